@@ -40,8 +40,13 @@ BYTECODE: Final = "bytecode"
 NONE: Final = "none"
 """Nothing loads it: headers, text to be read, archives for a linker."""
 
-CODE: Final = (NATIVE, LIBRARY, JIT)
-_HANDLED: Final = (METADATA, *CODE, PARAMETERS, BYTECODE, NONE)
+_OURS: Final = {
+    NATIVE: "aotc.executor.loading:Linked",
+    LIBRARY: "aotc.executor.loading:Linked",
+    JIT: "aotc.executor.loading:InMemory",
+}
+"""What loads the code of the host processor; the first that a set has is taken."""
+_HANDLED: Final = (METADATA, *_OURS, PARAMETERS, BYTECODE, NONE)
 
 FLASH: Final = "flash"
 """It becomes part of the program, or lies beside it in memory that is only read."""
@@ -193,12 +198,6 @@ Loader: TypeAlias = Callable[[Sequence[Artifact]], Mapping[str, Any]]
 """Takes all artefacts of a set that name it and gives packed functions by name (`Host.add`); an entry of the group
 `aotc.loaders`."""
 
-_OURS: Final = {
-    NATIVE: "aotc.executor.loading:Linked",
-    LIBRARY: "aotc.executor.loading:Linked",
-    JIT: "aotc.executor.loading:InMemory",
-}
-
 
 @dataclass(frozen=True)
 class ArtifactSet:
@@ -304,7 +303,7 @@ class ArtifactSet:
         """
         final = Path(path)
         groups = self.by_loader()
-        native = next((loader for loader in CODE if loader in groups), NATIVE)
+        native = next((loader for loader in _OURS if loader in groups), NATIVE)
         return write_files(final.parent, {final.name: _code_loader(native).link(self)})[0]
 
     # Loading
@@ -320,7 +319,7 @@ class ArtifactSet:
         Raises UsageError where something cannot be loaded here, CompileError where linking fails.
         """
         groups = self.by_loader()
-        return self._loaded_by(next((loader for loader in CODE if loader in groups), NATIVE))
+        return self._loaded_by(next((loader for loader in _OURS if loader in groups), NATIVE))
 
     def jit(self) -> Any:
         """The model, ready to run, its object in memory: no compiler or linker is needed, and nothing was linked that

@@ -18,8 +18,8 @@ class TensorInfo:
     """One input or output: ONNX name, C identifier, dtype name, static shape, affine quantisation if there is one, and
     where it is in bytes from the start of the workspace if it is there.
 
-    An output with a `counted_axis` is as long along it as it may become; the output NAME_count says how much of it
-    there is."""
+    The extent of an output along its `counted_axis` is data-dependent: `shape` has the greatest possible, and the
+    output NAME_count says how much of it is valid."""
 
     name: str
     symbol: str

@@ -27,6 +27,7 @@ from aotc.model.metadata import Origin
 from aotc.model.weights import WeightStore
 from aotc.pipeline.compilation import Compilation
 from aotc.pipeline.options import CompileOptions
+from aotc.pipeline.phases import PHASE_NAMES, phase_index
 
 
 def ir_text(module: ModuleOp) -> str:
@@ -140,14 +141,20 @@ def _check_phase(module: ModuleOp, path: Path, start_at: str) -> None:
 
 
 def _stages(module: ModuleOp) -> Sequence[str]:
-    """The phases that `module` may have just been through; docs/architecture.md says what each leaves."""
+    """The phases that `module` may have just been through, by what later ones leave (docs/ir.md)."""
     function = entry(module)
     signature = function.function_type
     bodies = list(kernels(module))
     if convention(function) is not None:
-        return ("interface",)
+        return _between("interface", None)
     if any(isinstance(kind, TensorType) for kind in (*signature.inputs, *signature.outputs)):
-        return ("outline",) if bodies else ("import", "graph", "schedule", "fuse")
+        return _between("outline", "bufferize") if bodies else _between("import", "outline")
     if not has_plan(module):
-        return ("bufferize",)
-    return ("plan",) if any(isinstance(op, GraphOp) for body in bodies for op in body.walk()) else ("loops",)
+        return _between("bufferize", "plan")
+    is_graph = any(isinstance(op, GraphOp) for body in bodies for op in body.walk())
+    return _between("plan", "loops") if is_graph else _between("loops", "interface")
+
+
+def _between(first: str, end: str | None) -> Sequence[str]:
+    """The phases from `first` on, before `end`."""
+    return PHASE_NAMES[phase_index(first) : None if end is None else phase_index(end)]

@@ -5,10 +5,10 @@ convention. Every operation here prints as one C construct and lowers to a few L
 of them, so a pass that changes a convention writes IR once for both ends (`profile` aside).
 """
 
-from xdsl.ir import Dialect
+from xdsl.ir import Dialect, Operation
 
 from aotc.dialects.aot.control import CheckOp, FModOp, IsAlignedOp, IsNullOp, RequireOp
-from aotc.dialects.aot.dots import TILE_OPERATIONS, TileDotOp
+from aotc.dialects.aot.dots import TileDotOp
 from aotc.dialects.aot.lookups import TileLookupOp
 from aotc.dialects.aot.memory import BufferOp, DataOp, NullOp, PtrCastOp, StringOp, WeightOp, WeightsOp, WorkspaceOp
 from aotc.dialects.aot.opaque import OpaqueOp
@@ -53,6 +53,24 @@ from aotc.dialects.aot.words import (
     WordWidenOp,
 )
 
+TILE_OPERATIONS: tuple[type[Operation], ...] = (
+    TileLoadOp,
+    TileStoreOp,
+    TileSliceOp,
+    TileInsertOp,
+    TileReduceOp,
+    TileShuffleOp,
+    TilePickOp,
+    TileLookupOp,
+    TileTransposeOp,
+    TileCompareOp,
+    TileSelectOp,
+    TileConvertOp,
+    PrefetchOp,
+    TileDotOp,
+)
+"""Those of AOT on tiles."""
+
 AOT = Dialect(
     "aot",
     [
@@ -95,6 +113,7 @@ __all__ = [
     "QUAD",
     "RUN",
     "STRUCTS",
+    "TILE_OPERATIONS",
     "VOID_PTR",
     "WORD",
     "AddressOp",

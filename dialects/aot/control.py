@@ -2,28 +2,9 @@
 
 from typing import ClassVar
 
-from xdsl.dialects.builtin import (
-    I1,
-    I32,
-    I64,
-    AnyFloatConstr,
-    IntegerAttr,
-    i1,
-    i64,
-)
-from xdsl.ir import (
-    Operation,
-    SSAValue,
-)
-from xdsl.irdl import (
-    IRDLOperation,
-    VarConstraint,
-    irdl_op_definition,
-    operand_def,
-    prop_def,
-    result_def,
-    traits_def,
-)
+from xdsl.dialects.builtin import I1, I32, I64, AnyFloatConstr, IntegerAttr, i1, i64
+from xdsl.ir import Operation, SSAValue
+from xdsl.irdl import IRDLOperation, VarConstraint, irdl_op_definition, operand_def, prop_def, result_def, traits_def
 from xdsl.traits import MemoryWriteEffect, Pure
 from xdsl.utils.exceptions import VerifyException
 

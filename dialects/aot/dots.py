@@ -1,12 +1,11 @@
-"""Dot products of narrow integers on tiles, and the list of all operations on tiles."""
+"""Dot products of narrow integers on tiles."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import ClassVar
 
 from xdsl.dialects.builtin import IntegerType, UnitAttr, VectorType, i32
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import SSAValue
 from xdsl.irdl import (
     AnyAttr,
     IRDLOperation,
@@ -21,9 +20,7 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from aotc.dialects.aot import tiles
-from aotc.dialects.aot.lookups import TileLookupOp
-from aotc.dialects.aot.picks import TilePickOp
+from aotc.dialects.aot.properties import flag
 from aotc.dialects.aot.tiles import tile_shape
 
 _SUMS = 32
@@ -65,16 +62,19 @@ class TileDotOp(IRDLOperation):
         rhs: SSAValue,
         sums: SSAValue,
         *,
-        unsigned: Sequence[bool] = (False, False),
+        unsigned: tuple[bool, bool] = (False, False),
         narrow_pairs: bool = False,
         complement: bool = False,
     ) -> None:
-        names = ("lhs_unsigned", "rhs_unsigned", "narrow_pairs", "complement")
-        flags = dict(zip(names, (*unsigned, narrow_pairs, complement), strict=True))
         super().__init__(
             operands=[lhs, rhs, sums],
             result_types=[sums.type],
-            properties={name: UnitAttr() for name, given in flags.items() if given},
+            properties={
+                "lhs_unsigned": flag(unsigned[0]),
+                "rhs_unsigned": flag(unsigned[1]),
+                "narrow_pairs": flag(narrow_pairs),
+                "complement": flag(complement),
+            },
         )
 
     @property
@@ -96,21 +96,3 @@ class TileDotOp(IRDLOperation):
             raise VerifyException(
                 f"factors of shape {list(tile_shape(self.lhs))} do not fit sums of shape {[*outer, lanes]}"
             )
-
-
-TILE_OPERATIONS: tuple[type[Operation], ...] = (
-    tiles.TileLoadOp,
-    tiles.TileStoreOp,
-    tiles.TileSliceOp,
-    tiles.TileInsertOp,
-    tiles.TileReduceOp,
-    tiles.TileShuffleOp,
-    TilePickOp,
-    TileLookupOp,
-    tiles.TileTransposeOp,
-    tiles.TileCompareOp,
-    tiles.TileSelectOp,
-    tiles.TileConvertOp,
-    tiles.PrefetchOp,
-    TileDotOp,
-)

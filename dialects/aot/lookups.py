@@ -22,7 +22,8 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from aotc.dialects.aot.tiles import integer, tile_shape
+from aotc.dialects.aot.properties import integer
+from aotc.dialects.aot.tiles import tile_shape
 
 ENTRIES = 256
 """Of a table: one for each byte."""

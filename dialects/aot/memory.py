@@ -1,22 +1,8 @@
 """Weights, the workspace, and pointers seen as buffers and back."""
 
-from xdsl.dialects.builtin import (
-    MemRefType,
-    StringAttr,
-    i8,
-)
-from xdsl.ir import (
-    Attribute,
-    SSAValue,
-)
-from xdsl.irdl import (
-    IRDLOperation,
-    irdl_op_definition,
-    operand_def,
-    prop_def,
-    result_def,
-    traits_def,
-)
+from xdsl.dialects.builtin import MemRefType, StringAttr, i8
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 
 from aotc.dialects.aot.types import VOID_PTR, PtrType

@@ -2,17 +2,8 @@
 
 from typing import ClassVar
 
-from xdsl.dialects.builtin import (
-    I64,
-    IntegerAttr,
-    IntegerType,
-    StringAttr,
-    i64,
-)
-from xdsl.ir import (
-    Attribute,
-    SSAValue,
-)
+from xdsl.dialects.builtin import I64, IntegerAttr, IntegerType, StringAttr, i64
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     BaseAttr,
     IRDLOperation,

@@ -45,6 +45,8 @@ from xdsl.irdl import (
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, Pure
 from xdsl.utils.exceptions import VerifyException
 
+from aotc.dialects.aot.properties import int_array, integer, ints, word
+
 Reduction: TypeAlias = Literal["add", "mul", "max", "min", "umax", "umin", "ogt"]
 """Kinds of `aot.tile_reduce`; `max` and `min` take integers for signed, `umax` and `umin` for unsigned; `ogt` keeps
 what compares greater, which may pass over NaN."""
@@ -86,32 +88,9 @@ def tile_type(shape: Iterable[int], element: Attribute) -> VectorType[Attribute]
     return _tile_type(tuple(shape), element)
 
 
-# Attributes recur in every kernel, and xDSL checks each that is made: those of tiles are made once.
-
-
 @lru_cache(maxsize=4096)
 def _tile_type(shape: tuple[int, ...], element: Attribute) -> VectorType[Attribute]:
     return VectorType(element, shape)
-
-
-@lru_cache(maxsize=4096)
-def int_array(values: tuple[int, ...]) -> DenseArrayBase[I64]:
-    """`array<i64: ..>`."""
-    return DenseArrayBase.from_list(i64, values)
-
-
-@lru_cache(maxsize=4096)
-def integer(value: int) -> IntegerAttr[I64]:
-    """`value : i64`."""
-    return IntegerAttr(value, i64)
-
-
-@lru_cache(maxsize=4096)
-def _ints(values: DenseArrayBase[I64]) -> tuple[int, ...]:
-    return tuple(int(item) for item in values.get_values())
-
-
-_name = lru_cache(maxsize=256)(StringAttr)
 
 
 def tile_shape(value: SSAValue) -> tuple[int, ...]:
@@ -160,7 +139,7 @@ class _TileInMemory(IRDLOperation):
 
     def steps(self) -> tuple[int, ...]:
         """`strides` as ints."""
-        return _ints(self.strides)
+        return ints(self.strides)
 
     def displacement(self) -> int:
         """`offset` as an int."""
@@ -291,7 +270,7 @@ class TileSliceOp(IRDLOperation):
         _fill(self, [tile], [kind], {"offsets": int_array(tuple(offsets)), "sizes": int_array(tuple(sizes))})
 
     def verify_(self) -> None:
-        _verify_part(tile_shape(self.tile), tile_shape(self.result), _ints(self.offsets))
+        _verify_part(tile_shape(self.tile), tile_shape(self.result), ints(self.offsets))
 
 
 @irdl_op_definition
@@ -315,7 +294,7 @@ class TileInsertOp(IRDLOperation):
         _fill(self, [part, tile], [tile.type], {"offsets": int_array(tuple(offsets))})
 
     def verify_(self) -> None:
-        _verify_part(tile_shape(self.tile), tile_shape(self.part), _ints(self.offsets))
+        _verify_part(tile_shape(self.tile), tile_shape(self.part), ints(self.offsets))
 
 
 def _verify_part(whole: Sequence[int], part: Sequence[int], given: Sequence[int]) -> None:
@@ -345,7 +324,7 @@ class TileReduceOp(IRDLOperation):
     def __init__(self, kind: Reduction, tile: SSAValue) -> None:
         assert isinstance(tile.type, VectorType)
         element = cast(Attribute, tile.type.get_element_type())
-        _fill(self, [tile], [element], {"kind": _name(kind)})
+        _fill(self, [tile], [element], {"kind": word(kind)})
 
     def verify_(self) -> None:
         if self.kind.data not in get_args(Reduction):
@@ -375,7 +354,7 @@ class TileShuffleOp(IRDLOperation):
         _fill(self, [a, b], [a.type], {"lanes": int_array(tuple(lanes))})
 
     def verify_(self) -> None:
-        count, lanes = tile_shape(self.a)[-1], _ints(self.lanes)
+        count, lanes = tile_shape(self.a)[-1], ints(self.lanes)
         if len(lanes) != count or any(not 0 <= lane < 2 * count for lane in lanes):
             raise VerifyException(f"{list(lanes)} are not {count} lanes of two registers of so many")
 
@@ -417,7 +396,7 @@ class TileCompareOp(IRDLOperation):
     assembly_format = "$predicate $lhs `,` $rhs attr-dict `:` type($lhs) `->` type($result)"
 
     def __init__(self, predicate: str, lhs: SSAValue, rhs: SSAValue) -> None:
-        _fill(self, [lhs, rhs], [tile_type(tile_shape(lhs), i1)], {"predicate": _name(predicate)})
+        _fill(self, [lhs, rhs], [tile_type(tile_shape(lhs), i1)], {"predicate": word(predicate)})
 
     def verify_(self) -> None:
         if self.predicate.data not in COMPARISONS:
@@ -459,7 +438,7 @@ class TileConvertOp(IRDLOperation):
     assembly_format = "$kind $tile attr-dict `:` type($tile) `->` type($result)"
 
     def __init__(self, kind: str, tile: SSAValue, element: Attribute) -> None:
-        _fill(self, [tile], [tile_type(tile_shape(tile), element)], {"kind": _name(kind)})
+        _fill(self, [tile], [tile_type(tile_shape(tile), element)], {"kind": word(kind)})
 
     def verify_(self) -> None:
         if self.kind.data not in CONVERSIONS:

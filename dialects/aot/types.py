@@ -1,23 +1,11 @@
 """Pointers, the structures of the packed convention, and the attribute that names a convention."""
 
-from xdsl.dialects.builtin import (
-    StringAttr,
-    i8,
-    i16,
-    i32,
-    i64,
-)
+from typing import Self
+
+from xdsl.dialects.builtin import StringAttr, i8, i16, i32, i64
 from xdsl.dialects.utils import EnumAttribute
-from xdsl.ir import (
-    Attribute,
-    ParametrizedAttribute,
-    SpacedOpaqueSyntaxAttribute,
-    TypeAttribute,
-)
-from xdsl.irdl import (
-    irdl_attr_definition,
-    param_def,
-)
+from xdsl.ir import Attribute, ParametrizedAttribute, SpacedOpaqueSyntaxAttribute, TypeAttribute
+from xdsl.irdl import irdl_attr_definition, param_def
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
@@ -112,6 +100,11 @@ class Convention(StrEnum):
     C = "c"
     MICRO = "micro"
     PACKED_ENTRY = "packed_entry"
+
+    @classmethod
+    def of_entry(cls, interface_api: str) -> Self:
+        """That of an entry with `--interface-api`; ValueError for a word that is none of its choices."""
+        return cls("packed_entry" if interface_api == "packed" else interface_api)
 
 
 @irdl_attr_definition

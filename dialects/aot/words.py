@@ -24,7 +24,6 @@ from xdsl.dialects.builtin import (
     f32,
     i8,
     i32,
-    i64,
 )
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
@@ -42,6 +41,8 @@ from xdsl.irdl import (
 )
 from xdsl.traits import MemoryReadEffect, Pure
 from xdsl.utils.exceptions import VerifyException
+
+from aotc.dialects.aot.properties import flag, integer
 
 WORD = 4
 """Bytes of a word."""
@@ -96,12 +97,8 @@ class WordWidenOp(IRDLOperation):
     def __init__(
         self, word: SSAValue, added: SSAValue | None = None, *, odd: bool = False, zero_extend: bool = False
     ) -> None:
-        flags = {"odd": odd, "zero_extend": zero_extend}
-        super().__init__(
-            operands=[word, added],
-            result_types=[i32],
-            properties={name: UnitAttr() for name, given in flags.items() if given},
-        )
+        properties = {"odd": flag(odd), "zero_extend": flag(zero_extend)}
+        super().__init__(operands=[word, added], result_types=[i32], properties=properties)
 
 
 @irdl_op_definition
@@ -136,7 +133,7 @@ class HalfDotOp(IRDLOperation):
     assembly_format = "$a `,` $b `,` $sum attr-dict"
 
     def __init__(self, a: SSAValue, b: SSAValue, sum: SSAValue, *, high: bool = False) -> None:
-        super().__init__(operands=[a, b, sum], result_types=[i32], properties={"high": UnitAttr()} if high else {})
+        super().__init__(operands=[a, b, sum], result_types=[i32], properties={"high": flag(high)})
 
 
 @irdl_op_definition
@@ -166,13 +163,15 @@ class RunDotOp(IRDLOperation):
     def __init__(
         self, x: Place, w: Place, sum: SSAValue, *, count: int, added: int, unsigned: tuple[bool, bool]
     ) -> None:
-        flags = {
-            name: UnitAttr() for name, given in zip(("x_zero_extend", "w_zero_extend"), unsigned, strict=True) if given
-        }
         super().__init__(
             operands=[*x, *w, sum],
             result_types=[i32],
-            properties={"count": IntegerAttr(count, i64), "added": IntegerAttr(added, i64), **flags},
+            properties={
+                "count": integer(count),
+                "added": integer(added),
+                "x_zero_extend": flag(unsigned[0]),
+                "w_zero_extend": flag(unsigned[1]),
+            },
         )
 
     def verify_(self) -> None:
@@ -238,10 +237,10 @@ class QuadOp(IRDLOperation):
     assembly_format = "$lanes attr-dict `:` type($result)"
 
     def __init__(self, lanes: Sequence[SSAValue]) -> None:
-        super().__init__(operands=[list(lanes)], result_types=[VectorType(i32, [QUAD])])
+        super().__init__(operands=[list(lanes)], result_types=[_QUAD])
 
     def verify_(self) -> None:
-        if len(self.lanes) != QUAD or self.result.type != VectorType(i32, [QUAD]):
+        if len(self.lanes) != QUAD or self.result.type != _QUAD:
             raise VerifyException(f"{QUAD} integers make a vector<{QUAD}xi32>")
 
 
@@ -289,11 +288,16 @@ class QuadQuantizeOp(IRDLOperation):
     def __init__(
         self, x: SSAValue, zero_point: int, low: int, high: int, kind: IntegerType, *, unsigned: bool = False
     ) -> None:
-        given = {"zero_point": zero_point, "low": low, "high": high}
-        properties: dict[str, Attribute] = {name: IntegerAttr(value, i64) for name, value in given.items()}
-        if unsigned:
-            properties["zero_extend"] = UnitAttr()
-        super().__init__(operands=[x], result_types=[VectorType(kind, [QUAD])], properties=properties)
+        super().__init__(
+            operands=[x],
+            result_types=[VectorType(kind, [QUAD])],
+            properties={
+                "zero_point": integer(zero_point),
+                "low": integer(low),
+                "high": integer(high),
+                "zero_extend": flag(unsigned),
+            },
+        )
 
     @property
     def bounds(self) -> tuple[int, int]:

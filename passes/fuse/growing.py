@@ -11,13 +11,7 @@ from xdsl.ir import Operation, OpResult, SSAValue
 
 from aotc.dialects.graph.interfaces import AnchorOp, ElementOp, Fusion, GraphOp, is_join, is_kernel, shape_of
 from aotc.dialects.graph.structure import ConstantOp, FusedOp, YieldOp
-from aotc.passes.fuse.fusion_policy import (
-    MAX_OPERATIONS,
-    may_duplicate,
-    may_recompute,
-    most_buffers,
-    recomputing_cost,
-)
+from aotc.passes.fuse.fusion_policy import MAX_OPERATIONS, may_duplicate, may_recompute, most_buffers, recomputing_cost
 from aotc.passes.fuse.groups import is_single_constant, make_group
 from aotc.passes.fuse.reads import Reads, operand_reads, reads_of
 from aotc.passes.fuse.vectorizable import VectorForms

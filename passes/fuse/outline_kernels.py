@@ -52,15 +52,7 @@ from xdsl.rewriter import Rewriter
 from aotc.dialects.aot.contract import EXTERNAL, External, entries, mark_kernel
 from aotc.dialects.graph.compound.control import ControlOp, IfOp, LoopOp, graph_blocks
 from aotc.dialects.graph.compound.external import ExternalOp
-from aotc.dialects.graph.interfaces import (
-    AnchorOp,
-    GraphOp,
-    is_join,
-    is_kernel,
-    is_view,
-    shape_of,
-    viewed_whole,
-)
+from aotc.dialects.graph.interfaces import AnchorOp, GraphOp, is_join, is_kernel, is_view, shape_of, viewed_whole
 from aotc.dialects.graph.structure import ConstantOp, CopyOp, FusedOp, YieldOp
 from aotc.errors import CompileError, Problem
 from aotc.model.locations import fuse_locations, node_names

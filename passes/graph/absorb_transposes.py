@@ -34,7 +34,7 @@ from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from aotc.dialects.graph.compound.control import graph_blocks
+from aotc.dialects.graph.compound.control import graph_operations
 from aotc.dialects.graph.interfaces import ElementOp, Fusion, GraphOp, shape_of
 from aotc.dialects.graph.movement import ReshapeOp, TransposeOp
 from aotc.dialects.graph.structure import ConstantOp
@@ -47,16 +47,13 @@ class AbsorbTransposesPass(ModulePass):
     name = "absorb-transposes"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for block in graph_blocks(op):
-            for each in list(block.ops):
-                if isinstance(each, TransposeOp) and each.view_offset() is None:
-                    permuted = _weights_to_permute(each)
-                    if permuted:
-                        for weight in permuted:
-                            _permute(weight.reader, weight.place, weight.axis, weight.order)
-                        view = ReshapeOp.get(each.x, shape=shape_of(each.result))
-                        view.location = each.location
-                        Rewriter.replace_op(each, view)
+        for each in graph_operations(op):
+            if isinstance(each, TransposeOp) and each.view_offset() is None and (permuted := _weights_to_permute(each)):
+                for weight in permuted:
+                    _permute(weight.reader, weight.place, weight.axis, weight.order)
+                view = ReshapeOp.get(each.x, shape=shape_of(each.result))
+                view.location = each.location
+                Rewriter.replace_op(each, view)
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from aotc.dialects.aot.contract import set_nodes_in_floats
-from aotc.dialects.graph.compound.control import graph_blocks
+from aotc.dialects.graph.compound.control import graph_operations
 from aotc.dialects.graph.conversion import DequantizeOp
 from aotc.dialects.graph.interfaces import GraphOp, producer
 from aotc.dialects.graph.quantized.requantization import RequantizeOp
@@ -40,11 +40,10 @@ class NoteFloatsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         found: list[str] = []
-        for block in graph_blocks(op):
-            for each in block.ops:
-                if not isinstance(each, GraphOp):
-                    continue
-                is_rounded = self.requantization and isinstance(each, RequantizeOp)
-                if is_rounded or any(producer(value, DequantizeOp) for value in each.operands):
-                    found += node_names(each.location)
+        for each in graph_operations(op):
+            if not isinstance(each, GraphOp):
+                continue
+            is_rounded = self.requantization and isinstance(each, RequantizeOp)
+            if is_rounded or any(producer(value, DequantizeOp) for value in each.operands):
+                found += node_names(each.location)
         set_nodes_in_floats(op, list(dict.fromkeys(found)))

@@ -30,7 +30,7 @@ from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
 from aotc.dialects.constants import known_array
-from aotc.dialects.graph.compound.control import graph_blocks
+from aotc.dialects.graph.compound.control import graph_operations
 from aotc.dialects.graph.elementwise import AddOp, MulOp
 from aotc.dialects.graph.functions import ExpOp, LogOp, MishOp, SoftplusOp, TanhOp
 from aotc.dialects.graph.interfaces import GraphOp, producer, shape_of
@@ -50,17 +50,16 @@ class RaiseFunctionsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         store = WeightStore.of(ctx)
-        for block in graph_blocks(op):
-            for each in list(block.ops):
-                match each:
-                    case LogOp():
-                        found = _softplus(each, store)
-                    case MulOp():
-                        found = _mish(each)
-                    case _:
-                        found = None
-                if found is not None:
-                    put_in_place(*found)
+        for each in graph_operations(op):
+            match each:
+                case LogOp():
+                    found = _softplus(each, store)
+                case MulOp():
+                    found = _mish(each)
+                case _:
+                    found = None
+            if found is not None:
+                put_in_place(*found)
 
 
 def _softplus(log: LogOp, store: WeightStore) -> Raised:

@@ -32,7 +32,7 @@ from xdsl.passes import ModulePass
 
 from aotc.dialects.constants import known_array
 from aotc.dialects.dtypes import compute_type
-from aotc.dialects.graph.compound.control import graph_blocks
+from aotc.dialects.graph.compound.control import graph_operations
 from aotc.dialects.graph.elementwise import AddOp, DivOp, MulOp, PowOp, SubOp
 from aotc.dialects.graph.functions import SqrtOp
 from aotc.dialects.graph.interfaces import GraphOp, element_type_of, producer, shape_of
@@ -50,10 +50,9 @@ class RaiseNormalizationPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         store = WeightStore.of(ctx)
-        for block in graph_blocks(op):
-            for each in list(block.ops):
-                if isinstance(each, DivOp) and (found := _normalization(each, store)) is not None:
-                    found.apply()
+        for each in graph_operations(op):
+            if isinstance(each, DivOp) and (found := _normalization(each, store)) is not None:
+                found.apply()
 
 
 @dataclass(frozen=True)

@@ -35,17 +35,7 @@ from typing import cast
 from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects import arith, memref, scf
-from xdsl.dialects.builtin import (
-    Float64Type,
-    FloatAttr,
-    IntegerAttr,
-    IntegerType,
-    MemRefType,
-    ModuleOp,
-    f32,
-    i1,
-    i32,
-)
+from xdsl.dialects.builtin import Float64Type, FloatAttr, IntegerAttr, IntegerType, MemRefType, ModuleOp, f32, i1, i32
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Attribute, SSAValue
 from xdsl.passes import ModulePass

@@ -7,12 +7,7 @@ from math import gcd
 from typing import cast
 
 from xdsl.dialects import arith, memref
-from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
-    IntegerAttr,
-    MemRefType,
-    ModuleOp,
-)
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, MemRefType, ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Attribute, BlockArgument, SSAValue
 

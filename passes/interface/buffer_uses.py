@@ -5,15 +5,7 @@ from __future__ import annotations
 from typing import cast
 
 from xdsl.dialects import arith, memref
-from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
-    FunctionType,
-    IntegerAttr,
-    MemRefType,
-    NoneAttr,
-    StridedLayoutAttr,
-    i32,
-)
+from xdsl.dialects.builtin import DYNAMIC_INDEX, FunctionType, IntegerAttr, MemRefType, NoneAttr, StridedLayoutAttr, i32
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 

@@ -35,13 +35,7 @@ from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects import arith, memref
-from xdsl.dialects.builtin import (
-    IndexType,
-    IntegerAttr,
-    MemRefType,
-    ModuleOp,
-    i32,
-)
+from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType, ModuleOp, i32
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass

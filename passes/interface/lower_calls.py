@@ -32,12 +32,7 @@ from dataclasses import dataclass
 from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import (
-    FunctionType,
-    MemRefType,
-    ModuleOp,
-    i32,
-)
+from xdsl.dialects.builtin import FunctionType, MemRefType, ModuleOp, i32
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass

@@ -6,29 +6,12 @@ from collections.abc import Iterator, Sequence
 
 from xdsl.builder import Builder
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import (
-    ArrayAttr,
-    ModuleOp,
-    StringAttr,
-    SymbolRefAttr,
-    UnitAttr,
-    i8,
-    i16,
-    i32,
-    i64,
-)
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr, SymbolRefAttr, UnitAttr, i8, i16, i32, i64
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute
 from xdsl.rewriter import InsertPoint
 
-from aotc.dialects.aot import (
-    Convention,
-    GlobalOp,
-    PtrType,
-    StructType,
-    SymbolOp,
-    integers,
-)
+from aotc.dialects.aot import Convention, GlobalOp, PtrType, StructType, SymbolOp, integers
 from aotc.dialects.aot.contract import (
     Argument,
     Sizes,

@@ -81,15 +81,7 @@ from aotc.dialects.aot import (
     WeightsOp,
     WorkspaceOp,
 )
-from aotc.dialects.aot.contract import (
-    Argument,
-    append_argument,
-    arguments_of,
-    entry,
-    kernels,
-    model_name,
-    threads_of,
-)
+from aotc.dialects.aot.contract import Argument, append_argument, arguments_of, entry, kernels, model_name, threads_of
 from aotc.dialects.dtypes import byte_width
 from aotc.model.conventions import THREADS_RUN, operator_symbol
 

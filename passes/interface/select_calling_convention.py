@@ -39,8 +39,6 @@ from aotc.dialects.aot.contract import (
 )
 from aotc.model.conventions import Conventions
 
-_ENTRY = {"c": Convention.C, "micro": Convention.MICRO, "packed": Convention.PACKED_ENTRY}
-
 
 @dataclass(frozen=True)
 class SelectCallingConventionPass(ModulePass):
@@ -71,7 +69,7 @@ class SelectCallingConventionPass(ModulePass):
             threads_of(op) > 1,
         ).check()
         set_interface(op, Interface(self.interface_api, self.workspace, self.weights, self.operator_arguments))
-        set_convention(main, _ENTRY[self.interface_api])
+        set_convention(main, Convention.of_entry(self.interface_api))
         if self.resource_handle or self.interface_api != "c":
             RESOURCE_HANDLE.set(main)
         for kernel in kernels(op):

@@ -28,29 +28,13 @@ from typing import Final
 
 from xdsl.builder import Builder
 from xdsl.context import Context
-from xdsl.dialects.builtin import (
-    ArrayAttr,
-    ModuleOp,
-    StringAttr,
-    SymbolRefAttr,
-    UnitAttr,
-    i32,
-)
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr, SymbolRefAttr, UnitAttr, i32
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Attribute, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
-from aotc.dialects.aot import (
-    VOID_PTR,
-    Convention,
-    ElementOp,
-    GlobalOp,
-    PtrCastOp,
-    PtrType,
-    StructType,
-    integers,
-)
+from aotc.dialects.aot import VOID_PTR, Convention, ElementOp, GlobalOp, PtrCastOp, PtrType, StructType, integers
 from aotc.dialects.aot.contract import (
     Argument,
     arguments_of,
@@ -110,8 +94,7 @@ def _wrap(
 ) -> None:
     """Add the public function of `interface` that calls `main`."""
     wrapper = FuncOp(entry_symbol(model_name(module), interface), (kinds, [i32]))
-    wrapped = {"micro": Convention.MICRO, "packed": Convention.PACKED_ENTRY}[interface]
-    set_convention(wrapper, wrapped)
+    set_convention(wrapper, Convention.of_entry(interface))
     block = wrapper.body.block
     for argument, name in zip(block.args, names, strict=True):
         argument.name_hint = name

@@ -45,8 +45,8 @@ from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from aotc.dialects.aot import tiles
-from aotc.dialects.aot.dots import TILE_OPERATIONS, TileDotOp
+from aotc.dialects.aot import TILE_OPERATIONS, tiles
+from aotc.dialects.aot.dots import TileDotOp
 from aotc.dialects.aot.lookups import TileLookupOp
 from aotc.dialects.aot.tiles import tile_shape, tile_type
 from aotc.dialects.aot.words import LaneDotOp, LaneSumOp, QuadOp, QuadQuantizeOp, QuadRescaleOp

@@ -82,7 +82,6 @@ def _branch(op: TreeLeavesOp, store: WeightStore) -> None:
         new.append(ConcatOp.get([each.results[0] for each in new], axis=1))
     for each in new:
         each.location = op.location
-    new[-1].results[0].name_hint = op.result.name_hint
     Rewriter.replace_op(op, new)
 
 

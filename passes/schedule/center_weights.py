@@ -87,7 +87,6 @@ def _center(op: ConvOp | MatMulOp, store: WeightStore) -> None:
         made = [sums, more, *made, AddOp.get(made[0].results[0], more.result)]
     for each in (*constants, *made):
         each.location = op.location
-    made[-1].results[0].name_hint = op.result.name_hint
     Rewriter.insert_op([*constants, *made], InsertPoint.before(op))
     Rewriter.replace_op(op, [], made[-1].results)
 

@@ -26,7 +26,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from aotc.dialects.constants import constant_op, key_of, known_array
-from aotc.dialects.graph.compound.control import graph_blocks
+from aotc.dialects.graph.compound.control import graph_operations
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
 from aotc.dialects.graph.trees.sums import MOST_EXACT, MOST_VOTES, GatherSumOp, VoteSumOp
 from aotc.machines.targets import core_of
@@ -46,10 +46,9 @@ class CountVotesPass(ModulePass):
         if not core_of(self.target).scalars.fpu:  # dividing would be a call of hundreds of instructions
             return
         store = WeightStore.of(ctx)
-        for block in graph_blocks(op):
-            for each in list(block.ops):
-                if isinstance(each, GatherSumOp):
-                    _count(each, store)
+        for each in graph_operations(op):
+            if isinstance(each, GatherSumOp):
+                _count(each, store)
 
 
 def _count(op: GatherSumOp, store: WeightStore) -> None:
@@ -63,7 +62,6 @@ def _count(op: GatherSumOp, store: WeightStore) -> None:
     new = VoteSumOp.get(constant.result, op.indices, targets=table.shape[1], divisor=trees)
     for each in (constant, new):
         each.location = op.location
-    new.result.name_hint = op.result.name_hint
     Rewriter.replace_op(op, [constant, new])
 
 

@@ -25,7 +25,7 @@ from xdsl.passes import ModulePass
 
 from aotc.dialects.constants import constant_op, key_of, known_array
 from aotc.dialects.dtypes import without_subnormals
-from aotc.dialects.graph.compound.control import graph_blocks
+from aotc.dialects.graph.compound.control import graph_operations
 from aotc.dialects.graph.convolution import ConvolutionOp
 from aotc.dialects.graph.elementwise import AddOp
 from aotc.dialects.graph.matmul import MatMulOp
@@ -42,13 +42,12 @@ class FlushSubnormalsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         store = WeightStore.of(ctx)
         flushed: dict[SSAValue, SSAValue] = {}
-        for block in graph_blocks(op):
-            for each in block.ops:
-                if isinstance(each, ConvolutionOp | MatMulOp | AddOp):
-                    for position, value in enumerate(each.operands):
-                        if value not in flushed:
-                            flushed[value] = _flushed(value, store)
-                        each.operands[position] = flushed[value]
+        for each in graph_operations(op):
+            if isinstance(each, ConvolutionOp | MatMulOp | AddOp):
+                for position, value in enumerate(each.operands):
+                    if value not in flushed:
+                        flushed[value] = _flushed(value, store)
+                    each.operands[position] = flushed[value]
 
 
 def _flushed(value: SSAValue, store: WeightStore) -> SSAValue:

@@ -86,6 +86,5 @@ def _multiply(op: MatMulOp, store: WeightStore) -> None:
     made.append(CastOp.get(made[-1].results[0], to=i32))
     for each in made:
         each.location = op.location
-    made[-1].results[0].name_hint = op.result.name_hint
     Rewriter.insert_op(made, InsertPoint.before(op))
     Rewriter.replace_op(op, [], made[-1].results)

@@ -27,7 +27,7 @@ from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from aotc.dialects.graph.compound.control import graph_blocks
+from aotc.dialects.graph.compound.control import graph_operations
 from aotc.dialects.graph.elementwise import AddOp
 from aotc.dialects.graph.interfaces import producer, shape_of
 from aotc.dialects.graph.matmul import MatMulOp
@@ -43,10 +43,9 @@ class ProjectInputsPass(ModulePass):
     name = "project-inputs"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for block in graph_blocks(op):
-            for each in list(block.ops):
-                if isinstance(each, RecurrenceOp) and isinstance(schedule_of(each), SumsSchedule):
-                    _project(each)
+        for each in graph_operations(op):
+            if isinstance(each, RecurrenceOp) and isinstance(schedule_of(each), SumsSchedule):
+                _project(each)
 
 
 @dataclass(frozen=True)
@@ -65,8 +64,6 @@ def _project(op: RecurrenceOp) -> None:
     inputs = ReshapeOp.get(found.rows, shape=[*op.sizes[:2], shape_of(found.rows)[1]])
     new = op.with_inputs(inputs.result, found.weight, found.bias)
     new.attributes[ScheduleAttr.KEY] = op.attributes[ScheduleAttr.KEY]
-    for old, result in zip(op.results, new.results, strict=True):
-        result.name_hint = old.name_hint
     inputs.location = new.location = op.location
     Rewriter.insert_op(inputs, InsertPoint.before(op))
     Rewriter.replace_op(op, new)

@@ -61,7 +61,7 @@ def batches() -> list[list[Case]]:
 
 
 def _is_of_tensors(model: ModelProto) -> bool:
-    """Whether inputs and outputs are tensors of known shape, and none has as many parts as the data say."""
+    """Whether inputs and outputs are tensors of known shape, and none has a data-dependent extent."""
     values = (*model.graph.input, *model.graph.output)
     bounded = {"NonMaxSuppression", "NonZero", "Unique", "Compress"}
     of_tensors = all(value.type.HasField("tensor_type") for value in values) and not open_inputs(model)

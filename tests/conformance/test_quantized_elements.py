@@ -121,7 +121,7 @@ def concatenation(g: Graph) -> None:
 
 
 def conv_integer(g: Graph) -> None:
-    """With zero points that are known, and those that the data say, which are taken off the sums."""
+    """With zero points that are known, and data-dependent ones, which are taken off the sums."""
     kind, group = pick(g, np.int8, np.uint8), pick(g, 1, 2)
     w = g.constant(g.r.integers(0, 129, (4, 2 // group, 3, 3)).astype(kind))
     zero = g.constant(np.array(g.r.integers(0, 128), kind))

@@ -57,7 +57,7 @@ class Value:
     fixed: bool = False
     """Whether it is read like an attribute, so that nothing may move it."""
     last: bool = False
-    """Whether no drawer takes it unasked: integers that may be off, or as many parts as the data say."""
+    """Whether no drawer takes it unasked: integers that may be off, or values of data-dependent extents."""
 
     @property
     def dtype(self) -> str:

@@ -350,7 +350,7 @@ def _flags() -> frozenset[str]:
 
 
 def _counted(name: str, outputs: Mapping[str, Array], shape: tuple[int, ...]) -> Array:
-    """An output; of one that comes as long as it may become, what its count says that there is."""
+    """An output; of one with a data-dependent extent, what its count says is valid."""
     array = outputs[name]
     if f"{name}_count" not in outputs or array.ndim != len(shape):
         return array

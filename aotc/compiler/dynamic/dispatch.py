@@ -56,7 +56,7 @@ class _Route:
     """The shapes of outputs that are longer than what was asked for."""
 
     def run(self, arrays: Sequence[Array]) -> dict[str, Array]:
-        """The outputs for arrays of these shapes, each as long as the data say."""
+        """The outputs for arrays of these shapes, data-dependent extents exact."""
         model = self.kept.model
         if self.is_plain:
             return model(*arrays)
@@ -67,8 +67,8 @@ class _Route:
 
 
 def exact(results: dict[str, Array], outputs: Sequence[TensorInfo]) -> dict[str, Array]:
-    """`results` of a compiled model, where outputs that are as long as they may become are cut to what there is of
-    them, and the counts are left out."""
+    """`results` of a compiled model, where outputs of data-dependent extents are cut to what is valid of them, and
+    the counts are left out."""
     for tensor in outputs:
         if tensor.counted_axis is not None:
             found = results[tensor.name]
@@ -134,8 +134,8 @@ class Dispatcher:
     def bound(self, values: Sequence[Any]) -> tuple[CompiledModel, list[Array]]:
         """The compiled model that has the shapes of these inputs, and the inputs as arrays.
 
-        Raises as `call`, and ValueError where a bucket is larger, or outputs are as long as the data say: a bound call
-        has its outputs where they are.
+        Raises as `call`, and ValueError where a bucket is larger, or extents of outputs are data-dependent: a bound
+        call has its outputs where they are.
         """
         arrays = [value if isinstance(value, np.ndarray) else as_array(value) for value in values]
         route = self._route_of(arrays)
@@ -144,7 +144,7 @@ class Dispatcher:
                 f"{self.name} is compiled for the next bucket; bind inputs of its shapes, or call the model"
             )
         if any(tensor.counted_axis is not None for tensor in route.kept.model.outputs):
-            raise ValueError(f"outputs of {self.name} are as long as the data say; call the model, or bind `at(..)`")
+            raise ValueError(f"outputs of {self.name} have data-dependent extents; call the model, or bind `at(..)`")
         return route.kept.model, [arrays[place] for place, _ in route.inputs]
 
     @property

@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 class DynamicModel:
     """A model with open shapes: code for each shape that arrives, made by the first call of it and kept.
 
-    It is called as a CompiledModel: `model({"x": array})`, `model(x=array)`, `model(x0, x1)`. Outputs that are as long
-    as the data say are exact. Threads may call one instance at the same time; what `set_input`, `run` and `get_output`
-    work on is one set of arrays, so that threads that take turns at these have a `clone()` each.
+    It is called as a CompiledModel: `model({"x": array})`, `model(x=array)`, `model(x0, x1)`. Outputs of
+    data-dependent extents are exact. Threads may call one instance at the same time; what `set_input`, `run` and
+    `get_output` work on is one set of arrays, so that threads that take turns at these have a `clone()` each.
     """
 
     @with_options(InProcessOptions, without=NOT_IN_PROCESS)

@@ -161,7 +161,7 @@ class _Importer:
         return arguments
 
     def _results(self, graph: GraphProto, scope: Scope) -> tuple[list[SSAValue], list[str]]:
-        """The outputs and their names; after them the counts of those with as many parts as the data say."""
+        """The outputs and their names; after them the counts of those whose extents are data-dependent."""
         results: list[SSAValue] = []
         names: list[str] = []
         distinct = distinct_names([declared.name for declared in graph.output])

@@ -41,7 +41,7 @@ from aotc.model.weights import Array, WeightStore
 
 @dataclass(frozen=True)
 class Bound:
-    """A value has as many parts along `axis` as the data say: `count`, an i64 of rank 0, at most its extent."""
+    """The extent of a value along `axis` is data-dependent: only the first `count`, an i64 of rank 0, are valid."""
 
     axis: int
     count: SSAValue
@@ -77,7 +77,7 @@ class Node:
         """Names of the outputs; an empty name is an output that nothing reads."""
         self.attributes = attributes
         self.bounds = bounds
-        """What is known of the values of the model that have as many parts as the data say."""
+        """What is known of the values of the model whose extents are data-dependent."""
         self._builder = builder
         self._store = store
         self._location = location
@@ -203,7 +203,7 @@ class Node:
         return value
 
     def most(self, count: SSAValue) -> int | None:
-        """The greatest that a count of parts may become; None for any other value."""
+        """The greatest value of a count of parts; None for any other value."""
         for value, bound in self.bounds.items():
             if bound.count is count:
                 return shape_of(value)[bound.axis]
@@ -287,7 +287,7 @@ def onnx_op(*op_types: str, domain: str = "") -> Callable[[Importer], Importer]:
 BoundedImporter: TypeAlias = "Callable[[Node, Sequence[Bound | None]], Sequence[SSAValue | None] | None]"
 
 BOUNDED: dict[str, BoundedImporter] = {}
-"""Importers of nodes that read values with as many parts as the data say, by operator; asked first."""
+"""Importers of nodes that read values of data-dependent extents, by operator; asked first."""
 
 
 def bounded_op(*op_types: str) -> Callable[[BoundedImporter], BoundedImporter]:

@@ -15,9 +15,9 @@ from aotc.frontend.onnx.signature import ONNX_NAMES
 from aotc.frontend.onnx.summary import supported_operators
 
 _BOUNDED = (
-    "the result is as long as it may become, and a further output `NAME_count` says how much of it there is; what comes"
-    " after that is -1 in indices; operators that treat each part by itself, reductions, running sums and scatters may"
-    " read it"
+    "the result has a data-dependent extent: it is as long as that may be, and a further output `NAME_count` says how"
+    " much of it is valid; what comes after that is -1 in indices; operators that treat each part by itself,"
+    " reductions, running sums and scatters may read it"
 )
 _GENERATOR = (
     "SplitMix64 of the element's position and the seed; without a seed, one that follows from the node's name: every"

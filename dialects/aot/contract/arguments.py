@@ -48,8 +48,8 @@ class Argument:
     may_alias = Mark("aot.may_alias")
     """Of a kernel, after `plan`: it is called with one buffer here and as another argument. `interface` removes it."""
     counted_axis = integer("aot.counted_axis")
-    """Of an output that is as long along this axis as it may become, from `import` on: the output NAME_count says how
-    much of it there is."""
+    """Of an output whose extent along this axis is data-dependent, from `import` on: it has the greatest possible, and
+    the output NAME_count says how much of it is valid."""
     offset = integer("aot.offset")
     """Of a tensor in the workspace, as every state is, from `plan` on: where it is, in bytes."""
     shape = integers("aot.shape")

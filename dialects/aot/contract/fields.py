@@ -6,16 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Generic, Protocol, Self, TypeVar, overload
 
-from xdsl.dialects.builtin import (
-    BytesAttr,
-    DenseArrayBase,
-    FloatAttr,
-    IntegerAttr,
-    StringAttr,
-    UnitAttr,
-    f64,
-    i64,
-)
+from xdsl.dialects.builtin import BytesAttr, DenseArrayBase, FloatAttr, IntegerAttr, StringAttr, UnitAttr, f64, i64
 from xdsl.ir import Attribute
 
 from aotc.errors import CompileError

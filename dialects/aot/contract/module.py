@@ -6,16 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, cast
 
-from xdsl.dialects.builtin import (
-    ArrayAttr,
-    BoolAttr,
-    DictionaryAttr,
-    FloatAttr,
-    ModuleOp,
-    StringAttr,
-    UnitAttr,
-    f64,
-)
+from xdsl.dialects.builtin import ArrayAttr, BoolAttr, DictionaryAttr, FloatAttr, ModuleOp, StringAttr, UnitAttr, f64
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import Self
 
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, ModuleOp, TensorType, i1, i64
-from xdsl.ir import Attribute, Block, BlockArgument, OpResult, Region, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     irdl_op_definition,
@@ -226,12 +226,6 @@ class LoopOp(ControlOp):
         return None if self.condition is None else yield_of(self.block).values[0]
 
     @property
-    def next_carried(self) -> Sequence[SSAValue]:
-        """What the region yields for the carried values."""
-        start = int(self.condition is not None)
-        return yield_of(self.block).values[start : start + len(self.carried)]
-
-    @property
     def next_slices(self) -> Sequence[SSAValue]:
         """What the region yields to be stacked."""
         return yield_of(self.block).values[int(self.condition is not None) + len(self.carried) :]
@@ -319,3 +313,9 @@ def nested_blocks(block: Block) -> Iterator[Block]:
 def graph_blocks(module: ModuleOp) -> list[Block]:
     """All blocks of graph operations before they are in kernels: the entry's, and those of control flow in it."""
     return [block for function in entries(module) for block in nested_blocks(function.body.block)]
+
+
+def graph_operations(module: ModuleOp) -> list[Operation]:
+    """All operations in `graph_blocks`, block by block; what a pass adds while it goes through them is not among
+    them."""
+    return [op for block in graph_blocks(module) for op in block.ops]

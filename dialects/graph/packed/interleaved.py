@@ -16,14 +16,7 @@ from xdsl.dialects.builtin import I64, IntegerAttr, TensorType
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 
 from aotc.dialects.builder import Builder, Reader, Scalar
-from aotc.dialects.graph.interfaces import (
-    Array,
-    ElementOp,
-    Fusion,
-    ShapeError,
-    element_type_of,
-    shape_of,
-)
+from aotc.dialects.graph.interfaces import Array, ElementOp, Fusion, ShapeError, element_type_of, shape_of
 
 
 @dataclass(frozen=True)

@@ -14,14 +14,7 @@ from xdsl.irdl import irdl_op_definition, prop_def, result_def, var_operand_def
 
 from aotc.dialects.builder import Builder, Reader, Scalar, Writer
 from aotc.dialects.dtypes import numpy_dtype
-from aotc.dialects.graph.interfaces import (
-    Array,
-    LoopNestOp,
-    ShapeError,
-    common_element_type,
-    element_type_of,
-    shape_of,
-)
+from aotc.dialects.graph.interfaces import Array, LoopNestOp, ShapeError, common_element_type, element_type_of, shape_of
 
 PADDING_LANE = -1
 """The source of a padding lane."""

@@ -11,11 +11,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.irdl import irdl_op_definition
 
 from aotc.dialects.builder import Builder, Reader, Scalar, Writer
-from aotc.dialects.graph.interfaces import (
-    ShapeError,
-    narrowest_element_type,
-    shape_of,
-)
+from aotc.dialects.graph.interfaces import ShapeError, narrowest_element_type, shape_of
 from aotc.dialects.graph.windows.axes import SlidingAxes, check_bias
 
 

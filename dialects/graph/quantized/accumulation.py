@@ -12,7 +12,7 @@ from xdsl.irdl import opt_prop_def
 
 from aotc.dialects.builder import Builder, Scalar
 from aotc.dialects.dtypes import integer_range
-from aotc.dialects.graph.compound.control import graph_blocks
+from aotc.dialects.graph.compound.control import graph_operations
 from aotc.dialects.graph.interfaces import AnchorOp, Array, ShapeError, element_type_of, narrowest_element_type
 
 MOST_BITS = 16
@@ -77,8 +77,7 @@ class AccumulatingOp(AnchorOp, ABC):
 
 def integer_sums(module: ModuleOp) -> list[AccumulatingOp]:
     """What sums up integers of a module before it has kernels, in control flow, too."""
-    found = (op for block in graph_blocks(module) for op in block.ops)
-    return [op for op in found if isinstance(op, AccumulatingOp) and op.sums_integers]
+    return [op for op in graph_operations(module) if isinstance(op, AccumulatingOp) and op.sums_integers]
 
 
 def _value(attribute: Attribute | None) -> int:

@@ -1,5 +1,5 @@
-"""Operations whose result has as many parts as the data say.
+"""Operations whose results have a data-dependent extent, as NonZero's.
 
-Results are as long as they may become, and the last result, `count` of rank 0, says how much of them there is. What
-comes after that is -1 in indices.
+Results have its bound, the greatest that it can be, and the last result, `count` of rank 0, says how much of them is
+valid. What comes after that is -1 in indices.
 """

@@ -16,14 +16,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop
 from aotc.dialects.builder import INDEX, Builder, Reader, Scalar, Writer
 from aotc.dialects.dtypes import is_encoded, is_float
 from aotc.dialects.graph.indexing import require_indices
-from aotc.dialects.graph.interfaces import (
-    Array,
-    LoopNestOp,
-    ShapeError,
-    common_element_type,
-    element_type_of,
-    shape_of,
-)
+from aotc.dialects.graph.interfaces import Array, LoopNestOp, ShapeError, common_element_type, element_type_of, shape_of
 
 
 def check_sizes(depth: int, leaves: int) -> None:

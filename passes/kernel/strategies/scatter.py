@@ -170,70 +170,99 @@ class TopKInMemoryStrategy(KernelStrategy[TopKInMemoryOp]):
         last = b.const(2**63 - 1, i64)
 
         def line(outer: list[Scalar]) -> None:
-            def at(place: Scalar) -> list[Scalar]:
-                return [*outer[:axis], place, *outer[axis + 1 :]]
-
-            def node(place: Scalar) -> list[Scalar]:
-                return [reads[1](at(place)), reads[2](at(place))]
-
-            def put(place: Scalar, what: Sequence[Scalar]) -> None:
-                writes[2](at(place), what[0])
-                writes[3](at(place), what[1])
-
-            def worse(one: Sequence[Scalar], other: Sequence[Scalar]) -> Scalar:
-                """Whether node `one` orders after node `other` in the heap; if they are equal, either result is
-                right."""
-                later = b.compare("gt", one[1], other[1])
-                behind = op.precedes(b, other[0], one[0])
-                before = op.precedes(b, one[0], other[0])
-                among = behind | (later & b.compare("eq", before, False))
-                among = among & b.compare("ne", one[1], last) & b.compare("ge", other[1], 0)
-                return b.compare("lt", one[1], 0) | b.compare("eq", other[1], last) | among
-
-            def sink(what: Sequence[Scalar]) -> None:
-                """Sift down: replace the root by a node; worse nodes move up."""
-
-                def level(_: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
-                    (hole,) = carried
-                    left, right = hole * 2 + 1, hole * 2 + 2
-                    first, second = node(left), node(right)
-                    is_left = worse(first, second)
-                    child = [b.select(is_left, one, other) for one, other in zip(first, second, strict=True)]
-
-                    def move() -> list[Scalar]:
-                        put(hole, child)
-                        return [b.select(is_left, left, right)]
-
-                    return b.when(worse(child, what), move, lambda: [hole])
-
-                (hole,) = b.reduce([(0, op.depth - 1)], [b.index(0)], level)
-                put(hole, what)
-
-            def start(place: Scalar) -> None:
-                put(place, [b.const(0, element_type_of(op.x)), b.const(-1, i64)])
+            heap = _Heap(op, b, reads, writes, outer, last)
 
             def offer(place: Scalar) -> None:
-                value, worst = reads[0](at(place)), node(b.index(0))
+                value, worst = reads[0](heap.at(place)), heap.node(b.index(0))
                 better = b.compare("lt", worst[1], 0) | op.precedes(b, value, worst[0])
-                b.only_when(better, lambda: sink([value, b.cast(place, i64)]))
+                b.only_when(better, lambda: heap.sink([value, b.cast(place, i64)]))
 
             def take(step: Scalar) -> None:
                 rank = b.index(size - 1) - step
-                worst = node(b.index(0))
+                worst = heap.node(b.index(0))
 
                 def then() -> None:
-                    writes[0](at(rank), worst[0])
-                    writes[1](at(rank), worst[1])
+                    writes[0](heap.at(rank), worst[0])
+                    writes[1](heap.at(rank), worst[1])
 
                 b.only_when(b.compare("lt", rank, k), then)
-                sink([worst[0], last])
+                heap.sink([worst[0], last])
 
-            b.sequential_range(0, size, 1, start)
+            b.sequential_range(0, size, 1, heap.clear)
             b.sequential_range(0, x[axis], 1, offer)
             b.sequential_range(0, size, 1, take)
 
         if k:
             b.parallel_for([*x[:axis], 1, *x[axis + 1 :]], line)
+
+
+class _Heap:
+    """The best elements so far of one line of x, in two scratch buffers: a binary heap, the worst at its root.
+
+    A node is a value and its place along the axis: -1 where nothing has been put yet, `last`, the greatest i64, where
+    the element has been taken out.
+    """
+
+    def __init__(
+        self,
+        op: TopKInMemoryOp,
+        b: TileBuilder,
+        reads: Sequence[Reader],
+        writes: Sequence[Writer],
+        outer: Sequence[Scalar],
+        last: Scalar,
+    ) -> None:
+        self._op, self._b, self._reads, self._writes = op, b, reads, writes
+        self._outer = outer
+        """The index of the line; along the axis it does not count."""
+        self._last = last
+
+    def at(self, place: Scalar) -> list[Scalar]:
+        """The index of a place of the line."""
+        axis = self._op.axis.value.data
+        return [*self._outer[:axis], place, *self._outer[axis + 1 :]]
+
+    def node(self, number: Scalar) -> list[Scalar]:
+        """A node, counted level by level from the root."""
+        return [self._reads[1](self.at(number)), self._reads[2](self.at(number))]
+
+    def clear(self, number: Scalar) -> None:
+        """Nothing has been put in a node yet."""
+        self._put(number, [self._b.const(0, element_type_of(self._op.x)), self._b.const(-1, i64)])
+
+    def sink(self, what: Sequence[Scalar]) -> None:
+        """Sift down: replace the root by a node; worse nodes move up."""
+        b = self._b
+
+        def level(_: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
+            (hole,) = carried
+            left, right = hole * 2 + 1, hole * 2 + 2
+            first, second = self.node(left), self.node(right)
+            is_left = self._worse(first, second)
+            child = [b.select(is_left, one, other) for one, other in zip(first, second, strict=True)]
+
+            def move() -> list[Scalar]:
+                self._put(hole, child)
+                return [b.select(is_left, left, right)]
+
+            return b.when(self._worse(child, what), move, lambda: [hole])
+
+        (hole,) = b.reduce([(0, self._op.depth - 1)], [b.index(0)], level)
+        self._put(hole, what)
+
+    def _put(self, number: Scalar, what: Sequence[Scalar]) -> None:
+        self._writes[2](self.at(number), what[0])
+        self._writes[3](self.at(number), what[1])
+
+    def _worse(self, one: Sequence[Scalar], other: Sequence[Scalar]) -> Scalar:
+        """Whether node `one` orders after node `other` in the heap; if they are equal, either result is right."""
+        b, last = self._b, self._last
+        later = b.compare("gt", one[1], other[1])
+        behind = self._op.precedes(b, other[0], one[0])
+        before = self._op.precedes(b, one[0], other[0])
+        among = behind | (later & b.compare("eq", before, False))
+        among = among & b.compare("ne", one[1], last) & b.compare("ge", other[1], 0)
+        return b.compare("lt", one[1], 0) | b.compare("eq", other[1], last) | among
 
 
 STRATEGIES: Strategies = {

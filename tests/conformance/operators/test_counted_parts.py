@@ -1,4 +1,4 @@
-"""Operators that read as many parts as the data say: what is meant of their results is onnxruntime's."""
+"""Operators that read values of data-dependent extents: the valid part of their results is onnxruntime's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Slices that begin where the data say, and end so many elements further."""
+"""Slices that begin at a data-dependent element, and end a fixed number of elements further."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Drawing operators whose results are as long as the data say, and those that pick lines and boxes."""
+"""Drawing operators whose results have data-dependent extents, and those that pick lines and boxes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ CARRIED = ("Identity", "Transpose", "Unsqueeze", "Gather", "Cast", "Neg")
 
 
 def uncertain(d: Draft, made: Value) -> Value:
-    """A result that is as long as the data say, which no other drawer takes."""
+    """A result of a data-dependent extent, which no other drawer takes."""
     found = Value(made.name, made.array, made.error, last=True)
     d.values[d.values.index(made)] = found
     return found

@@ -21,7 +21,7 @@ def _loaded_after(code: str) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    "code", ["import aotc", "from aotc.cli.main import build_parser; build_parser()", "import aotc.errors"]
+    "code", ["import aotc", "from aotc.cli.parser import build_parser; build_parser()", "import aotc.errors"]
 )
 def test_nothing_heavy_is_imported_before_it_is_needed(code: str) -> None:
     assert not _loaded_after(code) & set(HEAVY)

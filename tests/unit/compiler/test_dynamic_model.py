@@ -374,7 +374,7 @@ def test_buckets_that_are_refused(pair: DynamicModel) -> None:
         aotc.compile(parsed(text), buckets=[4])
 
 
-# --- as long as the data say -----------------------------------------------------------------------------------------
+# --- data-dependent extents ------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -404,7 +404,7 @@ def test_sizes_that_depend_on_the_data_are_exact(text: str) -> None:
         require_equal(model(x), wanted)
         if x.shape == (3, 4):
             require_equal(fixed(x), wanted)
-    with pytest.raises(ValueError, match="as long as the data say"):
+    with pytest.raises(ValueError, match="data-dependent extents"):
         model.bind(x)
     assert f"{next(iter(wanted))}_count" in model.at({"n": 2, "k": 3})(x)  # as in C
 

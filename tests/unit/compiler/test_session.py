@@ -126,7 +126,7 @@ def test_options_of_a_session() -> None:
 
 
 def test_open_shapes(two: onnx.ModelProto) -> None:
-    """As there: names of extents, whatever shape arrives, outputs as long as the data say."""
+    """As there: names of extents, whatever shape arrives, outputs of data-dependent extents."""
     text = TWO.replace("float[batch,3] x", "float[batch,3] x, float[?,k] u").replace(
         "bool[batch,3] positive)", "bool[batch,3] positive, int64[2,found] where)"
     )

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import aotc
 from aotc.pipeline.options import CompileOptions
 from aotc.pipeline.phases import PHASES, make_passes
 
@@ -74,3 +75,21 @@ def test_paths_on_pages_exist(page: Path) -> None:
 def test_contributing_and_the_page_name_many_paths() -> None:
     for text in (PAGE, (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")):
         assert len(re.findall(r"`(?:aotc|dialects|passes|tests)/[\w./-]*`", text)) >= 8
+
+
+def test_names_that_pages_place_in_a_file_are_there() -> None:
+    """As in "`_FUNCTIONS` in `passes/loops/expand_math.py`"."""
+    placed: list[tuple[str, str]] = []
+    for page in (ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))):
+        text = " ".join(page.read_text(encoding="utf-8").split())
+        placed += re.findall(r"`(\w+)` (?:in|of) `((?:aotc|dialects|passes|tests)/[\w./-]+\.py)`", text)
+    assert len(placed) > 8
+    missing = [(name, file) for name, file in placed if not re.search(rf"\b{name}\b", (ROOT / file).read_text("utf-8"))]
+    assert not missing
+
+
+def test_the_module_that_the_page_of_the_ir_shows_compiles(tmp_path: Path) -> None:
+    text = (ROOT / "docs" / "ir.md").read_text(encoding="utf-8")
+    source = tmp_path / "least.mlir"
+    source.write_text(text.split("```mlir\n")[1].split("```")[0], encoding="utf-8")
+    aotc.build(source, start_at="import", emit="c", target="cortex-m4")

@@ -1,4 +1,4 @@
-"""Values with as many parts as the data say, sequences and optionals, and what early versions had otherwise."""
+"""Values of data-dependent extents, sequences and optionals, and what early versions had otherwise."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_what_an_operator_becomes_says_whether_it_is_by_element(op_type: str, fu
 )
 def test_what_takes_all_parts_as_data_is_refused(nodes: str) -> None:
     shown = refused(COUNTED + nodes)
-    assert "as many as the data say" in shown and "--constant NAME=VALUE" in shown
+    assert "a data-dependent extent along axis" in shown and "--constant NAME=VALUE" in shown
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_what_takes_all_parts_as_data_is_refused(nodes: str) -> None:
         ("s = Shape(z) y = Reshape(x, s) }", "the shape (input 1) is computed at run time"),
         ("s = Shape(z) o = Constant<value_ints=[0, 1]>() k = Add(s, o) y = Expand(t, k) }", "computed at run time"),
         ("s = Shape(z) o = Constant<value_ints=[1]>() k = Gather(s, o) y = Expand(e, k) }", "a fixed number of parts"),
-        ("s = Shape(z) n = Neg(x) p = NonZero(n) y = Expand(p, s) }", "as many as the data say"),
+        ("s = Shape(z) n = Neg(x) p = NonZero(n) y = Expand(p, s) }", "a data-dependent"),
         ("s = Shape(z) o = Constant<value_int=1>() k = Gather(s, o) y = Range(o, k, o) }", "computed at run time"),
     ],
 )

@@ -33,7 +33,7 @@ class Bodies(Protocol):
     imported: int
     """Nodes that have been imported."""
     bounds: dict[SSAValue, Bound]
-    """Values with as many parts as the data say."""
+    """Values of data-dependent extents."""
 
     def body(self, nodes: Sequence[NodeProto], outputs: Sequence[str], scope: Scope) -> None:
         """Import the nodes that the outputs depend on, where the import is."""
@@ -180,7 +180,7 @@ class ControlNode(ABC):
         bounded = [output for output, value in zip(outputs, found, strict=True) if value in self.bodies.bounds]
         if bounded:
             self._fail(
-                f"the output {bounded[0]!r} of its body has as many parts as the data say",
+                f"the output {bounded[0]!r} of its body has a data-dependent extent",
                 "what reads it could not tell how many",
                 "fix what the condition or the trip count depends on with --constant NAME=VALUE",
             )

@@ -1,6 +1,6 @@
-"""Operators that take all parts along an axis as data, where data say how many there are.
+"""Operators that take all parts along an axis as data, on inputs whose extent along it is data-dependent (`Bound`).
 
-Their inputs are as long as they may become (`Bound`). What comes after the count is replaced by what does not matter:
+What comes after the count is replaced by what does not matter:
 the neutral element of a reduction, what a scatter has written already.
 """
 

@@ -37,7 +37,7 @@ def expand(node: Node) -> SSAValue:
     given, bound = extents(node, 1, "the shape")
     shape = broadcast(node.shape(0), given)
     if bound is not None and len(node.shape(0)) >= (place := len(given) - bound.axis) and node.shape(0)[-place] != 1:
-        node.fail("the operand has a fixed number of parts, and the shape as many as the data say")
+        node.fail("the operand has a fixed number of parts, and the shape a data-dependent one")
     result = node.input(0) if shape == node.shape(0) else node.emit(BroadcastOp, node.input(0), shape=shape)
     return result if bound is None else node.bounded(result, len(shape) - len(given) + bound.axis, bound.count)
 
@@ -143,7 +143,7 @@ def slice_(node: Node) -> SSAValue:
 
 
 def _moving_cut(node: Node, x: SSAValue, axis: int, place: int, step: int, count: int) -> SSAValue:
-    """The `count` elements along an axis, `step` apart, from one on that data say: element `place` of the starts."""
+    """The `count` elements along an axis, `step` apart, from a data-dependent one on: element `place` of the starts."""
     extent = shape_of(x)[axis]
     if count > extent:
         node.fail(f"it takes {count} elements of axis {axis}, which has {extent}")

@@ -1,1 +1,1 @@
-"""Values that are several tensors, sequences; and values with as many parts as the data say."""
+"""Values that are several tensors, sequences; and values of data-dependent extents."""

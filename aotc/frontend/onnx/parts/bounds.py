@@ -1,7 +1,7 @@
-"""Values with as many parts along an axis as the data say: what carries them on, and what cannot.
+"""Values with a data-dependent extent along one axis: which operators carry it on, and which cannot.
 
-Such a value is as long as it may become; a count, computed with it, says how much of it there is. What comes after
-that is of no meaning, so only operators that treat each part by itself may read it.
+Such a value has the bound of that extent, the greatest that it can be; a count, computed with it, says how much of it
+is valid. What comes after that is of no meaning, so only operators that treat each part by itself may read it.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class _Reader:
         bound = self.bounds[position]
         assert bound is not None
         most = self.node.shape(position)[bound.axis]
-        what = f"input {position} has up to {most} parts along axis {bound.axis}, as many as the data say"
+        what = f"input {position} has a data-dependent extent along axis {bound.axis}, at most {most}"
         fix = "end the model before it, or fix what it depends on with --constant NAME=VALUE"
         self.node.fail(what, why or "the operator would take all of them as data", fix)
 
@@ -171,6 +171,6 @@ def carry(node: Node, bounds: Sequence[Bound | None], results: Sequence[SSAValue
 
 def refuse(name: str, op_type: str) -> NoReturn:
     """Raise the problem of a node with a body that reads such a value."""
-    what = "an input has as many parts as the data say"
+    what = "an input has a data-dependent extent"
     fix = "end the model before it, or fix what it depends on with --constant NAME=VALUE"
     raise CompileError(Problem(what, name, op_type, "its body would take all of them as data", fix))

@@ -1,6 +1,6 @@
 """Elements of small integer tensors as an unknown and a number, which tells how far apart two of them are.
 
-What the data say where a slice begins, they often say where it ends: so many elements further.
+A slice that begins at a data-dependent element often ends a fixed number of elements further.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Element:
     number: int
 
     def beyond(self, other: Element) -> int | None:
-        """How much more this is than the other; None where only the data say."""
+        """How much more this is than the other; None where that is data-dependent."""
         same = self.unknown is other.unknown and self.place == other.place
         return self.number - other.number if same else None
 
@@ -68,7 +68,7 @@ def elements(node: Node, value: SSAValue) -> list[Element]:
 
 
 def extents(node: Node, position: int, what: str) -> tuple[list[int], Bound | None]:
-    """The extents that an input is, `what` to the user, and which of them is the greatest of as many as the data say.
+    """The extents that an input is, `what` to the user, and which of them is the bound of a data-dependent one.
 
     A named problem where another is computed at run time, or two are.
     """

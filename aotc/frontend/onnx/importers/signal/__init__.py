@@ -1,1 +1,1 @@
-"""Operators of signals, random numbers, and sets of what the data say."""
+"""Operators of signals, random numbers, and selections of data-dependent extents."""

@@ -1,4 +1,4 @@
-"""Operators whose result has as many parts as the data say, and counts of n-grams."""
+"""Operators whose results have data-dependent extents, and counts of n-grams."""
 
 from __future__ import annotations
 

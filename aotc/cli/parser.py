@@ -1,0 +1,182 @@
+"""Every command of `aotc` with its arguments, and where they go."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from aotc import __version__
+from aotc.cli import commands
+from aotc.cli.arguments import (
+    add_budgets,
+    add_compile_options,
+    add_loader,
+    add_output_options,
+    add_shape_options,
+    add_target,
+)
+from aotc.errors import EXIT_USAGE
+from aotc.pipeline.options import KINDS
+
+EPILOG = """\
+exit codes: 0 done; 1 wrong result or over budget; 2 usage; 3 the model cannot be compiled;
+4 a file cannot be read or written; 70 a fault of aotc itself; 130 interrupted"""
+
+
+class _Parser(argparse.ArgumentParser):
+    """Usage errors in the project's form."""
+
+    def error(self, message: str) -> Any:
+        self.print_usage(sys.stderr)
+        self.exit(EXIT_USAGE, f"error: {message}; see {self.prog} --help\n")
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Every command and option."""
+    parser = _Parser(
+        prog="aotc",
+        description="Ahead-of-time compiler for neural networks: ONNX in, standalone native code out.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"aotc {__version__}")
+    subparsers = parser.add_subparsers(metavar="COMMAND", required=True)
+
+    def add(
+        name: str,
+        function: Callable[[argparse.Namespace], int],
+        arguments: Callable[[argparse.ArgumentParser], None],
+        sentence: str,
+    ) -> None:
+        sub = subparsers.add_parser(name, help=sentence, description=sentence[0].upper() + sentence[1:] + ".")
+        sub.set_defaults(command=function, name_of_command=name)
+        sub.add_argument("--json", action="store_true", help="print the result as one JSON object")
+        sub.add_argument(
+            "--crash-report", metavar="DIR", help="after a fault of aotc itself, write what shows it there"
+        )
+        arguments(sub)
+
+    add("compile", commands.compile_command, _compile, "write C, objects, libraries or IR")
+    add("runtime", commands.runtime_command, _runtime, "write the C runtime: sources and headers")
+    add("run", commands.run_command, _run, "run a model on recorded or random inputs")
+    add("verify", _verify_command, _verify, "compare a model's outputs with those of onnxruntime")
+    add("plan", commands.plan_command, _plan, "print the memory plan")
+    add("check", commands.check_command, _check, "list everything that stands in the way of compiling")
+    add("inspect", commands.inspect_command, _inspect, "show a model, or anything that was written of one")
+    add("bench", commands.bench_command, _bench, "time a model")
+    sentence = "measure schedules of a model's operations on this machine, keep the best"
+    add("tune", commands.tune_command, _tune, sentence)
+    add("cache", commands.cache_command, _cache, "show or empty the cache of compiled models")
+    add("targets", commands.targets_command, lambda sub: None, "list the named targets")
+    sentence = "list the supported ONNX operators, or say what is supported of one"
+    add("ops", commands.ops_command, _ops, sentence)
+    return parser
+
+
+def _verify_command(arguments: argparse.Namespace) -> int:
+    from aotc.cli.verification import verify_command  # which imports numpy
+
+    return verify_command(arguments)
+
+
+# What each command takes besides the options that all have
+
+
+def _compile(sub: argparse.ArgumentParser) -> None:
+    sub.add_argument("model", metavar="MODEL.onnx")
+    sub.add_argument("-o", "--output", metavar="DIR", required=True, help="where the artefacts go")
+    sub.add_argument("--emit", default="c", metavar="KIND[,KIND...]", help=", ".join(KINDS) + " (default: c)")
+    sub.add_argument("--selftest", metavar="IN.npz", help="add aotc_NAME_selftest(), which runs these inputs")
+    sub.add_argument(
+        "--selftest-outputs", metavar="OUT.npz", help="what it expects (default: onnxruntime's, or else our own)"
+    )
+    add_output_options(sub)
+    add_compile_options(sub)
+
+
+def _runtime(sub: argparse.ArgumentParser) -> None:
+    sub.add_argument("-o", "--output", metavar="DIR", required=True, help="where the files go")
+
+
+def _run(sub: argparse.ArgumentParser) -> None:
+    sub.add_argument("model", metavar="MODEL.onnx|LIB.so")
+    sub.add_argument("--inputs", metavar="IN.npz", help="arrays by input name (default: seeded random values)")
+    sub.add_argument("--outputs", metavar="OUT.npz", help="write the outputs there")
+    sub.add_argument("--emit", default="jit", choices=("jit", "shared", "c"), help="which route computes them")
+    add_loader(sub)
+    add_compile_options(sub)
+
+
+def _verify(sub: argparse.ArgumentParser) -> None:
+    sub.add_argument("model", metavar="MODEL.onnx")
+    sub.add_argument("--inputs", metavar="IN.npz", help="arrays by input name (default: seeded random values)")
+    sub.add_argument("--rtol", type=float, default=1e-4, help="relative to the output's largest value")
+    sub.add_argument("--atol", type=float, default=1e-5)
+    sub.add_argument("--emit", default="jit", choices=("jit", "shared", "c"), help="which route computes them")
+    add_loader(sub)
+    sub.add_argument(
+        "--reference",
+        default="auto",
+        choices=("auto", "onnxruntime", "loops"),
+        help="what is right: onnxruntime, or our operators' own scalar loops without schedules (default: onnxruntime, "
+        "loops where it lacks an operator)",
+    )
+    sub.add_argument(
+        "--steps",
+        type=int,
+        metavar="N",
+        help="compare N calls one after the other, on other random values each (default: 4 with --state, else 1)",
+    )
+    sub.add_argument("--per-op", action="store_true", help="name the first operator whose result differs")
+    sub.add_argument("--bisect", action="store_true", help="name the first pass after which the outputs differ")
+    add_compile_options(sub)
+
+
+def _plan(sub: argparse.ArgumentParser) -> None:
+    sub.add_argument("model", metavar="MODEL.onnx")
+    add_compile_options(sub)
+
+
+def _check(sub: argparse.ArgumentParser) -> None:
+    sub.add_argument("model", metavar="MODEL.onnx")
+    add_shape_options(sub)
+    add_target(sub, default=None)
+    add_budgets(sub)
+
+
+def _inspect(sub: argparse.ArgumentParser) -> None:
+    sub.add_argument("model", metavar="MODEL.onnx|DIR|FILE")
+    sub.add_argument("--as", dest="method", metavar="METHOD", help="a view of a file (a wrong one lists them)")
+
+
+def _bench(sub: argparse.ArgumentParser) -> None:
+    sub.add_argument("model", metavar="MODEL.onnx")
+    sub.add_argument(
+        "--against",
+        metavar="PEER[,PEER...]",
+        help="time others in turns, each in a process of its own: onnxruntime, openvino, ncnn, emx; all installed: all",
+    )
+    sub.add_argument("--inputs", metavar="IN.npz", help="arrays by input name (default: seeded random values)")
+    sub.add_argument("--emit", default="jit", choices=("jit", "shared", "c"), help="which route is timed")
+    sub.add_argument("--profile", action="store_true", help="time each kernel instead: share, GFLOP/s, ONNX nodes")
+    sub.add_argument("--rounds", type=int, default=5, metavar="N", help="how often each has its turn (default: 5)")
+    sub.add_argument(
+        "--seconds", type=float, default=0.25, metavar="S", help="the least time of a turn (default: 0.25)"
+    )
+    add_compile_options(sub)
+
+
+def _tune(sub: argparse.ArgumentParser) -> None:
+    sub.add_argument("model", metavar="MODEL.onnx")
+    sub.add_argument("-o", "--output", metavar="TABLE.json", help="the table (default: that of this machine)")
+    add_compile_options(sub)
+
+
+def _cache(sub: argparse.ArgumentParser) -> None:
+    sub.add_argument("--clear", action="store_true", help="remove every entry")
+
+
+def _ops(sub: argparse.ArgumentParser) -> None:
+    sub.add_argument("operator", nargs="?", metavar="OPERATOR", help="with its versions, element types and limits")
