@@ -17,8 +17,16 @@ _KIND = slice(4, 6)
 """Where an ELF file says how wide its words are, and in which order their bytes."""
 _MACHINE = slice(18, 20)
 _MACHINES = {
-    **{3: "x86", 8: "MIPS", 20: "PowerPC", 21: "PowerPC64", 22: "s390", 40: "Arm"},
-    **{62: "x86-64", 183: "aarch64", 243: "RISC-V", 258: "LoongArch"},
+    3: "x86",
+    8: "MIPS",
+    20: "PowerPC",
+    21: "PowerPC64",
+    22: "s390",
+    40: "Arm",
+    62: "x86-64",
+    183: "aarch64",
+    243: "RISC-V",
+    258: "LoongArch",
 }
 
 
