@@ -137,7 +137,7 @@ def test_g13_a_workspace_that_is_not_what_constants_need_is_refused() -> None:
     at = blob.index((88).to_bytes(4, "little"))  # the last word of the header
     assert at == 44
     blob[at] -= 1
-    with pytest.raises(VMError, match="workspace of the executable.*its places end at byte 88, not 87"):
+    with pytest.raises(VMError, match=r"workspace of the executable.*its places end at byte 88, not 87"):
         Executable.from_bytes(blob)
 
 
