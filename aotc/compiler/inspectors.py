@@ -185,9 +185,10 @@ def _archive(artifact: Artifact) -> str:
     return "\n".join(f"{len(content):>10} {name}" for name, content in _members(artifact.read()))
 
 
-def _archive_functions(artifact: Artifact) -> str:
+def _archived(show: Callable[[Artifact], str], artifact: Artifact) -> str:
+    """Each member of an archive by a view of objects."""
     shown = (Artifact(artifact.codegen, "", name, content) for name, content in _members(artifact.read()))
-    return "\n\n".join(f"{member.name}:\n{_object(member)}" for member in shown)
+    return "\n\n".join(f"{member.name}:\n{show(member)}" for member in shown)
 
 
 def _members(archive: bytes) -> Iterator[tuple[str, bytes]]:
@@ -327,8 +328,9 @@ INSPECTORS: dict[str, Inspector | WithMetadata] = {
     ".o.signatures": WithMetadata(_signatures),
     ".o.disassembly": _disassembly,
     ".a.members": _archive,
-    ".a.functions": _archive_functions,
+    ".a.functions": partial(_archived, _object),
     ".a.signatures": WithMetadata(_signatures),
+    ".a.disassembly": partial(_archived, _disassembly),
     ".so.symbols": _library,
     ".so.functions": _object,
     ".so.signatures": WithMetadata(_signatures),

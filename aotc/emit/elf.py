@@ -1,4 +1,4 @@
-"""ELF files: their sections, and the symbols that these define.
+"""ELF files: their sections, and the symbols that these define or ask for.
 
 Whoever reads one of others' expects struct.error, ValueError and IndexError of a damaged one.
 """
@@ -12,10 +12,12 @@ from dataclasses import dataclass
 MAGIC = b"\x7fELF"
 WRITE, ALLOC, EXECUTE = 1, 2, 4
 """Flags of a section: whether it is variables, whether it is in memory when the program runs, whether it is code."""
-NOBITS, SYMTAB = 8, 2
-"""Kinds of sections: zeros that are not in the file; symbols."""
+NOBITS, SYMTAB, GROUP = 8, 2, 17
+"""Kinds of sections: zeros that are not in the file; symbols; sections of which one copy is kept."""
 FUNCTION = 2
 """The kind of a symbol that is a function."""
+LOCAL = 0
+"""The binding of a symbol that no other file sees."""
 
 
 @dataclass(frozen=True)
@@ -34,10 +36,11 @@ class Section:
 
 @dataclass(frozen=True)
 class Symbol:
-    """A symbol that is defined in the section of this number."""
+    """A symbol that is defined in the section of this number, or is common; that no file defines yet, in 0."""
 
     name: str
     kind: int
+    binding: int
     section: int
     value: int
     size: int
@@ -78,6 +81,23 @@ class ElfFile:
 
     def symbols(self) -> Iterator[Symbol]:
         """What the file defines, in the order of its symbol table."""
+        return (symbol for symbol in self._symbols() if symbol.section)
+
+    def wanted(self) -> set[str]:
+        """The names that the file asks others for."""
+        return {symbol.name for symbol in self._symbols() if not symbol.section and symbol.name}
+
+    def offered(self) -> set[str]:
+        """The names, weak and common ones too, that the file has for others; without those of groups, which are alike
+        in every file (C++'s inline functions)."""
+        grouped = {number for section in self.sections if section.kind == GROUP for number in self._members(section)}
+        shown = (symbol for symbol in self.symbols() if symbol.binding != LOCAL)
+        return {symbol.name for symbol in shown if symbol.section not in grouped}
+
+    def _members(self, group: Section) -> tuple[int, ...]:
+        return self._unpacked(f"{group.size // 4}I", group.offset)[1:]
+
+    def _symbols(self) -> Iterator[Symbol]:
         for table in self.sections:
             if table.kind != SYMTAB:
                 continue
@@ -87,5 +107,4 @@ class ElfFile:
                     name, info, _, section, value, size = self._unpacked("IBBHQQ", position)
                 else:
                     name, value, size, info, _, section = self._unpacked("IIIBBH", position)
-                if section:
-                    yield Symbol(self._text(names + name), info & 15, section, value, size)
+                yield Symbol(self._text(names + name), info & 15, info >> 4, section, value, size)

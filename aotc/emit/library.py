@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
+import struct
 import subprocess
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from functools import cache
 from importlib.resources import files
+from itertools import combinations, permutations
 from pathlib import Path
 
-from aotc.emit.llvm.link import data_object, shared_library
+from aotc.emit.elf import ElfFile
+from aotc.emit.llvm.link import data_object, require_linkable_here, shared_library
 from aotc.emit.llvm.tvm_ffi import tvm_ffi_object
 from aotc.errors import CompileError, Problem, UsageError
 from aotc.machines.targets import lookup
 from aotc.model.artifacts import JIT, NATIVE, Artifact, ArtifactSet, Content
 from aotc.model.conventions import artifacts_symbol, json_symbol, weights_symbol
 from aotc.model.files import write_files
-from aotc.model.metadata import to_json
+from aotc.model.metadata import ModelInfo, to_json
 
 SECTION = ".aotc.artifacts"
 """Where a library keeps what it carries for loaders from outside."""
 _ALTERNATIVES = ("llvm", "c")
 """Code generators of the whole model: where both made it, the first one's is linked."""
+_OURS = (*_ALTERNATIVES, "aotc")
 _CACHE_LINE = 64
 """Bytes of which the address of weights is a multiple, as the longest vectors want."""
 _LINKING = ("-l", "-L", "-Wl,")
@@ -46,8 +50,9 @@ def linked(artifacts: ArtifactSet) -> bytes:
     """A shared library of the set, which has its metadata and all that is for loaders from outside.
 
     C is compiled with the flags that its artefact has, objects are taken as they are; the system's `cc` links them with
-    the libraries that the flags name.
-    Raises UsageError where there is no code that can be linked, CompileError where `cc` is missing or refuses.
+    the libraries that the flags name. But for kernels, no name of one code generator is taken for that of another.
+    Raises UsageError where there is no code that can be linked here, CompileError where `cc` is missing or refuses, or
+    where two code generators have something of one name.
     """
     parts, info = native_parts(artifacts), artifacts.metadata
     if not parts:
@@ -56,12 +61,18 @@ def linked(artifacts: ArtifactSet) -> bytes:
         fix = "build it with emit=('object',) or emit=('c',)"
         raise UsageError(Problem(f"{info.name} cannot be linked to a library", why=why, fix=fix))
     target = lookup(parts[0].target)
-    objects = [part.read() for part in parts if not part.name.endswith(".c")]
+    for each in dict.fromkeys(part.target for part in parts if part.target):
+        require_linkable_here(info.name, lookup(each))
     headers = {each.name: each.content for each in artifacts if each.name.endswith((".h", ".c"))}
-    objects += [_compiled(part, headers) for part in parts if part.name.endswith(".c")]
+    made = {part: _compiled(part, headers) if part.name.endswith(".c") else part.read() for part in parts}
     needed = (_REGISTRY,) if info.operator_api == "packed" else ()
     needed += _MACHINE if info.executor == "vm" else ()
-    objects += [_of_runtime(name) for name in needed]
+    runtime = [_of_runtime(name) for name in needed]
+    if any(part.codegen not in _OURS for part in parts):
+        _require_apart(info, made, runtime)
+    objects = [image for part, image in made.items() if not part.name.endswith(".c")]
+    objects += [image for part, image in made.items() if part.name.endswith(".c")]
+    objects += runtime
     described = to_json(replace(info, constants=()), indent=None)  # read at each load: no more than loading needs
     objects.append(data_object(json_symbol(info.name), described.encode() + b"\0", target))
     if info.interface_api == "packed" and target.pointer_width == 64:
@@ -77,6 +88,30 @@ def linked(artifacts: ArtifactSet) -> bytes:
     return shared_library(objects, target, info.name, tuple(libraries), threads=info.threads > 1)
 
 
+def _require_apart(info: ModelInfo, made: Mapping[Artifact, bytes], runtime: Collection[bytes]) -> None:
+    """Raise CompileError where a name of one code generator would be taken for that of another: one calls what the
+    other has, or both have it, weakly, so that one is left. Kernels and the runtime are there for others."""
+    meant = {kernel.symbol for kernel in info.kernels if kernel.codegen}
+    meant |= {name for image in runtime for name in ElfFile(image).offered()}
+    offered: dict[str, set[str]] = {}
+    wanted: dict[str, set[str]] = {}
+    for part, image in made.items():
+        owner = "the model" if part.codegen in _OURS else part.codegen
+        try:
+            file = ElfFile(image)
+            offered.setdefault(owner, set()).update(file.offered())
+            wanted.setdefault(owner, set()).update(file.wanted())
+        except (ValueError, IndexError, struct.error) as error:
+            raise CompileError(Problem(f"{part.name} is no object", why=str(error))) from error
+    taken = {name: (a, b) for a, b in permutations(offered, 2) for name in sorted(offered[a] & wanted[b] - meant)}
+    twice = {name: (a, b) for a, b in combinations(offered, 2) for name in sorted(offered[a] & offered[b])}
+    said = {name: f"{a} defines it, and {b} calls another of that name" for name, (a, b) in taken.items()}
+    said |= {name: f"{a} and {b} both define it" for name, (a, b) in twice.items()}
+    if said:
+        fix = "make it static, or give it a name of its own"
+        raise CompileError([Problem(f"{name} in {info.name}", why=why, fix=fix) for name, why in said.items()])
+
+
 @cache
 def _of_runtime(name: str) -> bytes:
     """The object of a file of the runtime: the same for all models of a process."""
@@ -88,7 +123,7 @@ def _compiled(source: Artifact, headers: Mapping[str, Content]) -> bytes:
     """The object of a file of C, beside which there are `headers` and those of the runtime."""
     beside = {**headers, **{name: files("aotc.runtime").joinpath(name).read_bytes() for name in _HEADERS}}
     flags = [flag for flag in source.flags if not flag.startswith(_LINKING)]
-    flags += [] if source.codegen in (*_ALTERNATIVES, "aotc") else ["-fvisibility=hidden"]
+    flags += [] if source.codegen in _OURS else ["-fvisibility=hidden"]
     with tempfile.TemporaryDirectory(prefix="aotc-") as folder:
         write_files(Path(folder), {**beside, source.name: source.content})
         command = ["cc", "-c", "-fPIC", *flags, source.name, "-o", "out.o"]

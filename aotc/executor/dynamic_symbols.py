@@ -1,13 +1,57 @@
-"""The names that a shared library exports or asks for, read from its file."""
+"""What the file of a shared library says before it is loaded: for which machine, and the names that it exports or asks
+for."""
 
 from __future__ import annotations
 
 import re
 import struct
+from functools import cache
 from mmap import mmap
+from pathlib import Path
+
+from aotc.errors import Problem, UsageError
 
 _DYNSYM = 11
 _ENTRY = 64
+_KIND = slice(4, 6)
+"""Where an ELF file says how wide its words are, and in which order their bytes."""
+_MACHINE = slice(18, 20)
+_MACHINES = {
+    3: "x86",
+    8: "MIPS",
+    20: "PowerPC",
+    21: "PowerPC64",
+    22: "s390",
+    40: "Arm",
+    62: "x86-64",
+    183: "aarch64",
+    243: "RISC-V",
+    258: "LoongArch",
+}
+
+
+def require_machine(what: str, image: bytes | mmap) -> None:
+    """Raise UsageError for an ELF file whose code is that of another machine than this process."""
+    mine, given = _own_header(), image[:20]
+    if not mine or given[:4] != mine[:4] or (given[_KIND], given[_MACHINE]) == (mine[_KIND], mine[_MACHINE]):
+        return
+    why = f"it is for {_machine(given)}, and this process runs on {_machine(mine)}"
+    raise UsageError(Problem(f"{what} cannot be loaded", why=why, fix="compile the model on this machine"))
+
+
+@cache
+def _own_header() -> bytes:
+    """How the program of this process begins; nothing where that is not known."""
+    try:
+        with Path("/proc/self/exe").open("rb") as stream:
+            return stream.read(20)
+    except OSError:
+        return b""
+
+
+def _machine(header: bytes) -> str:
+    number = int.from_bytes(header[_MACHINE], "big" if header[5] == 2 else "little")
+    return f"{_MACHINES.get(number, f'machine {number}')} ({64 if header[4] == 2 else 32} bits)"
 
 
 def dynamic_symbols(image: bytes | mmap) -> list[str]:

@@ -19,14 +19,21 @@ import numpy as np
 
 from aotc.errors import Problem, UsageError
 from aotc.executor.conventions import address_of
-from aotc.executor.dynamic_symbols import dynamic_symbols
+from aotc.executor.dynamic_symbols import dynamic_symbols, require_machine
 from aotc.executor.model import CompiledModel
 from aotc.executor.native import Array, NativeModel, aligned_bytes
 from aotc.executor.packed_metadata import info_of
 from aotc.executor.shared_weights import SharedWeights
 from aotc.machines.features import here
 from aotc.model.artifacts import BYTECODE, JIT, LIBRARY, NATIVE, PARAMETERS, Artifact, ArtifactSet
-from aotc.model.conventions import artifacts_symbol, entry_symbol, json_symbol, model_symbol, reset_symbol
+from aotc.model.conventions import (
+    artifacts_symbol,
+    entry_symbol,
+    json_symbol,
+    model_symbol,
+    reset_symbol,
+    supported_symbol,
+)
 from aotc.model.files import write_files
 from aotc.model.metadata import ModelInfo, from_json
 
@@ -94,7 +101,8 @@ class Linked:
         info = artifacts.metadata
         check_features(info.name, info)
         libraries = artifacts.by_loader().get(LIBRARY)
-        image = libraries[0].content if libraries else linked(artifacts)
+        image = libraries[0].read() if libraries else linked(artifacts)
+        require_machine(info.name, image)
         with tempfile.TemporaryDirectory(prefix="aotc-") as folder:
             (path,) = write_files(Path(folder), {f"{info.name}.so": image})
             handle = ctypes.CDLL(str(path))
@@ -129,6 +137,7 @@ class InMemory:
         if not images:
             fix = "build it with emit=('object',)"
             raise UsageError(Problem(f"{info.name} cannot be loaded by jit", why="there is no object file", fix=fix))
+        require_machine(images[0].name, images[0].read())
         check_features(info.name, info)
         if info.executor == "vm":
             return self._with_bytecode(info, images[0].read(), groups[BYTECODE][0].read())
@@ -194,6 +203,7 @@ def _load(library: Path, threads: int | None) -> CompiledModel:
     handle = _opened(library)
     info = _read_info(library, names, handle)
     check_features(str(library), info)
+    _check_supported(library, info, names, handle)
     if threads is not None and threads != info.threads:
         raise ValueError(f"{library} was compiled with threads={info.threads}, not {threads}")
     find = _symbols(handle)
@@ -212,6 +222,8 @@ def _opened(library: Path) -> ctypes.CDLL:
     link.symlink_to(library.resolve())
     try:
         return ctypes.CDLL(str(link))
+    except OSError as error:
+        raise OSError(str(error).replace(str(link), str(library))) from error
     finally:
         link.unlink()
 
@@ -228,6 +240,15 @@ def check_features(what: str, info: ModelInfo) -> None:
             fix="compile the model on this machine, or with another --target",
         )
     )
+
+
+def _check_supported(library: Path, info: ModelInfo, names: Sequence[str], handle: ctypes.CDLL) -> None:
+    """Raise UsageError where the library itself says that this processor lacks something: of features only NAME.json
+    tells, and a packed library may have none."""
+    symbol = supported_symbol(info.name)
+    if symbol in names and ctypes.CFUNCTYPE(ctypes.c_int32)((symbol, handle))() == 0:
+        why, fix = f"its function {symbol} says so", "compile the model on this machine, or with another --target"
+        raise UsageError(Problem(f"{library} needs a processor that this one is not", why=why, fix=fix))
 
 
 def _symbols(handle: ctypes.CDLL) -> Callable[[str], int]:
@@ -249,6 +270,7 @@ def _exported(library: Path) -> list[str]:
         except ValueError as error:  # it is empty
             raise OSError(f"{library} is not a shared library") from error
         with image:
+            require_machine(str(library), image)
             return dynamic_symbols(image)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING, Any, NoReturn, Unpack
 
@@ -15,8 +16,11 @@ from aotc.compiler.dynamic.specializing import Recipe, Specialization
 from aotc.compiler.keywords import in_python_terms
 from aotc.compiler.lowering import NOT_IN_PROCESS, in_process_options
 from aotc.executor import CompiledModel
+from aotc.executor.device import cpu
+from aotc.executor.display import table
 from aotc.executor.step import Step
 from aotc.executor.tensors import ByName, as_array, in_order, position
+from aotc.executor.timing import Timing, measure
 from aotc.model.extents import OpenTensor
 from aotc.model.limits import MAX_SHAPES
 from aotc.pipeline.options import CompileOptions
@@ -116,6 +120,11 @@ class DynamicModel:
         sides = (", ".join(map(str, tensors)) for tensors in (self.inputs, self.outputs))
         return f"<DynamicModel {self.name}: {' -> '.join(sides)}>"
 
+    def _repr_html_(self) -> str:
+        inputs, outputs = ([(t.name, t.dtype, t.shape) for t in side] for side in (self.inputs, self.outputs))
+        note = f"code for {len(self._dispatcher.kept)} shapes, weights {self.weights_bytes:,} bytes"
+        return table("DynamicModel", self.name, inputs, outputs, note)
+
     # Calls
 
     def __call__(self, /, *inputs: Any, **named: Any) -> dict[str, Array]:
@@ -202,6 +211,27 @@ class DynamicModel:
     def get_num_outputs(self) -> int:
         """How many outputs there are."""
         return len(self.outputs)
+
+    def get_input_index(self, name: str) -> int:
+        """The position of an input, -1 where there is none of that name, as GraphExecutor has it."""
+        return next((place for place, tensor in enumerate(self.inputs) if tensor.name == name), -1)
+
+    def get_output_index(self, name: str) -> int:
+        """The position of an output, -1 where there is none of that name."""
+        return next((place for place, tensor in enumerate(self.outputs) if tensor.name == name), -1)
+
+    def get_input_name(self, index: int) -> str:
+        """The name of the input at a position."""
+        return self.inputs[position(self.inputs, index, "input")].name
+
+    def time_evaluator(
+        self, func_name: str = "run", dev: tuple[int, int] | None = None, number: int = 10, repeat: int = 3
+    ) -> Callable[[], Timing]:
+        """A function that times `repeat` runs of `number` calls of `run` on the inputs set with `set_input`, in
+        seconds, after one that is not counted. Raises ValueError for another function or device than the processor."""
+        if func_name != "run" or (dev is not None and tuple(dev) != tuple(cpu())):
+            raise ValueError(f"{self.name} with open shapes times 'run' on {cpu()}, not {func_name!r} on {dev}")
+        return partial(measure, self.run, number, repeat)
 
 
 def _as_array(value: Any) -> Array:

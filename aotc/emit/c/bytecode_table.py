@@ -16,6 +16,9 @@ _TENSORS = {"move": 0, "view": 1, "alloc_view": 1}
 _TENSOR, _VALUE, _FRAME, _LINE = 48, 16, 16, 64
 """Bytes at most of a DLTensor, of a value with its type, of what lies below registers; and what memory is taken by."""
 _PROTOTYPE = "int32_t {}(void *, void *, int32_t, void *, void *, void *);"
+_PAGE = 4096
+"""Where static memory of a page or more begins on Linux: elsewhere a large network takes some percent longer, or not,
+as the linker happens to lay things out."""
 _MOST_COLUMNS = 120
 
 
@@ -63,6 +66,7 @@ def packed_entry(executable: Executable, model: str) -> str:
     number = executable.global_funcs.index(executable.function("main"))
     static = executable.workspace_bytes > 0
     place = "static " if static else ""
+    paged = executable.workspace_bytes >= _PAGE
     lines = [
         "",
         _PROTOTYPE.format(entry_symbol(model, "packed")),
@@ -70,6 +74,7 @@ def packed_entry(executable: Executable, model: str) -> str:
         f"int32_t {entry_symbol(model, 'packed')}(void *args, void *arg_type_ids, int32_t num_args,",
         "        void *out_ret_value, void *out_ret_tcode, void *resource_handle)",
         "{",
+        *(["#if defined(__GNUC__) && defined(__linux__)", f"    __attribute__((aligned({_PAGE})))", "#endif"] * paged),
         f"    {place}uint64_t memory[{-(-memory_bytes(executable) // 8)}];",
         f"    {place}AOTCVM vm;",
         "    AOTCVMValue result;",

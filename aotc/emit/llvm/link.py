@@ -48,24 +48,29 @@ def _even(size: int) -> int:
     return size + size % 2
 
 
+def require_linkable_here(name: str, target: Target) -> None:
+    """Raise UsageError for a target of another kind than this machine, whose libraries `cc` does not link."""
+    host = lookup("host")
+    if target.triple.split("-")[0] != host.triple.split("-")[0] or target.freestanding:
+        raise UsageError(
+            Problem(
+                f"{name} was compiled for --target {target.name}",
+                why="shared libraries are linked for this machine only",
+                fix="take an object or an archive (--emit object, static) and link it with the target's tools",
+            )
+        )
+
+
 def shared_library(
     objects: Sequence[bytes], target: Target, name: str, flags: Sequence[str] = (), *, threads: bool = False
 ) -> bytes:
     """Link objects into a shared library of the host with the system's C compiler; one with threads is never unloaded.
 
-    What an object defines, however weakly, is what the library calls, whatever the process has of that name. `flags`
-    name further libraries.
+    What an object defines, however weakly, is what the library calls, whatever the process has of that name, and what
+    none defines must be in a library: `flags` name those beside the system's.
     Raises UsageError for a target that is not of the host's kind and CompileError where there is no `cc` or it fails.
     """
-    host = lookup("host")
-    if target.triple.split("-")[0] != host.triple.split("-")[0] or target.freestanding:
-        raise UsageError(
-            Problem(
-                f"--emit shared --target {target.name}",
-                why="shared libraries are linked for this machine only",
-                fix="use --emit object or --emit static and link with the target's tools",
-            )
-        )
+    require_linkable_here(name, target)
     compiler = shutil.which("cc")
     if compiler is None:
         raise CompileError(
@@ -77,7 +82,7 @@ def shared_library(
             inputs.append(f"{number}.o")
             (Path(folder) / inputs[-1]).write_bytes(image)
         command = [compiler, "-shared", "-Wl,--build-id=none", "-Wl,-z,noexecstack", "-Wl,-Bsymbolic"]
-        command += ["-o", "out.so", *inputs, *flags, "-lm"]
+        command += ["-Wl,-z,defs", "-o", "out.so", *inputs, *flags, "-lm"]
         command += ["-pthread", "-Wl,-z,nodelete"] if threads else []
         result = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
         if result.returncode:

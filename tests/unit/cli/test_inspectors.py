@@ -49,6 +49,7 @@ def test_f14_every_kind_has_a_view(written: Path) -> None:
         ("m.o", "disassembly", "<aotc_m_run>:"),
         ("libm.a", "functions", "aotc_m_run"),
         ("libm.a", "members", " m.o"),
+        ("libm.a", "disassembly", "<aotc_m_run>:"),
         ("m.so", "symbols", "aotc_m_json"),
         ("m.so", "functions", " aotc_m_run"),
         ("m.so", "signatures", "aotc_m_run: input_1 float32[1, 49, 10, 1] -> Identity float32[1, 12]\naotc_m_"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 
 import aotc
 from aotc.emit.model_library import read_model_library
+from aotc.model import artifacts as model_artifacts
 from aotc.model.artifacts import FLASH, NATIVE, NONE, Artifact, ArtifactSet, Pieces
 from aotc.pipeline.options import KINDS
 
@@ -158,6 +160,38 @@ def test_f7_code_for_one_process_runs_and_says_why_it_is_no_library(
     again = ArtifactSet.read(tmp_path)
     assert again == made and b"\x7fELF" in again["m.o"].read()[:4]
     np.testing.assert_allclose(next(iter(again.load()(feeds).values())), expected, rtol=1e-4, atol=1e-5)
+
+
+def test_f5_loaders_have_all_their_artefacts_at_once_and_in_the_order_of_their_names(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """F5: whatever the order of the set; what each gives is added to the host, and ours are left to the host."""
+
+    class Host:
+        def __init__(self) -> None:
+            self.added: list[str] = []
+
+        def add(self, functions: Mapping[str, object]) -> None:
+            self.added += functions
+
+        def model(self) -> list[str]:
+            return self.added
+
+    seen: list[tuple[str, list[str]]] = []
+
+    def loader(name: str, group: Sequence[Artifact]) -> Callable[[Sequence[Artifact]], dict[str, object]]:
+        def load(given: Sequence[Artifact]) -> dict[str, object]:
+            assert given == group
+            seen.append((name, [each.name for each in given]))
+            return {f"{name}.f": None}
+
+        return load
+
+    monkeypatch.setattr(model_artifacts, "_loader", loader)
+    made = [("zebra", "1"), ("ant", "2"), ("zebra", "3"), (NATIVE, "m.o"), ("mole", "4"), (NONE, "m.h")]
+    found = ArtifactSet(tuple(Artifact("x", each, name, b"") for each, name in made)).loaded_on(Host())
+    assert seen == [("ant", ["2"]), ("mole", ["4"]), ("zebra", ["1", "3"])]
+    assert found == ["ant.f", "mole.f", "zebra.f"]
 
 
 def test_jit_asks_for_an_object(artifacts: ArtifactSet) -> None:

@@ -126,6 +126,21 @@ def test_g13_another_version_is_refused() -> None:
         Executable.from_bytes(blob)
 
 
+def test_g13_a_workspace_that_is_not_what_constants_need_is_refused() -> None:
+    """Of which a machine takes as much as the file says."""
+    ib = ExecBuilder()
+    ib.add_constant(place(64, "float32", [2, 3]))
+    with ib.function("main", num_inputs=0):
+        ib.emit_call("vm.builtin.move", [ib.c(0)], dst=ib.r(0))
+        ib.emit_ret(ib.r(0))
+    blob = bytearray(ib.get().to_bytes())
+    at = blob.index((88).to_bytes(4, "little"))  # the last word of the header
+    assert at == 44
+    blob[at] -= 1
+    with pytest.raises(VMError, match=r"workspace of the executable.*its places end at byte 88, not 87"):
+        Executable.from_bytes(blob)
+
+
 def test_g14_statistics() -> None:
     assert example().stats() == (
         "VM executable statistics:\n"
@@ -197,6 +212,7 @@ def test_g16_calls_may_be_put_in_between() -> None:
         ({"func_names": ("f", "f")}, "two called names are the same"),
         ({"instr_offset": (0, 3)}, "a call of 1 operands has 0"),
         ({"instr_offset": (0, 0)}, "offsets of the instructions do not rise"),
+        ({"instr_offset": (1, 4)}, "offsets of the instructions do not rise from the first word"),
         ({"instr_offset": (0, 6)}, "offsets of the instructions do not rise"),
         ({"instr_data": (1 | 1 << 8, 0, 1, 0, 9, 1)}, "no instruction has the code 9"),
         ({"instr_data": (1 | 1 << 8, 0, 1, 5 << 13, 2, 1)}, "of the operands, 0xa000, is none"),

@@ -127,6 +127,19 @@ def test_the_c_has_the_entry_as_bytecode_alone(artifacts: ArtifactSet, tmp_path:
     assert subprocess.run([tmp_path / "use"], check=False).returncode == 0
 
 
+@pytest.mark.parametrize(("model", "paged"), [("kws_int8", True), ("hello_world_int8", False)])
+def test_large_static_memory_begins_a_page(model: str, paged: bool, artifacts: ArtifactSet, tmp_path: Path) -> None:
+    """Where it begins within one changes the time of large networks, and is up to the linker otherwise."""
+    made = artifacts if paged else aotc.build(MODELS / model / "model.onnx", name="m", emit="object", executor="vm")
+    table = subprocess.run(
+        ["nm", made.export_library(tmp_path / "m.so")], capture_output=True, text=True, check=True
+    ).stdout
+    addresses = [int(line.split()[0], 16) for line in table.splitlines() if " b memory." in line]
+    assert len(addresses) == 1 or not paged
+    assert not any(address % 4096 for address in addresses if paged)
+    assert ("aligned(4096)" in made["m_vm.c"].text()) == paged
+
+
 def test_a_model_without_a_workspace_has_no_static_memory() -> None:
     """So that its calls may be made at the same time."""
     case = next(each for each in CASES if each.name == "if with captures")

@@ -221,6 +221,18 @@ def test_g20_shapes_through_the_heap() -> None:
     assert isinstance(shape, ShapeTuple) and shape == (16, 32) and repr(shape) == "ShapeTuple([16, 32])"
 
 
+@pytest.mark.parametrize("places", [1, 3])
+def test_g20_each_extent_has_one_place(places: int) -> None:
+    def emit(ib: ExecBuilder) -> None:
+        ib.emit_call("vm.builtin.alloc_shape_heap", [ib.imm(4)], dst=ib.r(0))
+        ib.emit_call("vm.builtin.make_shape", [ib.imm(5), ib.imm(6)], dst=ib.r(1))
+        ib.emit_call("vm.builtin.store_shape", [ib.r(1), ib.r(0), *map(ib.imm, range(places))])
+        ib.emit_ret(ib.r(0))
+
+    with pytest.raises(VMError, match=rf"operand 0 \(%1\): a shape of 2 extents for {places} places"):
+        VirtualMachine(program(emit))["main"]()
+
+
 def test_g22_shapes_are_values() -> None:
     executable = one_call("vm.builtin.make_shape", lambda ib: [ib.r(0), ib.imm(7)], 1)
     shape = VirtualMachine(executable)["main"](np.int64(3))
