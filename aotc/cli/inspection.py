@@ -66,4 +66,4 @@ def _report(path: Path) -> dict[str, Any]:
     try:
         return asdict(from_json(path.read_text(encoding="utf-8")))
     except ValueError as error:
-        raise UsageError(Problem(f"{path} is no report of a model", why=str(error))) from error
+        raise UsageError(Problem(f"{path} is not the report of a model", why=str(error))) from error

@@ -102,7 +102,7 @@ class Source:
         except UnicodeDecodeError as error:
             before = self._data[: error.start].decode()
             line, column = position(before, len(before))
-            what = f"byte {self._data[error.start]:#04x} is no UTF-8"
+            what = f"byte {self._data[error.start]:#04x} is not UTF-8"
             raise InvalidIR(Diagnostic(self._name, line, column, what), parsing=True) from None
         return self._decoded
 

@@ -95,7 +95,7 @@ def _all() -> Iterator[tuple[str, Inspector | WithMetadata]]:
 def _check(point: EntryPoint, loaded: object) -> str | None:
     if "." not in point.name:
         return f"{point.name} is not CODEGEN.METHOD or .SUFFIX.METHOD"
-    return None if callable(loaded) else f"a {type(loaded).__name__} is no function"
+    return None if callable(loaded) else f"a {type(loaded).__name__} is not a function"
 
 
 # --- text ------------------------------------------------------------------------------------------------------------
@@ -161,7 +161,7 @@ def _object(artifact: Artifact) -> str:
 
     image = artifact.read()
     if not image.startswith(b"\x7fELF"):  # LLVM ends the process where another format is damaged
-        raise ValueError("it is no ELF file")
+        raise ValueError("it is not an ELF file")
     sizes = object_sizes(image)
     lines = [f"{sizes.text:>10} text", f"{sizes.constants:>10} constants", f"{sizes.data:>10} data"]
     lines += [f"{sizes.zeroed:>10} zeroed", ""]
@@ -194,7 +194,7 @@ def _archived(show: Callable[[Artifact], str], artifact: Artifact) -> str:
 def _members(archive: bytes) -> Iterator[tuple[str, bytes]]:
     """The members of an archive in the format of GNU ar, without its index."""
     if not archive.startswith(_AR):
-        raise ValueError("it is no archive of ar")
+        raise ValueError("it is not an ar archive")
     position, long_names = len(_AR), b""
     while position < len(archive):
         header = archive[position : position + _AR_HEADER]

@@ -145,7 +145,7 @@ def _import(source: Source, options: CompileOptions) -> Compilation:
     if name is None and isinstance(source, str | os.PathLike):
         name = Path(source).stem
     elif name is not None and (identifier := c_identifier(name)) != name:
-        warn(Problem(f"--name {name} is no identifier of C", fix=f"files and symbols have {identifier}"))
+        warn(Problem(f"--name {name} is not a C identifier", fix=f"files and symbols have {identifier}"))
     store = WeightStore.of(ctx)
     store.most_computed = options.max_constants
     shapes = dict(options.input_shapes)

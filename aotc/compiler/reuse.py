@@ -76,7 +76,7 @@ def kept_set(entry: Path) -> ArtifactSet | None:
     try:
         return _set_of({path.name: path.read_bytes() for path in entry.iterdir()})
     except (KeyError, TypeError, ValueError) as error:
-        raise UsageError(Problem(f"{entry} is no entry of the cache", why=repr(error))) from error
+        raise UsageError(Problem(f"{entry} is not an entry of the cache", why=repr(error))) from error
 
 
 def _described(artifacts: ArtifactSet, info: ModelInfo) -> dict[str, bytes]:

@@ -52,7 +52,7 @@ class ElfFile:
     def __init__(self, image: bytes) -> None:
         """Raises ValueError, IndexError or struct.error for a file that is none."""
         if not image.startswith(MAGIC) or image[5] != 1:
-            raise ValueError("it is no little-endian ELF file")
+            raise ValueError("it is not a little-endian ELF file")
         self.image = image
         self.wide = image[4] == 2
         (self.machine,) = self._unpacked("H", 18)

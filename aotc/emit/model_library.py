@@ -88,7 +88,7 @@ def _members(archive: bytes) -> Generator[Callable[[str], bytes]]:
 
             yield content
     except (tarfile.TarError, KeyError, TypeError, ValueError, EOFError, RecursionError) as error:
-        raise ValueError(f"this is no model library of ours: {error!r}") from error
+        raise ValueError(f"this is not a model library of aotc: {error!r}") from error
 
 
 def _path(artifact: Artifact) -> str:

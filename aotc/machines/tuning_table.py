@@ -37,7 +37,7 @@ class TuningTable:
             raise FileError(Problem(f"{path} cannot be read", why=error.strerror or str(error))) from error
         except (ValueError, TypeError, KeyError, RecursionError) as error:
             fix = "`aotc tune` writes one"
-            raise FileError(Problem(f"{path} is no table of decisions", why=str(error), fix=fix)) from error
+            raise FileError(Problem(f"{path} is not a table of decisions", why=str(error), fix=fix)) from error
 
     def require(self, processor: str) -> None:
         """Raise UsageError where the table was measured on another processor, by LLVM's name."""

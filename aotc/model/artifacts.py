@@ -96,7 +96,7 @@ class Artifact:
 
     def __post_init__(self) -> None:
         if not self.name or self.name in (".", "..") or any(sign in self.name for sign in "/\\\0"):
-            raise ValueError(f"{self.name!r} is no name of a file")
+            raise ValueError(f"{self.name!r} is not the name of a file")
         if self.role not in ROLES:
             raise ValueError(f"{self.name} has the role {self.role!r}; there are {', '.join(ROLES)}")
 
@@ -352,4 +352,4 @@ def _loader(name: str, group: Sequence[Artifact]) -> Loader:
 
 
 def _callable(point: EntryPoint, loaded: object) -> str | None:
-    return None if callable(loaded) else f"a {type(loaded).__name__} is no function"
+    return None if callable(loaded) else f"a {type(loaded).__name__} is not a function"

@@ -131,4 +131,4 @@ def code_generator(name: str) -> CodeGenerator:
 
 def _check(point: EntryPoint, loaded: Any) -> str | None:
     missing = [each for each in ("linkable", "claim", "generate") if not hasattr(loaded, each)]
-    return f"a {type(loaded).__name__} is no code generator: it has no {', '.join(missing)}" if missing else None
+    return f"a {type(loaded).__name__} is not a code generator: it has no {', '.join(missing)}" if missing else None

@@ -273,7 +273,7 @@ def from_json(text: str) -> ModelInfo:
             origin=None if origin is None else _build(Origin, origin),
         )
     except (KeyError, TypeError, RecursionError) as error:
-        raise ValueError(f"this is no metadata of a compiled model: {error!r}") from error
+        raise ValueError(f"this is not the metadata of a compiled model: {error!r}") from error
 
 
 def _kernel(members: Mapping[str, Any]) -> KernelInfo:

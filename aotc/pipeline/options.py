@@ -262,7 +262,7 @@ def _size(option: str, size: Any) -> int:
     try:
         return int(size) if isinstance(size, str) else operator.index(size)
     except (TypeError, ValueError):
-        raise UsageError(Problem(option, why=f"{size!r} is no integer")) from None
+        raise UsageError(Problem(option, why=f"{size!r} is not an integer")) from None
 
 
 def parse_size(text: str, option: str) -> int:

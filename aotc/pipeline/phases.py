@@ -227,7 +227,7 @@ def _check(point: EntryPoint, loaded: object) -> str | None:
     """Whether it is a pipeline of passes that load, for a phase that there is."""
     phase_index(point.name)
     if not isinstance(loaded, str):
-        return f"a {type(loaded).__name__} is no pipeline"
+        return f"a {type(loaded).__name__} is not a pipeline"
     make_passes(loaded)
     return None
 

@@ -130,7 +130,7 @@ _TABLES = ("all_dialects", "all_passes", "all_targets")
 
 
 def _check(point: EntryPoint, loaded: object) -> str | None:
-    return None if isinstance(loaded, Universe) else f"a {type(loaded).__name__} is no xdsl.universe.Universe"
+    return None if isinstance(loaded, Universe) else f"a {type(loaded).__name__} is not an xdsl.universe.Universe"
 
 
 def _clash(merged: Universe, universe: Universe) -> str | None:

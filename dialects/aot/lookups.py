@@ -62,4 +62,4 @@ class TileLookupOp(IRDLOperation):
             raise VerifyException(f"a table has {ENTRIES} entries in registers of one type, found {entries}")
         lanes, width = tile_shape(self.x)[-1], self.width.value.data
         if width < lanes or width % lanes:
-            raise VerifyException(f"{width} bytes at once are no whole registers of {lanes}")
+            raise VerifyException(f"{width} bytes at once are not whole registers of {lanes}")

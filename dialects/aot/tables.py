@@ -74,7 +74,7 @@ class GlobalOp(IRDLOperation):
             for given, (field, kind) in zip(value, kinds, strict=True):
                 pointer = isinstance(given, StringAttr | BytesAttr | SymbolRefAttr | UnitAttr)
                 if not (pointer if isinstance(kind, PtrType) else isinstance(given, IntegerAttr)):
-                    raise VerifyException(f"{given} is no value for the field {field} of {self.element.struct.data}")
+                    raise VerifyException(f"{given} is not a value for the field {field} of {self.element.struct.data}")
 
 
 def integers(kind: IntegerType, *values: int) -> list[Attribute]:

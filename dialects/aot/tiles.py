@@ -330,7 +330,7 @@ class TileReduceOp(IRDLOperation):
         if self.kind.data not in get_args(Reduction):
             raise VerifyException(f"no reduction {self.kind.data}")
         if (lanes := tile_shape(self.tile)[-1]) & (lanes - 1):
-            raise VerifyException(f"{lanes} lanes are no power of two")
+            raise VerifyException(f"{lanes} lanes are not a power of two")
 
 
 @irdl_op_definition

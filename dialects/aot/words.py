@@ -319,7 +319,7 @@ class QuadQuantizeOp(IRDLOperation):
             )
         (low, high), (least, most) = self.bounds, self.limits
         if not least <= low <= high <= most or abs(self.zero_point.value.data) > 1 << 16:
-            raise VerifyException(f"{low} and {high} are no bounds within {least} to {most}")
+            raise VerifyException(f"{low} and {high} are not bounds within {least} to {most}")
 
 
 def _check_lanes(*values: SSAValue) -> None:

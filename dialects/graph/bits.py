@@ -42,7 +42,7 @@ class BitCastOp(ElementOp):
     def infer_types(self) -> Sequence[TensorType]:
         kind = element_type_of(self.x)
         if self.to not in ELEMENT_TYPES.values():
-            raise ShapeError(f"{self.to} is no element type")
+            raise ShapeError(f"{self.to} is not an element type")
         if _width(kind) != _width(self.to):
             raise ShapeError(f"{kind} has {_width(kind)} bits, {self.to} {_width(self.to)}")
         return [TensorType(self.to, shape_of(self.x))]

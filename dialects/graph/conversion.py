@@ -44,7 +44,7 @@ class CastOp(BroadcastOp):
 
     def infer_types(self) -> Sequence[TensorType]:
         if self.to not in ELEMENT_TYPES.values():
-            raise ShapeError(f"{self.to} is no element type")
+            raise ShapeError(f"{self.to} is not an element type")
         if self._rounding() not in ("up", "down", "nearest"):
             raise ShapeError(f"the rounding must be up, down or nearest, found {self._rounding()!r}")
         return super().infer_types()

@@ -73,7 +73,7 @@ class TransposeOp(MovementOp):
     def infer_types(self) -> Sequence[TensorType]:
         shape, permutation = shape_of(self.x), self.ints("permutation")
         if sorted(permutation) != list(range(len(shape))):
-            raise ShapeError(f"{list(permutation)} is no permutation of the {len(shape)} axes")
+            raise ShapeError(f"{list(permutation)} is not a permutation of the {len(shape)} axes")
         return [TensorType(element_type_of(self.x), [shape[axis] for axis in permutation])]
 
     def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
@@ -124,7 +124,7 @@ class SliceOp(MovementOp):
             raise ShapeError(f"starts, steps and shape must have one value for each of the {len(source)} axes")
         for axis, (extent, start, step, count) in enumerate(zip(source, starts, steps, shape, strict=True)):
             if count < 0 or step == 0:
-                raise ShapeError(f"axis {axis}: {count} elements with step {step} are no slice")
+                raise ShapeError(f"axis {axis}: {count} elements with step {step} are not a slice")
             if count > 0 and not (0 <= start < extent and 0 <= start + (count - 1) * step < extent):
                 raise ShapeError(
                     f"axis {axis}: elements {start}..{start + (count - 1) * step} are not in 0..{extent - 1}"

@@ -203,12 +203,12 @@ def registered() -> tuple[Strategies, ...]:
 
 def _check(point: EntryPoint, loaded: object) -> str | None:
     if not isinstance(loaded, Mapping):
-        return f"a {type(loaded).__name__} is no mapping of operator classes to kernel strategies"
+        return f"a {type(loaded).__name__} is not a mapping of operator classes to kernel strategies"
     for op_class, known in cast(Mapping[object, object], loaded).items():
         if not (isinstance(op_class, type) and issubclass(op_class, GraphOp)):
-            return f"{op_class!r} is no class of graph operations"
+            return f"{op_class!r} is not a class of graph operations"
         if not isinstance(known, Sequence) or not all(isinstance(each, KernelStrategy) for each in known):
-            return f"the strategies for {op_class.__name__} are no sequence of KernelStrategy objects"
+            return f"the strategies for {op_class.__name__} are not a sequence of KernelStrategy objects"
     return None
 
 

@@ -49,7 +49,7 @@ def _libm(f: FunctionLowering, op: Operation) -> None:
     operands = float_operands(f, op)
     kind = operands[0].type
     if isinstance(kind, VectorType):
-        raise CompileError(Problem(f"{op.name} of a vector is no function of libm", fix="expand it before"))
+        raise CompileError(Problem(f"{op.name} of a vector is not a function of libm", fix="expand it before"))
     symbol = LIBM[type(op)] + ("f" if kind == f32 else "")
     f.module.declare_pure(symbol, [kind] * len(operands), kind)
     set_float(f, op.results[0], f.b.call(symbol, operands, kind, fast_math_flags(op))[0])

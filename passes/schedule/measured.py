@@ -28,7 +28,7 @@ def measured_schedule(table: TuningTable, ctx: Context, op: AnchorOp) -> Schedul
         return None
     attribute = _attribute(ctx, text)
     if not isinstance(attribute, ScheduleAttr):
-        raise FileError(Problem(f"{text} is no schedule"))
+        raise FileError(Problem(f"{text} is not a schedule"))
     return attribute
 
 
@@ -36,4 +36,4 @@ def _attribute(ctx: Context, text: str) -> Attribute:
     try:
         return Parser(ctx, text).parse_attribute()
     except ParseError as error:
-        raise FileError(Problem(f"{text} is no attribute", why="the table is of another version")) from error
+        raise FileError(Problem(f"{text} is not an attribute", why="the table is of another version")) from error

@@ -62,7 +62,7 @@ def test_random_equations_agree_with_numpy(seed: int) -> None:
         ("i->i", [(2, 3)], "does not fit input 0"),
         ("ij,jk->ik", [(2, 3), (4, 2)], "4 elements along an axis that has 3"),
         ("ii->i", [(1, 3)], "1 and 3 elements"),
-        ("i1->i", [(2, 3)], "is no term"),
+        ("i1->i", [(2, 3)], "is not a term"),
     ],
 )
 def test_equations_that_do_not_fit(text: str, shapes: list[tuple[int, ...]], problem: str) -> None:

@@ -94,9 +94,9 @@ def _typed(constant: KnownTensor, value: ValueInfoProto) -> Array:
         with np.errstate(all="ignore"):
             array = given.astype(dtype) if given.size else np.empty(constant.shape, dtype)
     except (ValueError, TypeError, OverflowError) as error:
-        raise TensorError(f"it is no {dtype.name}: {error}") from None
+        raise TensorError(f"it is not of {dtype.name}: {error}") from None
     if number_kind(dtype) != "f" and given.size and not np.array_equal(array.astype(given.dtype), given):
-        raise TensorError(f"its values are no {dtype.name}")
+        raise TensorError(f"its values are not {dtype.name}")
     declared = declared_shape(value)
     if declared is not None and not _fits(array.shape, declared):
         raise TensorError(f"its shape is {list(array.shape)}, that of the input {shape_text(declared)}")

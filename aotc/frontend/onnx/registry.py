@@ -317,7 +317,7 @@ def load_importers() -> None:
 
 
 def _check(point: EntryPoint, loaded: object) -> str | None:
-    return None if isinstance(loaded, ModuleType) else f"a {type(loaded).__name__} is no module"
+    return None if isinstance(loaded, ModuleType) else f"a {type(loaded).__name__} is not a module"
 
 
 __all__ = ["IMPORTERS", "ConstantOp", "Entry", "Importer", "Node", "load_importers", "onnx_op"]

@@ -213,7 +213,7 @@ def external_place(tensor: TensorProto, folder: Path | None) -> External:
     try:
         offset, length = int(entries.get("offset", 0)), int(entries.get("length", size))
     except ValueError:
-        raise TensorError(f"the offset or length of its data in {location!r} is no number") from None
+        raise TensorError(f"the offset or length of its data in {location!r} is not a number") from None
     if length != size:
         raise TensorError(f"it has {length} bytes of data in {location!r}, its shape {list(tensor.dims)} needs {size}")
     available = path.stat().st_size

@@ -226,7 +226,7 @@ class UnfoldTapsOp(LoopNestOp):
             raise ShapeError(f"a window of {window.size} taps with stride {window.stride}")
         low, high = integer_range(kind)
         if not low <= self.fill.value.data <= high:
-            raise ShapeError(f"{self.fill.value.data} is no {kind}")
+            raise ShapeError(f"{self.fill.value.data} is not a {kind}")
         lanes = ceil_div(shape[1] * window.size, GROUP) * GROUP
         return [TensorType(kind, [shape[0], 1, *shape[2:-1], window.positions, lanes])]
 
@@ -440,7 +440,7 @@ class PackedDotMatMulOp(DotOp):
         self.check_complement()
         lhs, rhs, bias = (shape_of(value) for value in self.operands)
         if len(lhs) < 2 or len(rhs) != 3 or len(bias) != 1 or not rhs[-1] or rhs[-1] % GROUP:
-            raise ShapeError(f"operands {list(lhs)}, {list(rhs)} and {list(bias)} are no rows, panels and bias")
+            raise ShapeError(f"operands {list(lhs)}, {list(rhs)} and {list(bias)} are not rows, panels and bias")
         if rhs[:2] != (ceil_div(bias[0], rhs[-1] // GROUP), ceil_div(lhs[-1], GROUP)):
             raise ShapeError(f"{list(lhs)} and panels {list(rhs)} of {bias[0]} columns do not multiply")
         return [TensorType(i32, [*lhs[:-1], bias[0]])]

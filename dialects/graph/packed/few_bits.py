@@ -144,7 +144,7 @@ class FewBitsMatMulOp(LoopNestOp):
             raise ShapeError(f"operands must be rows and panels of words, found {self.lhs.type} and {self.rhs.type}")
         columns, bits, block = self.columns.value.data, self.bits.value.data, self.block.value.data
         if bits not in (2, 4, 8) or block < 1 or (block % self.count and block < lhs[-1]):
-            raise ShapeError(f"blocks of {block} elements of {bits} bits are no whole words")
+            raise ShapeError(f"blocks of {block} elements of {bits} bits are not whole words")
         if rhs[:2] != (ceil_div(columns, rhs[-1]), ceil_div(lhs[-1] * bits, WORD)):
             raise ShapeError(f"{list(lhs)} and panels {list(rhs)} of {columns} columns do not multiply")
         expected = (rhs[0], ceil_div(lhs[-1], block), rhs[-1])

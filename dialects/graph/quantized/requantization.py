@@ -173,7 +173,7 @@ class FixedRequantizeOp(ElementOp):
             raise ShapeError(f"a guard of {guard} is too small for {fraction} bits of fraction")
         by = self.number("up") if split is None else split
         if most < 0 or most << by >= 2**31:
-            raise ShapeError(f"{most} times 2^{by} is no i32")
+            raise ShapeError(f"{most} times 2^{by} is not an i32")
         return [TensorType(self.to, shape_of(self.x))]
 
     def single_elements(self) -> Iterable[int]:

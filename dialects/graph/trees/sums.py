@@ -119,7 +119,7 @@ class VoteSumOp(PickedSumOp):
         if kind != UI8 or columns not in (self.width, self.width + 1):
             raise ShapeError(f"the table has {columns} columns of {kind}, not {self.width} or one more of ui8")
         if not 0 < self.divisor.value.data * columns * MOST_VOTES < MOST_EXACT:
-            raise ShapeError(f"the divisor {self.divisor.value.data} times {columns} votes is no exact f32")
+            raise ShapeError(f"the divisor {self.divisor.value.data} times {columns} votes is not an exact f32")
         return f32
 
     def said(self, b: Builder, read: Reader, row: Scalar, columns: Sequence[Scalar]) -> list[Scalar]:

@@ -170,7 +170,7 @@ def test_libraries_and_reports_that_are_of_no_model(tmp_path: Path) -> None:
         fails(2, command, library, says="no metadata of a model")
     for text in ("[", "{}"):
         report.write_text(text)
-        fails(2, "inspect", tmp_path, says="no report of a model")
+        fails(2, "inspect", tmp_path, says="is not the report of a model")
 
 
 def test_options_about_files_belong_to_compile() -> None:

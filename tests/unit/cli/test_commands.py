@@ -103,7 +103,7 @@ def test_inputs_become_constants(tmp_path: Path, capsys: Capture) -> None:
         "shape=six": "not a number or a list of numbers",
         "shape=[[6], 2]": "not a number or a list of numbers",
         "shape=[6, 2, 1]": "its shape is [3], that of the input [2]",
-        "shape=[0.5, 2]": "its values are no int64",
+        "shape=[0.5, 2]": "its values are not int64",
         "form=[6, 2]": "there is no such input; there are x, shape",
     }.items():
         fails(capsys, 2, "run", path, "--dim", "n=3", "--constant", text, says=says)
@@ -117,7 +117,7 @@ def test_inputs_become_constants(tmp_path: Path, capsys: Capture) -> None:
 def test_a_name_that_c_has_not_is_changed_with_a_warning(tmp_path: Path, capsys: Capture) -> None:
     done = aotc(capsys, "compile", MODEL, "-o", tmp_path, "--name", "3-x", "--target", "stm32f4")
     assert done.returncode == 0
-    assert done.stderr == "warning: --name 3-x is no identifier of C; files and symbols have n3_x\n"
+    assert done.stderr == "warning: --name 3-x is not a C identifier; files and symbols have n3_x\n"
     assert (tmp_path / "n3_x.c").exists()
 
 

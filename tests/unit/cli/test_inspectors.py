@@ -154,7 +154,7 @@ def test_an_entry_of_the_cache(
     assert "c        native     flash m.c" in capsys.readouterr().out
     (entry / "m.c").unlink()
     assert run(["inspect", str(entry)]) == 2
-    assert "is no entry of the cache" in capsys.readouterr().err
+    assert "is not an entry of the cache" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", ["m.json", "m.tar", "m.npz", "m.a", "m.o", "m.bin"])

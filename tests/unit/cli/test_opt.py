@@ -48,7 +48,7 @@ def opt(tmp_path: Path, text: str | bytes, *arguments: str) -> int:
         (RELU.replace("%0 : tensor<4xf32>\n}", "%9 : tensor<4xf32>\n}"), "3:15", "%9"),
         ("func.func @f() {\n %0 = graph.constant dense<1.0> : tensor<99999999x99999999xf32>\n}", "2:35", "elements"),
         ("module {" * 3000, "1:", "more deeply"),
-        (b"module {\n \xb0\xed", "2:2", "0xb0 is no UTF-8"),
+        (b"module {\n \xb0\xed", "2:2", "0xb0 is not UTF-8"),
         (f'{RELU}// "\n"{"a" * 60}\n"', "6:1", "this string is not closed"),
         ('"a\\0"', "1:1", "this string is not closed"),
         ("", "1:1", "there is no operation"),

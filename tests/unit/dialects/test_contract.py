@@ -129,7 +129,7 @@ def test_results_that_are_gone_have_no_attributes() -> None:
 def test_a_tensor_says_what_is_missing() -> None:
     with pytest.raises(CompileError, match=r"the input or output x has no attribute aot.shape"):
         Argument(name="x", dtype="float32", io="output").tensor()
-    with pytest.raises(CompileError, match="w is no input or output"):
+    with pytest.raises(CompileError, match="w is not an input or output"):
         Argument(name="w", io="weights").tensor()
 
 
@@ -198,7 +198,7 @@ def test_a_plan_that_lacks_something(key: str) -> None:
     module = read(f"module attributes {{aot.plan = {{{text}}}}} {{}}")
     assert plan_of(module).buffers[0].size == 64
     less = read(f"module attributes {{aot.plan = {{{text.replace(f'{key} =', f'other_{key} =')}}}}} {{}}")
-    with pytest.raises(CompileError, match=r"the attribute aot\.plan cannot be|is no buffer of a plan"):
+    with pytest.raises(CompileError, match=r"the attribute aot\.plan cannot be|is not a buffer of a plan"):
         plan_of(less)
 
 

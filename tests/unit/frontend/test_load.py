@@ -192,7 +192,7 @@ def test_external_data_is_read_from_the_folder(tmp_path: Path) -> None:
         ("w.bin", {"offset": 1}, "which has only 8 bytes"),
         ("w.bin", {"offset": -1}, "which has only 8 bytes"),
         ("w.bin", {"length": 1 << 60}, "needs 8"),
-        ("w.bin", {"offset": "x"}, "is no number"),
+        ("w.bin", {"offset": "x"}, "is not a number"),
     ],
 )
 def test_external_data_that_is_refused(tmp_path: Path, location: str, entries: dict[str, object], message: str) -> None:

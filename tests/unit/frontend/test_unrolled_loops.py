@@ -107,4 +107,4 @@ def test_what_is_known_at_run_time_only_is_refused_by_name() -> None:
         >
     }"""
     (problem,) = problems(sequence)
-    assert "'v' of its body is no tensor but of sequence_type" in problem
+    assert "'v' of its body is not a tensor but of sequence_type" in problem

@@ -148,7 +148,7 @@ def test_a_sequence_among_the_inputs_has_the_length_of_the_shapes_given() -> Non
         ("s = SequenceConstruct(x, x) y = SequenceAt(s, two) }", "position 2 is out of range for 2"),
         ("s = SequenceEmpty() y = ConcatFromSequence<axis=0>(s) }", "the sequence is empty"),
         ("s = SequenceConstruct(x) y = Relu(s) }", "the operator takes tensors"),
-        ("y = SequenceLength(x) }", "its first input is no sequence"),
+        ("y = SequenceLength(x) }", "its first input is not a sequence"),
         ("o = Optional<type=float>() y = OptionalGetElement(o) }", "its output 'o' is not supported"),
         ("s = SplitToSequence(x, four) y = SequenceLength(s) }", "do not cut axis 0 of 3"),
     ],

@@ -113,7 +113,7 @@ def test_other_machines_are_not_tuned_for(model: Path) -> None:
 def test_a_file_that_is_no_table(model: Path, tmp_path: Path) -> None:
     path = tmp_path / "table.json"
     path.write_text("[]")
-    with pytest.raises(FileError, match="no table"):
+    with pytest.raises(FileError, match="is not a table"):
         aotc.compile(str(model), tuned=str(path))
     with pytest.raises(FileError, match="cannot be read"):
         aotc.compile(str(model), tuned=str(tmp_path / "none.json"))
@@ -140,9 +140,9 @@ def test_a_table_of_another_processor_or_none_is_refused(tmp_path: Path) -> None
     table.write_text(TuningTable("cortex-m4").text())
     lower(str(model), CompileOptions(tuned=str(table), target="cortex-m4", stop_after="graph"))
     table.write_text("[" * 100_000)
-    with pytest.raises(FileError, match="is no table of decisions"):
+    with pytest.raises(FileError, match="is not a table of decisions"):
         lower(str(model), CompileOptions(tuned=str(table)))
-    with pytest.raises(ValueError, match="no metadata"):
+    with pytest.raises(ValueError, match="is not the metadata"):
         from_json("[" * 100_000)
 
 

@@ -126,7 +126,7 @@ class Memory:
             case aot.StringOp():
                 return Expr(string_literal(op.value.data), Level.PRIMARY, pointer_to(VOID))
             case _:
-                raise AssertionError(f"{op.name} is no memory operation")
+                raise AssertionError(f"{op.name} is not a memory operation")
 
     def _run_dot(self, op: aot.RunDotOp) -> Expr:
         """A helper of the signs of the bytes, called with pointers to the first ones."""

@@ -237,7 +237,7 @@ class ControlNode(ABC):
         for value in (*body.input, *body.output):
             if (kind := value.type.WhichOneof("value")) not in (None, "tensor_type"):
                 why = "only tensors go on from one iteration to the next at run time"
-                self._fail(f"{value.name!r} of its body is no tensor but of {kind}", why, fix)
+                self._fail(f"{value.name!r} of its body is not a tensor but of {kind}", why, fix)
 
     def _fail(self, what: str, why: str = "", fix: str = "") -> NoReturn:
         raise CompileError(Problem(what, self.name, self.node.op_type, why, fix))

@@ -19,7 +19,7 @@ class If(ControlNode):
     def values(self) -> Sequence[Value]:
         condition = self.inputs[0]
         if not isinstance(condition, SSAValue):
-            self._fail("input 0 is no tensor", "the operator requires a condition")
+            self._fail("input 0 is not a tensor", "the operator requires a condition")
         known = known_array(condition, self.bodies.store)
         if known is not None and known.size == 1:
             branch = self._attribute("then_branch" if known.item() else "else_branch")

@@ -26,7 +26,7 @@ def cast_to_attribute(node: Node) -> SSAValue:
     to = node.attr("to")
     if node.opset < 6:  # by name
         if to not in {TensorProto.DataType.Name(code) for code in DTYPES}:
-            node.fail(f"to = {to!r} is no element type")
+            node.fail(f"to = {to!r} is not an element type")
         node.attributes["to"] = TensorProto.DataType.Value(to)
     return _cast(node, node.type_attr("to"))
 

@@ -65,7 +65,7 @@ def _names(node: Node) -> tuple[list[str], str]:
         node.fail(f'equation "{equation}" has {len(terms)} terms for {len(node.inputs)} inputs')
     given = [part for part in (*terms, right) if not part.replace("...", "", 1).isalpha() and part not in ("", "...")]
     if given:
-        node.fail(f'"{given[0]}" of equation "{equation}" is no term', "a term is letters and at most one ...")
+        node.fail(f'"{given[0]}" of equation "{equation}" is not a term', "a term is letters and at most one ...")
     counts = [len(node.shape(position)) - len(term.replace("...", "")) for position, term in enumerate(terms)]
     for position, (term, count) in enumerate(zip(terms, counts, strict=True)):
         if count < 0 or (count and "..." not in term):

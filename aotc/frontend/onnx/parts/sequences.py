@@ -42,14 +42,14 @@ class _Call:
         """The tensors of the first input."""
         first = self.inputs[0] if self.inputs else None
         if not isinstance(first, Items):
-            self.node.fail("its first input is no sequence", "the operator takes one")
+            self.node.fail("its first input is not a sequence", "the operator takes one")
         return first.values
 
     def tensor(self, position: int) -> SSAValue:
         """An input that is a tensor."""
         found = self.inputs[position] if position < len(self.inputs) else None
         if not isinstance(found, SSAValue):
-            self.node.fail(f"input {position} is no tensor", "the operator takes one")
+            self.node.fail(f"input {position} is not a tensor", "the operator takes one")
         return found
 
     def place(self, position: int, count: int, default: int) -> int:

@@ -56,7 +56,7 @@ func.func @reduction(%t: vector<2x4xf32>) {
 
 // -----
 
-// CHECK: 3 lanes are no power of two
+// CHECK: 3 lanes are not a power of two
 func.func @lanes(%t: vector<2x3xf32>) {
   %s = aot.tile_reduce "add" %t : vector<2x3xf32> -> f32
   func.return
@@ -184,7 +184,7 @@ func.func @unlike_registers(%a: vector<16xi8>, %s: vector<64xi8>, %t: vector<128
 
 // -----
 
-// CHECK: 24 bytes at once are no whole registers of 16
+// CHECK: 24 bytes at once are not whole registers of 16
 func.func @part_of_a_register(%a: vector<16xi8>, %t: vector<16x16xi8>) {
   %r = aot.tile_lookup %a, %t {width = 24 : i64} : vector<16xi8>, vector<16x16xi8>
   func.return

@@ -64,7 +64,7 @@ func.func @quad(%s: i32) {
 
 // -----
 
-// CHECK: -1 and 255 are no bounds within 0 to 255
+// CHECK: -1 and 255 are not bounds within 0 to 255
 func.func @bounds(%x: vector<4xf32>) {
   %a = aot.quad_quantize %x {zero_point = 0, low = -1, high = 255, zero_extend} : vector<4xf32> -> vector<4xi8>
   func.return

@@ -1,6 +1,6 @@
 // RUN: aotc-opt %s --split-input-file --verify-diagnostics | filecheck %s
 
-// CHECK: i3 is no element type
+// CHECK: i3 is not an element type
 func.func @to(%x: tensor<4xf32>) {
   %0 = graph.cast %x {to = i3} : (tensor<4xf32>) -> tensor<4xi3>
   func.return

@@ -8,7 +8,7 @@ func.func @reshape(%x: tensor<2x3xf32>) {
 
 // -----
 
-// CHECK: [0, 0] is no permutation of the 2 axes
+// CHECK: [0, 0] is not a permutation of the 2 axes
 func.func @transpose(%x: tensor<2x3xf32>) {
   %0 = graph.transpose %x {permutation = array<i64: 0, 0>} : (tensor<2x3xf32>) -> tensor<2x2xf32>
   func.return

@@ -250,7 +250,7 @@ def group_query_attention(node: Node) -> list[SSAValue]:
     """
     heads, groups = node.attr("num_heads", 0), node.attr("kv_num_heads", 0)
     if heads < 1 or groups < 1 or heads % groups:
-        node.fail(f"num_heads = {heads} is no multiple of kv_num_heads = {groups}")
+        node.fail(f"num_heads = {heads} is not a multiple of kv_num_heads = {groups}")
     for name, refused in (("smooth_softmax", 1), ("qk_output", 1), ("qk_output", 2)):
         if node.attr(name, 0) == refused:
             node.fail(f"{name} = {refused} is not supported")

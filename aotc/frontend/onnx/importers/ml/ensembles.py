@@ -81,7 +81,7 @@ def forest(nodes: Nodes, features: int) -> Forest:
             raise EnsembleError(f"the {name} of a node or a tree does not exist")
     parents = np.bincount(np.concatenate([nodes.children.reshape(-1), nodes.roots]), minlength=count)[:count]
     if parents.max(initial=0) > 1:
-        raise EnsembleError(f"two nodes lead to node {int(parents.argmax())}: that is no tree")
+        raise EnsembleError(f"two nodes lead to node {int(parents.argmax())}: that is not a tree")
     found = _Rows(nodes).forest()
     return _walked(found, nodes.leaves)
 

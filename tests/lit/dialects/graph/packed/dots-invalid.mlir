@@ -72,7 +72,7 @@ func.func @no_stride(%x: tensor<1x2x9xui8>) {
 
 // -----
 
-// CHECK: -1 is no ui8
+// CHECK: -1 is not a ui8
 func.func @fill(%x: tensor<1x2x9xui8>) {
   %0 = graph.unfold_taps %x {size = 3 : i64, stride = 1 : i64, before = 0 : i64, after = 0 : i64, fill = -1 : i64} : (tensor<1x2x9xui8>) -> tensor<1x1x7x8xui8>
   func.return

@@ -24,7 +24,7 @@ func.func @words(%x: tensor<1x64xf32>, %w: tensor<1x8x8xui8>, %s: tensor<1x2x8xf
 
 // -----
 
-// CHECK: blocks of 12 elements of 4 bits are no whole words
+// CHECK: blocks of 12 elements of 4 bits are not whole words
 func.func @blocks(%x: tensor<1x64xf32>, %w: tensor<1x8x8xi32>, %s: tensor<1x6x8xf32>) {
   %0 = graph.few_bits_matmul %x, %w, %s {columns = 8 : i64, bits = 4 : i64, block = 12 : i64, point = 8.0 : f64, to = f32} : (tensor<1x64xf32>, tensor<1x8x8xi32>, tensor<1x6x8xf32>) -> tensor<1x8xf32>
   func.return

@@ -72,7 +72,7 @@ func.func @guard(%x: tensor<4xi32>, %f: tensor<i32>) {
 
 // -----
 
-// CHECK: 1048576 times 2^12 is no i32
+// CHECK: 1048576 times 2^12 is not an i32
 func.func @most(%x: tensor<4xi32>, %f: tensor<i32>) {
   %0 = graph.fixed_requantize %x, %f {axis = 0, shift = 30, most = 1048576, guard = 9, up = 12, zero_point = 0, low = -128, high = 127, to = i8} : (tensor<4xi32>, tensor<i32>) -> tensor<4xi8>
   func.return
