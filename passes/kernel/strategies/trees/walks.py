@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import reduce
+from typing import TypeVar
 
 from xdsl.dialects.builtin import f32
 from xdsl.ir import SSAValue
@@ -22,6 +23,8 @@ from aotc.passes.kernel.builders.tile_builder import TileBuilder
 from aotc.passes.kernel.layouts import Layouts
 from aotc.passes.kernel.strategies.trees.masks import is_masked_best
 from aotc.passes.kernel.strategy import KernelStrategy, Prologue, Strategies
+
+Op = TypeVar("Op", TreeLeavesOp, PackedTreeLeavesOp)
 
 _TREES = 12
 """Walks that keep a core busy while each waits: a step takes some 20 cycles, and a tenth of that in instructions."""
@@ -76,39 +79,35 @@ def _walk_down(
         b.parallel_range(part.start, high, part.size, lambda row, height=part.size: block(row, height))
 
 
-class PackedWalkStrategy(KernelStrategy[PackedTreeLeavesOp]):
-    """Several trees at once: their walks overlap."""
+class _WalkingStrategy(KernelStrategy[Op]):
+    """What all walks have in common."""
 
     SCHEDULES = (TreeSchedule,)
     TILES = False
+
+    def prologue(self, op: Op, operand: int) -> Prologue:
+        return Prologue.STORED
+
+    def accesses(self, op: Op, schedule: TreeSchedule) -> Accesses | None:
+        return element_by_element(op)
+
+    def nest(
+        self, op: Op, b: TileBuilder, reads: Sequence[Reader], writes: Sequence[Writer], schedule: TreeSchedule
+    ) -> None:
+        _walk_down(op, b, reads, writes, schedule)
+
+
+class PackedWalkStrategy(_WalkingStrategy[PackedTreeLeavesOp]):
+    """Several trees at once: their walks overlap."""
 
     def schedule(self, op: PackedTreeLeavesOp, machine: Machine) -> Schedule | None:
         rows, trees = (max(extent, 1) for extent in shape_of(op.result))
         return TreeSchedule(1, min(_ROWS, rows), min(_TREES, trees), min(_STEPS, max(op.depth.value.data, 1)))
 
-    def prologue(self, op: PackedTreeLeavesOp, operand: int) -> Prologue:
-        return Prologue.STORED
 
-    def accesses(self, op: PackedTreeLeavesOp, schedule: TreeSchedule) -> Accesses | None:
-        return element_by_element(op)
-
-    def nest(
-        self,
-        op: PackedTreeLeavesOp,
-        b: TileBuilder,
-        reads: Sequence[Reader],
-        writes: Sequence[Writer],
-        schedule: TreeSchedule,
-    ) -> None:
-        _walk_down(op, b, reads, writes, schedule)
-
-
-class WalkStrategy(KernelStrategy[TreeLeavesOp]):
+class WalkStrategy(_WalkingStrategy[TreeLeavesOp]):
     """One tree at a time, and no step behind a leaf. Where processors have vectors, and features are f32, trees are
     packed."""
-
-    SCHEDULES = (TreeSchedule,)
-    TILES = False
 
     def schedule(self, op: TreeLeavesOp, machine: Machine) -> Schedule | None:
         if element_type_of(op.x) != f32:
@@ -139,22 +138,6 @@ class WalkStrategy(KernelStrategy[TreeLeavesOp]):
         inner = shape_of(op.features)[0]
         layouts.add(PackedTreeLeavesOp.get(op.x, nodes, op.roots, depth=op.depth, inner=inner, missing=missing))
         return layouts.added[-1].results[0]
-
-    def prologue(self, op: TreeLeavesOp, operand: int) -> Prologue:
-        return Prologue.STORED
-
-    def accesses(self, op: TreeLeavesOp, schedule: TreeSchedule) -> Accesses | None:
-        return element_by_element(op)
-
-    def nest(
-        self,
-        op: TreeLeavesOp,
-        b: TileBuilder,
-        reads: Sequence[Reader],
-        writes: Sequence[Writer],
-        schedule: TreeSchedule,
-    ) -> None:
-        _walk_down(op, b, reads, writes, schedule)
 
 
 STRATEGIES: Strategies = {TreeLeavesOp: (WalkStrategy(),), PackedTreeLeavesOp: (PackedWalkStrategy(),)}
