@@ -11,6 +11,7 @@ import pytest
 import aotc
 from aotc.pipeline.options import CompileOptions
 from aotc.pipeline.phases import PHASES, make_passes
+from aotc.pipeline.universe import UNIVERSE
 
 ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
@@ -42,6 +43,10 @@ def test_the_table_of_phases_is_what_runs() -> None:
     pipelines = {phase.name: phase.pipeline(CompileOptions()) for phase in PHASES[1:]}
     assert table == {name: [item.name for item in make_passes(text)] for name, text in pipelines.items()}
     assert list(table) == list(pipelines)
+
+
+def test_every_pass_of_ours_is_on_the_page() -> None:
+    assert not [name for name in UNIVERSE.all_passes if not re.search(rf"(?<![\w-]){name}(?![\w-])", PAGE)]
 
 
 @pytest.mark.parametrize("package", PACKAGES, ids=str)
