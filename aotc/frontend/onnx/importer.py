@@ -45,6 +45,7 @@ from aotc.frontend.onnx.operators import (
     definition,
     domain_of,
     has_definition,
+    imported_sets,
     operator_sets,
     schema_of,
     unsupported,
@@ -207,9 +208,10 @@ class _Importer:
             return None
         if opset is not None:
             schema = schema_of(node.op_type, domain, opset)
-            # onnxruntime adds operators to ONNX's own set: those have no definition in any version
+            # onnxruntime adds operators to ONNX's own set: those have no definition in any version, or in older ones
             own = not domain and schema_of(node.op_type, domain, MAX_OPSET) is not None
-            if (domain, node.op_type) in IMPORTERS and (not own or schema is not None):
+            entry = IMPORTERS.get((domain, node.op_type))
+            if entry is not None and (not own or schema is not None or entry.everywhere):
                 return None
             if schema is not None and (node.op_type in CONTROL_FLOW.keys() | OPERATORS or has_definition(schema)):
                 return None
@@ -379,7 +381,7 @@ class _Importer:
         nodes = [bind_attributes(inner, bound) for inner in function.node]
         mark = len(self.problems)
         values = self._expand(
-            function, nodes, inputs, Scope({**sets, **operator_sets(function.opset_import)}, self.block, only_name=name)
+            function, nodes, inputs, Scope({**sets, **imported_sets(function.opset_import)}, self.block, only_name=name)
         )
         # The nodes inside have no names of their own: the first problem stands for all.
         for problem in self.problems[mark : mark + 1]:

@@ -16,6 +16,7 @@ import math
 import pkgutil
 import sys
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -82,6 +83,13 @@ class Node:
         self._store = store
         self._location = location
         self._notes = [] if notes is None else notes
+
+    def in_version(self, opset: int, inputs: Sequence[SSAValue | None] | None = None) -> Node:
+        """This node as one of ONNX's own operators in a version of these, perhaps with other inputs."""
+        node = copy(self)
+        node.domain, node.opset = "", opset
+        node.inputs = list(self.inputs if inputs is None else inputs)
+        return node
 
     def input(self, position: int) -> SSAValue:
         """A required input."""
@@ -257,6 +265,8 @@ class Entry:
     op_type: str
     domain: str
     importer: Importer
+    everywhere: bool = False
+    """Models have it in versions of ONNX's own set in which ONNX has it not: onnxruntime does."""
 
 
 IMPORTERS: dict[tuple[str, str], Entry] = {}
@@ -271,12 +281,15 @@ def _key(entry: Entry) -> tuple[str, str]:
     return entry.domain, entry.op_type
 
 
-def onnx_op(*op_types: str, domain: str = "") -> Callable[[Importer], Importer]:
-    """Register the decorated function as the importer of these operators."""
+def onnx_op(*op_types: str, domain: str = "", everywhere: bool = False) -> Callable[[Importer], Importer]:
+    """Register the decorated function as the importer of these operators.
+
+    Where ONNX has the operator in newer versions only, so have models, or they have it `everywhere`.
+    """
 
     def register(importer: Importer) -> Importer:
         for op_type in op_types:
-            entry = Entry(op_type, domain, importer)
+            entry = Entry(op_type, domain, importer, everywhere)
             _registered.append(entry)
             IMPORTERS[_key(entry)] = entry
         return importer

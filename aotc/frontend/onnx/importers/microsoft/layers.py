@@ -6,9 +6,10 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from xdsl.dialects.builtin import i32
+from xdsl.dialects.builtin import f32, i32
 from xdsl.ir import SSAValue
 
+from aotc.dialects.graph.conversion import DequantizeOp
 from aotc.dialects.graph.elementwise import AddOp, DivOp, MulOp
 from aotc.dialects.graph.functions import ErfOp, SigmoidOp, SqrtOp, TanhOp
 from aotc.dialects.graph.indexing import GatherOp
@@ -69,7 +70,7 @@ def _rms(node: Node, x: SSAValue, scale: SSAValue, axes: Sequence[int], epsilon:
     return cast(node, result, element_type_of(x)), node.emit(DivOp, scalar(node, 1, wide), root)
 
 
-@onnx_op("SimplifiedLayerNormalization")
+@onnx_op("SimplifiedLayerNormalization", everywhere=True)
 @onnx_op("SimplifiedLayerNormalization", domain=DOMAIN)
 def simplified_layer_normalization(node: Node) -> list[SSAValue]:
     """In models it is an operator of the ONNX domain, which does not have it."""
@@ -110,20 +111,46 @@ def skip_simplified_layer_normalization(node: Node) -> Sequence[SSAValue | None]
 
 @onnx_op("EmbedLayerNormalization", domain=DOMAIN)
 def embed_layer_normalization(node: Node) -> Sequence[SSAValue | None]:
+    tables = [node.optional(place) for place in (2, 3, 4)]
+    return _embedded(node, tables, node.input(5), node.input(6), node.optional(8))
+
+
+@onnx_op("QEmbedLayerNormalization", domain=DOMAIN)
+def quantized_embed_layer_normalization(node: Node) -> Sequence[SSAValue | None]:
+    """Tables, scale and bias are quantised, each at a scale and a zero point of its own."""
+    *tables, gamma, beta = (
+        None
+        if (table := node.optional(place)) is None
+        else node.emit(DequantizeOp, table, node.input(place + 6), node.optional(place + 11), to=f32)
+        for place in range(2, 7)
+    )
+    return _embedded(node, tables, gamma, beta, None)
+
+
+def _embedded(
+    node: Node,
+    tables: Sequence[SSAValue | None],
+    gamma: SSAValue | None,
+    beta: SSAValue | None,
+    places: SSAValue | None,
+) -> Sequence[SSAValue | None]:
     """Embeddings of words, positions and segments, added and normalised; how many words of each sequence count."""
+    words, positions, segments = tables
     batch, length = node.shape(0)
-    words = node.emit(GatherOp, node.input(2), node.input(0), axis=0)
-    if (places := node.optional(8)) is None:
-        positions = cut(node, node.input(3), {0: (0, 1, length)})
+    if words is None or positions is None or gamma is None or beta is None:
+        node.fail("a table of words or positions, a scale or a bias is missing", "the operator requires them")
+    total = node.emit(GatherOp, words, node.input(0), axis=0)
+    if places is None:
+        of_places = cut(node, positions, {0: (0, 1, length)})
     else:
-        positions = node.emit(GatherOp, node.input(3), places, axis=0)
-    total = node.emit(AddOp, words, positions)
-    if (segments := node.optional(1)) is not None:
-        total = node.emit(AddOp, total, node.emit(GatherOp, node.input(4), segments, axis=0))
+        of_places = node.emit(GatherOp, positions, places, axis=0)
+    total = node.emit(AddOp, total, of_places)
+    if (kinds := node.optional(1)) is not None and segments is not None:
+        total = node.emit(AddOp, total, node.emit(GatherOp, segments, kinds, axis=0))
     normal = node.emit(NormalizeOp, total, axes=[2], epsilon=float(node.attr("epsilon", 1e-12)))
-    result = node.emit(AddOp, node.emit(MulOp, normal, node.input(5)), node.input(6))
-    if (mask := node.optional(7)) is None:
+    result = node.emit(AddOp, node.emit(MulOp, normal, gamma), beta)
+    if (kept := node.optional(7)) is None:
         counts = node.constant(np.zeros(batch, np.int32))
     else:
-        counts = reshape(node, node.emit(ReduceOp, cast(node, mask, i32), kind="sum", axes=[1]), [batch])
+        counts = reshape(node, node.emit(ReduceOp, cast(node, kept, i32), kind="sum", axes=[1]), [batch])
     return [result, counts, total][: len(node.outputs)]
