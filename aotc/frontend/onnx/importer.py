@@ -110,6 +110,8 @@ class _Importer:
         self.top = Scope(operator_sets(model.proto.opset_import), self.block)
         self.max_nodes = max_nodes
         self.bounds: dict[SSAValue, Bound] = {}
+        self.given: dict[SSAValue, str] = {}
+        """The inputs that are tensors, by their values."""
 
     def module(self, dims: Mapping[str, int | str], input_shapes: Mapping[str, Sequence[int]], name: str) -> ModuleOp:
         """The whole model as a module."""
@@ -159,6 +161,8 @@ class _Importer:
                 arguments.append(_tensor(name, argument))
                 values.append(argument)
             scope.values[given.name] = Items(tuple(values)) if given.is_sequence else values[0]
+            if not given.is_sequence:
+                self.given[values[0]] = given.name
         return arguments
 
     def _results(self, graph: GraphProto, scope: Scope) -> tuple[list[SSAValue], list[str]]:
@@ -339,6 +343,7 @@ class _Importer:
             store=self.store,
             location=_location(name),
             bounds=self.bounds,
+            given=self.given,
             notes=self.notes,
         )
 
