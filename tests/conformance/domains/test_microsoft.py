@@ -92,6 +92,8 @@ def layers() -> list[Case]:
         case("SkipLayerNormalization", x, skip, gamma, beta, epsilon=1e-5),
         case("SkipLayerNormalization", x, skip, gamma, beta, gamma, epsilon=1e-5, outputs=three),
         case("SkipLayerNormalization", x, skip[0], gamma, None, beta, epsilon=1e-5, outputs=three, note="broadcast"),
+        case("SkipLayerNormalization", *(each.astype(np.float16) for each in (x, skip[0], gamma)), epsilon=1e-5,
+             outputs=("y", "mean", "deviation", "sum"), tolerance=1e-5, note="summed-in-f32"),
         case("SkipSimplifiedLayerNormalization", x, skip, gamma, outputs=three),
         case("SkipSimplifiedLayerNormalization", x, skip, gamma, beta, outputs=three, note="bias"),
         case("EmbedLayerNormalization", ids, kinds, words, places, segments, gamma, beta, mask, outputs=("y", "n")),

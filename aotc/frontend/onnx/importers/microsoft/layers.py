@@ -80,8 +80,8 @@ def simplified_layer_normalization(node: Node) -> list[SSAValue]:
 
 
 def _summed(node: Node, *positions: int) -> SSAValue:
-    """The sum of those inputs that are there, of which the second may have fewer axes."""
-    given = [value for position in positions if (value := node.optional(position)) is not None]
+    """The sum of those inputs that are there, of which the second may have fewer axes; of narrow floats in f32."""
+    given = [widen(node, value) for position in positions if (value := node.optional(position)) is not None]
     total = given[0]
     for value in given[1:]:
         total = node.emit(AddOp, total, value)
@@ -93,20 +93,21 @@ def _summed(node: Node, *positions: int) -> SSAValue:
 @onnx_op("SkipLayerNormalization", domain=DOMAIN)
 def skip_layer_normalization(node: Node) -> list[SSAValue | None]:
     total = _summed(node, 0, 1, 4)
-    epsilon, axes = float(node.attr("epsilon", 1e-12)), [len(node.shape(0)) - 1]
-    result = node.emit(MulOp, node.emit(NormalizeOp, total, axes=axes, epsilon=epsilon), node.input(2))
+    epsilon, axes, kind = float(node.attr("epsilon", 1e-12)), [len(node.shape(0)) - 1], node.element_type(0)
+    normal = node.emit(NormalizeOp, total, axes=axes, epsilon=epsilon)
+    result = node.emit(MulOp, normal, widen(node, node.input(2)))
     if (beta := node.optional(3)) is not None:
-        result = node.emit(AddOp, result, beta)
+        result = node.emit(AddOp, result, widen(node, beta))
     known = statistics(node, total, axes, epsilon) if any(node.outputs[1:3]) else [None, None]
-    return [result, *known, total][: len(node.outputs)]
+    return [cast(node, result, kind), *known, cast(node, total, kind)][: len(node.outputs)]
 
 
 @onnx_op("SkipSimplifiedLayerNormalization", domain=DOMAIN)
 def skip_simplified_layer_normalization(node: Node) -> Sequence[SSAValue | None]:
     total = _summed(node, 0, 1, 3)
-    axes = [len(node.shape(0)) - 1]
+    axes, kind = [len(node.shape(0)) - 1], node.element_type(0)
     result, root = _rms(node, total, node.input(2), axes, float(node.attr("epsilon", 1e-12)))
-    return [result, None, root, total][: len(node.outputs)]
+    return [cast(node, result, kind), None, root, cast(node, total, kind)][: len(node.outputs)]
 
 
 @onnx_op("EmbedLayerNormalization", domain=DOMAIN)
