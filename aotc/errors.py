@@ -32,6 +32,8 @@ class Problem:
     op_type: str = ""
     why: str = ""
     fix: str = ""
+    inputs: tuple[str, ...] = ()
+    """The inputs of the model, all of few elements, whose values would have to be known for it to be mended."""
 
     def __str__(self) -> str:
         place = f"{self.node} ({self.op_type})".strip() if self.op_type else self.node
@@ -84,6 +86,13 @@ class AotcError(Exception):
 
 class CompileError(AotcError):
     """The model cannot be compiled: it is invalid, or something in it is not supported."""
+
+    @property
+    def waits_for(self) -> tuple[str, ...]:
+        """The inputs of few elements whose values have to be known, where nothing else stands in the way."""
+        if not all(problem.inputs for problem in self.problems):
+            return ()
+        return tuple(dict.fromkeys(name for problem in self.problems for name in problem.inputs))
 
 
 class BudgetError(AotcError):

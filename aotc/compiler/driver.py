@@ -99,8 +99,9 @@ def compile(
     **options: Unpack[InProcessOptions],
 ) -> CompiledModel | DynamicModel:
     """Compile a model in this process and return it ready to run: a CompiledModel, or where dimensions of its inputs
-    are open a DynamicModel, which compiles for the shapes that arrive. Type checkers allow what both have, and the rest
-    after `isinstance`; `build(source).load()` is always the first, `DynamicModel(source)` always the second.
+    are open, or shapes depend on the values of small ones, a DynamicModel, which compiles for what arrives. Type
+    checkers allow what both have, and the rest after `isinstance`; `build(source).load()` is always the first,
+    `DynamicModel(source)` always the second.
 
     `source` is a path, the bytes of a model or a ModelProto; options are those of `aotc compile` with underscores,
     except those about files and memory, which belong to `compile_to`. A `target` is a processor that this one has all
@@ -121,7 +122,9 @@ def compile(
         from aotc.frontend.onnx import OpenShapesError
 
         if not isinstance(error, OpenShapesError):
-            raise
+            if not error.waits_for:
+                raise
+            options["constants"] = {**chosen.constants, **dict.fromkeys(error.waits_for, "any")}
         from aotc.compiler.dynamic.model import DynamicModel
 
         return DynamicModel(source, buckets=buckets, max_shapes=max_shapes, on_compile=on_compile, **options)

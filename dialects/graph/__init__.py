@@ -29,7 +29,7 @@ from aotc.dialects.graph import (
 from aotc.dialects.graph.compound import control, external, staged
 from aotc.dialects.graph.generators import random
 from aotc.dialects.graph.interfaces import GraphOp
-from aotc.dialects.graph.matrices import determinant
+from aotc.dialects.graph.matrices import determinant, inverse
 from aotc.dialects.graph.packed import (
     channels_last,
     dots,
@@ -101,6 +101,7 @@ _FAMILIES = (
     bits,
     random,
     determinant,
+    inverse,
     sampling,
     deformation,
     folding,

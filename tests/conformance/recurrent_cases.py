@@ -89,7 +89,7 @@ def draw(random: np.random.Generator, op_type: str, dtype: str = "float32", **ch
     if flip(0.7):
         constants["B"] = values(count, 2 * gates * units)
     if flip(0.4):
-        given["sequence_lens"] = random.integers(1, steps + 1, batch).astype(np.int32)
+        given["sequence_lens"] = random.integers(0, steps + 1, batch).astype(np.int32)
     if flip(0.6):
         given["initial_h"] = values(*state)
     if op_type == "LSTM":

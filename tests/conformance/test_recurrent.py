@@ -140,3 +140,22 @@ def test_inputs_that_do_not_fit_are_named() -> None:
         layer = Layer("LSTM", 14, {"hidden_size": 5}, {"X": x, name: np.zeros(shape, kind)}, constants)
         with pytest.raises(aotc.CompileError, match=rf"{name} \(input \d\) must be"):
             aotc.compile(model([layer])[0])
+
+
+@pytest.mark.parametrize("op_type", ["LSTM", "GRU", "RNN"])
+def test_a_sequence_without_elements_ends_with_zeros(op_type: str) -> None:
+    """Whatever the state that it begins with: onnxruntime has it so."""
+    random = np.random.default_rng(4)
+    gates = {"LSTM": 4, "GRU": 3, "RNN": 1}[op_type]
+    given = {"X": (2, 3, 2), "initial_h": (1, 3, 4)} | ({"initial_c": (1, 3, 4)} if op_type == "LSTM" else {})
+    inputs = {name: random.uniform(-1, 1, shape).astype(np.float32) for name, shape in given.items()}
+    weights = {
+        name: random.uniform(-1, 1, (1, gates * 4, columns)).astype(np.float32)
+        for name, columns in (("W", 2), ("R", 4))
+    }
+    inputs["sequence_lens"] = np.array([0, 1, 2], np.int32)
+    proto, feed = model([Layer(op_type, 14, {"hidden_size": 4}, inputs, weights)])
+    wanted = reference(proto, feed)
+    assert wanted is not None and not wanted[1][0, 0].any()
+    for found, right in zip(aotc.compile(proto)(feed).values(), wanted, strict=True):
+        np.testing.assert_allclose(found, right, atol=1e-6)

@@ -36,6 +36,10 @@ DRAWERS: dict[str, Drawer] = (
 
 NOT_DRAWN = {
     "ai.onnx.ml.ZipMap": "its result is a sequence of maps, which is a warning and a table of positions",
+    **dict.fromkeys(
+        ("Affine", "Crop", "DynamicSlice", "ImageScaler", "ParametricSoftplus", "Scale", "ScaledTanh"),
+        "ONNX has no definition of it: the conformance tests have its forms",
+    ),
 }
 """Operators without a drawer, and why."""
 

@@ -14,7 +14,7 @@ import numpy as np
 from aotc.compiler.dynamic.buckets import Buckets, Given, cut, padded
 from aotc.compiler.dynamic.interface import Array, Interface, Shapes, is_known, shape_at
 from aotc.compiler.dynamic.specializing import Recipe, Specialization
-from aotc.errors import AotcError, Problem, UsageError
+from aotc.errors import AotcError, CompileError, Problem, UsageError
 from aotc.executor.tensors import as_array
 from aotc.model.dlpack import dtype_of
 from aotc.vm import Executable, VirtualMachine, VMError
@@ -99,7 +99,7 @@ class Dispatcher:
         self._max_shapes = max_shapes
         self._on_compile = on_compile
         self._clock = count()
-        self._values = [place for place, each in enumerate(interface.inputs) if each.name in recipe.values]
+        self._values = self._places()
         """The places of the inputs whose values are compiled for."""
         self.names = [each.name for each in interface.inputs]
         """Of the inputs."""
@@ -205,14 +205,38 @@ class Dispatcher:
         return results
 
     def _with_values(self, shapes: Key, arrays: Sequence[Array]) -> Key:
-        return (*shapes, *(arrays[place].tobytes() for place in self._values))
+        return self._key(shapes, arrays, self._values)
+
+    @staticmethod
+    def _key(shapes: Key, arrays: Sequence[Array], places: Sequence[int]) -> Key:
+        return (*shapes, *(arrays[place].tobytes() for place in places))
 
     def _route_of(self, arrays: Sequence[Array]) -> _Route:
         """How a call with these inputs is answered. Raises TypeError, ValueError, and as compiling does."""
         extents = self.interface.extents_in(arrays)
         shapes = tuple(array.shape for array in arrays)
-        values = {self.interface.inputs[place].name: arrays[place] for place in self._values}
-        return self._route(self._with_values(shapes, arrays), shapes, values, extents)
+        while True:
+            places = self._values
+            values = {self.interface.inputs[place].name: arrays[place] for place in places}
+            try:
+                return self._route(self._key(shapes, arrays, places), shapes, values, extents)
+            except CompileError as error:
+                if not self._follow(error.waits_for) and places == self._values:
+                    raise
+
+    def _follow(self, names: Sequence[str]) -> bool:
+        """From now on compile for the values of these inputs, too; whether that is new."""
+        with self._turn:
+            if self._recipe.values.issuperset(names):
+                return False
+            self._recipe.values |= {*names}
+            self._values = self._places()
+            self._routes.clear()
+            self._kept.clear()
+            return True
+
+    def _places(self) -> list[int]:
+        return [place for place, each in enumerate(self.interface.inputs) if each.name in self._recipe.values]
 
     def _route(self, key: Key, shapes: Shapes, values: Mapping[str, Array], extents: Mapping[str, int]) -> _Route:
         """How calls of a key are answered: inputs of these shapes, some of these values, in which the open dimensions
@@ -229,10 +253,11 @@ class Dispatcher:
                 kept = self._kept[name]
             cuts = {} if inside == shapes else self._cuts(extents, rounded)
             counted = any(tensor.counted_axis is not None for tensor in kept.model.outputs)
-            given = [(place, shape) for place, shape in enumerate(inside) if place not in self._values]
+            names = [tensor.name for tensor in self.interface.inputs]
+            given = [(place, shape) for place, shape in enumerate(inside) if names[place] not in values]
             if len(self._routes) >= _MOST_ROUTES:
                 self._routes.clear()
-            is_plain = inside == shapes and not counted and not self._values
+            is_plain = inside == shapes and not counted and not values
             route = self._routes[key] = _Route(kept, is_plain, given, cuts)
         if news is not None:
             logger.info("%s for %s in %.3f s", self.name, _listing(news.extents), news.seconds)

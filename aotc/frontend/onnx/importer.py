@@ -45,6 +45,7 @@ from aotc.frontend.onnx.operators import (
     definition,
     domain_of,
     has_definition,
+    imported_sets,
     operator_sets,
     schema_of,
     unsupported,
@@ -109,6 +110,8 @@ class _Importer:
         self.top = Scope(operator_sets(model.proto.opset_import), self.block)
         self.max_nodes = max_nodes
         self.bounds: dict[SSAValue, Bound] = {}
+        self.given: dict[SSAValue, str] = {}
+        """The inputs that are tensors, by their values."""
 
     def module(self, dims: Mapping[str, int | str], input_shapes: Mapping[str, Sequence[int]], name: str) -> ModuleOp:
         """The whole model as a module."""
@@ -158,6 +161,8 @@ class _Importer:
                 arguments.append(_tensor(name, argument))
                 values.append(argument)
             scope.values[given.name] = Items(tuple(values)) if given.is_sequence else values[0]
+            if not given.is_sequence:
+                self.given[values[0]] = given.name
         return arguments
 
     def _results(self, graph: GraphProto, scope: Scope) -> tuple[list[SSAValue], list[str]]:
@@ -207,9 +212,10 @@ class _Importer:
             return None
         if opset is not None:
             schema = schema_of(node.op_type, domain, opset)
-            # onnxruntime adds operators to ONNX's own set: those have no definition in any version
+            # onnxruntime adds operators to ONNX's own set: those have no definition in any version, or in older ones
             own = not domain and schema_of(node.op_type, domain, MAX_OPSET) is not None
-            if (domain, node.op_type) in IMPORTERS and (not own or schema is not None):
+            entry = IMPORTERS.get((domain, node.op_type))
+            if entry is not None and (not own or schema is not None or entry.everywhere):
                 return None
             if schema is not None and (node.op_type in CONTROL_FLOW.keys() | OPERATORS or has_definition(schema)):
                 return None
@@ -337,6 +343,7 @@ class _Importer:
             store=self.store,
             location=_location(name),
             bounds=self.bounds,
+            given=self.given,
             notes=self.notes,
         )
 
@@ -379,7 +386,7 @@ class _Importer:
         nodes = [bind_attributes(inner, bound) for inner in function.node]
         mark = len(self.problems)
         values = self._expand(
-            function, nodes, inputs, Scope({**sets, **operator_sets(function.opset_import)}, self.block, only_name=name)
+            function, nodes, inputs, Scope({**sets, **imported_sets(function.opset_import)}, self.block, only_name=name)
         )
         # The nodes inside have no names of their own: the first problem stands for all.
         for problem in self.problems[mark : mark + 1]:

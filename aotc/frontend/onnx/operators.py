@@ -41,15 +41,29 @@ REFUSED: dict[str, Refusal] = {
 OperatorSets = Mapping[str, int]
 """domain -> version; the ONNX domain is the empty string."""
 
+_ML, _MICROSOFT, _BLOCKED = "ai.onnx.ml", "com.microsoft", "com.microsoft.nchwc"
+
+
+@cache
+def _implied() -> OperatorSets:
+    """The operator sets that onnxruntime gives a model which does not import them, in their newest versions."""
+    ml = max(schema.since_version for schema in defs.get_all_schemas() if schema.domain == _ML)
+    return {"": MAX_OPSET, _ML: ml, _MICROSOFT: 1}
+
 
 def domain_of(domain: str) -> str:
     """The domain with "ai.onnx" written as the empty string, as everywhere here."""
     return "" if domain == "ai.onnx" else domain
 
 
-def operator_sets(imports: Iterable[OperatorSetIdProto]) -> dict[str, int]:
+def imported_sets(imports: Iterable[OperatorSetIdProto]) -> dict[str, int]:
     """The imported versions by domain."""
     return {domain_of(entry.domain): entry.version for entry in imports}
+
+
+def operator_sets(imports: Iterable[OperatorSetIdProto]) -> dict[str, int]:
+    """The versions by domain, those included that need no import."""
+    return {**_implied(), **imported_sets(imports)}
 
 
 def qualified(op_type: str, domain: str) -> str:
@@ -128,13 +142,16 @@ def _unsupported(node: str, op_type: str, domain: str, opset: int | None) -> Pro
     if (refusal := REFUSED.get(op_type)) is not None and schema_of(op_type, domain, opset) is not None:
         return Problem(f"operator {full} is not supported", node, op_type, *refusal)
     if domain:
-        return Problem(
-            f"operator {full} (version {opset}) is not supported",
-            node,
-            op_type,
-            f"no importer is installed for the domain {domain!r}",
-            "install a package with one (entry point aotc.onnx_importers), or export the model with standard operators",
+        why = f"no importer is installed for the domain {domain!r}"
+        fix = (
+            "install a package with one (entry point aotc.onnx_importers), or export the model with standard operators"
         )
+        if domain in _implied():
+            why, fix = "", f"`aotc ops` lists those of {domain} that are; {fix}"
+        elif domain == _BLOCKED:
+            why = "onnxruntime has written the model for one processor"
+            fix = "have it written with at most ORT_ENABLE_EXTENDED optimisations"
+        return Problem(f"operator {full} (version {opset}) is not supported", node, op_type, why, fix)
     if schema_of(op_type, domain, MAX_OPSET) is None:
         return Problem(
             f"operator {op_type} is not supported",

@@ -15,8 +15,9 @@ from __future__ import annotations
 import math
 import pkgutil
 import sys
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint
@@ -64,6 +65,7 @@ class Node:
         store: WeightStore,
         location: LocationAttr,
         bounds: dict[SSAValue, Bound],
+        given: Mapping[SSAValue, str] | None = None,
         notes: list[Problem] | None = None,
     ) -> None:
         self.name = name
@@ -81,7 +83,15 @@ class Node:
         self._builder = builder
         self._store = store
         self._location = location
+        self._given = given or {}
         self._notes = [] if notes is None else notes
+
+    def in_version(self, opset: int, inputs: Sequence[SSAValue | None] | None = None) -> Node:
+        """This node as one of ONNX's own operators in a version of these, perhaps with other inputs."""
+        node = copy(self)
+        node.domain, node.opset = "", opset
+        node.inputs = list(self.inputs if inputs is None else inputs)
+        return node
 
     def input(self, position: int) -> SSAValue:
         """A required input."""
@@ -135,11 +145,9 @@ class Node:
         if (op := unfolded(self.input(position))) is not None:
             why = f"{op} is computed when the model runs, though of constants only"
             self.fail(f"{what} (input {position}) is not known when compiling", why, "make it a constant of the model")
-        self.fail(
-            f"{what} (input {position}) is computed at run time",
-            "shapes must be known when compiling",
-            "fix dimensions with --dim or --input-shape, or the inputs it depends on with --constant NAME=VALUE",
-        )
+        what = f"{what} (input {position}) is computed at run time"
+        problem = Problem(what, self.name, self.op_type, "shapes must be known when compiling")
+        raise CompileError(waiting(problem, [self.input(position)], self._given))
 
     def constant(self, array: Array | Sequence[Any] | float, dtype: Any = None) -> SSAValue:
         """A constant from a numpy array (or what np.array makes one of)."""
@@ -232,6 +240,40 @@ class Node:
         return op.results[0]
 
 
+MOST_VALUES = 64
+"""Elements of an input that may be compiled for as values."""
+
+
+def waiting(problem: Problem, values: Sequence[SSAValue | None], given: Mapping[SSAValue, str]) -> Problem:
+    """`problem`, which is mended where `values` are known, with the inputs of the model that these follow from; `given`
+    are the names of the inputs."""
+    found = _followed(values, given)
+    if not found:
+        return replace(problem, fix="fix the inputs that it depends on with --constant NAME=VALUE")
+    names = ", ".join(given[each] for each in found)
+    why = f"{problem.why}, and it follows from {'the input' if len(found) == 1 else 'inputs'} {names}"
+    if any(math.prod(shape_of(each)) > MOST_VALUES for each in found):
+        return replace(problem, why=why, fix="compute it before the model")
+    options = " ".join(f"--constant {given[each]}=VALUE" for each in found)
+    return replace(problem, why=why, fix=f"fix that with {options}", inputs=tuple(given[each] for each in found))
+
+
+def _followed(values: Sequence[SSAValue | None], given: Mapping[SSAValue, str]) -> list[SSAValue]:
+    """The inputs of the model that `values` are computed of, in order; none where they are computed of others, too."""
+    todo = [value for value in values if value is not None]
+    seen = set(todo)
+    while todo:
+        value = todo.pop()
+        if value in given:
+            continue
+        if not isinstance(value.owner, GraphOp):
+            return []
+        new = [operand for operand in value.owner.operands if operand not in seen]
+        seen.update(new)
+        todo += new
+    return [each for each in given if each in seen]
+
+
 def unfolded(value: SSAValue) -> str | None:
     """For a value that depends on no input of the model: the operation that is not computed when compiling."""
     waiting, seen, found = [value], {value}, None
@@ -257,6 +299,8 @@ class Entry:
     op_type: str
     domain: str
     importer: Importer
+    everywhere: bool = False
+    """Models have it in versions of ONNX's own set in which ONNX has it not: onnxruntime does."""
 
 
 IMPORTERS: dict[tuple[str, str], Entry] = {}
@@ -271,12 +315,15 @@ def _key(entry: Entry) -> tuple[str, str]:
     return entry.domain, entry.op_type
 
 
-def onnx_op(*op_types: str, domain: str = "") -> Callable[[Importer], Importer]:
-    """Register the decorated function as the importer of these operators."""
+def onnx_op(*op_types: str, domain: str = "", everywhere: bool = False) -> Callable[[Importer], Importer]:
+    """Register the decorated function as the importer of these operators.
+
+    Where ONNX has the operator in newer versions only, so have models, or they have it `everywhere`.
+    """
 
     def register(importer: Importer) -> Importer:
         for op_type in op_types:
-            entry = Entry(op_type, domain, importer)
+            entry = Entry(op_type, domain, importer, everywhere)
             _registered.append(entry)
             IMPORTERS[_key(entry)] = entry
         return importer

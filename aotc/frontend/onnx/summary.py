@@ -18,7 +18,7 @@ from aotc.frontend.onnx.operators import (
     definition,
     domain_of,
     has_definition,
-    operator_sets,
+    imported_sets,
     qualified,
     schema_of,
 )
@@ -41,7 +41,7 @@ def summarize(model: Model) -> dict[str, Any]:
         "name": model.name,
         "producer": f"{model.proto.producer_name} {model.proto.producer_version}".strip(),
         "ir_version": model.proto.ir_version,
-        "opsets": {domain or "ai.onnx": number for domain, number in operator_sets(model.proto.opset_import).items()},
+        "opsets": {domain or "ai.onnx": number for domain, number in imported_sets(model.proto.opset_import).items()},
         "inputs": [_tensor(value) for value in graph.input if value.name not in constants],
         "outputs": [_tensor(value) for value in graph.output],
         "operators": dict(sorted(counts.items())),
@@ -77,7 +77,7 @@ def _importable(op_type: str, opset: int, inside: frozenset[str]) -> bool:
     function = definition(schema, node, opset, [floats.SerializeToString()] * len(inputs))
     if function is None:  # what was tried is no example of its inputs or attributes
         return op_type not in REFUSED
-    sets = operator_sets(function.opset_import)
+    sets = imported_sets(function.opset_import)
     return all(
         not inner.domain and _importable(inner.op_type, sets.get("", opset), inside | {op_type})
         for inner in all_nodes(function.node)

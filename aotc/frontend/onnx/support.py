@@ -86,6 +86,13 @@ LIMITS: dict[str, str] = {
     "Unique": f"{_BOUNDED}; the time grows with the square of the number of elements",
     "Unsqueeze": _constant("the axes"),
     "Upsample": _constant("the scales"),
+    **dict.fromkeys(
+        ("Affine", "Crop", "DynamicSlice", "ImageScaler", "ParametricSoftplus", "Scale", "ScaledTanh"),
+        "an experiment of before ONNX 1.0, as onnxruntime has it",
+    ),
+    "com.microsoft.ExpandDims": _constant("the axis"),
+    "com.microsoft.Pad": _constant("the pads"),
+    "com.microsoft.Range": _constant("start, limit and delta"),
     "com.microsoft.DynamicQuantizeLSTM": "of a batch each line's states are rounded alone, onnxruntime rounds those "
     "of lines that one thread computes together",
 }

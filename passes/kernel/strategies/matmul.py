@@ -144,9 +144,9 @@ class MatMulStrategy(ProductStrategy[MatMulOp]):
         return layouts.scheduled(product, schedule)
 
     def _is_one_row(self, op: MatMulOp) -> bool:
-        """Whether the left matrix is one row, of elements that are not widened to be added up."""
-        kind = element_type_of(op.lhs)
-        return op.sizes()[1] == 1 and not op.flag("transpose_lhs") and compute_type(kind) == kind
+        """Whether the left matrix is one row, and no elements are widened to be multiplied and added up."""
+        kind, other = element_type_of(op.lhs), element_type_of(op.rhs)
+        return op.sizes()[1] == 1 and not op.flag("transpose_lhs") and compute_type(kind) == kind == other
 
     def nest(
         self,

@@ -92,13 +92,31 @@ def layers() -> list[Case]:
         case("SkipLayerNormalization", x, skip, gamma, beta, epsilon=1e-5),
         case("SkipLayerNormalization", x, skip, gamma, beta, gamma, epsilon=1e-5, outputs=three),
         case("SkipLayerNormalization", x, skip[0], gamma, None, beta, epsilon=1e-5, outputs=three, note="broadcast"),
+        case("SkipLayerNormalization", *(each.astype(np.float16) for each in (x, skip[0], gamma)), epsilon=1e-5,
+             outputs=("y", "mean", "deviation", "sum"), tolerance=1e-5, note="summed-in-f32"),
         case("SkipSimplifiedLayerNormalization", x, skip, gamma, outputs=three),
         case("SkipSimplifiedLayerNormalization", x, skip, gamma, beta, outputs=three, note="bias"),
         case("EmbedLayerNormalization", ids, kinds, words, places, segments, gamma, beta, mask, outputs=("y", "n")),
         case("EmbedLayerNormalization", ids, None, words, places, None, gamma, beta, outputs=("y", "n", "sum")),
         case("EmbedLayerNormalization", ids, kinds, words, places, segments, gamma, beta, None, i(0, 9, 2, 5),
              outputs=("y", "n")),
+        *quantized_embeddings(),
     ]  # fmt: skip
+
+
+def quantized_embeddings() -> list[Case]:
+    """All tables of bytes, with segments and a mask and without."""
+    found: list[Case] = []
+    for whole in (True, False):
+        tables = [i(0, 255, *shape, dtype=np.uint8) for shape in ((20, 16), (9, 16), (2, 16), (16,), (16,))]
+        scales = [np.array(scale, np.float32) for scale in (0.02, 0.01, 0.03, 0.015, 0.02)]
+        points = [np.array(point, np.uint8) for point in (120, 128, 110, 3, 127)]
+        given: list[Array | None] = [i(0, 20, 2, 5), i(0, 2, 2, 5), *tables, i(0, 2, 2, 5), *scales, *points]
+        if not whole:
+            given = [None if place in (1, 4, 7, 10, 15) else each for place, each in enumerate(given)]
+        constants = tuple(place for place in range(2, 18) if place != 7)
+        found.append(case("QEmbedLayerNormalization", *given, constants=constants, outputs=("y", "n")))
+    return found
 
 
 def products() -> list[Case]:
@@ -245,7 +263,40 @@ def rounded_lstm(directions: int, channels: bool, batch: int, unsigned: bool, un
                 tolerance=0.01 if batch > 1 else 2e-5)  # fmt: skip
 
 
-FAMILIES = {"layers": layers, "products": products, "attention": attentions, "recurrent": recurrent}
+def quantized_attentions() -> list[Case]:
+    """Weights of either sign, one scale or one for each column, every kind of mask, and a past."""
+    heads, width = 2, 8
+    point = np.array(120, np.uint8)
+    found: list[Case] = []
+    for unsigned, by_column, mask in (
+        (False, False, None),
+        (False, True, i(1, 5, 2)),
+        (True, False, i(0, 2, 2, 5)),
+        (True, True, i(0, 2, 2, 5, 5)),
+    ):
+        # Of seven bits: onnxruntime's sums of two products saturate here without VNNI.
+        kind, middle = (np.uint8, 128) if unsigned else (np.int8, 3)
+        weight = (i(-60, 60, width, 3 * width) + (middle if unsigned else 0)).astype(kind)
+        scale = np.abs(f(3 * width)) / 50 if by_column else np.array(0.02, np.float32)
+        own = np.full(3 * width if by_column else (), 0 if by_column and not unsigned else middle, kind)
+        inputs = [i(0, 255, 2, 5, width, dtype=np.uint8), weight, f(3 * width), np.array(0.03, np.float32), scale]
+        given = {"num_heads": heads, "constants": (1, 2, 3, 4, 6, 7), "note": f"{kind.__name__}-{by_column}"}
+        found.append(case("QAttention", *inputs, mask, point, own, **given))
+    past = [None, point, np.array(0, np.int8), f(2, 2, heads, 3, width // heads)]
+    step = [i(0, 255, 2, 1, width, dtype=np.uint8), i(-60, 60, width, 3 * width, dtype=np.int8), f(3 * width)]
+    scales = [np.array(0.03, np.float32), np.array(0.02, np.float32)]
+    found.append(case("QAttention", *step, *scales, *past, num_heads=heads, unidirectional=1,
+                      constants=(1, 2, 3, 4, 6, 7), outputs=("y", "present")))  # fmt: skip
+    return found
+
+
+FAMILIES = {
+    "quantized": quantized_attentions,
+    "layers": layers,
+    "products": products,
+    "attention": attentions,
+    "recurrent": recurrent,
+}
 
 
 @pytest.mark.parametrize("family", FAMILIES)

@@ -58,7 +58,7 @@ def test_moving_slices(nodes: str, optimize: str) -> None:
 )
 def test_what_does_not_say_how_many(nodes: str, what: str) -> None:
     with pytest.raises(CompileError) as caught:
-        aotc.compile(model(nodes))
+        aotc.build(model(nodes))
     assert what in str(caught.value)
 
 
@@ -66,4 +66,4 @@ def test_a_start_of_fewer_bits_is_another_number() -> None:
     """What is cast to fewer bits may wrap: nothing is known of it but itself."""
     nodes = "i = Cast<to = 3>(s) a = Cast<to = 7>(i) e = Add(s, two) y = Slice(x, a, e, last)"
     with pytest.raises(CompileError, match="starts"):
-        aotc.compile(model(nodes))
+        aotc.build(model(nodes))

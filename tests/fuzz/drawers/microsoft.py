@@ -58,7 +58,54 @@ def _embedding(d: Draft) -> None:
     _add(d, "EmbedLayerNormalization", given, (True, True, d.chance(0.4)), epsilon=1e-3)
 
 
+def _quantized_embedding(d: Draft) -> None:
+    batch, steps, hidden = d.number(1, 3), d.number(1, 5), d.extent()
+    tables = [d.fresh("uint8", shape, 0, 255, constant=True) for shape in ((9, hidden), (7, hidden), (2, hidden))]
+    tables += [d.fresh("uint8", (hidden,), 0, 255, constant=True) for _ in range(2)]
+    scales = [_scale(d) for _ in tables]
+    points = [d.fresh("uint8", (), 0, 255, constant=True) for _ in tables]
+    ids, kinds = d.fresh("int32", (batch, steps), 0, 8), d.fresh("int32", (batch, steps), 0, 1)
+    given = [ids, kinds, *tables, None, *scales, *points]
+    _add(d, "QEmbedLayerNormalization", given, (True, True), how=FAST, epsilon=1e-2)
+
+
+def _restated(op_type: str, d: Draft) -> None:
+    """Operators that ONNX has as well."""
+    x = d.take(("float32",), ranks=(2, 4))
+    if op_type == "Trilu":
+        _add(d, op_type, [x], upper=d.number(0, 1))
+    elif op_type == "ExpandDims":
+        axis = d.number(-len(x.shape) - 1, len(x.shape))
+        _add(d, op_type, [x, d.known(np.array([axis], np.int32))])
+    elif op_type == "Pad":
+        pads = d.rng.integers(0, 3, 2 * len(x.shape))
+        _add(d, op_type, [x, d.known(pads), _floats(d, 1)], mode="constant")
+    elif op_type == "GatherND":
+        count = d.number(1, 4)
+        places = np.stack([d.rng.integers(0, extent, count) for extent in x.shape[:2]], axis=-1)
+        _add(d, op_type, [x, d.known(places)])
+    elif op_type == "Range":
+        _add(d, op_type, [d.known(np.array(value, np.float32)) for value in (1, d.number(1, 9))])
+    else:
+        picture = _floats(d, d.number(1, 2), d.number(1, 3), d.number(1, 6), d.number(1, 6))
+        grid = _floats(d, picture.shape[0], d.number(1, 5), d.number(1, 5), 2)
+        _add(d, op_type, [picture, grid], how=FAST, align_corners=d.number(0, 1))
+
+
 # --- products ---
+
+
+def _distances(d: Draft) -> None:
+    columns = d.extent()
+    given = [_floats(d, d.extent(), columns), _floats(d, d.extent(), columns)]
+    _add(d, "CDist", given, how=FAST, metric="sqeuclidean")
+
+
+def _inverse(d: Draft) -> None:
+    side = d.number(1, 6)
+    batch = d.shape(d.number(0, 2))
+    dominant = d.array("float32", (*batch, side, side), -1, 1) + 2 * side * np.eye(side, dtype=np.float32)
+    _add(d, "Inverse", [d.known(dominant, False)], how=FAST)
 
 
 def _fused_matmul(op_type: str, d: Draft) -> None:
@@ -283,6 +330,22 @@ def _attention(d: Draft) -> None:
     _add(d, "Attention", given, how=FAST, num_heads=heads, **some)
 
 
+def _quantized_attention(d: Draft) -> None:
+    batch, steps, heads, width = d.number(1, 2), d.number(1, 5), d.number(1, 3), d.pick((1, 2, 4, 8))
+    size, columns = d.number(1, 40), 3 * heads * width
+    kind = d.pick(("int8", "uint8"))
+    # of seven bits, of which sums do not saturate
+    weight = d.fresh(
+        kind, (size, columns), 0 if kind == "uint8" else -63, 127 if kind == "uint8" else 63, constant=True
+    )
+    scale = d.fresh("float32", (columns,), 0.01, 0.03, constant=True) if d.chance(0.5) else _scale(d)
+    point = d.fresh("uint8", (), 100, 140, constant=True)
+    own = d.fresh(kind, scale.shape, 0, 9, constant=True)
+    x = d.fresh("uint8", (batch, steps, size), 0, 255, constant=False)
+    given = [x, weight, _floats(d, columns), _scale(d), scale, None, point, own]
+    _add(d, "QAttention", given, how=FAST, num_heads=heads, unidirectional=d.number(0, 1))
+
+
 def _heads(d: Draft) -> None:
     batch, steps, keys, heads, width = d.number(1, 2), d.number(1, 5), d.number(1, 6), d.number(1, 3), d.pick((1, 4, 8))
     hidden = heads * width
@@ -358,6 +421,7 @@ QUANTIZED = {
     "QLinearConcat": _quantized_concat,
     **{name: partial(_quantize, name) for name in ("QuantizeLinear", "DequantizeLinear")},
 }
+RESTATED = ("ExpandDims", "GatherND", "GridSample", "Pad", "Range", "Trilu")
 DRAWERS: dict[str, Drawer] = {
     f"{MICROSOFT}.{name}": drawer
     for name, drawer in {
@@ -367,6 +431,11 @@ DRAWERS: dict[str, Drawer] = {
         "EmbedLayerNormalization": _embedding,
         **{name: partial(_fused_matmul, name) for name in ("FusedMatMul", "TransposeMatMul")},
         "FusedGemm": _fused_gemm,
+        "CDist": _distances,
+        "Inverse": _inverse,
+        "QAttention": _quantized_attention,
+        "QEmbedLayerNormalization": _quantized_embedding,
+        **{name: partial(_restated, name) for name in RESTATED},
         **{name: partial(_fused_conv, name) for name in ("FusedConv", "NhwcConv", "NhwcFusedConv")},
         **{name: partial(_dynamic_matmul, name) for name in ("DynamicQuantizeMatMul", "MatMulIntegerToFloat")},
         "MatMulNBits": _few_bits,

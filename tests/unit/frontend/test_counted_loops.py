@@ -66,7 +66,7 @@ def test_a_condition_that_does_not_end_the_loop_leaves_its_trip_count() -> None:
 def test_what_nothing_bounds_is_refused(old: str, new: str) -> None:
     graph = COUNTING.replace("float[4] a)", "float[4] a, int64 q)").replace(old, new)
     with pytest.raises(CompileError, match="as many elements as the loop has iterations"):
-        aotc.compile(parse(graph))
+        aotc.build(parse(graph))
 
 
 BOUNDED = COUNTING.replace("float[4] a)", "float[4] a, int64 q, float r, bool go)").replace("{1000}", "{10}")

@@ -89,7 +89,7 @@ def test_what_is_known_at_run_time_only_is_refused_by_name() -> None:
     }"""
     (problem,) = problems(stacked)
     assert problem.startswith("Loop_0 (Loop): its output 's' has as many elements as the loop has iterations")
-    assert "--constant NAME=VALUE" in problem
+    assert problem.endswith("it follows from the input n; fix that with --constant n=VALUE")
     (problem,) = problems(stacked.replace("Add(v, x)", "Concat<axis = 0>(v, x)"))
     assert "the carried value 'w' begins as" in problem
     branches = """g (float[2] x, bool c) => (float[N] y) {
@@ -99,7 +99,7 @@ def test_what_is_known_at_run_time_only_is_refused_by_name() -> None:
         >
     }"""
     (problem,) = problems(branches)
-    assert problem.startswith("If_0 (If): its output 'a' has the types") and "--constant NAME=VALUE" in problem
+    assert problem.startswith("If_0 (If): its output 'a' has the types") and "--constant c=VALUE" in problem
     sequence = """g (float[2] x, int64 n) => (float[2] y) {
         y = Loop (n, , x) <
             body = b (int64 i, bool k, seq(float[2]) v) => (bool k2, seq(float[2]) w)

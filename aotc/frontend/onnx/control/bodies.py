@@ -19,7 +19,7 @@ from aotc.dialects.graph.structure import ConstantOp, YieldOp
 from aotc.errors import CompileError, Problem
 from aotc.frontend.onnx.bodies import free_names
 from aotc.frontend.onnx.parts.sequences import Given, Items
-from aotc.frontend.onnx.registry import Bound
+from aotc.frontend.onnx.registry import Bound, waiting
 from aotc.frontend.onnx.scopes import POISON, Poison, Scope, Value, name_value
 from aotc.model.weights import Array, WeightStore
 
@@ -34,6 +34,8 @@ class Bodies(Protocol):
     """Nodes that have been imported."""
     bounds: dict[SSAValue, Bound]
     """Values of data-dependent extents."""
+    given: dict[SSAValue, str]
+    """The inputs of the model that are tensors."""
 
     def body(self, nodes: Sequence[NodeProto], outputs: Sequence[str], scope: Scope) -> None:
         """Import the nodes that the outputs depend on, where the import is."""
@@ -241,6 +243,11 @@ class ControlNode(ABC):
 
     def _fail(self, what: str, why: str = "", fix: str = "") -> NoReturn:
         raise CompileError(Problem(what, self.name, self.node.op_type, why, fix))
+
+    def _fail_waiting(self, what: str, why: str, *values: SSAValue | None) -> NoReturn:
+        """As `_fail`, where `values` would have to be known."""
+        problem = Problem(what, self.name, self.node.op_type, why)
+        raise CompileError(waiting(problem, values, self.bodies.given))
 
     def _inserted(self, loop: LoopOp) -> Sequence[SSAValue]:
         """The results of a loop; what it stacks in no iterations is a constant without elements."""

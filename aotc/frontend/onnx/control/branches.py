@@ -40,11 +40,8 @@ class If(ControlNode):
         ):
             if sides[0].type != sides[1].type:
                 kinds = " and ".join(str(side.type) for side in sides)
-                self._fail(
-                    f"its output {output.name!r} has the types {kinds} by branch",
-                    "shapes must be known when compiling",
-                    "fix the inputs that the condition depends on with --constant NAME=VALUE",
-                )
+                what = f"its output {output.name!r} has the types {kinds} by branch"
+                self._fail_waiting(what, "shapes must be known when compiling", condition)
         found = [region for region in regions if region is not None]
         outside = list(dict.fromkeys(value for region in found for value in region.captures))
         for region in found:

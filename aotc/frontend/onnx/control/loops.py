@@ -139,11 +139,8 @@ class Loop(ControlNode):
         scans = [value.name for value in body.output[1 + len(states) :]]
         if scans and (count is None or limit is None):
             what = "has as many elements as the loop has iterations"
-            self._fail(
-                f"its output {scans[0]!r} {what}",
-                "that is computed at run time, and shapes must be known when compiling",
-                "fix the inputs that the trip count and the condition depend on with --constant NAME=VALUE",
-            )
+            why = "that is computed at run time, and shapes must be known when compiling"
+            self._fail_waiting(f"its output {scans[0]!r} {what}", why, count, condition)
         counts = bool(scans) and condition is not None
         if counts:
             self._count_iterations(region.block, len(states))

@@ -54,7 +54,7 @@ def hardmax(node: Node) -> SSAValue:
     return reshape(node, cast(node, hit, node.element_type(0)), shape)
 
 
-@onnx_op("LayerNormalization")
+@onnx_op("LayerNormalization", everywhere=True)
 def layer_normalization(node: Node) -> Sequence[SSAValue | None]:
     x, rank = node.input(0), len(node.shape(0))
     epsilon = float(node.attr("epsilon", 1e-5))
@@ -113,11 +113,16 @@ def group_normalization(node: Node) -> SSAValue:
     return reshape(node, result, node.shape(0))
 
 
-@onnx_op("MeanVarianceNormalization")
+@onnx_op("MeanVarianceNormalization", everywhere=True)
 def mean_variance_normalization(node: Node) -> SSAValue:
     # The definition adds 1e-9 to the deviation, here its square is added to the variance: all that matters is 0 / 0.
-    axes = [normalize_axis(axis, len(node.shape(0))) for axis in node.attr("axes", [0, 2, 3])]
-    return node.emit(NormalizeOp, node.input(0), axes=axes, epsilon=1e-18)
+    x, axes = node.input(0), node.attr("axes", [0, 2, 3])
+    if node.opset < 9:  # ONNX had no definition, this is onnxruntime's
+        axes = [0, 1, 2, 3] if node.attr("across_channels", 0) else axes
+        if not node.attr("normalize_variance", 1):
+            return node.emit(SubOp, x, node.emit(ReduceOp, x, kind="mean", axes=axes, keepdims=True))
+    axes = [normalize_axis(axis, len(node.shape(0))) for axis in axes]
+    return node.emit(NormalizeOp, x, axes=axes, epsilon=1e-18)
 
 
 @onnx_op("LpNormalization")

@@ -15,12 +15,13 @@ from xdsl.ir import SSAValue
 from aotc.dialects.dtypes import numpy_dtype
 from aotc.dialects.graph.elementwise import AddOp
 from aotc.dialects.graph.interfaces import shape_of
+from aotc.dialects.graph.logical import CompareOp, WhereOp
 from aotc.dialects.graph.matmul import MatMulOp
 from aotc.dialects.graph.movement import ConcatOp, SliceOp, TransposeOp
 from aotc.dialects.graph.recurrent.activations import ACTIVATIONS, Activation
 from aotc.dialects.graph.recurrent.cells import GruOp, LstmCell, LstmOp, RnnOp
 from aotc.dialects.graph.recurrent.recurrence import RecurrenceOp
-from aotc.frontend.onnx.expressions import reshape
+from aotc.frontend.onnx.expressions import reshape, scalar
 from aotc.frontend.onnx.registry import Node, onnx_op
 
 _DIRECTIONS = {"forward": (False,), "reverse": (True,), "bidirectional": (False, True)}
@@ -142,10 +143,19 @@ class Layer:
         return reshape(self.node, self._part(value, 0, direction.number, 1), shape_of(value)[1:])
 
     def _initial(self, position: int, direction: Direction) -> SSAValue | None:
-        value = self.node.optional(position)
-        if value is None or not self.batch_first:
-            return self._of(position, direction)
-        return reshape(self.node, self._part(value, 1, direction.number, 1), [self.batch, self.units])
+        """The state [B, H] to begin with; zeros for sequences without elements, of which it is the last one, too:
+        onnxruntime has it so."""
+        node, value = self.node, self.node.optional(position)
+        if value is None:
+            return None
+        part = self._part(value, 1 if self.batch_first else 0, direction.number, 1)
+        state = reshape(node, part, [self.batch, self.units])
+        known = node.known(4)
+        if node.optional(4) is None or (known is not None and bool((known > 0).all())):
+            return state
+        lengths = reshape(node, node.input(4), [self.batch, 1])
+        there = node.emit(CompareOp, lengths, scalar(node, 0, lengths), how="gt")
+        return node.emit(WhereOp, there, state, scalar(node, 0, state))
 
     def _lengths(self) -> SSAValue | None:
         """The lengths, where not all sequences are known to be whole."""

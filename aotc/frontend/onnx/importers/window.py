@@ -24,8 +24,8 @@ def window_attributes(
     strides: list[int] = node.attr("strides", [1] * rank)
     dilations: list[int] = node.attr("dilations", [1] * rank)
     pads: list[int] = [0] * (2 * rank)
-    match node.attr("auto_pad", "NOTSET"):
-        case "NOTSET":
+    match node.attr("auto_pad", ""):
+        case "" | "NOTSET":
             pads = node.attr("pads", pads)
             if any(amount < 0 for amount in pads):
                 node.fail(f"pads {pads} must not be negative")

@@ -98,7 +98,7 @@ def _windows(node: Seen, extents: Sequence[Size | None], kernel: Sequence[Any]) 
     ones = [1] * len(extents)
     strides, dilations = node.attr("strides", ones), node.attr("dilations", ones)
     pads = node.attr("pads", [0] * 2 * len(extents))
-    auto, up = node.attr("auto_pad", "NOTSET"), node.attr("ceil_mode", 0)
+    auto, up = node.attr("auto_pad") or "NOTSET", node.attr("ceil_mode", 0)
     if up:
         raise NotKnown
     found: list[Size | None] = []

@@ -12,17 +12,18 @@ func.func @one(%q: tensor<2x1x8xf32>, %k: tensor<2x32x8xf32>) -> tensor<2x1x32xf
   func.return %0 : tensor<2x1x32xf32>
 }
 
-// Two rows share what is packed; a constant is packed when compiling; sums of f16 are f32; a transposed row has its
-// elements apart.
+// Two rows share what is packed; a constant is packed when compiling; sums of f16 are f32, also where one operand is
+// widened already; a transposed row has its elements apart.
 
 // CHECK-LABEL: func.func @packed
-// CHECK-COUNT-4: graph.packed_matmul
+// CHECK-COUNT-5: graph.packed_matmul
 // CHECK-NOT:     graph.reduce
-func.func @packed(%q: tensor<2x8xf32>, %k: tensor<32x8xf32>, %r: tensor<1x8xf32>, %f: tensor<1x8xf16>, %g: tensor<32x8xf16>, %c: tensor<8x1xf32>) -> (tensor<2x32xf32>, tensor<1x32xf32>, tensor<1x32xf16>, tensor<1x32xf32>) attributes {aot.entry} {
+func.func @packed(%q: tensor<2x8xf32>, %k: tensor<32x8xf32>, %r: tensor<1x8xf32>, %f: tensor<1x8xf16>, %g: tensor<32x8xf16>, %c: tensor<8x1xf32>) -> (tensor<2x32xf32>, tensor<1x32xf32>, tensor<1x32xf16>, tensor<1x32xf32>, tensor<1x32xf16>) attributes {aot.entry} {
   %w = graph.constant dense<1.0> : tensor<32x8xf32>
   %0 = graph.matmul %q, %k {transpose_rhs = true, schedule = #graph.matmul_schedule<lanes = 16, mr = 2, nr = 2, unroll = 4, order = rows>} : (tensor<2x8xf32>, tensor<32x8xf32>) -> tensor<2x32xf32>
   %1 = graph.matmul %r, %w {transpose_rhs = true, schedule = #graph.matmul_schedule<lanes = 16, mr = 1, nr = 2, unroll = 4, order = rows>} : (tensor<1x8xf32>, tensor<32x8xf32>) -> tensor<1x32xf32>
   %2 = graph.matmul %f, %g {transpose_rhs = true, schedule = #graph.matmul_schedule<lanes = 16, mr = 1, nr = 2, unroll = 4, order = rows>} : (tensor<1x8xf16>, tensor<32x8xf16>) -> tensor<1x32xf16>
   %3 = graph.matmul %c, %k {transpose_lhs = true, transpose_rhs = true, schedule = #graph.matmul_schedule<lanes = 16, mr = 1, nr = 2, unroll = 4, order = rows>} : (tensor<8x1xf32>, tensor<32x8xf32>) -> tensor<1x32xf32>
-  func.return %0, %1, %2, %3 : tensor<2x32xf32>, tensor<1x32xf32>, tensor<1x32xf16>, tensor<1x32xf32>
+  %4 = graph.matmul %r, %g {transpose_rhs = true, schedule = #graph.matmul_schedule<lanes = 16, mr = 1, nr = 2, unroll = 4, order = rows>} : (tensor<1x8xf32>, tensor<32x8xf16>) -> tensor<1x32xf16>
+  func.return %0, %1, %2, %3, %4 : tensor<2x32xf32>, tensor<1x32xf32>, tensor<1x32xf16>, tensor<1x32xf32>, tensor<1x32xf16>
 }

@@ -12,10 +12,11 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 import numpy as np
-from xdsl.dialects.builtin import i64
+from xdsl.dialects.builtin import f32, i64
 from xdsl.ir import SSAValue
 
 from aotc.dialects.dtypes import numpy_dtype
+from aotc.dialects.graph.conversion import DequantizeOp
 from aotc.dialects.graph.elementwise import AddOp, DivOp, MulOp, SubOp
 from aotc.dialects.graph.functions import TanhOp
 from aotc.dialects.graph.indexing import GatherNdOp, GatherOp
@@ -117,14 +118,30 @@ def _appended(node: Node, past: SSAValue | None, x: SSAValue) -> SSAValue:
 @onnx_op("Attention", domain=DOMAIN)
 def attention(node: Node) -> list[SSAValue]:
     """Query, key and value are one product with the input."""
-    heads = node.attr("num_heads", 1)
     if node.attr("do_rotary", 0):
         node.fail("do_rotary = 1 is not supported", fix="export the model with RotaryEmbedding nodes")
     if node.optional(6) is not None:
         node.fail("a past that shares its buffer with the present is not supported", fix="export it without")
-    x = node.input(0)
+    return _self_attention(node, node.input(0), node.input(1), mask=3, past=4, addend=node.optional(5))
+
+
+@onnx_op("QAttention", domain=DOMAIN)
+def quantized_attention(node: Node) -> list[SSAValue]:
+    """Attention of which the input and the weight are quantised, the weight by one scale or one for each column."""
+    x, weight = (
+        node.emit(DequantizeOp, node.input(place), node.input(place + 3), node.optional(place + 6), axis=1, to=f32)
+        for place in range(2)
+    )
+    return _self_attention(node, x, weight, mask=5, past=8)
+
+
+def _self_attention(
+    node: Node, x: SSAValue, weight: SSAValue, *, mask: int, past: int, addend: SSAValue | None = None
+) -> list[SSAValue]:
+    """Attention and, where it is an output, the present; the bias is input 2, `mask` and `past` are inputs."""
+    heads = node.attr("num_heads", 1)
     batch, steps, _ = shape_of(x)
-    product = node.emit(MatMulOp, x, node.input(1))
+    product = node.emit(MatMulOp, x, weight)
     if (bias := node.optional(2)) is not None:
         product = node.emit(AddOp, product, bias)
     width = shape_of(product)[2]
@@ -134,12 +151,12 @@ def attention(node: Node) -> list[SSAValue]:
     starts = np.cumsum([0, *sizes]).tolist()
     parts = [cut(node, product, {2: (start, 1, size)}) for start, size in zip(starts, sizes, strict=False)]
     q, k, v = (_heads(node, part, heads) for part in parts)
-    if (past := node.optional(4)) is not None:
-        shape = shape_of(past)[1:]
-        before = [reshape(node, cut(node, past, {0: (place, 1, 1)}), shape) for place in range(2)]
-        k, v = _appended(node, before[0], k), _appended(node, before[1], v)
+    if (before := node.optional(past)) is not None:
+        shape = shape_of(before)[1:]
+        old = [reshape(node, cut(node, before, {0: (place, 1, 1)}), shape) for place in range(2)]
+        k, v = _appended(node, old[0], k), _appended(node, old[1], v)
     keys = shape_of(k)[2]
-    addends = [_mask(node, 3, batch, steps, keys, q), _causal(node, steps, keys, q), node.optional(5)]
+    addends = [_mask(node, mask, batch, steps, keys, q), _causal(node, steps, keys, q), addend]
     result = [_together(node, _attend(node, q, k, v, addends, scale=node.attr("scale", 0.0)))]
     if len(node.outputs) > 1:
         result.append(node.emit(ConcatOp, [reshape(node, each, [1, *shape_of(each)]) for each in (k, v)], axis=0))

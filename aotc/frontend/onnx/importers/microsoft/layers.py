@@ -6,9 +6,10 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from xdsl.dialects.builtin import i32
+from xdsl.dialects.builtin import f32, i32
 from xdsl.ir import SSAValue
 
+from aotc.dialects.graph.conversion import DequantizeOp
 from aotc.dialects.graph.elementwise import AddOp, DivOp, MulOp
 from aotc.dialects.graph.functions import ErfOp, SigmoidOp, SqrtOp, TanhOp
 from aotc.dialects.graph.indexing import GatherOp
@@ -69,7 +70,7 @@ def _rms(node: Node, x: SSAValue, scale: SSAValue, axes: Sequence[int], epsilon:
     return cast(node, result, element_type_of(x)), node.emit(DivOp, scalar(node, 1, wide), root)
 
 
-@onnx_op("SimplifiedLayerNormalization")
+@onnx_op("SimplifiedLayerNormalization", everywhere=True)
 @onnx_op("SimplifiedLayerNormalization", domain=DOMAIN)
 def simplified_layer_normalization(node: Node) -> list[SSAValue]:
     """In models it is an operator of the ONNX domain, which does not have it."""
@@ -79,8 +80,8 @@ def simplified_layer_normalization(node: Node) -> list[SSAValue]:
 
 
 def _summed(node: Node, *positions: int) -> SSAValue:
-    """The sum of those inputs that are there, of which the second may have fewer axes."""
-    given = [value for position in positions if (value := node.optional(position)) is not None]
+    """The sum of those inputs that are there, of which the second may have fewer axes; of narrow floats in f32."""
+    given = [widen(node, value) for position in positions if (value := node.optional(position)) is not None]
     total = given[0]
     for value in given[1:]:
         total = node.emit(AddOp, total, value)
@@ -92,38 +93,65 @@ def _summed(node: Node, *positions: int) -> SSAValue:
 @onnx_op("SkipLayerNormalization", domain=DOMAIN)
 def skip_layer_normalization(node: Node) -> list[SSAValue | None]:
     total = _summed(node, 0, 1, 4)
-    epsilon, axes = float(node.attr("epsilon", 1e-12)), [len(node.shape(0)) - 1]
-    result = node.emit(MulOp, node.emit(NormalizeOp, total, axes=axes, epsilon=epsilon), node.input(2))
+    epsilon, axes, kind = float(node.attr("epsilon", 1e-12)), [len(node.shape(0)) - 1], node.element_type(0)
+    normal = node.emit(NormalizeOp, total, axes=axes, epsilon=epsilon)
+    result = node.emit(MulOp, normal, widen(node, node.input(2)))
     if (beta := node.optional(3)) is not None:
-        result = node.emit(AddOp, result, beta)
+        result = node.emit(AddOp, result, widen(node, beta))
     known = statistics(node, total, axes, epsilon) if any(node.outputs[1:3]) else [None, None]
-    return [result, *known, total][: len(node.outputs)]
+    return [cast(node, result, kind), *known, cast(node, total, kind)][: len(node.outputs)]
 
 
 @onnx_op("SkipSimplifiedLayerNormalization", domain=DOMAIN)
 def skip_simplified_layer_normalization(node: Node) -> Sequence[SSAValue | None]:
     total = _summed(node, 0, 1, 3)
-    axes = [len(node.shape(0)) - 1]
+    axes, kind = [len(node.shape(0)) - 1], node.element_type(0)
     result, root = _rms(node, total, node.input(2), axes, float(node.attr("epsilon", 1e-12)))
-    return [result, None, root, total][: len(node.outputs)]
+    return [cast(node, result, kind), None, root, cast(node, total, kind)][: len(node.outputs)]
 
 
 @onnx_op("EmbedLayerNormalization", domain=DOMAIN)
 def embed_layer_normalization(node: Node) -> Sequence[SSAValue | None]:
+    tables = [node.optional(place) for place in (2, 3, 4)]
+    return _embedded(node, tables, node.input(5), node.input(6), node.optional(8))
+
+
+@onnx_op("QEmbedLayerNormalization", domain=DOMAIN)
+def quantized_embed_layer_normalization(node: Node) -> Sequence[SSAValue | None]:
+    """Tables, scale and bias are quantised, each at a scale and a zero point of its own."""
+    *tables, gamma, beta = (
+        None
+        if (table := node.optional(place)) is None
+        else node.emit(DequantizeOp, table, node.input(place + 6), node.optional(place + 11), to=f32)
+        for place in range(2, 7)
+    )
+    return _embedded(node, tables, gamma, beta, None)
+
+
+def _embedded(
+    node: Node,
+    tables: Sequence[SSAValue | None],
+    gamma: SSAValue | None,
+    beta: SSAValue | None,
+    places: SSAValue | None,
+) -> Sequence[SSAValue | None]:
     """Embeddings of words, positions and segments, added and normalised; how many words of each sequence count."""
+    words, positions, segments = tables
     batch, length = node.shape(0)
-    words = node.emit(GatherOp, node.input(2), node.input(0), axis=0)
-    if (places := node.optional(8)) is None:
-        positions = cut(node, node.input(3), {0: (0, 1, length)})
+    if words is None or positions is None or gamma is None or beta is None:
+        node.fail("a table of words or positions, a scale or a bias is missing", "the operator requires them")
+    total = node.emit(GatherOp, words, node.input(0), axis=0)
+    if places is None:
+        of_places = cut(node, positions, {0: (0, 1, length)})
     else:
-        positions = node.emit(GatherOp, node.input(3), places, axis=0)
-    total = node.emit(AddOp, words, positions)
-    if (segments := node.optional(1)) is not None:
-        total = node.emit(AddOp, total, node.emit(GatherOp, node.input(4), segments, axis=0))
+        of_places = node.emit(GatherOp, positions, places, axis=0)
+    total = node.emit(AddOp, total, of_places)
+    if (kinds := node.optional(1)) is not None and segments is not None:
+        total = node.emit(AddOp, total, node.emit(GatherOp, segments, kinds, axis=0))
     normal = node.emit(NormalizeOp, total, axes=[2], epsilon=float(node.attr("epsilon", 1e-12)))
-    result = node.emit(AddOp, node.emit(MulOp, normal, node.input(5)), node.input(6))
-    if (mask := node.optional(7)) is None:
+    result = node.emit(AddOp, node.emit(MulOp, normal, gamma), beta)
+    if (kept := node.optional(7)) is None:
         counts = node.constant(np.zeros(batch, np.int32))
     else:
-        counts = reshape(node, node.emit(ReduceOp, cast(node, mask, i32), kind="sum", axes=[1]), [batch])
+        counts = reshape(node, node.emit(ReduceOp, cast(node, kept, i32), kind="sum", axes=[1]), [batch])
     return [result, counts, total][: len(node.outputs)]

@@ -11,13 +11,15 @@ from xdsl.ir import SSAValue
 from aotc.dialects.dtypes import numpy_dtype
 from aotc.dialects.graph.conversion import DequantizeOp
 from aotc.dialects.graph.elementwise import AddOp, MaxOp, MinOp, MulOp, ReluOp, SubOp
-from aotc.dialects.graph.functions import SigmoidOp, TanhOp
+from aotc.dialects.graph.functions import SigmoidOp, SqrtOp, TanhOp
 from aotc.dialects.graph.indexing import GatherOp
 from aotc.dialects.graph.interfaces import Array, element_type_of, shape_of
 from aotc.dialects.graph.logical import CompareOp, WhereOp
 from aotc.dialects.graph.matmul import MatMulOp
+from aotc.dialects.graph.matrices.inverse import InverseOp
 from aotc.dialects.graph.movement import TransposeOp
 from aotc.dialects.graph.quantized.nibbles import UnpackOp
+from aotc.dialects.graph.reduction import ReduceOp
 from aotc.frontend.onnx.expressions import cast, reshape, scalar
 from aotc.frontend.onnx.importers.contraction import along, centred, convolve, gemm, multiply
 from aotc.frontend.onnx.importers.microsoft.layers import DOMAIN
@@ -110,6 +112,30 @@ def fused_matmul(node: Node) -> SSAValue:
     product = multiply(node, *operands) if vector else node.emit(MatMulOp, *operands, **flags)
     alpha = node.attr("alpha", 1.0)
     return product if alpha == 1.0 else node.emit(MulOp, product, scalar(node, alpha, product))
+
+
+@onnx_op("CDist", domain=DOMAIN)
+def distances(node: Node) -> SSAValue:
+    """How far apart each row of one matrix is from each of another, by |a|^2 - 2 a b + |b|^2."""
+    metric = node.attr("metric", "sqeuclidean")
+    if metric not in ("euclidean", "sqeuclidean"):
+        node.fail(f"metric is {metric!r}", "it must be euclidean or sqeuclidean")
+    a, b = node.input(0), node.input(1)
+    if len(node.shape(0)) != 2 or len(node.shape(1)) != 2 or node.shape(0)[1] != node.shape(1)[1]:
+        node.fail(f"matrices {list(node.shape(0))} and {list(node.shape(1))} must have as many columns")
+    left, right = (
+        node.emit(ReduceOp, node.emit(MulOp, each, each), kind="sum", axes=[1], keepdims=True) for each in (a, b)
+    )
+    product = node.emit(MatMulOp, a, b, transpose_rhs=True)
+    squares = node.emit(AddOp, left, reshape(node, right, [1, node.shape(1)[0]]))
+    found = node.emit(SubOp, squares, node.emit(MulOp, product, scalar(node, 2, product)))
+    found = node.emit(MaxOp, found, scalar(node, 0, found))
+    return node.emit(SqrtOp, found) if metric == "euclidean" else found
+
+
+@onnx_op("Inverse", domain=DOMAIN)
+def inverse(node: Node) -> SSAValue:
+    return node.emit(InverseOp, node.input(0))
 
 
 # Integers

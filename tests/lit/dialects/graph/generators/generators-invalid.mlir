@@ -16,6 +16,14 @@ func.func @integers() {
 
 // -----
 
+// CHECK: x must be square matrices, found [3, 2]
+func.func @invertible(%m: tensor<3x2xf32>) {
+  %1, %2 = graph.inverse %m : (tensor<3x2xf32>) -> (tensor<3x2xf32>, tensor<3x4xf32>)
+  func.return
+}
+
+// -----
+
 // CHECK: x must be square matrices, found [5, 3, 2]
 func.func @square(%m: tensor<5x3x2xf32>) {
   %1, %2 = graph.determinant %m : (tensor<5x3x2xf32>) -> (tensor<5xf32>, tensor<5x3x2xf32>)

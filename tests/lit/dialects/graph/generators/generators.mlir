@@ -4,12 +4,14 @@
 // CHECK-LABEL: func.func @forms
 // CHECK-NEXT: graph.random {distribution = "normal", seed = 7 : i64, low = 0.000000e+00 : f64, high = 1.000000e+00 : f64, shape = array<i64: 2, 3>, to = f16} : () -> tensor<2x3xf16>
 // CHECK-NEXT: graph.determinant %m : (tensor<5x3x3xf32>) -> (tensor<5xf32>, tensor<5x3x3xf32>)
+// CHECK-NEXT: graph.inverse %m : (tensor<5x3x3xf32>) -> (tensor<5x3x3xf32>, tensor<5x3x6xf32>)
 // CHECK-NEXT: graph.bit_cast %m {to = i32} : (tensor<5x3x3xf32>) -> tensor<5x3x3xi32>
 // CHECK-NEXT: graph.reverse_sequence %m, %l {batch = 1 : i64, time = 0 : i64} : (tensor<5x3x3xf32>, tensor<3xi64>) -> tensor<5x3x3xf32>
 // CHECK-NEXT: graph.update_cache %m, %u, %s {axis = 1 : i64, circular = true} : (tensor<5x3x3xf32>, tensor<5x2x3xf32>, tensor<5xi64>) -> tensor<5x3x3xf32>
 func.func @forms(%m: tensor<5x3x3xf32>, %l: tensor<3xi64>, %u: tensor<5x2x3xf32>, %s: tensor<5xi64>) {
   %0 = graph.random {distribution = "normal", seed = 7, low = 0.0 : f64, high = 1.0 : f64, shape = array<i64: 2, 3>, to = f16} : () -> tensor<2x3xf16>
   %1, %2 = graph.determinant %m : (tensor<5x3x3xf32>) -> (tensor<5xf32>, tensor<5x3x3xf32>)
+  %6, %7 = graph.inverse %m : (tensor<5x3x3xf32>) -> (tensor<5x3x3xf32>, tensor<5x3x6xf32>)
   %3 = graph.bit_cast %m {to = i32} : (tensor<5x3x3xf32>) -> tensor<5x3x3xi32>
   %4 = graph.reverse_sequence %m, %l {batch = 1, time = 0} : (tensor<5x3x3xf32>, tensor<3xi64>) -> tensor<5x3x3xf32>
   %5 = graph.update_cache %m, %u, %s {axis = 1, circular = true} : (tensor<5x3x3xf32>, tensor<5x2x3xf32>, tensor<5xi64>) -> tensor<5x3x3xf32>
