@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from xdsl.dialects.builtin import I64, BoolAttr, DenseArrayBase, IntegerAttr, IntegerType, TensorType, i32, i64
 from xdsl.ir import Attribute
-from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, prop_def
+from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def
 
 from aotc.dialects.builder import Builder, Reader, Scalar, Writer
 from aotc.dialects.dtypes import compute_type
@@ -27,8 +27,7 @@ class FixedAveragePoolOp(WindowOp):
     the next middle between two integers. Nearer ones are decided by rounding errors, so the sum of floats is computed
     once more as floats do, element by element, each product and each sum rounded to 24 bits, in halves of what the last
     bit of the scale counts; `mantissa` is the scale in these units. The mean of such a sum, over the scale, grows with
-    it: it is the upper integer from that sum on which `middles` has, i32 modulo 2^32. Without `middles` no mean is near
-    a middle.
+    it: it is the upper integer from that sum on which `middles` has, i32 modulo 2^32.
 
     `counts` are how many elements a window has, each in a row of `factors` and `middles` [rows, high - low] of its own;
     rows are in the order of the counts. Padding counts where `include_pad` is set.
@@ -37,7 +36,7 @@ class FixedAveragePoolOp(WindowOp):
     name = "graph.fixed_average_pool"
     x = operand_def(TensorType)
     factors = operand_def(TensorType)
-    middles = opt_operand_def(TensorType)
+    middles = operand_def(TensorType)
     counts = prop_def(DenseArrayBase)
     include_pad = opt_prop_def(BoolAttr)
     x_zero_point = prop_def(IntegerAttr[I64])
@@ -65,9 +64,9 @@ class FixedAveragePoolOp(WindowOp):
             raise ShapeError(f"counts must be positive and grow, found {list(self.ints('counts'))}")
         if self.factors.type != TensorType(i32, [rows]):
             raise ShapeError(f"factors are {self.factors.type}, expected i32 for {rows} counts")
-        if self.middles is not None and self.middles.type != TensorType(i32, [rows, levels]):
+        if self.middles.type != TensorType(i32, [rows, levels]):
             raise ShapeError(f"middles are {self.middles.type}, expected i32 for {rows} counts and {levels} levels")
-        if not 0 < self.number("fraction") < 31 or not 0 <= 4 * self.number("guard") < 1 << self.number("fraction"):
+        if not 0 < self.number("fraction") < 31 or not 0 < 4 * self.number("guard") < 1 << self.number("fraction"):
             raise ShapeError(f"a guard of {self.number('guard')} is too great for a fraction of 2^-fraction")
         if not 1 << MANTISSA - 1 <= self.number("mantissa") < 1 << MANTISSA:
             raise ShapeError(f"a mantissa has {MANTISSA} bits, found {self.number('mantissa')}")
@@ -107,9 +106,8 @@ class FixedAveragePoolOp(WindowOp):
                 distance = b.cast(total, i32) - reads[2]([row, b.cast(level, row.dtype)])
                 return [above - b.cast(b.compare("lt", distance, 0), i32)]
 
-            if self.middles is not None:
-                near = b.compare("lt", scaled & ((1 << fraction) - 1), 2 * guard)
-                (above,) = b.when(near, decided, lambda: [above])
+            near = b.compare("lt", scaled & ((1 << fraction) - 1), 2 * guard)
+            (above,) = b.when(near, decided, lambda: [above])
             value = b.min(b.max(above, self.number("low")), self.number("high"))
             writes[0](index, b.encode(b.cast(value, compute_type(self.to)), self.to))
 

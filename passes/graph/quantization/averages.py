@@ -24,7 +24,7 @@ class Averages:
 
     factors: Array
     """i32 [counts]."""
-    middles: Array | None
+    middles: Array
     """i32 [counts, high - low]."""
     mantissa: int
     fraction: int
@@ -79,10 +79,7 @@ class Means:
         guard = math.ceil(np.ldexp(errors, fraction) + 0.5 * most * self.greatest + 1)
         if 8 * guard > 1 << fraction or not bool((factors > 0).all()):
             return None
-        given = factors.astype(np.int32)
         mantissa = int(math.frexp(self.scale)[0] * 2**MANTISSA)
-        if all(self._is_decided(count, int(each), fraction, guard) for count, each in zip(counts, given, strict=True)):
-            return Averages(given, None, mantissa, fraction, 0)
         # a result's unit in halves of the scale's last bit, of which a near sum is a part away from the middle
         unit = most / ratio * 2.0 ** (MANTISSA + 1)
         if unit * 2 * guard / 2.0**fraction >= _LIMIT / 2 or len(counts) * (self.high - self.low) > _MOST_MIDDLES:
@@ -90,13 +87,7 @@ class Means:
         half = 1 + MANTISSA - math.frexp(self.scale)[1]
         middles = [[math.ceil(math.ldexp(float(each), half)) for each in self.least(count)] for count in counts]
         wrapped = [[(each + _LIMIT) % (2 * _LIMIT) - _LIMIT for each in row] for row in middles]
-        return Averages(given, np.array(wrapped, np.int32), mantissa, fraction, guard)
-
-    def _is_decided(self, count: int, factor: int, fraction: int, guard: int) -> bool:
-        """Whether no sum is near a middle."""
-        sums = np.arange(-count * self.greatest, count * self.greatest + 1, dtype=np.int64)
-        below = (sums * factor + (1 << fraction - 1) + guard) & ((1 << fraction) - 1)
-        return not bool((below < 2 * guard).any())
+        return Averages(factors.astype(np.int32), np.array(wrapped, np.int32), mantissa, fraction, guard)
 
 
 def _number(place: Array) -> Array:

@@ -26,11 +26,10 @@ _MOST_ELEMENTS = 1 << 15
 def raise_mean(op: GraphOp, constants: Constants, *, always: bool = False, fixed: bool = False) -> Raised | None:
     """A mean and its quantisation, on integers; None where `op` is something else.
 
-    With `fixed`, average pooling is one operation that rounds as onnxruntime's does.
-
     A mean of a channel, global average pooling, is what onnxruntime computes with integers. Others it computes with
-    floats, in an order of its own, whose errors decide where the exact mean lies in the middle between two integers: if
-    any may, they stay floats, unless integers are `always` wanted. Then the middle goes to the even integer.
+    floats, in an order of its own, whose errors decide where the exact mean lies in the middle between two integers. If
+    any may, they stay floats, unless integers are `always` wanted; then the middle goes to the even integer. With
+    `fixed`, average pooling is one operation that decides as these floats do.
     """
     match op:
         case ReduceOp() if op.kind.data == "mean":
@@ -47,16 +46,17 @@ def raise_mean(op: GraphOp, constants: Constants, *, always: bool = False, fixed
     after = epilogue(op.results[0], np.asarray(source.scale), 0, constants.store)
     if after is None or after.target is None or after.bias is not None or after.scale != source.scale:
         return None
-    if fixed and isinstance(op, AveragePoolOp) and (found := _fixed(op, source, after, counts, constants)):
-        return found
     multiplier = np.asarray(source.scale / (after.target.scale * counts.astype(np.float32)), np.float32)
     if not bool((np.isfinite(multiplier) & (multiplier > 0)).all()):
         return None
-    if not (is_exact or always) and not all(
+    if not is_exact and not all(
         _is_decided(source, int(count), float(factor))
         for count, factor in {*zip(counts.reshape(-1), multiplier.reshape(-1), strict=True)}
     ):
-        return None
+        if fixed and isinstance(op, AveragePoolOp) and (found := _fixed(op, source, after, counts, constants)):
+            return found
+        if not always:
+            return None
     raised = Raised(replaced=[op, *after.ops])
     if isinstance(op, AveragePoolOp):
         names = ("kernel", "strides", "pads", "dilations", "ceil")
@@ -103,7 +103,7 @@ def _fixed(op: AveragePoolOp, source: Quantized, after: Epilogue, counts: Array,
         FixedAveragePoolOp.get(
             source.value,
             constants.of(found.factors, "factors"),
-            None if found.middles is None else constants.of(found.middles, "middles"),
+            constants.of(found.middles, "middles"),
             **{name: op.properties.get(name) for name in names},
             counts=different,
             x_zero_point=source.zero_point,
@@ -137,8 +137,8 @@ def _is_decided(source: Quantized, count: int, multiplier: float) -> bool:
     """Whether no mean is as near to the middle between two integers as rounding errors of floats move it.
 
     A sum of n floats is off by at most n 2^-24 of the sum of their absolute values, products and quotients by 2^-24 of
-    themselves.
+    themselves; so is the sum of a quotient and a zero point, less than 2^9 together.
     """
     most = source.greatest * count
     distance = np.abs(np.arange(0, most + 1) * multiplier % 1 - 0.5)
-    return bool(distance.min() > (count + 4) * 2.0**-24 * most * multiplier)
+    return bool(distance.min() > 2.0**-24 * ((count + 4) * most * multiplier + 2**9))

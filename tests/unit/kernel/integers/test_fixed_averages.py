@@ -87,11 +87,9 @@ def model(route: str) -> CaseModel:
         counts = sorted({int(each) for each in np.unique(pool.sums()[1])})
         found = pool.means.averages(counts)
         assert found is not None
-        kinds = [made.input(f"x{number}", pool.x), made.input(f"f{number}", found.factors)]
-        given = [f"%x{number}", f"%f{number}"]
-        if found.middles is not None:
-            kinds.append(made.input(f"m{number}", found.middles))
-            given.append(f"%m{number}")
+        inputs = {"x": pool.x, "f": found.factors, "m": found.middles}
+        kinds = [made.input(f"{name}{number}", array) for name, array in inputs.items()]
+        given = [f"%{name}{number}" for name in inputs]
         numbers = {"x_zero_point": pool.point, "mantissa": found.mantissa, "fraction": found.fraction}
         numbers |= {"guard": found.guard, "zero_point": pool.zero_point}
         numbers |= dict(zip(("low", "high"), pool.bounds, strict=True))
@@ -126,13 +124,6 @@ def test_rounding_errors_decide_some() -> None:
     pool = POOLS[0]
     exact = np.rint(PAIRS.reshape(-1, 2).astype(np.int64).sum(1) / 2)
     assert (exact != pool.expected().reshape(-1)).any()
-
-
-def test_all_means_are_decided_by_upper_bits_where_none_is_near_a_middle() -> None:
-    found = Pool(0.25, 0.25, 0, 0, 3, 1).means.averages([9])
-    assert found is not None
-    assert found.middles is None
-    assert (found.guard, found.mantissa) == (0, 1 << 23)
 
 
 @pytest.mark.parametrize("pool", POOLS)
