@@ -83,7 +83,7 @@ class InterleavedOp(LoopNestOp, AccumulatingOp, ABC):
         outputs, columns = ceil_div(self.outputs.value.data, each), self.columns.value.data // each
         return Interleaving(outputs, *self.rows, columns, self.word.value.data)
 
-    def weight(self, b: Builder, read: Reader, output: Scalar, row: Scalar, element: Scalar) -> Scalar:
+    def weight_of(self, b: Builder, read: Reader, output: Scalar, row: Scalar, element: Scalar) -> Scalar:
         """A weight of an output, as it is stored or as i32."""
         if not self.flag("paired"):
             return read([self.interleaving.place(b, output, row, element)])
@@ -185,7 +185,7 @@ class ChannelsLastConvOp(ChannelsLastAxes, InterleavedOp):
         groups, inputs = self.groups, self.inputs
 
         def weight_at(output: Scalar, at: Sequence[Scalar]) -> Scalar:
-            weight = self.weight(b, reads[1], output, *at)
+            weight = self.weight_of(b, reads[1], output, *at)
             return self.factors(b, weight, weight)[1]
 
         def body(index: list[Scalar]) -> None:
@@ -213,7 +213,7 @@ class ChannelsLastConvOp(ChannelsLastAxes, InterleavedOp):
                     length = order.run // (math.prod(kernel[:-1]) * (1 if self.runs else kernel[-1]))
                     row, element = b.index(0), row * length + element
                 x = reads[0]([batch, *outer, last * channels + channel])
-                weight = self.weight(b, reads[1], output, row, element)
+                weight = self.weight_of(b, reads[1], output, row, element)
                 x, weight = self.factors(b, x, weight)
                 return [carried[0] + (x - self.beyond if self.beyond else x) * weight]
 
@@ -258,7 +258,7 @@ class InterleavedMatMulOp(InterleavedOp):
             *rows, output = index
 
             def step(at: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
-                weight = self.weight(b, reads[1], output, b.index(0), at[0])
+                weight = self.weight_of(b, reads[1], output, b.index(0), at[0])
                 x, weight = self.factors(b, reads[0]([*rows, at[0]]), weight)
                 return [carried[0] + x * weight]
 
