@@ -7,7 +7,7 @@ multiplies and adds two products of 16 bits at once; the zero point is then adde
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import TypeAlias, cast
@@ -141,17 +141,16 @@ class Products:
             now = self._single(now, places, row, b.index(at))
         return now
 
-    def _both(self, weights: Sequence[Scalar], width: int) -> list[Scalar]:
-        """The weights of `width` outputs, 16 times, from bytes of two: i32, words of four bytes, or registers."""
+    def _both(self, weights: Iterable[Scalar]) -> Iterator[Scalar]:
+        """The weights of each output, 16 times, from words of four bytes of two, or registers of them."""
         b = self.b
-        if not self.paired:
-            return list(weights)
-        found: list[Scalar] = []
         for byte in weights:
+            if not self.paired:
+                yield byte
+                continue
             mask = b.const(-0x0F0F0F10, byte.dtype) if self.schedule.word == WORD else b.const(-16, byte.dtype)
             shifted = b.shift_left(byte, b.const(NIBBLE, byte.dtype))
-            found += [shifted & mask if self.schedule.word == WORD else shifted, byte & mask]
-        return found[:width]
+            yield from (shifted & mask if self.schedule.word == WORD else shifted, byte & mask)
 
     def _runs(self, now: list[Scalar], places: Sequence[Place], row: Scalar, span: tuple[int, int]) -> list[Scalar]:
         """The products of elements span[0] to span[1], a run of each position at a time, of one output."""
@@ -204,7 +203,7 @@ class Products:
         def whole(at: Scalar, now: list[Scalar]) -> list[Scalar]:
             begin = row + at * stored
             weights = [self._register(self.weight, [begin + column * LANES], LANES) for column in range(stored)]
-            return step(at, self._both(weights, width), LANES, now)
+            return step(at, list(self._both(weights))[:width], LANES, now)
 
         if low.constant is None or high.constant is None:
             return b.loop(low, high, LANES, now, whole)
@@ -216,7 +215,7 @@ class Products:
             length = min(LANES, run - first)
             begin, end = row + (first * stored + at - first), min(first + length, last)
             weights = [self._register(self.weight, [begin + column * length], end - at) for column in range(stored)]
-            return end, step(b.index(at), self._both(weights, width), end - at, now)
+            return end, step(b.index(at), list(self._both(weights))[:width], end - at, now)
 
         while at < last and at % LANES:
             at, now = part(at, now)
@@ -270,8 +269,8 @@ class Products:
         width = len(now) // len(places)
         factors = [self.x.halves(b, place(at)) for place in places]
         stored, size = self.stored(width), self.schedule.word
-        words = [self.weight.word([row + at * stored + column * size]) for column in range(stored)]
-        for column, word in enumerate(self._both(words, width)):
+        words = (self.weight.word([row + at * stored + column * size]) for column in range(stored))
+        for column, word in zip(range(width), self._both(words), strict=False):
             for which, weight in enumerate(self.weight.halves_of(b, word)):
                 for number, factor in enumerate(factors):
                     slot = number * width + column
