@@ -54,7 +54,7 @@ def _graph(options: CompileOptions) -> str:
         requantization = f",fix-requantization{{long-multiply={long_multiply} doubling={_flag(doubles)}}}"
         in_floats = core.quads and options.optimize != "0" and not doubles  # four at a time
         fixed = f"tabulate-quantized,fix-arithmetic,fix-softmax{'' if in_floats else requantization},"
-        raising, notes = f"{{means={_flag(doubles)}}}", "" if in_floats else "{requantization=true}"
+        raising, notes = f"{{means=true averages={_flag(not doubles)}}}", "" if in_floats else "{requantization=true}"
     elif doubles:
         why = f"kernels for {options.target} at -O{options.optimize} are in vector registers, where floats are fast"
         raise UsageError(Problem("--requantize fixed", why=why, fix="use -O0 or -Os, or a target without vectors"))

@@ -36,6 +36,7 @@ from aotc.dialects.graph.packed import (
     few_bits,
     interleaved,
     narrow,
+    paired,
     regrouping,
     strassen,
     winograd,
@@ -43,7 +44,7 @@ from aotc.dialects.graph.packed import (
 from aotc.dialects.graph.packed import conv as blocked
 from aotc.dialects.graph.packed import matmul as packed
 from aotc.dialects.graph.packed import window as blocked_window
-from aotc.dialects.graph.quantized import doubling, fixed_add, flip, lookup, nibbles, requantization, softmax
+from aotc.dialects.graph.quantized import averages, doubling, fixed_add, flip, lookup, nibbles, requantization, softmax
 from aotc.dialects.graph.recurrent import cells, rounded
 from aotc.dialects.graph.schedules import ALGORITHM_ATTRIBUTES, SCHEDULE_ATTRIBUTES
 from aotc.dialects.graph.selection import distinct, grams, positions, suppression
@@ -69,6 +70,7 @@ _FAMILIES = (
     regrouping,
     narrow,
     interleaved,
+    paired,
     channels_last,
     dots,
     few_bits,
@@ -79,6 +81,7 @@ _FAMILIES = (
     lookup,
     fixed_add,
     softmax,
+    averages,
     flip,
     nibbles,
     resampling,

@@ -57,6 +57,10 @@ class RaiseQuantizationPass(ModulePass):
     """Whether all means are sums of integers, those too where errors of floats decide what the model's are: for cores
     on which floats are slow, or missing."""
 
+    averages: bool = False
+    """Whether average pooling is in fixed point, the nearest means decided as onnxruntime's floats do: for the same
+    cores."""
+
     most_bits: int = MOST_BITS
     """Of operands of sums that are no constants: 8 for cores with vectors, which have registers for sums of products of
     bytes and of floats."""
@@ -84,7 +88,7 @@ def _raised(op: GraphOp, constants: Constants, options: RaiseQuantizationPass) -
         return None
     if isinstance(op, ConvolutionOp | MatMulOp):
         return raise_sum(op, constants, most_bits=options.most_bits)
-    return raise_mean(op, constants, always=options.means) or raise_movement(op, constants)
+    return raise_mean(op, constants, always=options.means, fixed=options.averages) or raise_movement(op, constants)
 
 
 def _put_in_place(raised: Raised) -> None:

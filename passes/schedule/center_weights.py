@@ -25,7 +25,7 @@ from dataclasses import dataclass
 import numpy as np
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, i8
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -34,6 +34,7 @@ from aotc.dialects.graph.convolution import ConvOp
 from aotc.dialects.graph.elementwise import AddOp, MulOp
 from aotc.dialects.graph.interfaces import GraphOp, element_type_of
 from aotc.dialects.graph.matmul import MatMulOp
+from aotc.dialects.graph.packed.paired import FEW_BITS
 from aotc.dialects.graph.quantized.accumulation import integer_sums
 from aotc.dialects.graph.quantized.flip import UI8
 from aotc.machines.machine import Machine
@@ -58,12 +59,14 @@ class CenterWeightsPass(ModulePass):
         store = WeightStore.of(ctx)
         for each in integer_sums(op):
             if isinstance(each, ConvOp | MatMulOp):
-                _center(each, store)
+                kinds = (i8,) if isinstance(core, Machine) else (i8, *FEW_BITS)
+                _center(each, kinds, store)
 
 
-def _center(op: ConvOp | MatMulOp, store: WeightStore) -> None:
+def _center(op: ConvOp | MatMulOp, kinds: Sequence[Attribute], store: WeightStore) -> None:
+    """Shift the weights of `op`, unless they have one of some types, as kernels take them."""
     kind, known = element_type_of(op.operands[1]), known_array(op.operands[1], store)
-    if element_type_of(op.operands[0]) not in (i8, UI8) or known is None or (kind == i8 and not op.zero_points[1]):
+    if element_type_of(op.operands[0]) not in (i8, UI8) or known is None or (kind in kinds and not op.zero_points[1]):
         return
     if not known.size or (isinstance(op, MatMulOp) and known.ndim != 2):
         return

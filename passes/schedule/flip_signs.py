@@ -39,6 +39,7 @@ from aotc.dialects.graph.interfaces import GraphOp, element_type_of, producer, s
 from aotc.dialects.graph.matmul import MatMulOp
 from aotc.dialects.graph.movement import ConcatOp, ReshapeOp, SliceOp, TransposeOp
 from aotc.dialects.graph.packed.dots import is_narrow_anyhow
+from aotc.dialects.graph.packed.paired import FEW_BITS
 from aotc.dialects.graph.quantized.accumulation import AccumulatingOp
 from aotc.dialects.graph.quantized.fixed_add import FixedAddOp
 from aotc.dialects.graph.quantized.flip import FLIPPED, UI8, FlipSignOp, flipped_type
@@ -95,7 +96,7 @@ def _is_flipped(op: AccumulatingOp, which: Unsigned, store: WeightStore) -> bool
 def _wants(activation: Attribute, weight: SSAValue, which: Unsigned, store: WeightStore) -> bool:
     """Whether integers of the type `activation` should be flipped against weights with a sign."""
     known = known_array(weight, store)
-    if element_type_of(weight) != i8 or known is None:
+    if element_type_of(weight) not in (i8, *FEW_BITS) or known is None:
         return False
     unsigned = which == "one" or (which == "narrow" and is_narrow_anyhow(known))
     return activation == flipped_type(UI8 if unsigned else i8)

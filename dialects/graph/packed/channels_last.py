@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import I64, DenseArrayBase, IntegerAttr, IntegerType, TensorType
+from xdsl.dialects.builtin import I64, BoolAttr, DenseArrayBase, IntegerAttr, IntegerType, TensorType, i8
 from xdsl.ir import OpResult
 from xdsl.irdl import (
     irdl_op_definition,
@@ -27,7 +27,9 @@ from aotc.dialects.builder import Builder, Reader, Scalar, Writer
 from aotc.dialects.dtypes import integer_range
 from aotc.dialects.graph.interfaces import LoopNestOp, ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.packed.interleaved import Interleaving, check_interleaving
+from aotc.dialects.graph.packed.paired import nibbles
 from aotc.dialects.graph.quantized.accumulation import AccumulatingOp
+from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.windows.axes import SlidingAxes, check_bias
 
 
@@ -58,20 +60,43 @@ class ChannelsLastAxes(SlidingAxes, AccumulatingOp, ABC):
 
 
 class InterleavedOp(LoopNestOp, AccumulatingOp, ABC):
-    """Sums of products of x with interleaved weights, `columns` outputs side by side in words of `word` elements."""
+    """Sums of products of x with interleaved weights, `columns` outputs side by side in words of `word` elements.
+
+    Where weights are `paired`, those of two outputs are in a byte (`graph.pair_nibbles`), and what is interleaved are
+    bytes, of half as many outputs and columns.
+    """
 
     outputs = prop_def(IntegerAttr[I64])
     columns = prop_def(IntegerAttr[I64])
     word = prop_def(IntegerAttr[I64])
+    paired = opt_prop_def(BoolAttr)
 
     @property
     @abstractmethod
+    def rows(self) -> tuple[int, int]:
+        """How many rows of weights an output has, and of how many weights each."""
+
+    @property
     def interleaving(self) -> Interleaving:
-        """Where the weights lie."""
+        """Where the weights lie, or their pairs."""
+        each = 2 if self.flag("paired") else 1
+        outputs, columns = ceil_div(self.outputs.value.data, each), self.columns.value.data // each
+        return Interleaving(outputs, *self.rows, columns, self.word.value.data)
+
+    def weight_of(self, b: Builder, read: Reader, output: Scalar, row: Scalar, element: Scalar) -> Scalar:
+        """A weight of an output, as it is stored or as i32."""
+        if not self.flag("paired"):
+            return read([self.interleaving.place(b, output, row, element)])
+        lower, upper = nibbles(b, read([self.interleaving.place(b, output / 2, row, element)]))
+        return b.select(b.compare("eq", b.rem(output, b.index(2)), 0), lower, upper)
 
     def check_weights(self) -> None:
         """Raise ShapeError where there are not as many weights as there must be."""
         check_interleaving(self.columns.value.data, self.word.value.data)
+        if self.flag("paired") and (self.columns.value.data % 2 or not self.sums_integers or self.zero_points[1]):
+            raise ShapeError("weights are paired for an even number of integer sums, and without a zero point")
+        if self.flag("paired") and element_type_of(self.operands[1]) != i8:
+            raise ShapeError(f"pairs of weights are i8, found {element_type_of(self.operands[1])}")
         needed, given = self.interleaving.outputs * self.interleaving.depth, shape_of(self.operands[1])
         if given != (needed,):
             raise ShapeError(f"the weights must be [{needed}], found {list(given)}")
@@ -119,7 +144,7 @@ class ChannelsLastConvOp(ChannelsLastAxes, InterleavedOp):
         return self.ints("dilations")[-1] == 1 and self.groups == 1
 
     @property
-    def interleaving(self) -> Interleaving:
+    def rows(self) -> tuple[int, int]:
         run, rows = self.inputs, math.prod(self.kernel()[:-1])
         if self.runs:
             run *= self.kernel()[-1]
@@ -127,7 +152,7 @@ class ChannelsLastConvOp(ChannelsLastAxes, InterleavedOp):
             rows *= self.kernel()[-1]
         if self.patch is not None:
             rows, run = 1, rows * run
-        return Interleaving(self.outputs.value.data, rows, run, self.columns.value.data, self.word.value.data)
+        return rows, run
 
     def infer_types(self) -> Sequence[TensorType]:
         x, kernel, channels = shape_of(self.x), self.kernel(), self.channels.value.data
@@ -160,7 +185,7 @@ class ChannelsLastConvOp(ChannelsLastAxes, InterleavedOp):
         groups, inputs = self.groups, self.inputs
 
         def weight_at(output: Scalar, at: Sequence[Scalar]) -> Scalar:
-            weight = reads[1]([order.place(b, output, *at)])
+            weight = self.weight_of(b, reads[1], output, *at)
             return self.factors(b, weight, weight)[1]
 
         def body(index: list[Scalar]) -> None:
@@ -177,7 +202,7 @@ class ChannelsLastConvOp(ChannelsLastAxes, InterleavedOp):
                 *outer, last = (place for place, _ in seen)
                 row, element = b.index(0), channel
                 if groups > 1:
-                    channel = output / (order.outputs // groups) * inputs + channel
+                    channel = output / (self.outputs.value.data // groups) * inputs + channel
                 for (_, tap), extent in zip(seen[:-1], kernel[:-1], strict=True):
                     row = row * extent + tap
                 if self.runs:
@@ -188,7 +213,7 @@ class ChannelsLastConvOp(ChannelsLastAxes, InterleavedOp):
                     length = order.run // (math.prod(kernel[:-1]) * (1 if self.runs else kernel[-1]))
                     row, element = b.index(0), row * length + element
                 x = reads[0]([batch, *outer, last * channels + channel])
-                weight = reads[1]([order.place(b, output, row, element)])
+                weight = self.weight_of(b, reads[1], output, row, element)
                 x, weight = self.factors(b, x, weight)
                 return [carried[0] + (x - self.beyond if self.beyond else x) * weight]
 
@@ -212,9 +237,8 @@ class InterleavedMatMulOp(InterleavedOp):
     result = result_def(TensorType)
 
     @property
-    def interleaving(self) -> Interleaving:
-        depth = shape_of(self.lhs)[-1]
-        return Interleaving(self.outputs.value.data, 1, depth, self.columns.value.data, self.word.value.data)
+    def rows(self) -> tuple[int, int]:
+        return 1, shape_of(self.lhs)[-1]
 
     def infer_types(self) -> Sequence[TensorType]:
         lhs = shape_of(self.lhs)
@@ -234,7 +258,7 @@ class InterleavedMatMulOp(InterleavedOp):
             *rows, output = index
 
             def step(at: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
-                weight = reads[1]([order.place(b, output, b.index(0), at[0])])
+                weight = self.weight_of(b, reads[1], output, b.index(0), at[0])
                 x, weight = self.factors(b, reads[0]([*rows, at[0]]), weight)
                 return [carried[0] + x * weight]
 

@@ -5,6 +5,8 @@ Quantisation with a positive scale keeps the order of numbers, so the greatest i
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from xdsl.dialects.builtin import IntegerType, StringAttr, f32
 from xdsl.ir import SSAValue
@@ -60,10 +62,14 @@ def same_integers(op: QuantizeOp, constants: Constants) -> SSAValue | None:
     source, target = dequantized(op.x, constants.store), quantization(op, constants.store)
     if source is None or source.parameters != target or target is None:
         return None
-    low, high = integer_range(target.kind)
-    return (
-        source.value if high - low < 1 << 22 else None
-    )  # (q * scale) / scale is then nearer to q than to its neighbours
+    return source.value if _are_kept(target) else None
+
+
+def _are_kept(parameters: Parameters) -> bool:
+    """Whether integers that are dequantised and quantised again are the same: (q * scale) / scale is then nearer to q
+    than to its neighbours."""
+    low, high = integer_range(parameters.kind)
+    return high - low < 1 << 22
 
 
 def _with_first(op: GraphOp, value: SSAValue) -> GraphOp:
@@ -95,16 +101,37 @@ def _transposed_channels(op: TransposeOp) -> Raised | None:
 
 
 def _concatenation(op: ConcatOp, constants: Constants) -> Raised | None:
-    """One of parts with one scale and zero point."""
+    """One of parts with one scale and zero point, or else of parts that are quantised as the whole is."""
     parts = [dequantized(part, constants.store) for part in op.parts]
     known = [part for part in parts if part is not None]
     if len(known) < len(parts) or len({part.parameters for part in known}) > 1:
-        return None
+        return _quantized_parts(op, parts, constants) if known else None
     parameters = known[0].parameters
     assert parameters is not None
     raised = Raised(replaced=[op])
     joined = raised.add(ConcatOp.get([part.value for part in known], axis=op.dimension))
     raised.add(_dequantize(joined, parameters, constants))
+    return raised
+
+
+def _quantized_parts(op: ConcatOp, parts: Sequence[Quantized | None], constants: Constants) -> Raised | None:
+    """A concatenation that is quantised, of parts that are quantised: those that are already stay as they are."""
+    after = op.result.get_user_of_unique_use()
+    target = quantization(after, constants.store) if isinstance(after, QuantizeOp) and after.x == op.result else None
+    if target is None or not isinstance(after, QuantizeOp):
+        return None
+    raised = Raised(replaced=[op, after])
+    integers: list[SSAValue] = []
+    for part, value in zip(parts, op.parts, strict=True):
+        same = part is not None and part.parameters == target and _are_kept(target)
+        if part is not None and same:
+            integers.append(part.value)
+            continue
+        new = after.clone()
+        new.operands[0] = value
+        new.refine()
+        integers.append(raised.add(new))
+    raised.add(ConcatOp.get(integers, axis=op.dimension))
     return raised
 
 

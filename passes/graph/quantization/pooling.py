@@ -7,11 +7,15 @@ from xdsl.dialects.builtin import i32
 
 from aotc.dialects.graph.conversion import CastOp
 from aotc.dialects.graph.elementwise import AddOp
-from aotc.dialects.graph.interfaces import Array, GraphOp, shape_of
+from aotc.dialects.graph.interfaces import Array, GraphOp, element_type_of, shape_of
+from aotc.dialects.graph.quantized.averages import FixedAveragePoolOp
+from aotc.dialects.graph.quantized.flip import UI8
 from aotc.dialects.graph.quantized.requantization import RequantizeOp
 from aotc.dialects.graph.reduction import ReduceOp
 from aotc.dialects.graph.window import AveragePoolOp, SumPoolOp
-from aotc.passes.graph.quantization.epilogues import epilogue
+from aotc.passes.graph.quantization.averages import Means
+from aotc.passes.graph.quantization.chains import is_byte
+from aotc.passes.graph.quantization.epilogues import Epilogue, epilogue
 from aotc.passes.graph.quantization.sums import Constants, Raised
 from aotc.passes.graph.quantization.values import Quantized, dequantized
 
@@ -19,12 +23,13 @@ _MOST_ELEMENTS = 1 << 15
 """Of a mean: with 16 bits each, their sum is an i32."""
 
 
-def raise_mean(op: GraphOp, constants: Constants, *, always: bool = False) -> Raised | None:
+def raise_mean(op: GraphOp, constants: Constants, *, always: bool = False, fixed: bool = False) -> Raised | None:
     """A mean and its quantisation, on integers; None where `op` is something else.
 
     A mean of a channel, global average pooling, is what onnxruntime computes with integers. Others it computes with
-    floats, in an order of its own, whose errors decide where the exact mean lies in the middle between two integers: if
-    any may, they stay floats, unless integers are `always` wanted. Then the middle goes to the even integer.
+    floats, in an order of its own, whose errors decide where the exact mean lies in the middle between two integers. If
+    any may, they stay floats, unless integers are `always` wanted; then the middle goes to the even integer. With
+    `fixed`, average pooling is one operation that decides as these floats do.
     """
     match op:
         case ReduceOp() if op.kind.data == "mean":
@@ -44,11 +49,14 @@ def raise_mean(op: GraphOp, constants: Constants, *, always: bool = False) -> Ra
     multiplier = np.asarray(source.scale / (after.target.scale * counts.astype(np.float32)), np.float32)
     if not bool((np.isfinite(multiplier) & (multiplier > 0)).all()):
         return None
-    if not (is_exact or always) and not all(
+    if not is_exact and not all(
         _is_decided(source, int(count), float(factor))
         for count, factor in {*zip(counts.reshape(-1), multiplier.reshape(-1), strict=True)}
     ):
-        return None
+        if fixed and isinstance(op, AveragePoolOp) and (found := _fixed(op, source, after, counts, constants)):
+            return found
+        if not always:
+            return None
     raised = Raised(replaced=[op, *after.ops])
     if isinstance(op, AveragePoolOp):
         names = ("kernel", "strides", "pads", "dilations", "ceil")
@@ -77,6 +85,40 @@ def raise_mean(op: GraphOp, constants: Constants, *, always: bool = False) -> Ra
     return raised
 
 
+def _fixed(op: AveragePoolOp, source: Quantized, after: Epilogue, counts: Array, constants: Constants) -> Raised | None:
+    """Average pooling in fixed point; None where integers of 32 bits do not decide enough."""
+    target, different = after.target, [int(each) for each in np.unique(counts)]
+    assert source.scale is not None and target is not None
+    if not is_byte(source.value):
+        return None
+    (low, high), unsigned = after.clamp, element_type_of(source.value) == target.kind == UI8
+    means = Means(
+        source.scale, source.greatest, target.scale, target.zero_point, low, high, unsigned and len(after.ops) == 1
+    )
+    if (found := means.averages(different)) is None:
+        return None
+    names = ("kernel", "strides", "pads", "dilations", "ceil", "include_pad")
+    raised = Raised(replaced=[op, *after.ops])
+    raised.add(
+        FixedAveragePoolOp.get(
+            source.value,
+            constants.of(found.factors, "factors"),
+            constants.of(found.middles, "middles"),
+            **{name: op.properties.get(name) for name in names},
+            counts=different,
+            x_zero_point=source.zero_point,
+            mantissa=found.mantissa,
+            fraction=found.fraction,
+            guard=found.guard,
+            zero_point=target.zero_point,
+            low=low,
+            high=high,
+            to=target.kind,
+        )
+    )
+    return raised
+
+
 def _counts(op: AveragePoolOp) -> Array:
     """How many elements each mean counts: one number, or one for each position, as it broadcasts to the result."""
     windows = op.windows()
@@ -95,8 +137,8 @@ def _is_decided(source: Quantized, count: int, multiplier: float) -> bool:
     """Whether no mean is as near to the middle between two integers as rounding errors of floats move it.
 
     A sum of n floats is off by at most n 2^-24 of the sum of their absolute values, products and quotients by 2^-24 of
-    themselves.
+    themselves; so is the sum of a quotient and a zero point, less than 2^9 together.
     """
     most = source.greatest * count
     distance = np.abs(np.arange(0, most + 1) * multiplier % 1 - 0.5)
-    return bool(distance.min() > (count + 4) * 2.0**-24 * most * multiplier)
+    return bool(distance.min() > 2.0**-24 * ((count + 4) * most * multiplier + 2**9))

@@ -82,15 +82,15 @@ def is_rolled(sums: int, *, floats: bool, size: bool) -> bool:
 
 
 def sums_schedule(
-    unit: ScalarUnit, positions: int, outputs: int, depth: int, *, words: bool, floats: bool, size: bool
+    unit: ScalarUnit, positions: int, outputs: int, depth: int, *, words: bool, floats: bool, size: bool, step: int = 1
 ) -> SumsSchedule | None:
-    """The tile of the fewest instructions; where code is to be small, of one position and
-    few outputs. None for nothing to sum up."""
+    """The tile of the fewest instructions, of a multiple of `step` outputs; where code is to be small, of one position
+    and few outputs. None for nothing to sum up."""
     if 0 in (positions, outputs, depth):
         return None
     words = words and has_words(unit) and not floats
     rows = range(1, (1 if size else min(unit.sums.most, positions)) + 1)
-    columns = range(1, min(unit.sums.most_small if size else unit.sums.most, outputs) + 1)
+    columns = range(step, max(min(unit.sums.most_small if size else unit.sums.most, outputs), step) + 1, step)
 
     def cycles(tile: tuple[int, int]) -> float:
         return sums_cycles(unit, tile, positions, outputs, depth, words=words, floats=floats)

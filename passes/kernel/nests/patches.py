@@ -64,7 +64,7 @@ class PatchSums:
 
         def tile(output: Scalar, width: int) -> None:
             sums = products.start(self.bias, output, width, 1)
-            sums = products.add(sums, [lambda e: [e]], output * depth, (b.index(0), depth))
+            sums = products.add(sums, [lambda e: [e]], products.begin(output, None, width), (b.index(0), depth))
             products.finish(sums, at, output, width, self.bias, self.writes[0])
 
         products.blocks(tile)

@@ -7,7 +7,7 @@ multiplies and adds two products of 16 bits at once; the zero point is then adde
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import TypeAlias, cast
@@ -19,6 +19,7 @@ from aotc.dialects.aot import LANES, QUAD, RUN, WORD
 from aotc.dialects.builder import Reader, Scalar, Writer
 from aotc.dialects.dtypes import is_unsigned
 from aotc.dialects.graph.packed.interleaved import Interleaving
+from aotc.dialects.graph.packed.paired import NIBBLE
 from aotc.dialects.graph.schedules import SumsSchedule
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.windows.sliding import SlidingWindow
@@ -46,9 +47,16 @@ class Operand:
         value = b.cast(self.read(index), summed)
         return value - self.zero_point if self.zero_point else value
 
+    def word(self, index: Sequence[Scalar]) -> Scalar:
+        """The word at an index."""
+        return self.read([*index[:-1], WordIndex.of(index[-1])])
+
     def halves(self, b: WordBuilder, index: Sequence[Scalar]) -> tuple[Scalar, Scalar]:
         """Of the word at an index, the elements 0 and 2, then 1 and 3, as they are multiplied."""
-        word = self.read([*index[:-1], WordIndex.of(index[-1])])
+        return self.halves_of(b, self.word(index))
+
+    def halves_of(self, b: WordBuilder, word: Scalar) -> tuple[Scalar, Scalar]:
+        """The elements 0 and 2, then 1 and 3, of a word."""
         low = -self.zero_point & 0xFFFF
         added = b.const(low | low << 16, i32) if low else None
         even, odd = (b.widen(word, added, odd=odd, unsigned=is_unsigned(self.dtype)) for odd in (False, True))
@@ -66,8 +74,21 @@ class Products:
     summed: Attribute
     """The type of the sums."""
     order: Interleaving
+    outputs: int
     aligned: bool = True
     """Whether cut runs begin and end with whole words."""
+    paired: bool = False
+    """Whether weights of two outputs are in a byte. Both are multiplied as they lie in a byte's upper half, so that
+    sums are 16 times what they stand for; what they start with is added in the end."""
+
+    def stored(self, width: int) -> int:
+        """The bytes that a step of the reduction has for `width` outputs."""
+        return ceil_div(width, 2) if self.paired else width
+
+    def begin(self, output: Scalar, row: Scalar | None, width: int) -> Scalar:
+        """Where a row of weights of the block of `width` outputs begins that starts with `output`."""
+        first = (output / 2 if self.paired else output) * self.order.depth
+        return first if row is None else first + row * (self.order.run * self.stored(width))
 
     def add(
         self, sums: Sequence[Scalar], places: Sequence[Place], row: Scalar, span: tuple[Scalar, Scalar]
@@ -120,6 +141,17 @@ class Products:
             now = self._single(now, places, row, b.index(at))
         return now
 
+    def _both(self, weights: Iterable[Scalar]) -> Iterator[Scalar]:
+        """The weights of each output, 16 times, from words of four bytes of two, or registers of them."""
+        b = self.b
+        for byte in weights:
+            if not self.paired:
+                yield byte
+                continue
+            mask = b.const(-0x0F0F0F10, byte.dtype) if self.schedule.word == WORD else b.const(-16, byte.dtype)
+            shifted = b.shift_left(byte, b.const(NIBBLE, byte.dtype))
+            yield from (shifted & mask if self.schedule.word == WORD else shifted, byte & mask)
+
     def _runs(self, now: list[Scalar], places: Sequence[Place], row: Scalar, span: tuple[int, int]) -> list[Scalar]:
         """The products of elements span[0] to span[1], a run of each position at a time, of one output."""
         b, (first, last) = cast(WordBuilder, self.b), span
@@ -166,12 +198,12 @@ class Products:
         self, now: list[Scalar], row: Scalar, span: tuple[Scalar, Scalar], width: int, step: RunStep
     ) -> list[Scalar]:
         """Goes through the runs of elements span[0] to span[1] of the `width` outputs of a block."""
-        b, run, (low, high) = self.b, self.order.run, span
+        b, run, (low, high), stored = self.b, self.order.run, span, self.stored(width)
 
         def whole(at: Scalar, now: list[Scalar]) -> list[Scalar]:
-            begin = row + at * width
-            weights = [self._register(self.weight, [begin + column * LANES], LANES) for column in range(width)]
-            return step(at, weights, LANES, now)
+            begin = row + at * stored
+            weights = [self._register(self.weight, [begin + column * LANES], LANES) for column in range(stored)]
+            return step(at, list(self._both(weights))[:width], LANES, now)
 
         if low.constant is None or high.constant is None:
             return b.loop(low, high, LANES, now, whole)
@@ -181,9 +213,9 @@ class Products:
             """Of the run that `at` is in; and where the next one begins."""
             first = at // LANES * LANES
             length = min(LANES, run - first)
-            begin, end = row + (first * width + at - first), min(first + length, last)
-            weights = [self._register(self.weight, [begin + column * length], end - at) for column in range(width)]
-            return end, step(b.index(at), weights, end - at, now)
+            begin, end = row + (first * stored + at - first), min(first + length, last)
+            weights = [self._register(self.weight, [begin + column * length], end - at) for column in range(stored)]
+            return end, step(b.index(at), list(self._both(weights))[:width], end - at, now)
 
         while at < last and at % LANES:
             at, now = part(at, now)
@@ -204,28 +236,42 @@ class Products:
         """The products of one element of each position."""
         b, now = self.b, list(sums)
         width = len(now) // len(places)
+        stored = self.stored(width)
         factors = [self.x.element(b, place(at), self.summed) for place in places]
-        for column in range(width):
+        weights: list[Scalar] = []
+        for column in range(stored):
             if at.constant is not None:
-                where = row + self.order.within(width, column, int(at.constant))
+                where = row + self.order.within(stored, column, int(at.constant))
             elif (word := self.schedule.word) == 1:
-                where = row + at * width + column
+                where = row + at * stored + column
             else:  # a run of whole words, as `Interleaving.within` has it
-                where = row + (at + at / word * ((width - 1) * word)) + column * word
-            weight = self.weight.element(b, [where], self.summed)
+                where = row + (at + at / word * ((stored - 1) * word)) + column * word
+            weights.append(self.weight.element(b, [where], self.summed))
+        for column, weight in enumerate(self._single_weights(weights, width)):
             for number, factor in enumerate(factors):
                 slot = number * width + column
                 now[slot] = b.fma(factor, weight, now[slot])
         return now
+
+    def _single_weights(self, weights: Sequence[Scalar], width: int) -> list[Scalar]:
+        """The weights of `width` outputs, or 16 times them, from elements."""
+        b, found = self.b, list[Scalar]()
+        if not self.paired:
+            return list(weights)
+        for byte in weights:
+            top = b.shift_left(byte, b.const(32 - NIBBLE, i32))
+            found += [b.shift_right(top, b.const(32 - 2 * NIBBLE, i32)), byte & -16]
+        return found[:width]
 
     def _words(self, sums: Sequence[Scalar], places: Sequence[Place], row: Scalar, at: Scalar) -> list[Scalar]:
         """The products of four elements of each position."""
         b, now = cast(WordBuilder, self.b), list(sums)
         width = len(now) // len(places)
         factors = [self.x.halves(b, place(at)) for place in places]
-        for column in range(width):
-            halves = self.weight.halves(b, [row + at * width + column * self.schedule.word])
-            for which, weight in enumerate(halves):
+        stored, size = self.stored(width), self.schedule.word
+        words = (self.weight.word([row + at * stored + column * size]) for column in range(stored))
+        for column, word in zip(range(width), self._both(words), strict=False):
+            for which, weight in enumerate(self.weight.halves_of(b, word)):
                 for number, factor in enumerate(factors):
                     slot = number * width + column
                     now[slot] = b.word_dot(factor[which], weight, now[slot])
@@ -233,15 +279,16 @@ class Products:
 
     def blocks(self, body: Callable[[Scalar, int], None]) -> None:
         """Loops over the blocks of outputs: `body` gets the first output of a block and how many there are."""
-        order = self.order
-        self.b.parallel_range(0, order.full, order.columns, lambda output: body(output, order.columns))
-        if order.full < order.outputs:
-            body(self.b.index(order.full), order.outputs - order.full)
+        columns = self.order.columns * (2 if self.paired else 1)
+        full = self.outputs // columns * columns
+        self.b.parallel_range(0, full, columns, lambda output: body(output, columns))
+        if full < self.outputs:
+            body(self.b.index(full), self.outputs - full)
 
     def start(self, bias: Reader | None, output: Scalar, width: int, positions: int) -> list[Scalar]:
         """What the sums of a tile begin with; those that `finish` makes quads of, with nothing."""
         b = self.b
-        if bias is None or self._makes_quads(width):
+        if bias is None or self.paired or self._makes_quads(width):
             return [b.const(0, self.summed)] * (width * positions)
         return [bias([output + column]) for column in range(width)] * positions
 
@@ -257,6 +304,10 @@ class Products:
         """Write the sums of a tile of `width` outputs; place(number, output) is the index of an output at a
         position."""
         b = self.b
+        if self.paired:
+            sums = [b.shift_right(each, b.const(NIBBLE, self.summed)) for each in sums]
+            if bias is not None and not self._makes_quads(width):
+                sums = [each + bias([output + slot % width]) for slot, each in enumerate(sums)]
         if self.schedule.rolled and len(sums) > 1:
             write_rolled(b, sums, width, lambda number, column: place(number, output + column), write)
             return
@@ -303,11 +354,12 @@ class ConvSums:
         b.parallel_for([self.result[0], *self.result[2:-2]], outer)
 
     def _tile(self, index: Sequence[Scalar], first: Scalar, count: int, taps: Span, output: Scalar, width: int) -> None:
-        b, order, last = self.products.b, self.products.order, self.windows[-1]
+        b, last = self.products.b, self.windows[-1]
         batch, *position = index
         runs, inputs = last.dilation == 1 and self.groups == 1, self.channels // self.groups
         step, shift = last.stride * self.channels, last.before * self.channels
-        base = first * step + (output / (order.outputs // self.groups) * inputs if self.groups > 1 else 0)
+        each = self.products.outputs // self.groups
+        base = first * step + (output / each * inputs if self.groups > 1 else 0)
 
         def add(at: list[Scalar], now: list[Scalar]) -> list[Scalar]:
             seen = [window.source(p, tap) for window, p, tap in zip(self.windows, position, at, strict=False)]
@@ -317,7 +369,7 @@ class ConvSums:
             moved = base
             if not runs:
                 moved, span = base + at[-1] * (last.dilation * self.channels), (b.index(0), b.index(inputs))
-            begin = output * order.depth + row * (order.run * width)
+            begin = self.products.begin(output, row, width)
 
             def place(number: int) -> Place:
                 return lambda e: [batch, *seen, sum_of(moved, e, number * step - shift)]
@@ -343,7 +395,7 @@ class ConvSums:
             number = b.index(0)
             for place, extent in zip(row, self.kernel, strict=False):
                 number = number * extent + place
-            return self.products.add_weights(now, output * order.depth + number * (order.run * width), (first, last))
+            return self.products.add_weights(now, self.products.begin(output, number, width), (first, last))
 
         zero, run = b.index(0), b.index(order.run)
         rows = bounds if runs else [*bounds, taps]
@@ -409,7 +461,7 @@ class MatMulSums:
         def tile(output: Scalar, width: int) -> None:
             places: list[Place] = [lambda e, row=row: [*row, e] for row in rows]
             sums = products.start(self.bias, output, width, count)
-            sums = products.add(sums, places, output * depth, (b.index(0), b.index(depth)))
+            sums = products.add(sums, places, products.begin(output, None, width), (b.index(0), b.index(depth)))
             products.finish(
                 sums,
                 lambda n, o: [*index, first + n, o] if self.rows else [o],

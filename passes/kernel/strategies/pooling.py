@@ -11,6 +11,7 @@ from xdsl.ir import SSAValue
 
 from aotc.dialects.builder import Reader, Scalar, Writer
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
+from aotc.dialects.graph.quantized.averages import FixedAveragePoolOp
 from aotc.dialects.graph.quantized.flip import UI8
 from aotc.dialects.graph.schedules import WindowSchedule
 from aotc.dialects.graph.window import MaxPoolOp, WindowOp, product
@@ -99,4 +100,15 @@ class _Pool(WindowReduction):
         return counts
 
 
-STRATEGIES: Strategies = {WindowOp: (PoolingStrategy(),)}
+class FixedAverageStrategy(PoolingStrategy):
+    """Average pooling in fixed point: scalar loops, with the channels as they lie."""
+
+    def schedule(self, op: WindowOp, machine: Machine) -> WindowSchedule | None:
+        return None
+
+    def lay_out(self, op: WindowOp, layouts: Layouts) -> SSAValue | Blocked | None:
+        x = layouts.computed(op.x)
+        return None if x is None else layouts.copied_on_blocks(op, x, *op.operands[1:])
+
+
+STRATEGIES: Strategies = {WindowOp: (PoolingStrategy(),), FixedAveragePoolOp: (FixedAverageStrategy(),)}

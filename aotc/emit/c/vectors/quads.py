@@ -144,8 +144,8 @@ def quantized(is_signed: bool) -> Callable[[Vector, int], tuple[Sequence[str], V
         least, most = (-(1 << bits - 1), (1 << bits - 1) - 1) if is_signed else (0, (1 << bits) - 1)
         clamped = (
             "int32x4_t aotc_q = vqaddq_n_s32(vcvtnq_s32_f32((float32x4_t)(x)), z);"
-            f" if ((low) > {least}) aotc_q = vmaxq_s32(aotc_q, vdupq_n_s32(low));"
-            f" if ((high) < {most}) aotc_q = vminq_s32(aotc_q, vdupq_n_s32(high));"
+            f" aotc_q = (low) > {least} ? vmaxq_s32(aotc_q, vdupq_n_s32(low)) : aotc_q;"
+            f" aotc_q = (high) < {most} ? vminq_s32(aotc_q, vdupq_n_s32(high)) : aotc_q;"
         )
         narrow = f"vqmov{'n' if bits == 8 else f'{sign}n'}bq_s32(vreinterpretq_{sign or 's'}16_s32(aotc_q), aotc_q)"
         if bits == 8:

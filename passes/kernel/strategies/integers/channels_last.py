@@ -12,6 +12,7 @@ from xdsl.ir import Attribute, SSAValue
 
 from aotc.dialects.aot import LANES, QUAD, RUN, WORD
 from aotc.dialects.builder import Reader, Writer
+from aotc.dialects.graph.conversion import CastOp
 from aotc.dialects.graph.convolution import ConvOp
 from aotc.dialects.graph.elementwise import AddOp
 from aotc.dialects.graph.interfaces import element_type_of, producer, shape_of
@@ -26,6 +27,7 @@ from aotc.dialects.graph.packed.channels_last import (
 )
 from aotc.dialects.graph.packed.conv import PackChannelsOp
 from aotc.dialects.graph.packed.interleaved import InterleaveWordsOp
+from aotc.dialects.graph.packed.paired import FEW_BITS, NIBBLE, PairNibblesOp
 from aotc.dialects.graph.quantized.accumulation import AccumulatingOp
 from aotc.dialects.graph.schedules import Schedule, SumsSchedule, schedule_of
 from aotc.dialects.graph.structure import ConstantOp
@@ -75,13 +77,35 @@ def _applies(op: AccumulatingOp, core: Core, x: SSAValue, weight: SSAValue) -> b
     return element_type_of(x) == f32 and core.fpu
 
 
-def _are_bytes(*values: SSAValue) -> bool:
-    kinds = [element_type_of(value) for value in values]
+def _are_bytes(x: SSAValue, weight: SSAValue) -> bool:
+    kinds = element_type_of(x), _kind(weight)
     return all(isinstance(kind, IntegerType) and kind.width.data == 8 for kind in kinds)
 
 
-def _are_signed(*values: SSAValue) -> bool:
-    return all(element_type_of(value) == i8 for value in values)
+def _are_signed(x: SSAValue, weight: SSAValue) -> bool:
+    return element_type_of(x) == _kind(weight) == i8
+
+
+def _kind(weight: SSAValue) -> Attribute:
+    """The type of weights where they are stored one by one: those of fewer bits are bytes."""
+    kind = element_type_of(weight)
+    return i8 if kind in FEW_BITS else kind
+
+
+def _as_bytes(weight: SSAValue, layouts: Layouts) -> SSAValue:
+    """A weight of the type `_kind`."""
+    kind = _kind(weight)
+    return weight if kind == element_type_of(weight) else layouts.add(CastOp.get(weight, to=kind))
+
+
+def _pairs(op: AccumulatingOp, outputs: int, depth: int, groups: int = 1) -> bool:
+    """Whether weights of two outputs are stored in a byte: of 4 bits, for an even number of outputs of a group, so that
+    16 times a sum of `depth` products is an i32."""
+    x, kind = element_type_of(op.operands[0]), element_type_of(op.operands[1])
+    if kind not in FEW_BITS or not isinstance(x, IntegerType) or op.zero_points[1]:
+        return False
+    few = outputs < 2 or (groups > 1 and outputs // groups % 2 > 0)
+    return not few and depth << (x.width.data + 2 * NIBBLE - 1) < 2**31
 
 
 def _whole_bias(op: AccumulatingOp, bias: SSAValue | None, rows: SSAValue, layouts: Layouts) -> SSAValue | None:
@@ -142,6 +166,7 @@ class ChannelsLastStrategy(SumsStrategy[ConvOp]):
                 core.scalars, last.positions, shape_of(op.x)[1], words=words, floats=floats, size=size
             )
         outputs, channels, *kernel = shape_of(op.weight)  # the channels of a group
+        step = 2 if _pairs(op, outputs, channels * math.prod(kernel), op.groups) else 1
         outputs //= op.groups
         run = channels * (kernel[-1] if _runs(op) else 1)
 
@@ -160,16 +185,18 @@ class ChannelsLastStrategy(SumsStrategy[ConvOp]):
                 return replace(quads, patch=True)
             if quads is not None and direct:
                 return quads
-        if bytes_ and run >= RUN and op.groups == 1 and known(RUN):
+        if bytes_ and run >= RUN and op.groups == 1 and known(RUN) and step == 1:
             on_vectors = runs_schedule(core.scalars, last.positions, outputs, run, size=size)
             if on_vectors is not None:
                 return on_vectors
         words = bytes_ and run >= WORD and (known(WORD) or run % WORD == 0)
         depth = channels * math.prod(kernel)
-        schedule = sums_schedule(core.scalars, last.positions, outputs, depth, words=words, floats=floats, size=size)
+        schedule = sums_schedule(
+            core.scalars, last.positions, outputs, depth, words=words, floats=floats, size=size, step=step
+        )
         if schedule is None or op.groups == 1:
             return schedule
-        fitting = max(count for count in range(1, schedule.columns + 1) if outputs % count == 0)
+        fitting = max(count for count in range(step, schedule.columns + 1, step) if outputs % count == 0)
         return replace(schedule, columns=fitting)
 
     def lay_out(self, op: ConvOp, layouts: Layouts) -> Blocked | None:
@@ -184,14 +211,15 @@ def _conv(op: ConvOp, layouts: Layouts, schedule: SumsSchedule) -> Blocked:
     outputs, inputs, *kernel = shape_of(op.weight)
     x = layouts.add(ReshapeOp.get(channels_last(op.x, layouts), shape=[images, *spatial[:-1], spatial[-1] * channels]))
     axes = range(2, 2 + len(kernel))
-    turned = layouts.add(TransposeOp.get(op.weight, permutation=[0, *axes, 1]))
+    turned = layouts.add(TransposeOp.get(_as_bytes(op.weight, layouts), permutation=[0, *axes, 1]))
     run = inputs * (math.prod(kernel) if schedule.patch else kernel[-1] if _runs(op) else 1)
     matrix = layouts.add(ReshapeOp.get(turned, shape=[outputs, inputs * math.prod(kernel)]))
     rows = layouts.add(ReshapeOp.get(matrix, shape=[outputs, inputs * math.prod(kernel) // run, run]))
     bias = op.bias if schedule.lanes == 1 else _whole_bias(op, op.bias, matrix, layouts)
+    paired = _pairs(op, outputs, inputs * math.prod(kernel), op.groups)
     conv = ChannelsLastConvOp.get(
         x,
-        layouts.add(InterleaveWordsOp.get(rows, columns=schedule.columns, word=schedule.word)),
+        _interleaved(rows, schedule, paired, layouts),
         bias,
         **window_properties(op),
         **_accumulated(op, schedule),
@@ -201,16 +229,25 @@ def _conv(op: ConvOp, layouts: Layouts, schedule: SumsSchedule) -> Blocked:
         outputs=outputs,
         columns=schedule.columns,
         word=schedule.word,
+        paired=True if paired else None,
         patch=schedule.patch,
     )
     return Blocked(layouts.scheduled(conv, schedule), Channels.of([outputs], outputs))
+
+
+def _interleaved(rows: SSAValue, schedule: SumsSchedule, paired: bool, layouts: Layouts) -> SSAValue:
+    """Weights [M, S, R] in the order of a schedule, as they are or in pairs."""
+    if not paired:
+        return layouts.add(InterleaveWordsOp.get(rows, columns=schedule.columns, word=schedule.word))
+    pairs = layouts.add(PairNibblesOp.get(rows))
+    return layouts.add(InterleaveWordsOp.get(pairs, columns=schedule.columns // 2, word=schedule.word))
 
 
 def _depthwise(op: ConvOp, layouts: Layouts, schedule: SumsSchedule) -> Blocked:
     images, channels, *spatial = shape_of(op.x)
     kernel = shape_of(op.weight)[2:]
     x = layouts.add(ReshapeOp.get(channels_last(op.x, layouts), shape=[images, 1, *spatial, channels]))
-    matrix = layouts.add(ReshapeOp.get(op.weight, shape=[channels, math.prod(kernel)]))
+    matrix = layouts.add(ReshapeOp.get(_as_bytes(op.weight, layouts), shape=[channels, math.prod(kernel)]))
     weight = layouts.add(TransposeOp.get(matrix, permutation=[1, 0]))
     bias = op.bias if schedule.lanes == 1 else _whole_bias(op, op.bias, matrix, layouts)
     conv = ChannelsLastDepthwiseConvOp.get(
@@ -230,25 +267,25 @@ class InterleavedProductStrategy(SumsStrategy[MatMulOp]):
         if not _applies(op, core, op.lhs, op.rhs) or op.flag("transpose_lhs") or len(shape_of(op.rhs)) != 2:
             return None
         _, rows, columns, depth = op.sizes()
-        bytes_ = _are_bytes(op.lhs, op.rhs)
+        bytes_, step = _are_bytes(op.lhs, op.rhs), 2 if _pairs(op, columns, depth) else 1
         if _are_signed(op.lhs, op.rhs):
             quads = quads_schedule(core.scalars, rows, columns, 1, depth, size=size)
             if quads is not None:
                 return quads
-        if bytes_ and depth >= RUN:
+        if bytes_ and depth >= RUN and step == 1:
             on_vectors = runs_schedule(core.scalars, rows, columns, depth, size=size)
             if on_vectors is not None:
                 return on_vectors
         words = bytes_ and depth >= WORD
         floats = not op.sums_integers
-        return sums_schedule(core.scalars, rows, columns, depth, words=words, floats=floats, size=size)
+        return sums_schedule(core.scalars, rows, columns, depth, words=words, floats=floats, size=size, step=step)
 
     def lay_out(self, op: MatMulOp, layouts: Layouts) -> SSAValue | None:
         schedule = schedule_of(op)
         if not isinstance(schedule, SumsSchedule):
             return None
         *_, columns, depth = op.sizes()
-        weight = op.rhs
+        weight, paired = _as_bytes(op.rhs, layouts), _pairs(op, columns, depth)
         if not op.flag("transpose_rhs"):
             weight = layouts.add(TransposeOp.get(weight, permutation=[1, 0]))
         lhs, weight = _flattened(op.lhs, weight, layouts)
@@ -258,12 +295,13 @@ class InterleavedProductStrategy(SumsStrategy[MatMulOp]):
             bias, accumulation = _whole_bias(op, None, weight, layouts), {"accumulator": op.accumulator}
         product = InterleavedMatMulOp.get(
             lhs,
-            layouts.add(InterleaveWordsOp.get(rows, columns=schedule.columns, word=schedule.word)),
+            _interleaved(rows, schedule, paired, layouts),
             bias,
             **accumulation,
             outputs=columns,
             columns=schedule.columns,
             word=schedule.word,
+            paired=True if paired else None,
         )
         return layouts.scheduled(product, schedule)
 
@@ -302,7 +340,8 @@ def _operands(op: AccumulatingOp, reads: Sequence[Reader]) -> tuple[Operand, Ope
 
 def _products(op: InterleavedOp, b: TileBuilder, reads: Sequence[Reader], schedule: SumsSchedule) -> Products:
     x, weight = _operands(op, reads)
-    return Products(b, schedule, x, weight, _summed(op), op.interleaving)
+    outputs = op.outputs.value.data
+    return Products(b, schedule, x, weight, _summed(op), op.interleaving, outputs, paired=op.flag("paired"))
 
 
 def _summed(op: AccumulatingOp) -> Attribute:

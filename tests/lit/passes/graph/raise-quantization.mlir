@@ -1,5 +1,6 @@
 // RUN: aotc-opt %s -p raise-quantization,dce --split-input-file | filecheck %s
 // RUN: aotc-opt %s -p 'raise-quantization{means=true},dce' --split-input-file | filecheck %s --check-prefix=MEANS
+// RUN: aotc-opt %s -p 'raise-quantization{means=true averages=true},dce' --split-input-file | filecheck %s --check-prefix=AVERAGES
 // RUN: aotc-opt %s -p 'raise-quantization{most-bits=8},dce' --split-input-file | filecheck %s --check-prefix=BYTES
 
 // A convolution with borders keeps the zero point of x; multipliers are 0.5 * [0.25, 0.125] / 0.5.
@@ -283,6 +284,12 @@ func.func @main(%x: tensor<1x2xi8>, %i: tensor<1x1x8xi8>, %b: tensor<2xf32>) -> 
 // MEANS-NEXT:  graph.requantize %[[B]], %[[M]]
 // MEANS-NOT:   kind = "mean"
 // MEANS:       func.return
+// In fixed point, where a mean may be near the middle, windows have factors and middles by their count.
+// AVERAGES-LABEL: func.func @means
+// AVERAGES:       graph.sum_pool
+// AVERAGES-NEXT:  graph.requantize
+// AVERAGES-NEXT:  graph.fixed_average_pool %x, %{{.*}}, %{{.*}} {{{.*}}counts = array<i64: 4>{{.*}}} : (tensor<1x2x3x3xi8>, tensor<1xi32>, tensor<1x255xi32>) -> tensor<1x2x2x2xi8>
+// AVERAGES-NEXT:  graph.fixed_average_pool %x, %{{.*}}, %{{.*}} {{{.*}}counts = array<i64: 4, 6, 9>{{.*}}} : (tensor<1x2x3x3xi8>, tensor<3xi32>, tensor<3x255xi32>) -> tensor<1x2x3x3xi8>
 func.func @means(%x: tensor<1x2x3x3xi8>) -> (tensor<1x2x1x1xi8>, tensor<1x2x1x1xi8>, tensor<1x2x2x2xi8>, tensor<1x2x3x3xi8>, tensor<1x2x3x1xi8>) attributes {aot.entry} {
   %s = graph.constant dense<5.000000e-01> : tensor<f32>
   %z = graph.constant dense<3> : tensor<i8>
@@ -418,4 +425,45 @@ func.func @width(%x: tensor<1x2xi16>, %y: tensor<1x2xi8>) -> (tensor<1x2xi8>, te
   %b = graph.quantize %1, %s {axis = 1, block_size = 0, to = i8} : (tensor<1x2xf32>, tensor<f32>) -> tensor<1x2xi8>
   %c = graph.quantize %2, %s {axis = 1, block_size = 0, to = i8} : (tensor<2x2xf32>, tensor<f32>) -> tensor<2x2xi8>
   func.return %a, %b, %c : tensor<1x2xi8>, tensor<1x2xi8>, tensor<2x2xi8>
+}
+
+// -----
+
+// Parts of a concatenation that is quantised, of other scales: each is quantised as the whole is; one that is, stays.
+// CHECK-LABEL: func.func @parts
+// CHECK-DAG:  %[[X:.*]] = graph.dequantize %x
+// CHECK-DAG:  %[[A:.*]] = graph.quantize %[[X]]
+// CHECK-DAG:  %[[B:.*]] = graph.quantize %r
+// CHECK:      %[[C:.*]] = graph.concat %[[A]], %y, %[[B]] {axis = 1 : i64} : (tensor<1x2xi8>, tensor<1x2xi8>, tensor<1x2xi8>) -> tensor<1x6xi8>
+// CHECK-NEXT: func.return %[[C]]
+func.func @parts(%x: tensor<1x2xi8>, %y: tensor<1x2xi8>, %r: tensor<1x2xf32>) -> tensor<1x6xi8> attributes {aot.entry} {
+  %s = graph.constant dense<5.000000e-01> : tensor<f32>
+  %t = graph.constant dense<2.500000e-01> : tensor<f32>
+  %z = graph.constant dense<3> : tensor<i8>
+  %xf = graph.dequantize %x, %t, %z {axis = 1, block_size = 0, to = f32} : (tensor<1x2xi8>, tensor<f32>, tensor<i8>) -> tensor<1x2xf32>
+  %yf = graph.dequantize %y, %s, %z {axis = 1, block_size = 0, to = f32} : (tensor<1x2xi8>, tensor<f32>, tensor<i8>) -> tensor<1x2xf32>
+  %c = graph.concat %xf, %yf, %r {axis = 1} : (tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>) -> tensor<1x6xf32>
+  %q = graph.quantize %c, %s, %z {axis = 1, block_size = 0, to = i8} : (tensor<1x6xf32>, tensor<f32>, tensor<i8>) -> tensor<1x6xi8>
+  func.return %q : tensor<1x6xi8>
+}
+
+// -----
+
+// Not what real numbers are read of, too, what is quantised by a scale for each channel, or real numbers alone.
+// CHECK-LABEL: func.func @whole
+// CHECK:      graph.concat {{.*}}f32>
+// CHECK:      graph.concat {{.*}}f32>
+// CHECK:      graph.concat {{.*}}f32>
+func.func @whole(%x: tensor<1x2xi8>, %r: tensor<1x2xf32>) -> (tensor<1x4xf32>, tensor<1x4xi8>, tensor<1x4xi8>, tensor<1x4xi8>) attributes {aot.entry} {
+  %s = graph.constant dense<5.000000e-01> : tensor<f32>
+  %t = graph.constant dense<[0.25, 0.5, 0.75, 1.0]> : tensor<4xf32>
+  %z = graph.constant dense<3> : tensor<i8>
+  %xf = graph.dequantize %x, %s, %z {axis = 1, block_size = 0, to = f32} : (tensor<1x2xi8>, tensor<f32>, tensor<i8>) -> tensor<1x2xf32>
+  %c = graph.concat %xf, %r {axis = 1} : (tensor<1x2xf32>, tensor<1x2xf32>) -> tensor<1x4xf32>
+  %q = graph.quantize %c, %s, %z {axis = 1, block_size = 0, to = i8} : (tensor<1x4xf32>, tensor<f32>, tensor<i8>) -> tensor<1x4xi8>
+  %d = graph.concat %r, %xf {axis = 1} : (tensor<1x2xf32>, tensor<1x2xf32>) -> tensor<1x4xf32>
+  %e = graph.quantize %d, %t {axis = 1, block_size = 0, to = i8} : (tensor<1x4xf32>, tensor<4xf32>) -> tensor<1x4xi8>
+  %f = graph.concat %r, %r {axis = 1} : (tensor<1x2xf32>, tensor<1x2xf32>) -> tensor<1x4xf32>
+  %g = graph.quantize %f, %s, %z {axis = 1, block_size = 0, to = i8} : (tensor<1x4xf32>, tensor<f32>, tensor<i8>) -> tensor<1x4xi8>
+  func.return %c, %q, %e, %g : tensor<1x4xf32>, tensor<1x4xi8>, tensor<1x4xi8>, tensor<1x4xi8>
 }

@@ -24,7 +24,7 @@
 // M0:       graph.conv %x, %w {{.*}} schedule = #graph.sums_schedule<lanes = 1, positions = 1, columns = 4, word = 1, unroll = 1, specialized>}
 // M0-NEXT:  graph.conv %x, %k {{.*}} schedule = #graph.sums_schedule<lanes = 1, positions = 1, columns = 1, word = 1, unroll = 1, specialized>}
 // M0-NEXT:  graph.matmul %m, %v {{.*}} word = 1
-// M0-NEXT:  graph.conv
+// M0-NEXT:  graph.conv %f, %fw {{.*}} dilations = array<i64: 1, 1>} :
 // M0-NEXT:  graph.conv %x, %g {{.*}} word = 1
 // M0:      graph.conv %x, %y {{.*}} accumulator = i32} :
 // M0:      graph.conv %x, %w {{.*}} w_zero_point = 1 : i64} :

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from math import prod
 from typing import Any
@@ -52,6 +52,8 @@ class Case:
     """What elements outside of x count as."""
     patch: bool = False
     """Whether what a position sees is copied first."""
+    paired: bool = False
+    """Whether weights are of 4 bits, those of two outputs in a byte."""
 
     @property
     def is_float(self) -> bool:
@@ -63,13 +65,14 @@ class Case:
         return sliding_windows(self.extents, self.kernel, values["strides"], values["pads"], values["dilations"])
 
     def order(self) -> Interleaving:
-        """Of the weights."""
+        """Of the weights, or their pairs."""
         rows, run = prod(self.kernel), self.channels
         if self.op == CONV and self.groups == 1 and (self.dilations or (1,))[-1] == 1:
             rows, run = rows // self.kernel[-1], run * self.kernel[-1]
         if self.patch:
             rows, run = 1, rows * run
-        return Interleaving(self.outputs, rows, run, self.tile[1], self.word)
+        each = 2 if self.paired else 1
+        return Interleaving(-(-self.outputs // each), rows, run, self.tile[1] // each, self.word)
 
     @cache  # noqa: B019
     def arrays(self) -> tuple[Array, Array, Array]:
@@ -90,6 +93,7 @@ class Case:
             some((*batch, *self.extents, self.groups * self.channels), self.x),
             some((*outputs, *self.kernel, self.channels), self.weight),
         )
+        weight = weight >> 4 if self.paired else weight
         bias = some(self.result_shape()[-1:], "float32" if self.is_float else "int32")
         return x, weight, bias
 
@@ -105,6 +109,9 @@ class Case:
     def inputs(self) -> list[Array]:
         """As the operation takes them."""
         x, weight, bias = self.arrays()
+        if self.paired:
+            weight = np.concatenate([weight, weight[:1] * 0])[: self.outputs + self.outputs % 2]
+            weight = weight[::2] & 15 | weight[1::2] << 4
         if self.op == DEPTHWISE:
             x = x[:, None]
         else:
@@ -158,6 +165,7 @@ class Case:
         if self.op != DEPTHWISE:
             numbers = {"outputs": self.outputs, "columns": self.tile[1], "word": self.word}
             texts += [f"{name} = {number} : i64" for name, number in numbers.items()]
+            texts += ["paired = true"] if self.paired else []
         if not self.is_float:
             point = "lhs_zero_point" if self.op == MATMUL else "x_zero_point"
             texts += ["accumulator = i32", f"{point} = {self.zero_point} : i64"]
@@ -296,7 +304,12 @@ def random_case(rng: np.random.Generator) -> Case:
     return Case(op, *window, **sizes, word=word, tile=(positions, columns, unroll), **common)
 
 
-CASES = (*FIXED, *map(random_case, np.random.default_rng(12).spawn(16)))
+PAIRED = tuple(
+    replace(case, paired=True)
+    for case in FIXED
+    if case.op != DEPTHWISE and (case.weight, case.tile[1] % 2) == ("int8", 0) and case.word != 8
+)
+CASES = (*FIXED, *PAIRED, *map(random_case, np.random.default_rng(12).spawn(16)))
 
 
 def module(route: str) -> CaseModel:
@@ -320,6 +333,10 @@ def test_schedules_definitions_and_numpy_agree(route: str, number: int) -> None:
     else:
         np.testing.assert_array_equal(sums, plain)
         np.testing.assert_array_equal(plain, case.expected())
+
+
+def test_pairs_have_even_and_odd_numbers_of_outputs_in_all_sizes_of_words() -> None:
+    assert {(case.word, case.outputs % 2) for case in PAIRED} == {(word, odd) for word in (1, 4, 16) for odd in (0, 1)}
 
 
 @pytest.mark.parametrize("shape", [(5, 3, 11), (4, 1, 8), (1, 2, 3), (7, 1, 1), (6, 2, 12)])

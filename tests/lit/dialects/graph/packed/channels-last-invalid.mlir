@@ -77,3 +77,43 @@ func.func @patch_of_groups(%x: tensor<1x8x18xi8>, %w: tensor<36xi8>) {
   %0, %1 = graph.channels_last_conv %x, %w {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, accumulator = i32, kernel_shape = array<i64: 3, 3>, channels = 2 : i64, group = 2 : i64, outputs = 4 : i64, columns = 2 : i64, word = 4 : i64} : (tensor<1x8x18xi8>, tensor<36xi8>) -> (tensor<1x1x6x7x4xi32>, tensor<9xi8>)
   func.return
 }
+
+// -----
+
+// CHECK: weights are paired for an even number of integer sums, and without a zero point
+func.func @odd(%x: tensor<1x8x18xi8>, %w: tensor<54xi8>) {
+  %0 = graph.channels_last_conv %x, %w {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, accumulator = i32, kernel_shape = array<i64: 3, 3>, channels = 2 : i64, outputs = 5 : i64, columns = 3 : i64, word = 4 : i64, paired = true} : (tensor<1x8x18xi8>, tensor<54xi8>) -> tensor<1x1x6x7x5xi32>
+  func.return
+}
+
+// -----
+
+// CHECK: weights are paired for an even number of integer sums, and without a zero point
+func.func @zero_point(%x: tensor<1x8x18xi8>, %w: tensor<54xi8>) {
+  %0 = graph.channels_last_conv %x, %w {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, accumulator = i32, kernel_shape = array<i64: 3, 3>, channels = 2 : i64, outputs = 5 : i64, w_zero_point = 1 : i64, columns = 2 : i64, word = 4 : i64, paired = true} : (tensor<1x8x18xi8>, tensor<54xi8>) -> tensor<1x1x6x7x5xi32>
+  func.return
+}
+
+// -----
+
+// CHECK: pairs of weights are i8, found ui8
+func.func @unsigned(%x: tensor<1x8x18xi8>, %w: tensor<54xui8>) {
+  %0 = graph.channels_last_conv %x, %w {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, accumulator = i32, kernel_shape = array<i64: 3, 3>, channels = 2 : i64, outputs = 5 : i64, columns = 2 : i64, word = 4 : i64, paired = true} : (tensor<1x8x18xi8>, tensor<54xui8>) -> tensor<1x1x6x7x5xi32>
+  func.return
+}
+
+// -----
+
+// CHECK: the weights must be [54], found [90]
+func.func @pairs(%x: tensor<1x8x18xi8>, %w: tensor<90xi8>) {
+  %0 = graph.channels_last_conv %x, %w {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, accumulator = i32, kernel_shape = array<i64: 3, 3>, channels = 2 : i64, outputs = 5 : i64, columns = 2 : i64, word = 4 : i64, paired = true} : (tensor<1x8x18xi8>, tensor<90xi8>) -> tensor<1x1x6x7x5xi32>
+  func.return
+}
+
+// -----
+
+// CHECK: the weights must be a tensor of i8, found tensor<4x3xi4>
+func.func @nibbles(%w: tensor<4x3xi4>) {
+  %0 = graph.pair_nibbles %w : (tensor<4x3xi4>) -> tensor<2x3xi8>
+  func.return
+}

@@ -1,0 +1,152 @@
+"""Averages of windows of quantised tensors, in integers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import I64, BoolAttr, DenseArrayBase, IntegerAttr, IntegerType, TensorType, i32, i64
+from xdsl.ir import Attribute
+from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def
+
+from aotc.dialects.builder import Builder, Reader, Scalar, Writer
+from aotc.dialects.dtypes import compute_type
+from aotc.dialects.graph.interfaces import ShapeError, element_type_of, shape_of
+from aotc.dialects.graph.quantized.requantization import check_clamp
+from aotc.dialects.graph.window import WindowOp, product
+
+MANTISSA = 24
+"""Bits of an f32."""
+
+
+@irdl_op_definition
+class FixedAveragePoolOp(WindowOp):
+    """clamp(round(mean of (x - x_zero_point) * scale, over another scale, + zero_point), low, high) over windows of
+    8-bit integers, as f32 computes and rounds it, in integers.
+
+    The exact sum of a window times a factor decides most means: units of 2^-fraction, with at least `guard` of these to
+    the next middle between two integers. Nearer ones are decided by rounding errors, so the sum of floats is computed
+    once more as floats do, element by element, each product and each sum rounded to 24 bits, in halves of what the last
+    bit of the scale counts; `mantissa` is the scale in these units. The mean of such a sum, over the scale, grows with
+    it: it is the upper integer from that sum on which `middles` has, i32 modulo 2^32.
+
+    `counts` are how many elements a window has, each in a row of `factors` and `middles` [rows, high - low] of its own;
+    rows are in the order of the counts. Padding counts where `include_pad` is set.
+    """
+
+    name = "graph.fixed_average_pool"
+    x = operand_def(TensorType)
+    factors = operand_def(TensorType)
+    middles = operand_def(TensorType)
+    counts = prop_def(DenseArrayBase)
+    include_pad = opt_prop_def(BoolAttr)
+    x_zero_point = prop_def(IntegerAttr[I64])
+    mantissa = prop_def(IntegerAttr[I64])
+    fraction = prop_def(IntegerAttr[I64])
+    guard = prop_def(IntegerAttr[I64])
+    zero_point = prop_def(IntegerAttr[I64])
+    low = prop_def(IntegerAttr[I64])
+    high = prop_def(IntegerAttr[I64])
+    to = prop_def(Attribute)
+
+    def number(self, name: str) -> int:
+        """The property `name`, an integer."""
+        attribute = self.properties[name]
+        assert isinstance(attribute, IntegerAttr)
+        return attribute.value.data
+
+    def infer_types(self) -> Sequence[TensorType]:
+        kind, rows = element_type_of(self.x), len(self.ints("counts"))
+        if not isinstance(kind, IntegerType) or kind.width.data != 8:
+            raise ShapeError(f"the elements must be integers of 8 bits, found {kind}")
+        check_clamp(self.to, *map(self.number, ("low", "high", "zero_point")))
+        levels = self.number("high") - self.number("low")
+        if not rows or list(self.ints("counts")) != sorted({*self.ints("counts")}) or self.ints("counts")[0] < 1:
+            raise ShapeError(f"counts must be positive and grow, found {list(self.ints('counts'))}")
+        if self.factors.type != TensorType(i32, [rows]):
+            raise ShapeError(f"factors are {self.factors.type}, expected i32 for {rows} counts")
+        if self.middles.type != TensorType(i32, [rows, levels]):
+            raise ShapeError(f"middles are {self.middles.type}, expected i32 for {rows} counts and {levels} levels")
+        if not 0 < self.number("fraction") < 31 or not 0 < 4 * self.number("guard") < 1 << self.number("fraction"):
+            raise ShapeError(f"a guard of {self.number('guard')} is too great for a fraction of 2^-fraction")
+        if not 1 << MANTISSA - 1 <= self.number("mantissa") < 1 << MANTISSA:
+            raise ShapeError(f"a mantissa has {MANTISSA} bits, found {self.number('mantissa')}")
+        return super().infer_types()
+
+    def result_element_type(self) -> Attribute:
+        return self.to
+
+    def initial(self, b: Builder) -> list[Scalar]:
+        return [b.const(0, i32)]
+
+    def combine(self, b: Builder, source: Sequence[Scalar], value: Scalar, carried: list[Scalar]) -> list[Scalar]:
+        return [carried[0] + (b.cast(value, i32) - self.number("x_zero_point"))]
+
+    def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
+        windows, end = self.windows(), 2 + self.rank
+
+        def at(index: list[Scalar]) -> None:
+            position = index[2:end]
+            bounds = [w.taps(b, p) for w, p in zip(windows, position, strict=True)]
+
+            def integer(taps: Sequence[Scalar]) -> Scalar:
+                seen = (w.source(p, tap) for w, p, tap in zip(windows, position, taps, strict=True))
+                return b.cast(reads[0]([*index[:2], *seen, *index[end:]]), i32) - self.number("x_zero_point")
+
+            (total,) = b.reduce(bounds, self.initial(b), lambda taps, sums: [sums[0] + integer(taps)])
+            row = self._row(b, position)
+            fraction, guard = self.number("fraction"), self.number("guard")
+            scaled = total * reads[1]([row]) + ((2 * self.number("zero_point") + 1 << fraction - 1) + guard)
+            above = b.shift_right(scaled, b.const(fraction, i32))
+
+            def decided() -> list[Scalar]:
+                total = b.const(0, i64)
+                (total,) = b.reduce(bounds, [total], lambda taps, sums: [self._added(b, sums[0], integer(taps))])
+                low, high = self.number("low"), self.number("high")
+                level = b.min(b.max(above, low + 1), high) - (low + 1)
+                distance = b.cast(total, i32) - reads[2]([row, b.cast(level, row.dtype)])
+                return [above - b.cast(b.compare("lt", distance, 0), i32)]
+
+            near = b.compare("lt", scaled & ((1 << fraction) - 1), 2 * guard)
+            (above,) = b.when(near, decided, lambda: [above])
+            value = b.min(b.max(above, self.number("low")), self.number("high"))
+            writes[0](index, b.encode(b.cast(value, compute_type(self.to)), self.to))
+
+        b.parallel_for(shape_of(self.result), at)
+
+    def _row(self, b: Builder, position: Sequence[Scalar]) -> Scalar:
+        """The row for the count of elements at a position."""
+        counts = self.ints("counts")
+        if len(counts) == 1:
+            return b.index(0)
+        padded = self.flag("include_pad")
+        along = [
+            w.padded_taps(b, p) if padded else self.counted(b, w, p)
+            for w, p in zip(self.windows(), position, strict=True)
+        ]
+        count, row = product(b, along), b.index(0)
+        for number, each in enumerate(counts[1:], 1):
+            row = b.select(b.compare("ge", count, each), b.index(number), row)
+        return row
+
+    def _added(self, b: Builder, total: Scalar, integer: Scalar) -> Scalar:
+        """What f32 makes of a sum of floats and an integer times the scale."""
+        most = max(self.ints("counts"))
+        wide = b.cast(integer, i64) * (2 * self.number("mantissa"))
+        return rounded(b, total + rounded(b, wide, 8), 8 + most.bit_length())
+
+
+def rounded(b: Builder, value: Scalar, more: int) -> Scalar:
+    """An even i64 of less than 2^(25 + more), in absolute value, to the nearest with 24 bits, the middle to even."""
+    size = b.abs(value)
+    rest, place = b.cast(b.shift_right(size, b.const(MANTISSA + 1, i64)), i32), b.const(1, i32)
+    for step in (1 << each for each in reversed(range((more - 1).bit_length()))):  # the bits of `rest`, halving
+        is_wide = b.compare("ge", rest, 1 << step)
+        rest = b.select(is_wide, b.shift_right(rest, b.const(step, i32)), rest)
+        place = b.select(is_wide, place + step, place)
+    place = place + rest  # 0 or 1
+    unit = b.shift_left(b.const(1, i32), place)
+    lower = b.cast(size, i32)
+    below, is_odd = lower & (unit - 1), b.shift_right(lower, place) & 1
+    up = b.compare("gt", below + is_odd, b.shift_right(unit, b.const(1, i32)))
+    size = size + b.cast(b.select(up, unit, b.const(0, i32)) - below, i64)
+    return b.select(b.compare("lt", value, 0), -size, size)
