@@ -16,7 +16,7 @@ from aotc.emit.elf import ElfFile
 from aotc.emit.llvm.link import data_object, require_linkable_here, shared_library
 from aotc.emit.llvm.tvm_ffi import tvm_ffi_object
 from aotc.errors import CompileError, Problem, UsageError
-from aotc.machines.targets import lookup
+from aotc.machines.targets import Target, lookup
 from aotc.model.artifacts import JIT, NATIVE, Artifact, ArtifactSet, Content
 from aotc.model.conventions import artifacts_symbol, json_symbol, weights_symbol
 from aotc.model.files import write_files
@@ -78,14 +78,20 @@ def linked(artifacts: ArtifactSet) -> bytes:
     if info.interface_api == "packed" and target.pointer_width == 64:
         objects.append(tvm_ffi_object(info, target))
     if info.weights == "external":
-        blob = artifacts[f"{info.name}.weights.bin"].read()
-        objects.append(data_object(weights_symbol(info.name), blob, target, alignment=_CACHE_LINE))
+        objects.append(external_weights(artifacts, target))
     if carried := artifacts.carried():
         blob = ArtifactSet(carried).blob()
         framed = len(blob).to_bytes(8, "little") + blob
         objects.append(data_object(artifacts_symbol(info.name), framed, target, SECTION))
     libraries = dict.fromkeys(flag for part in parts for flag in part.flags if flag.startswith(_LINKING))
     return shared_library(objects, target, info.name, tuple(libraries), threads=info.threads > 1)
+
+
+def external_weights(artifacts: ArtifactSet, target: Target) -> bytes:
+    """The blob of a set whose code refers to it by a symbol, as an object."""
+    name = artifacts.metadata.name
+    blob = artifacts[f"{name}.weights.bin"].read()
+    return data_object(weights_symbol(name), blob, target, alignment=_CACHE_LINE)
 
 
 def _require_apart(info: ModelInfo, made: Mapping[Artifact, bytes], runtime: Collection[bytes]) -> None:

@@ -1,12 +1,12 @@
 """Compiled models in Python: calls, bound calls, the module-based runtime interface, timing."""
 
-from aotc.executor.device import Device, cpu
-from aotc.executor.dlpack import to_dlpack
 from aotc.executor.loading import compiled_in_process, load
 from aotc.executor.model import CompiledModel
 from aotc.executor.native import NativeModel
 from aotc.executor.step import RunError, Step
 from aotc.executor.timing import Timing, measure
+from aotc.model.dlpack.device import Device, cpu
+from aotc.model.dlpack.exchange import to_dlpack
 
 __all__ = [
     "CompiledModel",

@@ -6,11 +6,9 @@ import ctypes
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeAlias
 
-import numpy as np
-
 from aotc.model.dlpack import CPU, DLPACK_TYPES, HANDLE_CODE, TENSOR_CODE
+from aotc.model.dlpack.exchange import Array, DLTensor
 
-Array = np.ndarray[Any, Any]
 Arrays = Sequence[Array]
 
 
@@ -47,23 +45,6 @@ def _micro(inputs: Arrays, outputs: Arrays, from_caller: Arrays) -> Sequence[Any
 
 
 # `int32_t f(void *args, void *type_ids, int32_t num_args, void *ret_value, void *ret_tcode, void *resource_handle)`
-
-
-class DLTensor(ctypes.Structure):
-    """DLPack's, with the members of its two small structures in line."""
-
-    _fields_ = (
-        ("data", ctypes.c_void_p),
-        ("device_type", ctypes.c_int32),
-        ("device_id", ctypes.c_int32),
-        ("ndim", ctypes.c_int32),
-        ("code", ctypes.c_uint8),
-        ("bits", ctypes.c_uint8),
-        ("lanes", ctypes.c_uint16),
-        ("shape", ctypes.POINTER(ctypes.c_int64)),
-        ("strides", ctypes.POINTER(ctypes.c_int64)),
-        ("byte_offset", ctypes.c_uint64),
-    )
 
 
 def _dltensor(array: Array) -> DLTensor:

@@ -126,7 +126,7 @@ class InMemory:
 
     def open(self, artifacts: ArtifactSet) -> Loaded:
         """Load the object of the set. Raises UsageError where there is none."""
-        from aotc.emit.llvm.jit import load_model_object
+        from aotc.emit.llvm.jit import load_model_objects
 
         info = artifacts.metadata
         groups = artifacts.by_loader()
@@ -137,15 +137,25 @@ class InMemory:
         if not images:
             fix = "build it with emit=('object',)"
             raise UsageError(Problem(f"{info.name} cannot be loaded by jit", why="there is no object file", fix=fix))
-        require_machine(images[0].name, images[0].read())
+        for image in images:
+            require_machine(image.name, image.read())
         check_features(info.name, info)
+        objects = [image.read() for image in images]
         if info.executor == "vm":
-            return self._with_bytecode(info, images[0].read(), groups[BYTECODE][0].read())
+            return self._with_bytecode(info, objects, groups[BYTECODE][0].read())
+        if info.operator_api == "packed":
+            why, fix = "it finds operators by name, by the C runtime, which is linked with it", "use load()"
+            raise UsageError(Problem(f"{info.name} cannot be loaded by jit", why=why, fix=fix))
+        if info.weights == "external":
+            from aotc.emit.library import external_weights
+            from aotc.machines.targets import lookup
+
+            objects.append(external_weights(artifacts, lookup(images[0].target)))
         mine = [entry_symbol(info.name, info.interface_api)]
         if info.states:
             mine.append(reset_symbol(info.name))
         pooled = images[0].loader == JIT and info.threads > 1
-        library = load_model_object(images[0].read(), [*mine, *self._exports], info.threads, pooled)
+        library = load_model_objects(objects, [*mine, *self._exports], info.threads, pooled)
         if not info.weight_offsets:
             return Loaded(info, library.address, library, _parameters(artifacts))
         (parameters,) = artifacts.by_loader()[PARAMETERS]
@@ -154,13 +164,13 @@ class InMemory:
         table = np.array([address_of(each) for each in weights], np.uintp)
         return Loaded(info, library.address, library, table, _added=[weights])
 
-    def _with_bytecode(self, info: ModelInfo, image: bytes, bytecode: bytes) -> Loaded:
+    def _with_bytecode(self, info: ModelInfo, objects: Sequence[bytes], bytecode: bytes) -> Loaded:
         """The operators; the entry that descriptors point to is not in memory."""
-        from aotc.emit.llvm.jit import load_object
+        from aotc.emit.llvm.jit import load_objects
 
         operators = [kernel.symbol for kernel in info.kernels]
         nowhere = {entry_symbol(info.name, info.interface_api): 0}
-        library = load_object(image, [*operators, *self._exports], nowhere)
+        library = load_objects(objects, [*operators, *self._exports], nowhere)
         return Loaded(info, library.address, library, bytecode=bytecode)
 
     def link(self, artifacts: ArtifactSet) -> bytes:

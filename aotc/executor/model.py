@@ -9,7 +9,6 @@ from typing import Any, Final, NoReturn, TypeVar, overload
 
 import numpy as np
 
-from aotc.executor.device import Device, cpu
 from aotc.executor.display import as_html
 from aotc.executor.native import Array, NativeModel
 from aotc.executor.packed_functions import packed_functions
@@ -28,6 +27,7 @@ from aotc.executor.tensors import (
 )
 from aotc.executor.timing import Timing, measure
 from aotc.model.dlpack import dtype_of
+from aotc.model.dlpack.device import Device, cpu
 from aotc.model.metadata import ModelInfo, PlanInfo, StateInfo, TensorInfo
 
 T = TypeVar("T")

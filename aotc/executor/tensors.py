@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 
 from aotc.executor.conventions import Array
-from aotc.executor.dlpack import from_dlpack
+from aotc.model.dlpack.exchange import from_dlpack
 from aotc.model.metadata import TensorInfo
 
 ByName: TypeAlias = "Mapping[str, Any] | Sequence[Any]"

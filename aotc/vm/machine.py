@@ -10,6 +10,7 @@ from typing import Any, Final, NamedTuple, NoReturn, Protocol, TypeAlias, cast
 import numpy as np
 
 from aotc.errors import Problem
+from aotc.model.dlpack.exchange import from_dlpack
 from aotc.vm import builtins
 from aotc.vm.errors import OperandError, VMError
 from aotc.vm.executable import Executable, VMFunction
@@ -248,7 +249,7 @@ def _as_value(argument: Any) -> Any:
     if isinstance(argument, np.ndarray):
         return argument
     if hasattr(argument, "__dlpack__"):
-        return np.from_dlpack(argument)
+        return from_dlpack(argument)
     return np.asarray(argument) if hasattr(argument, "__array__") and not isinstance(argument, np.dtype) else argument
 
 

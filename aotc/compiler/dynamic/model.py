@@ -16,11 +16,11 @@ from aotc.compiler.dynamic.specializing import Recipe, Specialization
 from aotc.compiler.keywords import in_python_terms
 from aotc.compiler.lowering import NOT_IN_PROCESS, in_process_options
 from aotc.executor import CompiledModel
-from aotc.executor.device import cpu
 from aotc.executor.display import table
 from aotc.executor.step import Step
 from aotc.executor.tensors import ByName, as_array, in_order, position
 from aotc.executor.timing import Timing, measure
+from aotc.model.dlpack.device import cpu
 from aotc.model.extents import OpenTensor
 from aotc.model.limits import MAX_SHAPES
 from aotc.pipeline.options import CompileOptions

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -29,13 +29,13 @@ class JitLibrary:
         return self._tracker[symbol]
 
 
-def load_model_object(image: bytes, exports: Iterable[str], threads: int, pooled: bool) -> JitLibrary:
-    """The object of a model as code of this process, with the addresses of the symbols in `exports`.
+def load_model_objects(images: Sequence[bytes], exports: Iterable[str], threads: int, pooled: bool) -> JitLibrary:
+    """The objects of a model as code of this process, with the addresses of the symbols in `exports`.
 
     Where it is `pooled`, it shares the one pool of threads with all others; else its own pool is in it, and what has
     threads is never unloaded, since these never end.
     """
-    library = load_object(image, exports, pool_in_process() if pooled else None)
+    library = load_objects(images, exports, pool_in_process() if pooled else None)
     if threads > 1 and not pooled:
         _kept.append(library)
     return library
@@ -46,14 +46,17 @@ def host_object(compilation: Compilation) -> bytes:
     return NativeCode(compilation, runnable(compilation.options.target), pool=False).object
 
 
-def load_object(image: bytes, exports: Iterable[str], imports: Mapping[str, int] | None = None) -> JitLibrary:
-    """Load an object file for the host and resolve it.
+def load_objects(
+    images: Sequence[bytes], exports: Iterable[str], imports: Mapping[str, int] | None = None
+) -> JitLibrary:
+    """Load object files for the host and resolve them.
 
     Symbols come from `imports` (name -> address, which the caller keeps valid), then from the process: the C library
     and libm. Raises CompileError where one is missing.
     """
     builder = binding().JITLibraryBuilder()
-    builder.add_object_img(image)
+    for image in images:
+        builder.add_object_img(image)
     builder.add_current_process()
     for name, address in (imports or {}).items():
         builder.import_symbol(name, address)
@@ -67,6 +70,11 @@ def load_object(image: bytes, exports: Iterable[str], imports: Mapping[str, int]
     except RuntimeError as error:
         raise CompileError(Problem("the compiled model cannot be loaded", why=str(error))) from error
     return JitLibrary(tracker)
+
+
+def load_object(image: bytes, exports: Iterable[str]) -> JitLibrary:
+    """Load one object file as `load_objects`."""
+    return load_objects([image], exports)
 
 
 @lru_cache(maxsize=1)

@@ -153,7 +153,7 @@ def test_sums_of_parts_of_a_panel() -> None:
             assert np.abs(computed[name].astype(np.float64) - value).max() <= CLOSE * np.abs(value).max(), name
 
 
-def test_rows_in_f16(tmp_path: Path) -> None:
+def test_rows_in_half_precision(tmp_path: Path) -> None:
     """Scales of f16 are widened where they are read; onnxruntime computes the reference in f32."""
     g, wanted = made(n_bits, 1)
     narrow = Graph(g.r, opset=21, nodes=g.nodes, outputs=g.outputs)

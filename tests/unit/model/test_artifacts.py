@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import aotc
-from aotc.emit.model_library import read_model_library
+from aotc.emit.model_library import read_model_library, read_parameters
 from aotc.model import artifacts as model_artifacts
 from aotc.model.artifacts import FLASH, NATIVE, NONE, Artifact, ArtifactSet, Pieces
 from aotc.pipeline.options import KINDS
@@ -97,6 +98,9 @@ def test_f18_a_model_library_keeps_every_kind(artifacts: ArtifactSet) -> None:
     kept = read_model_library(archive)
     assert [each.name for each in kept] == [each.name for each in artifacts if each.name != "m.tar"]
     assert all(each == artifacts[each.name] for each in kept if each.name != "m.json")
+    constants = artifacts.metadata.constants
+    assert constants and artifacts.metadata.weights == "embedded", "weights are in parameters/ also where code has them"
+    assert len(read_parameters(archive)) >= max(each.offset for each in constants) > 0
     for damaged in (archive[:700], archive.replace(b'"artifacts"', b'"artefacts"'), b"", b"no tar"):
         with pytest.raises(ValueError, match="not a model library"):
             read_model_library(damaged)
@@ -198,6 +202,22 @@ def test_jit_asks_for_an_object(artifacts: ArtifactSet) -> None:
     source = ArtifactSet(tuple(each for each in artifacts if each.name in ("m.c", "m.h", "m.json")))
     with pytest.raises(aotc.UsageError, match=r"m cannot be loaded by jit.*no object.*emit="):
         source.jit()
+
+
+@pytest.mark.parametrize("options", [{"split": True}, {"weights": "external"}, {"split": True, "weights": "external"}])
+def test_f7_all_objects_and_the_weights_are_run_in_memory(
+    options: dict[str, Any], recorded: tuple[dict[str, np.ndarray], np.ndarray]
+) -> None:
+    feeds, expected = recorded
+    found = aotc.build(MODEL / "model.onnx", name="m", emit="object", optimize="0", **options).jit()(feeds)
+    np.testing.assert_allclose(next(iter(found.values())), expected, rtol=1e-4, atol=1e-5)
+
+
+def test_f7_what_finds_operators_by_name_is_linked() -> None:
+    packed: dict[str, Any] = {"interface_api": "packed", "operator_api": "packed", "runtime": "host"}
+    artifacts = aotc.build(MODEL / "model.onnx", name="m", emit="object", optimize="0", **packed)
+    with pytest.raises(aotc.UsageError, match=r"m cannot be loaded by jit; it finds operators by name.*use load\(\)"):
+        artifacts.jit()
 
 
 @pytest.mark.parametrize(

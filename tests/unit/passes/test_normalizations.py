@@ -86,7 +86,7 @@ def test_f64_is_normalised_in_f64(tmp_path: Path) -> None:
     _compared(model, x, 1e-12)
 
 
-def test_f16_rounds_where_the_model_does(tmp_path: Path) -> None:
+def test_half_precision_rounds_where_the_model_does(tmp_path: Path) -> None:
     x = RANDOM.standard_normal((4, 32)).astype(np.float16)
     nodes, constants = _written_out([-1], "Mul", np.float16)
     assert _count(_model(nodes, x, constants), tmp_path) == 0

@@ -13,6 +13,7 @@ from onnx import TensorProto, helper
 from vm_programs import emit_fibonacci
 
 import aotc
+from aotc.model.dlpack import dtype_of
 from aotc.vm import Allocator, ExecBuilder, Executable, ShapeTuple, VirtualMachine, VMError, place, register
 
 
@@ -219,6 +220,14 @@ def test_g20_shapes_through_the_heap() -> None:
 
     shape = VirtualMachine(program(emit))["main"]()
     assert isinstance(shape, ShapeTuple) and shape == (16, 32) and repr(shape) == "ShapeTuple([16, 32])"
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float8_e5m2"])
+def test_tensors_of_other_packages_are_taken_where_they_are(dtype: str) -> None:
+    """Of every element type, also of those that numpy's own protocol does not have."""
+    array = np.ones((2, 3)).astype(dtype_of(dtype))
+    found = VirtualMachine(one_call("vm.builtin.move", lambda ib: [ib.r(0)], 1))["main"](aotc.to_dlpack(array))
+    assert (found.dtype, found.shape) == (array.dtype, (2, 3)) and np.shares_memory(found, array)
 
 
 @pytest.mark.parametrize("places", [1, 3])

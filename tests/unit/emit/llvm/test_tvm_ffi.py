@@ -14,9 +14,9 @@ import onnx.parser
 import pytest
 
 import aotc
-from aotc.executor.conventions import DLTensor
 from aotc.executor.native import aligned_bytes
 from aotc.model.dlpack import DLPACK_TYPES
+from aotc.model.dlpack.exchange import DLTensor
 
 TEXT = """<ir_version: 10, opset_import: ["" : 21]>
 two (float[2,3] x, uint8[3] w) => (float[2,3] y) { f = Cast<to = 1>(w) p = Mul(x, f) q = Softmax(p) y = Neg(q) }"""

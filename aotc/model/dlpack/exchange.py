@@ -12,9 +12,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from aotc.executor.conventions import Array, DLTensor
-from aotc.executor.device import Device, cpu
 from aotc.model.dlpack import DLPACK_TYPES, dtype_of
+from aotc.model.dlpack.device import Device, cpu
+
+Array = np.ndarray[Any, Any]
 
 _VERSION: Final = (1, 1)
 _READ_ONLY, _PADDED = 1, 4
@@ -25,6 +26,23 @@ _USED: Final = {name: b"used_" + name for name in (_PLAIN, _VERSIONED)}
 """What they are called after that. A capsule does not copy its name."""
 _NAMES: Final = {described: name for name, described in DLPACK_TYPES.items()}
 _Deleter = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+
+
+class DLTensor(ctypes.Structure):
+    """DLPack's, with the members of its two small structures in line."""
+
+    _fields_ = (
+        ("data", ctypes.c_void_p),
+        ("device_type", ctypes.c_int32),
+        ("device_id", ctypes.c_int32),
+        ("ndim", ctypes.c_int32),
+        ("code", ctypes.c_uint8),
+        ("bits", ctypes.c_uint8),
+        ("lanes", ctypes.c_uint16),
+        ("shape", ctypes.POINTER(ctypes.c_int64)),
+        ("strides", ctypes.POINTER(ctypes.c_int64)),
+        ("byte_offset", ctypes.c_uint64),
+    )
 
 
 class _Managed(ctypes.Structure):

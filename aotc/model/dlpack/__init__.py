@@ -1,5 +1,7 @@
-"""Element types as DLPack describes them, by their user-visible names, the device that tensors are on, and what tells
-tensors from bare pointers among packed arguments."""
+"""DLPack: types of elements, here by their user-visible names, devices, and the tensors of other packages.
+
+Here is also what tells tensors from bare pointers among packed arguments.
+"""
 
 from __future__ import annotations
 
