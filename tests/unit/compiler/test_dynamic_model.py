@@ -426,30 +426,6 @@ def test_values_that_are_compiled_for() -> None:
         aotc.compile(parsed(text), constants={"form": "any"})
 
 
-def test_values_that_shapes_follow_from_are_compiled_for() -> None:
-    """Without being told, one after the other as they are found, and beside dimensions that are open or not."""
-    nodes = "{ two = Constant<value_int=2>() k2 = Mul(k, two) v, p = TopK(x, k2) y = Reshape(v, shape) }"
-    for extent in ("n", "3"):
-        text = f"m (float[{extent},4] x, int64[1] k, int64[r] shape) => (float[a,b] y) {nodes}"
-        heard: list[Specialization] = []
-        model = aotc.compile(parsed(text), on_compile=heard.append)
-        x = np.random.default_rng(3).standard_normal((3, 4)).astype(np.float32)
-        calls = [([1], [2, 3]), ([2], [4, 3]), ([1], [2, 3]), ([1], [6, 1]), ([2], [2, 2, 3])]
-        for k, shape in calls:
-            given = {"x": x, "k": np.array(k), "shape": np.array(shape)}
-            require_equal(model(given), expected(parsed(text), given))
-        assert len(heard) == 4
-
-
-def test_shapes_that_follow_from_data_are_refused() -> None:
-    text = "m (float[99] x) => (y) { s = ReduceSum<keepdims=1>(x) c = Cast<to=7>(s) y = Reshape(x, c) }"
-    with pytest.raises(CompileError, match="follows from the input x; compute it before the model"):
-        aotc.compile(parsed(text))
-    small = "m (float[2] x) => (y) { c = Cast<to=7>(x) y = com.example.None(x, c) z = Reshape(x, c) }"
-    with pytest.raises(CompileError, match="imports no version"):
-        aotc.compile(parsed(small.replace("=> (y)", "=> (y, z)")))
-
-
 # --- what is declared and not computed --------------------------------------------------------------------------------
 
 
