@@ -221,13 +221,21 @@ class Builder(ABC):
     def rounded(self, a: Scalar) -> Scalar:
         """The nearest i32 of an f32 whose magnitude is at most 2^22, to even between two."""
 
-    def quantized(self, a: Scalar, zero_point: int, low: int, high: int, dtype: Attribute) -> Scalar:
+    def quantized(
+        self, a: Scalar, zero_point: int, low: int, high: int, dtype: Attribute, *, bounded: bool = False
+    ) -> Scalar:
         """The nearest integer of an f32, to even between two, plus a zero point, at least `low`, at most `high`; of an
-        integer type of at most 16 bits."""
+        integer type of at most 16 bits. `bounded` ones are below 2^31 in magnitude."""
         least, most = low - zero_point, high - zero_point
         a = self.select(self.compare("gt", a, least), a, least)  # what is clamped to integers before is so after
         a = self.select(self.compare("lt", a, most), a, most)
         return self.encode(self.cast(self.rounded(a) + zero_point, compute_type(dtype)), dtype)
+
+    def clamped(self, a: Scalar, zero_point: int, low: int, high: int, dtype: Attribute) -> Scalar:
+        """An i32 far from the ends of its range plus a zero point, at least `low`, at most `high`; of an integer type
+        of at most 16 bits."""
+        value = self.min(self.max(a + zero_point, low), high)
+        return self.encode(self.cast(value, compute_type(dtype)), dtype)
 
     def rescaled(self, x: Scalar, factor: Scalar, shift: Scalar) -> Scalar:
         """An i32 times factor / 2^(31 + shift), as TFLite rounds it: twice the upper half of the product to the nearest

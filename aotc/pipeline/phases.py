@@ -98,7 +98,7 @@ def _scheduled(options: CompileOptions) -> str:
     flush = "flush-subnormals," if options.accuracy == "fast" else ""
     return (
         f"{flush}{bytes_},{algorithms},{choose},widen-operands,assign-layouts{target},fold-constants,"
-        f"prove-narrow-pairs,canonicalize,cse,{choose},dce"
+        f"prove-narrow-pairs,prove-fractions,canonicalize,cse,{choose},dce"
     )
 
 

@@ -53,6 +53,7 @@ UNIVERSE = Universe(
         "divide-transposed": _lazy("aotc.passes.schedule.divide_transposed", "DivideTransposedPass"),
         "multiply-in-floats": _lazy("aotc.passes.schedule.multiply_in_floats", "MultiplyInFloatsPass"),
         "flip-signs": _lazy("aotc.passes.schedule.flip_signs", "FlipSignsPass"),
+        "prove-fractions": _lazy("aotc.passes.schedule.prove_fractions", "ProveFractionsPass"),
         "prove-narrow-pairs": _lazy("aotc.passes.schedule.prove_narrow_pairs", "ProveNarrowPairsPass"),
         "choose-algorithms": _lazy("aotc.passes.schedule.choose_algorithms", "ChooseAlgorithmsPass"),
         "choose-schedule": _lazy("aotc.passes.schedule.choose_schedule", "ChooseSchedulePass"),

@@ -11,6 +11,7 @@ from aotc.dialects.aot.control import CheckOp, FModOp, IsAlignedOp, IsNullOp, Re
 from aotc.dialects.aot.dots import TileDotOp
 from aotc.dialects.aot.lookups import TileLookupOp
 from aotc.dialects.aot.memory import BufferOp, DataOp, NullOp, PtrCastOp, StringOp, WeightOp, WeightsOp, WorkspaceOp
+from aotc.dialects.aot.narrowing import TileNarrowOp
 from aotc.dialects.aot.opaque import OpaqueOp
 from aotc.dialects.aot.picks import TilePickOp
 from aotc.dialects.aot.profile import CountersOp, TicksOp
@@ -62,6 +63,7 @@ TILE_OPERATIONS: tuple[type[Operation], ...] = (
     TileShuffleOp,
     TilePickOp,
     TileLookupOp,
+    TileNarrowOp,
     TileTransposeOp,
     TileCompareOp,
     TileSelectOp,
@@ -158,6 +160,7 @@ __all__ = [
     "TileInsertOp",
     "TileLoadOp",
     "TileLookupOp",
+    "TileNarrowOp",
     "TilePickOp",
     "TileReduceOp",
     "TileSelectOp",

@@ -23,16 +23,14 @@ other. Registers that `valid` leaves empty are zeros and are not stored.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from math import prod
-from typing import Any, TypeAlias, cast
+from typing import cast
 
 from xdsl.context import Context
-from xdsl.dialects import arith, func, math, scf, vector
+from xdsl.dialects import arith, func, math, vector
 from xdsl.dialects.builtin import (
-    BytesAttr,
     DenseIntOrFPElementsAttr,
     FixedBitwidthType,
     IntegerType,
@@ -42,22 +40,21 @@ from xdsl.dialects.builtin import (
     i1,
 )
 from xdsl.dialects.utils import FastMathFlag
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from aotc.dialects.aot import TILE_OPERATIONS, tiles
 from aotc.dialects.aot.dots import TileDotOp
 from aotc.dialects.aot.lookups import TileLookupOp
+from aotc.dialects.aot.narrowing import TileNarrowOp
 from aotc.dialects.aot.tiles import tile_shape, tile_type
 from aotc.dialects.aot.words import LaneDotOp, LaneSumOp, QuadOp, QuadQuantizeOp, QuadRescaleOp
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.errors import CompileError, Problem
 from aotc.model.progress import Progress
 from aotc.passes.loops.registers import part_positions, place_properties, positions, register_places
-
-Registers: TypeAlias = Sequence[SSAValue]
-"""The registers of a tile, row-major: one-dimensional vectors along the lanes; or one scalar."""
-Tile: TypeAlias = VectorType[Attribute]
+from aotc.passes.loops.unroll_bytes import lookup, narrow, store
+from aotc.passes.loops.unrolling import Registers, Tile, Unroll, Unrolling, element_type, register_type
 
 _EXACT_MATH = (
     math.AbsFOp,
@@ -81,178 +78,20 @@ class UnrollTilesPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         functions = [function for function in op.ops if isinstance(function, func.FuncOp) and function.body.blocks]
         for function in Progress.of(ctx).kernels(functions):
-            _Unrolling().function(function)
-
-
-class _Unrolling:
-    """Rewrites one function, in one walk."""
-
-    def __init__(self) -> None:
-        self._registers: dict[SSAValue, Registers] = {}
-        self._replaced: list[Operation] = []
-        self._new: list[Operation] = []
-        """The operations that replace the current one."""
-
-    def function(self, function: func.FuncOp) -> None:
-        self._block(function.body.block)
-        for op in reversed(self._replaced):  # users first
-            op.detach()
-            op.erase()
-
-    def _block(self, block: Block) -> None:
-        for op in list(block.ops):
-            if op.regions:
-                self._structured(op, block)
-            elif _has_tiles(op):
-                if isinstance(op, scf.YieldOp):
-                    op.operands = self._flat(op.operands)
-                else:
-                    self._replace(op, _UNROLLING.get(type(op), _elementwise)(self, op), block)
-
-    def _replace(self, op: Operation, results: Iterable[Registers], block: Block) -> None:
-        for result, registers in zip(op.results, results, strict=True):
-            if type(result.type) is VectorType:
-                self._registers[result] = registers
-                _name(registers, result)
-            else:
-                result.replace_all_uses_with(registers[0])
-        block.insert_ops_before(self._new, op)
-        self._new = []
-        self._replaced.append(op)
-
-    # Control
-
-    def _structured(self, op: Operation, block: Block) -> None:
-        """A loop or a conditional: its regions, with a value for each register of each tile that it carries."""
-        carries = _has_tiles(op)
-        if carries and not isinstance(op, scf.ForOp | scf.IfOp):
-            raise CompileError(Problem(f"{op.name} carries tiles", why="only scf.for and scf.if can"))
-        if carries and isinstance(op, scf.ForOp):
-            self._arguments(op.body.block)
-        for region in op.regions:
-            for inner in region.blocks:
-                self._block(inner)
-        if not carries:
-            return
-        unrolled = type(op).create(
-            operands=self._flat(op.operands),
-            result_types=[kind for result in op.results for kind in _register_types(result.type)],
-            properties=op.properties,
-            attributes=op.attributes,
-            location=op.location,
-            regions=[op.detach_region(0) for _ in range(len(op.regions))],
-        )
-        self._new.append(unrolled)
-        self._replace(op, _grouped(op.results, unrolled.results), block)
-
-    def _arguments(self, body: Block) -> None:
-        """Move a loop's body to a block with an argument for each register; the old block is erased."""
-        region = body.parent
-        assert body.first_op is not None and region is not None
-        kinds = [kind for argument in body.args for kind in _register_types(argument.type)]
-        new = body.split_before(body.first_op, arg_types=kinds)
-        region.detach_block(body)
-        for old, registers in zip(body.args, _grouped(body.args, new.args), strict=True):
-            if type(old.type) is VectorType:
-                self._registers[old] = registers
-                _name(registers, old)
-            else:
-                old.replace_all_uses_with(registers[0])
-
-    # Operations
-
-    def registers(self, value: SSAValue) -> Registers:
-        """The registers of a tile; of a scalar, itself."""
-        return self._registers[value] if type(value.type) is VectorType else (value,)
-
-    def _flat(self, values: Iterable[SSAValue]) -> list[SSAValue]:
-        return [register for value in values for register in self.registers(value)]
-
-    def emit(
-        self,
-        kind: type[Operation],
-        operands: Sequence[SSAValue],
-        result: Attribute,
-        properties: dict[str, Attribute] | None = None,
-    ) -> SSAValue:
-        """Emit an operation in place of the current one; its result."""
-        op = kind.create(operands=operands, result_types=(result,), properties=properties or {})
-        self._new.append(op)
-        return op.results[0]
-
-    def effect(self, kind: type[Operation], operands: Sequence[SSAValue], properties: dict[str, Attribute]) -> None:
-        """Emit an operation without result."""
-        self._new.append(kind.create(operands=operands, properties=properties))
-
-    def shuffle(self, a: SSAValue, b: SSAValue, lanes: Sequence[int]) -> SSAValue:
-        """The `lanes` of a and b; lanes of b are numbered after those of a."""
-        kind = tile_type([len(lanes)], _element(a))
-        return self.emit(vector.ShuffleOp, (a, b), kind, {"mask": tiles.int_array(tuple(lanes))})
-
-    def lane(self, a: SSAValue, lane: int) -> SSAValue:
-        """One lane as a scalar."""
-        return self.emit(vector.ExtractOp, (a,), _element(a), {"static_position": tiles.int_array((lane,))})
-
-    def constant(self, data: bytes, kind: Tile) -> SSAValue:
-        """A register of the given bytes."""
-        value = DenseIntOrFPElementsAttr(cast(Any, kind), BytesAttr(data))
-        return self.emit(arith.ConstantOp, (), kind, {"value": value})
-
-
-Unroll: TypeAlias = Callable[[_Unrolling, Any], Sequence[Registers]]
-"""The registers of each result of an operation."""
-
-
-def _has_tiles(op: Operation) -> bool:
-    return any(type(value.type) is VectorType for value in (*op.operands, *op.results))
-
-
-def _element(value: SSAValue) -> Attribute:
-    return cast(Tile, value.type).element_type
-
-
-@cache
-def _register_type(kind: Tile) -> Tile:
-    return tile_type(kind.get_shape()[-1:], kind.element_type)
-
-
-def _register_types(kind: Attribute) -> list[Attribute]:
-    """The types of the registers of a tile; any other type itself."""
-    if not isinstance(kind, VectorType):
-        return [kind]
-    return [_register_type(cast(Tile, kind))] * prod(kind.get_shape()[:-1])
-
-
-def _grouped(old: Sequence[SSAValue], new: Sequence[SSAValue]) -> list[Registers]:
-    """The values `new`, grouped by the value of `old` that they come from."""
-    result: list[Registers] = []
-    start = 0
-    for value in old:
-        count = len(_register_types(value.type))
-        result.append(new[start : start + count])
-        start += count
-    return result
-
-
-def _name(registers: Registers, tile: SSAValue) -> None:
-    """Give registers the name of their tile."""
-    if (name := tile.name_hint) is not None:
-        for register in registers:
-            if register.name_hint is None:
-                register.name_hint = name
+            Unrolling(_RULES, _elementwise).function(function)
 
 
 # --- elements --------------------------------------------------------------------------------------------------------
 
 
-def _elementwise(u: _Unrolling, op: Operation) -> Sequence[Registers]:
+def _elementwise(u: Unrolling, op: Operation) -> Sequence[Registers]:
     is_arithmetic = op.name.startswith(("arith.", "math.")) or isinstance(op, TILE_OPERATIONS)
     if len(op.results) != 1 or not is_arithmetic:
         raise CompileError(Problem(f"{op.name} cannot be applied to a tile"))
     if op.name.startswith("math.") and not isinstance(op, _EXACT_MATH):
         raise CompileError(Problem(f"{op.name} of a tile", why="no processor computes it", fix="expand it before"))
     kind = cast(Tile, op.results[0].type)
-    single, count = _register_type(kind), prod(kind.get_shape()[:-1])
+    single, count = register_type(kind), prod(kind.get_shape()[:-1])
     operands = [u.registers(value) if type(value.type) is VectorType else (value,) * count for value in op.operands]
     registers = list(zip(*operands, strict=True))
     made: dict[tuple[SSAValue, ...], SSAValue] = {}
@@ -274,21 +113,21 @@ def _in_order(op: Operation, registers: Sequence[tuple[SSAValue, ...]]) -> Seque
     return sorted(registers, key=lambda each: order[each[operand]])
 
 
-def _constant(u: _Unrolling, op: arith.ConstantOp) -> Sequence[Registers]:
+def _constant(u: Unrolling, op: arith.ConstantOp) -> Sequence[Registers]:
     value = op.value
     assert isinstance(value, DenseIntOrFPElementsAttr)
     kind = cast(Tile, op.result.type)
     data = value.data.data
     size = len(data) // prod(kind.get_shape()[:-1])
     pieces = [data[start : start + size] for start in range(0, len(data), size)]
-    made = {piece: u.constant(piece, _register_type(kind)) for piece in dict.fromkeys(pieces)}
+    made = {piece: u.constant(piece, register_type(kind)) for piece in dict.fromkeys(pieces)}
     return [[made[piece] for piece in pieces]]
 
 
-def _broadcast(u: _Unrolling, op: vector.BroadcastOp) -> Sequence[Registers]:
+def _broadcast(u: Unrolling, op: vector.BroadcastOp) -> Sequence[Registers]:
     """A scalar, or a tile along dimensions that it lacks or whose extent is 1, repeated."""
     kind = op.vector.type
-    shape, single = kind.get_shape(), _register_type(kind)
+    shape, single = kind.get_shape(), register_type(kind)
     if type(op.source.type) is not VectorType:
         return [[u.emit(vector.BroadcastOp, (op.source,), single)] * prod(shape[:-1])]
     given = tile_shape(op.source)
@@ -303,9 +142,9 @@ def _broadcast(u: _Unrolling, op: vector.BroadcastOp) -> Sequence[Registers]:
 # --- memory ----------------------------------------------------------------------------------------------------------
 
 
-def _load(u: _Unrolling, op: tiles.TileLoadOp) -> Sequence[Registers]:
+def _load(u: Unrolling, op: tiles.TileLoadOp) -> Sequence[Registers]:
     kind = op.result.type
-    shape, single = kind.get_shape(), _register_type(kind)
+    shape, single = kind.get_shape(), register_type(kind)
     lanes, step = shape[-1], op.steps()[-1]
     places = register_places(op, shape)
     repeated: dict[str, Attribute] = {}
@@ -328,25 +167,15 @@ def _load(u: _Unrolling, op: tiles.TileLoadOp) -> Sequence[Registers]:
     return [[made[place] for place in places]]
 
 
-def _store(u: _Unrolling, op: tiles.TileStoreOp) -> Sequence[Registers]:
-    shape = tile_shape(op.tile)
-    lanes, step = shape[-1], op.steps()[-1]
-    for register, (offset, count) in zip(u.registers(op.tile), register_places(op, shape), strict=True):
-        if count:
-            operands = (register, op.buffer, *op.indices)
-            u.effect(tiles.TileStoreOp, operands, place_properties(step, offset, count, lanes))
-    return []
-
-
 # --- parts and shapes ------------------------------------------------------------------------------------------------
 
 
-def _slice(u: _Unrolling, op: tiles.TileSliceOp) -> Sequence[Registers]:
+def _slice(u: Unrolling, op: tiles.TileSliceOp) -> Sequence[Registers]:
     registers = u.registers(op.tile)
     return [[registers[at] for at in part_positions(tile_shape(op.tile), tile_shape(op.result), op.offsets)]]
 
 
-def _insert(u: _Unrolling, op: tiles.TileInsertOp) -> Sequence[Registers]:
+def _insert(u: Unrolling, op: tiles.TileInsertOp) -> Sequence[Registers]:
     registers = list(u.registers(op.tile))
     places = part_positions(tile_shape(op.tile), tile_shape(op.part), op.offsets)
     for at, register in zip(places, u.registers(op.part), strict=True):
@@ -354,7 +183,7 @@ def _insert(u: _Unrolling, op: tiles.TileInsertOp) -> Sequence[Registers]:
     return [registers]
 
 
-def _transpose(u: _Unrolling, op: tiles.TileTransposeOp) -> Sequence[Registers]:
+def _transpose(u: Unrolling, op: tiles.TileTransposeOp) -> Sequence[Registers]:
     """log2(L) stages, each of which exchanges one bit of the register's number with one of the lane's.
 
     Within 16 bytes by interleaving (unpack of x86, zip of Arm), which takes the lane's bits from the highest down, so
@@ -362,7 +191,7 @@ def _transpose(u: _Unrolling, op: tiles.TileTransposeOp) -> Sequence[Registers]:
     """
     rows = list(u.registers(op.tile))
     lanes = len(rows)
-    group = min(lanes, 16 // cast(FixedBitwidthType, _element(op.tile)).size)
+    group = min(lanes, 16 // cast(FixedBitwidthType, element_type(op.tile)).size)
     step = 1
     while step < group:
         low = [
@@ -385,29 +214,12 @@ def _transpose(u: _Unrolling, op: tiles.TileTransposeOp) -> Sequence[Registers]:
     return [rows]
 
 
-def _shuffle(u: _Unrolling, op: tiles.TileShuffleOp) -> Sequence[Registers]:
+def _shuffle(u: Unrolling, op: tiles.TileShuffleOp) -> Sequence[Registers]:
     lanes = [int(lane) for lane in op.lanes.get_values()]
     return [[u.shuffle(a, b, lanes) for a, b in zip(u.registers(op.a), u.registers(op.b), strict=True)]]
 
 
-def _lookup(u: _Unrolling, op: TileLookupOp) -> Sequence[Registers]:
-    """As many registers together as are looked up at once, the last ones repeated."""
-    registers, table = u.registers(op.x), [register for tile in op.table for register in u.registers(tile)]
-    lanes, width = tile_shape(op.x)[-1], op.width.value.data
-    at_once, found = width // lanes, list[SSAValue]()
-    for start in range(0, len(registers), at_once):
-        some = registers[start : start + at_once]
-        whole = [some[number % len(some)] for number in range(at_once)]
-        while len(whole) > 1:
-            size = 2 * tile_shape(whole[0])[0]
-            whole = [u.shuffle(low, high, range(size)) for low, high in zip(whole[::2], whole[1::2], strict=True)]
-        result = u.emit(TileLookupOp, (*whole, *table), whole[0].type, {"width": op.width})
-        for first in range(0, len(some) * lanes, lanes):
-            found.append(result if lanes == width else u.shuffle(result, result, range(first, first + lanes)))
-    return [found]
-
-
-def _exchange(u: _Unrolling, rows: Sequence[SSAValue], step: int, low: list[int], further: int) -> list[SSAValue]:
+def _exchange(u: Unrolling, rows: Sequence[SSAValue], step: int, low: list[int], further: int) -> list[SSAValue]:
     """Replace each two rows `step` apart by their lanes `low` and by the lanes `further` on."""
     high = [lane + further for lane in low]
     result = list(rows)
@@ -430,7 +242,7 @@ _COMBINE: dict[str, tuple[type[Operation], type[Operation]]] = {
 """The operation that combines two values in a reduction: on floats, on integers."""
 
 
-def _reduce(u: _Unrolling, op: tiles.TileReduceOp) -> Sequence[Registers]:
+def _reduce(u: Unrolling, op: tiles.TileReduceOp) -> Sequence[Registers]:
     kind = op.kind.data
     values = list(u.registers(op.tile))
     while len(values) > 1:
@@ -446,13 +258,13 @@ def _reduce(u: _Unrolling, op: tiles.TileReduceOp) -> Sequence[Registers]:
     return [[u.lane(value, 0)]]
 
 
-def _combined(u: _Unrolling, kind: str, a: SSAValue, b: SSAValue) -> SSAValue:
+def _combined(u: Unrolling, kind: str, a: SSAValue, b: SSAValue) -> SSAValue:
     """Combine two registers as a reduction of `kind` does."""
     if kind == "ogt":
         mask = tile_type(tile_shape(a), i1)
         greater = u.emit(tiles.TileCompareOp, (b, a), mask, {"predicate": StringAttr(kind)})
         return u.emit(tiles.TileSelectOp, (greater, b, a), a.type)
-    is_integer = isinstance(_element(a), IntegerType)
+    is_integer = isinstance(element_type(a), IntegerType)
     properties: dict[str, Attribute] = {}
     if not is_integer:
         extreme = kind in ("max", "min")  # -0 may stand for +0, which takes half the instructions
@@ -462,29 +274,30 @@ def _combined(u: _Unrolling, kind: str, a: SSAValue, b: SSAValue) -> SSAValue:
     return u.emit(_COMBINE[kind][is_integer], (a, b), a.type, properties)
 
 
-def _bitcast(u: _Unrolling, op: vector.BitcastOp) -> Sequence[Registers]:
+def _bitcast(u: Unrolling, op: vector.BitcastOp) -> Sequence[Registers]:
     """The bits of each register as another type."""
-    single = _register_type(cast(Tile, op.result.type))
+    single = register_type(cast(Tile, op.result.type))
     return [[u.emit(vector.BitcastOp, (register,), single) for register in u.registers(op.source)]]
 
 
-def _single(u: _Unrolling, op: Operation) -> Sequence[Registers]:
+def _single(u: Unrolling, op: Operation) -> Sequence[Registers]:
     """An operation on single registers."""
     operands = [register for each in op.operands for register in u.registers(each)]
     return [[u.emit(type(op), operands, op.results[0].type, dict(op.properties))]]
 
 
-_UNROLLING: dict[type[Operation], Unroll] = {
+_RULES: dict[type[Operation], Unroll] = {
     arith.ConstantOp: _constant,
     **dict.fromkeys((QuadOp, QuadRescaleOp, QuadQuantizeOp, LaneDotOp, LaneSumOp), _single),
     vector.BroadcastOp: _broadcast,
     vector.BitcastOp: _bitcast,
     tiles.TileLoadOp: _load,
-    tiles.TileStoreOp: _store,
+    tiles.TileStoreOp: store,
     tiles.TileSliceOp: _slice,
     tiles.TileInsertOp: _insert,
     tiles.TileShuffleOp: _shuffle,
-    TileLookupOp: _lookup,
+    TileLookupOp: lookup,
+    TileNarrowOp: narrow,
     tiles.TileTransposeOp: _transpose,
     tiles.TileReduceOp: _reduce,
 }

@@ -38,7 +38,7 @@ from xdsl.passes import ModulePass
 from aotc.dialects import aot, vm
 from aotc.errors import CompileError, Problem
 from aotc.machines.targets import lookup
-from aotc.passes.lower import arith, control, dots, lookups, math, memory, tiles, words
+from aotc.passes.lower import arith, control, dots, lookups, math, memory, narrowing, tiles, words
 from aotc.passes.lower.function import FunctionLowering, Lowerings
 from aotc.passes.lower.module import ModuleLowering, ModuleOptions
 
@@ -51,6 +51,7 @@ LOWERINGS: Lowerings = {
     **words.LOWERINGS,
     **dots.LOWERINGS,
     **lookups.LOWERINGS,
+    **narrowing.LOWERINGS,
 }
 """Every operation of the interface phase inside functions."""
 

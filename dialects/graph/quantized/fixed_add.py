@@ -10,7 +10,6 @@ from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 
 from aotc.dialects.builder import Builder, Scalar
-from aotc.dialects.dtypes import compute_type
 from aotc.dialects.graph.elementwise import BroadcastOp
 from aotc.dialects.graph.interfaces import Array, ShapeError, element_type_of
 from aotc.dialects.graph.quantized.accumulation import MOST_BITS
@@ -70,9 +69,8 @@ class FixedAddOp(BroadcastOp):
         value = x * self.number("x_factor") + y * self.number("y_factor") + self.number("offset")
         if self.flag("even"):
             value = value + (b.shift_right(value, shift) & 1) + self._below_half()
-        value = b.shift_right(value, shift) + self.number("zero_point")
-        value = b.min(b.max(value, self.number("low")), self.number("high"))
-        return b.encode(b.cast(value, compute_type(self.to)), self.to)
+        point, low, high = map(self.number, ("zero_point", "low", "high"))
+        return b.clamped(b.shift_right(value, shift), point, low, high, self.to)
 
     def compute(self, *operands: Array) -> Array:
         x, y = (each.astype(np.int32) for each in operands)

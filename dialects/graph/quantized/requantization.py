@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
-from xdsl.dialects.builtin import I64, IntegerAttr, IntegerType, TensorType, f32, i32, i64
+from xdsl.dialects.builtin import I64, IntegerAttr, IntegerType, TensorType, UnitAttr, f32, i32, i64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
 
@@ -22,7 +22,8 @@ class RequantizeOp(ElementOp):
     """clamp(round(f32(x) * multiplier) + zero_point, low, high), rounding to even; the product is rounded to f32.
 
     x is i32; the multiplier is one f32, or one for each index of `axis`, or has the rank of x and broadcasts. `low` and
-    `high` are in the range of `to`: what clamps beside that, as a relu does, is in them.
+    `high` are in the range of `to`: what clamps beside that, as a relu does, is in them. `fractions` says that all
+    multipliers are below 1 in magnitude: no product leaves the range of i32.
     """
 
     name = "graph.requantize"
@@ -32,6 +33,7 @@ class RequantizeOp(ElementOp):
     zero_point = prop_def(IntegerAttr[I64], default_value=IntegerAttr(0, i64))
     low = prop_def(IntegerAttr[I64])
     high = prop_def(IntegerAttr[I64])
+    fractions = opt_prop_def(UnitAttr)
     to = prop_def(Attribute)
     result = result_def(TensorType)
 
@@ -59,7 +61,8 @@ class RequantizeOp(ElementOp):
     def element(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
         multiplier = reads[1](parameter_index(b, self.multiplier, self.axis.value.data, index))
         point, low, high = (each.value.data for each in (self.zero_point, self.low, self.high))
-        return b.quantized(b.cast(reads[0](index), f32) * multiplier, point, low, high, self.to)
+        product = b.cast(reads[0](index), f32) * multiplier
+        return b.quantized(product, point, low, high, self.to, bounded=self.flag("fractions"))
 
     def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
         x, multiplier = operands

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import reduce
+from functools import partial, reduce
 from math import inf
 from typing import cast
 
@@ -111,7 +111,6 @@ _TILE_MATH = frozenset({"sqrt", "floor", "ceil", "roundeven", "trunc", "absf"})
 EXPANDED_MATH = frozenset({"exp", "log", "log1p", "tanh", "erf", "sin", "cos"})
 """Functions of f32 that `expand-math` expands into vector instructions."""
 
-
 _MOST_QUARTERS = 16
 """The greatest exponent, in quarters, for which `pow` is written as roots and products."""
 
@@ -135,7 +134,9 @@ class TileBuilder(LoopBuilder):
     def __init__(self, entry: Block) -> None:
         super().__init__(entry)
         self._tables: dict[int, Tile] = {}
-        """A table in registers of so many bytes."""
+        """Tables in registers of so many bytes."""
+        self._wide: dict[SSAValue, Callable[[Attribute], Scalar]] = {}
+        """Of tiles of bytes, what makes the same numbers of wider integers."""
 
     def insert(self, op: Operation) -> SSAValue:
         """As `Builder.insert`. An operation that is neither of the aot nor of the vector dialect raises NotVectorizable
@@ -405,6 +406,26 @@ class TileBuilder(LoopBuilder):
         shifted = self.add(a, self.const(_ROUNDING, a.dtype))
         return self.sub(self.bits_of(shifted), self.const(_ROUNDING_BITS, i32))
 
+    def quantized(
+        self, a: Scalar, zero_point: int, low: int, high: int, dtype: Attribute, *, bounded: bool = False
+    ) -> Scalar:
+        wide = partial(super().quantized, a, zero_point, low, high)
+        return self._narrowed(a, (zero_point, low, high), dtype, wide) if bounded else wide(dtype)
+
+    def clamped(self, a: Scalar, zero_point: int, low: int, high: int, dtype: Attribute) -> Scalar:
+        return self._narrowed(a, (zero_point, low, high), dtype, partial(super().clamped, a, zero_point, low, high))
+
+    def _narrowed(
+        self, a: Scalar, numbers: tuple[int, int, int], dtype: Attribute, wide: Callable[[Attribute], Scalar]
+    ) -> Scalar:
+        """A tile of f32 or i32 as bytes; `wide` makes the same numbers of any type, in lanes as they are."""
+        if not is_tile(a) or storage_type(dtype) != i8:
+            return wide(dtype)
+        op = aot.TileNarrowOp([a.ssa], *numbers, unsigned=is_unsigned(dtype))
+        result = Scalar(self, dtype, self.emit(op))
+        self._wide[result.ssa] = wide
+        return result
+
     def bits_of(self, a: Scalar) -> Scalar:
         """The bits of a tile of f32 as i32."""
         return Scalar(self, i32, self.emit(arith.BitcastOp(a.ssa, tile_type(tile_shape(a.ssa), i32))))
@@ -435,6 +456,8 @@ class TileBuilder(LoopBuilder):
     def cast(self, a: Scalar, dtype: Attribute) -> Scalar:
         if is_tile(a) and dtype != a.dtype and dtype != i1:
             _check_elements(dtype)
+        if dtype == i32 and a.value in self._wide:
+            return self._wide[a.ssa](i32)
         if is_tile(a) and is_narrow_float(dtype):
             return self._widened(self._converted("truncf", self.cast(a, compute_type(dtype)).ssa, dtype), dtype)
         return super().cast(a, dtype)

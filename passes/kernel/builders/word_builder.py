@@ -108,10 +108,12 @@ class QuadBuilder(WordBuilder):
         """The sum comes first: compilers load factors in the order in which C mentions them."""
         return self.add(addend, self.mul(a, c)) if is_tile(addend) else super().fma(a, c, addend)
 
-    def quantized(self, a: Scalar, zero_point: int, low: int, high: int, dtype: Attribute) -> Scalar:
+    def quantized(
+        self, a: Scalar, zero_point: int, low: int, high: int, dtype: Attribute, *, bounded: bool = False
+    ) -> Scalar:
         kind = storage_type(dtype)
         if not is_tile(a) or kind not in (i8, i16):
-            return super().quantized(a, zero_point, low, high, dtype)
+            return super().quantized(a, zero_point, low, high, dtype, bounded=bounded)
         op = aot.QuadQuantizeOp(a.ssa, zero_point, low, high, cast(IntegerType, kind), unsigned=is_unsigned(dtype))
         return Scalar(self, dtype, self.emit(op))
 

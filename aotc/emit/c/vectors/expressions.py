@@ -141,6 +141,14 @@ class Vectors(VectorMemory):
         row = cast(VectorCType, table[0].ctype).lanes
         return self.macro(f"lookup{row}", cast(VectorCType, x.ctype), x, *table)
 
+    def narrow(self, op: aot.TileNarrowOp) -> Expr:
+        """Bytes of wider lanes."""
+        parts = [self.scope.atom(value) for value in op.parts]
+        sign = "signed" if op.unsigned is None else "unsigned"
+        numbers = map(number_expr, op.numbers)
+        e = self.macro(f"narrow_{sign}{len(parts)}", cast(VectorCType, parts[0].ctype), *parts, *numbers)
+        return replace(e, ctype=self.ctype(op.result))
+
     # Arithmetic
 
     def float_arithmetic(self, op: Any, symbol: str) -> Expr:
@@ -351,6 +359,7 @@ _PRINTERS: dict[type[Operation], Printer] = {
     vector.ShuffleOp: Vectors.shuffle,
     aot.TilePickOp: Vectors.pick,
     aot.TileLookupOp: Vectors.lookup,
+    aot.TileNarrowOp: Vectors.narrow,
     arith.ConstantOp: Vectors.constant,
     arith.BitcastOp: Vectors.bitcast,
     arith.AddfOp: lambda p, op: p.float_arithmetic(op, "+"),

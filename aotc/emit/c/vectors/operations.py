@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 from aotc.emit.c.vectors.dots import ACCUMULATIONS, DOTS, Variants, repeat_part
 from aotc.emit.c.vectors.lookups import lookup
+from aotc.emit.c.vectors.narrowing import narrow
 from aotc.emit.c.vectors.quads import (
     FLOATS,
     first_lanes,
@@ -439,6 +440,8 @@ PARTIAL: dict[str, Callable[[Vector, int], tuple[Sequence[str], Variants]]] = {
     "load": _load_part,
     "lookup": lookup,
     "narrowed": narrowed,
+    "narrow_signed": narrow(unsigned=False),
+    "narrow_unsigned": narrow(unsigned=True),
     "quantized_signed": quantized(True),
     "quantized_unsigned": quantized(False),
     "widened_signed": widened(True),
@@ -449,4 +452,4 @@ PARTIAL: dict[str, Callable[[Vector, int], tuple[Sequence[str], Variants]]] = {
     "scatter": _scatter_part,
 }
 """Of the first lanes of vectors: the macro's name has their number behind the operation's. Of `lookup` it is how many
-bytes a register of the table has."""
+bytes a register of the table has, of `narrow` how many vectors there are."""

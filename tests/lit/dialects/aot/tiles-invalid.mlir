@@ -189,3 +189,51 @@ func.func @part_of_a_register(%a: vector<16xi8>, %t: vector<16x16xi8>) {
   %r = aot.tile_lookup %a, %t {width = 24 : i64} : vector<16xi8>, vector<16x16xi8>
   func.return
 }
+
+// -----
+
+// CHECK: zero point 0 and clamp -1 to 255 do not fit 0 to 255
+func.func @negative_without_sign(%a: vector<16xi32>) {
+  %r = aot.tile_narrow %a {zero_point = 0 : i64, low = -1 : i64, high = 255 : i64, unsigned} : vector<16xi32> -> vector<16xi8>
+  func.return
+}
+
+// -----
+
+// CHECK: zero point 256 and clamp -128 to 127 do not fit -128 to 127
+func.func @far_zero_point(%a: vector<16xi32>) {
+  %r = aot.tile_narrow %a {zero_point = 256 : i64, low = -128 : i64, high = 127 : i64} : vector<16xi32> -> vector<16xi8>
+  func.return
+}
+
+// -----
+
+// CHECK: operands are of i32 or f32, several ones registers, found vector<2x16xf32>
+func.func @several_tiles(%a: vector<2x16xf32>) {
+  %r = aot.tile_narrow %a, %a {zero_point = 0 : i64, low = 0 : i64, high = 1 : i64} : vector<2x16xf32>, vector<2x16xf32> -> vector<2x32xi8>
+  func.return
+}
+
+// -----
+
+// CHECK: operands are of i32 or f32, several ones registers, found vector<8xf64>
+func.func @narrow_doubles(%a: vector<8xf64>) {
+  %r = aot.tile_narrow %a {zero_point = 0 : i64, low = 0 : i64, high = 1 : i64} : vector<8xf64> -> vector<8xi8>
+  func.return
+}
+
+// -----
+
+// CHECK: the result of 2 operands vector<8xf32> is vector<32xi8>
+func.func @too_many_bytes(%a: vector<8xf32>) {
+  %r = aot.tile_narrow %a, %a {zero_point = 0 : i64, low = 0 : i64, high = 1 : i64} : vector<8xf32>, vector<8xf32> -> vector<32xi8>
+  func.return
+}
+
+// -----
+
+// CHECK: one to 4 operands have one type, found vector<4xf32>
+func.func @five_parts(%a: vector<4xf32>) {
+  %r = aot.tile_narrow %a, %a, %a, %a, %a {zero_point = 0 : i64, low = 0 : i64, high = 1 : i64} : vector<4xf32>, vector<4xf32>, vector<4xf32>, vector<4xf32>, vector<4xf32> -> vector<20xi8>
+  func.return
+}

@@ -43,6 +43,15 @@ func.func @dots(%x: memref<8x64xi8>, %i: index, %w: vector<4x2x64xi8>, %s: vecto
   func.return
 }
 
+// CHECK-LABEL: func.func @narrowing(
+func.func @narrowing(%x: vector<7x2x16xf32>, %a: vector<8xi32>) {
+  // CHECK-NEXT: %b = aot.tile_narrow %x {zero_point = 3 : i64, low = 0 : i64, high = 255 : i64, unsigned} : vector<7x2x16xf32> -> vector<7x2x16xi8>
+  %b = aot.tile_narrow %x {zero_point = 3 : i64, low = 0 : i64, high = 255 : i64, unsigned} : vector<7x2x16xf32> -> vector<7x2x16xi8>
+  // CHECK-NEXT: %c = aot.tile_narrow %a, %a, %a {zero_point = 0 : i64, low = -128 : i64, high = 127 : i64} : vector<8xi32>, vector<8xi32>, vector<8xi32> -> vector<24xi8>
+  %c = aot.tile_narrow %a, %a, %a {zero_point = 0 : i64, low = -128 : i64, high = 127 : i64} : vector<8xi32>, vector<8xi32>, vector<8xi32> -> vector<24xi8>
+  func.return
+}
+
 // CHECK-LABEL: func.func @lookups(
 func.func @lookups(%x: vector<6x16xi8>, %table: vector<4x64xi8>, %y: vector<16xi8>, %half: vector<128xi8>) {
   // CHECK-NEXT: %a = aot.tile_lookup %x, %table {width = 64 : i64} : vector<6x16xi8>, vector<4x64xi8>

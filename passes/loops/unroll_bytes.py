@@ -1,0 +1,117 @@
+"""Rules for tiles of bytes, several registers of which are made, looked up and stored at once.
+
+What makes a whole register of bytes of several registers of wider lanes takes those whose bytes are neighbours where
+they are stored, so that they are stored together, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import i8
+from xdsl.ir import SSAValue
+
+from aotc.dialects.aot import tiles
+from aotc.dialects.aot.lookups import TileLookupOp
+from aotc.dialects.aot.narrowing import PARTS, TileNarrowOp
+from aotc.dialects.aot.tiles import tile_shape, tile_type
+from aotc.passes.loops.registers import place_properties, register_places
+from aotc.passes.loops.unrolling import Registers, Unrolling
+
+
+def narrow(u: Unrolling, op: TileNarrowOp) -> Sequence[Registers]:
+    """As many registers together as fill one with their bytes; instead of one that lacks, the last one."""
+    (tile,) = op.parts
+    registers, lanes = u.registers(tile), tile_shape(tile)[-1]
+    found = dict[int, SSAValue]()
+    for some in _together(op.result, len(registers), PARTS):
+        missing = 0 if len(some) == 1 else PARTS - len(some)
+        places = [*some, *[some[-1]] * missing]
+        operands, kind = [registers[place] for place in places], tile_type([lanes * len(places)], i8)
+        bytes_ = u.emit(TileNarrowOp, operands, kind, op.properties)
+        for number, place in enumerate(some):
+            found[place] = u.part(bytes_, number * lanes, lanes)
+    return [[found[place] for place in range(len(registers))]]
+
+
+def lookup(u: Unrolling, op: TileLookupOp) -> Sequence[Registers]:
+    """As many registers together as are looked up at once, the last ones repeated."""
+    registers, table = u.registers(op.x), [register for tile in op.table for register in u.registers(tile)]
+    lanes, width = tile_shape(op.x)[-1], op.width.value.data
+    found = dict[int, SSAValue]()
+    for some in _together(op.result, len(registers), width // lanes):
+        x = _beside(u, [registers[place] for place in some], width)
+        result = u.emit(TileLookupOp, (x, *table), x.type, {"width": op.width})
+        for number, place in enumerate(some):
+            found[place] = u.part(result, number * lanes, lanes)
+    return [[found[place] for place in range(len(registers))]]
+
+
+def _beside(u: Unrolling, some: Sequence[SSAValue], width: int) -> SSAValue:
+    """A register of `width` lanes whose first ones are those of `some`."""
+    whole = u.joined(some, padded=True)
+    if whole is not None and tile_shape(whole)[0] == width:
+        return whole
+    rows = [some[number % len(some)] for number in range(width // tile_shape(some[0])[0])]
+    while len(rows) > 1:
+        size = 2 * tile_shape(rows[0])[0]
+        rows = [u.shuffle(low, high, range(size)) for low, high in zip(rows[::2], rows[1::2], strict=True)]
+    return rows[0]
+
+
+def store(u: Unrolling, op: tiles.TileStoreOp) -> Sequence[Registers]:
+    """Registers that are neighbours in memory and in a larger one are stored at once, a power of two of them."""
+    lanes, step = tile_shape(op.tile)[-1], op.steps()[-1]
+    registers, places = u.registers(op.tile), register_places(op, tile_shape(op.tile))
+    for run in _runs(places, step, lanes):
+        rest = list(run)
+        while rest:
+            count = 1 << len(rest).bit_length() - 1
+            joined = None
+            while joined is None:
+                some = [registers[place] for place in rest[:count]]
+                joined = u.joined(some) if count > 1 else some[0]
+                count = count if joined is not None else count // 2
+            offset, valid = places[rest[0]]
+            if valid:
+                size = lanes * count
+                properties = place_properties(step, offset, valid if count == 1 else size, size)
+                u.effect(tiles.TileStoreOp, (joined, op.buffer, *op.indices), properties)
+            rest = rest[count:]
+    return []
+
+
+def _together(tile: SSAValue, registers: int, most: int) -> Sequence[Sequence[int]]:
+    """The registers of a tile in groups of at most `most`, neighbours where it is stored."""
+    runs: Sequence[Sequence[int]] = [range(registers)]
+    if (found := _stored(tile)) is not None:
+        shape = tile_shape(found.tile)
+        runs = _runs(register_places(found, shape), found.steps()[-1], shape[-1])
+    return [run[start : start + most] for run in runs for start in range(0, len(run), most)]
+
+
+def _stored(tile: SSAValue) -> tiles.TileStoreOp | None:
+    """What stores a tile, or what becomes of each of its elements."""
+    for use in tile.uses:
+        user = use.operation
+        if isinstance(user, tiles.TileStoreOp):
+            return user
+        if [result.type for result in user.results] == [tile.type] and (found := _stored(user.results[0])) is not None:
+            return found
+    return None
+
+
+def _runs(places: Sequence[tuple[int, int]], step: int, lanes: int) -> Sequence[Sequence[int]]:
+    """The registers at `places` (offset, lanes in memory) in runs of neighbours in memory; where they have none, in
+    order."""
+    runs: list[list[int]] = []
+    end: int | None = None
+    order = sorted(range(len(places)), key=lambda number: places[number][0]) if step == 1 else range(len(places))
+    for number in order:
+        offset, valid = places[number]
+        if end == offset and valid == lanes:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+        end = offset + lanes if step == 1 and valid == lanes else None
+    return runs

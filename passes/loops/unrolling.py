@@ -1,0 +1,206 @@
+"""How a function's tiles become registers: one walk, which rules for single operations guide."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
+from math import prod
+from typing import Any, TypeAlias, cast
+
+from xdsl.dialects import arith, func, scf, vector
+from xdsl.dialects.builtin import BytesAttr, DenseIntOrFPElementsAttr, VectorType
+from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
+
+from aotc.dialects.aot import tiles
+from aotc.dialects.aot.tiles import tile_shape, tile_type
+from aotc.errors import CompileError, Problem
+
+Registers: TypeAlias = Sequence[SSAValue]
+"""The registers of a tile, row-major: one-dimensional vectors along the lanes; or one scalar."""
+Tile: TypeAlias = VectorType[Attribute]
+
+Unroll: TypeAlias = "Callable[[Unrolling, Any], Sequence[Registers]]"
+"""The registers of each result of an operation."""
+
+
+class Unrolling:
+    """Rewrites one function, in one walk, by rules: `rules` for some kinds of operations, `other` for all others."""
+
+    def __init__(self, rules: Mapping[type[Operation], Unroll], other: Unroll) -> None:
+        self._rules = rules
+        self._other = other
+        self._registers: dict[SSAValue, Registers] = {}
+        self._replaced: list[Operation] = []
+        self._new: list[Operation] = []
+        """The operations that replace the current one."""
+        self._parts: dict[SSAValue, tuple[SSAValue, int]] = {}
+        """Of registers that are lanes of a larger one: that, and the first of these lanes."""
+
+    def function(self, function: func.FuncOp) -> None:
+        self._block(function.body.block)
+        for op in reversed(self._replaced):  # users first
+            op.detach()
+            op.erase()
+        for part in self._parts:  # most are stored, or looked up, together
+            if isinstance(part, OpResult) and part.op.parent is not None and not part.uses.get_length():
+                part.op.detach()
+                part.op.erase()
+
+    def _block(self, block: Block) -> None:
+        for op in list(block.ops):
+            if op.regions:
+                self._structured(op, block)
+            elif _has_tiles(op):
+                if isinstance(op, scf.YieldOp):
+                    op.operands = self._flat(op.operands)
+                else:
+                    self._replace(op, self._rules.get(type(op), self._other)(self, op), block)
+
+    def _replace(self, op: Operation, results: Iterable[Registers], block: Block) -> None:
+        for result, registers in zip(op.results, results, strict=True):
+            if type(result.type) is VectorType:
+                self._registers[result] = registers
+                _name(registers, result)
+            else:
+                result.replace_all_uses_with(registers[0])
+        block.insert_ops_before(self._new, op)
+        self._new = []
+        self._replaced.append(op)
+
+    # Control
+
+    def _structured(self, op: Operation, block: Block) -> None:
+        """A loop or a conditional: its regions, with a value for each register of each tile that it carries."""
+        carries = _has_tiles(op)
+        if carries and not isinstance(op, scf.ForOp | scf.IfOp):
+            raise CompileError(Problem(f"{op.name} carries tiles", why="only scf.for and scf.if can"))
+        if carries and isinstance(op, scf.ForOp):
+            self._arguments(op.body.block)
+        for region in op.regions:
+            for inner in region.blocks:
+                self._block(inner)
+        if not carries:
+            return
+        unrolled = type(op).create(
+            operands=self._flat(op.operands),
+            result_types=[kind for result in op.results for kind in register_types(result.type)],
+            properties=op.properties,
+            attributes=op.attributes,
+            location=op.location,
+            regions=[op.detach_region(0) for _ in range(len(op.regions))],
+        )
+        self._new.append(unrolled)
+        self._replace(op, _grouped(op.results, unrolled.results), block)
+
+    def _arguments(self, body: Block) -> None:
+        """Move a loop's body to a block with an argument for each register; the old block is erased."""
+        region = body.parent
+        assert body.first_op is not None and region is not None
+        kinds = [kind for argument in body.args for kind in register_types(argument.type)]
+        new = body.split_before(body.first_op, arg_types=kinds)
+        region.detach_block(body)
+        for old, registers in zip(body.args, _grouped(body.args, new.args), strict=True):
+            if type(old.type) is VectorType:
+                self._registers[old] = registers
+                _name(registers, old)
+            else:
+                old.replace_all_uses_with(registers[0])
+
+    # Operations
+
+    def registers(self, value: SSAValue) -> Registers:
+        """The registers of a tile; of a scalar, itself."""
+        return self._registers[value] if type(value.type) is VectorType else (value,)
+
+    def _flat(self, values: Iterable[SSAValue]) -> list[SSAValue]:
+        return [register for value in values for register in self.registers(value)]
+
+    def emit(
+        self,
+        kind: type[Operation],
+        operands: Sequence[SSAValue],
+        result: Attribute,
+        properties: dict[str, Attribute] | None = None,
+    ) -> SSAValue:
+        """Emit an operation in place of the current one; its result."""
+        op = kind.create(operands=operands, result_types=(result,), properties=properties or {})
+        self._new.append(op)
+        return op.results[0]
+
+    def effect(self, kind: type[Operation], operands: Sequence[SSAValue], properties: dict[str, Attribute]) -> None:
+        """Emit an operation without result."""
+        self._new.append(kind.create(operands=operands, properties=properties))
+
+    def shuffle(self, a: SSAValue, b: SSAValue, lanes: Sequence[int]) -> SSAValue:
+        """The `lanes` of a and b; lanes of b are numbered after those of a."""
+        kind = tile_type([len(lanes)], element_type(a))
+        return self.emit(vector.ShuffleOp, (a, b), kind, {"mask": tiles.int_array(tuple(lanes))})
+
+    def part(self, whole: SSAValue, first: int, lanes: int) -> SSAValue:
+        """The `lanes` of a register from `first` on."""
+        if lanes == tile_shape(whole)[0]:
+            return whole
+        register = self.shuffle(whole, whole, range(first, first + lanes))
+        self._parts[register] = whole, first
+        return register
+
+    def joined(self, registers: Sequence[SSAValue], *, padded: bool = False) -> SSAValue | None:
+        """`registers` side by side, where they are so in a larger one; `padded`: all of that, whose first lanes they
+        are. Else None."""
+        if any(register not in self._parts for register in registers):
+            return None
+        (whole, start), lanes = self._parts[registers[0]], tile_shape(registers[0])[0]
+        places = [(whole, start + number * lanes) for number in range(len(registers))]
+        if [self._parts[register] for register in registers] != places:
+            return None
+        if padded:
+            return whole if start == 0 else None
+        return self.part(whole, start, len(registers) * lanes)
+
+    def lane(self, a: SSAValue, lane: int) -> SSAValue:
+        """One lane as a scalar."""
+        return self.emit(vector.ExtractOp, (a,), element_type(a), {"static_position": tiles.int_array((lane,))})
+
+    def constant(self, data: bytes, kind: Tile) -> SSAValue:
+        """A register of the given bytes."""
+        value = DenseIntOrFPElementsAttr(cast(Any, kind), BytesAttr(data))
+        return self.emit(arith.ConstantOp, (), kind, {"value": value})
+
+
+def _has_tiles(op: Operation) -> bool:
+    return any(type(value.type) is VectorType for value in (*op.operands, *op.results))
+
+
+def element_type(value: SSAValue) -> Attribute:
+    return cast(Tile, value.type).element_type
+
+
+@cache
+def register_type(kind: Tile) -> Tile:
+    return tile_type(kind.get_shape()[-1:], kind.element_type)
+
+
+def register_types(kind: Attribute) -> list[Attribute]:
+    """The types of the registers of a tile; any other type itself."""
+    if not isinstance(kind, VectorType):
+        return [kind]
+    return [register_type(cast(Tile, kind))] * prod(kind.get_shape()[:-1])
+
+
+def _grouped(old: Sequence[SSAValue], new: Sequence[SSAValue]) -> list[Registers]:
+    """The values `new`, grouped by the value of `old` that they come from."""
+    result: list[Registers] = []
+    start = 0
+    for value in old:
+        count = len(register_types(value.type))
+        result.append(new[start : start + count])
+        start += count
+    return result
+
+
+def _name(registers: Registers, tile: SSAValue) -> None:
+    """Give registers the name of their tile."""
+    if (name := tile.name_hint) is not None:
+        for register in registers:
+            if register.name_hint is None:
+                register.name_hint = name
