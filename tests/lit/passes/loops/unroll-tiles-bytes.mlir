@@ -45,3 +45,17 @@ func.func @apart(%x: memref<3x16xf32>, %y: memref<60xi8>) {
   aot.tile_store %b, %y[%i] {strides = array<i64: 20, 1>} : vector<3x16xi8>, memref<60xi8>
   func.return
 }
+
+// Stored in two orders, they are neighbours in one of them.
+// CHECK-LABEL: func.func @twice
+// CHECK-COUNT-4: aot.tile_store {{.*}} : vector<16xi8>
+// CHECK-NEXT:  aot.tile_store {{.*}} : vector<64xi8>
+// CHECK-NEXT:  func.return
+func.func @twice(%x: memref<4x16xf32>, %y: memref<64xi8>, %z: memref<64xi8>) {
+  %i = arith.constant 0 : index
+  %a = aot.tile_load %x[%i, %i] {strides = array<i64: 32, 16, 1>} : memref<4x16xf32> -> vector<2x2x16xf32>
+  %b = aot.tile_narrow %a {zero_point = 0 : i64, low = 0 : i64, high = 255 : i64, unsigned} : vector<2x2x16xf32> -> vector<2x2x16xi8>
+  aot.tile_store %b, %y[%i] {strides = array<i64: 16, 32, 1>} : vector<2x2x16xi8>, memref<64xi8>
+  aot.tile_store %b, %z[%i] {strides = array<i64: 32, 16, 1>} : vector<2x2x16xi8>, memref<64xi8>
+  func.return
+}
