@@ -1,12 +1,12 @@
 """Times ensembles of decision trees, one row of features a call, beside ONNX Runtime with one thread.
 
-`python benchmarks/trees.py MODEL.onnx ..`: models with one input [rows, features]. The same row again and again is what
-processors guess the branches of best; rows that differ are what a program has.
+`python benchmarks/trees.py [--target TARGET] MODEL.onnx ..`: models with one input [rows, features]. The same row again
+and again is what processors guess the branches of best; rows that differ are what a program has.
 """
 
 from __future__ import annotations
 
-import sys
+import argparse
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -31,7 +31,7 @@ def least(calls: list[Callable[[], None]]) -> list[float]:
     return found
 
 
-def measure(path: str) -> str:
+def measure(path: str, target: str) -> str:
     """A row of the table."""
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
@@ -41,7 +41,7 @@ def measure(path: str) -> str:
     rows = np.random.default_rng(0).standard_normal([ROWS, 1, features]).astype(np.float32)
     x = rows[0].copy()
     feed = {given.name: x}
-    step = aotc.compile(path, input_shapes={given.name: [1, features]}).bind(feed)
+    step = aotc.compile(path, target=target, input_shapes={given.name: [1, features]}).bind(feed)
 
     def same(call: Callable[[], object]) -> Callable[[], None]:
         def run() -> None:
@@ -70,5 +70,9 @@ def measure(path: str) -> str:
 
 
 if __name__ == "__main__":
-    for name in sys.argv[1:]:
-        print(measure(name), flush=True)
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--target", default="host")
+    parser.add_argument("models", nargs="+", metavar="MODEL.onnx")
+    given = parser.parse_args()
+    for name in given.models:
+        print(measure(name, given.target), flush=True)

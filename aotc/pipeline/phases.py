@@ -85,9 +85,9 @@ def _scheduled(options: CompileOptions) -> str:
         is_small = options.optimize == "s"
         target = f'{{target="{options.target}"}}'
         choose = f'choose-schedule{{target="{options.target}"{" size=true" if is_small else ""}}}'
-        votes = f"count-votes{target},"
         bytes_ = f"center-weights{target},flip-signs{target}," if core_of(options.target).quads else ""
-        return f"{bytes_}{choose},branch-trees,{votes}project-inputs,assign-layouts,fold-constants,canonicalize,cse,dce"
+        trees = f"branch-trees,count-votes{target}"
+        return f"{bytes_}{choose},{trees},project-inputs,assign-layouts,fold-constants,canonicalize,cse,dce"
     if not is_vectorized(options):
         return ""
     table = "" if options.tuned is None else f' table="{options.tuned}"'
