@@ -149,7 +149,7 @@ X86_AVX2: Final = replace(
     use=_OF_16,
     dot=VPMADDUBSW,
     lookup=PSHUFB,
-    picks=False,
+    picks=True,  # vpermd
 )
 X86_SSE: Final = replace(
     X86_AVX2,
@@ -159,6 +159,7 @@ X86_SSE: Final = replace(
     tiles=_ZEN5_TILES,
     dot=VPMADDWD,
     lookup=COMPUTED,
+    picks=False,
 )
 X86_SSE4: Final = replace(X86_SSE, dot=VPMADDUBSW, lookup=PSHUFB)
 """Of the same family, with the dot product of SSSE3."""

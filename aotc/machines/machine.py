@@ -297,7 +297,7 @@ class Machine(Core):
     lookup: ByteLookup = COMPUTED
     """How functions of bytes are looked up."""
     picks: bool = False
-    """Whether an instruction picks the lanes of a register from two others, by numbers that are in a third."""
+    """Whether an instruction picks the lanes of a register from another one or two, by numbers that are in a third."""
     weights_in_l3: bool = False
     """Whether all weights of the model stay in L3 from one inference to the next: of the model rather than of the core,
     and said by `with_weights`."""

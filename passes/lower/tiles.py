@@ -30,7 +30,7 @@ from aotc.passes.lower.builder import alignment, integer, like, width
 from aotc.passes.lower.function import FunctionLowering, Lowerings
 from aotc.passes.lower.memory import element_address, read, write
 
-_ZMM = 512
+_YMM, _ZMM = 256, 512
 _WORD = 32
 """Bits of the narrowest elements that x86 loads under a mask without AVX-512."""
 
@@ -161,13 +161,21 @@ def _shuffle(f: FunctionLowering, op: vector.ShuffleOp) -> None:
 
 
 def _pick(f: FunctionLowering, op: TilePickOp) -> None:
-    """The instruction of AVX-512, whose registers are those that pairs are multiplied in; else lane by lane."""
+    """The instruction of AVX-512, or that of AVX2 of either vector; else lane by lane. Their registers are those that
+    pairs are multiplied in."""
     b, kind = f.b, op.result.type
     first, second, numbers = (f.get(value) for value in (op.a, op.b, op.numbers))
-    lanes = _lanes(kind)
-    if lanes * width(first.type) == _ZMM and f"pmaddwd.{_ZMM}" in f.module.dots:
+    lanes, bits = _lanes(kind), _lanes(kind) * width(first.type)
+    native = f"pmaddwd.{bits}" in f.module.dots
+    if native and bits == _ZMM:
         operands = (first, numbers, second)
         f.set(op.result, b.intrinsic("llvm.x86.avx512.vpermi2var.d.512", operands, first.type))
+        return
+    if native and bits == _YMM:
+        low, high = (b.intrinsic("llvm.x86.avx2.permd", (each, numbers), each.type) for each in (first, second))
+        side = b.integer_op(llvm.ShlOp, numbers, b.constant(31 - (lanes - 1).bit_length(), numbers.type))
+        is_high = b.icmp("slt", side, b.constant(0, numbers.type))
+        f.set(op.result, b.select(is_high, high, low))
         return
     within = b.integer_op(llvm.AndOp, numbers, b.constant(lanes - 1, numbers.type))
     upper = b.integer_op(llvm.AndOp, numbers, b.constant(lanes, numbers.type))

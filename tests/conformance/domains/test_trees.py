@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from harness import SCALAR, Array, assert_close, assert_same_bits, by_every_route, reference
+from harness import SCALAR, Array, assert_close, assert_same_bits, by_c_and_llvm, by_every_route, reference
 from ml_cases import MODE_NUMBERS, Trees, as_version_3, as_version_5, draw_rows, draw_trees, ml_model
 from onnx import ModelProto, TensorProto, helper
 
@@ -15,10 +16,12 @@ import aotc
 from aotc.compiler.driver import in_process, lower
 from aotc.dialects.constants import known_array
 from aotc.dialects.dtypes import ELEMENT_TYPES
+from aotc.dialects.graph.trees.masks import MaskedTreeLeavesOp
 from aotc.dialects.graph.trees.sums import GatherSumOp, VoteSumOp
 from aotc.executor import compiled_in_process
 from aotc.frontend.onnx.importers.ml.ensembles import Forest, number_for_missing
 from aotc.frontend.onnx.tensors import ONNX_TYPES
+from aotc.machines.targets import lookup
 from aotc.pipeline.options import CompileOptions
 
 TRANSFORMS = ["NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT"]
@@ -82,6 +85,28 @@ def test_trees_of_all_sizes(depth: int, features: int, tmp_path: Path) -> None:
         del attributes["nodes_missing_value_tracks_true"]
     feed = {"x": draw_rows(random, 70, features, "float32")}
     compare(ml_model("TreeEnsembleRegressor", 3, feed, **attributes), feed, tmp_path)
+
+
+@pytest.mark.skipif("+avx2" not in lookup("host").features.split(","), reason="a processor without AVX2")
+@pytest.mark.parametrize("features", [5, 16, 31])
+def test_small_trees_by_avx2(features: int, tmp_path: Path) -> None:
+    """All nodes are asked, eight trees at a time, on two copies of the features where these fit as well."""
+    random = np.random.default_rng(features)
+    trees = draw_trees(random, trees=21, depth=5, features=features, modes=["BRANCH_LEQ"], targets=[[0]])
+    attributes = as_version_3(trees, "target") | {"n_targets": 1}
+    if features == 31:
+        del attributes["nodes_missing_value_tracks_true"]
+    feed = {"x": draw_rows(random, 70, features, "float32")}
+    proto = ml_model("TreeEnsembleRegressor", 3, feed, **attributes)
+    options = CompileOptions.of(target="x86-64-v3")
+    scheduled = lower(proto, replace(options, stop_after="schedule")).module
+    assert any(isinstance(op, MaskedTreeLeavesOp) for op in scheduled.walk())
+    by_c, by_llvm = (each(feed) for each in by_c_and_llvm(proto, tmp_path, options))
+    wanted = reference(proto, feed)
+    assert wanted is not None
+    for name, value in zip(by_llvm, wanted, strict=True):
+        assert_close(name, by_llvm[name], value)
+        assert by_llvm[name].tobytes() == by_c[name].tobytes()
 
 
 @pytest.mark.parametrize("depth", [1, 4])

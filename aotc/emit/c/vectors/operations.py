@@ -382,7 +382,12 @@ def _pick(v: Vector) -> tuple[Sequence[str], Variants]:
     needed = {64: "defined(__AVX512F__)", 32: "defined(__AVX512VL__)", 16: "defined(__AVX512VL__)"}
     last, half = v.lanes - 1, v.lanes
     plain = v.each(lambda i: f"((n)[{i}] & {half}u ? (b)[(n)[{i}] & {last}u] : (a)[(n)[{i}] & {last}u])")
-    return "abn", [*_x86(v, "permutex2var", "<a>, <n>, <b>", needed, "epi32"), ("", plain)]
+    found = _x86(v, "permutex2var", "<a>, <n>, <b>", needed, "epi32")
+    if v.size == 32:
+        low, high = (f"(__m256)_mm256_permutevar8x32_epi32((__m256i)({each}), (__m256i)(n))" for each in "ab")
+        is_high = "(__m256)_mm256_slli_epi32((__m256i)(n), 28)"
+        found.append(("defined(__AVX2__)", f"(({v.name})_mm256_blendv_ps({low}, {high}, {is_high}))"))
+    return "abn", [*found, ("", plain)]
 
 
 OPERATIONS: dict[str, _Operation] = {

@@ -17,8 +17,9 @@ from aotc.passes.kernel.accesses import Accesses, element_by_element
 from aotc.passes.kernel.builders.tile_builder import Tile, TileBuilder
 from aotc.passes.kernel.strategy import KernelStrategy, Prologue, Strategies
 
-_REGISTERS = 8
-"""Of features: each two of them take two instructions for every node, and all stay in registers."""
+_SHARE = 4
+"""One register of so many holds features: each two of them take two or more instructions for every node, and all stay
+in registers."""
 _NODES = 4
 """In one iteration of the loop over nodes."""
 _ROWS = 64
@@ -29,7 +30,7 @@ def is_masked_best(op: TreeLeavesOp, machine: Machine) -> bool:
     """Whether masks are faster than walks: where trees are small, and registers hold all features."""
     lanes = machine.vector_bytes // 4
     copies = 1 if op.missing is None else 2
-    few = copies * shape_of(op.x)[1] <= _REGISTERS * lanes
+    few = copies * shape_of(op.x)[1] <= machine.registers // _SHARE * lanes
     return machine.picks and few and op.most is not None and 0 < op.most.value.data <= MOST_NODES
 
 

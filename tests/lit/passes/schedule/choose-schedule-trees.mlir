@@ -1,5 +1,6 @@
 // RUN: aotc-opt %s -p 'choose-schedule{target=x86-64-v4}' | filecheck %s
 // RUN: aotc-opt %s -p 'choose-schedule{target=x86-64-v3}' | filecheck %s --check-prefix=AVX2
+// RUN: aotc-opt %s -p 'choose-schedule{target=x86-64-v2}' | filecheck %s --check-prefix=SSE
 // RUN: aotc-opt %s -p 'choose-schedule{target=cortex-m4f}' | filecheck %s --check-prefix=SCALAR
 // RUN: aotc-opt %s -p 'choose-schedule{target=cortex-m4f size=true}' | filecheck %s --check-prefix=SIZE
 
@@ -41,7 +42,7 @@ func.func @packed(%x: tensor<100x3xf32>, %n: tensor<70x4xi32>, %r: tensor<20xui8
 }
 
 // Of small trees all nodes are asked: where registers hold the features, of which there are two copies with `missing`,
-// and where lanes of registers are picked by number, which they are not without vectors.
+// and where lanes of registers are picked by number: of 16 registers four hold them.
 // CHECK-LABEL: func.func @small
 // CHECK: graph.tree_leaves %x, {{.*}}#graph.tree_schedule<lanes = 16, rows = 1, trees = 1, steps = 1, packed, masks>
 // CHECK: graph.tree_leaves %x, {{.*}}#graph.tree_schedule<lanes = 1, rows = 1, trees = 1, steps = 1, packed>
@@ -60,8 +61,12 @@ func.func @small(%x: tensor<5x128xf32>, %y: tensor<5x129xf32>, %f: tensor<2xui8>
 // CHECK-LABEL: func.func @few
 // CHECK: graph.tree_leaves %x, {{.*}}#graph.tree_schedule<lanes = 16, rows = 1, trees = 1, steps = 1, packed, masks>
 // AVX2-LABEL: func.func @few
-// AVX2: graph.tree_leaves %x, {{.*}}#graph.tree_schedule<lanes = 1, rows = 1, trees = 1, steps = 1, packed>
-func.func @few(%x: tensor<5x3xf32>, %f: tensor<2xui8>, %t: tensor<2xf32>, %c: tensor<2x2xui8>, %r: tensor<2xui8>) attributes {aot.entry} {
-  %0 = graph.tree_leaves %x, %f, %t, %c, %r {depth = 2 : i64, leaves = 3 : i64, most = 2 : i64} : (tensor<5x3xf32>, tensor<2xui8>, tensor<2xf32>, tensor<2x2xui8>, tensor<2xui8>) -> tensor<5x2xui8>
+// AVX2: graph.tree_leaves %x, {{.*}}#graph.tree_schedule<lanes = 8, rows = 1, trees = 1, steps = 1, packed, masks>
+// AVX2: graph.tree_leaves %y, {{.*}}#graph.tree_schedule<lanes = 1, rows = 1, trees = 1, steps = 1, packed>
+// SSE-LABEL: func.func @few
+// SSE: graph.tree_leaves %x, {{.*}}#graph.tree_schedule<lanes = 1, rows = 1, trees = 1, steps = 1, packed>
+func.func @few(%x: tensor<5x32xf32>, %y: tensor<5x33xf32>, %f: tensor<2xui8>, %t: tensor<2xf32>, %c: tensor<2x2xui8>, %r: tensor<2xui8>) attributes {aot.entry} {
+  %0 = graph.tree_leaves %x, %f, %t, %c, %r {depth = 2 : i64, leaves = 3 : i64, most = 2 : i64} : (tensor<5x32xf32>, tensor<2xui8>, tensor<2xf32>, tensor<2x2xui8>, tensor<2xui8>) -> tensor<5x2xui8>
+  %1 = graph.tree_leaves %y, %f, %t, %c, %r {depth = 2 : i64, leaves = 3 : i64, most = 2 : i64} : (tensor<5x33xf32>, tensor<2xui8>, tensor<2xf32>, tensor<2x2xui8>, tensor<2xui8>) -> tensor<5x2xui8>
   func.return
 }
