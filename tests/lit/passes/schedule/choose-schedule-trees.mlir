@@ -64,9 +64,10 @@ func.func @small(%x: tensor<5x128xf32>, %y: tensor<5x129xf32>, %f: tensor<2xui8>
 // AVX2: graph.tree_leaves %x, {{.*}}#graph.tree_schedule<lanes = 8, rows = 1, trees = 1, steps = 1, packed, masks>
 // AVX2: graph.tree_leaves %y, {{.*}}#graph.tree_schedule<lanes = 1, rows = 1, trees = 1, steps = 1, packed>
 // SSE-LABEL: func.func @few
-// SSE: graph.tree_leaves %x, {{.*}}#graph.tree_schedule<lanes = 1, rows = 1, trees = 1, steps = 1, packed>
-func.func @few(%x: tensor<5x32xf32>, %y: tensor<5x33xf32>, %f: tensor<2xui8>, %t: tensor<2xf32>, %c: tensor<2x2xui8>, %r: tensor<2xui8>) attributes {aot.entry} {
+// SSE: graph.tree_leaves %z, {{.*}}#graph.tree_schedule<lanes = 1, rows = 1, trees = 1, steps = 1, packed>
+func.func @few(%x: tensor<5x32xf32>, %y: tensor<5x33xf32>, %z: tensor<5x3xf32>, %f: tensor<2xui8>, %t: tensor<2xf32>, %c: tensor<2x2xui8>, %r: tensor<2xui8>) attributes {aot.entry} {
   %0 = graph.tree_leaves %x, %f, %t, %c, %r {depth = 2 : i64, leaves = 3 : i64, most = 2 : i64} : (tensor<5x32xf32>, tensor<2xui8>, tensor<2xf32>, tensor<2x2xui8>, tensor<2xui8>) -> tensor<5x2xui8>
   %1 = graph.tree_leaves %y, %f, %t, %c, %r {depth = 2 : i64, leaves = 3 : i64, most = 2 : i64} : (tensor<5x33xf32>, tensor<2xui8>, tensor<2xf32>, tensor<2x2xui8>, tensor<2xui8>) -> tensor<5x2xui8>
+  %2 = graph.tree_leaves %z, %f, %t, %c, %r {depth = 2 : i64, leaves = 3 : i64, most = 2 : i64} : (tensor<5x3xf32>, tensor<2xui8>, tensor<2xf32>, tensor<2x2xui8>, tensor<2xui8>) -> tensor<5x2xui8>
   func.return
 }
