@@ -76,7 +76,7 @@ def measure(name: str, path: Path, reads: bool = True) -> str:
         bound.bind_cpu_input(key, value)
     for each in session.get_outputs():
         bound.bind_output(each.name, "cpu")
-    calls = [aotc.compile(path).bind(feed), lambda: session.run_with_iobinding(bound)]
+    calls: list[Callable[[], object]] = [aotc.compile(path).bind(feed), lambda: session.run_with_iobinding(bound)]
     if reads:
         calls.append(by_openvino(path, feed))
     ours, *theirs = least(calls)
