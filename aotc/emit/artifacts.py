@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from mmap import mmap
 from typing import TYPE_CHECKING
 
 from aotc.emit.portions import compiled
@@ -197,7 +198,7 @@ def _value(content: Content) -> Value:
     """What the emitters of C make, as artefacts have it."""
     if isinstance(content, str):
         return content.encode()
-    assert isinstance(content, bytes | Pieces), "a content can be read more than once"
+    assert isinstance(content, bytes | mmap | Pieces), "a content can be read more than once"
     return content
 
 

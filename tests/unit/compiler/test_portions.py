@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -118,7 +119,7 @@ def _portions(jobs: int) -> list[list[str]]:
         (False, {"emit": "shared", "offload": "other"}),
     ],
 )
-def test_what_is_one_piece_is_not_divided(divided: bool, options: dict[str, object]) -> None:
+def test_what_is_one_piece_is_not_divided(divided: bool, options: dict[str, Any]) -> None:
     assert is_divided(CompileOptions.of(**options)) == divided
 
 
