@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import subprocess
 import sys
@@ -10,9 +11,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from xdsl.dialects.builtin import MemRefType, f32
 
 import aotc
+from aotc.compiler.cache import key_of
 from aotc.compiler.driver import lower
+from aotc.dialects.aot import WeightOp
+from aotc.dialects.aot.contract import kernels
 from aotc.pipeline.options import CompileOptions
 from aotc.pipeline.portions import Portions, is_divided
 
@@ -87,6 +92,21 @@ def test_a_library_of_portions_computes_what_code_in_process_does(tmp_path: Path
     assert all(np.array_equal(np.asarray(expected[name]), np.asarray(found[name])) for name in expected)
 
 
+def test_nobody_sees_kernels_of_a_library(tmp_path: Path) -> None:
+    written = aotc.compile_to(RESNET, tmp_path, emit="shared", name="hidden")
+    library = ctypes.CDLL(str(tmp_path / "hidden.so"))
+    assert written.info is not None and library.aotc_hidden_run
+    assert not [kernel.symbol for kernel in written.info.kernels if hasattr(library, kernel.symbol)]
+
+
+def test_phases_that_are_written_end_with_registers(tmp_path: Path) -> None:
+    """Who watches the passes sees the last one, as where the module is compiled in one piece."""
+    for name, emit in (("apart", "shared"), ("whole", "object")):
+        aotc.compile_to(RESNET, tmp_path / "out", emit=emit, dump_phases=tmp_path / name)
+    last = "08-interface.mlir"
+    assert (tmp_path / "apart" / last).read_bytes() == (tmp_path / "whole" / last).read_bytes()
+
+
 def test_portions_are_dealt_out_by_the_module_alone() -> None:
     dealt = [_portions(jobs) for jobs in (1, 7)]
     assert dealt[0] == dealt[1] and len(dealt[0]) > 1
@@ -97,6 +117,26 @@ def _portions(jobs: int) -> list[list[str]]:
     portions = lower(RESNET, options, divided=is_divided(options)).portions
     assert isinstance(portions, Portions) and portions.is_unfinished
     return [[kernel.sym_name.data for kernel in kernels] for kernels in portions.kernels]
+
+
+def test_kernels_that_name_memory_of_the_model_are_not_on_their_own() -> None:
+    """Each object would have a copy of the weights."""
+    options = CompileOptions.of(emit="shared", target="x86-64-v3")
+    module = lower(RESNET, options, divided=True).module
+    first, *others = kernels(module)
+    assert first not in Portions.of(module).first
+    weight = WeightOp("w", MemRefType(f32, [8]))
+    assert first.body.block.first_op is not None
+    first.body.block.insert_op_before(weight, first.body.block.first_op)
+    portions = Portions.of(module)
+    assert first in portions.first
+    assert {each for part in portions.kernels for each in part} == {*others}
+
+
+def test_jobs_are_no_part_of_a_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AOTC_CACHE_DIR", str(tmp_path))
+    keys = {key_of(str(RESNET), CompileOptions.of(emit="shared", jobs=jobs), "files") for jobs in (None, 1, 2)}
+    assert len(keys) == 1 and None not in keys
 
 
 @pytest.mark.parametrize(

@@ -101,6 +101,26 @@ except CompileError as error:
     assert printed(program) == "['a0', 'b0', 'a2', 'b2']"
 
 
+def test_what_has_failed_here_is_not_done_again() -> None:
+    """Its first try may have left things half done."""
+    program = """
+go, release = os.pipe()
+seen = []
+def work(number):
+    pid(number)
+    if os.getpid() != here:
+        return os.read(go, 1)
+    seen.append(number)
+    os.write(release, b"!")
+    raise CompileError(Problem("here"))
+try:
+    in_parallel(work, 2, 2, until_a_copy_has_one)
+except CompileError:
+    print(seen)
+"""
+    assert printed(program) == "[1]"
+
+
 def test_a_copy_that_is_killed_is_one_error() -> None:
     program = """
 def work(number):
