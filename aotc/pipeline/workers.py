@@ -141,8 +141,9 @@ class _Workers:
     def _be_a_copy(self, answer: int, parent: int) -> NoReturn:
         """Compute items, answer, end. Nothing is said to users: this process is nobody's to see."""
         try:
-            signal.signal(signal.SIGINT, signal.SIG_DFL)
-            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+            for each in (signal.SIGINT, signal.SIGTERM):
+                if signal.getsignal(each) != signal.SIG_IGN:  # as in a background that no interrupt reaches
+                    signal.signal(each, signal.SIG_DFL)
             sys.stdout = sys.stderr = open(os.devnull, "w")  # noqa: SIM115
             results: dict[int, Any] = {}
             while os.getppid() == parent and (number := self.take()) is not None:

@@ -34,6 +34,7 @@ _WATCHED = """
 import os, signal, sys
 from aotc.cli import commands
 from aotc.emit.llvm.object import NativeCode
+signal.signal(signal.SIGINT, signal.default_int_handler)  # which the tests may have been started without
 here, (told, tell) = os.getpid(), os.pipe()
 made, waited = NativeCode.object.func, []
 

@@ -11,6 +11,7 @@ _BEFORE = """
 import os, signal, sys, threading
 from aotc.errors import CompileError, InternalError, Problem
 from aotc.pipeline.workers import MOST_ITEMS, bystander, in_parallel
+signal.signal(signal.SIGINT, signal.default_int_handler)  # which the tests may have been started without
 here = os.getpid()
 told, tell = os.pipe()
 
