@@ -164,6 +164,12 @@ def add_output_options(parser: argparse.ArgumentParser) -> None:
             help=f"linker section of the {what} in objects (C: AOTC_{what.upper()})",
         )
     add_budgets(parser)
+    parser.add_argument(
+        "--jobs",
+        type=int,
+        metavar="N",
+        help="have N processes compile kernels; files do not change (default: as many as cores that may be used)",
+    )
     parser.add_argument("--stop-after", metavar="PHASE", help="write the IR after this phase and stop")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import os
 import shutil
 import sys
 from dataclasses import asdict, replace
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 def compile_command(arguments: argparse.Namespace) -> int:
     """`aotc compile`."""
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy's threads, beside which no process can be copied
     from aotc.cli.report import print_footprint
     from aotc.compiler.driver import compile_with
 

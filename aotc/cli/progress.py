@@ -17,9 +17,11 @@ def progress() -> Generator[Callable[[str], None] | None]:
     from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
+    from aotc.pipeline.workers import bystander
+
     columns = (SpinnerColumn(), TimeElapsedColumn(), TextColumn("{task.description}", markup=False))
     start = time.monotonic()
-    with Progress(*columns, console=Console(stderr=True), transient=True) as shown:
+    with bystander(), Progress(*columns, console=Console(stderr=True), transient=True) as shown:
         task = shown.add_task("starting", total=None)
         yield lambda step: shown.update(task, description=step)
     print(f"{time.monotonic() - start:.1f} s", file=sys.stderr)

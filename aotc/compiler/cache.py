@@ -219,7 +219,7 @@ def _add_files(digest: hashlib._Hash, file: ModelFile) -> bool:  # pyright: igno
 
 
 def _options(options: CompileOptions) -> str:
-    values = {field.name: getattr(options, field.name) for field in fields(options)}
+    values = {field.name: getattr(options, field.name) for field in fields(options) if field.name != "jobs"}
     return repr({name: sorted(v.items()) if isinstance(v, Mapping) else v for name, v in values.items()})
 
 

@@ -51,19 +51,26 @@ class Written:
 
 
 @uncollected()
-def lower(source: Source, options: CompileOptions, report: Callable[[str], None] | None = None) -> Compilation:
+def lower(
+    source: Source,
+    options: CompileOptions,
+    report: Callable[[str], None] | None = None,
+    *,
+    divided: bool = False,
+) -> Compilation:
     """Import `source` and run the phases up to `options.stop_after` (default: all).
 
     `source` is a model file, its bytes, a ModelProto, or with `options.start_at` the textual IR of a phase with its
     weights beside it. `report` hears the name of each phase as it starts. The module is verified as it is imported and
-    after the last phase. Raises AotcError or OSError.
+    after the last phase; if it is to be compiled `divided`, the end of that may be left to do (`run_phases`). Raises
+    AotcError or OSError.
     """
     source = read_once(source, options)
     with explained("the import"):
         compilation = import_source(source, options, report)
     if options.selftest is not None:
         _add_selftest(compilation, source)
-    run_phases(compilation, report)
+    run_phases(compilation, report, divided=divided)
     return compilation
 
 
@@ -194,9 +201,10 @@ def _built(
     """The artefacts of a compilation that goes through all phases."""
     from aotc.compiler.checking.budgets import check_budgets
     from aotc.emit.artifacts import Emission, emit
+    from aotc.pipeline.portions import is_divided
 
     source = read_once(source, options)
-    compilation = lower(source, options, report)
+    compilation = lower(source, options, report, divided=is_divided(options))
     if report is not None:
         report("emit")
     emission = Emission(compilation)

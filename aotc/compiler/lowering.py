@@ -19,7 +19,8 @@ from aotc.model.naming import c_identifier
 from aotc.model.progress import Progress
 from aotc.pipeline.compilation import Compilation
 from aotc.pipeline.options import CompileOptions
-from aotc.pipeline.phases import PHASES, PassRunner, phase_index, pipeline_of
+from aotc.pipeline.phases import LAST_PASS, PHASES, PassRunner, phase_index, pipeline_of, without_last_pass
+from aotc.pipeline.portions import Portions
 from aotc.pipeline.signature import InProcessOptions
 from aotc.pipeline.verification import verify
 
@@ -34,7 +35,7 @@ Source: TypeAlias = "str | os.PathLike[str] | bytes | onnx.ModelProto"
 
 NOT_IN_PROCESS: Final = (
     *("emit", "split", "weights_section", "workspace_section", "selftest", "selftest_outputs"),
-    *("ram", "flash", "stack", "cc", "stop_after"),
+    *("ram", "flash", "stack", "cc", "stop_after", "jobs"),
 )
 """Options without a meaning for a model that is called where it is compiled."""
 
@@ -101,11 +102,12 @@ def import_source(source: Source, options: CompileOptions, report: Callable[[str
     return found
 
 
-def run_phases(compilation: Compilation, report: Callable[[str], None] | None = None) -> None:
+def run_phases(compilation: Compilation, report: Callable[[str], None] | None = None, *, divided: bool = False) -> None:
     """Take what `import_source` gave through the phases up to `stop_after` (default: all). Raises AotcError, OSError.
 
     `report` hears the name of each phase as it starts, and of some the kernel at hand. The module is verified as it is
-    imported and after the last phase.
+    imported and after the last phase. If it is to be compiled `divided`, the compilation has its portions, and the last
+    pass is left to do, unless somebody watches the passes or another package has one behind it.
     """
     options = compilation.options
     progress = Progress(report)
@@ -120,7 +122,16 @@ def run_phases(compilation: Compilation, report: Callable[[str], None] | None = 
     for index in range(first + 1, last + 1):
         phase = PHASES[index]
         progress.phase(phase.name)
-        runner.run(phase.name, pipeline_of(phase, options), compilation.module, verified=index == last)
+        pipeline = pipeline_of(phase, options)
+        verified = index == last
+        if divided and verified:
+            before, pipeline = without_last_pass(pipeline)
+            runner.run(phase.name, before, compilation.module, verified=False)
+            compilation.portions = portions = Portions.of(compilation.module)
+            portions.is_unfinished = pipeline == LAST_PASS and not options.is_watched
+            if portions.is_unfinished:
+                pipeline, verified = "", False
+        runner.run(phase.name, pipeline, compilation.module, verified=verified)
         compilation.phase = phase.name
         dumper.after_phase(phase.name, index)
     dumper.finish()

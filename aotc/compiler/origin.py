@@ -20,6 +20,7 @@ _ELSEWHERE: Final = ("name", "emit", "target")
 """Options that files say in other words."""
 _NOTHING: Final = (
     *("ram", "flash", "stack", "cc", "stop_after", "dump_phases", "print_ir_after_all", "verify_each", "time_passes"),
+    "jobs",
 )
 """Options that decide nothing of the code."""
 _SINGULAR: Final = {"dims": "dim", "input_shapes": "input-shape", "constants": "constant", "state": "state"}

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from mmap import mmap
 from typing import TYPE_CHECKING
 
+from aotc.emit.portions import compiled
 from aotc.errors import CompileError, Problem
 from aotc.machines.targets import is_host, lookup
 from aotc.model.artifacts import (
@@ -31,6 +33,7 @@ from aotc.pipeline.options import CODE_KINDS, NATIVE_KINDS
 from aotc.pipeline.uncollected import uncollected
 
 if TYPE_CHECKING:
+    from aotc.emit.c.source import CSource
     from aotc.emit.llvm.object import NativeCode
 
 Files = Mapping[str, Content]
@@ -48,6 +51,32 @@ class Emission:
         return self.compilation.name
 
     @cached_property
+    def _described(self) -> ModelInfo:
+        """The metadata that no code is needed for."""
+        return self.compilation.info()
+
+    @cached_property
+    def _kernels(self) -> list[bytes]:
+        """The objects of kernels that are compiled apart, whose C is in the source then, too.
+
+        Which of them this process has compiled itself is chance, so what is asked of the module is asked before.
+        """
+        portions = self.compilation.portions
+        if portions is None:
+            return []
+        assert self._described and self._source
+        portions.finish(portions.first)
+        native = bool(NATIVE_KINDS & {*self.compilation.options.emit})
+        return compiled(self.compilation, portions, self._source, lambda: native and self.native.object)
+
+    @cached_property
+    def _source(self) -> CSource:
+        """The C of the whole model."""
+        from aotc.emit.c.source import CSource
+
+        return CSource(self.compilation.module, self.compilation.store)
+
+    @cached_property
     def info(self) -> ModelInfo:
         """The metadata, with the footprint where LLVM is needed anyway, a budget asks for it, or a target was named; as
         the user's compiler makes it of the C where the options name one.
@@ -59,7 +88,7 @@ class Emission:
 
         options = self.compilation.options
         arrays = constants(self.compilation.module, self.compilation.store)
-        info = replace(self.compilation.info(), features=self._features, constants=arrays)
+        info = replace(self._described, features=self._features, constants=arrays)
         native = bool(NATIVE_KINDS & {*options.emit})
         budget = options.flash is not None or options.stack is not None
         if options.executor == "vm":  # most of it is the machine
@@ -74,7 +103,9 @@ class Emission:
         from aotc.emit.footprint import measure_footprint
 
         stack = options.stack is not None or not native or bool((NATIVE_KINDS - {"shared"}) & {*options.emit})
-        return replace(info, footprint=measure_footprint(self.native, info, estimate=not native, stack=stack))
+        beside = self._kernels
+        found = measure_footprint(self.native, info, estimate=not native, stack=stack, beside=beside)
+        return replace(info, footprint=found)
 
     @property
     def _features(self) -> tuple[str, ...]:
@@ -90,14 +121,19 @@ class Emission:
         """The files of C."""
         from aotc.emit.c.files import emit_c
 
-        return emit_c(self.compilation.module, self.compilation.store, self.info, self.compilation.options.split)
+        module, store, split = self.compilation.module, self.compilation.store, self.compilation.options.split
+        if self.compilation.portions is None:
+            return emit_c(module, store, self.info, split)
+        _ = self._kernels  # with which their C gets into the source
+        return emit_c(module, store, self.info, source=self._source)
 
     @cached_property
     def native(self) -> NativeCode:
-        """The machine code."""
+        """The machine code, but that of kernels which are compiled apart."""
         from aotc.emit.llvm.object import NativeCode
 
-        return NativeCode(self.compilation)
+        portions = self.compilation.portions
+        return NativeCode(self.compilation, only=None if portions is None else portions.first)
 
     @cached_property
     def objects(self) -> dict[str, NativeCode]:
@@ -110,12 +146,17 @@ class Emission:
         operators = NativeCode(operators_of(self.compilation), pool=False)
         return {f"{self.name}.o": NativeCode(network_of(self.compilation)), f"{self.name}_operators.o": operators}
 
+    @property
+    def kernel_objects(self) -> dict[str, bytes]:
+        """The object files of kernels that are compiled apart."""
+        return {f"{self.name}_{number}.o": image for number, image in enumerate(self._kernels, 1)}
+
     @cached_property
     def beside(self) -> Files:
         """The files that go with machine code: header, report, and weights that are not embedded."""
         from aotc.emit.c.files import emit_header
 
-        return emit_header(self.compilation.module, self.compilation.store, self.info)
+        return emit_header(self.compilation.store, self.info, self._source)
 
     @cached_property
     def external(self) -> list[Artifact]:
@@ -130,9 +171,9 @@ class Emission:
 
     def described(self, files: Files) -> list[Artifact]:
         """Files of C, and those beside any code, as artefacts."""
-        return [self._described(name, content) for name, content in files.items()]
+        return [self._file(name, content) for name, content in files.items()]
 
-    def _described(self, name: str, content: Content) -> Artifact:
+    def _file(self, name: str, content: Content) -> Artifact:
         if name == f"{self.name}.json":
             return self.artifact("aotc", METADATA, name, content)
         if name.endswith(".bin"):
@@ -157,7 +198,7 @@ def _value(content: Content) -> Value:
     """What the emitters of C make, as artefacts have it."""
     if isinstance(content, str):
         return content.encode()
-    assert isinstance(content, bytes | Pieces), "a content can be read more than once"
+    assert isinstance(content, bytes | mmap | Pieces), "a content can be read more than once"
     return content
 
 
@@ -178,7 +219,8 @@ def _asm(emission: Emission) -> Iterable[Artifact]:
 
 
 def _object(emission: Emission) -> Iterable[Artifact]:
-    images = [emission.artifact("llvm", NATIVE, name, code.object, FLASH) for name, code in emission.objects.items()]
+    objects = {name: code.object for name, code in emission.objects.items()} | emission.kernel_objects
+    images = [emission.artifact("llvm", NATIVE, name, image, FLASH) for name, image in objects.items()]
     return [*images, *emission.described(emission.beside)]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -25,12 +25,15 @@ if TYPE_CHECKING:
     from aotc.pipeline.compilation import Compilation
 
 
-def measure_footprint(native: NativeCode, info: ModelInfo, *, estimate: bool, stack: bool = True) -> Footprint:
-    """The footprint of the object that `native` makes of the model `info`; see `Footprint.estimate`.
+def measure_footprint(
+    native: NativeCode, info: ModelInfo, *, estimate: bool, stack: bool = True, beside: Iterable[bytes] = ()
+) -> Footprint:
+    """The footprint of the object that `native` makes of the model `info`, and of those `beside` it; see
+    `Footprint.estimate`.
 
     Measuring the stack takes a second code generation; without `stack` it is left out.
     """
-    sizes = object_sizes(native.object)
+    sizes = sum(map(object_sizes, beside), object_sizes(native.object))
     start = time.perf_counter()
     found = frames(_assembly(native)) if stack else {}
     native.compilation.timings.append(PassTiming("llvm", "measure-stack", time.perf_counter() - start))

@@ -10,6 +10,7 @@ from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from itertools import combinations, permutations
+from mmap import mmap
 from pathlib import Path
 
 from aotc.emit.elf import ElfFile
@@ -46,7 +47,7 @@ def native_parts(artifacts: ArtifactSet) -> tuple[Artifact, ...]:
     return tuple(artifact for artifact in native if artifact.codegen not in other)
 
 
-def linked(artifacts: ArtifactSet) -> bytes:
+def linked(artifacts: ArtifactSet) -> mmap:
     """A shared library of the set, which has its metadata and all that is for loaders from outside.
 
     C is compiled with the flags that its artefact has, objects are taken as they are; the system's `cc` links them with

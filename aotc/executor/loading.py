@@ -113,7 +113,7 @@ class Linked:
         from aotc.emit.library import linked
 
         libraries = artifacts.by_loader().get(LIBRARY)
-        return libraries[0].read() if libraries else linked(artifacts)
+        return libraries[0].read() if libraries else linked(artifacts)[:]
 
 
 class InMemory:
@@ -177,7 +177,7 @@ class InMemory:
         """Refused: says why."""
         from aotc.emit.library import linked
 
-        return linked(artifacts)
+        return linked(artifacts)[:]
 
 
 def compiled_in_process(compilation: Compilation) -> CompiledModel:

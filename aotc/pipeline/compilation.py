@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from aotc.model.metadata import ModelInfo, Origin
     from aotc.model.weights import WeightStore
+    from aotc.pipeline.portions import Portions
 
 
 @dataclass
@@ -26,6 +27,8 @@ class Compilation:
     store: WeightStore
     phase: str
     timings: list[PassTiming] = field(default_factory=list[PassTiming])
+    portions: Portions | None = None
+    """The parts of the module that are compiled apart, if it is more than one."""
     origin: Origin | None = None
     """Where the model comes from, for what is written."""
 

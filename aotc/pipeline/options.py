@@ -110,6 +110,9 @@ class CompileOptions:
     print_ir_after_all: bool = False
     verify_each: bool = False
     time_passes: bool = False
+    jobs: int | None = None
+    """How many processes compile kernels at the same time, on which no result depends; None: one for each core that
+    this process may use."""
 
     def __post_init__(self) -> None:
         if not self.interface_api:
@@ -148,6 +151,8 @@ class CompileOptions:
             why = "a profile runs the model in the memory of this process, and those kernels are linked"
             flags = f"--offload {','.join(self.offload)} with a profile"
             problems.append(Problem(flags, why=why, fix="leave out the code generators"))
+        if self.jobs is not None and self.jobs < 1:
+            problems.append(Problem(f"--jobs {self.jobs}", why="not 1 or more", fix="leave it out, or use --jobs 1"))
         problems += self._thread_problems() + self._executor_problems() + self._bytecode_problems()
         if problems:
             raise UsageError(problems)
@@ -156,6 +161,11 @@ class CompileOptions:
     def known_constants(self) -> dict[str, KnownTensor]:
         """The constants that have a value."""
         return {name: value for name, value in self.constants.items() if isinstance(value, KnownTensor)}
+
+    @property
+    def is_watched(self) -> bool:
+        """Whether somebody looks at each pass, so that all run in order, in one process."""
+        return bool(self.dump_phases or self.print_ir_after_all or self.verify_each or self.time_passes)
 
     def _thread_problems(self) -> list[Problem]:
         flag = f"--threads {self.threads}"

@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import difflib
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Collection, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.metadata import EntryPoint
-from typing import Protocol, cast
+from typing import Final, Protocol, cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 from xdsl.utils.arg_spec import ArgSpec, parse_pipeline
 from xdsl.utils.exceptions import ArgSpecParseError, PassFailedException
@@ -28,7 +30,7 @@ from aotc.model import extensions
 from aotc.model.faults import explained
 from aotc.pipeline.options import CompileOptions
 from aotc.pipeline.universe import multiverse
-from aotc.pipeline.verification import verify
+from aotc.pipeline.verification import verify, verify_parts
 
 
 @dataclass(frozen=True)
@@ -251,16 +253,49 @@ class PassTiming:
 class _ToLLVM(Protocol):
     """What `convert-to-llvm` has beside `apply`."""
 
-    def convert(self, module: ModuleOp) -> ModuleOp: ...
+    def convert(self, module: ModuleOp, only: Collection[Operation] | None = None) -> ModuleOp: ...
 
 
 def to_llvm(
-    module: ModuleOp, target: str, *, optimize_size: bool, weights_section: str | None, workspace_section: str | None
+    module: ModuleOp,
+    target: str,
+    *,
+    optimize_size: bool,
+    weights_section: str | None,
+    workspace_section: str | None,
+    only: Collection[Operation] | None = None,
 ) -> ModuleOp:
-    """What `convert-to-llvm` makes of a module after the last phase, which stays as it is. Raises CompileError."""
+    """What `convert-to-llvm` makes of a module after the last phase, or of `only` some operations at its top, for an
+    object of their own. The module stays as it is. Raises CompileError."""
     conversion = cast(Callable[..., _ToLLVM], multiverse().all_passes["convert-to-llvm"]())
     sections = {"weights_section": weights_section, "workspace_section": workspace_section}
-    return conversion(target=target, optimize_size=optimize_size, **sections).convert(module)
+    return conversion(target=target, optimize_size=optimize_size, **sections).convert(module, only)
+
+
+LAST_PASS: Final = "unroll-tiles"
+"""The pass that ends the last phase; its method `function` takes one function and needs no other one for it."""
+
+
+class _ByFunction(Protocol):
+    def function(self, function: FuncOp) -> None: ...
+
+
+def without_last_pass(pipeline: str) -> tuple[str, str]:
+    """A pipeline of the last phase up to `LAST_PASS`, and the rest: that, and what other packages have behind it."""
+    before, _, after = pipeline.partition(f",{LAST_PASS}")
+    return before, LAST_PASS + after
+
+
+def finish(parts: Sequence[Operation]) -> None:
+    """Do `LAST_PASS` to some operations at the top of a module and verify them. Raises CompileError."""
+    phase = PHASES[-1].name
+    for item in make_passes(LAST_PASS):
+        with _blaming(item.name, phase):
+            for part in parts:
+                if isinstance(part, FuncOp) and part.body.blocks:
+                    cast(_ByFunction, item).function(part)
+    with _blaming("verify", phase):
+        verify_parts(parts)
 
 
 @lru_cache(maxsize=512)

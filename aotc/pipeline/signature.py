@@ -68,6 +68,7 @@ class FileOptions(InProcessOptions, total=False):
     stack: Annotated[Size | None, "the most stack"]
     cc: Annotated[str | None, "measure code and stack of the C with this compiler"]
     stop_after: Annotated[str | None, "write the IR after this phase and stop"]
+    jobs: Annotated[int | None, "how many processes compile kernels (default: as many as cores that may be used)"]
 
 
 Function = TypeVar("Function", bound=Callable[..., Any])

@@ -6,17 +6,19 @@ regions is well formed depends on its class, its types and its attributes alone,
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache
 
 from xdsl.dialects import memref
 from xdsl.dialects.bufferization import ToTensorOp
 from xdsl.dialects.builtin import MemRefType, ModuleOp
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.traits import OpTrait, SameOperandsAndResultType
 from xdsl.utils.exceptions import VerifyException
 
 from aotc.dialects.aot import PrefetchOp, TileLoadOp
-from aotc.dialects.aot.contract import IN_PLACE, kernels
+from aotc.dialects.aot.contract import IN_PLACE, is_kernel, kernels
 
 _DIALECTS = ("aot.", "arith.", "math.", "memref.", "vector.")
 """Dialects whose verifiers look at nothing but types and attributes."""
@@ -39,15 +41,29 @@ def verify(module: ModuleOp) -> None:
     that is not defined before, and for a kernel that never writes one of its results."""
     _Verifier().operation(module)
     for function in kernels(module):
-        results = len(IN_PLACE.get(function) or ())
-        if function.is_declaration or not results or function.body.block.first_op is function.body.block.last_op:
-            continue  # without a body, or one that only returns: no nest at all
-        for argument in function.body.block.args[-results:]:
-            kind = argument.type
-            if isinstance(kind, MemRefType) and 0 not in kind.get_shape() and not _may_be_written(argument):
-                name = f"%{argument.name_hint}" if argument.name_hint else f"argument {argument.index}"
-                what = f"the kernel {function.sym_name.data} never writes its result {name}"
-                raise InvalidOperation(function, f"{what}; store every element of it once")
+        _require_writes(function)
+
+
+def verify_parts(parts: Iterable[Operation]) -> None:
+    """`verify` of some operations at the top of a module."""
+    verifier = _Verifier()
+    for part in parts:
+        verifier.operation(part)
+        if isinstance(part, FuncOp) and is_kernel(part):
+            _require_writes(part)
+
+
+def _require_writes(kernel: FuncOp) -> None:
+    """Raise InvalidOperation where a kernel never writes one of its results."""
+    results = len(IN_PLACE.get(kernel) or ())
+    if kernel.is_declaration or not results or kernel.body.block.first_op is kernel.body.block.last_op:
+        return  # without a body, or one that only returns: no nest at all
+    for argument in kernel.body.block.args[-results:]:
+        kind = argument.type
+        if isinstance(kind, MemRefType) and 0 not in kind.get_shape() and not _may_be_written(argument):
+            name = f"%{argument.name_hint}" if argument.name_hint else f"argument {argument.index}"
+            what = f"the kernel {kernel.sym_name.data} never writes its result {name}"
+            raise InvalidOperation(kernel, f"{what}; store every element of it once")
 
 
 def _may_be_written(buffer: SSAValue) -> bool:

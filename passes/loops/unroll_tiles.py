@@ -78,7 +78,11 @@ class UnrollTilesPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         functions = [function for function in op.ops if isinstance(function, func.FuncOp) and function.body.blocks]
         for function in Progress.of(ctx).kernels(functions):
-            Unrolling(_RULES, _elementwise).function(function)
+            self.function(function)
+
+    def function(self, function: func.FuncOp) -> None:
+        """One function, which needs no other one for it."""
+        Unrolling(_RULES, _elementwise).function(function)
 
 
 # --- elements --------------------------------------------------------------------------------------------------------

@@ -28,11 +28,14 @@ lies where; the workspace becomes a zero-initialised global. Without a target, c
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
+from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects import func, scf
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp, SymbolRefAttr
+from xdsl.ir import Attribute, Operation
 from xdsl.passes import ModulePass
 
 from aotc.dialects import aot, vm
@@ -80,9 +83,15 @@ class ConvertToLLVMPass(ModulePass):
             each.detach()
             op.body.block.add_op(each)
 
-    def convert(self, module: ModuleOp) -> ModuleOp:
-        """A new module; the given one stays as it is. Raises CompileError that lists what has no lowering."""
-        _require_supported(module)
+    def convert(self, module: ModuleOp, only: Collection[Operation] | None = None) -> ModuleOp:
+        """A new module; the given one stays as it is. Raises CompileError that lists what has no lowering.
+
+        Of `only` some operations of the module: for an object of their own, in which other functions are declared, and
+        kernels are hidden symbols, which the other objects of the library see.
+        """
+        chosen = None if only is None else set(only)
+        parts = [each for each in module.ops if chosen is None or each in chosen]
+        _require_supported(parts)
         options = ModuleOptions(
             None if self.target is None else lookup(self.target),
             self.index_bitwidth,
@@ -91,18 +100,41 @@ class ConvertToLLVMPass(ModulePass):
             self.workspace_section,
         )
         lowering = ModuleLowering(module, options)
+        apart = only is not None
         functions = [
-            FunctionLowering(lowering, each, LOWERINGS).lower() for each in module.ops if isinstance(each, func.FuncOp)
+            FunctionLowering(lowering, each, LOWERINGS).lower(apart) for each in parts if isinstance(each, func.FuncOp)
         ]
-        tables = [lowering.table(each) for each in module.ops if isinstance(each, aot.GlobalOp)]
-        parts = [*lowering.globals(), *tables, *lowering.helpers.functions.values(), *functions]
-        return ModuleOp([*parts, *lowering.declarations.values()], lowering.attributes)
+        if apart:
+            functions += [FunctionLowering(lowering, each, LOWERINGS).declare() for each in _others(module, parts)]
+        tables = [lowering.table(each) for each in parts if isinstance(each, aot.GlobalOp)]
+        made = [*lowering.globals(), *tables, *lowering.helpers.functions.values(), *functions]
+        return ModuleOp([*made, *lowering.declarations.values()], lowering.attributes)
 
 
-def _require_supported(module: ModuleOp) -> None:
+def _others(module: ModuleOp, parts: Iterable[Operation]) -> list[func.FuncOp]:
+    """The functions that `parts` of a module mention and are not among them."""
+    chosen = set(parts)
+    mentioned = {op.callee.string_value() for part in chosen for op in part.walk() if isinstance(op, func.CallOp)}
+    for table in chosen:
+        if isinstance(table, aot.GlobalOp):
+            mentioned |= {each.string_value() for each in _symbols(table.values)}
+    functions = [each for each in module.ops if isinstance(each, func.FuncOp) and each not in chosen]
+    return [each for each in functions if each.sym_name.data in mentioned]
+
+
+def _symbols(value: Attribute) -> Iterator[SymbolRefAttr]:
+    """The symbols in a value of a table."""
+    if isinstance(value, SymbolRefAttr):
+        yield value
+    elif isinstance(value, ArrayAttr):
+        for each in cast("ArrayAttr[Attribute]", value):
+            yield from _symbols(each)
+
+
+def _require_supported(parts: Iterable[Operation]) -> None:
     unknown = {
         op.name
-        for function in module.ops
+        for function in parts
         if not isinstance(function, vm.FuncOp)  # bytecode, which is no machine code
         for op in function.walk()
         if type(op) not in LOWERINGS and not isinstance(op, func.FuncOp | scf.YieldOp | scf.ConditionOp | aot.GlobalOp)

@@ -19,6 +19,9 @@ Lowering: TypeAlias = "Callable[[FunctionLowering, Any], None]"
 """Emits the llvm operations of one operation and maps its results."""
 Lowerings: TypeAlias = Mapping[type[Operation], Lowering]
 
+_HIDDEN = 1
+"""LLVM's number for a symbol that no other library sees."""
+
 
 class FunctionLowering:
     """One function, in one walk.
@@ -49,18 +52,31 @@ class FunctionLowering:
         if to.name_hint is None:
             to.name_hint = value.name_hint
 
-    def lower(self) -> llvm.FuncOp:
-        """The llvm.func."""
+    def declare(self) -> llvm.FuncOp:
+        """The llvm.func without its body; where it has one, that is in another object of the same library."""
+        visibility = _HIDDEN if self._function.body.blocks else 0
+        return self._made({"no_unwind": UNIT}, None, "external", visibility=visibility)
+
+    def lower(self, apart: bool = False) -> llvm.FuncOp:
+        """The llvm.func; if it goes into an object `apart` from others of a library, these can call it."""
         function = self._function
-        outputs = function.function_type.outputs.data
         defined = bool(function.body.blocks)
         private = function.sym_visibility is not None and function.sym_visibility.data == "private"
+        hidden = apart and private and defined and is_kernel(function)
         properties: dict[str, Attribute | None] = {"no_unwind": UNIT}
         body = self._body() if defined else None
         if defined:
             properties = self.module.function_properties(vectors=bool(self.bases))
             if is_kernel(function):  # not inlined: the stack then holds the frame of only one operator
                 properties["no_inline"] = UNIT
+        linkage = "internal" if private and defined and not hidden else "external"
+        return self._made(properties, body, linkage, visibility=_HIDDEN if hidden else 0)
+
+    def _made(
+        self, properties: dict[str, Attribute | None], body: Region | None, linkage: str, *, visibility: int
+    ) -> llvm.FuncOp:
+        function = self._function
+        outputs = function.function_type.outputs.data
         properties["arg_attrs"] = self._argument_attributes()
         lowered = llvm.FuncOp(
             function.sym_name.data,
@@ -68,7 +84,8 @@ class FunctionLowering:
                 [self.types.value(each) for each in function.function_type.inputs],
                 self.types.value(outputs[0]) if outputs else None,
             ),
-            llvm.LinkageAttr("internal" if private and defined else "external"),
+            llvm.LinkageAttr(linkage),
+            visibility=visibility,
             body=body,
             other_props=properties,
         )

@@ -27,25 +27,32 @@ from aotc.model.metadata import ModelInfo, to_json
 from aotc.model.weights import WeightStore
 
 
-def emit_c(module: ModuleOp, store: WeightStore, info: ModelInfo, split: bool = False) -> dict[str, Content]:
+def emit_c(
+    module: ModuleOp, store: WeightStore, info: ModelInfo, split: bool = False, source: CSource | None = None
+) -> dict[str, Content]:
     """The files of a model in the `interface` phase: NAME.c and all of `emit_header`.
 
     `info` is what `model_info(module)` says. With `split` the operators, which must be exported, are in
-    NAME_operators.c. Raises CompileError with one problem for each operation that has no C.
+    NAME_operators.c; without it a `source` may have some functions already. Raises CompileError with one problem for
+    each operation that has no C.
     """
     header = f"{info.name}.h"
     result: dict[str, Content] = {}
     if split:
         operators = CSource(module, store, Part.OPERATORS).text(header)
         result[f"{info.name}_operators.c"] = Pieces(lambda: chain([head(info)], operators))
-    text = CSource(module, store, Part.NETWORK if split else Part.ALL).text(header)
+    if source is None:
+        source = CSource(module, store, Part.NETWORK if split else Part.ALL)
+    text = source.text(header)
     result[f"{info.name}.c"] = Pieces(lambda: chain([head(info)], text, [supported_text(info)]))
-    return result | emit_header(module, store, info)
+    return result | emit_header(store, info, CSource(module, store) if split else source)
 
 
-def emit_header(module: ModuleOp, store: WeightStore, info: ModelInfo) -> dict[str, Content]:
-    """The files beside the code of a model, be it C or an object: NAME.h, NAME.json, weights that are not embedded."""
-    source = CSource(module, store)
+def emit_header(store: WeightStore, info: ModelInfo, source: CSource) -> dict[str, Content]:
+    """The files beside the code of a model, be it C or an object: NAME.h, NAME.json, weights that are not embedded.
+
+    `source` is the C of the whole model, printed or not.
+    """
     result: dict[str, Content] = {
         f"{info.name}.h": header_text(info, source.exported(), source.descriptors(), source.local_headers),
         f"{info.name}.json": to_json(info),
@@ -55,7 +62,7 @@ def emit_header(module: ModuleOp, store: WeightStore, info: ModelInfo) -> dict[s
         needed = [*needed, *THREADS]
     result |= {name: files("aotc.runtime").joinpath(name).read_text() for name in needed}
     if info.weights != "embedded":
-        result[f"{info.name}.weights.bin"] = bytes(store.blob(weight_offsets(module)))
+        result[f"{info.name}.weights.bin"] = bytes(store.blob(weight_offsets(source.module)))
     return result
 
 

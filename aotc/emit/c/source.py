@@ -6,6 +6,7 @@ Only the entry, the descriptor, and operators that the options export have exter
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 
 from xdsl.dialects import arith
 from xdsl.dialects.func import CallOp, FuncOp
@@ -28,18 +29,45 @@ from aotc.model.locations import node_names
 from aotc.model.naming import c_variable
 
 
+@dataclass(frozen=True)
+class Printed:
+    """Functions as text, by symbol, and what of a file they need."""
+
+    functions: dict[str, str]
+    helpers: frozenset[str]
+    headers: frozenset[str]
+
+
+@dataclass
 class CSource(Unit):
     """One C source file as text."""
+
+    _taken: dict[str, str] = field(default_factory=dict[str, str])
+    """Functions that have been printed elsewhere."""
+
+    def printed(self, functions: Sequence[FuncOp]) -> Printed:
+        """Some functions of the file, for `take`. Raises CompileError with one problem for each operation that has no
+        C."""
+        if problems := [problem for function in functions for problem in unsupported(function)]:
+            raise CompileError(problems)
+        texts = {
+            function.sym_name.data: "\n".join([*self._comment(function), *FunctionPrinter(self, function).lines(), ""])
+            for function in functions
+        }
+        return Printed(texts, frozenset(self._helpers), frozenset(self._headers))
+
+    def take(self, printed: Printed) -> None:
+        """Have these functions in the file, however their operations are now."""
+        self._taken |= printed.functions
+        self._helpers |= printed.helpers
+        self._headers |= printed.headers
 
     def _print_functions(self) -> list[str]:
         defined = {*self._defined()}
         functions = [function for function in _callees_first(self._functions) if function in defined]
-        if problems := [problem for function in functions for problem in unsupported(function)]:
-            raise CompileError(problems)
-        return [
-            "\n".join([*self._comment(function), *FunctionPrinter(self, function).lines(), ""])
-            for function in functions
-        ]
+        rest = self.printed([function for function in functions if function.sym_name.data not in self._taken])
+        texts = self._taken | rest.functions
+        return [texts[function.sym_name.data] for function in functions]
 
     @property
     def local_headers(self) -> list[str]:

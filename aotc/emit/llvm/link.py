@@ -7,6 +7,7 @@ import struct
 import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
 
 from aotc.emit.llvm.optimize import optimize
@@ -63,9 +64,10 @@ def require_linkable_here(name: str, target: Target) -> None:
 
 def shared_library(
     objects: Sequence[bytes], target: Target, name: str, flags: Sequence[str] = (), *, threads: bool = False
-) -> bytes:
+) -> mmap:
     """Link objects into a shared library of the host with the system's C compiler; one with threads is never unloaded.
 
+    The result is the file, which has no name any more: weights are most of it, and nobody here reads them.
     What an object defines, however weakly, is what the library calls, whatever the process has of that name, and what
     none defines must be in a library: `flags` name those beside the system's.
     Raises UsageError for a target that is not of the host's kind and CompileError where there is no `cc` or it fails.
@@ -87,7 +89,8 @@ def shared_library(
         result = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
         if result.returncode:
             raise CompileError(Problem(f"{name}: linking failed", why=result.stderr.strip() or "cc gave no reason"))
-        return (Path(folder) / "out.so").read_bytes()
+        with (Path(folder) / "out.so").open("rb") as file:
+            return mmap(file.fileno(), 0, access=ACCESS_READ)
 
 
 def data_object(

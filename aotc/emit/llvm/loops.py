@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import ModuleOp, VectorType
+from collections.abc import Iterable
+
+from xdsl.dialects.builtin import VectorType
 from xdsl.dialects.scf import ForOp, WhileOp
 from xdsl.ir import Operation
 
 
-def has_scalar_loops(module: ModuleOp) -> bool:
-    """Whether some innermost loop of a module, in the `interface` phase, works on single elements."""
-    return any(_search(function)[2] for function in module.ops)
+def has_scalar_loops(functions: Iterable[Operation]) -> bool:
+    """Whether some innermost loop of functions, in the `interface` phase, works on single elements."""
+    return any(_search(function)[2] for function in functions)
 
 
 def _search(op: Operation) -> tuple[bool, bool, bool]:

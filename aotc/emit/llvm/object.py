@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -23,23 +23,39 @@ from aotc.emit.llvm.threads import pool_module
 from aotc.machines.features import needed
 from aotc.machines.targets import Target, lookup
 from aotc.model.conventions import supported_symbol
-from aotc.pipeline.phases import PassTiming, is_vectorized, to_llvm
+from aotc.pipeline.phases import PassTiming, is_vectorized, make_passes, to_llvm
 
 if TYPE_CHECKING:
+    from xdsl.ir import Operation
+
     from aotc.pipeline.compilation import Compilation
 
 
 class NativeCode:
     """A compilation on its way through LLVM; every step runs once, when first asked for."""
 
-    def __init__(self, compilation: Compilation, target: Target | None = None, *, pool: bool = True) -> None:
+    def __init__(
+        self,
+        compilation: Compilation,
+        target: Target | None = None,
+        *,
+        pool: bool = True,
+        only: Sequence[Operation] | None = None,
+    ) -> None:
         """With `pool`, code for several threads contains their pool, else it refers to symbols of the runtime; and code
-        that needs more than the base of its architecture has a function that says whether that is there."""
+        that needs more than the base of its architecture has a function that says whether that is there. `only` are
+        the operations at the top of the module that are compiled, if not all: those of one portion of several."""
         self.compilation = compilation
+        self._only = only
         self._pool = pool
         self.target = target or lookup(compilation.options.target)
         self._features = needed(self.target.name) if pool else ()
         self._level = compilation.options.optimize
+
+    def prepare(self) -> None:
+        """Load what every compilation needs."""
+        make_passes("convert-to-llvm")
+        assert self.machine is not None
 
     @contextmanager
     def _timed(self, name: str) -> Generator[None]:
@@ -58,6 +74,7 @@ class NativeCode:
                 optimize_size=self._level == "s",
                 weights_section=options.weights_section,
                 workspace_section=options.workspace_section,
+                only=self._only,
             )
 
     @cached_property
@@ -95,7 +112,7 @@ class NativeCode:
             # speed whatever it costs.
             if not is_vectorized(self.compilation.options):
                 optimize(module, self.machine, self._level, rolled=self.target.freestanding and self._level != "3")
-            elif has_scalar_loops(self.compilation.module):
+            elif has_scalar_loops(self.compilation.module.ops if self._only is None else self._only):
                 optimize(module, self.machine, "1", rolled=True)
             else:
                 tidy(module, self.machine)

@@ -20,6 +20,11 @@ class ObjectSizes:
     """Variables without a value of their own, which cost no flash."""
     functions: dict[str, int] = field(default_factory=dict[str, int])
 
+    def __add__(self, other: ObjectSizes) -> ObjectSizes:
+        text, constants = self.text + other.text, self.constants + other.constants
+        data, zeroed = self.data + other.data, self.zeroed + other.zeroed
+        return ObjectSizes(text, constants, data, zeroed, self.functions | other.functions)
+
 
 def object_sizes(image: bytes) -> ObjectSizes:
     """The sizes in an object file: ELF by the flags of its sections, other formats by the sections' names."""

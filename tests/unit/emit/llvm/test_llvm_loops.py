@@ -48,7 +48,7 @@ def loop(body: str) -> str:
     ],
 )
 def test_innermost_loops_decide(body: str, expected: bool) -> None:
-    assert has_scalar_loops(module(body)) is expected
+    assert has_scalar_loops(module(body).ops) is expected
 
 
 @pytest.mark.parametrize(

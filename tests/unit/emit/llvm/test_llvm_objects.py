@@ -192,7 +192,7 @@ def test_shared_library_exports_the_entry_the_descriptor_and_the_metadata(tmp_pa
     code = NativeCode(compilation())
     metadata = data_object("aotc_m_json", b'{"name": "m\\u00e9"}\0', code.target)
     image = shared_library([code.object, metadata], code.target, "m")
-    assert image == shared_library([code.object, metadata], code.target, "m")
+    assert image[:] == shared_library([code.object, metadata], code.target, "m")[:]
     path = tmp_path / "m.so"
     path.write_bytes(image)
     library = ctypes.CDLL(str(path))

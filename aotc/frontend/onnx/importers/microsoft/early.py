@@ -3,6 +3,8 @@ of before ONNX 1.0, which converters of Core ML and CNTK models wrote."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from xdsl.ir import SSAValue
 
@@ -73,6 +75,6 @@ def crop(node: Node) -> SSAValue:
 
 
 @onnx_op("DynamicSlice", everywhere=True)
-def dynamic_slice(node: Node) -> SSAValue:
+def dynamic_slice(node: Node) -> SSAValue | Sequence[SSAValue | None]:
     """What Slice has been since version 10."""
     return slice_(node.in_version(10))
