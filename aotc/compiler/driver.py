@@ -25,6 +25,7 @@ from aotc.machines.targets import is_host, lookup
 from aotc.model.faults import explained
 from aotc.model.files import write_files
 from aotc.model.limits import MAX_SHAPES
+from aotc.model.progress import Progress
 from aotc.pipeline.compilation import Compilation
 from aotc.pipeline.options import CompileOptions
 from aotc.pipeline.phases import PHASE_NAMES, PassTiming
@@ -205,8 +206,7 @@ def _built(
 
     source = read_once(source, options)
     compilation = lower(source, options, report, divided=is_divided(options))
-    if report is not None:
-        report("emit")
+    Progress.of(compilation.ctx).phase("emit")
     emission = Emission(compilation)
     with explained("what is written"):
         check_budgets(compilation, emission.info)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
+from aotc.model.progress import Progress
 from aotc.pipeline.phases import PassTiming
 from aotc.pipeline.workers import in_parallel, usable_cores
 
@@ -38,8 +39,13 @@ def compiled(
         del compilation.timings[before:]
         return image, text, timings
 
+    def begun(number: int) -> None:
+        """Those before it are done, or at hand elsewhere."""
+        sizes = [len(kernels) for kernels in portions.kernels]
+        Progress.of(compilation.ctx).kernel(sum(sizes[:number]) + 1, sum(sizes))
+
     jobs = 1 if options.is_watched else options.jobs or usable_cores()
-    results = in_parallel(work, len(portions.kernels), jobs, meanwhile)
+    results = in_parallel(work, len(portions.kernels), jobs, meanwhile, begun)
     compilation.timings += _added(timing for _, _, timings in results for timing in timings)
     for _, text, _ in results:
         if text is not None:

@@ -41,9 +41,13 @@ class Progress:
     def kernels(self, items: Sequence[Item]) -> Iterator[Item]:
         """Each of these kernels in turn, said to be at hand."""
         for number, item in enumerate(items, 1):
-            if self._report is not None:
-                self._report(f"{self._phase}: kernel {number} of {len(items)}")
+            self.kernel(number, len(items))
             yield item
+
+    def kernel(self, number: int, count: int) -> None:
+        """A kernel is at hand."""
+        if self._report is not None:
+            self._report(f"{self._phase}: kernel {number} of {count}")
 
 
 __all__ = ["Progress", "Report"]

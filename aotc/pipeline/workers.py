@@ -44,11 +44,16 @@ def usable_cores() -> int:
 
 
 def in_parallel(
-    work: Callable[[int], Result], count: int, jobs: int, meanwhile: Callable[[], object] = lambda: None
+    work: Callable[[int], Result],
+    count: int,
+    jobs: int,
+    meanwhile: Callable[[], object] = lambda: None,
+    begun: Callable[[int], object] = lambda number: None,
 ) -> list[Result]:
     """`[work(number) for number in range(count)]`, computed by this process and up to `jobs - 1` copies of it.
 
-    The smaller its number, the sooner an item is begun; before it takes one, this process does what is `meanwhile`.
+    The smaller its number, the sooner an item is begun; before it takes one, this process does what is `meanwhile`, and
+    `begun` hears of each that it takes.
     What `work` changes stays in the process that called it; what it returns is pickled. A process with other threads
     is not copied, since those may hold locks: then all is computed here. What fails in a copy is computed here again,
     so that errors are those of this process; the problems of all items that raise CompileError are raised together.
@@ -61,12 +66,14 @@ def in_parallel(
         with _Workers(work, count, jobs - 1) as workers:
             meanwhile()
             while (number := workers.take()) is not None:
+                begun(number)
                 _compute(work, number, results, errors)
             results |= workers.results()
     else:
         meanwhile()
     for number in range(count):
         if number not in results and number not in errors:
+            begun(number)
             _compute(work, number, results, errors)
     problems: list[Problem] = []
     for _, error in sorted(errors.items()):

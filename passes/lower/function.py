@@ -52,16 +52,21 @@ class FunctionLowering:
         if to.name_hint is None:
             to.name_hint = value.name_hint
 
+    @property
+    def _is_private(self) -> bool:
+        visibility = self._function.sym_visibility
+        return visibility is not None and visibility.data == "private"
+
     def declare(self) -> llvm.FuncOp:
         """The llvm.func without its body; where it has one, that is in another object of the same library."""
-        visibility = _HIDDEN if self._function.body.blocks else 0
+        visibility = _HIDDEN if self._function.body.blocks and self._is_private else 0
         return self._made({"no_unwind": UNIT}, None, "external", visibility=visibility)
 
     def lower(self, apart: bool = False) -> llvm.FuncOp:
         """The llvm.func; if it goes into an object `apart` from others of a library, these can call it."""
         function = self._function
         defined = bool(function.body.blocks)
-        private = function.sym_visibility is not None and function.sym_visibility.data == "private"
+        private = self._is_private
         hidden = apart and private and defined and is_kernel(function)
         properties: dict[str, Attribute | None] = {"no_unwind": UNIT}
         body = self._body() if defined else None

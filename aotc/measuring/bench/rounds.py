@@ -205,7 +205,8 @@ class _Worker:
 
 def _error_of(answer: Mapping[str, Any]) -> AotcError:
     """What one of our own peers answered, as it was raised there."""
-    error = AotcError([Problem(**problem) for problem in answer.get("problems", ())] or answer["error"])
+    problems = [Problem(**each | {"inputs": tuple(each["inputs"])}) for each in answer.get("problems", ())]
+    error = AotcError(problems or answer["error"])
     error.exit_code = answer.get("exit_code", error.exit_code)
     return error
 

@@ -406,7 +406,7 @@ BYTES = np.zeros((8, 1, 16), np.uint8)
             "Attention", [f(1, 2, 4), f(4, 12), f(12)], "qkv_hidden_sizes", num_heads=2, qkv_hidden_sizes=[4, 4, 5]
         ),
         refused("SkipLayerNormalization", [f(1, 2, 4), f(3, 2, 4), f(4)], "does not broadcast"),
-        refused("GroupQueryAttention", [f(1, 1, 4)] * 3, "no multiple", num_heads=3, kv_num_heads=2),
+        refused("GroupQueryAttention", [f(1, 1, 4)] * 3, "not a multiple", num_heads=3, kv_num_heads=2),
     ],
 )
 def test_what_is_refused_is_named(each: Case, message: str) -> None:

@@ -92,7 +92,7 @@ def test_inputs_become_constants(tmp_path: Path, capsys: Capture) -> None:
     path, values = tmp_path / "reshape.onnx", tmp_path / "values.npz"
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9), path)
     np.savez(values, shape=np.array([6, -1]))
-    fails(capsys, 3, "run", path, "--dim", "n=3", says="--constant NAME=VALUE")
+    fails(capsys, 3, "run", path, "--dim", "n=3", says="--constant shape=VALUE")
     for given in ("[6, 2]", values):
         done = aotc(capsys, "verify", path, "--dim", "n=3", "--constant", f"shape={given}", "--json")
         assert json.loads(done.stdout)["ok"], done.stderr
