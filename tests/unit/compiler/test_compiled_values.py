@@ -40,3 +40,25 @@ def test_shapes_that_follow_from_data_are_refused() -> None:
     small = "m (float[2] x) => (y) { c = Cast<to=7>(x) y = com.example.None(x, c) z = Reshape(x, c) }"
     with pytest.raises(CompileError, match="imports no version"):
         aotc.compile(parsed(small.replace("=> (y)", "=> (y, z)")))
+
+
+def test_the_condition_of_a_branch_that_does_not_fit_is_compiled_for() -> None:
+    """Only where that branch is taken the call is refused."""
+    text = """m (float[2,3] x, int64 rate) => (float[a,b] y) {
+        least = Constant<value_int=8>()
+        slow = Less(rate, least)
+        y = If(slow) <
+            then_branch = then () => (float[2,2] t) { t = Transpose<perm=[0, 1, 2]>(x) },
+            else_branch = else () => (float[2,3] e) { e = Add(x, x) }
+        >
+    }"""
+    heard: list[Specialization] = []
+    model = aotc.compile(parsed(text), on_compile=heard.append)
+    x = np.ones((2, 3), np.float32)
+    for rate in (16, 8, 16):
+        np.testing.assert_array_equal(model({"x": x, "rate": np.int64(rate)})["y"], x + x)
+    assert len(heard) == 2
+    with pytest.raises(CompileError, match="Transpose"):
+        model({"x": x, "rate": np.int64(7)})
+    with pytest.raises(CompileError, match=r'never taken, .* with constants=\{"rate": VALUE\}'):
+        aotc.build(parsed(text))

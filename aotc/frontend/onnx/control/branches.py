@@ -9,7 +9,9 @@ from xdsl.ir import Region, SSAValue
 
 from aotc.dialects.constants import known_array
 from aotc.dialects.graph.compound.control import IfOp, yield_of
+from aotc.errors import Problem
 from aotc.frontend.onnx.control.bodies import ControlNode
+from aotc.frontend.onnx.registry import waiting
 from aotc.frontend.onnx.scopes import Value
 
 
@@ -31,9 +33,12 @@ class If(ControlNode):
         mark = len(self.bodies.problems)
         regions = [self._region(branch, []) for branch in branches]
         if any(region is None for region in regions):
-            way_out = "if this branch is never taken, fix the inputs that its condition depends on with --constant"
+            names = waiting(Problem("a branch"), [condition], self.bodies.given).inputs
+            inputs = " ".join(f"--constant {name}=VALUE" for name in names or ("NAME",))
+            way_out = f"if this branch is never taken, fix the inputs that its condition depends on with {inputs}"
             for place, problem in enumerate(self.bodies.problems[mark:], mark):
-                self.bodies.problems[place] = replace(problem, fix=problem.fix or f"{way_out} NAME=VALUE")
+                if not problem.fix:
+                    self.bodies.problems[place] = replace(problem, fix=way_out, inputs=names)
             return self._poisoned()
         for output, *sides in zip(
             branches[0].output, *(yield_of(region.block).values for region in regions if region), strict=False
