@@ -13,6 +13,7 @@ from aotc.dialects.builder import Builder, Reader, Scalar, Writer
 from aotc.dialects.dtypes import compute_type
 from aotc.dialects.graph.elementwise import Domain
 from aotc.dialects.graph.interfaces import LoopNestOp, ShapeError, element_type_of, shape_of
+from aotc.dialects.graph.matrices.pivoting import pivot_row
 
 
 @irdl_op_definition
@@ -56,18 +57,13 @@ class DeterminantOp(LoopNestOp):
             def step(at: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
                 (k,) = at
 
-                def greater(row: list[Scalar], best: list[Scalar]) -> list[Scalar]:
-                    value = b.abs(read(row[0], k))
-                    better = b.compare("gt", value, best[1])
-                    return [b.select(better, row[0], best[0]), b.select(better, value, best[1])]
-
-                pivot_row, _ = b.reduce([(k + 1, size)], [k, b.abs(read(k, k))], greater)
-                pivot = read(pivot_row, k)
+                best = pivot_row(b, read, k, size)
+                pivot = read(best, k)
 
                 def swap(column: Scalar) -> None:
-                    upper, lower = read(k, column), read(pivot_row, column)
+                    upper, lower = read(k, column), read(best, column)
                     write(k, column, lower)
-                    write(pivot_row, column, upper)
+                    write(best, column, upper)
 
                 b.sequential_range(k, size, 1, swap)
                 singular = b.compare("eq", pivot, 0)
@@ -79,7 +75,7 @@ class DeterminantOp(LoopNestOp):
                     )
 
                 b.sequential_range(k + 1, size, 1, eliminate)
-                swapped = b.compare("ne", pivot_row, k)
+                swapped = b.compare("ne", best, k)
                 return [b.select(swapped, -carried[0], carried[0]) * pivot]
 
             writes[0](outer, b.reduce([(0, size)], [b.const(1, kind)], step)[0])

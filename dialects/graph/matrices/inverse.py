@@ -13,6 +13,7 @@ from aotc.dialects.builder import Builder, Reader, Scalar, Writer
 from aotc.dialects.dtypes import compute_type
 from aotc.dialects.graph.elementwise import Domain
 from aotc.dialects.graph.interfaces import LoopNestOp, ShapeError, element_type_of, shape_of
+from aotc.dialects.graph.matrices.pivoting import pivot_row
 
 
 @irdl_op_definition
@@ -59,17 +60,12 @@ class InverseOp(LoopNestOp):
             def step(at: list[Scalar]) -> None:
                 (k,) = at
 
-                def greater(row: list[Scalar], best: list[Scalar]) -> list[Scalar]:
-                    value = b.abs(read(row[0], k))
-                    better = b.compare("gt", value, best[1])
-                    return [b.select(better, row[0], best[0]), b.select(better, value, best[1])]
-
-                pivot_row, _ = b.reduce([(k + 1, size)], [k, b.abs(read(k, k))], greater)
-                pivot = read(pivot_row, k)
+                best = pivot_row(b, read, k, size)
+                pivot = read(best, k)
 
                 def swap(column: Scalar) -> None:
-                    upper, lower = read(k, column), read(pivot_row, column)
-                    write(pivot_row, column, upper)
+                    upper, lower = read(k, column), read(best, column)
+                    write(best, column, upper)
                     write(k, column, lower / pivot)
 
                 # what lies before column k is zero in these rows and is not read again
