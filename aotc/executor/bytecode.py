@@ -46,6 +46,9 @@ class BytecodeModel(NativeModel):
         """A call on these buffers. It raises RunError with what the machine says, and returns no status but 0."""
         return partial(self._call, (*inputs, *outputs))
 
+    def whole_call_on(self, inputs: Sequence[Array], outputs: Sequence[Array], workspace: Array | None) -> None:
+        """None: the machine is in Python."""
+
     def _call(self, tensors: Sequence[Array]) -> int:
         with self._lock:
             try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import sys
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -28,6 +29,9 @@ def aligned_bytes(size: int, alignment: int = CACHE_LINE) -> Array:
     start = -memory.ctypes.data % alignment
     return memory[start : start + size]
 
+
+_ONE_AT_A_TIME: bool = getattr(sys, "_is_gil_enabled", lambda: True)()
+"""Whether the interpreter runs one Python thread at a time."""
 
 _LOCKS: dict[int, threading.Lock] = {}
 """By entry address: a library that is loaded twice still has one static workspace."""
@@ -87,11 +91,26 @@ class NativeModel:
 
     def call_on(self, inputs: Sequence[Array], outputs: Sequence[Array], workspace: Array | None) -> Call:
         """A call on these buffers, which must stay alive as long as it does. One thread at a time per workspace."""
+        return self._on(self._function, self._arguments(inputs, outputs, workspace), workspace)
+
+    def whole_call_on(self, inputs: Sequence[Array], outputs: Sequence[Array], workspace: Array | None) -> Call | None:
+        """`call_on` as one step of the interpreter: no other Python thread runs until it returns, so that calls need no
+        lock. None where the interpreter has no lock, where all calls share a static workspace, and where
+        functions from outside are called, which may call Python."""
+        info = self.info
+        outside = info.operator_api == "packed" or any(kernel.codegen for kernel in info.kernels)
+        if not _ONE_AT_A_TIME or outside or (workspace is None and info.workspace_bytes):
+            return None
+        function = ctypes.PYFUNCTYPE(ctypes.c_int32)(self.address)
+        return partial(function, *self._arguments(inputs, outputs, workspace))
+
+    def _arguments(
+        self, inputs: Sequence[Array], outputs: Sequence[Array], workspace: Array | None
+    ) -> Sequence[ctypes.c_void_p]:
         from_caller = [] if workspace is None else [workspace]
         if self.info.weights == "caller":
             from_caller.append(_NOTHING if self.weights is None else self.weights)
-        arguments = CONVENTIONS[self.info.interface_api](inputs, outputs, from_caller)
-        return self._on(self._function, arguments, workspace)
+        return CONVENTIONS[self.info.interface_api](inputs, outputs, from_caller)
 
     def reset_on(self, workspace: Array | None) -> Call:
         """A call that gives the states in a workspace their first values. Only where there are states."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from threading import Lock
+from time import perf_counter
 
 import numpy as np
 
 from aotc.errors import EXIT_WRONG, AotcError, Problem
-from aotc.executor.native import Array, NativeModel
+from aotc.executor.native import Array, Call, NativeModel
 
 
 class RunError(AotcError):
@@ -71,6 +72,11 @@ class Workspaces:
             raise failed(self._native.info.name, status)
 
 
+SHORT = 20e-6
+"""Seconds. A call that takes less may keep other Python threads waiting: far less than the 5 ms for which the
+interpreter keeps them waiting anyway."""
+
+
 class Step:
     """A call on fixed buffers: `step()` reads the bound inputs, runs, and overwrites `step.outputs`.
 
@@ -79,7 +85,18 @@ class Step:
     pace have a step each.
     """
 
-    __slots__ = ("_acquire", "_call", "_copies", "_keep", "_name", "_release", "_workspace", "_workspaces", "outputs")
+    __slots__ = (
+        "_copies",
+        "_in_turn",
+        "_keep",
+        "_lock",
+        "_name",
+        "_now",
+        "_whole",
+        "_workspace",
+        "_workspaces",
+        "outputs",
+    )
 
     def __init__(
         self,
@@ -96,25 +113,36 @@ class Step:
         self._copies = copies
         self._keep = (inputs, outputs, native)
         self._workspaces = workspaces
-        self._workspace, lock = workspaces.lend()
-        self._call = native.call_on(inputs, outputs, self._workspace)
-        self._acquire, self._release = lock.acquire, lock.release  # `with lock` takes twice as long
+        self._workspace, self._lock = workspaces.lend()
+        self._in_turn = native.call_on(inputs, outputs, self._workspace)
+        alone = not copies and not native.info.states
+        self._whole = native.whole_call_on(inputs, outputs, self._workspace) if alone else None
+        """The call as one step of the interpreter, which needs no lock, where there is such a call."""
+        self._now: Call | None = None
+        """The whole call, from when calls are known to be short."""
 
     def __del__(self) -> None:
         if hasattr(self, "_workspace"):
             self._workspaces.give_back(self._workspace)
 
     def __call__(self) -> dict[str, Array]:
-        self._acquire()
-        try:
-            if self._copies:
-                for destination, source in self._copies:
-                    np.copyto(destination, source)
-            if status := self._call():
-                raise failed(self._name, status)
-            return self.outputs
-        finally:
-            self._release()
+        now = self._now
+        if status := self._locked() if now is None else now():
+            raise failed(self._name, status)
+        return self.outputs
+
+    def _locked(self) -> int:
+        """A call while other Python threads run."""
+        with self._lock:
+            if self._now is not None:  # while this thread waited
+                return self._now()
+            for destination, source in self._copies:
+                np.copyto(destination, source)
+            start = perf_counter()
+            status = self._in_turn()
+            if perf_counter() - start < SHORT:
+                self._now = self._whole
+            return status
 
 
 def failed(name: str, status: int) -> RunError:

@@ -244,6 +244,7 @@ def test_calls_of_one_bound_call_do_not_overlap() -> None:
 
     waiting = threading.Event()
     native.call_on.return_value = call
+    native.whole_call_on.return_value = None
     step = executor.CompiledModel(native).bind(X, W)
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda _: step(), range(40)))
