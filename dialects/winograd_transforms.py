@@ -116,9 +116,28 @@ class Transforms:
             result.append(total(entries))
         return result
 
-    def transform_weight(self, weight: Array) -> Array:
-        """G g G^T of the last two axes: [.., 3, 3] -> [.., n, n], in float64."""
-        return self.weight_matrix @ weight.astype(np.float64) @ self.weight_matrix.T
+
+@dataclass(frozen=True)
+class Untransformed:
+    """F(1, 1), which transforms nothing: one result of one tap, and the only product."""
+
+    outputs: int = 1
+    inputs: int = 1
+
+    @property
+    def weight_matrix(self) -> Array:
+        """[[1]] in float64."""
+        return np.ones((1, 1))
+
+    def transform_input(self, values: Sequence[Value], total: Sum[Value]) -> list[Value]:
+        """The value."""
+        return list(values)
+
+    transform_output = transform_input
+
+    def transform_filter(self, taps: Sequence[Value], total: Sum[Value], scale: int) -> list[Value]:
+        """`scale` times the tap."""
+        return [total(terms([Fraction(scale)], taps))]
 
 
 @cache

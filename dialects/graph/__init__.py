@@ -40,6 +40,7 @@ from aotc.dialects.graph.packed import (
     regrouping,
     strassen,
     winograd,
+    winograd_weight,
 )
 from aotc.dialects.graph.packed import conv as blocked
 from aotc.dialects.graph.packed import matmul as packed
@@ -96,6 +97,7 @@ _FAMILIES = (
     strassen,
     window,
     winograd,
+    winograd_weight,
     movement,
     indexing,
     scatter,

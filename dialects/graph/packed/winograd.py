@@ -1,9 +1,13 @@
-"""Convolution by Winograd's minimal filtering, on blocked tensors: 3 x 3 taps, stride 1, one group.
+"""Convolution by Winograd's minimal filtering, on blocked tensors, in one group.
 
 The result is cut into tiles of m x m positions. Each sees (m + 2) x (m + 2) = n x n elements of the operand; these and
 the weight are transformed (see `winograd_transforms`), so that n * n products of matrices, [tiles, C] x [C, M], give
 what 9 taps at every position do, with 2.25 (m = 2) or 4 (m = 4) times fewer multiplications. The weight grows by
 n * n / 9. An infinity or NaN in the operand spreads over the results of its tile.
+
+Larger windows are cut into segments of 3 taps, whose operands begin 3 elements apart, and whose products are added up
+like those of further channels: so are the taps along axes that are not in tiles, such as the first one of three, which
+may have any stride and dilation. With one axis a tile is m positions, and there are n products.
 
 Greatest error over greatest result against float64, operands as after a relu: direct 3e-7, m = 2 6e-7, m = 4 3e-6.
 
@@ -16,14 +20,13 @@ i8: a panel at a time is transformed when it is used, which takes a few of a hun
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import and_
-from typing import ClassVar
 
 import numpy as np
-from xdsl.dialects.builtin import I64, DenseArrayBase, IntegerAttr, TensorType, f64, i8, i16, i32
+from xdsl.dialects.builtin import I64, DenseArrayBase, IntegerAttr, TensorType, i8, i16, i32
 from xdsl.ir import Attribute, OpResult
 from xdsl.irdl import (
     irdl_op_definition,
@@ -35,9 +38,8 @@ from xdsl.irdl import (
     result_def,
 )
 
-from aotc.dialects.arrays import to_blocks
 from aotc.dialects.builder import Builder, Reader, Scalar, Writer
-from aotc.dialects.dtypes import compute_type, is_float, numpy_dtype
+from aotc.dialects.dtypes import compute_type
 from aotc.dialects.graph.interfaces import (
     Array,
     LoopNestOp,
@@ -47,13 +49,14 @@ from aotc.dialects.graph.interfaces import (
     shape_of,
 )
 from aotc.dialects.graph.packed.channels import Channels
+from aotc.dialects.graph.packed.winograd_axes import ABSENT, INNER, Axis, along, axes_of
 from aotc.dialects.graph.quantized.flip import UI8
 from aotc.dialects.graph.schedules import check_partial_sums
 from aotc.dialects.graph.shapes import LINE, ceil_div, inside
 from aotc.dialects.graph.windows.axes import check_bias
-from aotc.dialects.graph.windows.sliding import SlidingWindow, sliding_windows
-from aotc.dialects.linear_combinations import sums, terms
-from aotc.dialects.winograd_transforms import OUTPUT_TILES, TAPS, Transforms, transforms
+from aotc.dialects.graph.windows.sliding import sliding_windows
+from aotc.dialects.linear_combinations import sums
+from aotc.dialects.winograd_transforms import TAPS
 
 PAIR = 2
 """Neighbouring channels of 16 bits whose products are added at once."""
@@ -66,76 +69,6 @@ WEIGHT_SCALE = 2
 
 MOST_CHANNELS = (2**31 - 1) // (WEIGHT_SCALE**2 * TAPS**2 * 255 * 128)
 """Of integers: with more, four times a result might not be an i32."""
-
-
-def _transforms_of(output_tile: int) -> Transforms:
-    if output_tile not in OUTPUT_TILES:
-        raise ShapeError(f"the output tile is one of {', '.join(map(str, OUTPUT_TILES))}, found {output_tile}")
-    return transforms(output_tile)
-
-
-@irdl_op_definition
-class WinogradWeightOp(LoopNestOp):
-    """A convolution's weight [M, C, 3, 3], transformed and in the order in which `winograd_conv` streams it.
-
-    The result is [panels, n * n, C, width] for n = output_tile + 2: a panel is `width` output channels, missing ones
-    zero. Computed in f64, then rounded to the type that sums are computed in: a weight in f16 or bf16 becomes f32, for
-    of what its transform would lose the result's would make ten times as much.
-    """
-
-    name = "graph.winograd_weight"
-    ORDERS_WEIGHTS: ClassVar[bool] = True
-    weight = operand_def(TensorType)
-    output_tile = prop_def(IntegerAttr[I64])
-    width = prop_def(IntegerAttr[I64])
-    result = result_def(TensorType)
-
-    def infer_types(self) -> Sequence[TensorType]:
-        shape, width = shape_of(self.weight), self.width.value.data
-        if len(shape) != 4 or shape[2:] != (TAPS, TAPS):
-            raise ShapeError(f"the weight must be [M, C, 3, 3], found {list(shape)}")
-        if width < 1:
-            raise ShapeError(f"the width must be positive, found {width}")
-        if not is_float(element_type_of(self.weight)):
-            raise ShapeError(f"the weight must be of floats, found {element_type_of(self.weight)}")
-        size = _transforms_of(self.output_tile.value.data).inputs ** 2
-        kind = compute_type(element_type_of(self.weight))
-        return [TensorType(kind, [ceil_div(shape[0], width), size, shape[1], width])]
-
-    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
-        (weight,) = operands
-        transformed = transforms(self.output_tile.value.data).transform_weight(weight)
-        split = to_blocks(transformed.reshape(*weight.shape[:2], -1), 0, self.width.value.data)
-        # [panel, width, C, product] -> [panel, product, C, width]
-        return [np.ascontiguousarray(np.swapaxes(split, 1, 3).astype(numpy_dtype(element_type_of(self.result))))]
-
-    def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
-        panels, _, channels, width = shape_of(self.result)
-        outputs, kind = shape_of(self.weight)[0], element_type_of(self.result)
-        matrix, total = transforms(self.output_tile.value.data).weight_matrix.tolist(), sums(b)
-
-        def body(index: list[Scalar]) -> None:
-            panel, channel, column = index
-            output = panel * width + column
-
-            def transformed(taps: Sequence[Scalar]) -> list[Scalar]:
-                return [total(terms(row, taps)) for row in matrix]
-
-            def read() -> list[Scalar]:
-                taps = [
-                    [b.cast(reads[0]([output, channel, b.index(i), b.index(j)]), f64) for j in range(TAPS)]
-                    for i in range(TAPS)
-                ]
-                columns = [transformed(row) for row in taps]
-                rows = [transformed(column) for column in zip(*columns, strict=True)]
-                return [b.cast(value, kind) for row in zip(*rows, strict=True) for value in row]
-
-            zero = b.const(0, kind)
-            values = b.when(b.compare("lt", output, outputs), read, lambda: [zero] * len(matrix) ** 2)
-            for number, value in enumerate(values):
-                writes[0]([panel, b.index(number), channel, column], value)
-
-        b.parallel_for([panels, channels, width], body)
 
 
 def _spread_rows(rows: int, row_bytes: int) -> int:
@@ -162,9 +95,11 @@ class WinogradTypes:
 class WinogradSizes:
     """The sizes of one `winograd_conv`."""
 
-    transforms: Transforms
-    rows: SlidingWindow
-    columns: SlidingWindow
+    outer: tuple[Axis, ...]
+    """The axes before those of a tile."""
+    rows: Axis
+    """ABSENT where there is one spatial axis."""
+    columns: Axis
     images: int
     channels: Channels
     """Of the operand."""
@@ -172,7 +107,7 @@ class WinogradSizes:
     width: int
     """Output channels in a panel of the weight."""
     tile_rows: int
-    """Rows of tiles in a block of them, counted through all images."""
+    """Rows of tiles in a block of them, counted through all planes of all images."""
     types: WinogradTypes
     zero_point: int = 0
     """Of the operand."""
@@ -182,9 +117,29 @@ class WinogradSizes:
     """Parts of the panels, for each part of the rows; each is computed with scratch buffers of its own."""
 
     @property
+    def products(self) -> int:
+        """Products of matrices."""
+        return self.rows.transforms.inputs * self.columns.transforms.inputs
+
+    @property
+    def segments(self) -> tuple[int, ...]:
+        """Of the window along each axis: the outer ones, rows, columns."""
+        return tuple(axis.segments for axis in (*self.outer, self.rows, self.columns))
+
+    @property
+    def steps(self) -> int:
+        """Of a sum: the channels of all segments."""
+        return math.prod(self.segments) * self.channels.count
+
+    @property
+    def planes(self) -> tuple[int, ...]:
+        """How many planes of rows there are: images, then positions along each of the outer axes."""
+        return self.images, *(axis.tiles for axis in self.outer)
+
+    @property
     def all_rows(self) -> int:
-        """How many rows of tiles there are in all images."""
-        return self.images * self.tiles[0]
+        """How many rows of tiles there are in all planes."""
+        return math.prod(self.planes) * self.rows.tiles
 
     @property
     def panels(self) -> int:
@@ -192,15 +147,9 @@ class WinogradSizes:
         return ceil_div(self.outputs, self.width)
 
     @property
-    def tiles(self) -> tuple[int, int]:
-        """How many tiles there are along each spatial axis of an image."""
-        size = self.transforms.outputs
-        return ceil_div(self.rows.positions, size), ceil_div(self.columns.positions, size)
-
-    @property
     def block_tiles(self) -> int:
         """How many tiles there are in a block of rows."""
-        return self.tile_rows * self.tiles[1]
+        return self.tile_rows * self.columns.tiles
 
     @property
     def block(self) -> int:
@@ -210,29 +159,38 @@ class WinogradSizes:
 
 @irdl_op_definition
 class WinogradConvOp(LoopNestOp):
-    """Convolution of a blocked x [N, ceil(C / B), H, W, B] with a weight of `winograd_weight`, 3 x 3 taps of stride 1.
+    """Convolution of a blocked x [N, ceil(C / B), spatial.., B] with a weight of `winograd_weight`.
 
-    The result is blocked alike: [N, ceil(M / B), H', W', B]; the optional bias is [ceil(M / B) * B]. `channels` is C,
-    `outputs` is M; a panel of the weight is a whole number of blocks. The other results are scratch buffers for a block
-    of `tile_rows` rows of tiles, counted through all images, T tiles together: `transformed` [n * n, T, C], and
-    `products` [n * n, T, width] of one panel. T and the blocks of C are rounded up to odd numbers: then elements that
-    are used together do not share a set of a cache.
+    The result is blocked alike: [N, ceil(M / B), spatial.., B]; the optional bias is [ceil(M / B) * B]. `channels` is
+    C, `outputs` is M; a panel of the weight is a whole number of blocks. The `tiled_axes` have stride and dilation 1.
+    The other results are scratch buffers for a block of `tile_rows` rows of tiles, counted through all images and
+    planes, T tiles together: `transformed` [n * n, T, S * C] for S segments, and `products` [n * n, T, width] of one
+    panel. T and the blocks of S * C are rounded up to odd numbers: then elements that are used together do not share a
+    set of a cache.
 
     So that threads need not wait for each other, the rows of tiles are computed in `row_parts` parts, and of each the
     panels in `panel_parts`: there are two buffers for each of these, one after the other along the first axis.
 
     With `parts`, which add up to C, the channels of x are not in all lanes (see `channels`).
 
-    Of x in i8 or ui8, less `x_zero_point`, the weight is i8 and not transformed, but that of `pack_conv_weight` with
-    interleaved rows (`interleave_rows` of 2): [panels, 1, 3, 3, ceil(C / 2), 2 * width]. A third scratch buffer,
-    `filters` [n * n, ceil(C / 2), 2 * width], its rows rounded up likewise, holds a transformed panel. It is i16, as
-    `transformed` is; bias, `products` and the result are i32.
+    Of x in i8 or ui8, less `x_zero_point`, the window is 3 x 3 taps, and the weight is i8 and not transformed, but that
+    of `pack_conv_weight` with interleaved rows (`interleave_rows` of 2): [panels, 1, 3, 3, ceil(C / 2), 2 * width]. A
+    third scratch buffer, `filters` [n * n, ceil(C / 2), 2 * width], its rows rounded up likewise, holds a transformed
+    panel. It is i16, as `transformed` is; bias, `products` and the result are i32.
     """
 
     name = "graph.winograd_conv"
     x = operand_def(TensorType)
     weight = operand_def(TensorType)
     bias = opt_operand_def(TensorType)
+    kernel = opt_prop_def(DenseArrayBase)
+    """Taps along each spatial axis. Absent: 3."""
+    strides = opt_prop_def(DenseArrayBase)
+    """Absent: 1."""
+    dilations = opt_prop_def(DenseArrayBase)
+    """Absent: 1."""
+    tiled_axes = opt_prop_def(DenseArrayBase)
+    """Numbers of spatial axes, of the last two. Absent: all."""
     pads = prop_def(DenseArrayBase)
     """All begins, then all ends."""
     channels = prop_def(IntegerAttr[I64])
@@ -253,13 +211,17 @@ class WinogradConvOp(LoopNestOp):
     filters = opt_result_def(TensorType)
 
     @property
-    def transforms(self) -> Transforms:
-        """F(m, 3)."""
-        return _transforms_of(self.output_tile.value.data)
+    def axes(self) -> tuple[Axis, ...]:
+        """How convolution along each spatial axis is computed; raises ShapeError."""
+        extents = shape_of(self.x)[2:-1]
 
-    def windows(self) -> list[SlidingWindow]:
-        """The window along each spatial axis; raises ShapeError."""
-        return sliding_windows(shape_of(self.x)[2:4], (TAPS, TAPS), (1, 1), self.ints("pads"), (1, 1))
+        def of_all(name: str, absent: int) -> Sequence[int]:
+            return [absent] * len(extents) if getattr(self, name) is None else self.ints(name)
+
+        kernel, strides, dilations = of_all("kernel", TAPS), of_all("strides", 1), of_all("dilations", 1)
+        windows = sliding_windows(extents, kernel, strides, self.ints("pads"), dilations)
+        tiled = None if self.tiled_axes is None else self.ints("tiled_axes")
+        return axes_of(windows, tiled, self.output_tile.value.data)
 
     @property
     def types(self) -> WinogradTypes:
@@ -278,9 +240,9 @@ class WinogradConvOp(LoopNestOp):
     @property
     def sizes(self) -> WinogradSizes:
         """What the kernel is about; raises ShapeError."""
-        rows, columns = self.windows()
+        *outer, rows, columns = (ABSENT, *self.axes)[-max(len(self.axes), INNER) :]
         return WinogradSizes(
-            self.transforms,
+            tuple(outer),
             rows,
             columns,
             shape_of(self.x)[0],
@@ -296,13 +258,17 @@ class WinogradConvOp(LoopNestOp):
 
     def infer_types(self) -> Sequence[TensorType]:
         x, weight = shape_of(self.x), shape_of(self.weight)
-        rank = 4 if self.types.group == 1 else 6
-        if len(x) != 5 or len(weight) != rank:
-            raise ShapeError(f"operand {list(x)} and weight {list(weight)} must be of rank 5 and {rank}")
+        least, rank = ("4 or more", 4) if self.types.group == 1 else ("5", 6)
+        if len(x) < 4 or len(weight) != rank or (rank == 6 and len(x) != 5):
+            raise ShapeError(f"operand {list(x)} and weight {list(weight)} must be of rank {least} and {rank}")
         channels, outputs, block = self.channels.value.data, self.outputs.value.data, x[-1]
-        size, held, types = self.transforms.inputs**2, self.held, self.types
+        axes, held, types = self.axes, self.held, self.types
+        size = math.prod(axis.transforms.inputs for axis in axes)
+        segments = math.prod(axis.segments for axis in axes)
+        if types.group > 1 and any((axis.taps, axis.window.size) != (TAPS, TAPS) for axis in axes):
+            raise ShapeError("windows of 8-bit integers have 3 x 3 taps, and both axes are in tiles")
         width, uneven = divmod(weight[-1], types.group)
-        steps = ceil_div(channels, types.group)
+        steps = segments * ceil_div(channels, types.group)
         fitting = (size, steps) if types.group == 1 else (1, TAPS, TAPS, steps)
         if (held.count, held.blocks) != (channels, x[1]) or weight[1:-1] != fitting:
             raise ShapeError(f"{channels} channels do not fit operand {list(x)}, weight {list(weight)}")
@@ -310,7 +276,7 @@ class WinogradConvOp(LoopNestOp):
             raise ShapeError(f"{outputs} output channels in blocks of {block} do not fit weight {list(weight)}")
         if self.tile_rows.value.data < 1:
             raise ShapeError(f"tile_rows must be positive, found {self.tile_rows.value.data}")
-        result = [x[0], ceil_div(outputs, block), *(window.positions for window in self.windows()), block]
+        result = [x[0], ceil_div(outputs, block), *(axis.window.positions for axis in axes), block]
         check_bias(self.bias, result[1], block)
         kind = self._result_type(types)
         sizes = self.sizes
@@ -321,7 +287,7 @@ class WinogradConvOp(LoopNestOp):
             )
         tiles = sizes.block_tiles | 1
         copies = rows * panels * size
-        transformed, products = [copies, tiles, (x[1] | 1) * block], [copies, tiles, width]
+        transformed, products = [copies, tiles, (segments * x[1] | 1) * block], [copies, tiles, width]
         scratch = [TensorType(types.factors, transformed), TensorType(types.sums, products)]
         if types.group > 1:
             scratch.append(TensorType(types.factors, [copies, _spread_rows(steps, 2 * weight[-1]), weight[-1]]))
@@ -351,16 +317,17 @@ class WinogradConvOp(LoopNestOp):
     def operations(self) -> int:
         """Those of direct convolution."""
         images, _, *positions, _ = shape_of(self.result)
-        return 2 * math.prod((images, self.outputs.value.data, *positions, self.channels.value.data, TAPS, TAPS))
+        taps = [axis.window.size for axis in self.axes]
+        return 2 * math.prod((images, self.outputs.value.data, *positions, self.channels.value.data, *taps))
 
     def scratch(self) -> Sequence[OpResult]:
         return [self.transformed, self.products, *([] if self.filters is None else [self.filters])]
 
     def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
         """Tile by tile: the products of all channels are summed, then transformed."""
-        batch, outer, height, width, block = shape_of(self.result)
-        types, panel_width, extents = self.types, self.sizes.width, shape_of(self.x)[2:4]
-        f, total, before = self.transforms, sums(b), self.ints("pads")[:2]
+        batch, outer, *extents, block = shape_of(self.result)
+        types, panel_width, axes = self.types, self.sizes.width, self.axes
+        total, shape, channels = sums(b), [axis.transforms.inputs for axis in axes], self.channels.value.data
         zero, point = b.const(0, element_type_of(self.result)), self.sizes.zero_point
 
         def widened(value: Scalar) -> Scalar:
@@ -369,61 +336,91 @@ class WinogradConvOp(LoopNestOp):
         def plain(value: Scalar) -> Scalar:
             return widened(value) - point if point else widened(value)
 
-        def in_two_dimensions(one: str, values: Sequence[Sequence[Scalar]]) -> list[list[Scalar]]:
-            def transform(values: Sequence[Scalar]) -> list[Scalar]:
-                if one == "filter":
-                    return f.transform_filter(values, total, WEIGHT_SCALE)
-                return f.transform_input(values, total) if one == "input" else f.transform_output(values, total)
+        def everywhere(counts: Sequence[int], read: Callable[[Sequence[int]], Scalar]) -> Array:
+            values = np.empty(counts, object)
+            for index in np.ndindex(*counts):
+                values[index] = read(index)
+            return values
 
-            columns = [transform(column) for column in zip(*values, strict=True)]
-            return [transform(row) for row in zip(*columns, strict=True)]
-
-        def filters(panel: Scalar, channel: Scalar, place: Scalar) -> list[Scalar]:
+        def filters(panel: Scalar, segment: int, channel: Scalar, place: Scalar) -> Array:
             if types.group == 1:
-                return [reads[1]([panel, b.index(number), channel, place]) for number in range(f.inputs**2)]
+                step, count = channel + segment * channels, math.prod(shape)
+                return everywhere([count], lambda number: reads[1]([panel, b.index(*number), step, place]))
             at = [channel / types.group, place * types.group + b.rem(channel, b.index(types.group))]
-            taps = [
-                [widened(reads[1]([panel, b.index(0), b.index(i), b.index(j), *at])) for j in range(TAPS)]
-                for i in range(TAPS)
-            ]
-            return [value for row in in_two_dimensions("filter", taps) for value in row]
+            taps = everywhere([TAPS, TAPS], lambda tap: widened(reads[1]([panel, b.index(0), *map(b.index, tap), *at])))
+            for number, axis in enumerate(axes):
+                f = axis.transforms
+                taps = along(taps, number, lambda line, f=f: f.transform_filter(line, total, WEIGHT_SCALE))
+            return taps.reshape(-1)
 
         def body(index: list[Scalar]) -> None:
-            image, channel_block, row, column, lane = index
+            image, channel_block, *tile, lane = index
             output = channel_block * block + lane
             panel, place = output / panel_width, b.rem(output, b.index(panel_width))
-            start = [tile * f.outputs - pad for tile, pad in zip((row, column), before, strict=True)]
 
-            def step(within: Scalar, lane: Scalar, channel: Scalar, carried: list[Scalar]) -> list[Scalar]:
-
-                def element(i: int, j: int) -> Scalar:
-                    at = [start[0] + i, start[1] + j]
+            def step(
+                number: int,
+                segment: Sequence[int],
+                within: Scalar,
+                lane: Scalar,
+                channel: Scalar,
+                carried: list[Scalar],
+            ) -> list[Scalar]:
+                def element(offsets: Sequence[int]) -> Scalar:
+                    at = [
+                        here * axis.tile_step + (part * axis.segment_step + offset - axis.window.before)
+                        for here, axis, part, offset in zip(tile, axes, segment, offsets, strict=True)
+                    ]
                     source = [image, within, *at, lane]
-                    inside = _all_inside(b, at, extents)
-                    return b.when(inside, lambda: [plain(reads[0](source))], lambda: [zero])[0]
+                    held = _all_inside(b, at, [axis.window.extent for axis in axes])
+                    return b.when(held, lambda: [plain(reads[0](source))], lambda: [zero])[0]
 
-                d = in_two_dimensions("input", [[element(i, j) for j in range(f.inputs)] for i in range(f.inputs)])
-                flat = [value for each in d for value in each]
-                factors = filters(panel, channel, place)
-                return [before + value * factor for before, value, factor in zip(carried, flat, factors, strict=True)]
+                d = everywhere(shape, element)
+                for axis_number, axis in enumerate(axes):
+                    f = axis.transforms
+                    d = along(d, axis_number, lambda line, f=f: f.transform_input(line, total))
+                factors = filters(panel, number, channel, place)
+                return [
+                    before + value * factor
+                    for before, value, factor in zip(carried, d.reshape(-1), factors, strict=True)
+                ]
 
-            def over_lanes(within: Scalar, first: Scalar, count: int, carried: list[Scalar]) -> list[Scalar]:
-                return b.loop(0, count, 1, carried, lambda lane, now: step(within, lane, first + lane, now))
+            found = [zero] * math.prod(shape)
+            for number, segment in enumerate(np.ndindex(*(axis.segments for axis in axes))):
 
-            found = self.held.over_blocks(b, [zero] * f.inputs**2, over_lanes)
-            grid = [found[first : first + f.inputs] for first in range(0, len(found), f.inputs)]
+                def over_lanes(
+                    within: Scalar,
+                    first: Scalar,
+                    count: int,
+                    carried: list[Scalar],
+                    number: int = number,
+                    segment: Sequence[int] = segment,
+                ) -> list[Scalar]:
+                    return b.loop(
+                        0, count, 1, carried, lambda lane, now: step(number, segment, within, lane, first + lane, now)
+                    )
+
+                found = self.held.over_blocks(b, found, over_lanes)
+            grid = everywhere(shape, lambda index: found[np.ravel_multi_index(index, shape)])
+            for number, axis in enumerate(axes):
+                f = axis.transforms
+                grid = along(grid, number, lambda line, f=f: f.transform_output(line, total))
             bias = zero if self.bias is None else reads[2]([output])
-            for i, values in enumerate(in_two_dimensions("output", grid)):
-                for j, product in enumerate(values):
-                    value = b.shift_right(product, b.const(types.shift, i32)) if types.shift else product
-                    at = [row * f.outputs + i, column * f.outputs + j]
+            for offsets in np.ndindex(*grid.shape):
+                value: Scalar = grid.item(offsets)
+                if types.shift:
+                    value = b.shift_right(value, b.const(types.shift, i32))
+                at = [
+                    here * axis.transforms.outputs + offset
+                    for here, axis, offset in zip(tile, axes, offsets, strict=True)
+                ]
 
-                    def write(at: list[Scalar] = at, value: Scalar = value) -> None:
-                        writes[0]([image, channel_block, *at, lane], value + bias)
+                def write(at: list[Scalar] = at, value: Scalar = value) -> None:
+                    writes[0]([image, channel_block, *at, lane], value + bias)
 
-                    b.only_when(_all_inside(b, at, (height, width)), write)
+                b.only_when(_all_inside(b, at, extents), write)
 
-        b.parallel_for([batch, outer, *self.sizes.tiles, block], body)
+        b.parallel_for([batch, outer, *(axis.tiles for axis in axes), block], body)
 
 
 def _all_inside(b: Builder, index: Sequence[Scalar], extents: Sequence[int]) -> Scalar:

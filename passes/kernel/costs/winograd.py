@@ -43,9 +43,10 @@ from aotc.passes.kernel.costs.products import batched_matmul_schedule
 
 @dataclass(frozen=True)
 class ConvolutionSizes:
-    """A convolution of 3 x 3 taps with stride 1."""
+    """A convolution with stride and dilation 1 along the axes that are cut into tiles."""
 
     images: int
+    """Images, and positions along the axes before the last two."""
     channels: int
     outputs: int
     rows: int
@@ -53,6 +54,12 @@ class ConvolutionSizes:
     columns: int
     group: int = 1
     """Neighbouring channels that are multiplied at once."""
+    taps: int = TAPS**2
+    """Of the window, along all axes."""
+    segments: int = 1
+    """Of the window, along all axes."""
+    tiled: tuple[bool, bool] = (True, True)
+    """Whether rows and columns are cut into tiles."""
 
     @property
     def steps(self) -> int:
@@ -65,8 +72,16 @@ class ConvolutionSizes:
         return self.images * self.rows * self.columns
 
     def tiles(self, size: int) -> tuple[int, int]:
-        """Rows of tiles in all images, and tiles in a row, with `size` x `size` results in each."""
-        return self.images * ceil_div(self.rows, size), ceil_div(self.columns, size)
+        """Rows of tiles in all images, and tiles in a row, with `size` results in each along an axis."""
+        rows, columns = (
+            ceil_div(extent, size) if tiled else extent
+            for extent, tiled in zip((self.rows, self.columns), self.tiled, strict=True)
+        )
+        return self.images * rows, columns
+
+    def products(self, size: int) -> int:
+        """Products of matrices for tiles of `size`."""
+        return (size + TAPS - 1) ** sum(self.tiled)
 
 
 def choose_winograd(machine: Machine, dtype: Attribute, sizes: ConvolutionSizes) -> WinogradAttr | None:
@@ -95,43 +110,43 @@ def winograd_schedule(
     """The schedule of the products; the width of its tile is that of a panel of the weight."""
     lanes = lanes_of_products(machine, dtype)
     size = chosen.output_tile.data
-    tiles, count = chosen.tile_rows.data * sizes.tiles(size)[1], (size + TAPS - 1) ** 2
-    registers = ceil_div(sizes.outputs, lanes)
-    return batched_matmul_schedule(machine, lanes, (count, tiles, registers, sizes.steps), streamed=sizes.group == 1)
+    tiles, registers = chosen.tile_rows.data * sizes.tiles(size)[1], ceil_div(sizes.outputs, lanes)
+    products = sizes.products(size), tiles, registers, sizes.segments * sizes.steps
+    return batched_matmul_schedule(machine, lanes, products, streamed=sizes.group == 1)
 
 
 def direct_cycles(machine: Machine, sizes: ConvolutionSizes) -> float:
     """Estimated cycles of direct convolution."""
-    products = sizes.positions * TAPS**2
-    return _product_cycles(machine, sizes, products) + _weight_cycles(machine, sizes, TAPS**2)
+    return _product_cycles(machine, sizes, sizes.positions * sizes.taps) + _weight_cycles(machine, sizes, sizes.taps)
 
 
 def winograd_cycles(machine: Machine, sizes: ConvolutionSizes, output_tile: int) -> float:
     """Estimated cycles with tiles of `output_tile` results."""
-    size = (output_tile + TAPS - 1) ** 2
+    products = sizes.products(output_tile) * sizes.segments
     transforms = sum(_transform_cycles(machine, sizes, output_tile))
     rows, columns = sizes.tiles(output_tile)
-    weight = _weight_cycles(machine, sizes, size) if sizes.group == 1 else _filter_cycles(machine, sizes, output_tile)
-    return _product_cycles(machine, sizes, rows * columns * size) + transforms + weight
+    streamed = sizes.group == 1
+    weight = _weight_cycles(machine, sizes, products) if streamed else _filter_cycles(machine, sizes, output_tile)
+    return _product_cycles(machine, sizes, rows * columns * products) + transforms + weight
 
 
 def _transform_cycles(machine: Machine, sizes: ConvolutionSizes, output_tile: int) -> tuple[float, float]:
     """Estimated cycles of the transforms of all tiles of the operand, and of the result."""
     rows, columns = sizes.tiles(output_tile)
-    count = rows * columns * (output_tile + TAPS - 1) ** 2 * machine.winograd.transform_cycles
+    count = rows * columns * sizes.products(output_tile) * machine.winograd.transform_cycles
     lanes = lanes_of(machine, f32)
-    return count * ceil_div(sizes.channels, lanes), count * ceil_div(sizes.outputs, lanes)
+    return count * sizes.segments * ceil_div(sizes.channels, lanes), count * ceil_div(sizes.outputs, lanes)
 
 
 def winograd_work(
     machine: Machine, sizes: ConvolutionSizes, output_tile: int, tile_rows: int, panels: int
 ) -> BlockedWork:
     """What threads may share, in blocks of `tile_rows` rows of tiles."""
-    (rows, columns), size = sizes.tiles(output_tile), (output_tile + TAPS - 1) ** 2
+    (rows, columns), count = sizes.tiles(output_tile), sizes.products(output_tile) * sizes.segments
     before, after = _transform_cycles(machine, sizes, output_tile)
-    products = _product_cycles(machine, sizes, rows * columns * size) + after
-    transformed = rows * columns * size * sizes.steps * byte_width(f32)
-    weight = _weight_cycles(machine, sizes, size)
+    products = _product_cycles(machine, sizes, rows * columns * count) + after
+    transformed = rows * columns * count * sizes.steps * byte_width(f32)
+    weight = _weight_cycles(machine, sizes, count)
     return BlockedWork(rows, tile_rows, panels, before / rows, products / rows, weight, transformed)
 
 
@@ -149,13 +164,14 @@ def _filter_cycles(machine: Machine, sizes: ConvolutionSizes, output_tile: int) 
     """Estimated cycles of the transforms of the weight, for each block of rows of tiles."""
     blocks = ceil_div(sizes.tiles(output_tile)[0], _tile_rows(machine, sizes, output_tile))
     registers = sizes.steps * ceil_div(sizes.outputs, lanes_of(machine, f32))
-    return blocks * registers * (output_tile + TAPS - 1) ** 2 * machine.winograd.transform_cycles
+    return blocks * registers * sizes.products(output_tile) * machine.winograd.transform_cycles
 
 
 def _tile_rows(machine: Machine, sizes: ConvolutionSizes, output_tile: int) -> int:
     """The number of rows of tiles in a block, all blocks being equal, such that the buffers take their share of L2."""
     rows, columns = sizes.tiles(output_tile)
-    costs, size = machine.winograd, (output_tile + TAPS - 1) ** 2
-    buffers = columns * size * (sizes.steps + costs.product_registers * lanes_of(machine, f32)) * byte_width(f32)
+    costs, steps = machine.winograd, sizes.segments * sizes.steps
+    held = steps + costs.product_registers * lanes_of(machine, f32)
+    buffers = columns * sizes.products(output_tile) * held * byte_width(f32)
     most = max(int(machine.l2 * machine.shares.transforms) // buffers, ceil_div(costs.fewest_tiles, columns), 1)
     return ceil_div(rows, ceil_div(rows, most))

@@ -1,7 +1,8 @@
 """The loops of `winograd_conv` on register tiles: a block of rows of tiles after the other, in three stages.
 
-    for each block of rows of tiles (of all images, counted through):
-      for each block of channels, row, tile:         transform the operand's n x n elements into `transformed`
+    for each block of rows of tiles (of all images and planes, counted through):
+      for each segment of the window, block of channels, row, tile:
+                                                     transform the operand's n x n elements into `transformed`
       for each panel of the weight:
         of integers:                                   transform the panel into `filters`
         for each of the n * n products, tile of registers:   a product of matrices into `products`
@@ -14,36 +15,38 @@ rows, and of the panels of these, have buffers of their own and may be computed 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import partial, reduce
 from itertools import groupby
+from math import prod
+from operator import and_
 
 from aotc.dialects.aot.tiles import tile_shape
 from aotc.dialects.builder import Reader, Scalar, Writer
 from aotc.dialects.graph.packed.channels import BlockRun, Channels
 from aotc.dialects.graph.packed.winograd import WEIGHT_SCALE, WinogradSizes
+from aotc.dialects.graph.packed.winograd_axes import ABSENT, Axis
 from aotc.dialects.graph.schedules import MatmulSchedule
 from aotc.dialects.graph.shapes import Segment, ceil_div, segments
-from aotc.dialects.graph.windows.sliding import SlidingWindow
 from aotc.dialects.linear_combinations import sums
-from aotc.dialects.winograd_transforms import TAPS, Transforms
+from aotc.dialects.winograd_transforms import TAPS
 from aotc.passes.kernel.builders.tile_builder import NotVectorizable, Tile, TileBuilder
 from aotc.passes.kernel.nests.matmul import PLAIN, Products, batched_matmul
 from aotc.passes.kernel.nests.parts import Share, for_common, in_part, share_of
 
 
-def alike(window: SlidingWindow, f: Transforms) -> list[tuple[range, range, int]]:
-    """The tiles along an axis as runs of equal ones: (tiles, which of the n elements exist, how many results exist)."""
+def alike(axis: Axis, segment: int) -> list[tuple[range, range]]:
+    """The tiles along an axis as runs of equal ones: (tiles, which elements exist of those a segment sees)."""
+    extent, count = axis.window.extent, axis.transforms.inputs
 
-    def seen(tile: int) -> tuple[range, int]:
-        start = tile * f.outputs - window.before
-        first = min(max(-start, 0), f.inputs)
-        last = max(min(window.extent - start, f.inputs), first)
-        return range(first, last), min(window.positions - tile * f.outputs, f.outputs)
+    def seen(tile: int) -> range:
+        start = tile * axis.tile_step + segment * axis.segment_step - axis.window.before
+        first = min(max(-start, 0), count)
+        return range(first, max(min(extent - start, count), first))
 
-    runs: list[tuple[range, range, int]] = []
-    for (elements, results), tiles in groupby(range(ceil_div(window.positions, f.outputs)), seen):
+    runs: list[tuple[range, range]] = []
+    for elements, tiles in groupby(range(axis.tiles), seen):
         run = list(tiles)
-        runs.append((range(run[0], run[-1] + 1), elements, results))
+        runs.append((range(run[0], run[-1] + 1), elements))
     return runs
 
 
@@ -64,13 +67,14 @@ class WinogradKernel:
             raise NotVectorizable("the blocks of channels are not vector registers")
         self._sizes, self._b, self._schedule = sizes, b, schedule
         self._types = sizes.types
-        self._lanes, self._f, self._sum = sizes.block, sizes.transforms, sums(b)
+        self._lanes, self._sum = sizes.block, sums(b)
+        self._rows, self._columns = sizes.rows, sizes.columns
         self._write, self._write_transformed, self._write_products, *self._write_filters = writes
         given = len(reads) - len(writes) + 1
         self._x, self._weight, *self._bias = reads[:given]
         self._transformed, self._products, *self._filters = reads[given:]
         self._first = b.index(0)
-        """In the scratch buffers the first of the n * n products of the part that is being written."""
+        """In the scratch buffers the first of the products of the part that is being written."""
 
     def run(self) -> None:
         """Emit the loops."""
@@ -78,7 +82,7 @@ class WinogradKernel:
 
         def part(index: list[Scalar]) -> None:
             row, panel = index
-            self._first = (row * sizes.panel_parts + panel) * self._f.inputs**2
+            self._first = (row * sizes.panel_parts + panel) * sizes.products
             rows = share_of(self._b, row, sizes.all_rows, sizes.row_parts)
             self._write_part(rows, share_of(self._b, panel, sizes.panels, sizes.panel_parts))
 
@@ -89,8 +93,9 @@ class WinogradKernel:
         b, sizes = self._b, self._sizes
         channels = sizes.channels
         most = ceil_div(sizes.all_rows, sizes.row_parts)
-        # padding lanes behind the last channel may be written: nothing reads them
-        whole = channels if channels.has_padding else Channels.of([channels.blocks * self._lanes], self._lanes)
+        # padding lanes behind the last channel may be written: nothing reads them, but where another segment follows
+        exact_lanes = channels.has_padding or prod(sizes.segments) > 1
+        whole = channels if exact_lanes else Channels.of([channels.blocks * self._lanes], self._lanes)
         panel_blocks = sizes.width // self._lanes
         panels = list(segments(ceil_div(sizes.outputs, self._lanes), panel_blocks))
         exact = rows.size is not None and rows.size % sizes.tile_rows == 0
@@ -99,9 +104,13 @@ class WinogradKernel:
         def block(number: Scalar) -> None:
             start = rows.low + number * sizes.tile_rows
             for run in whole.runs:
-                self._for_rows(start, end, (run.number, run.count), partial(self._transform_row, run))
+                for across in range(self._columns.segments):
+                    counts = *sizes.segments[:-1], run.number, run.count
+                    self._for_rows(start, end, counts, partial(self._transform_row, run, across))
             tiles = (
-                b.index(sizes.block_tiles) if exact else b.min((rows.high - start) * sizes.tiles[1], sizes.block_tiles)
+                b.index(sizes.block_tiles)
+                if exact
+                else b.min((rows.high - start) * self._columns.tiles, sizes.block_tiles)
             )
 
             def panel(number: Scalar, part: Segment) -> None:
@@ -120,31 +129,43 @@ class WinogradKernel:
         self,
         start: Scalar,
         end: Scalar | None,
-        channel_blocks: Sequence[int],
-        body: Callable[[list[Scalar], Scalar, Scalar, Scalar], None],
+        counts: Sequence[int],
+        body: Callable[[list[Scalar], list[Scalar], Scalar, Scalar], None],
     ) -> None:
-        """`body(channel_block, image, row, first)` for each channel block and each row of tiles of the block.
+        """`body(index, plane, row, first)` for each index below `counts` and each row of tiles of the block.
 
         `first` is the number in the block of the first tile of the row. Rows from `end` on are left out; None: no block
         has any.
         """
         b, step = self._b, self._sizes.tile_rows
-        images, (rows, columns) = self._sizes.images, self._sizes.tiles
 
         def at(index: list[Scalar]) -> None:
-            *channel_block, number = index
+            *outer, number = index
             place = start + number
-            image, row = (b.index(0), place) if images == 1 else (place / rows, b.rem(place, b.index(rows)))
+            *plane, row = self._unravelled(place, [*self._sizes.planes, self._rows.tiles])
 
             def within() -> None:
-                body(channel_block, image, row, number * columns)
+                body(outer, plane, row, number * self._columns.tiles)
 
             if end is None:
                 within()
             else:
                 b.only_when(b.compare("lt", place, end), within)
 
-        b.parallel_for([*channel_blocks, step], at)
+        b.parallel_for([*counts, step], at)
+
+    def _unravelled(self, place: Scalar, counts: Sequence[int]) -> list[Scalar]:
+        """The index of element number `place` of an array of these extents."""
+        b, index = self._b, list[Scalar]()
+        for number, count in reversed(list(enumerate(counts))):
+            if count == 1:
+                index.insert(0, b.index(0))
+            elif prod(counts[:number]) == 1:
+                index.insert(0, place)
+            else:
+                index.insert(0, b.rem(place, b.index(count)))
+                place = place / count
+        return index
 
     def _for_tiles(self, tiles: range, body: Callable[[Scalar], None]) -> None:
         self._b.parallel_range(tiles.start, tiles.stop, 1, body)
@@ -152,64 +173,101 @@ class WinogradKernel:
     # The operand
 
     def _transform_row(
-        self, run: BlockRun, channel_block: list[Scalar], image: Scalar, row: Scalar, first: Scalar
+        self, run: BlockRun, across: int, index: list[Scalar], plane: list[Scalar], row: Scalar, first: Scalar
     ) -> None:
-        block, channel = run.place(*channel_block)
+        """Transform a block of channels of a row of tiles, of segment `across` of the columns."""
+        b, sizes, f = self._b, self._sizes, self._columns.transforms
+        *segment, time, neighbour = index
+        block, channel = run.place(time, neighbour)
+        number = b.index(0)
+        for part, count in zip((*segment, b.index(across)), sizes.segments, strict=True):
+            number = number * count + part
+        channel = channel if prod(sizes.segments) == 1 else number * sizes.channels.count + channel
         valid = None if run.channels == self._lanes else run.channels
-        for tiles, elements, _ in alike(self._sizes.columns, self._f):
+        for tiles, elements in alike(self._columns, across):
 
             def transform(tile: Scalar, elements: range = elements) -> None:
-                for j, values in enumerate(self._transformed_tile(block, image, row, tile, elements)):
-                    registers = Tile((self._f.inputs, 1, self._lanes), valid)
-                    product = registers.index(self._b, self._first + j, {0: self._f.inputs})
-                    lane = registers.index(self._b, channel, {-1: 1})
+                column = tile * self._columns.tile_step + (
+                    across * self._columns.segment_step + elements.start - self._columns.window.before
+                )
+                grid = self._transformed_tile(block, plane, segment, row, column, elements)
+                for j, values in enumerate(grid):
+                    registers = Tile((self._rows.transforms.inputs, 1, self._lanes), valid)
+                    product = registers.index(b, self._first + j, {0: f.inputs})
+                    lane = registers.index(b, channel, {-1: 1})
                     self._write_transformed([product, first + tile, lane], values)
 
             self._for_tiles(tiles, transform)
 
     def _transformed_tile(
-        self, channel_block: Scalar, image: Scalar, row: Scalar, column: Scalar, elements: range
+        self,
+        block: Scalar,
+        plane: list[Scalar],
+        segment: list[Scalar],
+        row: Scalar,
+        column: Scalar,
+        elements: range,
     ) -> list[Scalar]:
-        f = self._f
-        lines = [self._line(channel_block, image, row, column, i, elements) for i in range(f.inputs)]
+        """The transformed elements of a tile, column by column; the first that exists is in `column`."""
+        f = self._rows.transforms
+        lines = [self._line(block, plane, segment, row, column, i, elements) for i in range(f.inputs)]
         grid = self._joined(f.transform_input(lines, self._sum), 0)
-        return list(f.transform_input(self._split(grid, 1), self._sum))
+        return list(self._columns.transforms.transform_input(self._split(grid, 1), self._sum))
 
     def _line(
-        self, channel_block: Scalar, image: Scalar, row: Scalar, column: Scalar, line: int, elements: range
+        self,
+        block: Scalar,
+        plane: list[Scalar],
+        segment: list[Scalar],
+        row: Scalar,
+        column: Scalar,
+        line: int,
+        elements: range,
     ) -> Scalar:
         """A line of elements of a tile of the operand, zero where there are none: [1, n, lanes]."""
-        b, f, window = self._b, self._f, self._sizes.rows
-        zeros = b.splat(0, Tile((1, f.inputs, self._lanes)), self._types.factors)
-        first, last = line - window.before, line - window.before + (self._sizes.tiles[0] - 1) * f.outputs
-        if not elements or first >= window.extent or last < 0:
+        b, zero_point = self._b, self._sizes.zero_point
+        zeros = b.splat(0, Tile((1, self._columns.transforms.inputs, self._lanes)), self._types.factors)
+        image, *planes = plane
+        axes, tiles = (*self._sizes.outer, self._rows), (*planes, row)
+        places: list[Scalar] = []
+        tests: list[Scalar] = []
+        for axis, tile, part in zip(axes, tiles, segment, strict=True):
+            offset = (line if axis is self._rows else 0) - axis.window.before
+            first, last = offset, offset + (axis.tiles - 1) * axis.tile_step + (axis.segments - 1) * axis.segment_step
+            if first >= axis.window.extent or last < 0:
+                return zeros
+            place = tile * axis.tile_step + offset
+            if axis.segments > 1:
+                place = place + part * axis.segment_step
+            if first < 0:
+                tests.append(b.compare("ge", place, 0))
+            if last >= axis.window.extent:
+                tests.append(b.compare("lt", place, axis.window.extent))
+            places.append(place)
+        if not elements:
             return zeros
-        place = row * f.outputs + (line - window.before)
 
         def read() -> list[Scalar]:
             tile = Tile((1, len(elements), self._lanes))
-            across = tile.index(b, column * f.outputs + (elements.start - self._sizes.columns.before), {1: 1})
-            part = self._x([image, channel_block, place, across, tile.index(b, 0, {-1: 1})])
+            at = [image, block, *self._present(places), tile.index(b, column, {1: 1}), tile.index(b, 0, {-1: 1})]
+            part = self._x(at)
             if self._types.group > 1:
                 part = b.cast(part, self._types.factors)
-            if self._sizes.zero_point:
-                part = part - self._sizes.zero_point
+            if zero_point:
+                part = part - zero_point
             return [b.replace(part, zeros, [0, elements.start])]
 
-        tests: list[Scalar] = []
-        if first < 0:
-            tests.append(b.compare("ge", place, 0))
-        if last >= window.extent:
-            tests.append(b.compare("lt", place, window.extent))
-        if not tests:
-            return read()[0]
-        return b.when(tests[0] if len(tests) == 1 else tests[0] & tests[1], read, lambda: [zeros])[0]
+        return b.when(reduce(and_, tests), read, lambda: [zeros])[0] if tests else read()[0]
+
+    def _present(self, places: list[Scalar]) -> list[Scalar]:
+        """Places along the outer axes and the rows, without those where there is one axis."""
+        return [] if self._rows is ABSENT else places
 
     # The weight
 
     def _transform_filters(self, panel: Scalar, write: Writer) -> None:
         """A panel of a weight of integers, a pair of channels of a block of outputs at a time."""
-        b, f, types = self._b, self._f, self._types
+        b, f, types = self._b, self._columns.transforms, self._types
         lanes = self._lanes * types.group
 
         def transform(values: Sequence[Scalar]) -> list[Scalar]:
@@ -235,7 +293,7 @@ class WinogradKernel:
 
     def _multiply(self, panel: Scalar, count: int, tiles: Scalar) -> None:
         """The products of the block's first `tiles` tiles with the first `count` blocks of a panel of the weight."""
-        sizes = (self._f.inputs**2, self._sizes.block_tiles, count, self._sizes.channels.count)
+        sizes = (self._sizes.products, self._sizes.block_tiles, count, self._sizes.steps)
 
         def transformed(index: Sequence[Scalar]) -> Scalar:
             return self._filters[0]([self._first + index[1], *index[2:]])
@@ -248,19 +306,19 @@ class WinogradKernel:
 
     # The result
 
-    def _store_row(self, panel: Scalar, channel_block: list[Scalar], image: Scalar, row: Scalar, first: Scalar) -> None:
+    def _store_row(self, panel: Scalar, index: list[Scalar], plane: list[Scalar], row: Scalar, first: Scalar) -> None:
+        (block,) = index
         for tiles, results in self._result_runs():
-            self._for_tiles(
-                tiles,
-                lambda tile, results=results: self._store_tile(
-                    panel, channel_block[0], image, row, tile, results, first + tile
-                ),
-            )
+
+            def store(tile: Scalar, results: int = results) -> None:
+                self._store_tile(panel, block, plane, row, tile, results, first + tile)
+
+            self._for_tiles(tiles, store)
 
     def _result_runs(self) -> list[tuple[range, int]]:
         """The tiles of a row in runs with the same number of result columns."""
-        count, size = self._sizes.tiles[1], self._f.outputs
-        tail = self._sizes.columns.positions % size
+        count, size = self._columns.tiles, self._columns.transforms.outputs
+        tail = self._columns.window.positions % size
         runs = [(range(count - (1 if tail else 0)), size), (range(count - 1, count), tail)]
         return [run for run in runs if run[0] and run[1]]
 
@@ -268,19 +326,20 @@ class WinogradKernel:
         self,
         panel: Scalar,
         channel_block: Scalar,
-        image: Scalar,
+        plane: list[Scalar],
         row: Scalar,
         column: Scalar,
         columns: int,
         number: Scalar,
     ) -> None:
-        b, f = self._b, self._f
-        tile = Tile((f.inputs, f.inputs, self._lanes))
-        product = tile.index(b, self._first, {0: f.inputs, 1: 1})
+        b, down, across = self._b, self._rows.transforms, self._columns.transforms
+        image, *planes = plane
+        tile = Tile((down.inputs, across.inputs, self._lanes))
+        product = tile.index(b, self._first, {0: across.inputs, 1: 1})
         lane = tile.index(b, channel_block * self._lanes, {-1: 1})
         grid = self._products([product, number, lane])
-        lines = f.transform_output(self._split(grid, 0), self._sum)
-        sides = f.transform_output(self._split(self._joined(lines, 0), 1), self._sum)[:columns]
+        lines = down.transform_output(self._split(grid, 0), self._sum)
+        sides = across.transform_output(self._split(self._joined(lines, 0), 1), self._sum)[:columns]
         values = self._joined(sides, 1)
 
         def write(rows: int) -> list[Scalar]:
@@ -291,16 +350,17 @@ class WinogradKernel:
                 value = b.shift_right(value, b.const(self._types.shift, self._types.sums))
             for bias in self._bias:
                 value = value + bias([tile.index(b, block * self._lanes, {-1: 1})])
-            down, across = tile.index(b, row * f.outputs, {0: 1}), tile.index(b, column * f.outputs, {1: 1})
-            self._write([image, block, down, across, tile.index(b, 0, {-1: 1})], value)
+            places = self._present([*planes, tile.index(b, row * down.outputs, {0: 1})])
+            places.append(tile.index(b, column * across.outputs, {1: 1}))
+            self._write([image, block, *places, tile.index(b, 0, {-1: 1})], value)
             return []
 
-        tail = self._sizes.rows.positions % f.outputs
+        tail = self._rows.window.positions % down.outputs
         if tail == 0:
-            write(f.outputs)
+            write(down.outputs)
         else:
-            last = b.compare("eq", row, self._sizes.tiles[0] - 1)
-            b.when(last, lambda: write(tail), lambda: write(f.outputs))
+            last = b.compare("eq", row, self._rows.tiles - 1)
+            b.when(last, lambda: write(tail), lambda: write(down.outputs))
 
     # Tiles of values
 

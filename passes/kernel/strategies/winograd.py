@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import prod
 from typing import ClassVar
 
 from xdsl.ir import Attribute
@@ -10,7 +11,9 @@ from xdsl.ir import Attribute
 from aotc.dialects.builder import Reader, Writer
 from aotc.dialects.graph.convolution import ConvOp
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
-from aotc.dialects.graph.packed.winograd import WinogradConvOp, WinogradWeightOp
+from aotc.dialects.graph.packed.winograd import WinogradConvOp
+from aotc.dialects.graph.packed.winograd_axes import INNER
+from aotc.dialects.graph.packed.winograd_weight import WinogradWeightOp
 from aotc.dialects.graph.schedules import MatmulSchedule, Schedule, WinogradAttr, schedule_of
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.structure import ConstantOp
@@ -38,7 +41,8 @@ from aotc.passes.kernel.strategy import Prologue
 
 
 class WinogradStrategy(ConvolutionStrategy[ConvOp], RegisterTileStrategy[ConvOp]):
-    """`graph.conv` of 3 x 3 taps, stride 1, with a constant weight, where its `algorithm` says so."""
+    """`graph.conv` with stride and dilation 1 along some of the last two axes, with a constant weight, where its
+    `algorithm` says so."""
 
     ALGORITHMS: ClassVar[tuple[type[Attribute], ...]] = (WinogradAttr,)
 
@@ -71,11 +75,14 @@ class WinogradStrategy(ConvolutionStrategy[ConvOp], RegisterTileStrategy[ConvOp]
             return None
         output_tile, width = algorithm.output_tile.data, schedule.nr * schedule.lanes
         x, results = layouts.blocked(op.x, schedule.lanes), result_channels(op, layouts, schedule.lanes)
-        weight = layouts.spread(op.weight, 0, results)
+        weight, window = layouts.spread(op.weight, 0, results), _window(op)
         conv = WinogradConvOp.get(
             x.value,
-            layouts.add(WinogradWeightOp.get(weight, output_tile=output_tile, width=width)),
+            layouts.add(
+                WinogradWeightOp.get(weight, output_tile=output_tile, width=width, tiled_axes=window["tiled_axes"])
+            ),
             packed_bias(op, layouts, results),
+            **window,
             pads=op.pads,
             channels=x.channels.count,
             parts=x.channels.parts if x.channels.has_padding else None,
@@ -86,17 +93,48 @@ class WinogradStrategy(ConvolutionStrategy[ConvOp], RegisterTileStrategy[ConvOp]
         return Blocked(layouts.narrowed(layouts.scheduled(conv, schedule), op.result), results)
 
 
+def tiled_axes(op: ConvOp) -> list[int]:
+    """The spatial axes of the last two along which the window has 3 taps or more, and stride and dilation 1."""
+    taps, strides, dilations = shape_of(op.weight)[2:], op.ints("strides"), op.ints("dilations")
+    return [
+        axis
+        for axis in range(max(len(taps) - INNER, 0), len(taps))
+        if taps[axis] >= TAPS and strides[axis] == dilations[axis] == 1
+    ]
+
+
 def is_applicable(op: ConvOp) -> bool:
-    """Whether Winograd's algorithm applies: 3 x 3 taps, stride 1, a constant weight."""
-    taps, once = shape_of(op.weight)[2:], (1, 1)
-    if taps != (TAPS, TAPS) or op.groups > 1 or op.ints("strides") != once or op.ints("dilations") != once:
-        return False
-    return isinstance(op.weight.owner, ConstantOp)
+    """Whether Winograd's algorithm applies: there is something to tile, one group, a constant weight."""
+    return bool(tiled_axes(op)) and op.groups == 1 and isinstance(op.weight.owner, ConstantOp)
+
+
+def _window(op: ConvOp) -> dict[str, Sequence[int] | None]:
+    """The attributes of `graph.winograd_conv` that say what the window is like, where it is not 3 x 3 taps."""
+    taps, tiled = shape_of(op.weight)[2:], tiled_axes(op)
+    strides, dilations, once = op.ints("strides"), op.ints("dilations"), (1,) * len(taps)
+    return {
+        "kernel": None if taps == (TAPS,) * len(taps) else taps,
+        "strides": None if strides == once else strides,
+        "dilations": None if dilations == once else dilations,
+        "tiled_axes": None if len(tiled) == len(taps) else tiled,
+    }
 
 
 def _sizes(op: ConvOp) -> ConvolutionSizes:
-    images, outputs, rows, columns = shape_of(op.result)
-    return ConvolutionSizes(images, shape_of(op.x)[1], outputs, rows, columns)
+    images, outputs, *extents = shape_of(op.result)
+    *outer, rows, columns = (1, *extents)[-max(len(extents), INNER) :]
+    taps, tiled = shape_of(op.weight)[2:], tiled_axes(op)
+    last = range(len(taps) - INNER, len(taps))
+    return ConvolutionSizes(
+        prod((images, *outer)),
+        shape_of(op.x)[1],
+        outputs,
+        rows,
+        columns,
+        taps=prod(taps),
+        segments=prod(ceil_div(count, TAPS) if axis in tiled else count for axis, count in enumerate(taps)),
+        tiled=(last[0] in tiled, last[1] in tiled),
+    )
 
 
 def _multiplier(op: WinogradConvOp, machine: Machine) -> Machine | None:
@@ -105,8 +143,19 @@ def _multiplier(op: WinogradConvOp, machine: Machine) -> Machine | None:
 
 
 def _sizes_of(op: WinogradConvOp) -> ConvolutionSizes:
-    images, _, rows, columns, _ = shape_of(op.result)
-    return ConvolutionSizes(images, op.channels.value.data, op.outputs.value.data, rows, columns, op.types.group)
+    sizes = op.sizes
+    rows, columns = sizes.rows, sizes.columns
+    return ConvolutionSizes(
+        prod(sizes.planes),
+        op.channels.value.data,
+        op.outputs.value.data,
+        rows.window.positions,
+        columns.window.positions,
+        op.types.group,
+        taps=prod(axis.window.size for axis in op.axes),
+        segments=prod(sizes.segments),
+        tiled=(rows.taps == TAPS, columns.taps == TAPS),
+    )
 
 
 class WinogradConvStrategy(RegisterTileStrategy[WinogradConvOp]):
@@ -117,8 +166,7 @@ class WinogradConvStrategy(RegisterTileStrategy[WinogradConvOp]):
         lanes = lanes_of_products(machine, sizes.types.sums)
         if multiplier is None or lanes != block or block == 1 or 0 in shape_of(op.result):
             return None
-        depth = ceil_div(sizes.channels.count, sizes.types.group)
-        products = sizes.transforms.inputs**2, sizes.block_tiles, sizes.width // block, depth
+        products = sizes.products, sizes.block_tiles, sizes.width // block, ceil_div(sizes.steps, sizes.types.group)
         streamed = sizes.types.group == 1
         return batched_matmul_schedule(multiplier, block, products, sizes.panels, streamed=streamed)
 

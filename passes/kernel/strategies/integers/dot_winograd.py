@@ -18,7 +18,9 @@ from aotc.dialects.graph.interfaces import shape_of
 from aotc.dialects.graph.packed.conv import PackConvWeightOp
 from aotc.dialects.graph.packed.dots import InterleaveRowsOp
 from aotc.dialects.graph.packed.winograd import MOST_CHANNELS, PAIR, WinogradConvOp
+from aotc.dialects.graph.packed.winograd_axes import INNER
 from aotc.dialects.graph.schedules import MatmulSchedule, Schedule, WinogradAttr, schedule_of
+from aotc.dialects.winograd_transforms import TAPS
 from aotc.machines.machine import Machine
 from aotc.passes.kernel.costs.dots import pair_machine
 from aotc.passes.kernel.costs.winograd import ConvolutionSizes, winograd_choices, winograd_cycles, winograd_schedule
@@ -26,7 +28,7 @@ from aotc.passes.kernel.layouts import Blocked, Layouts
 from aotc.passes.kernel.strategies.conv import ConvolutionStrategy, packed_bias, result_channels
 from aotc.passes.kernel.strategies.integers.dot_conv import DotConvStrategy, sums_bytes
 from aotc.passes.kernel.strategies.register_tiles import RegisterTileStrategy
-from aotc.passes.kernel.strategies.winograd import is_applicable
+from aotc.passes.kernel.strategies.winograd import is_applicable, tiled_axes
 
 _DIRECT = DotConvStrategy()
 
@@ -51,13 +53,13 @@ class WinogradDotStrategy(ConvolutionStrategy[ConvOp], RegisterTileStrategy[Conv
 
     def algorithms(self, op: ConvOp, machine: Machine) -> Sequence[Attribute]:
         pairs = pair_machine(machine)
-        if pairs is None or not sums_bytes(op) or not is_applicable(op) or shape_of(op.x)[1] > MOST_CHANNELS:
+        if pairs is None or not sums_bytes(op) or not _is_applicable(op) or shape_of(op.x)[1] > MOST_CHANNELS:
             return ()
         return winograd_choices(pairs, i32, _sizes(op))
 
     def schedule(self, op: ConvOp, machine: Machine) -> Schedule | None:
         algorithm, pairs = op.attributes.get(op.ALGORITHM), pair_machine(machine)
-        if not isinstance(algorithm, WinogradAttr) or pairs is None:
+        if not isinstance(algorithm, WinogradAttr) or pairs is None or not sums_bytes(op):
             return None
         return winograd_schedule(pairs, i32, _sizes(op), algorithm)
 
@@ -88,6 +90,11 @@ class WinogradDotStrategy(ConvolutionStrategy[ConvOp], RegisterTileStrategy[Conv
             filters=True,
         )
         return Blocked(layouts.scheduled(conv, schedule), results)
+
+
+def _is_applicable(op: ConvOp) -> bool:
+    """Whether both axes of a window of 3 x 3 taps may be transformed."""
+    return is_applicable(op) and shape_of(op.weight)[2:] == (TAPS, TAPS) and len(tiled_axes(op)) == INNER
 
 
 def _sizes(op: ConvOp) -> ConvolutionSizes:

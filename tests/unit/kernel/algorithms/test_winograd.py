@@ -8,16 +8,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from math import prod
 from typing import Any
 
 import numpy as np
 import pytest
 from case_model import Array, CaseModel, CaseRuns, tensor
-from xdsl.dialects.builtin import f32, f64
+from xdsl.dialects.builtin import TensorType, f32, f64
+from xdsl.utils.test_value import create_ssa_value
 
 from aotc.dialects.arrays import to_blocks
+from aotc.dialects.graph.packed.winograd_axes import Axis, axes_of
+from aotc.dialects.graph.packed.winograd_weight import WinogradWeightOp
 from aotc.dialects.graph.schedules import MatmulSchedule, ScheduleAttr
 from aotc.dialects.graph.shapes import ceil_div
+from aotc.dialects.graph.windows.sliding import sliding_windows
 from aotc.dialects.winograd_transforms import OUTPUT_TILES, Transforms, transforms
 from aotc.machines.families import X86_AVX2, X86_AVX512
 from aotc.machines.machine import Machine
@@ -51,7 +56,7 @@ def test_the_transforms_compute_a_convolution(output_tile: int) -> None:
     f = transforms(output_tile)
     rng = np.random.default_rng(0)
     d, g = rng.standard_normal((f.inputs, f.inputs)), rng.standard_normal((3, 3))
-    y = twice(f.transform_output, twice(f.transform_input, d) * f.transform_weight(g))
+    y = twice(f.transform_output, twice(f.transform_input, d) * (f.weight_matrix @ g @ f.weight_matrix.T))
     np.testing.assert_allclose(y, direct(d[None], g[None, None])[0], rtol=1e-12, atol=1e-12)
 
 
@@ -61,7 +66,7 @@ def error_in_f32(f: Transforms) -> float:
     d = np.maximum(rng.standard_normal((200, 64, f.inputs, f.inputs)), 0).astype(np.float32)
     g = (rng.standard_normal((16, 64, 3, 3)) / 17).astype(np.float32)
     v = twice(f.transform_input, np.moveaxis(d, (-2, -1), (0, 1)))
-    u = np.moveaxis(f.transform_weight(g).astype(np.float32), (-2, -1), (0, 1))
+    u = np.moveaxis(f.weight_matrix @ g @ f.weight_matrix.T, (-2, -1), (0, 1)).astype(np.float32)
     y = np.moveaxis(twice(f.transform_output, v @ np.swapaxes(u, -1, -2)), (0, 1), (-2, -1))
     expected = direct(d, g)
     return float(np.abs(y - expected).max() / np.abs(expected).max())
@@ -127,16 +132,28 @@ def test_blocks_are_equal_and_fit_the_cache(machine: Machine, extent: int) -> No
     assert rows * columns <= 2 * 16 or rows == 1 or 4 * (m + 2) ** 2 * rows * columns * (64 + width) <= machine.l2
 
 
+def test_what_the_estimate_says_of_other_windows() -> None:
+    def chosen(channels: int, *extents: int, taps: int, segments: int, tiled: tuple[bool, bool]) -> bool:
+        sizes = ConvolutionSizes(extents[0], channels, 64, *extents[1:], taps=taps, segments=segments, tiled=tiled)
+        return choose_winograd(AVX512, f32, sizes) is not None
+
+    assert chosen(64, 16, 28, 28, taps=27, segments=3, tiled=(True, True))  # 3 x 3 x 3
+    assert chosen(64, 1, 28, 28, taps=25, segments=4, tiled=(True, True))  # 5 x 5
+    assert chosen(64, 1, 1, 1024, taps=9, segments=3, tiled=(False, True))  # 9
+    assert not chosen(64, 1, 1, 2, taps=3, segments=1, tiled=(False, True))  # two positions of a row of 3 taps
+
+
 # The kernels
 
 
 @dataclass(frozen=True)
 class Case:
-    """x [N, C, H, W] with a weight [M, C, 3, 3], in registers of `lanes`; `tile` is (rows, blocks of a panel)."""
+    """x [N, C, spatial..] with a weight [M, C, kernel..], in registers of `lanes`; `tile` is (rows, blocks of a
+    panel)."""
 
-    x: tuple[int, int, int, int]
+    x: tuple[int, ...]
     outputs: int
-    pads: tuple[int, int, int, int] = (1, 1, 1, 1)
+    pads: tuple[int, ...] = (1, 1, 1, 1)
     output_tile: int = 4
     tile_rows: int = 1
     tile: tuple[int, int] = (3, 2)
@@ -144,58 +161,94 @@ class Case:
     lanes: int = 4
     epilogue: bool = True
     """A bias, another tensor added, and a relu."""
+    kernel: tuple[int, ...] = (3, 3)
+    strides: tuple[int, ...] = (1, 1)
+    dilations: tuple[int, ...] = (1, 1)
+    tiled_axes: tuple[int, ...] | None = None
 
     @property
     def number(self) -> Any:
         return np.float32 if self.lanes == 4 else np.float64
 
+    @property
+    def axes(self) -> tuple[Axis, ...]:
+        windows = sliding_windows(self.x[2:], self.kernel, self.strides, self.pads, self.dilations)
+        return axes_of(windows, self.tiled_axes, self.output_tile)
+
     def plain_inputs(self) -> list[Array]:
         """x, the weight, and perhaps the bias and what is added."""
         rng = np.random.default_rng(sum(self.x))
-        shapes: list[tuple[int, ...]] = [self.x, (self.outputs, self.x[1], 3, 3)]
+        shapes: list[tuple[int, ...]] = [self.x, (self.outputs, self.x[1], *self.kernel)]
         if self.epilogue:
             shapes += [(self.outputs,), self.result_shape()]
         return [rng.standard_normal(shape).astype(self.number) for shape in shapes]
 
     def result_shape(self) -> tuple[int, ...]:
-        n, _, h, w = self.x
-        return n, self.outputs, h + self.pads[0] + self.pads[2] - 2, w + self.pads[1] + self.pads[3] - 2
+        return self.x[0], self.outputs, *(axis.window.positions for axis in self.axes)
 
     def expected(self) -> Array:
         x, weight, *rest = self.plain_inputs()
-        spread = [(0, 0), (0, 0), *((max(self.pads[k], 0), max(self.pads[k + 2], 0)) for k in (0, 1))]
-        top, left, bottom, right = (max(-pad, 0) for pad in self.pads)
-        padded = np.pad(x, spread)
-        y = direct(padded[:, :, top : padded.shape[2] - bottom, left : padded.shape[3] - right], weight)
-        return np.maximum(y + rest[0][:, None, None] + rest[1], 0) if rest else y
+        y, extents = np.zeros(self.result_shape()), self.x[2:]
+        for index in np.ndindex(*y.shape[2:]):
+            for tap in np.ndindex(*self.kernel):
+                place = self._place(index, tap)
+                if all(0 <= at < extent for at, extent in zip(place, extents, strict=True)):
+                    y[(..., *index)] += x[(..., *place)].astype(np.float64) @ weight[(..., *tap)].T.astype(np.float64)
+        spread = (-1, *(1,) * len(self.kernel))
+        return np.maximum(y + rest[0].reshape(spread) + rest[1], 0) if rest else y
+
+    def _place(self, index: Sequence[int], tap: Sequence[int]) -> tuple[int, ...]:
+        together = zip(index, tap, self.strides, self.dilations, self.pads, strict=False)
+        return tuple(at * stride + number * dilation - before for at, number, stride, dilation, before in together)
 
     def inputs(self) -> list[Array]:
         """As the kernel takes them; the lanes of missing channels are NaN."""
         x, weight, *rest = self.plain_inputs()
-        f = transforms(self.output_tile)
-        u = f.transform_weight(weight).reshape(*weight.shape[:2], -1)
-        panels = np.swapaxes(to_blocks(u, 0, self.panel * self.lanes), 1, 3).astype(self.number)
+        panels = self._panels(weight).astype(self.number)
         packed = [self._blocked(x), panels]
         if rest:
             packed += [to_blocks(rest[0], 0, self.lanes).reshape(-1), self._blocked(rest[1])]
         return [np.ascontiguousarray(array) for array in packed]
 
+    def _panels(self, weight: Array) -> Array:
+        """[panels, products, segments * C, width]: each segment of each axis, multiplied with that axis' matrix."""
+        parts: list[Array] = []
+        for segment in np.ndindex(*(axis.segments for axis in self.axes)):
+            part = weight.astype(np.float64)
+            for number, (axis, first) in enumerate(zip(self.axes, segment, strict=True)):
+                taps = np.moveaxis(part, 2 + number, -1)[..., first * axis.taps :][..., : axis.taps]
+                matrix = axis.transforms.weight_matrix[:, : taps.shape[-1]]
+                part = np.moveaxis(taps @ matrix.T, -1, 2 + number)
+            parts.append(part.reshape(*weight.shape[:2], -1))
+        return np.swapaxes(to_blocks(np.concatenate(parts, 1), 0, self.panel * self.lanes), 1, 3)
+
     def _blocked(self, x: Array) -> Array:
-        missing = -x.shape[1] % self.lanes
-        filled = np.pad(x, [(0, 0), (0, missing), (0, 0), (0, 0)], constant_values=np.nan)
+        missing = [(0, 0)] * x.ndim
+        missing[1] = (0, -x.shape[1] % self.lanes)
+        filled = np.pad(x, missing, constant_values=np.nan)
         return np.moveaxis(to_blocks(filled, 1, self.lanes), 2, -1)
+
+    def attributes(self) -> list[str]:
+        """Those that an operation on the window has."""
+        arrays = {"kernel": self.kernel, "strides": self.strides, "dilations": self.dilations}
+        given = {name: values for name, values in arrays.items() if values != getattr(Case, name)}
+        if self.tiled_axes is not None:
+            given["tiled_axes"] = self.tiled_axes
+        return [f"{name} = array<i64: {', '.join(map(str, values))}>" for name, values in given.items()]
 
     def lines(self, number: int, tiled: bool) -> tuple[list[str], str, str]:
         """The operations, the last value and its type."""
         dtype = "f32" if self.lanes == 4 else "f64"
         kinds = [tensor(array.shape, dtype) for array in self.inputs()]
-        n, m, h, w = self.result_shape()
-        result = (n, ceil_div(m, self.lanes), h, w, self.lanes)
-        size, tiles = (self.output_tile + 2) ** 2, (self.tile_rows * ceil_div(w, self.output_tile)) | 1
-        held = (ceil_div(self.x[1], self.lanes) | 1) * self.lanes
+        n, m, *extents = self.result_shape()
+        result = (n, ceil_div(m, self.lanes), *extents, self.lanes)
+        size, tiles = self.inputs()[1].shape[1], (self.tile_rows * self.axes[-1].tiles) | 1
+        segments = prod(axis.segments for axis in self.axes)
+        held = (segments * ceil_div(self.x[1], self.lanes) | 1) * self.lanes
         shapes = (result, (size, tiles, held), (size, tiles, self.panel * self.lanes))
         results = [tensor(shape, dtype) for shape in shapes]
         attributes = [
+            *self.attributes(),
             f"pads = array<i64: {', '.join(map(str, self.pads))}>",
             *(f"{name} = {value} : i64" for name, value in (("channels", self.x[1]), ("outputs", self.outputs))),
             f"output_tile = {self.output_tile} : i64",
@@ -229,20 +282,59 @@ CASES = (
     Case((2, 9, 5, 13), 13, (0, 2, 1, 2), output_tile=2, tile_rows=2),
     Case((1, 4, 3, 3), 4, (5, 0, 4, 7), output_tile=2, tile_rows=3),
     Case((1, 6, 8, 9), 5, tile_rows=2, lanes=2),
+    # one axis; windows of segments, of which the last may lack taps; channels that end within a block
+    Case((2, 6, 23), 7, (1, 1), kernel=(3,), strides=(1,), dilations=(1,)),
+    Case((1, 5, 18), 9, (4, 3), tile_rows=1, kernel=(8,), strides=(1,), dilations=(1,), output_tile=2),
+    Case((1, 6, 9, 10), 5, (2, 2, 2, 2), tile_rows=2, kernel=(5, 5)),
+    Case((2, 5, 8, 11), 6, (3, 0, 3, 0), tile_rows=3, kernel=(7, 4), epilogue=False),
+    # an axis that is not in tiles: rows, columns, with strides and dilations
+    Case((1, 6, 7, 13), 5, (0, 1, 0, 1), tile_rows=2, kernel=(1, 3), tiled_axes=(1,)),
+    Case((1, 6, 13, 7), 5, (1, 0, 1, 1), tile_rows=2, kernel=(5, 2), dilations=(1, 3), tiled_axes=(0,)),
+    Case((2, 4, 9, 12), 5, (1, 1, 1, 1), tile_rows=2, strides=(2, 1), tiled_axes=(1,)),
+    # three axes
+    Case(
+        (2, 6, 4, 6, 9),
+        5,
+        (1, 1, 1, 1, 1, 1),
+        2,
+        3,
+        kernel=(3, 3, 3),
+        strides=(1,) * 3,
+        dilations=(1,) * 3,
+        tiled_axes=(1, 2),
+    ),
+    Case(
+        (1, 4, 7, 6, 7),
+        6,
+        (2, 0, 2, 1, 0, 1),
+        4,
+        2,
+        kernel=(3, 2, 5),
+        strides=(2, 1, 1),
+        dilations=(2, 1, 1),
+        tiled_axes=(2,),
+    ),
 )
-PLAIN = (1, 10)
+PLAIN = (1, 10, 14, 16, 18, 20, 21)
 """The cases that are also computed by scalar loops."""
-IN_C = (4, 10)
+IN_C = (4, 10, 14, 16, 18, 21)
+
+
+WEIGHTS = (0, 14, 16, 18, 20)
+"""Those whose weight is also transformed by a kernel."""
 
 
 def module(route: str) -> CaseModel:
     model = CaseModel("winograd")
     model.add(CASES, range(len(CASES)) if route == "jit" else IN_C, PLAIN)
-    case = CASES[0]
-    weight, packed = model.input("w", case.plain_inputs()[1]), tensor(case.inputs()[1].shape)
-    attributes = f"output_tile = 4 : i64, width = {case.panel * case.lanes} : i64"
-    model.body.append(f"%u = graph.winograd_weight %w {{{attributes}}} : ({weight}) -> {packed}")
-    model.output("u", "%u", packed)
+    for number in WEIGHTS:
+        case = CASES[number]
+        weight, packed = model.input(f"w{number}", case.plain_inputs()[1]), tensor(case.inputs()[1].shape)
+        tiled = [each for each in case.attributes() if each.startswith("tiled_axes")]
+        attributes = [f"output_tile = {case.output_tile} : i64", *tiled, f"width = {case.panel * case.lanes} : i64"]
+        line = f"%u{number} = graph.winograd_weight %w{number} {{{', '.join(attributes)}}} : ({weight}) -> {packed}"
+        model.body.append(line)
+        model.output(f"u{number}", f"%u{number}", packed)
     return model
 
 
@@ -262,5 +354,18 @@ def test_kernels_agree_with_float64(route: str, number: int) -> None:
         np.testing.assert_allclose(y, expected, rtol=0, atol=tolerance * np.abs(expected).max())
 
 
-def test_the_weight_is_transformed_alike_at_compile_time_and_by_a_kernel() -> None:
-    np.testing.assert_allclose(results("jit")["u"], CASES[0].inputs()[1], rtol=1e-6, atol=1e-7)
+@pytest.mark.parametrize("number", WEIGHTS)
+def test_the_weight_is_transformed_by_a_kernel(number: int) -> None:
+    np.testing.assert_allclose(results("jit")[f"u{number}"], CASES[number].inputs()[1], rtol=1e-6, atol=1e-7)
+
+
+@pytest.mark.parametrize("number", WEIGHTS)
+def test_the_weight_is_transformed_at_compile_time(number: int) -> None:
+    case = CASES[number]
+    weight = case.plain_inputs()[1]
+    value = create_ssa_value(TensorType(f32, weight.shape))
+    width = case.panel * case.lanes
+    op = WinogradWeightOp.get(value, output_tile=case.output_tile, width=width, tiled_axes=case.tiled_axes)
+    found = op.evaluate([weight])
+    assert found is not None
+    np.testing.assert_allclose(found[0], case.inputs()[1], rtol=1e-6, atol=1e-7)

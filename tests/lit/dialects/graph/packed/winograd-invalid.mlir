@@ -1,8 +1,48 @@
 // RUN: aotc-opt %s --split-input-file --verify-diagnostics | filecheck %s
 
-// CHECK: the weight must be [M, C, 3, 3], found [8, 4, 5, 5]
-func.func @taps(%w: tensor<8x4x5x5xf32>) {
-  %0 = graph.winograd_weight %w {output_tile = 4, width = 8} : (tensor<8x4x5x5xf32>) -> tensor<1x36x4x8xf32>
+// CHECK: the weight must be [M, C, taps..], found [8, 4]
+func.func @taps(%w: tensor<8x4xf32>) {
+  %0 = graph.winograd_weight %w {output_tile = 4, width = 8} : (tensor<8x4xf32>) -> tensor<1x36x4x8xf32>
+  func.return
+}
+
+// -----
+
+// CHECK: some of the last 2 axes are in tiles, of 3 axes found [0, 1, 2]
+func.func @three(%w: tensor<8x4x3x3x3xf32>) {
+  %0 = graph.winograd_weight %w {output_tile = 4, width = 8} : (tensor<8x4x3x3x3xf32>) -> tensor<1x216x4x8xf32>
+  func.return
+}
+
+// -----
+
+// CHECK: some of the last 2 axes are in tiles, of 2 axes found []
+func.func @no_axis(%w: tensor<8x4x3x3xf32>) {
+  %0 = graph.winograd_weight %w {output_tile = 4, tiled_axes = array<i64>, width = 8} : (tensor<8x4x3x3xf32>) -> tensor<1x1x36x8xf32>
+  func.return
+}
+
+// -----
+
+// CHECK: axis 0 is in tiles, which takes stride and dilation 1
+func.func @stride(%x: tensor<1x1x4x4x4xf32>, %w: tensor<1x16x4x4xf32>) {
+  %0, %1, %2 = graph.winograd_conv %x, %w {strides = array<i64: 2, 1>, pads = array<i64: 1, 1, 1, 1>, channels = 4, outputs = 4, output_tile = 2, tile_rows = 1} : (tensor<1x1x4x4x4xf32>, tensor<1x16x4x4xf32>) -> (tensor<1x1x2x4x4xf32>, tensor<16x3x4xf32>, tensor<16x3x4xf32>)
+  func.return
+}
+
+// -----
+
+// CHECK: axis 1 is in tiles, which takes stride and dilation 1
+func.func @dilation(%x: tensor<1x1x4x4x4xf32>, %w: tensor<1x16x4x4xf32>) {
+  %0, %1, %2 = graph.winograd_conv %x, %w {dilations = array<i64: 1, 2>, pads = array<i64: 1, 1, 1, 1>, channels = 4, outputs = 4, output_tile = 2, tile_rows = 1} : (tensor<1x1x4x4x4xf32>, tensor<1x16x4x4xf32>) -> (tensor<1x1x4x2x4xf32>, tensor<16x3x4xf32>, tensor<16x3x4xf32>)
+  func.return
+}
+
+// -----
+
+// CHECK: windows of 8-bit integers have 3 x 3 taps, and both axes are in tiles
+func.func @wide(%x: tensor<1x1x4x4x4xi8>, %w: tensor<1x1x3x3x2x8xi8>) {
+  %0, %1, %2, %3 = graph.winograd_conv %x, %w {kernel = array<i64: 3, 5>, pads = array<i64: 1, 2, 1, 2>, channels = 4, outputs = 4, output_tile = 2, tile_rows = 1} : (tensor<1x1x4x4x4xi8>, tensor<1x1x3x3x2x8xi8>) -> (tensor<1x1x4x4x4xi32>, tensor<16x3x4xi16>, tensor<16x3x4xi32>, tensor<16x4x8xi16>)
   func.return
 }
 

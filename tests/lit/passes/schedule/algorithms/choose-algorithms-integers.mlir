@@ -8,7 +8,7 @@
 
 // CHECK-LABEL: func.func @main
 // CHECK:      graph.conv %x, %0 {{.*}}algorithm = #graph.winograd<output_tile = 2, tile_rows = {{[0-9]+}}>}
-// Stride 2, a weight that is not constant, fewer channels than lanes:
+// Stride 2, a weight that is not constant, fewer channels than lanes, 5 x 5 taps, one stride of 2:
 // CHECK-NOT:  algorithm
 // LAYOUT-LABEL: func.func @main
 // LAYOUT:      %[[X:.*]] = graph.pack_channels %x {block = 8 : i64}
@@ -18,10 +18,13 @@
 func.func @main(%x: tensor<1x16x32x32xui8>, %v: tensor<32x16x3x3xi8>, %few: tensor<1x4x32x32xui8>) attributes {aot.entry} {
   %0 = graph.constant dense<1> : tensor<32x16x3x3xi8>
   %1 = graph.constant dense<1> : tensor<32x4x3x3xi8>
+  %five = graph.constant dense<1> : tensor<32x16x5x5xi8>
   %2 = graph.conv %x, %0 {strides = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, group = 1 : i64, accumulator = i32, x_zero_point = 3 : i64} : (tensor<1x16x32x32xui8>, tensor<32x16x3x3xi8>) -> tensor<1x32x32x32xi32>
   %3 = graph.conv %x, %0 {strides = array<i64: 2, 2>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, group = 1 : i64, accumulator = i32, x_zero_point = 3 : i64} : (tensor<1x16x32x32xui8>, tensor<32x16x3x3xi8>) -> tensor<1x32x16x16xi32>
   %4 = graph.conv %x, %v {strides = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, group = 1 : i64, accumulator = i32, x_zero_point = 3 : i64} : (tensor<1x16x32x32xui8>, tensor<32x16x3x3xi8>) -> tensor<1x32x32x32xi32>
   %5 = graph.conv %few, %1 {strides = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, group = 1 : i64, accumulator = i32, x_zero_point = 3 : i64} : (tensor<1x4x32x32xui8>, tensor<32x4x3x3xi8>) -> tensor<1x32x32x32xi32>
+  %6 = graph.conv %x, %five {strides = array<i64: 1, 1>, pads = array<i64: 2, 2, 2, 2>, dilations = array<i64: 1, 1>, group = 1 : i64, accumulator = i32, x_zero_point = 3 : i64} : (tensor<1x16x32x32xui8>, tensor<32x16x5x5xi8>) -> tensor<1x32x32x32xi32>
+  %7 = graph.conv %x, %0 {strides = array<i64: 2, 1>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, group = 1 : i64, accumulator = i32, x_zero_point = 3 : i64} : (tensor<1x16x32x32xui8>, tensor<32x16x3x3xi8>) -> tensor<1x32x16x32xi32>
   func.return
 }
 

@@ -7,9 +7,10 @@
 
 // CHECK-LABEL: func.func @main
 // CHECK:      graph.conv %x, %0 {{.*}}group = 1 : i64, algorithm = #graph.winograd<output_tile = 4, tile_rows = {{[0-9]+}}>}
-// Stride 2, 5 x 5 taps, a weight that is not constant:
-// CHECK-NEXT: graph.conv
-// CHECK-NOT:  algorithm
+// Stride 2; 5 x 5 taps; a weight that is not constant:
+// CHECK-NEXT: graph.conv %x, %0 {strides = array<i64: 2, 2>, {{.*}}group = 1 : i64}
+// CHECK-NEXT: graph.conv %x, %1 {{.*}}group = 1 : i64, algorithm = #graph.winograd<output_tile = 4, tile_rows = {{[0-9]+}}>}
+// CHECK-NEXT: graph.conv %x, %v {{.*}}group = 1 : i64}
 // A large product, on a constant stored by rows of results; few rows where weights are not near, a shallow one, a computed right-hand side, integers:
 // CHECK-LABEL: func.func @products
 // CHECK:      graph.matmul %x, %{{[0-9]+}} {transpose_rhs = true, algorithm = #graph.strassen<rows = 200>}

@@ -1,0 +1,98 @@
+"""The axes of a convolution by Winograd's minimal filtering: which are cut into tiles, and the segments of windows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from aotc.dialects.builder import Scalar
+from aotc.dialects.graph.interfaces import Array, ShapeError
+from aotc.dialects.graph.shapes import ceil_div
+from aotc.dialects.graph.windows.sliding import SlidingWindow
+from aotc.dialects.winograd_transforms import OUTPUT_TILES, Transforms, Untransformed, transforms
+
+INNER = 2
+"""How many of the last axes may be cut into tiles; the taps along all others are terms of the sum."""
+
+
+@dataclass(frozen=True)
+class Axis:
+    """How convolution along one axis is computed: its window, and what transforms a tile and the taps of a segment.
+
+    A window of more taps than those of the transforms is cut into segments of as many (the last one filled up with
+    zeros). Each segment is a convolution with an operand that begins later; their products are added up.
+    """
+
+    window: SlidingWindow
+    transforms: Transforms | Untransformed
+
+    @property
+    def taps(self) -> int:
+        """Of a segment."""
+        return self.transforms.inputs - self.transforms.outputs + 1
+
+    @property
+    def segments(self) -> int:
+        """How many there are."""
+        return ceil_div(self.window.size, self.taps)
+
+    @property
+    def tiles(self) -> int:
+        """How many there are."""
+        return ceil_div(self.window.positions, self.transforms.outputs)
+
+    @property
+    def tile_step(self) -> int:
+        """Elements of the operand from one tile to the next."""
+        return self.transforms.outputs * self.window.stride
+
+    @property
+    def segment_step(self) -> int:
+        """Elements of the operand from one segment to the next."""
+        return self.taps * self.window.dilation
+
+    def transform_weight(self, weight: Array, number: int) -> Array:
+        """Axis `number` of a weight, its taps, as two: [.., segments, n], in float64."""
+        taps = np.moveaxis(weight.astype(np.float64), number, -1)
+        filled = np.zeros((*taps.shape[:-1], self.segments * self.taps))
+        filled[..., : taps.shape[-1]] = taps
+        found = filled.reshape(*taps.shape[:-1], self.segments, self.taps) @ self.transforms.weight_matrix.T
+        return np.moveaxis(found, (-2, -1), (number, number + 1))
+
+
+ABSENT = Axis(SlidingWindow(1, 1, 1, 1, 0, 0), Untransformed())
+"""Stands for the rows of a tensor with one spatial axis."""
+
+
+def transforms_of(output_tile: int) -> Transforms:
+    """F(`output_tile`, 3); ShapeError for one that there is not."""
+    if output_tile not in OUTPUT_TILES:
+        raise ShapeError(f"the output tile is one of {', '.join(map(str, OUTPUT_TILES))}, found {output_tile}")
+    return transforms(output_tile)
+
+
+def axes_of(windows: Sequence[SlidingWindow], tiled: Sequence[int] | None, output_tile: int) -> tuple[Axis, ...]:
+    """The axes with these windows, those numbered in `tiled` (None: all) transformed by F(`output_tile`, 3).
+
+    Raises ShapeError for windows that cannot be.
+    """
+    rank, f = len(windows), transforms_of(output_tile)
+    chosen = range(rank) if tiled is None else tiled
+    if not chosen or not set(chosen) <= set(range(max(rank - INNER, 0), rank)):
+        raise ShapeError(f"some of the last {INNER} axes are in tiles, of {rank} axes found {list(chosen)}")
+    for number in chosen:
+        if (windows[number].stride, windows[number].dilation) != (1, 1):
+            raise ShapeError(f"axis {number} is in tiles, which takes stride and dilation 1")
+    return tuple(Axis(window, f if number in chosen else Untransformed()) for number, window in enumerate(windows))
+
+
+def along(values: Array, number: int, transform: Callable[[list[Scalar]], list[Scalar]]) -> Array:
+    """An array of values (of objects), transformed along axis `number`."""
+    moved = np.moveaxis(values, number, -1)
+    lines = [transform(list(line)) for line in moved.reshape(-1, moved.shape[-1])]
+    found = np.empty((len(lines), len(lines[0])), object)
+    for place, line in enumerate(lines):
+        found[place, :] = line
+    return np.moveaxis(found.reshape(*moved.shape[:-1], -1), -1, number)
