@@ -17,7 +17,7 @@ CASES = tuple(
     for bits, multiplier, most in (
         *((8, 0.0123, 1 << 15), (8, 0.1, 1 << 14), (8, 1 / 3, 1 << 12), (8, 2**-9, 1 << 17), (8, 0.0007, 1 << 18)),
         *((8, 0.00465, (1 << 20) - 1), (8, 1.1 * 2**-14, 1 << 22), (8, 1.3 * 2**-17, (1 << 24) - 1)),
-        *((16, 1.1 * 2**-9, 1 << 23), (16, 1.1 * 2**-11, (1 << 24) - 1), (16, 0.7 * 2**-8, 1 << 23)),
+        *((16, 1.1 * 2**-9, 1 << 23), (16, 1.1 * 2**-11, (1 << 24) - 1), (16, 2**-11, (1 << 24) - 1)),
     )
     for long_multiply in (True, False)
 )
@@ -91,9 +91,11 @@ def test_distances_of_bytes_are_in_32_bits() -> None:
     """Where products are of 64 bits; those of many integers of 16 bits are not, nor are those where factors of large
     sums are split."""
     near: dict[tuple[int, bool], set[bool]] = {}
-    for bits, *case in CASES:
-        fixed = parameters(bits, *case)
-        numbers = {name: getattr(fixed, name) for name in ("shift", "most", "guard", "up", "drop", "split")}
+    for bits, multiplier, most, long_multiply in CASES:
+        fixed = parameters(bits, multiplier, most, long_multiply)
+        numbers: dict[str, object] = {
+            name: getattr(fixed, name) for name in ("shift", "most", "guard", "up", "drop", "split")
+        }
         low, high = bounds(bits)
         numbers |= {"low": low, "high": high, "to": IntegerType(bits)}
         op = FixedRequantizeOp.get(*(create_ssa_value(TensorType(i32, [1])) for _ in range(2)), axis=0, **numbers)
