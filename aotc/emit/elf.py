@@ -31,6 +31,7 @@ class Section:
     offset: int
     size: int
     link: int
+    alignment: int
     entry_size: int
 
 
@@ -65,8 +66,10 @@ class ElfFile:
         ]
         strings = found[names][4] if names else 0
         self.sections = [
-            Section(self._text(strings + name) if names else "", kind, flags, address, offset, size, link, entry_size)
-            for name, kind, flags, address, offset, size, link, _, _, entry_size in found
+            Section(
+                self._text(strings + name) if names else "", kind, flags, address, offset, size, link, align, entry_size
+            )
+            for name, kind, flags, address, offset, size, link, _, align, entry_size in found
         ]
 
     def _unpacked(self, form: str, position: int) -> tuple[int, ...]:

@@ -71,6 +71,7 @@ _OF_64: Final = RegisterUse(chain=4, window=16, sums=16, row_tile=48, row_parts=
 
 _SUMS: Final = SumsCosts(
     spill=2.5,
+    about=1.04,
     loop=3,
     tile=12,
     result=8,

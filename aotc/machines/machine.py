@@ -178,6 +178,8 @@ class SumsCosts:
 
     spill: float
     """At each step for a value that has no register: it is loaded, and what it makes room for stored."""
+    about: float
+    """Up to this many times the instructions count as no more: the estimate is no better."""
     loop: int
     """Of an iteration beside its work: the counter and the jump."""
     tile: int

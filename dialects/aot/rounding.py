@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from xdsl.dialects.builtin import I32, I64, IntegerAttr, i32, i64
-from xdsl.ir import SSAValue
-from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def, prop_def, result_def, traits_def
+from xdsl.dialects.builtin import I32, I64, IntegerAttr, UnitAttr, i32, i64
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import (
+    IRDLOperation,
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    prop_def,
+    result_def,
+    traits_def,
+)
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
@@ -17,9 +25,9 @@ class RoundProductOp(IRDLOperation):
 
     The product is rounded to 24 bits first, then to the nearest integer, the middle between two to the even one. It is
     less than 1 away from the middle between `above` and the integer below; |above| < 2^23, else the result is just one
-    of the two.
+    of the two. With `near` the distance times 2^shift is an i32.
 
-    `aot.round_product %x, %factor, %above, 40`
+    `aot.round_product %x, %factor, %above, 40 near`
     """
 
     name = "aot.round_product"
@@ -30,12 +38,15 @@ class RoundProductOp(IRDLOperation):
     factor = operand_def(I32)
     above = operand_def(I32)
     shift = prop_def(IntegerAttr[I64])
+    near = opt_prop_def(UnitAttr)
     result = result_def(I32)
     traits = traits_def(Pure())
-    assembly_format = "$x `,` $factor `,` $above `,` $shift attr-dict"
+    assembly_format = "$x `,` $factor `,` $above `,` $shift (`near` $near^)? attr-dict"
 
-    def __init__(self, x: SSAValue, factor: SSAValue, above: SSAValue, shift: int) -> None:
-        properties = {"shift": IntegerAttr(shift, i64)}
+    def __init__(self, x: SSAValue, factor: SSAValue, above: SSAValue, shift: int, *, near: bool = False) -> None:
+        properties: dict[str, Attribute] = {"shift": IntegerAttr(shift, i64)}
+        if near:
+            properties["near"] = UnitAttr()
         super().__init__(operands=[x, factor, above], result_types=[i32], properties=properties)
 
     def verify_(self) -> None:

@@ -328,6 +328,9 @@ class ElementOp(GraphOp, ABC):
     """Whether every result element is the same function of the operands' elements at its index, with numpy's
     broadcasting."""
 
+    BRANCHES: ClassVar[bool] = False
+    """Whether an element takes few of many branches: see `BRANCHES` of the contract."""
+
     def single_elements(self) -> Iterable[int]:
         """The operands of which a single element may stand for many equal ones."""
         return range(len(self.operands)) if self.BROADCASTS else ()

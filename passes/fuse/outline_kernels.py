@@ -49,10 +49,19 @@ from xdsl.ir import Block, BlockArgument, Operation, OpResult, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
-from aotc.dialects.aot.contract import EXTERNAL, External, entries, mark_kernel
+from aotc.dialects.aot.contract import BRANCHES, EXTERNAL, External, entries, mark_kernel
 from aotc.dialects.graph.compound.control import ControlOp, IfOp, LoopOp, graph_blocks
 from aotc.dialects.graph.compound.external import ExternalOp
-from aotc.dialects.graph.interfaces import AnchorOp, GraphOp, is_join, is_kernel, is_view, shape_of, viewed_whole
+from aotc.dialects.graph.interfaces import (
+    AnchorOp,
+    ElementOp,
+    GraphOp,
+    is_join,
+    is_kernel,
+    is_view,
+    shape_of,
+    viewed_whole,
+)
 from aotc.dialects.graph.structure import ConstantOp, CopyOp, FusedOp, YieldOp
 from aotc.errors import CompileError, Problem
 from aotc.model.locations import fuse_locations, node_names
@@ -221,6 +230,7 @@ def _make_kernel(group: FusedOp | ExternalOp, name: str) -> FuncOp:
     signature = ([arg.type for arg in inner.args], [value.type for value in values])
     kernel = FuncOp(name, signature, Region(inner), "private")
     mark_kernel(kernel, placement)
+    BRANCHES.set(kernel, any(isinstance(op, ElementOp) and op.BRANCHES for op in kernel.body.block.ops))
     group.body.add_block(Block())
     return kernel
 

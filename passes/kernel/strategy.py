@@ -313,6 +313,11 @@ def choose_algorithm(op: GraphOp, machine: Machine) -> Attribute | None:
     return min(proposed, key=cycles)[1]
 
 
+def takes_schedule(op: GraphOp) -> bool:
+    """Whether a schedule is chosen for `op`: it is an anchor, or a strategy has some for what is none."""
+    return isinstance(op, AnchorOp) or any(each.SCHEDULES for each in strategies_of(type(op)))
+
+
 def is_vectorized(op: Operation) -> bool:
     """Whether `op` is an anchor with a schedule and a vectorised nest."""
     if not isinstance(op, AnchorOp) or schedule_of(op) is None:

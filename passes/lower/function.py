@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, i64
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 
 from aotc.dialects import aot
-from aotc.dialects.aot.contract import arguments_of, is_kernel
+from aotc.dialects.aot.contract import BRANCHES, arguments_of, is_kernel
 from aotc.errors import CompileError, Problem
 from aotc.passes.lower.builder import UNIT, LLVMBuilder
 from aotc.passes.lower.module import ModuleLowering
@@ -71,7 +71,7 @@ class FunctionLowering:
         properties: dict[str, Attribute | None] = {"no_unwind": UNIT}
         body = self._body() if defined else None
         if defined:
-            properties = self.module.function_properties(vectors=bool(self.bases))
+            properties = self.module.function_properties(vectors=bool(self.bases), small=BRANCHES.on(function))
             if is_kernel(function):  # not inlined: the stack then holds the frame of only one operator
                 properties["no_inline"] = UNIT
         linkage = "internal" if private and defined and not hidden else "external"
@@ -146,7 +146,9 @@ class FunctionLowering:
                     attributes["llvm.readonly"] = UNIT
                 if given.align is not None:
                     attributes["llvm.align"] = IntegerAttr(given.align, i64)
-                if self._function.body.blocks and (size := self._buffer_size(self._function.args[position])):
+                # what is dereferenceable is also loaded before the branch that it is behind
+                known = self._function.body.blocks and not BRANCHES.on(self._function)
+                if known and (size := self._buffer_size(self._function.args[position])):
                     attributes["llvm.dereferenceable"] = IntegerAttr(size, i64)
                 attributes["llvm.noundef"] = UNIT
             collected.append(DictionaryAttr(attributes))

@@ -118,6 +118,13 @@ class Helpers:
         given = (x, factor, above, b.constant(shift, i32))
         return self._call(b, "aotc.round_product", given, i32, _round_product, ("noinline", "cold"))
 
+    def round_near_product(
+        self, b: LLVMBuilder, x: SSAValue, factor: SSAValue, above: SSAValue, shift: int
+    ) -> SSAValue:
+        """The same of a product whose distance from the middle is an i32."""
+        given = (x, factor, above, b.constant(shift, i32))
+        return self._call(b, "aotc.round_near_product", given, i32, _round_near_product, ("noinline", "cold"))
+
 
 def _lanes(value: SSAValue) -> str:
     """The suffix of a helper's name: its lanes; nothing for scalars."""
@@ -273,7 +280,32 @@ def _round_product(b: LLVMBuilder, x: SSAValue, factor: SSAValue, above: SSAValu
         op(llvm.LShrOp, lower, op(llvm.SubOp, shift, b.constant(9, i32))),
     )
     steps = b.select(b.icmp("slt", shift, b.constant(41, i32)), op(llvm.OrOp, *parts), whole)
-    size = b.select(b.icmp("slt", middle, zero), op(llvm.SubOp, zero, middle), middle)
-    near = b.icmp("ugt", op(llvm.AndOp, size, flipped(steps)), steps)
-    even = op(llvm.SubOp, above, op(llvm.AndOp, above, one))
-    return b.select(near, even, op(llvm.SubOp, above, b.convert(llvm.ZExtOp, is_below, i32)))
+    return _nearer(b, above, middle, steps, is_below)
+
+
+def _round_near_product(b: LLVMBuilder, x: SSAValue, factor: SSAValue, above: SSAValue, shift: SSAValue) -> SSAValue:
+    """By the distance of the product from the middle between `above` and the integer below."""
+    zero, one = b.constant(0, i32), b.constant(1, i32)
+    middle = b.integer_op(llvm.SubOp, b.integer_op(llvm.AddOp, above, above), one)
+    moved = b.integer_op(llvm.SubOp, shift, one)
+    low = b.icmp("slt", moved, b.constant(32, i32))
+    moved = b.integer_op(llvm.ShlOp, middle, b.select(low, moved, zero))
+    product = b.integer_op(llvm.MulOp, x, factor)
+    distance = b.integer_op(llvm.SubOp, product, b.select(low, moved, zero))
+    is_below = b.icmp("slt", distance, zero)
+    less = b.integer_op(llvm.SubOp, distance, b.convert(llvm.ZExtOp, b.icmp("ne", distance, zero), i32))
+    flipped = b.integer_op(llvm.XOrOp, distance, b.constant(-1, i32))
+    steps = b.select(is_below, flipped, less)
+    steps = b.integer_op(llvm.LShrOp, steps, b.integer_op(llvm.SubOp, shift, b.constant(25, i32)))
+    return _nearer(b, above, middle, steps, is_below)
+
+
+def _nearer(b: LLVMBuilder, above: SSAValue, middle: SSAValue, steps: SSAValue, is_below: SSAValue) -> SSAValue:
+    """The even integer where `steps`, the distance in halves of the last of 24 bits of a number near `middle` / 2, has
+    fewer bits than this; else the nearer one."""
+    zero, one = b.constant(0, i32), b.constant(1, i32)
+    size = b.select(b.icmp("slt", middle, zero), b.integer_op(llvm.SubOp, zero, middle), middle)
+    flipped = b.integer_op(llvm.XOrOp, steps, b.constant(-1, i32))
+    near = b.icmp("ugt", b.integer_op(llvm.AndOp, size, flipped), steps)
+    even = b.integer_op(llvm.SubOp, above, b.integer_op(llvm.AndOp, above, one))
+    return b.select(near, even, b.integer_op(llvm.SubOp, above, b.convert(llvm.ZExtOp, is_below, i32)))

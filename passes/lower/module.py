@@ -198,10 +198,11 @@ class ModuleLowering:
             other_props={"no_unwind": UNIT, "passthrough": ArrayAttr(attributes)},
         )
 
-    def function_properties(self, *, vectors: bool = False) -> dict[str, Attribute | None]:
-        """Attributes of every function with a body; `vectors` where it works on them."""
+    def function_properties(self, *, vectors: bool = False, small: bool = False) -> dict[str, Attribute | None]:
+        """Attributes of every function with a body; `vectors` where it works on them, `small` where its code is to be
+        small whatever the options."""
         attributes: list[Attribute] = []
-        if self._options.optimize_size:
+        if self._options.optimize_size or small:
             attributes += [StringAttr("optsize"), StringAttr("minsize")]
         if self._target is not None and self._target.freestanding:
             attributes.append(StringAttr("no-builtins"))

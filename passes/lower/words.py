@@ -158,7 +158,9 @@ def _quad_rescale(f: FunctionLowering, op: QuadRescaleOp) -> None:
 
 def _round_product(f: FunctionLowering, op: RoundProductOp) -> None:
     x, factor, above = map(f.get, op.operands)
-    f.set(op.result, f.module.helpers.round_product(f.b, x, factor, above, op.shift.value.data))
+    helpers = f.module.helpers
+    helper = helpers.round_product if op.near is None else helpers.round_near_product
+    f.set(op.result, helper(f.b, x, factor, above, op.shift.value.data))
 
 
 LOWERINGS: Lowerings = {

@@ -1,8 +1,5 @@
 """Write decision trees as branches where their schedule says so: what a node asks stands in the code.
 
-Of a single row each tree is a kernel of its own, unless they are many: compilers would write the code of a tree several
-times, once for each answer to what a tree before it has asked, too.
-
 Before:
 ```mlir
 %f = graph.constant dense<1> : tensor<1xui8>
@@ -28,10 +25,9 @@ from xdsl.rewriter import Rewriter
 
 from aotc.dialects.aot.contract import entries
 from aotc.dialects.constants import known_array
-from aotc.dialects.graph.interfaces import GraphOp, element_type_of, shape_of
-from aotc.dialects.graph.movement import ConcatOp
+from aotc.dialects.graph.interfaces import element_type_of
 from aotc.dialects.graph.schedules import TreeSchedule, schedule_of
-from aotc.dialects.graph.trees.branches import MOST_ALONE, BranchingTreesOp
+from aotc.dialects.graph.trees.branches import BranchingTreesOp
 from aotc.dialects.graph.trees.leaves import TreeLeavesOp
 from aotc.model.weights import Array, WeightStore
 
@@ -59,29 +55,21 @@ def _branch(op: TreeLeavesOp, store: WeightStore) -> None:
     features, thresholds, children, roots, *missing = known
     if not _can_branch(features, thresholds, children, roots):
         return
-    has_nodes = bool((roots < len(features)).all())
-    alone = shape_of(op.x)[0] == 1 and 1 < len(roots) <= MOST_ALONE and has_nodes
-    new: list[GraphOp] = []
-    for part in roots[:, None] if alone else [roots]:
-        nodes = _below(children, part)
-        places = np.full(len(features) + op.leaves.value.data, -1, np.int64)
-        places[nodes] = np.arange(len(nodes))
-        places[len(features) :] = np.arange(op.leaves.value.data) + len(nodes)
-        branching = BranchingTreesOp.get(
-            op.x,
-            features=features[nodes].tolist(),
-            thresholds=[float(each) for each in thresholds[nodes].tolist()],
-            children=places[children[nodes].reshape(-1)].tolist(),
-            roots=places[part].tolist(),
-            missing=np.flatnonzero(missing[0][nodes]).tolist() if missing else None,
-            leaves=op.leaves,
-            to=element_type_of(op.result),
-        )
-        new.append(branching)
-    if len(new) > 1:
-        new.append(ConcatOp.get([each.results[0] for each in new], axis=1))
-    for each in new:
-        each.location = op.location
+    nodes = _below(children, roots)
+    places = np.full(len(features) + op.leaves.value.data, -1, np.int64)
+    places[nodes] = np.arange(len(nodes))
+    places[len(features) :] = np.arange(op.leaves.value.data) + len(nodes)
+    new = BranchingTreesOp.get(
+        op.x,
+        features=features[nodes].tolist(),
+        thresholds=[float(each) for each in thresholds[nodes].tolist()],
+        children=places[children[nodes].reshape(-1)].tolist(),
+        roots=places[roots].tolist(),
+        missing=np.flatnonzero(missing[0][nodes]).tolist() if missing else None,
+        leaves=op.leaves,
+        to=element_type_of(op.result),
+    )
+    new.location = op.location
     Rewriter.replace_op(op, new)
 
 

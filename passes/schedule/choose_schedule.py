@@ -27,13 +27,13 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.passes import ModulePass
 
 from aotc.dialects.aot.contract import SCHEDULE, is_kernel
-from aotc.dialects.graph.interfaces import AnchorOp, element_type_of
+from aotc.dialects.graph.interfaces import AnchorOp, GraphOp, element_type_of
 from aotc.dialects.graph.schedules import Schedule, ScheduleAttr
 from aotc.machines.machine import Machine
 from aotc.machines.targets import core_of
 from aotc.machines.tuning_table import TuningTable
 from aotc.passes.kernel.costs.elementwise import elementwise_schedule
-from aotc.passes.kernel.strategy import choose_schedule, keeps_packed
+from aotc.passes.kernel.strategy import choose_schedule, keeps_packed, takes_schedule
 from aotc.passes.schedule.measured import measured_schedule
 
 
@@ -53,8 +53,10 @@ class ChooseSchedulePass(ModulePass):
         core = core_of(self.target)
         table = TuningTable.read(self.table) if self.table else TuningTable()
         for each in op.walk():
-            if isinstance(each, AnchorOp) and ScheduleAttr.KEY not in each.attributes:
-                measured = None if keeps_packed(each, core) else measured_schedule(table, ctx, each)
+            if isinstance(each, GraphOp) and takes_schedule(each) and ScheduleAttr.KEY not in each.attributes:
+                measured = None
+                if isinstance(each, AnchorOp) and not keeps_packed(each, core):
+                    measured = measured_schedule(table, ctx, each)
                 if measured is not None:
                     each.attributes[ScheduleAttr.KEY] = measured
                 else:
@@ -63,7 +65,7 @@ class ChooseSchedulePass(ModulePass):
                 _set_schedule(each, SCHEDULE, _elementwise_schedule(each, core))
 
 
-def _set_schedule(op: AnchorOp | FuncOp, key: str, schedule: Schedule | None) -> None:
+def _set_schedule(op: GraphOp | FuncOp, key: str, schedule: Schedule | None) -> None:
     if schedule is not None:
         op.attributes[key] = ScheduleAttr.of(schedule)
 

@@ -1,4 +1,4 @@
-"""Keep what leaves say as votes, of 8 bits each, where that is exact and smaller: each is a share of its leaf's votes.
+"""Keep what leaves say as votes, of 8 or 16 bits, where that is exact and smaller: each is a share of its leaf's votes.
 
 The leaf of a random forest says which share of the samples that came to it had each class, divided by the number of
 trees: a quotient of small numbers, which rounds to the same float when it is computed again.
@@ -26,17 +26,19 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from aotc.dialects.constants import constant_op, key_of, known_array
+from aotc.dialects.dtypes import numpy_dtype
 from aotc.dialects.graph.compound.control import graph_operations
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
-from aotc.dialects.graph.trees.sums import MOST_EXACT, MOST_VOTES, GatherSumOp, VoteSumOp
+from aotc.dialects.graph.quantized.flip import UI8
+from aotc.dialects.graph.trees.sums import MOST_EXACT, MOST_VOTES, UI16, GatherSumOp, VoteSumOp
 from aotc.machines.targets import core_of
 from aotc.model.weights import Array, WeightStore
 
 
 @dataclass(frozen=True)
 class CountVotesPass(ModulePass):
-    """Keep what leaves say as votes, of 8 bits each, where that is exact and smaller: each is a share of its leaf's
-    votes."""
+    """Keep what leaves say as votes, of 8 or 16 bits each, where that is exact and smaller: each is a share of its
+    leaf's votes."""
 
     name = "count-votes"
 
@@ -66,21 +68,26 @@ def _count(op: GatherSumOp, store: WeightStore) -> None:
 
 
 def votes_of(shares: Array, trees: int) -> Array | None:
-    """The votes [L, C], u8, of which `shares` [L, T], f32, are exactly the shares in each row, divided by `trees`; None
-    where there are none. C is T, or one more where votes are for none of the targets."""
+    """The votes [L, C], u8 or u16, of which `shares` [L, T], f32, are exactly the shares in each row, divided by
+    `trees`; None where there are none. C is T, or one more where votes are for none of the targets."""
     rows, targets = shares.shape
     votes = np.zeros([rows, targets + 1], np.int64)
     left = np.flatnonzero(np.isfinite(shares).all(axis=1) & (shares >= 0).all(axis=1))
-    if len(left) < rows or trees * MOST_VOTES >= MOST_EXACT:
+    if len(left) < rows:
         return None
-    for total in range(1, MOST_VOTES + 1):
+    kind, most = UI8, MOST_VOTES[UI8]
+    for total in range(1, MOST_VOTES[UI16] + 1):
+        if total > most:
+            kind, most = UI16, MOST_VOTES[UI16]
+        if trees * most >= MOST_EXACT:
+            return None
         wanted = shares[left]
-        counts = np.rint(wanted.astype(np.float64) * (total * trees)).clip(0, MOST_VOTES)
+        counts = np.rint(wanted.astype(np.float64) * (total * trees))
         again = counts.astype(np.float32) / np.float32(total * trees)
         same = (again == wanted).all(axis=1) & (counts.sum(axis=1) <= total)
         votes[left[same], :targets] = counts[same]
         votes[left[same], targets] = total - counts[same].sum(axis=1)
         left = left[~same]
         if not left.size:
-            return votes[:, : targets + bool(votes[:, targets].any())].astype(np.uint8)
+            return votes[:, : targets + bool(votes[:, targets].any())].astype(numpy_dtype(kind))
     return None

@@ -123,6 +123,29 @@ static int32_t aotc_round_product(int32_t x, int32_t factor, int32_t above, int3
 }
 """
 
+_ROUND_NEAR_PRODUCT = """\
+/* x * factor / 2^shift as floats round it, to `above` or the integer below it: the product to 24 bits, then to the
+ * nearest integer, ties to even. The distance of x * factor from the middle is an int32_t. A function of its own,
+ * because it is seldom called, and from many places. */
+#if defined(__GNUC__) || defined(__clang__)
+__attribute__((noinline, cold))
+#endif
+static int32_t aotc_round_near_product(int32_t x, int32_t factor, int32_t above, int32_t shift)
+{
+    /* Few values are needed at a time, so that this takes little stack. */
+    const uint32_t middle = shift < 33 ? (2 * (uint32_t)above - 1) << (shift - 1) : 0u;
+    const int32_t distance = (int32_t)((uint32_t)x * (uint32_t)factor - middle);
+    uint32_t steps = distance > 0 ? (uint32_t)distance - 1 : distance < 0 ? ~(uint32_t)distance : 0u;
+    /* Less than half of the last of 24 bits away? Those of the middle begin at the greatest power of two in it. */
+    steps >>= shift - 25;
+    const uint32_t size = (uint32_t)(above > 0 ? 2 * above - 1 : 1 - 2 * above);
+    if ((size & ~steps) > steps) { /* whether steps has fewer bits than size */
+        return above & ~1;
+    }
+    return distance < 0 ? above - 1 : above;
+}
+"""
+
 _RUN_DOT = """\
 /* sum + the sum of (x[i] + added) * w[i] over i < count <= 8, modulo 2^32. */
 static inline int32_t aotc_run_dot_{X}{W}(const void *x, const void *w, int32_t sum, int16_t added, int32_t count)
@@ -217,4 +240,5 @@ def integer_helpers() -> dict[str, tuple[tuple[str, ...], str]]:
     for x, w in product("su", "su"):
         table[f"aotc_run_dot_{x}{w}"] = (("AOTC_MVE",), _run_dot(x, w))
     table["aotc_round_product"] = ((), _ROUND_PRODUCT)
+    table["aotc_round_near_product"] = ((), _ROUND_NEAR_PRODUCT)
     return table

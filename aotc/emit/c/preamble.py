@@ -7,7 +7,7 @@ import textwrap
 from aotc.emit.c.text import WIDTH, comment_text
 from aotc.model.metadata import ModelInfo
 
-MACROS = ("AOTC_WEIGHTS", "AOTC_WORKSPACE", "AOTC_ALIGNED", "AOTC_OPERATOR")
+MACROS = ("AOTC_WEIGHTS", "AOTC_WORKSPACE", "AOTC_ALIGNED", "AOTC_OPERATOR", "AOTC_BRANCHES")
 """Names of macros, reserved."""
 CONTRACTION = """
 /* No fused multiply-add: results do not depend on the machine. GCC needs -std=c99 or -ffp-contract=off. */
@@ -53,6 +53,18 @@ OPERATOR = """
 #define AOTC_OPERATOR __attribute__((noinline))
 #else
 #define AOTC_OPERATOR
+#endif
+#endif
+"""
+BRANCHES = """
+/* Attributes of operators that are mostly branches, of which few are taken: small code is as fast. */
+#ifndef AOTC_BRANCHES
+#if defined(__clang__)
+#define AOTC_BRANCHES __attribute__((minsize))
+#elif defined(__GNUC__)
+#define AOTC_BRANCHES __attribute__((optimize("Os")))
+#else
+#define AOTC_BRANCHES
 #endif
 #endif
 """

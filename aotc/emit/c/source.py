@@ -12,7 +12,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.func import CallOp, FuncOp
 
 from aotc.dialects import aot
-from aotc.dialects.aot.contract import is_entry, is_kernel, shares_workspace, workspace_alignment
+from aotc.dialects.aot.contract import BRANCHES, is_entry, is_kernel, shares_workspace, workspace_alignment
 from aotc.emit.c import preamble, tables
 from aotc.emit.c.functions.printer import FunctionPrinter, argument_names, result_type, unsupported
 from aotc.emit.c.header import Descriptor, Prototype
@@ -137,6 +137,8 @@ class CSource(Unit):
                 yield "\n" + tables.definition(table, self.model_name)
         if any(is_kernel(function) for function in self._defined()):
             yield preamble.OPERATOR
+        if any(BRANCHES.on(function) for function in self._defined()):
+            yield preamble.BRANCHES
         for function in functions:
             yield f"\n{function}"
         for table in constants:

@@ -11,7 +11,8 @@ from aotc.machines.targets import binding
 
 @dataclass(frozen=True)
 class ObjectSizes:
-    """Bytes that a program with this object grows by; `functions` are in the symbol table (ELF only)."""
+    """Bytes that a program with this object grows by, where linkers put one section behind the other; `functions` are
+    in the symbol table (ELF only)."""
 
     text: int
     constants: int
@@ -36,7 +37,8 @@ def _elf(file: ElfFile) -> ObjectSizes:
     sizes = {"text": 0, "constants": 0, "data": 0, "zeroed": 0}
     for section in file.sections:
         if section.flags & ALLOC:
-            sizes[_kind(section)] += section.size
+            kind = _kind(section)
+            sizes[kind] += -sizes[kind] % max(section.alignment, 1) + section.size
     functions = {each.name: each.size for each in file.symbols() if each.kind == FUNCTION}
     return ObjectSizes(sizes["text"], sizes["constants"], sizes["data"], sizes["zeroed"], functions)
 

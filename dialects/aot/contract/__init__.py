@@ -38,6 +38,7 @@ from aotc.dialects.aot.contract.arguments import (
     tensors_of,
 )
 from aotc.dialects.aot.contract.functions import (
+    BRANCHES,
     EXTERNAL,
     IN_PLACE,
     LOOP_HINTS,
@@ -98,6 +99,7 @@ from aotc.dialects.aot.contract.weights import (
 )
 
 __all__ = [
+    "BRANCHES",
     "EMBEDDED",
     "EXTERNAL",
     "IN_PLACE",

@@ -136,6 +136,10 @@ def _external_attribute(value: External) -> Attribute:
 EXTERNAL: Final = Field[External]("aot.external", _external_of, _external_attribute)
 """On a kernel without a body, from `outline` on: the code generator that defines it (`aotc.model.codegens`)."""
 
+BRANCHES: Final = Mark("aot.branches")
+"""On a kernel, from `outline` on: it takes few of many branches, so that its code is to be small, and nothing behind a
+branch is to be computed before it."""
+
 OPERATION_COUNT: Final = integer("aot.operations")
 """On a kernel, from `outline` on and only for a profile: how many arithmetic operations it is about."""
 

@@ -160,6 +160,15 @@ class FixedRequantizeOp(ElementOp):
         lost = self.number("drop") + self.number("split") if self.split is not None else 32 - self.number("up")
         return self.number("shift") - lost
 
+    @property
+    def is_near(self) -> bool:
+        """Whether the distance of a product that is computed in full to its middle is an i32: its upper bits are less
+        than `guard` from there, and low bits of a factor make less than most / 2^split and one of them."""
+        units = self.number("guard")
+        if self.split is not None:
+            units += (self.number("most") >> self.number("split")) + 2
+        return units << (self.number("shift") - self.fraction) <= 2**31
+
     def infer_types(self) -> Sequence[TensorType]:
         for value in self.operands:
             if element_type_of(value) != i32:
@@ -196,7 +205,7 @@ class FixedRequantizeOp(ElementOp):
         return b.encode(b.cast(value, compute_type(self.to)), self.to)
 
     def _rounded(self, b: Builder, x: Scalar, factor: Scalar, above: Scalar) -> Scalar:
-        product = RoundProductOp(x.ssa, factor.ssa, above.ssa, self.number("shift"))
+        product = RoundProductOp(x.ssa, factor.ssa, above.ssa, self.number("shift"), near=self.is_near)
         return b.scalar(b.insert(product), i32)
 
     def _upper(self, b: Builder, x: Scalar, factor: Scalar) -> Scalar:

@@ -35,14 +35,23 @@ class RnnOp(RecurrenceOp):
 
     def step(self, steps: Steps, time: Scalar) -> None:
         y, h = steps.writer(self.y), steps.writer(self.h)
-        steps.multiply(time, self.h, self.weight, self.columns)
 
-        def unit(row: Scalar, unit: Scalar) -> None:
-            state = steps.gate(0, steps.total(time, row, unit, 0))
+        def finish(row: Scalar, unit: Scalar, total: Scalar) -> None:
+            state = steps.gate(0, total)
             h([row, unit], state)
             y([time, row, unit], state)
 
-        steps.units(unit)
+        if self.input_weight is None:
+            steps.multiply(self.h, self.weight, self.columns)
+            steps.units(lambda row, unit: finish(row, unit, steps.total(time, row, unit, 0)))
+            return
+
+        def one(row: Scalar, unit: Scalar) -> None:
+            (total,) = steps.products(self.h, self.weight, unit, [0], steps.inputs(time, unit, [0]))
+            steps.writer(self.sums)([row, unit], total)
+
+        steps.units(one)
+        steps.units(lambda row, unit: finish(row, unit, steps.sum(row, unit, 0)))
 
     def end(self, steps: Steps) -> None:
         steps.get_state(self.h, self.y_h)
@@ -96,10 +105,6 @@ class GruOp(RecurrenceOp):
     def products(self) -> int:
         return 3 * self.sizes[2]
 
-    @property
-    def apart(self) -> Sequence[int]:
-        return [2] if self.candidate_weight is None else []
-
     def _more_buffers(self) -> Sequence[int]:
         return [] if self.gated is None else [self.sizes[2]]
 
@@ -108,17 +113,16 @@ class GruOp(RecurrenceOp):
 
     def step(self, steps: Steps, time: Scalar) -> None:
         units = self.sizes[2]
-        y, h, sums = (steps.writer(result) for result in (self.y, self.h, self.sums))
-        old, bias = steps.reader(self.h), self.candidate_bias
+        if self.input_weight is not None:
+            self._step_by_units(steps, time)
+            return
+        sums, old, bias = steps.writer(self.sums), steps.reader(self.h), self.candidate_bias
 
         def opened(row: Scalar, unit: Scalar, gate: int) -> Scalar:
             return steps.gate(0, steps.total(time, row, unit, gate))
 
         def finish(row: Scalar, unit: Scalar, update: Scalar, total: Scalar) -> None:
-            candidate = steps.gate(1, total)
-            state = (1 - update) * candidate + update * old([row, unit])
-            h([row, unit], state)
-            y([time, row, unit], state)
+            self._finish(steps, time, row, unit, self._mixed(steps, row, unit, update, total))
 
         def reset_after(row: Scalar, unit: Scalar) -> None:
             term = steps.sum(row, unit, 2)
@@ -127,7 +131,7 @@ class GruOp(RecurrenceOp):
             total = steps.input(time, row, unit, 2) + opened(row, unit, 1) * term
             finish(row, unit, opened(row, unit, 0), total)
 
-        steps.multiply(time, self.h, self.weight, self.columns)
+        steps.multiply(self.h, self.weight, self.columns)
         if self.candidate_weight is None or self.gated is None:
             steps.units(reset_after)
             return
@@ -138,8 +142,48 @@ class GruOp(RecurrenceOp):
             gated([row, unit], opened(row, unit, 1) * old([row, unit]))
 
         steps.units(reset_before)
-        steps.multiply(time, self.gated, self.candidate_weight, units, first=2 * units)
+        steps.multiply(self.gated, self.candidate_weight, units, first=2 * units)
         steps.units(lambda row, unit: finish(row, unit, steps.sum(row, unit, 0), steps.total(time, row, unit, 2)))
+
+    def _mixed(self, steps: Steps, row: Scalar, unit: Scalar, update: Scalar, total: Scalar) -> Scalar:
+        """The next state of a unit."""
+        return (1 - update) * steps.gate(1, total) + update * steps.reader(self.h)([row, unit])
+
+    def _finish(self, steps: Steps, time: Scalar, row: Scalar, unit: Scalar, state: Scalar) -> None:
+        steps.writer(self.h)([row, unit], state)
+        steps.writer(self.y)([time, row, unit], state)
+
+    def _step_by_units(self, steps: Steps, time: Scalar) -> None:
+        """All gates of a unit at once."""
+        sums, old, bias = steps.writer(self.sums), steps.reader(self.h), self.candidate_bias
+        gated = None if self.gated is None else steps.writer(self.gated)
+
+        def reset_after(row: Scalar, unit: Scalar) -> None:
+            update, reset, given = steps.inputs(time, unit, [0, 1, 2])
+            zero = steps.b.const(0, steps.kind)
+            update, reset, term = steps.products(self.h, self.weight, unit, [0, 1, 2], [update, reset, zero])
+            if bias is not None:
+                term = term + steps.reader(bias)([unit])
+            total = given + steps.gate(0, reset) * term
+            sums([row, unit], self._mixed(steps, row, unit, steps.gate(0, update), total))
+
+        def reset_before(row: Scalar, unit: Scalar) -> None:
+            update, reset = steps.products(self.h, self.weight, unit, [0, 1], steps.inputs(time, unit, [0, 1]))
+            assert gated is not None
+            gated([row, unit], steps.gate(0, reset) * old([row, unit]))
+            sums([row, unit], steps.gate(0, update))
+
+        def candidate(row: Scalar, unit: Scalar) -> None:
+            assert self.candidate_weight is not None and self.gated is not None
+            (total,) = steps.products(self.gated, self.candidate_weight, unit, [0], steps.inputs(time, unit, [2]))
+            self._finish(steps, time, row, unit, self._mixed(steps, row, unit, steps.sum(row, unit, 0), total))
+
+        if gated is None:
+            steps.units(reset_after)
+            steps.units(lambda row, unit: self._finish(steps, time, row, unit, steps.sum(row, unit, 0)))
+            return
+        steps.units(reset_before)
+        steps.units(candidate)
 
     def end(self, steps: Steps) -> None:
         steps.get_state(self.h, self.y_h)
@@ -181,11 +225,17 @@ class LstmCell(RecurrenceOp, ABC):
         units = self.sizes[2]
         y, h, c = (steps.writer(result) for result in (self.y, self.h, self.c))
         old = steps.reader(self.c)
-        self.multiply_state(steps, time)
+        by_units = self.input_weight is not None
+        if not by_units:
+            self.multiply_state(steps)
 
         def unit(row: Scalar, unit: Scalar) -> None:
+            gates, totals = range(self.GATES), list[Scalar]()
+            if by_units:
+                totals = steps.products(self.h, self.weight, unit, gates, steps.inputs(time, unit, gates))
+
             def opened(gate: int, activation: int, memory: Scalar | None = None, peephole: int = 0) -> Scalar:
-                total = steps.total(time, row, unit, gate)
+                total = totals[gate] if by_units else steps.total(time, row, unit, gate)
                 if self.peepholes is not None and memory is not None:
                     total = total + steps.reader(self.peepholes)([unit + peephole * units]) * memory
                 return steps.gate(activation, total)
@@ -196,14 +246,24 @@ class LstmCell(RecurrenceOp, ABC):
             memory = kept * memory + entered * opened(3, 1)
             state = opened(1, 0, memory, 1) * steps.activation(2, memory)
             c([row, unit], memory)
+            if by_units:  # the others still read the last state
+                steps.writer(self.sums)([row, unit], state)
+                return
+            h([row, unit], state)
+            y([time, row, unit], state)
+
+        def finish(row: Scalar, unit: Scalar) -> None:
+            state = steps.sum(row, unit, 0)
             h([row, unit], state)
             y([time, row, unit], state)
 
         steps.units(unit)
+        if by_units:
+            steps.units(finish)
 
-    def multiply_state(self, steps: Steps, time: Scalar) -> None:
+    def multiply_state(self, steps: Steps) -> None:
         """Emit the products of the state with the weight in a step."""
-        steps.multiply(time, self.h, self.weight, self.columns)
+        steps.multiply(self.h, self.weight, self.columns)
 
     def end(self, steps: Steps) -> None:
         steps.get_state(self.h, self.y_h)

@@ -76,6 +76,12 @@ class Line(ABC):
         It is done once in each `step`, in any order of the columns.
         """
 
+    @abstractmethod
+    def add(
+        self, factors: Factors, columns: Sequence[Scalar], sums: Sequence[Scalar], dtype: Attribute
+    ) -> list[Scalar]:
+        """The sums, as `dtype`, with the products of each of some columns."""
+
 
 class ScalarLines(Lines):
     """One line after the other, one element at a time."""
@@ -125,7 +131,7 @@ class _ScalarLine(Line):
             places = [first + place for place in range(count)]
             sums = [b.const(0, dtype) if start is None else start([place]) for place in places]
             for each in factors:
-                sums = self._added(each, places, sums, dtype)
+                sums = self.add(each, places, sums, dtype)
             for place, total in zip(places, sums, strict=True):
                 write([self.first, place], total)
 
@@ -134,8 +140,9 @@ class _ScalarLine(Line):
         if whole < columns:
             several(b.index(whole), columns - whole)
 
-    def _added(self, factors: Factors, places: Sequence[Scalar], sums: list[Scalar], dtype: Attribute) -> list[Scalar]:
-        """`sums` and the products, as `dtype`, with the columns at `places`."""
+    def add(
+        self, factors: Factors, columns: Sequence[Scalar], sums: Sequence[Scalar], dtype: Attribute
+    ) -> list[Scalar]:
         b, depth, group = self.b, factors.depth, factors.group
 
         def at(column: Scalar, k: Scalar) -> Scalar:
@@ -148,12 +155,12 @@ class _ScalarLine(Line):
             place = within * group + b.rem(k, b.index(group))
             return b.cast(factors.weight([column / width, k / group, place]), dtype)
 
-        def add(k: Scalar, sums: list[Scalar], steps: int = self._unroll) -> list[Scalar]:
+        def several(k: Scalar, sums: list[Scalar], steps: int = self._unroll) -> list[Scalar]:
             for step in range(steps):
                 x = b.cast(factors.left([self.first, k + step]), dtype)
-                sums = [b.fma(x, at(place, k + step), sum) for place, sum in zip(places, sums, strict=True)]
+                sums = [b.fma(x, at(column, k + step), sum) for column, sum in zip(columns, sums, strict=True)]
             return sums
 
         whole = depth - depth % self._unroll
-        sums = b.loop(0, whole, self._unroll, sums, add)
-        return add(b.index(whole), sums, depth - whole) if whole < depth else sums
+        now = b.loop(0, whole, self._unroll, list(sums), several)
+        return several(b.index(whole), now, depth - whole) if whole < depth else now

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import ClassVar, Self
 
 from xdsl.dialects.builtin import (
@@ -127,8 +126,8 @@ class RecurrenceOp(LoopNestOp, ABC):
         Domain.FLOAT.require(kind, "x")
         self._check_activations()
         y = [TensorType(kind, [steps, batch, units]), *[TensorType(kind, [batch, units])] * self.STATES]
-        apart = 0 if self.input_weight is None else len(self.apart) * units
-        extents = [*[units] * self.STATES, self.products + apart, *self._more_buffers()]
+        sums = self.products if self.input_weight is None else units
+        extents = [*[units] * self.STATES, sums, *self._more_buffers()]
         return [*y, *(TensorType(compute_type(kind), [batch, extent]) for extent in extents)]
 
     def _is_packed(self, shape: Sequence[int], columns: int) -> bool:
@@ -148,19 +147,15 @@ class RecurrenceOp(LoopNestOp, ABC):
 
     @property
     def products(self) -> int:
-        """How many products with the state `sums` holds of a line."""
+        """How many products with the state `sums` holds of a line, where those of the inputs are in x. Where they are
+        not, all gates of a unit are summed up at once, and `sums` has a number for each unit: its next state, until
+        all units have read the last one."""
         return self.columns
 
     @property
     def alone(self) -> bool:
         """Whether each line of the batch goes through its steps alone."""
         return self.lengths is not None
-
-    @property
-    def apart(self) -> Sequence[int]:
-        """The gates, the last ones, for which the products of the inputs are not added to those of the state at once;
-        where a step computes them, they are behind these in `sums`."""
-        return []
 
     def _more_buffers(self) -> Sequence[int]:
         """The extents of the scratch buffers behind `sums`, for each line."""
@@ -277,61 +272,48 @@ class Steps:
         read, write = self.reader(buffer), self.writer(result)
         self.units(lambda row, unit: write([row, unit], read([row, unit])))
 
-    def multiply(self, time: Scalar, state: OpResult, matrix: SSAValue, columns: int, first: int = 0) -> None:
-        """Emit the products of a state with a matrix: columns of `sums` from `first` on. Those of the inputs at `time`
-        are added, unless they are in x."""
-        op = self.op
-        factors = Factors(self.reader(state), self.reader(matrix), shape_of(matrix), op.sizes[2])
-        if op.input_weight is None:
-            self._sum([factors], columns, first)
-            return
-        begin = (op.GATES - len(op.apart)) * op.sizes[2]
-        """Of the gates whose inputs are apart."""
-        together = max(min(begin - first, columns), 0)
-        if together:
-            self._sum([self._inputs(time, first), factors], together, first, bias=first)
-        if together < columns:
-            self._sum([_moved(factors, together)], columns - together, first + together)
-            self._sum([self._inputs(time, begin)], columns - together, op.products, bias=begin)
-
-    def _inputs(self, time: Scalar, first: int) -> Factors:
-        """The inputs at `time`, and their weight from column `first` on."""
-        x, weight = self.op.x, self.op.input_weight
-        assert weight is not None
-        read = self.reader(x)
-        shape = shape_of(weight)
-        return _moved(Factors(lambda index: read([time, *index]), self.reader(weight), shape, shape[1]), first)
-
-    def _sum(self, factors: Sequence[Factors], columns: int, first: int, bias: int | None = None) -> None:
-        """Emit columns of `sums` from `first` on, which begin with the bias of the inputs from column `bias` on."""
-        write, start = self.writer(self.op.sums), None
-        if bias is not None and self.op.input_bias is not None:
-            start = _shifted(self.reader(self.op.input_bias), bias)
+    def multiply(self, state: OpResult, matrix: SSAValue, columns: int, first: int = 0) -> None:
+        """Emit the products of a state with a matrix: columns of `sums` from `first` on."""
+        write = self.writer(self.op.sums)
         self.line.multiply(
             self.number,
-            factors,
+            [self._factors(state, matrix)],
             columns,
             self.kind,
             lambda index, value: write([index[0], index[1] + first], value),
-            start,
         )
 
+    def _factors(self, state: OpResult, matrix: SSAValue) -> Factors:
+        return Factors(self.reader(state), self.reader(matrix), shape_of(matrix), self.op.sizes[2])
+
+    def inputs(self, time: Scalar, unit: Scalar, gates: Sequence[int]) -> list[Scalar]:
+        """What the inputs at `time`, which are not in x, contribute to some gates of a unit, and their biases."""
+        x, weight, bias, units = self.op.x, self.op.input_weight, self.op.input_bias, self.op.sizes[2]
+        assert weight is not None
+        columns = [unit + gate * units for gate in gates]
+        read, shape = self.reader(x), shape_of(weight)
+        factors = Factors(lambda index: read([time, *index]), self.reader(weight), shape, shape[1])
+        zero = self.b.const(0, self.kind)
+        sums = [zero if bias is None else self.b.cast(self.reader(bias)([each]), self.kind) for each in columns]
+        return self.line.add(factors, columns, sums, self.kind)
+
+    def products(
+        self, state: OpResult, matrix: SSAValue, unit: Scalar, gates: Sequence[int], sums: Sequence[Scalar]
+    ) -> list[Scalar]:
+        """The sums with the products of a state with a matrix, for some gates of a unit."""
+        columns = [unit + gate * self.op.sizes[2] for gate in gates]
+        return self.line.add(self._factors(state, matrix), columns, sums, self.kind)
+
     def input(self, time: Scalar, row: Scalar, unit: Scalar, gate: int) -> Scalar:
-        """What the inputs contribute to a gate that is `apart`."""
-        units = self.op.sizes[2]
-        if self.op.input_weight is None:
-            return self.reader(self.op.x)([time, row, unit + gate * units])
-        place = self.op.products + self.op.apart.index(gate) * units
-        return self.reader(self.op.sums)([row, unit + place])
+        """What the inputs, which are in x, contribute to a gate."""
+        return self.reader(self.op.x)([time, row, unit + gate * self.op.sizes[2]])
 
     def sum(self, row: Scalar, unit: Scalar, gate: int) -> Scalar:
-        """What the state contributes to a gate that is `apart`."""
+        """What the state contributes to a gate."""
         return self.reader(self.op.sums)([row, unit + gate * self.op.sizes[2]])
 
     def total(self, time: Scalar, row: Scalar, unit: Scalar, gate: int) -> Scalar:
-        """What the inputs and the state contribute to another gate."""
-        if self.op.input_weight is not None:
-            return self.sum(row, unit, gate)
+        """What the inputs and the state contribute to a gate."""
         return self.input(time, row, unit, gate) + self.sum(row, unit, gate)
 
     def activation(self, number: int, x: Scalar) -> Scalar:
@@ -345,16 +327,3 @@ class Steps:
             limit = self.op.clip.value.data
             x = self.b.min(self.b.max(x, -limit), limit)
         return self.activation(number, x)
-
-
-def _shifted(read: Reader, first: int) -> Reader:
-    """`read` with indices of its first axis counted from `first` on."""
-    return lambda index: read([index[0] + first, *index[1:]])
-
-
-def _moved(factors: Factors, first: int) -> Factors:
-    """With the columns of a matrix from `first` on."""
-    if first == 0:
-        return factors
-    columns, depth = factors.shape
-    return replace(factors, weight=_shifted(factors.weight, first), shape=(columns - first, depth))

@@ -84,7 +84,7 @@ class RoundedLstmOp(LstmCell, DotOp):
         _, batch, units = self.sizes
         return [*super().infer_types(), TensorType(self.state_type, [batch, units])]
 
-    def multiply_state(self, steps: Steps, time: Scalar) -> None:
+    def multiply_state(self, steps: Steps) -> None:
         state = self._round(steps)
         b, write = steps.b, steps.writer(self.sums)
         scales, sums = steps.reader(self.state_scales), steps.reader(self.weight_sums)

@@ -3,29 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from xdsl.dialects.builtin import I64, DenseArrayBase, IntegerAttr, IntegerType, TensorType, f64
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
 
-from aotc.dialects.builder import Builder, Reader, Scalar, Writer
+from aotc.dialects.aot.opaque import OpaqueOp
+from aotc.dialects.builder import INDEX, Builder, Reader, Scalar
 from aotc.dialects.dtypes import is_encoded, is_float
-from aotc.dialects.graph.interfaces import LoopNestOp, ShapeError, element_type_of, shape_of
+from aotc.dialects.graph.interfaces import ElementOp, Fusion, ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.trees.leaves import check_sizes
-
-MOST_ALONE = 64
-"""Trees that have a kernel each, where a single row goes down them: in one, compilers thread jumps of a tree into the
-next, which takes code."""
 
 
 @irdl_op_definition
-class BranchingTreesOp(LoopNestOp):
+class BranchingTreesOp(ElementOp):
     """As `tree_leaves`, with the tables as properties: numbers that stand in the code of the kernel.
 
-    `children` has both of each node, one after the other; `missing` the nodes at which NaN goes to the first.
+    `children` has both of each node, one after the other; `missing` the nodes at which NaN goes to the first. The code
+    finds a tree by halving; compilers are not told that one comes after the other, or they would write a tree once for
+    each answer that the tree before it has had.
     """
 
     name = "graph.branching_trees"
+    FUSION: ClassVar[Fusion] = Fusion.INJECTIVE
+    BRANCHES: ClassVar[bool] = True
     x = operand_def(TensorType)
     features = prop_def(DenseArrayBase)
     thresholds = prop_def(DenseArrayBase.constr(f64))
@@ -55,7 +57,7 @@ class BranchingTreesOp(LoopNestOp):
             raise ShapeError(f"leaves are numbered by integers, not {self.to}")
         return [TensorType(self.to, [x[0], len(self.ints("roots"))])]
 
-    def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
+    def element(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
         features, children = self.ints("features"), self.ints("children")
         thresholds = [float(value) for value in self.thresholds.get_values()]
         missing = set(self.ints("missing")) if self.missing is not None else set[int]()
@@ -71,11 +73,24 @@ class BranchingTreesOp(LoopNestOp):
             yes, no = children[2 * node : 2 * node + 2]
             return b.when(first, lambda: [walk(row, yes)], lambda: [walk(row, no)])[0]
 
-        def row(index: list[Scalar]) -> None:
-            for tree, root in enumerate(self.ints("roots")):
-                writes[0]([index[0], b.index(tree)], walk(index[0], root))
+        def among(roots: Sequence[int], tree: Scalar, first: int) -> Scalar:
+            """The leaf of the tree of this number, which begins at one of the roots; that of the first is `first`."""
+            if len(roots) == 1:
+                return opaque(b.cast(walk(index[0], roots[0]), INDEX))
+            half = len(roots) // 2
+            lower = b.compare("lt", tree, first + half)
+            return b.when(
+                lower, lambda: [among(roots[:half], tree, first)], lambda: [among(roots[half:], tree, first + half)]
+            )[0]
 
-        b.parallel_for([shape_of(self.x)[0], 1], row)
+        roots = self.ints("roots")
+        if index[1].constant is not None:
+            return walk(index[0], roots[int(index[1].constant)])
+
+        def opaque(value: Scalar) -> Scalar:
+            return b.scalar(b.insert(OpaqueOp(value.ssa)), INDEX)
+
+        return b.cast(among(roots, opaque(index[1]), 0), self.to)
 
 
 def _number(threshold: float, kind: Attribute) -> int | float:

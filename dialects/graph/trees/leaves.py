@@ -7,16 +7,25 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from typing import ClassVar
 
 import numpy as np
 from xdsl.dialects.builtin import I64, IntegerAttr, IntegerType, TensorType
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, prop_def, result_def
 
-from aotc.dialects.builder import INDEX, Builder, Reader, Scalar, Writer
+from aotc.dialects.builder import INDEX, Builder, Reader, Scalar
 from aotc.dialects.dtypes import is_encoded, is_float
 from aotc.dialects.graph.indexing import require_indices
-from aotc.dialects.graph.interfaces import Array, LoopNestOp, ShapeError, common_element_type, element_type_of, shape_of
+from aotc.dialects.graph.interfaces import (
+    Array,
+    ElementOp,
+    Fusion,
+    ShapeError,
+    common_element_type,
+    element_type_of,
+    shape_of,
+)
 
 
 def check_sizes(depth: int, leaves: int) -> None:
@@ -26,7 +35,7 @@ def check_sizes(depth: int, leaves: int) -> None:
 
 
 @irdl_op_definition
-class TreeLeavesOp(LoopNestOp):
+class TreeLeavesOp(ElementOp):
     """The leaf of each of R trees for each row of x: result[n, r] is its number.
 
     `x` [N, F] are features. A node m < M compares: if x[n, features[m]] <= thresholds[m], the walk goes on at
@@ -37,6 +46,7 @@ class TreeLeavesOp(LoopNestOp):
     """
 
     name = "graph.tree_leaves"
+    FUSION: ClassVar[Fusion] = Fusion.INJECTIVE
     x = operand_def(TensorType)
     features = operand_def(TensorType)
     thresholds = operand_def(TensorType)
@@ -85,22 +95,16 @@ class TreeLeavesOp(LoopNestOp):
             node = np.where(node < count, children[at, np.where(first, 0, 1)], node)
         return [(node - count).astype(roots.dtype)]
 
-    def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
-        def each(index: list[Scalar]) -> None:
-            row, tree = index
-            walk = self.walker(b, reads, row)
-            (node,) = b.reduce([(0, self.depth.value.data)], [walk.root(tree)], lambda _, at: [walk.step(at[0])])
-            writes[0](index, walk.leaf(node))
-
-        b.parallel_for(shape_of(self.result), each)
-
-    def prepare(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer], row: Scalar) -> None:
-        """Emit what comes before the walks of a row: nothing."""
-
-    def walker(self, b: Builder, reads: Sequence[Reader], row: Scalar) -> Walk:
-        """The walk of one row of x, to be written with `b`."""
+    def element(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
         x, features, thresholds, children, roots, *missing = reads
-        return _TableWalk(self, b, row, x, roots, (features, thresholds, children, *missing))
+        row, tree = index
+        walk = _TableWalk(self, b, row, x, roots, (features, thresholds, children, *missing))
+
+        def unless_done(_: list[Scalar], at: list[Scalar]) -> list[Scalar]:
+            return b.when(walk.goes_on(at[0]), lambda: [walk.step(at[0])], lambda: at)
+
+        (node,) = b.reduce([(0, self.depth.value.data)], [walk.root(tree)], unless_done)
+        return walk.leaf(node)
 
 
 class Walk(ABC):
@@ -151,9 +155,7 @@ class _TableWalk(Walk):
 
     def step(self, node: Scalar) -> Scalar:
         b = self._b
-        inside = self.goes_on(node)
-        at = b.select(inside, node, self._nodes - 1)
         features, thresholds, children, *missing = self._tables
-        value = self.feature(b.cast(features([at]), INDEX))
-        answer = self.answer(value, thresholds([at]), missing[0]([at]) if missing else None)
-        return b.select(inside, b.cast(children([at, answer]), INDEX), node)
+        value = self.feature(b.cast(features([node]), INDEX))
+        answer = self.answer(value, thresholds([node]), missing[0]([node]) if missing else None)
+        return b.cast(children([node, answer]), INDEX)

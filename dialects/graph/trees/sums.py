@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from functools import reduce
 from typing import ClassVar
 
-from xdsl.dialects.builtin import I64, IntegerAttr, TensorType, f32, i32
+from xdsl.dialects.builtin import I64, IntegerAttr, IntegerType, TensorType, f32, i32
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 
 from aotc.dialects.builder import Builder, Reader, Scalar, Writer
-from aotc.dialects.dtypes import compute_type
+from aotc.dialects.dtypes import ELEMENT_TYPES, compute_type
 from aotc.dialects.graph.elementwise import Domain
 from aotc.dialects.graph.indexing import clamped, require_indices
 from aotc.dialects.graph.interfaces import LoopNestOp, ShapeError, element_type_of, shape_of
@@ -20,8 +20,9 @@ from aotc.dialects.graph.quantized.flip import UI8
 
 _MOST_SUMS = 8
 """That a processor without vectors keeps in registers."""
-MOST_VOTES = 255
-"""For one target, in 8 bits."""
+UI16 = ELEMENT_TYPES["uint16"]
+MOST_VOTES = {UI8: 255, UI16: 4095}
+"""Of a leaf, by the type that they are kept in."""
 MOST_EXACT = 2**24
 """Up to which f32 has all integers."""
 
@@ -99,9 +100,10 @@ class GatherSumOp(PickedSumOp):
 
 @irdl_op_definition
 class VoteSumOp(PickedSumOp):
-    """A sum of shares of votes: the table has those, u8, for each of `targets`, and perhaps for none of them, behind.
+    """A sum of shares of votes: the table has those, u8 or u16, for each of `targets`, and perhaps for none of them,
+    behind.
 
-    A row says votes[t] / (the sum of the row * `divisor`), an f32, which is rounded once.
+    A row says votes[t] / (the sum of the row * `divisor`), an f32, which is rounded once. It has at most `MOST_VOTES`.
     """
 
     name = "graph.vote_sum"
@@ -116,10 +118,11 @@ class VoteSumOp(PickedSumOp):
 
     def check_table(self) -> Attribute:
         kind, columns = element_type_of(self.table), shape_of(self.table)[1]
-        if kind != UI8 or columns not in (self.width, self.width + 1):
-            raise ShapeError(f"the table has {columns} columns of {kind}, not {self.width} or one more of ui8")
-        if not 0 < self.divisor.value.data * columns * MOST_VOTES < MOST_EXACT:
-            raise ShapeError(f"the divisor {self.divisor.value.data} times {columns} votes is not an exact f32")
+        most = MOST_VOTES.get(kind) if isinstance(kind, IntegerType) else None
+        if most is None or columns not in (self.width, self.width + 1):
+            raise ShapeError(f"the table has {columns} columns of {kind}, not {self.width} or one more of ui8 or ui16")
+        if not 0 < self.divisor.value.data * most < MOST_EXACT:
+            raise ShapeError(f"the divisor {self.divisor.value.data} times {most} votes is not an exact f32")
         return f32
 
     def said(self, b: Builder, read: Reader, row: Scalar, columns: Sequence[Scalar]) -> list[Scalar]:

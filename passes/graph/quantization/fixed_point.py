@@ -69,7 +69,7 @@ def _integers(multiplier: Array, most: Array) -> tuple[Array, int] | None:
 
 def _whole(factors: Array, shift: int, most: int, low: int, high: int) -> FixedPoint | None:
     """With products in 64 bits."""
-    up = min(max(_FRACTION + 32 - shift, 0), _FACTOR_BITS - most.bit_length())
+    up = min(max(_FRACTION + 32 - shift, 1), _FACTOR_BITS - most.bit_length())  # 1: see FixedRequantizeOp.is_near
     fraction = shift + up - 32
     guard = least_guard(low, high, fraction, most, None) if fraction > 1 else 0
     if not (1 < fraction < 31 and 2 * guard < 1 << fraction):

@@ -56,18 +56,24 @@ def sums_cycles(
     unit: ScalarUnit, tile: tuple[int, int], positions: int, outputs: int, depth: int, *, words: bool, floats: bool
 ) -> float:
     """Estimated instructions for `positions` x `outputs` sums of `depth` products, on tiles of `tile`."""
-    step = step_of(unit, words=words, floats=floats)
-    costs = unit.sums
-    registers, addresses = (unit.float_registers, 0) if floats else (unit.registers, costs.address_registers)
+    step, costs = step_of(unit, words=words, floats=floats), unit.sums
 
     def one(rows: int, columns: int) -> float:
-        needed = rows * (columns + step.factors) + columns * step.weights + step.spare + addresses
         work = (rows + columns) * step.load + rows * columns * step.multiply
-        each = work + costs.spill * max(needed - registers, 0) + costs.loop / unroll_of(unit, (rows, columns), step)
+        spilled = costs.spill * spilled_values(unit, (rows, columns), words=words, floats=floats)
+        each = work + spilled + costs.loop / unroll_of(unit, (rows, columns), step)
         return depth / step.elements * each + rows * columns * costs.result + costs.tile
 
     parts = product(segments(positions, tile[0]), segments(outputs, tile[1]))
     return sum(r.count * c.count * one(r.size, c.size) for r, c in parts)
+
+
+def spilled_values(unit: ScalarUnit, tile: tuple[int, int], *, words: bool, floats: bool) -> int:
+    """How many values of a step have no register: they are on the stack."""
+    step, (rows, columns) = step_of(unit, words=words, floats=floats), tile
+    registers, addresses = (unit.float_registers, 0) if floats else (unit.registers, unit.sums.address_registers)
+    needed = rows * (columns + step.factors) + columns * step.weights + step.spare + addresses
+    return max(needed - registers, 0)
 
 
 def unroll_of(unit: ScalarUnit, tile: tuple[int, int], step: Step) -> int:
@@ -84,8 +90,8 @@ def is_rolled(sums: int, *, floats: bool, size: bool) -> bool:
 def sums_schedule(
     unit: ScalarUnit, positions: int, outputs: int, depth: int, *, words: bool, floats: bool, size: bool, step: int = 1
 ) -> SumsSchedule | None:
-    """The tile of the fewest instructions, of a multiple of `step` outputs; where code is to be small, of one position
-    and few outputs. None for nothing to sum up."""
+    """The tile of the least stack among those of about the fewest instructions, of a multiple of `step` outputs; where
+    code is to be small, of one position and few outputs. None for nothing to sum up."""
     if 0 in (positions, outputs, depth):
         return None
     words = words and has_words(unit) and not floats
@@ -95,7 +101,10 @@ def sums_schedule(
     def cycles(tile: tuple[int, int]) -> float:
         return sums_cycles(unit, tile, positions, outputs, depth, words=words, floats=floats)
 
-    best = min(product(rows, columns), key=cycles)
+    tiles = {tile: cycles(tile) for tile in product(rows, columns)}
+    most = min(tiles.values()) * unit.sums.about
+    even = (tile for tile, taken in tiles.items() if taken <= most)
+    best = min(even, key=lambda tile: (spilled_values(unit, tile, words=words, floats=floats), tiles[tile]))
     unroll = 1 if size else unroll_of(unit, best, step_of(unit, words=words, floats=floats))
     rolled = is_rolled(best[0] * best[1], floats=floats, size=size)
     return SumsSchedule(1, *best, WORD if words else 1, unroll, not size, rolled=rolled)

@@ -83,6 +83,11 @@ class _TileLine(Line):
             low, high = b.min(low, b.total("min", ends[0])), b.max(high, b.total("max", ends[1]))
         return low, high
 
+    def add(
+        self, factors: Factors, columns: Sequence[Scalar], sums: Sequence[Scalar], dtype: Attribute
+    ) -> list[Scalar]:
+        raise NotVectorizable("the inputs are multiplied in each step")
+
     def multiply(
         self,
         step: Scalar,

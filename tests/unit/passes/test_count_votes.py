@@ -22,7 +22,17 @@ def test_votes_give_the_same_floats(trees: int, none: int) -> None:
     assert again.tobytes() == shares.tobytes()
 
 
-@pytest.mark.parametrize("share", [0.3333, -0.5, 1 / 257, np.nan, np.inf, 1.5])
+def test_leaves_of_many_votes_take_16_bits() -> None:
+    shares = np.array([[0.5, 0.25], [1000 / 4001, 3001 / 4001]], np.float32)
+    votes = votes_of(shares, 3)
+    assert votes is None  # shares are not divided by the number of trees
+    votes = votes_of(shares / np.float32(3), 3)
+    assert votes is not None and votes.dtype == np.uint16 and votes[1].tolist()[:2] == [1000, 3001]
+    few = votes_of(np.array([[0.5, 0.25], [100 / 255, 155 / 255]], np.float32), 1)
+    assert few is not None and few.dtype == np.uint8
+
+
+@pytest.mark.parametrize("share", [0.3333, -0.5, 1 / 4099, np.nan, np.inf, 1.5])
 def test_other_numbers_are_no_shares(share: float) -> None:
     assert votes_of(np.array([[0.5, 0.25], [share, 0.0]], np.float32), 1) is None
 

@@ -367,7 +367,8 @@ class Integers(Readings):
 
     def round_product(self, op: aot.RoundProductOp, _: int) -> Expr:
         """The product as floats round it."""
-        return self._word("aotc_round_product", *op.operands, literals=[op.shift.value.data])
+        name = "aotc_round_product" if op.near is None else "aotc_round_near_product"
+        return self._word(name, *op.operands, literals=[op.shift.value.data])
 
     def opaque(self, op: aot.OpaqueOp, _: int) -> Expr:
         """An index that is computed of again."""

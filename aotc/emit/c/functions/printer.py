@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import IntegerType, i1
 from xdsl.ir import Operation, SSAValue
 
 from aotc.dialects import aot
-from aotc.dialects.aot.contract import arguments_of, is_kernel
+from aotc.dialects.aot.contract import BRANCHES, arguments_of, is_kernel
 from aotc.emit.c.expressions.buffers import root
 from aotc.emit.c.expressions.expr import Expr, name_expr, negated
 from aotc.emit.c.expressions.memory import OPERATIONS
@@ -55,7 +55,7 @@ class FunctionPrinter(ControlFlow):
             arguments.append(ctype.declare(f"restrict {name}" if noalias and ctype.kind == "pointer" else name))
         static = "static " if function.sym_visibility is not None and function.sym_visibility.data == "private" else ""
         if is_kernel(function):
-            static += "AOTC_OPERATOR "
+            static += "AOTC_OPERATOR AOTC_BRANCHES " if BRANCHES.on(function) else "AOTC_OPERATOR "
         head = f"{static}{result_type(function, self.index)} {function.sym_name.data}("
         if any(isinstance(op, aot.CheckOp) and _follows_its_call(op) for op in function.walk()):
             self._status = self._name("status")

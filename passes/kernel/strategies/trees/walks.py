@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import reduce
-from typing import TypeVar
 
 from xdsl.dialects.builtin import f32
 from xdsl.ir import SSAValue
@@ -24,8 +23,6 @@ from aotc.passes.kernel.layouts import Layouts
 from aotc.passes.kernel.strategies.trees.masks import is_masked_best
 from aotc.passes.kernel.strategy import KernelStrategy, Prologue, Strategies
 
-Op = TypeVar("Op", TreeLeavesOp, PackedTreeLeavesOp)
-
 _TREES = 12
 """Walks that keep a core busy while each waits: a step takes some 20 cycles, and a tenth of that in instructions."""
 _STEPS = 2
@@ -38,7 +35,7 @@ _ROWS = 64
 
 
 def _walk_down(
-    op: TreeLeavesOp | PackedTreeLeavesOp,
+    op: PackedTreeLeavesOp,
     b: TileBuilder,
     reads: Sequence[Reader],
     writes: Sequence[Writer],
@@ -79,46 +76,48 @@ def _walk_down(
         b.parallel_range(part.start, high, part.size, lambda row, height=part.size: block(row, height))
 
 
-class _WalkingStrategy(KernelStrategy[Op]):
-    """What all walks have in common."""
+class PackedWalkStrategy(KernelStrategy[PackedTreeLeavesOp]):
+    """Several trees at once: their walks overlap."""
 
     SCHEDULES = (TreeSchedule,)
     TILES = False
 
-    def prologue(self, op: Op, operand: int) -> Prologue:
+    def prologue(self, op: PackedTreeLeavesOp, operand: int) -> Prologue:
         return Prologue.STORED
 
-    def accesses(self, op: Op, schedule: TreeSchedule) -> Accesses | None:
+    def accesses(self, op: PackedTreeLeavesOp, schedule: TreeSchedule) -> Accesses | None:
         return element_by_element(op)
 
     def nest(
-        self, op: Op, b: TileBuilder, reads: Sequence[Reader], writes: Sequence[Writer], schedule: TreeSchedule
+        self,
+        op: PackedTreeLeavesOp,
+        b: TileBuilder,
+        reads: Sequence[Reader],
+        writes: Sequence[Writer],
+        schedule: TreeSchedule,
     ) -> None:
         _walk_down(op, b, reads, writes, schedule)
-
-
-class PackedWalkStrategy(_WalkingStrategy[PackedTreeLeavesOp]):
-    """Several trees at once: their walks overlap."""
 
     def schedule(self, op: PackedTreeLeavesOp, machine: Machine) -> Schedule | None:
         rows, trees = (max(extent, 1) for extent in shape_of(op.result))
         return TreeSchedule(1, min(_ROWS, rows), min(_TREES, trees), min(_STEPS, max(op.depth.value.data, 1)))
 
 
-class WalkStrategy(_WalkingStrategy[TreeLeavesOp]):
-    """One tree at a time, and no step behind a leaf. Where processors have vectors, and features are f32, trees are
-    packed."""
+class WalkStrategy(KernelStrategy[TreeLeavesOp]):
+    """Where processors have vectors, and features are f32, trees are packed; without vectors they may be branches."""
+
+    SCHEDULES = (TreeSchedule,)
 
     def schedule(self, op: TreeLeavesOp, machine: Machine) -> Schedule | None:
         if element_type_of(op.x) != f32:
-            return TreeSchedule(1, 1, 1, 1)
+            return None
         if is_masked_best(op, machine):
             return TreeSchedule(machine.vector_bytes // 4, 1, 1, 1, packed=True, masks=True)
         return TreeSchedule(1, 1, 1, 1, packed=True)
 
     def scalar_schedule(self, op: TreeLeavesOp, core: Core, size: bool) -> Schedule | None:
         small = shape_of(op.features)[0] <= _MOST_BRANCHES and op.depth.value.data <= _MOST_NESTED
-        return TreeSchedule(1, 1, 1, 1, branches=small and not size)
+        return TreeSchedule(1, 1, 1, 1, branches=True) if small and not size else None
 
     def lay_out(self, op: TreeLeavesOp, layouts: Layouts) -> SSAValue | None:
         schedule = schedule_of(op)

@@ -9,10 +9,12 @@
 // CHECK-NEXT: %[[E:.*]] = aot.word_widen %[[A]]
 // CHECK-NEXT: %[[O:.*]] = aot.word_widen %[[A]], %[[E]] {odd, zero_extend}
 // CHECK-NEXT: %[[D:.*]] = aot.word_dot %[[E]], %[[O]], %[[A]]
-// CHECK-NEXT: %{{.*}} = aot.round_product %[[D]], %[[E]], %[[O]], 40
+// CHECK-NEXT: %[[R:.*]] = aot.round_product %[[D]], %[[E]], %[[O]], 40
+// CHECK-NEXT: %{{.*}} = aot.round_product %[[D]], %[[E]], %[[R]], 36 near
 
 // One function of its own for all roundings of products.
 // DSP: llvm.func internal @aotc.round_product({{.*}}"noinline", "cold"]
+// DSP: llvm.func internal @aotc.round_near_product({{.*}}"noinline", "cold"]
 
 // An address that is not aligned; instructions of the DSP extension, where the target has it.
 // DSP-LABEL: llvm.func internal @words
@@ -22,6 +24,7 @@
 // DSP-NEXT: %o = llvm.call_intrinsic "llvm.arm.uxtab16"(%e, %[[R]])
 // DSP-NEXT: %d = llvm.call_intrinsic "llvm.arm.smlad"(%e, %o, %a)
 // DSP-NEXT: %[[S:.*]] = llvm.call @aotc.round_product(%d, %e, %o, %{{.*}})
+// DSP-NEXT: llvm.call @aotc.round_near_product(%d, %e, %[[S]], %{{.*}})
 // PLAIN-LABEL: llvm.func internal @words
 // PLAIN-NOT: llvm.arm
 // PLAIN:     llvm.sext %{{.*}} : i8 to i32
@@ -39,7 +42,8 @@ func.func private @words(%p: !aot.ptr<i8>) -> i32 {
   %o = aot.word_widen %a, %e {odd, zero_extend}
   %d = aot.word_dot %e, %o, %a
   %r = aot.round_product %d, %e, %o, 40
-  func.return %r : i32
+  %n = aot.round_product %d, %e, %r, 36 near
+  func.return %n : i32
 }
 
 // A run of eight bytes is a vector, a shorter one is not; in C helpers for the signs.

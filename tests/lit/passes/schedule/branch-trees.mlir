@@ -35,34 +35,7 @@ func.func @kept(%x: tensor<5x3xf32>, %g: tensor<2xui8>) attributes {aot.entry} {
   func.return
 }
 
-// Of one row each tree is a kernel, with its own nodes only; not of several rows, nor where a tree is but a leaf.
-// CHECK-LABEL: func.func @apart
-// CHECK: %[[A:.*]] = graph.branching_trees %x {features = array<i64: 2, 1>, thresholds = array<f64: 1.000000e+00, 2.000000e+00>, children = array<i64: 1, 2, 4, 2>, roots = array<i64: 0>, missing = array<i64: 1>, leaves = 3 : i64, to = ui8} : (tensor<1x3xf32>) -> tensor<1x1xui8>
-// CHECK-NEXT: %[[B:.*]] = graph.branching_trees %x {features = array<i64: 0>, thresholds = array<f64: -5.000000e-01>, children = array<i64: 2, 3>, roots = array<i64: 0>
-// CHECK-NEXT: graph.concat %[[A]], %[[B]] {axis = 1 : i64}
-func.func @apart(%x: tensor<1x3xf32>) -> tensor<1x2xui8> attributes {aot.entry} {
-  %f = graph.constant dense<[2, 0, 1]> : tensor<3xui8>
-  %t = graph.constant dense<[1.0, -0.5, 2.0]> : tensor<3xf32>
-  %c = graph.constant dense<[[2, 3], [4, 5], [5, 3]]> : tensor<3x2xui8>
-  %r = graph.constant dense<[0, 1]> : tensor<2xui8>
-  %m = graph.constant dense<[false, false, true]> : tensor<3xi1>
-  %0 = graph.tree_leaves %x, %f, %t, %c, %r, %m {depth = 2 : i64, leaves = 3 : i64, schedule = #graph.tree_schedule<lanes = 1, rows = 1, trees = 1, steps = 1, branches>} : (tensor<1x3xf32>, tensor<3xui8>, tensor<3xf32>, tensor<3x2xui8>, tensor<2xui8>, tensor<3xi1>) -> tensor<1x2xui8>
-  func.return %0 : tensor<1x2xui8>
-}
-
-// CHECK-LABEL: func.func @together
-// CHECK: graph.branching_trees %x {features = array<i64: 2, 0, 1>,
-// CHECK-NEXT: func.return
-func.func @together(%x: tensor<2x3xf32>) -> tensor<2x2xui8> attributes {aot.entry} {
-  %f = graph.constant dense<[2, 0, 1]> : tensor<3xui8>
-  %t = graph.constant dense<[1.0, -0.5, 2.0]> : tensor<3xf32>
-  %c = graph.constant dense<[[2, 3], [4, 5], [5, 3]]> : tensor<3x2xui8>
-  %r = graph.constant dense<[0, 1]> : tensor<2xui8>
-  %m = graph.constant dense<[false, false, true]> : tensor<3xi1>
-  %0 = graph.tree_leaves %x, %f, %t, %c, %r, %m {depth = 2 : i64, leaves = 3 : i64, schedule = #graph.tree_schedule<lanes = 1, rows = 1, trees = 1, steps = 1, branches>} : (tensor<2x3xf32>, tensor<3xui8>, tensor<3xf32>, tensor<3x2xui8>, tensor<2xui8>, tensor<3xi1>) -> tensor<2x2xui8>
-  func.return %0 : tensor<2x2xui8>
-}
-
+// All trees, also one that is but a leaf, stand in one operation.
 // CHECK-LABEL: func.func @leaf
 // CHECK: graph.branching_trees %x {features = array<i64: 2, 0, 1>,
 // CHECK-NEXT: func.return

@@ -8,11 +8,11 @@
 // are too many.
 // CHECK-LABEL: func.func @main
 // CHECK: graph.tree_leaves %x, {{.*}}#graph.tree_schedule<lanes = 1, rows = 1, trees = 1, steps = 1, packed>
-// CHECK: graph.tree_leaves %y, {{.*}}#graph.tree_schedule<lanes = 1, rows = 1, trees = 1, steps = 1>
+// CHECK: graph.tree_leaves %y, {{.*}}leaves = 3 : i64}
 // SCALAR-LABEL: func.func @main
 // SCALAR: graph.tree_leaves %x, {{.*}}#graph.tree_schedule<lanes = 1, rows = 1, trees = 1, steps = 1, branches>
 // SIZE-LABEL: func.func @main
-// SIZE: graph.tree_leaves %x, {{.*}}#graph.tree_schedule<lanes = 1, rows = 1, trees = 1, steps = 1>
+// SIZE: graph.tree_leaves %x, {{.*}}leaves = 3 : i64}
 func.func @main(%x: tensor<5x3xf32>, %y: tensor<5x3xf64>, %f: tensor<2xui8>, %t: tensor<2xf32>, %u: tensor<2xf64>, %c: tensor<2x2xui8>, %r: tensor<1xui8>) attributes {aot.entry} {
   %0 = graph.tree_leaves %x, %f, %t, %c, %r {depth = 2 : i64, leaves = 3 : i64} : (tensor<5x3xf32>, tensor<2xui8>, tensor<2xf32>, tensor<2x2xui8>, tensor<1xui8>) -> tensor<5x1xui8>
   %1 = graph.tree_leaves %y, %f, %u, %c, %r {depth = 2 : i64, leaves = 3 : i64} : (tensor<5x3xf64>, tensor<2xui8>, tensor<2xf64>, tensor<2x2xui8>, tensor<1xui8>) -> tensor<5x1xui8>
@@ -22,8 +22,8 @@ func.func @main(%x: tensor<5x3xf32>, %y: tensor<5x3xf64>, %f: tensor<2xui8>, %t:
 // SIZE-LABEL: func.func @deep
 // SCALAR-LABEL: func.func @deep
 // SCALAR: graph.tree_leaves {{.*}}#graph.tree_schedule<lanes = 1, rows = 1, trees = 1, steps = 1, branches>
-// SCALAR: graph.tree_leaves {{.*}}#graph.tree_schedule<lanes = 1, rows = 1, trees = 1, steps = 1>
-// SCALAR: graph.tree_leaves {{.*}}#graph.tree_schedule<lanes = 1, rows = 1, trees = 1, steps = 1>
+// SCALAR: graph.tree_leaves {{.*}}leaves = 3 : i64}
+// SCALAR: graph.tree_leaves {{.*}}leaves = 3 : i64}
 func.func @deep(%x: tensor<5x3xf32>, %f: tensor<4096xui8>, %t: tensor<4096xf32>, %c: tensor<4096x2xui16>, %g: tensor<4097xui8>, %u: tensor<4097xf32>, %d: tensor<4097x2xui16>, %r: tensor<1xui16>) attributes {aot.entry} {
   %0 = graph.tree_leaves %x, %f, %t, %c, %r {depth = 32 : i64, leaves = 3 : i64} : (tensor<5x3xf32>, tensor<4096xui8>, tensor<4096xf32>, tensor<4096x2xui16>, tensor<1xui16>) -> tensor<5x1xui16>
   %1 = graph.tree_leaves %x, %f, %t, %c, %r {depth = 33 : i64, leaves = 3 : i64} : (tensor<5x3xf32>, tensor<4096xui8>, tensor<4096xf32>, tensor<4096x2xui16>, tensor<1xui16>) -> tensor<5x1xui16>

@@ -112,15 +112,15 @@ func.func @votes_signed(%t: tensor<4x2xi8>, %i: tensor<5x2xui8>) {
 
 // -----
 
-// CHECK: the divisor 40000 times 2 votes is not an exact f32
+// CHECK: the divisor 70000 times 255 votes is not an exact f32
 func.func @votes_divisor(%t: tensor<4x2xui8>, %i: tensor<5x2xui8>) {
-  %0 = graph.vote_sum %t, %i {targets = 2 : i64, divisor = 40000 : i64} : (tensor<4x2xui8>, tensor<5x2xui8>) -> tensor<5x2xf32>
+  %0 = graph.vote_sum %t, %i {targets = 2 : i64, divisor = 70000 : i64} : (tensor<4x2xui8>, tensor<5x2xui8>) -> tensor<5x2xf32>
   func.return
 }
 
 // -----
 
-// CHECK: the divisor 0 times 2 votes is not an exact f32
+// CHECK: the divisor 0 times 255 votes is not an exact f32
 func.func @votes_zero(%t: tensor<4x2xui8>, %i: tensor<5x2xui8>) {
   %0 = graph.vote_sum %t, %i {targets = 2 : i64, divisor = 0 : i64} : (tensor<4x2xui8>, tensor<5x2xui8>) -> tensor<5x2xf32>
   func.return

@@ -10,18 +10,25 @@ func.func @forms(%x: tensor<5x3xf32>, %t: tensor<4x3xf32>, %i: tensor<5x2xui8>) 
   func.return
 }
 
-// Node 1 sends NaN to its first child; the second tree is a leaf.
+// A tree is found by its number, of which compilers know nothing. Node 1 sends NaN to its first child; the second tree
+// is a leaf.
 // LOOPS-LABEL: func.func private @walk
 // LOOPS:      scf.for %[[ROW:.*]] =
-// LOOPS-NEXT:   %[[A:.*]] = memref.load %x[%[[ROW]],
-// LOOPS-NEXT:   %[[FIRST:.*]] = arith.cmpf ole, %[[A]]
-// LOOPS-NEXT:   scf.if %[[FIRST]]
-// LOOPS-NEXT:     %[[B:.*]] = memref.load %x[%[[ROW]],
-// LOOPS-NEXT:     %[[C:.*]] = arith.cmpf ole, %[[B]]
-// LOOPS-NEXT:     %[[D:.*]] = arith.cmpf une, %[[B]], %[[B]]
-// LOOPS-NEXT:     arith.ori %[[C]], %[[D]]
-// LOOPS:        memref.store %{{.*}}, %out[%[[ROW]],
-// LOOPS:        memref.store %{{.*}}, %out[%[[ROW]],
+// LOOPS-NEXT:   scf.for %[[TREE:.*]] =
+// LOOPS-NEXT:     %[[NUMBER:.*]] = aot.opaque %[[TREE]]
+// LOOPS-NEXT:     %[[LOWER:.*]] = arith.cmpi slt, %[[NUMBER]],
+// LOOPS-NEXT:     scf.if %[[LOWER]]
+// LOOPS-NEXT:       %[[A:.*]] = memref.load %x[%[[ROW]],
+// LOOPS-NEXT:       %[[FIRST:.*]] = arith.cmpf ole, %[[A]]
+// LOOPS-NEXT:       scf.if %[[FIRST]]
+// LOOPS-NEXT:         %[[B:.*]] = memref.load %x[%[[ROW]],
+// LOOPS-NEXT:         %[[C:.*]] = arith.cmpf ole, %[[B]]
+// LOOPS-NEXT:         %[[D:.*]] = arith.cmpf une, %[[B]], %[[B]]
+// LOOPS-NEXT:         arith.ori %[[C]], %[[D]]
+// LOOPS:            aot.opaque
+// LOOPS:          } else {
+// LOOPS:            aot.opaque
+// LOOPS:          memref.store %{{.*}}, %out[%[[ROW]], %[[TREE]]]
 func.func private @walk(%x: memref<5x3xf32>, %out: memref<5x2xui8>) attributes {aot.kernel} {
   %0 = bufferization.to_tensor %x : memref<5x3xf32> to tensor<5x3xf32>
   %1 = graph.branching_trees %0 {features = array<i64: 2, 0>, thresholds = array<f64: 1.0, -0.5>, children = array<i64: 1, 2, 3, 4>, roots = array<i64: 0, 2>, missing = array<i64: 1>, leaves = 3 : i64, to = ui8} : (tensor<5x3xf32>) -> tensor<5x2xui8>

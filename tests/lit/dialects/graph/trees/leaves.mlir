@@ -18,19 +18,19 @@ func.func @forms(%x: tensor<5x8xf32>, %f: tensor<3xui8>, %t: tensor<3xf32>, %c: 
   func.return
 }
 
-// By definition each walk takes all steps; at a leaf it stays, without a branch. Leaves are counted from the first one.
+// A walk ends at a leaf. Leaves are counted from the first one.
 // LOOPS-LABEL: func.func private @walk
 // LOOPS:      scf.for
 // LOOPS:        scf.for
 // LOOPS:          memref.load %r[
-// LOOPS:          scf.for
-// LOOPS:            %[[INSIDE:.*]] = arith.cmpi slt
-// LOOPS-NEXT:       %[[AT:.*]] = arith.select %[[INSIDE]]
-// LOOPS-NEXT:       memref.load %f[%[[AT]]]
-// LOOPS:            arith.cmpf ole
-// LOOPS:            memref.load %c[%[[AT]],
-// LOOPS:            arith.select %[[INSIDE]]
-// LOOPS-NEXT:       scf.yield
+// LOOPS:          scf.for {{.*}} iter_args(%[[AT:.*]] =
+// LOOPS-NEXT:       %[[INSIDE:.*]] = arith.cmpi slt, %[[AT]]
+// LOOPS-NEXT:       scf.if %[[INSIDE]]
+// LOOPS-NEXT:         memref.load %f[%[[AT]]]
+// LOOPS:              arith.cmpf ole
+// LOOPS:              memref.load %c[%[[AT]],
+// LOOPS:            } else {
+// LOOPS-NEXT:         scf.yield %[[AT]]
 // LOOPS:          arith.subi
 // LOOPS:          memref.store %{{.*}}, %out[
 func.func private @walk(%x: memref<5x8xf32>, %f: memref<3xui8>, %t: memref<3xf32>, %c: memref<3x2xui8>, %r: memref<2xui8>, %out: memref<5x2xui8>) attributes {aot.kernel} {
@@ -40,23 +40,6 @@ func.func private @walk(%x: memref<5x8xf32>, %f: memref<3xui8>, %t: memref<3xf32
   %3 = bufferization.to_tensor %c : memref<3x2xui8> to tensor<3x2xui8>
   %4 = bufferization.to_tensor %r : memref<2xui8> to tensor<2xui8>
   %5 = graph.tree_leaves %0, %1, %2, %3, %4 {depth = 2 : i64, leaves = 4 : i64} : (tensor<5x8xf32>, tensor<3xui8>, tensor<3xf32>, tensor<3x2xui8>, tensor<2xui8>) -> tensor<5x2xui8>
-  bufferization.materialize_in_destination %5 in %out : (tensor<5x2xui8>, memref<5x2xui8>) -> ()
-  func.return
-}
-
-// With a schedule a step is not taken where all trees of the group are at a leaf.
-// LOOPS-LABEL: func.func private @scheduled
-// LOOPS:      memref.load %r[
-// LOOPS:      scf.for
-// LOOPS-NEXT:   arith.cmpi slt
-// LOOPS-NEXT:   scf.if
-func.func private @scheduled(%x: memref<5x8xf32>, %f: memref<3xui8>, %t: memref<3xf32>, %c: memref<3x2xui8>, %r: memref<2xui8>, %out: memref<5x2xui8>) attributes {aot.kernel} {
-  %0 = bufferization.to_tensor %x : memref<5x8xf32> to tensor<5x8xf32>
-  %1 = bufferization.to_tensor %f : memref<3xui8> to tensor<3xui8>
-  %2 = bufferization.to_tensor %t : memref<3xf32> to tensor<3xf32>
-  %3 = bufferization.to_tensor %c : memref<3x2xui8> to tensor<3x2xui8>
-  %4 = bufferization.to_tensor %r : memref<2xui8> to tensor<2xui8>
-  %5 = graph.tree_leaves %0, %1, %2, %3, %4 {depth = 2 : i64, leaves = 4 : i64, schedule = #graph.tree_schedule<lanes = 1, rows = 1, trees = 1, steps = 1>} : (tensor<5x8xf32>, tensor<3xui8>, tensor<3xf32>, tensor<3x2xui8>, tensor<2xui8>) -> tensor<5x2xui8>
   bufferization.materialize_in_destination %5 in %out : (tensor<5x2xui8>, memref<5x2xui8>) -> ()
   func.return
 }
