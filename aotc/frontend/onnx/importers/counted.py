@@ -22,7 +22,7 @@ from aotc.dialects.graph.movement import BroadcastOp, ConcatOp
 from aotc.dialects.graph.reduction import ReduceOp
 from aotc.dialects.graph.shapes import broadcast, normalize_axis
 from aotc.frontend.onnx.expressions import cast, reshape, scalar, widen
-from aotc.frontend.onnx.importers.movement import cut
+from aotc.frontend.onnx.importers.movement import counted_cut, cut, cuts
 from aotc.frontend.onnx.importers.reduction import axes_of
 from aotc.frontend.onnx.parts.elements import extents
 from aotc.frontend.onnx.registry import IMPORTERS, Bound, Node, bounded_op
@@ -112,6 +112,20 @@ def shape(node: Node, bounds: Sequence[Bound | None]) -> _Results:
     known = node.emit(ConcatOp, found, axis=0) if len(found) > 1 else count
     start, stop, _ = slice(node.attr("start", 0), node.attr("end")).indices(len(whole))
     return [cut(node, known, {0: (start if start < stop else 0, 1, max(stop - start, 0))})]
+
+
+@bounded_op("Slice")
+def slice_(node: Node, bounds: Sequence[Bound | None]) -> _Results:
+    """Along the axis of the parts: the first of them, the last, or those between."""
+    bound = _only_first(bounds)
+    found = cuts(node) if bound is not None else []
+    own = next((each for each in found if bound is not None and each.axis == bound.axis), None)
+    others = [each for each in found if each is not own]
+    if bound is None or own is None or own.step < 1 or not all(each.known for each in others):
+        return None
+    shape = node.shape(0)
+    x = cut(node, node.input(0), {each.axis: each.range(shape[each.axis]) for each in others})
+    return [counted_cut(node, x, own, bound.count)]
 
 
 @bounded_op("Expand")
