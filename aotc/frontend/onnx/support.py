@@ -76,8 +76,8 @@ LIMITS: dict[str, str] = {
     "SequenceInsert": _SEQUENCE,
     "SequenceLength": _SEQUENCE,
     "SequenceMap": _SEQUENCE,
-    "Slice": f"{_constant('axes and steps')}, and starts and ends, or how far apart they are; along one axis they may be "
-    "data-dependent, and so is then the extent of the result",
+    "Slice": f"{_constant('axes and steps')}, and starts and ends, or how far apart they are; along one axis they "
+    "may be data-dependent, and so is then the extent of the result",
     "Split": _constant("the sizes"),
     "SplitToSequence": f"{_SEQUENCE}; {_constant('the sizes')}",
     "Squeeze": _constant("the axes"),

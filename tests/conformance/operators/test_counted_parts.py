@@ -12,8 +12,8 @@ from aotc.errors import CompileError
 from aotc.executor.step import RunError
 
 HEAD = """g (float[3, 4] x, float[4, 9] t) => (y) <
-    int64 first = {0}, int64[1] zero = {0}, int64[1] one = {1}, int64[1] two = {2}, int64[1] three = {3}, int64[1] end = {99},
-    int64[1] minus = {-2}, int64[1] five = {-5}, int64[4] square = {-1, 1, 3, 3},
+    int64 first = {0}, int64[1] zero = {0}, int64[1] one = {1}, int64[1] two = {2}, int64[1] three = {3},
+    int64[1] end = {99}, int64[1] minus = {-2}, int64[1] five = {-5}, int64[4] square = {-1, 1, 3, 3},
     float[2, 3] a = {1, -2, 3, 0.5, 5, 6}, float[3, 2] b = {2, 1, -1, 0.25, 3, 7}, float[2] h = {3, 4},
     float[3] k3 = {1, 2, 3}, float[1, 1, 3, 3] f = {1, 2, 3, 4, 5, 6, 7, 8, 9}, float[9] m = {1, 2, 3, 4, 5, 6, 7, 8, 9}
 > { z = NonZero(x)  w = Transpose(z)  zf = Cast<to = 1>(z)  wf = Cast<to = 1>(w)  v = GatherND(x, w)
