@@ -83,7 +83,7 @@ LIMITS: dict[str, str] = {
     "Squeeze": _constant("the axes"),
     "TfIdfVectorizer": "of numbers, not of strings",
     "Tile": _constant("the repeats"),
-    "TopK": _constant("K"),
+    "TopK": "where K is known only when the model runs, the result has a data-dependent extent",
     "Unique": f"{_BOUNDED}; the time grows with the square of the number of elements",
     "Unsqueeze": _constant("the axes"),
     "Upsample": _constant("the scales"),

@@ -67,6 +67,12 @@ EACH = {
     "from the first that is large": "i = ArgMax<axis = 0, keepdims = 1>(h) y = Slice(g, i, end, zero)",
     "up to as many as there are": "k = Shape(v) c = Cast<to = 1>(k) l = Constant<value_floats = [3]>() m2 = Min(c, l)"
     " e = Cast<to = 7>(m2) y = Slice(g, zero, e, zero)",
+    "not zero": "i = ReduceSum<keepdims = 0>(g, one) o = Greater(i, v) y = NonZero(o)",
+    "order": "k = Shape(v) l = Constant<value_ints = [3]>() c = Concat<axis = 0>(k, l) n = ReduceMin<axes = [0]>(c)"
+    " i, y = TopK(v, n)",
+    "order from the least": "k = Shape(v) y, i = TopK<largest = 0>(v, k)",
+    "order of lines": "k = Shape(v) y, i = TopK<axis = 0>(g, k)",
+    "those chosen": "k = Shape(v) i, j = TopK(v, k) y = Gather(g, j)",
     "elements along": "e = ScatterElements<axis = 0>(m, p, v) y = Identity(e)",
     "elements across": "o = Unsqueeze(p, zero) u = Unsqueeze(v, zero) n = Constant<value = float[3, 12] {"
     + ", ".join(map(str, range(36)))
@@ -83,6 +89,9 @@ SOME = {
     "greatest": "y = ReduceMax<axes = [0]>(g)",
     "least of integers": "y = ReduceMin<axes = [1]>(z)",
     "exponentials": "y = ReduceLogSumExp<axes = [0]>(g)",
+    "the very last": "l = Constant<value_int = -1>() y = Gather(g, l)",
+    "two of them": "l = Constant<value_ints = [1, -2]>() y = Gather<axis = 1>(z, l)",
+    "the two greatest": "i, y = TopK(v, two)",
     "places": "y = ArgMin<axis = 0>(g)",
     "shares": "y = Softmax<axis = 0>(g)",
     "logarithms of shares": "y = LogSoftmax<axis = 0>(g)",
