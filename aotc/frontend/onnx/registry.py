@@ -149,6 +149,14 @@ class Node:
         problem = Problem(what, self.name, self.op_type, "shapes must be known when compiling")
         raise CompileError(waiting(problem, [self.input(position)], self._given))
 
+    def can_be_given(self, position: int) -> bool:
+        """Whether an input is known as soon as small inputs of the model are: then the user is asked for these."""
+        value = self.input(position)
+        if unfolded(value) is not None:
+            return True
+        found = _followed([value], self._given)
+        return bool(found) and all(math.prod(shape_of(each)) <= MOST_VALUES for each in found)
+
     def constant(self, array: Array | Sequence[Any] | float, dtype: Any = None) -> SSAValue:
         """A constant from a numpy array (or what np.array makes one of)."""
         array = np.asarray(array, dtype=dtype)

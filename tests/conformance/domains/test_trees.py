@@ -74,6 +74,20 @@ def test_regressors(aggregate: str, targets: int, tmp_path: Path) -> None:
     compare(proto, feed, tmp_path)
 
 
+@pytest.mark.parametrize("targets", [1, 2])
+def test_a_leaf_has_weights_of_one_target_again(targets: int) -> None:
+    """Where it is the only target, onnxruntime takes the first: skl2onnx writes the number of a leaf once for each
+    class (`decision_leaf`)."""
+    random = np.random.default_rng(targets)
+    trees = draw_trees(random, trees=4, depth=4, features=5, modes=["BRANCH_LEQ"], targets=[list(range(targets))])
+    attributes = as_version_3(trees, "target") | {"n_targets": targets}
+    for name in ("target_treeids", "target_nodeids", "target_ids"):
+        attributes[name] = np.repeat(attributes[name], 3).tolist()
+    attributes["target_weights"] = random.uniform(-1, 1, len(attributes["target_ids"])).astype(np.float32).tolist()
+    feed = {"x": draw_rows(random, 40, 5, "float32")}
+    compare(ml_model("TreeEnsembleRegressor", 3, feed, **attributes), feed)
+
+
 @pytest.mark.parametrize("features", [5, 40, 100, 150])
 @pytest.mark.parametrize("depth", [0, 3, 5, 7])
 def test_trees_of_all_sizes(depth: int, features: int, tmp_path: Path) -> None:

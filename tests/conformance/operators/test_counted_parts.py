@@ -8,11 +8,12 @@ import onnxruntime
 import pytest
 
 import aotc
+from aotc.errors import CompileError
 from aotc.executor.step import RunError
 
 HEAD = """g (float[3, 4] x, float[4, 9] t) => (y) <
-    int64 first = {0}, int64[1] zero = {0}, int64[1] one = {1}, int64[1] two = {2},
-    int64[4] square = {-1, 1, 3, 3},
+    int64 first = {0}, int64[1] zero = {0}, int64[1] one = {1}, int64[1] two = {2}, int64[1] three = {3},
+    int64[1] end = {99}, int64[1] minus = {-2}, int64[1] five = {-5}, int64[4] square = {-1, 1, 3, 3},
     float[2, 3] a = {1, -2, 3, 0.5, 5, 6}, float[3, 2] b = {2, 1, -1, 0.25, 3, 7}, float[2] h = {3, 4},
     float[3] k3 = {1, 2, 3}, float[1, 1, 3, 3] f = {1, 2, 3, 4, 5, 6, 7, 8, 9}, float[9] m = {1, 2, 3, 4, 5, 6, 7, 8, 9}
 > { z = NonZero(x)  w = Transpose(z)  zf = Cast<to = 1>(z)  wf = Cast<to = 1>(w)  v = GatherND(x, w)
@@ -55,6 +56,23 @@ EACH = {
     "lines of numbers": "k = Shape(p) n = ReduceProd(k) c = Constant<value_ints = [9]>() s = Concat<axis = 0>(n, c)"
     " y = Expand(m, s)",
     "the same shape": "k = Shape(g) y = Expand(g, k)",
+    "the first": "y = Slice(g, zero, two, zero)",
+    "the first but one": "y = Slice(g, one, three, zero)",
+    "every second": "y = Slice(g, one, end, zero, two)",
+    "none": "y = Slice(g, two, one, zero)",
+    "the last": "y = Slice(g, minus, end, zero)",
+    "those before the last": "y = Slice(g, zero, minus, zero)",
+    "every second of the last": "e = Neg(one) y = Slice(z, five, e, one, two)",
+    "of lines and columns": "i = Concat<axis = 0>(one, two) e = Concat<axis = 0>(two, five) y = Slice(g, i, e)",
+    "from the first that is large": "i = ArgMax<axis = 0, keepdims = 1>(h) y = Slice(g, i, end, zero)",
+    "up to as many as there are": "k = Shape(v) c = Cast<to = 1>(k) l = Constant<value_floats = [3]>() m2 = Min(c, l)"
+    " e = Cast<to = 7>(m2) y = Slice(g, zero, e, zero)",
+    "not zero": "i = ReduceSum<keepdims = 0>(g, one) o = Greater(i, v) y = NonZero(o)",
+    "order": "k = Shape(v) l = Constant<value_ints = [3]>() c = Concat<axis = 0>(k, l) n = ReduceMin<axes = [0]>(c)"
+    " i, y = TopK(v, n)",
+    "order from the least": "k = Shape(v) y, i = TopK<largest = 0>(v, k)",
+    "order of lines": "k = Shape(v) y, i = TopK<axis = 0>(g, k)",
+    "those chosen": "k = Shape(v) i, j = TopK(v, k) y = Gather(g, j)",
     "elements along": "e = ScatterElements<axis = 0>(m, p, v) y = Identity(e)",
     "elements across": "o = Unsqueeze(p, zero) u = Unsqueeze(v, zero) n = Constant<value = float[3, 12] {"
     + ", ".join(map(str, range(36)))
@@ -71,6 +89,9 @@ SOME = {
     "greatest": "y = ReduceMax<axes = [0]>(g)",
     "least of integers": "y = ReduceMin<axes = [1]>(z)",
     "exponentials": "y = ReduceLogSumExp<axes = [0]>(g)",
+    "the very last": "l = Constant<value_int = -1>() y = Gather(g, l)",
+    "two of them": "l = Constant<value_ints = [1, -2]>() y = Gather<axis = 1>(z, l)",
+    "the two greatest": "i, y = TopK(v, two)",
     "places": "y = ArgMin<axis = 0>(g)",
     "shares": "y = Softmax<axis = 0>(g)",
     "logarithms of shares": "y = LogSoftmax<axis = 0>(g)",
@@ -93,9 +114,12 @@ def agrees(nodes: str, x: np.ndarray, optimize: str) -> None:
     found = aotc.compile(model.SerializeToString(), optimize=optimize)(feeds)
     actual = found["y"]
     if "y_count" in found:
-        axis = next(place for place, (a, b) in enumerate(zip(actual.shape, expected.shape, strict=True)) if a != b)
-        assert int(found["y_count"]) == expected.shape[axis]
-        actual = np.take(actual, range(int(found["y_count"])), axis)
+        count, pairs = int(found["y_count"]), list(zip(actual.shape, expected.shape, strict=True))
+        axis = next((place for place, (a, b) in enumerate(pairs) if a != b), None)
+        if axis is None:  # all of them
+            axis = expected.shape.index(count)
+        assert count == expected.shape[axis]
+        actual = np.take(actual, range(count), axis)
     assert actual.dtype == expected.dtype and actual.shape == expected.shape
     if expected.dtype.kind == "f":
         rtol, atol = (2e-3, 1e-3) if expected.dtype == np.float16 else (2e-6, 1e-5)
@@ -134,3 +158,9 @@ def test_what_is_not_there_is_no_index(nodes: str) -> None:
     np.testing.assert_array_equal(found, np.arange(1, 10) if "Elements" in nodes else np.zeros((3, 4)))
     with pytest.raises(RunError, match="returned -"):
         compiled(x=SPARSE, t=np.ones((4, 9), np.float32))
+
+
+def test_backwards_is_refused() -> None:
+    text = f'<ir_version: 10, opset_import: ["" : 18]>\n{HEAD} y = Slice(g, end, zero, zero, minus) }}'
+    with pytest.raises(CompileError, match="would take all of them as data"):
+        aotc.build(onnx.parser.parse_model(text))

@@ -1,4 +1,4 @@
-"""Slices that begin at a data-dependent element, and end a fixed number of elements further."""
+"""Slices that begin or end at a data-dependent element."""
 
 from __future__ import annotations
 
@@ -67,3 +67,48 @@ def test_a_start_of_fewer_bits_is_another_number() -> None:
     nodes = "i = Cast<to = 3>(s) a = Cast<to = 7>(i) e = Add(s, two) y = Slice(x, a, e, last)"
     with pytest.raises(CompileError, match="starts"):
         aotc.build(model(nodes))
+
+
+OPEN = {
+    "an end": "y = Slice(x, zero, m, last)",
+    "a start": "e = Constant<value_ints = [4]>() y = Slice(x, m, e, last)",
+    "both": "k = Neg(two) e = Add(m, k) n = Mul(e, two) y = Slice(x, m, n, last)",
+    "every second": "y = Slice(x, one1, m, last, two)",
+    "from the end": "n = Neg(m) y = Slice(x, n, last, last)",
+    "up to its end": "n = Neg(m) y = Slice(x, one1, n, last)",
+    "of a start before the end": "y = Slice(x, back, m, last)",
+    "other axes": "b = Concat<axis = 0>(one1, m) t = Constant<value_ints = [3, 4]>() y = Slice(x, b, t)",
+}
+"""m is computed of so many numbers that a model is not compiled for them."""
+
+
+@pytest.mark.parametrize("nodes", OPEN.values(), ids=OPEN)
+@pytest.mark.parametrize("optimize", ["0", "2"])
+def test_an_extent_that_is_data_dependent_is_counted(nodes: str, optimize: str) -> None:
+    proto = model("f = ArgMax<axis = 0, keepdims = 0>(w) m = Reshape(f, one1) " + nodes)
+    proto = onnx.load_model_from_string(proto)
+    proto.graph.input.append(onnx.helper.make_tensor_value_info("w", 1, [99]))
+    session = onnxruntime.InferenceSession(proto.SerializeToString())
+    compiled = aotc.compile(proto.SerializeToString(), optimize=optimize)
+    for place in (0, 1, 3, 5, 90):
+        feeds = {"x": X, "s": np.array([0]), "w": np.eye(99, dtype=np.float32)[place]}
+        (expected,) = session.run(None, feeds)
+        found = compiled(feeds)
+        axis = 1 if "b = " in nodes else 2
+        assert int(found["y_count"]) == expected.shape[axis]
+        np.testing.assert_array_equal(np.take(found["y"], range(expected.shape[axis]), axis), expected)
+
+
+@pytest.mark.parametrize(
+    "nodes",
+    [
+        "y = Slice(x, m, zero, last, back)",
+        "a = Concat<axis = 0>(m, zero) e = Concat<axis = 0>(last, m) y = Slice(x, a, e)",
+    ],
+)
+def test_what_is_not_counted(nodes: str) -> None:
+    """Neither backwards nor along two axes."""
+    proto = onnx.load_model_from_string(model("f = ArgMax<axis = 0, keepdims = 0>(w) m = Reshape(f, one1) " + nodes))
+    proto.graph.input.append(onnx.helper.make_tensor_value_info("w", 1, [99]))
+    with pytest.raises(CompileError, match="is computed at run time"):
+        aotc.build(proto.SerializeToString())

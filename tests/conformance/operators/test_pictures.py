@@ -11,6 +11,7 @@ from drafts import Draft, agrees_with_onnxruntime, draft, has_no_warnings_in_c, 
 from harness import Array
 
 import aotc
+from aotc.errors import CompileError
 
 RANDOM = np.random.default_rng(5)
 
@@ -32,6 +33,14 @@ def grids() -> Iterator[Draft]:
     grid = RANDOM.uniform(-1.2, 1.2, (1, 2, 3, 2)).astype(np.float32)
     yield draft("GridSample", 16, normal(1, 1, 3, 4), grid, mode="bilinear")
     yield draft("GridSample", 16, normal(1, 1, 3, 4), grid, mode="bicubic", padding_mode="border")
+
+
+def affine_grids() -> Iterator[Draft]:
+    for size in ((1, 3, 5, 6), (2, 1, 4, 3), (1, 2, 1, 4), (1, 1, 2, 3, 4), (2, 1, 3, 1, 2)):
+        count = len(size) - 2
+        for align in (0, 1):
+            theta, given = normal(size[0], count, count + 1), np.array(size)
+            yield draft("AffineGrid", 20, theta, given, constants=[1], align_corners=align)
 
 
 def regions() -> Iterator[Draft]:
@@ -91,6 +100,12 @@ def boxes() -> Iterator[Draft]:
     yield draft("NonMaxSuppression", 10, given, np.round(scores, 1), np.array([9]))  # scores that are equal
 
 
+def test_an_affine_grid_has_a_matrix_for_each_picture() -> None:
+    model, _ = draft("AffineGrid", 20, normal(2, 2, 3), np.array([1, 3, 4, 5]), constants=[1]).model()
+    with pytest.raises(CompileError, match="does not fit the size"):
+        aotc.build(model)
+
+
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 def test_determinants_of_other_types(dtype: str) -> None:
     x = normal(2, 3, 5, 5, dtype=dtype)
@@ -101,7 +116,7 @@ def test_determinants_of_other_types(dtype: str) -> None:
 
 
 def all_drafts() -> list[Draft]:
-    return [*grids(), *regions(), *windows(), *boxes()]
+    return [*grids(), *affine_grids(), *regions(), *windows(), *boxes()]
 
 
 @pytest.mark.parametrize("each", all_drafts(), ids=str)

@@ -108,3 +108,21 @@ def test_what_is_known_at_run_time_only_is_refused_by_name() -> None:
     }"""
     (problem,) = problems(sequence)
     assert "'v' of its body is not a tensor but of sequence_type" in problem
+
+
+def test_a_sequence_grows_until_a_condition_of_constants_is_false() -> None:
+    """As torch.jit.script writes `while`: the greatest trip count there is, and a counter that is carried on."""
+    graph = """g (float[2] x) => (float[3, 2] y) <int64 most = {9223372036854775807}, bool yes = {1}, int64 zero = {0},
+        int64 one = {1}, int64 three = {3}> {
+        e = SequenceEmpty<dtype = 1>()
+        n, l = Loop (most, yes, zero, e) <
+            body = b (int64 i, bool k, int64 c, seq(float[2]) s) => (bool k2, int64 d, seq(float[2]) t) {
+                f = CastLike(c, x)  v = Mul(x, f)  t = SequenceInsert(s, v)  d = Add(c, one)  k2 = Less(d, three)
+            }
+        >
+        y = ConcatFromSequence<axis = 0, new_axis = 1>(l)
+    }"""
+    x = np.array([2, -3], np.float32)
+    np.testing.assert_array_equal(aotc.compile(parse(graph))({"x": x})["y"], np.stack([0 * x, x, 2 * x]))
+    with pytest.raises(CompileError, match="only tensors go on"):
+        Imported(parse(graph.replace("Less(d, three)", "Identity(k)")), max_nodes=50)

@@ -54,7 +54,10 @@ class Loop(ControlNode):
             values = self._poisoned()
             self.bodies.problems += error.problems
         if can_unroll and any(isinstance(value, Poison) for value in values):
-            unrolled = self._unrolled(body, limit, carried, self.bodies.max_nodes)
+            most = self.bodies.max_nodes
+            if limit and limit * max(1, len(body.node)) > most and _may_end(body):
+                limit = None  # as torch.jit.script writes `while`: the condition ends it before
+            unrolled = self._unrolled(body, limit, carried, most)
             if unrolled is not None:
                 del self.bodies.problems[mark:]
                 return unrolled
@@ -194,3 +197,9 @@ class Loop(ControlNode):
     def _reshape_condition(self, end: YieldOp, shape: Sequence[int]) -> None:
         end.detach()
         end.operands[0] = self.bodies.folded(ReshapeOp.get(end.values[0], shape=list(shape)), self.name)
+
+
+def _may_end(body: GraphProto) -> bool:
+    """Whether the condition that a body yields is computed in it, and not handed on."""
+    makers = {output: node.op_type for node in body.node for output in node.output}
+    return makers.get(body.output[0].name) not in (None, "Constant", "Identity")

@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import i64
 from xdsl.ir import SSAValue
 
 from aotc.dialects.dtypes import is_float
-from aotc.dialects.graph.elementwise import DivOp, MaxOp, MinOp, MulOp, SubOp
+from aotc.dialects.graph.elementwise import AddOp, DivOp, MaxOp, MinOp, MulOp, SubOp
 from aotc.dialects.graph.indexing import GatherElementsOp, GatherNdOp, GatherOp
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
 from aotc.dialects.graph.logical import CompareOp, WhereOp
@@ -22,7 +22,8 @@ from aotc.dialects.graph.movement import BroadcastOp, ConcatOp
 from aotc.dialects.graph.reduction import ReduceOp
 from aotc.dialects.graph.shapes import broadcast, normalize_axis
 from aotc.frontend.onnx.expressions import cast, reshape, scalar, widen
-from aotc.frontend.onnx.importers.movement import cut
+from aotc.frontend.onnx.importers.indexing import counted_top_k
+from aotc.frontend.onnx.importers.movement import counted_cut, cut, cuts
 from aotc.frontend.onnx.importers.reduction import axes_of
 from aotc.frontend.onnx.parts.elements import extents
 from aotc.frontend.onnx.registry import IMPORTERS, Bound, Node, bounded_op
@@ -112,6 +113,55 @@ def shape(node: Node, bounds: Sequence[Bound | None]) -> _Results:
     known = node.emit(ConcatOp, found, axis=0) if len(found) > 1 else count
     start, stop, _ = slice(node.attr("start", 0), node.attr("end")).indices(len(whole))
     return [cut(node, known, {0: (start if start < stop else 0, 1, max(stop - start, 0))})]
+
+
+@bounded_op("Slice")
+def slice_(node: Node, bounds: Sequence[Bound | None]) -> _Results:
+    """Along the axis of the parts: the first of them, the last, or those between."""
+    bound = _only_first(bounds)
+    found = cuts(node) if bound is not None else []
+    own = next((each for each in found if bound is not None and each.axis == bound.axis), None)
+    others = [each for each in found if each is not own]
+    if bound is None or own is None or own.step < 1 or not all(each.known for each in others):
+        return None
+    shape = node.shape(0)
+    x = cut(node, node.input(0), {each.axis: each.range(shape[each.axis]) for each in others})
+    return [counted_cut(node, x, own, bound.count)]
+
+
+@bounded_op("TopK")
+def top_k(node: Node, bounds: Sequence[Bound | None]) -> _Results:
+    """Along the axis of the parts, before all of which what comes after the count would not be chosen."""
+    bound = bounds[0]
+    axis = normalize_axis(node.attr("axis", -1), len(node.shape(0)))
+    if bound is None or node.opset < 10 or bound.axis != axis or any(bounds[1:]):
+        return None
+    node.inputs[0] = _masked(node, node.input(0), bound, "max" if node.attr("largest", 1) else "min")
+    return _plain(node) if node.known(1) is not None else counted_top_k(node, axis, bound.count)
+
+
+@bounded_op("Gather")
+def gather(node: Node, bounds: Sequence[Bound | None]) -> _Results:
+    """Of the parts those that indices name, from the count on backwards where they are negative."""
+    bound, chosen = bounds
+    axis = normalize_axis(node.attr("axis", 0), len(node.shape(0)))
+    if bound is None or bound.axis != axis:
+        return None
+    indices = cast(node, node.input(1), i64)
+    behind = node.emit(CompareOp, indices, scalar(node, 0, indices), how="lt")
+    indices = node.emit(WhereOp, behind, node.emit(AddOp, indices, bound.count), indices)
+    result = node.emit(GatherOp, node.input(0), indices, axis=axis)
+    return [result if chosen is None else node.bounded(result, axis + chosen.axis, chosen.count)]
+
+
+@bounded_op("NonZero")
+def non_zero(node: Node, bounds: Sequence[Bound | None]) -> _Results:
+    (bound,) = bounds
+    assert bound is not None
+    node.inputs[0] = node.emit(
+        WhereOp, _meant(node, node.input(0), bound), node.input(0), scalar(node, 0, node.input(0))
+    )
+    return _plain(node)
 
 
 @bounded_op("Expand")

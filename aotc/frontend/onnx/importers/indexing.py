@@ -9,12 +9,14 @@ from xdsl.dialects.builtin import i64
 from xdsl.ir import SSAValue
 
 from aotc.dialects.graph.conversion import CastOp
-from aotc.dialects.graph.elementwise import AddOp
+from aotc.dialects.graph.elementwise import AddOp, MaxOp, MinOp
 from aotc.dialects.graph.indexing import GatherElementsOp, GatherNdOp, GatherOp, ReverseSequenceOp, UpdateCacheOp
 from aotc.dialects.graph.logical import CompareOp, WhereOp
+from aotc.dialects.graph.movement import ConcatOp, ReshapeOp
+from aotc.dialects.graph.reduction import ReduceOp
 from aotc.dialects.graph.scatter import ScatterElementsOp, ScatterNdOp, TopKOp
 from aotc.dialects.graph.shapes import normalize_axis
-from aotc.frontend.onnx.expressions import reshape
+from aotc.frontend.onnx.expressions import cast, reshape, scalar
 from aotc.frontend.onnx.importers.movement import cut
 from aotc.frontend.onnx.registry import Node, onnx_op
 
@@ -64,9 +66,41 @@ def scatter_nd(node: Node) -> SSAValue:
 def top_k(node: Node) -> list[SSAValue]:
     shape = node.shape(0)
     axis = normalize_axis(node.attr("axis", -1), len(shape))
+    if node.opset >= 10 and node.known(1) is None:
+        if node.can_be_given(1):
+            node.fail_unknown(1, "K")
+        return counted_top_k(node, axis, node.constant(shape[axis], np.int64))
     k: int = node.attr("k") if node.opset < 10 else int(node.constant_input(1, "K").reshape(()))
     smallest = None if node.attr("largest", 1) else True
     return node.emit_all(TopKOp, node.input(0), k=k, axis=axis, smallest=smallest)
+
+
+def counted_top_k(node: Node, axis: int, count: SSAValue) -> list[SSAValue]:
+    """As many as K says when the model runs, of at most `count` (i64, rank 0) parts along the axis."""
+    asked = cast(node, reshape(node, node.input(1), []), i64)
+    most = min([node.shape(0)[axis], *_bounds_of(node, node.input(1))])
+    smallest = None if node.attr("largest", 1) else True
+    results = node.emit_all(TopKOp, node.input(0), k=most, axis=axis, smallest=smallest)
+    zero = scalar(node, 0, count)
+    number = node.emit(MinOp, node.emit(MaxOp, asked, zero), node.emit(MinOp, count, scalar(node, most, count)))
+    return [node.bounded(value, axis, number) for value in results]
+
+
+def _bounds_of(node: Node, value: SSAValue) -> list[int]:
+    """Constants that an integer, a tensor of one element, is not above: those that it is the least of with others."""
+    op = value.owner
+    if isinstance(op, MinOp):
+        return [bound for operand in op.operands for bound in _constants_of(node, operand)]
+    if isinstance(op, ReduceOp) and op.kind.data == "min" and isinstance(op.x.owner, ConcatOp):
+        return [bound for part in op.x.owner.operands for bound in _constants_of(node, part)]
+    if isinstance(op, ReshapeOp | CastOp):
+        return _bounds_of(node, op.operands[0])
+    return []
+
+
+def _constants_of(node: Node, value: SSAValue) -> list[int]:
+    known = node.known_value(value)
+    return _bounds_of(node, value) if known is None else [max(int(each), 0) for each in known.reshape(-1)]
 
 
 @onnx_op("OneHot")

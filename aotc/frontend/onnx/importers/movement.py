@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from xdsl.dialects.builtin import i64
 from xdsl.ir import SSAValue
 
 from aotc.dialects.dtypes import numpy_dtype
-from aotc.dialects.graph.elementwise import AddOp
+from aotc.dialects.graph.elementwise import AddOp, DivOp, MaxOp, MinOp, SubOp
 from aotc.dialects.graph.indexing import GatherOp
 from aotc.dialects.graph.interfaces import shape_of
 from aotc.dialects.graph.logical import CompareOp, WhereOp
@@ -112,6 +113,50 @@ def cut(node: Node, x: SSAValue, ranges: dict[int, tuple[int, int, int]]) -> SSA
 @onnx_op("Slice")
 def slice_(node: Node) -> SSAValue:
     shape = node.shape(0)
+    ranges: dict[int, tuple[int, int, int]] = {}
+    moving: list[tuple[Cut, int]] = []
+    open_: list[Cut] = []
+    for each in cuts(node):
+        if each.known:
+            ranges[each.axis] = each.range(shape[each.axis])
+        elif (distance := each.end.beyond(each.start)) is not None:
+            moving.append((each, max(-(-distance // each.step), 0)))
+        else:
+            first = each.start.unknown is not None
+            position, what = (1, "the starts") if first else (2, "the ends")
+            if open_ or each.step < 1 or node.can_be_given(position):
+                node.fail_unknown(position, what)
+            open_.append(each)
+    result = cut(node, node.input(0), ranges)
+    for each, count in moving:
+        result = _moving_cut(node, result, each, count)
+    for each in open_:
+        every = node.constant(shape[each.axis], np.int64)
+        result = counted_cut(node, result, each, every)
+    return result
+
+
+@dataclass(frozen=True)
+class Cut:
+    """What a slice takes along one axis; `place` is that of its start among the starts."""
+
+    axis: int
+    start: Element
+    end: Element
+    step: int
+    place: int
+
+    @property
+    def known(self) -> bool:
+        return self.start.unknown is None and self.end.unknown is None
+
+    def range(self, extent: int) -> tuple[int, int, int]:
+        """(start, step, count) where start and end are known."""
+        return _clamped_range(self.start.number, self.end.number, self.step, extent)
+
+
+def cuts(node: Node) -> list[Cut]:
+    """What a Slice takes along each axis that it names."""
     if node.opset < 10:
         starts, ends = ([Element(None, 0, number) for number in node.attr(name)] for name in ("starts", "ends"))
         axes, steps = node.attr("axes", list(range(len(starts)))), [1] * len(starts)
@@ -121,33 +166,69 @@ def slice_(node: Node) -> SSAValue:
         steps = [1] * len(starts) if node.optional(4) is None else node.constant_input(4, "the steps").tolist()
     if not len(starts) == len(ends) == len(axes) == len(steps):
         node.fail(f"{len(starts)} starts, {len(ends)} ends, {len(axes)} axes and {len(steps)} steps must be as many")
-    axes = [normalize_axis(axis, len(shape)) for axis in axes]
+    axes = [normalize_axis(axis, len(node.shape(0))) for axis in axes]
     if len(set(axes)) != len(axes):
         node.fail(f"axes {axes} repeat")
     if 0 in steps:
         node.fail(f"steps {steps} must not be 0")
-    ranges: dict[int, tuple[int, int, int]] = {}
-    moving: dict[int, tuple[int, int, int]] = {}
-    for place, (start, end, axis, step) in enumerate(zip(starts, ends, axes, steps, strict=True)):
-        if start.unknown is None and end.unknown is None:
-            ranges[axis] = _clamped_range(start.number, end.number, step, shape[axis])
-        elif (distance := end.beyond(start)) is None:
-            first = start.unknown is not None
-            node.fail_unknown(1 if first else 2, "the starts" if first else "the ends")
-        else:
-            moving[axis] = place, step, max(-(-distance // step), 0)
-    result = cut(node, node.input(0), ranges)
-    for axis, (place, step, count) in moving.items():
-        result = _moving_cut(node, result, axis, place, step, count)
-    return result
+    every = zip(axes, starts, ends, steps, strict=True)
+    return [Cut(axis, start, end, step, place) for place, (axis, start, end, step) in enumerate(every)]
 
 
-def _moving_cut(node: Node, x: SSAValue, axis: int, place: int, step: int, count: int) -> SSAValue:
-    """The `count` elements along an axis, `step` apart, from a data-dependent one on: element `place` of the starts."""
+def counted_cut(node: Node, x: SSAValue, each: Cut, count: SSAValue) -> SSAValue:
+    """Of the first `count` parts (i64, rank 0) of x those from a start to an end that are perhaps data-dependent, a
+    positive step apart: as many as there can be, with how many there are noted."""
+    extent, step = shape_of(x)[each.axis], each.step
+    first, last = (
+        _limit(node, element, position, each.place, count) for element, position in ((each.start, 1), (each.end, 2))
+    )
+    number = node.emit(MaxOp, node.emit(SubOp, last, first), scalar(node, 0, count))
+    if step > 1:
+        number = node.emit(AddOp, number, scalar(node, step - 1, count))
+        number = node.emit(DivOp, number, scalar(node, step, count))
+    most = _most_between(each, extent)
+    if each.start.unknown is None and each.start.number >= 0:
+        result = cut(node, x, {each.axis: (min(each.start.number, extent), step, most)})
+    else:
+        places = node.emit(AddOp, first, node.constant(step * np.arange(most)))
+        result = node.emit(GatherOp, x, node.emit(MinOp, places, scalar(node, extent - 1, places)), axis=each.axis)
+    return node.bounded(result, each.axis, number)
+
+
+def _most_between(each: Cut, extent: int) -> int:
+    """The most parts that a cut can take, of at most `extent`."""
+    most = extent
+    start, end = each.start, each.end
+    if end.unknown is None and end.number >= 0:
+        most = min(most, end.number)
+    elif end.unknown is None:
+        most += end.number
+    if start.unknown is None:
+        most = most - start.number if start.number >= 0 else min(most, -start.number)
+    return max(-(-most // each.step), 0)
+
+
+def _limit(node: Node, element: Element, position: int, place: int, count: SSAValue) -> SSAValue:
+    """A start or an end within 0 and `count`: from the end where it is negative. i64, rank 0."""
+    zero = scalar(node, 0, count)
+    if element.unknown is None:
+        number = scalar(node, element.number, count)
+        if element.number >= 0:
+            return node.emit(MinOp, number, count)
+        return node.emit(MaxOp, node.emit(AddOp, number, count), zero)
+    number = reshape(node, cast(node, cut(node, node.input(position), {0: (place, 1, 1)}), i64), [])
+    behind = node.emit(AddOp, number, count)
+    number = node.emit(WhereOp, node.emit(CompareOp, number, zero, how="lt"), behind, number)
+    return node.emit(MinOp, node.emit(MaxOp, number, zero), count)
+
+
+def _moving_cut(node: Node, x: SSAValue, each: Cut, count: int) -> SSAValue:
+    """The `count` elements along an axis from a data-dependent one on."""
+    axis, step = each.axis, each.step
     extent = shape_of(x)[axis]
     if count > extent:
         node.fail(f"it takes {count} elements of axis {axis}, which has {extent}")
-    start = cast(node, cut(node, node.input(1), {0: (place, 1, 1)}), i64)
+    start = cast(node, cut(node, node.input(1), {0: (each.place, 1, 1)}), i64)
     before = node.emit(CompareOp, start, scalar(node, 0, start), how="lt")
     start = node.emit(WhereOp, before, node.emit(AddOp, start, scalar(node, extent, start)), start)
     places = node.emit(AddOp, start, node.constant(step * np.arange(count)))

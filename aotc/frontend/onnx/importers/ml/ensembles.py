@@ -231,6 +231,11 @@ class Weights:
     targets: Array
     values: Array
 
+    def first_of_each_leaf(self) -> Weights:
+        """Without what follows the first weight of a leaf."""
+        _, first = np.unique(self.leaves, return_index=True)
+        return Weights(self.leaves[first], self.targets[first], self.values[first])
+
     def dense(self, leaves: int, targets: int, absent: float) -> Array:
         """[leaves, targets], `absent` where a leaf says nothing of a target."""
         found = np.full([leaves, targets], absent, self.values.dtype)

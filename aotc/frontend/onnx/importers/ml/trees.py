@@ -284,6 +284,8 @@ class _Scores:
         weights = ensemble.weights
         if targets < 1 or (weights.targets.size and not 0 <= weights.targets.min() <= weights.targets.max() < targets):
             node.fail(f"a weight is for a target that does not exist, of {targets}")
+        if targets == 1:  # of several weights of a leaf onnxruntime takes the first
+            weights = weights.first_of_each_leaf()
         self.node = node
         self.weights = weights
         self.targets = targets

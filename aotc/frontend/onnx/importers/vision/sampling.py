@@ -11,7 +11,7 @@ from aotc.dialects.dtypes import numpy_dtype
 from aotc.dialects.graph.elementwise import AddOp
 from aotc.dialects.graph.interfaces import shape_of
 from aotc.dialects.graph.matmul import MatMulOp
-from aotc.dialects.graph.movement import BroadcastOp, PadOp
+from aotc.dialects.graph.movement import BroadcastOp, PadOp, TransposeOp
 from aotc.dialects.graph.scatter import ScatterElementsOp
 from aotc.dialects.graph.vision.deformation import DeformOp
 from aotc.dialects.graph.vision.folding import FoldOp
@@ -20,6 +20,7 @@ from aotc.frontend.onnx.expressions import reshape
 from aotc.frontend.onnx.importers.movement import cut
 from aotc.frontend.onnx.importers.window import window_attributes
 from aotc.frontend.onnx.registry import Node, onnx_op
+from aotc.model.weights import Array
 
 _GRID_MODES = {"bilinear": "linear", "bicubic": "cubic"}
 """What version 16 calls modes that later ones call otherwise."""
@@ -36,6 +37,30 @@ def grid_sample(node: Node) -> SSAValue:
         padding=node.attr("padding_mode", "zeros"),
         align_corners=True if node.attr("align_corners", 0) else None,
     )
+
+
+@onnx_op("AffineGrid")
+def affine_grid(node: Node) -> SSAValue:
+    """theta [N, d, d + 1] times the places of the grid, the last axis of the size first. ONNX's own definition drops
+    the batch where it is 1."""
+    batch, *extents = (int(each) for each in node.constant_input(1, "the size"))
+    count = len(extents) - 1
+    if count not in (2, 3) or list(node.shape(0)) != [batch, count, count + 1]:
+        node.fail(f"theta {list(node.shape(0))} does not fit the size {[batch, *extents]}", "it is [N, d, d + 1]")
+    dtype = numpy_dtype(node.element_type(0))
+    axes = [_places(extent, bool(node.attr("align_corners", 0))) for extent in extents[1:]]
+    node.require_room(math.prod(extents[1:]) * (count + 1), dtype)
+    mesh = np.meshgrid(*axes, indexing="ij")
+    grid = np.stack([*mesh[::-1], np.ones_like(mesh[0])], axis=-1).reshape(-1, count + 1)
+    theta = node.emit(TransposeOp, node.input(0), permutation=[0, 2, 1])
+    points = node.emit(MatMulOp, node.constant(grid.astype(dtype)), theta)
+    return reshape(node, points, [batch, *extents[1:], count])
+
+
+def _places(extent: int, align_corners: bool) -> Array:
+    """From -1 to 1: the first and the last element, or the edges of these."""
+    corners = np.linspace(-1, 1, extent) if extent != 1 else np.ones(1)
+    return corners if align_corners else corners * (extent - 1) / max(extent, 1)
 
 
 @onnx_op("DeformConv")
