@@ -63,14 +63,14 @@ def least(calls: list[Callable[[], object]]) -> list[float]:
     return found
 
 
-def measure(name: str, path: Path, reads: bool = True) -> str:
-    """A row of the table; `reads`: OpenVINO reads the model."""
+def measure(name: str, path: Path, reads: bool = True, scale: float = 1.0, shift: float = 0.0) -> str:
+    """A row of the table; `reads`: OpenVINO reads the model. Floats have the deviation `scale` and the mean `shift`."""
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.log_severity_level = 4
     session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
     random = np.random.default_rng(1)
-    feed = {each.name: random.standard_normal(each.shape).astype(np.float32) for each in session.get_inputs()}
+    feed = {each.name: drawn(random, each.type, each.shape, scale, shift) for each in session.get_inputs()}
     bound = session.io_binding()
     for key, value in feed.items():
         bound.bind_cpu_input(key, value)
@@ -82,6 +82,11 @@ def measure(name: str, path: Path, reads: bool = True) -> str:
     ours, *theirs = least(calls)
     cells = [f"{each:.1f}" for each in theirs] + ["-"] * (2 - len(theirs))
     return f"| {name} | {ours:.1f} | {' | '.join(cells)} | {ours / min(theirs):.2f} |"
+
+
+def drawn(random: np.random.Generator, kind: str, shape: list[int], scale: float, shift: float) -> np.ndarray:
+    """Values of an input: numbers of tokens, or floats."""
+    return np.ones(shape, np.int64) if "int64" in kind else random.normal(shift, scale, shape).astype(np.float32)
 
 
 def by_openvino(path: Path, feed: dict[str, np.ndarray]) -> Callable[[], object]:

@@ -193,6 +193,8 @@ class RecurrenceSchedule(Schedule):
     """Steps of the reduction in one iteration of its loop."""
     units: int = 1
     """Vector registers of hidden units whose gates are computed at a time."""
+    turned: bool = False
+    """Whether each step also reads the rows within a panel the other way round than the step before."""
 
 
 @dataclass(frozen=True)

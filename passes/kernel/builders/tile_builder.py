@@ -108,7 +108,8 @@ _ZEROS_ARE_EQUAL = arith.FastMathFlagsAttr([FastMathFlag.NO_SIGNED_ZEROS])
 
 _TILE_MATH = frozenset({"sqrt", "floor", "ceil", "roundeven", "trunc", "absf"})
 """Functions that processors have as vector instructions."""
-EXPANDED_MATH = frozenset({"exp", "log", "log1p", "tanh", "erf", "sin", "cos"})
+_ANGLES = frozenset({"sin", "cos", "tan", "asin", "acos", "atan"})
+EXPANDED_MATH = _ANGLES | {"exp", "log", "log1p", "tanh", "erf", "sinh", "cosh", "asinh", "acosh", "atanh"}
 """Functions of f32 that `expand-math` expands into vector instructions."""
 
 _MOST_QUARTERS = 16
@@ -120,8 +121,7 @@ def is_tile(value: Scalar) -> bool:
     return value.value is not None and isinstance(value.value.type, VectorType)
 
 
-_ROUNDING = 3.0 * 2**22
-_ROUNDING_BITS = 0x4B400000
+_ROUNDING, _ROUNDING_BITS = 3.0 * 2**22, 0x4B400000
 """The number to which what is added rounds, and its bits as an i32 (H. S. Warren, Hacker's Delight, chapter 17)."""
 
 

@@ -110,25 +110,29 @@ class _TileLine(Line):
         last = columns // width * width - width
         """The first column of the last whole panel."""
 
-        def turned(first: Scalar) -> Scalar:
-            """Panels in one order at even steps and in the other at odd ones: what a step reads last is still in the
-            cache, of a matrix larger than that, too, and the next one reads it first."""
-            is_even = b.compare("eq", b.rem(step, b.index(2)), 0)
-            return b.select(is_even, first, b.index(last) - first)
+        is_even = b.compare("eq", b.rem(step, b.index(2)), 0)
+
+        def turned(number: Scalar, most: int) -> Scalar:
+            """Panels, or the rows of one, in one order at even steps and in the other at odd ones: what a step reads
+            last is still in the cache, of a matrix larger than that, too, and the next one reads it first."""
+            return b.select(is_even, number, b.index(most) - number)
 
         def tiles(tile: Tile, first: Scalar, lanes: int) -> None:
             if last > 0 and tile.shape[-2] * lanes == width and tile.valid is None:
-                first = turned(first)
+                first = turned(first, last)
             panel, group = first / b.index(width), products.group
+            rows = depth // group
 
             def pair(k: Scalar, present: int | None = None) -> tuple[Scalar, Scalar]:
                 wide = products.tile(tile, present)
                 row, within = wide.index(b, self.first, {0: 1}), wide.index(b, 0, {-2: lanes * group, -1: 1})
+                if schedule.turned and present is None:
+                    k = turned(k, rows - 1)
                 return left([row, k * group]), weight([panel, k, within])
 
-            total = accumulate(b, tiled, dtype, tile, depth // group, pair, products)
+            total = accumulate(b, tiled, dtype, tile, rows, pair, products)
             if depth % group:
-                total = products.add(b, *pair(b.index(depth // group), depth % group), total)
+                total = products.add(b, *pair(b.index(rows), depth % group), total)
             write([tile.index(b, self.first, {0: 1}), tile.index(b, first, {-2: lanes, -1: 1})], total)
 
         self._for_columns(columns, schedule.nr, tiles)

@@ -17,12 +17,14 @@ from aotc.passes.kernel.strategies import (
     staged,
 )
 from aotc.passes.kernel.strategies.integers import quantized
+from aotc.passes.kernel.strategies.matrices import elimination
 from aotc.passes.kernel.strategies.trees import masks as masked_trees
 from aotc.passes.kernel.strategies.trees import walks
 from aotc.passes.kernel.strategy import Strategies
 
 STRATEGIES: Strategies = {
     **depthwise.STRATEGIES,
+    **elimination.STRATEGIES,
     **elementwise.STRATEGIES,
     **movement.STRATEGIES,
     **normalization.STRATEGIES,

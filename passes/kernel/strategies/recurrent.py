@@ -8,7 +8,7 @@ from xdsl.dialects.builtin import i32
 from xdsl.ir import SSAValue
 
 from aotc.dialects.builder import Reader, Writer
-from aotc.dialects.dtypes import compute_type
+from aotc.dialects.dtypes import byte_width, compute_type
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
 from aotc.dialects.graph.packed.dots import InterleaveRowsOp
 from aotc.dialects.graph.packed.matmul import PackColumnsOp
@@ -31,7 +31,7 @@ class RecurrenceStrategy(KernelStrategy[RecurrenceOp]):
     SCHEDULES = (RecurrenceSchedule,)
 
     def schedule(self, op: RecurrenceOp, machine: Machine) -> Schedule | None:
-        _, batch, units = op.sizes
+        steps, batch, units = op.sizes
         lines = 1 if op.alone else batch
         kind, group = element_type_of(op.x), op.INTERLEAVED
         if group > 1:
@@ -40,7 +40,10 @@ class RecurrenceStrategy(KernelStrategy[RecurrenceOp]):
         if found is None:
             return None
         gates = max(machine.use.chain // (op.GATES * found.mr), 1)
-        return RecurrenceSchedule(found.lanes, found.mr, found.nr, found.unroll, gates)
+        weights = sum(columns * units * byte_width(element_type_of(matrix)) for matrix, columns in op.matrices())
+        # from beyond L2 a run is read faster forward, as processors prefetch it
+        turned = steps > 1 and weights <= machine.l2
+        return RecurrenceSchedule(found.lanes, found.mr, found.nr, found.unroll, gates, turned)
 
     def lay_out(self, op: RecurrenceOp, layouts: Layouts) -> SSAValue | None:
         schedule = schedule_of(op)

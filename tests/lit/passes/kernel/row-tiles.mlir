@@ -68,3 +68,22 @@ func.func private @mean(%x: memref<4x5x7x16xf32>, %y: memref<4x16xf32>) attribut
 // CHECK-NOT:  aot.tile_reduce
 // CHECK:      %[[M:.*]] = arith.divf %{{.*}}, %{{.*}} : vector<1x1x16xf32>
 // CHECK:      aot.tile_store %[[M]], %y[%{{.*}}, %{{.*}}] {strides = array<i64: 0, 0, 1>}
+
+// Elimination begins with the tile that holds the first column; what is before it in that tile is not read again.
+// CHECK-LABEL: func.func private @determinant
+// CHECK:      %[[WIDTH:.*]] = arith.constant 16 : index
+// CHECK:      %{{.*}}, %{{.*}} = scf.for
+// CHECK:      %[[NUMBER:.*]] = arith.divui %{{.*}}, %[[WIDTH]] : index
+// CHECK-NEXT: %[[FIRST:.*]] = arith.muli %[[NUMBER]], %[[WIDTH]] : index
+// CHECK-NEXT: scf.for %[[C:.*]] = %[[FIRST]] to %[[WIDTH]] step %[[WIDTH]] {
+// CHECK-NEXT:   aot.tile_load %m[%{{.*}}, %[[C]]] {strides = array<i64: 0, 1>} : memref<20x20xf32> -> vector<1x16xf32>
+// CHECK:      arith.divf %{{.*}}, %{{.*}} : f32
+// CHECK:      arith.subf %{{.*}}, %{{.*}} : vector<1x16xf32>
+// CHECK:      aot.tile_load %m[%{{.*}}, %{{.*}}] {strides = array<i64: 0, 1>, valid = 4 : i64} : memref<20x20xf32> -> vector<1x16xf32>
+func.func private @determinant(%x: memref<20x20xf32>, %y: memref<f32>, %m: memref<20x20xf32>) attributes {aot.kernel} {
+  %0 = bufferization.to_tensor %x : memref<20x20xf32> to tensor<20x20xf32>
+  %1, %2 = graph.determinant %0 {schedule = #graph.elementwise_schedule<lanes = 16, registers = 1>} : (tensor<20x20xf32>) -> (tensor<f32>, tensor<20x20xf32>)
+  bufferization.materialize_in_destination %1 in %y : (tensor<f32>, memref<f32>) -> ()
+  bufferization.materialize_in_destination %2 in %m : (tensor<20x20xf32>, memref<20x20xf32>) -> ()
+  func.return
+}

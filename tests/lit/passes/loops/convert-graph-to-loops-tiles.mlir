@@ -119,14 +119,14 @@ func.func private @gather(%x: memref<9x20xf32>, %i: memref<3xi64>, %out: memref<
 // CHECK-NEXT:   aot.tile_load %x[%[[I]], %{{.*}}] {strides = array<i64: 0, 8, 1>, valid = 20 : i64} : memref<9x20xf32> -> vector<1x3x8xf32>
 
 // What is not vectorizable stays with scalar loops, and says why.
-func.func private @tangent(%x: memref<64xf32>, %out: memref<64xf32>) attributes {aot.kernel, aot.schedule = #graph.elementwise_schedule<lanes = 8, registers = 4>} {
-  %x_t = bufferization.to_tensor %x : memref<64xf32> to tensor<64xf32>
-  %r = graph.tan %x_t : (tensor<64xf32>) -> tensor<64xf32>
-  bufferization.materialize_in_destination %r in %out : (tensor<64xf32>, memref<64xf32>) -> ()
+func.func private @tangent(%x: memref<64xf64>, %out: memref<64xf64>) attributes {aot.kernel, aot.schedule = #graph.elementwise_schedule<lanes = 4, registers = 4>} {
+  %x_t = bufferization.to_tensor %x : memref<64xf64> to tensor<64xf64>
+  %r = graph.tan %x_t : (tensor<64xf64>) -> tensor<64xf64>
+  bufferization.materialize_in_destination %r in %out : (tensor<64xf64>, memref<64xf64>) -> ()
   func.return
 }
 // CHECK-LABEL: @tangent
-// CHECK-SAME: aot.scalar_fallback = "tan of a tile of f32"
+// CHECK-SAME: aot.scalar_fallback = "tan of a tile of f64"
 // CHECK:        memref.load %x
 
 // Four bytes side by side, of channels that are apart, are a word for each lane: what is missing is zero.

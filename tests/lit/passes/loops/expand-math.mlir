@@ -131,3 +131,22 @@ func.func @log1p(%x: memref<8xf32>, %i: index) {
   aot.tile_store %0, %x[%i] {strides = array<i64: 1>} : vector<8xf32>, memref<8xf32>
   func.return
 }
+
+// Angles, hyperbolic functions and their inverses: nothing is left for a library.
+// CHECK-LABEL: func.func @others
+func.func @others(%x: memref<8xf32>, %i: index) {
+  // CHECK-NOT: math.{{a?(sin|cos|tan)h?}} %
+  %a = aot.tile_load %x[%i] {strides = array<i64: 1>} : memref<8xf32> -> vector<8xf32>
+  %0 = math.tan %a : vector<8xf32>
+  %1 = math.asin %0 : vector<8xf32>
+  %2 = math.acos %1 : vector<8xf32>
+  %3 = math.atan %2 : vector<8xf32>
+  %4 = math.sinh %3 : vector<8xf32>
+  %5 = math.cosh %4 : vector<8xf32>
+  %6 = math.asinh %5 : vector<8xf32>
+  %7 = math.acosh %6 : vector<8xf32>
+  %8 = math.atanh %7 : vector<8xf32>
+  // CHECK: func.return
+  aot.tile_store %8, %x[%i] {strides = array<i64: 1>} : vector<8xf32>, memref<8xf32>
+  func.return
+}

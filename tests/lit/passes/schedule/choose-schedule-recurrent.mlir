@@ -26,3 +26,15 @@ func.func @rounded(%x: tensor<2x1x256xf32>, %s: tensor<256xf32>, %n: tensor<256x
   %0, %1, %2, %3, %4, %5, %6 = graph.rounded_lstm %x, %w, %s, %n {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0, 1, 1, 0>, activations = ["sigmoid", "tanh", "tanh"], alphas = array<f64: 0.0, 0.0, 0.0>, betas = array<f64: 0.0, 0.0, 0.0>, state_type = ui8} : (tensor<2x1x256xf32>, tensor<256x64xi8>, tensor<256xf32>, tensor<256xi32>) -> (tensor<2x1x64xf32>, tensor<1x64xf32>, tensor<1x64xf32>, tensor<1x64xf32>, tensor<1x64xf32>, tensor<1x256xf32>, tensor<1x64xui8>)
   func.return %0 : tensor<2x1x64xf32>
 }
+
+// Rows of panels are read back and forth where the weight stays in L2, 1 MiB here, and there is a step after the first.
+// CHECK-LABEL: func.func @caches
+// CHECK:      graph.rnn %x, %large {{.*}}units = {{[0-9]+}}>}
+// CHECK-NEXT: graph.rnn %y, %w {{.*}}units = {{[0-9]+}}, turned>}
+// CHECK-NEXT: graph.rnn %one, %w {{.*}}units = {{[0-9]+}}>}
+func.func @caches(%x: tensor<3x1x576xf32>, %large: tensor<576x576xf32>, %y: tensor<3x1x512xf32>, %one: tensor<1x1x512xf32>, %w: tensor<512x512xf32>) attributes {aot.entry} {
+  %0, %1, %2, %3 = graph.rnn %x, %large {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0>, activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>} : (tensor<3x1x576xf32>, tensor<576x576xf32>) -> (tensor<3x1x576xf32>, tensor<1x576xf32>, tensor<1x576xf32>, tensor<1x576xf32>)
+  %4, %5, %6, %7 = graph.rnn %y, %w {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0>, activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>} : (tensor<3x1x512xf32>, tensor<512x512xf32>) -> (tensor<3x1x512xf32>, tensor<1x512xf32>, tensor<1x512xf32>, tensor<1x512xf32>)
+  %8, %9, %10, %11 = graph.rnn %one, %w {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0>, activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>} : (tensor<1x1x512xf32>, tensor<512x512xf32>) -> (tensor<1x1x512xf32>, tensor<1x512xf32>, tensor<1x512xf32>, tensor<1x512xf32>)
+  func.return
+}

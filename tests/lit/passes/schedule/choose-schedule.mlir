@@ -50,3 +50,15 @@ func.func private @integers(%x: tensor<1x8x64xi32>, %y: tensor<1x8x64xi64>) -> (
   %2 = graph.reduce %y {kind = "sum", axes = array<i64: 2>, keepdims = true} : (tensor<1x8x64xi64>) -> tensor<1x8x1xi64>
   func.return %0, %1, %2 : tensor<1x8x1xi32>, tensor<1x8x1xi32>, tensor<1x8x1xi64>
 }
+
+// Rows of a matrix that fill a register; not shorter ones, nor integers that no register holds.
+// CHECK-LABEL: func.func @matrices
+// CHECK:      graph.inverse %x {schedule = #graph.elementwise_schedule<lanes = {{16|8}}, registers = {{2|3}}>}
+// CHECK-NEXT: graph.inverse %small :
+// PLAIN-LABEL: func.func @matrices
+// PLAIN-NOT:  schedule
+func.func @matrices(%x: tensor<2x20x20xf32>, %small: tensor<2x7x7xf32>) attributes {aot.entry} {
+  %0, %1 = graph.inverse %x : (tensor<2x20x20xf32>) -> (tensor<2x20x20xf32>, tensor<2x20x40xf32>)
+  %2, %3 = graph.inverse %small : (tensor<2x7x7xf32>) -> (tensor<2x7x7xf32>, tensor<2x7x14xf32>)
+  func.return
+}

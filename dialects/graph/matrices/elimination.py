@@ -1,0 +1,128 @@
+"""Gaussian elimination with partial pivoting, which determinants and inverses are computed by."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import OpResult
+from xdsl.irdl import operand_def, result_def
+
+from aotc.dialects.builder import Builder, Reader, Scalar, Writer
+from aotc.dialects.dtypes import compute_type
+from aotc.dialects.graph.elementwise import Domain
+from aotc.dialects.graph.interfaces import LoopNestOp, ShapeError, element_type_of, shape_of
+
+Column: TypeAlias = "Callable[[Scalar], None]"
+"""Emits what is done with a column, or with several neighbouring ones."""
+Columns: TypeAlias = "Callable[[int, int, Scalar, Column], None]"
+"""Emits the loop over the columns from `low` to `end`, of which those before `first` do not matter."""
+
+
+class EliminationOp(LoopNestOp, ABC):
+    """A function of the square matrices x [.., n, n], by elimination in `memory`, a scratch buffer of as many rows."""
+
+    x = operand_def(TensorType)
+    result = result_def(TensorType)
+    memory = result_def(TensorType)
+
+    def infer_types(self) -> Sequence[TensorType]:
+        x, kind = shape_of(self.x), element_type_of(self.x)
+        if len(x) < 2 or x[-1] != x[-2]:
+            raise ShapeError(f"x must be square matrices, found {list(x)}")
+        Domain.FLOAT.require(kind, "x")
+        shape, width = self.extents(x)
+        return [TensorType(kind, shape), TensorType(compute_type(kind), [*x[:-1], width])]
+
+    def scratch(self) -> Sequence[OpResult]:
+        return [self.memory]
+
+    def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
+        def columns(low: int, end: int, first: Scalar, body: Column) -> None:
+            b.sequential_range(first, end, 1, body)
+
+        self.nest(b, reads, writes, columns)
+
+    def nest(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer], columns: Columns) -> None:
+        """Emit the whole nest, whose inner loops `columns` writes."""
+        *batch, _, _ = shape_of(self.x)
+        b.parallel_for(batch, lambda outer: self.eliminate(Matrix(self, b, reads, writes, outer, columns)))
+
+    @abstractmethod
+    def extents(self, x: Sequence[int]) -> tuple[Sequence[int], int]:
+        """The shape of the result, and the columns of `memory`, for matrices of shape `x`."""
+
+    @abstractmethod
+    def eliminate(self, matrix: Matrix) -> None:
+        """Emit the elimination of one matrix."""
+
+
+class Matrix:
+    """One matrix in `memory`, while the loops of its elimination are written."""
+
+    def __init__(
+        self,
+        op: EliminationOp,
+        b: Builder,
+        reads: Sequence[Reader],
+        writes: Sequence[Writer],
+        outer: Sequence[Scalar],
+        columns: Columns,
+    ) -> None:
+        self.b = b
+        self.columns = columns
+        self.size = shape_of(op.x)[-1]
+        self.kind = compute_type(element_type_of(op.x))
+        self._reads, self._writes, self._outer = reads, writes, outer
+
+    def given(self, row: Scalar, column: Scalar) -> Scalar:
+        """An element of x."""
+        return self._reads[0]([*self._outer, row, column])
+
+    def read(self, row: Scalar, column: Scalar) -> Scalar:
+        """An element of `memory`."""
+        return self._reads[1]([*self._outer, row, column])
+
+    def write(self, row: Scalar, column: Scalar, value: Scalar) -> None:
+        """Store an element to `memory`."""
+        self._writes[1]([*self._outer, row, column], value)
+
+    def give(self, index: Sequence[Scalar], value: Scalar) -> None:
+        """Store an element of the result."""
+        self._writes[0]([*self._outer, *index], value)
+
+    def copy(self, row: Scalar) -> None:
+        """Copy a row of x to `memory`."""
+        first = self.b.index(0)
+        self.columns(0, self.size, first, lambda column: self.write(row, column, self.given(row, column)))
+
+    def swap(self, low: int, end: int, first: Scalar, k: Scalar, other: Scalar, divisor: Scalar | None = None) -> None:
+        """Swap rows `k` and `other` in the columns from `first` on; what comes to row `k` is divided by `divisor`."""
+
+        def swap(column: Scalar) -> None:
+            upper, lower = self.read(k, column), self.read(other, column)
+            self.write(other, column, upper)
+            self.write(k, column, lower if divisor is None else lower / divisor)
+
+        self.columns(low, end, first, swap)
+
+    def subtract(self, low: int, end: int, first: Scalar, k: Scalar, row: Scalar, factor: Scalar) -> None:
+        """Subtract `factor` times row `k` from another row in the columns from `first` on."""
+
+        def subtract(column: Scalar) -> None:
+            self.write(row, column, self.read(row, column) - factor * self.read(k, column))
+
+        self.columns(low, end, first, subtract)
+
+    def pivot_row(self, k: Scalar) -> Scalar:
+        """The row from `k` on whose element in column `k` is greatest in magnitude, the first of these."""
+        b = self.b
+
+        def greater(row: list[Scalar], best: list[Scalar]) -> list[Scalar]:
+            value = b.abs(self.read(row[0], k))
+            better = b.compare("gt", value, best[1])
+            return [b.select(better, row[0], best[0]), b.select(better, value, best[1])]
+
+        return b.reduce([(k + 1, self.size)], [k, b.abs(self.read(k, k))], greater)[0]

@@ -1,0 +1,1 @@
+"""Linear algebra of whole matrices, beside products."""
