@@ -41,6 +41,7 @@ from xdsl.passes import ModulePass
 from aotc.dialects.aot.contract import NONPOSITIVE
 from aotc.dialects.aot.tiles import tile_shape, tile_type
 from aotc.dialects.builder import Scalar
+from aotc.dialects.operations import walk
 from aotc.passes.kernel.builders.tile_builder import TileBuilder
 
 Function: TypeAlias = Callable[[TileBuilder, Scalar], Scalar]
@@ -63,12 +64,12 @@ class ExpandMathPass(ModulePass):
 
 
 def _has_tiles(function: FuncOp) -> bool:
-    return any(isinstance(value.type, VectorType) for op in function.walk() for value in (*op.results, *op.operands))
+    return any(isinstance(value.type, VectorType) for op in walk(function) for value in (*op.results, *op.operands))
 
 
 def _expand(function: FuncOp) -> None:
     builder = TileBuilder(function.body.block)
-    for op in list(function.walk()):
+    for op in list(walk(function)):
         if (expansion := _function(op)) is not None and _element(op) == f32:
             _replace(op, expansion, builder)
 

@@ -51,8 +51,10 @@ class Names:
 
 def _defined(block: Block) -> Iterator[SSAValue]:
     yield from block.args
-    for op in block.ops:
+    op = block.first_op
+    while op is not None:
         yield from op.results
+        op = op.next_op
 
 
 def _unique(name: str, taken: dict[str, int]) -> str:
@@ -69,10 +71,15 @@ class Operands:
     def __init__(self, op: llvm.FuncOp, loop_metadata: Callable[[DictionaryAttr], str]) -> None:
         self.names = Names(op)
         self.loop_metadata = loop_metadata
+        self._types: dict[int, str] = {}
+        """By the identity of a type, which recurs; hashing one means hashing all that is in it."""
 
     def typed(self, value: SSAValue) -> str:
         """`TYPE NAME` of an operand."""
-        return f"{type_text(value.type)} {self.names[value]}"
+        text = self._types.get(id(kind := value.type))
+        if text is None:
+            text = self._types[id(kind)] = type_text(kind)
+        return f"{text} {self.names[value]}"
 
     def arguments(self, values: Iterable[SSAValue]) -> str:
         """A list of typed operands."""

@@ -193,6 +193,8 @@ def keyword(table: Mapping[int, str], attribute: Attribute | None) -> str:
 
 def inline_text(op: Operation) -> str | None:
     """What LLVM writes as an operand and the dialect as an operation."""
+    if type(op) not in INLINE:
+        return None
     match op:
         case llvm.ConstantOp():
             return constant_text(op.value, op.result.type)
