@@ -35,7 +35,6 @@ from xdsl.irdl import (
     result_def,
 )
 
-from aotc.dialects.arrays import to_blocks
 from aotc.dialects.builder import Builder, Reader, Scalar, Writer
 from aotc.dialects.dtypes import compute_type, is_float, numpy_dtype
 from aotc.dialects.graph.interfaces import (
@@ -103,11 +102,14 @@ class WinogradWeightOp(LoopNestOp):
         return [TensorType(kind, [ceil_div(shape[0], width), size, shape[1], width])]
 
     def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
-        (weight,) = operands
-        transformed = transforms(self.output_tile.value.data).transform_weight(weight)
-        split = to_blocks(transformed.reshape(*weight.shape[:2], -1), 0, self.width.value.data)
-        # [panel, width, C, product] -> [panel, product, C, width]
-        return [np.ascontiguousarray(np.swapaxes(split, 1, 3).astype(numpy_dtype(element_type_of(self.result))))]
+        (weight,), width = operands, self.width.value.data
+        chosen = transforms(self.output_tile.value.data)
+        result = np.zeros(shape_of(self.result), numpy_dtype(element_type_of(self.result)))
+        for panel, place in enumerate(result):  # one at a time: all in f64 would be many times as large as a cache
+            transformed = chosen.transform_weight(weight[panel * width : (panel + 1) * width])
+            # [width, C, n, n] -> [product, C, width]
+            place[:, :, : len(transformed)] = transformed.reshape(*transformed.shape[:2], -1).T
+        return [result]
 
     def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
         panels, _, channels, width = shape_of(self.result)
