@@ -73,7 +73,7 @@ def alignment(size: int) -> IntegerAttr:
 
 def element(kind: Attribute) -> Attribute:
     """The type of the lanes of a vector; a scalar type itself."""
-    return cast(Attribute, kind.element_type) if isinstance(kind, VectorType) else kind
+    return kind.element_type if type(kind) is VectorType else kind
 
 
 def like(kind: Attribute, scalar: Attribute) -> Attribute:

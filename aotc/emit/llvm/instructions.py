@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     IntegerType,
 )
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Block, Operation, OpResult, SSAValue
 
 from aotc.dialects import llvm_ext
 from aotc.dialects.llvm_ext import suffix
@@ -32,8 +32,7 @@ class Names:
             self._blocks[block] = _unique(block.name_hint or ("entry" if index == 0 else "next"), taken)
         for block in op.body.blocks:
             for value in _defined(block):
-                owner = value.owner
-                if isinstance(owner, Operation) and (text := inline_text(owner)) is not None:
+                if isinstance(value, OpResult) and (text := inline_text(value.op)) is not None:
                     self._values[value] = text
                 elif value.name_hint is not None:
                     self._values[value] = f"%{quoted(_unique(value.name_hint, taken))}"
