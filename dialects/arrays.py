@@ -7,6 +7,7 @@ from typing import Any
 
 import ml_dtypes
 import numpy as np
+from xdsl.ir import Attribute
 
 from aotc.dialects.dtypes import DType, compute_type, element_type, number_kind, numpy_dtype
 
@@ -28,6 +29,12 @@ def is_narrow(dtype: DType) -> bool:
 
 def _computed_in(dtype: DType) -> DType:
     return numpy_dtype(compute_type(element_type(dtype)))
+
+
+def scaled(array: Array, factors: Array, kind: Attribute) -> Array:
+    """`array` times `factors` in f64, rounded to an element type, without an array of f64 in between."""
+    result = np.empty(array.shape, numpy_dtype(kind))
+    return np.multiply(array, factors, out=result, dtype=np.float64, casting="unsafe")
 
 
 def widen(array: Array) -> Array:

@@ -103,17 +103,23 @@ def number_kind(dtype: DType) -> Literal["b", "i", "u", "f"]:
     return dtype.kind
 
 
-# Some types have no arithmetic of their own in machines and emitters: a byte of memory holds an encoded element.
+# Some types have no arithmetic of their own in machines and emitters: a byte of memory holds an encoded element. Types
+# are asked all the time, and `isinstance` of abstract classes, as xDSL's are, takes ten times as long as `type() is`.
 
 
 def is_minifloat(kind: Attribute) -> bool:
     """True for the floats of at most 8 bits; `kind.SEMANTICS` describes their encoding."""
-    return isinstance(kind, ReducedPrecisionFloatType)
+    return _is_minifloat(type(kind))
+
+
+@cache
+def _is_minifloat(kind: type[Attribute]) -> bool:
+    return issubclass(kind, ReducedPrecisionFloatType)
 
 
 def is_subbyte_integer(kind: Attribute) -> bool:
     """True for the integers of 2 and 4 bits, signed and unsigned (not for booleans)."""
-    return isinstance(kind, IntegerType) and 1 < kind.width.data < 8
+    return type(kind) is IntegerType and 1 < kind.width.data < 8
 
 
 def is_encoded(kind: Attribute) -> bool:
@@ -144,12 +150,12 @@ def _is_float(kind: type[Attribute]) -> bool:
 
 def is_narrow_float(dtype: Attribute) -> bool:
     """True for f16 and bf16, which memory holds and f32 computes."""
-    return isinstance(dtype, Float16Type | BFloat16Type)
+    return type(dtype) in (Float16Type, BFloat16Type)
 
 
 def is_unsigned(dtype: Attribute) -> bool:
     """True for ui2..ui64 and for i1 (a boolean extends with zeros)."""
-    return isinstance(dtype, IntegerType) and (dtype.signedness.data is Signedness.UNSIGNED or dtype.width.data == 1)
+    return type(dtype) is IntegerType and (dtype.signedness.data is Signedness.UNSIGNED or dtype.width.data == 1)
 
 
 def storage_type(dtype: Attribute) -> Attribute:
@@ -157,13 +163,13 @@ def storage_type(dtype: Attribute) -> Attribute:
     unchanged)."""
     if is_encoded(dtype):
         return i8
-    return IntegerType(dtype.width.data) if isinstance(dtype, IntegerType) else dtype
+    return IntegerType(dtype.width.data) if type(dtype) is IntegerType else dtype
 
 
 def compute_type(dtype: Attribute) -> Attribute:
     """The type arithmetic on `dtype` happens in: f32 for f16, bf16 and minifloats, a byte for integers of less, else
     the type itself."""
-    if isinstance(dtype, IntegerType) and is_encoded(dtype):
+    if type(dtype) is IntegerType and is_encoded(dtype):
         return IntegerType(8, dtype.signedness)
     return f32 if is_narrow_float(dtype) or is_minifloat(dtype) else dtype
 

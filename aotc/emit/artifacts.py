@@ -321,6 +321,6 @@ def in_process(compilation: Compilation) -> ArtifactSet:
     if info.executor == "vm":
         bytecode = next(iter(_vm(emission)))
         return listed([image, bytecode, emission.artifact("aotc", METADATA, f"{info.name}.json", b"")], info)
-    blob = bytes(compilation.store.blob(weight_offsets(compilation.module)))
+    blob = compilation.store.blob(weight_offsets(compilation.module))
     weights = emission.artifact("aotc", PARAMETERS, f"{info.name}.weights.bin", blob, FLASH)
     return listed([image, weights, emission.artifact("aotc", METADATA, f"{info.name}.json", b"")], info)

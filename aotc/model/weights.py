@@ -106,15 +106,20 @@ class WeightStore:
     def __len__(self) -> int:
         return len(self._arrays)
 
-    def blob(self, offsets: Mapping[str, int]) -> bytearray:
+    def blob(self, offsets: Mapping[str, int]) -> bytes:
         """The bytes of arrays, by key, at these offsets in one piece of memory; zeros between them."""
-        size = max((offset + self[key].nbytes for key, offset in offsets.items()), default=0)
-        blob = bytearray(size)
-        into = np.frombuffer(blob, np.uint8)
-        for key, offset in offsets.items():
+        return b"".join(self.pieces(offsets))
+
+    def pieces(self, offsets: Mapping[str, int], size: int = 0) -> Iterator[bytes | memoryview]:
+        """The bytes of `blob` one after the other, copied nowhere, and zeros up to `size` behind them."""
+        end = 0
+        for offset, key in sorted((offset, key) for key, offset in offsets.items()):
             content = self[key].reshape(-1).view(np.uint8)
-            into[offset : offset + len(content)] = content
-        return blob
+            assert offset >= end or not content.size, "arrays overlap"
+            yield bytes(max(0, offset - end))
+            yield content.data
+            end = max(end, offset + content.size)
+        yield bytes(max(0, size - end))
 
     def to_bytes(self) -> bytes:
         """Every array as the bytes of an uncompressed npz file (see `load`)."""

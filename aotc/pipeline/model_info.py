@@ -33,6 +33,7 @@ from aotc.dialects.aot.contract import (
     workspace_place,
 )
 from aotc.dialects.dtypes import numpy_dtype
+from aotc.dialects.operations import walk
 from aotc.model.conventions import CALL_PACKED
 from aotc.model.locations import node_names
 from aotc.model.metadata import BufferArgument, ConstantInfo, KernelInfo, ModelInfo, StateInfo, TensorInfo
@@ -146,7 +147,7 @@ def _calls(module: ModuleOp) -> dict[str, list[CallOp | vm.CallOp]]:
     """The calls of each function by the entry, in bytecode where it is no code."""
     calls: dict[str, list[CallOp | vm.CallOp]] = {}
     in_bytecode = entry(module).is_declaration
-    for op in module.walk():
+    for op in walk(module):
         if isinstance(op, CallOp):
             calls.setdefault(_callee(op), []).append(op)
         elif isinstance(op, vm.CallOp) and in_bytecode:

@@ -21,6 +21,7 @@ from xdsl.ir import Operation
 
 from aotc.dialects.aot import StringOp, WeightOp, WeightsOp, WorkspaceOp
 from aotc.dialects.aot.contract import is_kernel
+from aotc.dialects.operations import walk
 from aotc.machines.targets import is_host
 from aotc.pipeline.options import CompileOptions
 from aotc.pipeline.phases import finish, is_vectorized
@@ -84,12 +85,12 @@ class Portions:
 
 
 def _is_on_its_own(kernel: FuncOp) -> bool:
-    return bool(kernel.body.blocks) and not any(isinstance(op, _OF_THE_MODEL) for op in kernel.walk())
+    return bool(kernel.body.blocks) and not any(isinstance(op, _OF_THE_MODEL) for op in walk(kernel))
 
 
 def _cost(kernel: FuncOp) -> int:
     """About how many operations on registers there are in a kernel when it is unrolled."""
-    return sum(1 + sum(prod(_rows(value.type)) for value in op.results) for op in kernel.walk())
+    return sum(1 + sum(prod(_rows(value.type)) for value in op.results) for op in walk(kernel))
 
 
 def _rows(kind: object) -> Sequence[int]:

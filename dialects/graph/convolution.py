@@ -15,8 +15,9 @@ import numpy as np
 from xdsl.dialects.builtin import I64, IntegerAttr, TensorType
 from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def
 
+from aotc.dialects.arrays import scaled
 from aotc.dialects.builder import Builder, Reader, Scalar, Writer
-from aotc.dialects.graph.interfaces import Array, ChannelWeightsOp, ShapeError, shape_of
+from aotc.dialects.graph.interfaces import Array, ChannelWeightsOp, ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.quantized.accumulation import AccumulatingOp
 from aotc.dialects.graph.windows.axes import ConvolutionalOp, SlidingAxes, TransposedAxes, check_bias
 
@@ -122,7 +123,7 @@ class ConvOp(SlidingAxes, ConvolutionOp):
         return (1, 1) if self.groups == 1 else None
 
     def scaled_weight(self, weight: Array, factors: Array) -> Array:
-        return weight * factors.reshape([-1] + [1] * (weight.ndim - 1))
+        return scaled(weight, factors.reshape([-1] + [1] * (weight.ndim - 1)), element_type_of(self.result))
 
 
 @irdl_op_definition
@@ -153,7 +154,9 @@ class ConvTransposeOp(TransposedAxes, ConvolutionOp):
         """Channel c of x, in group g, reaches the channels g * (M / group) + j of the result."""
         inputs, outputs = self.group_channels()
         by_group = np.repeat(factors.reshape(self.groups, outputs), inputs, axis=0)
-        return weight * by_group.reshape([*by_group.shape] + [1] * (weight.ndim - 2))
+        return scaled(
+            weight, by_group.reshape([*by_group.shape] + [1] * (weight.ndim - 2)), element_type_of(self.result)
+        )
 
     def weight_place(self, b: Builder, output: Scalar, first: Scalar) -> Callable[[Scalar], list[Scalar]]:
         within = output if self.groups == 1 else b.rem(output, b.index(self.group_channels()[1]))

@@ -415,7 +415,7 @@ class ChannelWeightsOp(AnchorOp, ABC):
 
     @abstractmethod
     def scaled_weight(self, weight: Array, factors: Array) -> Array:
-        """The weight with which each channel of the result is multiplied by its factor."""
+        """The weight with which each channel of the result is multiplied by its factor, which is f64; so may it be."""
 
 
 # Parts of the entry

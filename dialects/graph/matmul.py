@@ -15,9 +15,10 @@ from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, opt_prop_def
 
 from aotc.dialects import arrays
+from aotc.dialects.arrays import scaled
 from aotc.dialects.builder import Builder, Reader, Scalar
 from aotc.dialects.dtypes import numpy_dtype
-from aotc.dialects.graph.interfaces import Array, ChannelWeightsOp, ShapeError, shape_of
+from aotc.dialects.graph.interfaces import Array, ChannelWeightsOp, ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.packed.matmul import Elements, ProductOp
 from aotc.dialects.graph.quantized.accumulation import AccumulatingOp
 from aotc.dialects.graph.shapes import broadcast
@@ -40,7 +41,8 @@ class MatMulOp(ProductOp, ChannelWeightsOp, AccumulatingOp):
         return lhs - (2 if self.flag("transpose_lhs") else 1), rhs - (1 if self.flag("transpose_rhs") else 2)
 
     def scaled_weight(self, weight: Array, factors: Array) -> Array:
-        return weight * (factors[:, None] if self.flag("transpose_rhs") else factors)
+        factors = factors[:, None] if self.flag("transpose_rhs") else factors
+        return scaled(weight, factors, element_type_of(self.result))
 
     def sizes(self) -> tuple[tuple[int, ...], int, int, int]:
         lhs, rhs = shape_of(self.lhs), shape_of(self.rhs)

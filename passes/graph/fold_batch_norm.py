@@ -156,14 +156,14 @@ class _Folder:
         return None, None
 
     def _own_weight(self, value: SSAValue) -> Array | None:
-        """The constant `value` that nothing else reads, as f64; scaling a shared one would store it twice."""
+        """The constant `value` that nothing else reads; scaling a shared one would store it twice."""
         array = known_array(value, self.store)
-        return array.astype(np.float64) if array is not None and len(list(value.uses)) == 1 else None
+        return array if len(list(value.uses)) == 1 else None
 
     def _insert(self, array: Array, before: GraphOp, like: SSAValue) -> SSAValue:
         """A constant in the element type of `before`'s result, named after the constant `like`."""
         dtype = numpy_dtype(element_type_of(before.results[0]))
-        constant = constant_op(array.astype(dtype), key_of(like) or "constant", self.store)
+        constant = constant_op(array.astype(dtype, copy=False), key_of(like) or "constant", self.store)
         constant.location = before.location
         Rewriter.insert_op(constant, InsertPoint.before(before))
         return constant.result

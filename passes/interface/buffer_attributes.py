@@ -28,6 +28,7 @@ from aotc.dialects.aot.contract import (
     workspace_alignment,
 )
 from aotc.dialects.dtypes import byte_width, dtype_name
+from aotc.dialects.operations import walk
 from aotc.model.naming import c_variable
 
 _VIEWS = (memref.ViewOp, memref.ReinterpretCastOp, memref.CastOp)
@@ -156,7 +157,7 @@ def _written(function: FuncOp, callees: dict[str, set[int]]) -> set[int]:
         if value.block is function.body.block:
             found.add(value.index)
 
-    for op in function.walk():
+    for op in walk(function):
         if isinstance(op, memref.StoreOp):
             note(op.memref)
         elif isinstance(op, TileStoreOp):

@@ -24,6 +24,7 @@ from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.passes import ModulePass
 
 from aotc.dialects.aot.contract import entry, is_kernel, model_name
+from aotc.dialects.operations import walk
 from aotc.model.conventions import entry_symbol, operator_symbol, require_identifier
 
 
@@ -47,6 +48,6 @@ class MangleSymbolsPass(ModulePass):
                 function.properties["sym_name"] = StringAttr(symbols[old])
                 if self.export_operators and is_kernel(function) and function.body.blocks:
                     function.properties.pop("sym_visibility", None)
-        for call in op.walk():
+        for call in walk(op):
             if isinstance(call, CallOp) and (new := symbols.get(call.callee.string_value())):
                 call.properties["callee"] = SymbolRefAttr(new)

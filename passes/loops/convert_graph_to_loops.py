@@ -74,10 +74,10 @@ class ConvertGraphToLoopsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         store = WeightStore.of(ctx)
-        functions = [f for f in op.walk() if isinstance(f, FuncOp) and is_kernel(f) and not f.is_declaration]
+        functions = [f for f in op.ops if isinstance(f, FuncOp) and is_kernel(f) and not f.is_declaration]
         for function in Progress.of(ctx).kernels(functions):
             _lower(function, store, self.check_indices)
-        for function in [f for f in op.walk() if isinstance(f, FuncOp)]:
+        for function in [f for f in op.ops if isinstance(f, FuncOp)]:
             _make_signless(function)
 
 

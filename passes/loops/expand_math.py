@@ -40,6 +40,7 @@ from xdsl.passes import ModulePass
 from aotc.dialects.aot.contract import NONPOSITIVE
 from aotc.dialects.aot.tiles import tile_shape
 from aotc.dialects.builder import Scalar
+from aotc.dialects.operations import walk
 from aotc.passes.kernel.builders.tile_builder import TileBuilder
 from aotc.passes.loops.angles import arc_cosine, arc_sine, arc_tangent, cosine, sine, tangent
 from aotc.passes.loops.exponentials import (
@@ -76,12 +77,12 @@ class ExpandMathPass(ModulePass):
 
 
 def _has_tiles(function: FuncOp) -> bool:
-    return any(isinstance(value.type, VectorType) for op in function.walk() for value in (*op.results, *op.operands))
+    return any(isinstance(value.type, VectorType) for op in walk(function) for value in (*op.results, *op.operands))
 
 
 def _expand(function: FuncOp) -> None:
     builder = TileBuilder(function.body.block)
-    for op in list(function.walk()):
+    for op in list(walk(function)):
         if (expansion := _function(op)) is not None and _element(op) == f32:
             _replace(op, expansion, builder)
 

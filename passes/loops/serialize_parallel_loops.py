@@ -28,6 +28,8 @@ from xdsl.ir import Block, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from aotc.dialects.operations import walk
+
 
 def serialize(op: scf.ParallelOp) -> None:
     """Replace one scf.parallel by nested scf.for loops."""
@@ -70,5 +72,5 @@ class SerializeParallelLoopsPass(ModulePass):
     name = "serialize-parallel-loops"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for loop in [inner for inner in op.walk() if isinstance(inner, scf.ParallelOp)]:
+        for loop in [inner for inner in walk(op) if isinstance(inner, scf.ParallelOp)]:
             serialize(loop)

@@ -43,6 +43,8 @@ from xdsl.traits import (
     get_effects,
 )
 
+from aotc.dialects.operations import walk
+
 
 @dataclass(frozen=True)
 class SimplifyFunctionsPass(ModulePass):
@@ -65,7 +67,7 @@ class SimplifyFunctionsPass(ModulePass):
 
 def _canonicalize(function: FuncOp, ctx: Context) -> bool:
     """Fold, or apply a pattern to, each operation once; whether anything changed."""
-    candidates = [op for op in function.walk() if _folds(type(op)) or _patterns(type(op))]
+    candidates = [op for op in walk(function) if _folds(type(op)) or _patterns(type(op))]
     changed = False
     for op in candidates:
         if op.parent is None:  # erased with another one

@@ -13,6 +13,7 @@ from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
 
 from aotc.dialects.aot import tiles
 from aotc.dialects.aot.tiles import tile_shape, tile_type
+from aotc.dialects.operations import make, take_name
 from aotc.errors import CompileError, Problem
 
 Registers: TypeAlias = Sequence[SSAValue]
@@ -123,13 +124,13 @@ class Unrolling:
         properties: dict[str, Attribute] | None = None,
     ) -> SSAValue:
         """Emit an operation in place of the current one; its result."""
-        op = kind.create(operands=operands, result_types=(result,), properties=properties or {})
+        op = make(kind, operands, result, properties)
         self._new.append(op)
         return op.results[0]
 
     def effect(self, kind: type[Operation], operands: Sequence[SSAValue], properties: dict[str, Attribute]) -> None:
         """Emit an operation without result."""
-        self._new.append(kind.create(operands=operands, properties=properties))
+        self._new.append(make(kind, operands, None, properties))
 
     def shuffle(self, a: SSAValue, b: SSAValue, lanes: Sequence[int]) -> SSAValue:
         """The `lanes` of a and b; lanes of b are numbered after those of a."""
@@ -200,7 +201,5 @@ def _grouped(old: Sequence[SSAValue], new: Sequence[SSAValue]) -> list[Registers
 
 def _name(registers: Registers, tile: SSAValue) -> None:
     """Give registers the name of their tile."""
-    if (name := tile.name_hint) is not None:
-        for register in registers:
-            if register.name_hint is None:
-                register.name_hint = name
+    for register in registers:
+        take_name(register, tile)

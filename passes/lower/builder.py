@@ -1,7 +1,7 @@
 """Builds llvm dialect operations fast: one insertion block, constants shared by a function; scalars and vectors alike.
 
-Models have many thousands of operations, so they are made with `create` (which skips argument checking; the verifier
-at the end of the phase looks at all of them) and attributes that recur are made once.
+Models have many thousands of operations, so they are made without checking arguments (the verifier at the end of the
+phase looks at all of them) and attributes that recur are made once.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from aotc.dialects import llvm_ext
+from aotc.dialects.operations import append, make
 
 PTR = llvm.LLVMPointerType()
 VOID = llvm.LLVMVoidType()
@@ -72,7 +73,7 @@ def alignment(size: int) -> IntegerAttr:
 
 def element(kind: Attribute) -> Attribute:
     """The type of the lanes of a vector; a scalar type itself."""
-    return cast(Attribute, kind.element_type) if isinstance(kind, VectorType) else kind
+    return kind.element_type if type(kind) is VectorType else kind
 
 
 def like(kind: Attribute, scalar: Attribute) -> Attribute:
@@ -136,8 +137,8 @@ class LLVMBuilder:
         properties: dict[str, Attribute] | None = None,
     ) -> SSAValue:
         """Append an operation of one result."""
-        op = kind.create(operands=operands, result_types=(result,), properties=properties or {})
-        self.block.add_op(op)
+        op = make(kind, operands, result, properties)
+        append(self.block, op)
         return op.results[0]
 
     def effect(
@@ -148,8 +149,8 @@ class LLVMBuilder:
         successors: Sequence[Block] = (),
     ) -> Operation:
         """Append an operation without result."""
-        op = kind.create(operands=operands, properties=properties or {}, successors=successors)
-        self.block.add_op(op)
+        op = make(kind, operands, None, properties, successors)
+        append(self.block, op)
         return op
 
     def constant(self, value: int | float, kind: Attribute) -> SSAValue:
@@ -179,26 +180,30 @@ class LLVMBuilder:
         return self._constant(key, DenseIntOrFPElementsAttr(cast(Any, kind), BytesAttr(data)))
 
     def _constant(self, key: tuple[str | bytes, Attribute], value: Attribute) -> SSAValue:
-        op = llvm.ConstantOp.create(result_types=(key[1],), properties={"value": value})
-        self._head.append(op)
-        self._constants[key] = op.results[0]
-        return op.results[0]
+        return self._at_head(key, llvm.ConstantOp, {"value": value})
 
     def address(self, symbol: str) -> SSAValue:
         """The address of a global or function."""
-        found = self._constants.get((symbol, PTR))
-        if found is None:
-            op = llvm.AddressOfOp.create(result_types=(PTR,), properties={"global_name": SymbolRefAttr(symbol)})
-            self._head.append(op)
-            found = self._constants[(symbol, PTR)] = op.results[0]
-        return found
+        key = (symbol, PTR)
+        if (found := self._constants.get(key)) is not None:
+            return found
+        return self._at_head(key, llvm.AddressOfOp, {"global_name": SymbolRefAttr(symbol)})
+
+    def _at_head(
+        self, key: tuple[str | bytes, Attribute], kind: type[Operation], properties: dict[str, Attribute]
+    ) -> SSAValue:
+        """A constant of the type in `key`, by which it is found again."""
+        op = make(kind, (), key[1], properties)
+        self._head.append(op)
+        self._constants[key] = op.results[0]
+        return op.results[0]
 
     def stack(self, count: int, kind: Attribute, align: int | None = None) -> SSAValue:
         """`count` values of type `kind` on the stack, allocated once at function entry."""
         properties: dict[str, Attribute] = {"elem_type": kind}
         if align is not None:
             properties["alignment"] = alignment(align)
-        op = llvm.AllocaOp.create(operands=(self.constant(count, i32),), result_types=(PTR,), properties=properties)
+        op = make(llvm.AllocaOp, (self.constant(count, i32),), PTR, properties)
         self._head.append(op)
         return op.results[0]
 
@@ -242,19 +247,16 @@ class LLVMBuilder:
         self, callee: str, operands: Sequence[SSAValue], result: Attribute | None, flags: Attribute = NO_FAST_MATH
     ) -> Sequence[SSAValue]:
         """Call a function of the module."""
-        op = llvm.CallOp.create(
-            operands=operands,
-            result_types=() if result is None else (result,),
-            properties={
-                "callee": SymbolRefAttr(callee),
-                "fastmathFlags": flags,
-                "CConv": _C_CALL,
-                "TailCallKind": _NO_TAIL_CALL,
-                "op_bundle_sizes": _NO_BUNDLES,
-                "operandSegmentSizes": segments(len(operands), 0),
-            },
-        )
-        self.block.add_op(op)
+        properties: dict[str, Attribute] = {
+            "callee": SymbolRefAttr(callee),
+            "fastmathFlags": flags,
+            "CConv": _C_CALL,
+            "TailCallKind": _NO_TAIL_CALL,
+            "op_bundle_sizes": _NO_BUNDLES,
+            "operandSegmentSizes": segments(len(operands), 0),
+        }
+        op = make(llvm.CallOp, operands, result, properties)
+        append(self.block, op)
         return op.results
 
     # Vectors

@@ -39,6 +39,7 @@ from xdsl.ir import Attribute, Operation
 from xdsl.passes import ModulePass
 
 from aotc.dialects import aot, vm
+from aotc.dialects.operations import walk
 from aotc.errors import CompileError, Problem
 from aotc.machines.targets import lookup
 from aotc.passes.lower import arith, control, dots, lookups, math, memory, narrowing, tiles, words
@@ -114,7 +115,7 @@ class ConvertToLLVMPass(ModulePass):
 def _others(module: ModuleOp, parts: Iterable[Operation]) -> list[func.FuncOp]:
     """The functions that `parts` of a module mention and are not among them."""
     chosen = set(parts)
-    mentioned = {op.callee.string_value() for part in chosen for op in part.walk() if isinstance(op, func.CallOp)}
+    mentioned = {op.callee.string_value() for part in chosen for op in walk(part) if isinstance(op, func.CallOp)}
     for table in chosen:
         if isinstance(table, aot.GlobalOp):
             mentioned |= {each.string_value() for each in _symbols(table.values)}
@@ -136,7 +137,7 @@ def _require_supported(parts: Iterable[Operation]) -> None:
         op.name
         for function in parts
         if not isinstance(function, vm.FuncOp)  # bytecode, which is no machine code
-        for op in function.walk()
+        for op in walk(function)
         if type(op) not in LOWERINGS and not isinstance(op, func.FuncOp | scf.YieldOp | scf.ConditionOp | aot.GlobalOp)
     }
     if unknown:

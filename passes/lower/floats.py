@@ -34,7 +34,7 @@ def float_operands(f: FunctionLowering, op: Operation) -> list[SSAValue]:
 def widened(f: FunctionLowering, value: SSAValue) -> SSAValue:
     """The llvm value of `value`, extended to f32 where that is f16 or bf16."""
     lowered, kind = f.get(value), element(value.type)
-    if not isinstance(kind, NARROW):
+    if type(kind) not in NARROW:
         return lowered
     if isinstance(element(lowered.type), IntegerType):
         return f.module.helpers.widen(f.b, lowered, kind)
@@ -49,7 +49,7 @@ def set_float(f: FunctionLowering, result: SSAValue, value: SSAValue) -> None:
 def narrowed(f: FunctionLowering, value: SSAValue, kind: Attribute) -> SSAValue:
     """`value`, an f32 or f64, rounded once to the type `kind` where that is f16 or bf16; else as it is."""
     scalar = element(kind)
-    if not isinstance(scalar, NARROW):
+    if type(scalar) not in NARROW:
         return value
     if isinstance(f.types.value(scalar), IntegerType):
         return f.module.helpers.narrow(f.b, value, scalar)

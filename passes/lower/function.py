@@ -11,6 +11,7 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 
 from aotc.dialects import aot
 from aotc.dialects.aot.contract import BRANCHES, arguments_of, is_kernel
+from aotc.dialects.operations import take_name
 from aotc.errors import CompileError, Problem
 from aotc.passes.lower.builder import UNIT, LLVMBuilder
 from aotc.passes.lower.module import ModuleLowering
@@ -49,8 +50,7 @@ class FunctionLowering:
     def set(self, value: SSAValue, to: SSAValue) -> None:
         """Map a value; its name goes along."""
         self._values[value] = to
-        if to.name_hint is None:
-            to.name_hint = value.name_hint
+        take_name(to, value)
 
     @property
     def _is_private(self) -> bool:

@@ -37,7 +37,8 @@ class TypeConverter:
 
     index_bitwidth: int = 64
     half: bool = False
-    _values: dict[Attribute, Attribute] = field(default_factory=dict[Attribute, Attribute])
+    _values: dict[int, tuple[Attribute, Attribute]] = field(default_factory=dict[int, tuple[Attribute, Attribute]])
+    """By the identity of a type, which is kept: its value type, and itself."""
     _structs: dict[str, tuple[Attribute, dict[str, tuple[int, ...]]]] = field(
         default_factory=dict[str, tuple[Attribute, dict[str, tuple[int, ...]]]]
     )
@@ -49,10 +50,10 @@ class TypeConverter:
 
     def value(self, kind: Attribute) -> Attribute:
         """The type of an SSA value."""
-        found = self._values.get(kind)
-        if found is None:
-            found = self._values[kind] = self._convert(kind)
-        return found
+        known = self._values.get(id(kind))
+        if known is None:  # types recur, and hashing one means hashing all that is in it
+            known = self._values[id(kind)] = (self._convert(kind), kind)
+        return known[0]
 
     def _convert(self, kind: Attribute) -> Attribute:
         match kind:

@@ -62,7 +62,7 @@ def emit_header(store: WeightStore, info: ModelInfo, source: CSource) -> dict[st
         needed = [*needed, *THREADS]
     result |= {name: files("aotc.runtime").joinpath(name).read_text() for name in needed}
     if info.weights != "embedded":
-        result[f"{info.name}.weights.bin"] = bytes(store.blob(weight_offsets(source.module)))
+        result[f"{info.name}.weights.bin"] = store.blob(weight_offsets(source.module))
     return result
 
 

@@ -15,6 +15,7 @@ from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
 from aotc.dialects import aot
 from aotc.dialects.aot.contract import Argument, arguments_of, entries, is_kernel, model_name_or
+from aotc.dialects.operations import walk
 from aotc.emit.c import tables
 from aotc.emit.c.expressions.buffers import is_unsigned_buffer, root
 from aotc.emit.c.expressions.expr import Expr, name_expr
@@ -82,7 +83,7 @@ class Unit:
                 self._tables[op.sym_name.data] = op
                 self.struct(op.element)
         sizes: dict[Attribute, int] = {}
-        for op in self.module.walk():
+        for op in walk(self.module):
             if isinstance(op, CallOp):
                 self._calls.setdefault(op.callee.string_value(), []).append(op)
             for result in op.results:
@@ -120,7 +121,7 @@ class Unit:
                 yield function
 
     def _operations(self) -> Iterator[Operation]:
-        return (op for function in self._defined() for op in function.walk())
+        return (op for function in self._defined() for op in walk(function))
 
     def _is_integer_model(self) -> bool:
         """Whether no input or output of the entry is a float: such a model should not need libm."""
@@ -256,7 +257,7 @@ class Unit:
     @cached_property
     def widest(self) -> int:
         """The bytes of the longest vector, to which arrays are aligned; 0 without vectors."""
-        return max((size(value) for op in self.module.walk() for value in op.results), default=0)
+        return max((size(value) for op in walk(self.module) for value in op.results), default=0)
 
     @property
     def model_name(self) -> str:

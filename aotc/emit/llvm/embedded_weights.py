@@ -7,6 +7,7 @@ object file and the bytes are written over it.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import cast
@@ -43,11 +44,9 @@ class EmbeddedWeights:
         """The bytes that mark the beginning of the blob in the object: the same in every compilation of the model."""
         return hashlib.sha256(f"{self.symbol}:{self.size}".encode()).digest()[:MINIMUM_BLOB]
 
-    def blob(self, store: WeightStore) -> bytearray:
-        """The contents."""
-        blob = store.blob(self.offsets)
-        blob.extend(bytes(self.size - len(blob)))
-        return blob
+    def pieces(self, store: WeightStore) -> Iterator[bytes | memoryview]:
+        """The contents, one piece after the other."""
+        return store.pieces(self.offsets, self.size)
 
     def marked(self) -> str:
         """The blob as a value of LLVM text: marker and zeros."""
@@ -58,7 +57,8 @@ class EmbeddedWeights:
     def text(self, store: WeightStore) -> str:
         """The blob as a value of LLVM text, with its contents."""
         escapes = np.array([f"\\{byte:02X}".encode() for byte in range(256)], "S3")
-        return f'[{self.size} x i8] c"{escapes[np.frombuffer(self.blob(store), np.uint8)].tobytes().decode()}"'
+        blob = np.frombuffer(b"".join(self.pieces(store)), np.uint8)
+        return f'[{self.size} x i8] c"{escapes[blob].tobytes().decode()}"'
 
     def patch(self, image: bytes, store: WeightStore) -> bytes:
         """An object file with the contents in place of the marker; CompileError where there is not exactly one."""
@@ -68,4 +68,4 @@ class EmbeddedWeights:
         if start < 0 or end > len(image) or zeros.any() or image.find(self.marker, end) >= 0:
             raise CompileError(Problem("the object file does not hold the weights in one piece, so they cannot be set"))
         view = memoryview(image)
-        return b"".join((view[:start], self.blob(store), view[end:]))
+        return b"".join((view[:start], *self.pieces(store), view[end:]))

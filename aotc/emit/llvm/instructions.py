@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     IntegerType,
 )
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Block, Operation, OpResult, SSAValue
 
 from aotc.dialects import llvm_ext
 from aotc.dialects.llvm_ext import suffix
@@ -32,8 +32,7 @@ class Names:
             self._blocks[block] = _unique(block.name_hint or ("entry" if index == 0 else "next"), taken)
         for block in op.body.blocks:
             for value in _defined(block):
-                owner = value.owner
-                if isinstance(owner, Operation) and (text := inline_text(owner)) is not None:
+                if isinstance(value, OpResult) and (text := inline_text(value.op)) is not None:
                     self._values[value] = text
                 elif value.name_hint is not None:
                     self._values[value] = f"%{quoted(_unique(value.name_hint, taken))}"
@@ -51,8 +50,10 @@ class Names:
 
 def _defined(block: Block) -> Iterator[SSAValue]:
     yield from block.args
-    for op in block.ops:
+    op = block.first_op
+    while op is not None:
         yield from op.results
+        op = op.next_op
 
 
 def _unique(name: str, taken: dict[str, int]) -> str:
@@ -69,10 +70,15 @@ class Operands:
     def __init__(self, op: llvm.FuncOp, loop_metadata: Callable[[DictionaryAttr], str]) -> None:
         self.names = Names(op)
         self.loop_metadata = loop_metadata
+        self._types: dict[int, str] = {}
+        """By the identity of a type, which recurs; hashing one means hashing all that is in it."""
 
     def typed(self, value: SSAValue) -> str:
         """`TYPE NAME` of an operand."""
-        return f"{type_text(value.type)} {self.names[value]}"
+        text = self._types.get(id(kind := value.type))
+        if text is None:
+            text = self._types[id(kind)] = type_text(kind)
+        return f"{text} {self.names[value]}"
 
     def arguments(self, values: Iterable[SSAValue]) -> str:
         """A list of typed operands."""

@@ -23,6 +23,7 @@ from xdsl.dialects.builtin import (
     IntegerType,
     StringAttr,
     VectorType,
+    i1,
 )
 from xdsl.ir import Attribute, Operation
 
@@ -78,7 +79,7 @@ def constant_text(value: Attribute, kind: Attribute) -> str:
             if isinstance(kind, llvm.LLVMArrayType):
                 assert number == 0
                 return "zeroinitializer"
-            return ("true" if number else "false") if kind == IntegerType(1) else str(number)
+            return ("true" if number else "false") if kind == i1 else str(number)
         case FloatAttr():
             return float_text(value.value.data, kind)
         case DenseIntOrFPElementsAttr() if isinstance(kind, VectorType):
@@ -193,6 +194,8 @@ def keyword(table: Mapping[int, str], attribute: Attribute | None) -> str:
 
 def inline_text(op: Operation) -> str | None:
     """What LLVM writes as an operand and the dialect as an operation."""
+    if type(op) not in INLINE:
+        return None
     match op:
         case llvm.ConstantOp():
             return constant_text(op.value, op.result.type)

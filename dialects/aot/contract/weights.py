@@ -13,6 +13,7 @@ from aotc.dialects.aot.contract.fields import Field, integer_attribute, integer_
 from aotc.dialects.aot.contract.functions import entry, kernels
 from aotc.dialects.aot.memory import WeightOp
 from aotc.dialects.dtypes import byte_width
+from aotc.dialects.operations import walk
 
 _ALIGNMENT: Final = 8
 """Bytes that suffice for every element type."""
@@ -104,5 +105,5 @@ def places_in_blob(module: ModuleOp) -> Offsets:
 def weight_sizes(module: ModuleOp) -> dict[str, int]:
     """Bytes of each weight of the model that is embedded, by key, from `bufferize` on."""
     functions: list[Operation] = [entry(module), *kernels(module)]
-    kinds = {op.key.data: op.result.type for each in functions for op in each.walk() if isinstance(op, WeightOp)}
+    kinds = {op.key.data: op.result.type for each in functions for op in walk(each) if isinstance(op, WeightOp)}
     return {key: kind.element_count() * byte_width(kind.element_type) for key, kind in kinds.items()}

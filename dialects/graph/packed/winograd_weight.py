@@ -13,7 +13,6 @@ import numpy as np
 from xdsl.dialects.builtin import I64, DenseArrayBase, IntegerAttr, TensorType, f64
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
 
-from aotc.dialects.arrays import to_blocks
 from aotc.dialects.builder import Builder, Reader, Scalar, Writer
 from aotc.dialects.dtypes import compute_type, is_float, numpy_dtype
 from aotc.dialects.graph.interfaces import Array, LoopNestOp, ShapeError, element_type_of, shape_of
@@ -64,15 +63,16 @@ class WinogradWeightOp(LoopNestOp):
         return [TensorType(kind, [ceil_div(shape[0], width), products, steps, width])]
 
     def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
-        (weight,), axes = operands, self.axes
-        for number, axis in enumerate(axes):
-            weight = axis.transform_weight(weight, 2 + 2 * number)
-        # [M, C, segments, n, ..] -> [M, segments.., C, n..]
-        order = (0, *range(2, weight.ndim, 2), 1, *range(3, weight.ndim, 2))
-        _, products, steps, width = shape_of(self.result)
-        split = to_blocks(weight.transpose(order).reshape(-1, steps, products), 0, width)
-        # [panel, width, steps, product] -> [panel, product, steps, width]
-        return [np.ascontiguousarray(np.swapaxes(split, 1, 3).astype(numpy_dtype(element_type_of(self.result))))]
+        (weight,), width = operands, self.width.value.data
+        result = np.zeros(shape_of(self.result), numpy_dtype(element_type_of(self.result)))
+        for panel, place in enumerate(result):  # one at a time: all in f64 would be many times as large as a cache
+            part = weight[panel * width : (panel + 1) * width]
+            for number, axis in enumerate(self.axes):
+                part = axis.transform_weight(part, 2 + 2 * number)
+            # [width, C, segments, n, ..] -> [n.., segments.., C, width]
+            order = *range(3, part.ndim, 2), *range(2, part.ndim, 2), 1, 0
+            place[:, :, : len(part)] = part.transpose(order).reshape(*place.shape[:2], -1)
+        return [result]
 
     def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
         panels, _, _, width = shape_of(self.result)

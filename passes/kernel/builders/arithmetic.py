@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import Float32Type, Float64Type, IntegerType
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from aotc.dialects.dtypes import is_float, is_unsigned, storage_type
+from aotc.dialects.operations import make
 
 Comparison: TypeAlias = Literal["eq", "ne", "lt", "le", "gt", "ge"]
 
@@ -49,7 +50,7 @@ def binary(kind: type[Operation], a: SSAValue, c: SSAValue) -> Operation:
         op = kind(a, c)  # pyright: ignore[reportCallIssue]
         _PROPERTIES[kind] = dict(op.properties)
         return op
-    return kind.create(operands=(a, c), result_types=(a.type,), properties=properties)
+    return make(kind, (a, c), a.type, properties)
 
 
 def predicate(how: Comparison, dtype: Attribute) -> str:

@@ -6,7 +6,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from aotc.dialects.arrays import convert, divide, widen
+from aotc.dialects.arrays import convert, divide, scaled, widen
+from aotc.dialects.dtypes import element_type
 
 AWKWARD = np.array([np.nan, np.inf, -np.inf, 3e9, -3e9, 1e19, 300.7, -1.5], np.float32)
 
@@ -51,3 +52,17 @@ def test_integer_division_truncates() -> None:
 def test_narrow_floats_are_computed_in_f32() -> None:
     assert widen(np.zeros(1, ml_dtypes.bfloat16)).dtype == np.float32
     assert widen(np.zeros(1, np.float64)).dtype == np.float64
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float16, ml_dtypes.bfloat16])
+def test_a_product_with_factors_in_f64_is_rounded_once(dtype: type) -> None:
+    values, factors = (
+        np.random.default_rng(0).normal(size=(2, 3, 50, 40)),
+        np.random.default_rng(1).normal(size=(3, 50, 1)),
+    )
+    array = values[0].astype(dtype)
+    product = scaled(array, factors, element_type(np.dtype(dtype)))
+    np.testing.assert_array_equal(product, (array.astype(np.float64) * factors).astype(dtype))
+    assert product.dtype == dtype
+    in_own_type = array * factors.astype(dtype)
+    assert (in_own_type != product).any()

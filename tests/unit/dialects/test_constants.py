@@ -67,3 +67,13 @@ def test_many_ways_to_one_constant() -> None:
     np.testing.assert_array_equal(values[0].reshape(4), np.float32([2**60, 2**60, 2**60, 0]))
     argument = Block(arg_types=[TensorType(f32, [1, 3, 1, 1])]).args[0]
     assert folded(PackChannelsOp.get(doubled(argument, 60), block=4), store) is None
+
+
+def test_a_blob_has_arrays_at_their_offsets_and_zeros_elsewhere() -> None:
+    store = WeightStore()
+    keys = [store.add(name, np.full(size, value, np.uint8)) for name, size, value in (("b", 3, 2), ("a", 2, 1))]
+    empty = store.add("empty", np.zeros((0, 4), np.float32))
+    offsets = dict(zip(keys, (8, 2), strict=True)) | {empty: 8}
+    assert store.blob(offsets) == bytes([0, 0, 1, 1, 0, 0, 0, 0, 2, 2, 2])
+    assert b"".join(store.pieces(offsets, 13)) == store.blob(offsets) + bytes(2)
+    assert store.blob({}) == b""

@@ -11,6 +11,7 @@ from xdsl.ir import Operation, SSAValue
 
 from aotc.dialects import aot
 from aotc.dialects.aot.contract import BRANCHES, arguments_of, is_kernel
+from aotc.dialects.operations import walk
 from aotc.emit.c.expressions.buffers import root
 from aotc.emit.c.expressions.expr import Expr, name_expr, negated
 from aotc.emit.c.expressions.memory import OPERATIONS
@@ -231,9 +232,10 @@ class FunctionPrinter(ControlFlow):
 
 def unsupported(function: func.FuncOp) -> Iterator[Problem]:
     """One problem for each operation of a function that has no C."""
-    for op in function.walk():
+    written = {*_STATEMENTS, *OPERATIONS}
+    for op in walk(function):
         known = vector_supports if concerns(op) else supports
-        if op is not function and not (known(op) or isinstance(op, _STATEMENTS + OPERATIONS)):
+        if op is not function and type(op) not in written and not known(op):
             where = ", ".join(node_names(op.location)) or function.sym_name.data
             yield Problem(f"{op.name} cannot be written in C", node=where)
 

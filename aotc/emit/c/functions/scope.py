@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from dataclasses import replace
+from typing import cast
 
 from xdsl.dialects import arith, func, memref
 from xdsl.dialects.builtin import IndexType, IntegerType, i1
@@ -16,6 +17,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.traits import is_side_effect_free
 
 from aotc.dialects import aot
+from aotc.dialects.operations import walk
 from aotc.emit.c.expressions.buffers import is_mutable, may_alias, root
 from aotc.emit.c.expressions.expr import Expr, name_expr
 from aotc.emit.c.expressions.memory import Memory, convert_pointer
@@ -221,14 +223,15 @@ class FunctionScope(Scope):
 
     def _flush_region(self, op: Operation) -> None:
         roots: list[SSAValue] = []
-        for inner in op.walk():
-            if isinstance(inner, func.CallOp | aot.SetElementOp | aot.SetFieldOp):
+        for inner in walk(op):
+            kind = type(inner)
+            if kind in (func.CallOp, aot.SetElementOp, aot.SetFieldOp):
                 self._flush(None)
                 return
-            if isinstance(inner, memref.StoreOp):
-                roots.append(root(inner.memref))
-            elif isinstance(inner, aot.TileStoreOp):
-                roots.append(root(inner.buffer))
+            if kind is memref.StoreOp:
+                roots.append(root(cast("memref.StoreOp", inner).memref))
+            elif kind is aot.TileStoreOp:
+                roots.append(root(cast("aot.TileStoreOp", inner).buffer))
         if roots:
             self._flush(roots)
 

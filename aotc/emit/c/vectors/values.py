@@ -10,12 +10,12 @@ from aotc.dialects import aot
 
 def is_vector(value: SSAValue) -> bool:
     """Whether a value is one."""
-    return isinstance(value.type, VectorType)
+    return type(value.type) is VectorType
 
 
 def size(value: SSAValue) -> int:
     """Bytes of a vector; 0 of any other value."""
-    if not isinstance(kind := value.type, VectorType):
+    if type(kind := value.type) is not VectorType:
         return 0
     element = kind.get_element_type()
     bits = element.bitwidth if isinstance(element, FixedBitwidthType) else 64

@@ -133,7 +133,7 @@ def test_an_object_for_every_target(target: str) -> None:
     more = ["aotc_m_supported"] if needed(target) else []
     assert code.exports == [*more, "aotc_m_model", "aotc_m_run"]
     assert code.weights is not None
-    blob = bytes(code.weights.blob(code.compilation.store))
+    blob = b"".join(code.weights.pieces(code.compilation.store))
     assert code.object.count(blob) == 1
     assert code.object.find(code.weights.marker) < 0
     assert code.object == NativeCode(compilation(target)).object
@@ -148,7 +148,7 @@ def test_text_and_assembly_hold_the_weights(target: str) -> None:
     again.verify()
     machine = code.target.machine()
     assert code.weights is not None
-    assert bytes(code.weights.blob(code.compilation.store)) in machine.emit_object(again)
+    assert b"".join(code.weights.pieces(code.compilation.store)) in machine.emit_object(again)
     assert "aotc_m_run" in code.assembly
     assert "<string>" not in code.text
 
@@ -157,7 +157,7 @@ def test_the_weights_of_the_store_are_patched_in_at_their_offsets() -> None:
     code = NativeCode(compilation())
     weights = code.weights
     assert weights is not None
-    blob = weights.blob(code.compilation.store)
+    blob = b"".join(weights.pieces(code.compilation.store))
     for key, array in (("w", WEIGHTS), ("bias", BIAS)):
         start = weights.offsets[key]
         assert start % 64 == 0
