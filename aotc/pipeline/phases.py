@@ -96,10 +96,10 @@ def _scheduled(options: CompileOptions) -> str:
     choose = f'choose-schedule{{target="{options.target}"{table}}}'
     algorithms = f'choose-algorithms{{target="{options.target}" accuracy={options.accuracy}{table}}}'
     target = f'{{target="{options.target}"}}'
-    bytes_ = f"divide-transposed{target},center-weights{target},multiply-in-floats{target},flip-signs{target}"
+    bytes_ = f"divide-transposed{target},center-weights{target},multiply-in-floats{target},pair-steps{target}"
     flush = "flush-subnormals," if options.accuracy == "fast" else ""
     return (
-        f"{flush}{bytes_},{algorithms},{choose},widen-operands,assign-layouts{target},fold-constants,"
+        f"{flush}{bytes_},flip-signs{target},{algorithms},{choose},widen-operands,assign-layouts{target},fold-constants,"
         f"prove-narrow-pairs,prove-fractions,canonicalize,cse,{choose},dce"
     )
 
