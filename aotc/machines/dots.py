@@ -28,6 +28,8 @@ class StepPairs:
     """The same of magnitudes and complements."""
     flip_cycles: float
     """More for each register of weights whose complements are of integers without sign, beside `weight_cycles`."""
+    loop_cycles: float
+    """Of a loop over steps of one kind, beside them: nobody knows how many there are."""
     registers: int
     """That are in use beside those of the sums."""
 
@@ -77,7 +79,7 @@ VPMADDUBSW: Final = DotProduct(
     complements=True,
     weight_cycles=2 / 3,
     weight_registers=1,
-    pairs=StepPairs(plain=5 / 3, complemented=7 / 3, flip_cycles=1 / 3, registers=8),
+    pairs=StepPairs(plain=1.9, complemented=7 / 3, flip_cycles=1 / 3, loop_cycles=10, registers=8),
 )
 """Of magnitudes of weights, by complements where these are negative: four instructions, and two for each register of
 weights, which becomes two."""

@@ -19,6 +19,11 @@ class PanelSteps:
     complemented: float
     alone: float
 
+    @property
+    def count(self) -> float:
+        """All of them."""
+        return 2 * (self.plain + self.complemented) + self.alone
+
 
 def paired_schedule(
     machine: Machine, extents: Sequence[int], panels: int, steps: PanelSteps, *, unsigned: bool
@@ -33,7 +38,7 @@ def paired_schedule(
     most = machine.registers - machine.dot.pairs.registers
     heights = {ceil_div(extents[-1], ceil_div(extents[-1], limit)) for limit in range(1, most + 1)}
     height = min(heights, key=lambda mr: _row_cycles(machine, mr, extents[-1], steps, unsigned))
-    matrix = int(2 * steps.plain + 2 * steps.complemented + steps.alone) * panels * machine.vector_bytes
+    matrix = steps.count * panels * machine.vector_bytes
     order = "rows" if matrix <= machine.l3 * machine.shares.weights else "columns"
     return PairedSchedule(machine.vector_bytes // 4, height, order, unsigned)
 
@@ -55,16 +60,19 @@ def _tile_cycles(machine: Machine, rows: int, steps: PanelSteps, unsigned: bool)
     assert pairs is not None
     weight = dot.weight_cycles + (pairs.flip_cycles if unsigned else 0)
     stalls = costs.stall_cycles * max(dot.busy_sums - rows, 0)
+    near = steps.count * machine.vector_bytes < machine.l1 * machine.shares.resident  # and what is read of x, beside it
+    fetched = 0 if near else machine.vector_bytes / costs.l2_bytes
 
-    def cycles(of_result: float, taken: int, weight: float) -> float:
-        """Of `taken` steps at once: each loads its elements of the rows, weights and the place of the elements."""
+    def cycles(count: float, of_result: float, taken: int, weight: float) -> float:
+        """Of a loop that takes `taken` steps at once: each loads its elements of the rows, weights, and their place."""
         loads = taken * (rows + 2)
         longest = max(rows * of_result + stalls, costs.load_factor * loads / costs.loads)
-        return longest + costs.load_cycles * loads + taken * weight
+        each = longest + costs.load_cycles * loads + taken * (weight + fetched)
+        return count * each + pairs.loop_cycles * (count > 0)
 
     return (
-        steps.plain * cycles(pairs.plain, 2, 0)
-        + steps.complemented * cycles(pairs.complemented, 2, weight)
-        + steps.alone * cycles(dot.cycles, 1, weight)
+        cycles(steps.plain, pairs.plain, 2, 0)
+        + cycles(steps.complemented, pairs.complemented, 2, weight)
+        + cycles(steps.alone, dot.cycles, 1, weight)
         + costs.start_cycles
     )

@@ -120,7 +120,7 @@ def _transform_cycles(machine: Machine, sizes: ConvolutionSizes, output_tile: in
     rows, columns = sizes.tiles(output_tile)
     count = rows * columns * (output_tile + TAPS - 1) ** 2 * machine.winograd.transform_cycles
     lanes = lanes_of(machine, f32)
-    return count * ceil_div(sizes.channels, lanes), count * ceil_div(sizes.outputs, lanes)
+    return count * ceil_div(sizes.steps, lanes), count * ceil_div(sizes.outputs, lanes)  # neighbours share a lane
 
 
 def winograd_work(
