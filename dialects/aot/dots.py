@@ -36,9 +36,9 @@ class TileDotOp(IRDLOperation):
     factor is signed, or not (`lhs_unsigned`, `rhs_unsigned`). `narrow_pairs` promises of 8-bit integers that
     lhs[2 i] * rhs[2 i] + lhs[2 i + 1] * rhs[2 i + 1] always fits 16 bits with sign, whatever the values of lhs, and,
     where both are signed, that no element of rhs is -128: some processors have a faster instruction for that.
-    `complement`, of 8-bit integers, multiplies magnitudes of rhs: where an element of rhs is negative, by the complement
-    of lhs, -1 - lhs. So a product is lhs * rhs, or lhs * rhs + rhs; two of them always fit 16 bits. An lhs without sign
-    counts as lhs - 128 there.
+    `complement`, of 8-bit integers, multiplies magnitudes of rhs: where an element of rhs is negative, by the
+    complement of lhs, -1 - lhs. So a product is lhs * rhs, or lhs * rhs + rhs; two of them always fit 16 bits. An lhs
+    without sign counts as lhs - 128 there.
 
     `aot.tile_dot %x, %w, %sums {lhs_unsigned} : vector<4x2x64xi8>, vector<4x2x16xi32>`
     """
@@ -124,9 +124,7 @@ class TileDotPairOp(IRDLOperation):
     result = result_def(S)
     traits = traits_def(Pure())
     irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = (
-        "$lhs `,` $rhs `,` $next_lhs `,` $next_rhs `,` $sums attr-dict `:` type($lhs) `,` type($sums)"
-    )
+    assembly_format = "$lhs `,` $rhs `,` $next_lhs `,` $next_rhs `,` $sums attr-dict `:` type($lhs) `,` type($sums)"
 
     def __init__(
         self,

@@ -56,7 +56,8 @@ def _dot_pair(f: FunctionLowering, op: TileDotPairOp) -> None:
         else:
             halves.append(half)
     if halves:
-        both = f.b.integer_op(llvm.AddOp, *halves)
+        first, following = halves
+        both = f.b.integer_op(llvm.AddOp, first, following)
         total = _Dot(f, [both, f.b.constant(1, both.type)], (False, False), False, total).result()
     f.set(op.result, total)
 

@@ -111,7 +111,12 @@ class PairedDotConvOp(LoopNestOp):
     result = result_def(TensorType)
 
     def infer_types(self) -> Sequence[TensorType]:
-        x, weight, extents, strides = shape_of(self.x), shape_of(self.weight), self.ints("extents"), self.ints("strides")
+        x, weight, extents, strides = (
+            shape_of(self.x),
+            shape_of(self.weight),
+            self.ints("extents"),
+            self.ints("strides"),
+        )
         kinds = [element_type_of(value) for value in self.operands]
         if kinds[0] not in (i8, UI8) or kinds[1:] != [i8, i32, i32, i32]:
             raise ShapeError(f"operands are 8-bit integers, i8 and tables of i32, found {', '.join(map(str, kinds))}")
@@ -152,9 +157,7 @@ class PairedDotConvOp(LoopNestOp):
                 x = b.cast(reads[0](self.source(batch, position, place)), i32)
                 weight = b.cast(reads[1]([panel, number, lane * GROUP + element]), i32)
                 shifted = x - FLIPPED if self.is_unsigned else x
-                factor = b.select(
-                    b.compare("lt", number, plain), x, shifted - b.shift_right(weight, b.const(31, i32))
-                )
+                factor = b.select(b.compare("lt", number, plain), x, shifted - b.shift_right(weight, b.const(31, i32)))
                 return [carried[0] + factor * weight]
 
             start = reads[4]([panel * shape_of(self.result)[-1] + lane])

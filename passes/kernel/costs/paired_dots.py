@@ -6,9 +6,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from xdsl.dialects.builtin import f32
+
 from aotc.dialects.graph.schedules import PairedSchedule
 from aotc.dialects.graph.shapes import ceil_div, segments
 from aotc.machines.machine import Machine
+from aotc.passes.kernel.costs.lanes import lanes_of
 
 
 @dataclass(frozen=True)
@@ -40,7 +43,7 @@ def paired_schedule(
     height = min(heights, key=lambda mr: _row_cycles(machine, mr, extents[-1], steps, unsigned))
     matrix = steps.count * panels * machine.vector_bytes
     order = "rows" if matrix <= machine.l3 * machine.shares.weights else "columns"
-    return PairedSchedule(machine.vector_bytes // 4, height, order, unsigned)
+    return PairedSchedule(lanes_of(machine, f32), height, order, unsigned)
 
 
 def paired_cycles(

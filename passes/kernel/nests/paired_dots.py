@@ -62,9 +62,7 @@ class PairedDotNest:
         b, lanes = self.b, self.schedule.lanes
         steps = shape_of(self.op.weight)[1]
         tile = Tile((size, 1, lanes))
-        plain, complemented = (
-            b.cast(self.reads[3]([panel, b.index(kind)]), INDEX) for kind in range(2)
-        )
+        plain, complemented = (b.cast(self.reads[3]([panel, b.index(kind)]), INDEX) for kind in range(2))
         sums = b.splat(self.reads[4]([tile.index(b, panel * lanes, {2: 1})]), tile)
 
         def factors(step: Scalar) -> tuple[Scalar, Scalar]:

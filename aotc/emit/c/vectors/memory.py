@@ -60,7 +60,9 @@ class VectorMemory(VectorReadings):
 
     def _is_factor(self, value: SSAValue) -> bool:
         users = [use.operation for use in value.uses]
-        return len(users) > 1 and all(isinstance(user, math.FmaOp | aot.TileDotOp | aot.TileDotPairOp) for user in users)
+        return len(users) > 1 and all(
+            isinstance(user, math.FmaOp | aot.TileDotOp | aot.TileDotPairOp) for user in users
+        )
 
     def accumulation(self, op: Operation, variable: Expr) -> Expr | None:
         """The statement that adds a product to a variable, where both factors are used again."""

@@ -11,11 +11,10 @@ from dataclasses import dataclass
 from typing import ClassVar, cast
 
 import numpy as np
-from xdsl.dialects.builtin import DenseArrayBase, DenseIntOrFPElementsAttr, TensorType, UnitAttr
+from xdsl.dialects.builtin import DenseArrayBase, DenseIntOrFPElementsAttr, IntegerType, TensorType, UnitAttr
 from xdsl.ir import SSAValue
 
 from aotc.dialects.builder import Reader, Writer
-from aotc.dialects.dtypes import wrap
 from aotc.dialects.graph.convolution import ConvOp
 from aotc.dialects.graph.interfaces import Array, element_type_of, shape_of
 from aotc.dialects.graph.movement import PadOp, ReshapeOp
@@ -108,7 +107,7 @@ class PairedConvStrategy(ConvolutionStrategy[ConvOp]):
         if not isinstance(schedule, PairedSchedule):
             return None
         lanes, results = schedule.lanes, result_channels(op, layouts, schedule.lanes)
-        x, (weight, extents, properties) = operand_of(op, layouts, lanes)
+        x, (weight, _, properties) = operand_of(op, layouts, lanes)
         strides, pads, dilations = (_numbers(properties[name]) for name in ("strides", "pads", "dilations"))
         half = len(pads) // 2
         padded = _padded(x.value, pads, op.zero_points[0], layouts)
@@ -141,8 +140,8 @@ def _padded(x: SSAValue, pads: Sequence[int], fill: int, layouts: Layouts) -> SS
     if not any(pads):
         return x
     half = len(pads) // 2
-    kind = element_type_of(x)
-    value = layouts.add(ConstantOp(DenseIntOrFPElementsAttr.from_list(TensorType(kind, []), [wrap(fill, kind)])))
+    kind = cast(IntegerType, element_type_of(x))
+    value = layouts.add(ConstantOp(DenseIntOrFPElementsAttr.from_list(TensorType(kind, []), [fill])))
     return layouts.add(PadOp.get(x, value, pads=[0, 0, *pads[:half], 0, 0, 0, *pads[half:], 0], mode="constant"))
 
 
