@@ -30,9 +30,11 @@ from aotc.dialects.graph.convolution import ConvOp
 from aotc.dialects.graph.schedules import ScheduleAttr
 from aotc.machines.machine import Machine
 from aotc.machines.targets import machine_of
+from aotc.machines.tuning_table import TuningTable
 from aotc.model.weights import WeightStore
 from aotc.passes.kernel.strategies.integers.paired_conv import proposal
 from aotc.passes.kernel.strategy import least_cycles
+from aotc.passes.schedule.measured import measured_algorithm, measured_schedule
 
 
 @dataclass(frozen=True)
@@ -42,14 +44,19 @@ class PairStepsPass(ModulePass):
     name = "pair-steps"
 
     target: str = "host"
+    table: str = ""
+    """A file of measured decisions (`aotc.machines.tuning_table`), which take precedence."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         machine = machine_of(self.target)
         if machine is None or machine.dot.pairs is None:
             return
         machine, store = machine.with_weights(constant_bytes(op)), WeightStore.of(ctx)
+        table = TuningTable.read(self.table) if self.table else TuningTable()
         for each in graph_operations(op):
-            if isinstance(each, ConvOp) and each.sums_integers and ScheduleAttr.KEY not in each.attributes:
+            if not isinstance(each, ConvOp) or not each.sums_integers or ScheduleAttr.KEY in each.attributes:
+                continue
+            if measured_algorithm(table, ctx, each) is None and measured_schedule(table, ctx, each) is None:
                 _choose(each, machine, store)
 
 

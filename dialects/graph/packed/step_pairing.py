@@ -6,10 +6,10 @@ then holds four products, of the weights a, b of one step and c, d of the other:
 
 * Integers without sign, x of 0 to 255, times weights with sign ("plain"). The sum is greatest with 255 at the positive
   weights and 0 at the others: 255 times their sum. It is between -255 * 128 = -32640 and 255 * 128 = 32640, which 16
-  bits hold, where the weights of each sign sum up to at most PLAIN = 128 in magnitude.
+  bits hold, where the weights of each sign sum up to at most 128 in magnitude (`PLAIN`).
 * Magnitudes of weights times integers with sign or their complements, -128 to 127 either way ("complemented"): between
-  -128 * (|a| + |b| + |c| + |d|) and 127 times that. With a sum of magnitudes of at most COMPLEMENTED = 255 that is
-  -32640 or more.
+  -128 * (|a| + |b| + |c| + |d|) and 127 times that. With a sum of magnitudes of at most 255 (`COMPLEMENTED`) that
+  is -32640 or more.
 
 The sum of two of these products, and of each instruction before, is bounded by the same sums of fewer weights.
 """
