@@ -16,13 +16,18 @@ from quick_c import open_quickly
 from test_dot_kernels import CONVOLUTIONS, Cases
 from xdsl.dialects.builtin import TensorType, UnitAttr, i8, i32
 from xdsl.ir import Block
+from xdsl.parser import Parser
 
 import aotc
+from aotc.compiler.lowering import new_context
+from aotc.dialects.graph.convolution import ConvOp
 from aotc.dialects.graph.packed.paired_dots import PairStepsOp
 from aotc.dialects.graph.packed.step_pairing import check_pairing, pair_steps
+from aotc.dialects.graph.schedules import schedule_of, signature
 from aotc.machines.dots import VPMADDUBSW
 from aotc.machines.families import X86_AVX2
 from aotc.machines.targets import lookup
+from aotc.machines.tuning_table import DIRECT, TuningTable
 from aotc.passes.kernel.costs.paired_dots import PanelSteps, paired_cycles, paired_schedule
 from aotc.passes.schedule import pair_steps as pair_steps_pass
 from aotc.pipeline.options import CompileOptions
@@ -158,6 +163,29 @@ def test_exact(
         found = open_quickly(str(tmp_path / "model.onnx"), route, CompileOptions.of(target=target))(cases.feed)
         for name, expected in cases.expected.items():
             np.testing.assert_array_equal(found[name], expected, err_msg=f"{name} by {route}")
+
+
+_CONV = """func.func @main(%x: tensor<1x64x14x14xi8>) -> tensor<1x64x7x7xi32> attributes {aot.entry} {
+  %w = graph.constant dense<3> : tensor<64x64x3x3xi8>
+  %0 = graph.conv %x, %w {strides = array<i64: 2, 2>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>,
+      group = 1 : i64, accumulator = i32} : (tensor<1x64x14x14xi8>, tensor<64x64x3x3xi8>) -> tensor<1x64x7x7xi32>
+  func.return %0 : tensor<1x64x7x7xi32>
+}"""
+
+
+@pytest.mark.parametrize("measured", ["algorithms", "schedules", None])
+def test_measured_decisions_take_precedence(measured: str | None, tmp_path: Path) -> None:
+    ctx = new_context()
+    module = Parser(ctx, _CONV).parse_module()
+    (conv,) = (op for op in module.walk() if isinstance(op, ConvOp))
+    table = TuningTable()
+    if measured == "algorithms":
+        table.algorithms[signature(conv)] = DIRECT
+    elif measured == "schedules":
+        table.schedules[signature(conv)] = "#graph.matmul_schedule<lanes = 8, mr = 4, nr = 2, unroll = 2, order = rows>"
+    (tmp_path / "table.json").write_text(table.text())
+    pair_steps_pass.PairStepsPass("x86-64-v3", str(tmp_path / "table.json")).apply(ctx, module)
+    assert (schedule_of(conv) is None) == (measured is not None)
 
 
 def test_cost_follows_the_share_of_pairs() -> None:
