@@ -19,6 +19,22 @@ Unsigned: TypeAlias = Literal["one", "none", "any", "narrow"]
 
 
 @dataclass(frozen=True)
+class StepPairs:
+    """What sums of two steps, eight products of a lane, cost that are added in 16 bits (`step_pairing`): cycles."""
+
+    plain: float
+    """For one register of each factor of both, without sign and with one."""
+    complemented: float
+    """The same of magnitudes and complements."""
+    flip_cycles: float
+    """More for each register of weights whose complements are of integers without sign, beside `weight_cycles`."""
+    loop_cycles: float
+    """Of a loop over steps of one kind, beside them: nobody knows how many there are."""
+    registers: int
+    """That are in use beside those of the sums."""
+
+
+@dataclass(frozen=True)
 class DotProduct:
     """How a core adds sums of four products of 8-bit integers, a signed one among each two, to lanes of 32 bits."""
 
@@ -44,6 +60,8 @@ class DotProduct:
     """More for each register of the weight, which has a sign."""
     weight_registers: int = 0
     """More registers for each of these."""
+    pairs: StepPairs | None = None
+    """Where two steps may be added in 16 bits; None: that is no faster."""
 
 
 VPDPBUSD: Final = DotProduct("vpdpbusd", "one", cycles=0.5, widening_cycles=0, registers=0, busy_sums=14, pair_cycles=1)
@@ -61,6 +79,7 @@ VPMADDUBSW: Final = DotProduct(
     complements=True,
     weight_cycles=2 / 3,
     weight_registers=1,
+    pairs=StepPairs(plain=1.9, complemented=7 / 3, flip_cycles=1 / 3, loop_cycles=10, registers=8),
 )
 """Of magnitudes of weights, by complements where these are negative: four instructions, and two for each register of
 weights, which becomes two."""

@@ -96,11 +96,12 @@ def _scheduled(options: CompileOptions) -> str:
     choose = f'choose-schedule{{target="{options.target}"{table}}}'
     algorithms = f'choose-algorithms{{target="{options.target}" accuracy={options.accuracy}{table}}}'
     target = f'{{target="{options.target}"}}'
-    bytes_ = f"divide-transposed{target},center-weights{target},multiply-in-floats{target},flip-signs{target}"
+    pair = f'pair-steps{{target="{options.target}"{table}}}'
+    bytes_ = f"divide-transposed{target},center-weights{target},multiply-in-floats{target},{pair}"
     flush = "flush-subnormals," if options.accuracy == "fast" else ""
     return (
-        f"{flush}{bytes_},{algorithms},{choose},widen-operands,assign-layouts{target},fold-constants,"
-        f"prove-narrow-pairs,prove-fractions,canonicalize,cse,{choose},dce"
+        f"{flush}{bytes_},flip-signs{target},{algorithms},{choose},widen-operands,assign-layouts{target},"
+        f"fold-constants,prove-narrow-pairs,prove-fractions,canonicalize,cse,{choose},dce"
     )
 
 

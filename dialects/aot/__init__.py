@@ -8,7 +8,7 @@ of them, so a pass that changes a convention writes IR once for both ends (`prof
 from xdsl.ir import Dialect, Operation
 
 from aotc.dialects.aot.control import CheckOp, FModOp, IsAlignedOp, IsNullOp, RequireOp
-from aotc.dialects.aot.dots import TileDotOp
+from aotc.dialects.aot.dots import TileDotOp, TileDotPairOp
 from aotc.dialects.aot.lookups import TileLookupOp
 from aotc.dialects.aot.memory import BufferOp, DataOp, NullOp, PtrCastOp, StringOp, WeightOp, WeightsOp, WorkspaceOp
 from aotc.dialects.aot.narrowing import TileNarrowOp
@@ -70,6 +70,7 @@ TILE_OPERATIONS: tuple[type[Operation], ...] = (
     TileConvertOp,
     PrefetchOp,
     TileDotOp,
+    TileDotPairOp,
 )
 """Those of AOT on tiles."""
 
@@ -157,6 +158,7 @@ __all__ = [
     "TileCompareOp",
     "TileConvertOp",
     "TileDotOp",
+    "TileDotPairOp",
     "TileInsertOp",
     "TileLoadOp",
     "TileLookupOp",

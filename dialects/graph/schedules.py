@@ -77,6 +77,19 @@ class MatmulSchedule(Schedule):
 
 
 @dataclass(frozen=True)
+class PairedSchedule(Schedule):
+    """Convolutions of 8-bit integers on register tiles of MR positions along the last axis x a vector of outputs, whose
+    steps are in pairs (`paired_dot_conv`)."""
+
+    mr: int
+    """Positions of a register tile."""
+    order: Order = "columns"
+    """Which loop over tiles is outermost, see `MatmulSchedule`."""
+    unsigned: bool = False
+    """Whether the operand should have no sign, so that there may be plain pairs."""
+
+
+@dataclass(frozen=True)
 class FewBitsSchedule(Schedule):
     """Products with a matrix of integers of few bits, packed in words, on register tiles of MR x NR vectors."""
 
@@ -294,6 +307,11 @@ class MatmulScheduleAttr(ScheduleAttr[MatmulSchedule]):
 
 
 @irdl_attr_definition
+class PairedScheduleAttr(ScheduleAttr[PairedSchedule]):
+    name = "graph.paired_schedule"
+
+
+@irdl_attr_definition
 class FewBitsScheduleAttr(ScheduleAttr[FewBitsSchedule]):
     name = "graph.few_bits_schedule"
 
@@ -350,6 +368,7 @@ class TreeScheduleAttr(ScheduleAttr[TreeSchedule]):
 
 SCHEDULE_ATTRIBUTES = (
     MatmulScheduleAttr,
+    PairedScheduleAttr,
     FewBitsScheduleAttr,
     InnerProductScheduleAttr,
     PositionsScheduleAttr,

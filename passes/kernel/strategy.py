@@ -263,6 +263,22 @@ def choose_schedule(op: GraphOp, core: Core, *, size: bool = False) -> Schedule 
 
     On a core without vectors it is the first one that a strategy has; `size` says that code is to be small.
     """
+    choice = _choose(op, core, size)
+    return None if choice is None else choice.schedule
+
+
+def least_cycles(op: GraphOp, machine: Machine) -> float:
+    """The estimated cycles of `op` by the fastest algorithm and schedule; infinite where there is no schedule."""
+    algorithm = None if AnchorOp.ALGORITHM in op.attributes else choose_algorithm(op, machine)
+    if algorithm is not None:
+        op.attributes[AnchorOp.ALGORITHM] = algorithm
+    choice = _choose(op, machine)
+    if algorithm is not None:
+        del op.attributes[AnchorOp.ALGORITHM]
+    return float("inf") if choice is None else choice.cycles
+
+
+def _choose(op: GraphOp, core: Core, size: bool = False) -> Choice | None:
     choices: list[Choice] = []
     for strategy in _knowing(op):
         on_vectors = isinstance(core, Machine)
@@ -277,7 +293,7 @@ def choose_schedule(op: GraphOp, core: Core, *, size: bool = False) -> Schedule 
         cycles = strategy.cost(op, schedule, core) if on_vectors else 0
         choices.append(Choice(schedule, cycles, strategy.KEEPS_PACKED))
     kept = [choice for choice in choices if choice.keeps_packed]
-    return min(kept or choices, key=lambda choice: choice.cycles).schedule if choices else None
+    return min(kept or choices, key=lambda choice: choice.cycles, default=None)
 
 
 def keeps_packed(op: GraphOp, core: Core) -> bool:

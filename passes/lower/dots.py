@@ -8,7 +8,10 @@ pairs of these multiplied; without that, four products are computed lane by lane
 multiplied by w as |x|, at most 128, by w with the sign of x (`psignb`): the sum of two such products is within 16 bits
 for every |w| of at most 127. With `complement` they are |w|, unsigned, times x, or its complement where w is negative:
 between -128 * 256 and 127 * 256, for every w; what a weight costs more, its magnitude and a mask of its sign, is shared
-by all x.
+by all x. Of x without sign that is x - 128: the upper bit changes, which the mask does as well.
+
+Two sums of pairs are added in 16 bits where that is promised to fit (`aot.tile_dot_pair`): one addition there is for
+one multiplication by ones and one addition in 32 bits.
 """
 
 from __future__ import annotations
@@ -20,7 +23,7 @@ from xdsl.dialects import llvm
 from xdsl.dialects.builtin import VectorType, i32
 from xdsl.ir import Attribute, SSAValue
 
-from aotc.dialects.aot import TileDotOp
+from aotc.dialects.aot import TileDotOp, TileDotPairOp
 from aotc.passes.lower.builder import LLVMBuilder, integer, width
 from aotc.passes.lower.function import FunctionLowering, Lowerings
 
@@ -34,23 +37,55 @@ _NARROW_PAIRS = {
 
 
 def _dot(f: FunctionLowering, op: TileDotOp) -> None:
-    f.set(op.result, _Dot(f, op).result())
+    factors, unsigned, narrow = [f.get(op.lhs), f.get(op.rhs)], op.unsigned, op.narrow_pairs is not None
+    if op.complement is not None:
+        factors, unsigned, narrow = _complemented(f.b, *factors, unsigned=unsigned[0]), (True, False), True
+    f.set(op.result, _Dot(f, factors, unsigned, narrow, f.get(op.sums)).result())
+
+
+def _dot_pair(f: FunctionLowering, op: TileDotPairOp) -> None:
+    """In 16 bits where there are sums of pairs, else one after the other."""
+    total, halves = f.get(op.sums), list[SSAValue]()
+    for lhs, rhs in ((op.lhs, op.rhs), (op.next_lhs, op.next_rhs)):
+        factors = [f.get(lhs), f.get(rhs)]
+        if op.complement is not None:
+            factors = _complemented(f.b, *factors, unsigned=op.lhs_unsigned is not None)
+        dot = _Dot(f, factors, (True, False), True, total)
+        if (half := dot.pairs_of_bytes()) is None:
+            total = dot.result()
+        else:
+            halves.append(half)
+    if halves:
+        first, following = halves
+        both = f.b.integer_op(llvm.AddOp, first, following)
+        total = _Dot(f, [both, f.b.constant(1, both.type)], (False, False), False, total).result()
+    f.set(op.result, total)
+
+
+def _complemented(b: LLVMBuilder, x: SSAValue, w: SSAValue, *, unsigned: bool) -> list[SSAValue]:
+    """The magnitudes of w; and x, 128 less where it is `unsigned`, or the complement of that."""
+    lanes = cast("VectorType[Attribute]", w.type).get_shape()[0]
+    sign = b.integer_op(llvm.AShrOp, w, b.constant(7, w.type))
+    if unsigned:
+        sign = b.integer_op(llvm.XOrOp, sign, b.constant(-128, w.type))
+    magnitudes = b.intrinsic(f"llvm.abs.v{lanes}i8", (w, b.constant(0, integer(1))), w.type)
+    return [magnitudes, b.integer_op(llvm.XOrOp, x, sign)]
 
 
 class _Dot:
     """One dot product on its way; factors are the llvm values of the registers."""
 
-    def __init__(self, f: FunctionLowering, op: TileDotOp) -> None:
+    def __init__(
+        self, f: FunctionLowering, factors: list[SSAValue], unsigned: tuple[bool, bool], narrow: bool, sums: SSAValue
+    ) -> None:
         self._b: LLVMBuilder = f.b
         self._native = f.module.dots
-        self._factors = [f.get(op.lhs), f.get(op.rhs)]
-        self._unsigned = list(op.unsigned)
-        self._narrow = op.narrow_pairs is not None
-        self._sums = f.get(op.sums)
-        self._lanes = cast("VectorType[Attribute]", op.sums.type).get_shape()[0]
+        self._factors = factors
+        self._unsigned = unsigned
+        self._narrow = narrow
+        self._sums = sums
+        self._lanes = cast("VectorType[Attribute]", sums.type).get_shape()[0]
         self._bits = self._lanes * 32
-        if op.complement is not None:
-            self._factors, self._unsigned, self._narrow = self._complemented(*self._factors), [True, False], True
 
     def result(self) -> SSAValue:
         """The sums plus the products."""
@@ -61,16 +96,6 @@ class _Dot:
             if (found := way()) is not None:
                 return found
         return self._by_lanes()
-
-    def _complemented(self, x: SSAValue, w: SSAValue) -> list[SSAValue]:
-        """The magnitudes of w; and x, or its complement."""
-        b = self._b
-        sign = b.integer_op(llvm.AShrOp, w, b.constant(7, w.type))
-        wraps = b.constant(0, integer(1))
-        return [
-            b.intrinsic(f"llvm.abs.v{4 * self._lanes}i8", (w, wraps), w.type),
-            b.integer_op(llvm.XOrOp, x, sign),
-        ]
 
     def _at_once(self) -> SSAValue | None:
         """One instruction for all of it."""
@@ -84,8 +109,8 @@ class _Dot:
         operands = (self._sums, b, a) if second and not first else (self._sums, a, b)
         return self._b.intrinsic(f"llvm.aarch64.neon.{name}.v4i32.v16i8", operands, self._sums.type)
 
-    def _narrow_pairs(self) -> SSAValue | None:
-        """Sums of pairs in 16 bits, which saturate elsewhere."""
+    def pairs_of_bytes(self) -> SSAValue | None:
+        """Sums of pairs in 16 bits, which saturate elsewhere; None without a promise, or an instruction."""
         if not self._narrow or f"pmaddubsw.{self._bits}" not in self._native or all(self._unsigned):
             return None
         a, b = reversed(self._factors) if self._unsigned[1] else self._factors
@@ -95,7 +120,12 @@ class _Dot:
             b = self._b.intrinsic(_SIGNED[self._bits], (b, a), b.type)
             wraps = self._b.constant(0, integer(1))
             a = self._b.intrinsic(f"llvm.abs.v{4 * self._lanes}i8", (a, wraps), a.type)
-        pairs = self._b.intrinsic(_NARROW_PAIRS[self._bits], (a, b), self._halves)
+        return self._b.intrinsic(_NARROW_PAIRS[self._bits], (a, b), self._halves)
+
+    def _narrow_pairs(self) -> SSAValue | None:
+        """Sums of pairs in 16 bits, and their neighbours added."""
+        if (pairs := self.pairs_of_bytes()) is None:
+            return None
         ones = self._b.constant(1, self._halves)
         return self._added(self._b.intrinsic(_PAIRS[self._bits], (pairs, ones), self._sums.type))
 
@@ -163,4 +193,4 @@ class _Dot:
         return b.integer_op(llvm.LShrOp if unsigned else llvm.AShrOp, value, by(spare))
 
 
-LOWERINGS: Lowerings = {TileDotOp: _dot}
+LOWERINGS: Lowerings = {TileDotOp: _dot, TileDotPairOp: _dot_pair}

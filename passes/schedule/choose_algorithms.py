@@ -25,6 +25,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 from aotc.dialects.constants import constant_bytes
 from aotc.dialects.graph.interfaces import AnchorOp
+from aotc.dialects.graph.schedules import ScheduleAttr
 from aotc.machines.targets import machine_of
 from aotc.machines.tuning_table import TuningTable
 from aotc.passes.kernel.strategy import choose_algorithm, keeps_packed
@@ -54,8 +55,8 @@ class ChooseAlgorithmsPass(ModulePass):
         machine = machine.with_weights(constant_bytes(op))
         table = TuningTable.read(self.table) if self.table else TuningTable()
         for each in op.walk():
-            if not isinstance(each, AnchorOp) or AnchorOp.ALGORITHM in each.attributes:
-                continue
+            if not isinstance(each, AnchorOp) or {AnchorOp.ALGORITHM, ScheduleAttr.KEY} & each.attributes.keys():
+                continue  # a schedule belongs to an algorithm
             if keeps_packed(each, machine):
                 continue
             algorithm = measured_algorithm(table, ctx, each) or choose_algorithm(each, machine)

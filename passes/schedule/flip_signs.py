@@ -46,6 +46,7 @@ from aotc.dialects.graph.quantized.flip import FLIPPED, UI8, FlipSignOp, flipped
 from aotc.dialects.graph.quantized.lookup import LookupOp
 from aotc.dialects.graph.quantized.requantization import RequantizeOp
 from aotc.dialects.graph.recurrent.rounded import RoundedLstmOp
+from aotc.dialects.graph.schedules import PairedSchedule, schedule_of
 from aotc.dialects.graph.structure import ConstantOp
 from aotc.dialects.graph.window import MaxPoolOp
 from aotc.machines.dots import Unsigned
@@ -89,7 +90,10 @@ def _flip(block: Block, unsigned: Unsigned, store: WeightStore) -> None:
 
 
 def _is_flipped(op: AccumulatingOp, which: Unsigned, store: WeightStore) -> bool:
-    """Whether the activations of `op` should be flipped."""
+    """Whether the activations of `op` should be flipped: as its schedule says, or as its weights want."""
+    schedule = schedule_of(op)
+    if isinstance(schedule, PairedSchedule):
+        return element_type_of(op.operands[0]) == flipped_type(UI8 if schedule.unsigned else i8)
     return _wants(element_type_of(op.operands[0]), op.operands[1], which, store)
 
 

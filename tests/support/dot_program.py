@@ -22,6 +22,8 @@ class DotCase:
     narrow: bool
     lanes: int
     complement: bool = False
+    pair: bool = False
+    """Whether two groups are added up at a time."""
 
     @property
     def group(self) -> int:
@@ -42,7 +44,12 @@ class DotCase:
                 strict=True,
             )
         )
-        if self.narrow and not any(self.unsigned):  # all but -128
+        if self.pair:  # the extremes of what two pairs may be together
+            extremes = _COMPLEMENTED if self.complement else _PLAIN
+            fours = random.choice(extremes, (-(-DEPTH // 2), b.shape[1] // 2))  # [pairs of groups, halves, 4]
+            halves = fours.reshape(len(fours), -1, 2, 2).swapaxes(1, 2).reshape(-1, b.shape[1])
+            b = halves[:DEPTH].astype(np.int8)
+        elif self.narrow and not any(self.unsigned):  # all but -128
             b = np.maximum(b, -np.iinfo(np.int8).max)
         elif self.narrow:  # |b| + |b'| <= 128 in each pair, the extremes among them
             pairs = b.reshape(-1, 2).astype(np.int16)
@@ -57,6 +64,7 @@ class DotCase:
         a, b, sums = self.arrays()
         padded = np.zeros((ROWS, DEPTH * self.group), np.int64)
         padded[:, : a.shape[1]] = a
+        padded -= 128 if self.complement and self.unsigned[0] else 0
         weight = b.astype(np.int64).reshape(DEPTH, -1, self.group).swapaxes(1, 2).reshape(DEPTH * self.group, -1)
         if self.complement:
             return (sums + padded @ weight + np.minimum(weight, 0).sum(axis=0)).astype(np.int32)
@@ -83,17 +91,33 @@ class DotCase:
               %w{result} = aot.tile_load %m1[{k}, %c0] {{strides = array<i64: 0, {wide}, 1>}} : {b} -> {factors}
               %{result} = aot.tile_dot %x{result}, %w{result}, {sum_} {{{", ".join(flags)}}} : {factors}, {tile}"""
 
+        def pair(k: str, sum_: str, result: str) -> str:
+            first, second = step(k, sum_, "first", ""), step("%second", sum_, "next", "")
+            flags = ", ".join(["lhs_unsigned"] * self.unsigned[0] + ["complement"] * self.complement)
+            return f"""
+              %second = arith.addi {k}, %c1 : index
+              {first.rsplit("%first =", 1)[0]}
+              {second.rsplit("%next =", 1)[0]}
+              %{result} = aot.tile_dot_pair %xfirst, %wfirst, %xnext, %wnext, {sum_} {{{flags}}} : {factors}, {tile}"""
+
         place = f"{{strides = array<i64: {COLUMNS * self.lanes}, {self.lanes}, 1>}}"
         return f"""
             %group = arith.constant {group} : index
+            %pace = arith.constant {1 + self.pair} : index
             %start = aot.tile_load %m2[%c0, %c0] {place} : {sums} -> {tile}
             %last = arith.constant {DEPTH - 1} : index
-            %sum = scf.for %k = %c0 to %last step %c1 iter_args(%acc = %start) -> ({tile}) {{
-              {step("%k", "%acc", "next", "")}
-              scf.yield %next : {tile}
+            %sum = scf.for %k = %c0 to %last step %pace iter_args(%acc = %start) -> ({tile}) {{
+              {pair("%k", "%acc", "both") if self.pair else step("%k", "%acc", "both", "")}
+              scf.yield %both : {tile}
             }}
             {step("%last", "%sum", "total", f", valid = {group - group // 2} : i64")}
             aot.tile_store %total, %m2[%c0, %c0] {place} : {tile}, {sums}"""
+
+
+_PLAIN = ((127, 1, 0, 0), (-128, 0, 127, 1), (-64, -64, 64, 64), (32, 32, 32, 32), (0, 128 - 1, -128, 1), (0, 0, 0, 0))
+"""Four weights each that meet in 16 bits: of one sign at most 128 in magnitude together."""
+_COMPLEMENTED = ((-128, 127, 0, 0), (127, 127, 1, 0), (-128, 0, 0, -127), (64, -64, 64, 63), (0, -127, -128, 0))
+"""At most 255 in magnitude together."""
 
 
 def dot_cases(lanes: int) -> Iterator[DotCase]:
@@ -104,3 +128,7 @@ def dot_cases(lanes: int) -> Iterator[DotCase]:
     yield DotCase(8, (True, False), True, lanes)
     yield DotCase(8, (False, False), True, lanes)
     yield DotCase(8, (False, False), False, lanes, complement=True)
+    yield DotCase(8, (True, False), False, lanes, complement=True)
+    yield DotCase(8, (True, False), True, lanes, pair=True)
+    yield DotCase(8, (True, False), False, lanes, complement=True, pair=True)
+    yield DotCase(8, (False, False), False, lanes, complement=True, pair=True)

@@ -135,7 +135,8 @@ def _transform_cycles(machine: Machine, sizes: ConvolutionSizes, output_tile: in
     rows, columns = sizes.tiles(output_tile)
     count = rows * columns * sizes.products(output_tile) * machine.winograd.transform_cycles
     lanes = lanes_of(machine, f32)
-    return count * sizes.segments * ceil_div(sizes.channels, lanes), count * ceil_div(sizes.outputs, lanes)
+    # neighbours that are multiplied at once share a lane
+    return count * sizes.segments * ceil_div(sizes.steps, lanes), count * ceil_div(sizes.outputs, lanes)
 
 
 def winograd_work(

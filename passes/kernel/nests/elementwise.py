@@ -85,14 +85,15 @@ def write_on_tiles(b: SpaceBuilder, schedule: ElementwiseSchedule, shape: tuple[
 
 def _write_words(b: SpaceBuilder, schedule: ElementwiseSchedule, shape: tuple[int, ...], write: Write) -> bool:
     """Write the nests of a result of bytes whose last dimension, beyond `shape`, is four of them, a word for a lane,
-    where operands are contiguous along another dimension; return whether they are."""
+    where operands are contiguous along another dimension, byte by byte elsewhere (at the border of padding); return
+    whether they are anywhere."""
+
+    def apart(b: SpaceBuilder, index: Sequence[Scalar]) -> None:
+        for byte in range(WORD):
+            write(b, [*index, b.index(byte)])
 
     def words(b: SpaceBuilder, index: Sequence[Scalar]) -> None:
-        def each() -> None:
-            for byte in range(WORD):
-                write(b, [*index, b.index(byte)])
-
-        stores = b.gathered(each)
+        stores = b.gathered(lambda: apart(b, index))
         count = len(stores) // WORD
         for first in range(count):
             parts = stores[first::count]
@@ -107,10 +108,10 @@ def _write_words(b: SpaceBuilder, schedule: ElementwiseSchedule, shape: tuple[in
     except NotVectorizable:
         return False
     nests = [_nest(space, probe, schedule, WORD) for space, probe in probed]
-    if any(nest.lanes is None for nest in nests):
+    if all(nest.lanes is None for nest in nests):
         return False
     for nest in nests:
-        _emit(b, nest, schedule.lanes, words)
+        _emit(b, nest, schedule.lanes, apart if nest.lanes is None else words)
     return True
 
 

@@ -14,6 +14,7 @@ from aotc.dialects.graph.packed.dots import BlockedDotConvOp, BlockedDotDepthwis
 from aotc.dialects.graph.packed.few_bits import FewBitsMatMulOp
 from aotc.dialects.graph.packed.matmul import PackedMatMulOp
 from aotc.dialects.graph.packed.narrow import NarrowConvolutionOp
+from aotc.dialects.graph.packed.paired_dots import PairedDotConvOp
 from aotc.dialects.graph.packed.strassen import StrassenMatMulOp
 from aotc.dialects.graph.packed.winograd import WinogradConvOp
 from aotc.passes.kernel.strategies.conv import BlockedConvolutionStrategy, BlockedConvStrategy, DirectConvStrategy
@@ -29,6 +30,7 @@ from aotc.passes.kernel.strategies.integers.dot_depthwise import BlockedDotDepth
 from aotc.passes.kernel.strategies.integers.dot_matmul import DotMatMulStrategy, PackedDotMatMulStrategy
 from aotc.passes.kernel.strategies.integers.dot_winograd import WinogradDotStrategy
 from aotc.passes.kernel.strategies.integers.few_bits import FewBitsMatMulStrategy, FewBitsStrategy
+from aotc.passes.kernel.strategies.integers.paired_conv import PairedConvStrategy, PairedDotConvStrategy
 from aotc.passes.kernel.strategies.lanes_conv import LanesConvStrategy
 from aotc.passes.kernel.strategies.matmul import MatMulStrategy, PackedMatMulStrategy
 from aotc.passes.kernel.strategies.narrow_conv import (
@@ -62,10 +64,12 @@ STRATEGIES: Strategies = {
         DotConvStrategy(),
         DotDepthwiseStrategy(),
         WinogradDotStrategy(),
+        PairedConvStrategy(),
     ),
     ConvTransposeOp: (DirectConvStrategy(), NarrowConvStrategy()),
     BlockedConvOp: (BlockedConvStrategy(),),
     BlockedDotConvOp: (BlockedDotConvStrategy(),),
+    PairedDotConvOp: (PairedDotConvStrategy(),),
     BlockedDotDepthwiseConvOp: (BlockedDotDepthwiseStrategy(),),
     BlockedConvTransposeOp: (BlockedConvolutionStrategy(),),
     NarrowConvolutionOp: (NarrowConvolutionStrategy(),),

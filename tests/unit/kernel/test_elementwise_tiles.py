@@ -109,6 +109,13 @@ def packed_words(x: SSAValue, scale: SSAValue, zero: SSAValue) -> SSAValue:
     return PackChannelsOp.get(whole, block=4).result
 
 
+def padded_words(x: SSAValue) -> SSAValue:
+    """Few channels in words, with others around them."""
+    return movement.PadOp.get(
+        PackChannelsOp.get(x, block=4).result, pads=[0, 0, 1, 2, 0, 0, 0, 0, 1, 0], mode="constant"
+    ).result
+
+
 def two_packed(x: SSAValue, y: SSAValue) -> list[SSAValue]:
     total = elementwise.MaxOp.get(x, y)
     return [PackChannelsOp.get(total, block=4).result, PackChannelsOp.get(x, block=4).result]
@@ -177,6 +184,7 @@ CASES = {
     "words of four channels": Case(packed_words, ((1, 4, 3, 5, 16), (), ()), ("float32", "float32", "int8")),
     "words of nine channels": Case(packed_words, ((2, 9, 37), (), ()), ("float32", "float32", "int8")),
     "words of few positions": Case(packed_words, ((9, 3, 3), (), ()), ("float32", "float32", "int8")),
+    "padded words": Case(padded_words, ((2, 3, 5, 37),), ("int8",), 99),
     "two results of words": Case(two_packed, ((2, 3, 7, 11), (2, 3, 7, 11)), ("uint8", "uint8"), 256),
     "four floats": Case(lambda x: PackChannelsOp.get(x, block=4).result, ((2, 3, 40),)),
     "four bytes of four": Case(lambda x, y: elementwise.MaxOp.get(x, y).result, ((9, 4), (4,)), ("int8", "int8")),

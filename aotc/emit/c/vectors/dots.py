@@ -118,13 +118,35 @@ def _operation(signs: str, narrow: bool = False) -> Callable[[Vector], tuple[str
     return build
 
 
-def _complemented(v: Vector) -> tuple[str, Variants]:
-    """Of the magnitudes of b and a, or its complement where b is negative."""
-    count = v.size // (v.bits // 8)
-    signed, unsigned = (type_name(kind, v.bits, count) for kind in "iu")
-    text = f"{unsigned} aotc_n = ({unsigned})(({signed})(b) < 0); {v.operation('dot_us_narrow')}("
-    text += f"((({unsigned})(b) ^ aotc_n) - aotc_n), (({unsigned})(a) ^ aotc_n), c);"
-    return "abc", [("", f"(__extension__ ({{ {text} }}))")]
+def _pair(v: Vector) -> tuple[str, Variants]:
+    """Of a and b, then of d and e, the first ones without sign: sums of pairs, which fit 16 bits together."""
+    us = v.operation("dot_us_narrow")
+    found: Variants = []
+    if v.size in _PREFIX:
+        prefix = _PREFIX[v.size]
+        both = f"{prefix}_add_epi16({_x86(v, 'maddubs_epi16', 'a', 'b')}, {_x86(v, 'maddubs_epi16', 'd', 'e')})"
+        text = f"((c) + ({_sums(v)}){prefix}_madd_epi16({both}, {prefix}_set1_epi16(1)))"
+        found.append((_NARROW_PAIRS[v.size], text))
+    return "abdec", [*found, ("", f"{us}(d, e, {us}(a, b, c))")]
+
+
+def _complemented(unsigned_x: bool, pair: bool = False) -> Callable[[Vector], tuple[str, Variants]]:
+    """Of the magnitudes of weights (b, e) and of x (a, d), 128 less where it is unsigned, or the complement of that
+    where the weight is negative."""
+
+    def build(v: Vector) -> tuple[str, Variants]:
+        count = v.size // (v.bits // 8)
+        signed, unsigned = (type_name(kind, v.bits, count) for kind in "iu")
+        upper = " ^ 128" if unsigned_x else ""
+        text, arguments = "", list[str]()
+        for x, weight in ("ab", "de")[: 1 + pair]:
+            sign, flip = f"aotc_n{weight}", f"aotc_f{weight}"
+            text += f"{unsigned} {sign} = ({unsigned})(({signed})({weight}) < 0), {flip} = {sign}{upper}; "
+            arguments += [f"((({unsigned})({weight}) ^ {sign}) - {sign})", f"(({unsigned})({x}) ^ {flip})"]
+        text += f"{v.operation('dot_pair_us' if pair else 'dot_us_narrow')}({', '.join(arguments)}, c);"
+        return "abdec" if pair else "abc", [("", f"(__extension__ ({{ {text} }}))")]
+
+    return build
 
 
 DOTS: dict[str, Callable[[Vector], tuple[str, Variants]]] = {
@@ -133,9 +155,17 @@ DOTS: dict[str, Callable[[Vector], tuple[str, Variants]]] = {
     "dot_us": _operation("us"),
     "dot_us_narrow": _operation("us", narrow=True),
     "dot_uu": _operation("uu"),
-    "dot_complement": _complemented,
+    "dot_complement": _complemented(unsigned_x=False),
+    "dot_complement_u": _complemented(unsigned_x=True),
 }
 """The sums plus the products, by name."""
+
+PAIRS: dict[str, Callable[[Vector], tuple[str, Variants]]] = {
+    "dot_pair_us": _pair,
+    "dot_pair_complement": _complemented(unsigned_x=False, pair=True),
+    "dot_pair_complement_u": _complemented(unsigned_x=True, pair=True),
+}
+"""The sums plus the products of two steps, by name."""
 
 
 def accumulation(name: str) -> Callable[[Vector], tuple[str, Variants]]:

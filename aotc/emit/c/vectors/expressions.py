@@ -216,6 +216,13 @@ class Vectors(VectorMemory):
         a, b, c = (self.scope.atom(value) for value in op.operands)
         return replace(self.macro(name, self.ctype(op.lhs), *((b, a) if swapped else (a, b)), c), ctype=c.ctype)
 
+    def dot_pair(self, op: aot.TileDotPairOp) -> Expr:
+        """Sums plus dot products of two steps."""
+        name = "dot_pair_us" if op.complement is None else "dot_pair_complement"
+        name += "_u" if op.complement is not None and op.lhs_unsigned is not None else ""
+        e = self.macro(name, self.ctype(op.lhs), *(self.scope.atom(value) for value in op.operands))
+        return replace(e, ctype=self.scope.atom(op.sums).ctype)
+
     # Comparisons
 
     def compare(self, op: aot.TileCompareOp) -> Expr:
@@ -346,6 +353,7 @@ _PRINTERS: dict[type[Operation], Printer] = {
     aot.TileLoadOp: Vectors.load,
     aot.TileCompareOp: Vectors.compare,
     aot.TileDotOp: Vectors.dot,
+    aot.TileDotPairOp: Vectors.dot_pair,
     aot.TileSelectOp: Vectors.select,
     aot.TileConvertOp: Vectors.convert,
     aot.LaneDotOp: Vectors.lane_total,

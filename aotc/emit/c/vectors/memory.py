@@ -60,7 +60,9 @@ class VectorMemory(VectorReadings):
 
     def _is_factor(self, value: SSAValue) -> bool:
         users = [use.operation for use in value.uses]
-        return len(users) > 1 and all(isinstance(user, math.FmaOp | aot.TileDotOp) for user in users)
+        return len(users) > 1 and all(
+            isinstance(user, math.FmaOp | aot.TileDotOp | aot.TileDotPairOp) for user in users
+        )
 
     def accumulation(self, op: Operation, variable: Expr) -> Expr | None:
         """The statement that adds a product to a variable, where both factors are used again."""
@@ -105,7 +107,7 @@ def dot_name(op: aot.TileDotOp) -> tuple[str, bool]:
     """The macro of a dot product, and whether it takes the second factor first."""
     first, second = op.unsigned
     if op.complement is not None:
-        return "dot_complement", False
+        return "dot_complement" + ("_u" if first else ""), False
     signs = "us" if first != second else "uu" if first else "ss"
     return f"dot_{signs}" + ("_narrow" if op.narrow_pairs is not None and signs != "uu" else ""), second and not first
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from aotc.emit.c.vectors.dots import ACCUMULATIONS, DOTS, Variants, repeat_part
+from aotc.emit.c.vectors.dots import ACCUMULATIONS, DOTS, PAIRS, Variants, repeat_part
 from aotc.emit.c.vectors.lookups import lookup
 from aotc.emit.c.vectors.narrowing import narrow
 from aotc.emit.c.vectors.quads import (
@@ -400,6 +400,7 @@ OPERATIONS: dict[str, _Operation] = {
     "copysign": _copysign,
     **DOTS,
     **ACCUMULATIONS,
+    **PAIRS,
     "above": _number("max"),
     "below": _number("min"),
     "lane_dot": lane_dot,

@@ -110,6 +110,19 @@ def unfolded(op: ConvOp, layouts: Layouts) -> tuple[Blocked, Window]:
     return Blocked(x, lanes), (weight, [*op.spatial()[:-1], last.positions], window)
 
 
+def operand_of(op: ConvOp, layouts: Layouts, lanes: int) -> tuple[Blocked, Window]:
+    """The operand of `op` in blocks, with unfolded taps where these are better, and the convolution that remains."""
+    if is_unfolded(op):
+        return unfolded(op, layouts)
+    window: Window = op.weight, op.spatial(), window_properties(op)
+    computed, channels = layouts.computed(op.x), shape_of(op.x)[1]
+    if computed is not None and (op.groups == 1 or not computed.channels.has_padding):
+        return computed, window
+    few = ceil_div(channels, GROUP) * GROUP  # as many groups of four as there are
+    dense = Channels.of([channels], few if op.groups == 1 and few < lanes else lanes)
+    return Blocked(layouts.pack(op.x, dense), dense), window
+
+
 class DotConvStrategy(ConvolutionStrategy[ConvOp], RegisterTileStrategy[ConvOp]):
     """Lowers to `graph.blocked_dot_conv`."""
 
@@ -144,18 +157,9 @@ class DotConvStrategy(ConvolutionStrategy[ConvOp], RegisterTileStrategy[ConvOp])
         schedule = schedule_of(op)
         if not isinstance(schedule, MatmulSchedule):
             return None
-        lanes, channels = schedule.lanes, shape_of(op.x)[1]
-        computed = layouts.computed(op.x)
-        window: Window = op.weight, op.spatial(), window_properties(op)
-        if is_unfolded(op):
-            x, window = unfolded(op, layouts)
-            channels = x.channels.count
-        elif computed is not None and (op.groups == 1 or not computed.channels.has_padding):
-            x = computed
-        else:  # of few channels, as many groups of four as there are
-            few = ceil_div(channels, GROUP) * GROUP
-            dense = Channels.of([channels], few if op.groups == 1 and few < lanes else lanes)
-            x = Blocked(layouts.pack(op.x, dense), dense)
+        lanes = schedule.lanes
+        x, window = operand_of(op, layouts, lanes)
+        channels = x.channels.count
         results = result_channels(op, layouts, lanes)
         width, held = schedule.nr * lanes, x.channels
         inputs, outputs = channels // op.groups, results.count // op.groups

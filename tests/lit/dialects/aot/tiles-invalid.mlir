@@ -136,9 +136,33 @@ func.func @dot_of_lanes(%a: vector<32xi8>, %s: vector<16xi32>) {
 
 // -----
 
-// CHECK: complements are of 8-bit integers, both signed
-func.func @complements_without_sign(%a: vector<64xi8>, %s: vector<16xi32>) {
-  %r = aot.tile_dot %a, %a, %s {lhs_unsigned, complement} : vector<64xi8>, vector<16xi32>
+// CHECK: complements are of 8-bit integers, with a signed rhs
+func.func @complements_by_weights_without_sign(%a: vector<64xi8>, %s: vector<16xi32>) {
+  %r = aot.tile_dot %a, %a, %s {rhs_unsigned, complement} : vector<64xi8>, vector<16xi32>
+  func.return
+}
+
+// -----
+
+// CHECK: a signed lhs is multiplied by complements only
+func.func @signed_pairs(%a: vector<64xi8>, %s: vector<16xi32>) {
+  %r = aot.tile_dot_pair %a, %a, %a, %a, %s : vector<64xi8>, vector<16xi32>
+  func.return
+}
+
+// -----
+
+// CHECK: factors are integers of 8 bits, sums are i32
+func.func @pairs_of_halves(%a: vector<32xi16>, %s: vector<16xi32>) {
+  %r = aot.tile_dot_pair %a, %a, %a, %a, %s {lhs_unsigned} : vector<32xi16>, vector<16xi32>
+  func.return
+}
+
+// -----
+
+// CHECK: factors of shape [32] do not fit sums of shape [16]
+func.func @pairs_of_lanes(%a: vector<32xi8>, %s: vector<16xi32>) {
+  %r = aot.tile_dot_pair %a, %a, %a, %a, %s {complement} : vector<32xi8>, vector<16xi32>
   func.return
 }
 

@@ -40,6 +40,8 @@ func.func @dots(%x: memref<8x64xi8>, %i: index, %w: vector<4x2x64xi8>, %s: vecto
   %a = aot.tile_load %x[%i, %i] {strides = array<i64: 64, 0, 0>, valid = 3 : i64, group = 4 : i64} : memref<8x64xi8> -> vector<4x2x64xi8>
   // CHECK-NEXT: %r = aot.tile_dot %a, %w, %s {lhs_unsigned, narrow_pairs} : vector<4x2x64xi8>, vector<4x2x16xi32>
   %r = aot.tile_dot %a, %w, %s {lhs_unsigned, narrow_pairs} : vector<4x2x64xi8>, vector<4x2x16xi32>
+  // CHECK-NEXT: %p = aot.tile_dot_pair %a, %w, %a, %w, %s {lhs_unsigned, complement} : vector<4x2x64xi8>, vector<4x2x16xi32>
+  %p = aot.tile_dot_pair %a, %w, %a, %w, %s {lhs_unsigned, complement} : vector<4x2x64xi8>, vector<4x2x16xi32>
   func.return
 }
 

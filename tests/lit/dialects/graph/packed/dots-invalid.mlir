@@ -101,3 +101,59 @@ func.func @product_of_complements_without_sign(%x: tensor<5x30xui8>, %w: tensor<
   %0 = graph.packed_dot_matmul %x, %w, %b {complement} : (tensor<5x30xui8>, tensor<1x8x128xi8>, tensor<32xi32>) -> tensor<5x32xi32>
   func.return
 }
+
+// -----
+
+// CHECK: weight and start are i8 and i32
+func.func @types(%w: tensor<2x4x32xui8>, %b: tensor<16xi32>) {
+  %0, %1, %2, %3 = graph.pair_steps %w, %b {pitches = array<i64: 4>} : (tensor<2x4x32xui8>, tensor<16xi32>) -> (tensor<2x4x32xi8>, tensor<2x4xi32>, tensor<2x2xi32>, tensor<16xi32>)
+  func.return
+}
+
+// -----
+
+// CHECK: a weight [2, 4, 32] with pitches [4, 4]
+func.func @pitches(%w: tensor<2x4x32xi8>, %b: tensor<16xi32>) {
+  %0, %1, %2, %3 = graph.pair_steps %w, %b {pitches = array<i64: 4, 4>} : (tensor<2x4x32xi8>, tensor<16xi32>) -> (tensor<2x4x32xi8>, tensor<2x4xi32>, tensor<2x2xi32>, tensor<16xi32>)
+  func.return
+}
+
+// -----
+
+// CHECK: sums of panels [2, 4, 32] start with [8]
+func.func @start(%w: tensor<2x4x32xi8>, %b: tensor<8xi32>) {
+  %0, %1, %2, %3 = graph.pair_steps %w, %b {pitches = array<i64: 4>} : (tensor<2x4x32xi8>, tensor<8xi32>) -> (tensor<2x4x32xi8>, tensor<2x4xi32>, tensor<2x2xi32>, tensor<8xi32>)
+  func.return
+}
+
+// -----
+
+// CHECK: operands are 8-bit integers, i8 and tables of i32
+func.func @operands(%x: tensor<1x2x9x8xi16>, %w: tensor<2x4x32xi8>, %p: tensor<2x4xi32>, %c: tensor<2x2xi32>, %b: tensor<16xi32>) {
+  %0 = graph.paired_dot_conv %x, %w, %p, %c, %b {strides = array<i64: 1>, extents = array<i64: 9>, products = 16 : i64} : (tensor<1x2x9x8xi16>, tensor<2x4x32xi8>, tensor<2x4xi32>, tensor<2x2xi32>, tensor<16xi32>) -> tensor<1x2x9x8xi32>
+  func.return
+}
+
+// -----
+
+// CHECK: operand [1, 2, 9, 8] and weight [2, 4, 32] do not fit 2 spatial axes
+func.func @axes(%x: tensor<1x2x9x8xi8>, %w: tensor<2x4x32xi8>, %p: tensor<2x4xi32>, %c: tensor<2x2xi32>, %b: tensor<16xi32>) {
+  %0 = graph.paired_dot_conv %x, %w, %p, %c, %b {strides = array<i64: 1>, extents = array<i64: 9, 1>, products = 16 : i64} : (tensor<1x2x9x8xi8>, tensor<2x4x32xi8>, tensor<2x4xi32>, tensor<2x2xi32>, tensor<16xi32>) -> tensor<1x2x9x8xi32>
+  func.return
+}
+
+// -----
+
+// CHECK: tables of 2 panels of 4 steps have shapes
+func.func @tables(%x: tensor<1x2x9x8xi8>, %w: tensor<2x4x32xi8>, %p: tensor<2x3xi32>, %c: tensor<2x2xi32>, %b: tensor<16xi32>) {
+  %0 = graph.paired_dot_conv %x, %w, %p, %c, %b {strides = array<i64: 1>, extents = array<i64: 9>, products = 16 : i64} : (tensor<1x2x9x8xi8>, tensor<2x4x32xi8>, tensor<2x3xi32>, tensor<2x2xi32>, tensor<16xi32>) -> tensor<1x2x9x8xi32>
+  func.return
+}
+
+// -----
+
+// CHECK: 5 positions with stride 2 do not fit an extent of 8
+func.func @positions(%x: tensor<1x2x8x8xi8>, %w: tensor<2x4x32xi8>, %p: tensor<2x4xi32>, %c: tensor<2x2xi32>, %b: tensor<16xi32>) {
+  %0 = graph.paired_dot_conv %x, %w, %p, %c, %b {strides = array<i64: 2>, extents = array<i64: 5>, products = 16 : i64} : (tensor<1x2x8x8xi8>, tensor<2x4x32xi8>, tensor<2x4xi32>, tensor<2x2xi32>, tensor<16xi32>) -> tensor<1x2x5x8xi32>
+  func.return
+}

@@ -107,3 +107,16 @@ func.func @sums(%acc: tensor<1x4x6x6xi32>, %m: tensor<f32>, %y: tensor<1x4x6x6xi
   %8 = graph.sub %point, %7 : (tensor<i32>, tensor<1x4x6x6xi32>) -> tensor<1x4x6x6xi32>
   func.return %1, %3, %5, %6, %8 : tensor<1x8x4x4xi32>, tensor<1x8x4x4xi32>, tensor<1x4x6x6xi32>, tensor<1x4x6x6xi32>, tensor<1x4x6x6xi32>
 }
+
+// A convolution in pairs of steps takes the sign that its schedule says, whatever its weights are.
+// CHECK-LABEL: func.func @paired
+// CHECK:       [[U:%.*]] = graph.flip_sign %x : (tensor<1x4x6x6xi8>) -> tensor<1x4x6x6xui8>
+// CHECK:       graph.conv [[U]], %large {{.*}}x_zero_point = 128 : i64
+// CHECK-NEXT:  graph.conv %x, %small
+func.func @paired(%x: tensor<1x4x6x6xi8>) -> (tensor<1x8x4x4xi32>, tensor<1x8x4x4xi32>) attributes {aot.entry} {
+  %large = graph.constant dense<99> : tensor<8x4x3x3xi8>
+  %small = graph.constant dense<1> : tensor<8x4x3x3xi8>
+  %0 = graph.conv %x, %large {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64, accumulator = i32, schedule = #graph.paired_schedule<lanes = 8, mr = 4, unsigned>} : (tensor<1x4x6x6xi8>, tensor<8x4x3x3xi8>) -> tensor<1x8x4x4xi32>
+  %1 = graph.conv %x, %small {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64, accumulator = i32, schedule = #graph.paired_schedule<lanes = 8, mr = 4>} : (tensor<1x4x6x6xi8>, tensor<8x4x3x3xi8>) -> tensor<1x8x4x4xi32>
+  func.return %0, %1 : tensor<1x8x4x4xi32>, tensor<1x8x4x4xi32>
+}
