@@ -13,9 +13,9 @@ func.func @main(%x: tensor<6x5xf32>, %w: tensor<4x5xf32>, %b: tensor<4xf32>, %r:
   func.return %y : tensor<3x2x4xf32>
 }
 
-// Without a bias; the inputs of the candidate of a GRU, to which the reset gate is not applied, are summed up apart.
+// Without a bias. Gates are summed up unit by unit: `sums` has one number for each.
 // CHECK-LABEL: func.func @without_bias
-// CHECK: graph.gru %{{.*}}, %r, %w {{{.*}}operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 1, 0>{{.*}}} : {{.*}} -> (tensor<3x2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x16xf32>)
+// CHECK: graph.gru %{{.*}}, %r, %w {{{.*}}operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 1, 0>{{.*}}} : {{.*}} -> (tensor<3x2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>)
 func.func @without_bias(%x: tensor<6x5xf32>, %w: tensor<12x5xf32>, %r: tensor<12x4xf32>) -> tensor<3x2x4xf32> attributes {aot.entry} {
   %0 = graph.matmul %x, %w {transpose_rhs = true} : (tensor<6x5xf32>, tensor<12x5xf32>) -> tensor<6x12xf32>
   %2 = graph.reshape %0 {shape = array<i64: 3, 2, 12>} : (tensor<6x12xf32>) -> tensor<3x2x12xf32>
