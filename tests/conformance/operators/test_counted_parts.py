@@ -73,6 +73,21 @@ EACH = {
     "order from the least": "k = Shape(v) y, i = TopK<largest = 0>(v, k)",
     "order of lines": "k = Shape(v) y, i = TopK<axis = 0>(g, k)",
     "those chosen": "k = Shape(v) i, j = TopK(v, k) y = Gather(g, j)",
+    "all of them": "a2 = Slice(g, zero, end, zero) y = Add(g, a2)",
+    "numbers of columns": "k = Shape(g) o = Constant<value_int = 1>() l = Gather(k, o) rr = Range(first, l, o)"
+    " c = Cast<to = 1>(rr) y = Add(g, c)",
+    "boxes": "f4 = Constant<value_ints = [4]>() n = Slice(g, zero, f4, one) bx = Unsqueeze(n, zero)"
+    " v2 = Unsqueeze(v, zero) s = Unsqueeze(v2, zero) y = NonMaxSuppression(bx, s, three)",
+    "boxes above a score": "f4 = Constant<value_ints = [4]>() n = Slice(g, zero, f4, one) bx = Unsqueeze(n, zero)"
+    " v2 = Unsqueeze(v, zero) s = Unsqueeze(v2, zero) l = Constant<value_floats = [0.5]>()"
+    " y = NonMaxSuppression(bx, s, three, l, l)",
+    "a branch": "c = Size(v) e = Equal(c, first) y = If (e) <then_branch = t1 () => (ty)"
+    " { ty = Constant<value_floats = [1.0]>() }, else_branch = e1 () => (ey) { ey = Neg(v) }>",
+    "a branch of as many": "m2 = ReduceMax<keepdims = 0>(x) l = Constant<value_float = 6.0>() e = Less(l, m2)"
+    " y = If (e) <then_branch = t1 () => (ty) { ty = Neg(g) }, else_branch = e1 () => (ey) { ey = Abs(g) }>",
+    "a branch that reads them": "m2 = ReduceMax<keepdims = 0>(x) l = Constant<value_float = 6.0>() e = Less(l, m2)"
+    " y = If (e) <then_branch = t1 () => (ty) { ty = ReduceSum<keepdims = 0>(v) }, else_branch = e1 () => (ey)"
+    " { ey = Identity(l) }>",
     "elements along": "e = ScatterElements<axis = 0>(m, p, v) y = Identity(e)",
     "elements across": "o = Unsqueeze(p, zero) u = Unsqueeze(v, zero) n = Constant<value = float[3, 12] {"
     + ", ".join(map(str, range(36)))
@@ -163,4 +178,21 @@ def test_what_is_not_there_is_no_index(nodes: str) -> None:
 def test_backwards_is_refused() -> None:
     text = f'<ir_version: 10, opset_import: ["" : 18]>\n{HEAD} y = Slice(g, end, zero, zero, minus) }}'
     with pytest.raises(CompileError, match="would take all of them as data"):
+        aotc.build(onnx.parser.parse_model(text))
+
+
+@pytest.mark.parametrize(
+    "then",
+    [
+        "{ ty = Unsqueeze(g, zero) }",
+        "{ ty = Cast<to = 11>(g) }",
+        "{ tz = Slice(t, one, two, one) ty = Slice(tz, one, two) }",
+    ],
+)
+def test_branches_that_differ_otherwise(then: str) -> None:
+    """In the rank, in the type or along another axis than that of the parts."""
+    nodes = "m2 = ReduceMax<keepdims = 0>(x) l2 = Constant<value_float = 6.0>() e = Less(l2, m2)"
+    nodes += f" y = If (e) <then_branch = t1 () => (ty) {then}, else_branch = e1 () => (ey) {{ ey = Abs(g) }}>"
+    text = f'<ir_version: 8, opset_import: ["" : 17]>\n{HEAD}{nodes} }}'
+    with pytest.raises(CompileError, match="data-dependent extent"):
         aotc.build(onnx.parser.parse_model(text))

@@ -115,6 +115,14 @@ def shape(node: Node, bounds: Sequence[Bound | None]) -> _Results:
     return [cut(node, known, {0: (start if start < stop else 0, 1, max(stop - start, 0))})]
 
 
+@bounded_op("Size")
+def size(node: Node, bounds: Sequence[Bound | None]) -> _Results:
+    (bound,) = bounds
+    assert bound is not None
+    others = math.prod(extent for axis, extent in enumerate(node.shape(0)) if axis != bound.axis)
+    return [node.emit(MulOp, bound.count, scalar(node, others, bound.count))]
+
+
 @bounded_op("Slice")
 def slice_(node: Node, bounds: Sequence[Bound | None]) -> _Results:
     """Along the axis of the parts: the first of them, the last, or those between."""
@@ -161,6 +169,21 @@ def non_zero(node: Node, bounds: Sequence[Bound | None]) -> _Results:
     node.inputs[0] = node.emit(
         WhereOp, _meant(node, node.input(0), bound), node.input(0), scalar(node, 0, node.input(0))
     )
+    return _plain(node)
+
+
+@bounded_op("NonMaxSuppression")
+def non_max_suppression(node: Node, bounds: Sequence[Bound | None]) -> _Results:
+    """Boxes from the count on have a score below all, and the least threshold leaves them out."""
+    boxes, scores, *others = bounds
+    if boxes is None or scores is None or any(others) or boxes.count is not scores.count:
+        return None
+    if (boxes.axis, scores.axis) != (1, 2):
+        return None
+    node.inputs += [None] * (5 - len(node.inputs))
+    node.inputs[1] = _masked(node, node.input(1), scores, "max")
+    if node.inputs[4] is None:
+        node.inputs[4] = node.constant(float(np.finfo(np.float32).min), np.float32)
     return _plain(node)
 
 
