@@ -71,8 +71,8 @@ class PairStepsOp(GraphOp):
         distances = np.indices(axes).reshape(len(axes), -1).T @ pitches
         paired, places = np.empty_like(split), np.empty(split.shape[:2], np.int32)
         counts, sums = np.empty((panels, KINDS), np.int32), start.astype(np.int64).reshape(panels, -1)
-        for panel, steps in enumerate(split):
-            pairing = pair_steps(steps, plain=self.unsigned is not None)
+        pairings = pair_steps(split, plain=self.unsigned is not None)
+        for panel, (steps, pairing) in enumerate(zip(split, pairings, strict=True)):
             paired[panel], places[panel] = steps[pairing.order], distances[pairing.order]
             counts[panel] = pairing.plain, pairing.complemented
             check_pairing(paired[panel], pairing.plain, pairing.complemented)

@@ -16,6 +16,7 @@ The sum of two of these products, and of each instruction before, is bounded by 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,6 +31,8 @@ COMPLEMENTED = 255
 
 _CHUNK = 64
 """Steps among which partners are looked for: the time grows with the square."""
+_AT_ONCE = 64
+"""Chunks that are compared at once."""
 
 
 @dataclass(frozen=True)
@@ -44,18 +47,24 @@ class Pairing:
     """Of the second kind, behind them."""
 
 
-def pair_steps(weight: Array, *, plain: bool) -> Pairing:
-    """Pairs of the steps of a panel, `weight` [steps, lanes, 4] i8; without `plain` all are complemented."""
-    signed = weight.astype(np.int16).reshape(len(weight), -1, 2)
-    positive, negative = (np.maximum(each, 0).sum(axis=2) for each in (signed, -signed))
-    left, found = list(range(len(weight))), list[list[tuple[int, int]]]()
-    for sums, limit in ((np.hstack([positive, negative]), PLAIN), (positive + negative, COMPLEMENTED)):
-        some = _matched(sums[left], limit) if plain or limit == COMPLEMENTED else []
-        found.append(sorted((left[a], left[b]) for a, b in some))
-        paired = {step for pair in found[-1] for step in pair}
-        left = [step for step in left if step not in paired]
-    order = [step for pairs in found for pair in pairs for step in pair]
-    return Pairing(order + left, len(found[0]), len(found[1]))
+def pair_steps(weight: Array, *, plain: bool) -> list[Pairing]:
+    """Pairs of the steps of each panel of `weight` [panels, steps, lanes, 4], i8; without `plain` all are
+    complemented."""
+    panels, steps = weight.shape[:2]
+    signed = weight.astype(np.int16).reshape(panels, steps, -1, 2)
+    positive, negative = (np.maximum(each, 0).sum(axis=3, dtype=np.int16) for each in (signed, -signed))
+    left = [list(range(steps)) for _ in range(panels)]
+    kinds: list[list[list[tuple[int, int]]]] = []
+    for sums, limit in ((np.concatenate([positive, negative], axis=2), PLAIN), (positive + negative, COMPLEMENTED)):
+        wanted = plain or limit == COMPLEMENTED
+        found = _matched(sums, left, limit) if wanted else [list[tuple[int, int]]() for _ in left]
+        paired = [{step for pair in pairs for step in pair} for pairs in found]
+        left = [[step for step in some if step not in gone] for some, gone in zip(left, paired, strict=True)]
+        kinds.append([sorted(pairs) for pairs in found])
+    return [
+        Pairing([step for pair in (*first, *second) for step in pair] + alone, len(first), len(second))
+        for first, second, alone in zip(*kinds, left, strict=True)
+    ]
 
 
 def check_pairing(weight: Array, plain: int, complemented: int) -> None:
@@ -72,31 +81,42 @@ def check_pairing(weight: Array, plain: int, complemented: int) -> None:
         assert int((sums[::2] + sums[1::2]).max(initial=0)) <= limit, "a pair of steps leaves 16 bits"
 
 
-def _matched(sums: Array, limit: int) -> list[tuple[int, int]]:
-    """Pairs of rows of `sums` that are nowhere more than `limit` together, about as many as there are.
+def _matched(sums: Array, among: Sequence[Sequence[int]], limit: int) -> list[list[tuple[int, int]]]:
+    """For each panel of `sums` [panels, steps, columns], pairs of steps `among` those given that are nowhere more than
+    `limit` together, about as many as there are.
 
-    Chunks of rows hold great and small ones alike; in each, the row with the fewest partners takes the one of its
-    partners that has the fewest.
+    They are looked for in chunks that hold great and small steps alike.
     """
-    order = np.argsort(-sums.max(axis=1, initial=0), kind="stable")
-    chunks = max(-(-len(sums) // _CHUNK), 1)
-    pairs: list[tuple[int, int]] = []
-    for chunk in range(chunks):
-        rows = order[chunk::chunks]
-        pairs += [(int(rows[a]), int(rows[b])) for a, b in _matched_rows(sums[rows], limit)]
-    return pairs
+    chunks: list[tuple[int, Array]] = []
+    for panel, steps in enumerate(among):
+        greatest = sums[panel].max(axis=1, initial=0)
+        rows = np.array([step for step in steps if greatest[step] <= limit], np.int64)
+        rows = rows[np.argsort(-greatest[rows], kind="stable")]
+        count = -(-len(rows) // _CHUNK)
+        chunks += [(panel, rows[first::count]) for first in range(count)]
+    found = [list[tuple[int, int]]() for _ in among]
+    for start in range(0, len(chunks), _AT_ONCE):
+        some = chunks[start : start + _AT_ONCE]
+        columns = np.zeros((sums.shape[2], len(some), _CHUNK), np.uint8)
+        for number, (panel, rows) in enumerate(some):
+            columns[:, number, : len(rows)] = sums[panel, rows].T
+        fits, fit = (np.ones((len(some), _CHUNK, _CHUNK), np.bool_) for _ in range(2))
+        for column in columns:
+            np.less_equal(column[:, :, None], (limit - column)[:, None, :], out=fit)
+            fits &= fit
+        for (panel, rows), table in zip(some, fits, strict=True):
+            pairs = _partners(table[: len(rows), : len(rows)])
+            found[panel] += [(int(rows[a]), int(rows[b])) for a, b in pairs]
+    return found
 
 
-def _matched_rows(sums: Array, limit: int) -> list[tuple[int, int]]:
-    columns = np.minimum(sums, limit + 1).T.astype(np.int16)
-    fits = np.ones((len(sums), len(sums)), np.bool_)
-    for column in np.ascontiguousarray(columns):
-        fits &= column[:, None] <= (limit - column)[None, :]
+def _partners(fits: Array) -> list[tuple[int, int]]:
+    """Pairs of rows that fit: the row with the fewest partners takes the one of them that has the fewest."""
     np.fill_diagonal(fits, val=False)
     by_partners = np.argsort(fits.sum(axis=1), kind="stable")
     packed = np.packbits(fits[np.ix_(by_partners, by_partners)], axis=1, bitorder="little")
     partners = [int.from_bytes(row.tobytes(), "little") for row in packed]
-    free, pairs = (1 << len(sums)) - 1, list[tuple[int, int]]()
+    free, pairs = (1 << len(fits)) - 1, list[tuple[int, int]]()
     for row, others in enumerate(partners):
         if free >> row & 1 and (found := others & free):
             partner = (found & -found).bit_length() - 1

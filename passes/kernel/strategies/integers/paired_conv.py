@@ -89,7 +89,7 @@ def _steps(op: ConvOp, weight: Array, lanes: int) -> Array:
 
 
 def _paired(panels: Array, *, plain: bool) -> PanelSteps:
-    pairings = [pair_steps(steps, plain=plain) for steps in panels]
+    pairings = pair_steps(panels, plain=plain)
     first, second = (
         sum(getattr(each, name) for each in pairings) / len(pairings) for name in ("plain", "complemented")
     )

@@ -33,7 +33,7 @@ WORDS = {
         "pick",
     ),
     *("select", "splat", "store", "to"),
-    *("add", "complement", "dot", "even", "narrow", "product", "run", "widen", "word"),
+    *("add", "complement", "dot", "even", "narrow", "pair", "product", "run", "widen", "word"),
     *("half", "high", "low", "saturate"),
     *("above", "alone", "below", "integers", "lane", "lanes", "rescaled", "sum"),
     *("s", "u", "ss", "su", "us", "uu"),  # signs of the factors of a dot product, or of what is widened

@@ -58,7 +58,7 @@ def _steps(*weights: tuple[int, int, int, int]) -> Array:
     ],
 )
 def test_bounds(steps: Array, plain: bool, found: tuple[int, int]) -> None:
-    pairing = pair_steps(steps, plain=plain)
+    (pairing,) = pair_steps(steps[None], plain=plain)
     assert (pairing.plain, pairing.complemented) == found
     assert sorted(pairing.order) == list(range(len(steps)))
     check_pairing(steps[pairing.order], *found)
@@ -79,7 +79,7 @@ def test_pairs_never_leave_16_bits() -> None:
     """With the integers that make sums greatest and least, for every lane of every pair."""
     for scale, count in product((10, 40, 70), (1, 7, 64, 200)):
         weight = np.clip(np.rint(_RANDOM.normal(0, scale, (count, 8, 4))), -128, 127).astype(np.int8)
-        pairing = pair_steps(weight, plain=True)
+        (pairing,) = pair_steps(weight[None], plain=True)
         assert sorted(pairing.order) == list(range(count))
         ordered = weight[pairing.order].astype(np.int64)
         for pair in range(pairing.plain + pairing.complemented):
@@ -96,7 +96,7 @@ def test_most_steps_find_a_partner() -> None:
     for channels, share in ((64, 0.5), (256, 0.9), (1024, 0.95)):
         weight = _RANDOM.normal(0, 1, (8, channels))
         weight = np.rint(weight * 127 / np.abs(weight).max(axis=1, keepdims=True)).astype(np.int8)
-        pairing = pair_steps(weight.reshape(8, -1, 4).swapaxes(0, 1), plain=True)
+        (pairing,) = pair_steps(weight.reshape(8, -1, 4).swapaxes(0, 1)[None], plain=True)
         assert 2 * (pairing.plain + pairing.complemented) >= share * channels / 4
 
 
