@@ -65,7 +65,7 @@ EACH = {
     "every second of the last": "e = Neg(one) y = Slice(z, five, e, one, two)",
     "of lines and columns": "i = Concat<axis = 0>(one, two) e = Concat<axis = 0>(two, five) y = Slice(g, i, e)",
     "from the first that is large": "i = ArgMax<axis = 0, keepdims = 1>(h) y = Slice(g, i, end, zero)",
-    "up to as many as there are": "k = Shape(v) c = Cast<to = 1>(k) l = Constant<value_floats = [3]>() m2 = Min(c, l)"
+    "up to as many as there are": "k = Shape(v) c = Cast<to = 1>(k) l = Constant<value_floats = [3.0]>() m2 = Min(c, l)"
     " e = Cast<to = 7>(m2) y = Slice(g, zero, e, zero)",
     "not zero": "i = ReduceSum<keepdims = 0>(g, one) o = Greater(i, v) y = NonZero(o)",
     "order": "k = Shape(v) l = Constant<value_ints = [3]>() c = Concat<axis = 0>(k, l) n = ReduceMin<axes = [0]>(c)"
