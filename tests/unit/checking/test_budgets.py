@@ -120,7 +120,8 @@ def test_the_sizes_are_those_of_the_object(tmp_path: Path) -> None:
     image = (tmp_path / "m.o").read_bytes()
     assert not found.estimate and found.target == "cortex-m0"
     with binding().ObjectFileRef.from_data(image) as file:
-        assert found.text_bytes == sum(each.size() for each in file.sections() if each.is_text())
+        sizes = [each.size() for each in file.sections() if each.is_text()]
+    assert 0 <= found.text_bytes - sum(sizes) < 4 * len(sizes), "sections are aligned to 4 bytes at most"
     assert found.text_bytes >= sum(each.text_bytes or 0 for each in found.functions) > 0
     assert found.constants_bytes >= 16720 and found.data_bytes == 0
     assert found.flash_bytes == found.text_bytes + found.constants_bytes
