@@ -179,7 +179,7 @@ def counted_cut(node: Node, x: SSAValue, each: Cut, count: SSAValue) -> SSAValue
     """Of the first `count` parts (i64, rank 0) of x those from a start to an end that are perhaps data-dependent, a
     positive step apart: as many as there can be, with how many there are noted."""
     extent, step = shape_of(x)[each.axis], each.step
-    if each.known and each.range(extent) == (0, 1, extent) and each.end.number >= extent:  # all, however many
+    if each.known and each.range(extent) == (0, 1, extent):  # all, however many
         return node.bounded(x, each.axis, count)
     first, last = (
         _limit(node, element, position, each.place, count) for element, position in ((each.start, 1), (each.end, 2))
