@@ -79,7 +79,14 @@ def test_what_an_operator_becomes_says_whether_it_is_by_element(op_type: str, fu
         "f = Cast<to=1>(c) y = Add(f, t) }",
         "f = Cast<to=1>(z) y = Hardmax<axis=1>(f) }",
         "s = Constant<value_ints=[4, 6]>() y = Reshape(z, s) }",
+        "s = Constant<value_ints=[-1]>() y = Reshape(z, s) }",
+        "s = Constant<value_ints=[-1, 4]>() y = Reshape(c, s) }",
+        "s = Constant<value_ints=[-1]>() q = Constant<value_ints=[12, -1]>() r = Reshape(c, s) y = Reshape(r, q) }",
+        "s = Constant<value_ints=[-1]>() q = Constant<value_ints=[-1, 4]>() r = Reshape(c, s) y = Reshape(r, q) }",
         "n = Neg(x) p = NonZero(n) y = Add(z, p) }",
+        "y = EyeLike(z) }",
+        "b = Constant<value_ints=[-1]>() h = Constant<value_ints=[-13]>() a = Constant<value_ints=[1]>() "
+        "y = Slice(z, b, h, a, b) }",
     ],
 )
 def test_what_takes_all_parts_as_data_is_refused(nodes: str) -> None:
@@ -99,6 +106,44 @@ def test_what_takes_all_parts_as_data_is_refused(nodes: str) -> None:
 )
 def test_a_number_of_parts_is_an_extent_of_as_many_parts_only(nodes: str, what: str) -> None:
     assert what in refused(COUNTED + nodes)
+
+
+@pytest.mark.parametrize(
+    ("nodes", "function"),
+    [
+        ("s = Constant<value_ints=[-1]>() y = Reshape(c, s) }", lambda c: c.reshape(-1)),
+        ("s = Constant<value_ints=[-1, 1]>() y = Reshape(c, s) }", lambda c: c.reshape(-1, 1)),
+        ("s = Constant<value_ints=[1, -1]>() y = Reshape(c, s) }", lambda c: c.reshape(1, -1)),
+        ("f = Cast<to=1>(c) t, y = Dropout(f) }", lambda c: np.ones(c.shape, bool)),
+        ("y = Flatten<axis=0>(c) }", lambda c: c.reshape(1, -1)),
+        (
+            "s = Constant<value_ints=[-1]>() r = Reshape(c, s) q = Constant<value_ints=[-1, 2]>() b = Reshape(r, q) "
+            "y = Add(b, c) }",
+            lambda c: c + c,
+        ),
+        (
+            "s = Constant<value_ints=[-1]>() r = Reshape(c, s) m = Neg(c) t = Reshape(m, s) d = Mul(r, t) "
+            "k = Constant<value_ints=[1, 0, -1]>() a = Gather(d, k) y = Concat<axis=0>(a, a) }",
+            lambda c: np.tile((-(c.reshape(-1) ** 2))[[1, 0, -1]], 2),
+        ),
+        (
+            "a = Constant<value_ints=[2]>() u = Unsqueeze(c, a) w = Concat<axis=2>(u, u, u, u) "
+            "s = Constant<value_ints=[-1]>() r = Reshape(w, s) q = Constant<value_ints=[-1, 4]>() y = Reshape(r, q) }",
+            lambda c: np.repeat(c.reshape(-1), 4).reshape(-1, 4),
+        ),
+    ],
+)
+def test_parts_are_cut_into_as_many_each_and_put_together_again(nodes: str, function: Any) -> None:
+    text = "g (float[3, 4] x) => (y) { z = NonZero(x) c = Transpose(z) "
+    compiled = aotc.compile(model(text + nodes))
+    for threshold in (0, 1, 3):
+        x = np.where(threshold < X, X, 0)
+        expected = function(np.transpose(np.nonzero(x)))
+        found = compiled(x)
+        y, axis = found["y"], int(expected.shape[0] == 1)
+        count = int(found.get("y_count", len(y)))
+        assert count == expected.shape[axis]
+        np.testing.assert_array_equal(y.take(range(count), axis), expected)
 
 
 def test_a_constant_has_a_known_count() -> None:

@@ -13,11 +13,12 @@ from typing import NoReturn
 
 from xdsl.ir import Operation, SSAValue
 
-from aotc.dialects.graph.elementwise import BroadcastOp
+from aotc.dialects.graph.elementwise import BroadcastOp, MulOp
 from aotc.dialects.graph.interfaces import shape_of
 from aotc.dialects.graph.shapes import normalize_axis
 from aotc.dialects.graph.structure import CopyOp
 from aotc.errors import CompileError, Problem
+from aotc.frontend.onnx.expressions import scalar
 from aotc.frontend.onnx.parts.axes import kept
 from aotc.frontend.onnx.registry import Bound, Node
 
@@ -74,12 +75,10 @@ class _Reader:
             permutation = self.node.attr("perm", list(range(len(shape)))[::-1])
             axis = [normalize_axis(each, len(shape)) for each in permutation].index(bound.axis)
         elif op_type in _RESHAPING:
-            axis = _same_place(shape, bound.axis, shape_of(results[0]))
+            return self._reshaped(bound, shape_of(results[0]))
         elif op_type == "Gather":
-            chosen = normalize_axis(self.node.attr("axis", 0), len(shape))
-            axis = None if chosen == bound.axis else bound.axis
-            if axis is not None and chosen < axis:
-                axis += len(self.node.shape(1)) - 1
+            before = normalize_axis(self.node.attr("axis", 0), len(shape)) < bound.axis
+            axis = bound.axis + (len(self.node.shape(1)) - 1 if before else 0)
         elif op_type == "Slice" and bound.axis not in self._sliced(len(shape)):
             axis = bound.axis
         elif op_type in ("Split", "Softmax", "LogSoftmax") and self.node.opset >= 13:
@@ -108,7 +107,7 @@ class _Reader:
             found = [visit(value) for value in results]
         except _NotElementwise:
             return False
-        return all(found)
+        return any(found)
 
     def _elementwise(self, rank: int) -> Bound:
         found = {
@@ -126,6 +125,28 @@ class _Reader:
                 if own >= 0 and shape[own] != 1:
                     self.refuse("another input has a fixed number of parts")
         return Bound(axis, count)
+
+    def _reshaped(self, bound: Bound, target: Sequence[int]) -> Bound:
+        """The same elements come first: in as many parts, in more and smaller ones, or in fewer and larger ones."""
+        source = self.node.shape(0)
+        before, size = math.prod(source[: bound.axis]), math.prod(source[bound.axis + 1 :])
+        sizes = {
+            place: math.prod(target[place + 1 :])
+            for place in range(len(target))
+            if math.prod(target[:place]) == before and math.prod(target) > 0
+        }
+        for place, own in sizes.items():
+            if own == size:
+                return replace(bound, axis=place)
+        for place, own in sizes.items():
+            if size % own == 0:
+                return Bound(place, _multiple(self.node, bound.count, size // own))
+        shape = self.node.known(1)
+        for place, own in sizes.items():
+            inferred = shape is not None and place < shape.size and shape[place] == -1
+            if inferred and own % size == 0 and (count := _divided(self.node, bound.count, own // size)) is not None:
+                return Bound(place, count)
+        self.refuse()
 
     def _concat(self) -> Bound:
         axis = normalize_axis(self.node.attr("axis"), len(self.node.shape(0)))
@@ -154,13 +175,28 @@ class _Reader:
         return {normalize_axis(axis, rank) for axis in axes}
 
 
-def _same_place(source: Sequence[int], axis: int, target: Sequence[int]) -> int | None:
-    """The axis of a reshaped tensor that is the whole of one of the source."""
-    before = math.prod(source[:axis])
-    for place, extent in enumerate(target):
-        if extent == source[axis] and math.prod(target[:place]) == before:
-            return place
+def _multiple(node: Node, count: SSAValue, by: int) -> SSAValue:
+    """A number of parts times a constant: one value wherever the number is computed, so that what has as many parts is
+    known to."""
+    for use in count.uses:
+        op = use.operation
+        if isinstance(op, MulOp) and op.parent is count.owner.parent and _factor(node, op, count) == by:
+            return op.results[0]
+    return node.emit(MulOp, count, scalar(node, by, count))
+
+
+def _divided(node: Node, count: SSAValue, by: int) -> SSAValue | None:
+    """A number of parts that was multiplied, divided again; None where it may leave a remainder."""
+    op = count.owner
+    if isinstance(op, MulOp) and (factor := _factor(node, op, op.lhs)) is not None and factor % by == 0:
+        return op.lhs if factor == by else _multiple(node, op.lhs, factor // by)
     return None
+
+
+def _factor(node: Node, op: MulOp, count: SSAValue) -> int | None:
+    """By which constant an operation multiplies a count, as `_multiple` does."""
+    known = node.known_value(op.rhs) if op.lhs is count else None
+    return int(known) if known is not None and known.ndim == 0 and known > 0 else None
 
 
 def carry(node: Node, bounds: Sequence[Bound | None], results: Sequence[SSAValue]) -> Bound | None:
