@@ -417,9 +417,12 @@ class _Importer:
         if scope.outer is None:
             return None  # only an output that the producing node leaves out is not there: names were checked
         value = self.lookup(name, scope.outer)
-        if scope.captures is not None and isinstance(value, SSAValue) and value in self.bounds:
-            refuse(scope.branch.rstrip("/"), "a body of control flow")
-        return captured(value, scope)
+        inside = captured(value, scope)
+        if isinstance(value, SSAValue) and isinstance(inside, SSAValue) and (bound := self.bounds.get(value)):
+            count = captured(bound.count, scope)
+            assert isinstance(count, SSAValue)
+            self.bounds[inside] = replace(bound, count=count)
+        return inside
 
     def _initializer(self, tensor: TensorProto, scope: Scope) -> Value:
         payload = self.model.payloads.get(tensor.name) if scope.outer is None else None

@@ -85,6 +85,11 @@ def test_what_an_operator_becomes_says_whether_it_is_by_element(op_type: str, fu
         "s = Constant<value_ints=[-1]>() q = Constant<value_ints=[-1, 4]>() r = Reshape(c, s) y = Reshape(r, q) }",
         "n = Neg(x) p = NonZero(n) y = Add(z, p) }",
         "y = EyeLike(z) }",
+        "f = Cast<to=1>(c) s = Constant<value_floats=[2.0, 1.0]>() y = Resize(f, , s) }",
+        "f = Cast<to=1>(c) s = Constant<value_ints=[13, 2]>() y = Resize(f, , , s) }",
+        "f = Cast<to=1>(c) r = Constant<value_floats=[0.0, 0.0, 0.5, 1.0]>() s = Constant<value_floats=[1.0, 1.0]>() "
+        'y = Resize<coordinate_transformation_mode="tf_crop_and_resize">(f, r, s) }',
+        "s = Constant<value_ints=[0, 0, 1, 0]>() y = Pad(c, s) }",
         "b = Constant<value_ints=[-1]>() h = Constant<value_ints=[-13]>() a = Constant<value_ints=[1]>() "
         "y = Slice(z, b, h, a, b) }",
     ],
@@ -144,6 +149,71 @@ def test_parts_are_cut_into_as_many_each_and_put_together_again(nodes: str, func
         count = int(found.get("y_count", len(y)))
         assert count == expected.shape[axis]
         np.testing.assert_array_equal(y.take(range(count), axis), expected)
+
+
+LOOPED = """g (float[3, 4] x, int64 n) => (y) <bool yes = {1}, float[2] zeros = {0, 0}, int64[1] axis = {0}> {
+    z = NonZero(x) c = Transpose(z) f = Cast<to=1>(c)
+    y = Loop(n, yes, zeros) <
+        body = b (int64 i, bool k, float[2] s) => (bool k2, float[2] t) {
+            k2 = Identity(k) last = Neg(i) q = Gather<axis=0>(f, last) m = ReduceSum<keepdims=0>(f, axis)
+            r = If(k) <
+                then_branch = g () => (float[2] u) { a = Neg(f) u = ReduceMax<keepdims=0>(a, axis) },
+                else_branch = g () => (float[2] v) { v = Identity(m) }
+            >
+            d = Add(q, m) e = Add(d, r) t = Add(s, e)
+        }
+    >
+}"""
+
+
+def test_bodies_read_parts_of_the_graph_around_them() -> None:
+    compiled = aotc.compile(model(LOOPED, 18))
+    for threshold in (0, 1, 3):
+        x = np.where(threshold < X, X, 0)
+        c = np.transpose(np.nonzero(x)).astype(np.float32)
+        expected = sum((c[-i] + c.sum(0) + (-c).max(0) for i in range(3)), np.zeros(2))
+        np.testing.assert_allclose(compiled({"x": x, "n": np.array(3)})["y"], expected)
+
+
+@pytest.mark.parametrize(
+    ("attributes", "inputs", "scale"),
+    [
+        ("", "f, none, scales", 2),
+        ("<axes=[1]>", "f, none, scale", 2),
+        ("", "f, none, none, sizes", 2),
+        ('<coordinate_transformation_mode="half_pixel", mode="linear", axes=[1]>', "f, none, none, size", 2),
+    ],
+)
+def test_a_resize_of_other_axes_leaves_the_parts(attributes: str, inputs: str, scale: int) -> None:
+    text = "g (float[3, 4] x) => (y) <float[0] none = {}, float[2] scales = {1, 2}, float[1] scale = {2}, "
+    text += "int64[1] size = {4}> { z = NonZero(x) c = Transpose(z) f = Cast<to=1>(c) s = Shape<end=1>(c) "
+    text += f"sizes = Concat<axis=0>(s, size) y = Resize{attributes}({inputs}) }}"
+    found = aotc.compile(model(text, 18))(X)
+    count = int(found["y_count"])
+    c = np.transpose(np.nonzero(X)).astype(np.float32)
+    wanted = np.repeat(c, scale, 1)
+    if "linear" in attributes:
+        wanted = c @ np.array([[1, 0.75, 0.25, 0], [0, 0.25, 0.75, 1]], np.float32)
+    np.testing.assert_allclose(found["y"][:count], wanted, rtol=1e-6)
+
+
+def test_padding_of_other_axes_leaves_the_parts() -> None:
+    text = (
+        "g (float[3, 4] x) => (y) <int64[4] pads = {0, 1, 0, -1}> { z = NonZero(x) c = Transpose(z) y = Pad(c, pads) }"
+    )
+    found = aotc.compile(parse(text))(X)
+    count = int(found["y_count"])
+    np.testing.assert_array_equal(found["y"][:count], np.pad(np.nonzero(X)[0][:, None], ((0, 0), (1, 0))))
+
+
+def test_fixed_extents_out_of_the_shape_of_parts_are_constants() -> None:
+    text = "g (float[3, 4] x, float[2, 6] t) => (y, v) <int64 zero = {0}, int64[1] axes = {0}, int64[1] rest = {-1}> { "
+    text += "z = NonZero(x) s = Shape(z) k = Gather(s, zero) q = Unsqueeze(k, axes) r = Concat<axis=0>(rest, q) "
+    text += "y = Reshape(t, r) c = Transpose(z) v = Reshape(c, r) }"
+    t = np.arange(12, dtype=np.float32).reshape(2, 6)
+    found = aotc.compile(parse(text))({"x": X, "t": t})
+    np.testing.assert_array_equal(found["y"], t.reshape(-1, 2))
+    np.testing.assert_array_equal(found["v"][: int(found["v_count"])], np.transpose(np.nonzero(X)))
 
 
 def test_a_constant_has_a_known_count() -> None:

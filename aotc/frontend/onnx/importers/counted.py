@@ -217,6 +217,19 @@ def reshape_(node: Node, bounds: Sequence[Bound | None]) -> _Results:
     return None
 
 
+@bounded_op("Resize")
+def resize(node: Node, bounds: Sequence[Bound | None]) -> _Results:
+    """Where the sizes have the number of parts from the operand; else as any other."""
+    bound = _only_first(bounds)
+    if bound is None or node.opset < 11 or node.optional(3) is None:
+        return None
+    given, said = extents(node, 3, "the sizes")
+    axes = [normalize_axis(axis, len(node.shape(0))) for axis in node.attr("axes", list(range(len(node.shape(0)))))]
+    if said is not None and said.count is bound.count and axes[said.axis] == bound.axis:
+        node.inputs[3] = node.constant(given, np.int64)
+    return None
+
+
 @bounded_op("ScatterND")
 def scatter_nd(node: Node, bounds: Sequence[Bound | None]) -> _Results:
     bound = _updates(bounds)

@@ -17,7 +17,7 @@ from aotc.dialects.graph.logical import CompareOp, WhereOp
 from aotc.dialects.graph.movement import BroadcastOp, ConcatOp, PadOp, SliceOp, TransposeOp, TriluOp
 from aotc.dialects.graph.shapes import broadcast, normalize_axis
 from aotc.frontend.onnx.expressions import cast, reshape, scalar
-from aotc.frontend.onnx.parts.elements import Element, elements, extents
+from aotc.frontend.onnx.parts.elements import Element, elements, extents, settled
 from aotc.frontend.onnx.registry import Node, onnx_op
 
 _TO_THE_END = (2**31 - 1, 2**63 - 1)
@@ -107,7 +107,7 @@ def cut(node: Node, x: SSAValue, ranges: dict[int, tuple[int, int, int]]) -> SSA
     if full == [(0, 1, extent) for extent in shape]:
         return x
     starts, steps, counts = zip(*full, strict=True)
-    return node.emit(SliceOp, x, starts=starts, steps=steps, shape=counts)
+    return settled(node, node.emit(SliceOp, x, starts=starts, steps=steps, shape=counts))
 
 
 @onnx_op("Slice")
@@ -253,31 +253,40 @@ def _clamped_range(start: int, end: int, step: int, extent: int) -> tuple[int, i
 @onnx_op("Pad")
 def pad(node: Node) -> SSAValue:
     x, shape, mode = node.input(0), node.shape(0), node.attr("mode", "constant")
-    axes = list(range(len(shape)))
     if node.opset < 11:
-        given: list[int] = node.attr("pads", []) if node.opset >= 2 else node.attr("paddings", [])
         value = node.constant(node.attr("value", 0.0), numpy_dtype(node.element_type(0)))
     else:
-        given = [int(amount) for amount in node.constant_input(1, "the pads").reshape(-1)]
         value = node.optional(2)
-        if node.optional(3) is not None:
-            axes = [normalize_axis(int(axis), len(shape)) for axis in node.constant_input(3, "the axes")]
-    if len(given) != 2 * len(axes) or len(set(axes)) != len(axes):
-        node.fail(f"pads {given} must be a begin and an end for each of the axes {axes}")
-    begins, ends = [0] * len(shape), [0] * len(shape)
-    for axis, begin, end in zip(axes, given[: len(axes)], given[len(axes) :], strict=True):
-        begins[axis], ends[axis] = begin, end
+    begins, ends = padding(node)
     kept = {
         axis: (max(-begin, 0), 1, extent + min(begin, 0) + min(end, 0))
         for axis, (extent, begin, end) in enumerate(zip(shape, begins, ends, strict=True))
     }
     if any(count < 0 for _, _, count in kept.values()):
-        node.fail(f"pads {given} remove more than there is of {list(shape)}")
+        node.fail(f"pads {[*begins, *ends]} remove more than there is of {list(shape)}")
     x = cut(node, x, kept)
     pads = [max(amount, 0) for amount in (*begins, *ends)]
     if not any(pads):
         return x
     return node.emit(PadOp, x, value if mode == "constant" else None, pads=pads, mode=mode)
+
+
+def padding(node: Node) -> tuple[list[int], list[int]]:
+    """How many elements a Pad adds before and behind along each axis; negative where it removes some."""
+    rank = len(node.shape(0))
+    axes = list(range(rank))
+    if node.opset < 11:
+        given: list[int] = node.attr("pads", []) if node.opset >= 2 else node.attr("paddings", [])
+    else:
+        given = [int(amount) for amount in node.constant_input(1, "the pads").reshape(-1)]
+        if node.optional(3) is not None:
+            axes = [normalize_axis(int(axis), rank) for axis in node.constant_input(3, "the axes")]
+    if len(given) != 2 * len(axes) or len(set(axes)) != len(axes):
+        node.fail(f"pads {given} must be a begin and an end for each of the axes {axes}")
+    begins, ends = [0] * rank, [0] * rank
+    for axis, begin, end in zip(axes, given[: len(axes)], given[len(axes) :], strict=True):
+        begins[axis], ends[axis] = begin, end
+    return begins, ends
 
 
 @onnx_op("CenterCropPad")

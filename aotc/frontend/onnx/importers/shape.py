@@ -59,8 +59,6 @@ def range_(node: Node) -> SSAValue:
         (limit,) = elements(node, node.input(1))
         if limit.unknown is not None and limit.number == 0 and (most := node.most(limit.unknown)) is not None:
             return node.bounded(node.constant(np.arange(most)), 0, limit.unknown)
-        if limit.unknown is None and node.known(1) is None:  # of the shape of what has a number of parts
-            node.inputs[1] = node.constant(limit.number, np.int64)
     names = ("the start", "the limit", "the delta")
     start, limit, delta = (node.constant_input(i, what).reshape(()).astype(wide) for i, what in enumerate(names))
     if delta == 0:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from aotc.dialects.graph.shapes import normalize_axis
+from aotc.frontend.onnx.importers.movement import padding
 from aotc.frontend.onnx.importers.reduction import axes_of
 from aotc.frontend.onnx.registry import Node
 
@@ -46,9 +47,31 @@ def kept(node: Node, position: int, axis: int, result: Sequence[int]) -> int | N
         default = _OTHER_AXES[op_type]
         given = node.attr("axis", default) if default is not None else int(node.constant_input(1, "the axis").item())
         return axis if normalize_axis(given, len(shape)) != axis else None
+    if op_type in ("Resize", "Upsample"):
+        return axis if _is_as_long(node, axis) else None
+    if op_type == "Pad":
+        return None if any(amounts[axis] for amounts in padding(node)) else axis
     if op_type == "Tile":
         return axis if result[axis] == shape[axis] else None
     return None
+
+
+def _is_as_long(node: Node, axis: int) -> bool:
+    """Whether a resize leaves an axis as it is, however many parts it has."""
+    rank = len(node.shape(0))
+    if node.attr("coordinate_transformation_mode") == "tf_crop_and_resize":
+        return False
+    if node.attr("keep_aspect_ratio_policy", "stretch") != "stretch":
+        return False
+    axes = [normalize_axis(each, rank) for each in node.attr("axes", list(range(rank)))]
+    if axis not in axes:
+        return True
+    if node.opset >= 11 and node.optional(3) is not None:
+        return bool(node.constant_input(3, "the sizes")[axes.index(axis)] == node.shape(0)[axis])
+    if node.opset < 7:
+        return axis < 2
+    scales = node.attr("scales") if node.opset < 9 else node.constant_input(2 if node.opset >= 11 else 1, "the scales")
+    return bool(scales[axes.index(axis)] == 1)
 
 
 def _unreduced(axis: int, axes: Sequence[int], keepdims: bool) -> int | None:

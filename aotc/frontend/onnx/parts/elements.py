@@ -12,6 +12,7 @@ import numpy as np
 from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import SSAValue
 
+from aotc.dialects.dtypes import numpy_dtype
 from aotc.dialects.graph.conversion import CastOp
 from aotc.dialects.graph.elementwise import AddOp, SubOp
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
@@ -65,6 +66,18 @@ def elements(node: Node, value: SSAValue) -> list[Element]:
             case _:
                 pass
     return [Element(value, place, 0) for place in range(size)]
+
+
+def settled(node: Node, value: SSAValue) -> SSAValue:
+    """`value`, or the constant that a small tensor of integers is though not all it was taken from is known, as fixed
+    extents out of the shape of what has a number of parts."""
+    kind = element_type_of(value)
+    if not isinstance(kind, IntegerType) or math.prod(shape_of(value)) > _MOST or node.known_value(value) is not None:
+        return value
+    found = elements(node, value)
+    if any(each.unknown is not None for each in found):
+        return value
+    return node.constant(np.array([each.number for each in found], numpy_dtype(kind)).reshape(shape_of(value)))
 
 
 def extents(node: Node, position: int, what: str) -> tuple[list[int], Bound | None]:
