@@ -68,13 +68,17 @@ def test_what_an_operator_becomes_says_whether_it_is_by_element(op_type: str, fu
         'f = Cast<to=1>(z) y = Einsum<equation="ij->i">(f) }',
         "f = Cast<to=1>(z) y = LpNormalization(f) }",
         "s = Constant<value_ints=[2, 12]>() y = Expand(z, s) }",
-        "y = Concat<axis=1>(z, z) }",
+        "s = Constant<value_ints=[0]>() k = Gather<axis=1>(c, s) l = Constant<value_ints=[1, 12]>() p = Expand(k, l) "
+        "w = Transpose(p) y = Concat<axis=1>(p, w) }",
+        "n = Neg(x) p = NonZero(n) y = Concat<axis=0>(z, p) }",
         "y = ArgMax<axis=1, select_last_index=1>(z) }",
         "f = Cast<to=1>(z) y = MatMul(f, t) }",
         "f = Cast<to=1>(c) y = Gemm(f, u, t) }",
         "f = Cast<to=1>(z) q = Constant<value_ints=[2, 1, 12]>() r = Reshape(f, q) y = GlobalMaxPool(r) }",
         "f = Cast<to=1>(c) y = LayerNormalization<axis=0>(f, t) }",
         "y = ScatterND(x, c, e) }",
+        "q = Constant<value_ints=[0, 1]>() a = Constant<value_ints=[0]>() p = Unsqueeze(q, a) "
+        "y = ScatterElements<axis=1>(c, p, p) }",
         "q = Constant<value_ints=[1, 2]>() r = Tile(z, q) y = Neg(r) }",
         "f = Cast<to=1>(c) y = Add(f, t) }",
         "f = Cast<to=1>(z) y = Hardmax<axis=1>(f) }",
@@ -149,6 +153,51 @@ def test_parts_are_cut_into_as_many_each_and_put_together_again(nodes: str, func
         count = int(found.get("y_count", len(y)))
         assert count == expected.shape[axis]
         np.testing.assert_array_equal(y.take(range(count), axis), expected)
+
+
+def test_a_shape_whose_minus_ones_stand_for_one() -> None:
+    text = "g (float[3, 4] x) => (y) <int64[1] n = {-1}, int64 m = {-1}, int64[3] ones = {1, 1, 1}> { "
+    text += "z = NonZero(x) c = Transpose(z) s = Shape(c) t = Concat<axis=0>(n, s) k = Mul(ones, m) e = Equal(t, k) "
+    text += "w = Where(e, ones, t) y = Expand(c, w) }"
+    found = aotc.compile(parse(text))(X)
+    np.testing.assert_array_equal(found["y"][:, : int(found["y_count"])], np.transpose(np.nonzero(X))[None])
+    assert "computed at run time" in refused(text.replace("m = {-1}", "m = {3}"))
+
+
+@pytest.mark.parametrize("indices", [[0, 1], [-1, -2]])
+@pytest.mark.parametrize("counted", [False, True])
+def test_parts_are_written_to_parts(indices: list[int], counted: bool) -> None:
+    """Of which there are other numbers; behind the last is none."""
+    text = "g (float[3, 4] x, int64[2] t) => (y) <int64[1] all = {-1}> { z = NonZero(x) c = Transpose(z) "
+    text += "d = Reshape(c, all) h = Neg(d) m = NonZero(h) i = Reshape(m, all) j = Neg(i) k = Gather(h, i) "
+    text += f"y = ScatterElements<axis=0>(h, {'j, k' if counted else 't, t'}) }}"
+    compiled = aotc.compile(parse(text))
+    for threshold in (0, 1, 3):
+        x = np.where(threshold < X, X, 0)
+        wanted = -np.transpose(np.nonzero(x)).reshape(-1)
+        places = np.nonzero(wanted)[0]
+        if counted:
+            wanted[-places] = wanted[places].copy()
+        else:
+            wanted[indices] = indices
+        found = compiled({"x": x, "t": np.array(indices)})
+        np.testing.assert_array_equal(found["y"][: int(found["y_count"])], wanted)
+
+
+def test_lists_of_parts_are_put_one_behind_the_other() -> None:
+    text = "g (float[3, 4] x, float[3, 4] w, int64[2, 3] t) => (y, v, u) <float half = {0.5}, int64[1] all = {-1}> { "
+    text += "a = NonZero(x) b = NonZero(w) y = Concat<axis=1>(a, t, b, a) s = Concat<axis=1>(a, t, b, a) "
+    text += "d = Mul(y, s) e = Transpose(d) v = Reshape(e, all) u = Concat<axis=-1>(t, b) }"
+    compiled = aotc.compile(parse(text))
+    t = np.arange(100, 106).reshape(2, 3)
+    for one, two in ((0, 3), (1, 0), (9, 9), (9, 1), (1, 9), (-9, -9)):
+        x, w = np.where(one < X, X + 1, 0), np.where(X.T.reshape(3, 4) > two, X + 1, 0)
+        a, b = np.array(np.nonzero(x)), np.array(np.nonzero(w))
+        found = compiled({"x": x, "w": w, "t": t})
+        wanted = np.concatenate([a, t, b, a], 1)
+        np.testing.assert_array_equal(found["y"][:, : int(found["y_count"])], wanted)
+        np.testing.assert_array_equal(found["v"][: int(found["v_count"])], (wanted**2).T.reshape(-1))
+        np.testing.assert_array_equal(found["u"][:, : int(found["u_count"])], np.concatenate([t, b], 1))
 
 
 LOOPED = """g (float[3, 4] x, int64 n) => (y) <bool yes = {1}, float[2] zeros = {0, 0}, int64[1] axis = {0}> {

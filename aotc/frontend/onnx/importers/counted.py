@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import accumulate
 
 import numpy as np
 from xdsl.dialects.builtin import i64
@@ -25,6 +26,7 @@ from aotc.frontend.onnx.expressions import cast, reshape, scalar, widen
 from aotc.frontend.onnx.importers.indexing import counted_top_k
 from aotc.frontend.onnx.importers.movement import counted_cut, cut, cuts
 from aotc.frontend.onnx.importers.reduction import axes_of
+from aotc.frontend.onnx.parts.counts import sums
 from aotc.frontend.onnx.parts.elements import extents
 from aotc.frontend.onnx.registry import IMPORTERS, Bound, Node, bounded_op
 
@@ -148,6 +150,25 @@ def top_k(node: Node, bounds: Sequence[Bound | None]) -> _Results:
     return _plain(node) if node.known(1) is not None else counted_top_k(node, axis, bound.count)
 
 
+@bounded_op("Concat")
+def concat(node: Node, bounds: Sequence[Bound | None]) -> _Results:
+    """Lists of parts one behind the other, each moved up over what is none of the list before it."""
+    axis = normalize_axis(node.attr("axis", 1), len(node.shape(0)))
+    if any(bound is not None and bound.axis != axis for bound in bounds):
+        return None
+    most = [node.shape(place)[axis] for place in range(len(bounds))]
+    counts = [extent if bound is None else bound.count for extent, bound in zip(most, bounds, strict=True)]
+    ends = sums(node, counts)
+    places = every = node.constant(np.arange(sum(most)))
+    for end, begin in zip(ends[:-1], accumulate(most[:-1]), strict=True):
+        behind = node.emit(CompareOp, every, end, how="ge")
+        moved = node.emit(AddOp, every, node.emit(SubOp, scalar(node, begin, end), end))
+        places = node.emit(WhereOp, behind, moved, places)
+    places = node.emit(MinOp, places, scalar(node, sum(most) - 1, places))
+    together = node.emit(ConcatOp, [node.input(place) for place in range(len(bounds))], axis=axis)
+    return [node.bounded(node.emit(GatherOp, together, places, axis=axis), axis, ends[-1])]
+
+
 @bounded_op("Gather")
 def gather(node: Node, bounds: Sequence[Bound | None]) -> _Results:
     """Of the parts those that indices name, from the count on backwards where they are negative."""
@@ -155,10 +176,7 @@ def gather(node: Node, bounds: Sequence[Bound | None]) -> _Results:
     axis = normalize_axis(node.attr("axis", 0), len(node.shape(0)))
     if bound is None or bound.axis != axis:
         return None
-    indices = cast(node, node.input(1), i64)
-    behind = node.emit(CompareOp, indices, scalar(node, 0, indices), how="lt")
-    indices = node.emit(WhereOp, behind, node.emit(AddOp, indices, bound.count), indices)
-    result = node.emit(GatherOp, node.input(0), indices, axis=axis)
+    result = node.emit(GatherOp, node.input(0), _from_behind(node, node.input(1), bound.count), axis=axis)
     return [result if chosen is None else node.bounded(result, axis + chosen.axis, chosen.count)]
 
 
@@ -246,13 +264,24 @@ def scatter_nd(node: Node, bounds: Sequence[Bound | None]) -> _Results:
 
 @bounded_op("ScatterElements", "Scatter")
 def scatter_elements(node: Node, bounds: Sequence[Bound | None]) -> _Results:
-    bound = _updates(bounds)
-    if bound is None:
+    """Of the parts of the operand those that indices name are written, from the count on backwards where they are
+    negative; of indices and updates those before their own count are read."""
+    own, *others = bounds
+    axis = normalize_axis(node.attr("axis", 0), len(node.shape(0)))
+    if others[0] != others[1] or (own is not None and own.axis != axis):
         return None
+    if own is not None:
+        node.inputs[1] = _from_behind(node, node.input(1), own.count)
+    values = _plain(node) if others[0] is None else _scattered(node, others[0], axis)
+    if own is None or values is None:
+        return values
+    return [node.bounded(value, axis, own.count) for value in values if value is not None]
+
+
+def _scattered(node: Node, bound: Bound, axis: int) -> _Results:
     reduction = node.attr("reduction", "none")
     if reduction in _SCATTERED:
         return _neutral_updates(node, bound, _SCATTERED[reduction])
-    axis = normalize_axis(node.attr("axis", 0), len(node.shape(0)))
     if axis == bound.axis:
         indices, updates = _last_again(node, bound)
         meant = _any(node, bound)
@@ -278,6 +307,13 @@ def _along(node: Node, bound: Bound) -> _Results:
 
 def _axes(node: Node) -> list[int]:
     return [normalize_axis(axis, len(node.shape(0))) for axis in axes_of(node)]
+
+
+def _from_behind(node: Node, indices: SSAValue, count: SSAValue) -> SSAValue:
+    """Indices of parts, of which negative ones count from the last."""
+    indices = cast(node, indices, i64)
+    behind = node.emit(CompareOp, indices, scalar(node, 0, indices), how="lt")
+    return node.emit(WhereOp, behind, node.emit(AddOp, indices, count), indices)
 
 
 def _only_first(bounds: Sequence[Bound | None]) -> Bound | None:

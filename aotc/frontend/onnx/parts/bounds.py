@@ -13,13 +13,13 @@ from typing import NoReturn
 
 from xdsl.ir import Operation, SSAValue
 
-from aotc.dialects.graph.elementwise import BroadcastOp, MulOp
+from aotc.dialects.graph.elementwise import BroadcastOp
 from aotc.dialects.graph.interfaces import shape_of
 from aotc.dialects.graph.shapes import normalize_axis
 from aotc.dialects.graph.structure import CopyOp
 from aotc.errors import CompileError, Problem
-from aotc.frontend.onnx.expressions import scalar
 from aotc.frontend.onnx.parts.axes import kept
+from aotc.frontend.onnx.parts.counts import divided, multiple
 from aotc.frontend.onnx.registry import Bound, Node
 
 _RESHAPING = frozenset(("Flatten", "Reshape", "Squeeze", "Unsqueeze"))
@@ -140,20 +140,20 @@ class _Reader:
                 return replace(bound, axis=place)
         for place, own in sizes.items():
             if size % own == 0:
-                return Bound(place, _multiple(self.node, bound.count, size // own))
+                return Bound(place, multiple(self.node, bound.count, size // own))
         shape = self.node.known(1)
         for place, own in sizes.items():
             inferred = shape is not None and place < shape.size and shape[place] == -1
-            if inferred and own % size == 0 and (count := _divided(self.node, bound.count, own // size)) is not None:
+            if inferred and own % size == 0 and (count := divided(self.node, bound.count, own // size)) is not None:
                 return Bound(place, count)
         self.refuse()
 
     def _concat(self) -> Bound:
-        axis = normalize_axis(self.node.attr("axis"), len(self.node.shape(0)))
-        found = {(bound.axis, bound.count) for bound in self.bounds if bound is not None}
-        if len(found) > 1 or axis == next(iter(found))[0]:
+        first, *others = self.bounds
+        assert first is not None
+        if any(bound != first for bound in others):
             self.refuse("the parts would not be side by side")
-        return Bound(*next(iter(found)))
+        return first
 
     def _gathered(self) -> Bound:
         bound = self.bounds[1]
@@ -173,30 +173,6 @@ class _Reader:
         else:
             axes = list(range(len(self.node.constant_input(1, "the starts"))))
         return {normalize_axis(axis, rank) for axis in axes}
-
-
-def _multiple(node: Node, count: SSAValue, by: int) -> SSAValue:
-    """A number of parts times a constant: one value wherever the number is computed, so that what has as many parts is
-    known to."""
-    for use in count.uses:
-        op = use.operation
-        if isinstance(op, MulOp) and op.parent is count.owner.parent and _factor(node, op, count) == by:
-            return op.results[0]
-    return node.emit(MulOp, count, scalar(node, by, count))
-
-
-def _divided(node: Node, count: SSAValue, by: int) -> SSAValue | None:
-    """A number of parts that was multiplied, divided again; None where it may leave a remainder."""
-    op = count.owner
-    if isinstance(op, MulOp) and (factor := _factor(node, op, op.lhs)) is not None and factor % by == 0:
-        return op.lhs if factor == by else _multiple(node, op.lhs, factor // by)
-    return None
-
-
-def _factor(node: Node, op: MulOp, count: SSAValue) -> int | None:
-    """By which constant an operation multiplies a count, as `_multiple` does."""
-    known = node.known_value(op.rhs) if op.lhs is count else None
-    return int(known) if known is not None and known.ndim == 0 and known > 0 else None
 
 
 def carry(node: Node, bounds: Sequence[Bound | None], results: Sequence[SSAValue]) -> Bound | None:

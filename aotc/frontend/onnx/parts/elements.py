@@ -16,6 +16,7 @@ from aotc.dialects.dtypes import numpy_dtype
 from aotc.dialects.graph.conversion import CastOp
 from aotc.dialects.graph.elementwise import AddOp, SubOp
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
+from aotc.dialects.graph.logical import CompareOp, WhereOp
 from aotc.dialects.graph.movement import ConcatOp, ReshapeOp, SliceOp
 from aotc.dialects.graph.reduction import ReduceOp
 from aotc.frontend.onnx.registry import Bound, Node
@@ -63,6 +64,8 @@ def elements(node: Node, value: SSAValue) -> list[Element]:
                 return moved
             case SubOp() if (moved := _moved(node, op.lhs, op.rhs, -1)) is not None:
                 return moved
+            case WhereOp() if (chosen := _chosen(node, op)) is not None:
+                return chosen
             case _:
                 pass
     return [Element(value, place, 0) for place in range(size)]
@@ -109,6 +112,33 @@ def _moved(node: Node, value: SSAValue, by: SSAValue, sign: int) -> list[Element
         replace(one, number=one.number + sign * int(number))
         for one, number in zip(elements(node, value), numbers, strict=True)
     ]
+
+
+def _chosen(node: Node, op: WhereOp) -> list[Element] | None:
+    """The elements that a condition chooses, as exporters write a shape whose -1 stand for 1; None where it may choose
+    either."""
+    compared = op.condition.owner
+    if not isinstance(compared, CompareOp) or compared.how.data != "eq":
+        return None
+    if any(shape_of(value) != shape_of(op.result) for value in (op.x, op.y, compared.lhs, compared.rhs)):
+        return None
+    pairs = zip(elements(node, compared.lhs), elements(node, compared.rhs), strict=True)
+    holds = [_are_equal(node, *pair) for pair in pairs]
+    if None in holds:
+        return None
+    each = zip(holds, elements(node, op.x), elements(node, op.y), strict=True)
+    return [one if equal else other for equal, one, other in each]
+
+
+def _are_equal(node: Node, one: Element, other: Element) -> bool | None:
+    """Whether two elements are equal, of which a number of parts is none below 0; None where that is data-dependent."""
+    if (distance := one.beyond(other)) is not None:
+        return distance == 0
+    if one.unknown is None:
+        one, other = other, one
+    if other.unknown is None and one.unknown is not None and node.most(one.unknown) is not None:
+        return False if other.number < one.number else None
+    return None
 
 
 def _width(value: SSAValue) -> int:
