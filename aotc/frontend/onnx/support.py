@@ -17,8 +17,8 @@ from aotc.frontend.onnx.summary import supported_operators
 _BOUNDED = (
     "the result has a data-dependent extent: it is as long as that may be, and a further output `NAME_count` says how"
     " much of it is valid; what comes after that is -1 in indices; operators that treat each part by itself,"
-    " put lists of parts together or cut them into smaller ones, reductions, running sums, scatters and bodies of control"
-    " flow may read it"
+    " put lists of parts together or cut them into smaller ones, reductions, running sums, scatters and bodies of"
+    " control flow may read it"
 )
 _GENERATOR = (
     "SplitMix64 of the element's position and the seed; without a seed, one that follows from the node's name: every"
