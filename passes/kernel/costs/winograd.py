@@ -31,7 +31,6 @@ from xdsl.dialects.builtin import IntAttr, f32, i32
 from xdsl.ir import Attribute
 
 from aotc.dialects.dtypes import byte_width, compute_type
-from aotc.dialects.graph.packed.winograd import EXACT_TILE
 from aotc.dialects.graph.schedules import MatmulSchedule, WinogradAttr
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.winograd_transforms import OUTPUT_TILES, TAPS
@@ -100,7 +99,7 @@ def winograd_choices(machine: Machine, dtype: Attribute, sizes: ConvolutionSizes
     if 0 in (sizes.images, sizes.outputs) or sizes.channels < lanes_of_products(machine, dtype):
         return []
     kind = compute_type(dtype)
-    tiles = OUTPUT_TILES if kind == f32 else (EXACT_TILE,) if kind == i32 else ()
+    tiles = OUTPUT_TILES if kind in (f32, i32) else ()
     return [WinogradAttr(IntAttr(size), IntAttr(_tile_rows(machine, sizes, size))) for size in tiles]
 
 

@@ -23,12 +23,12 @@ from operator import and_
 from aotc.dialects.aot.tiles import tile_shape
 from aotc.dialects.builder import Reader, Scalar, Writer
 from aotc.dialects.graph.packed.channels import BlockRun, Channels
-from aotc.dialects.graph.packed.winograd import WEIGHT_SCALE, WinogradSizes
+from aotc.dialects.graph.packed.winograd import WinogradSizes, divided
 from aotc.dialects.graph.packed.winograd_axes import ABSENT, Axis
 from aotc.dialects.graph.schedules import MatmulSchedule
 from aotc.dialects.graph.shapes import Segment, ceil_div, segments
 from aotc.dialects.linear_combinations import sums
-from aotc.dialects.winograd_transforms import TAPS
+from aotc.dialects.winograd_transforms import TAPS, ExactTransforms
 from aotc.passes.kernel.builders.tile_builder import NotVectorizable, Tile, TileBuilder
 from aotc.passes.kernel.nests.matmul import PLAIN, Products, batched_matmul
 from aotc.passes.kernel.nests.parts import Share, for_common, in_part, share_of
@@ -269,9 +269,10 @@ class WinogradKernel:
         """A panel of a weight of integers, a pair of channels of a block of outputs at a time."""
         b, f, types = self._b, self._columns.transforms, self._types
         lanes = self._lanes * types.group
+        assert isinstance(f, ExactTransforms)
 
         def transform(values: Sequence[Scalar]) -> list[Scalar]:
-            return f.transform_filter(values, self._sum, WEIGHT_SCALE)
+            return f.transform_filter(values, self._sum)
 
         def at(index: list[Scalar]) -> None:
             step, column = index
@@ -340,14 +341,14 @@ class WinogradKernel:
         grid = self._products([product, number, lane])
         lines = down.transform_output(self._split(grid, 0), self._sum)
         sides = across.transform_output(self._split(self._joined(lines, 0), 1), self._sum)[:columns]
-        values = self._joined(sides, 1)
+        values = self._joined(
+            [self._divided(side, factor) for side, factor in zip(sides, across.multiples[:columns], strict=True)], 1
+        )
 
         def write(rows: int) -> list[Scalar]:
             block = panel * (self._sizes.width // self._lanes) + channel_block
             tile = Tile((rows, columns, self._lanes))
             value = b.slice(values, [0, 0], [rows, columns])
-            if self._types.shift:
-                value = b.shift_right(value, b.const(self._types.shift, self._types.sums))
             for bias in self._bias:
                 value = value + bias([tile.index(b, block * self._lanes, {-1: 1})])
             places = self._present([*planes, tile.index(b, row * down.outputs, {0: 1})])
@@ -361,6 +362,13 @@ class WinogradKernel:
         else:
             last = b.compare("eq", row, self._rows.tiles - 1)
             b.when(last, lambda: write(tail), lambda: write(down.outputs))
+
+    def _divided(self, side: Scalar, multiple: int) -> Scalar:
+        """A column of results, of multiples of them: of each `multiple` times that of its row."""
+        if (factors := [multiple * each for each in self._rows.transforms.multiples]) == [1] * len(factors):
+            return side
+        parts = zip(self._split(side, 0), factors, strict=True)
+        return self._joined([divided(self._b, part, factor) for part, factor in parts], 0)
 
     # Tiles of values
 
