@@ -14,7 +14,7 @@ rows, and of the panels of these, have buffers of their own and may be computed 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial, reduce
 from itertools import groupby
 from math import prod
@@ -190,16 +190,15 @@ class WinogradKernel:
                 column = tile * self._columns.tile_step + (
                     across * self._columns.segment_step + elements.start - self._columns.window.before
                 )
-                grid = self._transformed_tile(block, plane, segment, row, column, elements)
-                for j, values in enumerate(grid):
-                    registers = Tile((self._rows.transforms.inputs, 1, self._lanes), valid)
-                    product = registers.index(b, self._first + j, {0: f.inputs})
+                for i, line in enumerate(self._transformed_lines(block, plane, segment, row, column, elements)):
+                    registers = Tile((f.inputs, 1, self._lanes), valid)
+                    product = registers.index(b, self._first + i * f.inputs, {0: 1})
                     lane = registers.index(b, channel, {-1: 1})
-                    self._write_transformed([product, first + tile, lane], values)
+                    self._write_transformed([product, first + tile, lane], self._joined(line, 0))
 
             self._for_tiles(tiles, transform)
 
-    def _transformed_tile(
+    def _transformed_lines(
         self,
         block: Scalar,
         plane: list[Scalar],
@@ -207,12 +206,17 @@ class WinogradKernel:
         row: Scalar,
         column: Scalar,
         elements: range,
-    ) -> list[Scalar]:
-        """The transformed elements of a tile, column by column; the first that exists is in `column`."""
+    ) -> Iterator[list[Scalar]]:
+        """The transformed elements of a tile, line by line; the first that exists is in `column`.
+
+        The columns are transformed one after the other, then the lines, so that few elements are in registers at once.
+        """
         f = self._rows.transforms
         lines = [self._line(block, plane, segment, row, column, i, elements) for i in range(f.inputs)]
-        grid = self._joined(f.transform_input(lines, self._sum), 0)
-        return list(self._columns.transforms.transform_input(self._split(grid, 1), self._sum))
+        columns = zip(*(self._split(line, 1) for line in lines), strict=True)
+        down = [f.transform_input(each, self._sum) for each in columns]
+        for line in zip(*down, strict=True):
+            yield self._columns.transforms.transform_input(line, self._sum)
 
     def _line(
         self,
@@ -335,15 +339,17 @@ class WinogradKernel:
     ) -> None:
         b, down, across = self._b, self._rows.transforms, self._columns.transforms
         image, *planes = plane
-        tile = Tile((down.inputs, across.inputs, self._lanes))
-        product = tile.index(b, self._first, {0: across.inputs, 1: 1})
+        tile = Tile((down.inputs, 1, self._lanes))
         lane = tile.index(b, channel_block * self._lanes, {-1: 1})
-        grid = self._products([product, number, lane])
-        lines = down.transform_output(self._split(grid, 0), self._sum)
-        sides = across.transform_output(self._split(self._joined(lines, 0), 1), self._sum)[:columns]
-        values = self._joined(
-            [self._divided(side, factor) for side, factor in zip(sides, across.multiples[:columns], strict=True)], 1
-        )
+        sides: list[list[Scalar]] = []
+        for j in range(across.inputs):
+            product = tile.index(b, self._first + j, {0: across.inputs})
+            sides.append(down.transform_output(self._split(self._products([product, number, lane]), 0), self._sum))
+        lines: list[Scalar] = []
+        for line, multiple in zip(zip(*sides, strict=True), down.multiples, strict=True):
+            found = zip(across.transform_output(line, self._sum), across.multiples, strict=True)
+            lines.append(self._joined([divided(b, value, multiple * each) for value, each in found][:columns], 1))
+        values = self._joined(lines, 0)
 
         def write(rows: int) -> list[Scalar]:
             block = panel * (self._sizes.width // self._lanes) + channel_block
@@ -362,13 +368,6 @@ class WinogradKernel:
         else:
             last = b.compare("eq", row, self._rows.tiles - 1)
             b.when(last, lambda: write(tail), lambda: write(down.outputs))
-
-    def _divided(self, side: Scalar, multiple: int) -> Scalar:
-        """A column of results, of multiples of them: of each `multiple` times that of its row."""
-        if (factors := [multiple * each for each in self._rows.transforms.multiples]) == [1] * len(factors):
-            return side
-        parts = zip(self._split(side, 0), factors, strict=True)
-        return self._joined([divided(self._b, part, factor) for part, factor in parts], 0)
 
     # Tiles of values
 
