@@ -167,6 +167,26 @@ class ExactTransforms(Transforms):
         rows[0][0], rows[-1][-1] = first, last
         return rows
 
+    @property
+    def input_sums(self) -> list[int]:
+        """B d for n values d of 1: not 0 for the point 1 only, because the polynomials of all others are 0 there."""
+        return [int(sum(self.input_row(point))) for point in (*self.points, None)]
+
+    def transform_input(self, values: Sequence[Value], total: Sum[Value]) -> list[Value]:
+        """B d, for n values d.
+
+        With two pairs p, -p and q, -q the polynomials of the point 0 and of infinity are made of those of the latter,
+        with e = x^4 - p^2 x^2 and o = x^3 - p^2 x: e + q^2 (p^2 - x^2), and x^5 - p^2 x^3 - q^2 o.
+        """
+        if len(self.points) != 5:
+            return super().transform_input(values, total)
+        one, p, q = Fraction(1), self.points[1], self.points[3]
+        result = super().transform_input(values, total)
+        e, o = (total([(one, values[4 - k]), (-p * p, values[2 - k])]) for k in (0, 1))
+        low = total([(p * p, values[0]), (-one, values[2])])
+        high = total([(one, values[5]), (-p * p, values[3])])
+        return [total([(one, e), (q * q, low)]), *result[1:-1], total([(one, high), (-q * q, o)])]
+
     def transform_filter(self, taps: Sequence[Value], total: Sum[Value]) -> list[Value]:
         """G g, for 3 taps: the rows of a pair p, -p are f (g0 + p^2 g2 + p g1) and f (g0 + p^2 g2 - p g1)."""
         first, *pairs, last = self.scales

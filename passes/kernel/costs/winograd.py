@@ -174,7 +174,4 @@ def _tile_rows(machine: Machine, sizes: ConvolutionSizes, output_tile: int) -> i
     held = steps + costs.product_registers * lanes_of(machine, f32)
     buffers = columns * sizes.products(output_tile) * held * byte_width(f32)
     most = max(int(machine.l2 * machine.shares.transforms) // buffers, ceil_div(costs.fewest_tiles, columns), 1)
-    import os
-
-    most = int(os.environ.get("XROWS", most))
     return ceil_div(rows, ceil_div(rows, most))

@@ -210,13 +210,24 @@ class WinogradKernel:
         """The transformed elements of a tile, line by line; the first that exists is in `column`.
 
         The columns are transformed one after the other, then the lines, so that few elements are in registers at once.
+        The zero point is subtracted from what is transformed, of which it changes little.
         """
         f = self._rows.transforms
         lines = [self._line(block, plane, segment, row, column, i, elements) for i in range(f.inputs)]
         columns = zip(*(self._split(line, 1) for line in lines), strict=True)
         down = [f.transform_input(each, self._sum) for each in columns]
-        for line in zip(*down, strict=True):
-            yield self._columns.transforms.transform_input(line, self._sum)
+        for i, line in enumerate(zip(*down, strict=True)):
+            found = self._columns.transforms.transform_input(line, self._sum)
+            yield [self._less_zero_point(value, i, j) for j, value in enumerate(found)]
+
+    def _less_zero_point(self, value: Scalar, i: int, j: int) -> Scalar:
+        """Transformed element i, j less what it is for a tile of zero points."""
+        if not (point := self._sizes.zero_point):
+            return value
+        down, across = self._rows.transforms, self._columns.transforms
+        assert isinstance(down, ExactTransforms) and isinstance(across, ExactTransforms)
+        factor = down.input_sums[i] * across.input_sums[j]
+        return value - point * factor if factor else value
 
     def _line(
         self,
@@ -228,9 +239,9 @@ class WinogradKernel:
         line: int,
         elements: range,
     ) -> Scalar:
-        """A line of elements of a tile of the operand, zero where there are none: [1, n, lanes]."""
-        b, zero_point = self._b, self._sizes.zero_point
-        zeros = b.splat(0, Tile((1, self._columns.transforms.inputs, self._lanes)), self._types.factors)
+        """A line of elements of a tile of the operand, its zero point where there are none: [1, n, lanes]."""
+        b, line_tile = self._b, Tile((1, self._columns.transforms.inputs, self._lanes))
+        zeros = b.splat(self._sizes.zero_point, line_tile, self._types.factors)
         image, *planes = plane
         axes, tiles = (*self._sizes.outer, self._rows), (*planes, row)
         places: list[Scalar] = []
@@ -257,8 +268,6 @@ class WinogradKernel:
             part = self._x(at)
             if self._types.group > 1:
                 part = b.cast(part, self._types.factors)
-            if zero_point:
-                part = part - zero_point
             return [b.replace(part, zeros, [0, elements.start])]
 
         return b.when(reduce(and_, tests), read, lambda: [zeros])[0] if tests else read()[0]
