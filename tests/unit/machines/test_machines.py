@@ -232,6 +232,12 @@ def test_some_decision_follows_every_field(record: str | None, name: str) -> Non
     pytest.fail(f"{name} decides nothing")
 
 
+def test_panels_that_are_written_stay_in_l2_where_that_is_fastest() -> None:
+    sizes, lanes = (36, 16, 16, 128), X86_AVX512.vector_bytes // 4
+    widths = [batched_matmul_schedule(X86_AVX512, lanes, sizes, streamed=streamed).nr for streamed in (True, False)]
+    assert widths[1] * 36 * 128 * X86_AVX512.vector_bytes < X86_AVX512.l2 / 2 < widths[0] * 36 * 128 * 64
+
+
 @pytest.mark.parametrize("machine", MACHINES, ids=lambda machine: machine.name)
 def test_panels_become_no_wider_with_half_the_l2(machine: Machine) -> None:
     half = replace(machine, l2=machine.l2 // 2)
