@@ -13,6 +13,15 @@ The points decide the error. Greatest error over greatest result, f32 against fl
 | F(4, 3) | 0, +-3/4, +-3/2 | 1.5e-6 |
 
 All entries of A and B are exact in f32 for these points.
+
+Of integers, with the points 0, +-1, +-2 and modulo 2^32, F(4, 3) is exact (`ExactTransforms`). With the rows of G taken
+times 24, -6, -6, 24, 24, 6 all matrices are of integers, and results are multiples of the sums, 24, 12, 6 and 6 times
+as great along each axis (of F(2, 3): rows times 2, results twice as great). The sums of the magnitudes of a row are at
+most 10 for B and 7 for G (4 and 3 of F(2, 3)): in two dimensions elements within 255 become at most 25,500 in
+magnitude and weights within 128 at most 6,272, which are i16. Products and their sums wrap in 32 bits: they are right
+modulo 2^32. There the odd factor of a multiple, 3 or in two dimensions 9, has an inverse; what remains, the sum times
+2^k, where k is at most 6, is the sum shifted by k bits, as long as that is less than 2^(31 - k) in magnitude
+(`ExactTransforms.shift`). (D. Meng and J. Brothers, arXiv:1901.01965, have exact transforms with other points.)
 """
 
 from __future__ import annotations
@@ -21,6 +30,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
+from math import lcm
 
 import numpy as np
 
@@ -34,6 +44,15 @@ _PAIRS = {2: (Fraction(1),), 4: (Fraction(3, 4), Fraction(3, 2))}
 """For each output tile the points beside 0, each also negated."""
 
 OUTPUT_TILES = tuple(_PAIRS)
+
+_EXACT_PAIRS = {2: (Fraction(1),), 4: (Fraction(1), Fraction(2))}
+"""The same of integers."""
+
+_EXACT_SCALES = {2: (2, 2, 2), 4: (24, -6, 24, 6)}
+"""Of integers, what the rows of G are taken times: the row of the point 0, of each pair, of infinity."""
+
+_BITS = 32
+"""Of the sums of products of integers."""
 
 
 def _product(roots: Sequence[Fraction]) -> list[Fraction]:
@@ -55,6 +74,11 @@ class Transforms:
     def inputs(self) -> int:
         """n = m + 2: products, and inputs that m results see."""
         return self.outputs + TAPS - 1
+
+    @property
+    def multiples(self) -> list[int]:
+        """How many times greater each of the m results is than the sum."""
+        return [1] * self.outputs
 
     @property
     def weight_matrix(self) -> Array:
@@ -89,11 +113,6 @@ class Transforms:
             result += [total([(Fraction(1), e), (point, o)]), total([(Fraction(1), e), (-point, o)])]
         return [*result, total(terms(self.input_row(None), values))]
 
-    def transform_filter(self, taps: Sequence[Value], total: Sum[Value], scale: int) -> list[Value]:
-        """`scale` times G g, for 3 taps."""
-        rows = [*(self._weight_row(point) for point in self.points), [Fraction(0), Fraction(0), Fraction(1)]]
-        return [total(terms([scale * entry for entry in row], taps)) for row in rows]
-
     def transform_output(self, values: Sequence[Value], total: Sum[Value]) -> list[Value]:
         """A v, for n values v.
 
@@ -118,11 +137,101 @@ class Transforms:
 
 
 @dataclass(frozen=True)
+class ExactTransforms(Transforms):
+    """F(m, 3) of integers: G with rows taken times `scales`, and A of the multiples of results that are integers."""
+
+    scales: tuple[int, ...]
+    """What the rows of G are taken times: of the point 0, of each pair, of infinity."""
+
+    @property
+    def multiples(self) -> list[int]:
+        """How many times greater each of the m results is than the sum."""
+        return [lcm(*(entry.denominator for entry in row)) for row in self._result_rows()]
+
+    @property
+    def shift(self) -> int:
+        """The greatest power of two in two of the `multiples`, as there are in two dimensions: by how many bits
+        results are greater than sums at most."""
+        return 2 * max(power_of_two(multiple) for multiple in self.multiples)
+
+    def _result_rows(self) -> list[list[Fraction]]:
+        """The rows of A: the factor of the point 0, of each pair (of the sum or the difference of its two values), of
+        infinity; what they give is the sum."""
+        first, *pairs, last = (Fraction(1, scale) for scale in self.scales)
+        rows = [
+            [Fraction(0), *(point**row * factor for point, factor in zip(self.points[1::2], pairs, strict=True))]
+            for row in range(self.outputs)
+        ]
+        for row in rows:
+            row.append(Fraction(0))
+        rows[0][0], rows[-1][-1] = first, last
+        return rows
+
+    @property
+    def input_sums(self) -> list[int]:
+        """B d for n values d of 1: not 0 for the point 1 only, because the polynomials of all others are 0 there."""
+        return [int(sum(self.input_row(point))) for point in (*self.points, None)]
+
+    def transform_input(self, values: Sequence[Value], total: Sum[Value]) -> list[Value]:
+        """B d, for n values d.
+
+        With two pairs p, -p and q, -q the polynomials of the point 0 and of infinity are made of those of the latter,
+        with e = x^4 - p^2 x^2 and o = x^3 - p^2 x: e + q^2 (p^2 - x^2), and x^5 - p^2 x^3 - q^2 o.
+        """
+        if len(self.points) != 5:
+            return super().transform_input(values, total)
+        one, p, q = Fraction(1), self.points[1], self.points[3]
+        result = super().transform_input(values, total)
+        e, o = (total([(one, values[4 - k]), (-p * p, values[2 - k])]) for k in (0, 1))
+        low = total([(p * p, values[0]), (-one, values[2])])
+        high = total([(one, values[5]), (-p * p, values[3])])
+        return [total([(one, e), (q * q, low)]), *result[1:-1], total([(one, high), (-q * q, o)])]
+
+    def transform_filter(self, taps: Sequence[Value], total: Sum[Value]) -> list[Value]:
+        """G g, for 3 taps: the rows of a pair p, -p are f (g0 + p^2 g2 + p g1) and f (g0 + p^2 g2 - p g1)."""
+        first, *pairs, last = self.scales
+        result = [total(terms([first * self._weight_row(self.points[0])[0], 0, 0], taps))]
+        for point, scale in zip(self.points[1::2], pairs, strict=True):
+            row = [scale * entry for entry in self._weight_row(point)]
+            even, odd = total(terms([row[0], 0, row[2]], taps)), total(terms([0, row[1], 0], taps))
+            result += [total([(Fraction(1), even), (Fraction(sign), odd)]) for sign in (1, -1)]
+        return [*result, total(terms([0, 0, last], taps))]
+
+    def transform_output(self, values: Sequence[Value], total: Sum[Value]) -> list[Value]:
+        """A v, for n values v: the `multiples` of m results."""
+        one, result = Fraction(1), list[Value]()
+        first, *inner, last = values
+        both = [
+            [total([(one, plus), (sign * one, minus)]) for plus, minus in zip(inner[::2], inner[1::2], strict=True)]
+            for sign in (1, -1)
+        ]
+        for number, (row, multiple) in enumerate(zip(self._result_rows(), self.multiples, strict=True)):
+            result.append(total(terms([multiple * entry for entry in row], [first, *both[number % 2], last])))
+        return result
+
+
+def power_of_two(number: int) -> int:
+    """How often 2 divides a positive number."""
+    return (number & -number).bit_length() - 1
+
+
+def inverse_of_odd(number: int) -> int:
+    """The inverse of the odd factor of a number modulo 2^32, as a signed integer of 32 bits."""
+    inverse = pow(number >> power_of_two(number), -1, 1 << _BITS)
+    return inverse - (inverse >> (_BITS - 1) << _BITS)
+
+
+@dataclass(frozen=True)
 class Untransformed:
     """F(1, 1), which transforms nothing: one result of one tap, and the only product."""
 
     outputs: int = 1
     inputs: int = 1
+
+    @property
+    def multiples(self) -> list[int]:
+        """The result is the sum."""
+        return [1]
 
     @property
     def weight_matrix(self) -> Array:
@@ -135,13 +244,18 @@ class Untransformed:
 
     transform_output = transform_input
 
-    def transform_filter(self, taps: Sequence[Value], total: Sum[Value], scale: int) -> list[Value]:
-        """`scale` times the tap."""
-        return [total(terms([Fraction(scale)], taps))]
-
 
 @cache
 def transforms(output_tile: int) -> Transforms:
     """F(`output_tile`, 3); KeyError for one that is not in OUTPUT_TILES."""
-    pairs = _PAIRS[output_tile]
-    return Transforms(output_tile, (Fraction(0), *(point for pair in pairs for point in (pair, -pair))))
+    return Transforms(output_tile, _points(_PAIRS[output_tile]))
+
+
+@cache
+def exact_transforms(output_tile: int) -> ExactTransforms:
+    """F(`output_tile`, 3) of integers; KeyError for one that is not in OUTPUT_TILES."""
+    return ExactTransforms(output_tile, _points(_EXACT_PAIRS[output_tile]), _EXACT_SCALES[output_tile])
+
+
+def _points(pairs: Sequence[Fraction]) -> tuple[Fraction, ...]:
+    return (Fraction(0), *(point for pair in pairs for point in (pair, -pair)))

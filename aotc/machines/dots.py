@@ -64,7 +64,9 @@ class DotProduct:
     """Where two steps may be added in 16 bits; None: that is no faster."""
 
 
-VPDPBUSD: Final = DotProduct("vpdpbusd", "one", cycles=0.5, widening_cycles=0, registers=0, busy_sums=14, pair_cycles=1)
+VPDPBUSD: Final = DotProduct(
+    "vpdpbusd", "one", cycles=0.5, widening_cycles=0, registers=0, busy_sums=14, pair_cycles=0.5
+)
 VPMADDWD: Final = DotProduct(
     "vpmaddwd", "one", cycles=4 / 3, widening_cycles=0.8, registers=3, busy_sums=4, pair_cycles=2 / 3
 )

@@ -143,6 +143,9 @@ class WinogradCosts:
 
     transform_cycles: int
     """To transform one register of the operand or of the products: arithmetic, a load and a store."""
+    filter_cycles: int
+    """The same of a weight of integers, for each register of products' weights: three taps are read for each four or
+    six."""
     near_bytes: int
     """Bytes a cycle of a weight smaller than L2, beside the arithmetic: it is in L3, or nearer."""
     far_bytes: int

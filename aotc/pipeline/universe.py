@@ -54,6 +54,7 @@ UNIVERSE = Universe(
         "multiply-in-floats": _lazy("aotc.passes.schedule.multiply_in_floats", "MultiplyInFloatsPass"),
         "flip-signs": _lazy("aotc.passes.schedule.flip_signs", "FlipSignsPass"),
         "prove-fractions": _lazy("aotc.passes.schedule.prove_fractions", "ProveFractionsPass"),
+        "bound-sums": _lazy("aotc.passes.schedule.bound_sums", "BoundSumsPass"),
         "pair-steps": _lazy("aotc.passes.schedule.pair_steps", "PairStepsPass"),
         "prove-narrow-pairs": _lazy("aotc.passes.schedule.prove_narrow_pairs", "ProveNarrowPairsPass"),
         "choose-algorithms": _lazy("aotc.passes.schedule.choose_algorithms", "ChooseAlgorithmsPass"),

@@ -94,6 +94,9 @@ class ConvOp(SlidingAxes, ConvolutionOp):
     """Convolution (a cross-correlation); the weight is [M, C / group, kernel...]."""
 
     name = "graph.conv"
+    sum_bits = opt_prop_def(IntegerAttr[I64])
+    """Of integers: as an integer of how many bits, with sign, each sum without bias is known to fit (`bound-sums`).
+    Absent: nothing is known."""
 
     def output_shape(self) -> tuple[int, ...]:
         x, weight = shape_of(self.x), shape_of(self.weight)

@@ -90,12 +90,21 @@ class _Dot:
     def result(self) -> SSAValue:
         """The sums plus the products."""
         if width(self._factors[0].type) == 16:
-            halves = self._pairs(*self._factors) if not any(self._unsigned) else None
-            return self._by_lanes() if halves is None else self._added(halves)
+            return self._of_words() or self._by_lanes()
         for way in (self._at_once, self._narrow_pairs, self._even_and_odd):
             if (found := way()) is not None:
                 return found
         return self._by_lanes()
+
+    def _of_words(self) -> SSAValue | None:
+        """Two products of pairs of 16 bits."""
+        if any(self._unsigned):
+            return None
+        if f"vpdpbusd.{self._bits}" in self._native:  # of the same extension; of a multiplication and an addition LLVM
+            name = f"llvm.x86.avx512.vpdpwssd.{self._bits}"  # makes it only where it does not exchange additions before
+            return self._b.intrinsic(name, (self._sums, *self._factors), self._sums.type)
+        halves = self._pairs(*self._factors)
+        return None if halves is None else self._added(halves)
 
     def _at_once(self) -> SSAValue | None:
         """One instruction for all of it."""

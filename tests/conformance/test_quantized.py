@@ -9,12 +9,15 @@ import numpy as np
 import pytest
 from harness import by_c_and_llvm
 from onnx import save
-from quantized import LEVELS, MICROSOFT, Graph, assert_close, assert_equal, pick, scale_of_sums, window
+from quantized import CASES, LEVELS, MICROSOFT, Graph, assert_close, assert_equal, pick, scale_of_sums, session, window
 from quick_c import open_quickly
 
 import aotc
 from aotc.errors import UsageError
+from aotc.machines.targets import lookup
 from aotc.pipeline.options import CompileOptions
+
+BEST = "x86-64-v3" if "+avx2" in lookup("host").features else "x86-64"
 
 
 def conv(g: Graph) -> None:
@@ -41,6 +44,18 @@ def qlinear_conv(g: Graph) -> None:
     if g.r.integers(2):
         given.append(g.constant(g.r.integers(-2000, 2000, outputs).astype(np.int32)))
     g.outputs.append(g.node("QLinearConv", *given, group=group, **attributes))
+
+
+def tiles(g: Graph) -> None:
+    """3 x 3 taps, any pads, an image of which tiles of 4 do not cover all, a scale of the weight or of each channel."""
+    dtype, (channels, outputs) = pick(g, np.int8, np.uint8), (int(n) for n in g.r.integers(16, 70, 2))
+    pads, extents = ([int(n) for n in g.r.integers(low, high, count)] for low, high, count in ((0, 3, 4), (4, 20, 2)))
+    x, scale = g.input(dtype, int(g.r.integers(1, 3)), channels, *extents), g.scale()
+    w, ws, wz, _ = g.weight(0, outputs, channels, 3, 3)
+    given = [x, *g.parameters(dtype, scale), w, ws, wz, *g.parameters(dtype, np.float32(4 * scale_of_sums(g, dtype)))]
+    if g.r.integers(2):
+        given.append(g.constant(g.r.integers(-2000, 2000, outputs).astype(np.int32)))
+    g.outputs.append(g.node("QLinearConv", *given, pads=pads))
 
 
 def gemm(g: Graph) -> None:
@@ -232,6 +247,19 @@ def test_integers_are_those_of_onnxruntime(kind: str) -> None:
 @pytest.mark.parametrize("kind", CLOSE)
 def test_integers_are_next_to_those_of_onnxruntime(kind: str) -> None:
     assert_close(CLOSE[kind])
+
+
+@pytest.mark.parametrize(("route", "target"), [("shared", "x86-64"), ("shared", BEST), ("c", BEST)])
+def test_tiles_are_those_of_onnxruntime(route: str, target: str, tmp_path: Path) -> None:
+    g = Graph(np.random.default_rng(0))
+    for _ in range(CASES // 10):  # each takes as long to compile as many others
+        tiles(g)
+    model = g.model()
+    wanted = session(model).run(g.outputs, g.inputs)
+    save(model, tmp_path / "tiles.onnx")
+    computed = open_quickly(str(tmp_path / "tiles.onnx"), route, CompileOptions(target=target))(g.inputs)
+    for number, (name, value) in enumerate(zip(g.outputs, wanted, strict=True)):
+        np.testing.assert_array_equal(computed[name], value, err_msg=f"case {number}")
 
 
 @pytest.mark.parametrize("optimize", [str(level) for level in LEVELS])

@@ -11,10 +11,11 @@ may have any stride and dilation. With one axis a tile is m positions, and there
 
 Greatest error over greatest result against float64, operands as after a relu: direct 3e-7, m = 2 6e-7, m = 4 3e-6.
 
-Of 8-bit integers it is exact with m = 2: transformed elements are within 4 * 255, transformed weights, taken times 4,
-within 9 * 128, so both are i16, neighbouring channels are multiplied in pairs, and sums wrap in i32 until four times a
-result remains (D. Meng and J. Brothers, arXiv:1901.01965, have such transforms with other points). The weight stays
-i8: a panel at a time is transformed when it is used, which takes a few of a hundred instructions.
+Of 8-bit integers it is exact (see `ExactTransforms`): transformed elements and weights are i16, neighbouring channels
+are multiplied in pairs, and sums wrap in i32 until a multiple of each result remains, 4 times as great with m = 2, and
+up to 9 * 64 times with m = 4. So sums must be integers of 30 or of 26 bits: those of few channels are, and where there
+are many, constant weights may prove it (`sum_bits`). The weight stays i8: a panel at a time is transformed when it is
+used, which takes a few of a hundred instructions.
 """
 
 from __future__ import annotations
@@ -56,19 +57,23 @@ from aotc.dialects.graph.shapes import LINE, ceil_div, inside
 from aotc.dialects.graph.windows.axes import check_bias
 from aotc.dialects.graph.windows.sliding import sliding_windows
 from aotc.dialects.linear_combinations import sums
-from aotc.dialects.winograd_transforms import TAPS
+from aotc.dialects.winograd_transforms import TAPS, ExactTransforms, exact_transforms, inverse_of_odd, power_of_two
 
 PAIR = 2
 """Neighbouring channels of 16 bits whose products are added at once."""
 
-EXACT_TILE = 2
-"""The output tile of integers."""
 
-WEIGHT_SCALE = 2
-"""What the matrix G, which is applied twice, is taken times for integers: it has halves."""
+def most_sum_bits(output_tile: int) -> int:
+    """The width of sums of integers, which have a sign, that tiles of `output_tile` results are exact for."""
+    return _SUM_BITS - exact_transforms(output_tile).shift
 
-MOST_CHANNELS = (2**31 - 1) // (WEIGHT_SCALE**2 * TAPS**2 * 255 * 128)
-"""Of integers: with more, four times a result might not be an i32."""
+
+def sum_bits_of(channels: int) -> int:
+    """The width of integers that sums of so many channels fit in, whatever their weights and elements."""
+    return (channels * TAPS**2 * 255 * 128).bit_length() + 1
+
+
+_SUM_BITS = 32
 
 
 def _spread_rows(rows: int, row_bytes: int) -> int:
@@ -87,8 +92,6 @@ class WinogradTypes:
     """Element type of products and, before it is rounded, of the result."""
     group: int = 1
     """Neighbouring channels that are multiplied at once."""
-    shift: int = 0
-    """By how many bits transformed products are greater than the result."""
 
 
 @dataclass(frozen=True)
@@ -198,6 +201,9 @@ class WinogradConvOp(LoopNestOp):
     outputs = prop_def(IntegerAttr[I64])
     x_zero_point = opt_prop_def(IntegerAttr[I64])
     """Absent: 0."""
+    sum_bits = opt_prop_def(IntegerAttr[I64])
+    """Of integers: as an integer of how many bits, with sign, each sum without bias is known to fit. Absent: what is
+    known is the number of channels."""
     output_tile = prop_def(IntegerAttr[I64])
     """m: 4 or 2."""
     tile_rows = prop_def(IntegerAttr[I64])
@@ -221,13 +227,13 @@ class WinogradConvOp(LoopNestOp):
         kernel, strides, dilations = of_all("kernel", TAPS), of_all("strides", 1), of_all("dilations", 1)
         windows = sliding_windows(extents, kernel, strides, self.ints("pads"), dilations)
         tiled = None if self.tiled_axes is None else self.ints("tiled_axes")
-        return axes_of(windows, tiled, self.output_tile.value.data)
+        return axes_of(windows, tiled, self.output_tile.value.data, exact=self.types.group > 1)
 
     @property
     def types(self) -> WinogradTypes:
         """Of the numbers between the stages."""
         if element_type_of(self.x) in (i8, UI8):
-            return WinogradTypes(i16, i32, PAIR, (WEIGHT_SCALE**2).bit_length() - 1)
+            return WinogradTypes(i16, i32, PAIR)
         wide = compute_type(narrowest_element_type(*self.operands))
         return WinogradTypes(wide, wide)
 
@@ -300,14 +306,13 @@ class WinogradConvOp(LoopNestOp):
         if types.group == 1:
             return narrowest_element_type(*self.operands)
         kinds = [element_type_of(value) for value in self.operands]
-        if kinds[1:] != [i8, i32][: len(kinds) - 1] or self.output_tile.value.data != EXACT_TILE:
-            raise ShapeError(
-                f"weight and bias of 8-bit integers are i8 and i32, and tiles of 2, found {', '.join(map(str, kinds))}"
-            )
+        if kinds[1:] != [i8, i32][: len(kinds) - 1]:
+            raise ShapeError(f"weight and bias of 8-bit integers are i8 and i32, found {', '.join(map(str, kinds))}")
         if shape_of(self.x)[-1] % types.group:
             raise ShapeError(f"blocks of {shape_of(self.x)[-1]} channels are not pairs")
-        if self.channels.value.data > MOST_CHANNELS:
-            raise ShapeError(f"sums of more than {MOST_CHANNELS} channels of integers may leave 32 bits")
+        known = sum_bits_of(self.channels.value.data) if self.sum_bits is None else self.sum_bits.value.data
+        if known > (most := most_sum_bits(self.output_tile.value.data)):
+            raise ShapeError(f"sums of {known} bits are not known to fit {most}, which these tiles are exact for")
         return types.sums
 
     def verify_(self) -> None:
@@ -350,7 +355,8 @@ class WinogradConvOp(LoopNestOp):
             taps = everywhere([TAPS, TAPS], lambda tap: widened(reads[1]([panel, b.index(0), *map(b.index, tap), *at])))
             for number, axis in enumerate(axes):
                 f = axis.transforms
-                taps = along(taps, number, lambda line, f=f: f.transform_filter(line, total, WEIGHT_SCALE))
+                assert isinstance(f, ExactTransforms)
+                taps = along(taps, number, lambda line, f=f: f.transform_filter(line, total))
             return taps.reshape(-1)
 
         def body(index: list[Scalar]) -> None:
@@ -407,9 +413,8 @@ class WinogradConvOp(LoopNestOp):
                 grid = along(grid, number, lambda line, f=f: f.transform_output(line, total))
             bias = zero if self.bias is None else reads[2]([output])
             for offsets in np.ndindex(*grid.shape):
-                value: Scalar = grid.item(offsets)
-                if types.shift:
-                    value = b.shift_right(value, b.const(types.shift, i32))
+                multiples = (axis.transforms.multiples[offset] for axis, offset in zip(axes, offsets, strict=True))
+                value = divided(b, grid.item(offsets), math.prod(multiples))
                 at = [
                     here * axis.transforms.outputs + offset
                     for here, axis, offset in zip(tile, axes, offsets, strict=True)
@@ -421,6 +426,14 @@ class WinogradConvOp(LoopNestOp):
                 b.only_when(_all_inside(b, at, extents), write)
 
         b.parallel_for([batch, outer, *(axis.tiles for axis in axes), block], body)
+
+
+def divided(b: Builder, value: Scalar, multiple: int) -> Scalar:
+    """A sum, of a value that is `multiple` times as great modulo 2^32."""
+    if (inverse := inverse_of_odd(multiple)) != 1:
+        value = value * b.const(inverse, value.dtype)
+    shift = power_of_two(multiple)
+    return b.shift_right(value, b.const(shift, value.dtype)) if shift else value
 
 
 def _all_inside(b: Builder, index: Sequence[Scalar], extents: Sequence[int]) -> Scalar:

@@ -11,7 +11,7 @@ from aotc.dialects.builder import Scalar
 from aotc.dialects.graph.interfaces import Array, ShapeError
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.windows.sliding import SlidingWindow
-from aotc.dialects.winograd_transforms import OUTPUT_TILES, Transforms, Untransformed, transforms
+from aotc.dialects.winograd_transforms import OUTPUT_TILES, Transforms, Untransformed, exact_transforms, transforms
 
 INNER = 2
 """How many of the last axes may be cut into tiles; the taps along all others are terms of the sum."""
@@ -66,19 +66,22 @@ ABSENT = Axis(SlidingWindow(1, 1, 1, 1, 0, 0), Untransformed())
 """Stands for the rows of a tensor with one spatial axis."""
 
 
-def transforms_of(output_tile: int) -> Transforms:
-    """F(`output_tile`, 3); ShapeError for one that there is not."""
+def transforms_of(output_tile: int, exact: bool = False) -> Transforms:
+    """F(`output_tile`, 3), `exact` of integers; ShapeError for one that there is not."""
     if output_tile not in OUTPUT_TILES:
         raise ShapeError(f"the output tile is one of {', '.join(map(str, OUTPUT_TILES))}, found {output_tile}")
-    return transforms(output_tile)
+    return exact_transforms(output_tile) if exact else transforms(output_tile)
 
 
-def axes_of(windows: Sequence[SlidingWindow], tiled: Sequence[int] | None, output_tile: int) -> tuple[Axis, ...]:
-    """The axes with these windows, those numbered in `tiled` (None: all) transformed by F(`output_tile`, 3).
+def axes_of(
+    windows: Sequence[SlidingWindow], tiled: Sequence[int] | None, output_tile: int, *, exact: bool = False
+) -> tuple[Axis, ...]:
+    """The axes with these windows, those numbered in `tiled` (None: all) transformed by F(`output_tile`, 3), `exact` of
+    integers.
 
     Raises ShapeError for windows that cannot be.
     """
-    rank, f = len(windows), transforms_of(output_tile)
+    rank, f = len(windows), transforms_of(output_tile, exact)
     chosen = range(rank) if tiled is None else tiled
     if not chosen or not set(chosen) <= set(range(max(rank - INNER, 0), rank)):
         raise ShapeError(f"some of the last {INNER} axes are in tiles, of {rank} axes found {list(chosen)}")

@@ -75,10 +75,24 @@ def batched_matmul_schedule(
     """The schedule of a `batched_matmul` of `sizes` (count, rows, registers, depth), one of `panels` equal ones that
     follow each other in memory; not `streamed` where each has been written just before."""
     count, rows, registers, depth = sizes
-    tile = register_tile(machine, rows, registers, depth)
+    tile = register_tile(machine, rows, registers, depth) if streamed else _tile_of_written(machine, sizes)
     # What would stay in L2 is not there: since the last inference all other kernels have read their weights.
     far = streamed and panels * count * registers * depth * machine.vector_bytes > machine.l1 * machine.shares.resident
     return MatmulSchedule(lanes, *tile, machine.tiles.unroll, "columns", far and prefetches(machine, rows, tile))
+
+
+def _tile_of_written(machine: Machine, sizes: tuple[int, int, int, int]) -> tuple[int, int]:
+    """The fastest register tile where a panel of all matrices is written before it is read, beside the operand that is
+    transformed: a panel that does not stay in L2 is read from L3."""
+    count, rows, registers, depth = sizes
+    column = count * depth * machine.vector_bytes
+    most = max(int(machine.l2 * (1 - machine.shares.transforms)) // column, 1)
+
+    def cycles(tile: tuple[int, int]) -> float:
+        far = column * registers / machine.winograd.near_bytes if tile[1] > most else 0
+        return count * nest_cycles(machine, tile, rows, registers, depth) + far
+
+    return min((register_tile(machine, rows, min(each, registers), depth) for each in (registers, most)), key=cycles)
 
 
 def panel_order(machine: Machine, panels: int, matrix: int, rows: int) -> Order:

@@ -14,7 +14,7 @@ rows, and of the panels of these, have buffers of their own and may be computed 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial, reduce
 from itertools import groupby
 from math import prod
@@ -23,12 +23,12 @@ from operator import and_
 from aotc.dialects.aot.tiles import tile_shape
 from aotc.dialects.builder import Reader, Scalar, Writer
 from aotc.dialects.graph.packed.channels import BlockRun, Channels
-from aotc.dialects.graph.packed.winograd import WEIGHT_SCALE, WinogradSizes
+from aotc.dialects.graph.packed.winograd import WinogradSizes, divided
 from aotc.dialects.graph.packed.winograd_axes import ABSENT, Axis
 from aotc.dialects.graph.schedules import MatmulSchedule
 from aotc.dialects.graph.shapes import Segment, ceil_div, segments
 from aotc.dialects.linear_combinations import sums
-from aotc.dialects.winograd_transforms import TAPS
+from aotc.dialects.winograd_transforms import TAPS, ExactTransforms
 from aotc.passes.kernel.builders.tile_builder import NotVectorizable, Tile, TileBuilder
 from aotc.passes.kernel.nests.matmul import PLAIN, Products, batched_matmul
 from aotc.passes.kernel.nests.parts import Share, for_common, in_part, share_of
@@ -190,16 +190,15 @@ class WinogradKernel:
                 column = tile * self._columns.tile_step + (
                     across * self._columns.segment_step + elements.start - self._columns.window.before
                 )
-                grid = self._transformed_tile(block, plane, segment, row, column, elements)
-                for j, values in enumerate(grid):
-                    registers = Tile((self._rows.transforms.inputs, 1, self._lanes), valid)
-                    product = registers.index(b, self._first + j, {0: f.inputs})
+                for i, line in enumerate(self._transformed_lines(block, plane, segment, row, column, elements)):
+                    registers = Tile((f.inputs, 1, self._lanes), valid)
+                    product = registers.index(b, self._first + i * f.inputs, {0: 1})
                     lane = registers.index(b, channel, {-1: 1})
-                    self._write_transformed([product, first + tile, lane], values)
+                    self._write_transformed([product, first + tile, lane], self._joined(line, 0))
 
             self._for_tiles(tiles, transform)
 
-    def _transformed_tile(
+    def _transformed_lines(
         self,
         block: Scalar,
         plane: list[Scalar],
@@ -207,12 +206,28 @@ class WinogradKernel:
         row: Scalar,
         column: Scalar,
         elements: range,
-    ) -> list[Scalar]:
-        """The transformed elements of a tile, column by column; the first that exists is in `column`."""
+    ) -> Iterator[list[Scalar]]:
+        """The transformed elements of a tile, line by line; the first that exists is in `column`.
+
+        The columns are transformed one after the other, then the lines, so that few elements are in registers at once.
+        The zero point is subtracted from what is transformed, of which it changes little.
+        """
         f = self._rows.transforms
         lines = [self._line(block, plane, segment, row, column, i, elements) for i in range(f.inputs)]
-        grid = self._joined(f.transform_input(lines, self._sum), 0)
-        return list(self._columns.transforms.transform_input(self._split(grid, 1), self._sum))
+        columns = zip(*(self._split(line, 1) for line in lines), strict=True)
+        down = [f.transform_input(each, self._sum) for each in columns]
+        for i, line in enumerate(zip(*down, strict=True)):
+            found = self._columns.transforms.transform_input(line, self._sum)
+            yield [self._less_zero_point(value, i, j) for j, value in enumerate(found)]
+
+    def _less_zero_point(self, value: Scalar, i: int, j: int) -> Scalar:
+        """Transformed element i, j less what it is for a tile of zero points."""
+        if not (point := self._sizes.zero_point):
+            return value
+        down, across = self._rows.transforms, self._columns.transforms
+        assert isinstance(down, ExactTransforms) and isinstance(across, ExactTransforms)
+        factor = down.input_sums[i] * across.input_sums[j]
+        return value - point * factor if factor else value
 
     def _line(
         self,
@@ -224,9 +239,9 @@ class WinogradKernel:
         line: int,
         elements: range,
     ) -> Scalar:
-        """A line of elements of a tile of the operand, zero where there are none: [1, n, lanes]."""
-        b, zero_point = self._b, self._sizes.zero_point
-        zeros = b.splat(0, Tile((1, self._columns.transforms.inputs, self._lanes)), self._types.factors)
+        """A line of elements of a tile of the operand, its zero point where there are none: [1, n, lanes]."""
+        b, line_tile = self._b, Tile((1, self._columns.transforms.inputs, self._lanes))
+        zeros = b.splat(self._sizes.zero_point, line_tile, self._types.factors)
         image, *planes = plane
         axes, tiles = (*self._sizes.outer, self._rows), (*planes, row)
         places: list[Scalar] = []
@@ -253,8 +268,6 @@ class WinogradKernel:
             part = self._x(at)
             if self._types.group > 1:
                 part = b.cast(part, self._types.factors)
-            if zero_point:
-                part = part - zero_point
             return [b.replace(part, zeros, [0, elements.start])]
 
         return b.when(reduce(and_, tests), read, lambda: [zeros])[0] if tests else read()[0]
@@ -269,9 +282,10 @@ class WinogradKernel:
         """A panel of a weight of integers, a pair of channels of a block of outputs at a time."""
         b, f, types = self._b, self._columns.transforms, self._types
         lanes = self._lanes * types.group
+        assert isinstance(f, ExactTransforms)
 
         def transform(values: Sequence[Scalar]) -> list[Scalar]:
-            return f.transform_filter(values, self._sum, WEIGHT_SCALE)
+            return f.transform_filter(values, self._sum)
 
         def at(index: list[Scalar]) -> None:
             step, column = index
@@ -334,20 +348,22 @@ class WinogradKernel:
     ) -> None:
         b, down, across = self._b, self._rows.transforms, self._columns.transforms
         image, *planes = plane
-        tile = Tile((down.inputs, across.inputs, self._lanes))
-        product = tile.index(b, self._first, {0: across.inputs, 1: 1})
+        tile = Tile((down.inputs, 1, self._lanes))
         lane = tile.index(b, channel_block * self._lanes, {-1: 1})
-        grid = self._products([product, number, lane])
-        lines = down.transform_output(self._split(grid, 0), self._sum)
-        sides = across.transform_output(self._split(self._joined(lines, 0), 1), self._sum)[:columns]
-        values = self._joined(sides, 1)
+        sides: list[list[Scalar]] = []
+        for j in range(across.inputs):
+            product = tile.index(b, self._first + j, {0: across.inputs})
+            sides.append(down.transform_output(self._split(self._products([product, number, lane]), 0), self._sum))
+        lines: list[Scalar] = []
+        for line, multiple in zip(zip(*sides, strict=True), down.multiples, strict=True):
+            found = zip(across.transform_output(line, self._sum), across.multiples, strict=True)
+            lines.append(self._joined([divided(b, value, multiple * each) for value, each in found][:columns], 1))
+        values = self._joined(lines, 0)
 
         def write(rows: int) -> list[Scalar]:
             block = panel * (self._sizes.width // self._lanes) + channel_block
             tile = Tile((rows, columns, self._lanes))
             value = b.slice(values, [0, 0], [rows, columns])
-            if self._types.shift:
-                value = b.shift_right(value, b.const(self._types.shift, self._types.sums))
             for bias in self._bias:
                 value = value + bias([tile.index(b, block * self._lanes, {-1: 1})])
             places = self._present([*planes, tile.index(b, row * down.outputs, {0: 1})])

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from xdsl.dialects.builtin import ModuleOp, f32, i8
+from xdsl.dialects.builtin import ModuleOp, f32, i8, i32
 from xdsl.parser import Parser
 
 from aotc.compiler.lowering import new_context
@@ -188,7 +188,9 @@ def _decisions(machine: Machine) -> list[object]:
         ):
             found.append(choose_strassen(one, f32, ProductSizes(1, rows, columns, depth)))
     for channels, outputs, extent in ((64, 64, 56), (512, 512, 7), (16, 16, 32), (128, 32, 14), (8, 64, 9), (64, 8, 5)):
-        found.append(choose_winograd(machine, f32, ConvolutionSizes(1, channels, outputs, extent, extent)))
+        for dtype, group in ((f32, 1), (i32, 2)):
+            sizes = ConvolutionSizes(1, channels, outputs, extent, extent, group)
+            found.append(choose_winograd(machine, dtype, sizes))
     for rows, columns, depth in SIZES:
         found.append(product_schedule(machine, f32, rows, columns, depth, streamed=True))
         found.append(batched_matmul_schedule(machine, machine.vector_bytes // 4, (7, rows, columns % 40 + 1, depth)))
@@ -228,6 +230,12 @@ def test_some_decision_follows_every_field(record: str | None, name: str) -> Non
         if any(_decisions(_scaled(machine, record, name, factor)) != usual for factor in (0.25, 4)):
             return
     pytest.fail(f"{name} decides nothing")
+
+
+def test_panels_that_are_written_stay_in_l2_where_that_is_fastest() -> None:
+    sizes, lanes = (36, 16, 16, 128), X86_AVX512.vector_bytes // 4
+    widths = [batched_matmul_schedule(X86_AVX512, lanes, sizes, streamed=streamed).nr for streamed in (True, False)]
+    assert widths[1] * 36 * 128 * X86_AVX512.vector_bytes < X86_AVX512.l2 / 2 < widths[0] * 36 * 128 * 64
 
 
 @pytest.mark.parametrize("machine", MACHINES, ids=lambda machine: machine.name)

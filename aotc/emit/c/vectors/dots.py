@@ -31,18 +31,17 @@ def _x86(v: Vector, name: str, *arguments: str) -> str:
 
 
 def _at_once(v: Vector, signs: str) -> Variants:
-    """One instruction for four products."""
-    if v.bits != 8:
-        return []
+    """One instruction for four products, or for two of 16 bits."""
     found: Variants = []
-    if signs == "us" and v.size in _PREFIX:
-        text = f"(({_sums(v)}){_x86(v, 'dpbusd_epi32', 'c', 'a', 'b')})"
+    name = {(8, "us"): "dpbusd", (16, "ss"): "dpwssd"}.get((v.bits, signs))
+    if name is not None and v.size in _PREFIX:
+        text = f"(({_sums(v)}){_x86(v, f'{name}_epi32', 'c', 'a', 'b')})"
         if v.size == 64:
             found.append(("defined(__AVX512VNNI__)", text))
         else:
             found.append(("defined(__AVX512VNNI__) && defined(__AVX512VL__)", text))
-            found.append(("defined(__AVXVNNI__)", text.replace("dpbusd_epi32", "dpbusd_avx_epi32")))
-    if v.size == 16:
+            found.append(("defined(__AVXVNNI__)", text.replace("_epi32", "_avx_epi32")))
+    if v.bits == 8 and v.size == 16:
         name, feature = {
             "ss": ("vdotq_s32", "__ARM_FEATURE_DOTPROD"),
             "uu": ("vdotq_u32", "__ARM_FEATURE_DOTPROD"),

@@ -17,7 +17,7 @@ from aotc.dialects.graph.convolution import ConvOp
 from aotc.dialects.graph.interfaces import shape_of
 from aotc.dialects.graph.packed.conv import PackConvWeightOp
 from aotc.dialects.graph.packed.dots import InterleaveRowsOp
-from aotc.dialects.graph.packed.winograd import MOST_CHANNELS, PAIR, WinogradConvOp
+from aotc.dialects.graph.packed.winograd import PAIR, WinogradConvOp, most_sum_bits, sum_bits_of
 from aotc.dialects.graph.packed.winograd_axes import INNER
 from aotc.dialects.graph.schedules import MatmulSchedule, Schedule, WinogradAttr, schedule_of
 from aotc.dialects.winograd_transforms import TAPS
@@ -44,18 +44,19 @@ class WinogradDotStrategy(ConvolutionStrategy[ConvOp], RegisterTileStrategy[Conv
         pairs, direct = pair_machine(machine), _DIRECT.schedule(op, machine)
         if pairs is None or not isinstance(direct, MatmulSchedule):
             return None
-        cycles = _DIRECT.cost(op, direct, machine)
+        least, chosen = _DIRECT.cost(op, direct, machine), None
         for each in self.algorithms(op, machine):
-            assert isinstance(each, WinogradAttr)
-            if winograd_cycles(pairs, _sizes(op), each.output_tile.data) < cycles:
-                return each
-        return None
+            if (cycles := winograd_cycles(pairs, _sizes(op), each.output_tile.data)) < least:
+                least, chosen = cycles, each
+        return chosen
 
-    def algorithms(self, op: ConvOp, machine: Machine) -> Sequence[Attribute]:
+    def algorithms(self, op: ConvOp, machine: Machine) -> Sequence[WinogradAttr]:
         pairs = pair_machine(machine)
-        if pairs is None or not sums_bytes(op) or not _is_applicable(op) or shape_of(op.x)[1] > MOST_CHANNELS:
+        if pairs is None or not sums_bytes(op) or not _is_applicable(op):
             return ()
-        return winograd_choices(pairs, i32, _sizes(op))
+        bits = sum_bits_of(shape_of(op.x)[1]) if op.sum_bits is None else op.sum_bits.value.data
+        found = winograd_choices(pairs, i32, _sizes(op))
+        return [each for each in found if bits <= most_sum_bits(each.output_tile.data)]
 
     def schedule(self, op: ConvOp, machine: Machine) -> Schedule | None:
         algorithm, pairs = op.attributes.get(op.ALGORITHM), pair_machine(machine)
@@ -85,6 +86,7 @@ class WinogradDotStrategy(ConvolutionStrategy[ConvOp], RegisterTileStrategy[Conv
             parts=x.channels.parts if x.channels.has_padding else None,
             outputs=results.slots,
             x_zero_point=op.zero_points[0] or None,
+            sum_bits=op.sum_bits,
             output_tile=tile,
             tile_rows=algorithm.tile_rows.data,
             filters=True,

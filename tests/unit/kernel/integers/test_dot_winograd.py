@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +16,18 @@ from quick_c import open_quickly
 from xdsl.dialects.builtin import f64, i32
 
 from aotc.dialects.graph.shapes import ceil_div
+from aotc.dialects.winograd_transforms import OUTPUT_TILES, exact_transforms, inverse_of_odd, power_of_two
 from aotc.machines.families import X86_AVX2, X86_AVX512
+from aotc.machines.machine import Machine
 from aotc.machines.targets import lookup, machine_of
 from aotc.passes.kernel.costs.dots import pair_machine
-from aotc.passes.kernel.costs.winograd import ConvolutionSizes, winograd_choices
+from aotc.passes.kernel.costs.winograd import ConvolutionSizes, winograd_choices, winograd_cycles
+from aotc.passes.kernel.strategies.integers import dot_winograd
 from aotc.pipeline.options import CompileOptions
 
 _FEATURES = lookup("host").features.split(",")
-_TARGETS = ["x86-64", *(name for name in ("x86-64-v2", "x86-64-v3") if "+avx2" in _FEATURES)]
+_LEVELS = {"x86-64-v2": "+avx2", "x86-64-v3": "+avx2", "x86-64-v4": "+avx512bw", "host": "+sse2"}
+_TARGETS = ["x86-64", *(name for name, feature in _LEVELS.items() if feature in _FEATURES)]
 
 
 @dataclass(frozen=True)
@@ -35,6 +41,8 @@ class Case:
     pads: tuple[int, int, int, int] = (1, 1, 1, 1)
     extreme: bool = False
     """Whether operands are the least and greatest integers only."""
+    all: tuple[int, int] | None = None
+    """What every element of x is, and of the weight."""
     relu: bool = False
 
     def integers(self) -> tuple[Array, Array, Array]:
@@ -46,6 +54,8 @@ class Case:
             (np.where(rng.integers(0, 2, shape), high, low) if self.extreme else rng.integers(low, high + 1, shape))
             for low, high, _, shape in limits
         )
+        if self.all is not None:
+            x, weight = np.full(self.x, self.all[0]), np.full(weight.shape, self.all[1])
         return x.astype(self.kind), weight.astype(np.int8), rng.integers(-9999, 9999, self.outputs).astype(np.int32)
 
     def model(self, number: int, scale: float) -> list[Any]:
@@ -86,20 +96,25 @@ CASES = (
     Case((1, 40, 6, 6), 24, -128, np.int8, extreme=True),
     Case((1, 32, 5, 9), 40, 127, np.int8, (2, 0, 1, 2)),
     Case((1, 48, 12, 12), 16, 9, relu=True),
+    # 255 * 128 * 9 * 114 < 2^25: the most channels of any weights whose sums F(4, 3) is exact for
+    Case((1, 114, 6, 6), 16, 0, all=(255, -128)),
+    Case((1, 114, 6, 6), 16, 127, np.int8, all=(-128, -128)),
 )
+TOO_WIDE = Case((1, 128, 8, 8), 16, 0, all=(255, -128))
+"""Its sums are not: 255 * 128 * 9 * 128 > 2^25."""
 
 
 def _scale(sums: Array) -> float:
     return 100 / float(np.abs(sums).max())
 
 
-def _model() -> tuple[ModelProto, dict[str, Array], dict[str, Array]]:
+def _model(cases: Sequence[Case]) -> tuple[ModelProto, dict[str, Array], dict[str, Array]]:
     """The cases as one model, what goes in and what comes out."""
     nodes: list[Any] = []
     initializers: list[Any] = []
     inputs: dict[str, Array] = {}
     results: dict[str, Array] = {}
-    for number, case in enumerate(CASES):
+    for number, case in enumerate(cases):
         sums = case.sums()
         node, *values = case.model(number, _scale(sums))
         nodes.append(node)
@@ -117,9 +132,40 @@ def _model() -> tuple[ModelProto, dict[str, Array], dict[str, Array]]:
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8), inputs, results
 
 
-@pytest.mark.parametrize(("route", "target"), [("c", _TARGETS[-1]), *(("shared", target) for target in _TARGETS)])
-def test_sums_are_exact(route: str, target: str, tmp_path: Path) -> None:
-    model, inputs, results = _model()
+def _prefer(output_tile: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let tiles of so many results seem to cost nothing."""
+
+    def cycles(machine: Machine, sizes: ConvolutionSizes, size: int) -> float:
+        return 0 if size == output_tile else winograd_cycles(machine, sizes, size)
+
+    monkeypatch.setattr(dot_winograd, "winograd_cycles", cycles)
+
+
+_WAYS = [
+    *(("shared", target, 4) for target in _TARGETS),
+    ("c", _TARGETS[-1], 4),
+    ("shared", "x86-64", 2),
+    ("c", _TARGETS[min(2, len(_TARGETS) - 1)], 2),
+]
+
+
+@pytest.mark.parametrize(("route", "target", "output_tile"), _WAYS)
+def test_sums_are_exact(
+    route: str, target: str, output_tile: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _prefer(output_tile, monkeypatch)
+    _check(CASES, route, target, tmp_path)
+
+
+def test_sums_that_large_tiles_are_not_exact_for_are_computed_otherwise(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _prefer(4, monkeypatch)
+    _check([TOO_WIDE], "shared", _TARGETS[-1], tmp_path)
+
+
+def _check(cases: Sequence[Case], route: str, target: str, tmp_path: Path) -> None:
+    model, inputs, results = _model(cases)
     save(model, tmp_path / "cases.onnx")
     run = open_quickly(str(tmp_path / "cases.onnx"), route, CompileOptions(target=target))
     found = run(inputs)
@@ -127,10 +173,10 @@ def test_sums_are_exact(route: str, target: str, tmp_path: Path) -> None:
         np.testing.assert_array_equal(found[name], expected, err_msg=name)
 
 
-LANES, WIDTH, TILE = 8, 16, 2
+LANES, WIDTH = 8, 16
 
 
-def _plain(number: int, case: Case, model: CaseModel) -> None:
+def _plain(number: int, case: Case, tile: int, model: CaseModel) -> None:
     """The operation of a case without a schedule, on operands as `assign-layouts` packs them."""
     x, weight, bias = case.integers()
     n, channels, height, width = x.shape
@@ -146,7 +192,7 @@ def _plain(number: int, case: Case, model: CaseModel) -> None:
     kinds = [model.input(f"x{number}_{k}", array) for k, array in enumerate(operands)]
     top, left, bottom, right = case.pads
     positions = height + top + bottom - 2, width + left + right - 2
-    size, tiles = (TILE + 2) ** 2, ceil_div(positions[1], TILE) | 1
+    size, tiles = (tile + 2) ** 2, ceil_div(positions[1], tile) | 1
     kind = tensor((n, ceil_div(case.outputs, LANES), *positions, LANES), "i32")
     scratch = tensor((size, tiles, (blocks | 1) * LANES), "i16"), tensor((size, tiles, WIDTH), "i32")
     results = ", ".join([kind, *scratch, tensor((size, steps | 1, 2 * WIDTH), "i16")])
@@ -154,7 +200,7 @@ def _plain(number: int, case: Case, model: CaseModel) -> None:
         [
             f"pads = array<i64: {', '.join(map(str, case.pads))}>",
             f"channels = {channels} : i64, outputs = {case.outputs} : i64, x_zero_point = {case.zero_point} : i64",
-            f"output_tile = {TILE} : i64, tile_rows = 1 : i64",
+            f"output_tile = {tile} : i64, tile_rows = 1 : i64",
         ]
     )
     y, given = f"%plain{number}", ", ".join(f"%x{number}_{k}" for k in range(3))
@@ -163,11 +209,12 @@ def _plain(number: int, case: Case, model: CaseModel) -> None:
     model.output(f"plain{number}", y, kind)
 
 
+@pytest.mark.parametrize("output_tile", OUTPUT_TILES)
 @pytest.mark.parametrize("route", ["jit", "c"])
-def test_its_definition_in_scalar_loops_is_exact(route: str, tmp_path: Path) -> None:
+def test_its_definition_in_scalar_loops_is_exact(route: str, output_tile: int, tmp_path: Path) -> None:
     model = CaseModel("winograd")
     for number, case in enumerate(CASES):
-        _plain(number, case, model)
+        _plain(number, case, output_tile, model)
     found = model.run(route, tmp_path)
     for number, case in enumerate(CASES):
         y = np.moveaxis(found[f"plain{number}"], -1, 2)
@@ -181,9 +228,54 @@ def test_it_needs_products_of_pairs() -> None:
     assert machine is not None and pair_machine(machine) is None
 
 
-def test_only_the_tile_whose_transforms_are_exact_is_chosen() -> None:
+def test_both_tiles_are_there_for_integers_and_none_for_f64() -> None:
     machine = pair_machine(X86_AVX512)
     assert machine is not None
     sizes = ConvolutionSizes(1, 64, 64, 56, 56, group=2)
-    assert [each.output_tile.data for each in winograd_choices(machine, i32, sizes)] == [2]
+    assert [each.output_tile.data for each in winograd_choices(machine, i32, sizes)] == [2, 4]
     assert not winograd_choices(machine, f64, sizes)
+
+
+# The transforms
+
+
+def _combined(terms: Sequence[tuple[Fraction, Any]]) -> Any:
+    assert all(factor.denominator == 1 for factor, _ in terms)
+    return sum(int(factor) * value for factor, value in terms)
+
+
+def _twice(transform: Any, grid: Array) -> Array:
+    """Along both axes of an array of integers."""
+    first = np.stack(transform(list(grid), _combined))
+    return np.stack(transform(list(np.swapaxes(first, 0, 1)), _combined), axis=1)
+
+
+def _matrix(transform: Any, size: int) -> Array:
+    return np.stack(transform(list(np.eye(size, dtype=np.int64)), _combined))
+
+
+@pytest.mark.parametrize("output_tile", OUTPUT_TILES)
+def test_multiples_of_the_sums_are_exact_modulo_two_to_the_32nd(output_tile: int) -> None:
+    f, rng = exact_transforms(output_tile), np.random.default_rng(0)
+    x, weight = rng.integers(-255, 256, (f.inputs, f.inputs)), rng.integers(-128, 128, (3, 3))
+    found = _twice(f.transform_output, _twice(f.transform_input, x) * _twice(f.transform_filter, weight))
+    sums = np.einsum("hwij,ij->hw", np.lib.stride_tricks.sliding_window_view(x, (3, 3)), weight)
+    np.testing.assert_array_equal(found, sums * np.outer(f.multiples, f.multiples))
+    for multiple in np.outer(f.multiples, f.multiples).flat:
+        shifted = (found.flat[0] // f.multiples[0] ** 2 * int(multiple) * inverse_of_odd(int(multiple))) % 2**32
+        assert shifted == (int(sums.flat[0]) << power_of_two(int(multiple))) % 2**32
+        assert power_of_two(int(multiple)) <= f.shift
+
+
+@pytest.mark.parametrize("output_tile", OUTPUT_TILES)
+def test_what_is_transformed_fits_16_bits(output_tile: int) -> None:
+    f = exact_transforms(output_tile)
+    for matrix, greatest in ((_matrix(f.transform_input, f.inputs), 255), (_matrix(f.transform_filter, 3), 128)):
+        assert int(np.abs(matrix).sum(axis=1).max()) ** 2 * greatest < 2**15
+
+
+@pytest.mark.parametrize("output_tile", OUTPUT_TILES)
+def test_a_constant_image_is_zero_but_at_one_point(output_tile: int) -> None:
+    f = exact_transforms(output_tile)
+    assert f.input_sums == _matrix(f.transform_input, f.inputs).sum(axis=1).tolist()
+    assert [place for place, total in enumerate(f.input_sums) if total] == [1]

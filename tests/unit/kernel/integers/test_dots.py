@@ -97,10 +97,31 @@ def test_instruction_for_complements(target: str, lanes: int, instruction: str) 
     assert words & (every | {instruction}) == {instruction}
 
 
+@pytest.mark.parametrize(
+    ("target", "lanes", "instruction"),
+    [
+        ("x86-64", 4, "pmaddwd"),
+        ("x86-64-v3", 8, "vpmaddwd"),
+        ("x86-64-v4", 16, "vpmaddwd"),
+        ("x86_64-linux-gnu:cascadelake", 16, "vpdpwssd"),
+        ("x86_64-linux-gnu:alderlake", 8, "vpdpwssd"),
+    ],
+)
+def test_instruction_for_pairs_of_16_bits(target: str, lanes: int, instruction: str) -> None:
+    module = lowered(_text(DotCase(16, (False, False), False, lanes)), "unroll-tiles")
+    parsed = binding().parse_assembly(llvm_ir(ConvertToLLVMPass(target).convert(module)))
+    words = set(lookup(target).machine().emit_assembly(parsed).split())
+    assert words & {"pmaddwd", "vpmaddwd", "vpdpwssd"} == {instruction}
+
+
 @pytest.mark.parametrize("target", [*TARGETS, "aarch64-linux-gnu:neoverse-n1"])
 def test_no_target_ends_the_process(target: str) -> None:
     """LLVM aborts on an intrinsic that a target lacks; and registers of any width may be asked for."""
-    for case in (DotCase(8, (True, False), False, 4), DotCase(8, (True, False), True, 16)):
+    for case in (
+        DotCase(8, (True, False), False, 4),
+        DotCase(8, (True, False), True, 16),
+        DotCase(16, (False, False), False, 8),
+    ):
         module = lowered(_text(case), "unroll-tiles")
         parsed = binding().parse_assembly(llvm_ir(ConvertToLLVMPass(target).convert(module)))
         assert lookup(target).machine().emit_object(parsed)

@@ -120,7 +120,7 @@ func.func @shared_scratch(%x: tensor<1x1x4x4x4xf32>, %w: tensor<1x16x4x4xf32>) {
 
 // -----
 
-// CHECK: weight and bias of 8-bit integers are i8 and i32, and tiles of 2, found ui8, i16
+// CHECK: weight and bias of 8-bit integers are i8 and i32, found ui8, i16
 func.func @words(%x: tensor<1x1x4x4x4xui8>, %w: tensor<1x1x3x3x2x8xi16>) {
   %0, %1, %2, %3 = graph.winograd_conv %x, %w {pads = array<i64: 1, 1, 1, 1>, channels = 4, outputs = 4, output_tile = 2, tile_rows = 1} : (tensor<1x1x4x4x4xui8>, tensor<1x1x3x3x2x8xi16>) -> (tensor<1x1x4x4x4xi32>, tensor<16x3x4xi16>, tensor<16x3x4xi32>, tensor<16x4x8xi16>)
   func.return
@@ -128,9 +128,9 @@ func.func @words(%x: tensor<1x1x4x4x4xui8>, %w: tensor<1x1x3x3x2x8xi16>) {
 
 // -----
 
-// CHECK: weight and bias of 8-bit integers are i8 and i32, and tiles of 2, found ui8, i8
-func.func @inexact(%x: tensor<1x1x4x4x4xui8>, %w: tensor<1x1x3x3x2x8xi8>) {
-  %0, %1, %2, %3 = graph.winograd_conv %x, %w {pads = array<i64: 1, 1, 1, 1>, channels = 4, outputs = 4, output_tile = 4, tile_rows = 1} : (tensor<1x1x4x4x4xui8>, tensor<1x1x3x3x2x8xi8>) -> (tensor<1x1x4x4x4xi32>, tensor<36x1x4xi16>, tensor<36x1x4xi32>, tensor<36x4x8xi16>)
+// CHECK: weight and bias of 8-bit integers are i8 and i32, found ui8, i8, i64
+func.func @long_bias(%x: tensor<1x1x4x4x4xui8>, %w: tensor<1x1x3x3x2x8xi8>, %b: tensor<4xi64>) {
+  %0, %1, %2, %3 = graph.winograd_conv %x, %w, %b {pads = array<i64: 1, 1, 1, 1>, channels = 4, outputs = 4, output_tile = 2, tile_rows = 1} : (tensor<1x1x4x4x4xui8>, tensor<1x1x3x3x2x8xi8>, tensor<4xi64>) -> (tensor<1x1x4x4x4xi32>, tensor<16x3x4xi16>, tensor<16x3x4xi32>, tensor<16x4x8xi16>)
   func.return
 }
 
@@ -144,9 +144,25 @@ func.func @single(%x: tensor<1x4x4x4x1xi8>, %w: tensor<1x1x3x3x2x8xi8>) {
 
 // -----
 
-// CHECK: sums of more than 1827 channels of integers may leave 32 bits
+// CHECK: sums of 31 bits are not known to fit 30, which these tiles are exact for
 func.func @many(%x: tensor<1x457x4x4x4xi8>, %w: tensor<1x1x3x3x914x8xi8>) {
   %0, %1, %2, %3 = graph.winograd_conv %x, %w {pads = array<i64: 1, 1, 1, 1>, channels = 1828, outputs = 4, output_tile = 2, tile_rows = 1} : (tensor<1x457x4x4x4xi8>, tensor<1x1x3x3x914x8xi8>) -> (tensor<1x1x4x4x4xi32>, tensor<16x3x1828xi16>, tensor<16x3x4xi32>, tensor<16x916x8xi16>)
+  func.return
+}
+
+// -----
+
+// CHECK: sums of 27 bits are not known to fit 26, which these tiles are exact for
+func.func @many_in_large_tiles(%x: tensor<1x29x4x4x4xi8>, %w: tensor<1x1x3x3x58x8xi8>) {
+  %0, %1, %2, %3 = graph.winograd_conv %x, %w {pads = array<i64: 1, 1, 1, 1>, channels = 116, outputs = 4, output_tile = 4, tile_rows = 1} : (tensor<1x29x4x4x4xi8>, tensor<1x1x3x3x58x8xi8>) -> (tensor<1x1x4x4x4xi32>, tensor<36x1x116xi16>, tensor<36x1x4xi32>, tensor<36x60x8xi16>)
+  func.return
+}
+
+// -----
+
+// CHECK: sums of 28 bits are not known to fit 26, which these tiles are exact for
+func.func @wide(%x: tensor<1x1x4x4x4xi8>, %w: tensor<1x1x3x3x2x8xi8>) {
+  %0, %1, %2, %3 = graph.winograd_conv %x, %w {pads = array<i64: 1, 1, 1, 1>, channels = 4, outputs = 4, sum_bits = 28, output_tile = 4, tile_rows = 1} : (tensor<1x1x4x4x4xi8>, tensor<1x1x3x3x2x8xi8>) -> (tensor<1x1x4x4x4xi32>, tensor<36x1x4xi16>, tensor<36x1x4xi32>, tensor<36x4x8xi16>)
   func.return
 }
 

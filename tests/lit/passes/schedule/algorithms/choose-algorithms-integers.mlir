@@ -1,20 +1,22 @@
 // RUN: aotc-opt %s -p 'choose-algorithms{target=x86-64-v3}' | filecheck %s
-// RUN: aotc-opt %s -p 'choose-algorithms{target="x86_64-linux-gnu:cascadelake"}' | filecheck %s --check-prefix=NONE
+// RUN: aotc-opt %s -p 'choose-algorithms{target="x86_64-linux-gnu:cascadelake"}' | filecheck %s --check-prefix=FOUR
 // RUN: aotc-opt %s -p 'choose-algorithms{target=aarch64}' | filecheck %s --check-prefix=NONE
 // RUN: aotc-opt %s -p 'choose-algorithms{target=x86-64-v3},choose-schedule{target=x86-64-v3},assign-layouts' | filecheck %s --check-prefix=LAYOUT
 
-// Where one instruction has four products, or none has two of 16 bits, sums are computed as they are written.
+// Where one instruction has four products few positions are not worth the transforms; where none has two of 16 bits,
+// sums are computed as they are written.
 // NONE-NOT: algorithm
+// FOUR-NOT: algorithm
 
 // CHECK-LABEL: func.func @main
-// CHECK:      graph.conv %x, %0 {{.*}}algorithm = #graph.winograd<output_tile = 2, tile_rows = {{[0-9]+}}>}
+// CHECK:      graph.conv %x, %0 {{.*}}algorithm = #graph.winograd<output_tile = 4, tile_rows = {{[0-9]+}}>}
 // Stride 2, a weight that is not constant, fewer channels than lanes, 5 x 5 taps, one stride of 2:
 // CHECK-NOT:  algorithm
 // LAYOUT-LABEL: func.func @main
 // LAYOUT:      %[[X:.*]] = graph.pack_channels %x {block = 8 : i64}
 // LAYOUT-NEXT: %[[W:.*]] = graph.pack_conv_weight %{{.*}} {width = [[N:[0-9]+]] : i64, depth = 16 : i64, group = 1 : i64} : (tensor<32x16x3x3xi8>) -> tensor<{{[0-9]+}}x1x3x3x16x[[N]]xi8>
 // LAYOUT-NEXT: %[[PAIRS:.*]] = graph.interleave_rows %[[W]] {group = 2 : i64} : (tensor<{{[0-9]+}}x1x3x3x16x[[N]]xi8>) -> tensor<{{[0-9]+x1x3x3x8x[0-9]+}}xi8>
-// LAYOUT-NEXT: graph.winograd_conv %[[X]], %[[PAIRS]] {pads = array<i64: 1, 1, 1, 1>, channels = 16 : i64, outputs = 32 : i64, {{.*}}x_zero_point = 3 : i64{{.*}}schedule = #graph.matmul_schedule<lanes = 8, {{.*}} : (tensor<1x2x32x32x8xui8>, tensor<{{[0-9]+x1x3x3x8x[0-9]+}}xi8>) -> (tensor<1x4x32x32x8xi32>, tensor<16x{{[0-9]+}}x24xi16>, tensor<16x{{[0-9]+}}x[[N]]xi32>, tensor<16x{{[0-9]+x[0-9]+}}xi16>)
+// LAYOUT-NEXT: graph.winograd_conv %[[X]], %[[PAIRS]] {pads = array<i64: 1, 1, 1, 1>, channels = 16 : i64, outputs = 32 : i64, {{.*}}x_zero_point = 3 : i64{{.*}}schedule = #graph.matmul_schedule<lanes = 8, {{.*}} : (tensor<1x2x32x32x8xui8>, tensor<{{[0-9]+x1x3x3x8x[0-9]+}}xi8>) -> (tensor<1x4x32x32x8xi32>, tensor<36x{{[0-9]+}}x24xi16>, tensor<36x{{[0-9]+}}x[[N]]xi32>, tensor<36x{{[0-9]+x[0-9]+}}xi16>)
 func.func @main(%x: tensor<1x16x32x32xui8>, %v: tensor<32x16x3x3xi8>, %few: tensor<1x4x32x32xui8>) attributes {aot.entry} {
   %0 = graph.constant dense<1> : tensor<32x16x3x3xi8>
   %1 = graph.constant dense<1> : tensor<32x4x3x3xi8>
@@ -28,11 +30,32 @@ func.func @main(%x: tensor<1x16x32x32xui8>, %v: tensor<32x16x3x3xi8>, %few: tens
   func.return
 }
 
-// So many channels that four times a sum might leave 32 bits:
+// So many channels that multiples of a sum might leave 32 bits: 9 * 64 times a sum of 115, 4 times one of 1832. What is
+// known of sums decides where it is known.
 // CHECK-LABEL: func.func @many
-// CHECK-NOT:  algorithm
-func.func @many(%x: tensor<1x1832x16x16xui8>) attributes {aot.entry} {
+// FOUR-LABEL:  func.func @many
+// CHECK:       graph.conv %x, %{{.*}}accumulator = i32} :
+// CHECK-NEXT:  graph.conv %y, %{{.*}}algorithm = #graph.winograd<output_tile = 2,
+// CHECK-NEXT:  graph.conv %y, %{{.*}}sum_bits = 27 : i64, algorithm = #graph.winograd<output_tile = 2,
+// CHECK-NEXT:  graph.conv %y, %{{.*}}sum_bits = 26 : i64, algorithm = #graph.winograd<output_tile = 4,
+// CHECK-NEXT:  graph.conv %y, %{{.*}}sum_bits = 31 : i64} :
+func.func @many(%x: tensor<1x1832x16x16xui8>, %y: tensor<1x115x16x16xui8>) attributes {aot.entry} {
   %0 = graph.constant dense<1> : tensor<32x1832x3x3xi8>
-  %1 = graph.conv %x, %0 {strides = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, group = 1 : i64, accumulator = i32} : (tensor<1x1832x16x16xui8>, tensor<32x1832x3x3xi8>) -> tensor<1x32x16x16xi32>
+  %1 = graph.constant dense<1> : tensor<32x115x3x3xi8>
+  %2 = graph.conv %x, %0 {strides = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, group = 1 : i64, accumulator = i32} : (tensor<1x1832x16x16xui8>, tensor<32x1832x3x3xi8>) -> tensor<1x32x16x16xi32>
+  %3 = graph.conv %y, %1 {strides = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, group = 1 : i64, accumulator = i32} : (tensor<1x115x16x16xui8>, tensor<32x115x3x3xi8>) -> tensor<1x32x16x16xi32>
+  %4 = graph.conv %y, %1 {strides = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, group = 1 : i64, accumulator = i32, sum_bits = 27 : i64} : (tensor<1x115x16x16xui8>, tensor<32x115x3x3xi8>) -> tensor<1x32x16x16xi32>
+  %5 = graph.conv %y, %1 {strides = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, group = 1 : i64, accumulator = i32, sum_bits = 26 : i64} : (tensor<1x115x16x16xui8>, tensor<32x115x3x3xi8>) -> tensor<1x32x16x16xi32>
+  %6 = graph.conv %y, %1 {strides = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, group = 1 : i64, accumulator = i32, sum_bits = 31 : i64} : (tensor<1x115x16x16xui8>, tensor<32x115x3x3xi8>) -> tensor<1x32x16x16xi32>
+  func.return
+}
+
+// Many positions are worth it where one instruction has four products, too.
+// CHECK-LABEL: func.func @large
+// FOUR-LABEL:  func.func @large
+// FOUR:        algorithm = #graph.winograd<output_tile = 4,
+func.func @large(%x: tensor<1x64x56x56xui8>) attributes {aot.entry} {
+  %0 = graph.constant dense<1> : tensor<64x64x3x3xi8>
+  %1 = graph.conv %x, %0 {strides = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, group = 1 : i64, accumulator = i32} : (tensor<1x64x56x56xui8>, tensor<64x64x3x3xi8>) -> tensor<1x64x56x56xi32>
   func.return
 }
