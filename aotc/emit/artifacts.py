@@ -133,7 +133,9 @@ class Emission:
         from aotc.emit.llvm.object import NativeCode
 
         portions = self.compilation.portions
-        return NativeCode(self.compilation, only=None if portions is None else portions.first)
+        if portions is None:
+            return NativeCode(self.compilation)
+        return NativeCode(self.compilation, only=portions.first, weights_apart=True)
 
     @cached_property
     def objects(self) -> dict[str, NativeCode]:
@@ -157,6 +159,15 @@ class Emission:
         from aotc.emit.c.files import emit_header
 
         return emit_header(self.compilation.store, self.info, self._source)
+
+    @property
+    def weights_apart(self) -> list[Artifact]:
+        """The weights that belong into the library, but not into the objects of its code."""
+        weights = self.native.apart
+        if weights is None:
+            return []
+        content = Pieces(lambda: weights.pieces(self.compilation.store))
+        return [self.artifact("aotc", PARAMETERS, f"{self.name}.weights.bin", content, FLASH)]
 
     @cached_property
     def external(self) -> list[Artifact]:
@@ -239,7 +250,7 @@ def _shared(emission: Emission) -> Iterable[Artifact]:
     from aotc.emit.library import linked
 
     entry = _vm(emission) if emission.info.executor == "vm" else ()
-    library = linked(ArtifactSet((*_object(emission), *entry, *emission.external)))
+    library = linked(ArtifactSet((*_object(emission), *emission.weights_apart, *entry, *emission.external)))
     image = emission.artifact("llvm", LIBRARY, f"{emission.name}.so", library, FLASH)
     return [image, *emission.described(emission.beside)]
 
