@@ -65,7 +65,7 @@ class Emission:
         if portions is None:
             return []
         assert self._described and self._source
-        portions.finish(portions.first)
+        portions.finish(self.compilation.ctx, self.compilation.options, portions.first)
         native = bool(NATIVE_KINDS & {*self.compilation.options.emit})
         return compiled(self.compilation, portions, self._source, lambda: native and self.native.object)
 

@@ -32,7 +32,7 @@ def compiled(
 
     def work(number: int) -> tuple[bytes, Printed | None, list[PassTiming]]:
         kernels, before = portions.kernels[number], len(compilation.timings)
-        portions.finish(kernels)
+        portions.finish(compilation.ctx, options, kernels)
         image = NativeCode(compilation, pool=False, only=kernels).object if native else b""
         text = source.printed(kernels) if printed else None
         timings = compilation.timings[before:]
