@@ -59,15 +59,23 @@ class Emission:
     def _kernels(self) -> list[bytes]:
         """The objects of kernels that are compiled apart, whose C is in the source then, too.
 
-        Which of them this process has compiled itself is chance, so what is asked of the module is asked before.
+        Which of them this process has compiled itself is chance, so what is asked of the module is asked before. Others
+        have a copy from before that, and need none of it but to print C.
         """
         portions = self.compilation.portions
         if portions is None:
             return []
-        assert self._described and self._source
-        portions.finish(self.compilation.ctx, self.compilation.options, portions.first)
-        native = bool(NATIVE_KINDS & {*self.compilation.options.emit})
-        return compiled(self.compilation, portions, self._source, lambda: native and self.native.object)
+        options = self.compilation.options
+        source = self._source if "c" in options.emit else None
+        native = bool(NATIVE_KINDS & {*options.emit})
+
+        def own() -> None:
+            assert self._described and self._source
+            portions.finish(self.compilation.ctx, options, portions.first)
+            if native:
+                _ = self.native.object
+
+        return compiled(self.compilation, portions, source, own)
 
     @cached_property
     def _source(self) -> CSource:
