@@ -19,7 +19,7 @@ from aotc.model.naming import c_identifier
 from aotc.model.progress import Progress
 from aotc.pipeline.compilation import Compilation
 from aotc.pipeline.options import CompileOptions
-from aotc.pipeline.phases import LAST_PASS, PHASES, PassRunner, phase_index, pipeline_of, without_last_pass
+from aotc.pipeline.phases import PHASES, PassRunner, by_function, phase_index, pipeline_of
 from aotc.pipeline.portions import Portions
 from aotc.pipeline.signature import InProcessOptions
 from aotc.pipeline.verification import verify
@@ -106,8 +106,8 @@ def run_phases(compilation: Compilation, report: Callable[[str], None] | None = 
     """Take what `import_source` gave through the phases up to `stop_after` (default: all). Raises AotcError, OSError.
 
     `report` hears the name of each phase as it starts, and of some the kernel at hand. The module is verified as it is
-    imported and after the last phase. If it is to be compiled `divided`, the compilation has its portions, and the last
-    pass is left to do, unless somebody watches the passes or another package has one behind it.
+    imported and after the last phase. If it is to be compiled `divided`, the compilation has its portions, and the
+    passes `by_function` are left to do, unless somebody watches the passes or another package has one behind them.
     """
     options = compilation.options
     progress = Progress(report)
@@ -125,10 +125,10 @@ def run_phases(compilation: Compilation, report: Callable[[str], None] | None = 
         pipeline = pipeline_of(phase, options)
         verified = index == last
         if divided and verified:
-            before, pipeline = without_last_pass(pipeline)
-            runner.run(phase.name, before, compilation.module, verified=False)
+            before, rest, others = pipeline.partition(by_function(options))
+            runner.run(phase.name, before.rstrip(","), compilation.module, verified=False)
             compilation.portions = portions = Portions.of(compilation.module)
-            portions.is_unfinished = pipeline == LAST_PASS and not options.is_watched
+            pipeline, portions.is_unfinished = rest + others, not others and not options.is_watched
             if portions.is_unfinished:
                 pipeline, verified = "", False
         runner.run(phase.name, pipeline, compilation.module, verified=verified)

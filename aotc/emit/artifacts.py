@@ -59,15 +59,23 @@ class Emission:
     def _kernels(self) -> list[bytes]:
         """The objects of kernels that are compiled apart, whose C is in the source then, too.
 
-        Which of them this process has compiled itself is chance, so what is asked of the module is asked before.
+        Which of them this process has compiled itself is chance, so what is asked of the module is asked before. Others
+        have a copy from before that, and need none of it but to print C.
         """
         portions = self.compilation.portions
         if portions is None:
             return []
-        assert self._described and self._source
-        portions.finish(portions.first)
-        native = bool(NATIVE_KINDS & {*self.compilation.options.emit})
-        return compiled(self.compilation, portions, self._source, lambda: native and self.native.object)
+        options = self.compilation.options
+        source = self._source if "c" in options.emit else None
+        native = bool(NATIVE_KINDS & {*options.emit})
+
+        def own() -> None:
+            assert self._described and self._source
+            portions.finish(self.compilation.ctx, options, portions.first)
+            if native:
+                _ = self.native.object
+
+        return compiled(self.compilation, portions, source, own)
 
     @cached_property
     def _source(self) -> CSource:
@@ -133,7 +141,9 @@ class Emission:
         from aotc.emit.llvm.object import NativeCode
 
         portions = self.compilation.portions
-        return NativeCode(self.compilation, only=None if portions is None else portions.first)
+        if portions is None:
+            return NativeCode(self.compilation)
+        return NativeCode(self.compilation, only=portions.first, weights_apart=True)
 
     @cached_property
     def objects(self) -> dict[str, NativeCode]:
@@ -157,6 +167,15 @@ class Emission:
         from aotc.emit.c.files import emit_header
 
         return emit_header(self.compilation.store, self.info, self._source)
+
+    @property
+    def weights_apart(self) -> list[Artifact]:
+        """The weights that belong into the library, but not into the objects of its code."""
+        weights = self.native.apart
+        if weights is None:
+            return []
+        content = Pieces(lambda: weights.pieces(self.compilation.store))
+        return [self.artifact("aotc", PARAMETERS, f"{self.name}.weights.bin", content, FLASH)]
 
     @cached_property
     def external(self) -> list[Artifact]:
@@ -239,7 +258,7 @@ def _shared(emission: Emission) -> Iterable[Artifact]:
     from aotc.emit.library import linked
 
     entry = _vm(emission) if emission.info.executor == "vm" else ()
-    library = linked(ArtifactSet((*_object(emission), *entry, *emission.external)))
+    library = linked(ArtifactSet((*_object(emission), *emission.weights_apart, *entry, *emission.external)))
     image = emission.artifact("llvm", LIBRARY, f"{emission.name}.so", library, FLASH)
     return [image, *emission.described(emission.beside)]
 

@@ -12,18 +12,29 @@ from dataclasses import dataclass
 MAGIC = b"\x7fELF"
 WRITE, ALLOC, EXECUTE = 1, 2, 4
 """Flags of a section: whether it is variables, whether it is in memory when the program runs, whether it is code."""
-NOBITS, SYMTAB, GROUP = 8, 2, 17
-"""Kinds of sections: zeros that are not in the file; symbols; sections of which one copy is kept."""
-FUNCTION = 2
-"""The kind of a symbol that is a function."""
-LOCAL = 0
-"""The binding of a symbol that no other file sees."""
+PROGBITS, NOBITS, SYMTAB, STRTAB, GROUP = 1, 8, 2, 3, 17
+"""Kinds of sections: bytes of the program; zeros that are not in the file; symbols; names; sections of which one copy
+is kept."""
+LOAD, WRITABLE = 1, 2
+"""The kind of a segment that is mapped into memory, and its flag if it is written to."""
+DATA, FUNCTION = 1, 2
+"""Kinds of symbols."""
+LOCAL, GLOBAL = 0, 1
+"""Bindings of symbols: no other file sees it, or all do."""
+
+HEADER_ROW = {True: "<16sHHIQQQIHHHHHH", False: "<16sHHIIIIIHHHHHH"}
+SECTION_ROW = {True: "<IIQQQQIIQQ", False: "<10I"}
+SYMBOL_ROW = {True: "<IBBHQQ", False: "<IIIBBH"}
+_SEGMENT_ROW = {True: "<IIQQQQQQ", False: "<8I"}
+"""How structures lie in files of 64 bits, and of 32."""
 
 
 @dataclass(frozen=True)
 class Section:
-    """A section: `address` where it runs, which objects do not know; `offset` and `size` in the file."""
+    """A section: `address` where it runs, which objects do not know; `offset` and `size` in the file, which
+    describes it at `row`."""
 
+    row: int
     name: str
     kind: int
     flags: int
@@ -33,6 +44,21 @@ class Section:
     link: int
     alignment: int
     entry_size: int
+
+
+@dataclass(frozen=True)
+class Segment:
+    """What a loader maps: `size` bytes of memory at `address`, the first `stored` of them from `offset` of the file.
+    `row` is where the file describes it."""
+
+    row: int
+    kind: int
+    writable: bool
+    offset: int
+    address: int
+    stored: int
+    size: int
+    alignment: int
 
 
 @dataclass(frozen=True)
@@ -59,17 +85,14 @@ class ElfFile:
         (self.machine,) = self._unpacked("H", 18)
         (table,) = self._unpacked("Q" if self.wide else "I", 40 if self.wide else 32)
         (self.flags,) = self._unpacked("I", 48 if self.wide else 36)
-        entry = 64 if self.wide else 40
         count, names = self._unpacked("HH", 60 if self.wide else 48)
-        found: list[tuple[int, ...]] = [
-            self._unpacked("IIQQQQIIQQ" if self.wide else "10I", table + number * entry) for number in range(count)
-        ]
+        form = SECTION_ROW[self.wide]
+        rows = [table + number * struct.calcsize(form) for number in range(count)]
+        found: list[tuple[int, ...]] = [struct.unpack_from(form, self.image, row) for row in rows]
         strings = found[names][4] if names else 0
         self.sections = [
-            Section(
-                self._text(strings + name) if names else "", kind, flags, address, offset, size, link, align, entry_size
-            )
-            for name, kind, flags, address, offset, size, link, _, align, entry_size in found
+            Section(row, self._text(strings + name) if names else "", kind, flags, address, offset, size, link, *last)
+            for row, (name, kind, flags, address, offset, size, link, _, *last) in zip(rows, found, strict=True)
         ]
 
     def _unpacked(self, form: str, position: int) -> tuple[int, ...]:
@@ -77,6 +100,33 @@ class ElfFile:
 
     def _text(self, start: int) -> str:
         return self.image[start : self.image.index(b"\0", start)].decode()
+
+    def segments(self) -> Iterator[Segment]:
+        """What is mapped where the file is loaded; objects have none."""
+        (table,) = self._unpacked("Q" if self.wide else "I", 32 if self.wide else 28)
+        size, count = self._unpacked("HH", 54 if self.wide else 42)
+        for row in range(table, table + count * size, size):
+            if self.wide:
+                kind, flags, offset, address, _, stored, memory, align = struct.unpack_from(
+                    _SEGMENT_ROW[True], self.image, row
+                )
+            else:
+                kind, offset, address, _, stored, memory, flags, align = struct.unpack_from(
+                    _SEGMENT_ROW[False], self.image, row
+                )
+            yield Segment(row, kind, bool(flags & 2), offset, address, stored, memory, align)
+
+    def moved(self, section: Section, segment: Segment, offset: int) -> bytes:
+        """The file where a section of zeros, all that is in its segment, is bytes at this offset instead."""
+        image = bytearray(self.image)
+        row = list(struct.unpack_from(SECTION_ROW[self.wide], image, section.row))
+        row[1], row[4] = PROGBITS, offset
+        struct.pack_into(SECTION_ROW[self.wide], image, section.row, *row)
+        row = list(struct.unpack_from(_SEGMENT_ROW[self.wide], image, segment.row))
+        at, stored = (2, 5) if self.wide else (1, 4)
+        row[at], row[stored] = offset, segment.size
+        struct.pack_into(_SEGMENT_ROW[self.wide], image, segment.row, *row)
+        return bytes(image)
 
     def content(self, section: Section) -> bytes:
         """The bytes of a section; none where they are zeros that are not in the file."""
@@ -106,8 +156,9 @@ class ElfFile:
                 continue
             names = self.sections[table.link].offset
             for position in range(table.offset, table.offset + table.size, table.entry_size):
+                row = struct.unpack_from(SYMBOL_ROW[self.wide], self.image, position)
                 if self.wide:
-                    name, info, _, section, value, size = self._unpacked("IBBHQQ", position)
+                    name, info, _, section, value, size = row
                 else:
-                    name, value, size, info, _, section = self._unpacked("IIIBBH", position)
+                    name, value, size, info, _, section = row
                 yield Symbol(self._text(names + name), info & 15, info >> 4, section, value, size)

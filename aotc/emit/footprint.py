@@ -34,6 +34,8 @@ def measure_footprint(
     Measuring the stack takes a second code generation; without `stack` it is left out.
     """
     sizes = sum(map(object_sizes, beside), object_sizes(native.object))
+    if native.apart is not None:
+        sizes = replace(sizes, constants=sizes.constants + native.apart.size)
     start = time.perf_counter()
     found = frames(_assembly(native)) if stack else {}
     native.compilation.timings.append(PassTiming("llvm", "measure-stack", time.perf_counter() - start))

@@ -5,22 +5,24 @@ from __future__ import annotations
 import struct
 import subprocess
 import tempfile
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from itertools import combinations, permutations
 from mmap import mmap
 from pathlib import Path
+from typing import cast
 
+from aotc.emit.data_object import DataObject
 from aotc.emit.elf import ElfFile
 from aotc.emit.llvm.link import data_object, require_linkable_here, shared_library
 from aotc.emit.llvm.tvm_ffi import tvm_ffi_object
 from aotc.errors import CompileError, Problem, UsageError
-from aotc.machines.targets import Target, lookup
-from aotc.model.artifacts import JIT, NATIVE, Artifact, ArtifactSet, Content
+from aotc.machines.targets import lookup
+from aotc.model.artifacts import JIT, NATIVE, Artifact, ArtifactSet, Content, Pieces
 from aotc.model.conventions import artifacts_symbol, json_symbol, weights_symbol
-from aotc.model.files import write_files
+from aotc.model.files import Binary, write_files
 from aotc.model.metadata import ModelInfo, to_json
 
 SECTION = ".aotc.artifacts"
@@ -28,6 +30,8 @@ SECTION = ".aotc.artifacts"
 _ALTERNATIVES = ("llvm", "c")
 """Code generators of the whole model: where both made it, the first one's is linked."""
 _OURS = (*_ALTERNATIVES, "aotc")
+_WEIGHTS = ".aotc.weights"
+"""Where a library keeps weights that its code refers to by a symbol."""
 _CACHE_LINE = 64
 """Bytes of which the address of weights is a multiple, as the longest vectors want."""
 _LINKING = ("-l", "-L", "-Wl,")
@@ -47,7 +51,7 @@ def native_parts(artifacts: ArtifactSet) -> tuple[Artifact, ...]:
     return tuple(artifact for artifact in native if artifact.codegen not in other)
 
 
-def linked(artifacts: ArtifactSet) -> mmap:
+def linked(artifacts: ArtifactSet) -> Content:
     """A shared library of the set, which has its metadata and all that is for loaders from outside.
 
     C is compiled with the flags that its artefact has, objects are taken as they are; the system's `cc` links them with
@@ -78,21 +82,27 @@ def linked(artifacts: ArtifactSet) -> mmap:
     objects.append(data_object(json_symbol(info.name), described.encode() + b"\0", target))
     if info.interface_api == "packed" and target.pointer_width == 64:
         objects.append(tvm_ffi_object(info, target))
-    if info.weights == "external":
-        objects.append(external_weights(artifacts, target))
     if carried := artifacts.carried():
         blob = ArtifactSet(carried).blob()
         framed = len(blob).to_bytes(8, "little") + blob
         objects.append(data_object(artifacts_symbol(info.name), framed, target, SECTION))
     libraries = dict.fromkeys(flag for part in parts for flag in part.flags if flag.startswith(_LINKING))
-    return shared_library(objects, target, info.name, tuple(libraries), threads=info.threads > 1)
+    weights = weights_object(artifacts) if _asks_for_weights(info, objects) else None
+    return shared_library(objects, target, info.name, tuple(libraries), threads=info.threads > 1, weights=weights)
 
 
-def external_weights(artifacts: ArtifactSet, target: Target) -> bytes:
-    """The blob of a set whose code refers to it by a symbol, as an object."""
-    name = artifacts.metadata.name
-    blob = artifacts[f"{name}.weights.bin"].read()
-    return data_object(weights_symbol(name), blob, target, alignment=_CACHE_LINE)
+def _asks_for_weights(info: ModelInfo, objects: Iterable[bytes]) -> bool:
+    """Whether the code refers to its weights by a symbol: those that are external, and those that are an object of
+    their own."""
+    return any(weights_symbol(info.name) in ElfFile(image).wanted() for image in objects)
+
+
+def weights_object(artifacts: ArtifactSet) -> DataObject:
+    """The blob of a set whose code refers to it by a symbol."""
+    info = artifacts.metadata
+    content = artifacts[f"{info.name}.weights.bin"].content
+    pieces = (content,) if isinstance(content, bytes | mmap) else cast(Pieces[Binary], content)
+    return DataObject(weights_symbol(info.name), pieces, sum(map(len, pieces)), _WEIGHTS, _CACHE_LINE)
 
 
 def _require_apart(info: ModelInfo, made: Mapping[Artifact, bytes], runtime: Collection[bytes]) -> None:

@@ -16,25 +16,25 @@ if TYPE_CHECKING:
 
 
 def compiled(
-    compilation: Compilation, portions: Portions, source: CSource, meanwhile: Callable[[], object]
+    compilation: Compilation, portions: Portions, source: CSource | None, meanwhile: Callable[[], object]
 ) -> list[bytes]:
     """Compile the portions of kernels, in as many processes as the options have `jobs`, and `meanwhile` what they do
     not need; returns their objects, none where there is no machine code.
 
-    Their C, if there is to be some, is in `source` then. Raises CompileError.
+    Their C is in `source` then, if that is given. Raises CompileError.
     """
     from aotc.emit.llvm.object import NativeCode
 
     options = compilation.options
-    native, printed = "shared" in options.emit, "c" in options.emit
+    native = "shared" in options.emit
     if native:
         NativeCode(compilation, pool=False).prepare()
 
     def work(number: int) -> tuple[bytes, Printed | None, list[PassTiming]]:
         kernels, before = portions.kernels[number], len(compilation.timings)
-        portions.finish(kernels)
+        portions.finish(compilation.ctx, options, kernels)
         image = NativeCode(compilation, pool=False, only=kernels).object if native else b""
-        text = source.printed(kernels) if printed else None
+        text = None if source is None else source.printed(kernels)
         timings = compilation.timings[before:]
         del compilation.timings[before:]
         return image, text, timings
@@ -48,7 +48,7 @@ def compiled(
     results = in_parallel(work, len(portions.kernels), jobs, meanwhile, begun)
     compilation.timings += _added(timing for _, _, timings in results for timing in timings)
     for _, text, _ in results:
-        if text is not None:
+        if source is not None and text is not None:
             source.take(text)
     return [image for image, _, _ in results] if native else []
 

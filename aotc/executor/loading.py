@@ -25,7 +25,7 @@ from aotc.executor.native import Array, NativeModel, aligned_bytes
 from aotc.executor.packed_metadata import info_of
 from aotc.executor.shared_weights import SharedWeights
 from aotc.machines.features import here
-from aotc.model.artifacts import BYTECODE, JIT, LIBRARY, NATIVE, PARAMETERS, Artifact, ArtifactSet
+from aotc.model.artifacts import BYTECODE, JIT, LIBRARY, NATIVE, PARAMETERS, Artifact, ArtifactSet, in_one_piece
 from aotc.model.conventions import (
     artifacts_symbol,
     entry_symbol,
@@ -101,7 +101,7 @@ class Linked:
         info = artifacts.metadata
         check_features(info.name, info)
         libraries = artifacts.by_loader().get(LIBRARY)
-        image = libraries[0].read() if libraries else linked(artifacts)
+        image = in_one_piece(libraries[0].content if libraries else linked(artifacts))
         require_machine(info.name, image)
         with tempfile.TemporaryDirectory(prefix="aotc-") as folder:
             (path,) = write_files(Path(folder), {f"{info.name}.so": image})
@@ -113,7 +113,7 @@ class Linked:
         from aotc.emit.library import linked
 
         libraries = artifacts.by_loader().get(LIBRARY)
-        return libraries[0].read() if libraries else linked(artifacts)[:]
+        return in_one_piece(libraries[0].content if libraries else linked(artifacts))
 
 
 class InMemory:
@@ -147,10 +147,10 @@ class InMemory:
             why, fix = "it finds operators by name, by the C runtime, which is linked with it", "use load()"
             raise UsageError(Problem(f"{info.name} cannot be loaded by jit", why=why, fix=fix))
         if info.weights == "external":
-            from aotc.emit.library import external_weights
+            from aotc.emit.library import weights_object
             from aotc.machines.targets import lookup
 
-            objects.append(external_weights(artifacts, lookup(images[0].target)))
+            objects.append(weights_object(artifacts).image(lookup(images[0].target)))
         mine = [entry_symbol(info.name, info.interface_api)]
         if info.states:
             mine.append(reset_symbol(info.name))
@@ -177,7 +177,7 @@ class InMemory:
         """Refused: says why."""
         from aotc.emit.library import linked
 
-        return linked(artifacts)[:]
+        return in_one_piece(linked(artifacts))
 
 
 def compiled_in_process(compilation: Compilation) -> CompiledModel:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeAlias, Type
 
 from aotc.errors import Problem, UsageError
 from aotc.model import extensions
-from aotc.model.files import write_files
+from aotc.model.files import Binary, write_files
 from aotc.model.metadata import ModelInfo, from_json
 
 if TYPE_CHECKING:
@@ -60,11 +60,11 @@ _MAGIC: Final = b"AOTCART1"
 _LENGTHS: Final = struct.Struct("<IQ")
 
 
-Piece = TypeVar("Piece", str, bytes)
+Piece = TypeVar("Piece", bound="str | Binary", covariant=True)
 
 
 class Pieces(Generic[Piece]):
-    """A content that is made anew, piece by piece, each time it is read: text too large to keep in memory."""
+    """A content that is made anew, piece by piece, each time it is read: what is too large to keep in memory."""
 
     def __init__(self, make: Callable[[], Iterable[Piece]]) -> None:
         self._make = make
@@ -73,7 +73,14 @@ class Pieces(Generic[Piece]):
         return iter(self._make())
 
 
-Content: TypeAlias = "bytes | mmap | Pieces[str]"
+Content: TypeAlias = "bytes | mmap | Pieces[str | Binary]"
+
+
+def in_one_piece(content: Content) -> bytes:
+    """The bytes of a content."""
+    if isinstance(content, bytes | mmap):
+        return content[:]
+    return b"".join(piece.encode() if isinstance(piece, str) else piece for piece in content)
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,8 +120,7 @@ class Artifact:
 
     def read(self) -> bytes:
         """The content in one piece."""
-        content = self.content
-        return content[:] if isinstance(content, bytes | mmap) else "".join(content).encode()
+        return in_one_piece(self.content)
 
     def text(self) -> str:
         """The content as text. Raises UnicodeDecodeError."""

@@ -10,7 +10,8 @@ from mmap import mmap
 from pathlib import Path
 from typing import TypeAlias
 
-Content: TypeAlias = "str | bytes | mmap | Iterable[str | bytes]"
+Binary: TypeAlias = "bytes | memoryview | mmap"
+Content: TypeAlias = "str | Binary | Iterable[str | Binary]"
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0)
 """Of a file that nobody else has or has put there, be it a symbolic link."""
@@ -31,7 +32,7 @@ def write_files(directory: Path, files: Mapping[str, Content]) -> list[Path]:
             temporary = directory / f".{name}.{secrets.token_hex(8)}.tmp"
             pending.append((temporary, final))
             with os.fdopen(os.open(temporary, _NEW, 0o666), "wb") as stream:
-                for chunk in (content,) if isinstance(content, str | bytes | mmap) else content:
+                for chunk in (content,) if isinstance(content, str | bytes | memoryview | mmap) else content:
                     stream.write(chunk.encode() if isinstance(chunk, str) else chunk)
         for temporary, final in pending:
             os.replace(temporary, final)

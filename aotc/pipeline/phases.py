@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.metadata import EntryPoint
-from typing import Final, Protocol, cast
+from typing import Protocol, cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -138,14 +138,27 @@ def _plan(options: CompileOptions) -> str:
 
 
 def _loops(options: CompileOptions) -> str:
-    scheduled = is_vectorized(options) or _is_scheduled_without_vectors(options)
-    split = ",split-fma" if scheduled and not core_of(options.target).fma else ""
     parallel = "serialize-parallel-loops"
     if options.threads > 1:
         parallel = f'split-parallel-loops{{threads={options.threads} target="{options.target}"}}'
     checks = "{check-indices=true}" if options.check_indices else ""
+    clean = "" if is_vectorized(options) else f",simplify-functions,{_clean(options)}"
+    return f"convert-graph-to-loops{checks},{parallel}{clean}"
+
+
+def _clean(options: CompileOptions) -> str:
+    """What is left to do to loops as they are written, in one function after the other."""
+    scheduled = is_vectorized(options) or _is_scheduled_without_vectors(options)
+    split = ",split-fma" if scheduled and not core_of(options.target).fma else ""
     recompute = f'recompute-indices{{target="{options.target}"}},' if _is_scheduled_without_vectors(options) else ""
-    return f"convert-graph-to-loops{checks},{parallel},simplify-functions,{recompute}licm,expand-math{split}"
+    return f"{recompute}move-invariants,expand-math{split}"
+
+
+def by_function(options: CompileOptions) -> str:
+    """The end of the last phase's pipeline: passes with a method `function`, which takes one function and needs no
+    other one for it."""
+    clean = f"{_clean(options)}," if is_vectorized(options) else ""
+    return f"{clean}simplify-functions,unroll-tiles"
 
 
 def _interface(options: CompileOptions) -> str:
@@ -172,7 +185,7 @@ def _interface(options: CompileOptions) -> str:
         f"select-calling-convention{{{selection}}},mangle-symbols{{export-operators={exported}}}"
         f"{bytecode},place-weights{{alignment={_alignment(options, 8)}{apart}}},buffers-to-pointers,lower-calls,"
         f"{threads}add-reset,add-selftest,{merge}wrap-entry{{packed-wrapper={_flag(options.packed_wrapper)}}},{leave}"
-        f"simplify-functions,unroll-tiles{profile}"
+        f"{by_function(options)}{profile}"
     )
 
 
@@ -273,28 +286,18 @@ def to_llvm(
     return conversion(target=target, optimize_size=optimize_size, **sections).convert(module, only)
 
 
-LAST_PASS: Final = "unroll-tiles"
-"""The pass that ends the last phase; its method `function` takes one function and needs no other one for it."""
-
-
 class _ByFunction(Protocol):
-    def function(self, function: FuncOp) -> None: ...
+    def function(self, ctx: Context, function: FuncOp) -> None: ...
 
 
-def without_last_pass(pipeline: str) -> tuple[str, str]:
-    """A pipeline of the last phase up to `LAST_PASS`, and the rest: that, and what other packages have behind it."""
-    before, _, after = pipeline.partition(f",{LAST_PASS}")
-    return before, LAST_PASS + after
-
-
-def finish(parts: Sequence[Operation]) -> None:
-    """Do `LAST_PASS` to some operations at the top of a module and verify them. Raises CompileError."""
+def finish(ctx: Context, options: CompileOptions, parts: Sequence[Operation]) -> None:
+    """Do what is `by_function` to some operations at the top of a module and verify them. Raises CompileError."""
     phase = PHASES[-1].name
-    for item in make_passes(LAST_PASS):
+    for item in make_passes(by_function(options)):
         with _blaming(item.name, phase):
             for part in parts:
                 if isinstance(part, FuncOp) and part.body.blocks:
-                    cast(_ByFunction, item).function(part)
+                    cast(_ByFunction, item).function(ctx, part)
     with _blaming("verify", phase):
         verify_parts(parts)
 

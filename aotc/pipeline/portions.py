@@ -1,12 +1,12 @@
 """The kernels of a model in portions, which are compiled at the same time.
 
-From where `unroll-tiles` begins a kernel needs nothing of the others, and two thirds of a compilation are still to
-come. So the kernels are dealt out to portions, and processes take one portion after the other: each is unrolled,
-verified, printed as C, or compiled to an object of its own. Which portions there are depends on the model alone, not on
-how many processes there are, and so do the results.
+From where `by_function` of `phases` begins a kernel needs nothing of the others, and two thirds of a compilation are
+still to come. So the kernels are dealt out to portions, and processes take one portion after the other: each is
+unrolled, verified, printed as C, or compiled to an object of its own. Which portions there are depends on the model
+alone, not on how many processes there are, and so do the results.
 
 What is not a kernel, or is one that names memory of the model, is the first portion. Whoever watches the passes has
-the last one run on the whole module, after the kernels have been dealt out.
+the last ones run on the whole module, after the kernels have been dealt out.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
+from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, VectorType
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
@@ -59,7 +60,7 @@ class Portions:
     kernels: list[list[FuncOp]]
     """The greatest portion first; of each its kernels in the order of the module."""
     is_unfinished: bool = False
-    """Whether the pass that ends the last phase, and verifying, are left to do."""
+    """Whether the passes that end the last phase, and verifying, are left to do."""
 
     @staticmethod
     def of(module: ModuleOp) -> Portions:
@@ -78,10 +79,10 @@ class Portions:
         first = [op for op in module.ops if op not in costs]
         return Portions(first, [each for each in kernels if each])
 
-    def finish(self, parts: Sequence[Operation]) -> None:
+    def finish(self, ctx: Context, options: CompileOptions, parts: Sequence[Operation]) -> None:
         """Do to a portion what is left of the last phase, if anything is. Raises CompileError."""
         if self.is_unfinished:
-            finish(parts)
+            finish(ctx, options, parts)
 
 
 def _is_on_its_own(kernel: FuncOp) -> bool:

@@ -80,6 +80,7 @@ UNIVERSE = Universe(
         "serialize-parallel-loops": _lazy("aotc.passes.loops.serialize_parallel_loops", "SerializeParallelLoopsPass"),
         "recompute-indices": _lazy("aotc.passes.loops.recompute_indices", "RecomputeIndicesPass"),
         "simplify-functions": _lazy("aotc.passes.loops.simplify_functions", "SimplifyFunctionsPass"),
+        "move-invariants": _lazy("aotc.passes.loops.move_invariants", "MoveInvariantsPass"),
         "split-parallel-loops": _lazy("aotc.passes.loops.split_parallel_loops", "SplitParallelLoopsPass"),
         "expand-math": _lazy("aotc.passes.loops.expand_math", "ExpandMathPass"),
         "split-fma": _lazy("aotc.passes.loops.split_fma", "SplitFmaPass"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TypeAlias
 
 from xdsl.dialects.builtin import TensorType
@@ -20,7 +21,12 @@ Box: TypeAlias = tuple[range, ...]
 
 def whole(value: SSAValue) -> Box:
     """All of a tensor."""
-    return tuple(range(extent) for extent in shape_of(value))
+    return _ranges(shape_of(value))
+
+
+@lru_cache(maxsize=4096)
+def _ranges(shape: tuple[int, ...]) -> Box:
+    return tuple(map(range, shape))
 
 
 def size(box: Box) -> int:

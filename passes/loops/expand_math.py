@@ -72,8 +72,13 @@ class ExpandMathPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in op.ops:
-            if isinstance(function, FuncOp) and not function.is_declaration and _has_tiles(function):
-                _expand(function)
+            if isinstance(function, FuncOp) and not function.is_declaration:
+                self.function(ctx, function)
+
+    def function(self, ctx: Context, function: FuncOp) -> None:
+        """One function, which needs no other one for it."""
+        if _has_tiles(function):
+            _expand(function)
 
 
 def _has_tiles(function: FuncOp) -> bool:

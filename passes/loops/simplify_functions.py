@@ -55,11 +55,15 @@ class SimplifyFunctionsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in op.ops:
             if isinstance(function, FuncOp):
-                while _canonicalize(function, ctx):
-                    pass
-                for block in function.body.blocks:
-                    _Elimination().block(block)
-                    _drop_unused(block)
+                self.function(ctx, function)
+
+    def function(self, ctx: Context, function: FuncOp) -> None:
+        """One function, which needs no other one for it."""
+        while _canonicalize(function, ctx):
+            pass
+        for block in function.body.blocks:
+            _Elimination().block(block)
+            _drop_unused(block)
 
 
 # --- folders and patterns --------------------------------------------------------------------------------------------

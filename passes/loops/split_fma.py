@@ -20,6 +20,8 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
@@ -31,7 +33,15 @@ class SplitFmaPass(ModulePass):
     name = "split-fma"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for each in list(op.walk()):
-            if isinstance(each, math.FmaOp):
-                product = arith.MulfOp(each.a, each.b)
-                Rewriter.replace_op(each, [product, arith.AddfOp(product, each.c)])
+        _split(op)
+
+    def function(self, ctx: Context, function: FuncOp) -> None:
+        """One function, which needs no other one for it."""
+        _split(function)
+
+
+def _split(op: Operation) -> None:
+    for each in list(op.walk()):
+        if isinstance(each, math.FmaOp):
+            product = arith.MulfOp(each.a, each.b)
+            Rewriter.replace_op(each, [product, arith.AddfOp(product, each.c)])

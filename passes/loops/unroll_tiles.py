@@ -78,9 +78,9 @@ class UnrollTilesPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         functions = [function for function in op.ops if isinstance(function, func.FuncOp) and function.body.blocks]
         for function in Progress.of(ctx).kernels(functions):
-            self.function(function)
+            self.function(ctx, function)
 
-    def function(self, function: func.FuncOp) -> None:
+    def function(self, ctx: Context, function: func.FuncOp) -> None:
         """One function, which needs no other one for it."""
         Unrolling(_RULES, _elementwise).function(function)
 

@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, ModuleOp, StringA
 from xdsl.ir import Attribute, Block, SSAValue
 from xdsl.utils.target import Target
 
-from aotc.dialects.aot.contract import model_name_or
+from aotc.dialects.aot.contract import EMBEDDED, model_name_or
 from aotc.emit.llvm.instructions import FORMATS, Operands
 from aotc.emit.llvm.values import (
     INLINE,
@@ -43,7 +43,7 @@ def llvm_ir(module: ModuleOp, initializer: Initializer | None = None, data_layou
     """The text of a module of llvm.func and llvm.mlir.global.
 
     `initializer` gives the contents of globals that have none in the IR (weights); without it they are declarations of
-    external symbols. Raises CompileError for an operation that has no text.
+    external symbols, those of embedded weights in the same library. Raises CompileError for an operation without text.
     """
     return _ModuleText(initializer, data_layout).text(module)
 
@@ -98,7 +98,7 @@ class _ModuleText:
         words = [
             "external" if contents is None else linkage if linkage != "external" else "",
             "dso_local" if op.dso_local is not None else "",
-            keyword(VISIBILITY, op.visibility_),
+            "hidden" if contents is None and EMBEDDED.get(op) is not None else keyword(VISIBILITY, op.visibility_),
             keyword(UNNAMED_ADDR, op.unnamed_addr),
             "externally_initialized" if contents is not None and "externally_initialized" in op.attributes else "",
             "constant" if op.constant is not None else "global",

@@ -7,14 +7,15 @@ import struct
 import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
 
-from aotc.emit.llvm.optimize import optimize
-from aotc.emit.llvm.parsing import parsed
-from aotc.emit.llvm.values import bytes_text
+from aotc.emit.data_object import DataObject
 from aotc.errors import CompileError, Problem, UsageError
 from aotc.machines.targets import Target, lookup
+from aotc.model.artifacts import Pieces
+from aotc.model.files import Binary
 
 
 def static_library(members: Mapping[str, bytes], symbols: Mapping[str, Sequence[str]]) -> bytes:
@@ -63,11 +64,18 @@ def require_linkable_here(name: str, target: Target) -> None:
 
 
 def shared_library(
-    objects: Sequence[bytes], target: Target, name: str, flags: Sequence[str] = (), *, threads: bool = False
-) -> mmap:
+    objects: Sequence[bytes],
+    target: Target,
+    name: str,
+    flags: Sequence[str] = (),
+    *,
+    threads: bool = False,
+    weights: DataObject | None = None,
+) -> mmap | Pieces[Binary]:
     """Link objects into a shared library of the host with the system's C compiler; one with threads is never unloaded.
 
-    The result is the file, which has no name any more: weights are most of it, and nobody here reads them.
+    The result is the file, which has no name any more. `weights`, if the objects ask for some, are most of it, and no
+    linker copies them, where it does what `DataObject.reserved` needs.
     What an object defines, however weakly, is what the library calls, whatever the process has of that name, and what
     none defines must be in a library: `flags` name those beside the system's.
     Raises UsageError for a target that is not of the host's kind and CompileError where there is no `cc` or it fails.
@@ -78,14 +86,24 @@ def shared_library(
         raise CompileError(
             Problem("--emit shared", why="there is no C compiler `cc` to link with", fix="install one or --emit static")
         )
+    command = [compiler, "-shared", "-Wl,--build-id=none", "-Wl,-z,noexecstack", "-Wl,-z,defs", "-Wl,-Bsymbolic"]
+    flags = (*flags, "-lm", *(("-pthread", "-Wl,-z,nodelete") if threads else ()))
+    if weights is not None:
+        with suppress(CompileError):
+            image = _linked(name, [*command, weights.place(objects)], [*objects, weights.reserved(target)], flags)
+            if (library := weights.behind(image[:])) is not None:
+                return library
+        objects = [*objects, weights.image(target)]
+    return _linked(name, command, objects, flags)
+
+
+def _linked(name: str, command: Sequence[str], objects: Sequence[bytes], flags: Sequence[str]) -> mmap:
     with tempfile.TemporaryDirectory(prefix="aotc-") as folder:
         inputs: list[str] = []
         for number, image in enumerate(objects):
             inputs.append(f"{number}.o")
             (Path(folder) / inputs[-1]).write_bytes(image)
-        command = [compiler, "-shared", "-Wl,--build-id=none", "-Wl,-z,noexecstack", "-Wl,-Bsymbolic"]
-        command += ["-Wl,-z,defs", "-o", "out.so", *inputs, *flags, "-lm"]
-        command += ["-pthread", "-Wl,-z,nodelete"] if threads else []
+        command = [*command, "-o", "out.so", *inputs, *flags]
         result = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
         if result.returncode:
             raise CompileError(Problem(f"{name}: linking failed", why=result.stderr.strip() or "cc gave no reason"))
@@ -93,14 +111,6 @@ def shared_library(
             return mmap(file.fileno(), 0, access=ACCESS_READ)
 
 
-def data_object(
-    symbol: str, content: bytes, target: Target, section: str | None = None, *, alignment: int = 8
-) -> bytes:
+def data_object(symbol: str, content: bytes, target: Target, section: str = ".rodata") -> bytes:
     """An object that exports constant bytes."""
-    constant = f"[{len(content)} x i8] {bytes_text(content)}"
-    place = "" if section is None else f', section "{section}"'
-    source = f'target triple = "{target.triple}"\n@{symbol} = constant {constant}{place}, align {alignment}\n'
-    machine = target.machine(0)
-    module = parsed(source)
-    optimize(module, machine, "0")
-    return machine.emit_object(module)
+    return DataObject(symbol, (content,), len(content), section).image(target)

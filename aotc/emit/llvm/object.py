@@ -41,11 +41,14 @@ class NativeCode:
         *,
         pool: bool = True,
         only: Sequence[Operation] | None = None,
+        weights_apart: bool = False,
     ) -> None:
         """With `pool`, code for several threads contains their pool, else it refers to symbols of the runtime; and code
         that needs more than the base of its architecture has a function that says whether that is there. `only` are
-        the operations at the top of the module that are compiled, if not all: those of one portion of several."""
+        the operations at the top of the module that are compiled, if not all: those of one portion of several. With
+        `weights_apart` embedded weights are in another object of the same library."""
         self.compilation = compilation
+        self._weights_apart = weights_apart
         self._only = only
         self._pool = pool
         self.target = target or lookup(compilation.options.target)
@@ -85,6 +88,11 @@ class NativeCode:
             return None
         return weights
 
+    @property
+    def apart(self) -> EmbeddedWeights | None:
+        """The weights that the code refers to, and the object does not have."""
+        return self.weights if self._weights_apart else None
+
     @cached_property
     def _marked(self) -> EmbeddedWeights | None:
         """The weights that a marker stands for before optimisation."""
@@ -101,7 +109,9 @@ class NativeCode:
         weights = self._marked
 
         def contents(op: llvm.GlobalOp) -> str | None:
-            return weights.marked() if weights is not None and EMBEDDED.get(op) is not None else None
+            if weights is None or self._weights_apart or EMBEDDED.get(op) is None:
+                return None
+            return weights.marked()
 
         with self._timed("llvm-text"):
             text = llvm_ir(self.module, contents, str(self.machine.target_data))
@@ -124,11 +134,11 @@ class NativeCode:
 
     @cached_property
     def object(self) -> bytes:
-        """An object file, weights and all."""
+        """An object file, weights and all if they are not apart."""
         module, weights = self.optimized, self.weights
         with self._timed("llvm-codegen"):
             image = self.machine.emit_object(module.clone())  # which it changes
-        if weights is None:
+        if weights is None or self._weights_apart:
             return image
         with self._timed("patch-weights"):
             return weights.patch(image, self.compilation.store)

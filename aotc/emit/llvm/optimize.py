@@ -28,7 +28,7 @@ def tidy(module: Any, machine: Any) -> None:
 
     The result is as fast as that of LLVM's first level, in a third of its time: most of that goes into looking for
     loops to vectorise, version, split or delete, and into simplifying again after each. Values have moved out of loops
-    in `licm` already, and LLVM's code generator moves addresses.
+    in `move-invariants` already, and LLVM's code generator moves addresses.
     """
     llvm_binding = binding()
     builder = llvm_binding.create_pass_builder(machine, llvm_binding.create_pipeline_tuning_options())

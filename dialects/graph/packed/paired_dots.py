@@ -76,11 +76,18 @@ class PairStepsOp(GraphOp):
             paired[panel], places[panel] = steps[pairing.order], distances[pairing.order]
             counts[panel] = pairing.plain, pairing.complemented
             check_pairing(paired[panel], pairing.plain, pairing.complemented)
-            complemented = paired[panel][2 * pairing.plain :].astype(np.int64)
-            excess = np.minimum(complemented, 0) - complemented * (FLIPPED if self.unsigned is not None else 0)
-            sums[panel] -= excess.sum(axis=(0, 2))
+            complemented = paired[panel][2 * pairing.plain :]
+            sums[panel] -= _of_lanes(np.minimum(complemented, 0))
+            if self.unsigned is not None:
+                sums[panel] += FLIPPED * _of_lanes(complemented)
         shape = (panels, split.shape[1], width)
         return [paired.reshape(shape), places, counts, sums.reshape(-1).astype(np.int32)]
+
+
+def _of_lanes(steps: Array) -> Array:
+    """The sum of all elements of a lane in `steps` [steps, lanes, 4]."""
+    count, lanes, group = steps.shape
+    return steps.reshape(count, lanes * group).sum(axis=0, dtype=np.int64).reshape(lanes, group).sum(axis=1)
 
 
 @irdl_op_definition

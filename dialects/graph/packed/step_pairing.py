@@ -52,7 +52,7 @@ def pair_steps(weight: Array, *, plain: bool) -> list[Pairing]:
     complemented."""
     panels, steps = weight.shape[:2]
     signed = weight.astype(np.int16).reshape(panels, steps, -1, 2)
-    positive, negative = (np.maximum(each, 0).sum(axis=3, dtype=np.int16) for each in (signed, -signed))
+    positive, negative = (each[..., 0] + each[..., 1] for each in (np.maximum(signed, 0), np.maximum(-signed, 0)))
     left = [list(range(steps)) for _ in range(panels)]
     kinds: list[list[list[tuple[int, int]]]] = []
     for sums, limit in ((np.concatenate([positive, negative], axis=2), PLAIN), (positive + negative, COMPLEMENTED)):
@@ -77,7 +77,7 @@ def check_pairing(weight: Array, plain: int, complemented: int) -> None:
         (np.maximum(-signed[:first], 0), PLAIN),
         (np.abs(signed[first:last]), COMPLEMENTED),
     ):
-        sums = part.sum(axis=2)
+        sums = part[..., 0] + part[..., 1]
         assert int((sums[::2] + sums[1::2]).max(initial=0)) <= limit, "a pair of steps leaves 16 bits"
 
 
@@ -90,7 +90,8 @@ def _matched(sums: Array, among: Sequence[Sequence[int]], limit: int) -> list[li
     chunks: list[tuple[int, Array]] = []
     for panel, steps in enumerate(among):
         greatest = sums[panel].max(axis=1, initial=0)
-        rows = np.array([step for step in steps if greatest[step] <= limit], np.int64)
+        rows = np.array(steps, np.int64)
+        rows = rows[greatest[rows] <= limit]
         rows = rows[np.argsort(-greatest[rows], kind="stable")]
         count = -(-len(rows) // _CHUNK)
         chunks += [(panel, rows[first::count]) for first in range(count)]
@@ -98,28 +99,38 @@ def _matched(sums: Array, among: Sequence[Sequence[int]], limit: int) -> list[li
     for start in range(0, len(chunks), _AT_ONCE):
         some = chunks[start : start + _AT_ONCE]
         columns = np.zeros((sums.shape[2], len(some), _CHUNK), np.uint8)
+        there = np.zeros((len(some), _CHUNK), np.bool_)
         for number, (panel, rows) in enumerate(some):
             columns[:, number, : len(rows)] = sums[panel, rows].T
-        fits, fit = (np.ones((len(some), _CHUNK, _CHUNK), np.bool_) for _ in range(2))
+            there[number, : len(rows)] = True
+        fits, fit = there[:, :, None] & there[:, None, :], np.empty((len(some), _CHUNK, _CHUNK), np.bool_)
         for column in columns:
             np.less_equal(column[:, :, None], (limit - column)[:, None, :], out=fit)
             fits &= fit
-        for (panel, rows), table in zip(some, fits, strict=True):
-            pairs = _partners(table[: len(rows), : len(rows)])
-            found[panel] += [(int(rows[a]), int(rows[b])) for a, b in pairs]
+        partners = _partners(fits)
+        for (panel, rows), others in zip(some, partners, strict=True):
+            (first,) = np.nonzero(others >= 0)
+            found[panel] += zip(rows[first].tolist(), rows[others[first]].tolist(), strict=True)
     return found
 
 
-def _partners(fits: Array) -> list[tuple[int, int]]:
-    """Pairs of rows that fit: the row with the fewest partners takes the one of them that has the fewest."""
-    np.fill_diagonal(fits, val=False)
-    by_partners = np.argsort(fits.sum(axis=1), kind="stable")
-    packed = np.packbits(fits[np.ix_(by_partners, by_partners)], axis=1, bitorder="little")
-    partners = [int.from_bytes(row.tobytes(), "little") for row in packed]
-    free, pairs = (1 << len(fits)) - 1, list[tuple[int, int]]()
-    for row, others in enumerate(partners):
-        if free >> row & 1 and (found := others & free):
-            partner = (found & -found).bit_length() - 1
-            free &= ~(1 << row | 1 << partner)
-            pairs.append((int(by_partners[row]), int(by_partners[partner])))
-    return pairs
+def _partners(fits: Array) -> Array:
+    """The partner of each row [chunk, row] among those that fit, [chunk, row, row]: the row with the fewest partners
+    takes the one of them that has the fewest. Each pair is at one of its rows; -1 at all others."""
+    fits &= ~np.eye(_CHUNK, dtype=np.bool_)
+    order = np.argsort(fits.sum(axis=2), axis=1, kind="stable")
+    rows = (order + _CHUNK * np.arange(len(fits))[:, None]).reshape(-1)
+    for _ in range(2):  # of a symmetric table rows, then columns
+        fits = np.ascontiguousarray(fits.reshape(-1, _CHUNK)[rows].reshape(fits.shape).swapaxes(1, 2))
+    partners = np.packbits(fits, axis=2, bitorder="little").view("<u8")[:, :, 0]
+    found = np.full(order.shape, -1)
+    free = np.full(len(fits), ~np.uint64(0))
+    for row in range(_CHUNK):
+        own = np.uint64(1 << row)
+        left = np.where(free & own, partners[:, row] & free, np.uint64(0))
+        first = left & -left  # of those that are free, the one with the fewest
+        (paired,) = np.nonzero(first)
+        free[paired] &= ~(own | first[paired])
+        at = np.frexp(first[paired].astype(np.float64))[1] - 1
+        found[paired, order[paired, row]] = order[paired, at]
+    return found

@@ -53,7 +53,7 @@ class ScalarBuilder(Builder):
     def __init__(self, entry: Block) -> None:
         self._entry = entry
         self._builder = OpBuilder(InsertPoint.at_end(entry))
-        self._constants: dict[tuple[Number, str, Attribute], SSAValue] = {}
+        self._constants: dict[tuple[Number | str, Attribute], SSAValue] = {}
         self._last_constant: Operation | None = None
         self.guards = False
         """Whether input data is checked."""
@@ -84,7 +84,8 @@ class ScalarBuilder(Builder):
     def materialize(self, constant: Number, dtype: Attribute) -> SSAValue:
         """An arith.constant at the head of the function, shared by all uses."""
         kind = storage_type(dtype)
-        key = (constant, repr(constant), kind)  # repr, because 0.0 == -0.0, and because a NaN does not equal itself
+        # repr, because 0.0 == -0.0, and because a NaN does not equal itself
+        key = (repr(constant) if isinstance(constant, float) else constant, kind)
         if key not in self._constants:
             if isinstance(kind, IndexType | IntegerType):
                 bits = wrap(int(constant), kind) if isinstance(kind, IntegerType) else int(constant)
@@ -96,7 +97,7 @@ class ScalarBuilder(Builder):
             self._head(op, key)
         return self._constants[key]
 
-    def _head(self, op: arith.ConstantOp, key: tuple[Number, str, Attribute]) -> None:
+    def _head(self, op: arith.ConstantOp, key: tuple[Number | str, Attribute]) -> None:
         """Put a constant at the head of the function, after those before it, and remember it."""
         if self._last_constant is not None:
             self._entry.insert_op_after(op, self._last_constant)

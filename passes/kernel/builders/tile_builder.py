@@ -317,7 +317,7 @@ class TileBuilder(LoopBuilder):
         """`a` broadcast to a tile of `shape`."""
         kind = storage_type(a.dtype)
         if a.value is None and a.constant is not None:
-            key = (a.constant, repr(a.constant) + str(shape), kind)
+            key = (f"{a.constant!r}{shape}", kind)
             if key not in self._constants:
                 number = wrap(int(a.constant), kind) if isinstance(kind, IntegerType) else a.constant
                 splat = DenseIntOrFPElementsAttr.from_list(tile_type(shape, kind), [number])  # pyright: ignore[reportArgumentType, reportCallIssue, reportUnknownVariableType]
