@@ -307,6 +307,16 @@ class Builder(ABC):
         """One sequential loop that carries values: `body(position, carried)` gives the next ones."""
 
     @abstractmethod
+    def loop_while(
+        self,
+        init: Sequence[Scalar],
+        condition: Callable[[list[Scalar]], Scalar],
+        body: Callable[[list[Scalar]], Sequence[Scalar]],
+    ) -> list[Scalar]:
+        """One sequential loop that carries values: `body(carried)` gives the next ones as long as `condition` of them
+        holds."""
+
+    @abstractmethod
     def reduce(
         self,
         bounds: Sequence[tuple[ScalarLike, ScalarLike]],
