@@ -47,6 +47,8 @@ class Scalar:
     dtype: Attribute
     value: SSAValue | None = None
     constant: Number | None = None
+    index: Scalar | None = None
+    """The same number as an index, where it has been made of one that is in the range of `dtype`."""
 
     @property
     def ssa(self) -> SSAValue:

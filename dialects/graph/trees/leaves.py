@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -130,7 +131,8 @@ class Walk(ABC):
 
     def leaf(self, node: Scalar) -> Scalar:
         """The number of the leaf that a walk ended at."""
-        return self._b.cast(node - self._nodes, self._kind)
+        number = node - self._nodes
+        return replace(self._b.cast(number, self._kind), index=number)
 
     def feature(self, number: Scalar) -> Scalar:
         """A feature of the row."""

@@ -110,10 +110,11 @@ func.func private @wide_votes(%t: memref<4x2xui8>, %i: memref<5x2xui8>, %out: me
   func.return
 }
 
-// Leaves of trees exist, if the table has as many rows.
+// Leaves of trees exist, if the table has as many rows: their numbers are indices.
 // LOOPS-LABEL: func.func private @leaves
 // LOOPS:      scf.while
-// LOOPS-NOT:  arith.minsi
+// LOOPS:      %[[LEAF:.*]] = arith.subi
+// LOOPS-NEXT: memref.load %t[%[[LEAF]],
 func.func private @leaves(%x: memref<1x8xf32>, %f: memref<3xui8>, %h: memref<3xf32>, %c: memref<3x2xui8>, %r: memref<2xui8>, %t: memref<4x2xf32>, %out: memref<1x2xf32>) attributes {aot.kernel} {
   %0 = bufferization.to_tensor %x : memref<1x8xf32> to tensor<1x8xf32>
   %1 = bufferization.to_tensor %f : memref<3xui8> to tensor<3xui8>
@@ -129,7 +130,8 @@ func.func private @leaves(%x: memref<1x8xf32>, %f: memref<3xui8>, %h: memref<3xf
 
 // LOOPS-LABEL: func.func private @more_leaves
 // LOOPS:      scf.while
-// LOOPS:      arith.minsi
+// LOOPS:      %[[LEAF:.*]] = arith.minsi
+// LOOPS:      memref.load %t[%[[LEAF]],
 func.func private @more_leaves(%x: memref<1x8xf32>, %f: memref<3xui8>, %h: memref<3xf32>, %c: memref<3x2xui8>, %r: memref<2xui8>, %t: memref<3x2xf32>, %out: memref<1x2xf32>) attributes {aot.kernel} {
   %0 = bufferization.to_tensor %x : memref<1x8xf32> to tensor<1x8xf32>
   %1 = bufferization.to_tensor %f : memref<3xui8> to tensor<3xui8>
