@@ -19,7 +19,7 @@ half as many multipliers for these (Zen 4)."""
 
 _LOADED = 1 / 4
 """The share of the loads of such a tile that are not done while the step waits. With as few registers as AVX2 has, a
-tile takes so many that it does not pay: 1.10 of the time with 256 units on a Zen 4, where AVX-512 has 0.89."""
+tile takes so many that it does not pay: 1.10 of the time (LSTM of 256 units, Zen 4), where AVX-512 has 0.90."""
 
 _MOST_TIME = 0.95
 """The greatest share of the time of one product for all steps, and then the steps, at which this pays: the estimate is
