@@ -47,6 +47,8 @@ class Scalar:
     dtype: Attribute
     value: SSAValue | None = None
     constant: Number | None = None
+    index: Scalar | None = None
+    """The same number as an index, where it has been made of one that is in the range of `dtype`."""
 
     @property
     def ssa(self) -> SSAValue:
@@ -305,6 +307,16 @@ class Builder(ABC):
         body: Callable[[Scalar, list[Scalar]], Sequence[Scalar]],
     ) -> list[Scalar]:
         """One sequential loop that carries values: `body(position, carried)` gives the next ones."""
+
+    @abstractmethod
+    def loop_while(
+        self,
+        init: Sequence[Scalar],
+        condition: Callable[[list[Scalar]], Scalar],
+        body: Callable[[list[Scalar]], Sequence[Scalar]],
+    ) -> list[Scalar]:
+        """One sequential loop that carries values: `body(carried)` gives the next ones as long as `condition` of them
+        holds."""
 
     @abstractmethod
     def reduce(

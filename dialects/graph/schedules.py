@@ -208,6 +208,14 @@ class RecurrenceSchedule(Schedule):
     """Vector registers of hidden units whose gates are computed at a time."""
     turned: bool = False
     """Whether each step also reads the rows within a panel the other way round than the step before."""
+    ahead: int | None = None
+    """Steps whose inputs are multiplied together, beside the products with the state of steps before them; None: the
+    products of all inputs are x."""
+    across: int | None = None
+    """Vector registers of a row of the tile of such products: ACROSS * lanes columns, the width of a panel of their
+    weight."""
+    beside: int | None = None
+    """Panels of the weight for the state that are read while one such tile is summed up."""
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,9 @@
-"""Multiply the inputs of a recurrent layer in each of its steps where it is scheduled without vectors.
+"""Multiply the inputs of a recurrent layer within it, as its schedule says.
 
-The products of all steps are most of the memory that such a layer takes. Their weight is then read in every step, which
-costs a core without vectors little: it has few registers to share what it reads among steps.
+Without vectors each step multiplies its own: the products of all steps are most of the memory that such a layer takes.
+Their weight is then read in every step, which costs a core without vectors little: it has few registers to share what
+it reads among steps. On vectors the inputs of several steps are multiplied while the weight for the state of earlier
+ones is read, where the schedule says so; their weight is packed here.
 
 Before:
 ```mlir
@@ -23,63 +25,50 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from aotc.dialects.graph.compound.control import graph_operations
-from aotc.dialects.graph.elementwise import AddOp
-from aotc.dialects.graph.interfaces import producer, shape_of
-from aotc.dialects.graph.matmul import MatMulOp
+from aotc.dialects.graph.interfaces import shape_of
 from aotc.dialects.graph.movement import ReshapeOp
+from aotc.dialects.graph.packed.matmul import PackColumnsOp
 from aotc.dialects.graph.recurrent.recurrence import RecurrenceOp
-from aotc.dialects.graph.schedules import ScheduleAttr, SumsSchedule, schedule_of
+from aotc.dialects.graph.schedules import RecurrenceSchedule, ScheduleAttr, SumsSchedule, schedule_of
+from aotc.passes.kernel.projections import projection
 
 
 @dataclass(frozen=True)
 class ProjectInputsPass(ModulePass):
-    """Multiply the inputs of a recurrent layer in each of its steps where it is scheduled without vectors."""
+    """Multiply the inputs of a recurrent layer within it, as its schedule says."""
 
     name = "project-inputs"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for each in graph_operations(op):
-            if isinstance(each, RecurrenceOp) and isinstance(schedule_of(each), SumsSchedule):
-                _project(each)
+            if isinstance(each, RecurrenceOp) and each.input_weight is None:
+                schedule = schedule_of(each)
+                if isinstance(schedule, SumsSchedule):
+                    _project(each)
+                elif isinstance(schedule, RecurrenceSchedule) and schedule.across is not None:
+                    _project(each, schedule.across * schedule.lanes)
 
 
-@dataclass(frozen=True)
-class _Projection:
-    """The product of rows of inputs, one for each line of each step, and a matrix; a bias is added."""
-
-    rows: SSAValue
-    weight: SSAValue
-    bias: SSAValue | None
-
-
-def _project(op: RecurrenceOp) -> None:
-    found = _projection(op.x)
-    if found is None or op.input_weight is not None:
+def _project(op: RecurrenceOp, width: int | None = None) -> None:
+    """Give the layer its inputs; the weight in panels of `width`, if that is given."""
+    found = projection(op.x)
+    if found is None:
         return
     inputs = ReshapeOp.get(found.rows, shape=[*op.sizes[:2], shape_of(found.rows)[1]])
-    new = op.with_inputs(inputs.result, found.weight, found.bias)
+    added: list[Operation] = [inputs]
+    weight = found.weight
+    if width is not None:
+        packed = PackColumnsOp.get(weight, width=width, transpose=True)
+        added.append(packed)
+        weight = packed.result
+    new = op.with_inputs(inputs.result, weight, found.bias)
     new.attributes[ScheduleAttr.KEY] = op.attributes[ScheduleAttr.KEY]
-    inputs.location = new.location = op.location
-    Rewriter.insert_op(inputs, InsertPoint.before(op))
+    for each in (*added, new):
+        each.location = op.location
+    Rewriter.insert_op(added, InsertPoint.before(op))
     Rewriter.replace_op(op, new)
-
-
-def _projection(x: SSAValue) -> _Projection | None:
-    """The product that `x` is for several steps, if nothing else reads it."""
-    reshaped = producer(x, ReshapeOp)
-    if reshaped is None or shape_of(x)[0] < 2 or not x.has_one_use():
-        return None
-    total, bias = reshaped.x, None
-    if (added := producer(total, AddOp)) is not None and total.has_one_use():
-        total, bias = added.lhs, added.rhs
-    product = producer(total, MatMulOp)
-    if product is None or not total.has_one_use() or (bias is not None and shape_of(bias) != shape_of(x)[2:]):
-        return None
-    matrices = len(shape_of(product.lhs)) == len(shape_of(product.rhs)) == 2
-    plain = product.flag("transpose_rhs") and not product.flag("transpose_lhs")
-    return _Projection(product.lhs, product.rhs, bias) if matrices and plain else None

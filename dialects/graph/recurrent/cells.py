@@ -41,7 +41,7 @@ class RnnOp(RecurrenceOp):
             h([row, unit], state)
             y([time, row, unit], state)
 
-        if self.input_weight is None:
+        if not self.by_units:
             steps.multiply(self.h, self.weight, self.columns)
             steps.units(lambda row, unit: finish(row, unit, steps.total(time, row, unit, 0)))
             return
@@ -113,7 +113,7 @@ class GruOp(RecurrenceOp):
 
     def step(self, steps: Steps, time: Scalar) -> None:
         units = self.sizes[2]
-        if self.input_weight is not None:
+        if self.by_units:
             self._step_by_units(steps, time)
             return
         sums, old, bias = steps.writer(self.sums), steps.reader(self.h), self.candidate_bias
@@ -225,7 +225,7 @@ class LstmCell(RecurrenceOp, ABC):
         units = self.sizes[2]
         y, h, c = (steps.writer(result) for result in (self.y, self.h, self.c))
         old = steps.reader(self.c)
-        by_units = self.input_weight is not None
+        by_units = self.by_units
         if not by_units:
             self.multiply_state(steps)
 

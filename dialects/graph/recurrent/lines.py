@@ -37,6 +37,22 @@ class Factors:
     """Of groups of 8-bit integers, see `DotOp`."""
 
 
+@dataclass(frozen=True)
+class Inputs:
+    """What the inputs of all steps are multiplied with."""
+
+    left: Reader
+    """[number of the step, line, k]."""
+    weight: Reader
+    """The matrix, packed: [panels, k, width], without a part of a panel at the end."""
+    shape: Sequence[int]
+    columns: int
+    start: Reader | None
+    """What is added to a column [column]; 0 where absent."""
+    write: Writer
+    """Of the sums: [number of the step, line, column]."""
+
+
 class Lines(ABC):
     """The loops of a recurrence over its batch."""
 
@@ -75,6 +91,10 @@ class Line(ABC):
 
         It is done once in each `step`, in any order of the columns.
         """
+
+    @abstractmethod
+    def run(self, steps: int, inputs: Inputs, dtype: Attribute, step: Callable[[Scalar], None]) -> None:
+        """`step` for the numbers of all steps in order; before each one at the latest, the products of its inputs."""
 
     @abstractmethod
     def add(
@@ -139,6 +159,24 @@ class _ScalarLine(Line):
         b.sequential_range(0, whole, self._columns, lambda first: several(first, self._columns))
         if whole < columns:
             several(b.index(whole), columns - whole)
+
+    def run(self, steps: int, inputs: Inputs, dtype: Attribute, step: Callable[[Scalar], None]) -> None:
+        b, given = self.b, inputs.start
+        start = None if given is None else lambda index, read=given: b.cast(read(index), dtype)
+
+        def one(number: Scalar) -> None:
+            factors = Factors(lambda index: inputs.left([number, *index]), inputs.weight, inputs.shape, inputs.shape[1])
+            self.multiply(
+                number,
+                [factors],
+                inputs.columns,
+                dtype,
+                lambda index, total: inputs.write([number, *index], total),
+                start,
+            )
+            step(number)
+
+        b.sequential_range(0, steps, 1, one)
 
     def add(
         self, factors: Factors, columns: Sequence[Scalar], sums: Sequence[Scalar], dtype: Attribute

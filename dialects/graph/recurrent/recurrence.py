@@ -29,7 +29,7 @@ from aotc.dialects.graph.elementwise import Domain
 from aotc.dialects.graph.indexing import require_indices
 from aotc.dialects.graph.interfaces import LoopNestOp, ShapeError, common_element_type, element_type_of, shape_of
 from aotc.dialects.graph.recurrent.activations import ACTIVATIONS
-from aotc.dialects.graph.recurrent.lines import Factors, Line, Lines, ScalarLines, Unit
+from aotc.dialects.graph.recurrent.lines import Factors, Inputs, Line, Lines, ScalarLines, Unit
 from aotc.dialects.graph.shapes import ceil_div
 
 
@@ -39,14 +39,16 @@ class RecurrenceOp(LoopNestOp, ABC):
     `x` [T, B, GATES * H] is what the inputs contribute to the gates, biases included; `weight` [columns, H] is what the
     state is multiplied with, packed by `pack_columns` where it has three axes. With `input_weight` [GATES * H, I], `x`
     are the inputs [T, B, I] themselves, and each step adds the products to `input_bias` [GATES * H] (0 where absent):
-    what is slower, but takes no memory for all steps. `initial_h` [B, H] is 0 where absent.
+    what is slower, but takes no memory for all steps. With a packed input_weight, of three axes, the inputs of several
+    steps are multiplied at once, while the state of earlier ones is. `initial_h` [B, H] is 0 where absent.
     `lengths` [B] are the steps of each sequence, from 0 to T (lesser and greater ones count as these); what is behind
     them is not read, and y is 0 there. With `reverse` the last step of a sequence comes first.
 
     `y` [T, B, H] are the states after each step and `y_h` [B, H] those after the last. What is added up for a gate is
     limited to [-clip, clip] before its activation. Activations have each a name, an alpha and a beta (0 where it has
     none). The further results are scratch buffers, `h` the state in the type that is computed with, `sums` its products
-    [B, columns], to which those of the inputs are added where a step computes them, or behind which they are.
+    [B, columns], to which those of the inputs are added where a step computes them. Behind them are those of all inputs
+    [B, T * GATES * H], in the order of the steps, where input_weight is packed.
     """
 
     x = operand_def(TensorType)
@@ -82,6 +84,8 @@ class RecurrenceOp(LoopNestOp, ABC):
                 raise ShapeError(f"x must be [steps, batch, {self.GATES} * units], found {list(x)}")
             return x[0], x[1], x[2] // self.GATES
         matrix = shape_of(self.input_weight)
+        if len(matrix) == 3:
+            matrix = (matrix[0] * matrix[2], matrix[1])
         if len(x) != 3 or len(matrix) != 2 or matrix[1] != x[2] or matrix[0] % self.GATES:
             raise ShapeError(
                 f"x and input_weight must be [steps, batch, inputs] and [{self.GATES} * units, inputs],"
@@ -126,7 +130,9 @@ class RecurrenceOp(LoopNestOp, ABC):
         Domain.FLOAT.require(kind, "x")
         self._check_activations()
         y = [TensorType(kind, [steps, batch, units]), *[TensorType(kind, [batch, units])] * self.STATES]
-        sums = self.products if self.input_weight is None else units
+        sums = units if self.by_units else self.products
+        if self.ahead:
+            sums += steps * self.GATES * units
         extents = [*[units] * self.STATES, sums, *self._more_buffers()]
         return [*y, *(TensorType(compute_type(kind), [batch, extent]) for extent in extents)]
 
@@ -151,6 +157,16 @@ class RecurrenceOp(LoopNestOp, ABC):
         not, all gates of a unit are summed up at once, and `sums` has a number for each unit: its next state, until
         all units have read the last one."""
         return self.columns
+
+    @property
+    def ahead(self) -> bool:
+        """Whether the inputs of several steps are multiplied at once."""
+        return self.input_weight is not None and len(shape_of(self.input_weight)) == 3
+
+    @property
+    def by_units(self) -> bool:
+        """Whether each step multiplies its inputs, unit by unit."""
+        return self.input_weight is not None and not self.ahead
 
     @property
     def alone(self) -> bool:
@@ -249,7 +265,10 @@ class Steps:
             self.number = number
             op.step(self, length - 1 - number if op.flag("reverse") else number)
 
-        b.sequential_range(0, length, 1, step)
+        if op.ahead:
+            self.line.run(total, self._all_inputs(), self.kind, step)
+        else:
+            b.sequential_range(0, length, 1, step)
         if op.lengths is not None:
             write, zero = self.writer(op.results[0]), b.const(0, self.kind)
             b.sequential_range(
@@ -297,6 +316,24 @@ class Steps:
         sums = [zero if bias is None else self.b.cast(self.reader(bias)([each]), self.kind) for each in columns]
         return self.line.add(factors, columns, sums, self.kind)
 
+    def _all_inputs(self) -> Inputs:
+        """The products of the inputs of all steps, in their order."""
+        op, columns, offset = self.op, self.op.GATES * self.op.sizes[2], self.op.products
+        assert op.input_weight is not None
+        read, write, last = self.reader(op.x), self.writer(op.sums), op.sizes[0] - 1
+        shape = shape_of(op.input_weight)
+
+        def left(index: Sequence[Scalar]) -> Scalar:
+            number, row, k = index
+            return read([last - number if op.flag("reverse") else number, row, k])
+
+        def store(index: Sequence[Scalar], total: Scalar) -> None:
+            number, row, column = index
+            write([row, column + (number * columns + offset)], total)
+
+        start = None if op.input_bias is None else self.reader(op.input_bias)
+        return Inputs(left, self.reader(op.input_weight), shape, columns, start, store)
+
     def products(
         self, state: OpResult, matrix: SSAValue, unit: Scalar, gates: Sequence[int], sums: Sequence[Scalar]
     ) -> list[Scalar]:
@@ -305,7 +342,11 @@ class Steps:
         return self.line.add(self._factors(state, matrix), columns, sums, self.kind)
 
     def input(self, time: Scalar, row: Scalar, unit: Scalar, gate: int) -> Scalar:
-        """What the inputs, which are in x, contribute to a gate."""
+        """What the inputs contribute to a gate; their products are in x, or behind those of the state."""
+        units = self.op.sizes[2]
+        if self.op.ahead:
+            place = self.number * (self.op.GATES * units) + (self.op.products + gate * units)
+            return self.reader(self.op.sums)([row, unit + place])
         return self.reader(self.op.x)([time, row, unit + gate * self.op.sizes[2]])
 
     def sum(self, row: Scalar, unit: Scalar, gate: int) -> Scalar:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -40,9 +41,10 @@ class TreeLeavesOp(ElementOp):
 
     `x` [N, F] are features. A node m < M compares: if x[n, features[m]] <= thresholds[m], the walk goes on at
     children[m, 0], else at children[m, 1]; where `missing` [M] holds, a NaN goes to the first, too. Numbers from M on
-    are leaves, the first of them is 0 in the result. The walk begins at roots[r] and takes at most `depth` steps; nodes
-    may be shared. There are `leaves` leaves. `features`, `children` and `roots` are within their ranges: they are not
-    checked. No tree has more than `most` nodes, where that is known; then none are shared.
+    are leaves, the first of them is 0 in the result. The walk begins at roots[r] and comes to a leaf in at most `depth`
+    steps; nodes may be shared. There are `leaves` leaves. `features`, `children` and `roots` are within their ranges,
+    and no walk comes back to a node: they are not checked. No tree has more than `most` nodes, where that is known;
+    then none are shared.
     """
 
     name = "graph.tree_leaves"
@@ -100,10 +102,7 @@ class TreeLeavesOp(ElementOp):
         row, tree = index
         walk = _TableWalk(self, b, row, x, roots, (features, thresholds, children, *missing))
 
-        def unless_done(_: list[Scalar], at: list[Scalar]) -> list[Scalar]:
-            return b.when(walk.goes_on(at[0]), lambda: [walk.step(at[0])], lambda: at)
-
-        (node,) = b.reduce([(0, self.depth.value.data)], [walk.root(tree)], unless_done)
+        (node,) = b.loop_while([walk.root(tree)], lambda at: walk.goes_on(at[0]), lambda at: [walk.step(at[0])])
         return walk.leaf(node)
 
 
@@ -132,7 +131,8 @@ class Walk(ABC):
 
     def leaf(self, node: Scalar) -> Scalar:
         """The number of the leaf that a walk ended at."""
-        return self._b.cast(node - self._nodes, self._kind)
+        number = node - self._nodes
+        return replace(self._b.cast(number, self._kind), index=number)
 
     def feature(self, number: Scalar) -> Scalar:
         """A feature of the row."""

@@ -7,30 +7,34 @@ from collections.abc import Sequence
 from functools import reduce
 from typing import ClassVar
 
-from xdsl.dialects.builtin import I64, IntegerAttr, IntegerType, TensorType, f32, i32
+from xdsl.dialects.builtin import I64, IntegerAttr, TensorType, f32, i32
 from xdsl.ir import Attribute
-from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
+from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
 
-from aotc.dialects.builder import Builder, Reader, Scalar, Writer
+from aotc.dialects.builder import INDEX, Builder, Reader, Scalar, Writer
 from aotc.dialects.dtypes import ELEMENT_TYPES, compute_type
 from aotc.dialects.graph.elementwise import Domain
 from aotc.dialects.graph.indexing import clamped, require_indices
-from aotc.dialects.graph.interfaces import LoopNestOp, ShapeError, element_type_of, shape_of
+from aotc.dialects.graph.interfaces import LoopNestOp, ShapeError, element_type_of, producer, shape_of
 from aotc.dialects.graph.quantized.flip import UI8
+from aotc.dialects.graph.trees.branches import BranchingTreesOp
+from aotc.dialects.graph.trees.leaves import TreeLeavesOp
 
 _MOST_SUMS = 8
 """That a processor without vectors keeps in registers."""
 UI16 = ELEMENT_TYPES["uint16"]
-MOST_VOTES = {UI8: 255, UI16: 4095}
-"""Of a leaf, by the type that they are kept in."""
+MOST_VOTES = 4095
+"""Of a leaf."""
 MOST_EXACT = 2**24
 """Up to which f32 has all integers."""
+BYTE = 256
 
 
 class PickedSumOp(LoopNestOp, ABC):
     """result[n, t] = the sum over r, in order, of what row indices[n, r] of a table says of t.
 
-    Indices are clamped as those of `gather`. A row is found once for all its elements, or for eight of them at a time.
+    Indices are clamped as those of `gather`, but for leaves of trees, which exist. A row is found once for all its
+    elements, or for eight of them at a time.
     """
 
     table = operand_def(TensorType)
@@ -63,6 +67,8 @@ class PickedSumOp(LoopNestOp, ABC):
 
     def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
         (rows, picked), extent, width = shape_of(self.indices), shape_of(self.table)[0], self.width
+        walks = producer(self.indices, TreeLeavesOp) or producer(self.indices, BranchingTreesOp)
+        exists = walks is not None and walks.leaves.value.data <= extent
         zero = b.const(0, compute_type(element_type_of(self.result)))
 
         def row(index: list[Scalar]) -> None:
@@ -70,7 +76,8 @@ class PickedSumOp(LoopNestOp, ABC):
                 columns = [b.index(column) for column in range(first, min(first + _MOST_SUMS, width))]
 
                 def add(at: list[Scalar], sums: list[Scalar], columns: list[Scalar] = columns) -> list[Scalar]:
-                    place = clamped(b, reads[1]([index[0], at[0]]), extent)
+                    number = reads[1]([index[0], at[0]])
+                    place = b.cast(number, INDEX) if exists else clamped(b, number, extent)
                     return [b.add(*each) for each in zip(sums, self.said(b, reads[0], place, columns), strict=True)]
 
                 for column, total in zip(columns, b.reduce([(0, picked)], [zero] * len(columns), add), strict=True):
@@ -104,28 +111,48 @@ class VoteSumOp(PickedSumOp):
     behind.
 
     A row says votes[t] / (the sum of the row * `divisor`), an f32, which is rounded once. It has at most `MOST_VOTES`.
+    From row `wide` of u8 on, where that is given, each second row has what the one before it says times 256, to be
+    added to that; it has no number of its own.
     """
 
     name = "graph.vote_sum"
     targets = prop_def(IntegerAttr[I64])
     divisor = prop_def(IntegerAttr[I64])
+    wide = opt_prop_def(IntegerAttr[I64])
     CODE: ClassVar[int] = 128
     """Bytes of code that dividing takes, about."""
+    WIDE_CODE: ClassVar[int] = 64
+    """The same of adding wide rows."""
 
     @property
     def width(self) -> int:
         return self.targets.value.data
 
     def check_table(self) -> Attribute:
-        kind, columns = element_type_of(self.table), shape_of(self.table)[1]
-        most = MOST_VOTES.get(kind) if isinstance(kind, IntegerType) else None
-        if most is None or columns not in (self.width, self.width + 1):
+        kind, (rows, columns) = element_type_of(self.table), shape_of(self.table)
+        if kind not in (UI8, UI16) or columns not in (self.width, self.width + 1):
             raise ShapeError(f"the table has {columns} columns of {kind}, not {self.width} or one more of ui8 or ui16")
-        if not 0 < self.divisor.value.data * most < MOST_EXACT:
-            raise ShapeError(f"the divisor {self.divisor.value.data} times {most} votes is not an exact f32")
+        if not 0 < self.divisor.value.data * MOST_VOTES < MOST_EXACT:
+            raise ShapeError(f"the divisor {self.divisor.value.data} times {MOST_VOTES} votes is not an exact f32")
+        if self.wide is not None:
+            wide = self.wide.value.data
+            if kind != UI8 or not 0 <= wide < rows or (rows - wide) % 2:
+                raise ShapeError(f"the last of {rows} rows of {kind} are no pairs from {wide} on")
         return f32
 
     def said(self, b: Builder, read: Reader, row: Scalar, columns: Sequence[Scalar]) -> list[Scalar]:
-        votes = [b.cast(read([row, b.index(column)]), i32) for column in range(shape_of(self.table)[1])]
+        every = [b.index(column) for column in range(shape_of(self.table)[1])]
+
+        def narrow(row: Scalar) -> list[Scalar]:
+            return [b.cast(read([row, column]), i32) for column in every]
+
+        votes = narrow(row)
+        if self.wide is not None:
+            low, is_wide = votes, b.compare("ge", row, self.wide.value.data)
+
+            def both() -> list[Scalar]:
+                return [each + high * BYTE for each, high in zip(low, narrow(row + 1), strict=True)]
+
+            votes = b.when(is_wide, both, lambda: low)
         cast = b.cast(reduce(b.add, votes) * self.divisor.value.data, f32)
         return [b.cast(votes[int(column.constant or 0)], f32) / cast for column in columns]

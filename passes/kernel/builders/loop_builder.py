@@ -141,6 +141,29 @@ class LoopBuilder(ScalarBuilder):
         self.effect(op)
         return [Scalar(self, value.dtype, result) for value, result in zip(init, op.results, strict=True)]
 
+    def loop_while(
+        self,
+        init: Sequence[Scalar],
+        condition: Callable[[list[Scalar]], Scalar],
+        body: Callable[[list[Scalar]], Sequence[Scalar]],
+    ) -> list[Scalar]:
+        """One scf.while carrying `init`."""
+        initial = [value.ssa for value in init]
+        kinds = [value.type for value in initial]
+        before, after = Block(arg_types=kinds), Block(arg_types=kinds)
+
+        def carried(block: Block) -> list[Scalar]:
+            return [Scalar(self, value.dtype, arg) for value, arg in zip(init, block.args, strict=True)]
+
+        def test() -> None:
+            self.effect(scf.ConditionOp(self.single(condition(carried(before))).ssa, *before.args))
+
+        self.within(before, test)
+        self.within(after, lambda: self.effect(scf.YieldOp(*(value.ssa for value in body(carried(after))))))
+        op = scf.WhileOp(initial, kinds, Region(before), Region(after))
+        self.effect(op)
+        return [Scalar(self, value.dtype, result) for value, result in zip(init, op.results, strict=True)]
+
     def reduce(
         self,
         bounds: Sequence[tuple[ScalarLike, ScalarLike]],

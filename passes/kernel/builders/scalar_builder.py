@@ -286,6 +286,8 @@ class ScalarBuilder(Builder):
             return Scalar(self, f32, self.emit(arith.ExtFOp(narrow, f32)))
         if a.dtype == dtype:
             return a
+        if dtype == INDEX and a.index is not None:
+            return a.index
         if a.constant is not None and not is_float(a.dtype) and is_float(dtype):
             return Scalar(self, dtype, constant=float(a.constant))
         return Scalar(self, dtype, self._convert(a, dtype))

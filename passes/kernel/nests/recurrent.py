@@ -3,21 +3,31 @@
 The steps follow each other, so nothing is repeated that could be done for several of them: a step streams each matrix
 once, panel by panel, back and forth, for all lines of a tile, with the sums of a panel in registers. Sums go through a
 scratch buffer as small as a line of the batch, so that gates are computed in vectors of units whatever their number is.
+
+Where the schedule says so, a step also multiplies inputs of later steps, on register tiles of AHEAD steps: one tile is
+summed up while BESIDE panels of the weight for the state are read, a few vectors of these for each vector of the tile's
+weight. So what waits for the weight and what waits for the multipliers are done at the same time.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
 
 from xdsl.dialects.builtin import f32
 from xdsl.ir import Attribute
 
 from aotc.dialects.builder import Reader, Scalar, Writer
-from aotc.dialects.graph.recurrent.lines import Factors, Line, Lines, Unit
+from aotc.dialects.graph.recurrent.lines import Factors, Inputs, Line, Lines, Unit
 from aotc.dialects.graph.schedules import MatmulSchedule, RecurrenceSchedule
-from aotc.dialects.graph.shapes import ceil_div, segments
+from aotc.dialects.graph.shapes import Segment, ceil_div, segments
 from aotc.passes.kernel.builders.tile_builder import NotVectorizable, Tile, TileBuilder
+from aotc.passes.kernel.costs.recurrent import blocks_of
 from aotc.passes.kernel.nests.matmul import SUMS, Products, accumulate
+
+Factor: TypeAlias = Callable[[Scalar], tuple[Scalar, Scalar]]
+"""The two factors of a step of a reduction."""
 
 
 class TileLines(Lines):
@@ -44,6 +54,9 @@ class _TileLine(Line):
         super().__init__(first)
         self._lines = lines
         self._rows = rows
+
+        self._beside: _Beside | None = None
+        """The inputs that are multiplied beside what the step that is written does."""
 
     def _for_columns(self, columns: int, registers: int, body: Callable[[Tile, Scalar, int], None]) -> None:
         """`body` for tiles of `registers` columns, given their first column."""
@@ -135,4 +148,153 @@ class _TileLine(Line):
                 total = products.add(b, *pair(b.index(rows), depth % group), total)
             write([tile.index(b, self.first, {0: 1}), tile.index(b, first, {-2: lanes, -1: 1})], total)
 
-        self._for_columns(columns, schedule.nr, tiles)
+        beside, done = self._beside, 0
+        if beside is not None:
+            done = columns // width // beside.panels * beside.panels
+
+            def panels(number: Scalar) -> tuple[Factor, Callable[[Scalar], None]]:
+                panel = turned(number * width, last) / b.index(width)
+                within = beside.state.index(b, 0, {-2: schedule.lanes, -1: 1})
+                row = beside.state.index(b, self.first, {0: 1})
+
+                def store(total: Scalar) -> None:
+                    column = beside.state.index(b, panel * width, {-2: schedule.lanes, -1: 1})
+                    write([row, column], total)
+
+                return lambda k: (left([row, k]), weight([panel, k, within])), store
+
+            beside.multiply(done // beside.panels, depth, panels)
+        self._for_columns(
+            columns - done * width, schedule.nr, lambda tile, at, lanes: tiles(tile, at + done * width, lanes)
+        )
+
+    def run(self, steps: int, inputs: Inputs, dtype: Attribute, step: Callable[[Scalar], None]) -> None:
+        b, schedule = self._lines.b, self._lines.schedule
+        rows, across, panels = schedule.ahead, schedule.across, schedule.beside
+        if rows is None or across is None or panels is None or inputs.shape[2] != across * schedule.lanes:
+            raise NotVectorizable(
+                "the weight of the inputs is not packed into panels of the width of the register tile"
+            )
+        tiles, each = inputs.shape[0], inputs.columns // (schedule.nr * schedule.lanes) // panels
+        blocks = blocks_of(steps, rows, ceil_div(tiles, each))
+
+        def tile_of(rows: int) -> _InputTile:
+            return _InputTile(b, inputs, Tile((rows, across, schedule.lanes)), self.first, dtype)
+
+        for part in segments(blocks.first, rows):
+
+            def before(index: list[Scalar], part: Segment = part) -> None:
+                tile_of(part.size).sum_up(index[0], index[1] * part.size + part.start)
+
+            b.sequential_for([tiles, part.count], before)
+
+        def busy(number: Scalar) -> None:
+            during = b.index(blocks.during)
+            block, start = number / during, b.rem(number, during) * each
+            first = block * rows + blocks.first
+            state = Tile((1, schedule.nr, schedule.lanes))
+            self._beside = _Beside(tile_of(rows), first, start, tiles - 1, panels, state)
+            step(number)
+            self._beside = None
+
+        b.sequential_range(0, blocks.count * blocks.during, 1, busy)
+        b.sequential_range(blocks.count * blocks.during, steps, 1, step)
+
+
+@dataclass(frozen=True)
+class _InputTile:
+    """A register tile of products of the inputs of some steps."""
+
+    b: TileBuilder
+    inputs: Inputs
+    tile: Tile
+    line: Scalar
+    dtype: Attribute
+
+    def start(self, panel: Scalar) -> Scalar:
+        """The sums before all products."""
+        given = self.inputs.start
+        if given is None:
+            return self.b.splat(0, self.tile, self.dtype)
+        return self.b.splat(given([self._column(panel)]), self.tile)
+
+    def factors(self, panel: Scalar, step: Scalar, k: Scalar) -> tuple[Scalar, Scalar]:
+        """Of the inputs of steps from `step` on."""
+        lanes = self.tile.shape[-1]
+        within = self.tile.index(self.b, 0, {-2: lanes, -1: 1})
+        left = self.inputs.left([self.tile.index(self.b, step, {0: 1}), self.line, k])
+        return left, self.inputs.weight([panel, k, within])
+
+    def store(self, panel: Scalar, step: Scalar, total: Scalar) -> None:
+        self.inputs.write([self.tile.index(self.b, step, {0: 1}), self.line, self._column(panel)], total)
+
+    def sum_up(self, panel: Scalar, step: Scalar) -> None:
+        """All of the tile."""
+
+        def add(k: Scalar, sums: list[Scalar]) -> list[Scalar]:
+            return [self.b.fma(*self.factors(panel, step, k), sums[0])]
+
+        (total,) = self.b.loop(0, self.inputs.shape[1], 1, [self.start(panel)], add)
+        self.store(panel, step, total)
+
+    def _column(self, panel: Scalar) -> Scalar:
+        _, across, lanes = self.tile.shape
+        return self.tile.index(self.b, panel * (across * lanes), {-2: lanes, -1: 1})
+
+
+@dataclass(frozen=True)
+class _Beside:
+    """Tiles of inputs, from the panel `start` up to the `last` one, each summed up while `panels` of the weight for the
+    state are: the inputs of steps from `first` on."""
+
+    inputs: _InputTile
+    first: Scalar
+    start: Scalar
+    last: int
+    panels: int
+    state: Tile
+    """The register tile of a panel of the weight for the state."""
+
+    def multiply(
+        self, count: int, depth: int, panels: Callable[[Scalar], tuple[Factor, Callable[[Scalar], None]]]
+    ) -> None:
+        """`count` tiles, beside products of the state of `depth`; `panels` gives their factors, and stores them.
+
+        The last tile may be summed up again.
+        """
+        b, inputs = self.inputs.b, self.inputs
+        of_inputs = inputs.inputs.shape[1]
+        together = of_inputs // self.panels
+        """Steps of the inputs' reduction beside a panel, each with `several` of the state's."""
+        several = depth // together
+
+        def add(of: Factor, k: Scalar, total: Scalar) -> Scalar:
+            return b.fma(*of(k), total)
+
+        def one(number: Scalar) -> None:
+            column = b.min(self.start + number, b.index(self.last))
+
+            def of_tile(k: Scalar) -> tuple[Scalar, Scalar]:
+                return inputs.factors(column, self.first, k)
+
+            def panel(place: Scalar, sums: list[Scalar]) -> list[Scalar]:
+                of_state, store = panels(number * self.panels + place)
+
+                def both(k: Scalar, totals: list[Scalar]) -> list[Scalar]:
+                    given, state = totals
+                    given = add(of_tile, place * together + k, given)
+                    for each in range(several):
+                        state = add(of_state, k * several + each, state)
+                    return [given, state]
+
+                zero = b.splat(0, self.state, inputs.dtype)
+                given, state = b.loop(0, together, 1, [sums[0], zero], both)
+                (state,) = b.loop(together * several, depth, 1, [state], lambda k, sums: [add(of_state, k, sums[0])])
+                store(state)
+                return [given]
+
+            sums = b.loop(0, self.panels, 1, [inputs.start(column)], panel)
+            (total,) = b.loop(together * self.panels, of_inputs, 1, sums, lambda k, sums: [add(of_tile, k, sums[0])])
+            inputs.store(column, self.first, total)
+
+        b.sequential_range(0, count, 1, one)

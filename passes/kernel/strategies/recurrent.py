@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-from xdsl.dialects.builtin import i32
+from xdsl.dialects.builtin import f32, i32
 from xdsl.ir import SSAValue
 
 from aotc.dialects.builder import Reader, Writer
@@ -20,8 +21,10 @@ from aotc.passes.kernel.accesses import Accesses, element_by_element
 from aotc.passes.kernel.builders.tile_builder import TileBuilder
 from aotc.passes.kernel.costs.dots import dot_machine
 from aotc.passes.kernel.costs.products import product_schedule
+from aotc.passes.kernel.costs.recurrent import ahead
 from aotc.passes.kernel.layouts import Layouts
 from aotc.passes.kernel.nests.recurrent import TileLines
+from aotc.passes.kernel.projections import projection
 from aotc.passes.kernel.strategy import KernelStrategy, Prologue, Strategies
 
 
@@ -43,7 +46,12 @@ class RecurrenceStrategy(KernelStrategy[RecurrenceOp]):
         weights = sum(columns * units * byte_width(element_type_of(matrix)) for matrix, columns in op.matrices())
         # from beyond L2 a run is read faster forward, as processors prefetch it
         turned = steps > 1 and weights <= machine.l2
-        return RecurrenceSchedule(found.lanes, found.mr, found.nr, found.unroll, gates, turned)
+        found = RecurrenceSchedule(found.lanes, found.mr, found.nr, found.unroll, gates, turned)
+        inputs = _inputs(op)
+        if lines > 1 or inputs is None:
+            return found
+        best = ahead(machine, found.lanes, found.nr, steps, op.columns, (units, inputs))
+        return found if best is None else replace(found, ahead=best.rows, across=best.across, beside=best.beside)
 
     def lay_out(self, op: RecurrenceOp, layouts: Layouts) -> SSAValue | None:
         schedule = schedule_of(op)
@@ -68,6 +76,17 @@ class RecurrenceStrategy(KernelStrategy[RecurrenceOp]):
         schedule: RecurrenceSchedule,
     ) -> None:
         op.nest(b, reads, writes, TileLines(b, schedule, compute_type(element_type_of(op.x))))
+
+
+def _inputs(op: RecurrenceOp) -> int | None:
+    """How many inputs a step has, if all steps are made, with one matrix for the state, and the layer may multiply its
+    inputs itself, or does."""
+    if op.lengths is not None or len(op.matrices()) > 1 or op.INTERLEAVED > 1 or element_type_of(op.x) != f32:
+        return None
+    if op.input_weight is not None:
+        return shape_of(op.x)[2]
+    found = projection(op.x)
+    return None if found is None else shape_of(found.rows)[1]
 
 
 def _packed(op: RecurrenceOp, matrix: SSAValue, width: int, layouts: Layouts) -> SSAValue:

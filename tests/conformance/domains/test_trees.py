@@ -16,8 +16,9 @@ import aotc
 from aotc.compiler.driver import in_process, lower
 from aotc.dialects.constants import known_array
 from aotc.dialects.dtypes import ELEMENT_TYPES
+from aotc.dialects.graph.interfaces import element_type_of
 from aotc.dialects.graph.trees.masks import MaskedTreeLeavesOp
-from aotc.dialects.graph.trees.sums import GatherSumOp, VoteSumOp
+from aotc.dialects.graph.trees.sums import UI16, GatherSumOp, VoteSumOp
 from aotc.executor import compiled_in_process
 from aotc.frontend.onnx.importers.ml.ensembles import Forest, number_for_missing
 from aotc.frontend.onnx.tensors import ONNX_TYPES
@@ -152,14 +153,17 @@ def test_what_most_leaves_say_comes_first() -> None:
     assert known.tolist() == [[3.0, -3.0], [2.0, -2.0], [1.0, -1.0]]
 
 
-def test_votes_are_the_floats_that_they_stand_for() -> None:
-    """A core with an FPU divides votes again; to the same bits as the table of floats."""
+@pytest.mark.parametrize("many", [0, 3, 1000])
+def test_votes_are_the_floats_that_they_stand_for(many: int) -> None:
+    """A core with an FPU divides votes again; to the same bits as the table of floats. `many` leaves have more votes
+    than bytes hold: where these are few they take two rows, and 8 bits do."""
     random = np.random.default_rng(5)
     trees, targets = 7, 3
     drawn = draw_trees(random, trees=trees, depth=6, features=4, modes=["BRANCH_LEQ"], targets=[list(range(targets))])
     given = as_version_3(drawn, "target") | {"n_targets": targets}
     votes = random.integers(0, 60, [len(given["target_weights"]) // targets, targets])
     votes[:, 0] += 1
+    votes[:many] += random.integers(300, 900, votes[:many].shape)
     given["target_weights"] = (votes / votes.sum(1, keepdims=True) / trees).astype(np.float32).reshape(-1).tolist()
     feed = {"x": draw_rows(random, 20, 4, "float32")}
     proto = ml_model("TreeEnsembleRegressor", 3, feed, **given)
@@ -167,7 +171,10 @@ def test_votes_are_the_floats_that_they_stand_for() -> None:
     for level in ("0", "2", "s"):
         options: dict[str, Any] = {"target": SCALAR, "optimize": level}
         scheduled = lower(proto, CompileOptions.of(stop_after="schedule", **options)).module
-        assert any(isinstance(op, VoteSumOp) for op in scheduled.walk()) == (level != "0")
+        sums = [op for op in scheduled.walk() if isinstance(op, VoteSumOp)]
+        assert len(sums) == (level != "0")
+        assert all((op.wide is not None) == (many == 3) for op in sums)
+        assert all((element_type_of(op.table) == UI16) == (many == 1000) for op in sums)
         found += compiled_in_process(lower(proto, in_process(CompileOptions.of(**options))))(feed).values()
     assert found[0].tobytes() == found[1].tobytes() == found[2].tobytes()
 

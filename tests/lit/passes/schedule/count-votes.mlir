@@ -49,3 +49,47 @@ func.func @unknown(%i: tensor<1x2xui8>, %t: tensor<80x2xf32>) -> tensor<1x2xf32>
   %0 = graph.gather_sum %t, %i : (tensor<80x2xf32>, tensor<1x2xui8>) -> tensor<1x2xf32>
   func.return %0 : tensor<1x2xf32>
 }
+
+// 701 and 299 votes take two rows of bytes, behind the others, and their leaf the number of the first of these.
+// CHECK-LABEL: func.func @wide
+// CHECK:      %[[C:.*]] = graph.constant dense<{{.}}{{.}}80, 1]]> : tensor<1x2xui8>
+// CHECK-NEXT: %[[R:.*]] = graph.constant dense<[0, 80]> : tensor<2xui8>
+// CHECK-NEXT: %[[L:.*]] = graph.tree_leaves %x, %f, %h, %[[C]], %[[R]] {depth = 1 : i64, leaves = 81 : i64}
+// CHECK-NEXT: %[[V:.*]] = graph.constant {{.*}} : tensor<81x2xui8>
+// CHECK-NEXT: graph.vote_sum %[[V]], %[[L]] {targets = 2 : i64, divisor = 2 : i64, wide = 79 : i64}
+func.func @wide(%x: tensor<1x1xf32>, %f: tensor<1xui8>, %h: tensor<1xf32>) -> tensor<1x2xf32> attributes {aot.entry} {
+  %t = graph.constant dense<[[0.5, 0.0], [0.3505, 0.1495], [0.5, 0.0], [0.25, 0.25], [0.5, 0.0], [0.25, 0.25], [0.5, 0.0], [0.25, 0.25], [0.5, 0.0], [0.25, 0.25], [0.5, 0.0], [0.25, 0.25], [0.5, 0.0], [0.25, 0.25], [0.5, 0.0], [0.25, 0.25], [0.5, 0.0], [0.25, 0.25], [0.5, 0.0], [0.25, 0.25], [0.5, 0.0], [0.25, 0.25], [0.5, 0.0], [0.25, 0.25], [0.5, 0.0], [0.25, 0.25], [0.5, 0.0], [0.25, 0.25], [0.5, 0.0], [0.25, 0.25], [0.5, 0.0], [0.25, 0.25], [0.5, 0.0], [0.25, 0.25], [0.5, 0.0], [0.25, 0.25], [0.5, 0.0], [0.25, 0.25], [0.5, 0.0], [0.25, 0.25], [0.5, 0.0], [0.25, 0.25], [0.5, 0.0], [0.25, 0.25], [0.5, 0.0], [0.25, 0.25], [0.5, 0.0], [0.25, 0.25], [0.5, 0.0], [0.25, 0.25], [0.5, 0.0], [0.25, 0.25], [0.5, 0.0], [0.25, 0.25], [0.5, 0.0], [0.25, 0.25], [0.5, 0.0], [0.25, 0.25], [0.5, 0.0], [0.25, 0.25], [0.5, 0.0], [0.25, 0.25], [0.5, 0.0], [0.25, 0.25], [0.5, 0.0], [0.25, 0.25], [0.5, 0.0], [0.25, 0.25], [0.5, 0.0], [0.25, 0.25], [0.5, 0.0], [0.25, 0.25], [0.5, 0.0], [0.25, 0.25], [0.5, 0.0], [0.25, 0.25], [0.5, 0.0], [0.25, 0.25], [0.5, 0.0], [0.25, 0.25]]> : tensor<80x2xf32>
+  %c = graph.constant dense<[[2, 1]]> : tensor<1x2xui8>
+  %r = graph.constant dense<[0, 2]> : tensor<2xui8>
+  %i = graph.tree_leaves %x, %f, %h, %c, %r {depth = 1 : i64, leaves = 80 : i64} : (tensor<1x1xf32>, tensor<1xui8>, tensor<1xf32>, tensor<1x2xui8>, tensor<2xui8>) -> tensor<1x2xui8>
+  %0 = graph.gather_sum %t, %i : (tensor<80x2xf32>, tensor<1x2xui8>) -> tensor<1x2xf32>
+  func.return %0 : tensor<1x2xf32>
+}
+
+// CHECK-LABEL: func.func @wide_branches
+// CHECK:      %[[L:.*]] = graph.branching_trees %x {{.*}}children = array<i64: 80, 1>, roots = array<i64: 0, 80>, leaves = 81 : i64
+// CHECK:      graph.vote_sum %{{.*}}, %[[L]] {{.*}}wide = 79 : i64
+func.func @wide_branches(%x: tensor<1x1xf32>) -> tensor<1x2xf32> attributes {aot.entry} {
+  %t = graph.constant dense<[[0.5, 0.0], [0.3505, 0.1495], [0.5, 0.0], [0.25, 0.25], [0.5, 0.0], [0.25, 0.25], [0.5, 0.0], [0.25, 0.25], [0.5, 0.0], [0.25, 0.25], [0.5, 0.0], [0.25, 0.25], [0.5, 0.0], [0.25, 0.25], [0.5, 0.0], [0.25, 0.25], [0.5, 0.0], [0.25, 0.25], [0.5, 0.0], [0.25, 0.25], [0.5, 0.0], [0.25, 0.25], [0.5, 0.0], [0.25, 0.25], [0.5, 0.0], [0.25, 0.25], [0.5, 0.0], [0.25, 0.25], [0.5, 0.0], [0.25, 0.25], [0.5, 0.0], [0.25, 0.25], [0.5, 0.0], [0.25, 0.25], [0.5, 0.0], [0.25, 0.25], [0.5, 0.0], [0.25, 0.25], [0.5, 0.0], [0.25, 0.25], [0.5, 0.0], [0.25, 0.25], [0.5, 0.0], [0.25, 0.25], [0.5, 0.0], [0.25, 0.25], [0.5, 0.0], [0.25, 0.25], [0.5, 0.0], [0.25, 0.25], [0.5, 0.0], [0.25, 0.25], [0.5, 0.0], [0.25, 0.25], [0.5, 0.0], [0.25, 0.25], [0.5, 0.0], [0.25, 0.25], [0.5, 0.0], [0.25, 0.25], [0.5, 0.0], [0.25, 0.25], [0.5, 0.0], [0.25, 0.25], [0.5, 0.0], [0.25, 0.25], [0.5, 0.0], [0.25, 0.25], [0.5, 0.0], [0.25, 0.25], [0.5, 0.0], [0.25, 0.25], [0.5, 0.0], [0.25, 0.25], [0.5, 0.0], [0.25, 0.25], [0.5, 0.0], [0.25, 0.25], [0.5, 0.0], [0.25, 0.25]]> : tensor<80x2xf32>
+  %i = graph.branching_trees %x {features = array<i64: 0>, thresholds = array<f64: 0.5>, children = array<i64: 2, 1>, roots = array<i64: 0, 2>, leaves = 80 : i64, to = ui8} : (tensor<1x1xf32>) -> tensor<1x2xui8>
+  %0 = graph.gather_sum %t, %i : (tensor<80x2xf32>, tensor<1x2xui8>) -> tensor<1x2xf32>
+  func.return %0 : tensor<1x2xf32>
+}
+
+// Votes of 16 bits: leaves that come from elsewhere, or that something else reads, keep their numbers, and so do those
+// whose numbers would leave the type of the children.
+// CHECK-LABEL: func.func @words
+// CHECK-COUNT-4: graph.vote_sum {{.*}}divisor = 2 : i64} : (tensor<80x2xui16>
+func.func @words(%x: tensor<1x1xf32>, %f: tensor<176xui8>, %h: tensor<176xf32>, %d: tensor<176x2xui8>, %j: tensor<1x2xui8>) -> (tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xui8>, tensor<1x2xf32>, tensor<1x2xf32>) attributes {aot.entry} {
+  %t = graph.constant dense<[[0.5, 0.0], [0.3505, 0.1495], [0.5, 0.0], [0.25, 0.25], [0.5, 0.0], [0.25, 0.25], [0.5, 0.0], [0.25, 0.25], [0.5, 0.0], [0.25, 0.25], [0.5, 0.0], [0.25, 0.25], [0.5, 0.0], [0.25, 0.25], [0.5, 0.0], [0.25, 0.25], [0.5, 0.0], [0.25, 0.25], [0.5, 0.0], [0.25, 0.25], [0.5, 0.0], [0.25, 0.25], [0.5, 0.0], [0.25, 0.25], [0.5, 0.0], [0.25, 0.25], [0.5, 0.0], [0.25, 0.25], [0.5, 0.0], [0.25, 0.25], [0.5, 0.0], [0.25, 0.25], [0.5, 0.0], [0.25, 0.25], [0.5, 0.0], [0.25, 0.25], [0.5, 0.0], [0.25, 0.25], [0.5, 0.0], [0.25, 0.25], [0.5, 0.0], [0.25, 0.25], [0.5, 0.0], [0.25, 0.25], [0.5, 0.0], [0.25, 0.25], [0.5, 0.0], [0.25, 0.25], [0.5, 0.0], [0.25, 0.25], [0.5, 0.0], [0.25, 0.25], [0.5, 0.0], [0.25, 0.25], [0.5, 0.0], [0.25, 0.25], [0.5, 0.0], [0.25, 0.25], [0.5, 0.0], [0.25, 0.25], [0.5, 0.0], [0.25, 0.25], [0.5, 0.0], [0.25, 0.25], [0.5, 0.0], [0.25, 0.25], [0.5, 0.0], [0.25, 0.25], [0.5, 0.0], [0.25, 0.25], [0.5, 0.0], [0.25, 0.25], [0.5, 0.0], [0.25, 0.25], [0.5, 0.0], [0.25, 0.25], [0.5, 0.0], [0.25, 0.25], [0.5, 0.0], [0.25, 0.25]]> : tensor<80x2xf32>
+  %c = graph.constant dense<1> : tensor<176x2xui8>
+  %r = graph.constant dense<[0, 178]> : tensor<2xui8>
+  %0 = graph.gather_sum %t, %j : (tensor<80x2xf32>, tensor<1x2xui8>) -> tensor<1x2xf32>
+  %i = graph.branching_trees %x {features = array<i64: 0>, thresholds = array<f64: 0.5>, children = array<i64: 2, 1>, roots = array<i64: 0, 2>, leaves = 80 : i64, to = ui8} : (tensor<1x1xf32>) -> tensor<1x2xui8>
+  %1 = graph.gather_sum %t, %i : (tensor<80x2xf32>, tensor<1x2xui8>) -> tensor<1x2xf32>
+  %k = graph.tree_leaves %x, %f, %h, %c, %r {depth = 1 : i64, leaves = 80 : i64} : (tensor<1x1xf32>, tensor<176xui8>, tensor<176xf32>, tensor<176x2xui8>, tensor<2xui8>) -> tensor<1x2xui8>
+  %2 = graph.gather_sum %t, %k : (tensor<80x2xf32>, tensor<1x2xui8>) -> tensor<1x2xf32>
+  %l = graph.tree_leaves %x, %f, %h, %d, %r {depth = 1 : i64, leaves = 80 : i64} : (tensor<1x1xf32>, tensor<176xui8>, tensor<176xf32>, tensor<176x2xui8>, tensor<2xui8>) -> tensor<1x2xui8>
+  %3 = graph.gather_sum %t, %l : (tensor<80x2xf32>, tensor<1x2xui8>) -> tensor<1x2xf32>
+  func.return %0, %1, %i, %2, %3 : tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xui8>, tensor<1x2xf32>, tensor<1x2xf32>
+}

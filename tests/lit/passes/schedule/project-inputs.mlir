@@ -33,7 +33,7 @@ func.func @one_step(%x: tensor<2x5xf32>, %w: tensor<4x5xf32>, %r: tensor<4x4xf32
   func.return %y : tensor<1x2x4xf32>
 }
 
-// On vectors the products of all steps share what they read of the weight.
+// On vectors, without a tile of inputs in the schedule, the products of all steps share what they read of the weight.
 // CHECK-LABEL: func.func @on_vectors
 // CHECK: graph.matmul
 func.func @on_vectors(%x: tensor<6x5xf32>, %w: tensor<4x5xf32>, %r: tensor<4x4xf32>) -> tensor<3x2x4xf32> attributes {aot.entry} {
@@ -77,4 +77,18 @@ func.func @other_products(%x: tensor<6x5xf32>, %u: tensor<5x4xf32>, %w: tensor<4
   %9 = graph.reshape %8 {shape = array<i64: 3, 2, 4>} : (tensor<6x4xf32>) -> tensor<3x2x4xf32>
   %z, %11, %12, %13 = graph.rnn %9, %r {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0>, activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>, schedule = #graph.sums_schedule<lanes = 1, positions = 1, columns = 2, word = 1, unroll = 2>} : (tensor<3x2x4xf32>, tensor<4x4xf32>) -> (tensor<3x2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>)
   func.return %y, %z : tensor<3x2x4xf32>, tensor<3x2x4xf32>
+}
+
+// With one, the weight is packed into panels of its width; behind the products with the state are those of all inputs.
+// CHECK-LABEL: func.func @ahead
+// CHECK:      %[[X:.*]] = graph.reshape %x {shape = array<i64: 6, 1, 5>}
+// CHECK-NEXT: %[[W:.*]] = graph.pack_columns %w {width = 8 : i64, transpose = true} : (tensor<16x5xf32>) -> tensor<2x5x8xf32>
+// CHECK-NEXT: graph.rnn %[[X]], %r, %[[W]], %b {{.*}}ahead = 3, across = 2, beside = 1>{{.*}} : (tensor<6x1x5xf32>, tensor<16x16xf32>, tensor<2x5x8xf32>, tensor<16xf32>) -> (tensor<6x1x16xf32>, tensor<1x16xf32>, tensor<1x16xf32>, tensor<1x112xf32>)
+// CHECK-NEXT: func.return
+func.func @ahead(%x: tensor<6x5xf32>, %w: tensor<16x5xf32>, %b: tensor<16xf32>, %r: tensor<16x16xf32>) -> tensor<6x1x16xf32> attributes {aot.entry} {
+  %0 = graph.matmul %x, %w {transpose_rhs = true} : (tensor<6x5xf32>, tensor<16x5xf32>) -> tensor<6x16xf32>
+  %1 = graph.add %0, %b : (tensor<6x16xf32>, tensor<16xf32>) -> tensor<6x16xf32>
+  %2 = graph.reshape %1 {shape = array<i64: 6, 1, 16>} : (tensor<6x16xf32>) -> tensor<6x1x16xf32>
+  %y, %4, %5, %6 = graph.rnn %2, %r {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0>, activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>, schedule = #graph.recurrence_schedule<lanes = 4, mr = 1, nr = 2, unroll = 1, units = 1, ahead = 3, across = 2, beside = 1>} : (tensor<6x1x16xf32>, tensor<16x16xf32>) -> (tensor<6x1x16xf32>, tensor<1x16xf32>, tensor<1x16xf32>, tensor<1x16xf32>)
+  func.return %y : tensor<6x1x16xf32>
 }

@@ -112,6 +112,14 @@ func.func @input_weight(%a: tensor<3x2x5xf32>, %b: tensor<4x4xf32>, %w: tensor<4
 
 // -----
 
+// CHECK: x and input_weight must be [steps, batch, inputs] and [4 * units, inputs], found [3, 1, 5] and [18, 5]
+func.func @packed_input_weight(%a: tensor<3x1x5xf32>, %b: tensor<16x4xf32>, %w: tensor<3x5x6xf32>) {
+  %0, %1, %2, %3, %4, %5 = graph.lstm %a, %b, %w {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 1, 0>, activations = ["sigmoid", "tanh", "tanh"], alphas = array<f64: 0.0, 0.0, 0.0>, betas = array<f64: 0.0, 0.0, 0.0>} : (tensor<3x1x5xf32>, tensor<16x4xf32>, tensor<3x5x6xf32>) -> (tensor<3x1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x64xf32>)
+  func.return
+}
+
+// -----
+
 // CHECK: without an input_weight the bias is part of x
 func.func @input_bias(%a: tensor<3x2x4xf32>, %b: tensor<4x4xf32>, %c: tensor<4xf32>) {
   %0, %1, %2, %3 = graph.rnn %a, %b, %c {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 1>, activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>} : (tensor<3x2x4xf32>, tensor<4x4xf32>, tensor<4xf32>) -> (tensor<3x2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>)

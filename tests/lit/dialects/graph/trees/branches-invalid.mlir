@@ -112,7 +112,7 @@ func.func @votes_signed(%t: tensor<4x2xi8>, %i: tensor<5x2xui8>) {
 
 // -----
 
-// CHECK: the divisor 70000 times 255 votes is not an exact f32
+// CHECK: the divisor 70000 times 4095 votes is not an exact f32
 func.func @votes_divisor(%t: tensor<4x2xui8>, %i: tensor<5x2xui8>) {
   %0 = graph.vote_sum %t, %i {targets = 2 : i64, divisor = 70000 : i64} : (tensor<4x2xui8>, tensor<5x2xui8>) -> tensor<5x2xf32>
   func.return
@@ -120,8 +120,32 @@ func.func @votes_divisor(%t: tensor<4x2xui8>, %i: tensor<5x2xui8>) {
 
 // -----
 
-// CHECK: the divisor 0 times 255 votes is not an exact f32
+// CHECK: the divisor 0 times 4095 votes is not an exact f32
 func.func @votes_zero(%t: tensor<4x2xui8>, %i: tensor<5x2xui8>) {
   %0 = graph.vote_sum %t, %i {targets = 2 : i64, divisor = 0 : i64} : (tensor<4x2xui8>, tensor<5x2xui8>) -> tensor<5x2xf32>
+  func.return
+}
+
+// -----
+
+// CHECK: the last of 5 rows of ui8 are no pairs from 2 on
+func.func @wide_odd(%t: tensor<5x2xui8>, %i: tensor<5x2xui8>) {
+  %0 = graph.vote_sum %t, %i {targets = 2 : i64, divisor = 2 : i64, wide = 2 : i64} : (tensor<5x2xui8>, tensor<5x2xui8>) -> tensor<5x2xf32>
+  func.return
+}
+
+// -----
+
+// CHECK: the last of 4 rows of ui8 are no pairs from 4 on
+func.func @wide_far(%t: tensor<4x2xui8>, %i: tensor<5x2xui8>) {
+  %0 = graph.vote_sum %t, %i {targets = 2 : i64, divisor = 2 : i64, wide = 4 : i64} : (tensor<4x2xui8>, tensor<5x2xui8>) -> tensor<5x2xf32>
+  func.return
+}
+
+// -----
+
+// CHECK: the last of 4 rows of ui16 are no pairs from 2 on
+func.func @wide_words(%t: tensor<4x2xui16>, %i: tensor<5x2xui8>) {
+  %0 = graph.vote_sum %t, %i {targets = 2 : i64, divisor = 2 : i64, wide = 2 : i64} : (tensor<4x2xui16>, tensor<5x2xui8>) -> tensor<5x2xf32>
   func.return
 }

@@ -89,3 +89,58 @@ func.func private @votes(%t: memref<4x3xui8>, %i: memref<5x2xui8>, %out: memref<
   bufferization.materialize_in_destination %2 in %out : (tensor<5x2xf32>, memref<5x2xf32>) -> ()
   func.return
 }
+
+// Rows from `wide` on have bytes above theirs in the next one.
+// LOOPS-LABEL: func.func private @wide_votes
+// LOOPS:          %[[AT:.*]] = arith.minsi
+// LOOPS:          memref.load %t[%[[AT]],
+// LOOPS:          %[[LOW:.*]] = arith.extui {{.*}} : i8 to i32
+// LOOPS:          memref.load %t[%[[AT]],
+// LOOPS:          %[[WIDE:.*]] = arith.cmpi sge, %[[AT]]
+// LOOPS:          scf.if %[[WIDE]]
+// LOOPS:            %[[NEXT:.*]] = arith.addi %[[AT]]
+// LOOPS:            memref.load %t[%[[NEXT]],
+// LOOPS:            %[[HIGH:.*]] = arith.muli
+// LOOPS-NEXT:       arith.addi %[[LOW]], %[[HIGH]]
+func.func private @wide_votes(%t: memref<4x2xui8>, %i: memref<5x2xui8>, %out: memref<5x2xf32>) attributes {aot.kernel} {
+  %0 = bufferization.to_tensor %t : memref<4x2xui8> to tensor<4x2xui8>
+  %1 = bufferization.to_tensor %i : memref<5x2xui8> to tensor<5x2xui8>
+  %2 = graph.vote_sum %0, %1 {targets = 2 : i64, divisor = 2 : i64, wide = 2 : i64} : (tensor<4x2xui8>, tensor<5x2xui8>) -> tensor<5x2xf32>
+  bufferization.materialize_in_destination %2 in %out : (tensor<5x2xf32>, memref<5x2xf32>) -> ()
+  func.return
+}
+
+// Leaves of trees exist, if the table has as many rows: their numbers are indices.
+// LOOPS-LABEL: func.func private @leaves
+// LOOPS:      scf.while
+// LOOPS:      %[[LEAF:.*]] = arith.subi
+// LOOPS-NEXT: memref.load %t[%[[LEAF]],
+func.func private @leaves(%x: memref<1x8xf32>, %f: memref<3xui8>, %h: memref<3xf32>, %c: memref<3x2xui8>, %r: memref<2xui8>, %t: memref<4x2xf32>, %out: memref<1x2xf32>) attributes {aot.kernel} {
+  %0 = bufferization.to_tensor %x : memref<1x8xf32> to tensor<1x8xf32>
+  %1 = bufferization.to_tensor %f : memref<3xui8> to tensor<3xui8>
+  %2 = bufferization.to_tensor %h : memref<3xf32> to tensor<3xf32>
+  %3 = bufferization.to_tensor %c : memref<3x2xui8> to tensor<3x2xui8>
+  %4 = bufferization.to_tensor %r : memref<2xui8> to tensor<2xui8>
+  %5 = bufferization.to_tensor %t : memref<4x2xf32> to tensor<4x2xf32>
+  %6 = graph.tree_leaves %0, %1, %2, %3, %4 {depth = 2 : i64, leaves = 4 : i64} : (tensor<1x8xf32>, tensor<3xui8>, tensor<3xf32>, tensor<3x2xui8>, tensor<2xui8>) -> tensor<1x2xui8>
+  %7 = graph.gather_sum %5, %6 : (tensor<4x2xf32>, tensor<1x2xui8>) -> tensor<1x2xf32>
+  bufferization.materialize_in_destination %7 in %out : (tensor<1x2xf32>, memref<1x2xf32>) -> ()
+  func.return
+}
+
+// LOOPS-LABEL: func.func private @more_leaves
+// LOOPS:      scf.while
+// LOOPS:      %[[LEAF:.*]] = arith.minsi
+// LOOPS:      memref.load %t[%[[LEAF]],
+func.func private @more_leaves(%x: memref<1x8xf32>, %f: memref<3xui8>, %h: memref<3xf32>, %c: memref<3x2xui8>, %r: memref<2xui8>, %t: memref<3x2xf32>, %out: memref<1x2xf32>) attributes {aot.kernel} {
+  %0 = bufferization.to_tensor %x : memref<1x8xf32> to tensor<1x8xf32>
+  %1 = bufferization.to_tensor %f : memref<3xui8> to tensor<3xui8>
+  %2 = bufferization.to_tensor %h : memref<3xf32> to tensor<3xf32>
+  %3 = bufferization.to_tensor %c : memref<3x2xui8> to tensor<3x2xui8>
+  %4 = bufferization.to_tensor %r : memref<2xui8> to tensor<2xui8>
+  %5 = bufferization.to_tensor %t : memref<3x2xf32> to tensor<3x2xf32>
+  %6 = graph.tree_leaves %0, %1, %2, %3, %4 {depth = 2 : i64, leaves = 4 : i64} : (tensor<1x8xf32>, tensor<3xui8>, tensor<3xf32>, tensor<3x2xui8>, tensor<2xui8>) -> tensor<1x2xui8>
+  %7 = graph.gather_sum %5, %6 : (tensor<3x2xf32>, tensor<1x2xui8>) -> tensor<1x2xf32>
+  bufferization.materialize_in_destination %7 in %out : (tensor<1x2xf32>, memref<1x2xf32>) -> ()
+  func.return
+}

@@ -23,15 +23,15 @@ func.func @forms(%x: tensor<5x8xf32>, %f: tensor<3xui8>, %t: tensor<3xf32>, %c: 
 // LOOPS:      scf.for
 // LOOPS:        scf.for
 // LOOPS:          memref.load %r[
-// LOOPS:          scf.for {{.*}} iter_args(%[[AT:.*]] =
-// LOOPS-NEXT:       %[[INSIDE:.*]] = arith.cmpi slt, %[[AT]]
-// LOOPS-NEXT:       scf.if %[[INSIDE]]
-// LOOPS-NEXT:         memref.load %f[%[[AT]]]
-// LOOPS:              arith.cmpf ole
-// LOOPS:              memref.load %c[%[[AT]],
-// LOOPS:            } else {
-// LOOPS-NEXT:         scf.yield %[[AT]]
-// LOOPS:          arith.subi
+// LOOPS:          %[[LEAF:.*]] = scf.while (%[[NODE:.*]] =
+// LOOPS-NEXT:       %[[INSIDE:.*]] = arith.cmpi slt, %[[NODE]]
+// LOOPS-NEXT:       scf.condition(%[[INSIDE]]) %[[NODE]]
+// LOOPS:          ^{{.*}}(%[[AT:.*]]: index)
+// LOOPS-NEXT:       memref.load %f[%[[AT]]]
+// LOOPS:            arith.cmpf ole
+// LOOPS:            memref.load %c[%[[AT]],
+// LOOPS:            scf.yield
+// LOOPS:          arith.subi %[[LEAF]]
 // LOOPS:          memref.store %{{.*}}, %out[
 func.func private @walk(%x: memref<5x8xf32>, %f: memref<3xui8>, %t: memref<3xf32>, %c: memref<3x2xui8>, %r: memref<2xui8>, %out: memref<5x2xui8>) attributes {aot.kernel} {
   %0 = bufferization.to_tensor %x : memref<5x8xf32> to tensor<5x8xf32>

@@ -1,0 +1,110 @@
+"""Inputs of recurrent layers that are multiplied beside the products with the state of earlier steps."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+import onnx.parser
+import pytest
+from harness import assert_same_bits, by_every_route, reference
+from onnx import numpy_helper
+
+from aotc.compiler.driver import lower
+from aotc.machines.families import X86_AVX2, X86_AVX512
+from aotc.passes.kernel.costs.recurrent import Blocks, ahead, blocks_of, steps_beside
+from aotc.pipeline.options import CompileOptions
+
+GATES = {"RNN": 1, "GRU": 3, "LSTM": 4}
+
+
+def text(kind: str, shape: tuple[int, int, int], direction: str, biased: bool) -> str:
+    """A layer of `shape` (steps, inputs, units), which the attribute of GRUs that PyTorch exports has, too."""
+    steps, inputs, units = shape
+    count = 2 if direction == "bidirectional" else 1
+    more = ", linear_before_reset = 1" if kind == "GRU" else ""
+    return (
+        f"(float[{steps},1,{inputs}] x) => (float[{steps},{count},1,{units}] y, float[{count},1,{units}] h)"
+        f' {{ y, h = {kind} <hidden_size = {units}, direction = "{direction}"{more}> (x, w, r{", b" * biased}) }}'
+    )
+
+
+def model_of(kind: str, shape: tuple[int, int, int], direction: str, biased: bool) -> onnx.ModelProto:
+    _, inputs, units = shape
+    count, gates, rng = 2 if direction == "bidirectional" else 1, GATES[kind], np.random.default_rng(0)
+    sizes = {"w": (count, gates * units, inputs), "r": (count, gates * units, units), "b": (count, 2 * gates * units)}
+    graph = text(kind, shape, direction, biased)
+    model = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["" : 18]> g {graph}')
+    for name, size in sizes.items():
+        if name != "b" or biased:
+            values = (rng.standard_normal(size) / 8).astype(np.float32)
+            model.graph.initializer.append(numpy_helper.from_array(values, name))
+    return model
+
+
+CASES = [
+    ("LSTM", (50, 64, 64), "forward", True),
+    ("GRU", (33, 64, 96), "reverse", True),
+    ("GRU", (40, 50, 128), "bidirectional", True),  # depths that are no multiples of each other
+    ("RNN", (61, 100, 128), "forward", False),
+    ("LSTM", (24, 60, 80), "bidirectional", False),
+    ("LSTM", (40, 130, 72), "forward", True),  # with a part of a panel of the state's weight
+    ("LSTM", (40, 64, 88), "forward", True),  # in whose last step with inputs beside it there is a tile less to sum up
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case[0]}-{case[2]}")
+def test_agrees_by_every_route(case: tuple[str, tuple[int, int, int], str, bool], tmp_path: Path) -> None:
+    model = model_of(*case)
+    x = np.random.default_rng(2).standard_normal((case[1][0], 1, case[1][1])).astype(np.float32)
+    expected = reference(model, {"x": x})
+    assert expected is not None
+    found = {how: compiled({"x": x}) for how, compiled in by_every_route(model, tmp_path).items()}
+    assert_same_bits(found)
+    for how, outputs in found.items():
+        for got, wanted in zip(outputs.values(), expected, strict=True):
+            np.testing.assert_allclose(got, wanted, rtol=1e-4, atol=1e-5, err_msg=how)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case[0]}-{case[2]}")
+def test_is_scheduled_with_32_registers(case: tuple[str, tuple[int, int, int], str, bool]) -> None:
+    layers = 2 if case[2] == "bidirectional" else 1
+    lowered = lower(model_of(*case), CompileOptions.of(target="x86-64-v4", stop_after="schedule"))
+    assert str(lowered.module).count(", ahead = ") == layers
+
+
+@pytest.mark.parametrize("steps", range(2, 70))
+@pytest.mark.parametrize(("size", "during"), [(14, 8), (5, 8), (8, 8), (3, 1)])
+def test_blocks_are_done_in_time(steps: int, size: int, during: int) -> None:
+    blocks = blocks_of(steps, size, during)
+    assert blocks.first + blocks.count * size == steps
+    for number in range(blocks.count):
+        assert (number + 1) * during <= blocks.first + number * size
+    more = Blocks(blocks.first - size, size, blocks.count + 1, during)
+    late = any((number + 1) * during > more.first + number * size for number in range(more.count))
+    assert late, "another block would have been done in time"
+
+
+def test_tiles_of_a_step_are_rounded_up() -> None:
+    assert steps_beside(panels=8, tiles=64, beside=1) == 8
+    assert steps_beside(panels=5, tiles=64, beside=2) == 32
+    assert steps_beside(panels=5, tiles=65, beside=2) == 33
+
+
+def test_costs_decide() -> None:
+    wide, few = (X86_AVX512, 16, 8), (X86_AVX2, 8, 8)
+    found = ahead(*wide, 50, 1024, (256, 256))
+    assert found is not None
+    assert found.rows * found.across + found.across + 8 + 2 <= X86_AVX512.registers
+    assert ahead(*few, 50, 1024, (256, 256)) is None, "16 registers are too few"
+    assert ahead(*wide, 50, 64, (64, 64)) is None, "the weight stays in L1"
+    assert ahead(*wide, 50, 1000, (250, 250)) is None, "a register would have columns that there are not"
+    assert ahead(*wide, 4, 1024, (256, 256)) is None, "there are no steps to do it beside"
+    assert ahead(*wide, 50, 1024, (256, 8)) is None, "there is little to win"
+
+
+@pytest.mark.parametrize("registers", range(8, 100))
+def test_panels_of_the_inputs_are_full(registers: int) -> None:
+    found = ahead(X86_AVX512, 16, 8, 50, registers * 16, (256, 256))
+    assert found is None or registers % found.across == 0
