@@ -231,5 +231,7 @@ def test_all_are_dot_products(target: str, offsets: bool, tmp_path: Path) -> Non
     aotc.compile_to(cases.model(), tmp_path, name="m", target=target, stop_after="schedule")
     (text,) = (path.read_text() for path in tmp_path.glob("*.mlir"))
     most = cases.count * (2 if offsets else 1)  # sums of what weights see, where these have a zero point
-    assert cases.count <= text.count("graph.blocked_dot_") + text.count("graph.packed_dot_") <= most
+    found = sum(text.count(f"graph.{kind}_") for kind in ("blocked_dot", "blocked_pair", "packed_dot"))
+    assert cases.count <= found <= most
+    assert ("graph.blocked_pair_" in text) == (target == "x86-64-v3")
     assert "tensor<64x24x3x3xi" not in text and "xi16" not in text  # weights stay bytes
