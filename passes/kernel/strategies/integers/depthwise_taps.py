@@ -5,8 +5,7 @@ from __future__ import annotations
 from aotc.dialects.graph.convolution import ConvOp
 from aotc.machines.machine import Machine
 from aotc.passes.kernel.costs.dots import depthwise_cycles, depthwise_pair_cycles
-from aotc.passes.kernel.nests.edges import row_tiles
-from aotc.passes.kernel.nests.window import MOST_EDGES, MOST_UNROLLED
+from aotc.passes.kernel.nests.window import MOST_UNROLLED
 
 
 def has_neighbouring_taps(op: ConvOp) -> bool:
@@ -21,10 +20,8 @@ def sums_neighbours(op: ConvOp, machine: Machine) -> bool:
 
 def is_paired(op: ConvOp, machine: Machine) -> bool:
     """Whether taps in the same column of two rows are better multiplied at once than neighbouring ones of a row, if
-    `machine` multiplies pairs of 16 bits, and the few tiles and taps of a line are written one by one."""
-    cycles, across = depthwise_pair_cycles(machine, op.kernel()), op.windows()[-1]
-    if cycles is None or not op.is_depthwise or across.size > MOST_UNROLLED:
-        return False
-    if sum(each.count == 1 for each in row_tiles(across, machine.use.window)) > MOST_EDGES:
+    `machine` multiplies pairs of 16 bits, and the taps of a row are few enough to be written one by one."""
+    cycles = depthwise_pair_cycles(machine, op.kernel())
+    if cycles is None or not op.is_depthwise or op.kernel()[-1] > MOST_UNROLLED:
         return False
     return not has_neighbouring_taps(op) or cycles < depthwise_cycles(machine, op.kernel())

@@ -57,6 +57,15 @@ CONVOLUTIONS = [
     Convolution(16, 16, (5, 9), (3, 3), (1, 1), (1, 2), (1, 2, 1, 2), groups=16),  # taps that are no neighbours
     Convolution(33, 33, (17,), (8,), (1,), (1,), (0, 7), groups=33),
     Convolution(16, 16, (4, 8), (1, 1), (1, 1), (1, 1), (0, 0, 0, 0), groups=16),
+    Convolution(24, 24, (7, 5), (3, 3), (1, 1), (1, 1), (1, 1, 1, 1), groups=24),  # a line in one tile
+    Convolution(12, 12, (9, 13), (2, 4), (1, 2), (1, 1), (0, 1, 1, 2), groups=12),  # rows of taps in pairs
+    Convolution(8, 8, (3, 6), (4, 3), (1, 1), (1, 1), (5, 3, 4, 3), groups=8),  # positions that see nothing
+    Convolution(8, 8, (2, 3), (7, 7), (1, 1), (1, 1), (3, 3, 3, 3), groups=8),  # no line sees all rows of taps
+    Convolution(
+        8, 8, (3, 30), (2, 11), (1, 1), (1, 1), (1, 5, 0, 5), groups=8
+    ),  # more taps than are unrolled
+    Convolution(9, 9, (4, 5, 6), (3, 3, 2), (1, 2, 1), (1, 1, 2), (1, 1, 1, 1, 1, 1), groups=9),  # three axes
+    Convolution(8, 8, (23,), (5,), (1,), (3,), (6, 6), groups=8),  # one axis, taps that are no neighbours
 ]
 PRODUCTS = [(1, 64, 10), (7, 33, 40), (20, 4, 16), (5, 130, 7), (3, 33, 20), (33, 96, 129), (3, 7, 5)]
 
