@@ -20,6 +20,7 @@ func.func @rows(%x: tensor<1x16x9x9xi8>) -> tensor<1x16x9x9xi32> attributes {aot
 
 // Taps of one row are better multiplied four at a time: there are no columns.
 // CHECK-LABEL: func.func @one_row
+// NEON-LABEL:  func.func @one_row
 // CHECK:       graph.blocked_dot_depthwise_conv
 func.func @one_row(%x: tensor<1x16x9x9xi8>) -> tensor<1x16x9x6xi32> attributes {aot.entry} {
   %w = graph.constant dense<-128> : tensor<16x1x1x4xi8>
