@@ -40,9 +40,6 @@ from aotc.machines.machine import Machine
 from aotc.machines.targets import machine_of
 from aotc.passes.kernel.strategy import least_cycles
 
-_MOST_TIME = 0.97
-"""Of the estimated time before, for flattening to be worth it."""
-
 
 @dataclass(frozen=True)
 class FlattenPositionsPass(ModulePass):
@@ -57,13 +54,14 @@ class FlattenPositionsPass(ModulePass):
         if machine is None:
             return
         for each in list(graph_operations(op)):
-            if isinstance(each, ConvOp) and ScheduleAttr.KEY not in each.attributes and _is_flat(each):
+            if isinstance(each, ConvOp) and ScheduleAttr.KEY not in each.attributes and _is_flat(each, machine):
                 _flatten(each, machine)
 
 
-def _is_flat(op: ConvOp) -> bool:
-    """Whether a position of an integer convolution along several axes sees just what is at the same place in x."""
-    if not op.sums_integers or len(op.spatial()) < 2:
+def _is_flat(op: ConvOp, machine: Machine) -> bool:
+    """Whether a position of an integer convolution along several axes, with rows shorter than there are registers, sees
+    just what is at the same place in x."""
+    if not op.sums_integers or len(op.spatial()) < 2 or op.spatial()[-1] >= machine.registers:
         return False
     return all((w.size, w.stride, w.before, w.after) == (1, 1, 0, 0) for w in op.windows())
 
@@ -74,7 +72,7 @@ def _flatten(op: ConvOp, machine: Machine) -> None:
     window = {"strides": [1], "pads": [0, 0], "dilations": [1]}
     flat: GraphOp = ConvOp.get(x.result, weight.result, *op.operands[2:], **(op.properties | window))
     made = [x, weight, flat]
-    if least_cycles(flat, machine) > _MOST_TIME * least_cycles(op, machine):
+    if least_cycles(flat, machine) >= least_cycles(op, machine):
         for each in reversed(made):
             each.erase()
         return

@@ -35,16 +35,10 @@ def pair_machine(machine: Machine) -> Machine | None:
     return replace(machine, registers=machine.registers - 1, tiles=tiles)
 
 
-_MOVED = 2 / 3
-"""Cycles to bring the elements of a step side by side: two vector instructions, of three a cycle."""
-_SIGNED = 2 / 3
-"""Cycles to move the signs of elements to weights, where no complements are multiplied."""
-
-
-def depthwise_cycles(machine: Machine, taps: Sequence[int]) -> float:
-    """Of one register of sums of a depthwise convolution by products of four neighbouring taps."""
-    dot, steps = machine.dot, math.prod(taps[:-1]) * ceil_div(taps[-1], 4)
-    return steps * (dot.cycles + dot.widening_cycles + _MOVED + (_SIGNED if dot.complements else 0))
+def depthwise_cycles(machine: Machine, taps: Sequence[int], group: int) -> float:
+    """Of one register of sums of a depthwise convolution by products of `group` neighbouring taps."""
+    dot, steps = machine.dot, math.prod(taps[:-1]) * ceil_div(taps[-1], group)
+    return steps * (dot.cycles + dot.widening_cycles + dot.move_cycles + dot.sign_cycles)
 
 
 def depthwise_pair_cycles(machine: Machine, taps: Sequence[int]) -> float | None:
@@ -53,4 +47,4 @@ def depthwise_pair_cycles(machine: Machine, taps: Sequence[int]) -> float | None
     if (cycles := machine.dot.pair_cycles) is None:
         return None
     *before, rows, across = (1, *taps)
-    return math.prod(before) * ceil_div(rows, 2) * (across * cycles + _MOVED)
+    return math.prod(before) * ceil_div(rows, 2) * (across * cycles + machine.dot.move_cycles)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from aotc.dialects.graph.convolution import ConvOp
+from aotc.dialects.graph.packed.dots import GROUP
 from aotc.machines.machine import Machine
 from aotc.passes.kernel.costs.dots import depthwise_cycles, depthwise_pair_cycles
 from aotc.passes.kernel.nests.window import MOST_UNROLLED
@@ -24,4 +25,4 @@ def is_paired(op: ConvOp, machine: Machine) -> bool:
     cycles = depthwise_pair_cycles(machine, op.kernel())
     if cycles is None or not op.is_depthwise or op.kernel()[-1] > MOST_UNROLLED:
         return False
-    return not has_neighbouring_taps(op) or cycles < depthwise_cycles(machine, op.kernel())
+    return not has_neighbouring_taps(op) or cycles < depthwise_cycles(machine, op.kernel(), GROUP)
