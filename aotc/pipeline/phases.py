@@ -101,8 +101,8 @@ def _scheduled(options: CompileOptions) -> str:
     bytes_ = f"divide-transposed{target},center-weights{target},multiply-in-floats{target},{flatten},{pair}"
     flush = "flush-subnormals," if options.accuracy == "fast" else ""
     return (
-        f"{flush}{bytes_},flip-signs{target},{algorithms},{choose},widen-operands,assign-layouts{target},"
-        f"fold-constants,prove-narrow-pairs,prove-fractions,canonicalize,cse,{choose},dce"
+        f"{flush}{bytes_},flip-signs{target},{algorithms},{choose},project-inputs,dce,widen-operands,"
+        f"assign-layouts{target},fold-constants,prove-narrow-pairs,prove-fractions,canonicalize,cse,{choose},dce"
     )
 
 
