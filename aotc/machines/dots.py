@@ -60,6 +60,10 @@ class DotProduct:
     """More for each register of the weight, which has a sign."""
     weight_registers: int = 0
     """More registers for each of these."""
+    move_cycles: float = 2 / 3
+    """To bring the elements of a step side by side, where neighbours in memory are of other lanes."""
+    sign_cycles: float = 0
+    """More for a step whose factors have signs, where complements are not multiplied."""
     pairs: StepPairs | None = None
     """Where two steps may be added in 16 bits; None: that is no faster."""
 
@@ -81,6 +85,7 @@ VPMADDUBSW: Final = DotProduct(
     complements=True,
     weight_cycles=2 / 3,
     weight_registers=1,
+    sign_cycles=2 / 3,
     pairs=StepPairs(plain=1.9, complemented=7 / 3, flip_cycles=1 / 3, loop_cycles=10, registers=8),
 )
 """Of magnitudes of weights, by complements where these are negative: four instructions, and two for each register of

@@ -97,7 +97,8 @@ def _scheduled(options: CompileOptions) -> str:
     algorithms = f'choose-algorithms{{target="{options.target}" accuracy={options.accuracy}{table}}}'
     target = f'{{target="{options.target}"}}'
     pair = f'pair-steps{{target="{options.target}"{table}}}'
-    bytes_ = f"divide-transposed{target},center-weights{target},multiply-in-floats{target},bound-sums{target},{pair}"
+    flatten = f"flatten-positions{target},fold-constants,bound-sums{target}"
+    bytes_ = f"divide-transposed{target},center-weights{target},multiply-in-floats{target},{flatten},{pair}"
     flush = "flush-subnormals," if options.accuracy == "fast" else ""
     return (
         f"{flush}{bytes_},flip-signs{target},{algorithms},{choose},project-inputs,dce,widen-operands,"

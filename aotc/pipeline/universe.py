@@ -55,6 +55,7 @@ UNIVERSE = Universe(
         "flip-signs": _lazy("aotc.passes.schedule.flip_signs", "FlipSignsPass"),
         "prove-fractions": _lazy("aotc.passes.schedule.prove_fractions", "ProveFractionsPass"),
         "bound-sums": _lazy("aotc.passes.schedule.bound_sums", "BoundSumsPass"),
+        "flatten-positions": _lazy("aotc.passes.schedule.flatten_positions", "FlattenPositionsPass"),
         "pair-steps": _lazy("aotc.passes.schedule.pair_steps", "PairStepsPass"),
         "prove-narrow-pairs": _lazy("aotc.passes.schedule.prove_narrow_pairs", "ProveNarrowPairsPass"),
         "choose-algorithms": _lazy("aotc.passes.schedule.choose_algorithms", "ChooseAlgorithmsPass"),

@@ -335,9 +335,9 @@ class TileReduceOp(IRDLOperation):
 
 @irdl_op_definition
 class TileShuffleOp(IRDLOperation):
-    """Register by register, `lanes` of those of two tiles, counted through both: as many as a register has.
+    """Register by register, `lanes` of those of two tiles, counted through both.
 
-    `aot.tile_shuffle %a, %b {lanes = array<i64: 0, 4, 1, 5>} : vector<3x4xf32>`
+    `aot.tile_shuffle %a, %b {lanes = array<i64: 0, 4, 1, 5>} : vector<3x4xf32> -> vector<3x4xf32>`
     """
 
     name = "aot.tile_shuffle"
@@ -345,18 +345,23 @@ class TileShuffleOp(IRDLOperation):
     a = operand_def(T)
     b = operand_def(T)
     lanes = prop_def(DenseArrayBase.constr(i64))
-    result = result_def(T)
+    result = result_def(VectorType)
     traits = traits_def(Pure())
     irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = "$a `,` $b attr-dict `:` type($a)"
+    assembly_format = "$a `,` $b attr-dict `:` type($a) `->` type($result)"
 
     def __init__(self, a: SSAValue, b: SSAValue, lanes: Sequence[int]) -> None:
-        _fill(self, [a, b], [a.type], {"lanes": int_array(tuple(lanes))})
+        kind = cast(VectorType[Attribute], a.type)
+        result = tile_type((*tile_shape(a)[:-1], len(lanes)), kind.element_type)
+        _fill(self, [a, b], [result], {"lanes": int_array(tuple(lanes))})
 
     def verify_(self) -> None:
-        count, lanes = tile_shape(self.a)[-1], ints(self.lanes)
-        if len(lanes) != count or any(not 0 <= lane < 2 * count for lane in lanes):
-            raise VerifyException(f"{list(lanes)} are not {count} lanes of two registers of so many")
+        (*outer, count), lanes, kind = tile_shape(self.a), ints(self.lanes), self.a.type
+        assert isinstance(kind, VectorType)
+        if not lanes or any(not 0 <= lane < 2 * count for lane in lanes):
+            raise VerifyException(f"{list(lanes)} are not lanes of two registers of {count}")
+        if self.result.type != tile_type((*outer, len(lanes)), kind.element_type):
+            raise VerifyException(f"{len(lanes)} lanes of {self.a.type} are not {self.result.type}")
 
 
 @irdl_op_definition

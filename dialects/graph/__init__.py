@@ -32,6 +32,7 @@ from aotc.dialects.graph.interfaces import GraphOp
 from aotc.dialects.graph.matrices import determinant, inverse
 from aotc.dialects.graph.packed import (
     channels_last,
+    dot_depthwise,
     dots,
     few_bits,
     interleaved,
@@ -75,6 +76,7 @@ _FAMILIES = (
     paired,
     channels_last,
     dots,
+    dot_depthwise,
     paired_dots,
     few_bits,
     matmul,

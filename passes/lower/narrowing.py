@@ -3,7 +3,7 @@
 x86 rounds floats to i32 (`cvtps2dq`, to even as its control register says), packs pairs of registers to 16 bits
 (`packssdw`) and these to 8 (`packsswb`, `packuswb`), saturating. A zero point is added in between, saturating too: what
 is beyond 16 bits then stays beyond 8. Packing takes 16 bytes of each register in turn, so that wider ones are put in
-order at last. One register alone is clamped as i32, which LLVM has instructions for.
+order at last. One register alone is packed in halves; one of AVX-512 is clamped as i32, and has an instruction then.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ from aotc.passes.lower.builder import LLVMBuilder, element
 from aotc.passes.lower.function import FunctionLowering, Lowerings
 
 _PREFIX = {128: "llvm.x86.sse2", 256: "llvm.x86.avx2", 512: "llvm.x86.avx512"}
+_HALVED = (128, 256)
+"""Bits of registers one of which is best packed alone."""
 _ROUNDING = 3.0 * 2**22
 _ROUNDING_BITS = 0x4B400000
 """What rounds a float that is added, and its bits (`TileBuilder.rounded`)."""
@@ -29,9 +31,13 @@ _AS_CONTROLLED = 4
 
 def _narrow(f: FunctionLowering, op: TileNarrowOp) -> None:
     parts, bits = [f.get(part) for part in op.parts], 32 * tile_shape(op.parts[0])[0]
-    if len(parts) == PARTS and bits in _PREFIX and f"pmaddwd.{bits}" in f.module.dots:
-        f.set(op.result, _packed(f.b, op, parts))
-        return
+    if bits in _PREFIX and f"pmaddwd.{bits}" in f.module.dots:
+        if len(parts) == PARTS:
+            f.set(op.result, _packed(f.b, op, parts))
+            return
+        if len(parts) == 1 and bits in _HALVED:
+            f.set(op.result, _packed_alone(f.b, op, parts[0]))
+            return
     whole = [_clamped(f.b, op, part) for part in parts]
     while len(whole) > 1:
         size = 2 * tile_shape(whole[0])[0]
@@ -42,21 +48,9 @@ def _narrow(f: FunctionLowering, op: TileNarrowOp) -> None:
 def _packed(b: LLVMBuilder, op: TileNarrowOp, parts: Sequence[SSAValue]) -> SSAValue:
     """Of four registers at once."""
     (lanes,) = tile_shape(parts[0])
-    prefix, suffix = _PREFIX[32 * lanes], ".512" if lanes == 16 else ".128" if lanes == 4 else ""
-    point, low, high = op.numbers
-    words, bytes_ = VectorType(i16, [2 * lanes]), VectorType(i8, [4 * lanes])
     whole = {part: _rounded(b, part) for part in dict.fromkeys(parts)}
-    halves: list[SSAValue] = []
-    for first, second in zip(parts[::2], parts[1::2], strict=True):
-        half = b.intrinsic(f"{prefix}.packssdw{suffix}", (whole[first], whole[second]), words)
-        if point:
-            half = b.intrinsic(f"llvm.sadd.sat.v{2 * lanes}i16", (half, b.constant(point, words)), words)
-        halves.append(half)
-    packs, sign = ("packsswb", "s") if op.unsigned is None else ("packuswb", "u")
-    result = b.intrinsic(f"{prefix}.{packs}{suffix}", halves, bytes_)
-    for bound, end, name in ((low, op.range[0], "max"), (high, op.range[1], "min")):
-        if bound != end:
-            result = b.intrinsic(f"llvm.{sign}{name}.v{4 * lanes}i8", (result, b.constant(bound, bytes_)), bytes_)
+    halves = [_words(b, op, whole[first], whole[second]) for first, second in zip(parts[::2], parts[1::2], strict=True)]
+    result = _bytes(b, op, halves)
     order = tuple(
         first + byte
         for part in range(PARTS)
@@ -65,6 +59,43 @@ def _packed(b: LLVMBuilder, op: TileNarrowOp, parts: Sequence[SSAValue]) -> SSAV
         for byte in range(PARTS)
     )
     return b.shuffle(result, result, order) if lanes > PARTS else result
+
+
+def _packed_alone(b: LLVMBuilder, op: TileNarrowOp, part: SSAValue) -> SSAValue:
+    """Of one register, of which those of 128 bits are packed with themselves, and halves of others with each other."""
+    (lanes,), whole = tile_shape(part), _rounded(b, part)
+    size = min(lanes, PARTS)
+    first, second = (b.shuffle(whole, whole, tuple(range(start, start + size))) for start in (0, lanes - size))
+    words = _words(b, op, first, second)
+    result = _bytes(b, op, [words, words])
+    return b.shuffle(result, result, tuple(range(lanes)))
+
+
+def _words(b: LLVMBuilder, op: TileNarrowOp, first: SSAValue, second: SSAValue) -> SSAValue:
+    """Two registers of i32 as one of i16, with the zero point."""
+    (lanes,), (point, _, _) = tile_shape(first), op.numbers
+    words = VectorType(i16, [2 * lanes])
+    half = b.intrinsic(_name("packssdw", lanes), (first, second), words)
+    if not point:
+        return half
+    return b.intrinsic(f"llvm.sadd.sat.v{2 * lanes}i16", (half, b.constant(point, words)), words)
+
+
+def _bytes(b: LLVMBuilder, op: TileNarrowOp, halves: Sequence[SSAValue]) -> SSAValue:
+    """Two registers of i16 as one of clamped bytes."""
+    lanes, (_, low, high) = tile_shape(halves[0])[0] // 2, op.numbers
+    bytes_ = VectorType(i8, [4 * lanes])
+    packs, sign = ("packsswb", "s") if op.unsigned is None else ("packuswb", "u")
+    result = b.intrinsic(_name(packs, lanes), halves, bytes_)
+    for bound, end, name in ((low, op.range[0], "max"), (high, op.range[1], "min")):
+        if bound != end:
+            result = b.intrinsic(f"llvm.{sign}{name}.v{4 * lanes}i8", (result, b.constant(bound, bytes_)), bytes_)
+    return result
+
+
+def _name(packing: str, lanes: int) -> str:
+    """Of the intrinsic that packs registers of so many lanes of 32 bits."""
+    return f"{_PREFIX[32 * lanes]}.{packing}{'.512' if lanes == 16 else '.128' if lanes == 4 else ''}"
 
 
 def _rounded(b: LLVMBuilder, part: SSAValue) -> SSAValue:

@@ -363,63 +363,6 @@ class BlockedDotConvOp(SlidingAxes, BlockedConvolutionOp, DotOp):
 
 
 @irdl_op_definition
-class BlockedDotDepthwiseConvOp(SlidingAxes, DotOp):
-    """Convolution of each channel of blocked 8-bit integers with a kernel of its own: blocked sums in i32.
-
-    x is [N, blocks, spatial.., B], the weight, i8, [blocks, kernel.., groups, B * 4]: along the last axis of the kernel
-    four neighbouring taps of a channel follow each other, missing ones zero; the dilation of that axis is 1. Sums start
-    with the table `bias` of `zero_point_bias`, with an element for each lane.
-    """
-
-    name = "graph.blocked_dot_depthwise_conv"
-    taps_across = prop_def(IntegerAttr[I64])
-    """The extent of the last axis of the kernel."""
-
-    def spatial(self) -> tuple[int, ...]:
-        return shape_of(self.x)[2:-1]
-
-    def kernel(self) -> tuple[int, ...]:
-        return (*shape_of(self.weight)[1:-2], self.taps_across.value.data)
-
-    def infer_types(self) -> Sequence[TensorType]:
-        x, weight = shape_of(self.x), shape_of(self.weight)
-        kinds = [element_type_of(value) for value in self.operands]
-        if kinds[0] not in (i8, UI8) or kinds[1:] != [i8, i32]:
-            raise ShapeError(f"x, weight and bias are 8-bit integers, i8 and i32, found {', '.join(map(str, kinds))}")
-        if len(x) < 4 or len(weight) != len(x) - 1 or (x[1], x[-1] * GROUP) != (weight[0], weight[-1]):
-            raise ShapeError(f"operand {list(x)} and weight {list(weight)} have different blocks")
-        if weight[-2] != ceil_div(self.kernel()[-1], GROUP) or self.ints("dilations")[-1] != 1:
-            raise ShapeError(f"{self.kernel()[-1]} neighbouring taps do not take {weight[-2]} groups of {GROUP}")
-        check_table(self.bias, self.windows(), x[1] * x[-1])
-        return [TensorType(i32, [*x[:2], *self.extents(), x[-1]])]
-
-    def operations(self) -> int:
-        return 2 * math.prod(shape_of(self.result)) * math.prod(self.kernel())
-
-    def edges(self) -> list[Edges]:
-        """The cases along each axis of the bias."""
-        return edges_in(self.bias, self.windows())
-
-    def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
-        def body(index: list[Scalar]) -> None:
-            batch, block, *position, lane = index
-            axes = self.taps(b, position)
-
-            def step(at: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
-                seen = [axis.at(k) for axis, k in zip(axes, at, strict=True)]
-                *taps, tap = (tap for _, tap in seen)
-                x = reads[0]([batch, block, *(place for place, _ in seen), lane])
-                place = [block, *taps, tap / GROUP, lane * GROUP + b.rem(tap, b.index(GROUP))]
-                return [carried[0] + b.cast(x, i32) * b.cast(reads[1](place), i32)]
-
-            cases = (each.case(b, at) for each, at in zip(self.edges(), position, strict=True))
-            start = reads[2]([*cases, block * shape_of(self.x)[-1] + lane])
-            writes[0](index, b.reduce([(axis.low, axis.high) for axis in axes], [start], step)[0])
-
-        b.parallel_for(shape_of(self.result), body)
-
-
-@irdl_op_definition
 class PackedDotMatMulOp(DotOp):
     """8-bit integers [.., M, K] times a matrix [K, `columns`], i8, in panels of interleaved rows: sums in i32.
 

@@ -1,7 +1,11 @@
-"""Depthwise convolution of 8-bit integers: dot products of four neighbouring taps of a channel.
+"""Depthwise convolution of 8-bit integers: dot products of four neighbouring taps of a channel, or of two in a column.
 
 The elements that four neighbouring taps see at a position, for a block of channels, follow each other in memory. They
 are one load and one shuffle, after which each channel has its four in a lane.
+
+Two rows of elements, interleaved and widened to 16 bits, have in each lane what two taps in a column of the kernel see:
+at one position those of its first column, at the position before those of its second, and so on. So they are
+interleaved once for all columns.
 """
 
 from __future__ import annotations
@@ -9,14 +13,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from xdsl.dialects import vector
+from xdsl.dialects.builtin import i16, i32
+
+from aotc.dialects.aot.tiles import tile_shape, tile_type
 from aotc.dialects.builder import Reader, Scalar, Writer
 from aotc.dialects.graph.interfaces import shape_of
-from aotc.dialects.graph.packed.dots import GROUP, BlockedDotDepthwiseConvOp
+from aotc.dialects.graph.packed.dot_depthwise import BlockedDotDepthwiseConvOp, BlockedPairDepthwiseConvOp
+from aotc.dialects.graph.packed.dots import GROUP
 from aotc.dialects.graph.schedules import WindowSchedule
 from aotc.dialects.graph.shapes import ceil_div
+from aotc.dialects.graph.windows.edges import Edges
 from aotc.dialects.graph.windows.sliding import SlidingWindow
 from aotc.passes.kernel.builders.tile_builder import NotVectorizable, Tile, TileBuilder
-from aotc.passes.kernel.nests.edges import RowTiles, row_tiles
+from aotc.passes.kernel.nests.edges import RowTiles, Run, row_tiles, tap_places
 from aotc.passes.kernel.nests.starts import starting_tile
 
 
@@ -126,3 +136,159 @@ class DotDepthwiseNest:
             whole = b.splat(0, wide, read.dtype) if found is None else found
             found = b.replace(b.shuffle(read, zero, chosen), whole, [number])
         return found
+
+
+@dataclass(frozen=True)
+class PairDepthwiseNest:
+    """The nest over images, blocks and positions, by products of two taps in neighbouring rows.
+
+    Lines of the result that see all rows of the kernel have code of their own, in which these are written one by one.
+    """
+
+    op: BlockedPairDepthwiseConvOp
+    b: TileBuilder
+    reads: Sequence[Reader]
+    writes: Sequence[Writer]
+    schedule: WindowSchedule
+
+    def run(self) -> None:
+        """Emit the nest; every position is written once."""
+        shape = shape_of(self.op.x)
+        if shape[-1] != self.schedule.lanes:
+            raise NotVectorizable(f"blocks of {shape[-1]} channels for vectors of {self.schedule.lanes}")
+        *outer, across = self.op.windows()
+        tiles = row_tiles(across, self.schedule.positions)
+
+        def line(index: list[Scalar], *, whole: bool) -> None:
+            for part in tiles:
+                self.b.sequential_range(
+                    part.start,
+                    part.positions.stop,
+                    part.size,
+                    lambda at, part=part: _PairTile(self, index, part, at, whole).write(),
+                )
+
+        if not outer:
+            self.b.parallel_for(shape[:2], lambda index: line(index, whole=True))
+            return
+        *others, rows = outer
+        edges = Edges.of(rows)
+        parts = [(0, edges.begin), (edges.begin, edges.end), (edges.end, edges.positions)]
+
+        def lines(index: list[Scalar]) -> None:
+            for number, (start, stop) in enumerate(parts):
+                self.b.parallel_range(start, stop, 1, lambda at, whole=number == 1: line([*index, at], whole=whole))
+
+        self.b.parallel_for([*shape[:2], *(window.positions for window in others)], lines)
+
+
+@dataclass(frozen=True)
+class _PairTile:
+    """The positions from `at` on along the last axis, at `index`: batch, block, positions along the other axes."""
+
+    nest: PairDepthwiseNest
+    index: list[Scalar]
+    part: RowTiles
+    at: Scalar
+    whole: bool
+    """Whether all rows of the kernel see something; else that is found out when the code runs."""
+
+    @property
+    def b(self) -> TileBuilder:
+        """That of the nest."""
+        return self.nest.b
+
+    @property
+    def lanes(self) -> int:
+        """Of a block."""
+        return self.nest.schedule.lanes
+
+    def write(self) -> None:
+        """Sum up and write."""
+        b, op, (batch, block, *position) = self.b, self.nest.op, self.index
+        tile = Tile((self.part.size, self.lanes))
+
+        def channels(some: Tile) -> Scalar:
+            return some.index(b, block * self.lanes, {-1: 1})
+
+        start = starting_tile(b, self.nest.reads[2], op.edges(), position, self.part.start, tile, channels)
+        *outer, _ = op.windows()
+        bounds = [window.taps(b, place) for window, place in zip(outer[:-1], position, strict=False)]
+        (total,) = b.reduce(bounds, [start], self._rows)
+        place = tile.index(b, self.at, {0: 1})
+        self.nest.writes[0]([batch, block, *position, place, tile.index(b, 0, {1: 1})], total)
+
+    def _rows(self, taps: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
+        """All rows of the kernel, in pairs and perhaps one alone; `taps` are those along the axes before."""
+        b = self.b
+        *outer, _ = self.nest.op.windows()
+        if not outer:
+            return self._row([], carried, paired=False)
+
+        def row(number: Scalar, sums: list[Scalar], *, paired: bool) -> list[Scalar]:
+            return self._row([*taps, number], sums, paired=paired)
+
+        if self.whole:
+            for number in range(0, outer[-1].size, 2):
+                carried = row(b.index(number), carried, paired=number + 1 < outer[-1].size)
+            return carried
+        first, last = outer[-1].taps(b, self.index[-1])
+        pairs = b.max(last - first, 0) / 2
+        middle = first + pairs * 2
+        carried = b.loop(first, middle, 2, carried, lambda number, sums: row(number, sums, paired=True))
+        return b.loop(middle, last, 1, carried, lambda number, sums: row(number, sums, paired=False))
+
+    def _row(self, taps: list[Scalar], carried: list[Scalar], *, paired: bool) -> list[Scalar]:
+        """The products of one row of the kernel, or of two: those at `taps` and in the next row."""
+        b, (total,) = self.b, carried
+        elements: dict[Run, Scalar] = {}
+        for place in tap_places(self.nest.op.windows()[-1], self.part.taps):
+            if place.run not in elements:
+                elements[place.run] = self._elements(taps, place.run, paired=paired)
+            size = place.last - place.first
+            x = b.slice(elements[place.run], [place.offset], [size])
+            weight = self._weight(taps, place.tap, size, paired=paired)
+            total = b.replace(b.dot(x, weight, b.slice(total, [place.first], [size])), total, [place.first])
+        return [total]
+
+    def _elements(self, taps: list[Scalar], run: Run, *, paired: bool) -> Scalar:
+        """What the taps of a column see along a run, each channel's two in its lane."""
+        batch, block, *position = self.index
+        *outer, across = self.nest.op.windows()
+        tile = Tile((run.count, self.lanes))
+        first = self.at * across.stride + (run.element - across.before)
+        column, lane = tile.index(self.b, first, {0: across.stride}), tile.index(self.b, 0, {1: 1})
+
+        def read(seen: list[Scalar]) -> Scalar:
+            places = [w.source(at, tap) for w, at, tap in zip(outer, position, seen, strict=True)]
+            return self.b.splat(self.nest.reads[0]([batch, block, *places, column, lane]), tile)
+
+        return self._interleaved(read(taps), read(_next(taps)) if paired else None)
+
+    def _weight(self, taps: list[Scalar], tap: int, size: int, *, paired: bool) -> Scalar:
+        """The weights of one column for `size` positions, as `_elements`; those of a row alone with zeros."""
+        tile = Tile((1, self.lanes))
+
+        def read(seen: list[Scalar]) -> Scalar:
+            lane = tile.index(self.b, 0, {1: 1})
+            index = self.nest.op.weight_index(self.index[1], [*seen, self.b.index(tap)], lane)
+            return self.b.splat(self.nest.reads[1](index), tile)
+
+        one = self._interleaved(read(taps), read(_next(taps)) if paired else None, zeros=True)
+        return Scalar(self.b, i16, self.b.emit(vector.BroadcastOp(one.ssa, tile_type((size, 2 * self.lanes), i16))))
+
+    def _interleaved(self, first: Scalar, second: Scalar | None, *, zeros: bool = False) -> Scalar:
+        """Bytes of two rows side by side in 16 bits; those of one with their signs or, with `zeros`, with zeros."""
+        b, shape = self.b, tile_shape(first.ssa)
+        lanes = [row * self.lanes + lane for lane in range(self.lanes) for row in range(2)]
+        if second is not None:
+            return b.cast(b.shuffle(first, second, lanes), i16)
+        if zeros:
+            return b.cast(b.shuffle(first, b.splat(0, Tile(shape), first.dtype), lanes), i16)
+        wide = b.cast(first, i32).ssa
+        return Scalar(b, i16, b.emit(vector.BitcastOp(wide, tile_type((*shape[:-1], 2 * self.lanes), i16))))
+
+
+def _next(taps: Sequence[Scalar]) -> list[Scalar]:
+    """The taps in the next row of the kernel."""
+    return [*taps[:-1], taps[-1] + 1]

@@ -10,7 +10,8 @@ from aotc.dialects.graph.packed.channels_last import (
     InterleavedMatMulOp,
 )
 from aotc.dialects.graph.packed.conv import BlockedConvOp, BlockedConvTransposeOp
-from aotc.dialects.graph.packed.dots import BlockedDotConvOp, BlockedDotDepthwiseConvOp, PackedDotMatMulOp
+from aotc.dialects.graph.packed.dot_depthwise import BlockedDotDepthwiseConvOp, BlockedPairDepthwiseConvOp
+from aotc.dialects.graph.packed.dots import BlockedDotConvOp, PackedDotMatMulOp
 from aotc.dialects.graph.packed.few_bits import FewBitsMatMulOp
 from aotc.dialects.graph.packed.matmul import PackedMatMulOp
 from aotc.dialects.graph.packed.narrow import NarrowConvolutionOp
@@ -71,6 +72,7 @@ STRATEGIES: Strategies = {
     BlockedDotConvOp: (BlockedDotConvStrategy(),),
     PairedDotConvOp: (PairedDotConvStrategy(),),
     BlockedDotDepthwiseConvOp: (BlockedDotDepthwiseStrategy(),),
+    BlockedPairDepthwiseConvOp: (BlockedDotDepthwiseStrategy(),),
     BlockedConvTransposeOp: (BlockedConvolutionStrategy(),),
     NarrowConvolutionOp: (NarrowConvolutionStrategy(),),
     WinogradConvOp: (WinogradConvStrategy(),),

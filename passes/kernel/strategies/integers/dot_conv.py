@@ -42,6 +42,7 @@ from aotc.passes.kernel.strategies.conv import (
     taps_of,
     window_properties,
 )
+from aotc.passes.kernel.strategies.integers.depthwise_taps import sums_neighbours
 from aotc.passes.kernel.strategies.register_tiles import RegisterTileStrategy
 from aotc.passes.kernel.strategy import Prologue
 
@@ -129,7 +130,7 @@ class DotConvStrategy(ConvolutionStrategy[ConvOp], RegisterTileStrategy[ConvOp])
     SUMS_INTEGERS: ClassVar[bool] = True
 
     def schedule(self, op: ConvOp, machine: Machine) -> Schedule | None:
-        if not sums_bytes(op) or (op.is_depthwise and op.ints("dilations")[-1] == 1):
+        if not sums_bytes(op) or sums_neighbours(op, machine):
             return None
         operand, channels = ceil_div(math.prod(shape_of(op.x)), GROUP), self._steps(op)
         outputs, positions, taps = shape_of(op.result)[1], positions_of(op), self._taps(op)

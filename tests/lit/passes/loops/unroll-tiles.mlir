@@ -179,7 +179,7 @@ func.func @shuffled(%a: memref<64xf32>) {
   %u = aot.tile_load %a[%c0] {strides = array<i64: 4, 1>, offset = 32 : i64} : memref<64xf32> -> vector<2x4xf32>
   // CHECK-NEXT: %s = vector.shuffle %t, %u [0, 4, 3, 5] : vector<4xf32>, vector<4xf32>
   // CHECK-NEXT: %s_1 = vector.shuffle %t_1, %u_1 [0, 4, 3, 5] : vector<4xf32>, vector<4xf32>
-  %s = aot.tile_shuffle %t, %u {lanes = array<i64: 0, 4, 3, 5>} : vector<2x4xf32>
+  %s = aot.tile_shuffle %t, %u {lanes = array<i64: 0, 4, 3, 5>} : vector<2x4xf32> -> vector<2x4xf32>
   aot.tile_store %s, %a[%c0] {strides = array<i64: 4, 1>} : vector<2x4xf32>, memref<64xf32>
   func.return
 }

@@ -43,6 +43,7 @@ CONVOLUTIONS = [
     Convolution(3, 8, (6, 9), (2, 8), (1, 3), (2, 1), (0, 7, 1, 0)),
     Convolution(1, 8, (4, 9), (3, 4), (1, 1), (1, 2), (0, 0, 0, 0)),  # taps that are no neighbours
     Convolution(5, 3, (6, 33), (1, 1), (1, 1), (1, 1), (0, 0, 0, 0)),
+    Convolution(24, 20, (9, 5), (1, 1), (1, 1), (1, 1), (0, 0, 0, 0)),  # short rows, whose positions are one axis
     Convolution(37, 50, (5, 7), (3, 2), (1, 2), (2, 1), (2, 0, 1, 1)),  # odd numbers of channels, uneven pads
     Convolution(64, 24, (1, 1), (3, 3), (1, 1), (1, 1), (1, 1, 1, 1)),  # every position sees padding
     Convolution(19, 17, (23,), (5,), (3,), (1,), (4, 2)),  # one axis
@@ -57,6 +58,13 @@ CONVOLUTIONS = [
     Convolution(16, 16, (5, 9), (3, 3), (1, 1), (1, 2), (1, 2, 1, 2), groups=16),  # taps that are no neighbours
     Convolution(33, 33, (17,), (8,), (1,), (1,), (0, 7), groups=33),
     Convolution(16, 16, (4, 8), (1, 1), (1, 1), (1, 1), (0, 0, 0, 0), groups=16),
+    Convolution(24, 24, (7, 5), (3, 3), (1, 1), (1, 1), (1, 1, 1, 1), groups=24),  # a line in one tile
+    Convolution(12, 12, (9, 13), (2, 4), (1, 2), (1, 1), (0, 1, 1, 2), groups=12),  # rows of taps in pairs
+    Convolution(8, 8, (3, 6), (4, 3), (1, 1), (1, 1), (5, 3, 4, 3), groups=8),  # positions that see nothing
+    Convolution(8, 8, (2, 3), (7, 7), (1, 1), (1, 1), (3, 3, 3, 3), groups=8),  # no line sees all rows of taps
+    Convolution(8, 8, (3, 30), (2, 11), (1, 1), (1, 1), (1, 5, 0, 5), groups=8),  # more taps than are unrolled
+    Convolution(9, 9, (4, 5, 6), (3, 3, 2), (1, 2, 1), (1, 1, 2), (1, 1, 1, 1, 1, 1), groups=9),  # three axes
+    Convolution(8, 8, (23,), (5,), (1,), (3,), (6, 6), groups=8),  # one axis, taps that are no neighbours
 ]
 PRODUCTS = [(1, 64, 10), (7, 33, 40), (20, 4, 16), (5, 130, 7), (3, 33, 20), (33, 96, 129), (3, 7, 5)]
 
@@ -231,5 +239,7 @@ def test_all_are_dot_products(target: str, offsets: bool, tmp_path: Path) -> Non
     aotc.compile_to(cases.model(), tmp_path, name="m", target=target, stop_after="schedule")
     (text,) = (path.read_text() for path in tmp_path.glob("*.mlir"))
     most = cases.count * (2 if offsets else 1)  # sums of what weights see, where these have a zero point
-    assert cases.count <= text.count("graph.blocked_dot_") + text.count("graph.packed_dot_") <= most
+    found = sum(text.count(f"graph.{kind}_") for kind in ("blocked_dot", "blocked_pair", "packed_dot"))
+    assert cases.count <= found <= most
+    assert ("graph.blocked_pair_" in text) == (target == "x86-64-v3")
     assert "tensor<64x24x3x3xi" not in text and "xi16" not in text  # weights stay bytes

@@ -126,6 +126,19 @@ def test_depthwise_convolution_by_definition() -> None:
         np.testing.assert_array_equal(found[:, 0, row, column], bias[0, 0] + np.einsum("nijc,ijc->nc", seen, plain))
 
 
+def test_depthwise_convolution_by_pairs_by_definition() -> None:
+    x, weight = _bytes(2, 1, 7, 9, 8, kind=np.uint8), _bytes(1, 3, 4, 8)
+    bias = _RANDOM.integers(-999, 999, (1, 1, 8)).astype(np.int32)
+    window = "strides = array<i64: 2, 1>, pads = array<i64: 0, 2, 0, 4>, dilations = array<i64: 1, 2>"
+    op = f"%r0 = graph.blocked_pair_depthwise_conv %x0, %x1, %x2 {{{window}}}"
+    found = _run(op, [x, weight, bias], np.zeros((2, 1, 3, 9, 8), np.int32))
+    padded = np.pad(x[:, 0].astype(np.int64), [(0, 0), (0, 0), (2, 4), (0, 0)])
+    for row, column in product(range(3), range(9)):
+        seen = padded[:, 2 * row : 2 * row + 3, column : column + 7 : 2]
+        sums = bias[0, 0] + np.einsum("nijc,ijc->nc", seen, weight[0].astype(np.int64))
+        np.testing.assert_array_equal(found[:, 0, row, column], sums)
+
+
 @pytest.mark.parametrize("complement", [False, True])
 def test_product_by_definition(complement: bool) -> None:
     x, weight = _bytes(2, 3, 6, kind=np.int8 if complement else np.uint8), _bytes(3, 2, 16)

@@ -48,6 +48,30 @@ func.func @unsigned_weight(%x: tensor<1x1x8x16xui8>, %w: tensor<1x1x3x4x64xui8>,
 
 // -----
 
+// CHECK: operand [1, 1, 8, 16] and weight [2, 3, 16] have different blocks
+func.func @blocks(%x: tensor<1x1x8x16xui8>, %w: tensor<2x3x16xi8>, %t: tensor<1x16xi32>) {
+  %0 = graph.blocked_pair_depthwise_conv %x, %w, %t {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>} : (tensor<1x1x8x16xui8>, tensor<2x3x16xi8>, tensor<1x16xi32>) -> tensor<1x1x6x16xi32>
+  func.return
+}
+
+// -----
+
+// CHECK: the operand [1, 8, 16] has no blocks of channels, or no spatial axes
+func.func @axes(%x: tensor<1x8x16xui8>, %w: tensor<8x16xi8>, %t: tensor<16xi32>) {
+  %0 = graph.blocked_pair_depthwise_conv %x, %w, %t {strides = array<i64>, pads = array<i64>, dilations = array<i64>} : (tensor<1x8x16xui8>, tensor<8x16xi8>, tensor<16xi32>) -> tensor<1x8x16xi32>
+  func.return
+}
+
+// -----
+
+// CHECK: x, weight and bias are 8-bit integers, i8 and i32, found i8, i16, i32
+func.func @wide_weight(%x: tensor<1x1x8x16xi8>, %w: tensor<1x3x16xi16>, %t: tensor<1x16xi32>) {
+  %0 = graph.blocked_pair_depthwise_conv %x, %w, %t {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>} : (tensor<1x1x8x16xi8>, tensor<1x3x16xi16>, tensor<1x16xi32>) -> tensor<1x1x6x16xi32>
+  func.return
+}
+
+// -----
+
 // CHECK: 5 neighbouring taps do not take 1 groups of 4
 func.func @taps(%x: tensor<1x1x8x16xui8>, %w: tensor<1x1x64xi8>, %t: tensor<1x16xi32>) {
   %0 = graph.blocked_dot_depthwise_conv %x, %w, %t {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, taps_across = 5 : i64} : (tensor<1x1x8x16xui8>, tensor<1x1x64xi8>, tensor<1x16xi32>) -> tensor<1x1x4x16xi32>

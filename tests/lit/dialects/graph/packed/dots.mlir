@@ -22,3 +22,11 @@ func.func @dots(%m: tensor<7x6xi8>, %k: tensor<32x32x3x3xi8>, %b: tensor<32xi32>
   %6 = graph.unfold_taps %f {size = 5 : i64, stride = 2 : i64, before = 1 : i64, after = 2 : i64, fill = 9 : i64} : (tensor<1x2x5x9xui8>) -> tensor<1x1x5x4x12xui8>
   func.return
 }
+
+// CHECK-LABEL: func.func @pairs
+// CHECK-NEXT:  graph.blocked_pair_depthwise_conv %x, %w, %t {{{.*}}} : {{.*}} -> tensor<1x2x8x6x16xi32>
+// CHOSEN:      graph.blocked_pair_depthwise_conv {{.*}}schedule = #graph.window_schedule<lanes = 16
+func.func @pairs(%x: tensor<1x2x8x8x16xi8>, %w: tensor<2x3x3x16xi8>, %t: tensor<3x1x32xi32>) attributes {aot.entry} {
+  %0 = graph.blocked_pair_depthwise_conv %x, %w, %t {strides = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 2>} : (tensor<1x2x8x8x16xi8>, tensor<2x3x3x16xi8>, tensor<3x1x32xi32>) -> tensor<1x2x8x6x16xi32>
+  func.return
+}

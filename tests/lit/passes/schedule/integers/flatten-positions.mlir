@@ -1,0 +1,112 @@
+// RUN: aotc-opt %s -p 'flatten-positions{target=x86-64-v3}' | filecheck %s
+// RUN: aotc-opt %s -p 'flatten-positions{target=cortex-m4}' | filecheck %s --check-prefix SCALAR
+
+// Rows of five positions are short for tiles of eight. What follows, a sum with another image among it, works on one
+// axis, too.
+// CHECK-LABEL: func.func @short
+// CHECK:       %[[X:.*]] = graph.reshape %x {shape = array<i64: 1, 64, 125>}
+// CHECK:       %[[W:.*]] = graph.reshape %{{.*}} {shape = array<i64: 64, 64, 1>}
+// CHECK:       %[[CONV:.*]] = graph.conv %[[X]], %[[W]] {{.*}}strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>
+// CHECK:       %[[M:.*]] = graph.requantize %[[CONV]], %m {{.*}} : (tensor<1x64x125xi32>, tensor<64xf32>) -> tensor<1x64x125xi8>
+// CHECK:       %[[Y:.*]] = graph.reshape %y {shape = array<i64: 1, 64, 125>}
+// CHECK:       %[[ADD:.*]] = graph.fixed_add %[[M]], %[[Y]]
+// CHECK:       %[[N:.*]] = graph.reshape %n {shape = array<i64: 1, 64, 1>}
+// CHECK:       graph.mul %{{.*}}, %[[N]]
+// CHECK:       graph.reshape %{{.*}} {shape = array<i64: 1, 64, 25, 5>}
+// CHECK:       return
+// SCALAR-LABEL: func.func @short
+// SCALAR-NOT:   graph.reshape
+// SCALAR:       func.func @wide
+func.func @short(%x: tensor<1x64x25x5xi8>, %m: tensor<64xf32>, %y: tensor<1x64x25x5xi8>, %n: tensor<1x64x1x1xf32>) -> tensor<1x64x25x5xf32> attributes {aot.entry} {
+  %w = graph.constant dense<3> : tensor<64x64x1x1xi8>
+  %0 = graph.conv %x, %w {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64, accumulator = i32} : (tensor<1x64x25x5xi8>, tensor<64x64x1x1xi8>) -> tensor<1x64x25x5xi32>
+  %1 = graph.requantize %0, %m {axis = 1 : i64, zero_point = 0 : i64, low = -128 : i64, high = 127 : i64, to = i8} : (tensor<1x64x25x5xi32>, tensor<64xf32>) -> tensor<1x64x25x5xi8>
+  %2 = graph.fixed_add %1, %y {shift = 1 : i64, zero_point = 0 : i64, low = -128 : i64, high = 127 : i64, to = i8} : (tensor<1x64x25x5xi8>, tensor<1x64x25x5xi8>) -> tensor<1x64x25x5xi8>
+  %3 = graph.cast %2 {to = f32} : (tensor<1x64x25x5xi8>) -> tensor<1x64x25x5xf32>
+  %4 = graph.mul %3, %n : (tensor<1x64x25x5xf32>, tensor<1x64x1x1xf32>) -> tensor<1x64x25x5xf32>
+  func.return %4 : tensor<1x64x25x5xf32>
+}
+
+// Few tiles of long rows end with them.
+// CHECK-LABEL: func.func @wide
+// CHECK-NOT:   graph.reshape
+func.func @wide(%x: tensor<1x64x56x56xi8>) -> tensor<1x64x56x56xi32> attributes {aot.entry} {
+  %w = graph.constant dense<3> : tensor<64x64x1x1xi8>
+  %0 = graph.conv %x, %w {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64, accumulator = i32} : (tensor<1x64x56x56xi8>, tensor<64x64x1x1xi8>) -> tensor<1x64x56x56xi32>
+  func.return %0 : tensor<1x64x56x56xi32>
+}
+
+// Tiles of nine positions are as fast as any.
+// CHECK-LABEL: func.func @whole
+// CHECK-NOT:   graph.reshape
+func.func @whole(%x: tensor<1x64x5x9xi8>) -> tensor<1x64x5x9xi32> attributes {aot.entry} {
+  %w = graph.constant dense<3> : tensor<64x64x1x1xi8>
+  %0 = graph.conv %x, %w {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64, accumulator = i32} : (tensor<1x64x5x9xi8>, tensor<64x64x1x1xi8>) -> tensor<1x64x5x9xi32>
+  func.return %0 : tensor<1x64x5x9xi32>
+}
+
+// Positions that skip some, or see padding, are no neighbours; nor are several taps one.
+// CHECK-LABEL: func.func @strided
+// CHECK-NOT:   graph.reshape
+func.func @strided(%x: tensor<1x64x99x2xi8>) -> tensor<1x8x99x1xi32> attributes {aot.entry} {
+  %w = graph.constant dense<3> : tensor<8x64x1x1xi8>
+  %0 = graph.conv %x, %w {strides = array<i64: 1, 2>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64, accumulator = i32} : (tensor<1x64x99x2xi8>, tensor<8x64x1x1xi8>) -> tensor<1x8x99x1xi32>
+  func.return %0 : tensor<1x8x99x1xi32>
+}
+
+// CHECK-LABEL: func.func @padded
+// CHECK-NOT:   graph.reshape
+func.func @padded(%x: tensor<1x64x25x4xi8>) -> tensor<1x64x25x5xi32> attributes {aot.entry} {
+  %w = graph.constant dense<3> : tensor<64x64x1x1xi8>
+  %0 = graph.conv %x, %w {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 1>, dilations = array<i64: 1, 1>, group = 1 : i64, accumulator = i32} : (tensor<1x64x25x4xi8>, tensor<64x64x1x1xi8>) -> tensor<1x64x25x5xi32>
+  func.return %0 : tensor<1x64x25x5xi32>
+}
+
+// CHECK-LABEL: func.func @taps
+// CHECK-NOT:   graph.reshape
+func.func @taps(%x: tensor<1x64x99x3xi8>) -> tensor<1x8x99x1xi32> attributes {aot.entry} {
+  %w = graph.constant dense<3> : tensor<8x64x1x3xi8>
+  %0 = graph.conv %x, %w {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64, accumulator = i32} : (tensor<1x64x99x3xi8>, tensor<8x64x1x3xi8>) -> tensor<1x8x99x1xi32>
+  func.return %0 : tensor<1x8x99x1xi32>
+}
+
+// Sums of floats are tiled and fused along all axes.
+// CHECK-LABEL: func.func @floats
+// CHECK-NOT:   graph.reshape
+func.func @floats(%x: tensor<1x64x25x5xf32>) -> tensor<1x64x25x5xf32> attributes {aot.entry} {
+  %w = graph.constant dense<3.0> : tensor<64x64x1x1xf32>
+  %0 = graph.conv %x, %w {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64} : (tensor<1x64x25x5xf32>, tensor<64x64x1x1xf32>) -> tensor<1x64x25x5xf32>
+  func.return %0 : tensor<1x64x25x5xf32>
+}
+
+// Parameters along a spatial axis, or along one that is counted from the end, need all axes; so does a second reader.
+// CHECK-LABEL: func.func @row_parameters
+// CHECK:       %[[SUM:.*]] = graph.reshape %{{.*}} {shape = array<i64: 1, 64, 25, 5>} : (tensor<1x64x125xi32>)
+// CHECK:       graph.add %[[SUM]], %r
+func.func @row_parameters(%x: tensor<1x64x25x5xi8>, %r: tensor<1x1x25x1xi32>) -> tensor<1x64x25x5xi32> attributes {aot.entry} {
+  %w = graph.constant dense<3> : tensor<64x64x1x1xi8>
+  %0 = graph.conv %x, %w {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64, accumulator = i32} : (tensor<1x64x25x5xi8>, tensor<64x64x1x1xi8>) -> tensor<1x64x25x5xi32>
+  %1 = graph.add %0, %r : (tensor<1x64x25x5xi32>, tensor<1x1x25x1xi32>) -> tensor<1x64x25x5xi32>
+  func.return %1 : tensor<1x64x25x5xi32>
+}
+
+// CHECK-LABEL: func.func @from_the_end
+// CHECK:       %[[SUM:.*]] = graph.reshape %{{.*}} {shape = array<i64: 1, 64, 25, 5>} : (tensor<1x64x125xi32>)
+// CHECK:       graph.requantize %[[SUM]], %m
+func.func @from_the_end(%x: tensor<1x64x25x5xi8>, %m: tensor<64xf32>) -> tensor<1x64x25x5xi8> attributes {aot.entry} {
+  %w = graph.constant dense<3> : tensor<64x64x1x1xi8>
+  %0 = graph.conv %x, %w {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64, accumulator = i32} : (tensor<1x64x25x5xi8>, tensor<64x64x1x1xi8>) -> tensor<1x64x25x5xi32>
+  %1 = graph.requantize %0, %m {axis = -3 : i64, zero_point = 0 : i64, low = -128 : i64, high = 127 : i64, to = i8} : (tensor<1x64x25x5xi32>, tensor<64xf32>) -> tensor<1x64x25x5xi8>
+  func.return %1 : tensor<1x64x25x5xi8>
+}
+
+// CHECK-LABEL: func.func @two_readers
+// CHECK:       %[[SUM:.*]] = graph.reshape %{{.*}} {shape = array<i64: 1, 64, 25, 5>} : (tensor<1x64x125xi32>)
+// CHECK:       graph.requantize %[[SUM]], %m
+// CHECK:       return %{{.*}}, %[[SUM]]
+func.func @two_readers(%x: tensor<1x64x25x5xi8>, %m: tensor<64xf32>) -> (tensor<1x64x25x5xi8>, tensor<1x64x25x5xi32>) attributes {aot.entry} {
+  %w = graph.constant dense<3> : tensor<64x64x1x1xi8>
+  %0 = graph.conv %x, %w {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64, accumulator = i32} : (tensor<1x64x25x5xi8>, tensor<64x64x1x1xi8>) -> tensor<1x64x25x5xi32>
+  %1 = graph.requantize %0, %m {axis = 1 : i64, zero_point = 0 : i64, low = -128 : i64, high = 127 : i64, to = i8} : (tensor<1x64x25x5xi32>, tensor<64xf32>) -> tensor<1x64x25x5xi8>
+  func.return %1, %0 : tensor<1x64x25x5xi8>, tensor<1x64x25x5xi32>
+}
