@@ -21,7 +21,7 @@ class Comparison:
     ok: bool
     max_difference: float
     tolerance: float
-    """The largest absolute difference allowed: rtol * max|reference| + atol, or 0 for integers and booleans."""
+    """The largest absolute difference allowed: rtol * max|reference| + atol, 1 for integers, 0 for booleans."""
     mismatch: str = ""
 
     @property

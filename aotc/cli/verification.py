@@ -15,6 +15,7 @@ from aotc.cli.arguments import options_from
 from aotc.cli.commands import print_json
 from aotc.cli.comparison import Comparison, compare, cut_to_counts
 from aotc.cli.progress import progress
+from aotc.compiler.checking.quantized import read_without_weights, steps
 from aotc.compiler.checking.recordings import read_inputs
 from aotc.compiler.checking.reference import comparable_session, first_values, reference_sequence
 from aotc.compiler.lowering import read_once
@@ -73,9 +74,13 @@ def verify_command(arguments: argparse.Namespace) -> int:
     if arguments.steps is not None and arguments.steps < 1:
         raise UsageError(Problem(f"--steps {arguments.steps}", why="there is nothing to compare", fix="use 1 or more"))
     source: Any = read_once(arguments.model, options)
+    one_step = {} if options.start_at is not None else steps(read_without_weights(source.reread()))
+
+    def compared(name: str, actual: Array, right: Array) -> Comparison:
+        return compare(name, actual, right, rtol=arguments.rtol, atol=arguments.atol + one_step.get(name, 0.0))
 
     def differs(name: str, actual: Array, right: Array) -> str:
-        found = compare(name, actual, right, rtol=arguments.rtol, atol=arguments.atol)
+        found = compared(name, actual, right)
         return "" if found.ok else found.line().partition(": ")[2]
 
     with progress() as report:
@@ -83,11 +88,11 @@ def verify_command(arguments: argparse.Namespace) -> int:
         if report is not None:
             report("reference")
         count = arguments.steps or (_STEPS if model.states else 1)
-        steps = [read_inputs(arguments.inputs, model.inputs, step) for step in range(count)]
-        reference, expected = _expected(arguments, source, options, steps, model.states)
+        calls = [read_inputs(arguments.inputs, model.inputs, step) for step in range(count)]
+        reference, expected = _expected(arguments, source, options, calls, model.states)
         found = [
-            compare(name, actual[name], right, rtol=arguments.rtol, atol=arguments.atol)
-            for inputs, outputs in zip(steps, expected, strict=True)
+            compared(name, actual[name], right)
+            for inputs, outputs in zip(calls, expected, strict=True)
             for actual in [cut_to_counts(model(inputs), outputs)]
             for name, right in outputs.items()
         ]
@@ -98,7 +103,7 @@ def verify_command(arguments: argparse.Namespace) -> int:
         wrong = [comparison for comparison in comparisons if not comparison.ok]
         where: dict[str, str] = {}
         if arguments.per_op:
-            alone, given = replace(options, state={}), {**first_values(model.states), **steps[0]}
+            alone, given = replace(options, state={}), {**first_values(model.states), **calls[0]}
             where["per_op"] = _per_op(arguments, source, alone, replace(reference, options=alone), given, differs)
         if arguments.bisect and wrong:
 
@@ -106,7 +111,7 @@ def verify_command(arguments: argparse.Namespace) -> int:
                 outputs = cut_to_counts(outputs, expected[0])
                 return any(differs(name, outputs[name], right) for name, right in expected[0].items())
 
-            where["bisect"] = first_pass(source, options, differ, steps[0])
+            where["bisect"] = first_pass(source, options, differ, calls[0])
     if arguments.json:
         print_json(
             {"ok": not wrong, "reference": reference.kind, "outputs": [_json(each) for each in comparisons], **where}

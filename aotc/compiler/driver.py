@@ -92,7 +92,7 @@ def _add_selftest(compilation: Compilation, source: Source) -> None:
     if outputs is None:
         same = {name: getattr(options, name) for name in ("dims", "input_shapes", "constants", "state")}
         outputs = compile(source, **same)(inputs)
-    attach_selftest(compilation, inputs, outputs)
+    attach_selftest(compilation, source, inputs, outputs)
 
 
 @with_options(InProcessOptions, without=NOT_IN_PROCESS)

@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 
+from aotc.compiler.checking.quantized import read_without_weights, steps
 from aotc.compiler.checking.recordings import read_arrays
 from aotc.compiler.checking.reference import comparable_session, reference_outputs
 from aotc.dialects.aot.contract import RECORDED, Argument, Recorded, arguments_of, entry, results_of
@@ -72,7 +73,9 @@ def reference_values(
     return reference_outputs(session, {**inputs, **first}, compilation.options.known_constants)
 
 
-def attach_selftest(compilation: Compilation, inputs: Mapping[str, Array], outputs: Mapping[str, Array]) -> None:
+def attach_selftest(
+    compilation: Compilation, source: Source, inputs: Mapping[str, Array], outputs: Mapping[str, Array]
+) -> None:
     """Give a model after `import` the values that its self-test feeds and expects, by name."""
 
     def kept(tensors: Sequence[_Tensor], arrays: Mapping[str, Array]) -> tuple[str, ...]:
@@ -80,7 +83,8 @@ def attach_selftest(compilation: Compilation, inputs: Mapping[str, Array], outpu
         return tuple(compilation.store.add(f"selftest_{name}", array) for name, array in flat.items())
 
     fed, expected = _signature(compilation)
-    tolerances = tuple(_tolerance(outputs[each.name]) for each in expected)
+    one_step = steps(read_without_weights(source.reread() if isinstance(source, ModelFile) else source))
+    tolerances = tuple(_tolerance(outputs[each.name]) + one_step.get(each.name, 0.0) for each in expected)
     RECORDED.set(compilation.module, Recorded(kept(fed, inputs), kept(expected, outputs), tolerances))
 
 

@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from google.protobuf.message import DecodeError
 
+from aotc.compiler.checking.quantized import as_unsigned
 from aotc.dialects.dtypes import numpy_dtype
 from aotc.errors import Problem, UsageError
 from aotc.model.naming import distinct_names
@@ -54,8 +56,12 @@ def reference_session(model: str | os.PathLike[str] | bytes, threads: int = 1, *
 
 
 def comparable_session(model: str | os.PathLike[str] | bytes, *, optimize: bool = True) -> Any:
-    """As `reference_session`, node by node where onnxruntime's optimiser fails, as on quantised models of which two
-    operators share a zero point."""
+    """As `reference_session`, of unsigned tensors where quantised ones are signed (see `quantized`), and node by node
+    where onnxruntime's optimiser fails, as on quantised models of which two operators share a zero point."""
+    if optimize:
+        with suppress(UsageError, DecodeError, OSError):
+            if (unsigned := as_unsigned(model)) is not None:
+                return reference_session(unsigned)
     try:
         return reference_session(model, optimize=optimize)
     except UsageError:
