@@ -176,6 +176,21 @@ class StrassenCosts:
 
 
 @dataclass(frozen=True)
+class RecurrentCosts:
+    """Of recurrent layers whose inputs are multiplied beside the products with the state (`costs/recurrent.py`)."""
+
+    begun_bytes: int
+    """Bytes of the multiply-adds that begin in a cycle which can be counted on: processors with registers of 512 bits
+    have half as many multipliers for these (Zen 4)."""
+    load_share: float
+    """The share of the loads of such a tile that are not done while the step waits. With as few registers as AVX2 has,
+    a tile takes so many that it does not pay: 1.10 of the time (LSTM of 256 units, Zen 4), where AVX-512 has 0.90."""
+    most_time: float
+    """The greatest share of the time of one product for all steps, and then the steps, at which this pays: the estimate
+    is no better."""
+
+
+@dataclass(frozen=True)
 class SumsCosts:
     """Instructions of sums of products outside of vector registers, and how far their tiles go."""
 
@@ -297,6 +312,7 @@ class Machine(Core):
     shares: CacheShares
     winograd: WinogradCosts
     strassen: StrassenCosts
+    recurrent: RecurrentCosts
     dot: DotProduct = PORTABLE
     """How sums of products of 8-bit integers are computed."""
     lookup: ByteLookup = COMPUTED

@@ -13,18 +13,6 @@ from dataclasses import dataclass
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.machines.machine import Machine
 
-_BEGUN_BYTES = 64
-"""Bytes of the multiply-adds that begin in a cycle which can be counted on: processors with registers of 512 bits have
-half as many multipliers for these (Zen 4)."""
-
-_LOADED = 1 / 4
-"""The share of the loads of such a tile that are not done while the step waits. With as few registers as AVX2 has, a
-tile takes so many that it does not pay: 1.10 of the time (LSTM of 256 units, Zen 4), where AVX-512 has 0.90."""
-
-_MOST_TIME = 0.95
-"""The greatest share of the time of one product for all steps, and then the steps, at which this pays: the estimate is
-no better."""
-
 
 @dataclass(frozen=True)
 class Blocks:
@@ -63,15 +51,15 @@ def ahead(machine: Machine, lanes: int, width: int, steps: int, columns: int, de
 
     `width` are the registers of a panel of the weight of the state; `depths` are those of the state and of the inputs.
     """
-    state, inputs = depths
+    (state, inputs), costs = depths, machine.recurrent
     registers, panels = columns // lanes, columns // (lanes * width)
     weight, given = (registers * depth * machine.vector_bytes for depth in depths)
     if columns % lanes or weight <= machine.l1:
         return None
-    multipliers = min(machine.tiles.multipliers, _BEGUN_BYTES / machine.vector_bytes)
+    multipliers = min(machine.tiles.multipliers, costs.begun_bytes / machine.vector_bytes)
     alone = max(weight / machine.tiles.l2_bytes, registers * state / multipliers)
     row = registers * inputs / multipliers
-    best, least = None, _MOST_TIME * steps * (alone + row)
+    best, least = None, costs.most_time * steps * (alone + row)
     for across in range(1, width + 1):
         most = (machine.registers - width - across - 2) // across
         if registers % across:
@@ -85,7 +73,7 @@ def ahead(machine: Machine, lanes: int, width: int, steps: int, columns: int, de
                 read = (weight + given / during) / machine.tiles.l2_bytes
                 added = registers * (state + inputs * rows / during) / multipliers
                 loads = registers * inputs * (rows + across) / across / during / machine.tiles.loads
-                both = max(read + _LOADED * loads, added)
+                both = max(read + costs.load_share * loads, added)
                 busy = blocks.count * during
                 cycles = blocks.first * row + busy * both + (steps - busy) * alone
                 if blocks.count and cycles < least:
