@@ -11,12 +11,13 @@ import numpy as np
 from aotc.compiler.driver import lower
 from aotc.compiler.lowering import import_source, in_process
 from aotc.executor import compiled_in_process
+from aotc.frontend.onnx.bodies import used_names
 from aotc.pipeline.options import CompileOptions
 from aotc.pipeline.phases import PHASES, make_passes, phase_index, pipeline_of
 from aotc.pipeline.verification import verify
 
 if TYPE_CHECKING:
-    from onnx import ModelProto
+    from onnx import ModelProto, NodeProto
     from xdsl.passes import ModulePass
 
 Array = np.ndarray[Any, Any]
@@ -59,8 +60,10 @@ def first_operator(
 ) -> WrongOperator | None:
     """The first node whose result differs; None where none does.
 
-    With every value an output of the model, each is compared; what is computed rightly so, and wrongly when it is
-    fused, is found by cutting the model after ever fewer nodes (a binary search).
+    With every value an output of the model, each is compared; where a node was given something else than the reference
+    was, be it by as little as is allowed, it is computed once more, alone, of what that was given. What is computed
+    rightly so, and an output wrongly when it is fused, is found by cutting the model before that, after ever fewer
+    nodes (a binary search).
     """
     steps = [
         (node.name or f"{node.op_type}_{position}", node, [output for output in node.output if output])
@@ -77,16 +80,25 @@ def first_operator(
         return None
 
     everything = actual(_with_outputs(model, values), inputs)
-    for step in range(len(steps)):
-        if (found := wrong(everything, step, False)) is not None:
+    given = {**inputs, **references}
+    for step, (_, node, outputs) in enumerate(steps):
+        found = wrong(everything, step, False)
+        if found is not None and any(_is_other(everything.get(name), references.get(name)) for name in node.input):
+            found = wrong(actual(*_alone(model, node, outputs, given)), step, False)
+        if found is not None:
             return found
 
     def cut(step: int) -> WrongOperator | None:
         return wrong(actual(_with_outputs(model, steps[step][2]), inputs), step, True)
 
-    low, high, known = 0, len(steps) - 1, cut(len(steps) - 1)
-    if known is None:
-        return next((found for step in range(len(steps)) if (found := cut(step)) is not None), None)
+    kept = {value.name for value in model.graph.output}
+    ends = [step for step, (_, _, outputs) in enumerate(steps) if not kept.isdisjoint(outputs)]
+    low, high, known = 0, 0, None
+    for high in ends:
+        if (known := cut(high)) is not None:
+            break
+    else:
+        return None
     while low < high:
         middle = (low + high) // 2
         if (found := cut(middle)) is not None:
@@ -94,6 +106,24 @@ def first_operator(
         else:
             low = middle + 1
     return known
+
+
+def _is_other(value: Array | None, reference: Array | None) -> bool:
+    return value is not None and reference is not None and not np.array_equal(value, reference)
+
+
+def _alone(model: ModelProto, node: NodeProto, outputs: Sequence[str], given: Arrays) -> tuple[ModelProto, Arrays]:
+    """A model of one node, whose inputs are those of `given` that it reads, and these."""
+    from onnx.helper import make_tensor_value_info, np_dtype_to_tensor_dtype
+
+    copy = _with_outputs(model, outputs)
+    del copy.graph.node[:], copy.graph.input[:], copy.graph.value_info[:]
+    copy.graph.node.append(node)
+    constants = {tensor.name for tensor in copy.graph.initializer}
+    read = {name: given[name] for name in sorted(used_names(node)) if name in given and name not in constants}
+    kinds = {name: np_dtype_to_tensor_dtype(array.dtype) for name, array in read.items()}
+    copy.graph.input.extend(make_tensor_value_info(name, kinds[name], array.shape) for name, array in read.items())
+    return copy, read
 
 
 def _with_outputs(model: ModelProto, names: Sequence[str]) -> ModelProto:
