@@ -11,7 +11,6 @@ import numpy as np
 from aotc.compiler.driver import lower
 from aotc.compiler.lowering import import_source, in_process
 from aotc.executor import compiled_in_process
-from aotc.frontend.onnx.bodies import used_names
 from aotc.pipeline.options import CompileOptions
 from aotc.pipeline.phases import PHASES, make_passes, phase_index, pipeline_of
 from aotc.pipeline.verification import verify
@@ -83,7 +82,8 @@ def first_operator(
     given = {**inputs, **references}
     for step, (_, node, outputs) in enumerate(steps):
         found = wrong(everything, step, False)
-        if found is not None and any(_is_other(everything.get(name), references.get(name)) for name in node.input):
+        others = any(_is_other(everything.get(name), references.get(name)) for name in node.input)
+        if found is not None and others and not any(attribute.HasField("g") for attribute in node.attribute):
             found = wrong(actual(*_alone(model, node, outputs, given)), step, False)
         if found is not None:
             return found
@@ -120,7 +120,7 @@ def _alone(model: ModelProto, node: NodeProto, outputs: Sequence[str], given: Ar
     del copy.graph.node[:], copy.graph.input[:], copy.graph.value_info[:]
     copy.graph.node.append(node)
     constants = {tensor.name for tensor in copy.graph.initializer}
-    read = {name: given[name] for name in sorted(used_names(node)) if name in given and name not in constants}
+    read = {name: given[name] for name in dict.fromkeys(node.input) if name in given and name not in constants}
     kinds = {name: np_dtype_to_tensor_dtype(array.dtype) for name, array in read.items()}
     copy.graph.input.extend(make_tensor_value_info(name, kinds[name], array.shape) for name, array in read.items())
     return copy, read
