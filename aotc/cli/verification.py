@@ -74,7 +74,7 @@ def verify_command(arguments: argparse.Namespace) -> int:
     if arguments.steps is not None and arguments.steps < 1:
         raise UsageError(Problem(f"--steps {arguments.steps}", why="there is nothing to compare", fix="use 1 or more"))
     source: Any = read_once(arguments.model, options)
-    one_step = {} if options.start_at is not None else steps(read_without_weights(source.reread()))
+    one_step: dict[str, float] = {}
 
     def compared(name: str, actual: Array, right: Array) -> Comparison:
         return compare(name, actual, right, rtol=arguments.rtol, atol=arguments.atol + one_step.get(name, 0.0))
@@ -85,6 +85,8 @@ def verify_command(arguments: argparse.Namespace) -> int:
 
     with progress() as report:
         model = open_model(source, arguments.emit, options, report, arguments.loader)
+        if options.start_at is None:  # of a model that the importer has accepted
+            one_step |= steps(read_without_weights(source.reread()))
         if report is not None:
             report("reference")
         count = arguments.steps or (_STEPS if model.states else 1)

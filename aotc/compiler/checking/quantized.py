@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from google.protobuf.message import EncodeError
 
+from aotc.frontend.onnx.bodies import used_names
+
 if TYPE_CHECKING:
     from onnx import ModelProto, NodeProto, TensorProto
 
@@ -56,7 +58,7 @@ def make_unsigned(model: ModelProto) -> bool:
     constants = {tensor.name: tensor for tensor in model.graph.initializer}
     readers: dict[str, list[NodeProto]] = defaultdict(list)
     for node in model.graph.node:
-        for name in node.input:
+        for name in used_names(node):
             readers[name].append(node)
     kept = {value.name for value in model.graph.output}
 

@@ -18,7 +18,7 @@ from aotc.cli import verification
 from aotc.cli.main import run
 from aotc.compiler.checking.quantized import as_unsigned, make_unsigned, steps
 from aotc.compiler.checking.reference import comparable_session
-from aotc.errors import EXIT_OK, EXIT_WRONG
+from aotc.errors import EXIT_MODEL, EXIT_OK, EXIT_WRONG
 
 HEADER = '<ir_version: 10, opset_import: ["" : 17]>\n'
 BLOCK = (
@@ -79,11 +79,14 @@ def test_weights_in_other_files_come_along(tmp_path: Path) -> None:
         "y = QuantizeLinear(x, s, z)",
         "a = QuantizeLinear(x, s, z) b = MaxPool<kernel_shape=[2, 2]>(a) y = DequantizeLinear(b, s, z)",
         "a = QuantizeLinear(x, s, u) y = DequantizeLinear(a, s, u)",
+        "a = QuantizeLinear(x, s, z) b = DequantizeLinear(a, s, z) y = If(k) <then_branch = t () => "
+        "(float[1, 4, 6, 6] p) { p = Identity(b) }, else_branch = e () => (float[1, 4, 6, 6] q) { q = Cast<to=1>(a) }>",
         "a = QuantizeLinear(x, s) y = DequantizeLinear(a, s)",
     ],
 )
 def test_what_something_else_reads_stays(nodes: str) -> None:
-    text = f"g (float[1, 4, 6, 6] x) => (y) <float s = {{0.05}}, int8 z = {{-3}}, uint8 u = {{3}}> {{ {nodes} }}"
+    values = "<float s = {0.05}, int8 z = {-3}, uint8 u = {3}, bool k = {1}>"
+    text = f"g (float[1, 4, 6, 6] x) => (y) {values} {{ {nodes} }}"
     model = onnx.parser.parse_model(HEADER + text)
     before = model.SerializeToString(deterministic=True)
     assert not make_unsigned(model)
@@ -141,3 +144,9 @@ def test_a_self_test_allows_one_too(off: int, first: int, tmp_path: Path) -> Non
     recorded = {"selftest": str(tmp_path / "in.npz"), "selftest_outputs": str(tmp_path / "out.npz")}
     aotc.compile_to(tmp_path / "m.onnx", tmp_path / "out", emit="shared", **recorded)
     assert ctypes.CDLL(str(tmp_path / "out" / "m.so")).aotc_m_selftest() == first
+
+
+def test_a_file_that_is_no_model_is_refused_first(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "m.onnx").write_bytes(bytes(range(200)))
+    assert run(["verify", str(tmp_path / "m.onnx")]) == EXIT_MODEL
+    assert "is not an ONNX model" in capsys.readouterr().err
