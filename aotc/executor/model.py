@@ -13,6 +13,7 @@ from aotc.executor.display import as_html
 from aotc.executor.native import Array, NativeModel
 from aotc.executor.packed_functions import packed_functions
 from aotc.executor.packed_metadata import ModuleMetadata, module_metadata
+from aotc.executor.positions import NamesAndPositions
 from aotc.executor.step import Step, Workspaces
 from aotc.executor.tensors import (
     ByName,
@@ -40,7 +41,7 @@ _FUNCTIONS: Final = (
 """What `model[NAME]` finds beside the model's own name."""
 
 
-class CompiledModel:
+class CompiledModel(NamesAndPositions):
     """A compiled model: code and weights, and workspaces for as many calls as there are at once.
 
     Threads may call one instance, and make bound calls of it, at the same time; each call has its own workspace. A
@@ -286,26 +287,6 @@ class CompiledModel:
                 return found.copy()
             np.copyto(result, found)
             return out
-
-    def get_num_inputs(self) -> int:
-        """How many inputs there are."""
-        return len(self.inputs)
-
-    def get_num_outputs(self) -> int:
-        """How many outputs there are."""
-        return len(self.outputs)
-
-    def get_input_index(self, name: str) -> int:
-        """The position of an input, -1 where there is none of that name, as GraphExecutor has it."""
-        return next((place for place, tensor in enumerate(self.inputs) if tensor.name == name), -1)
-
-    def get_output_index(self, name: str) -> int:
-        """The position of an output, -1 where there is none of that name."""
-        return next((place for place, tensor in enumerate(self.outputs) if tensor.name == name), -1)
-
-    def get_input_name(self, index: int) -> str:
-        """The name of the input at a position."""
-        return self.inputs[self._input(index)].name
 
     def get_input_info(self) -> tuple[dict[str, tuple[int, ...]], dict[str, str]]:
         """The shapes and the dtypes of the inputs, each by name."""

@@ -17,6 +17,7 @@ from aotc.compiler.keywords import in_python_terms
 from aotc.compiler.lowering import NOT_IN_PROCESS, in_process_options
 from aotc.executor import CompiledModel
 from aotc.executor.display import table
+from aotc.executor.positions import NamesAndPositions
 from aotc.executor.step import Step
 from aotc.executor.tensors import ByName, as_array, in_order, position
 from aotc.executor.timing import Timing, measure
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from aotc.compiler.lowering import Source
 
 
-class DynamicModel:
+class DynamicModel(NamesAndPositions):
     """A model with open shapes: code for each shape that arrives, made by the first call of it and kept.
 
     It is called as a CompiledModel: `model({"x": array})`, `model(x=array)`, `model(x0, x1)`. Outputs of
@@ -203,26 +204,6 @@ class DynamicModel:
             if not isinstance(name, str) or name not in self._own_outputs:
                 raise ValueError(f"no output {which!r}; the outputs are {', '.join(map(repr, names))}")
             return self._own_outputs[name].copy()
-
-    def get_num_inputs(self) -> int:
-        """How many inputs there are."""
-        return len(self.inputs)
-
-    def get_num_outputs(self) -> int:
-        """How many outputs there are."""
-        return len(self.outputs)
-
-    def get_input_index(self, name: str) -> int:
-        """The position of an input, -1 where there is none of that name, as GraphExecutor has it."""
-        return next((place for place, tensor in enumerate(self.inputs) if tensor.name == name), -1)
-
-    def get_output_index(self, name: str) -> int:
-        """The position of an output, -1 where there is none of that name."""
-        return next((place for place, tensor in enumerate(self.outputs) if tensor.name == name), -1)
-
-    def get_input_name(self, index: int) -> str:
-        """The name of the input at a position."""
-        return self.inputs[position(self.inputs, index, "input")].name
 
     def time_evaluator(
         self, func_name: str = "run", dev: tuple[int, int] | None = None, number: int = 10, repeat: int = 3
