@@ -66,6 +66,20 @@ def make_unsigned(model: ModelProto) -> bool:
         zero = constants.get(node.input[2]) if len(node.input) > 2 else None
         return zero is not None and zero.data_type == TensorProto.INT8 and not zero.external_data
 
+    taken = {*constants, *readers, *(name for node in model.graph.node for name in node.output)}
+    points: dict[str, str] = {}
+
+    def unsigned(point: str) -> str:
+        if point not in points:
+            name = f"{point}_of_uint8"
+            while name in taken:
+                name += "_"
+            points[point] = name
+            taken.add(name)
+            value = numpy_helper.to_array(constants[point]).astype(np.int16) + 128
+            model.graph.initializer.append(numpy_helper.from_array(value.astype(np.uint8), name))
+        return points[point]
+
     changed = False
     for node in model.graph.node:
         if node.op_type != "QuantizeLinear" or node.output[0] in kept or not is_signed(node):
@@ -74,12 +88,7 @@ def make_unsigned(model: ModelProto) -> bool:
         if not all(each.op_type == "DequantizeLinear" and is_signed(each) for each in read):
             continue
         for each in (node, *read):
-            name = f"{each.input[2]}_of_uint8"
-            if name not in constants:
-                signed = numpy_helper.to_array(constants[each.input[2]]).astype(np.int16)
-                constants[name] = numpy_helper.from_array((signed + 128).astype(np.uint8), name)
-                model.graph.initializer.append(constants[name])
-            each.input[2] = name
+            each.input[2] = unsigned(each.input[2])
         changed = True
     if changed:
         del model.graph.value_info[:]

@@ -77,7 +77,7 @@ class Means:
         most = max(counts)
         errors = 2.0**-MANTISSA * ((most + 4) * self.greatest * ratio + abs(self.zero_point) + reach)
         guard = math.ceil(np.ldexp(errors, fraction) + 0.5 * most * self.greatest + 1)
-        if 8 * guard > 1 << fraction or not bool((factors > 0).all()):
+        if 8 * guard > 1 << fraction:
             return None
         mantissa = int(math.frexp(self.scale)[0] * 2**MANTISSA)
         # a result's unit in halves of the scale's last bit, of which a near sum is a part away from the middle

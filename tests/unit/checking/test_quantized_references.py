@@ -65,6 +65,17 @@ def test_tensors_between_operators_become_unsigned_and_mean_the_same() -> None:
     assert zero_points(found, "DequantizeLinear").count(TensorProto.INT8) == 1  # the weight
 
 
+def test_names_of_the_model_stay_its_own() -> None:
+    model = block()
+    model.graph.initializer.append(numpy_helper.from_array(np.float32(3.5), "v_of_uint8"))
+    model.graph.node.append(onnx.helper.make_node("Mul", ["e", "v_of_uint8"], ["z_of_uint8"]))
+    model.graph.output.append(onnx.helper.make_tensor_value_info("z_of_uint8", TensorProto.FLOAT, None))
+    changed = as_unsigned(model.SerializeToString())
+    assert changed is not None
+    for got, expected in zip(outputs(changed), outputs(model.SerializeToString()), strict=True):
+        np.testing.assert_array_equal(got, expected)
+
+
 def test_weights_in_other_files_come_along(tmp_path: Path) -> None:
     onnx.save(block(), tmp_path / "m.onnx", save_as_external_data=True, size_threshold=8, location="w.bin")
     assert (tmp_path / "w.bin").exists()

@@ -126,15 +126,16 @@ func.func @run(%x: i32) -> i32 attributes {aot.entry} {
 
 // -----
 
-// Another operation, another divisor, a public function, one whose address is taken, one that is no kernel.
+// Another operation, another divisor, two public functions, one whose address is taken, one that is no kernel.
 // CHECK-LABEL: @plain
 // CHECK: @operation
 // CHECK: @divisor
 // CHECK: func.func @public
+// CHECK: func.func @open
 // CHECK: @address
 // CHECK: @helper
 // CHECK-LABEL: @run
-// CHECK-COUNT-6: func.call @{{[a-z]+}}(%{{[x0-9]+}}) : (i32) -> i32
+// CHECK-COUNT-7: func.call @{{[a-z]+}}(%{{[x0-9]+}}) : (i32) -> i32
 func.func private @plain(%x: i32) -> i32 attributes {aot.kernel} {
   %c = arith.constant 3 : i32
   %0 = arith.divui %x, %c : i32
@@ -155,6 +156,11 @@ func.func @public(%x: i32) -> i32 attributes {aot.kernel} {
   %0 = arith.divui %x, %c : i32
   func.return %0 : i32
 }
+func.func @open(%x: i32) -> i32 attributes {aot.kernel} {
+  %c = arith.constant 3 : i32
+  %0 = arith.divui %x, %c : i32
+  func.return %0 : i32
+}
 func.func private @address(%x: i32) -> i32 attributes {aot.kernel} {
   %c = arith.constant 3 : i32
   %0 = arith.divui %x, %c : i32
@@ -170,7 +176,8 @@ func.func @run(%x: i32) -> i32 attributes {aot.entry} {
   %1 = func.call @operation(%0) : (i32) -> i32
   %2 = func.call @divisor(%1) : (i32) -> i32
   %3 = func.call @public(%2) : (i32) -> i32
-  %4 = func.call @address(%3) : (i32) -> i32
+  %7 = func.call @open(%3) : (i32) -> i32
+  %4 = func.call @address(%7) : (i32) -> i32
   %5 = func.call @helper(%4) : (i32) -> i32
   %6 = aot.symbol @address : !aot.ptr<i8>
   func.return %5 : i32

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from aotc.passes.graph.quantization.pairs import Numbers, fixed_sum, product_multiplier
+from aotc.passes.graph.quantization.pairs import FixedSum, Numbers, Terms, fixed_sum, product_multiplier
 
 Array = np.ndarray[Any, Any]
 INTEGERS = np.arange(-128, 128)
@@ -82,6 +82,32 @@ def test_numbers_that_are_too_great_have_none() -> None:
     left, right = _numbers(0, np.float32(1e9)), _numbers(0, np.float32(0.1))
     wanted = _quantized(left.values[:, None] + right.values[None, :], np.float32(0.1), 0)
     assert fixed_sum(left, right, wanted, 0.1, 0) is None
+
+
+def test_every_pair_is_tried() -> None:
+    """Also those that are far from the middle between two integers: one of them wants another integer."""
+    left, right = _numbers(3, np.float32(0.1)), _numbers(-7, np.float32(0.23))
+    reals = left.values[:, None].astype(np.float64) + right.values[None, :]
+    wanted = _quantized(left.values[:, None] + right.values[None, :], np.float32(0.17), 5)
+    assert fixed_sum(left, right, wanted, 0.17, 5) is not None
+    from_middle = np.where(np.abs(wanted) < 100, np.abs(np.abs(reals / 0.17 - np.rint(reals / 0.17)) - 0.5), 0)
+    wanted[np.unravel_index(from_middle.argmax(), from_middle.shape)] += 1
+    assert fixed_sum(left, right, wanted, 0.17, 5) is None
+
+
+@pytest.mark.parametrize(("even", "most"), [(False, 2**31 - 4), (True, 2**31 - 5)])
+def test_sums_stay_in_32_bits(even: bool, most: int) -> None:
+    """Of the offset and of what rounds to even, 2 with a shift of 2, too."""
+    terms = Terms(np.arange(0))
+    fixed = FixedSum(terms, terms, 1 if even else 3, 2, even, 0)
+    for sums, fits in (
+        ([0, most], True),
+        ([0, most + 2], False),
+        ([-(2**31) - 3, 0], True),
+        ([-(2**31) - 6, 0], False),
+    ):
+        wanted = np.array([min(max(each, 0), 100) for each in sums])
+        assert fixed.agrees(np.array(sums), wanted, 0, 100) is fits, sums
 
 
 @pytest.mark.parametrize("seed", range(20))
