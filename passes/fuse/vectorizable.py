@@ -134,11 +134,10 @@ class _Code:
             self._values.reader(value)(index)
 
     def write(self, result: SSAValue, written: WritePattern) -> None:
-        """Evaluate what becomes of a tile of a result."""
-        index, value = self._index(result, written.at), self._b.scalar(self._argument(written.value), written.dtype)
-        if (buffer := self._scratch.get(result)) is not None:
-            self._b.store(value, buffer, index)
+        """Evaluate what becomes of a tile of a result; scratch buffers hold any."""
+        if result in self._scratch:
             return
+        index, value = self._index(result, written.at), self._b.scalar(self._argument(written.value), written.dtype)
         with self._values.bound(result, index, value):
             self._values.store(self._destinations[result], index)
 

@@ -13,7 +13,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 import aotc
-from aotc.machines.targets import lookup
+from aotc.machines.targets import lookup, machine_of
 
 Array = np.ndarray[Any, Any]
 
@@ -104,12 +104,12 @@ def test_neon_computes_the_same_under_emulation(model: tuple[Path, Array, Array]
     assert subprocess.run(["qemu-aarch64", str(tmp_path / "program")], check=False).returncode == 0
 
 
-@pytest.mark.parametrize("target", ["x86-64-v4", "aarch64", "armv7", "rv64gcv", "wasm32-simd128"])
+@pytest.mark.parametrize("target", ["x86-64-v4", "x86-64", "aarch64", "armv7", "rv64gcv", "wasm32-simd128"])
 def test_every_machine_with_vectors_gets_kernels_on_vectors(
     model: tuple[Path, Array, Array], tmp_path: Path, target: str
 ) -> None:
     machine = lookup(target).vectors
-    assert machine is not None
+    assert machine is not None and machine == machine_of(target)
     aotc.compile_to(model[0], tmp_path, name="m", emit="object,llvm-ir", target=target)
     assert f"<{machine.vector_bytes // 4} x float>" in (tmp_path / "m.ll").read_text()
     assert (tmp_path / "m.o").stat().st_size > 1000
