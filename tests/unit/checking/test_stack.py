@@ -132,6 +132,7 @@ def test_what_compilers_write_of_the_stack() -> None:
         "m.c:3:9:plain\t48\tstatic",
         "m.c:5:9:copied.constprop\t16\tstatic",
         "m.c:5:9:copied.isra.0\t24\tstatic",
+        "m.c:5:9:copied.part.0\t8\tstatic",
         "m.c:7:1:bounded\t32\tdynamic,bounded",
         "m.c:9:1:open\t32\tdynamic",
     )

@@ -209,6 +209,17 @@ def test_what_was_expected_and_what_was_not() -> None:
     ]
 
 
+def test_what_was_expected_of_another_line_or_kind() -> None:
+    expected = expectations("// expected-error@+1 {{one}}\n\n// expected-warning@+1 {{two}}\n")
+    produced = [Diagnostic("f", 3, 1, "number one"), Diagnostic("f", 4, 1, "number two")]
+    assert [str(each).split(": ", 1)[1] for each in unexpected("f", produced, expected)] == [
+        "error: unexpected error: number one",
+        "error: unexpected error: number two",
+        'error: expected error "one" was not produced',
+        'error: expected warning "two" was not produced',
+    ]
+
+
 def test_long_lines_and_control_characters_are_not_shown() -> None:
     shown = Diagnostic("f", 1, 151, "what").with_source("a" * 150 + "\x1b[2J" + "b" * 150).splitlines()
     assert len(shown[1]) <= 106 and shown[1][len(shown[2]) - 1] == "?" and "\x1b" not in shown[1]
