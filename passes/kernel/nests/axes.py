@@ -165,8 +165,7 @@ def over_outside(
             return now
         low, high = bounds[axis]
         if not whole[axis]:
-            first = b.min(low, extents[axis])
-            last = b.max(first, high)  # bounds that have crossed leave out all
+            first, last = b.min(low, extents[axis]), high  # of a window that sees nothing they are equal
             rest = [(0, extent) for extent in extents[axis + 1 :]]
 
             def left_out(number: Scalar, carried: list[Scalar]) -> list[Scalar]:

@@ -1,13 +1,14 @@
-"""Building kernel bodies: what is folded instead of emitted."""
+"""Building kernel bodies: what is folded instead of emitted, and what tiles cannot be."""
 
 from __future__ import annotations
 
 import pytest
-from xdsl.dialects.builtin import i64
+from xdsl.dialects.builtin import VectorType, i1, i64
 from xdsl.ir import Block
 
 from aotc.dialects.dtypes import ELEMENT_TYPES
 from aotc.passes.kernel.builders.loop_builder import LoopBuilder
+from aotc.passes.kernel.builders.tile_builder import NotVectorizable, TileBuilder
 
 
 @pytest.mark.parametrize(
@@ -22,3 +23,12 @@ def test_a_quotient_of_constants_is_exact_and_towards_zero(dividend: int, diviso
 def test_an_unsigned_quotient_of_constants_is_exact() -> None:
     b, u64 = LoopBuilder(Block()), ELEMENT_TYPES["uint64"]
     assert (b.const(2**64 - 1, u64) / b.const(5, u64)).constant == (2**64 - 1) // 5
+
+
+def test_conditions_of_tiles_decide_no_branch() -> None:
+    block = Block(arg_types=[VectorType(i1, [1, 4]), i1])
+    b = TileBuilder(block)
+    many, one = (b.scalar(each, i1) for each in block.args)
+    assert b.single(one) is one
+    with pytest.raises(NotVectorizable, match="each index of a tile is checked"):
+        b.single(many)

@@ -246,6 +246,8 @@ FIXED = (
     Case(CONV, (5, 12), (2, 2), (1, 1), (0, 2, 1, 2), (2, 2), **QUADS, channels=18, outputs=4, outside=9),
     Case(CONV, (3, 2), (5, 5), pads=(2, 2, 2, 2), **QUADS, channels=2, outputs=4, outside=5),  # all are cut
     Case(CONV, (2, 2), (1, 1), pads=(2, 1, 0, 2), **QUADS, channels=2, outputs=4, outside=5),  # some see nothing
+    Case(CONV, (2, 2), (1, 1), pads=(2, 1, 0, 2), **QUADS, channels=16, outputs=4, outside=5, specialized=False),
+    Case(CONV, (2, 3), (3, 2), pads=(4, 3, 5, 1), **QUADS, channels=16, outputs=4, outside=-6, specialized=False),
     Case(CONV, (3, 4, 6), (2, 3, 3), pads=(1, 0, 1, 0, 1, 2), **QUADS, channels=2, outputs=4, outside=-7),
     Case(CONV, (6, 7), (3, 3), pads=BORDER, **QUADS, channels=18, outputs=8, groups=2, outside=-5),
     # Patches.
