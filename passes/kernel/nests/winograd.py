@@ -104,9 +104,10 @@ class WinogradKernel:
         def block(number: Scalar) -> None:
             start = rows.low + number * sizes.tile_rows
             for run in whole.runs:
-                for across in range(self._columns.segments):
-                    counts = *sizes.segments[:-1], run.number, run.count
-                    self._for_rows(start, end, counts, partial(self._transform_row, run, across))
+                for part in segments(run.count, self._types.group):  # a register holds so many blocks of narrow factors
+                    for across in range(self._columns.segments):
+                        counts = *sizes.segments[:-1], run.number, part.count
+                        self._for_rows(start, end, counts, partial(self._transform_row, run, part, across))
             tiles = (
                 b.index(sizes.block_tiles)
                 if exact
@@ -173,25 +174,34 @@ class WinogradKernel:
     # The operand
 
     def _transform_row(
-        self, run: BlockRun, across: int, index: list[Scalar], plane: list[Scalar], row: Scalar, first: Scalar
+        self,
+        run: BlockRun,
+        part: Segment,
+        across: int,
+        index: list[Scalar],
+        plane: list[Scalar],
+        row: Scalar,
+        first: Scalar,
     ) -> None:
-        """Transform a block of channels of a row of tiles, of segment `across` of the columns."""
+        """Transform as many neighbouring blocks of channels as `part` has at once, in a row of tiles, of segment
+        `across` of the columns."""
         b, sizes, f = self._b, self._sizes, self._columns.transforms
         *segment, time, neighbour = index
-        block, channel = run.place(time, neighbour)
+        block, channel = run.place(time, neighbour * part.size + part.start)
         number = b.index(0)
-        for part, count in zip((*segment, b.index(across)), sizes.segments, strict=True):
-            number = number * count + part
+        for place, count in zip((*segment, b.index(across)), sizes.segments, strict=True):
+            number = number * count + place
         channel = channel if prod(sizes.segments) == 1 else number * sizes.channels.count + channel
         valid = None if run.channels == self._lanes else run.channels
+        blocks = [block + each for each in range(part.size)]
         for tiles, elements in alike(self._columns, across):
 
             def transform(tile: Scalar, elements: range = elements) -> None:
                 column = tile * self._columns.tile_step + (
                     across * self._columns.segment_step + elements.start - self._columns.window.before
                 )
-                for i, line in enumerate(self._transformed_lines(block, plane, segment, row, column, elements)):
-                    registers = Tile((f.inputs, 1, self._lanes), valid)
+                for i, line in enumerate(self._transformed_lines(blocks, plane, segment, row, column, elements)):
+                    registers = Tile((f.inputs, 1, part.size * self._lanes), valid)
                     product = registers.index(b, self._first + i * f.inputs, {0: 1})
                     lane = registers.index(b, channel, {-1: 1})
                     self._write_transformed([product, first + tile, lane], self._joined(line, 0))
@@ -200,7 +210,7 @@ class WinogradKernel:
 
     def _transformed_lines(
         self,
-        block: Scalar,
+        blocks: Sequence[Scalar],
         plane: list[Scalar],
         segment: list[Scalar],
         row: Scalar,
@@ -213,7 +223,7 @@ class WinogradKernel:
         The zero point is subtracted from what is transformed, of which it changes little.
         """
         f = self._rows.transforms
-        lines = [self._line(block, plane, segment, row, column, i, elements) for i in range(f.inputs)]
+        lines = [self._line(blocks, plane, segment, row, column, i, elements) for i in range(f.inputs)]
         columns = zip(*(self._split(line, 1) for line in lines), strict=True)
         down = [f.transform_input(each, self._sum) for each in columns]
         for i, line in enumerate(zip(*down, strict=True)):
@@ -231,7 +241,7 @@ class WinogradKernel:
 
     def _line(
         self,
-        block: Scalar,
+        blocks: Sequence[Scalar],
         plane: list[Scalar],
         segment: list[Scalar],
         row: Scalar,
@@ -239,8 +249,10 @@ class WinogradKernel:
         line: int,
         elements: range,
     ) -> Scalar:
-        """A line of elements of a tile of the operand, its zero point where there are none: [1, n, lanes]."""
-        b, line_tile = self._b, Tile((1, self._columns.transforms.inputs, self._lanes))
+        """A line of elements of a tile of the operand, its zero point where there are none: [1, n, lanes] with the
+        lanes of one block or two."""
+        b, lanes = self._b, len(blocks) * self._lanes
+        line_tile = Tile((1, self._columns.transforms.inputs, lanes))
         zeros = b.splat(self._sizes.zero_point, line_tile, self._types.factors)
         image, *planes = plane
         axes, tiles = (*self._sizes.outer, self._rows), (*planes, row)
@@ -264,8 +276,10 @@ class WinogradKernel:
 
         def read() -> list[Scalar]:
             tile = Tile((1, len(elements), self._lanes))
-            at = [image, block, *self._present(places), tile.index(b, column, {1: 1}), tile.index(b, 0, {-1: 1})]
-            part = self._x(at)
+            place = [*self._present(places), tile.index(b, column, {1: 1}), tile.index(b, 0, {-1: 1})]
+            part, *second = (self._x([image, block, *place]) for block in blocks)
+            if second:
+                part = b.shuffle(part, *second, range(lanes))
             if self._types.group > 1:
                 part = b.cast(part, self._types.factors)
             return [b.replace(part, zeros, [0, elements.start])]
@@ -390,7 +404,7 @@ class WinogradKernel:
         """A tile from slices along axis 0 or 1."""
         sizes = list(tile_shape(parts[0].ssa)[:2])
         sizes[axis] = len(parts)
-        whole = self._b.splat(0, Tile((*sizes, self._lanes)), parts[0].dtype)
+        whole = self._b.splat(0, Tile((*sizes, tile_shape(parts[0].ssa)[-1])), parts[0].dtype)
         for place, part in enumerate(parts):
             whole = self._b.replace(part, whole, [place if axis == each else 0 for each in (0, 1)])
         return whole
