@@ -20,8 +20,9 @@ as great along each axis (of F(2, 3): rows times 2, results twice as great). The
 most 10 for B and 7 for G (4 and 3 of F(2, 3)): in two dimensions elements within 255 become at most 25,500 in
 magnitude and weights within 128 at most 6,272, which are i16. Products and their sums wrap in 32 bits: they are right
 modulo 2^32. There the odd factor of a multiple, 3 or in two dimensions 9, has an inverse; what remains, the sum times
-2^k, where k is at most 6, is the sum shifted by k bits, as long as that is less than 2^(31 - k) in magnitude
-(`ExactTransforms.shift`). (D. Meng and J. Brothers, arXiv:1901.01965, have exact transforms with other points.)
+2^k, where k is at most 3 along an axis, is the sum shifted by k bits, as long as that is less than 2^(31 - k) in
+magnitude (`ExactTransforms.shift`). (D. Meng and J. Brothers, arXiv:1901.01965, have exact transforms with other
+points.)
 """
 
 from __future__ import annotations
@@ -76,9 +77,19 @@ class Transforms:
         return self.outputs + TAPS - 1
 
     @property
+    def taps(self) -> int:
+        """Of the filter."""
+        return TAPS
+
+    @property
     def multiples(self) -> list[int]:
         """How many times greater each of the m results is than the sum."""
         return [1] * self.outputs
+
+    @property
+    def filter_numbers(self) -> list[int]:
+        """Of each product, the number of its filter among those of `transform_filter`: each has its own."""
+        return list(range(self.inputs))
 
     @property
     def weight_matrix(self) -> Array:
@@ -150,9 +161,8 @@ class ExactTransforms(Transforms):
 
     @property
     def shift(self) -> int:
-        """The greatest power of two in two of the `multiples`, as there are in two dimensions: by how many bits
-        results are greater than sums at most."""
-        return 2 * max(power_of_two(multiple) for multiple in self.multiples)
+        """The greatest power of two in the `multiples`: by how many bits results are greater than sums at most."""
+        return max(power_of_two(multiple) for multiple in self.multiples)
 
     def _result_rows(self) -> list[list[Fraction]]:
         """The rows of A: the factor of the point 0, of each pair (of the sum or the difference of its two values), of
@@ -227,6 +237,7 @@ class Untransformed:
 
     outputs: int = 1
     inputs: int = 1
+    taps: int = 1
 
     @property
     def multiples(self) -> list[int]:

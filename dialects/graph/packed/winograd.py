@@ -15,7 +15,8 @@ Of 8-bit integers it is exact (see `ExactTransforms`): transformed elements and 
 are multiplied in pairs, and sums wrap in i32 until a multiple of each result remains, 4 times as great with m = 2, and
 up to 9 * 64 times with m = 4. So sums must be integers of 30 or of 26 bits: those of few channels are, and where there
 are many, constant weights may prove it (`sum_bits`). The weight stays i8: a panel at a time is transformed when it is
-used, which takes a few of a hundred instructions.
+used, which takes a few of a hundred instructions. Strides may be 2 there (`strided_transforms`): n = 2 m + 1 elements
+of a tile along an axis take as many products, some of which share a filter.
 """
 
 from __future__ import annotations
@@ -50,22 +51,23 @@ from aotc.dialects.graph.interfaces import (
     shape_of,
 )
 from aotc.dialects.graph.packed.channels import Channels
-from aotc.dialects.graph.packed.winograd_axes import ABSENT, INNER, Axis, along, axes_of
+from aotc.dialects.graph.packed.winograd_axes import ABSENT, EXACT, INNER, Axis, along, axes_of, exact_of
 from aotc.dialects.graph.quantized.flip import UI8
 from aotc.dialects.graph.schedules import check_partial_sums
 from aotc.dialects.graph.shapes import LINE, ceil_div, inside
 from aotc.dialects.graph.windows.axes import check_bias
 from aotc.dialects.graph.windows.sliding import sliding_windows
 from aotc.dialects.linear_combinations import sums
-from aotc.dialects.winograd_transforms import TAPS, ExactTransforms, exact_transforms, inverse_of_odd, power_of_two
+from aotc.dialects.winograd_transforms import TAPS, inverse_of_odd, power_of_two
 
 PAIR = 2
 """Neighbouring channels of 16 bits whose products are added at once."""
 
 
-def most_sum_bits(output_tile: int) -> int:
-    """The width of sums of integers, which have a sign, that tiles of `output_tile` results are exact for."""
-    return _SUM_BITS - exact_transforms(output_tile).shift
+def most_sum_bits(output_tile: int, strides: Sequence[int]) -> int:
+    """The width of sums of integers, which have a sign, that tiles of `output_tile` results along axes with these
+    strides are exact for."""
+    return _SUM_BITS - sum(exact_of(output_tile, stride).shift for stride in strides)
 
 
 def sum_bits_of(channels: int) -> int:
@@ -74,6 +76,15 @@ def sum_bits_of(channels: int) -> int:
 
 
 _SUM_BITS = 32
+
+
+def filters_of(axes: Sequence[Axis]) -> int:
+    """How many different filters of integers the products have."""
+    count = 1
+    for axis in axes:
+        assert isinstance(axis.transforms, EXACT)
+        count *= axis.transforms.filter_numbers[-1] + 1
+    return count
 
 
 def _spread_rows(rows: int, row_bytes: int) -> int:
@@ -125,6 +136,11 @@ class WinogradSizes:
         return self.rows.transforms.inputs * self.columns.transforms.inputs
 
     @property
+    def filters(self) -> int:
+        """Transformed filters of integers, of which each product has one."""
+        return filters_of((self.rows, self.columns))
+
+    @property
     def segments(self) -> tuple[int, ...]:
         """Of the window along each axis: the outer ones, rows, columns."""
         return tuple(axis.segments for axis in (*self.outer, self.rows, self.columns))
@@ -165,8 +181,8 @@ class WinogradConvOp(LoopNestOp):
     """Convolution of a blocked x [N, ceil(C / B), spatial.., B] with a weight of `winograd_weight`.
 
     The result is blocked alike: [N, ceil(M / B), spatial.., B]; the optional bias is [ceil(M / B) * B]. `channels` is
-    C, `outputs` is M; a panel of the weight is a whole number of blocks. The `tiled_axes` have stride and dilation 1.
-    The other results are scratch buffers for a block of `tile_rows` rows of tiles, counted through all images and
+    C, `outputs` is M; a panel of the weight is a whole number of blocks. The `tiled_axes` have stride and dilation 1,
+    of integers a stride of 1 or 2. The other results are scratch buffers for a block of `tile_rows` rows of tiles, counted through all images and
     planes, T tiles together: `transformed` [n * n, T, S * C] for S segments, and `products` [n * n, T, width] of one
     panel. T and the blocks of S * C are rounded up to odd numbers: then elements that are used together do not share a
     set of a cache.
@@ -178,8 +194,8 @@ class WinogradConvOp(LoopNestOp):
 
     Of x in i8 or ui8, less `x_zero_point`, the window is 3 x 3 taps, and the weight is i8 and not transformed, but that
     of `pack_conv_weight` with interleaved rows (`interleave_rows` of 2): [panels, 1, 3, 3, ceil(C / 2), 2 * width]. A
-    third scratch buffer, `filters` [n * n, ceil(C / 2), 2 * width], its rows rounded up likewise, holds a transformed
-    panel. It is i16, as `transformed` is; bias, `products` and the result are i32.
+    third scratch buffer, `filters` [(m + 2) ** 2, ceil(C / 2), 2 * width], its rows rounded up likewise, holds a
+    transformed panel. It is i16, as `transformed` is; bias, `products` and the result are i32.
     """
 
     name = "graph.winograd_conv"
@@ -296,7 +312,8 @@ class WinogradConvOp(LoopNestOp):
         transformed, products = [copies, tiles, (segments * x[1] | 1) * block], [copies, tiles, width]
         scratch = [TensorType(types.factors, transformed), TensorType(types.sums, products)]
         if types.group > 1:
-            scratch.append(TensorType(types.factors, [copies, _spread_rows(steps, 2 * weight[-1]), weight[-1]]))
+            filters = rows * panels * filters_of(axes)
+            scratch.append(TensorType(types.factors, [filters, _spread_rows(steps, 2 * weight[-1]), weight[-1]]))
         if (self.filters is not None) != (types.group > 1):
             raise ShapeError("there is a scratch buffer of filters where x is of integers, and only there")
         return [TensorType(kind, result), *scratch]
@@ -311,7 +328,8 @@ class WinogradConvOp(LoopNestOp):
         if shape_of(self.x)[-1] % types.group:
             raise ShapeError(f"blocks of {shape_of(self.x)[-1]} channels are not pairs")
         known = sum_bits_of(self.channels.value.data) if self.sum_bits is None else self.sum_bits.value.data
-        if known > (most := most_sum_bits(self.output_tile.value.data)):
+        strides = [axis.window.stride for axis in self.axes]
+        if known > (most := most_sum_bits(self.output_tile.value.data, strides)):
             raise ShapeError(f"sums of {known} bits are not known to fit {most}, which these tiles are exact for")
         return types.sums
 
@@ -355,8 +373,9 @@ class WinogradConvOp(LoopNestOp):
             taps = everywhere([TAPS, TAPS], lambda tap: widened(reads[1]([panel, b.index(0), *map(b.index, tap), *at])))
             for number, axis in enumerate(axes):
                 f = axis.transforms
-                assert isinstance(f, ExactTransforms)
+                assert isinstance(f, EXACT)
                 taps = along(taps, number, lambda line, f=f: f.transform_filter(line, total))
+                taps = np.take(taps, f.filter_numbers, axis=number)
             return taps.reshape(-1)
 
         def body(index: list[Scalar]) -> None:

@@ -11,10 +11,21 @@ from aotc.dialects.builder import Scalar
 from aotc.dialects.graph.interfaces import Array, ShapeError
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.windows.sliding import SlidingWindow
-from aotc.dialects.winograd_transforms import OUTPUT_TILES, Transforms, Untransformed, exact_transforms, transforms
+from aotc.dialects.strided_transforms import STRIDE, StridedTransforms, strided_transforms
+from aotc.dialects.winograd_transforms import (
+    OUTPUT_TILES,
+    ExactTransforms,
+    Transforms,
+    Untransformed,
+    exact_transforms,
+    transforms,
+)
 
 INNER = 2
 """How many of the last axes may be cut into tiles; the taps along all others are terms of the sum."""
+
+EXACT = (ExactTransforms, StridedTransforms)
+"""Those of integers."""
 
 
 @dataclass(frozen=True)
@@ -26,12 +37,12 @@ class Axis:
     """
 
     window: SlidingWindow
-    transforms: Transforms | Untransformed
+    transforms: Transforms | StridedTransforms | Untransformed
 
     @property
     def taps(self) -> int:
         """Of a segment."""
-        return self.transforms.inputs - self.transforms.outputs + 1
+        return self.transforms.taps
 
     @property
     def segments(self) -> int:
@@ -55,6 +66,7 @@ class Axis:
 
     def transform_weight(self, weight: Array, number: int) -> Array:
         """Axis `number` of a weight, its taps, as two: [.., segments, n], in float64."""
+        assert not isinstance(self.transforms, StridedTransforms)
         taps = np.moveaxis(weight.astype(np.float64), number, -1)
         filled = np.zeros((*taps.shape[:-1], self.segments * self.taps))
         filled[..., : taps.shape[-1]] = taps
@@ -66,29 +78,35 @@ ABSENT = Axis(SlidingWindow(1, 1, 1, 1, 0, 0), Untransformed())
 """Stands for the rows of a tensor with one spatial axis."""
 
 
-def transforms_of(output_tile: int, exact: bool = False) -> Transforms:
-    """F(`output_tile`, 3), `exact` of integers; ShapeError for one that there is not."""
-    if output_tile not in OUTPUT_TILES:
-        raise ShapeError(f"the output tile is one of {', '.join(map(str, OUTPUT_TILES))}, found {output_tile}")
-    return exact_transforms(output_tile) if exact else transforms(output_tile)
+def exact_of(output_tile: int, stride: int) -> ExactTransforms | StridedTransforms:
+    """F(`output_tile`, 3) of integers, with results `stride` elements apart, 1 or 2."""
+    return strided_transforms(output_tile) if stride == STRIDE else exact_transforms(output_tile)
 
 
 def axes_of(
     windows: Sequence[SlidingWindow], tiled: Sequence[int] | None, output_tile: int, *, exact: bool = False
 ) -> tuple[Axis, ...]:
     """The axes with these windows, those numbered in `tiled` (None: all) transformed by F(`output_tile`, 3), `exact` of
-    integers.
+    integers, which may have a stride of 2.
 
-    Raises ShapeError for windows that cannot be.
+    Raises ShapeError for windows that cannot be, and tiles that there are not.
     """
-    rank, f = len(windows), transforms_of(output_tile, exact)
+    if output_tile not in OUTPUT_TILES:
+        raise ShapeError(f"the output tile is one of {', '.join(map(str, OUTPUT_TILES))}, found {output_tile}")
+    rank = len(windows)
     chosen = range(rank) if tiled is None else tiled
     if not chosen or not set(chosen) <= set(range(max(rank - INNER, 0), rank)):
         raise ShapeError(f"some of the last {INNER} axes are in tiles, of {rank} axes found {list(chosen)}")
     for number in chosen:
-        if (windows[number].stride, windows[number].dilation) != (1, 1):
-            raise ShapeError(f"axis {number} is in tiles, which takes stride and dilation 1")
-    return tuple(Axis(window, f if number in chosen else Untransformed()) for number, window in enumerate(windows))
+        if windows[number].stride not in ((1, STRIDE) if exact else (1,)) or windows[number].dilation != 1:
+            raise ShapeError(f"axis {number} is in tiles, which takes stride 1, or 2 of integers, and dilation 1")
+
+    def along(number: int, window: SlidingWindow) -> Axis:
+        if number not in chosen:
+            return Axis(window, Untransformed())
+        return Axis(window, exact_of(output_tile, window.stride) if exact else transforms(output_tile))
+
+    return tuple(along(number, window) for number, window in enumerate(windows))
 
 
 def along(values: Array, number: int, transform: Callable[[list[Scalar]], list[Scalar]]) -> Array:

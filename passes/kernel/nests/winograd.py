@@ -24,11 +24,11 @@ from aotc.dialects.aot.tiles import tile_shape
 from aotc.dialects.builder import Reader, Scalar, Writer
 from aotc.dialects.graph.packed.channels import BlockRun, Channels
 from aotc.dialects.graph.packed.winograd import WinogradSizes, divided
-from aotc.dialects.graph.packed.winograd_axes import ABSENT, Axis
+from aotc.dialects.graph.packed.winograd_axes import ABSENT, EXACT, Axis
 from aotc.dialects.graph.schedules import MatmulSchedule
 from aotc.dialects.graph.shapes import Segment, ceil_div, segments
 from aotc.dialects.linear_combinations import sums
-from aotc.dialects.winograd_transforms import TAPS, ExactTransforms
+from aotc.dialects.winograd_transforms import TAPS
 from aotc.passes.kernel.builders.tile_builder import NotVectorizable, Tile, TileBuilder
 from aotc.passes.kernel.nests.matmul import PLAIN, Products, batched_matmul
 from aotc.passes.kernel.nests.parts import Share, for_common, in_part, share_of
@@ -75,6 +75,8 @@ class WinogradKernel:
         self._transformed, self._products, *self._filters = reads[given:]
         self._first = b.index(0)
         """In the scratch buffers the first of the products of the part that is being written."""
+        self._first_filter = self._first
+        """The same in that of filters."""
 
     def run(self) -> None:
         """Emit the loops."""
@@ -82,7 +84,10 @@ class WinogradKernel:
 
         def part(index: list[Scalar]) -> None:
             row, panel = index
-            self._first = (row * sizes.panel_parts + panel) * sizes.products
+            part = row * sizes.panel_parts + panel
+            self._first = part * sizes.products
+            if self._filters:
+                self._first_filter = part * sizes.filters
             rows = share_of(self._b, row, sizes.all_rows, sizes.row_parts)
             self._write_part(rows, share_of(self._b, panel, sizes.panels, sizes.panel_parts))
 
@@ -235,7 +240,7 @@ class WinogradKernel:
         if not (point := self._sizes.zero_point):
             return value
         down, across = self._rows.transforms, self._columns.transforms
-        assert isinstance(down, ExactTransforms) and isinstance(across, ExactTransforms)
+        assert isinstance(down, EXACT) and isinstance(across, EXACT)
         factor = down.input_sums[i] * across.input_sums[j]
         return value - point * factor if factor else value
 
@@ -277,9 +282,9 @@ class WinogradKernel:
         def read() -> list[Scalar]:
             tile = Tile((1, len(elements), self._lanes))
             place = [*self._present(places), tile.index(b, column, {1: 1}), tile.index(b, 0, {-1: 1})]
-            part, *second = (self._x([image, block, *place]) for block in blocks)
-            if second:
-                part = b.shuffle(part, *second, range(lanes))
+            part, *others = (self._x([image, block, *place]) for block in blocks)
+            for other in others:
+                part = b.shuffle(part, other, range(lanes))
             if self._types.group > 1:
                 part = b.cast(part, self._types.factors)
             return [b.replace(part, zeros, [0, elements.start])]
@@ -294,12 +299,9 @@ class WinogradKernel:
 
     def _transform_filters(self, panel: Scalar, write: Writer) -> None:
         """A panel of a weight of integers, a pair of channels of a block of outputs at a time."""
-        b, f, types = self._b, self._columns.transforms, self._types
+        b, types, down, across = self._b, self._types, self._rows.transforms, self._columns.transforms
         lanes = self._lanes * types.group
-        assert isinstance(f, ExactTransforms)
-
-        def transform(values: Sequence[Scalar]) -> list[Scalar]:
-            return f.transform_filter(values, self._sum)
+        assert isinstance(down, EXACT) and isinstance(across, EXACT)
 
         def at(index: list[Scalar]) -> None:
             step, column = index
@@ -308,12 +310,13 @@ class WinogradKernel:
                 taps = Tile((TAPS, 1, lanes))
                 place = [b.index(0), taps.index(b, 0, {0: 1}), b.index(j), step]
                 line = self._weight([panel, *place, taps.index(b, column * lanes, {-1: 1})])
-                columns.append(transform(self._split(b.cast(line, types.factors), 0)))
-            for i, row in enumerate(zip(*columns, strict=True)):
-                for j, value in enumerate(transform(row)):
+                columns.append(down.transform_filter(self._split(b.cast(line, types.factors), 0), self._sum))
+            number = 0
+            for row in zip(*columns, strict=True):
+                for value in across.transform_filter(row, self._sum):
                     register = Tile((1, 1, lanes))
-                    number = self._first + (i * f.inputs + j)
-                    write([number, step, register.index(b, column * lanes, {-1: 1})], value)
+                    write([self._first_filter + number, step, register.index(b, column * lanes, {-1: 1})], value)
+                    number += 1
 
         b.parallel_for([ceil_div(self._sizes.channels.count, types.group), self._sizes.width // self._lanes], at)
 
@@ -324,13 +327,24 @@ class WinogradKernel:
         sizes = (self._sizes.products, self._sizes.block_tiles, count, self._sizes.steps)
 
         def transformed(index: Sequence[Scalar]) -> Scalar:
-            return self._filters[0]([self._first + index[1], *index[2:]])
+            return self._filters[0]([self._first_filter + self._filter(index[1]), *index[2:]])
 
         weight = transformed if self._filters else self._weight
         operands = in_part(self._transformed, self._first), weight, self._sizes.width
         write = in_part(self._write_products, self._first)
         products = PLAIN if self._types.group == 1 else Products(self._types.group)
         batched_matmul(self._b, self._schedule, self._types.sums, panel, sizes, *operands, write, tiles, products)
+
+    def _filter(self, product: Scalar) -> Scalar:
+        """The number of the filter of a product: along an axis the last ones may have one and the same."""
+        down, across = self._rows.transforms, self._columns.transforms
+        assert isinstance(down, EXACT) and isinstance(across, EXACT)
+        if self._sizes.filters == self._sizes.products:
+            return product
+        b, *last = self._b, down.filter_numbers[-1], across.filter_numbers[-1]
+        columns = b.index(across.inputs)
+        row, column = b.min(product / columns, last[0]), b.min(b.rem(product, columns), last[1])
+        return row * (last[1] + 1) + column
 
     # The result
 

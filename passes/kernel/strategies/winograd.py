@@ -155,6 +155,7 @@ def _sizes_of(op: WinogradConvOp) -> ConvolutionSizes:
         taps=prod(axis.window.size for axis in op.axes),
         segments=prod(sizes.segments),
         tiled=(rows.taps == TAPS, columns.taps == TAPS),
+        strides=(rows.window.stride, columns.window.stride),
     )
 
 

@@ -20,6 +20,8 @@ from aotc.dialects.graph.packed.dots import InterleaveRowsOp
 from aotc.dialects.graph.packed.winograd import PAIR, WinogradConvOp, most_sum_bits, sum_bits_of
 from aotc.dialects.graph.packed.winograd_axes import INNER
 from aotc.dialects.graph.schedules import MatmulSchedule, Schedule, WinogradAttr, schedule_of
+from aotc.dialects.graph.structure import ConstantOp
+from aotc.dialects.strided_transforms import STRIDE
 from aotc.dialects.winograd_transforms import TAPS
 from aotc.machines.machine import Machine
 from aotc.passes.kernel.costs.dots import pair_machine
@@ -28,13 +30,13 @@ from aotc.passes.kernel.layouts import Blocked, Layouts
 from aotc.passes.kernel.strategies.conv import ConvolutionStrategy, packed_bias, result_channels
 from aotc.passes.kernel.strategies.integers.dot_conv import DotConvStrategy, sums_bytes
 from aotc.passes.kernel.strategies.register_tiles import RegisterTileStrategy
-from aotc.passes.kernel.strategies.winograd import is_applicable, tiled_axes
 
 _DIRECT = DotConvStrategy()
 
 
 class WinogradDotStrategy(ConvolutionStrategy[ConvOp], RegisterTileStrategy[ConvOp]):
-    """`graph.conv` of 8-bit integers, 3 x 3 taps, stride 1, with a constant weight, where its `algorithm` says so."""
+    """`graph.conv` of 8-bit integers, 3 x 3 taps, strides of 1 or 2, with a constant weight, where its `algorithm` says
+    so."""
 
     SUMS_INTEGERS: ClassVar[bool] = True
     ALGORITHMS: ClassVar[tuple[type[Attribute], ...]] = (WinogradAttr,)
@@ -56,7 +58,7 @@ class WinogradDotStrategy(ConvolutionStrategy[ConvOp], RegisterTileStrategy[Conv
             return ()
         bits = sum_bits_of(shape_of(op.x)[1]) if op.sum_bits is None else op.sum_bits.value.data
         found = winograd_choices(pairs, i32, _sizes(op))
-        return [each for each in found if bits <= most_sum_bits(each.output_tile.data)]
+        return [each for each in found if bits <= most_sum_bits(each.output_tile.data, op.ints("strides"))]
 
     def schedule(self, op: ConvOp, machine: Machine) -> Schedule | None:
         algorithm, pairs = op.attributes.get(op.ALGORITHM), pair_machine(machine)
@@ -81,6 +83,7 @@ class WinogradDotStrategy(ConvolutionStrategy[ConvOp], RegisterTileStrategy[Conv
             x.value,
             layouts.add(InterleaveRowsOp.get(packed, group=PAIR)),
             packed_bias(op, layouts, results),
+            strides=None if set(op.ints("strides")) == {1} else op.strides,
             pads=op.pads,
             channels=x.channels.count,
             parts=x.channels.parts if x.channels.has_padding else None,
@@ -96,9 +99,16 @@ class WinogradDotStrategy(ConvolutionStrategy[ConvOp], RegisterTileStrategy[Conv
 
 def _is_applicable(op: ConvOp) -> bool:
     """Whether both axes of a window of 3 x 3 taps may be transformed."""
-    return is_applicable(op) and shape_of(op.weight)[2:] == (TAPS, TAPS) and len(tiled_axes(op)) == INNER
+    return (
+        op.groups == 1
+        and isinstance(op.weight.owner, ConstantOp)
+        and shape_of(op.weight)[2:] == (TAPS,) * INNER
+        and set(op.ints("strides")) <= {1, STRIDE}
+        and set(op.ints("dilations")) == {1}
+    )
 
 
 def _sizes(op: ConvOp) -> ConvolutionSizes:
     images, outputs, rows, columns = shape_of(op.result)
-    return ConvolutionSizes(images, shape_of(op.x)[1], outputs, rows, columns, PAIR)
+    down, across = op.ints("strides")
+    return ConvolutionSizes(images, shape_of(op.x)[1], outputs, rows, columns, PAIR, strides=(down, across))

@@ -5,18 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from math import prod
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from case_model import Array, CaseModel, tensor
+from kernel_program import lowered
 from onnx import ModelProto, TensorProto, helper, numpy_helper, save
 from quick_c import open_quickly
 from xdsl.dialects.builtin import f64, i32
 
+from aotc.dialects.graph.convolution import ConvOp
+from aotc.dialects.graph.packed.winograd_axes import exact_of
 from aotc.dialects.graph.shapes import ceil_div
-from aotc.dialects.winograd_transforms import OUTPUT_TILES, exact_transforms, inverse_of_odd, power_of_two
+from aotc.dialects.strided_transforms import STRIDE, StridedTransforms
+from aotc.dialects.winograd_transforms import OUTPUT_TILES, ExactTransforms, inverse_of_odd, power_of_two
 from aotc.machines.families import X86_AVX2, X86_AVX512
 from aotc.machines.machine import Machine
 from aotc.machines.targets import lookup, machine_of
@@ -44,6 +49,7 @@ class Case:
     all: tuple[int, int] | None = None
     """What every element of x is, and of the weight."""
     relu: bool = False
+    strides: tuple[int, int] = (1, 1)
 
     def integers(self) -> tuple[Array, Array, Array]:
         """x, the weight, the bias."""
@@ -74,7 +80,11 @@ class Case:
         }
         operands = ["x", *values]
         node = helper.make_node(
-            "QLinearConv", [f"{name}{number}" for name in operands], [f"y{number}"], pads=list(self.pads)
+            "QLinearConv",
+            [f"{name}{number}" for name in operands],
+            [f"y{number}"],
+            pads=list(self.pads),
+            strides=list(self.strides),
         )
         return [node, *(numpy_helper.from_array(array, f"{name}{number}") for name, array in values.items())]
 
@@ -83,7 +93,8 @@ class Case:
         x, weight, bias = (array.astype(np.int64) for array in self.integers())
         top, left, bottom, right = self.pads
         padded = np.pad(x - self.zero_point, [(0, 0), (0, 0), (top, bottom), (left, right)])
-        windows = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), axis=(-2, -1))
+        down, across = self.strides
+        windows = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), axis=(-2, -1))[:, :, ::down, ::across]
         return np.einsum("nchwij,mcij->nmhw", windows, weight) + bias[:, None, None]
 
 
@@ -99,6 +110,14 @@ CASES = (
     # 255 * 128 * 9 * 114 < 2^25: the most channels of any weights whose sums F(4, 3) is exact for
     Case((1, 114, 6, 6), 16, 0, all=(255, -128)),
     Case((1, 114, 6, 6), 16, 127, np.int8, all=(-128, -128)),
+    Case((1, 16, 16, 17), 24, -128, np.int8, strides=(2, 2)),
+    Case((2, 33, 9, 14), 16, 3, pads=(0, 1, 1, 0), strides=(2, 2)),
+    Case((1, 24, 15, 7), 20, 255, extreme=True, strides=(2, 2)),
+    Case((1, 40, 11, 9), 16, -128, np.int8, extreme=True, strides=(2, 1)),
+    Case((1, 32, 6, 19), 24, 127, np.int8, (2, 0, 1, 2), strides=(1, 2)),
+    Case((1, 114, 9, 9), 16, 0, all=(255, -128), strides=(2, 2)),
+    # with strides of 2 F(4, 3) is exact for sums below 2^29, which are those of any weights here
+    Case((1, 128, 9, 9), 16, 0, all=(255, -128), strides=(2, 2)),
 )
 TOO_WIDE = Case((1, 128, 8, 8), 16, 0, all=(255, -128))
 """Its sums are not: 255 * 128 * 9 * 128 > 2^25."""
@@ -191,14 +210,17 @@ def _plain(number: int, case: Case, tile: int, model: CaseModel) -> None:
     ]
     kinds = [model.input(f"x{number}_{k}", array) for k, array in enumerate(operands)]
     top, left, bottom, right = case.pads
-    positions = height + top + bottom - 2, width + left + right - 2
-    size, tiles = (tile + 2) ** 2, ceil_div(positions[1], tile) | 1
+    spans, strides = (height + top + bottom, width + left + right), case.strides
+    positions = [(span - 3) // stride + 1 for span, stride in zip(spans, strides, strict=True)]
+    size = prod(2 * tile + 1 if stride == 2 else tile + 2 for stride in strides)
+    tiles, filters = ceil_div(positions[1], tile) | 1, (tile + 2) ** 2
     kind = tensor((n, ceil_div(case.outputs, LANES), *positions, LANES), "i32")
     scratch = tensor((size, tiles, (blocks | 1) * LANES), "i16"), tensor((size, tiles, WIDTH), "i32")
-    results = ", ".join([kind, *scratch, tensor((size, steps | 1, 2 * WIDTH), "i16")])
+    results = ", ".join([kind, *scratch, tensor((filters, steps | 1, 2 * WIDTH), "i16")])
     attributes = ", ".join(
         [
             f"pads = array<i64: {', '.join(map(str, case.pads))}>",
+            f"strides = array<i64: {', '.join(map(str, strides))}>",
             f"channels = {channels} : i64, outputs = {case.outputs} : i64, x_zero_point = {case.zero_point} : i64",
             f"output_tile = {tile} : i64, tile_rows = 1 : i64",
         ]
@@ -236,6 +258,41 @@ def test_both_tiles_are_there_for_integers_and_none_for_f64() -> None:
     assert not winograd_choices(machine, f64, sizes)
 
 
+@pytest.mark.parametrize(
+    ("strides", "dilations", "tiles"),
+    [
+        ("1, 1", "1, 1", [2, 4]),
+        ("2, 2", "1, 1", [2, 4]),
+        ("1, 2", "1, 1", [2, 4]),
+        ("3, 3", "1, 1", []),
+        ("1, 3", "1, 1", []),
+        ("1, 1", "1, 2", []),
+        ("2, 2", "2, 2", []),
+    ],
+)
+def test_results_are_one_or_two_elements_apart_and_taps_are_neighbours(
+    strides: str, dilations: str, tiles: list[int]
+) -> None:
+    window = f"strides = array<i64: {strides}>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: {dilations}>"
+    extents = [
+        (11 + 2 - 2 * int(dilation) - 1) // int(stride) + 1
+        for stride, dilation in zip(strides.split(", "), dilations.split(", "), strict=True)
+    ]
+    result = f"tensor<1x16x{extents[0]}x{extents[1]}xi32>"
+    ops = lowered(
+        f"""func.func @main(%x: tensor<1x16x11x11xui8>) {{
+             %w = graph.constant dense<1> : tensor<16x16x3x3xi8>
+             %y = graph.conv %x, %w {{{window}, group = 1, accumulator = i32}}
+               : (tensor<1x16x11x11xui8>, tensor<16x16x3x3xi8>) -> {result}
+             func.return
+           }}""",
+        "",
+    ).walk()
+    conv = next(op for op in ops if isinstance(op, ConvOp))
+    found = dot_winograd.WinogradDotStrategy().algorithms(conv, X86_AVX2)
+    assert [each.output_tile.data for each in found] == tiles
+
+
 # The transforms
 
 
@@ -254,28 +311,34 @@ def _matrix(transform: Any, size: int) -> Array:
     return np.stack(transform(list(np.eye(size, dtype=np.int64)), _combined))
 
 
-@pytest.mark.parametrize("output_tile", OUTPUT_TILES)
-def test_multiples_of_the_sums_are_exact_modulo_two_to_the_32nd(output_tile: int) -> None:
-    f, rng = exact_transforms(output_tile), np.random.default_rng(0)
+_TRANSFORMS = [exact_of(tile, stride) for tile in OUTPUT_TILES for stride in (1, 2)]
+
+
+@pytest.mark.parametrize("f", _TRANSFORMS)
+def test_multiples_of_the_sums_are_exact_modulo_two_to_the_32nd(f: ExactTransforms | StridedTransforms) -> None:
+    rng, stride = np.random.default_rng(0), STRIDE if isinstance(f, StridedTransforms) else 1
     x, weight = rng.integers(-255, 256, (f.inputs, f.inputs)), rng.integers(-128, 128, (3, 3))
-    found = _twice(f.transform_output, _twice(f.transform_input, x) * _twice(f.transform_filter, weight))
-    sums = np.einsum("hwij,ij->hw", np.lib.stride_tricks.sliding_window_view(x, (3, 3)), weight)
+    filters = _twice(f.transform_filter, weight)[np.ix_(f.filter_numbers, f.filter_numbers)]
+    found = _twice(f.transform_output, _twice(f.transform_input, x) * filters)
+    windows = np.lib.stride_tricks.sliding_window_view(x, (3, 3))[::stride, ::stride]
+    sums = np.einsum("hwij,ij->hw", windows, weight)
     np.testing.assert_array_equal(found, sums * np.outer(f.multiples, f.multiples))
     for multiple in np.outer(f.multiples, f.multiples).flat:
         shifted = (found.flat[0] // f.multiples[0] ** 2 * int(multiple) * inverse_of_odd(int(multiple))) % 2**32
         assert shifted == (int(sums.flat[0]) << power_of_two(int(multiple))) % 2**32
-        assert power_of_two(int(multiple)) <= f.shift
+        assert power_of_two(int(multiple)) <= 2 * f.shift
 
 
-@pytest.mark.parametrize("output_tile", OUTPUT_TILES)
-def test_what_is_transformed_fits_16_bits(output_tile: int) -> None:
-    f = exact_transforms(output_tile)
+@pytest.mark.parametrize("f", _TRANSFORMS)
+def test_what_is_transformed_fits_16_bits(f: ExactTransforms | StridedTransforms) -> None:
     for matrix, greatest in ((_matrix(f.transform_input, f.inputs), 255), (_matrix(f.transform_filter, 3), 128)):
         assert int(np.abs(matrix).sum(axis=1).max()) ** 2 * greatest < 2**15
 
 
-@pytest.mark.parametrize("output_tile", OUTPUT_TILES)
-def test_a_constant_image_is_zero_but_at_one_point(output_tile: int) -> None:
-    f = exact_transforms(output_tile)
+@pytest.mark.parametrize("f", _TRANSFORMS)
+def test_a_constant_image_is_zero_but_at_one_point_and_where_nothing_is_transformed(
+    f: ExactTransforms | StridedTransforms,
+) -> None:
     assert f.input_sums == _matrix(f.transform_input, f.inputs).sum(axis=1).tolist()
-    assert [place for place, total in enumerate(f.input_sums) if total] == [1]
+    odd = range(f.outputs + 1, f.inputs) if isinstance(f, StridedTransforms) else ()
+    assert [place for place, total in enumerate(f.input_sums) if total] == [1, *odd]

@@ -24,7 +24,7 @@ func.func @no_axis(%w: tensor<8x4x3x3xf32>) {
 
 // -----
 
-// CHECK: axis 0 is in tiles, which takes stride and dilation 1
+// CHECK: axis 0 is in tiles, which takes stride 1, or 2 of integers, and dilation 1
 func.func @stride(%x: tensor<1x1x4x4x4xf32>, %w: tensor<1x16x4x4xf32>) {
   %0, %1, %2 = graph.winograd_conv %x, %w {strides = array<i64: 2, 1>, pads = array<i64: 1, 1, 1, 1>, channels = 4, outputs = 4, output_tile = 2, tile_rows = 1} : (tensor<1x1x4x4x4xf32>, tensor<1x16x4x4xf32>) -> (tensor<1x1x2x4x4xf32>, tensor<16x3x4xf32>, tensor<16x3x4xf32>)
   func.return
@@ -32,7 +32,7 @@ func.func @stride(%x: tensor<1x1x4x4x4xf32>, %w: tensor<1x16x4x4xf32>) {
 
 // -----
 
-// CHECK: axis 1 is in tiles, which takes stride and dilation 1
+// CHECK: axis 1 is in tiles, which takes stride 1, or 2 of integers, and dilation 1
 func.func @dilation(%x: tensor<1x1x4x4x4xf32>, %w: tensor<1x16x4x4xf32>) {
   %0, %1, %2 = graph.winograd_conv %x, %w {dilations = array<i64: 1, 2>, pads = array<i64: 1, 1, 1, 1>, channels = 4, outputs = 4, output_tile = 2, tile_rows = 1} : (tensor<1x1x4x4x4xf32>, tensor<1x16x4x4xf32>) -> (tensor<1x1x4x2x4xf32>, tensor<16x3x4xf32>, tensor<16x3x4xf32>)
   func.return

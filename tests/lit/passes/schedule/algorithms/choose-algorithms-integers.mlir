@@ -10,7 +10,7 @@
 
 // CHECK-LABEL: func.func @main
 // CHECK:      graph.conv %x, %0 {{.*}}algorithm = #graph.winograd<output_tile = 4, tile_rows = {{[0-9]+}}>}
-// Stride 2, a weight that is not constant, fewer channels than lanes, 5 x 5 taps, one stride of 2:
+// Stride 2 of few channels, a weight that is not constant, fewer channels than lanes, 5 x 5 taps:
 // CHECK-NOT:  algorithm
 // LAYOUT-LABEL: func.func @main
 // LAYOUT:      %[[X:.*]] = graph.pack_channels %x {block = 8 : i64}
@@ -26,7 +26,6 @@ func.func @main(%x: tensor<1x16x32x32xui8>, %v: tensor<32x16x3x3xi8>, %few: tens
   %4 = graph.conv %x, %v {strides = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, group = 1 : i64, accumulator = i32, x_zero_point = 3 : i64} : (tensor<1x16x32x32xui8>, tensor<32x16x3x3xi8>) -> tensor<1x32x32x32xi32>
   %5 = graph.conv %few, %1 {strides = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, group = 1 : i64, accumulator = i32, x_zero_point = 3 : i64} : (tensor<1x4x32x32xui8>, tensor<32x4x3x3xi8>) -> tensor<1x32x32x32xi32>
   %6 = graph.conv %x, %five {strides = array<i64: 1, 1>, pads = array<i64: 2, 2, 2, 2>, dilations = array<i64: 1, 1>, group = 1 : i64, accumulator = i32, x_zero_point = 3 : i64} : (tensor<1x16x32x32xui8>, tensor<32x16x5x5xi8>) -> tensor<1x32x32x32xi32>
-  %7 = graph.conv %x, %0 {strides = array<i64: 2, 1>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, group = 1 : i64, accumulator = i32, x_zero_point = 3 : i64} : (tensor<1x16x32x32xui8>, tensor<32x16x3x3xi8>) -> tensor<1x32x16x32xi32>
   func.return
 }
 
@@ -57,5 +56,27 @@ func.func @many(%x: tensor<1x1832x16x16xui8>, %y: tensor<1x115x16x16xui8>) attri
 func.func @large(%x: tensor<1x64x56x56xui8>) attributes {aot.entry} {
   %0 = graph.constant dense<1> : tensor<64x64x3x3xi8>
   %1 = graph.conv %x, %0 {strides = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, group = 1 : i64, accumulator = i32} : (tensor<1x64x56x56xui8>, tensor<64x64x3x3xi8>) -> tensor<1x64x56x56xi32>
+  func.return
+}
+
+// Results two elements apart, along one axis or both, where multiples of a sum, 36 or 6 * 24 times as great, fit.
+// CHECK-LABEL: func.func @strided
+// FOUR-LABEL:  func.func @strided
+// FOUR:        sum_bits = 30 : i64} :
+// CHECK-NEXT:  graph.constant
+// CHECK-NEXT:  graph.conv %x, %{{.*}}sum_bits = 30 : i64, algorithm = #graph.winograd<output_tile = 4,
+// CHECK-NEXT:  graph.conv %x, %{{.*}}sum_bits = 28 : i64, algorithm = #graph.winograd<output_tile = 4,
+// CHECK-NEXT:  graph.conv %x, %{{.*}}sum_bits = 31 : i64, algorithm = #graph.winograd<output_tile = 2,
+// CHECK-NEXT:  graph.conv %x, %{{.*}}sum_bits = 29 : i64, algorithm = #graph.winograd<output_tile = 2,
+// Three elements apart, or taps that are:
+// CHECK-NOT:   algorithm
+func.func @strided(%x: tensor<1x128x56x56xui8>) attributes {aot.entry} {
+  %0 = graph.constant dense<1> : tensor<128x128x3x3xi8>
+  %1 = graph.conv %x, %0 {strides = array<i64: 2, 2>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, group = 1 : i64, accumulator = i32, sum_bits = 30 : i64} : (tensor<1x128x56x56xui8>, tensor<128x128x3x3xi8>) -> tensor<1x128x28x28xi32>
+  %2 = graph.conv %x, %0 {strides = array<i64: 1, 2>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, group = 1 : i64, accumulator = i32, sum_bits = 28 : i64} : (tensor<1x128x56x56xui8>, tensor<128x128x3x3xi8>) -> tensor<1x128x56x28xi32>
+  %3 = graph.conv %x, %0 {strides = array<i64: 2, 2>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, group = 1 : i64, accumulator = i32, sum_bits = 31 : i64} : (tensor<1x128x56x56xui8>, tensor<128x128x3x3xi8>) -> tensor<1x128x28x28xi32>
+  %4 = graph.conv %x, %0 {strides = array<i64: 1, 2>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, group = 1 : i64, accumulator = i32, sum_bits = 29 : i64} : (tensor<1x128x56x56xui8>, tensor<128x128x3x3xi8>) -> tensor<1x128x56x28xi32>
+  %5 = graph.conv %x, %0 {strides = array<i64: 3, 3>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64, accumulator = i32, sum_bits = 26 : i64} : (tensor<1x128x56x56xui8>, tensor<128x128x3x3xi8>) -> tensor<1x128x18x18xi32>
+  %6 = graph.conv %x, %0 {strides = array<i64: 1, 1>, pads = array<i64: 2, 2, 2, 2>, dilations = array<i64: 2, 2>, group = 1 : i64, accumulator = i32, sum_bits = 26 : i64} : (tensor<1x128x56x56xui8>, tensor<128x128x3x3xi8>) -> tensor<1x128x56x56xi32>
   func.return
 }
