@@ -86,7 +86,7 @@ VPMADDUBSW: Final = DotProduct(
     weight_cycles=2 / 3,
     weight_registers=1,
     sign_cycles=2 / 3,
-    pairs=StepPairs(plain=1.9, complemented=7 / 3, flip_cycles=1 / 3, loop_cycles=10, registers=8),
+    pairs=StepPairs(plain=1.9, complemented=7 / 3, flip_cycles=1 / 3, loop_cycles=4, registers=8),
 )
 """Of magnitudes of weights, by complements where these are negative: four instructions, and two for each register of
 weights, which becomes two."""

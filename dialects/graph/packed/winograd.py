@@ -182,10 +182,10 @@ class WinogradConvOp(LoopNestOp):
 
     The result is blocked alike: [N, ceil(M / B), spatial.., B]; the optional bias is [ceil(M / B) * B]. `channels` is
     C, `outputs` is M; a panel of the weight is a whole number of blocks. The `tiled_axes` have stride and dilation 1,
-    of integers a stride of 1 or 2. The other results are scratch buffers for a block of `tile_rows` rows of tiles, counted through all images and
-    planes, T tiles together: `transformed` [n * n, T, S * C] for S segments, and `products` [n * n, T, width] of one
-    panel. T and the blocks of S * C are rounded up to odd numbers: then elements that are used together do not share a
-    set of a cache.
+    of integers a stride of 1 or 2. The other results are scratch buffers for a block of `tile_rows` rows of tiles,
+    counted through all images and planes, T tiles together: `transformed` [n * n, T, S * C] for S segments, and
+    `products` [n * n, T, width] of one panel. T and the blocks of S * C are rounded up to odd numbers: then elements
+    that are used together do not share a set of a cache.
 
     So that threads need not wait for each other, the rows of tiles are computed in `row_parts` parts, and of each the
     panels in `panel_parts`: there are two buffers for each of these, one after the other along the first axis.
