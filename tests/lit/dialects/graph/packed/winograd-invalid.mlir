@@ -40,6 +40,14 @@ func.func @dilation(%x: tensor<1x1x4x4x4xf32>, %w: tensor<1x16x4x4xf32>) {
 
 // -----
 
+// CHECK: axis 1 is in tiles, which takes stride 1, or 2 of integers, and dilation 1
+func.func @three_apart(%x: tensor<1x1x4x7x4xi8>, %w: tensor<1x1x3x3x2x8xi8>) {
+  %0, %1, %2, %3 = graph.winograd_conv %x, %w {strides = array<i64: 2, 3>, pads = array<i64: 1, 1, 1, 1>, channels = 4, outputs = 4, output_tile = 2, tile_rows = 1} : (tensor<1x1x4x7x4xi8>, tensor<1x1x3x3x2x8xi8>) -> (tensor<1x1x2x3x4xi32>, tensor<20x3x4xi16>, tensor<20x3x4xi32>, tensor<16x4x8xi16>)
+  func.return
+}
+
+// -----
+
 // CHECK: windows of 8-bit integers have 3 x 3 taps, and both axes are in tiles
 func.func @wide(%x: tensor<1x1x4x4x4xi8>, %w: tensor<1x1x3x3x2x8xi8>) {
   %0, %1, %2, %3 = graph.winograd_conv %x, %w {kernel = array<i64: 3, 5>, pads = array<i64: 1, 2, 1, 2>, channels = 4, outputs = 4, output_tile = 2, tile_rows = 1} : (tensor<1x1x4x4x4xi8>, tensor<1x1x3x3x2x8xi8>) -> (tensor<1x1x4x4x4xi32>, tensor<16x3x4xi16>, tensor<16x3x4xi32>, tensor<16x4x8xi16>)
