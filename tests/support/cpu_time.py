@@ -3,8 +3,8 @@
 That is user and system time of the process of the tests, of its threads, and of all processes that come from it, those
 that still run included. A loaded machine makes a test wait, but hardly makes it cost more: two such lists can be
 compared, where those of `--durations` cannot. What several tests share counts for the first one of them. What is left,
-imports and the collection of tests for the most part, has a line of its own. `--cpu-time-file FILE` writes the seconds
-of every test.
+imports and the collection of tests for the most part, has a line of its own. `--cpu-time-file=FILE` writes the seconds
+of every test as it ends.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def _children(process: int) -> Iterator[int]:
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("processor time")
     group.addoption("--cpu-time", type=int, metavar="N", help="print the N tests of the most processor time")
-    group.addoption("--cpu-time-file", metavar="FILE", help="write the processor time of every test, in seconds")
+    group.addoption("--cpu-time-file", metavar="FILE", help="with a `=`: write the processor time of each test")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -81,6 +81,7 @@ class _Counting:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         for name, value in report.user_properties:
             if name == _PROPERTY and report.when == "teardown":
+                assert isinstance(value, float)
                 self._seconds[report.nodeid] = value
                 self._write(report.nodeid, value)
 
