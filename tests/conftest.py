@@ -9,6 +9,8 @@ import os
 import sys
 from pathlib import Path
 
+pytest_plugins = ("cpu_time",)
+
 os.environ["AOTC_CACHE_DIR"] = ""
 
 _BYTECODE = str(Path(__file__).parents[1] / "build" / "bytecode")

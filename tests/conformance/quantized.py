@@ -126,6 +126,7 @@ def scale_of_sums(g: Graph, dtype: Any) -> np.float32:
 def session(model: ModelProto, *, optimize: bool = True) -> onnxruntime.InferenceSession:
     """One that computes with integers where it can, or without `optimize` node by node, as ONNX says."""
     options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
     if not optimize:
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.log_severity_level = 4

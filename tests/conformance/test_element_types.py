@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from functools import cache
 
@@ -10,6 +9,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from harness import Array, with_known
+from node_suite.cases import node_cases
 from onnx import ModelProto, TensorProto, defs, numpy_helper
 from onnx.defs import OpSchema
 from xdsl.context import Context
@@ -86,13 +86,9 @@ def _as(array: Array, dtype: np.dtype) -> Array:  # pyright: ignore[reportMissin
 @cache
 def examples() -> dict[str, Example]:
     """The first of the standard's cases of each supported operator that the compiler imports."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the cases provoke overflows on purpose
-        from onnx.backend.test.loader import load_node_model_tests
-
-        cases = load_node_model_tests()
     wanted, found = set(supported_operators()), dict[str, Example]()
-    for case in cases:
+    for case in node_cases():
+        assert case.model is not None
         graph = case.model.graph
         name = graph.node[0].op_type
         if name in found or name not in wanted or len(graph.node) != 1 or graph.node[0].domain or case.model.functions:

@@ -193,6 +193,7 @@ def chains(kind: str, seed: int) -> Chains:
 def expected(made: Chains) -> list[Array]:
     """In f32, by onnxruntime."""
     options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
     options.log_severity_level = 3
     session = onnxruntime.InferenceSession(made.model(0, wide=True).SerializeToString(), options)
     return session.run(None, {name: each.astype(np.float32) for name, each in made.feed.items()})

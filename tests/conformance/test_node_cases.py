@@ -6,10 +6,13 @@ A case on the list of expected failures must fail: what is mended leaves the lis
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
+from node_suite import cases
 from node_suite.cases import KINDS, Case, load_cases
 from node_suite.outcomes import Route, expected_failures, expected_reason, outcome
+from onnx.backend.test import loader
 
 CASES = load_cases(KINDS)
 
@@ -36,6 +39,20 @@ def test_control_flow_by_both_executors(case: Case) -> None:
 def test_every_expected_failure_is_a_case() -> None:
     unknown = [each for each in expected_failures() if not any(re.fullmatch(each, case.name) for case in CASES)]
     assert not unknown
+
+
+def test_cases_are_computed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And again where the file in which they are kept is damaged."""
+    made = [case.source for case in CASES if case.name in ("test_relu", "test_abs")]
+    calls: list[None] = []
+    monkeypatch.setattr(cases, "_BUILD", tmp_path / "build")
+    monkeypatch.setattr(loader, "load_node_model_tests", lambda: calls.append(None) or made)
+    for damaged, computed in ((False, 1), (False, 1), (True, 2), (False, 2)):
+        for path in (tmp_path / "build").glob("*") if damaged else ():
+            path.write_bytes(path.read_bytes()[:-100])
+        found = cases.node_cases.__wrapped__()
+        assert [(each.name, each.model) for each in found] == [(each.name, each.model) for each in made]
+        assert len(calls) == computed and len(list((tmp_path / "build").iterdir())) == 1
 
 
 def test_a_pass_that_is_not_expected_fails(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import atexit
+import functools
 import shutil
 import subprocess
 from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import aotc
@@ -83,6 +86,14 @@ def link(folder: Path, sources: Sequence[Path | str], *flags: str, compiler: str
 def runtime(*parts: str) -> list[Path]:
     """Sources of the C runtime: `runtime("registry")` is aotc_registry.c."""
     return [RUNTIME / f"aotc_{part}.c" for part in parts]
+
+
+@functools.cache
+def compiled_runtime(*flags: str) -> list[Path]:
+    """Objects of what models with packed interfaces are linked with: the same for all of them."""
+    place = TemporaryDirectory(prefix="aotc-runtime.")
+    atexit.register(place.cleanup)
+    return [compile_c(source, Path(place.name), *flags) for source in runtime("runtime", "memory", "registry")]
 
 
 def identity(choice: Conventions) -> str:

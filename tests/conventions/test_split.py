@@ -9,7 +9,18 @@ import tarfile
 from pathlib import Path
 
 import pytest
-from building import COMPILERS, HERE, MODELS, WARNINGS, compile_c, compile_model, exported, link, runtime, support
+from building import (
+    COMPILERS,
+    HERE,
+    MODELS,
+    WARNINGS,
+    compile_c,
+    compile_model,
+    compiled_runtime,
+    exported,
+    link,
+    support,
+)
 
 import aotc
 from aotc.model.conventions import Conventions, entry_symbol, model_symbol
@@ -23,7 +34,7 @@ PROTOTYPE = re.compile(r"int32_t (aotc_toy_(?!run|supported)\w+)\(([^)]*)\);")
 
 def run(folder: Path, choice: Conventions, sources: list[Path]) -> str:
     """What the harness prints."""
-    more = runtime("runtime", "memory", "registry") if choice.interface_api == "packed" else []
+    more = compiled_runtime() if choice.interface_api == "packed" else []
     program = link(folder, [HERE / "toy.c", *sources, *more], f"-DTOY_{choice.interface_api.upper()}")
     return subprocess.run([program], check=True, capture_output=True, text=True).stdout
 
@@ -88,7 +99,7 @@ def test_b20_the_entry_stops_at_the_first_operator_that_fails(model: Path, tmp_p
     )
     flags = [f"-Wl,--wrap={symbol}" for symbol, _ in operators]
     sources = [tmp_path / name for name in ("main.c", "wrappers.c", "toy.c", "toy_operators.c")]
-    more = runtime("runtime", "memory", "registry") if packed else []
+    more = compiled_runtime() if packed else []
     done = subprocess.run([link(tmp_path, [*sources, *more], *flags)], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout
 

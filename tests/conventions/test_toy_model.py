@@ -12,7 +12,7 @@ from pathlib import Path
 import building
 import numpy as np
 import pytest
-from building import COMPILERS, HERE, MODELS, WARNINGS, compile_c, identity, link, runtime
+from building import COMPILERS, HERE, MODELS, WARNINGS, compile_c, compiled_runtime, identity, link, runtime
 
 import aotc
 from aotc.executor import CompiledModel, NativeModel
@@ -32,11 +32,12 @@ def compile_model(
 
 def run(folder: Path, choice: Conventions, sources: list[Path], *flags_: str) -> str:
     """Link `sources` with the harness and the runtime, run it, return what it prints."""
-    flags = [*WARNINGS, "-O1", f"-DTOY_{choice.interface_api.upper()}", *flags_]
-    flags += ["-DTOY_WORKSPACE"] * (choice.workspace == "caller") + ["-DTOY_WEIGHTS"] * (choice.weights == "caller")
-    more = runtime("runtime", "memory", "registry") if choice.interface_api == "packed" else []
+    common = [*WARNINGS, "-O1"]
     if sources[0].suffix == ".c" and choice.workspace == "internal":  # half of it: sanitizers take their time
-        flags += ["-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+        common += ["-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+    flags = [*common, f"-DTOY_{choice.interface_api.upper()}", *flags_]
+    flags += ["-DTOY_WORKSPACE"] * (choice.workspace == "caller") + ["-DTOY_WEIGHTS"] * (choice.weights == "caller")
+    more = compiled_runtime(*common) if choice.interface_api == "packed" else []
     program = link(folder, [HERE / "toy.c", *sources, *more], *flags)
     done = subprocess.run([program, folder / "toy.weights.bin"], check=True, capture_output=True, text=True)
     return done.stdout

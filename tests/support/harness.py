@@ -89,6 +89,7 @@ def assert_same_bits(found: Mapping[str, Feed]) -> None:
 def reference(model: ModelProto, feed: Feed) -> list[Array] | None:
     """The outputs of onnxruntime; None where it has no kernel for the operator, its types or its version."""
     options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1  # to start and end a pool takes longer than most models
     options.log_severity_level = 4
     options.add_session_config_entry("session.x64quantprecision", "1")  # without VNNI its sums of bytes saturate
     # Its Python interface has no arrays of types encoded in a byte: they go in as initializers, and come out raw.

@@ -92,6 +92,7 @@ def made(make: Callable[[Graph], None], seed: int) -> tuple[Graph, list[Array]]:
 def reference(g: Graph) -> list[Array]:
     """What onnxruntime makes of a graph, node by node."""
     options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.log_severity_level = 4
     session = onnxruntime.InferenceSession(g.model().SerializeToString(), options, providers=["CPUExecutionProvider"])

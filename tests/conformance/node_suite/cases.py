@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import pickle
+import sys
 import warnings
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import Any
 
 import numpy as np
@@ -17,6 +22,7 @@ from onnx.backend.test.case.test_case import TestCase
 
 KINDS = ("node", "simple", "pytorch-converted", "pytorch-operator", "light")
 """What the package calls its groups of cases; `node` has those of single operators."""
+_BUILD = Path(__file__).parents[3] / "build"
 
 
 @dataclass(frozen=True)
@@ -57,13 +63,32 @@ def _has_graph(node: onnx.NodeProto) -> bool:
     return any(attribute.type in kinds for attribute in node.attribute)
 
 
-def load_cases(kinds: Sequence[str] = KINDS[:1]) -> list[Case]:
-    """The cases of these kinds, sorted; models that would have to be downloaded are not among them."""
+@cache
+def node_cases() -> list[TestCase]:
+    """Those of single operators: the package computes them anew, by the same random numbers, which takes five seconds.
+    So they are kept in a file for the next process, of these versions of what computes them."""
+    versions = "-".join([onnx.__version__, np.__version__, *map(str, sys.version_info[:2])])
+    path = _BUILD / f"node-cases-{versions}.pickle"
+    with suppress(OSError, EOFError, pickle.UnpicklingError):
+        return pickle.loads(path.read_bytes())
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the cases provoke overflows on purpose
-        from onnx.backend.test.loader import load_model_tests
+        from onnx.backend.test.loader import load_node_model_tests
 
-        found = [Case(kind, case.name, case) for kind in kinds for case in load_model_tests(kind=kind)]
+        found = load_node_model_tests()
+    _BUILD.mkdir(exist_ok=True)
+    with NamedTemporaryFile(dir=_BUILD, delete=False) as file:
+        file.write(pickle.dumps(found))
+    os.replace(file.name, path)  # which nobody sees before it is written
+    return found
+
+
+def load_cases(kinds: Sequence[str] = KINDS[:1]) -> list[Case]:
+    """The cases of these kinds, sorted; models that would have to be downloaded are not among them."""
+    from onnx.backend.test.loader import load_model_tests
+
+    loaded = {kind: node_cases() if kind == "node" else load_model_tests(kind=kind) for kind in kinds}
+    found = [Case(kind, case.name, case) for kind, cases in loaded.items() for case in cases]
     return sorted((each for each in found if each.source.url is None), key=lambda each: (each.kind, each.name))
 
 
@@ -96,4 +121,4 @@ def _value(given: Any, kind: TypeProto) -> Any:
             return np.asarray(given)
 
 
-__all__ = ["KINDS", "Array", "Case", "load_cases"]
+__all__ = ["KINDS", "Array", "Case", "load_cases", "node_cases"]

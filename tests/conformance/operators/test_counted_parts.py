@@ -122,6 +122,7 @@ def agrees(nodes: str, x: np.ndarray, optimize: str) -> None:
     opset = 18 if "reduction" in nodes else 17  # the first where there are max and min
     model = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["" : {opset}]>\n{HEAD}{nodes} }}')
     options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
     feeds = {"x": x, "t": np.random.default_rng(8).standard_normal((4, 9)).astype(np.float32)}

@@ -37,6 +37,7 @@ def model(nodes: str) -> bytes:
 @pytest.mark.parametrize("optimize", ["0", "2"])
 def test_moving_slices(nodes: str, optimize: str) -> None:
     options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
     options.log_severity_level = 3
     session = onnxruntime.InferenceSession(model(nodes), options)
     compiled = aotc.compile(model(nodes), optimize=optimize)
