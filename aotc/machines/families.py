@@ -63,7 +63,7 @@ _ZEN5_WINOGRAD: Final = WinogradCosts(
 )
 _RECURRENT: Final = RecurrentCosts(begun_bytes=64, load_share=1 / 4, most_time=0.95)
 _ZEN5_STRASSEN: Final = StrassenCosts(
-    near_sum_cycles=4, near_bytes=16, far_sum_cycles=5, far_bytes=6, most_rows=256, most_time=0.98
+    near_sum_cycles=4, near_bytes=16, far_sum_cycles=5, far_bytes=6, most_rows=128, most_time=0.98
 )
 
 _OF_16: Final = RegisterUse(chain=4, window=6, sums=4, row_tile=12, row_parts=24, fewest_rows=4, most_rows=8)

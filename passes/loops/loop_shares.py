@@ -17,6 +17,7 @@ from xdsl.dialects.builtin import VectorType
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.traits import is_side_effect_free
+from xdsl.transforms.canonicalization_patterns.utils import const_evaluate_operand
 
 from aotc.dialects import aot
 from aotc.dialects.aot.contract import argument_of
@@ -100,6 +101,15 @@ class Cut:
 
 
 @dataclass(frozen=True)
+class Alone:
+    """What one thread does: the one with this number, or, in the loop over `turn`, each iteration the next one."""
+
+    thread: int
+    turn: tuple[SSAValue, int] | None = None
+    """A loop variable and its step."""
+
+
+@dataclass(frozen=True)
 class _Plan:
     """A way to divide an operation: the operations of a thread, and those it could do while it gets what it reads.
 
@@ -119,11 +129,11 @@ class _Plan:
 
 @dataclass(frozen=True)
 class Step:
-    """Consecutive operations of a block: one that is split; several that one thread does (its number); one that is
-    entered, whose body is shared; or one that all threads do, which only reads."""
+    """Consecutive operations of a block: one that is split; several that one thread does; one that is entered, whose
+    body is shared; or one that all threads do, which only reads."""
 
     operations: tuple[Operation, ...]
-    how: Cut | int | Literal["entered", "everywhere"]
+    how: Cut | Alone | Literal["entered", "everywhere"]
 
 
 class Shares:
@@ -142,8 +152,7 @@ class Shares:
         self._next = 0
         everything = self.accesses(function)
         self._scratch = everything.loads & everything.stores
-        self._waits = bool(self._scratch) or any(map(_may_alias, function.args))
-        self._decide(function.body.block)
+        self._decide(function.body.block, None)
 
     def accesses(self, *operations: Operation) -> Accesses:
         """The buffers that operations read and write."""
@@ -184,10 +193,11 @@ class Shares:
     def _best(self, op: Operation) -> _Plan:
         if isinstance(op, scf.ParallelOp) and (sizes := splittable(op)) is not None:
             first, *others = self._cuts(op, sizes)
-            if not self._waits and any(map(self._is_shared, op.body.block.ops)):
-                inside = [self._plan(inner) for inner in op.body.block.ops]
-                time = prod(sizes) * sum(plan.time for plan in inside)
-                others.append(_Plan(time, sum(plan.memory for plan in inside)))
+            inside = list(op.body.block.ops)
+            if any(map(self._is_shared, inside)) and not self._wait(inside):
+                plans = [self._plan(inner) for inner in inside]
+                time = sum(map(self._time_in_turn, inside)) if _turn(op, self.threads) else sum(p.time for p in plans)
+                others.append(_Plan(prod(sizes) * time, sum(plan.memory for plan in plans)))
             best = min(others, key=lambda plan: plan.total, default=first)
             return best if best.total < _WORTH * first.total else first
         if self._is_shared(op):
@@ -195,6 +205,18 @@ class Shares:
             times = for_trips(op) if isinstance(op, scf.ForOp) else 1
             return _Plan(times * sum(plan.time for plan in inside), sum(plan.memory for plan in inside))
         return _Plan(self.costs.of(op))
+
+    def _wait(self, operations: Sequence[Operation]) -> bool:
+        """Whether threads that share the loops among these, and leave the rest to one, would wait for each other."""
+        shared = [op for op in operations if self._is_shared(op)]
+        rest = self.accesses(*(op for op in operations if op not in shared))
+        found = [*map(self.accesses, shared), rest]
+        return any(self._conflict(a, b) for a in found for b in found)
+
+    def _time_in_turn(self, op: Operation) -> float:
+        """The time of an operation in a loop in whose iterations threads take turns with what one of them does."""
+        alone = not self._is_shared(op) and self.accesses(op).stores
+        return self._plan(op).time / self.threads if alone else self._plan(op).time
 
     def _cuts(self, op: scf.ParallelOp, sizes: Sequence[int]) -> list[_Plan]:
         """The ways to split a parallel loop itself, the outermost first."""
@@ -209,27 +231,30 @@ class Shares:
             found.append(_Plan(time, self._reads.cost(op, set(by), self.threads), (start, count)))
         return found
 
-    def _decide(self, block: Block) -> None:
-        """Decide how to divide the operations of a block that all threads run through."""
+    def _decide(self, block: Block, turn: tuple[SSAValue, int] | None) -> None:
+        """Decide how to divide the operations of a block that all threads run through. In a loop over `turn` they take
+        turns with what one of them does."""
         steps = self.steps[block] = []
         between: list[Operation] = []
         for op in block.ops:
             if not self._is_shared(op):
                 between.append(op)
                 continue
-            self._decide_between(between, steps)
+            self._decide_between(between, steps, turn)
             between = []
+            inside = turn
             if isinstance(op, scf.ParallelOp) and (sizes := splittable(op)) is not None:
                 if (cut := self._plan(op).cut) is not None:
                     steps.append(Step((op,), self._cut(sizes, *cut)))
                     continue
+                inside = _turn(op, self.threads) or turn
             elif not isinstance(op, scf.ForOp | scf.IfOp):
                 raise Indivisible(f"a parallel loop is in {op.name}")
             steps.append(Step((op,), "entered"))
             for region in op.regions:
                 for inner in region.blocks:
-                    self._decide(inner)
-        self._decide_between(between, steps)
+                    self._decide(inner, inside)
+        self._decide_between(between, steps, turn)
 
     def _cut(self, sizes: Sequence[int], start: int, dimensions: int) -> Cut:
         total = prod(sizes[start : start + dimensions])
@@ -237,7 +262,9 @@ class Shares:
         self._next = (self._next + total) % self.threads
         return cut
 
-    def _decide_between(self, operations: Sequence[Operation], steps: list[Step]) -> None:
+    def _decide_between(
+        self, operations: Sequence[Operation], steps: list[Step], turn: tuple[SSAValue, int] | None
+    ) -> None:
         """Leave stores to one thread, with all that is computed for them only; all threads do the other reads."""
         alone = {op for op in operations if self.accesses(op).stores}
         for op in reversed(operations):
@@ -246,7 +273,7 @@ class Shares:
                 raise Indivisible(f"{op.name} stores, and all threads need its results")
             if users and users <= alone and not isinstance(op, arith.ConstantOp):
                 alone.add(op)
-        one = Step(tuple(op for op in operations if op in alone), self._next)
+        one = Step(tuple(op for op in operations if op in alone), Alone(self._next, turn))
         if alone:
             self._next = (self._next + 1) % self.threads
         seen = 0
@@ -269,9 +296,11 @@ class Shares:
         Loops that write one result write different elements of it. Where a result takes over the buffer of an operand,
         each element is read where it is written, by the same iteration.
         """
-        if isinstance(before.how, int) and before.how == after.how:
+        if isinstance(before.how, Alone) and before.how == after.how:
             return False
-        a, b = self.accesses(*before.operations), self.accesses(*after.operations)
+        return self._conflict(self.accesses(*before.operations), self.accesses(*after.operations))
+
+    def _conflict(self, a: Accesses, b: Accesses) -> bool:
         if a.stores & (b.loads | (b.stores & self._scratch)) or a.loads & b.stores:
             return True
         return _overwrites(a, b) or _overwrites(b, a)
@@ -288,6 +317,14 @@ def splittable(op: Operation) -> list[int] | None:
         return None
     found = [trips(*bounds) for bounds in zip(op.lowerBound, op.upperBound, op.step, strict=True)]
     return None if None in found else [extent for extent in found if extent is not None]
+
+
+def _turn(op: scf.ParallelOp, threads: int) -> tuple[SSAValue, int] | None:
+    """The variable, and its step, of the first of nested loops that has an iteration for each thread."""
+    extents = splittable(op) or []
+    steps = [const_evaluate_operand(step) for step in op.step]
+    found = zip(op.body.block.args, extents, steps, strict=False)
+    return next(((each, step) for each, extent, step in found if step and extent >= threads), None)
 
 
 def _users(op: Operation) -> set[Operation]:

@@ -51,7 +51,7 @@ from aotc.machines.targets import core_of
 from aotc.passes.kernel.builders.loop_builder import LoopBuilder
 from aotc.passes.loops.loop_phases import Phases, Turns
 from aotc.passes.loops.loop_reads import Reads, weights_of
-from aotc.passes.loops.loop_shares import Cut, Indivisible, Shares, Step, is_arithmetic, splittable
+from aotc.passes.loops.loop_shares import Alone, Cut, Indivisible, Shares, Step, is_arithmetic, splittable
 from aotc.passes.loops.serialize_parallel_loops import serialize
 
 
@@ -193,7 +193,7 @@ class _Split:
                     assert isinstance(op, scf.ParallelOp)
                     self._only_in(op, step, phase)
                     self._split(op, step.how)
-                case int():
+                case Alone():
                     self._only_in(self._run_on_one_thread(step.operations, step.how), step, phase)
                 case "entered":
                     self._only_in(op, step, phase)
@@ -237,9 +237,14 @@ class _Split:
         op.operands[0], op.operands[1] = low.ssa, (low + 1).ssa
         self._share(op.body.block, inside)
 
-    def _run_on_one_thread(self, operations: Sequence[Operation], number: int) -> scf.IfOp:
-        self._b.before(operations[-1])
-        return self._only_when(self._b.compare("eq", self._thread, number), operations)
+    def _run_on_one_thread(self, operations: Sequence[Operation], alone: Alone) -> scf.IfOp:
+        b = self._b
+        b.before(operations[-1])
+        number = b.index(alone.thread)
+        if alone.turn is not None:
+            variable, step = alone.turn
+            number = b.rem(b.scalar(variable, INDEX) / step + number, b.index(self._shares.threads))
+        return self._only_when(b.compare("eq", self._thread, number), operations)
 
     def _split(self, op: scf.ParallelOp, cut: Cut) -> None:
         """Replace a parallel loop by a nest of loops over this thread's share.

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 
 from xdsl.dialects.builtin import DenseArrayBase, TensorType
 from xdsl.ir import Block, OpResult, Region, SSAValue
@@ -42,6 +43,7 @@ from aotc.dialects.graph.interfaces import (
     tensor_type,
     to_attribute,
 )
+from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.structure import ConstantOp, YieldOp, parse_group, print_group
 
 
@@ -73,7 +75,8 @@ class StagedOp(AnchorOp):
     tile = prop_def(DenseArrayBase)
     """The extents of a tile along every axis of the result; the last tiles may be smaller."""
     parts = opt_prop_def(DenseArrayBase)
-    """The number of independent parts into which the tiles are divided along every axis; absent: one."""
+    """The numbers of tiles that follow each other, in row-major order, in each of several independent parts; absent:
+    all tiles are one."""
     result = result_def(TensorType)
     memory = var_result_def(TensorType)
     body = region_def("single_block")
@@ -133,8 +136,9 @@ class StagedOp(AnchorOp):
         shape = shape_of(yielded)
         if len(tile := self.ints("tile")) != len(shape) or any(extent < 1 for extent in tile):
             raise ShapeError(f"a tile {list(tile)} does not fit the result {list(shape)}")
-        if self.parts and (len(parts := self.ints("parts")) != len(shape) or any(count < 1 for count in parts)):
-            raise ShapeError(f"the result {list(shape)} does not divide into {list(parts)} parts")
+        tiles = prod(map(ceil_div, shape, tile))
+        if self.parts and (sum(parts := self.ints("parts")) != tiles or any(count < 1 for count in parts)):
+            raise ShapeError(f"{tiles} tiles do not divide into parts of {list(parts)}")
         if len(self.memory) != len(stages) - 1:
             raise ShapeError(f"{len(stages)} stages need {len(stages) - 1} scratch buffers, found {len(self.memory)}")
         for stage, buffer in zip(stages, self.memory, strict=False):

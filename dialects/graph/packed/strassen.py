@@ -138,8 +138,15 @@ class StrassenSizes:
     """Columns in the left half of the result."""
     width: int
     """Columns in a panel of the weight."""
+    row_parts: int = 1
+    """Parts of the blocks of rows."""
     panel_parts: int = 1
-    """Parts of the panels, each computed with scratch buffers of its own."""
+    """Parts of the panels for each of these, computed with scratch buffers of their own."""
+
+    @property
+    def blocks(self) -> int:
+        """Blocks of rows of a left matrix."""
+        return ceil_div(self.rows, self.block_rows)
 
     @property
     def panels(self) -> int:
@@ -166,8 +173,8 @@ class StrassenMatMulOp(LoopNestOp):
     of one panel. T, which is half the rows, and the lines of a cache that K / 2 elements take are rounded up to odd
     numbers: then elements that are used together do not share a set of a cache.
 
-    So that threads need not wait for each other, panels are computed in `panel_parts` parts: there are two buffers for
-    each, one after the other along the first axis.
+    So that threads need not wait for each other, blocks are computed in `row_parts` parts, and of each the panels in
+    `panel_parts`: there are two buffers for each of these, one after the other along the first axis.
     """
 
     name = "graph.strassen_matmul"
@@ -177,6 +184,8 @@ class StrassenMatMulOp(LoopNestOp):
     left = prop_def(IntegerAttr[I64])
     """As for `strassen_weight`."""
     block_rows = prop_def(IntegerAttr[I64])
+    row_parts = opt_prop_def(IntegerAttr[I64])
+    """Absent: one."""
     panel_parts = opt_prop_def(IntegerAttr[I64])
     """Absent: one."""
     result = result_def(TensorType)
@@ -189,8 +198,9 @@ class StrassenMatMulOp(LoopNestOp):
         *batch, rows, depth = shape_of(self.lhs)
         numbers = (self.columns, self.block_rows, self.left)
         columns, block_rows, left = (each.value.data for each in numbers)
-        width, parts = shape_of(self.weight)[-1], 1 if self.panel_parts is None else self.panel_parts.value.data
-        return StrassenSizes(tuple(batch), rows, columns, depth, block_rows, left, width, parts)
+        parts = (1 if each is None else each.value.data for each in (self.row_parts, self.panel_parts))
+        width = shape_of(self.weight)[-1]
+        return StrassenSizes(tuple(batch), rows, columns, depth, block_rows, left, width, *parts)
 
     def infer_types(self) -> Sequence[TensorType]:
         lhs, weight = shape_of(self.lhs), shape_of(self.weight)
@@ -205,11 +215,12 @@ class StrassenMatMulOp(LoopNestOp):
             raise ShapeError(f"{sizes.columns} columns are not in halves of {sizes.left}")
         if sizes.block_rows < 2 or sizes.block_rows % 2:
             raise ShapeError(f"block_rows must be even and at least 2, found {sizes.block_rows}")
-        if not 1 <= sizes.panel_parts <= sizes.panels:
-            raise ShapeError(f"{sizes.panels} panels are not in {sizes.panel_parts} parts")
+        rows, panels = sizes.row_parts, sizes.panel_parts
+        if not 1 <= rows <= max(sizes.blocks, 1) or not 1 <= panels <= sizes.panels:
+            raise ShapeError(f"{sizes.blocks} blocks and {sizes.panels} panels are not in {rows} and {panels} parts")
         height, line = sizes.height | 1, max(LINE // byte_width(wide), 1)
         held = (ceil_div(sizes.upper, line) | 1) * line
-        count = sizes.panel_parts * PRODUCTS
+        count = rows * panels * PRODUCTS
         shapes = ((*lhs[:-1], sizes.columns), (count, height, held), (count, height, sizes.width))
         return [TensorType(kind if place == 0 else wide, shape) for place, shape in enumerate(shapes)]
 

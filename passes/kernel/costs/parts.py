@@ -27,6 +27,8 @@ class BlockedWork:
     """To fetch the whole weight once, which each block does."""
     transformed: int
     """Bytes of the transformed operand of all rows."""
+    together: int = 1
+    """Rows that stay in one part: of all parts but the last a multiple of them."""
 
 
 @dataclass(frozen=True)
@@ -37,23 +39,23 @@ class Parts:
     panels: int = 1
 
 
-def choose_parts(machine: Machine, work: BlockedWork, threads: int, *, rows: bool = True) -> Parts:
-    """The parts for so many threads, as many as there are threads, or one. Without `rows` the rows are not divided.
+def choose_parts(machine: Machine, work: BlockedWork, threads: int) -> Parts:
+    """The parts for so many threads, as many as there are threads, or one.
 
     In parts of the rows each thread fetches all of the weight for each of its blocks; in parts of the panels each
     transforms the operand. In one part they share every loop: they wait twice for each panel of a block, and read what
     others transformed.
     """
-    options = [Parts(by, threads // by) for by in range(1, threads + 1) if threads % by == 0 and (rows or by == 1)]
-    found = {
-        each: _parts_cycles(work, each) for each in options if each.rows <= work.rows and each.panels <= work.panels
-    }
+    options = [Parts(by, threads // by) for by in range(1, threads + 1) if threads % by == 0]
+    units = ceil_div(work.rows, work.together)
+    found = {each: _parts_cycles(work, each) for each in options if each.rows <= units and each.panels <= work.panels}
     found[Parts()] = _shared_cycles(machine, work, threads)
     return min(found, key=lambda each: found[each])
 
 
 def _parts_cycles(work: BlockedWork, parts: Parts) -> float:
-    most, share = ceil_div(work.rows, parts.rows), ceil_div(work.panels, parts.panels) / work.panels
+    units, share = ceil_div(work.rows, work.together), ceil_div(work.panels, parts.panels) / work.panels
+    most = min(ceil_div(units, parts.rows) * work.together, work.rows)
     blocks = ceil_div(most, work.block_rows)
     return most * (work.transform_cycles + share * work.product_cycles) + blocks * share * work.weight_cycles
 

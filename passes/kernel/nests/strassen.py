@@ -6,8 +6,8 @@
         for each of the seven, tile of registers:   a product of matrices into `products`
         for each row of half the block:             sums of the products, written to the four quarters of the result
 
-The weight is read once for each block, in the order of memory. Parts of the panels have buffers of their own and may
-be computed at the same time.
+The weight is read once for each block, in the order of memory. Parts of the blocks, and of the panels, have buffers of
+their own and may be computed at the same time.
 """
 
 from __future__ import annotations
@@ -57,21 +57,25 @@ class StrassenKernel:
         """Emit the loops."""
         b, sizes = self._b, self._sizes
 
-        def part(number: Scalar) -> None:
-            self._first = number * PRODUCTS
-            share = share_of(b, number, sizes.panels, sizes.panel_parts)
-            b.sequential_for(sizes.batch, lambda outer: self._matrix(outer, share))
+        def part(index: list[Scalar]) -> None:
+            row, panel = index
+            self._first = (row * sizes.panel_parts + panel) * PRODUCTS
+            blocks = share_of(b, row, sizes.blocks, sizes.row_parts)
+            panels = share_of(b, panel, sizes.panels, sizes.panel_parts)
+            b.sequential_for(sizes.batch, lambda outer: self._matrix(outer, blocks, panels))
 
-        b.parallel_range(0, sizes.panel_parts, 1, part)
+        b.parallel_for([sizes.row_parts, sizes.panel_parts], part)
 
-    def _matrix(self, outer: list[Scalar], share: Share) -> None:
-        """Blocks in sequence: each overwrites the scratch buffers of the one before."""
+    def _matrix(self, outer: list[Scalar], blocks: Share, panels: Share) -> None:
+        """A share of the blocks in sequence: each overwrites the scratch buffers of the one before."""
+        first = 0
         for part in segments(self._sizes.rows, self._sizes.block_rows):
 
-            def block(number: Scalar, start: int = part.start, size: int = part.size) -> None:
-                self._block(outer, number * size + start, size, share)
+            def block(number: Scalar, size: int = part.size) -> None:
+                self._block(outer, number * self._sizes.block_rows, size, panels)
 
-            self._b.sequential_range(0, part.count, 1, block)
+            for_common(self._b, blocks, first, first + part.count, block)
+            first += part.count
 
     def _block(self, outer: list[Scalar], start: Scalar, size: int, share: Share) -> None:
         """A share of the panels of `size` rows from `start` on.

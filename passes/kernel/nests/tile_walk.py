@@ -2,14 +2,15 @@
 
 Where a tile needs again what the one before it needed, such as the rows that windows of both read, a stage keeps that
 in a rolling line buffer and computes only what is new: nothing is computed twice. Runs of tiles that differ only in
-their position share code. Parts of the result may be computed at the same time, each with its own tiles.
+their position share code. Parts of the result, tiles in a row, may be computed at the same time.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
+from itertools import accumulate, pairwise, product
+from math import prod
 from typing import Generic, TypeAlias, TypeVar
 
 from xdsl.dialects.builtin import TensorType
@@ -134,11 +135,11 @@ Part: TypeAlias = Sequence[tuple[Sequence[Run[Place]], Sequence[Run[Place]]]]
 class Plan:
     """The order in which the tiles of a result are computed; raises ShapeError where a stage cannot be tiled like that.
 
-    Tiles follow each other along the last axis that has several.
+    Tiles follow each other in row-major order; they keep rows along the last axis that has several.
     """
 
     def __init__(self, stages: Sequence[Stage], tile: Sequence[int], parts: Sequence[int]) -> None:
-        """`tile` gives the extents of a tile, `parts` the number of parts along each axis."""
+        """`tile` gives the extents of a tile, `parts` the number of tiles of each part; none: all are one part."""
         shape = shape_of(stages[-1].value)
         grid = [
             [range(start, min(start + by, extent)) for start in range(0, extent, by)]
@@ -148,7 +149,7 @@ class Plan:
         self._in_order = max((axis for axis, places in enumerate(grid) if len(places) > 1), default=0)
         self.walk = Walk(stages)
         """What is kept meanwhile, the same for each part."""
-        self.parts = _runs(self._parts(grid, parts))
+        self.parts = _runs(self._parts(grid, parts or [prod(map(len, grid))]))
 
     @property
     def count(self) -> int:
@@ -166,14 +167,14 @@ class Plan:
         return found
 
     def _parts(self, grid: Grid, parts: Sequence[int]) -> Iterator[tuple[Part, object, list[int]]]:
-        for chosen in product(*(_divided(places, count) for places, count in zip(grid, parts, strict=True))):
-            part = self._part(chosen)
+        for start, stop in pairwise(accumulate(parts, initial=0)):
+            part = [runs for box in _consecutive(grid, start, stop) for runs in self._box(box)]
             runs = [run for outer, inner in part for run in (*outer, *inner)]
             first, *others = (starts(self._stages, run.first.tile) for run in runs)
             moved = [[b - a for a, b in zip(first, other, strict=True)] for other in others]
             yield part, (moved, [(_code_key(run.first.tile), run.count, run.distance) for run in runs]), first
 
-    def _part(self, grid: Grid) -> Part:
+    def _box(self, grid: Grid) -> Part:
         first = tuple(places[0] for places in grid)
         found: list[tuple[Sequence[Run[Place]], Sequence[Run[Place]]]] = []
         for outer in product(*(self._along(grid, axis, first) for axis in range(self._in_order))):
@@ -206,9 +207,23 @@ def _padded_extents(extents: Sequence[int], kind: Attribute) -> list[int]:
     return result
 
 
-def _divided(places: Sequence[range], parts: int) -> list[Sequence[range]]:
-    each = ceil_div(len(places), parts)
-    return [places[first : first + each] for first in range(0, len(places), each)]
+def _consecutive(grid: Grid, start: int, stop: int) -> Iterator[Grid]:
+    """The tiles from number `start` to `stop` in row-major order, as grids: the end of a row, whole rows, the beginning
+    of a row, or what lies within one."""
+    places, *inner = grid
+    each = prod(map(len, inner))
+
+    def within(row: int) -> Iterator[Grid]:
+        low, high = max(start - row * each, 0), min(stop - row * each, each)
+        yield from (([places[row]], *rest) for rest in _consecutive(inner, low, high))
+
+    first, last = ceil_div(start, each), stop // each
+    if start < first * each:
+        yield from within(first - 1)
+    if first < last:
+        yield places[first:last], *inner
+    if first <= last and last * each < stop:
+        yield from within(last)
 
 
 def _runs(found: Iterable[tuple[T, object, list[int]]]) -> list[Run[T]]:

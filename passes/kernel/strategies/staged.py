@@ -67,9 +67,8 @@ def _write_tiles(op: StagedOp, b: LoopBuilder, reads: Sequence[Reader], writes: 
 def _plan(op: StagedOp) -> Plan:
     """The order of the tiles; raises PassFailedException where a stage has no tiled implementation or a buffer is too
     small."""
-    tile = op.ints("tile")
     try:
-        plan = Plan(op.stages(), tile, op.ints("parts") if op.parts else [1] * len(tile))
+        plan = Plan(op.stages(), op.ints("tile"), op.ints("parts") if op.parts else ())
     except ShapeError as error:
         raise PassFailedException(f"{op.name}: {error}") from error
     for buffer, needed in zip(op.memory, plan.scratch, strict=True):

@@ -95,11 +95,12 @@ class StrassenMatMulStrategy(RegisterTileStrategy[StrassenMatMulOp]):
         return Prologue.MOVED if operand == 0 else Prologue.STORED
 
     def parts(self, op: StrassenMatMulOp, machine: Machine, threads: int) -> Mapping[str, int]:
-        """Parts of panels only: which rows are in a block decides how results are rounded."""
+        """Parts of the blocks of rows, and of panels."""
         sizes = op.sizes
         given = ProductSizes(math.prod(sizes.batch), sizes.rows, sizes.columns, sizes.depth)
         work = strassen_work(machine, element_type_of(op.lhs), given, sizes.block_rows, sizes.panels)
-        return {"panel_parts": choose_parts(machine, work, threads, rows=False).panels}
+        parts = choose_parts(machine, work, threads)
+        return {"row_parts": parts.rows, "panel_parts": parts.panels}
 
     def nest(
         self,

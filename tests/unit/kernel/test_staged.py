@@ -43,7 +43,7 @@ class Case:
     schedules: Mapping[str, Schedule] = field(default_factory=dict[str, Schedule])
     """Of each kind of anchor; where there are none, scalar loops are the only ones."""
     parts: tuple[int, ...] | None = None
-    """Into how many parts tiles are divided along each axis."""
+    """Of how many tiles each part consists."""
 
     def arrays(self, number: int) -> dict[str, Array]:
         rng = np.random.default_rng(number)
@@ -215,20 +215,25 @@ def pooled(op: str, tile: int, held: int) -> Case:
     return Case(inputs, body, (1, 2, tile, 5, 4), ((1, 2, held, 10, 4),), schedules)
 
 
-def parted(case: Case, parts: tuple[int, ...], count: int) -> Case:
-    """In parts, of which there will be `count`."""
-    return replace(case, parts=parts, memory=tuple((count * outer, *inner) for outer, *inner in case.memory))
+def parted(case: Case, *parts: int) -> Case:
+    """In parts of so many tiles."""
+    return replace(case, parts=parts, memory=tuple((len(parts) * outer, *inner) for outer, *inner in case.memory))
 
 
 PARTED = (
-    parted(attention((2, 3), 13, 17, 5), (1, 2, 1, 1), 2),
-    parted(attention((4,), 13, 8, 3), (1, 2, 1), 2),
-    # Images; halves of both; images and quarters, of which three have tiles; an axis; thirds, of which two have some.
-    parted(KEEPING[0], (2, 1, 1, 1, 1), 2),
-    parted(KEEPING[0], (1, 1, 2, 1, 1), 2),
-    parted(KEEPING[3], (2, 1, 4, 1, 1), 6),
-    parted(KEEPING[7], (1, 1, 2, 1), 2),
-    parted(KEEPING[8], (1, 1, 3, 1, 1, 1), 2),
+    # Two and three heads of three tiles: halves; from the middle of a head; within one head; parts that differ.
+    parted(attention((2, 3), 13, 17, 5), 9, 9),
+    parted(attention((2, 3), 13, 17, 5), 7, 11),
+    parted(attention((3,), 13, 8, 5), 4, 5),
+    parted(attention((4,), 13, 8, 3), 10, 10),
+    parted(attention((2, 3), 13, 17, 5), 1, 1, 5, 3, 8),
+    # Images; halves of both, and thirds of them; all tiles of an axis but the last; one and three tiles of it.
+    parted(KEEPING[0], 6, 6),
+    parted(KEEPING[0], 3, 3, 3, 3),
+    parted(KEEPING[3], 2, 2, 2, 2, 2, 2),
+    parted(KEEPING[3], 5, 7),
+    parted(KEEPING[7], 4, 4),
+    parted(KEEPING[8], 3, 1),
 )
 
 
@@ -253,7 +258,7 @@ def staged(case: Case, ops: Sequence[Operation]) -> StagedOp:
     """A copy of `ops` in spatial tiles."""
     block, inputs, inside = copy_group(ops)
     block.add_op(YieldOp([inside[ops[-1].results[0]]]))
-    plan = Plan(stages_of(block), case.tile, case.parts or [1] * len(case.tile))
+    plan = Plan(stages_of(block), case.tile, case.parts or ())
     return StagedOp.of(inputs, Region(block), case.tile, case.parts, plan.scratch)
 
 

@@ -29,9 +29,11 @@ def test_both_are_divided_where_neither_is_enough() -> None:
     assert choose_parts(X86_AVX2, work, 8) in (Parts(4, 2), Parts(2, 4))
 
 
-def test_rows_that_must_not_be_divided_are_not() -> None:
-    assert choose_parts(X86_AVX2, MANY_ROWS, 2, rows=False) == Parts(panels=2)
-    assert choose_parts(X86_AVX2, replace(MANY_ROWS, panels=1), 2, rows=False) == Parts()
+def test_rows_that_stay_together_are_not_divided() -> None:
+    assert choose_parts(X86_AVX2, replace(MANY_ROWS, together=16), 2) == Parts(panels=2)
+    assert choose_parts(X86_AVX2, replace(MANY_ROWS, together=16, panels=1), 2) == Parts()
+    assert choose_parts(X86_AVX2, replace(MANY_ROWS, together=8), 2) == Parts(rows=2)
+    assert choose_parts(X86_AVX2, replace(MANY_ROWS, together=10), 2) == Parts(panels=2)  # ten rows and six
 
 
 def test_what_has_fewer_parts_than_threads_is_one() -> None:

@@ -40,7 +40,7 @@ func.func @whole(%x: tensor<1x2x4x4x8xf32>, %w: tensor<1x36x16x16xf32>) attribut
   func.return
 }
 
-// The rows of a block decide how results of Strassen's algorithm are rounded: only panels are divided.
+// The rows of a block decide how results of Strassen's algorithm are rounded: they are not divided, but its panels are.
 
 // CHECK-LABEL: func.func @strassen
 // CHECK:         graph.strassen_matmul
@@ -48,5 +48,17 @@ func.func @whole(%x: tensor<1x2x4x4x8xf32>, %w: tensor<1x36x16x16xf32>) attribut
 // CHECK-SAME:      -> (tensor<64x256xf32>, tensor<14x33x144xf32>, tensor<14x33x16xf32>)
 func.func @strassen(%x: tensor<64x256xf32>, %w: tensor<8x7x128x16xf32>) attributes {aot.entry} {
   %0, %1, %2 = graph.strassen_matmul %x, %w {columns = 256, left = 128, block_rows = 64} : (tensor<64x256xf32>, tensor<8x7x128x16xf32>) -> (tensor<64x256xf32>, tensor<7x33x144xf32>, tensor<7x33x16xf32>)
+  func.return
+}
+
+// Of two blocks each thread computes one.
+
+// CHECK-LABEL: func.func @blocks
+// CHECK:         graph.strassen_matmul
+// CHECK-SAME:      row_parts = 2 : i64
+// CHECK-NOT:       panel_parts
+// CHECK-SAME:      -> (tensor<127x256xf32>, tensor<14x33x144xf32>, tensor<14x33x16xf32>)
+func.func @blocks(%x: tensor<127x256xf32>, %w: tensor<8x7x128x16xf32>) attributes {aot.entry} {
+  %0, %1, %2 = graph.strassen_matmul %x, %w {columns = 256, left = 128, block_rows = 64} : (tensor<127x256xf32>, tensor<8x7x128x16xf32>) -> (tensor<127x256xf32>, tensor<7x33x144xf32>, tensor<7x33x16xf32>)
   func.return
 }

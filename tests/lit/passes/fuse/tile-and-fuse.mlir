@@ -19,12 +19,12 @@
 // CHECK-NEXT:    }
 // CHECK-NEXT:    func.return [[Y]]
 
-// Of heads two threads take half each.
+// Of eight heads two threads take half each.
 
 // THREADS-LABEL: func.func @attention
 // THREADS-NEXT:    graph.staged
 // THREADS-SAME:      -> (tensor<8x256x64xf32>, tensor<2x[[R:[0-9]+]]x272xf32>, tensor<2x[[R]]x272xf32>)
-// THREADS-SAME:      tile = array<i64: 1, [[R]], 64>, parts = array<i64: 2, 1, 1>
+// THREADS-SAME:      tile = array<i64: 1, [[R]], 64>, parts = array<i64: 12, 12>
 func.func @attention(%q: tensor<8x256x64xf32>, %k: tensor<8x64x256xf32>, %m: tensor<1x256xf32>, %v: tensor<8x256x64xf32>) -> tensor<8x256x64xf32> attributes {aot.entry} {
   %0 = graph.matmul %q, %k : (tensor<8x256x64xf32>, tensor<8x64x256xf32>) -> tensor<8x256x256xf32>
   %1 = graph.add %0, %m : (tensor<8x256x256xf32>, tensor<1x256xf32>) -> tensor<8x256x256xf32>
@@ -71,7 +71,7 @@ func.func @used(%q: tensor<8x256x64xf32>, %k: tensor<8x64x256xf32>, %v: tensor<8
 // THREADS-LABEL: func.func @separable
 // THREADS-NEXT:    graph.staged
 // THREADS-SAME:      -> (tensor<1x2x112x112x16xf32>, tensor<2x6x4x113x16xf32>, tensor<2x6x2x113x16xf32>)
-// THREADS-SAME:      tile = array<i64: 1, 2, 2, 112, 16>, parts = array<i64: 1, 1, 2, 1, 1>
+// THREADS-SAME:      tile = array<i64: 1, 2, 2, 112, 16>, parts = array<i64: 28, 28>
 func.func @separable(%x: tensor<1x6x112x112x16xf32>, %w: tensor<6x3x3x16xf32>, %p: tensor<1x6x1x1x16x32xf32>) -> tensor<1x2x112x112x16xf32> attributes {aot.entry} {
   %0 = graph.blocked_depthwise_conv %x, %w {strides = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>} : (tensor<1x6x112x112x16xf32>, tensor<6x3x3x16xf32>) -> tensor<1x6x112x112x16xf32>
   %1 = graph.blocked_depthwise_conv %0, %w {strides = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>} : (tensor<1x6x112x112x16xf32>, tensor<6x3x3x16xf32>) -> tensor<1x6x112x112x16xf32>
@@ -123,4 +123,21 @@ func.func @wide(%x: tensor<1x1x56x56x16xf32>, %w: tensor<20x1x1x1x16x32xf32>, %d
   %1 = graph.blocked_depthwise_conv %0, %d {strides = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>} : (tensor<1x40x56x56x16xf32>, tensor<40x3x3x16xf32>) -> tensor<1x40x56x56x16xf32>
   %2 = graph.blocked_conv %1, %p {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64, channels = 640 : i64, outputs = 32 : i64, block = 16 : i64} : (tensor<1x40x56x56x16xf32>, tensor<1x40x1x1x16x32xf32>) -> tensor<1x2x56x56x16xf32>
   func.return %2 : tensor<1x2x56x56x16xf32>
+}
+
+// Of three heads two threads have one and a half each, as nearly as whole tiles can be: one begins in the middle of the
+// second. Tiles of 78 rows are not near enough, smaller ones are.
+
+// CHECK-LABEL: func.func @odd
+// CHECK:         tile = array<i64: 1, 78, 64>, schedule =
+
+// THREADS-LABEL: func.func @odd
+// THREADS-NEXT:    graph.staged
+// THREADS-SAME:      -> (tensor<3x397x64xf32>, tensor<2x65x{{[0-9]+}}xf32>, tensor<2x65x{{[0-9]+}}xf32>)
+// THREADS-SAME:      tile = array<i64: 1, 65, 64>, parts = array<i64: 10, 11>
+func.func @odd(%q: tensor<3x397x64xf32>, %k: tensor<3x64x397xf32>, %v: tensor<3x397x64xf32>) -> tensor<3x397x64xf32> attributes {aot.entry} {
+  %0 = graph.matmul %q, %k : (tensor<3x397x64xf32>, tensor<3x64x397xf32>) -> tensor<3x397x397xf32>
+  %1 = graph.softmax %0 {axes = array<i64: 2>, log = false} : (tensor<3x397x397xf32>) -> tensor<3x397x397xf32>
+  %2 = graph.matmul %1, %v : (tensor<3x397x397xf32>, tensor<3x397x64xf32>) -> tensor<3x397x64xf32>
+  func.return %2 : tensor<3x397x64xf32>
 }

@@ -97,9 +97,21 @@ func.func @codes(%x: tensor<4x8xf8E5M2>) {
 
 // -----
 
-// CHECK: the result [4, 8] does not divide into [2] parts
+// CHECK: 2 tiles do not divide into parts of [2, 1]
 func.func @parts(%x: tensor<4x8xf32>) {
-  %y, %m = graph.staged (%a = %x : tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<2x8xf32>) attributes {tile = array<i64: 2, 8>, parts = array<i64: 2>} {
+  %y, %m = graph.staged (%a = %x : tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<2x8xf32>) attributes {tile = array<i64: 2, 8>, parts = array<i64: 2, 1>} {
+    %0 = graph.softmax %a {axes = array<i64: 1>, log = false} : (tensor<4x8xf32>) -> tensor<4x8xf32>
+    %1 = graph.softmax %0 {axes = array<i64: 1>, log = false} : (tensor<4x8xf32>) -> tensor<4x8xf32>
+    graph.yield %1 : tensor<4x8xf32>
+  }
+  func.return
+}
+
+// -----
+
+// CHECK: 2 tiles do not divide into parts of [0, 2]
+func.func @no_tiles(%x: tensor<4x8xf32>) {
+  %y, %m = graph.staged (%a = %x : tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<2x8xf32>) attributes {tile = array<i64: 2, 8>, parts = array<i64: 0, 2>} {
     %0 = graph.softmax %a {axes = array<i64: 1>, log = false} : (tensor<4x8xf32>) -> tensor<4x8xf32>
     %1 = graph.softmax %0 {axes = array<i64: 1>, log = false} : (tensor<4x8xf32>) -> tensor<4x8xf32>
     graph.yield %1 : tensor<4x8xf32>

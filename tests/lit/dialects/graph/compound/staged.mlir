@@ -69,7 +69,7 @@ func.func @pool(%x: tensor<1x1x17x5x4xf32>, %w: tensor<1x1x1x1x4x4xf32>) -> tens
 // second come after those of the first; only the code of a part's first tile, which keeps nothing, is another.
 
 // CHECK-LABEL: func.func @parts
-// CHECK:         graph.staged {{.*}} attributes {tile = array<i64: 1, 1, 2, 2, 4>, parts = array<i64: 1, 1, 2, 1, 1>}
+// CHECK:         graph.staged {{.*}} attributes {tile = array<i64: 1, 1, 2, 2, 4>, parts = array<i64: 2, 2>}
 
 // LOOPS-LABEL: func.func private @blocked_conv_max_pool_1(
 // LOOPS-SAME:    %out: memref<1x1x8x2x4xf32>, [[M:%.*]]: memref<2x1x5x5x4xf32> {aot.scratch})
@@ -93,12 +93,12 @@ func.func @pool(%x: tensor<1x1x17x5x4xf32>, %w: tensor<1x1x1x1x4x4xf32>) -> tens
 // LOOPS:           scf.if
 // LOOPS:         func.return
 func.func @parts(%x: tensor<1x1x17x5x4xf32>, %w: tensor<1x1x1x1x4x4xf32>) -> (tensor<1x1x8x2x4xf32>, tensor<1x1x8x2x4xf32>) attributes {aot.entry} {
-  %y, %m = graph.staged (%a = %x : tensor<1x1x17x5x4xf32>, %b = %w : tensor<1x1x1x1x4x4xf32>) -> (tensor<1x1x8x2x4xf32>, tensor<2x1x5x5x4xf32>) attributes {tile = array<i64: 1, 1, 2, 2, 4>, parts = array<i64: 1, 1, 2, 1, 1>} {
+  %y, %m = graph.staged (%a = %x : tensor<1x1x17x5x4xf32>, %b = %w : tensor<1x1x1x1x4x4xf32>) -> (tensor<1x1x8x2x4xf32>, tensor<2x1x5x5x4xf32>) attributes {tile = array<i64: 1, 1, 2, 2, 4>, parts = array<i64: 2, 2>} {
     %0 = graph.blocked_conv %a, %b {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64, channels = 4 : i64, outputs = 4 : i64, block = 4 : i64} : (tensor<1x1x17x5x4xf32>, tensor<1x1x1x1x4x4xf32>) -> tensor<1x1x17x5x4xf32>
     %1 = graph.max_pool %0 {kernel = array<i64: 3, 3>, strides = array<i64: 2, 2>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>} : (tensor<1x1x17x5x4xf32>) -> tensor<1x1x8x2x4xf32>
     graph.yield %1 : tensor<1x1x8x2x4xf32>
   }
-  %z, %n = graph.staged (%a = %x : tensor<1x1x17x5x4xf32>, %b = %w : tensor<1x1x1x1x4x4xf32>) -> (tensor<1x1x8x2x4xf32>, tensor<2x1x5x5x4xf32>) attributes {tile = array<i64: 1, 1, 2, 2, 4>, parts = array<i64: 1, 1, 2, 1, 1>} {
+  %z, %n = graph.staged (%a = %x : tensor<1x1x17x5x4xf32>, %b = %w : tensor<1x1x1x1x4x4xf32>) -> (tensor<1x1x8x2x4xf32>, tensor<2x1x5x5x4xf32>) attributes {tile = array<i64: 1, 1, 2, 2, 4>, parts = array<i64: 2, 2>} {
     %0 = graph.blocked_conv %a, %b {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64, channels = 4 : i64, outputs = 4 : i64, block = 4 : i64} : (tensor<1x1x17x5x4xf32>, tensor<1x1x1x1x4x4xf32>) -> tensor<1x1x17x5x4xf32>
     %1 = graph.max_pool %0 {kernel = array<i64: 3, 3>, strides = array<i64: 2, 2>, pads = array<i64: 1, 0, -1, 0>, dilations = array<i64: 1, 1>} : (tensor<1x1x17x5x4xf32>) -> tensor<1x1x8x2x4xf32>
     graph.yield %1 : tensor<1x1x8x2x4xf32>

@@ -72,7 +72,7 @@ func.func @algorithm(%x: tensor<4x8xf32>, %w: tensor<8x8xf32>) {
 
 // -----
 
-// CHECK: 1 panels are not in 2 parts
+// CHECK: 1 blocks and 1 panels are not in 1 and 2 parts
 func.func @panel_parts(%x: tensor<4x8xf32>, %w: tensor<1x7x4x8xf32>) {
   %0, %1, %2 = graph.strassen_matmul %x, %w {columns = 16, left = 8, block_rows = 4, panel_parts = 2} : (tensor<4x8xf32>, tensor<1x7x4x8xf32>) -> (tensor<4x16xf32>, tensor<14x3x16xf32>, tensor<14x3x8xf32>)
   func.return
@@ -80,8 +80,24 @@ func.func @panel_parts(%x: tensor<4x8xf32>, %w: tensor<1x7x4x8xf32>) {
 
 // -----
 
-// CHECK: 1 panels are not in 0 parts
+// CHECK: 1 blocks and 1 panels are not in 1 and 0 parts
 func.func @no_parts(%x: tensor<4x8xf32>, %w: tensor<1x7x4x8xf32>) {
   %0, %1, %2 = graph.strassen_matmul %x, %w {columns = 16, left = 8, block_rows = 4, panel_parts = 0} : (tensor<4x8xf32>, tensor<1x7x4x8xf32>) -> (tensor<4x16xf32>, tensor<7x3x16xf32>, tensor<7x3x8xf32>)
+  func.return
+}
+
+// -----
+
+// CHECK: 2 blocks and 1 panels are not in 3 and 1 parts
+func.func @row_parts(%x: tensor<5x8xf32>, %w: tensor<1x7x4x8xf32>) {
+  %0, %1, %2 = graph.strassen_matmul %x, %w {columns = 16, left = 8, block_rows = 4, row_parts = 3} : (tensor<5x8xf32>, tensor<1x7x4x8xf32>) -> (tensor<5x16xf32>, tensor<21x3x16xf32>, tensor<21x3x8xf32>)
+  func.return
+}
+
+// -----
+
+// CHECK: 2 blocks and 1 panels are not in 0 and 1 parts
+func.func @no_rows(%x: tensor<5x8xf32>, %w: tensor<1x7x4x8xf32>) {
+  %0, %1, %2 = graph.strassen_matmul %x, %w {columns = 16, left = 8, block_rows = 4, row_parts = 0} : (tensor<5x8xf32>, tensor<1x7x4x8xf32>) -> (tensor<5x16xf32>, tensor<7x3x16xf32>, tensor<7x3x8xf32>)
   func.return
 }

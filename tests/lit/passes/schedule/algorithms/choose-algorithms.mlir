@@ -13,7 +13,7 @@
 // CHECK-NEXT: graph.conv %x, %v {{.*}}group = 1 : i64}
 // A large product, on a constant stored by rows of results; few rows where weights are not near, a shallow one, a computed right-hand side, integers:
 // CHECK-LABEL: func.func @products
-// CHECK:      graph.matmul %x, %{{[0-9]+}} {transpose_rhs = true, algorithm = #graph.strassen<rows = 200>}
+// CHECK:      graph.matmul %x, %{{[0-9]+}} {transpose_rhs = true, algorithm = #graph.strassen<rows = 100>}
 // CHECK-NOT:  algorithm
 
 // LAYOUT-LABEL: func.func @main
@@ -31,8 +31,8 @@ func.func @main(%x: tensor<1x16x64x64xf32>, %v: tensor<32x16x3x3xf32>) -> (tenso
 }
 
 // LAYOUT-LABEL: func.func @products
-// LAYOUT:      %[[W:.*]] = graph.strassen_weight %{{.*}} {left = 384 : i64, width = 32 : i64, transpose = true} : (tensor<760x512xf32>) -> tensor<12x7x256x32xf32>
-// LAYOUT-NEXT: graph.strassen_matmul %x, %[[W]] {columns = 760 : i64, left = 384 : i64, block_rows = 200 : i64, schedule = #graph.matmul_schedule<lanes = 16, mr = 13, nr = 2, unroll = 2, order = columns, prefetch>} : (tensor<2x400x512xf32>, tensor<12x7x256x32xf32>) -> (tensor<2x400x760xf32>, tensor<7x101x272xf32>, tensor<7x101x32xf32>)
+// LAYOUT:      %[[W:.*]] = graph.strassen_weight %{{.*}} {left = 384 : i64, width = 48 : i64, transpose = true} : (tensor<760x512xf32>) -> tensor<8x7x256x48xf32>
+// LAYOUT-NEXT: graph.strassen_matmul %x, %[[W]] {columns = 760 : i64, left = 384 : i64, block_rows = 100 : i64, schedule = #graph.matmul_schedule<lanes = 16, mr = 9, nr = 3, unroll = 2, order = columns, prefetch>} : (tensor<2x400x512xf32>, tensor<8x7x256x48xf32>) -> (tensor<2x400x760xf32>, tensor<7x51x272xf32>, tensor<7x51x48xf32>)
 func.func @products(%x: tensor<2x400x512xf32>, %few: tensor<32x512xf32>, %shallow: tensor<400x64xf32>, %v: tensor<512x760xf32>, %i: tensor<400x512xi32>) attributes {aot.entry} {
   %0 = graph.constant dense<1.0> : tensor<760x512xf32>
   %1 = graph.constant dense<1.0> : tensor<64x760xf32>
