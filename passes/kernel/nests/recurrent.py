@@ -161,7 +161,12 @@ class _TileLine(Line):
                     column = beside.state.index(b, panel * width, {-2: schedule.lanes, -1: 1})
                     write([row, column], total)
 
-                return lambda k: (left([row, k]), weight([panel, k, within])), store
+                def factors(k: Scalar) -> tuple[Scalar, Scalar]:
+                    if schedule.turned:
+                        k = turned(k, depth - 1)
+                    return left([row, k]), weight([panel, k, within])
+
+                return factors, store
 
             beside.multiply(done // beside.panels, depth, panels)
         self._for_columns(
