@@ -187,6 +187,9 @@ class RecurrentCosts:
     load_share: float
     """The share of the loads of such a tile that are not done while the step waits. With as few registers as AVX2 has,
     a tile takes so many that it does not pay: 1.10 of the time (LSTM of 256 units, Zen 4), where AVX-512 has 0.90."""
+    sharpness: int
+    """How little waiting and multiplying disturb each other: the exponent p of (w^p + m^p)^(1/p) for what they take
+    together, infinite if not at all."""
     most_time: float
     """The greatest share of the time of one product for all steps, and then the steps, at which this pays: the estimate
     is no better."""

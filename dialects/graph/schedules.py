@@ -216,6 +216,11 @@ class RecurrenceSchedule(Schedule):
     weight."""
     beside: int | None = None
     """Panels of the weight for the state that are read while one such tile is summed up."""
+    leading: int | None = None
+    """Steps whose states are multiplied for the following layer, beside the last products with the state."""
+    following: int | None = None
+    """Panels of the weight for the state that are read while a tile of those is summed up, of the following layer's
+    ACROSS."""
 
 
 @dataclass(frozen=True)

@@ -1,15 +1,19 @@
-"""The product that a recurrent layer's inputs have been multiplied by, for all steps at once."""
+"""What recurrent layers read: products of their inputs, for all steps at once, and the layers before them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from xdsl.dialects.builtin import f32
 from xdsl.ir import SSAValue
 
 from aotc.dialects.graph.elementwise import AddOp
-from aotc.dialects.graph.interfaces import producer, shape_of
+from aotc.dialects.graph.interfaces import element_type_of, producer, shape_of
 from aotc.dialects.graph.matmul import MatMulOp
 from aotc.dialects.graph.movement import ReshapeOp
+from aotc.dialects.graph.packed.matmul import PackColumnsOp
+from aotc.dialects.graph.recurrent.recurrence import RecurrenceOp
+from aotc.dialects.graph.structure import ConstantOp
 
 
 @dataclass(frozen=True)
@@ -35,3 +39,50 @@ def projection(x: SSAValue) -> Projection | None:
     matrices = len(shape_of(product.lhs)) == len(shape_of(product.rhs)) == 2
     plain = product.flag("transpose_rhs") and not product.flag("transpose_lhs")
     return Projection(product.lhs, product.rhs, bias) if matrices and plain else None
+
+
+def given(op: RecurrenceOp) -> Projection | None:
+    """What a layer multiplies itself, or what `x` is the product of."""
+    if op.input_weight is None:
+        return projection(op.x)
+    return Projection(op.x, op.input_weight, op.input_bias)
+
+
+def single(op: RecurrenceOp) -> bool:
+    """Whether a layer makes all steps of one line, in f32, each with one product of its state."""
+    plain = op.lengths is None and len(op.matrices()) == 1 and op.INTERLEAVED == 1
+    return plain and op.sizes[1] == 1 and element_type_of(op.x) == f32
+
+
+def preceding(op: RecurrenceOp) -> RecurrenceOp | None:
+    """The layer whose states are the inputs of this one, step by step, if the weight of these is known before."""
+    found = given(op)
+    if found is None or not single(op) or not all(map(_is_constant, (found.weight, found.bias))):
+        return None
+    before = made_by(found.rows)
+    if before is None or before.parent is not op.parent or not single(before):
+        return None
+    together = before.sizes[0] == op.sizes[0] and before.flag("reverse") == op.flag("reverse")
+    return before if together else None
+
+
+def made_by(rows: SSAValue) -> RecurrenceOp | None:
+    """The layer whose states, of all steps, some rows are."""
+    while (reshaped := producer(rows, ReshapeOp)) is not None:
+        rows = reshaped.x
+    made = producer(rows, RecurrenceOp)
+    return made if made is not None and rows is made.results[0] else None
+
+
+def following(op: RecurrenceOp) -> RecurrenceOp | None:
+    """The one layer that this one is `preceding` to."""
+    around = () if op.parent is None else op.parent.ops
+    found = [each for each in around if isinstance(each, RecurrenceOp) and preceding(each) is op]
+    return found[0] if len(found) == 1 else None
+
+
+def _is_constant(value: SSAValue | None) -> bool:
+    """Whether a value, if there is one, is a constant, which may be packed."""
+    if value is not None and (packed := producer(value, PackColumnsOp)) is not None:
+        value = packed.operands[0]
+    return value is None or producer(value, ConstantOp) is not None

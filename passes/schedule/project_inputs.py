@@ -21,11 +21,12 @@ After:
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation
+from xdsl.ir import Block, Operation, OpResult
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -35,7 +36,7 @@ from aotc.dialects.graph.movement import ReshapeOp
 from aotc.dialects.graph.packed.matmul import PackColumnsOp
 from aotc.dialects.graph.recurrent.recurrence import RecurrenceOp
 from aotc.dialects.graph.schedules import RecurrenceSchedule, ScheduleAttr, SumsSchedule, schedule_of
-from aotc.passes.kernel.projections import projection
+from aotc.passes.kernel.projections import preceding, projection
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,9 @@ class ProjectInputsPass(ModulePass):
                     _project(each)
                 elif isinstance(schedule, RecurrenceSchedule) and schedule.across is not None:
                     _project(each, schedule.across * schedule.lanes)
+        for each in graph_operations(op):
+            if isinstance(each, RecurrenceOp) and each.ahead and each.begun is None:
+                _begin(each)
 
 
 def _project(op: RecurrenceOp, width: int | None = None) -> None:
@@ -66,9 +70,41 @@ def _project(op: RecurrenceOp, width: int | None = None) -> None:
         packed = PackColumnsOp.get(weight, width=width, transpose=True)
         added.append(packed)
         weight = packed.result
-    new = op.with_inputs(inputs.result, weight, found.bias)
-    new.attributes[ScheduleAttr.KEY] = op.attributes[ScheduleAttr.KEY]
-    for each in (*added, new):
+    for each in added:
         each.location = op.location
     Rewriter.insert_op(added, InsertPoint.before(op))
-    Rewriter.replace_op(op, new)
+    _replace(op, op.with_inputs(inputs.result, weight, found.bias))
+
+
+def _begin(op: RecurrenceOp) -> None:
+    """Let the layer before, if its schedule says so, begin the products of the layer's inputs."""
+    before = preceding(op)
+    schedule = None if before is None else schedule_of(before)
+    if before is None or not isinstance(schedule, RecurrenceSchedule) or schedule.leading is None:
+        return
+    assert op.input_weight is not None
+    for value in (op.input_weight, op.input_bias):  # constants
+        if value is not None:
+            _move_before(value.owner, before)
+    new = before.with_following(schedule.leading, op.input_weight, op.input_bias)
+    assert new.following is not None
+    results = [result for result in new.results if result is not new.following]
+    _replace(before, new, results)
+    _replace(op, op.with_begun(new.following))
+
+
+def _move_before(op: Operation | Block, place: Operation) -> None:
+    """Move a constant, which may be packed."""
+    assert isinstance(op, Operation)
+    for operand in op.operands:
+        _move_before(operand.owner, place)
+    if op.parent is place.parent and place.is_before_in_block(op):
+        op.detach()
+        Rewriter.insert_op(op, InsertPoint.before(place))
+
+
+def _replace(op: RecurrenceOp, new: RecurrenceOp, results: Sequence[OpResult] | None = None) -> None:
+    """Put a layer in the place of another one, of the same schedule."""
+    new.attributes[ScheduleAttr.KEY] = op.attributes[ScheduleAttr.KEY]
+    new.location = op.location
+    Rewriter.replace_op(op, new, results)

@@ -11,7 +11,15 @@ from typing import ClassVar
 
 from xdsl.dialects.builtin import BoolAttr, TensorType
 from xdsl.ir import SSAValue
-from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, opt_result_def, result_def
+from xdsl.irdl import (
+    AttrSizedResultSegments,
+    irdl_op_definition,
+    operand_def,
+    opt_operand_def,
+    opt_prop_def,
+    opt_result_def,
+    result_def,
+)
 
 from aotc.dialects.builder import Scalar
 from aotc.dialects.graph.interfaces import ShapeError
@@ -27,6 +35,7 @@ class RnnOp(RecurrenceOp):
     ACTIVATIONS: ClassVar[int] = 1
     y = result_def(TensorType)
     y_h = result_def(TensorType)
+    following = opt_result_def(TensorType)
     h = result_def(TensorType)
     sums = result_def(TensorType)
 
@@ -34,12 +43,12 @@ class RnnOp(RecurrenceOp):
         steps.set_state(self.h, self.initial_h)
 
     def step(self, steps: Steps, time: Scalar) -> None:
-        y, h = steps.writer(self.y), steps.writer(self.h)
+        h = steps.writer(self.h)
 
         def finish(row: Scalar, unit: Scalar, total: Scalar) -> None:
             state = steps.gate(0, total)
             h([row, unit], state)
-            y([time, row, unit], state)
+            steps.made(time, row, unit, state)
 
         if not self.by_units:
             steps.multiply(self.h, self.weight, self.columns)
@@ -77,11 +86,16 @@ class GruOp(RecurrenceOp):
     candidate_bias = opt_operand_def(TensorType)
     input_weight = opt_operand_def(TensorType)
     input_bias = opt_operand_def(TensorType)
+    begun = opt_operand_def(TensorType)
+    following_weight = opt_operand_def(TensorType)
+    following_bias = opt_operand_def(TensorType)
     y = result_def(TensorType)
     y_h = result_def(TensorType)
+    following = opt_result_def(TensorType)
     h = result_def(TensorType)
     sums = result_def(TensorType)
     gated = opt_result_def(TensorType)
+    irdl_options = (AttrSizedResultSegments(as_property=True),)
 
     @property
     def columns(self) -> int:
@@ -151,7 +165,7 @@ class GruOp(RecurrenceOp):
 
     def _finish(self, steps: Steps, time: Scalar, row: Scalar, unit: Scalar, state: Scalar) -> None:
         steps.writer(self.h)([row, unit], state)
-        steps.writer(self.y)([time, row, unit], state)
+        steps.made(time, row, unit, state)
 
     def _step_by_units(self, steps: Steps, time: Scalar) -> None:
         """All gates of a unit at once."""
@@ -223,7 +237,7 @@ class LstmCell(RecurrenceOp, ABC):
 
     def step(self, steps: Steps, time: Scalar) -> None:
         units = self.sizes[2]
-        y, h, c = (steps.writer(result) for result in (self.y, self.h, self.c))
+        h, c = steps.writer(self.h), steps.writer(self.c)
         old = steps.reader(self.c)
         by_units = self.by_units
         if not by_units:
@@ -250,12 +264,12 @@ class LstmCell(RecurrenceOp, ABC):
                 steps.writer(self.sums)([row, unit], state)
                 return
             h([row, unit], state)
-            y([time, row, unit], state)
+            steps.made(time, row, unit, state)
 
         def finish(row: Scalar, unit: Scalar) -> None:
             state = steps.sum(row, unit, 0)
             h([row, unit], state)
-            y([time, row, unit], state)
+            steps.made(time, row, unit, state)
 
         steps.units(unit)
         if by_units:
@@ -283,9 +297,13 @@ class LstmOp(LstmCell):
     peepholes = opt_operand_def(TensorType)
     input_weight = opt_operand_def(TensorType)
     input_bias = opt_operand_def(TensorType)
+    begun = opt_operand_def(TensorType)
+    following_weight = opt_operand_def(TensorType)
+    following_bias = opt_operand_def(TensorType)
     y = result_def(TensorType)
     y_h = result_def(TensorType)
     y_c = result_def(TensorType)
+    following = opt_result_def(TensorType)
     h = result_def(TensorType)
     c = result_def(TensorType)
     sums = result_def(TensorType)

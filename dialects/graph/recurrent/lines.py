@@ -39,7 +39,7 @@ class Factors:
 
 @dataclass(frozen=True)
 class Inputs:
-    """What the inputs of all steps are multiplied with."""
+    """What the inputs of several steps are multiplied with."""
 
     left: Reader
     """[number of the step, line, k]."""
@@ -51,6 +51,9 @@ class Inputs:
     """What is added to a column [column]; 0 where absent."""
     write: Writer
     """Of the sums: [number of the step, line, column]."""
+    first: int
+    end: int
+    """The steps, from the number `first` up to `end`."""
 
 
 class Lines(ABC):
@@ -93,8 +96,20 @@ class Line(ABC):
         """
 
     @abstractmethod
-    def run(self, steps: int, inputs: Inputs, dtype: Attribute, step: Callable[[Scalar], None]) -> None:
-        """`step` for the numbers of all steps in order; before each one at the latest, the products of its inputs."""
+    def run(
+        self,
+        steps: int,
+        columns: int,
+        inputs: Inputs | None,
+        following: Inputs | None,
+        dtype: Attribute,
+        step: Callable[[Scalar], None],
+    ) -> None:
+        """`step` for the numbers of all steps in order; before each one at the latest, the products of its inputs;
+        after the last one at the latest, those of `following`, which of a step can be multiplied once it is made.
+
+        The products with the state that they may be multiplied beside have `columns`.
+        """
 
     @abstractmethod
     def add(
@@ -160,23 +175,41 @@ class _ScalarLine(Line):
         if whole < columns:
             several(b.index(whole), columns - whole)
 
-    def run(self, steps: int, inputs: Inputs, dtype: Attribute, step: Callable[[Scalar], None]) -> None:
-        b, given = self.b, inputs.start
-        start = None if given is None else lambda index, read=given: b.cast(read(index), dtype)
+    def run(
+        self,
+        steps: int,
+        columns: int,
+        inputs: Inputs | None,
+        following: Inputs | None,
+        dtype: Attribute,
+        step: Callable[[Scalar], None],
+    ) -> None:
+        b = self.b
 
-        def one(number: Scalar) -> None:
-            factors = Factors(lambda index: inputs.left([number, *index]), inputs.weight, inputs.shape, inputs.shape[1])
+        def one(number: Scalar, given: Inputs) -> None:
+            read, left = given.start, given.left
+            factors = Factors(lambda index: left([number, *index]), given.weight, given.shape, given.shape[1])
             self.multiply(
                 number,
                 [factors],
-                inputs.columns,
+                given.columns,
                 dtype,
-                lambda index, total: inputs.write([number, *index], total),
-                start,
+                lambda index, total: given.write([number, *index], total),
+                None if read is None else lambda index: b.cast(read(index), dtype),
             )
-            step(number)
 
-        b.sequential_range(0, steps, 1, one)
+        if inputs is None:
+            b.sequential_range(0, steps, 1, step)
+        else:
+            b.sequential_range(0, inputs.first, 1, step)
+
+            def both(number: Scalar) -> None:
+                one(number, inputs)
+                step(number)
+
+            b.sequential_range(inputs.first, steps, 1, both)
+        if following is not None:
+            b.sequential_range(following.first, following.end, 1, lambda number: one(number, following))
 
     def add(
         self, factors: Factors, columns: Sequence[Scalar], sums: Sequence[Scalar], dtype: Attribute

@@ -11,17 +11,27 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar, Self
 
 from xdsl.dialects.builtin import (
+    I64,
     ArrayAttr,
     BoolAttr,
     DenseArrayBase,
     Float64Type,
     FloatAttr,
+    IntegerAttr,
     StringAttr,
     TensorType,
     f64,
 )
 from xdsl.ir import OpResult, SSAValue
-from xdsl.irdl import AttrSizedOperandSegments, operand_def, opt_operand_def, opt_prop_def, prop_def, result_def
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    operand_def,
+    opt_operand_def,
+    opt_prop_def,
+    opt_result_def,
+    prop_def,
+    result_def,
+)
 
 from aotc.dialects.builder import INDEX, Builder, Reader, Scalar, Writer
 from aotc.dialects.dtypes import compute_type
@@ -57,11 +67,16 @@ class RecurrenceOp(LoopNestOp, ABC):
     lengths = opt_operand_def(TensorType)
     input_weight = opt_operand_def(TensorType)
     input_bias = opt_operand_def(TensorType)
+    begun = opt_operand_def(TensorType)
+    following_weight = opt_operand_def(TensorType)
+    following_bias = opt_operand_def(TensorType)
+    leading = opt_prop_def(IntegerAttr[I64])
     activations = prop_def(ArrayAttr[StringAttr])
     alphas = prop_def(DenseArrayBase.constr(f64))
     betas = prop_def(DenseArrayBase.constr(f64))
     clip = opt_prop_def(FloatAttr[Float64Type])
     reverse = opt_prop_def(BoolAttr)
+    following = opt_result_def(TensorType)
     sums = result_def(TensorType)
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
@@ -109,7 +124,11 @@ class RecurrenceOp(LoopNestOp, ABC):
     def vectors(self) -> Sequence[tuple[str, SSAValue | None, tuple[int, ...]]]:
         """The other operands: names, values and shapes."""
         _, batch, units = self.sizes
-        return [("initial_h", self.initial_h, (batch, units)), ("input_bias", self.input_bias, (self.GATES * units,))]
+        return [
+            ("initial_h", self.initial_h, (batch, units)),
+            ("input_bias", self.input_bias, (self.GATES * units,)),
+            ("following_bias", self.following_bias, (self._following_columns(),)),
+        ]
 
     def infer_types(self) -> Sequence[TensorType]:
         steps, batch, units = self.sizes
@@ -126,15 +145,61 @@ class RecurrenceOp(LoopNestOp, ABC):
                 raise ShapeError(f"lengths must be [{batch}], found {list(shape_of(self.lengths))}")
         if self.input_bias is not None and self.input_weight is None:
             raise ShapeError("without an input_weight the bias is part of x")
+        self._check_neighbours()
         kind = common_element_type(*(value for value in self.operands if value not in self.integers()))
         Domain.FLOAT.require(kind, "x")
         self._check_activations()
         y = [TensorType(kind, [steps, batch, units]), *[TensorType(kind, [batch, units])] * self.STATES]
-        sums = units if self.by_units else self.products
-        if self.ahead:
-            sums += steps * self.GATES * units
+        sums = units if self.by_units else self.states_behind
+        if leading := self.first_steps:
+            y.append(TensorType(kind, [batch, leading * self._following_columns()]))
+            sums += (leading + 1) * units
         extents = [*[units] * self.STATES, sums, *self._more_buffers()]
         return [*y, *(TensorType(compute_type(kind), [batch, extent]) for extent in extents)]
+
+    def _check_neighbours(self) -> None:
+        steps, batch, units = self.sizes
+        if self.begun is not None:
+            row, found = self.GATES * units, shape_of(self.begun)
+            if not self.ahead:
+                raise ShapeError("products of inputs are begun only where the others are multiplied ahead")
+            if len(found) != 2 or found[0] != batch or found[1] % row or not 0 < found[1] // row <= steps:
+                raise ShapeError(f"begun must be [{batch}, n * {row}] of n <= {steps} steps, found {list(found)}")
+        parts = {self.following_weight is None, self.leading is None, self.following is None}
+        if len(parts) > 1 or (self.following_weight is None and self.following_bias is not None):
+            raise ShapeError("following, following_weight and leading come together, and following_bias with them")
+        if self.following_weight is None:
+            return
+        found = shape_of(self.following_weight)
+        if len(found) != 3 or found[1] != units:
+            raise ShapeError(f"following_weight must be [panels, {units}, width], found {list(found)}")
+        if not 0 < self.first_steps <= steps:
+            raise ShapeError(f"leading must be from 1 to {steps}, found {self.first_steps}")
+        if self.alone or self.by_units:
+            raise ShapeError("only a layer that makes all steps, and does not multiply unit by unit, multiplies states")
+
+    def _following_columns(self) -> int:
+        """C; 0 without a following_weight."""
+        if self.following_weight is None:
+            return 0
+        panels, _, width = shape_of(self.following_weight)
+        return panels * width
+
+    @property
+    def first_steps(self) -> int:
+        """`leading`, or 0."""
+        return 0 if self.leading is None else self.leading.value.data
+
+    @property
+    def begun_steps(self) -> int:
+        """How many steps the products of whose inputs are in `begun`."""
+        return 0 if self.begun is None else shape_of(self.begun)[1] // (self.GATES * self.sizes[2])
+
+    @property
+    def states_behind(self) -> int:
+        """Where the states of the first steps are in `sums`."""
+        steps, _, units = self.sizes
+        return self.products + (steps * self.GATES * units if self.ahead else 0)
 
     def _is_packed(self, shape: Sequence[int], columns: int) -> bool:
         """Whether a weight of this shape is [columns, H] in panels."""
@@ -178,7 +243,7 @@ class RecurrenceOp(LoopNestOp, ABC):
         return []
 
     def scratch(self) -> Sequence[OpResult]:
-        return self.results[1 + self.STATES :]
+        return self.results[1 + self.STATES + (self.following is not None) :]
 
     def states(self) -> Sequence[SSAValue | None]:
         """What the states are before the first step."""
@@ -196,11 +261,22 @@ class RecurrenceOp(LoopNestOp, ABC):
 
     def with_inputs(self, inputs: SSAValue, weight: SSAValue, bias: SSAValue | None) -> Self:
         """The layer on `inputs` instead of their products; without a schedule."""
-        given = {"x": inputs, "input_weight": weight, "input_bias": bias}
+        return self._with({"x": inputs, "input_weight": weight, "input_bias": bias})
+
+    def with_begun(self, begun: SSAValue) -> Self:
+        """The layer with the products of its first inputs; without a schedule."""
+        return self._with({"begun": begun})
+
+    def with_following(self, leading: int, weight: SSAValue, bias: SSAValue | None) -> Self:
+        """The layer that multiplies its first states for the next layer; without a schedule."""
+        return self._with({"following_weight": weight, "following_bias": bias}, leading=leading, following=True)
+
+    def _with(self, given: Mapping[str, SSAValue | None], **more: object) -> Self:
+        """The layer with other operands, and further properties or results; without a schedule."""
         operands = [given.get(name, getattr(self, name)) for name, _ in self.get_irdl_definition().operands]
-        properties = {name: value for name, value in self.properties.items() if name != "operandSegmentSizes"}
-        scratch = {name: True for name, _ in self.get_irdl_definition().results if getattr(self, name) is not None}
-        return type(self).get(*operands, **properties, **scratch)
+        properties = {name: value for name, value in self.properties.items() if not name.endswith("SegmentSizes")}
+        results = {name: True for name, _ in self.get_irdl_definition().results if getattr(self, name) is not None}
+        return type(self).get(*operands, **{**properties, **results, **more})
 
     # Loops
 
@@ -265,8 +341,9 @@ class Steps:
             self.number = number
             op.step(self, length - 1 - number if op.flag("reverse") else number)
 
-        if op.ahead:
-            self.line.run(total, self._all_inputs(), self.kind, step)
+        if op.ahead or op.first_steps:
+            self._begin()
+            self.line.run(total, op.columns, self._all_inputs(), self._following(), self.kind, step)
         else:
             b.sequential_range(0, length, 1, step)
         if op.lengths is not None:
@@ -316,8 +393,48 @@ class Steps:
         sums = [zero if bias is None else self.b.cast(self.reader(bias)([each]), self.kind) for each in columns]
         return self.line.add(factors, columns, sums, self.kind)
 
-    def _all_inputs(self) -> Inputs:
-        """The products of the inputs of all steps, in their order."""
+    def made(self, time: Scalar, row: Scalar, unit: Scalar, state: Scalar) -> None:
+        """Emit what is kept of a state after the step at `time`."""
+        op, units = self.op, self.op.sizes[2]
+        self.writer(op.results[0])([time, row, unit], state)
+        if op.first_steps:
+            place = self.b.min(self.number, self.b.index(op.first_steps)) * units + op.states_behind
+            self.writer(op.sums)([row, unit + place], state)
+
+    def _begin(self) -> None:
+        """Emit the copy of the products that are begun to those of all inputs."""
+        op = self.op
+        if op.begun is None:
+            return
+        read, write = self.reader(op.begun), self.writer(op.sums)
+        self.line.for_units(
+            shape_of(op.begun)[1], lambda row, unit: write([row, unit + op.products], read([row, unit]))
+        )
+
+    def _following(self) -> Inputs | None:
+        """The products of the first states."""
+        op, units = self.op, self.op.sizes[2]
+        if op.following is None or op.following_weight is None:
+            return None
+        shape = shape_of(op.following_weight)
+        columns = shape[0] * shape[2]
+        read, write = self.reader(op.sums), self.writer(op.following)
+
+        def left(index: Sequence[Scalar]) -> Scalar:
+            number, row, k = index
+            return read([row, k + (number * units + op.states_behind)])
+
+        def store(index: Sequence[Scalar], total: Scalar) -> None:
+            number, row, column = index
+            write([row, column + number * columns], total)
+
+        start = None if op.following_bias is None else self.reader(op.following_bias)
+        return Inputs(left, self.reader(op.following_weight), shape, columns, start, store, 0, op.first_steps)
+
+    def _all_inputs(self) -> Inputs | None:
+        """The products of the inputs of all steps, in their order, if the layer multiplies them."""
+        if not self.op.ahead:
+            return None
         op, columns, offset = self.op, self.op.GATES * self.op.sizes[2], self.op.products
         assert op.input_weight is not None
         read, write, last = self.reader(op.x), self.writer(op.sums), op.sizes[0] - 1
@@ -332,7 +449,7 @@ class Steps:
             write([row, column + (number * columns + offset)], total)
 
         start = None if op.input_bias is None else self.reader(op.input_bias)
-        return Inputs(left, self.reader(op.input_weight), shape, columns, start, store)
+        return Inputs(left, self.reader(op.input_weight), shape, columns, start, store, op.begun_steps, op.sizes[0])
 
     def products(
         self, state: OpResult, matrix: SSAValue, unit: Scalar, gates: Sequence[int], sums: Sequence[Scalar]

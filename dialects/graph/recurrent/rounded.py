@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from xdsl.dialects.builtin import TensorType, f32, i8, i32
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, prop_def, result_def
+from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_result_def, prop_def, result_def
 
 from aotc.dialects.builder import Scalar
 from aotc.dialects.dtypes import compute_type, integer_range
@@ -44,6 +44,9 @@ class RoundedLstmOp(LstmCell, DotOp):
     peepholes = opt_operand_def(TensorType)
     input_weight = opt_operand_def(TensorType)
     input_bias = opt_operand_def(TensorType)
+    begun = opt_operand_def(TensorType)
+    following_weight = opt_operand_def(TensorType)
+    following_bias = opt_operand_def(TensorType)
     state_scales = operand_def(TensorType)
     weight_sums = operand_def(TensorType)
     weight_points = opt_operand_def(TensorType)
@@ -51,6 +54,7 @@ class RoundedLstmOp(LstmCell, DotOp):
     y = result_def(TensorType)
     y_h = result_def(TensorType)
     y_c = result_def(TensorType)
+    following = opt_result_def(TensorType)
     h = result_def(TensorType)
     c = result_def(TensorType)
     sums = result_def(TensorType)
@@ -75,6 +79,8 @@ class RoundedLstmOp(LstmCell, DotOp):
     def infer_types(self) -> Sequence[TensorType]:
         if self.input_weight is not None:
             raise ShapeError("the products of the inputs are in x")
+        if self.following_weight is not None:
+            raise ShapeError("states are not multiplied for a following layer")
         if self.state_type not in (i8, UI8):
             raise ShapeError(f"states are rounded to {self.state_type}, not to an integer of 8 bits")
         kinds = [None if value is None else element_type_of(value) for value in self.integers()[1:]]

@@ -25,10 +25,12 @@ class Blocks:
     during: int
 
 
-def blocks_of(steps: int, size: int, during: int) -> Blocks:
-    """As many blocks of `size` steps as are done in time, each before the first of its steps."""
+def blocks_of(steps: int, size: int, during: int, begun: int = 0) -> Blocks:
+    """As many blocks of `size` steps as are done in time, each before the first of its steps; of the `first` ones so
+    many are `begun` elsewhere."""
     # block i, from 0 on, is done after (i + 1) * during steps, and needed after first + i * size
-    count = max(min((steps - during) // size, (steps - size) // during if size < during else steps), 0)
+    late = (steps - size) // during if size < during else steps
+    count = max(min((steps - during) // size, (steps - begun) // size, late), 0)
     return Blocks(steps - count * size, size, count, during)
 
 
@@ -38,44 +40,143 @@ def steps_beside(panels: int, tiles: int, beside: int) -> int:
 
 
 @dataclass(frozen=True)
+class Line:
+    """What a single line of a layer reads and multiplies in each step, and how."""
+
+    machine: Machine
+    lanes: int
+    width: int
+    """The registers of a panel of the weight for the state."""
+    steps: int
+    columns: int
+    """The gates of all units."""
+    depths: tuple[int, int]
+    """Of the products with the state, and with the inputs."""
+
+    @property
+    def registers(self) -> int:
+        """Those of a row of gates."""
+        return self.columns // self.lanes
+
+    @property
+    def panels(self) -> int:
+        """Those of the weight for the state."""
+        return self.registers // self.width
+
+    @property
+    def weights(self) -> tuple[int, int]:
+        """Bytes of the weight for the state, and of that for the inputs."""
+        row = self.registers * self.machine.vector_bytes
+        return row * self.depths[0], row * self.depths[1]
+
+    @property
+    def multipliers(self) -> float:
+        """Multiply-adds of registers that begin in a cycle."""
+        machine = self.machine
+        return min(machine.tiles.multipliers, machine.recurrent.begun_bytes / machine.vector_bytes)
+
+    def waits(self) -> bool:
+        """Whether whole registers of the weight for the state come from beyond L1."""
+        return self.columns % self.lanes == 0 and self.weights[0] > self.machine.l1
+
+    def row(self) -> float:
+        """Cycles of the products of one step's inputs, with nothing beside."""
+        return self.registers * self.depths[1] / self.multipliers
+
+    def alone(self) -> float:
+        """Cycles of one step's products with the state, with nothing beside."""
+        weight, _ = self.weights
+        return max(weight / self.machine.tiles.l2_bytes, self.registers * self.depths[0] / self.multipliers)
+
+    def both(self, given: Line, rows: int, across: int, during: int) -> float:
+        """Cycles of one step's products with the state, beside those of `rows` inputs of the layer `given`, which take
+        `during` steps."""
+        machine, costs = self.machine, self.machine.recurrent
+        state, inputs = self.depths[0], given.depths[1]
+        read = (self.weights[0] + given.weights[1] / during) / machine.tiles.l2_bytes
+        added = (self.registers * state + given.registers * inputs * rows / during) / self.multipliers
+        loads = given.registers * inputs * (rows + across) / across / during / machine.tiles.loads
+        return _overlapped(read + costs.load_share * loads, added, costs.sharpness)
+
+    def rows(self, across: int) -> int:
+        """The most rows of a tile of inputs beside a panel."""
+        return (self.machine.registers - self.width - across - 2) // across
+
+    def besides(self, inputs: int) -> list[int]:
+        """The panels that a tile of that many inputs may be summed up beside: with a step of each reduction, at
+        least."""
+        state = self.depths[0]
+        return [each for each in range(1, self.panels + 1) if each <= inputs <= state * each]
+
+
+def _overlapped(first: float, second: float, sharpness: int) -> float:
+    """Cycles of two kinds of work at the same time: the longer one's, and more the less they differ."""
+    return (first**sharpness + second**sharpness) ** (1 / sharpness)
+
+
+@dataclass(frozen=True)
 class Ahead:
     """The register tile of products of inputs, and beside how many panels of the state's weight it is summed up."""
 
     rows: int
     across: int
     beside: int
+    cycles: float
+    """Of all steps."""
+
+    def blocks(self, line: Line, begun: int = 0) -> Blocks:
+        """How the steps of the line are divided."""
+        during = steps_beside(line.panels, line.registers // self.across, self.beside)
+        return blocks_of(line.steps, self.rows, during, begun)
 
 
-def ahead(machine: Machine, lanes: int, width: int, steps: int, columns: int, depths: tuple[int, int]) -> Ahead | None:
-    """What is the fastest for a line of `steps` with `columns` gates, if that is faster than all inputs at once.
+def ahead(line: Line, begun: int = 0, only: int | None = None) -> Ahead | None:
+    """What is the fastest for a line, if that is faster than all inputs at once.
 
-    `width` are the registers of a panel of the weight of the state; `depths` are those of the state and of the inputs.
+    The products of the inputs of so many steps are `begun` elsewhere; the tile has `only` so many registers in a row.
     """
-    (state, inputs), costs = depths, machine.recurrent
-    registers, panels = columns // lanes, columns // (lanes * width)
-    weight, given = (registers * depth * machine.vector_bytes for depth in depths)
-    if columns % lanes or weight <= machine.l1:
+    if not line.waits():
         return None
-    multipliers = min(machine.tiles.multipliers, costs.begun_bytes / machine.vector_bytes)
-    alone = max(weight / machine.tiles.l2_bytes, registers * state / multipliers)
-    row = registers * inputs / multipliers
-    best, least = None, costs.most_time * steps * (alone + row)
-    for across in range(1, width + 1):
-        most = (machine.registers - width - across - 2) // across
-        if registers % across:
+    alone, row = line.alone(), line.row()
+    best, least = None, line.machine.recurrent.most_time * line.steps * (alone + row)
+    for across in range(1, line.width + 1) if only is None else [only]:
+        if line.registers % across:
             continue
-        for beside in range(1, panels + 1):
-            if inputs < beside or state * beside < inputs:  # a step of each reduction, at least
-                continue
-            during = steps_beside(panels, registers // across, beside)
-            for rows in range(2, most + 1):
-                blocks = blocks_of(steps, rows, during)
-                read = (weight + given / during) / machine.tiles.l2_bytes
-                added = registers * (state + inputs * rows / during) / multipliers
-                loads = registers * inputs * (rows + across) / across / during / machine.tiles.loads
-                both = max(read + costs.load_share * loads, added)
-                busy = blocks.count * during
-                cycles = blocks.first * row + busy * both + (steps - busy) * alone
+        for beside in line.besides(line.depths[1]):
+            for rows in range(2, line.rows(across) + 1):
+                found = Ahead(rows, across, beside, 0.0)
+                blocks = found.blocks(line, begun)
+                busy = blocks.count * blocks.during
+                both = line.both(line, rows, across, blocks.during)
+                cycles = (blocks.first - begun) * row + busy * both + (line.steps - busy) * alone
                 if blocks.count and cycles < least:
-                    best, least = Ahead(rows, across, beside), cycles
+                    best, least = Ahead(rows, across, beside, cycles), cycles
+    return best
+
+
+@dataclass(frozen=True)
+class Lead:
+    """How many of a layer's first states are multiplied for the following layer, and beside how many panels."""
+
+    steps: int
+    beside: int
+
+
+def lead(line: Line, own: Ahead | None, begun: int, following: Line, then: Ahead) -> Lead | None:
+    """What is the fastest for a layer and the `following` one, which takes tiles as `then` otherwise: the products of
+    its first inputs are multiplied beside the last steps, which have none of their own to multiply."""
+    if not line.waits():
+        return None
+    blocks = None if own is None else own.blocks(line, begun)
+    free = line.steps if blocks is None else line.steps - blocks.count * blocks.during
+    best, least = None, then.cycles
+    for beside in line.besides(following.depths[1]):
+        during = steps_beside(line.panels, following.registers // then.across, beside)
+        for steps in range(2, min(line.rows(then.across), line.steps - during) + 1):
+            after = ahead(following, steps, then.across)
+            if during > free or after is None:
+                continue
+            more = line.both(following, steps, then.across, during) - line.alone()
+            if after.cycles + during * more < least:
+                best, least = Lead(steps, beside), after.cycles + during * more
     return best

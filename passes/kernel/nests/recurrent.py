@@ -23,7 +23,7 @@ from aotc.dialects.graph.recurrent.lines import Factors, Inputs, Line, Lines, Un
 from aotc.dialects.graph.schedules import MatmulSchedule, RecurrenceSchedule
 from aotc.dialects.graph.shapes import Segment, ceil_div, segments
 from aotc.passes.kernel.builders.tile_builder import NotVectorizable, Tile, TileBuilder
-from aotc.passes.kernel.costs.recurrent import blocks_of
+from aotc.passes.kernel.costs.recurrent import Blocks, blocks_of, steps_beside
 from aotc.passes.kernel.nests.matmul import SUMS, Products, accumulate
 
 Factor: TypeAlias = Callable[[Scalar], tuple[Scalar, Scalar]]
@@ -173,37 +173,76 @@ class _TileLine(Line):
             columns - done * width, schedule.nr, lambda tile, at, lanes: tiles(tile, at + done * width, lanes)
         )
 
-    def run(self, steps: int, inputs: Inputs, dtype: Attribute, step: Callable[[Scalar], None]) -> None:
+    def run(
+        self,
+        steps: int,
+        columns: int,
+        inputs: Inputs | None,
+        following: Inputs | None,
+        dtype: Attribute,
+        step: Callable[[Scalar], None],
+    ) -> None:
         b, schedule = self._lines.b, self._lines.schedule
-        rows, across, panels = schedule.ahead, schedule.across, schedule.beside
-        if rows is None or across is None or panels is None or inputs.shape[2] != across * schedule.lanes:
-            raise NotVectorizable(
-                "the weight of the inputs is not packed into panels of the width of the register tile"
-            )
-        tiles, each = inputs.shape[0], inputs.columns // (schedule.nr * schedule.lanes) // panels
-        blocks = blocks_of(steps, rows, ceil_div(tiles, each))
+        of_state = columns // (schedule.nr * schedule.lanes)
+        """The panels that a step reads of the weight for the state."""
+        blocks = Blocks(0, 0, 0, 0)
+        if inputs is not None:
+            across, rows, panels = schedule.across, schedule.ahead, schedule.beside
+            if rows is None or across is None or panels is None or inputs.shape[2] != across * schedule.lanes:
+                raise NotVectorizable(
+                    "the weight of the inputs is not packed into panels of the width of the register tile"
+                )
+            blocks = blocks_of(steps, rows, steps_beside(of_state, inputs.shape[0], panels), inputs.first)
+            for part in segments(blocks.first - inputs.first, rows):
 
-        def tile_of(rows: int) -> _InputTile:
-            return _InputTile(b, inputs, Tile((rows, across, schedule.lanes)), self.first, dtype)
+                def before(index: list[Scalar], part: Segment = part) -> None:
+                    tile = self._input_tile(inputs, part.size, dtype)
+                    tile.sum_up(index[0], index[1] * part.size + (part.start + inputs.first))
 
-        for part in segments(blocks.first, rows):
+                b.sequential_for([inputs.shape[0], part.count], before)
+            self._busy(0, inputs, blocks, of_state, panels, dtype, step)
+        done = blocks.count * blocks.during
+        if following is None:
+            b.sequential_range(done, steps, 1, step)
+            return
+        panels = schedule.following
+        if panels is None or following.shape[2] % schedule.lanes:
+            raise NotVectorizable("the schedule has no tile of products for the following layer")
+        during = steps_beside(of_state, following.shape[0], panels)
+        if done + during > steps or following.end > steps - during:
+            raise NotVectorizable("there are too few steps to multiply states for the following layer beside")
+        b.sequential_range(done, steps - during, 1, step)
+        self._busy(steps - during, following, Blocks(0, following.end, 1, during), of_state, panels, dtype, step)
 
-            def before(index: list[Scalar], part: Segment = part) -> None:
-                tile_of(part.size).sum_up(index[0], index[1] * part.size + part.start)
+    def _input_tile(self, inputs: Inputs, rows: int, dtype: Attribute) -> _InputTile:
+        lanes = self._lines.schedule.lanes
+        return _InputTile(self._lines.b, inputs, Tile((rows, inputs.shape[2] // lanes, lanes)), self.first, dtype)
 
-            b.sequential_for([tiles, part.count], before)
+    def _busy(
+        self,
+        low: int,
+        inputs: Inputs,
+        blocks: Blocks,
+        of_state: int,
+        panels: int,
+        dtype: Attribute,
+        step: Callable[[Scalar], None],
+    ) -> None:
+        """`step` for the numbers from `low` on in which blocks of inputs are multiplied, each tile beside `panels` of
+        the `of_state` of a step."""
+        b, schedule = self._lines.b, self._lines.schedule
 
-        def busy(number: Scalar) -> None:
-            during = b.index(blocks.during)
-            block, start = number / during, b.rem(number, during) * each
-            first = block * rows + blocks.first
+        def one(number: Scalar) -> None:
+            during, made = b.index(blocks.during), number - low if low else number
+            block, start = made / during, b.rem(made, during) * (of_state // panels)
+            first = block * blocks.size + blocks.first
             state = Tile((1, schedule.nr, schedule.lanes))
-            self._beside = _Beside(tile_of(rows), first, start, tiles - 1, panels, state)
+            tile = self._input_tile(inputs, blocks.size, dtype)
+            self._beside = _Beside(tile, first, start, inputs.shape[0] - 1, panels, state)
             step(number)
             self._beside = None
 
-        b.sequential_range(0, blocks.count * blocks.during, 1, busy)
-        b.sequential_range(blocks.count * blocks.during, steps, 1, step)
+        b.sequential_range(low, low + blocks.count * blocks.during, 1, one)
 
 
 @dataclass(frozen=True)

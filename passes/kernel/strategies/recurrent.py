@@ -21,10 +21,10 @@ from aotc.passes.kernel.accesses import Accesses, element_by_element
 from aotc.passes.kernel.builders.tile_builder import TileBuilder
 from aotc.passes.kernel.costs.dots import dot_machine
 from aotc.passes.kernel.costs.products import product_schedule
-from aotc.passes.kernel.costs.recurrent import ahead
+from aotc.passes.kernel.costs.recurrent import Ahead, Lead, Line, ahead, lead
 from aotc.passes.kernel.layouts import Layouts
 from aotc.passes.kernel.nests.recurrent import TileLines
-from aotc.passes.kernel.projections import projection
+from aotc.passes.kernel.projections import following, given, preceding, single
 from aotc.passes.kernel.strategy import KernelStrategy, Prologue, Strategies
 
 
@@ -47,11 +47,10 @@ class RecurrenceStrategy(KernelStrategy[RecurrenceOp]):
         # from beyond L2 a run is read faster forward, as processors prefetch it
         turned = steps > 1 and weights <= machine.l2
         found = RecurrenceSchedule(found.lanes, found.mr, found.nr, found.unroll, gates, turned)
-        inputs = _inputs(op)
-        if lines > 1 or inputs is None:
-            return found
-        best = ahead(machine, found.lanes, found.nr, steps, op.columns, (units, inputs))
-        return found if best is None else replace(found, ahead=best.rows, across=best.across, beside=best.beside)
+        own, next_ = _plan(op, machine)
+        if own is not None:
+            found = replace(found, ahead=own.rows, across=own.across, beside=own.beside)
+        return found if next_ is None else replace(found, leading=next_.steps, following=next_.beside)
 
     def lay_out(self, op: RecurrenceOp, layouts: Layouts) -> SSAValue | None:
         schedule = schedule_of(op)
@@ -78,15 +77,32 @@ class RecurrenceStrategy(KernelStrategy[RecurrenceOp]):
         op.nest(b, reads, writes, TileLines(b, schedule, compute_type(element_type_of(op.x))))
 
 
-def _inputs(op: RecurrenceOp) -> int | None:
-    """How many inputs a step has, if all steps are made, with one matrix for the state, and the layer may multiply its
-    inputs itself, or does."""
-    if op.lengths is not None or len(op.matrices()) > 1 or op.INTERLEAVED > 1 or element_type_of(op.x) != f32:
+def _line(op: RecurrenceOp, machine: Machine) -> Line | None:
+    """A layer of a single line that may multiply its inputs itself, or does; None if its inputs are multiplied in
+    other ways."""
+    found = given(op) if single(op) else None
+    tile = product_schedule(machine, f32, 1, op.columns, op.sizes[2])
+    if found is None or tile is None:
         return None
-    if op.input_weight is not None:
-        return shape_of(op.x)[2]
-    found = projection(op.x)
-    return None if found is None else shape_of(found.rows)[1]
+    return Line(machine, tile.lanes, tile.nr, op.sizes[0], op.columns, (op.sizes[2], shape_of(found.rows)[-1]))
+
+
+def _plan(op: RecurrenceOp, machine: Machine) -> tuple[Ahead | None, Lead | None]:
+    """The tile of a layer's own inputs, and what it multiplies for the following layer."""
+    line = _line(op, machine)
+    if line is None:
+        return None, None
+    begun, across = op.begun_steps, None
+    if op.begun is None and (before := preceding(op)) is not None:
+        _, lead_before = _plan(before, machine)
+        begun = 0 if lead_before is None else lead_before.steps
+    if begun and (alone := ahead(line)) is not None:
+        across = alone.across  # the weight was packed for this before
+    own = ahead(line, begun, across)
+    if (after := following(op)) is None or (then := _line(after, machine)) is None:
+        return own, None
+    tile = ahead(then)
+    return own, None if tile is None else lead(line, own, begun, then, tile)
 
 
 def _packed(op: RecurrenceOp, matrix: SSAValue, width: int, layouts: Layouts) -> SSAValue:

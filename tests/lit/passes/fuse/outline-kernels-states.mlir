@@ -76,7 +76,7 @@ func.func @main(%x: tensor<1x1x4xf32> {aot.name = "x"}, %w: tensor<4x4xf32> {aot
   // CHECK-NEXT: [[Y:%.*]], [[H:%.*]] = func.call @rnn_0(%x, %w, %h)
   // CHECK-NEXT: [[K:%.*]] = func.call @scatter_nd_0(%k, %at, [[H]])
   // CHECK-NEXT: func.return [[Y]], [[H]], [[K]]
-  %y, %hn, %s0, %s1 = graph.rnn %x, %w, %h {activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>} : (tensor<1x1x4xf32>, tensor<4x4xf32>, tensor<1x4xf32>) -> (tensor<1x1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>)
+  %y, %hn, %s0, %s1 = graph.rnn %x, %w, %h {activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0>} : (tensor<1x1x4xf32>, tensor<4x4xf32>, tensor<1x4xf32>) -> (tensor<1x1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>)
   %kn = graph.scatter_nd %k, %at, %hn {reduction = "none"} : (tensor<6x4xf32>, tensor<1x1xi64>, tensor<1x4xf32>) -> tensor<6x4xf32>
   func.return %y, %hn, %kn : tensor<1x1x4xf32>, tensor<1x4xf32>, tensor<6x4xf32>
 }
@@ -88,6 +88,6 @@ func.func @main(%x: tensor<1x1x4xf32> {aot.name = "x"}, %w: tensor<4x4xf32> {aot
 // CHECK-LABEL: func.func private @rnn_0
 // CHECK-SAME:    aot.in_place = [[], []]
 func.func @main(%x: tensor<1x4x4xf32> {aot.name = "x"}, %h: tensor<4x4xf32> {aot.name = "h"}) -> (tensor<1x4x4xf32> {aot.name = "y"}, tensor<4x4xf32> {aot.name = "hn", aot.state_of = 1 : i64}) attributes {aot.entry} {
-  %y, %hn, %s0, %s1 = graph.rnn %x, %h, %h {activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>} : (tensor<1x4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>) -> (tensor<1x4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>)
+  %y, %hn, %s0, %s1 = graph.rnn %x, %h, %h {activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0>} : (tensor<1x4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>) -> (tensor<1x4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>)
   func.return %y, %hn : tensor<1x4x4xf32>, tensor<4x4xf32>
 }

@@ -3,23 +3,23 @@
 // The product is gone, and its weight and bias are operands of the layer, whose steps have the inputs of one.
 // CHECK-LABEL: func.func @main
 // CHECK-NEXT: %[[X:.*]] = graph.reshape %x {shape = array<i64: 3, 2, 5>} : (tensor<6x5xf32>) -> tensor<3x2x5xf32>
-// CHECK-NEXT: %y, %{{.*}} = graph.rnn %[[X]], %r, %w, %b {{{.*}}operandSegmentSizes = array<i32: 1, 1, 0, 0, 1, 1>{{.*}}sums_schedule{{.*}}} : (tensor<3x2x5xf32>, tensor<4x4xf32>, tensor<4x5xf32>, tensor<4xf32>) -> (tensor<3x2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>)
+// CHECK-NEXT: %y, %{{.*}} = graph.rnn %[[X]], %r, %w, %b {{{.*}}operandSegmentSizes = array<i32: 1, 1, 0, 0, 1, 1, 0, 0, 0>{{.*}}sums_schedule{{.*}}} : (tensor<3x2x5xf32>, tensor<4x4xf32>, tensor<4x5xf32>, tensor<4xf32>) -> (tensor<3x2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>)
 // CHECK-NEXT: func.return
 func.func @main(%x: tensor<6x5xf32>, %w: tensor<4x5xf32>, %b: tensor<4xf32>, %r: tensor<4x4xf32>) -> tensor<3x2x4xf32> attributes {aot.entry} {
   %0 = graph.matmul %x, %w {transpose_rhs = true} : (tensor<6x5xf32>, tensor<4x5xf32>) -> tensor<6x4xf32>
   %1 = graph.add %0, %b : (tensor<6x4xf32>, tensor<4xf32>) -> tensor<6x4xf32>
   %2 = graph.reshape %1 {shape = array<i64: 3, 2, 4>} : (tensor<6x4xf32>) -> tensor<3x2x4xf32>
-  %y, %4, %5, %6 = graph.rnn %2, %r {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0>, activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>, schedule = #graph.sums_schedule<lanes = 1, positions = 1, columns = 2, word = 1, unroll = 2>} : (tensor<3x2x4xf32>, tensor<4x4xf32>) -> (tensor<3x2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>)
+  %y, %4, %5, %6 = graph.rnn %2, %r {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0, 0>, activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>, schedule = #graph.sums_schedule<lanes = 1, positions = 1, columns = 2, word = 1, unroll = 2>} : (tensor<3x2x4xf32>, tensor<4x4xf32>) -> (tensor<3x2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>)
   func.return %y : tensor<3x2x4xf32>
 }
 
 // Without a bias. Gates are summed up unit by unit: `sums` has one number for each.
 // CHECK-LABEL: func.func @without_bias
-// CHECK: graph.gru %{{.*}}, %r, %w {{{.*}}operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 1, 0>{{.*}}} : {{.*}} -> (tensor<3x2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>)
+// CHECK: graph.gru %{{.*}}, %r, %w {{{.*}}operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0>{{.*}}} : {{.*}} -> (tensor<3x2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>)
 func.func @without_bias(%x: tensor<6x5xf32>, %w: tensor<12x5xf32>, %r: tensor<12x4xf32>) -> tensor<3x2x4xf32> attributes {aot.entry} {
   %0 = graph.matmul %x, %w {transpose_rhs = true} : (tensor<6x5xf32>, tensor<12x5xf32>) -> tensor<6x12xf32>
   %2 = graph.reshape %0 {shape = array<i64: 3, 2, 12>} : (tensor<6x12xf32>) -> tensor<3x2x12xf32>
-  %y, %4, %5, %6 = graph.gru %2, %r {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0>, activations = ["sigmoid", "tanh"], alphas = array<f64: 0.0, 0.0>, betas = array<f64: 0.0, 0.0>, schedule = #graph.sums_schedule<lanes = 1, positions = 1, columns = 2, word = 1, unroll = 2>} : (tensor<3x2x12xf32>, tensor<12x4xf32>) -> (tensor<3x2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x12xf32>)
+  %y, %4, %5, %6 = graph.gru %2, %r {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0>, resultSegmentSizes = array<i32: 1, 1, 0, 1, 1, 0>, activations = ["sigmoid", "tanh"], alphas = array<f64: 0.0, 0.0>, betas = array<f64: 0.0, 0.0>, schedule = #graph.sums_schedule<lanes = 1, positions = 1, columns = 2, word = 1, unroll = 2>} : (tensor<3x2x12xf32>, tensor<12x4xf32>) -> (tensor<3x2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x12xf32>)
   func.return %y : tensor<3x2x4xf32>
 }
 
@@ -29,7 +29,7 @@ func.func @without_bias(%x: tensor<6x5xf32>, %w: tensor<12x5xf32>, %r: tensor<12
 func.func @one_step(%x: tensor<2x5xf32>, %w: tensor<4x5xf32>, %r: tensor<4x4xf32>) -> tensor<1x2x4xf32> attributes {aot.entry} {
   %0 = graph.matmul %x, %w {transpose_rhs = true} : (tensor<2x5xf32>, tensor<4x5xf32>) -> tensor<2x4xf32>
   %2 = graph.reshape %0 {shape = array<i64: 1, 2, 4>} : (tensor<2x4xf32>) -> tensor<1x2x4xf32>
-  %y, %4, %5, %6 = graph.rnn %2, %r {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0>, activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>, schedule = #graph.sums_schedule<lanes = 1, positions = 1, columns = 2, word = 1, unroll = 2>} : (tensor<1x2x4xf32>, tensor<4x4xf32>) -> (tensor<1x2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>)
+  %y, %4, %5, %6 = graph.rnn %2, %r {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0, 0>, activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>, schedule = #graph.sums_schedule<lanes = 1, positions = 1, columns = 2, word = 1, unroll = 2>} : (tensor<1x2x4xf32>, tensor<4x4xf32>) -> (tensor<1x2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>)
   func.return %y : tensor<1x2x4xf32>
 }
 
@@ -39,7 +39,7 @@ func.func @one_step(%x: tensor<2x5xf32>, %w: tensor<4x5xf32>, %r: tensor<4x4xf32
 func.func @on_vectors(%x: tensor<6x5xf32>, %w: tensor<4x5xf32>, %r: tensor<4x4xf32>) -> tensor<3x2x4xf32> attributes {aot.entry} {
   %0 = graph.matmul %x, %w {transpose_rhs = true} : (tensor<6x5xf32>, tensor<4x5xf32>) -> tensor<6x4xf32>
   %2 = graph.reshape %0 {shape = array<i64: 3, 2, 4>} : (tensor<6x4xf32>) -> tensor<3x2x4xf32>
-  %y, %4, %5, %6 = graph.rnn %2, %r {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0>, activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>, schedule = #graph.recurrence_schedule<lanes = 4, mr = 1, nr = 1, unroll = 1, units = 1>} : (tensor<3x2x4xf32>, tensor<4x4xf32>) -> (tensor<3x2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>)
+  %y, %4, %5, %6 = graph.rnn %2, %r {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0, 0>, activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>, schedule = #graph.recurrence_schedule<lanes = 4, mr = 1, nr = 1, unroll = 1, units = 1>} : (tensor<3x2x4xf32>, tensor<4x4xf32>) -> (tensor<3x2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>)
   func.return %y : tensor<3x2x4xf32>
 }
 
@@ -52,15 +52,15 @@ func.func @shared(%x: tensor<6x5xf32>, %w: tensor<4x5xf32>, %b: tensor<4xf32>, %
   %m0 = graph.matmul %x, %w {transpose_rhs = true} : (tensor<6x5xf32>, tensor<4x5xf32>) -> tensor<6x4xf32>
   %a0 = graph.add %m0, %b : (tensor<6x4xf32>, tensor<4xf32>) -> tensor<6x4xf32>
   %t0 = graph.reshape %a0 {shape = array<i64: 3, 2, 4>} : (tensor<6x4xf32>) -> tensor<3x2x4xf32>
-  %y0, %s01, %s02, %s03 = graph.rnn %t0, %r {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0>, activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>, schedule = #graph.sums_schedule<lanes = 1, positions = 1, columns = 2, word = 1, unroll = 2>} : (tensor<3x2x4xf32>, tensor<4x4xf32>) -> (tensor<3x2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>)
+  %y0, %s01, %s02, %s03 = graph.rnn %t0, %r {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0, 0>, activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>, schedule = #graph.sums_schedule<lanes = 1, positions = 1, columns = 2, word = 1, unroll = 2>} : (tensor<3x2x4xf32>, tensor<4x4xf32>) -> (tensor<3x2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>)
   %m1 = graph.matmul %x, %w {transpose_rhs = true} : (tensor<6x5xf32>, tensor<4x5xf32>) -> tensor<6x4xf32>
   %a1 = graph.add %m1, %b : (tensor<6x4xf32>, tensor<4xf32>) -> tensor<6x4xf32>
   %t1 = graph.reshape %a1 {shape = array<i64: 3, 2, 4>} : (tensor<6x4xf32>) -> tensor<3x2x4xf32>
-  %y1, %s11, %s12, %s13 = graph.rnn %t1, %r {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0>, activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>, schedule = #graph.sums_schedule<lanes = 1, positions = 1, columns = 2, word = 1, unroll = 2>} : (tensor<3x2x4xf32>, tensor<4x4xf32>) -> (tensor<3x2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>)
+  %y1, %s11, %s12, %s13 = graph.rnn %t1, %r {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0, 0>, activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>, schedule = #graph.sums_schedule<lanes = 1, positions = 1, columns = 2, word = 1, unroll = 2>} : (tensor<3x2x4xf32>, tensor<4x4xf32>) -> (tensor<3x2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>)
   %m2 = graph.matmul %x, %w {transpose_rhs = true} : (tensor<6x5xf32>, tensor<4x5xf32>) -> tensor<6x4xf32>
   %a2 = graph.add %m2, %b : (tensor<6x4xf32>, tensor<4xf32>) -> tensor<6x4xf32>
   %t2 = graph.reshape %a2 {shape = array<i64: 3, 2, 4>} : (tensor<6x4xf32>) -> tensor<3x2x4xf32>
-  %y2, %s21, %s22, %s23 = graph.rnn %t2, %r {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0>, activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>, schedule = #graph.sums_schedule<lanes = 1, positions = 1, columns = 2, word = 1, unroll = 2>} : (tensor<3x2x4xf32>, tensor<4x4xf32>) -> (tensor<3x2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>)
+  %y2, %s21, %s22, %s23 = graph.rnn %t2, %r {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0, 0>, activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>, schedule = #graph.sums_schedule<lanes = 1, positions = 1, columns = 2, word = 1, unroll = 2>} : (tensor<3x2x4xf32>, tensor<4x4xf32>) -> (tensor<3x2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>)
   func.return %y0, %y1, %y2, %m0, %a1, %t2 : tensor<3x2x4xf32>, tensor<3x2x4xf32>, tensor<3x2x4xf32>, tensor<6x4xf32>, tensor<6x4xf32>, tensor<3x2x4xf32>
 }
 
@@ -71,11 +71,11 @@ func.func @shared(%x: tensor<6x5xf32>, %w: tensor<4x5xf32>, %b: tensor<4xf32>, %
 func.func @other_products(%x: tensor<6x5xf32>, %u: tensor<5x4xf32>, %w: tensor<4x5xf32>, %b: tensor<6x4xf32>, %r: tensor<4x4xf32>) -> (tensor<3x2x4xf32>, tensor<3x2x4xf32>) attributes {aot.entry} {
   %0 = graph.matmul %x, %u : (tensor<6x5xf32>, tensor<5x4xf32>) -> tensor<6x4xf32>
   %2 = graph.reshape %0 {shape = array<i64: 3, 2, 4>} : (tensor<6x4xf32>) -> tensor<3x2x4xf32>
-  %y, %4, %5, %6 = graph.rnn %2, %r {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0>, activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>, schedule = #graph.sums_schedule<lanes = 1, positions = 1, columns = 2, word = 1, unroll = 2>} : (tensor<3x2x4xf32>, tensor<4x4xf32>) -> (tensor<3x2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>)
+  %y, %4, %5, %6 = graph.rnn %2, %r {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0, 0>, activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>, schedule = #graph.sums_schedule<lanes = 1, positions = 1, columns = 2, word = 1, unroll = 2>} : (tensor<3x2x4xf32>, tensor<4x4xf32>) -> (tensor<3x2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>)
   %7 = graph.matmul %x, %w {transpose_rhs = true} : (tensor<6x5xf32>, tensor<4x5xf32>) -> tensor<6x4xf32>
   %8 = graph.add %7, %b : (tensor<6x4xf32>, tensor<6x4xf32>) -> tensor<6x4xf32>
   %9 = graph.reshape %8 {shape = array<i64: 3, 2, 4>} : (tensor<6x4xf32>) -> tensor<3x2x4xf32>
-  %z, %11, %12, %13 = graph.rnn %9, %r {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0>, activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>, schedule = #graph.sums_schedule<lanes = 1, positions = 1, columns = 2, word = 1, unroll = 2>} : (tensor<3x2x4xf32>, tensor<4x4xf32>) -> (tensor<3x2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>)
+  %z, %11, %12, %13 = graph.rnn %9, %r {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0, 0>, activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>, schedule = #graph.sums_schedule<lanes = 1, positions = 1, columns = 2, word = 1, unroll = 2>} : (tensor<3x2x4xf32>, tensor<4x4xf32>) -> (tensor<3x2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>)
   func.return %y, %z : tensor<3x2x4xf32>, tensor<3x2x4xf32>
 }
 
@@ -89,6 +89,6 @@ func.func @ahead(%x: tensor<6x5xf32>, %w: tensor<16x5xf32>, %b: tensor<16xf32>, 
   %0 = graph.matmul %x, %w {transpose_rhs = true} : (tensor<6x5xf32>, tensor<16x5xf32>) -> tensor<6x16xf32>
   %1 = graph.add %0, %b : (tensor<6x16xf32>, tensor<16xf32>) -> tensor<6x16xf32>
   %2 = graph.reshape %1 {shape = array<i64: 6, 1, 16>} : (tensor<6x16xf32>) -> tensor<6x1x16xf32>
-  %y, %4, %5, %6 = graph.rnn %2, %r {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0>, activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>, schedule = #graph.recurrence_schedule<lanes = 4, mr = 1, nr = 2, unroll = 1, units = 1, ahead = 3, across = 2, beside = 1>} : (tensor<6x1x16xf32>, tensor<16x16xf32>) -> (tensor<6x1x16xf32>, tensor<1x16xf32>, tensor<1x16xf32>, tensor<1x16xf32>)
+  %y, %4, %5, %6 = graph.rnn %2, %r {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0, 0>, activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>, schedule = #graph.recurrence_schedule<lanes = 4, mr = 1, nr = 2, unroll = 1, units = 1, ahead = 3, across = 2, beside = 1>} : (tensor<6x1x16xf32>, tensor<16x16xf32>) -> (tensor<6x1x16xf32>, tensor<1x16xf32>, tensor<1x16xf32>, tensor<1x16xf32>)
   func.return %y : tensor<6x1x16xf32>
 }

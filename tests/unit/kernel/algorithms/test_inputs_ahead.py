@@ -13,7 +13,8 @@ from onnx import numpy_helper
 
 from aotc.compiler.driver import lower
 from aotc.machines.families import X86_AVX2, X86_AVX512
-from aotc.passes.kernel.costs.recurrent import Blocks, ahead, blocks_of, steps_beside
+from aotc.machines.machine import Machine
+from aotc.passes.kernel.costs.recurrent import Ahead, Blocks, Line, ahead, blocks_of, lead, steps_beside
 from aotc.pipeline.options import CompileOptions
 
 GATES = {"RNN": 1, "GRU": 3, "LSTM": 4}
@@ -74,6 +75,55 @@ def test_is_scheduled_with_32_registers(case: tuple[str, tuple[int, int, int], s
     assert str(lowered.module).count(", ahead = ") == layers
 
 
+STACKS = [
+    # kind, steps, inputs, units of each layer, direction, biased
+    ("LSTM", 50, 64, (64, 64), "forward", True),
+    ("GRU", 50, 64, (128, 96), "reverse", True),  # other sizes
+    ("RNN", 61, 100, (128, 128, 128), "forward", False),
+    ("LSTM", 40, 24, (80, 48, 64), "forward", True),  # with a part of a panel of the state's weight
+]
+
+
+def stack(kind: str, steps: int, inputs: int, units: tuple[int, ...], direction: str, biased: bool) -> onnx.ModelProto:
+    """Layers in a row, all states of each of which are an output, too."""
+    gates, rng = GATES[kind], np.random.default_rng(0)
+    more = ", linear_before_reset = 1" if kind == "GRU" else ""
+    body, outputs, weights, size = list[str](), list[str](), dict[str, tuple[int, ...]](), inputs
+    for number, count in enumerate(units):
+        given = f"x{number}, w{number}, r{number}" + f", b{number}" * biased
+        body.append(f'y{number}, h{number} = {kind} <hidden_size = {count}, direction = "{direction}"{more}> ({given})')
+        body.append(f"x{number + 1} = Squeeze (y{number}, axes)")
+        outputs.append(f"float[{steps},1,{count}] x{number + 1}, float[1,1,{count}] h{number}")
+        weights |= {f"w{number}": (1, gates * count, size), f"r{number}": (1, gates * count, count)}
+        weights |= {f"b{number}": (1, 2 * gates * count)} if biased else {}
+        size = count
+    graph = (
+        f"(float[{steps},1,{inputs}] x0) => ({', '.join(outputs)}) <int64[1] axes = {{1}}> {{ {chr(10).join(body)} }}"
+    )
+    model = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["" : 18]> g {graph}')
+    for name, shape in weights.items():
+        values = (rng.standard_normal(shape) / 8).astype(np.float32)
+        model.graph.initializer.append(numpy_helper.from_array(values, name))
+    return model
+
+
+@pytest.mark.parametrize("case", STACKS, ids=lambda case: f"{case[0]}-{case[3]}")
+def test_layers_in_a_row_agree_by_every_route(
+    case: tuple[str, int, int, tuple[int, ...], str, bool], tmp_path: Path
+) -> None:
+    model, (_, steps, inputs, units, _, _) = stack(*case), case
+    lowered = lower(model, CompileOptions.of(target="x86-64-v4", stop_after="schedule"))
+    assert str(lowered.module).count(" leading = ") == 2 * (len(units) - 1), "of each layer but the last: how, and that"
+    x = np.random.default_rng(2).standard_normal((steps, 1, inputs)).astype(np.float32)
+    expected = reference(model, {"x0": x})
+    assert expected is not None
+    found = {how: compiled({"x0": x}) for how, compiled in by_every_route(model, tmp_path).items()}
+    assert_same_bits(found)
+    for how, outputs in found.items():
+        for got, wanted in zip(outputs.values(), expected, strict=True):
+            np.testing.assert_allclose(got, wanted, rtol=1e-4, atol=1e-5, err_msg=how)
+
+
 @pytest.mark.parametrize("steps", range(2, 70))
 @pytest.mark.parametrize(("size", "during"), [(14, 8), (5, 8), (8, 8), (3, 1)])
 def test_blocks_are_done_in_time(steps: int, size: int, during: int) -> None:
@@ -84,6 +134,10 @@ def test_blocks_are_done_in_time(steps: int, size: int, during: int) -> None:
     more = Blocks(blocks.first - size, size, blocks.count + 1, during)
     late = any((number + 1) * during > more.first + number * size for number in range(more.count))
     assert late, "another block would have been done in time"
+    for begun in range(steps + 1):
+        left = blocks_of(steps, size, during, begun)
+        assert begun <= left.first == steps - left.count * size
+        assert left.count == blocks.count or left.first - size < begun, "another block would not have been begun"
 
 
 def test_tiles_of_a_step_are_rounded_up() -> None:
@@ -92,19 +146,46 @@ def test_tiles_of_a_step_are_rounded_up() -> None:
     assert steps_beside(panels=5, tiles=65, beside=2) == 33
 
 
+def line(
+    columns: int, depths: tuple[int, int], steps: int = 50, machine: Machine = X86_AVX512, lanes: int = 16
+) -> Line:
+    return Line(machine, lanes, 8, steps, columns, depths)
+
+
 def test_costs_decide() -> None:
-    wide, few = (X86_AVX512, 16, 8), (X86_AVX2, 8, 8)
-    found = ahead(*wide, 50, 1024, (256, 256))
+    wide = line(1024, (256, 256))
+    found = ahead(wide)
     assert found is not None
     assert found.rows * found.across + found.across + 8 + 2 <= X86_AVX512.registers
-    assert ahead(*few, 50, 1024, (256, 256)) is None, "16 registers are too few"
-    assert ahead(*wide, 50, 64, (64, 64)) is None, "the weight stays in L1"
-    assert ahead(*wide, 50, 1000, (250, 250)) is None, "a register would have columns that there are not"
-    assert ahead(*wide, 4, 1024, (256, 256)) is None, "there are no steps to do it beside"
-    assert ahead(*wide, 50, 1024, (256, 8)) is None, "there is little to win"
+    assert ahead(line(1024, (256, 256), 50, X86_AVX2)) is None, "16 registers are too few"
+    assert ahead(line(64, (64, 64))) is None, "the weight stays in L1"
+    assert ahead(line(1000, (250, 250))) is None, "a register would have columns that there are not"
+    assert ahead(line(1024, (256, 256), 4)) is None, "there are no steps to do it beside"
+    assert ahead(line(1024, (256, 8))) is None, "there is little to win"
+
+
+def test_costs_decide_what_the_layer_before_begins() -> None:
+    wide = line(1024, (256, 256))
+    tile = ahead(wide)
+    assert tile is not None
+    found = lead(wide, tile, 0, wide, tile)
+    assert found is not None
+    assert found.steps * tile.across + tile.across + 8 + 2 <= X86_AVX512.registers
+    blocks = tile.blocks(wide)
+    during = steps_beside(wide.panels, wide.registers // tile.across, found.beside)
+    assert during <= 50 - blocks.count * blocks.during, "its own inputs are multiplied until then"
+    assert found.steps <= 50 - during, "states are multiplied after they are known"
+    after = ahead(wide, found.steps, tile.across)
+    assert after is not None
+    assert after.blocks(wide, found.steps).first >= found.steps
+    assert after.cycles < tile.cycles
+    small = line(64, (64, 64))
+    assert lead(small, None, 0, wide, tile) is None, "its weight stays in L1: there is no time to use"
+    few = line(1024, (256, 256), 50)
+    assert lead(few, Ahead(2, 1, 1, 0.0), 0, wide, tile) is None, "all its steps have inputs beside them"
 
 
 @pytest.mark.parametrize("registers", range(8, 100))
 def test_panels_of_the_inputs_are_full(registers: int) -> None:
-    found = ahead(X86_AVX512, 16, 8, 50, registers * 16, (256, 256))
+    found = ahead(line(registers * 16, (256, 256)))
     assert found is None or registers % found.across == 0

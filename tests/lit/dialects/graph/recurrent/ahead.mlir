@@ -24,7 +24,7 @@ func.func private @ahead(%x: memref<3x1x5xf32>, %w: memref<4x4xf32>, %v: memref<
   %0 = bufferization.to_tensor %x : memref<3x1x5xf32> to tensor<3x1x5xf32>
   %1 = bufferization.to_tensor %w : memref<4x4xf32> to tensor<4x4xf32>
   %v_ = bufferization.to_tensor %v : memref<2x5x2xf32> to tensor<2x5x2xf32>
-  %2, %3, %4, %5 = graph.rnn %0, %1, %v_ {operandSegmentSizes = array<i32: 1, 1, 0, 0, 1, 0>, activations = ["relu"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>, reverse = true} : (tensor<3x1x5xf32>, tensor<4x4xf32>, tensor<2x5x2xf32>) -> (tensor<3x1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x16xf32>)
+  %2, %3, %4, %5 = graph.rnn %0, %1, %v_ {operandSegmentSizes = array<i32: 1, 1, 0, 0, 1, 0, 0, 0, 0>, activations = ["relu"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>, reverse = true} : (tensor<3x1x5xf32>, tensor<4x4xf32>, tensor<2x5x2xf32>) -> (tensor<3x1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x16xf32>)
   bufferization.materialize_in_destination %2 in %y : (tensor<3x1x4xf32>, memref<3x1x4xf32>) -> ()
   bufferization.materialize_in_destination %4 in %h : (tensor<1x4xf32>, memref<1x4xf32>) -> ()
   bufferization.materialize_in_destination %5 in %sums : (tensor<1x16xf32>, memref<1x16xf32>) -> ()
@@ -65,7 +65,7 @@ func.func private @tiles(%x: memref<9x1x5xf32>, %w: memref<2x8x4xf32>, %v: memre
   %1 = bufferization.to_tensor %w : memref<2x8x4xf32> to tensor<2x8x4xf32>
   %v_ = bufferization.to_tensor %v : memref<2x5x4xf32> to tensor<2x5x4xf32>
   %b_ = bufferization.to_tensor %b : memref<8xf32> to tensor<8xf32>
-  %2, %3, %4, %5 = graph.rnn %0, %1, %v_, %b_ {operandSegmentSizes = array<i32: 1, 1, 0, 0, 1, 1>, activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>, schedule = #graph.recurrence_schedule<lanes = 4, mr = 1, nr = 1, unroll = 1, units = 1, ahead = 3, across = 1, beside = 2>} : (tensor<9x1x5xf32>, tensor<2x8x4xf32>, tensor<2x5x4xf32>, tensor<8xf32>) -> (tensor<9x1x8xf32>, tensor<1x8xf32>, tensor<1x8xf32>, tensor<1x80xf32>)
+  %2, %3, %4, %5 = graph.rnn %0, %1, %v_, %b_ {operandSegmentSizes = array<i32: 1, 1, 0, 0, 1, 1, 0, 0, 0>, activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>, schedule = #graph.recurrence_schedule<lanes = 4, mr = 1, nr = 1, unroll = 1, units = 1, ahead = 3, across = 1, beside = 2>} : (tensor<9x1x5xf32>, tensor<2x8x4xf32>, tensor<2x5x4xf32>, tensor<8xf32>) -> (tensor<9x1x8xf32>, tensor<1x8xf32>, tensor<1x8xf32>, tensor<1x80xf32>)
   bufferization.materialize_in_destination %2 in %y : (tensor<9x1x8xf32>, memref<9x1x8xf32>) -> ()
   bufferization.materialize_in_destination %4 in %h : (tensor<1x8xf32>, memref<1x8xf32>) -> ()
   bufferization.materialize_in_destination %5 in %sums : (tensor<1x80xf32>, memref<1x80xf32>) -> ()
@@ -81,7 +81,7 @@ func.func private @other_panels(%x: memref<9x1x5xf32>, %w: memref<2x8x4xf32>, %v
   %1 = bufferization.to_tensor %w : memref<2x8x4xf32> to tensor<2x8x4xf32>
   %v_ = bufferization.to_tensor %v : memref<4x5x2xf32> to tensor<4x5x2xf32>
   %b_ = bufferization.to_tensor %b : memref<8xf32> to tensor<8xf32>
-  %2, %3, %4, %5 = graph.rnn %0, %1, %v_, %b_ {operandSegmentSizes = array<i32: 1, 1, 0, 0, 1, 1>, activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>, schedule = #graph.recurrence_schedule<lanes = 4, mr = 1, nr = 1, unroll = 1, units = 1, ahead = 3, across = 1, beside = 2>} : (tensor<9x1x5xf32>, tensor<2x8x4xf32>, tensor<4x5x2xf32>, tensor<8xf32>) -> (tensor<9x1x8xf32>, tensor<1x8xf32>, tensor<1x8xf32>, tensor<1x80xf32>)
+  %2, %3, %4, %5 = graph.rnn %0, %1, %v_, %b_ {operandSegmentSizes = array<i32: 1, 1, 0, 0, 1, 1, 0, 0, 0>, activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>, schedule = #graph.recurrence_schedule<lanes = 4, mr = 1, nr = 1, unroll = 1, units = 1, ahead = 3, across = 1, beside = 2>} : (tensor<9x1x5xf32>, tensor<2x8x4xf32>, tensor<4x5x2xf32>, tensor<8xf32>) -> (tensor<9x1x8xf32>, tensor<1x8xf32>, tensor<1x8xf32>, tensor<1x80xf32>)
   bufferization.materialize_in_destination %2 in %y : (tensor<9x1x8xf32>, memref<9x1x8xf32>) -> ()
   bufferization.materialize_in_destination %4 in %h : (tensor<1x8xf32>, memref<1x8xf32>) -> ()
   bufferization.materialize_in_destination %5 in %sums : (tensor<1x80xf32>, memref<1x80xf32>) -> ()

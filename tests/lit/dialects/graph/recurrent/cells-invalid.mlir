@@ -2,7 +2,7 @@
 
 // CHECK: x must be [steps, batch, 3 * units], found [3, 2, 4]
 func.func @gates(%a: tensor<3x2x4xf32>, %b: tensor<4x4xf32>) {
-  %0, %1, %2, %3 = graph.gru %a, %b {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0>, activations = ["sigmoid", "tanh"], alphas = array<f64: 0.0, 0.0>, betas = array<f64: 0.0, 0.0>} : (tensor<3x2x4xf32>, tensor<4x4xf32>) -> (tensor<3x2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>)
+  %0, %1, %2, %3 = graph.gru %a, %b {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0>, resultSegmentSizes = array<i32: 1, 1, 0, 1, 1, 0>, activations = ["sigmoid", "tanh"], alphas = array<f64: 0.0, 0.0>, betas = array<f64: 0.0, 0.0>} : (tensor<3x2x4xf32>, tensor<4x4xf32>) -> (tensor<3x2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>)
   func.return
 }
 
@@ -10,7 +10,7 @@ func.func @gates(%a: tensor<3x2x4xf32>, %b: tensor<4x4xf32>) {
 
 // CHECK: a weight must be [4, 4], or packed, found [4, 3]
 func.func @weight(%a: tensor<3x2x4xf32>, %b: tensor<4x3xf32>) {
-  %0, %1, %2, %3 = graph.rnn %a, %b {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0>, activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>} : (tensor<3x2x4xf32>, tensor<4x3xf32>) -> (tensor<3x2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>)
+  %0, %1, %2, %3 = graph.rnn %a, %b {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0, 0>, activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>} : (tensor<3x2x4xf32>, tensor<4x3xf32>) -> (tensor<3x2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>)
   func.return
 }
 
@@ -18,7 +18,7 @@ func.func @weight(%a: tensor<3x2x4xf32>, %b: tensor<4x3xf32>) {
 
 // CHECK: a weight must be [4, 4], or packed, found [2, 4, 4]
 func.func @panels(%a: tensor<3x2x4xf32>, %b: tensor<2x4x4xf32>) {
-  %0, %1, %2, %3 = graph.rnn %a, %b {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0>, activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>} : (tensor<3x2x4xf32>, tensor<2x4x4xf32>) -> (tensor<3x2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>)
+  %0, %1, %2, %3 = graph.rnn %a, %b {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0, 0>, activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>} : (tensor<3x2x4xf32>, tensor<2x4x4xf32>) -> (tensor<3x2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>)
   func.return
 }
 
@@ -26,7 +26,7 @@ func.func @panels(%a: tensor<3x2x4xf32>, %b: tensor<2x4x4xf32>) {
 
 // CHECK: initial_h must be [2, 4], found [1, 4]
 func.func @initial(%a: tensor<3x2x4xf32>, %b: tensor<4x4xf32>, %c: tensor<1x4xf32>) {
-  %0, %1, %2, %3 = graph.rnn %a, %b, %c {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>, activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>} : (tensor<3x2x4xf32>, tensor<4x4xf32>, tensor<1x4xf32>) -> (tensor<3x2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>)
+  %0, %1, %2, %3 = graph.rnn %a, %b, %c {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0>, activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>} : (tensor<3x2x4xf32>, tensor<4x4xf32>, tensor<1x4xf32>) -> (tensor<3x2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>)
   func.return
 }
 
@@ -34,7 +34,7 @@ func.func @initial(%a: tensor<3x2x4xf32>, %b: tensor<4x4xf32>, %c: tensor<1x4xf3
 
 // CHECK: indices must be integers, found f32
 func.func @length_type(%a: tensor<3x2x4xf32>, %b: tensor<4x4xf32>, %c: tensor<2xf32>) {
-  %0, %1, %2, %3 = graph.rnn %a, %b, %c {operandSegmentSizes = array<i32: 1, 1, 0, 1, 0, 0>, activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>} : (tensor<3x2x4xf32>, tensor<4x4xf32>, tensor<2xf32>) -> (tensor<3x2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>)
+  %0, %1, %2, %3 = graph.rnn %a, %b, %c {operandSegmentSizes = array<i32: 1, 1, 0, 1, 0, 0, 0, 0, 0>, activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>} : (tensor<3x2x4xf32>, tensor<4x4xf32>, tensor<2xf32>) -> (tensor<3x2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>)
   func.return
 }
 
@@ -42,7 +42,7 @@ func.func @length_type(%a: tensor<3x2x4xf32>, %b: tensor<4x4xf32>, %c: tensor<2x
 
 // CHECK: lengths must be [2], found [3]
 func.func @length_count(%a: tensor<3x2x4xf32>, %b: tensor<4x4xf32>, %c: tensor<3xi32>) {
-  %0, %1, %2, %3 = graph.rnn %a, %b, %c {operandSegmentSizes = array<i32: 1, 1, 0, 1, 0, 0>, activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>} : (tensor<3x2x4xf32>, tensor<4x4xf32>, tensor<3xi32>) -> (tensor<3x2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>)
+  %0, %1, %2, %3 = graph.rnn %a, %b, %c {operandSegmentSizes = array<i32: 1, 1, 0, 1, 0, 0, 0, 0, 0>, activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>} : (tensor<3x2x4xf32>, tensor<4x4xf32>, tensor<3xi32>) -> (tensor<3x2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>)
   func.return
 }
 
@@ -50,7 +50,7 @@ func.func @length_count(%a: tensor<3x2x4xf32>, %b: tensor<4x4xf32>, %c: tensor<3
 
 // CHECK: element types differ: f32, f16
 func.func @types(%a: tensor<3x2x4xf32>, %b: tensor<4x4xf16>) {
-  %0, %1, %2, %3 = graph.rnn %a, %b {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0>, activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>} : (tensor<3x2x4xf32>, tensor<4x4xf16>) -> (tensor<3x2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>)
+  %0, %1, %2, %3 = graph.rnn %a, %b {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0, 0>, activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>} : (tensor<3x2x4xf32>, tensor<4x4xf16>) -> (tensor<3x2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>)
   func.return
 }
 
@@ -58,7 +58,7 @@ func.func @types(%a: tensor<3x2x4xf32>, %b: tensor<4x4xf16>) {
 
 // CHECK: x has element type i32, expected float
 func.func @integers(%a: tensor<3x2x4xi32>, %b: tensor<4x4xi32>) {
-  %0, %1, %2, %3 = graph.rnn %a, %b {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0>, activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>} : (tensor<3x2x4xi32>, tensor<4x4xi32>) -> (tensor<3x2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>)
+  %0, %1, %2, %3 = graph.rnn %a, %b {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0, 0>, activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>} : (tensor<3x2x4xi32>, tensor<4x4xi32>) -> (tensor<3x2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>)
   func.return
 }
 
@@ -66,7 +66,7 @@ func.func @integers(%a: tensor<3x2x4xi32>, %b: tensor<4x4xi32>) {
 
 // CHECK: there is no activation gelu
 func.func @activation(%a: tensor<3x2x4xf32>, %b: tensor<4x4xf32>) {
-  %0, %1, %2, %3 = graph.rnn %a, %b {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0>, activations = ["gelu"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>} : (tensor<3x2x4xf32>, tensor<4x4xf32>) -> (tensor<3x2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>)
+  %0, %1, %2, %3 = graph.rnn %a, %b {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0, 0>, activations = ["gelu"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>} : (tensor<3x2x4xf32>, tensor<4x4xf32>) -> (tensor<3x2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>)
   func.return
 }
 
@@ -74,7 +74,7 @@ func.func @activation(%a: tensor<3x2x4xf32>, %b: tensor<4x4xf32>) {
 
 // CHECK: there must be 1 activations, alphas and betas, found [1, 2]
 func.func @alphas(%a: tensor<3x2x4xf32>, %b: tensor<4x4xf32>) {
-  %0, %1, %2, %3 = graph.rnn %a, %b {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0>, activations = ["tanh"], alphas = array<f64: 0.0, 0.0>, betas = array<f64: 0.0>} : (tensor<3x2x4xf32>, tensor<4x4xf32>) -> (tensor<3x2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>)
+  %0, %1, %2, %3 = graph.rnn %a, %b {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0, 0>, activations = ["tanh"], alphas = array<f64: 0.0, 0.0>, betas = array<f64: 0.0>} : (tensor<3x2x4xf32>, tensor<4x4xf32>) -> (tensor<3x2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>)
   func.return
 }
 
@@ -82,7 +82,7 @@ func.func @alphas(%a: tensor<3x2x4xf32>, %b: tensor<4x4xf32>) {
 
 // CHECK: there must be a buffer `gated` with a candidate_weight, and only then
 func.func @gated(%a: tensor<3x2x12xf32>, %b: tensor<8x4xf32>, %c: tensor<4x4xf32>) {
-  %0, %1, %2, %3 = graph.gru %a, %b, %c {operandSegmentSizes = array<i32: 1, 1, 0, 0, 1, 0, 0, 0>, activations = ["sigmoid", "tanh"], alphas = array<f64: 0.0, 0.0>, betas = array<f64: 0.0, 0.0>} : (tensor<3x2x12xf32>, tensor<8x4xf32>, tensor<4x4xf32>) -> (tensor<3x2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x12xf32>)
+  %0, %1, %2, %3 = graph.gru %a, %b, %c {operandSegmentSizes = array<i32: 1, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0>, resultSegmentSizes = array<i32: 1, 1, 0, 1, 1, 0>, activations = ["sigmoid", "tanh"], alphas = array<f64: 0.0, 0.0>, betas = array<f64: 0.0, 0.0>} : (tensor<3x2x12xf32>, tensor<8x4xf32>, tensor<4x4xf32>) -> (tensor<3x2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x12xf32>)
   func.return
 }
 
@@ -90,7 +90,7 @@ func.func @gated(%a: tensor<3x2x12xf32>, %b: tensor<8x4xf32>, %c: tensor<4x4xf32
 
 // CHECK: with a candidate_weight the bias of the candidate is part of x
 func.func @candidate_bias(%a: tensor<3x2x12xf32>, %b: tensor<8x4xf32>, %c: tensor<4x4xf32>, %d: tensor<4xf32>) {
-  %0, %1, %2, %3, %4 = graph.gru %a, %b, %c, %d {operandSegmentSizes = array<i32: 1, 1, 0, 0, 1, 1, 0, 0>, activations = ["sigmoid", "tanh"], alphas = array<f64: 0.0, 0.0>, betas = array<f64: 0.0, 0.0>} : (tensor<3x2x12xf32>, tensor<8x4xf32>, tensor<4x4xf32>, tensor<4xf32>) -> (tensor<3x2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x12xf32>, tensor<2x4xf32>)
+  %0, %1, %2, %3, %4 = graph.gru %a, %b, %c, %d {operandSegmentSizes = array<i32: 1, 1, 0, 0, 1, 1, 0, 0, 0, 0, 0>, resultSegmentSizes = array<i32: 1, 1, 0, 1, 1, 1>, activations = ["sigmoid", "tanh"], alphas = array<f64: 0.0, 0.0>, betas = array<f64: 0.0, 0.0>} : (tensor<3x2x12xf32>, tensor<8x4xf32>, tensor<4x4xf32>, tensor<4xf32>) -> (tensor<3x2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x12xf32>, tensor<2x4xf32>)
   func.return
 }
 
@@ -98,7 +98,7 @@ func.func @candidate_bias(%a: tensor<3x2x12xf32>, %b: tensor<8x4xf32>, %c: tenso
 
 // CHECK: peepholes must be [12], found [4]
 func.func @peepholes(%a: tensor<3x2x16xf32>, %b: tensor<16x4xf32>, %c: tensor<4xf32>) {
-  %0, %1, %2, %3, %4, %5 = graph.lstm %a, %b, %c {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 1, 0, 0>, activations = ["sigmoid", "tanh", "tanh"], alphas = array<f64: 0.0, 0.0, 0.0>, betas = array<f64: 0.0, 0.0, 0.0>} : (tensor<3x2x16xf32>, tensor<16x4xf32>, tensor<4xf32>) -> (tensor<3x2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x16xf32>)
+  %0, %1, %2, %3, %4, %5 = graph.lstm %a, %b, %c {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0>, activations = ["sigmoid", "tanh", "tanh"], alphas = array<f64: 0.0, 0.0, 0.0>, betas = array<f64: 0.0, 0.0, 0.0>} : (tensor<3x2x16xf32>, tensor<16x4xf32>, tensor<4xf32>) -> (tensor<3x2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x16xf32>)
   func.return
 }
 
@@ -106,7 +106,7 @@ func.func @peepholes(%a: tensor<3x2x16xf32>, %b: tensor<16x4xf32>, %c: tensor<4x
 
 // CHECK: x and input_weight must be [steps, batch, inputs] and [1 * units, inputs], found [3, 2, 5] and [4, 6]
 func.func @input_weight(%a: tensor<3x2x5xf32>, %b: tensor<4x4xf32>, %w: tensor<4x6xf32>) {
-  %0, %1, %2, %3 = graph.rnn %a, %b, %w {operandSegmentSizes = array<i32: 1, 1, 0, 0, 1, 0>, activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>} : (tensor<3x2x5xf32>, tensor<4x4xf32>, tensor<4x6xf32>) -> (tensor<3x2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>)
+  %0, %1, %2, %3 = graph.rnn %a, %b, %w {operandSegmentSizes = array<i32: 1, 1, 0, 0, 1, 0, 0, 0, 0>, activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>} : (tensor<3x2x5xf32>, tensor<4x4xf32>, tensor<4x6xf32>) -> (tensor<3x2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>)
   func.return
 }
 
@@ -114,7 +114,7 @@ func.func @input_weight(%a: tensor<3x2x5xf32>, %b: tensor<4x4xf32>, %w: tensor<4
 
 // CHECK: x and input_weight must be [steps, batch, inputs] and [4 * units, inputs], found [3, 1, 5] and [18, 5]
 func.func @packed_input_weight(%a: tensor<3x1x5xf32>, %b: tensor<16x4xf32>, %w: tensor<3x5x6xf32>) {
-  %0, %1, %2, %3, %4, %5 = graph.lstm %a, %b, %w {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 1, 0>, activations = ["sigmoid", "tanh", "tanh"], alphas = array<f64: 0.0, 0.0, 0.0>, betas = array<f64: 0.0, 0.0, 0.0>} : (tensor<3x1x5xf32>, tensor<16x4xf32>, tensor<3x5x6xf32>) -> (tensor<3x1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x64xf32>)
+  %0, %1, %2, %3, %4, %5 = graph.lstm %a, %b, %w {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0>, activations = ["sigmoid", "tanh", "tanh"], alphas = array<f64: 0.0, 0.0, 0.0>, betas = array<f64: 0.0, 0.0, 0.0>} : (tensor<3x1x5xf32>, tensor<16x4xf32>, tensor<3x5x6xf32>) -> (tensor<3x1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x64xf32>)
   func.return
 }
 
@@ -122,6 +122,6 @@ func.func @packed_input_weight(%a: tensor<3x1x5xf32>, %b: tensor<16x4xf32>, %w: 
 
 // CHECK: without an input_weight the bias is part of x
 func.func @input_bias(%a: tensor<3x2x4xf32>, %b: tensor<4x4xf32>, %c: tensor<4xf32>) {
-  %0, %1, %2, %3 = graph.rnn %a, %b, %c {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 1>, activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>} : (tensor<3x2x4xf32>, tensor<4x4xf32>, tensor<4xf32>) -> (tensor<3x2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>)
+  %0, %1, %2, %3 = graph.rnn %a, %b, %c {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 1, 0, 0, 0>, activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>} : (tensor<3x2x4xf32>, tensor<4x4xf32>, tensor<4xf32>) -> (tensor<3x2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>)
   func.return
 }

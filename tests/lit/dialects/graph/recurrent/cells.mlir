@@ -2,13 +2,13 @@
 // RUN: aotc-opt %s -p convert-graph-to-loops,serialize-parallel-loops,simplify-functions | filecheck %s --check-prefix=LOOPS
 
 // CHECK-LABEL: func.func @forms
-// CHECK-NEXT: graph.rnn %x, %w, %h, %n {operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0>, activations = ["tanh"], alphas = array<f64: 0.000000e+00>, betas = array<f64: 0.000000e+00>, reverse = true} : (tensor<3x2x4xf32>, tensor<4x4xf32>, tensor<2x4xf32>, tensor<2xi32>) -> (tensor<3x2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>)
+// CHECK-NEXT: graph.rnn %x, %w, %h, %n {operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0, 0>, activations = ["tanh"], alphas = array<f64: 0.000000e+00>, betas = array<f64: 0.000000e+00>, reverse = true} : (tensor<3x2x4xf32>, tensor<4x4xf32>, tensor<2x4xf32>, tensor<2xi32>) -> (tensor<3x2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>)
 // CHECK-NEXT: graph.gru %g, %q, %c {{.*}} : (tensor<3x2x12xf32>, tensor<8x4xf32>, tensor<4x4xf32>) -> (tensor<3x2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x12xf32>, tensor<2x4xf32>)
 // CHECK-NEXT: graph.lstm %l, %p {{.*}} : (tensor<3x2x16xf16>, tensor<2x4x8xf16>) -> (tensor<3x2x4xf16>, tensor<2x4xf16>, tensor<2x4xf16>, tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x16xf32>)
 func.func @forms(%x: tensor<3x2x4xf32>, %w: tensor<4x4xf32>, %h: tensor<2x4xf32>, %n: tensor<2xi32>, %g: tensor<3x2x12xf32>, %q: tensor<8x4xf32>, %c: tensor<4x4xf32>, %l: tensor<3x2x16xf16>, %p: tensor<2x4x8xf16>) {
-  %0, %1, %2, %3 = graph.rnn %x, %w, %h, %n {operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0>, activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>, reverse = true} : (tensor<3x2x4xf32>, tensor<4x4xf32>, tensor<2x4xf32>, tensor<2xi32>) -> (tensor<3x2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>)
-  %4, %5, %6, %7, %8 = graph.gru %g, %q, %c {operandSegmentSizes = array<i32: 1, 1, 0, 0, 1, 0, 0, 0>, activations = ["sigmoid", "tanh"], alphas = array<f64: 0.0, 0.0>, betas = array<f64: 0.0, 0.0>} : (tensor<3x2x12xf32>, tensor<8x4xf32>, tensor<4x4xf32>) -> (tensor<3x2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x12xf32>, tensor<2x4xf32>)
-  %9, %10, %11, %12, %13, %14 = graph.lstm %l, %p {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0>, activations = ["sigmoid", "tanh", "tanh"], alphas = array<f64: 0.0, 0.0, 0.0>, betas = array<f64: 0.0, 0.0, 0.0>} : (tensor<3x2x16xf16>, tensor<2x4x8xf16>) -> (tensor<3x2x4xf16>, tensor<2x4xf16>, tensor<2x4xf16>, tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x16xf32>)
+  %0, %1, %2, %3 = graph.rnn %x, %w, %h, %n {operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0, 0>, activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>, reverse = true} : (tensor<3x2x4xf32>, tensor<4x4xf32>, tensor<2x4xf32>, tensor<2xi32>) -> (tensor<3x2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>)
+  %4, %5, %6, %7, %8 = graph.gru %g, %q, %c {operandSegmentSizes = array<i32: 1, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0>, resultSegmentSizes = array<i32: 1, 1, 0, 1, 1, 1>, activations = ["sigmoid", "tanh"], alphas = array<f64: 0.0, 0.0>, betas = array<f64: 0.0, 0.0>} : (tensor<3x2x12xf32>, tensor<8x4xf32>, tensor<4x4xf32>) -> (tensor<3x2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x12xf32>, tensor<2x4xf32>)
+  %9, %10, %11, %12, %13, %14 = graph.lstm %l, %p {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0>, activations = ["sigmoid", "tanh", "tanh"], alphas = array<f64: 0.0, 0.0, 0.0>, betas = array<f64: 0.0, 0.0, 0.0>} : (tensor<3x2x16xf16>, tensor<2x4x8xf16>) -> (tensor<3x2x4xf16>, tensor<2x4xf16>, tensor<2x4xf16>, tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x16xf32>)
   func.return
 }
 
@@ -35,7 +35,7 @@ func.func @forms(%x: tensor<3x2x4xf32>, %w: tensor<4x4xf32>, %h: tensor<2x4xf32>
 func.func private @rnn(%x: memref<3x1x4xf32>, %w: memref<4x4xf32>, %y: memref<3x1x4xf32>, %h: memref<1x4xf32>, %sums: memref<1x4xf32>) attributes {aot.kernel} {
   %0 = bufferization.to_tensor %x : memref<3x1x4xf32> to tensor<3x1x4xf32>
   %1 = bufferization.to_tensor %w : memref<4x4xf32> to tensor<4x4xf32>
-  %2, %3, %4, %5 = graph.rnn %0, %1 {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0>, activations = ["relu"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>, reverse = true} : (tensor<3x1x4xf32>, tensor<4x4xf32>) -> (tensor<3x1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>)
+  %2, %3, %4, %5 = graph.rnn %0, %1 {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0, 0>, activations = ["relu"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>, reverse = true} : (tensor<3x1x4xf32>, tensor<4x4xf32>) -> (tensor<3x1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>)
   bufferization.materialize_in_destination %2 in %y : (tensor<3x1x4xf32>, memref<3x1x4xf32>) -> ()
   bufferization.materialize_in_destination %4 in %h : (tensor<1x4xf32>, memref<1x4xf32>) -> ()
   bufferization.materialize_in_destination %5 in %sums : (tensor<1x4xf32>, memref<1x4xf32>) -> ()
@@ -56,7 +56,7 @@ func.func private @lengths(%x: memref<3x1x4xf32>, %w: memref<4x4xf32>, %n: memre
   %0 = bufferization.to_tensor %x : memref<3x1x4xf32> to tensor<3x1x4xf32>
   %1 = bufferization.to_tensor %w : memref<4x4xf32> to tensor<4x4xf32>
   %n_ = bufferization.to_tensor %n : memref<1xi32> to tensor<1xi32>
-  %2, %3, %4, %5 = graph.rnn %0, %1, %n_ {operandSegmentSizes = array<i32: 1, 1, 0, 1, 0, 0>, activations = ["relu"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>} : (tensor<3x1x4xf32>, tensor<4x4xf32>, tensor<1xi32>) -> (tensor<3x1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>)
+  %2, %3, %4, %5 = graph.rnn %0, %1, %n_ {operandSegmentSizes = array<i32: 1, 1, 0, 1, 0, 0, 0, 0, 0>, activations = ["relu"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>} : (tensor<3x1x4xf32>, tensor<4x4xf32>, tensor<1xi32>) -> (tensor<3x1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>)
   bufferization.materialize_in_destination %2 in %y : (tensor<3x1x4xf32>, memref<3x1x4xf32>) -> ()
   bufferization.materialize_in_destination %4 in %h : (tensor<1x4xf32>, memref<1x4xf32>) -> ()
   bufferization.materialize_in_destination %5 in %sums : (tensor<1x4xf32>, memref<1x4xf32>) -> ()
@@ -75,7 +75,7 @@ func.func private @lengths(%x: memref<3x1x4xf32>, %w: memref<4x4xf32>, %n: memre
 func.func private @tiles(%x: memref<1x3x6xf32>, %w: memref<2x6x4xf32>, %y: memref<1x3x6xf32>, %h: memref<3x6xf32>, %sums: memref<3x6xf32>) attributes {aot.kernel} {
   %0 = bufferization.to_tensor %x : memref<1x3x6xf32> to tensor<1x3x6xf32>
   %1 = bufferization.to_tensor %w : memref<2x6x4xf32> to tensor<2x6x4xf32>
-  %2, %3, %4, %5 = graph.rnn %0, %1 {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0>, activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>, schedule = #graph.recurrence_schedule<lanes = 4, mr = 2, nr = 1, unroll = 1, units = 1>} : (tensor<1x3x6xf32>, tensor<2x6x4xf32>) -> (tensor<1x3x6xf32>, tensor<3x6xf32>, tensor<3x6xf32>, tensor<3x6xf32>)
+  %2, %3, %4, %5 = graph.rnn %0, %1 {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0, 0>, activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>, schedule = #graph.recurrence_schedule<lanes = 4, mr = 2, nr = 1, unroll = 1, units = 1>} : (tensor<1x3x6xf32>, tensor<2x6x4xf32>) -> (tensor<1x3x6xf32>, tensor<3x6xf32>, tensor<3x6xf32>, tensor<3x6xf32>)
   bufferization.materialize_in_destination %2 in %y : (tensor<1x3x6xf32>, memref<1x3x6xf32>) -> ()
   bufferization.materialize_in_destination %4 in %h : (tensor<3x6xf32>, memref<3x6xf32>) -> ()
   bufferization.materialize_in_destination %5 in %sums : (tensor<3x6xf32>, memref<3x6xf32>) -> ()
@@ -90,7 +90,7 @@ func.func private @alone(%x: memref<1x3x6xf32>, %w: memref<2x6x4xf32>, %n: memre
   %0 = bufferization.to_tensor %x : memref<1x3x6xf32> to tensor<1x3x6xf32>
   %1 = bufferization.to_tensor %w : memref<2x6x4xf32> to tensor<2x6x4xf32>
   %n_ = bufferization.to_tensor %n : memref<3xi32> to tensor<3xi32>
-  %2, %3, %4, %5 = graph.rnn %0, %1, %n_ {operandSegmentSizes = array<i32: 1, 1, 0, 1, 0, 0>, activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>, schedule = #graph.recurrence_schedule<lanes = 4, mr = 2, nr = 1, unroll = 1, units = 1>} : (tensor<1x3x6xf32>, tensor<2x6x4xf32>, tensor<3xi32>) -> (tensor<1x3x6xf32>, tensor<3x6xf32>, tensor<3x6xf32>, tensor<3x6xf32>)
+  %2, %3, %4, %5 = graph.rnn %0, %1, %n_ {operandSegmentSizes = array<i32: 1, 1, 0, 1, 0, 0, 0, 0, 0>, activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>, schedule = #graph.recurrence_schedule<lanes = 4, mr = 2, nr = 1, unroll = 1, units = 1>} : (tensor<1x3x6xf32>, tensor<2x6x4xf32>, tensor<3xi32>) -> (tensor<1x3x6xf32>, tensor<3x6xf32>, tensor<3x6xf32>, tensor<3x6xf32>)
   bufferization.materialize_in_destination %2 in %y : (tensor<1x3x6xf32>, memref<1x3x6xf32>) -> ()
   bufferization.materialize_in_destination %4 in %h : (tensor<3x6xf32>, memref<3x6xf32>) -> ()
   bufferization.materialize_in_destination %5 in %sums : (tensor<3x6xf32>, memref<3x6xf32>) -> ()
@@ -103,7 +103,7 @@ func.func private @alone(%x: memref<1x3x6xf32>, %w: memref<2x6x4xf32>, %n: memre
 func.func private @unpacked(%x: memref<1x3x6xf32>, %w: memref<6x6xf32>, %y: memref<1x3x6xf32>, %h: memref<3x6xf32>, %sums: memref<3x6xf32>) attributes {aot.kernel} {
   %0 = bufferization.to_tensor %x : memref<1x3x6xf32> to tensor<1x3x6xf32>
   %1 = bufferization.to_tensor %w : memref<6x6xf32> to tensor<6x6xf32>
-  %2, %3, %4, %5 = graph.rnn %0, %1 {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0>, activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>, schedule = #graph.recurrence_schedule<lanes = 4, mr = 2, nr = 1, unroll = 1, units = 1>} : (tensor<1x3x6xf32>, tensor<6x6xf32>) -> (tensor<1x3x6xf32>, tensor<3x6xf32>, tensor<3x6xf32>, tensor<3x6xf32>)
+  %2, %3, %4, %5 = graph.rnn %0, %1 {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0, 0>, activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>, schedule = #graph.recurrence_schedule<lanes = 4, mr = 2, nr = 1, unroll = 1, units = 1>} : (tensor<1x3x6xf32>, tensor<6x6xf32>) -> (tensor<1x3x6xf32>, tensor<3x6xf32>, tensor<3x6xf32>, tensor<3x6xf32>)
   bufferization.materialize_in_destination %2 in %y : (tensor<1x3x6xf32>, memref<1x3x6xf32>) -> ()
   bufferization.materialize_in_destination %4 in %h : (tensor<3x6xf32>, memref<3x6xf32>) -> ()
   bufferization.materialize_in_destination %5 in %sums : (tensor<3x6xf32>, memref<3x6xf32>) -> ()
@@ -125,7 +125,7 @@ func.func private @projected(%x: memref<2x1x5xf32>, %w: memref<6x6xf32>, %u: mem
   %1 = bufferization.to_tensor %w : memref<6x6xf32> to tensor<6x6xf32>
   %2 = bufferization.to_tensor %u : memref<6x5xf32> to tensor<6x5xf32>
   %3 = bufferization.to_tensor %b : memref<6xf32> to tensor<6xf32>
-  %4, %5, %6, %7 = graph.rnn %0, %1, %2, %3 {operandSegmentSizes = array<i32: 1, 1, 0, 0, 1, 1>, activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>} : (tensor<2x1x5xf32>, tensor<6x6xf32>, tensor<6x5xf32>, tensor<6xf32>) -> (tensor<2x1x6xf32>, tensor<1x6xf32>, tensor<1x6xf32>, tensor<1x6xf32>)
+  %4, %5, %6, %7 = graph.rnn %0, %1, %2, %3 {operandSegmentSizes = array<i32: 1, 1, 0, 0, 1, 1, 0, 0, 0>, activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>} : (tensor<2x1x5xf32>, tensor<6x6xf32>, tensor<6x5xf32>, tensor<6xf32>) -> (tensor<2x1x6xf32>, tensor<1x6xf32>, tensor<1x6xf32>, tensor<1x6xf32>)
   bufferization.materialize_in_destination %4 in %y : (tensor<2x1x6xf32>, memref<2x1x6xf32>) -> ()
   bufferization.materialize_in_destination %6 in %h : (tensor<1x6xf32>, memref<1x6xf32>) -> ()
   bufferization.materialize_in_destination %7 in %sums : (tensor<1x6xf32>, memref<1x6xf32>) -> ()

@@ -18,7 +18,7 @@
 func.func private @turned(%x: memref<3x1x10xf32>, %w: memref<3x10x4xf32>, %y: memref<3x1x10xf32>, %h: memref<1x10xf32>, %sums: memref<1x10xf32>) attributes {aot.kernel} {
   %0 = bufferization.to_tensor %x : memref<3x1x10xf32> to tensor<3x1x10xf32>
   %1 = bufferization.to_tensor %w : memref<3x10x4xf32> to tensor<3x10x4xf32>
-  %2, %3, %4, %5 = graph.rnn %0, %1 {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0>, activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>, schedule = #graph.recurrence_schedule<lanes = 4, mr = 1, nr = 1, unroll = 1, units = 1>} : (tensor<3x1x10xf32>, tensor<3x10x4xf32>) -> (tensor<3x1x10xf32>, tensor<1x10xf32>, tensor<1x10xf32>, tensor<1x10xf32>)
+  %2, %3, %4, %5 = graph.rnn %0, %1 {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0, 0>, activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>, schedule = #graph.recurrence_schedule<lanes = 4, mr = 1, nr = 1, unroll = 1, units = 1>} : (tensor<3x1x10xf32>, tensor<3x10x4xf32>) -> (tensor<3x1x10xf32>, tensor<1x10xf32>, tensor<1x10xf32>, tensor<1x10xf32>)
   bufferization.materialize_in_destination %2 in %y : (tensor<3x1x10xf32>, memref<3x1x10xf32>) -> ()
   bufferization.materialize_in_destination %4 in %h : (tensor<1x10xf32>, memref<1x10xf32>) -> ()
   bufferization.materialize_in_destination %5 in %sums : (tensor<1x10xf32>, memref<1x10xf32>) -> ()
@@ -43,7 +43,7 @@ func.func private @turned(%x: memref<3x1x10xf32>, %w: memref<3x10x4xf32>, %y: me
 func.func private @rows(%x: memref<3x1x10xf32>, %w: memref<3x10x4xf32>, %y: memref<3x1x10xf32>, %h: memref<1x10xf32>, %sums: memref<1x10xf32>) attributes {aot.kernel} {
   %0 = bufferization.to_tensor %x : memref<3x1x10xf32> to tensor<3x1x10xf32>
   %1 = bufferization.to_tensor %w : memref<3x10x4xf32> to tensor<3x10x4xf32>
-  %2, %3, %4, %5 = graph.rnn %0, %1 {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0>, activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>, schedule = #graph.recurrence_schedule<lanes = 4, mr = 1, nr = 1, unroll = 1, units = 1, turned>} : (tensor<3x1x10xf32>, tensor<3x10x4xf32>) -> (tensor<3x1x10xf32>, tensor<1x10xf32>, tensor<1x10xf32>, tensor<1x10xf32>)
+  %2, %3, %4, %5 = graph.rnn %0, %1 {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0, 0>, activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>, schedule = #graph.recurrence_schedule<lanes = 4, mr = 1, nr = 1, unroll = 1, units = 1, turned>} : (tensor<3x1x10xf32>, tensor<3x10x4xf32>) -> (tensor<3x1x10xf32>, tensor<1x10xf32>, tensor<1x10xf32>, tensor<1x10xf32>)
   bufferization.materialize_in_destination %2 in %y : (tensor<3x1x10xf32>, memref<3x1x10xf32>) -> ()
   bufferization.materialize_in_destination %4 in %h : (tensor<1x10xf32>, memref<1x10xf32>) -> ()
   bufferization.materialize_in_destination %5 in %sums : (tensor<1x10xf32>, memref<1x10xf32>) -> ()

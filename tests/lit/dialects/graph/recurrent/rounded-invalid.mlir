@@ -2,7 +2,7 @@
 
 // CHECK: the products of the inputs are in x
 func.func @both(%a: tensor<2x1x5xf32>, %b: tensor<16x4xi8>, %w: tensor<16x5xf32>, %s: tensor<16xf32>, %n: tensor<16xi32>) {
-  %0, %1, %2, %3, %4, %5, %6 = graph.rounded_lstm %a, %b, %w, %s, %n {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 1, 0, 1, 1, 0>, activations = ["sigmoid", "tanh", "tanh"], alphas = array<f64: 0.0, 0.0, 0.0>, betas = array<f64: 0.0, 0.0, 0.0>, state_type = ui8} : (tensor<2x1x5xf32>, tensor<16x4xi8>, tensor<16x5xf32>, tensor<16xf32>, tensor<16xi32>) -> (tensor<2x1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x16xf32>, tensor<1x4xui8>)
+  %0, %1, %2, %3, %4, %5, %6 = graph.rounded_lstm %a, %b, %w, %s, %n {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 1, 0>, activations = ["sigmoid", "tanh", "tanh"], alphas = array<f64: 0.0, 0.0, 0.0>, betas = array<f64: 0.0, 0.0, 0.0>, state_type = ui8} : (tensor<2x1x5xf32>, tensor<16x4xi8>, tensor<16x5xf32>, tensor<16xf32>, tensor<16xi32>) -> (tensor<2x1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x16xf32>, tensor<1x4xui8>)
   func.return
 }
 
@@ -10,7 +10,7 @@ func.func @both(%a: tensor<2x1x5xf32>, %b: tensor<16x4xi8>, %w: tensor<16x5xf32>
 
 // CHECK: states are rounded to i16, not to an integer of 8 bits
 func.func @wide(%a: tensor<2x1x16xf32>, %b: tensor<16x4xi8>, %s: tensor<16xf32>, %n: tensor<16xi32>) {
-  %0, %1, %2, %3, %4, %5, %6 = graph.rounded_lstm %a, %b, %s, %n {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0, 1, 1, 0>, activations = ["sigmoid", "tanh", "tanh"], alphas = array<f64: 0.0, 0.0, 0.0>, betas = array<f64: 0.0, 0.0, 0.0>, state_type = i16} : (tensor<2x1x16xf32>, tensor<16x4xi8>, tensor<16xf32>, tensor<16xi32>) -> (tensor<2x1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x16xf32>, tensor<1x4xi16>)
+  %0, %1, %2, %3, %4, %5, %6 = graph.rounded_lstm %a, %b, %s, %n {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 0>, activations = ["sigmoid", "tanh", "tanh"], alphas = array<f64: 0.0, 0.0, 0.0>, betas = array<f64: 0.0, 0.0, 0.0>, state_type = i16} : (tensor<2x1x16xf32>, tensor<16x4xi8>, tensor<16xf32>, tensor<16xi32>) -> (tensor<2x1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x16xf32>, tensor<1x4xi16>)
   func.return
 }
 
@@ -18,7 +18,7 @@ func.func @wide(%a: tensor<2x1x16xf32>, %b: tensor<16x4xi8>, %s: tensor<16xf32>,
 
 // CHECK: x is f32, the weight i8, weight_sums and weight_points are i32, found f32, ui8, i32
 func.func @kind(%a: tensor<2x1x16xf32>, %b: tensor<16x4xui8>, %s: tensor<16xf32>, %n: tensor<16xi32>) {
-  %0, %1, %2, %3, %4, %5, %6 = graph.rounded_lstm %a, %b, %s, %n {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0, 1, 1, 0>, activations = ["sigmoid", "tanh", "tanh"], alphas = array<f64: 0.0, 0.0, 0.0>, betas = array<f64: 0.0, 0.0, 0.0>, state_type = ui8} : (tensor<2x1x16xf32>, tensor<16x4xui8>, tensor<16xf32>, tensor<16xi32>) -> (tensor<2x1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x16xf32>, tensor<1x4xui8>)
+  %0, %1, %2, %3, %4, %5, %6 = graph.rounded_lstm %a, %b, %s, %n {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 0>, activations = ["sigmoid", "tanh", "tanh"], alphas = array<f64: 0.0, 0.0, 0.0>, betas = array<f64: 0.0, 0.0, 0.0>, state_type = ui8} : (tensor<2x1x16xf32>, tensor<16x4xui8>, tensor<16xf32>, tensor<16xi32>) -> (tensor<2x1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x16xf32>, tensor<1x4xui8>)
   func.return
 }
 
@@ -26,7 +26,7 @@ func.func @kind(%a: tensor<2x1x16xf32>, %b: tensor<16x4xui8>, %s: tensor<16xf32>
 
 // CHECK: x is f32, the weight i8, weight_sums and weight_points are i32, found f32, i8, i32, i8
 func.func @point(%a: tensor<2x1x16xf32>, %b: tensor<16x4xi8>, %s: tensor<16xf32>, %n: tensor<16xi32>, %p: tensor<16xi8>) {
-  %0, %1, %2, %3, %4, %5, %6 = graph.rounded_lstm %a, %b, %s, %n, %p {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0, 1, 1, 1>, activations = ["sigmoid", "tanh", "tanh"], alphas = array<f64: 0.0, 0.0, 0.0>, betas = array<f64: 0.0, 0.0, 0.0>, state_type = ui8} : (tensor<2x1x16xf32>, tensor<16x4xi8>, tensor<16xf32>, tensor<16xi32>, tensor<16xi8>) -> (tensor<2x1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x16xf32>, tensor<1x4xui8>)
+  %0, %1, %2, %3, %4, %5, %6 = graph.rounded_lstm %a, %b, %s, %n, %p {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1>, activations = ["sigmoid", "tanh", "tanh"], alphas = array<f64: 0.0, 0.0, 0.0>, betas = array<f64: 0.0, 0.0, 0.0>, state_type = ui8} : (tensor<2x1x16xf32>, tensor<16x4xi8>, tensor<16xf32>, tensor<16xi32>, tensor<16xi8>) -> (tensor<2x1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x16xf32>, tensor<1x4xui8>)
   func.return
 }
 
@@ -34,7 +34,7 @@ func.func @point(%a: tensor<2x1x16xf32>, %b: tensor<16x4xi8>, %s: tensor<16xf32>
 
 // CHECK: x is f32, the weight i8, weight_sums and weight_points are i32, found f16, i8, i32
 func.func @half(%a: tensor<2x1x16xf16>, %b: tensor<16x4xi8>, %s: tensor<16xf16>, %n: tensor<16xi32>) {
-  %0, %1, %2, %3, %4, %5, %6 = graph.rounded_lstm %a, %b, %s, %n {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0, 1, 1, 0>, activations = ["sigmoid", "tanh", "tanh"], alphas = array<f64: 0.0, 0.0, 0.0>, betas = array<f64: 0.0, 0.0, 0.0>, state_type = ui8} : (tensor<2x1x16xf16>, tensor<16x4xi8>, tensor<16xf16>, tensor<16xi32>) -> (tensor<2x1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x16xf32>, tensor<1x4xui8>)
+  %0, %1, %2, %3, %4, %5, %6 = graph.rounded_lstm %a, %b, %s, %n {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 0>, activations = ["sigmoid", "tanh", "tanh"], alphas = array<f64: 0.0, 0.0, 0.0>, betas = array<f64: 0.0, 0.0, 0.0>, state_type = ui8} : (tensor<2x1x16xf16>, tensor<16x4xi8>, tensor<16xf16>, tensor<16xi32>) -> (tensor<2x1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x16xf32>, tensor<1x4xui8>)
   func.return
 }
 
@@ -42,7 +42,7 @@ func.func @half(%a: tensor<2x1x16xf16>, %b: tensor<16x4xi8>, %s: tensor<16xf16>,
 
 // CHECK: state_scales must be [16], found [4]
 func.func @scales(%a: tensor<2x1x16xf32>, %b: tensor<16x4xi8>, %s: tensor<4xf32>, %n: tensor<16xi32>) {
-  %0, %1, %2, %3, %4, %5, %6 = graph.rounded_lstm %a, %b, %s, %n {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0, 1, 1, 0>, activations = ["sigmoid", "tanh", "tanh"], alphas = array<f64: 0.0, 0.0, 0.0>, betas = array<f64: 0.0, 0.0, 0.0>, state_type = ui8} : (tensor<2x1x16xf32>, tensor<16x4xi8>, tensor<4xf32>, tensor<16xi32>) -> (tensor<2x1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x16xf32>, tensor<1x4xui8>)
+  %0, %1, %2, %3, %4, %5, %6 = graph.rounded_lstm %a, %b, %s, %n {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 0>, activations = ["sigmoid", "tanh", "tanh"], alphas = array<f64: 0.0, 0.0, 0.0>, betas = array<f64: 0.0, 0.0, 0.0>, state_type = ui8} : (tensor<2x1x16xf32>, tensor<16x4xi8>, tensor<4xf32>, tensor<16xi32>) -> (tensor<2x1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x16xf32>, tensor<1x4xui8>)
   func.return
 }
 
@@ -50,6 +50,6 @@ func.func @scales(%a: tensor<2x1x16xf32>, %b: tensor<16x4xi8>, %s: tensor<4xf32>
 
 // CHECK: a weight must be [16, 4], or packed, found [4, 1, 18]
 func.func @packed(%a: tensor<2x1x16xf32>, %b: tensor<4x1x18xi8>, %s: tensor<16xf32>, %n: tensor<16xi32>) {
-  %0, %1, %2, %3, %4, %5, %6 = graph.rounded_lstm %a, %b, %s, %n {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0, 1, 1, 0>, activations = ["sigmoid", "tanh", "tanh"], alphas = array<f64: 0.0, 0.0, 0.0>, betas = array<f64: 0.0, 0.0, 0.0>, state_type = ui8} : (tensor<2x1x16xf32>, tensor<4x1x18xi8>, tensor<16xf32>, tensor<16xi32>) -> (tensor<2x1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x16xf32>, tensor<1x4xui8>)
+  %0, %1, %2, %3, %4, %5, %6 = graph.rounded_lstm %a, %b, %s, %n {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 0>, activations = ["sigmoid", "tanh", "tanh"], alphas = array<f64: 0.0, 0.0, 0.0>, betas = array<f64: 0.0, 0.0, 0.0>, state_type = ui8} : (tensor<2x1x16xf32>, tensor<4x1x18xi8>, tensor<16xf32>, tensor<16xi32>) -> (tensor<2x1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x16xf32>, tensor<1x4xui8>)
   func.return
 }

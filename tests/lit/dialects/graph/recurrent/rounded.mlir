@@ -23,7 +23,7 @@ func.func private @scalar(%x: memref<2x1x16xf32>, %w: memref<16x4xi8>, %s: memre
   %1 = bufferization.to_tensor %w : memref<16x4xi8> to tensor<16x4xi8>
   %2 = bufferization.to_tensor %s : memref<16xf32> to tensor<16xf32>
   %3 = bufferization.to_tensor %n : memref<16xi32> to tensor<16xi32>
-  %4, %5, %6, %7, %8, %9, %10 = graph.rounded_lstm %0, %1, %2, %3 {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0, 1, 1, 0>, activations = ["sigmoid", "tanh", "tanh"], alphas = array<f64: 0.0, 0.0, 0.0>, betas = array<f64: 0.0, 0.0, 0.0>, state_type = ui8} : (tensor<2x1x16xf32>, tensor<16x4xi8>, tensor<16xf32>, tensor<16xi32>) -> (tensor<2x1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x16xf32>, tensor<1x4xui8>)
+  %4, %5, %6, %7, %8, %9, %10 = graph.rounded_lstm %0, %1, %2, %3 {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 0>, activations = ["sigmoid", "tanh", "tanh"], alphas = array<f64: 0.0, 0.0, 0.0>, betas = array<f64: 0.0, 0.0, 0.0>, state_type = ui8} : (tensor<2x1x16xf32>, tensor<16x4xi8>, tensor<16xf32>, tensor<16xi32>) -> (tensor<2x1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x16xf32>, tensor<1x4xui8>)
   bufferization.materialize_in_destination %4 in %y : (tensor<2x1x4xf32>, memref<2x1x4xf32>) -> ()
   bufferization.materialize_in_destination %7 in %h : (tensor<1x4xf32>, memref<1x4xf32>) -> ()
   bufferization.materialize_in_destination %8 in %c : (tensor<1x4xf32>, memref<1x4xf32>) -> ()
@@ -49,7 +49,7 @@ func.func private @tiles(%x: memref<2x1x24xf32>, %w: memref<6x2x16xi8>, %s: memr
   %1 = bufferization.to_tensor %w : memref<6x2x16xi8> to tensor<6x2x16xi8>
   %2 = bufferization.to_tensor %s : memref<24xf32> to tensor<24xf32>
   %3 = bufferization.to_tensor %n : memref<24xi32> to tensor<24xi32>
-  %4, %5, %6, %7, %8, %9, %10 = graph.rounded_lstm %0, %1, %2, %3 {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0, 1, 1, 0>, activations = ["sigmoid", "tanh", "tanh"], alphas = array<f64: 0.0, 0.0, 0.0>, betas = array<f64: 0.0, 0.0, 0.0>, state_type = i8, schedule = #graph.recurrence_schedule<lanes = 4, mr = 1, nr = 1, unroll = 1, units = 1>} : (tensor<2x1x24xf32>, tensor<6x2x16xi8>, tensor<24xf32>, tensor<24xi32>) -> (tensor<2x1x6xf32>, tensor<1x6xf32>, tensor<1x6xf32>, tensor<1x6xf32>, tensor<1x6xf32>, tensor<1x24xf32>, tensor<1x6xi8>)
+  %4, %5, %6, %7, %8, %9, %10 = graph.rounded_lstm %0, %1, %2, %3 {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 0>, activations = ["sigmoid", "tanh", "tanh"], alphas = array<f64: 0.0, 0.0, 0.0>, betas = array<f64: 0.0, 0.0, 0.0>, state_type = i8, schedule = #graph.recurrence_schedule<lanes = 4, mr = 1, nr = 1, unroll = 1, units = 1>} : (tensor<2x1x24xf32>, tensor<6x2x16xi8>, tensor<24xf32>, tensor<24xi32>) -> (tensor<2x1x6xf32>, tensor<1x6xf32>, tensor<1x6xf32>, tensor<1x6xf32>, tensor<1x6xf32>, tensor<1x24xf32>, tensor<1x6xi8>)
   bufferization.materialize_in_destination %4 in %y : (tensor<2x1x6xf32>, memref<2x1x6xf32>) -> ()
   bufferization.materialize_in_destination %7 in %h : (tensor<1x6xf32>, memref<1x6xf32>) -> ()
   bufferization.materialize_in_destination %8 in %c : (tensor<1x6xf32>, memref<1x6xf32>) -> ()
@@ -74,7 +74,7 @@ func.func private @points(%x: memref<2x1x16xf32>, %w: memref<4x1x16xi8>, %s: mem
   %2 = bufferization.to_tensor %s : memref<16xf32> to tensor<16xf32>
   %3 = bufferization.to_tensor %n : memref<16xi32> to tensor<16xi32>
   %4 = bufferization.to_tensor %p : memref<16xi32> to tensor<16xi32>
-  %5, %6, %7, %8, %9, %10, %11 = graph.rounded_lstm %0, %1, %2, %3, %4 {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0, 1, 1, 1>, activations = ["sigmoid", "tanh", "tanh"], alphas = array<f64: 0.0, 0.0, 0.0>, betas = array<f64: 0.0, 0.0, 0.0>, state_type = ui8, schedule = #graph.recurrence_schedule<lanes = 4, mr = 1, nr = 1, unroll = 1, units = 1>} : (tensor<2x1x16xf32>, tensor<4x1x16xi8>, tensor<16xf32>, tensor<16xi32>, tensor<16xi32>) -> (tensor<2x1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x16xf32>, tensor<1x4xui8>)
+  %5, %6, %7, %8, %9, %10, %11 = graph.rounded_lstm %0, %1, %2, %3, %4 {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1>, activations = ["sigmoid", "tanh", "tanh"], alphas = array<f64: 0.0, 0.0, 0.0>, betas = array<f64: 0.0, 0.0, 0.0>, state_type = ui8, schedule = #graph.recurrence_schedule<lanes = 4, mr = 1, nr = 1, unroll = 1, units = 1>} : (tensor<2x1x16xf32>, tensor<4x1x16xi8>, tensor<16xf32>, tensor<16xi32>, tensor<16xi32>) -> (tensor<2x1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x16xf32>, tensor<1x4xui8>)
   bufferization.materialize_in_destination %5 in %y : (tensor<2x1x4xf32>, memref<2x1x4xf32>) -> ()
   bufferization.materialize_in_destination %8 in %h : (tensor<1x4xf32>, memref<1x4xf32>) -> ()
   bufferization.materialize_in_destination %9 in %c : (tensor<1x4xf32>, memref<1x4xf32>) -> ()
@@ -91,7 +91,7 @@ func.func private @unpacked(%x: memref<2x1x16xf32>, %w: memref<16x4xi8>, %s: mem
   %1 = bufferization.to_tensor %w : memref<16x4xi8> to tensor<16x4xi8>
   %2 = bufferization.to_tensor %s : memref<16xf32> to tensor<16xf32>
   %3 = bufferization.to_tensor %n : memref<16xi32> to tensor<16xi32>
-  %4, %5, %6, %7, %8, %9, %10 = graph.rounded_lstm %0, %1, %2, %3 {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0, 1, 1, 0>, activations = ["sigmoid", "tanh", "tanh"], alphas = array<f64: 0.0, 0.0, 0.0>, betas = array<f64: 0.0, 0.0, 0.0>, state_type = ui8, schedule = #graph.recurrence_schedule<lanes = 4, mr = 1, nr = 1, unroll = 1, units = 1>} : (tensor<2x1x16xf32>, tensor<16x4xi8>, tensor<16xf32>, tensor<16xi32>) -> (tensor<2x1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x16xf32>, tensor<1x4xui8>)
+  %4, %5, %6, %7, %8, %9, %10 = graph.rounded_lstm %0, %1, %2, %3 {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 0>, activations = ["sigmoid", "tanh", "tanh"], alphas = array<f64: 0.0, 0.0, 0.0>, betas = array<f64: 0.0, 0.0, 0.0>, state_type = ui8, schedule = #graph.recurrence_schedule<lanes = 4, mr = 1, nr = 1, unroll = 1, units = 1>} : (tensor<2x1x16xf32>, tensor<16x4xi8>, tensor<16xf32>, tensor<16xi32>) -> (tensor<2x1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x16xf32>, tensor<1x4xui8>)
   bufferization.materialize_in_destination %4 in %y : (tensor<2x1x4xf32>, memref<2x1x4xf32>) -> ()
   bufferization.materialize_in_destination %7 in %h : (tensor<1x4xf32>, memref<1x4xf32>) -> ()
   bufferization.materialize_in_destination %8 in %c : (tensor<1x4xf32>, memref<1x4xf32>) -> ()
