@@ -92,3 +92,98 @@ func.func @ahead(%x: tensor<6x5xf32>, %w: tensor<16x5xf32>, %b: tensor<16xf32>, 
   %y, %4, %5, %6 = graph.rnn %2, %r {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0, 0>, activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>, schedule = #graph.recurrence_schedule<lanes = 4, mr = 1, nr = 2, unroll = 1, units = 1, ahead = 3, across = 2, beside = 1>} : (tensor<6x1x16xf32>, tensor<16x16xf32>) -> (tensor<6x1x16xf32>, tensor<1x16xf32>, tensor<1x16xf32>, tensor<1x16xf32>)
   func.return %y : tensor<6x1x16xf32>
 }
+
+// Layers in a row: the first one multiplies its first two states for the second one, whose weight is there before it,
+// and which begins with these products.
+// CHECK-LABEL: func.func @row
+// CHECK:      %[[P:.*]] = graph.pack_columns %w {width = 8
+// CHECK:      %[[W:.*]] = graph.constant
+// CHECK-NEXT: %[[V:.*]] = graph.pack_columns %[[W]] {width = 8
+// CHECK-NEXT: %[[B:.*]] = graph.constant
+// CHECK-NEXT: %y, %{{.*}}, %[[F:.*]], %{{.*}}, %{{.*}} = graph.rnn %{{.*}}, %r, %[[P]], %[[V]], %[[B]] {{.*}}leading = 2 : i64, operandSegmentSizes = array<i32: 1, 1, 0, 0, 1, 0, 0, 1, 1>, {{.*}} -> (tensor<6x1x16xf32>, tensor<1x16xf32>, tensor<1x32xf32>, tensor<1x16xf32>, tensor<1x160xf32>)
+// CHECK:      graph.rnn %{{.*}}, %r, %[[V]], %[[B]], %[[F]] {{.*}}operandSegmentSizes = array<i32: 1, 1, 0, 0, 1, 1, 1, 0, 0>
+func.func @row(%x: tensor<6x16xf32>, %r: tensor<16x16xf32>, %w: tensor<16x16xf32>) -> tensor<6x1x16xf32> attributes {aot.entry} {
+  %0 = graph.matmul %x, %w {transpose_rhs = true} : (tensor<6x16xf32>, tensor<16x16xf32>) -> tensor<6x16xf32>
+  %1 = graph.reshape %0 {shape = array<i64: 6, 1, 16>} : (tensor<6x16xf32>) -> tensor<6x1x16xf32>
+  %y, %yh, %s, %t = graph.rnn %1, %r {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0, 0>, activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>, schedule = #graph.recurrence_schedule<lanes = 4, mr = 1, nr = 2, unroll = 1, units = 1, ahead = 3, across = 2, beside = 1, leading = 2, following = 1>} : (tensor<6x1x16xf32>, tensor<16x16xf32>) -> (tensor<6x1x16xf32>, tensor<1x16xf32>, tensor<1x16xf32>, tensor<1x16xf32>)
+  %w2 = graph.constant dense<0.1> : tensor<16x16xf32>
+  %b = graph.constant dense<0.5> : tensor<16xf32>
+  %f = graph.reshape %y {shape = array<i64: 6, 16>} : (tensor<6x1x16xf32>) -> tensor<6x16xf32>
+  %2 = graph.matmul %f, %w2 {transpose_rhs = true} : (tensor<6x16xf32>, tensor<16x16xf32>) -> tensor<6x16xf32>
+  %3 = graph.add %2, %b : (tensor<6x16xf32>, tensor<16xf32>) -> tensor<6x16xf32>
+  %4 = graph.reshape %3 {shape = array<i64: 6, 1, 16>} : (tensor<6x16xf32>) -> tensor<6x1x16xf32>
+  %z, %zh, %u, %v = graph.rnn %4, %r {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0, 0>, activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>, schedule = #graph.recurrence_schedule<lanes = 4, mr = 1, nr = 2, unroll = 1, units = 1, ahead = 3, across = 2, beside = 1>} : (tensor<6x1x16xf32>, tensor<16x16xf32>) -> (tensor<6x1x16xf32>, tensor<1x16xf32>, tensor<1x16xf32>, tensor<1x16xf32>)
+  func.return %z : tensor<6x1x16xf32>
+}
+
+// The same weight in both, which lies before the first one already.
+// CHECK-LABEL: func.func @same
+// CHECK:      %[[W:.*]] = graph.constant
+// CHECK:      graph.rnn {{.*}}leading = 2 : i64
+// CHECK:      graph.rnn {{.*}}operandSegmentSizes = array<i32: 1, 1, 0, 0, 1, 1, 1, 0, 0>
+func.func @same(%x: tensor<6x16xf32>, %r: tensor<16x16xf32>) -> tensor<6x1x16xf32> attributes {aot.entry} {
+  %w = graph.constant dense<0.1> : tensor<16x16xf32>
+  %b = graph.constant dense<0.5> : tensor<16xf32>
+  %0 = graph.matmul %x, %w {transpose_rhs = true} : (tensor<6x16xf32>, tensor<16x16xf32>) -> tensor<6x16xf32>
+  %1 = graph.reshape %0 {shape = array<i64: 6, 1, 16>} : (tensor<6x16xf32>) -> tensor<6x1x16xf32>
+  %y, %yh, %s, %t = graph.rnn %1, %r {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0, 0>, activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>, schedule = #graph.recurrence_schedule<lanes = 4, mr = 1, nr = 2, unroll = 1, units = 1, ahead = 3, across = 2, beside = 1, leading = 2, following = 1>} : (tensor<6x1x16xf32>, tensor<16x16xf32>) -> (tensor<6x1x16xf32>, tensor<1x16xf32>, tensor<1x16xf32>, tensor<1x16xf32>)
+  %f = graph.reshape %y {shape = array<i64: 6, 16>} : (tensor<6x1x16xf32>) -> tensor<6x16xf32>
+  %2 = graph.matmul %f, %w {transpose_rhs = true} : (tensor<6x16xf32>, tensor<16x16xf32>) -> tensor<6x16xf32>
+  %3 = graph.add %2, %b : (tensor<6x16xf32>, tensor<16xf32>) -> tensor<6x16xf32>
+  %4 = graph.reshape %3 {shape = array<i64: 6, 1, 16>} : (tensor<6x16xf32>) -> tensor<6x1x16xf32>
+  %z, %zh, %u, %v = graph.rnn %4, %r {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0, 0>, activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>, schedule = #graph.recurrence_schedule<lanes = 4, mr = 1, nr = 2, unroll = 1, units = 1, ahead = 3, across = 2, beside = 1>} : (tensor<6x1x16xf32>, tensor<16x16xf32>) -> (tensor<6x1x16xf32>, tensor<1x16xf32>, tensor<1x16xf32>, tensor<1x16xf32>)
+  func.return %z : tensor<6x1x16xf32>
+}
+
+// The schedule of the first one does not say so.
+// CHECK-LABEL: func.func @not_leading
+// CHECK-NOT:  leading = 2 : i64
+func.func @not_leading(%x: tensor<6x16xf32>, %r: tensor<16x16xf32>) -> tensor<6x1x16xf32> attributes {aot.entry} {
+  %w = graph.constant dense<0.1> : tensor<16x16xf32>
+  %b = graph.constant dense<0.5> : tensor<16xf32>
+  %0 = graph.matmul %x, %w {transpose_rhs = true} : (tensor<6x16xf32>, tensor<16x16xf32>) -> tensor<6x16xf32>
+  %1 = graph.reshape %0 {shape = array<i64: 6, 1, 16>} : (tensor<6x16xf32>) -> tensor<6x1x16xf32>
+  %y, %yh, %s, %t = graph.rnn %1, %r {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0, 0>, activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>, schedule = #graph.recurrence_schedule<lanes = 4, mr = 1, nr = 2, unroll = 1, units = 1, ahead = 3, across = 2, beside = 1>} : (tensor<6x1x16xf32>, tensor<16x16xf32>) -> (tensor<6x1x16xf32>, tensor<1x16xf32>, tensor<1x16xf32>, tensor<1x16xf32>)
+  %f = graph.reshape %y {shape = array<i64: 6, 16>} : (tensor<6x1x16xf32>) -> tensor<6x16xf32>
+  %2 = graph.matmul %f, %w {transpose_rhs = true} : (tensor<6x16xf32>, tensor<16x16xf32>) -> tensor<6x16xf32>
+  %3 = graph.add %2, %b : (tensor<6x16xf32>, tensor<16xf32>) -> tensor<6x16xf32>
+  %4 = graph.reshape %3 {shape = array<i64: 6, 1, 16>} : (tensor<6x16xf32>) -> tensor<6x1x16xf32>
+  %z, %zh, %u, %v = graph.rnn %4, %r {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0, 0>, activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>, schedule = #graph.recurrence_schedule<lanes = 4, mr = 1, nr = 2, unroll = 1, units = 1, ahead = 3, across = 2, beside = 1>} : (tensor<6x1x16xf32>, tensor<16x16xf32>) -> (tensor<6x1x16xf32>, tensor<1x16xf32>, tensor<1x16xf32>, tensor<1x16xf32>)
+  func.return %z : tensor<6x1x16xf32>
+}
+
+// A weight that is computed may not be there before the first one.
+// CHECK-LABEL: func.func @computed
+// CHECK-NOT:  leading = 2 : i64
+func.func @computed(%x: tensor<6x16xf32>, %r: tensor<16x16xf32>) -> tensor<6x1x16xf32> attributes {aot.entry} {
+  %w = graph.constant dense<0.1> : tensor<16x16xf32>
+  %b = graph.constant dense<0.5> : tensor<16xf32>
+  %0 = graph.matmul %x, %w {transpose_rhs = true} : (tensor<6x16xf32>, tensor<16x16xf32>) -> tensor<6x16xf32>
+  %1 = graph.reshape %0 {shape = array<i64: 6, 1, 16>} : (tensor<6x16xf32>) -> tensor<6x1x16xf32>
+  %y, %yh, %s, %t = graph.rnn %1, %r {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0, 0>, activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>, schedule = #graph.recurrence_schedule<lanes = 4, mr = 1, nr = 2, unroll = 1, units = 1, ahead = 3, across = 2, beside = 1, leading = 2, following = 1>} : (tensor<6x1x16xf32>, tensor<16x16xf32>) -> (tensor<6x1x16xf32>, tensor<1x16xf32>, tensor<1x16xf32>, tensor<1x16xf32>)
+  %w2 = graph.mul %w, %w : (tensor<16x16xf32>, tensor<16x16xf32>) -> tensor<16x16xf32>
+  %f = graph.reshape %y {shape = array<i64: 6, 16>} : (tensor<6x1x16xf32>) -> tensor<6x16xf32>
+  %2 = graph.matmul %f, %w2 {transpose_rhs = true} : (tensor<6x16xf32>, tensor<16x16xf32>) -> tensor<6x16xf32>
+  %3 = graph.add %2, %b : (tensor<6x16xf32>, tensor<16xf32>) -> tensor<6x16xf32>
+  %4 = graph.reshape %3 {shape = array<i64: 6, 1, 16>} : (tensor<6x16xf32>) -> tensor<6x1x16xf32>
+  %z, %zh, %u, %v = graph.rnn %4, %r {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0, 0>, activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>, schedule = #graph.recurrence_schedule<lanes = 4, mr = 1, nr = 2, unroll = 1, units = 1, ahead = 3, across = 2, beside = 1>} : (tensor<6x1x16xf32>, tensor<16x16xf32>) -> (tensor<6x1x16xf32>, tensor<1x16xf32>, tensor<1x16xf32>, tensor<1x16xf32>)
+  func.return %z : tensor<6x1x16xf32>
+}
+
+// The states after the last step only, in parts.
+// CHECK-LABEL: func.func @last
+// CHECK-NOT:  leading = 1 : i64
+func.func @last(%x: tensor<2x16xf32>, %r: tensor<16x16xf32>) -> tensor<2x1x16xf32> attributes {aot.entry} {
+  %w = graph.constant dense<0.1> : tensor<16x16xf32>
+  %b = graph.constant dense<0.5> : tensor<16xf32>
+  %0 = graph.matmul %x, %w {transpose_rhs = true} : (tensor<2x16xf32>, tensor<16x16xf32>) -> tensor<2x16xf32>
+  %1 = graph.reshape %0 {shape = array<i64: 2, 1, 16>} : (tensor<2x16xf32>) -> tensor<2x1x16xf32>
+  %y, %yh, %s, %t = graph.rnn %1, %r {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0, 0>, activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>, schedule = #graph.recurrence_schedule<lanes = 4, mr = 1, nr = 2, unroll = 1, units = 1, ahead = 3, across = 2, beside = 1, leading = 1, following = 1>} : (tensor<2x1x16xf32>, tensor<16x16xf32>) -> (tensor<2x1x16xf32>, tensor<1x16xf32>, tensor<1x16xf32>, tensor<1x16xf32>)
+  %f = graph.reshape %yh {shape = array<i64: 2, 8>} : (tensor<1x16xf32>) -> tensor<2x8xf32>
+  %w8 = graph.constant dense<0.1> : tensor<16x8xf32>
+  %2 = graph.matmul %f, %w8 {transpose_rhs = true} : (tensor<2x8xf32>, tensor<16x8xf32>) -> tensor<2x16xf32>
+  %3 = graph.add %2, %b : (tensor<2x16xf32>, tensor<16xf32>) -> tensor<2x16xf32>
+  %4 = graph.reshape %3 {shape = array<i64: 2, 1, 16>} : (tensor<2x16xf32>) -> tensor<2x1x16xf32>
+  %z, %zh, %u, %v = graph.rnn %4, %r {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0, 0>, activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>, schedule = #graph.recurrence_schedule<lanes = 4, mr = 1, nr = 2, unroll = 1, units = 1, ahead = 3, across = 2, beside = 1>} : (tensor<2x1x16xf32>, tensor<16x16xf32>) -> (tensor<2x1x16xf32>, tensor<1x16xf32>, tensor<1x16xf32>, tensor<1x16xf32>)
+  func.return %z : tensor<2x1x16xf32>
+}

@@ -125,3 +125,75 @@ func.func @input_bias(%a: tensor<3x2x4xf32>, %b: tensor<4x4xf32>, %c: tensor<4xf
   %0, %1, %2, %3 = graph.rnn %a, %b, %c {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 1, 0, 0, 0>, activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>} : (tensor<3x2x4xf32>, tensor<4x4xf32>, tensor<4xf32>) -> (tensor<3x2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>)
   func.return
 }
+
+// -----
+
+// CHECK: products of inputs are begun only where the others are multiplied ahead
+func.func @begun(%a: tensor<3x1x4xf32>, %b: tensor<4x4xf32>, %c: tensor<1x4xf32>) {
+  %0:4 = graph.rnn %a, %b, %c {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 1, 0, 0>, activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>} : (tensor<3x1x4xf32>, tensor<4x4xf32>, tensor<1x4xf32>) -> (tensor<3x1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>)
+  func.return
+}
+
+// -----
+
+// CHECK: begun must be [1, n * 4] of n <= 3 steps, found [1, 16]
+func.func @begun_too_many(%a: tensor<3x1x5xf32>, %b: tensor<4x4xf32>, %w: tensor<2x5x2xf32>, %c: tensor<1x16xf32>) {
+  %0:4 = graph.rnn %a, %b, %w, %c {operandSegmentSizes = array<i32: 1, 1, 0, 0, 1, 0, 1, 0, 0>, activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>} : (tensor<3x1x5xf32>, tensor<4x4xf32>, tensor<2x5x2xf32>, tensor<1x16xf32>) -> (tensor<3x1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>)
+  func.return
+}
+
+// -----
+
+// CHECK: following, following_weight and leading come together, and following_bias with them
+func.func @leading_alone(%a: tensor<3x1x4xf32>, %b: tensor<4x4xf32>) {
+  %0:4 = graph.rnn %a, %b {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0, 0>, activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>, leading = 2 : i64} : (tensor<3x1x4xf32>, tensor<4x4xf32>) -> (tensor<3x1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>)
+  func.return
+}
+
+// -----
+
+// CHECK: following, following_weight and leading come together, and following_bias with them
+func.func @bias_alone(%a: tensor<3x1x4xf32>, %b: tensor<4x4xf32>, %c: tensor<0xf32>) {
+  %0:4 = graph.rnn %a, %b, %c {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0, 1>, activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>} : (tensor<3x1x4xf32>, tensor<4x4xf32>, tensor<0xf32>) -> (tensor<3x1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>)
+  func.return
+}
+
+// -----
+
+// CHECK: following_weight must be [panels, 4, width], found [2, 5, 2]
+func.func @following_weight(%a: tensor<3x1x4xf32>, %b: tensor<4x4xf32>, %c: tensor<2x5x2xf32>) {
+  %0:5 = graph.rnn %a, %b, %c {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 1, 0>, activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>, leading = 2 : i64} : (tensor<3x1x4xf32>, tensor<4x4xf32>, tensor<2x5x2xf32>) -> (tensor<3x1x4xf32>, tensor<1x4xf32>, tensor<1x8xf32>, tensor<1x4xf32>, tensor<1x16xf32>)
+  func.return
+}
+
+// -----
+
+// CHECK: following_bias must be [4], found [3]
+func.func @following_bias(%a: tensor<3x1x4xf32>, %b: tensor<4x4xf32>, %c: tensor<2x4x2xf32>, %d: tensor<3xf32>) {
+  %0:5 = graph.rnn %a, %b, %c, %d {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 1, 1>, activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>, leading = 2 : i64} : (tensor<3x1x4xf32>, tensor<4x4xf32>, tensor<2x4x2xf32>, tensor<3xf32>) -> (tensor<3x1x4xf32>, tensor<1x4xf32>, tensor<1x8xf32>, tensor<1x4xf32>, tensor<1x16xf32>)
+  func.return
+}
+
+// -----
+
+// CHECK: leading must be from 1 to 3, found 4
+func.func @leading(%a: tensor<3x1x4xf32>, %b: tensor<4x4xf32>, %c: tensor<2x4x2xf32>) {
+  %0:5 = graph.rnn %a, %b, %c {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 1, 0>, activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>, leading = 4 : i64} : (tensor<3x1x4xf32>, tensor<4x4xf32>, tensor<2x4x2xf32>) -> (tensor<3x1x4xf32>, tensor<1x4xf32>, tensor<1x8xf32>, tensor<1x4xf32>, tensor<1x16xf32>)
+  func.return
+}
+
+// -----
+
+// CHECK: only a layer that makes all steps, and does not multiply unit by unit, multiplies states
+func.func @leading_with_lengths(%a: tensor<3x1x4xf32>, %b: tensor<4x4xf32>, %n: tensor<1xi32>, %c: tensor<2x4x2xf32>) {
+  %0:5 = graph.rnn %a, %b, %n, %c {operandSegmentSizes = array<i32: 1, 1, 0, 1, 0, 0, 0, 1, 0>, activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>, leading = 2 : i64} : (tensor<3x1x4xf32>, tensor<4x4xf32>, tensor<1xi32>, tensor<2x4x2xf32>) -> (tensor<3x1x4xf32>, tensor<1x4xf32>, tensor<1x8xf32>, tensor<1x4xf32>, tensor<1x16xf32>)
+  func.return
+}
+
+// -----
+
+// CHECK: only a layer that makes all steps, and does not multiply unit by unit, multiplies states
+func.func @leading_by_units(%a: tensor<3x1x5xf32>, %b: tensor<4x4xf32>, %w: tensor<4x5xf32>, %c: tensor<2x4x2xf32>) {
+  %0:5 = graph.rnn %a, %b, %w, %c {operandSegmentSizes = array<i32: 1, 1, 0, 0, 1, 0, 0, 1, 0>, activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>, leading = 2 : i64} : (tensor<3x1x5xf32>, tensor<4x4xf32>, tensor<4x5xf32>, tensor<2x4x2xf32>) -> (tensor<3x1x4xf32>, tensor<1x4xf32>, tensor<1x8xf32>, tensor<1x4xf32>, tensor<1x16xf32>)
+  func.return
+}

@@ -53,3 +53,11 @@ func.func @packed(%a: tensor<2x1x16xf32>, %b: tensor<4x1x18xi8>, %s: tensor<16xf
   %0, %1, %2, %3, %4, %5, %6 = graph.rounded_lstm %a, %b, %s, %n {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 0>, activations = ["sigmoid", "tanh", "tanh"], alphas = array<f64: 0.0, 0.0, 0.0>, betas = array<f64: 0.0, 0.0, 0.0>, state_type = ui8} : (tensor<2x1x16xf32>, tensor<4x1x18xi8>, tensor<16xf32>, tensor<16xi32>) -> (tensor<2x1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x16xf32>, tensor<1x4xui8>)
   func.return
 }
+
+// -----
+
+// CHECK: states are not multiplied for a following layer
+func.func @following(%a: tensor<2x1x16xf32>, %b: tensor<16x4xi8>, %f: tensor<2x4x2xf32>, %s: tensor<16xf32>, %n: tensor<16xi32>) {
+  %0:8 = graph.rounded_lstm %a, %b, %f, %s, %n {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 1, 1, 0>, activations = ["sigmoid", "tanh", "tanh"], alphas = array<f64: 0.0, 0.0, 0.0>, betas = array<f64: 0.0, 0.0, 0.0>, state_type = ui8, leading = 2 : i64} : (tensor<2x1x16xf32>, tensor<16x4xi8>, tensor<2x4x2xf32>, tensor<16xf32>, tensor<16xi32>) -> (tensor<2x1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x8xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x28xf32>, tensor<1x4xui8>)
+  func.return
+}
