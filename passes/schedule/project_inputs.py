@@ -3,7 +3,8 @@
 Without vectors each step multiplies its own: the products of all steps are most of the memory that such a layer takes.
 Their weight is then read in every step, which costs a core without vectors little: it has few registers to share what
 it reads among steps. On vectors the inputs of several steps are multiplied while the weight for the state of earlier
-ones is read, where the schedule says so; their weight is packed here.
+ones is read, where the schedule says so; their weight is packed here. Where another layer's states are the inputs,
+that one multiplies the first of them, if its own schedule says so.
 
 Before:
 ```mlir

@@ -3,7 +3,8 @@
 A step reads a weight from L2, or from further away, for one multiply-add with each register of it: it waits for the
 bytes, and could do more arithmetic meanwhile. The inputs of later steps do not depend on the state. Their products, on
 register tiles of several steps, read few bytes for each multiply-add, so they cost what they read beside the weight,
-but for those of the first steps, which nothing can be done beside.
+but for those of the first steps, which nothing can be done beside. Of a layer that follows another one these are beside
+the other one's last steps, which have no inputs left.
 """
 
 from __future__ import annotations

@@ -6,7 +6,8 @@ scratch buffer as small as a line of the batch, so that gates are computed in ve
 
 Where the schedule says so, a step also multiplies inputs of later steps, on register tiles of AHEAD steps: one tile is
 summed up while BESIDE panels of the weight for the state are read, a few vectors of these for each vector of the tile's
-weight. So what waits for the weight and what waits for the multipliers are done at the same time.
+weight. So what waits for the weight and what waits for the multipliers are done at the same time. The last steps, which
+have no later ones, multiply the first states in the same way, for the layer that follows.
 """
 
 from __future__ import annotations

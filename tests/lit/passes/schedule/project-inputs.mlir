@@ -170,6 +170,23 @@ func.func @computed(%x: tensor<6x16xf32>, %r: tensor<16x16xf32>) -> tensor<6x1x1
   func.return %z : tensor<6x1x16xf32>
 }
 
+// Steps that are not made have no states.
+// CHECK-LABEL: func.func @lengths
+// CHECK-NOT:  leading = 2 : i64
+func.func @lengths(%x: tensor<6x16xf32>, %r: tensor<16x16xf32>, %n: tensor<1xi32>) -> tensor<6x1x16xf32> attributes {aot.entry} {
+  %w = graph.constant dense<0.1> : tensor<16x16xf32>
+  %b = graph.constant dense<0.5> : tensor<16xf32>
+  %0 = graph.matmul %x, %w {transpose_rhs = true} : (tensor<6x16xf32>, tensor<16x16xf32>) -> tensor<6x16xf32>
+  %1 = graph.reshape %0 {shape = array<i64: 6, 1, 16>} : (tensor<6x16xf32>) -> tensor<6x1x16xf32>
+  %y, %yh, %s, %t = graph.rnn %1, %r, %n {operandSegmentSizes = array<i32: 1, 1, 0, 1, 0, 0, 0, 0, 0>, activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>, schedule = #graph.recurrence_schedule<lanes = 4, mr = 1, nr = 2, unroll = 1, units = 1, ahead = 3, across = 2, beside = 1, leading = 2, following = 1>} : (tensor<6x1x16xf32>, tensor<16x16xf32>, tensor<1xi32>) -> (tensor<6x1x16xf32>, tensor<1x16xf32>, tensor<1x16xf32>, tensor<1x16xf32>)
+  %f = graph.reshape %y {shape = array<i64: 6, 16>} : (tensor<6x1x16xf32>) -> tensor<6x16xf32>
+  %2 = graph.matmul %f, %w {transpose_rhs = true} : (tensor<6x16xf32>, tensor<16x16xf32>) -> tensor<6x16xf32>
+  %3 = graph.add %2, %b : (tensor<6x16xf32>, tensor<16xf32>) -> tensor<6x16xf32>
+  %4 = graph.reshape %3 {shape = array<i64: 6, 1, 16>} : (tensor<6x16xf32>) -> tensor<6x1x16xf32>
+  %z, %zh, %u, %v = graph.rnn %4, %r {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0, 0>, activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>, schedule = #graph.recurrence_schedule<lanes = 4, mr = 1, nr = 2, unroll = 1, units = 1, ahead = 3, across = 2, beside = 1>} : (tensor<6x1x16xf32>, tensor<16x16xf32>) -> (tensor<6x1x16xf32>, tensor<1x16xf32>, tensor<1x16xf32>, tensor<1x16xf32>)
+  func.return %z : tensor<6x1x16xf32>
+}
+
 // The states after the last step only, in parts.
 // CHECK-LABEL: func.func @last
 // CHECK-NOT:  leading = 1 : i64
