@@ -61,7 +61,7 @@ _ZEN5_SHARES: Final = CacheShares(
 _ZEN5_WINOGRAD: Final = WinogradCosts(
     transform_cycles=4, filter_cycles=2, near_bytes=32, far_bytes=16, fewest_tiles=16, product_registers=4
 )
-_RECURRENT: Final = RecurrentCosts(begun_bytes=64, load_share=1 / 4, sharpness=6, most_time=0.95)
+_RECURRENT: Final = RecurrentCosts(begun_bytes=64, load_share=1 / 4, l1_ways=8, sharpness=6, most_time=0.95)
 _ZEN5_STRASSEN: Final = StrassenCosts(
     near_sum_cycles=4, near_bytes=16, far_sum_cycles=5, far_bytes=6, most_rows=128, most_time=0.98
 )

@@ -10,9 +10,13 @@ the other one's last steps, which have no inputs left.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import gcd
 
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.machines.machine import Machine
+
+ELEMENT = 4
+"""Bytes of an input, f32."""
 
 
 @dataclass(frozen=True)
@@ -99,9 +103,16 @@ class Line:
         loads = given.registers * inputs * (rows + across) / across / during / machine.tiles.loads
         return _overlapped(read + costs.load_share * loads, added, costs.sharpness)
 
-    def rows(self, across: int) -> int:
-        """The most rows of a tile of inputs beside a panel."""
-        return (self.machine.registers - self.width - across - 2) // across
+    def rows(self, given: Line, across: int) -> int:
+        """The most rows of a tile of inputs of the layer `given` beside a panel."""
+        return min((self.machine.registers - self.width - across - 2) // across, given.near_rows())
+
+    def near_rows(self) -> int:
+        """So many rows of inputs have a line each in L1 at a time, and leave room in their sets for what streams
+        through."""
+        ways = self.machine.recurrent.l1_ways
+        way = self.machine.l1 // ways
+        return max(way // gcd(way, self.depths[1] * ELEMENT), 1) * (ways - 1)
 
     def besides(self, inputs: int) -> list[int]:
         """The panels that a tile of that many inputs may be summed up beside: with a step of each reduction, at
@@ -144,7 +155,7 @@ def ahead(line: Line, begun: int = 0, only: int | None = None) -> Ahead | None:
         if line.registers % across:
             continue
         for beside in line.besides(line.depths[1]):
-            for rows in range(2, line.rows(across) + 1):
+            for rows in range(2, line.rows(line, across) + 1):
                 found = Ahead(rows, across, beside, 0.0)
                 blocks = found.blocks(line, begun)
                 busy = blocks.count * blocks.during
@@ -173,7 +184,7 @@ def lead(line: Line, own: Ahead | None, begun: int, following: Line, then: Ahead
     best, least = None, then.cycles
     for beside in line.besides(following.depths[1]):
         during = steps_beside(line.panels, following.registers // then.across, beside)
-        for steps in range(2, min(line.rows(then.across), line.steps - during) + 1):
+        for steps in range(2, min(line.rows(following, then.across), line.steps - during) + 1):
             after = ahead(following, steps, then.across)
             if during > free or after is None:
                 continue

@@ -185,6 +185,23 @@ def test_costs_decide_what_the_layer_before_begins() -> None:
     assert lead(few, Ahead(2, 1, 1, 0.0), 0, wide, tile) is None, "all its steps have inputs beside them"
 
 
+def test_rows_of_a_tile_are_not_in_each_others_place() -> None:
+    """Those of 256 inputs are 1 KiB apart, in 4 places of a way of 4 KiB; those of 1024 all in one."""
+    assert X86_AVX512.l1 // X86_AVX512.recurrent.l1_ways == 4096
+    assert [line(1024, (256, inputs)).near_rows() for inputs in (256, 512, 1024, 2048)] == [28, 14, 7, 7]
+    assert line(1024, (256, 250)).near_rows() > X86_AVX512.registers
+    for inputs, most in ((1024, 7), (512, 14)):
+        found = ahead(line(2048, (512, inputs), 200))
+        assert found is not None
+        assert found.rows <= most
+    wide = line(4096, (1024, 1024))
+    tile = ahead(wide)
+    assert tile is not None
+    first = lead(wide, tile, 0, wide, tile)
+    assert first is not None
+    assert first.steps <= 7
+
+
 @pytest.mark.parametrize("registers", range(8, 100))
 def test_panels_of_the_inputs_are_full(registers: int) -> None:
     found = ahead(line(registers * 16, (256, 256)))
