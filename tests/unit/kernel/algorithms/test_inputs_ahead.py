@@ -164,25 +164,33 @@ def test_costs_decide() -> None:
     assert ahead(line(1024, (256, 8))) is None, "there is little to win"
 
 
-def test_costs_decide_what_the_layer_before_begins() -> None:
-    wide = line(1024, (256, 256))
+@pytest.mark.parametrize("steps", [12, 24, 32, 50, 200])
+def test_costs_decide_what_the_layer_before_begins(steps: int) -> None:
+    wide = line(1024, (256, 256), steps)
     tile = ahead(wide)
     assert tile is not None
-    found = lead(wide, tile, 0, wide, tile)
-    assert found is not None
-    assert found.steps * tile.across + tile.across + 8 + 2 <= X86_AVX512.registers
-    blocks = tile.blocks(wide)
-    during = steps_beside(wide.panels, wide.registers // tile.across, found.beside)
-    assert during <= 50 - blocks.count * blocks.during, "its own inputs are multiplied until then"
-    assert found.steps <= 50 - during, "states are multiplied after they are known"
-    after = ahead(wide, found.steps, tile.across)
-    assert after is not None
-    assert after.blocks(wide, found.steps).first >= found.steps
-    assert after.cycles < tile.cycles
-    small = line(64, (64, 64))
-    assert lead(small, None, 0, wide, tile) is None, "its weight stays in L1: there is no time to use"
-    few = line(1024, (256, 256), 50)
-    assert lead(few, Ahead(2, 1, 1, 0.0), 0, wide, tile) is None, "all its steps have inputs beside them"
+    for own in (tile, None):
+        found = lead(wide, own, 0, wide, tile)
+        assert found is not None
+        assert found.steps * tile.across + tile.across + 8 + 2 <= X86_AVX512.registers
+        blocks = tile.blocks(wide)
+        during = steps_beside(wide.panels, wide.registers // tile.across, found.beside)
+        if own is not None:
+            assert during <= steps - blocks.count * blocks.during, "its own inputs are multiplied until then"
+        assert found.steps <= steps - during, "states are multiplied after they are known"
+        after = ahead(wide, found.steps, tile.across)
+        assert after is not None
+        assert after.blocks(wide, found.steps).first >= found.steps
+        assert after.cycles < tile.cycles
+
+
+def test_costs_find_time_to_use() -> None:
+    wide, narrow = line(1024, (256, 256)), line(512, (128, 64))
+    tile, other = ahead(wide), ahead(narrow)
+    assert tile is not None
+    assert other is not None
+    assert lead(line(128, (64, 64)), None, 0, narrow, other) is None, "its weight stays in L1: it does not wait"
+    assert lead(wide, Ahead(2, 1, 1, 0.0), 0, wide, tile) is None, "all its steps have inputs beside them"
 
 
 def test_rows_of_a_tile_are_not_in_each_others_place() -> None:
