@@ -204,7 +204,8 @@ class Layer:
             else:
                 extra, weight = [candidate, None], self._part(weight, 0, 0, 2 * units)
         elif self.is_lstm:
-            extra = [self._initial(6, direction), self._of(7, direction), None, None, *self._integers(direction)]
+            multiplied = [None] * 5  # inputs and states that the layer multiplies itself
+            extra = [self._initial(6, direction), self._of(7, direction), *multiplied, *self._integers(direction)]
         product = self._product(rows, direction)
         if bias is not None and recurrent is not None:
             product = node.emit(AddOp, product, node.emit(AddOp, bias, recurrent))
