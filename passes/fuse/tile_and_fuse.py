@@ -57,6 +57,9 @@ from aotc.passes.kernel.strategy import is_vectorized, strategy_of
 _EVEN = 1.04
 """By what factor the longest share of a thread may exceed the average before smaller tiles are tried. They gain little:
 an attention of 3 x 197 rows takes two threads as long in tiles of 48 rows (1.01) as in tiles of 54 (1.03)."""
+_SHARED_BY = 2
+"""How many threads have tiles that they can share evenly. It is the same whatever their number: the rows of a tile
+decide how results are rounded."""
 
 _LOOKED_AT = 3
 """How many tiles are examined: the first ones compute more or less than those after them."""
@@ -105,7 +108,7 @@ def _fuse(last: AnchorOp, machine: Machine, forms: VectorForms, threads: int) ->
             break
         if buffers(chain.ops) > most_buffers(chain.ops):
             break
-        if (tile := chain.tile(machine, threads)) is not None:
+        if (tile := chain.tile(machine)) is not None:
             found.append((chain, tile))
         elif any(chain.kept):
             break
@@ -187,9 +190,9 @@ class _Chain:
         seen = self._seen(self.tiling.multiple)
         return () if seen is None else seen.kept
 
-    def tile(self, machine: Machine, threads: int) -> Box | None:
-        """The first of the largest tiles that stay in cache, all about equal, or of smaller ones which threads share
-        more evenly; None where none does."""
+    def tile(self, machine: Machine) -> Box | None:
+        """The first of the largest tiles that stay in cache, all about equal, or of smaller ones which two
+        threads share more evenly; None where none does."""
         step, shares = self.tiling.multiple, machine.shares
         extent = shape_of(self.last.results[0])[self.tiling.rows]
 
@@ -204,7 +207,7 @@ class _Chain:
             return None
         largest = ceil_div(extent, ceil_div(extent, most) * step) * step
         options = range(largest, largest // 2, -step)
-        longest = {rows: self._longest_share(rows, threads) for rows in options}
+        longest = {rows: self._longest_share(rows, _SHARED_BY) for rows in options}
         even = next((rows for rows in options if longest[rows] <= _EVEN), None)
         return self._box(even or min(options, key=lambda rows: longest[rows]))
 

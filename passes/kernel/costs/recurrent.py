@@ -15,9 +15,6 @@ from math import gcd
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.machines.machine import Machine
 
-ELEMENT = 4
-"""Bytes of an input, f32."""
-
 
 @dataclass(frozen=True)
 class Blocks:
@@ -112,7 +109,8 @@ class Line:
         through."""
         ways = self.machine.recurrent.l1_ways
         way = self.machine.l1 // ways
-        return max(way // gcd(way, self.depths[1] * ELEMENT), 1) * (ways - 1)
+        row = self.depths[1] * self.machine.vector_bytes // self.lanes
+        return max(way // gcd(way, row), 1) * (ways - 1)
 
     def besides(self, inputs: int) -> list[int]:
         """The panels that a tile of that many inputs may be summed up beside: with a step of each reduction, at

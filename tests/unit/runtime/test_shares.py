@@ -63,12 +63,7 @@ def _run(model: onnx.ModelProto, threads: int) -> np.ndarray:
     return np.asarray(aotc.compile(model, threads=threads)({"x": x})["y"])
 
 
-TILES = pytest.mark.xfail(
-    strict=True, reason="tiles of an attention that leave single rows add up these in another order"
-)
-
-
-@pytest.mark.parametrize("threads", [2, 3, pytest.param(4, marks=TILES)])
+@pytest.mark.parametrize("threads", [2, 3, 4])
 def test_results_do_not_depend_on_threads(model: onnx.ModelProto, alone: np.ndarray, threads: int) -> None:
     assert np.ptp(alone) > 1
     np.testing.assert_array_equal(_run(model, threads), alone)

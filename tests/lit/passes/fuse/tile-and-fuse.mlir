@@ -126,10 +126,11 @@ func.func @wide(%x: tensor<1x1x56x56x16xf32>, %w: tensor<20x1x1x1x16x32xf32>, %d
 }
 
 // Of three heads two threads have one and a half each, as nearly as whole tiles can be: one begins in the middle of the
-// second. Tiles of 78 rows are not near enough, smaller ones are.
+// second. Tiles of 78 rows are not near enough, smaller ones are; these are the tiles of one thread, too, since the rows
+// of a tile decide how results are rounded.
 
 // CHECK-LABEL: func.func @odd
-// CHECK:         tile = array<i64: 1, 78, 64>, schedule =
+// CHECK:         tile = array<i64: 1, 65, 64>, schedule =
 
 // THREADS-LABEL: func.func @odd
 // THREADS-NEXT:    graph.staged
