@@ -64,13 +64,18 @@ class Axis:
         """Elements of the operand from one segment to the next."""
         return self.taps * self.window.dilation
 
+    @property
+    def weight_matrix(self) -> Array:
+        """[n, taps]: what the taps of a segment are multiplied with; of floats, which have a stride of 1."""
+        assert not isinstance(self.transforms, StridedTransforms)
+        return self.transforms.weight_matrix
+
     def transform_weight(self, weight: Array, number: int) -> Array:
         """Axis `number` of a weight, its taps, as two: [.., segments, n], in float64."""
-        assert not isinstance(self.transforms, StridedTransforms)
         taps = np.moveaxis(weight.astype(np.float64), number, -1)
         filled = np.zeros((*taps.shape[:-1], self.segments * self.taps))
         filled[..., : taps.shape[-1]] = taps
-        found = filled.reshape(*taps.shape[:-1], self.segments, self.taps) @ self.transforms.weight_matrix.T
+        found = filled.reshape(*taps.shape[:-1], self.segments, self.taps) @ self.weight_matrix.T
         return np.moveaxis(found, (-2, -1), (number, number + 1))
 
 

@@ -102,7 +102,7 @@ class WinogradWeightOp(LoopNestOp):
                 for offsets in product(*(range(axis.taps) for axis in axes)):
                     taps[offsets] = tap(offsets)
                 for number, axis in enumerate(axes):
-                    matrix = axis.transforms.weight_matrix.tolist()
+                    matrix = axis.weight_matrix.tolist()
                     taps = along(taps, number, lambda line, matrix=matrix: [total(terms(row, line)) for row in matrix])
                 return [b.cast(value, kind) for value in taps.reshape(-1)]
 
