@@ -21,8 +21,13 @@ _KERNEL: Final = Mark("aot.kernel")
 
 
 def entries(module: ModuleOp) -> Iterator[FuncOp]:
-    """The functions that a model is entered by, in order; a model has one, from `import` on."""
-    return (op for op in module.ops if isinstance(op, FuncOp) and is_entry(op))
+    """The functions that a model is entered by, in order; a model has one, from `import` on. Raises CompileError for
+    one that is a kernel as well."""
+    for op in module.ops:
+        if isinstance(op, FuncOp) and is_entry(op):
+            if is_kernel(op):
+                raise CompileError(f"@{op.sym_name.data} has {_ENTRY.name} and {_KERNEL.name}; it can be one of them")
+            yield op
 
 
 def entry(module: ModuleOp) -> FuncOp:

@@ -169,6 +169,14 @@ def test_a_model_has_one_entry(count: int) -> None:
         entry(ModuleOp([*functions]))
 
 
+def test_an_entry_is_no_kernel() -> None:
+    main = function("main")
+    mark_entry(main)
+    mark_kernel(main, [])
+    with pytest.raises(CompileError, match=r"@main has aot.entry and aot.kernel; it can be one of them"):
+        entry(ModuleOp([main]))
+
+
 def test_choices_of_the_interface() -> None:
     module = ModuleOp([])
     with pytest.raises(CompileError, match=r"no attribute aot.workspace; run select-calling-convention first"):
