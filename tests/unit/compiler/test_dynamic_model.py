@@ -115,7 +115,7 @@ def test_what_contradicts_itself_is_one_clear_error(pair: DynamicModel) -> None:
     with pytest.raises(ValueError, match=r"'x' has shape \[2, 3\], expected float32\[n, s, 4\]"):
         pair(x[..., 0], mask)
     with pytest.raises(TypeError, match=r"'mask' has dtype float64, expected float32"):
-        pair(x, mask.astype(np.float64))
+        pair(pair_inputs(5, 7)["x"], np.ones((5, 7)))
     with pytest.raises(
         TypeError, match=r"1 arrays for 2 inputs; they are 'x' float32\[n, s, 4\], 'mask' float32\[n, s\]"
     ):

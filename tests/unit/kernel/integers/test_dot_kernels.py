@@ -239,7 +239,7 @@ def test_all_are_dot_products(target: str, offsets: bool, tmp_path: Path) -> Non
     aotc.compile_to(cases.model(), tmp_path, name="m", target=target, stop_after="schedule")
     (text,) = (path.read_text() for path in tmp_path.glob("*.mlir"))
     most = cases.count * (2 if offsets else 1)  # sums of what weights see, where these have a zero point
-    kinds = ("blocked_dot_", "blocked_pair_", "packed_dot_", "winograd_conv")
+    kinds = ("blocked_dot_", "blocked_pair_", "packed_dot_", "paired_dot_", "winograd_conv")
     found = sum(text.count(f"graph.{kind}") for kind in kinds)
     assert cases.count <= found <= most
     assert ("graph.blocked_pair_" in text) == (target == "x86-64-v3")
