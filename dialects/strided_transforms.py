@@ -19,7 +19,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
 
 from aotc.dialects.linear_combinations import Sum, Value
 from aotc.dialects.winograd_transforms import TAPS, power_of_two
@@ -111,9 +110,3 @@ class StridedTransforms:
             total([(_ONE, o), *end, common, (Fraction(1 << power), double)])
             for power, (o, end, common) in enumerate(zip(odd, ends, shared, strict=True))
         ]
-
-
-@cache
-def strided_transforms(output_tile: int) -> StridedTransforms:
-    """Those for so many results along an axis."""
-    return StridedTransforms(output_tile)

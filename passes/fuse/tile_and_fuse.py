@@ -191,8 +191,8 @@ class _Chain:
         return () if seen is None else seen.kept
 
     def tile(self, machine: Machine) -> Box | None:
-        """The first of the largest tiles that stay in cache, all about equal, or of smaller ones which two
-        threads share more evenly; None where none does."""
+        """The first of the largest tiles that stay in cache, all about equal, or of smaller ones that threads share
+        more evenly; None where none does."""
         step, shares = self.tiling.multiple, machine.shares
         extent = shape_of(self.last.results[0])[self.tiling.rows]
 
@@ -207,9 +207,8 @@ class _Chain:
             return None
         largest = ceil_div(extent, ceil_div(extent, most) * step) * step
         options = range(largest, largest // 2, -step)
-        longest = {rows: self._longest_share(rows, _SHARED_BY) for rows in options}
-        even = next((rows for rows in options if longest[rows] <= _EVEN), None)
-        return self._box(even or min(options, key=lambda rows: longest[rows]))
+        even = next((rows for rows in options if self._longest_share(rows) <= _EVEN), None)
+        return self._box(even or min(options, key=self._longest_share))
 
     def parts(self, rows: int, threads: int) -> list[int]:
         """How many tiles of `rows` rows, one after the other, each of several threads computes, so that no thread waits
@@ -227,11 +226,11 @@ class _Chain:
             shape[i] for i in self.tiling.single
         )
 
-    def _longest_share(self, rows: int, threads: int) -> float:
-        """By what factor the greatest number of rows of a thread exceeds the average."""
-        tiles, parts = self._tiles(rows), self.parts(rows, threads)
+    def _longest_share(self, rows: int) -> float:
+        """By what factor the greatest number of rows of `_SHARED_BY` threads exceeds the average."""
+        tiles, parts = self._tiles(rows), self.parts(rows, _SHARED_BY)
         shares = [sum(tiles[start:end]) for start, end in pairwise(accumulate(parts, initial=0))]
-        return max(shares) * threads / sum(tiles)
+        return max(shares) * _SHARED_BY / sum(tiles)
 
     def _box(self, rows: int, number: int = 0) -> Box:
         """Tile `number` of those with `rows` rows; the last one where there are fewer."""

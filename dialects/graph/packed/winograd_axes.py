@@ -11,7 +11,7 @@ from aotc.dialects.builder import Scalar
 from aotc.dialects.graph.interfaces import Array, ShapeError
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.windows.sliding import SlidingWindow
-from aotc.dialects.strided_transforms import STRIDE, StridedTransforms, strided_transforms
+from aotc.dialects.strided_transforms import STRIDE, StridedTransforms
 from aotc.dialects.winograd_transforms import (
     OUTPUT_TILES,
     ExactTransforms,
@@ -85,7 +85,7 @@ ABSENT = Axis(SlidingWindow(1, 1, 1, 1, 0, 0), Untransformed())
 
 def exact_of(output_tile: int, stride: int) -> ExactTransforms | StridedTransforms:
     """F(`output_tile`, 3) of integers, with results `stride` elements apart, 1 or 2."""
-    return strided_transforms(output_tile) if stride == STRIDE else exact_transforms(output_tile)
+    return StridedTransforms(output_tile) if stride == STRIDE else exact_transforms(output_tile)
 
 
 def axes_of(
@@ -106,12 +106,12 @@ def axes_of(
         if windows[number].stride not in ((1, STRIDE) if exact else (1,)) or windows[number].dilation != 1:
             raise ShapeError(f"axis {number} is in tiles, which takes stride 1, or 2 of integers, and dilation 1")
 
-    def along(number: int, window: SlidingWindow) -> Axis:
+    def axis(number: int, window: SlidingWindow) -> Axis:
         if number not in chosen:
             return Axis(window, Untransformed())
         return Axis(window, exact_of(output_tile, window.stride) if exact else transforms(output_tile))
 
-    return tuple(along(number, window) for number, window in enumerate(windows))
+    return tuple(axis(number, window) for number, window in enumerate(windows))
 
 
 def along(values: Array, number: int, transform: Callable[[list[Scalar]], list[Scalar]]) -> Array:
