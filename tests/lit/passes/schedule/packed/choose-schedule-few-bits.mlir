@@ -87,6 +87,16 @@ func.func @computed(%x: tensor<1x64xf32>, %w: tensor<64x32xi4>) attributes {aot.
   func.return
 }
 
+// Nor is one whose scales are not.
+// CHECK-LABEL: func.func @scaled
+// CHECK:      graph.matmul %x, %{{.*}} {schedule = #graph.matmul_schedule
+func.func @scaled(%x: tensor<1x64xf32>, %s: tensor<32xf32>) attributes {aot.entry} {
+  %a = graph.constant dense<3> : tensor<64x32xi4>
+  %0 = graph.dequantize %a, %s {axis = 1 : i64, block_size = 0 : i64, to = f32} : (tensor<64x32xi4>, tensor<32xf32>) -> tensor<64x32xf32>
+  %1 = graph.matmul %x, %0 : (tensor<1x64xf32>, tensor<64x32xf32>) -> tensor<1x32xf32>
+  func.return
+}
+
 // No algorithm widens them either.
 // ALGORITHM-LABEL: func.func @algorithm
 // ALGORITHM:      graph.matmul %x, %{{[0-9]}} :
