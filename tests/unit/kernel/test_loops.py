@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from xdsl.dialects.builtin import VectorType, i1, i64
+from xdsl.dialects.builtin import MemRefType, VectorType, f32, i1, i64
 from xdsl.ir import Block
 
 from aotc.dialects.dtypes import ELEMENT_TYPES
 from aotc.passes.kernel.builders.loop_builder import LoopBuilder
-from aotc.passes.kernel.builders.tile_builder import NotVectorizable, TileBuilder
+from aotc.passes.kernel.builders.tile_builder import NotVectorizable, Tile, TileBuilder
 
 
 @pytest.mark.parametrize(
@@ -32,3 +32,12 @@ def test_conditions_of_tiles_decide_no_branch() -> None:
     assert b.single(one) is one
     with pytest.raises(NotVectorizable, match="each index of a tile is checked"):
         b.single(many)
+
+
+def test_tiles_of_minifloats_are_not_stored() -> None:
+    minifloat = ELEMENT_TYPES["float8_e4m3fn"]
+    block = Block(arg_types=[VectorType(f32, [1, 4]), MemRefType(minifloat, [1, 4])])
+    b = TileBuilder(block)
+    index = [b.index(0), Tile((1, 4)).index(b, b.index(0), {-1: 1})]
+    with pytest.raises(NotVectorizable, match="tiles of f8E4M3FN"):
+        b.store(b.scalar(block.args[0], f32), block.args[1], index)

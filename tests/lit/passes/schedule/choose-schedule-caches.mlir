@@ -26,3 +26,11 @@ func.func @main(%x: tensor<1x1024x14x14xf32>, %y: tensor<1x4096x7x7xf32>, %z: te
   %6 = graph.matmul %a, %b : (tensor<64x256xf32>, tensor<256x512xf32>) -> tensor<64x512xf32>
   func.return %3, %4, %5, %6 : tensor<1x256x14x14xf32>, tensor<1x32x7x7xf32>, tensor<1x512x7x7xf32>, tensor<64x512xf32>
 }
+
+// Partial sums are stored and read again: two rows have half as many steps in a block, not a third, in wider panels.
+// SMALL-LABEL: func.func @rows
+// SMALL:         graph.matmul {{.*}}mr = 2, nr = 2, {{.*}}kc = 512>
+func.func @rows(%a: tensor<2x1024xf32>, %b: tensor<1024x64xf32>) attributes {aot.entry} {
+  %0 = graph.matmul %a, %b : (tensor<2x1024xf32>, tensor<1024x64xf32>) -> tensor<2x64xf32>
+  func.return
+}
