@@ -9,6 +9,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -61,24 +62,40 @@ def parse(text: str) -> ModuleOp:
     return module
 
 
-def source(text: str, store: WeightStore | None = None, freestanding: bool = False) -> str:
+def printed(module: ModuleOp, store: WeightStore | None = None, freestanding: bool = False) -> str:
     """The C source of a module."""
-    return "".join(CSource(parse(text), store or WeightStore(), freestanding=freestanding).text())
+    return "".join(CSource(module, store or WeightStore(), freestanding=freestanding).text())
+
+
+def source(text: str, store: WeightStore | None = None, freestanding: bool = False) -> str:
+    """The C source of a module from text."""
+    return printed(parse(text), store, freestanding)
+
+
+@lru_cache(maxsize=4)
+def source_once(text: str) -> str:
+    """The same, made once for several compilers."""
+    return source(text)
 
 
 def run(
     folder: Path,
-    c: str,
+    c: str | Sequence[str],
     arrays: Mapping[str, Array],
     calls: Sequence[tuple[str, ...]],
     flags: Sequence[str] = ("-Og",),
     compiler: str = "gcc",
 ) -> dict[str, Array]:
-    """The arrays after `calls`, (symbol, array names...) each; with -march=native without traps, which take minutes."""
-    (folder / "unit.c").write_text(c)
+    """The arrays after `calls`, (symbol, array names...) each; with -march=native without traps, which take minutes.
+
+    `c` is one unit or several.
+    """
+    units = [folder / f"unit{number}.c" for number in range(1 if isinstance(c, str) else len(c))]
+    for unit, text in zip(units, [c] if isinstance(c, str) else c, strict=True):
+        unit.write_text(text)
     library = folder / "unit.so"
     command = [compiler, *WARNINGS, *flags, *([] if "-march=native" in flags else _SANITIZE)]
-    subprocess.run([*command, "-shared", "-fPIC", str(folder / "unit.c"), "-o", str(library), "-lm"], check=True)
+    subprocess.run([*command, "-shared", "-fPIC", *map(str, units), "-o", str(library), "-lm"], check=True)
     for name, array in arrays.items():
         (folder / name).write_bytes(array.tobytes())
     program = [sys.executable, "-IS", "-c", _RUNNER, str(library), *(",".join(call) for call in calls)]

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from c_program import parse, run, source
+from c_program import parse, printed, run
 from xdsl.dialects import arith, func, memref, scf, vector
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IndexType, IntegerAttr
 from xdsl.ir import Block, SSAValue
@@ -244,7 +244,8 @@ def test_random_programs(tmp_path: Path, seed: int, lanes: int) -> None:
     size = SIZE + max(0, lanes - 1)
     start = {f"{name}{i}": np.arange(size, dtype=np.int32) * 7 - 11 for i in range(FUNCTIONS) for name in "abc"}
     calls, expected = [], {name: array.copy() for name, array in start.items()}
-    for i, function in enumerate(parse(text).ops):
+    module = parse(text)
+    for i, function in enumerate(module.ops):
         assert isinstance(function, func.FuncOp)
         aliased = i % 2
         names = (f"a{i}", f"a{i}" if aliased else f"b{i}", f"c{i}")
@@ -252,7 +253,7 @@ def test_random_programs(tmp_path: Path, seed: int, lanes: int) -> None:
         interpret(function.body.block, dict(zip(function.args, [expected[name] for name in names], strict=True)))
     # Unused values are the generator's doing, not the emitter's.
     quiet = ["-Og", "-Wno-unused-variable", "-Wno-unused-but-set-variable"]
-    results = run(tmp_path, source(text), start, calls, quiet)
+    results = run(tmp_path, printed(module), start, calls, quiet)
     for name, array in expected.items():
         np.testing.assert_array_equal(results[name], array, err_msg=name)
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import platform
 import shutil
+import subprocess
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,8 +13,9 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from c_program import elementwise, run, source
+from c_program import WARNINGS, elementwise, run, source_once
 
+from aotc.emit.c.vectors.macros import prologue
 from aotc.machines.targets import lookup
 from aotc.model.weights import Array
 
@@ -174,8 +177,8 @@ def assert_same(actual: Array, expected: Array, message: str) -> None:
 
 
 CONFIGURATIONS = [
-    pytest.param("gcc", ("-O1",), 4, id="gcc"),
-    pytest.param("gcc", ("-O1", "-march=native"), 16, id="gcc-native"),
+    pytest.param("gcc", ("-Og",), 4, id="gcc"),
+    pytest.param("gcc", ("-Og", "-march=native"), 16, id="gcc-native"),
     pytest.param("clang", ("-O1", "-march=native"), 8, id="clang-native"),
 ]
 
@@ -185,7 +188,7 @@ CONFIGURATIONS = [
 def test_vectors_are_as_scalars(tmp_path: Path, compiler: str, flags: Sequence[str], lanes: int) -> None:
     if shutil.which(compiler) is None:
         pytest.skip(f"no {compiler}")
-    functions, calls, arrays = "", [], {}
+    scalars, vectors, calls, arrays = "", "", [], {}
     every = list(cases())
     for number, case in enumerate(every):
         names = []
@@ -195,14 +198,14 @@ def test_vectors_are_as_scalars(tmp_path: Path, compiler: str, flags: Sequence[s
             arrays[name] = values(kind, position, bounds, COUNT)
             names.append(name)
         scalar = (case.scalar or case.body).replace("@", "").replace("#", "")
-        functions += elementwise(f"s{number}", scalar, case.inputs, case.output, COUNT)
+        scalars += elementwise(f"s{number}", scalar, case.inputs, case.output, COUNT)
         body = instantiate(case.body, lanes)
-        functions += elementwise(f"v{number}", body, case.inputs, case.output, COUNT, lanes)
+        vectors += elementwise(f"v{number}", body, case.inputs, case.output, COUNT, lanes)
         for prefix in "sv":
             arrays[f"{prefix}{number}"] = np.zeros(COUNT, DTYPES[case.output])
             calls.append((f"{prefix}{number}", *names, f"{prefix}{number}"))
     plain = {name: array.view(np.uint16) if array.dtype.name == "bfloat16" else array for name, array in arrays.items()}
-    results = run(tmp_path, source(functions), plain, calls, flags, compiler)
+    results = run(tmp_path, [source_once(scalars), source_once(vectors)], plain, calls, flags, compiler)
     for number, case in enumerate(every):
         dtype = DTYPES[case.output]
         assert_same(results[f"v{number}"].view(dtype), results[f"s{number}"].view(dtype), case.body)
@@ -243,8 +246,8 @@ NARROWED = """
 @pytest.mark.parametrize(
     ("compiler", "flags"),
     [
-        pytest.param("gcc", ("-O1",), id="gcc"),
-        pytest.param("gcc", ("-O1", "-march=native"), id="gcc-native"),
+        pytest.param("gcc", ("-Og",), id="gcc"),
+        pytest.param("gcc", ("-Og", "-march=native"), id="gcc-native"),
         pytest.param("gcc", ("-O2", "-march=x86-64-v3"), id="gcc-avx2"),
         pytest.param("clang", ("-O1", "-march=native"), id="clang-native"),
     ],
@@ -263,14 +266,14 @@ def test_parts_of_registers(tmp_path: Path, compiler: str, flags: Sequence[str])
         functions += PART.format(number=number, kind=kind, lanes=lanes, count=count)
         arrays[f"y{number}"] = np.full(64, 99, DTYPES[kind])
         calls.append((f"f{number}", f"x_{kind}", f"y{number}"))
-    results = run(tmp_path, source(functions), arrays, calls, flags, compiler)
+    results = run(tmp_path, source_once(functions), arrays, calls, flags, compiler)
     for number, (kind, lanes, count) in enumerate(every):
         some = list(range(1, count + 1))
         expected = [*some, *[0] * (lanes - count), *[99] * (32 - lanes), *some, *[99] * (32 - count)]
         np.testing.assert_array_equal(results[f"y{number}"], expected, err_msg=f"{count} of {lanes} {kind}")
 
 
-@pytest.mark.parametrize("flags", [("-O1",), ("-O1", "-march=native")], ids=["gcc", "gcc-native"])
+@pytest.mark.parametrize("flags", [("-Og",), ("-Og", "-march=native")], ids=["gcc", "gcc-native"])
 def test_parts_of_registers_that_become_narrower(tmp_path: Path, flags: Sequence[str]) -> None:
     """Lanes that are not there are not written."""
     pairs = [("i32", "i8"), ("i32", "i16"), ("i16", "i8")]
@@ -281,7 +284,25 @@ def test_parts_of_registers_that_become_narrower(tmp_path: Path, flags: Sequence
         functions += NARROWED.format(number=number, wide=wide, kind=kind, lanes=lanes, count=count)
         arrays[f"y{number}"] = np.full(64, 99, DTYPES[kind])
         calls.append((f"f{number}", f"x_{wide}", f"y{number}"))
-    results = run(tmp_path, source(functions), arrays, calls, flags, "gcc")
+    results = run(tmp_path, source_once(functions), arrays, calls, flags, "gcc")
     for number, (wide, kind, lanes, count) in enumerate(every):
         expected = [*range(1, count + 1), *[99] * (64 - count)]
         np.testing.assert_array_equal(results[f"y{number}"], expected, err_msg=f"{count} of {lanes} {wide} as {kind}")
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64" or shutil.which("gcc") is None, reason="GCC and instructions of x86")
+@pytest.mark.parametrize("flags", [(), ("-mssse3",), ("-msse4.1",), ("-mavx",)], ids=lambda flags: "".join(flags))
+def test_the_header_that_is_read_has_the_intrinsics_of_the_processor(tmp_path: Path, flags: Sequence[str]) -> None:
+    uses = {
+        "f32x4": "aotc_max_f32x4(*p, *p)",  # SSE2
+        "u32x4": "aotc_dot_us_narrow_u32x4(*p, *p, *p)",  # SSSE3
+        "i32x4": "aotc_max_i32x4(*p, *p)",  # SSE 4.1
+        "f32x8": "aotc_max_f32x8(*p, *p)",  # AVX
+    }
+    body = "".join(
+        f"void {kind}(aotc_{kind} *p); void {kind}(aotc_{kind} *p) {{ *p = {use}; }}\n" for kind, use in uses.items()
+    )
+    before = prologue([body])
+    unit = tmp_path / "unit.c"
+    unit.write_text("".join(f"#include <{name}>\n" for name in ("stdint.h", *before.headers)) + before.text + body)
+    subprocess.run(["gcc", *WARNINGS, *flags, "-fsyntax-only", unit], check=True)
