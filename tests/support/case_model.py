@@ -179,6 +179,23 @@ class CaseRuns:
         return self._found[route]
 
 
+class PartialRuns:
+    """The same where C has some of the cases only: these are a model that is lowered once for both routes, the others
+    are one of their own. `make` gets the numbers of either."""
+
+    def __init__(self, make: Callable[[Sequence[int]], CaseModel], count: int, in_c: Sequence[int]) -> None:
+        others = [number for number in range(count) if number not in in_c]
+        self._in_c, self._by_both = in_c, CaseRuns(lambda _: make(in_c))
+        self._others = CaseRuns(lambda _: make(others))
+
+    def __call__(self, route: str, number: int) -> dict[str, Array]:
+        """The results of the model of case `number`."""
+        if number in self._in_c:
+            return self._by_both(route)
+        assert route == "jit", f"C does not have case {number}"
+        return self._others(route)
+
+
 def _named(kind: str, name: str) -> str:
     dtype = DTYPES[re.split("[<x>]", kind)[-2]]
     return f'{kind} {{aot.name = "{name}", aot.dtype = "{dtype}"}}'

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from vector_headers import headers_read
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 
@@ -95,8 +96,9 @@ def all_through_c(
 ) -> dict[str, Kernel]:
     """The functions through C and gcc, which works in `folder`."""
     (folder / "unit.c").write_text("".join(CSource(module, WeightStore()).text()))
-    command = ["gcc", "-std=c99", "-ffp-contract=off", *flags, "-shared", "-fPIC", "unit.c", "-o", "unit.so", "-lm"]
-    subprocess.run(command, check=True, cwd=folder)
+    command = ("gcc", "-std=c99", "-ffp-contract=off", "-fPIC", *flags)
+    made = (*headers_read(*command), "-shared", "unit.c", "-o", "unit.so", "-lm")
+    subprocess.run([*command, *made], check=True, cwd=folder)
     library = ctypes.CDLL(str(folder / "unit.so"))
     return {symbol: _callable(getattr(library, symbol), None) for symbol in symbols}
 

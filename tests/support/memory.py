@@ -1,19 +1,54 @@
-"""How much memory this process has."""
+"""How much memory this process has, however much other tests left it with."""
 
 from __future__ import annotations
 
 import gc
+import re
 import resource
+from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
-_STATM = Path("/proc/self/statm")
+_SELF = Path("/proc/self")
+_ROUNDS = 4
 
 
-def resident() -> int:
-    """Bytes of memory that this process has, after a garbage collection. Skips the test where there is no /proc."""
-    if not _STATM.exists():
+def growth(do: Callable[[], object], times: int) -> float:
+    """Bytes that the process grows by each time that something is done, `times` of them a round.
+
+    What stays makes every round larger; what the heap asks for now and then, or gives back, only some. Skips the test
+    where there is no /proc.
+    """
+    sizes: list[int] = []
+    for _ in range(1 + _ROUNDS):
+        for _ in range(times):
+            do()
+        sizes.append(_resident())
+    return min(after - before for before, after in pairwise(sizes)) / times
+
+
+def _resident() -> int:
+    """Bytes of memory after a garbage collection, but not of what is old, which in a worker takes seconds."""
+    if not (_SELF / "statm").exists():
         pytest.skip("no /proc says how much memory there is")
-    gc.collect()
-    return int(_STATM.read_text().split()[1]) * resource.getpagesize()
+    gc.collect(1)
+    return int((_SELF / "statm").read_text().split()[1]) * resource.getpagesize()
+
+
+def most_more(do: Callable[[], object]) -> int:
+    """Bytes of memory that the process has at most while something is done, beyond those it had. Skips as `growth`."""
+    try:
+        (_SELF / "clear_refs").write_text("5")  # the most is what there is now
+    except OSError:
+        pytest.skip("no /proc says how much memory there was at most")
+    before = _most()
+    do()
+    return _most() - before
+
+
+def _most() -> int:
+    found = re.search(r"VmHWM:\s+(\d+) kB", (_SELF / "status").read_text())
+    assert found is not None
+    return int(found[1]) << 10

@@ -27,7 +27,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NoReturn
 
-ENTRIES = {"aotc": "aotc.cli.main", "aotc-opt": "aotc.cli.opt", "filecheck": "filecheck.main"}
+ENTRIES = {
+    "aotc": "aotc.cli.main",
+    "aotc-opt": "aotc.cli.opt",
+    "filecheck": "filecheck.main",
+    "bench-worker": "aotc.measuring.bench.worker",
+}
 """Command -> the module of its `main`."""
 _PACKAGES = ("aotc.passes", "aotc.dialects", "aotc.frontend", "aotc.compiler", "aotc.emit", "aotc.pipeline")
 """What is imported before the first command."""

@@ -3,30 +3,41 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from vector_headers import headers_read
+
 from aotc.compiler.driver import build_with, in_process, lower
 from aotc.emit.c.files import emit_c
 from aotc.executor import CompiledModel, compiled_in_process, load
 from aotc.measuring.routes import C_FLAGS, build_shared, open_model
-from aotc.model.artifacts import ArtifactSet
+from aotc.model.artifacts import Artifact, ArtifactSet
 from aotc.model.files import write_files
 from aotc.pipeline.compilation import Compilation
 from aotc.pipeline.options import CompileOptions
 
 _LEVEL = "-Og"
 """Of GCC's levels the one that takes the least time, -O0 included where a function has thousands of statements."""
-QUICK_FLAGS = (*C_FLAGS, _LEVEL)
-"""Those of `build_shared`, of which the last level counts."""
+
+
+def quick_flags(flags: Sequence[str] = C_FLAGS) -> tuple[str, ...]:
+    """Those of `build_shared`, or others for position-independent code; of the levels the last one counts."""
+    quick = (*flags, _LEVEL)
+    return (*quick, *headers_read("cc", *quick))
 
 
 def quickly(artifacts: ArtifactSet) -> ArtifactSet:
     """The artefacts, of which C is compiled quickly."""
-    return ArtifactSet(tuple(replace(each, flags=(*each.flags, _LEVEL)) for each in artifacts))
+
+    def quick(each: Artifact) -> Artifact:
+        return replace(each, flags=quick_flags(("-fPIC", *each.flags))) if each.name.endswith(".c") else each
+
+    return ArtifactSet(tuple(map(quick, artifacts)))
 
 
 def write_c(compilation: Compilation, folder: Path) -> Path:
@@ -38,7 +49,7 @@ def write_c(compilation: Compilation, folder: Path) -> Path:
 
 def c_quickly(compilation: Compilation, folder: Path) -> CompiledModel:
     """A compilation for this machine, whose weights are embedded, by C in `folder`."""
-    return load(build_shared(write_c(compilation, folder), QUICK_FLAGS))
+    return load(build_shared(write_c(compilation, folder), quick_flags()))
 
 
 def open_quickly(source: str | os.PathLike[str], route: str, options: CompileOptions) -> CompiledModel:

@@ -22,6 +22,8 @@ from aotc.measuring.bench.peers import OTHERS, PEERS
 from aotc.pipeline.options import INTERNAL, CompileOptions
 
 OPEN_TIMEOUT = 600.0
+_WORKER = (sys.executable, "-P", "-m", "aotc.measuring.bench.worker")
+"""The command of the process of a peer."""
 _ROOT = Path(__file__).resolve().parents[3]
 _THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
@@ -155,7 +157,7 @@ class _Worker:
         environment = os.environ | dict.fromkeys(_THREADS, str(threads)) | {"PYTHONPATH": os.pathsep.join(path)}
         self._log = (folder / "log").open("w")
         self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "aotc.measuring.bench.worker"],
+            _WORKER,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._log,

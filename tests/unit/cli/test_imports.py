@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import prefork
 import pytest
 
 from aotc.pipeline.universe import UNIVERSE
@@ -43,7 +44,7 @@ def test_every_public_name_resolves() -> None:
 
 
 def test_aotc_opt_lists_every_pass_with_its_sentence() -> None:
-    tool = Path(sys.executable).with_name("aotc-opt")
+    tool = prefork.commands() / "aotc-opt"
     shown = subprocess.run([tool, "--help"], capture_output=True, text=True, check=True).stdout
     for name in UNIVERSE.all_passes:
         line = next(line for line in shown.splitlines() if line.startswith(f"  {name} "))

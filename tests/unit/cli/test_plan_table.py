@@ -5,16 +5,15 @@ from __future__ import annotations
 import os
 import pty
 import subprocess
-import sys
 from pathlib import Path
 
+import prefork
 import pytest
 
 import aotc
 from aotc.model.metadata import BufferInfo, PlanInfo
 from aotc.model.plan_table import listed, plan_lines, shortened
 
-AOTC = Path(sys.executable).with_name("aotc")
 MODEL = Path(__file__).parents[3] / "examples" / "micro_speech" / "micro_speech.onnx"
 LONG = "model/inception_resnet_v2/block35_1/branch_2/conv_0c_3x3/BatchNorm/FusedBatchNormV3"
 
@@ -55,7 +54,11 @@ def on_a_terminal(*arguments: str | Path) -> tuple[str, str]:
     leader, follower = pty.openpty()
     environment = os.environ | {"AOTC_CACHE_DIR": "", "TERM": "xterm", "COLUMNS": "100"}
     process = subprocess.Popen(
-        [AOTC, *arguments], stdout=subprocess.PIPE, stderr=follower, env=environment, stdin=subprocess.DEVNULL
+        [prefork.commands() / "aotc", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=follower,
+        env=environment,
+        stdin=subprocess.DEVNULL,
     )
     os.close(follower)
     said = b""
@@ -79,7 +82,8 @@ def test_progress_is_for_terminals_only(tmp_path: Path) -> None:
     out, said = on_a_terminal("compile", MODEL, "-o", tmp_path)
     assert "\x1b" not in out and "0:00:" in said and said.rstrip().endswith(" s")
     environment = os.environ | {"AOTC_CACHE_DIR": ""}
-    done = subprocess.run([AOTC, "compile", MODEL, "-o", tmp_path], capture_output=True, text=True, env=environment)
+    command = [prefork.commands() / "aotc", "compile", MODEL, "-o", tmp_path]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
     assert (done.returncode, done.stderr) == (0, "")
 
 

@@ -204,7 +204,7 @@ def test_a_pipe_as_external_data_is_refused(folder: Path, tmp_path: Path) -> Non
     os.mkfifo(tmp_path / "pipe")
     path = external(tmp_path / "m.onnx", b"pipe")
     script = f"import aotc; aotc.compile({str(path)!r})"
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=600)
     assert "'pipe' is not a file" in done.stderr
 
 
@@ -249,7 +249,7 @@ def test_a_pipe_is_read_once(folder: Path, model: Path, tmp_path: Path) -> None:
         "--json",
     ]
     for _ in range(2):
-        done = subprocess.run(command, input=model.read_bytes(), capture_output=True, check=False, timeout=60)
+        done = subprocess.run(command, input=model.read_bytes(), capture_output=True, check=False, timeout=600)
         assert done.returncode == 0, done.stderr
         assert json.loads(done.stdout)["report"]["name"] == "m"
     assert len(list(folder.iterdir())) == 1

@@ -55,7 +55,7 @@ def command(*arguments: str, before: str = "", cores: str = "1") -> subprocess.C
     """`aotc compile` in a process of its own, which can be copied, after `before` has run in it."""
     environment = {**os.environ, "AOTC_CACHE_DIR": "", "OPENBLAS_NUM_THREADS": cores}
     program = [sys.executable, "-c", before + _COMMAND, "compile", str(RESNET), *arguments]
-    return subprocess.run(program, capture_output=True, text=True, check=False, env=environment, timeout=240)
+    return subprocess.run(program, capture_output=True, text=True, check=False, env=environment, timeout=600)
 
 
 def files(folder: Path) -> dict[str, bytes]:

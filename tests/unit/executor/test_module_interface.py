@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from onnx import helper
-from quick_c import QUICK_FLAGS, quickly
+from quick_c import quick_flags, quickly
 
 import aotc
 from aotc.compiler.driver import lower
@@ -122,7 +122,7 @@ def test_e16_a_packed_library_says_itself_what_it_is(tmp_path: Path) -> None:
     text = source.read_text()
     assert text.count(row) == 1
     source.write_text(text.replace(row, '{"aotc_other", NULL, 0, 0, 1, 2, 3}'))
-    model = aotc.load(build_shared(source, [*QUICK_FLAGS, f"-I{RUNTIME}"]))
+    model = aotc.load(build_shared(source, [*quick_flags(), f"-I{RUNTIME}"]))
     entry, changed, *rest = model["get_model_metadata"]().functions
     assert changed == FunctionInfo("aotc_other", (), 0, 0, 1, 2, 3)
     assert (entry, *rest) == (lambda first, _, *others: (first, *others))(*described(compiled.info).functions)
@@ -185,7 +185,7 @@ def test_e13_e16_a_packed_library_needs_no_json(
     written = from_json((tmp_path / "my_mod.json").read_text())
     (tmp_path / "my_mod.json").unlink()
     more = [str(RUNTIME / "aotc_registry.c")] if operators == "packed" else []
-    model = aotc.load(build_shared(tmp_path / "my_mod.c", [*QUICK_FLAGS, f"-I{RUNTIME}", *more]))
+    model = aotc.load(build_shared(tmp_path / "my_mod.c", [*quick_flags(), f"-I{RUNTIME}", *more]))
     name, x, _, expected = recorded
     (output,) = model({name: x}).values()
     np.testing.assert_allclose(output, expected, rtol=1e-4, atol=1e-5)
@@ -211,7 +211,7 @@ def test_e16_a_library_that_does_not_say_is_an_error(tmp_path: Path, fault: str)
     }[fault]
     assert broken != head + mark + getter
     source.write_text(broken)
-    model = aotc.load(build_shared(source, [*QUICK_FLAGS, f"-I{RUNTIME}"]))
+    model = aotc.load(build_shared(source, [*quick_flags(), f"-I{RUNTIME}"]))
     with pytest.raises(RunError, match="get_model_metadata"):
         model["get_model_metadata"]()
 
@@ -273,7 +273,7 @@ def test_a_packed_entry_refuses_memory_that_is_not_aligned(emit: str, tmp_path: 
     packed = {"interface_api": "packed", "operator_api": "unpacked", "workspace": "caller", "weights": "caller"}
     files = aotc.compile_to(MODEL / "model.onnx", tmp_path, name="m", emit=emit, **packed).files
     source = next(path for path in files if path.suffix in (".c", ".so"))
-    library = build_shared(source, [*QUICK_FLAGS, f"-I{RUNTIME}"]) if emit == "c" else source
+    library = build_shared(source, [*quick_flags(), f"-I{RUNTIME}"]) if emit == "c" else source
     model = aotc.load(library)
     native: NativeModel = model._native  # pyright: ignore[reportPrivateUsage]
     arrays = [np.zeros(info.shape, info.dtype) for info in model.inputs]

@@ -121,7 +121,7 @@ def test_a_call_that_waited_is_whole_if_calls_are_by_then(monkeypatch: pytest.Mo
 
     def in_turn() -> int:
         made.append("in turn")
-        return 0 if entrance.awaited.wait(60) else 1
+        return 0 if entrance.awaited.wait(600) else 1
 
     def whole() -> int:
         made.append("whole")

@@ -24,6 +24,7 @@ from aotc.pipeline.options import CompileOptions
 AOTC = Path(sys.executable).with_name("aotc")
 MODEL = Path(__file__).parents[3] / "examples" / "micro_speech" / "micro_speech.onnx"
 QUICK = Rounds(count=2, seconds=0.001, runs=2)
+ROUTES = ("aotc", "aotc shared", "aotc C")
 
 
 def _json(*arguments: str | Path) -> dict[str, object]:
@@ -67,16 +68,28 @@ def test_processor_is_measured_in_plausible_units() -> None:
     assert 1e-11 < processor().seconds_per_tick < 1e-6
 
 
-@pytest.mark.parametrize("route", ["aotc", "aotc shared", "aotc C"])
-def test_peers_agree(route: str) -> None:
+@pytest.fixture
+def forked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Peers have processes that are forked, for tests whose point is not the start of an interpreter for each."""
+    monkeypatch.setattr(rounds, "_WORKER", (str(prefork.commands() / "bench-worker"),))
+
+
+@pytest.fixture(scope="module")
+def by_every_route() -> dict[str, Result]:
+    """All our routes against a peer."""
     pytest.importorskip("onnxruntime")
-    results = run_peers(str(MODEL), [route, "onnxruntime"], CompileOptions(), QUICK)
-    for result in results.values():
+    return run_peers(str(MODEL), [*ROUTES, "onnxruntime"], CompileOptions(), QUICK)
+
+
+@pytest.mark.parametrize("route", ROUTES)
+def test_peers_agree(route: str, by_every_route: dict[str, Result]) -> None:
+    for result in (by_every_route[route], by_every_route["onnxruntime"]):
         assert result.error is None and len(result.rounds) == QUICK.count
         assert result.difference is not None and result.difference < 0.01
         assert result.overhead_seconds is not None
 
 
+@pytest.mark.usefixtures("forked")
 def test_a_model_that_cannot_be_compiled_says_why(tmp_path: Path) -> None:
     broken = tmp_path / "broken.onnx"
     broken.write_bytes(b"no model")
@@ -85,11 +98,13 @@ def test_a_model_that_cannot_be_compiled_says_why(tmp_path: Path) -> None:
     assert caught.value.problems and caught.value.exit_code == 3
 
 
+@pytest.mark.usefixtures("forked")
 def test_a_peer_that_fails_does_not_stop_the_others() -> None:
     results = run_peers(str(MODEL), ["aotc", "emx"], CompileOptions(), QUICK, threads=2)
     assert "one thread" in str(results["emx"].error) and results["aotc"].error is None
 
 
+@pytest.mark.usefixtures("forked")
 def test_outputs_of_other_sizes_are_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("onnxruntime")
     found = rounds._Worker.outputs.fget

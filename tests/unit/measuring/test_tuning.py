@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import onnx.parser
+import prefork
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
@@ -23,8 +23,6 @@ from aotc.measuring import tuning
 from aotc.measuring.tuning import tune
 from aotc.model.metadata import from_json
 from aotc.pipeline.options import CompileOptions
-
-AOTC = Path(sys.executable).with_name("aotc")
 
 pytestmark = pytest.mark.skipif(lookup("host").vectors is None, reason="no vectors")
 
@@ -125,7 +123,8 @@ def test_command_keeps_what_it_found(tmp_path: Path) -> None:
     model = tmp_path / "softmax.onnx"
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9), str(model))
     table = tmp_path / "new" / "table.json"
-    done = subprocess.run([AOTC, "tune", model, "-o", table, "--json"], capture_output=True, text=True, check=False)
+    command = [prefork.commands() / "aotc", "tune", model, "-o", table, "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["gains"][0]["nodes"] == ["s"]
     assert TuningTable.read(table).processor == lookup("host").cpu

@@ -1,7 +1,8 @@
 """The memory planner: placements, orders and sharing, without IR."""
 
 import random
-import time
+import sys
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -105,14 +106,30 @@ def test_packings_without_waste_are_often_found() -> None:
     assert reached >= 30
 
 
+def calls(do: Callable[[], object]) -> int:
+    """How many functions are called as something is done: what its time depends on, on any machine."""
+    count = 0
+
+    def hear(frame: object, event: str, argument: object) -> None:
+        nonlocal count
+        count += event in ("call", "c_call")
+
+    before = sys.getprofile()
+    sys.setprofile(hear)
+    try:
+        do()
+    finally:
+        sys.setprofile(before)
+    return count
+
+
 def test_five_hundred_buffers_are_planned_quickly() -> None:
     rng = random.Random(3)
     rows: list[tuple[int, int, int]] = []
     for step in range(500):
         rows.append((rng.randrange(1, 100_000), step, step + (1 if rng.random() < 0.8 else rng.randrange(30))))
-    start = time.process_time()
-    place(buffers(*rows))
-    assert time.process_time() - start < 1.0  # 0.03 s on an idle machine
+    given = buffers(*rows)
+    assert calls(lambda: place(given)) < 1_000_000  # it was 90,000, which took 0.01 s
 
 
 def middles(rows: list[Buffer], placement: Placement) -> list[float]:
@@ -410,9 +427,8 @@ def test_wide_graphs_are_ordered_in_bounded_time() -> None:
     for i in range(150):
         p.step(f"a{i}", f"b{i}")
     p.step(" ".join(f"b{i}" for i in range(150)), "y")
-    start = time.process_time()
-    order = least_memory_order(p.program())
-    assert time.process_time() - start < 5.0  # 0.5 s on an idle machine
+    program, order = p.program(), list[int]()
+    assert calls(lambda: order.extend(least_memory_order(program))) < 5_000_000  # it was 700,000: 0.3 s
     assert sorted(order) == list(range(301))
     assert p.plan("auto").placement.peak < 500
 

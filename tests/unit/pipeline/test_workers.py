@@ -35,7 +35,7 @@ def no_process_is_left():
 def printed(program: str) -> str:
     """What a program prints, in which the names above are defined; it must end well."""
     done = subprocess.run(
-        [sys.executable, "-c", _BEFORE + program], capture_output=True, text=True, check=False, timeout=60
+        [sys.executable, "-c", _BEFORE + program], capture_output=True, text=True, check=False, timeout=600
     )
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
