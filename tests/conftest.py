@@ -9,7 +9,7 @@ import os
 import sys
 from pathlib import Path
 
-pytest_plugins = ("cpu_time",)
+pytest_plugins = ("cpu_time", "memory")
 
 os.environ["AOTC_CACHE_DIR"] = ""
 

@@ -5,14 +5,28 @@ from __future__ import annotations
 import gc
 import re
 import resource
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
+from aotc.pipeline.uncollected import uncollected
+
 _SELF = Path("/proc/self")
 _ROUNDS = 4
+
+
+@pytest.fixture
+def collect() -> Generator[Callable[[], object]]:
+    """Collects garbage among what a test made, and nothing else does: to look at all that other tests left takes up to
+    half a minute."""
+    with uncollected():
+        yield _collect_young
+
+
+def _collect_young() -> None:
+    gc.collect(1)
 
 
 def growth(do: Callable[[], object], times: int) -> float:
@@ -21,20 +35,16 @@ def growth(do: Callable[[], object], times: int) -> float:
     What stays makes every round larger; what the heap asks for now and then, or gives back, only some. Skips the test
     where there is no /proc.
     """
-    sizes: list[int] = []
-    for _ in range(1 + _ROUNDS):
-        for _ in range(times):
-            do()
-        sizes.append(_resident())
-    return min(after - before for before, after in pairwise(sizes)) / times
-
-
-def _resident() -> int:
-    """Bytes of memory after a garbage collection, but not of what is old, which in a worker takes seconds."""
     if not (_SELF / "statm").exists():
         pytest.skip("no /proc says how much memory there is")
-    gc.collect(1)
-    return int((_SELF / "statm").read_text().split()[1]) * resource.getpagesize()
+    sizes: list[int] = []
+    with uncollected():
+        for _ in range(1 + _ROUNDS):
+            for _ in range(times):
+                do()
+            _collect_young()
+            sizes.append(int((_SELF / "statm").read_text().split()[1]) * resource.getpagesize())
+    return min(after - before for before, after in pairwise(sizes)) / times
 
 
 def most_more(do: Callable[[], object]) -> int:

@@ -15,6 +15,8 @@ from vector_headers import headers_read
 from aotc.compiler.driver import build_with, in_process, lower
 from aotc.emit.c.files import emit_c
 from aotc.executor import CompiledModel, compiled_in_process, load
+from aotc.machines.compilers import compiler_flags
+from aotc.machines.targets import is_host, lookup
 from aotc.measuring.routes import C_FLAGS, build_shared, open_model
 from aotc.model.artifacts import Artifact, ArtifactSet
 from aotc.model.files import write_files
@@ -48,15 +50,18 @@ def write_c(compilation: Compilation, folder: Path) -> Path:
 
 
 def c_quickly(compilation: Compilation, folder: Path) -> CompiledModel:
-    """A compilation for this machine, whose weights are embedded, by C in `folder`."""
-    return load(build_shared(write_c(compilation, folder), quick_flags()))
+    """A compilation that runs on this machine, whose weights are embedded, by C in `folder`."""
+    options = compilation.options
+    processor = () if is_host(options.target) else compiler_flags(lookup(options.target), options.optimize)
+    flags = [flag for flag in C_FLAGS if not (processor and flag.startswith("-march"))]
+    return load(build_shared(write_c(compilation, folder), quick_flags((*flags, *processor))))
 
 
 def open_quickly(source: str | os.PathLike[str], route: str, options: CompileOptions) -> CompiledModel:
-    """As `open_model`. A model for this machine, and by no convention that is asked for, is lowered once for code of
-    this process and for C."""
-    how = options.optimize, options.requantize, options.check_indices
-    if route in ("jit", "c") and options == _options(*how):
+    """As `open_model`. A model by no convention that is asked for is lowered for C, and not compiled by LLVM, too; one
+    for this machine is lowered once for code of this process and for C."""
+    how = options.optimize, options.requantize, options.check_indices, options.target
+    if options == _options(*how) and (route == "c" or (route == "jit" and is_host(options.target))):
         compilation = _lowered(Path(source).read_bytes(), *how)
         if route == "jit":
             return compiled_in_process(compilation)
@@ -67,8 +72,8 @@ def open_quickly(source: str | os.PathLike[str], route: str, options: CompileOpt
     return open_model(source, route, options)
 
 
-def _options(optimize: str, requantize: str, check_indices: bool) -> CompileOptions:
-    return CompileOptions(optimize=optimize, requantize=requantize, check_indices=check_indices)
+def _options(optimize: str, requantize: str, check_indices: bool, target: str) -> CompileOptions:
+    return CompileOptions(optimize=optimize, requantize=requantize, check_indices=check_indices, target=target)
 
 
 @lru_cache(maxsize=4)

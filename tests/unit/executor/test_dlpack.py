@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import gc
 import subprocess
 import sys
 import weakref
@@ -86,7 +85,7 @@ def test_shapes_and_strides(view: Callable[[np.ndarray], np.ndarray]) -> None:
     assert back.size == 0 or back.strides == array.strides
 
 
-def test_memory_lives_as_long_as_it_is_used() -> None:
+def test_memory_lives_as_long_as_it_is_used(collect: Callable[[], object]) -> None:
     class Owner(np.ndarray):
         pass
 
@@ -94,15 +93,15 @@ def test_memory_lives_as_long_as_it_is_used() -> None:
     gone = weakref.ref(array)
     part = from_dlpack(Foreign(array))[1:]
     del array
-    gc.collect()
+    collect()
     assert gone() is not None
     part[...] = 1
     del part
-    gc.collect()
+    collect()
     assert gone() is None
 
 
-def test_a_capsule_that_nobody_takes_lets_go() -> None:
+def test_a_capsule_that_nobody_takes_lets_go(collect: Callable[[], object]) -> None:
     class Owner(np.ndarray):
         pass
 
@@ -110,7 +109,7 @@ def test_a_capsule_that_nobody_takes_lets_go() -> None:
     gone = weakref.ref(array)
     capsule = to_dlpack(array).__dlpack__(max_version=(1, 1))
     del array, capsule
-    gc.collect()
+    collect()
     assert gone() is None
 
 

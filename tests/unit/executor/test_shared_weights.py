@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import gc
+from collections.abc import Callable
 
 import numpy as np
 import onnx.parser
@@ -18,7 +18,7 @@ TEXT = """<ir_version: 10, opset_import: ["" : 18]> m (float[n,64] x) => (float[
   h = MatMul(x, a) p = Slice(positions, zero, ends, zero) s = Add(h, p) y = MatMul(s, b) }"""
 
 
-def test_equal_content_is_shared() -> None:
+def test_equal_content_is_shared(collect: Callable[[], object]) -> None:
     shared = SharedWeights()
     first = shared.taken(b"aaaabbbbcc", [0, 4, 8])
     second = shared.taken(b"bbbbaaaadd", [0, 4, 8])
@@ -26,10 +26,10 @@ def test_equal_content_is_shared() -> None:
     assert second[0] is first[1] and second[1] is first[0] and shared.nbytes == 12
     assert all(each.ctypes.data % 64 == 0 for each in first)
     del first
-    gc.collect()
+    collect()
     assert shared.nbytes == 10
     del second
-    gc.collect()
+    collect()
     assert shared.nbytes == 0
 
 

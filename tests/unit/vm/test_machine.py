@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -300,7 +299,7 @@ def test_g21_a_compiled_function_computes_shapes_on_the_heap() -> None:
 # --- memory ----------------------------------------------------------------------------------------------------------
 
 
-def test_g19_the_state_has_allocators_with_statistics() -> None:
+def test_g19_the_state_has_allocators_with_statistics(collect: Callable[[], object]) -> None:
     """G20: storage of an allocator by number, tensors on it; memory counts until the last tensor is gone."""
 
     def emit(ib: ExecBuilder) -> None:
@@ -316,7 +315,7 @@ def test_g19_the_state_has_allocators_with_statistics() -> None:
     with pytest.raises(VMError, match=r"operand 1 \(i64\): there is no memory: 64 bytes beside 64 are more than"):
         vm["main"](ShapeTuple([1]))
     del tensor
-    gc.collect()
+    collect()
     assert (second.live, second.peak, second.total) == (0, 64, 64)
     with pytest.raises(VMError, match=r"operand 2 .*float32\[4, 4\] ends at byte 80 of storage of 64"):
         vm["main"](ShapeTuple([4, 4]))
