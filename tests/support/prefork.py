@@ -1,6 +1,6 @@
 """Commands without the start of an interpreter: a server that has imported everything is forked for each of them.
 
-    folder = prefork.commands(environment)     (holds aotc, aotc-opt and filecheck, for PATH)
+    folder = prefork.commands(environment)     (holds `ENTRIES`, for PATH)
 
 A command in the folder is a client: it sends its arguments, environment, folder and streams to the server, whose child
 runs the command's `main` in a process of its own, and ends with that one's exit code. The server ends with the process
