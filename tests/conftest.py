@@ -21,7 +21,7 @@ sys.dont_write_bytecode = False
 
 def pytest_collection_finish() -> None:
     """Thousands of tests and their cases live to the end, and models on their way come and go by the million objects:
-    garbage is looked for seldom, and not among the tests."""
+    garbage is looked for after each million, and not among the tests."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(100_000, 20, 20)
+    gc.set_threshold(1_000_000, 5, 5)

@@ -371,7 +371,6 @@ class PassRunner:
             self.timings.append(PassTiming(phase, item.name, time.perf_counter() - start))
             if self._verify_each:
                 with _blaming(item.name, phase):
-                    module.verify()
                     verify(module)
             if self._after_pass is not None:
                 self._after_pass(phase, item.name, module)

@@ -28,6 +28,7 @@ from aotc.model.weights import WeightStore
 from aotc.pipeline.compilation import Compilation
 from aotc.pipeline.options import CompileOptions
 from aotc.pipeline.phases import PHASE_NAMES, phase_index
+from aotc.pipeline.verification import verify
 
 
 def ir_text(module: ModuleOp) -> str:
@@ -102,7 +103,7 @@ def read_ir(source: object, start_at: str, options: CompileOptions, ctx: Context
     store = _read_weights(path, ctx)
     try:
         module = Parser(ctx, text.decode(), str(path)).parse_module()
-        module.verify()
+        verify(module)
     except (ParseError, VerifyException, UnicodeDecodeError) as error:
         raise CompileError(Problem(f"{path} is not IR that can be read", why=str(error))) from error
     if missing := sorted(weight_keys(module) - set(store)):

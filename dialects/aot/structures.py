@@ -81,11 +81,11 @@ class FieldOp(IRDLOperation):
         super().__init__(
             operands=[pointer],
             properties={"position": IntegerAttr(position, i64), "field": StringAttr(field)},
-            result_types=[_field_type(pointer, field)],
+            result_types=[field_type(pointer, field)],
         )
 
     def verify_(self) -> None:
-        if _field_type(self.pointer, self.field.data) != self.result.type:
+        if field_type(self.pointer, self.field.data) != self.result.type:
             raise VerifyException(f"the result has not the type of field {self.field.data}")
 
 
@@ -107,7 +107,7 @@ class SetFieldOp(IRDLOperation):
         )
 
     def verify_(self) -> None:
-        if _field_type(self.pointer, self.field.data) != self.value.type:
+        if field_type(self.pointer, self.field.data) != self.value.type:
             raise VerifyException(f"the value has not the type of field {self.field.data}")
 
 
@@ -129,7 +129,7 @@ class AddressOp(IRDLOperation):
         )
 
 
-def _field_type(pointer: SSAValue, field: str) -> Attribute:
+def field_type(pointer: SSAValue, field: str) -> Attribute:
     if not isinstance(pointer.type, PtrType) or not isinstance(pointer.type.pointee, StructType):
         raise VerifyException("the operand must point to a structure")
     fields = pointer.type.pointee.fields

@@ -9,15 +9,16 @@ place for a returned AOTCValue are null.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from xdsl.builder import Builder
 from xdsl.dialects import arith, memref
-from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, IntegerAttr, IntegerType, MemRefType, i8, i16, i32, i64
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, IntegerAttr, IntegerType, MemRefType, i1, i8, i16, i32, i64
 from xdsl.dialects.func import CallOp
-from xdsl.ir import Attribute, Block, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from aotc.dialects.aot import (
@@ -39,7 +40,10 @@ from aotc.dialects.aot import (
     StructType,
     SymbolOp,
 )
+from aotc.dialects.aot.properties import integer, word
+from aotc.dialects.aot.structures import field_type
 from aotc.dialects.dtypes import dtype_name
+from aotc.dialects.operations import make
 from aotc.errors import CompileError, Problem
 from aotc.model.conventions import CALL_PACKED
 from aotc.model.dlpack import CPU, DLPACK_TYPES, HANDLE_CODE, TENSOR_CODE
@@ -49,6 +53,7 @@ PACKED_TYPES: Final[tuple[Attribute, ...]] = (VOID_PTR, VOID_PTR, i32, VOID_PTR,
 
 PACKED_NAMES: Final = ("args", "arg_type_ids", "num_args", "out_ret_value", "out_ret_tcode", "resource_handle")
 
+_EQUAL = integer(0)  # of arith.cmpi
 _VALUE, _TENSOR, _FUNCTION = StructType("AOTCValue"), StructType("DLTensor"), StructType("AOTCFunctionEntry")
 
 
@@ -136,10 +141,12 @@ class Packer:
         kind = buffer.type
         assert isinstance(kind, MemRefType)
         for dimension, size in enumerate(kind.get_shape()):
-            build.insert(SetElementOp(self._shapes, extent + dimension, _extent(build, buffer, dimension, size)))
+            properties = {"position": integer(extent + dimension)}
+            build.insert(make(SetElementOp, (self._shapes, _extent(build, buffer, dimension, size)), None, properties))
 
         def put(field: str, value: SSAValue) -> None:
-            build.insert(SetFieldOp(self._tensors, position, field, value))
+            properties = {"position": integer(position), "field": word(field)}
+            build.insert(make(SetFieldOp, (self._tensors, value), None, properties))
 
         put("data", _as_void(build, build.insert(DataOp(buffer)).result))
         put("device.device_type", _constant(build, CPU, i32))
@@ -189,7 +196,8 @@ class Unpacker:
         tensor = build.insert(PtrCastOp(self._handle(position, TENSOR_CODE), PtrType(_TENSOR))).result
 
         def field(name: str) -> SSAValue:
-            return build.insert(FieldOp(tensor, 0, name)).result
+            properties = {"position": integer(0), "field": word(name)}
+            return _value_of(build, FieldOp, (tensor,), field_type(tensor, name), properties)
 
         self._require_equal(field("ndim"), len(shape))
         self._require_equal(field("dtype.code"), dtype.code)
@@ -205,7 +213,8 @@ class Unpacker:
             self._require_some(given)
             for dimension, size in enumerate(shape):
                 if size != DYNAMIC_INDEX:
-                    self._require_equal(build.insert(ElementOp(given, dimension)).result, size)
+                    element = _value_of(build, ElementOp, (given,), i64, {"position": integer(dimension)})
+                    self._require_equal(element, size)
                 elif dimension in extents:
                     element = build.insert(ElementOp(given, dimension)).result
                     sizes[dimension] = build.insert(arith.IndexCastOp(element, IndexType())).result
@@ -243,13 +252,14 @@ class Unpacker:
 
     def _require_equal(self, value: SSAValue, expected: int) -> None:
         constant = _constant(self._build, expected, value.type)
-        self._build.insert(RequireOp(self._build.insert(arith.CmpiOp(value, constant, "eq"))))
+        equal = _value_of(self._build, arith.CmpiOp, (value, constant), i1, {"predicate": _EQUAL})
+        self._build.insert(make(RequireOp, (equal,)))
 
     def _require_some(self, pointer: SSAValue) -> None:
         build = self._build
-        absent = build.insert(IsNullOp(pointer))
-        present = build.insert(arith.XOrIOp(absent, build.insert(arith.ConstantOp.from_int_and_width(1, 1))))
-        build.insert(RequireOp(present))
+        absent = _value_of(build, IsNullOp, (pointer,), i1)
+        present = _value_of(build, arith.XOrIOp, (absent, _constant(build, 1, i1)), i1)
+        build.insert(make(RequireOp, (present,)))
 
 
 def return_handle(build: Builder, arguments: Sequence[SSAValue], pointer: SSAValue) -> None:
@@ -260,9 +270,25 @@ def return_handle(build: Builder, arguments: Sequence[SSAValue], pointer: SSAVal
     build.insert(SetElementOp(code, 0, _constant(build, HANDLE_CODE, i32)))
 
 
+def _value_of(
+    build: Builder,
+    kind: type[Operation],
+    operands: Sequence[SSAValue],
+    result: Attribute,
+    properties: Mapping[str, Attribute] | None = None,
+) -> SSAValue:
+    """The result of an operation that `build` inserts: a model has hundreds of these for each operator."""
+    return build.insert(make(kind, operands, result, properties)).results[0]
+
+
+@lru_cache(maxsize=4096)
+def _number(value: int, kind: IntegerType) -> IntegerAttr[IntegerType]:
+    return IntegerAttr(value, kind)
+
+
 def _constant(build: Builder, value: int, kind: Attribute) -> SSAValue:
     assert isinstance(kind, IntegerType)
-    return build.insert(arith.ConstantOp(IntegerAttr(value, kind))).result
+    return _value_of(build, arith.ConstantOp, (), kind, {"value": _number(value, kind)})
 
 
 def _as_void(build: Builder, pointer: SSAValue | None) -> SSAValue:

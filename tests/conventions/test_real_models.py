@@ -5,7 +5,9 @@ D1-D5, D7, D13, D28, D29, A6, B4, C3. The interface phase is where conventions b
 
 from __future__ import annotations
 
+import hashlib
 import subprocess
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -33,9 +35,36 @@ from aotc.pipeline.textual_ir import ir_text
 
 pytestmark = pytest.mark.skipif("gcc" not in COMPILERS, reason="needs gcc")
 
-LEVELS = {"gcc": "-Og", "clang": "-O0", "object": "-O1"}
-"""How each way to machine code is optimised: the bits must not depend on it."""
+LEVELS = {"gcc": "-Og", "clang": "-O0"}
+"""How each compiler of C optimises: the bits must not depend on it."""
 COMBINATIONS = list(legal())
+
+
+@dataclass(frozen=True)
+class Described:
+    """What must be the same whoever may call a model: a digest of its IR, and its headers from their guards on."""
+
+    ir: bytes
+    headers: dict[str, str]
+
+    @staticmethod
+    def of(compilation: Compilation) -> Described:
+        texts = {each.name: each.text() for each in emit(Emission(_emitting(compilation, "header")))}
+        assert "m.h" in texts
+        guarded = {name: text[text.index("#ifndef") :] for name, text in texts.items()}
+        return Described(hashlib.sha256(ir_text(compilation.module).encode()).digest(), guarded)
+
+
+def _emitting(compilation: Compilation, *kinds: str) -> Compilation:
+    return replace(compilation, options=replace(compilation.options, emit=kinds))
+
+
+def _twin(choice: Conventions) -> Conventions:
+    """The same for a runtime of C."""
+    return Conventions(choice.interface_api, choice.operator_api, "c", choice.workspace, choice.weights)
+
+
+TWINS = {_twin(each) for each in COMBINATIONS if each.runtime == "host"}
 
 
 class Model:
@@ -44,6 +73,7 @@ class Model:
     def __init__(self, name: str, folder: Path, optimize: str = "0") -> None:
         self.flags = () if optimize == "0" else ("-march=native",)
         """Kernels on vectors have the bits of the object where the compiler may use the same instructions."""
+        self._optimize = optimize
         self._lowered = Lowered(MODELS / name / "model.onnx", name="m", optimize=optimize)
         with np.load(MODELS / name / "inputs.npz") as inputs, np.load(MODELS / name / "outputs.npz") as outputs:
             (given,), (wanted,) = inputs.values(), outputs.values()
@@ -53,17 +83,29 @@ class Model:
             compile_c(source, folder, "-DAOTC_MEMORY_NUM_PAGES=0")
             for source in runtime("runtime", "memory", "registry", "metadata")
         ]
+        self._described: dict[Conventions, Described] = {}
         self.expected = self.run(folder, Conventions())
         assert len(set(self.expected.values())) == 1, "C and LLVM differ"
         actual = np.frombuffer(self.expected["gcc"], wanted.dtype).reshape(wanted.shape)
         assert np.allclose(actual, wanted, rtol=1e-4, atol=1 if wanted.dtype.kind == "i" else 1e-5)
 
-    def under(self, choice: Conventions, *emit: str) -> Compilation:
-        return self._lowered.under(**options_of(choice), emit=emit, optimize="1")
+    def under(self, choice: Conventions) -> Compilation:
+        return self._lowered.under(**options_of(choice), emit=("c", "object"), optimize="1")
+
+    def described(self, choice: Conventions) -> Described:
+        """Of a model under `choice`, which `run` has lowered already, as a rule."""
+        if choice not in self._described:
+            self._described[choice] = Described.of(self.under(choice))
+        return self._described[choice]
 
     def run(self, folder: Path, choice: Conventions) -> dict[str, bytes]:
         """The output, from each way to machine code."""
-        emit(Emission(self.under(choice, "c", "object"))).write(folder)
+        compilation = self.under(choice)
+        if choice in TWINS:
+            self._described[choice] = Described.of(compilation)
+        # Scalar loops as LLVM makes them at its quickest, what is on vectors as it is by default.
+        optimized = replace(compilation.options, optimize=self._optimize)
+        emit(Emission(replace(compilation, options=optimized))).write(folder)
         weights = external_weights(folder, choice, "m")
         flags = [f"-DM_{choice.interface_api.upper()}"]
         flags += ["-DM_WORKSPACE"] * (choice.workspace == "caller") + ["-DM_WEIGHTS"] * (choice.weights == "caller")
@@ -120,10 +162,4 @@ def test_d28_the_runtime_decides_who_may_call_and_not_what_is_generated(
     """The IR that everything is generated from is the same to the letter, so that each stands for its twin above; so
     are the headers, but that the model's says before its guard which options it was made with.
     """
-    twin = Conventions(choice.interface_api, choice.operator_api, "c", choice.workspace, choice.weights)
-    host, c = (model.under(each, "header") for each in (choice, twin))
-    assert ir_text(host.module) == ir_text(c.module)
-    headers = [{each.name: each.text() for each in emit(Emission(found))} for found in (host, c)]
-    assert all("m.h" in each for each in headers)
-    guarded = [{name: text[text.index("#ifndef") :] for name, text in each.items()} for each in headers]
-    assert guarded[0] == guarded[1]
+    assert model.described(choice) == model.described(_twin(choice))
