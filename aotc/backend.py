@@ -7,7 +7,7 @@ __name__)`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -38,7 +38,7 @@ class Prepared(base.BackendRep):
         return _outputs(tuple(results))(*results.values())
 
 
-@cache
+@lru_cache(maxsize=64)
 def _outputs(names: tuple[str, ...]) -> Any:
     """The class of tuples whose elements are called by the names of outputs."""
     return base.namedtupledict("Outputs", list(names))

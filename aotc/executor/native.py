@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -33,8 +34,8 @@ def aligned_bytes(size: int, alignment: int = CACHE_LINE) -> Array:
 _ONE_AT_A_TIME: bool = getattr(sys, "_is_gil_enabled", lambda: True)()
 """Whether the interpreter runs one Python thread at a time."""
 
-_LOCKS: dict[int, threading.Lock] = {}
-"""By entry address: a library that is loaded twice still has one static workspace."""
+_LOCKS: WeakValueDictionary[int, threading.Lock] = WeakValueDictionary()
+"""By entry address, as long as somebody may call it: a library that is loaded twice still has one static workspace."""
 
 _NOTHING = aligned_bytes(1)
 """Stands for weights where there are none."""

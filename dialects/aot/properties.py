@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from xdsl.dialects.builtin import I64, DenseArrayBase, IntegerAttr, StringAttr, UnitAttr, i64
+from xdsl.dialects.builtin import I64, DenseArrayBase, IndexType, IntegerAttr, IntegerType, StringAttr, UnitAttr, i64
 
 _UNIT = UnitAttr()
 
@@ -21,6 +21,12 @@ def flag(given: bool) -> UnitAttr | None:
 def integer(value: int) -> IntegerAttr[I64]:
     """`value : i64`."""
     return IntegerAttr(value, i64)
+
+
+@lru_cache(maxsize=4096)
+def number(value: int, kind: IntegerType | IndexType) -> IntegerAttr:
+    """`value : kind`, which it must fit."""
+    return IntegerAttr(value, kind)
 
 
 @lru_cache(maxsize=4096)

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Final
 
 from xdsl.builder import Builder
@@ -40,7 +39,7 @@ from aotc.dialects.aot import (
     StructType,
     SymbolOp,
 )
-from aotc.dialects.aot.properties import integer, word
+from aotc.dialects.aot.properties import integer, number, word
 from aotc.dialects.aot.structures import field_type
 from aotc.dialects.dtypes import dtype_name
 from aotc.dialects.operations import make
@@ -281,14 +280,9 @@ def _value_of(
     return build.insert(make(kind, operands, result, properties)).results[0]
 
 
-@lru_cache(maxsize=4096)
-def _number(value: int, kind: IntegerType) -> IntegerAttr[IntegerType]:
-    return IntegerAttr(value, kind)
-
-
 def _constant(build: Builder, value: int, kind: Attribute) -> SSAValue:
     assert isinstance(kind, IntegerType)
-    return _value_of(build, arith.ConstantOp, (), kind, {"value": _number(value, kind)})
+    return _value_of(build, arith.ConstantOp, (), kind, {"value": number(value, kind)})
 
 
 def _as_void(build: Builder, pointer: SSAValue | None) -> SSAValue:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache
+from functools import lru_cache
 from math import prod
 from typing import Any, TypeAlias, cast
 
@@ -176,7 +176,7 @@ def element_type(value: SSAValue) -> Attribute:
     return cast(Tile, value.type).element_type
 
 
-@cache
+@lru_cache(maxsize=4096)
 def register_type(kind: Tile) -> Tile:
     return tile_type(kind.get_shape()[-1:], kind.element_type)
 

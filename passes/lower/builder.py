@@ -7,7 +7,7 @@ phase looks at all of them) and attributes that recur are made once.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, cast
 
 from xdsl.dialects import llvm
@@ -34,6 +34,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from aotc.dialects import llvm_ext
+from aotc.dialects.aot.properties import number
 from aotc.dialects.operations import append, make
 
 PTR = llvm.LLVMPointerType()
@@ -59,7 +60,7 @@ def integer(width: int) -> IntegerType:
     return IntegerType(width)
 
 
-@cache
+@lru_cache(maxsize=4096)
 def segments(*sizes: int) -> DenseArrayBase:
     """Operand segment sizes."""
     return DenseArrayBase.from_list(i32, sizes)
@@ -169,7 +170,7 @@ class LLVMBuilder:
         if isinstance(kind, VectorType):
             return self._constant(key, DenseIntOrFPElementsAttr.from_list(cast(Any, kind), [value]))
         if isinstance(value, int):
-            return self._constant(key, IntegerAttr(value, cast(IntegerType, kind)))
+            return self._constant(key, number(value, cast(IntegerType, kind)))
         return self._constant(key, FloatAttr(value, cast(AnyFloat, kind)))
 
     def dense(self, data: bytes, kind: Attribute) -> SSAValue:

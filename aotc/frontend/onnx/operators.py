@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 from onnx import AttributeProto, FunctionProto, NodeProto, OperatorSetIdProto, defs
@@ -71,7 +71,7 @@ def qualified(op_type: str, domain: str) -> str:
     return f"{domain}.{op_type}" if domain else op_type
 
 
-@cache
+@lru_cache(maxsize=4096)
 def schema_of(op_type: str, domain: str, opset: int) -> OpSchema | None:
     """The ONNX definition of an operator at a version, None where there is none."""
     try:

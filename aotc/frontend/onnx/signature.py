@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
+from functools import lru_cache
 
 from onnx import TensorProto
 from onnx.defs import OpSchema
@@ -18,7 +18,7 @@ ONNX_NAMES = {name: TensorProto.DataType.Name(code).lower() for code, name in DT
 """What ONNX calls an element type: float, not float32."""
 
 
-@cache
+@lru_cache(maxsize=4096)
 def _formal_types(op_type: str, domain: str, opset: int) -> tuple[list[tuple[str, frozenset[str], bool]], bool]:
     """(type variable, allowed types, whether repetitions agree) of each input; whether the last one repeats."""
     schema = schema_of(op_type, domain, opset)

@@ -18,7 +18,6 @@ from xdsl.dialects.builtin import (
     Float16Type,
     FloatAttr,
     IndexType,
-    IntegerAttr,
     IntegerType,
     f32,
     i1,
@@ -29,6 +28,7 @@ from xdsl.rewriter import InsertPoint
 
 from aotc.dialects import aot
 from aotc.dialects.aot.contract import NONPOSITIVE
+from aotc.dialects.aot.properties import number
 from aotc.dialects.aot.tiles import CONVERSIONS
 from aotc.dialects.builder import INDEX, Bitwise, Builder, Comparison, Number, Reader, Rounding, Scalar, ScalarLike
 from aotc.dialects.dtypes import ELEMENT_TYPES, compute_type, is_float, is_unsigned, storage_type, wrap
@@ -91,7 +91,7 @@ class ScalarBuilder(Builder):
                 bits = wrap(int(constant), kind) if isinstance(kind, IntegerType) else int(constant)
                 if kind == i1:
                     bits = int(constant) & 1
-                op = arith.ConstantOp(IntegerAttr(bits, kind))
+                op = arith.ConstantOp(number(bits, kind))
             else:
                 op = arith.ConstantOp(FloatAttr(float(constant), cast(AnyFloat, kind)))
             self._head(op, key)

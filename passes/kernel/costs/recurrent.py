@@ -10,7 +10,7 @@ the other one's last steps, which have no inputs left.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 from math import gcd
 
 from aotc.dialects.graph.shapes import ceil_div
@@ -141,7 +141,7 @@ class Ahead:
         return blocks_of(line.steps, self.rows, during, begun)
 
 
-@cache  # of layers in a row most are alike
+@lru_cache(maxsize=4096)  # of layers in a row most are alike
 def ahead(line: Line, begun: int = 0, only: int | None = None) -> Ahead | None:
     """What is the fastest for a line, if that is faster than all inputs at once.
 
@@ -174,7 +174,7 @@ class Lead:
     beside: int
 
 
-@cache
+@lru_cache(maxsize=4096)
 def lead(line: Line, own: Ahead | None, begun: int, following: Line, then: Ahead) -> Lead | None:
     """What is the fastest for a layer and the `following` one, which takes tiles as `then` otherwise: the products of
     its first inputs are multiplied beside the last steps, which have none of their own to multiply."""
