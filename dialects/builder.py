@@ -182,6 +182,10 @@ class Builder(ABC):
         """a >> by for 0 <= by < width; arithmetic on signed types."""
 
     @abstractmethod
+    def from_bits(self, a: Scalar) -> Scalar:
+        """The f32 that has the bits of an i32."""
+
+    @abstractmethod
     def max(self, a: Scalar, c: ScalarLike) -> Scalar:
         """The greater; NaN if either is NaN."""
 

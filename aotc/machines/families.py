@@ -61,7 +61,10 @@ _ZEN5_SHARES: Final = CacheShares(
 _ZEN5_WINOGRAD: Final = WinogradCosts(
     transform_cycles=4, filter_cycles=2, near_bytes=32, far_bytes=16, fewest_tiles=16, product_registers=4
 )
-_RECURRENT: Final = RecurrentCosts(begun_bytes=64, load_share=1 / 4, l1_ways=8, sharpness=6, most_time=0.95)
+_RECURRENT: Final = RecurrentCosts(
+    begun_bytes=64, spare_bytes=0, load_share=1 / 4, l1_ways=8, sharpness=6, most_time=0.95
+)
+_ZEN_RECURRENT: Final = replace(_RECURRENT, spare_bytes=64)
 _ZEN5_STRASSEN: Final = StrassenCosts(
     near_sum_cycles=4, near_bytes=16, far_sum_cycles=5, far_bytes=6, most_rows=128, most_time=0.98
 )
@@ -168,6 +171,12 @@ X86_SSE: Final = replace(
 X86_SSE4: Final = replace(X86_SSE, dot=VPMADDUBSW, lookup=PSHUFB)
 """Of the same family, with the dot product of SSSE3."""
 
+
+def of_vendor(row: Machine, *, zen: bool) -> Machine:
+    """The row, or that for AMD's processors, which add and convert on units beside the multipliers (Zen 1 to 5)."""
+    return replace(row, recurrent=_ZEN_RECURRENT) if zen else row
+
+
 _OTHERS: Final = replace(X86_AVX512, name="", l2=512 << 10, vector_bytes=16, dot=PORTABLE, lookup=COMPUTED, picks=False)
 """Costs of families that nobody measured are those of a Zen 5; sizes of caches are common ones."""
 
@@ -225,6 +234,14 @@ RISCV32: Final = replace(BARE, name="32-bit RISC-V", scalars=_RV32)
 RISCV32_F: Final = replace(
     RISCV32, name="32-bit RISC-V with FPU", fma=True, scalars=replace(_RV32, fpu=True, float_registers=32)
 )
+
+
+def of_host(width: int, registers: int, *, zen: bool) -> Machine:
+    """The row of a machine by its vector registers (`processor.vector_registers`)."""
+    rows = (X86_AVX512, X86_AVX2, X86_SSE, ARM64_NEON)
+    row = next(each for each in rows if (each.vector_bytes, each.registers) == (width, registers))
+    return of_vendor(row, zen=zen)
+
 
 FAMILIES: Final[dict[str, Core]] = {
     row.name: row

@@ -184,6 +184,9 @@ class RecurrentCosts:
     begun_bytes: int
     """Bytes of the multiply-adds that begin in a cycle which can be counted on: processors with registers of 512 bits
     have half as many multipliers for these (Zen 4)."""
+    spare_bytes: int
+    """Bytes of the conversions, shifts and additions that begin in a cycle beside multiply-adds; 0 where these are done
+    by the same units, as of 512 bits on Intel's processors."""
     load_share: float
     """The share of the loads of such a tile that are not done while the step waits. With as few registers as AVX2 has,
     a tile takes so many that it does not pay: 1.10 of the time (LSTM of 256 units, Zen 4), where AVX-512 has 0.90."""

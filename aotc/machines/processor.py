@@ -34,6 +34,12 @@ def has_vpdpbusd() -> bool:
     return bool({"avx512_vnni"} & flags if "avx512f" in flags else {"avx_vnni"} & flags)
 
 
+def is_zen() -> bool:
+    """Whether an x86 processor is AMD's, with AVX2: beside its multipliers there are units that add and convert."""
+    is_amd = any(line.startswith("vendor_id") and line.endswith("AuthenticAMD") for line in _described())
+    return is_amd and "avx2" in _x86_flags()
+
+
 def permutations() -> frozenset[str]:
     """The instructions that permute bytes, in the words of `dots.dot_instructions`."""
     if platform.machine().lower() in ("aarch64", "arm64"):

@@ -189,8 +189,9 @@ def probed_vectors(target: Target) -> Machine | None:
         if count := len(re.findall(pattern, assembly)):
             # RISC-V adds whole groups of registers in one instruction.
             row = rows[0] if len(rows) == 1 else next(each for each in rows if each.vector_bytes == 64 // count)
+            row = replace(families.of_vendor(row, zen=target.cpu.startswith("znver")), fma="fmaf" not in assembly)
             dot, permutes = (choose(target.dots, row.vector_bytes) for choose in (dot_product, byte_lookup))
-            return replace(row, fma="fmaf" not in assembly, dot=dot, lookup=permutes)
+            return replace(row, dot=dot, lookup=permutes)
     return None
 
 
@@ -341,7 +342,7 @@ def core_of(spec: str) -> Core:
         return lookup(spec).core
     if (found := processor.vector_registers()) is not None:
         width, registers, fma = found
-        row = next(each for each in _OF_HOSTS if (each.vector_bytes, each.registers) == (width, registers))
+        row = families.of_host(width, registers, zen=processor.is_zen())
         dot, permutes = VPDPBUSD if processor.has_vpdpbusd() else row.dot, byte_lookup(processor.permutations(), width)
         return replace(row, fma=fma, dot=dot, lookup=permutes, **processor.caches())
     llvm = binding()
@@ -352,10 +353,6 @@ def core_of(spec: str) -> Core:
 def is_host(spec: str) -> bool:
     """Whether a target is this machine, perhaps with other caches."""
     return spec.partition("@")[0] == "host"
-
-
-_OF_HOSTS: Final = (families.X86_AVX512, families.X86_AVX2, families.X86_SSE, families.ARM64_NEON)
-"""Of `processor.vector_registers`."""
 
 
 def machine_of(spec: str) -> Machine | None:

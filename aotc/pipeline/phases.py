@@ -100,8 +100,9 @@ def _scheduled(options: CompileOptions) -> str:
     flatten = f"flatten-positions{target},fold-constants,bound-sums{target}"
     bytes_ = f"divide-transposed{target},center-weights{target},multiply-in-floats{target},{flatten},{pair}"
     flush = "flush-subnormals," if options.accuracy == "fast" else ""
+    rounds = f"round-weights{target}," if options.accuracy == "fast" else ""
     return (
-        f"{flush}{bytes_},flip-signs{target},{algorithms},{choose},project-inputs,dce,widen-operands,"
+        f"{flush}{bytes_},flip-signs{target},{algorithms},{choose},{rounds}project-inputs,dce,widen-operands,"
         f"assign-layouts{target},fold-constants,prove-narrow-pairs,prove-fractions,canonicalize,cse,{choose},dce"
     )
 

@@ -48,7 +48,8 @@ UNIVERSE = Universe(
         "shrink-constants": _lazy("aotc.passes.graph.shrink_constants", "ShrinkConstantsPass"),
         # schedule
         "offload-operations": _lazy("aotc.passes.schedule.offload_operations", "OffloadOperationsPass"),
-        "flush-subnormals": _lazy("aotc.passes.schedule.flush_subnormals", "FlushSubnormalsPass"),
+        "flush-subnormals": _lazy("aotc.passes.schedule.constants.flush_subnormals", "FlushSubnormalsPass"),
+        "round-weights": _lazy("aotc.passes.schedule.constants.round_weights", "RoundWeightsPass"),
         "center-weights": _lazy("aotc.passes.schedule.center_weights", "CenterWeightsPass"),
         "divide-transposed": _lazy("aotc.passes.schedule.divide_transposed", "DivideTransposedPass"),
         "multiply-in-floats": _lazy("aotc.passes.schedule.multiply_in_floats", "MultiplyInFloatsPass"),

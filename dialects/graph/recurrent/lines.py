@@ -12,9 +12,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from xdsl.dialects.builtin import f32, i32
 from xdsl.ir import Attribute
 
 from aotc.dialects.builder import Builder, Reader, Scalar, Writer
+from aotc.dialects.graph.recurrent.shared import BYTE, REGISTERS, SHARED, STORED, WORDS
 
 Unit: TypeAlias = "Callable[[Scalar, Scalar], None]"
 """Emits what is computed for a hidden unit, given the indices of its line and of the unit."""
@@ -35,6 +37,18 @@ class Factors:
     """So many neighbouring k of a packed matrix lie side by side: [panels, ceil(k / group), width * group]."""
     narrow: bool = False
     """Of groups of 8-bit integers, see `DotOp`."""
+    shared: bool = False
+    """Whether the matrix is packed into panels of eight registers in seven, i32 (`shared.py`)."""
+
+    @property
+    def width(self) -> int:
+        """The columns of a panel of a packed matrix."""
+        return REGISTERS * self.lanes if self.shared else self.shape[2] // self.group
+
+    @property
+    def lanes(self) -> int:
+        """Those of a register of a panel of eight in seven."""
+        return self.shape[2] // STORED
 
 
 @dataclass(frozen=True)
@@ -219,8 +233,10 @@ class _ScalarLine(Line):
         def at(column: Scalar, k: Scalar) -> Scalar:
             if len(factors.shape) == 2:
                 return b.cast(factors.weight([column, k]), dtype)
-            width = b.index(factors.shape[2] // group)
+            width = b.index(factors.width)
             within = b.rem(column, width)
+            if factors.shared:
+                return _shared_element(b, factors, column / width, k, within)
             if group == 1:
                 return b.cast(factors.weight([column / width, k, within]), dtype)
             place = within * group + b.rem(k, b.index(group))
@@ -235,3 +251,29 @@ class _ScalarLine(Line):
         whole = depth - depth % self._unroll
         now = b.loop(0, whole, self._unroll, list(sums), several)
         return several(b.index(whole), now, depth - whole) if whole < depth else now
+
+
+def _shared_element(b: Builder, factors: Factors, panel: Scalar, k: Scalar, within: Scalar) -> Scalar:
+    """An element of a panel of eight registers in seven."""
+    lanes = factors.lanes
+
+    def stored(place: Scalar) -> Scalar:
+        return factors.weight([panel, k, place])
+
+    def first() -> list[Scalar]:
+        def words() -> list[Scalar]:
+            lane = within - WORDS * lanes
+            return [b.cast(fourth(b, *(stored(lane + register * lanes) for register in range(WORDS))), f32)]
+
+        return b.when(b.compare("lt", within, WORDS * lanes), lambda: [b.cast(stored(within), f32)], words)
+
+    def other() -> list[Scalar]:
+        return [b.from_bits(stored(within - lanes))]
+
+    return b.when(b.compare("lt", within, SHARED * lanes), first, other)[0]
+
+
+def fourth(b: Builder, first: Scalar, second: Scalar, third: Scalar) -> Scalar:
+    """The fourth of the registers, or of their elements, that three of integers hold."""
+    byte = b.const(BYTE, i32)
+    return b.shift_left(b.shift_left(b.shift_left(first, byte) + second, byte) + third, byte)

@@ -40,6 +40,7 @@ from aotc.dialects.graph.indexing import require_indices
 from aotc.dialects.graph.interfaces import LoopNestOp, ShapeError, common_element_type, element_type_of, shape_of
 from aotc.dialects.graph.recurrent.activations import ACTIVATIONS
 from aotc.dialects.graph.recurrent.lines import Factors, Inputs, Line, Lines, ScalarLines, Unit
+from aotc.dialects.graph.recurrent.shared import check_shared, is_shared
 from aotc.dialects.graph.shapes import ceil_div
 
 
@@ -50,9 +51,10 @@ class RecurrenceOp(LoopNestOp, ABC):
     state is multiplied with, packed by `pack_columns` where it has three axes. With `input_weight` [GATES * H, I], `x`
     are the inputs [T, B, I] themselves, and each step adds the products to `input_bias` [GATES * H] (0 where absent):
     what is slower, but takes no memory for all steps. With a packed input_weight, of three axes, the inputs of several
-    steps are multiplied at once, while the state of earlier ones is. `initial_h` [B, H] is 0 where absent.
-    `lengths` [B] are the steps of each sequence, from 0 to T (lesser and greater ones count as these); what is behind
-    them is not read, and y is 0 there. With `reverse` the last step of a sequence comes first.
+    steps are multiplied at once, while the state of earlier ones is. With `exponent` the weight, of f32, is panels of
+    eight registers in seven, i32 (`shared.py`), whose numbers are its elements / 2^exponent. `initial_h` [B, H] is 0
+    where absent. `lengths` [B] are the steps of each sequence, from 0 to T (lesser and greater ones count as these);
+    what is behind them is not read, and y is 0 there. With `reverse` the last step of a sequence comes first.
 
     `y` [T, B, H] are the states after each step and `y_h` [B, H] those after the last. What is added up for a gate is
     limited to [-clip, clip] before its activation. Activations have each a name, an alpha and a beta (0 where it has
@@ -75,6 +77,7 @@ class RecurrenceOp(LoopNestOp, ABC):
     alphas = prop_def(DenseArrayBase.constr(f64))
     betas = prop_def(DenseArrayBase.constr(f64))
     clip = opt_prop_def(FloatAttr[Float64Type])
+    exponent = opt_prop_def(IntegerAttr[I64])
     reverse = opt_prop_def(BoolAttr)
     following = opt_result_def(TensorType)
     sums = result_def(TensorType)
@@ -119,7 +122,7 @@ class RecurrenceOp(LoopNestOp, ABC):
 
     def integers(self) -> Sequence[SSAValue | None]:
         """The operands that are not of the element type of x."""
-        return [self.lengths]
+        return [self.lengths, *([] if self.exponent is None else [self.weight])]
 
     def vectors(self) -> Sequence[tuple[str, SSAValue | None, tuple[int, ...]]]:
         """The other operands: names, values and shapes."""
@@ -134,7 +137,7 @@ class RecurrenceOp(LoopNestOp, ABC):
         steps, batch, units = self.sizes
         for matrix, columns in self.matrices():
             shape = shape_of(matrix)
-            if shape != (columns, units) and not self._is_packed(shape, columns):
+            if (self.exponent is not None or shape != (columns, units)) and not self._is_packed(shape, columns):
                 raise ShapeError(f"a weight must be [{columns}, {units}], or packed, found {list(shape)}")
         for name, value, shape in self.vectors():
             if value is not None and shape_of(value) != shape:
@@ -145,6 +148,7 @@ class RecurrenceOp(LoopNestOp, ABC):
                 raise ShapeError(f"lengths must be [{batch}], found {list(shape_of(self.lengths))}")
         if self.input_bias is not None and self.input_weight is None:
             raise ShapeError("without an input_weight the bias is part of x")
+        check_shared(self.exponent is not None, [element_type_of(matrix) for matrix, _ in self.matrices()])
         self._check_neighbours()
         kind = common_element_type(*(value for value in self.operands if value not in self.integers()))
         Domain.FLOAT.require(kind, "x")
@@ -204,6 +208,8 @@ class RecurrenceOp(LoopNestOp, ABC):
     def _is_packed(self, shape: Sequence[int], columns: int) -> bool:
         """Whether a weight of this shape is [columns, H] in panels."""
         group = self.INTERLEAVED
+        if self.exponent is not None:
+            return is_shared(shape, columns, self.sizes[2])
         if len(shape) != 3 or shape[2] == 0 or shape[2] % group:
             return False
         return (shape[0], shape[1]) == (ceil_div(columns, shape[2] // group), ceil_div(self.sizes[2], group))
@@ -376,11 +382,17 @@ class Steps:
             [self._factors(state, matrix)],
             columns,
             self.kind,
-            lambda index, value: write([index[0], index[1] + first], value),
+            lambda index, value: write([index[0], index[1] + first], self._scaled(value)),
         )
 
+    def _scaled(self, total: Scalar) -> Scalar:
+        """The sum of products with what the weight holds, as that of products with its elements."""
+        exponent = self.op.exponent
+        return total if exponent is None else total * 2.0**exponent.value.data
+
     def _factors(self, state: OpResult, matrix: SSAValue) -> Factors:
-        return Factors(self.reader(state), self.reader(matrix), shape_of(matrix), self.op.sizes[2])
+        shared = self.op.exponent is not None
+        return Factors(self.reader(state), self.reader(matrix), shape_of(matrix), self.op.sizes[2], shared=shared)
 
     def inputs(self, time: Scalar, unit: Scalar, gates: Sequence[int]) -> list[Scalar]:
         """What the inputs at `time`, which are not in x, contribute to some gates of a unit, and their biases."""

@@ -19,6 +19,7 @@ from xdsl.dialects.builtin import (
     FloatAttr,
     IndexType,
     IntegerType,
+    VectorType,
     f32,
     i1,
     i32,
@@ -200,6 +201,11 @@ class ScalarBuilder(Builder):
         op = arith.ShRUIOp if is_unsigned(a.dtype) else arith.ShRSIOp
         x, y = self._operands(a, by)
         return Scalar(self, a.dtype, self.emit(op(x, y)))
+
+    def from_bits(self, a: Scalar) -> Scalar:
+        source = a.ssa.type
+        target = VectorType(f32, source.get_shape()) if isinstance(source, VectorType) else f32
+        return Scalar(self, f32, self.emit(arith.BitcastOp(a.ssa, target)))
 
     def max(self, a: Scalar, c: ScalarLike) -> Scalar:
         c = a.typed(c)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import gcd
 
+from aotc.dialects.graph.recurrent.shared import MADE, REGISTERS, SHARED
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.machines.machine import Machine
 
@@ -40,6 +41,17 @@ def blocks_of(steps: int, size: int, during: int, begun: int = 0) -> Blocks:
 def steps_beside(panels: int, tiles: int, beside: int) -> int:
     """The steps in which `tiles` are summed up, each beside that many of the `panels` of a step."""
     return ceil_div(tiles, panels // beside)
+
+
+def shares_registers(machine: Machine, weight: int) -> bool:
+    """Whether a step waits so long for a `weight` for the state, in bytes, that reading seven registers of eight and
+    making the others of them (`shared.py`) is faster: a conversion for each, three shifts and two additions for one."""
+    costs, width = machine.recurrent, machine.vector_bytes
+    waited = (weight - machine.l1) / machine.tiles.l2_bytes  # steps go back and forth: so much stays in L1
+    if not (spare := costs.spare_bytes) or waited <= weight / costs.begun_bytes:
+        return False
+    made = (SHARED + MADE) * width / spare
+    return made < REGISTERS * width / machine.tiles.l2_bytes
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,8 @@ from xdsl.dialects.builtin import f32
 from xdsl.ir import Attribute
 
 from aotc.dialects.builder import Reader, Scalar, Writer
-from aotc.dialects.graph.recurrent.lines import Factors, Inputs, Line, Lines, Unit
+from aotc.dialects.graph.recurrent.lines import Factors, Inputs, Line, Lines, Unit, fourth
+from aotc.dialects.graph.recurrent.shared import REGISTERS, SHARED, WORDS
 from aotc.dialects.graph.schedules import MatmulSchedule, RecurrenceSchedule
 from aotc.dialects.graph.shapes import Segment, ceil_div, segments
 from aotc.passes.kernel.builders.tile_builder import NotVectorizable, Tile, TileBuilder
@@ -117,9 +118,9 @@ class _TileLine(Line):
         if more or start is not None:
             raise NotVectorizable("the inputs are multiplied in each step")
         products = Products(first.group, first.narrow)
-        if len(shape) != 3 or shape[2] != width * products.group:
+        if len(shape) != 3 or first.width != width:
             raise NotVectorizable("the weight is not packed into panels of the width of the register tile")
-        left, weight = first.left, first.weight
+        left, weight = first.left, self._shared(first) if first.shared else first.weight
         tiled = MatmulSchedule(schedule.lanes, schedule.mr, schedule.nr, schedule.unroll)
         last = columns // width * width - width
         """The first column of the last whole panel."""
@@ -173,6 +174,25 @@ class _TileLine(Line):
         self._for_columns(
             columns - done * width, schedule.nr, lambda tile, at, lanes: tiles(tile, at + done * width, lanes)
         )
+
+    def _shared(self, factors: Factors) -> Reader:
+        """Rows of panels of eight registers in seven."""
+        b, lanes = self._lines.b, factors.lanes
+
+        def stored(panel: Scalar, k: Scalar, first: int, registers: int) -> Scalar:
+            within = Tile((1, registers, lanes)).index(b, first * lanes, {-2: lanes, -1: 1})
+            return factors.weight([panel, k, within])
+
+        def row(index: Sequence[Scalar]) -> Scalar:
+            panel, k, _ = index
+            words = stored(panel, k, 0, WORDS)
+            parts = [b.slice(words, [0, register], [1, 1]) for register in range(WORDS)]
+            whole = b.splat(0, Tile((1, REGISTERS, lanes)), f32)
+            whole = b.replace(b.cast(words, f32), whole, [0, 0])
+            whole = b.replace(b.cast(fourth(b, *parts), f32), whole, [0, WORDS])
+            return b.replace(b.from_bits(stored(panel, k, WORDS, REGISTERS - SHARED)), whole, [0, SHARED])
+
+        return row
 
     def run(
         self,

@@ -1,0 +1,1 @@
+"""Constants that kernels read in less time: rounded, where that may be."""
