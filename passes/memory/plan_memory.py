@@ -272,8 +272,7 @@ class _Block:
             pairs += [
                 (writes[position].storage, reads[number].storage)
                 for number in allowed
-                if writes[position].storage not in self.outside
-                and self._fits(result, memory[number])
+                if self._fits(result, memory[number])
                 # Every other operand in the same storage would see the result instead.
                 and all(n in allowed for n, read in enumerate(reads) if read.storage == reads[number].storage)
                 and all(write.storage != reads[number].storage for write in writes)
