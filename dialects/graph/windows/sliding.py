@@ -2,6 +2,7 @@
 
 Position p of the result sees the elements p * stride + tap * dilation - before of the operand, for tap in 0..size.
 Those outside the operand (the padding) are left out by the bounds of the loop over taps: nothing is padded or tested.
+With `ceil` a window may be larger than the padded operand: one that strides have room for begins, as in the standard.
 """
 
 from __future__ import annotations
@@ -34,17 +35,16 @@ class SlidingWindow:
 
     @property
     def positions(self) -> int:
-        """The extent of the result; raises ShapeError where not one window fits."""
+        """The extent of the result; raises ShapeError where not one window fits, or with `ceil` begins."""
         slack = self.extent + self.before + self.after - self.span
-        if slack < 0:
+        count = ceil_div(slack, self.stride) + 1 if self.ceil else slack // self.stride + 1
+        if count < 1:
             raise ShapeError(
                 f"a window of {self.size} with dilation {self.dilation} spans {self.span} elements,"
                 f" the padded operand has {self.extent + self.before + self.after}"
             )
-        if not self.ceil:
-            return slack // self.stride + 1
-        count = ceil_div(slack, self.stride) + 1
-        return count - 1 if (count - 1) * self.stride >= self.extent + self.before else count
+        begins_outside = (count - 1) * self.stride >= self.extent + self.before
+        return count - 1 if self.ceil and begins_outside else count
 
     @property
     def never_empty(self) -> bool:

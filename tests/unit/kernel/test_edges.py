@@ -17,7 +17,8 @@ def windows() -> Iterator[SlidingWindow]:
     ):
         for ceil in (False, True):
             window = SlidingWindow(extent, size, stride, dilation, before, after, ceil)
-            if extent + before + after >= window.span and extent + min(before, 0) + min(after, 0) > 0:
+            slack = extent + before + after - window.span
+            if (slack >= 0 or (ceil and slack > -stride)) and extent + min(before, 0) + min(after, 0) > 0:
                 yield window
 
 
