@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 from xdsl.dialects import vector
 from xdsl.dialects.builtin import i16, i32
@@ -29,22 +30,38 @@ from aotc.passes.kernel.builders.tile_builder import NotVectorizable, Tile, Tile
 from aotc.passes.kernel.nests.edges import RowTiles, Run, row_tiles, tap_places
 from aotc.passes.kernel.nests.starts import starting_tile
 
+Op = TypeVar("Op", BlockedDotDepthwiseConvOp, BlockedPairDepthwiseConvOp)
+
 
 @dataclass(frozen=True)
-class DotDepthwiseNest:
-    """The nest over images, blocks and positions."""
+class _Nest(Generic[Op]):
+    """A nest over images, blocks and positions."""
 
-    op: BlockedDotDepthwiseConvOp
+    op: Op
     b: TileBuilder
     reads: Sequence[Reader]
     writes: Sequence[Writer]
     schedule: WindowSchedule
 
+    @property
+    def lanes(self) -> int:
+        """Of a block."""
+        return self.schedule.lanes
+
+    def outermost(self) -> tuple[int, ...]:
+        """How many images and blocks there are; raises NotVectorizable where a block is no vector."""
+        shape = shape_of(self.op.x)
+        if shape[-1] != self.lanes:
+            raise NotVectorizable(f"blocks of {shape[-1]} channels for vectors of {self.lanes}")
+        return shape[:2]
+
+
+class DotDepthwiseNest(_Nest[BlockedDotDepthwiseConvOp]):
+    """The nest by dot products of four neighbouring taps."""
+
     def run(self) -> None:
         """Emit the nest; every position is written once."""
-        shape = shape_of(self.op.x)
-        if shape[-1] != self.schedule.lanes:
-            raise NotVectorizable(f"blocks of {shape[-1]} channels for vectors of {self.schedule.lanes}")
+        outermost = self.outermost()
         *outer, across = self.op.windows()
         tiles = row_tiles(self._seen(across), self.schedule.positions)
 
@@ -58,12 +75,7 @@ class DotDepthwiseNest:
                     for start in part.positions:
                         self._tile(index, RowTiles(start, 1, part.size, part.taps), self.b.index(start))
 
-        self.b.parallel_for([*shape[:2], *(window.positions for window in outer)], row)
-
-    @property
-    def lanes(self) -> int:
-        """Of a block."""
-        return self.schedule.lanes
+        self.b.parallel_for([*outermost, *(window.positions for window in outer)], row)
 
     def _seen(self, across: SlidingWindow) -> SlidingWindow:
         """The window of whole groups of taps, at the same positions."""
@@ -138,24 +150,15 @@ class DotDepthwiseNest:
         return found
 
 
-@dataclass(frozen=True)
-class PairDepthwiseNest:
-    """The nest over images, blocks and positions, by products of two taps in neighbouring rows.
+class PairDepthwiseNest(_Nest[BlockedPairDepthwiseConvOp]):
+    """The nest by products of two taps in neighbouring rows.
 
     Lines of the result that see all rows of the kernel have code of their own, in which these are written one by one.
     """
 
-    op: BlockedPairDepthwiseConvOp
-    b: TileBuilder
-    reads: Sequence[Reader]
-    writes: Sequence[Writer]
-    schedule: WindowSchedule
-
     def run(self) -> None:
         """Emit the nest; every position is written once."""
-        shape = shape_of(self.op.x)
-        if shape[-1] != self.schedule.lanes:
-            raise NotVectorizable(f"blocks of {shape[-1]} channels for vectors of {self.schedule.lanes}")
+        outermost = self.outermost()
         *outer, across = self.op.windows()
         tiles = row_tiles(across, self.schedule.positions)
 
@@ -169,7 +172,7 @@ class PairDepthwiseNest:
                 )
 
         if not outer:
-            self.b.parallel_for(shape[:2], lambda index: line(index, whole=True))
+            self.b.parallel_for(outermost, lambda index: line(index, whole=True))
             return
         *others, rows = outer
         edges = Edges.of(rows)
@@ -179,7 +182,7 @@ class PairDepthwiseNest:
             for number, (start, stop) in enumerate(parts):
                 self.b.parallel_range(start, stop, 1, lambda at, whole=number == 1: line([*index, at], whole=whole))
 
-        self.b.parallel_for([*shape[:2], *(window.positions for window in others)], lines)
+        self.b.parallel_for([*outermost, *(window.positions for window in others)], lines)
 
 
 @dataclass(frozen=True)
@@ -201,7 +204,7 @@ class _PairTile:
     @property
     def lanes(self) -> int:
         """Of a block."""
-        return self.nest.schedule.lanes
+        return self.nest.lanes
 
     def write(self) -> None:
         """Sum up and write."""
