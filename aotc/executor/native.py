@@ -13,6 +13,7 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
+from aotc.errors import Problem, UsageError
 from aotc.executor.conventions import CONVENTIONS, address_of
 from aotc.model.metadata import ModelInfo
 
@@ -21,6 +22,9 @@ Call = Callable[[], int]
 """Runs the model once on fixed buffers; returns its status, 0 when done."""
 
 CACHE_LINE = 64
+
+MOST_ARGUMENTS = 1024
+"""Of a function that ctypes calls."""
 
 
 def aligned_bytes(size: int, alignment: int = CACHE_LINE) -> Array:
@@ -67,6 +71,11 @@ class NativeModel:
         if info.io != "caller":
             why = "the executor has no way to its inputs and outputs, which are in its workspace"
             raise ValueError(f"{info.name} cannot be called: {why}; compile it with io='caller'")
+        count = len(info.inputs) + len(info.outputs) + 2
+        if info.interface_api == "c" and count > MOST_ARGUMENTS:
+            why = f"its entry has an argument for each input and output, and Python passes {MOST_ARGUMENTS} at most"
+            fix = 'aotc.build(.., interface_api="micro").load() passes them in two arrays'
+            raise UsageError(Problem(f"{info.name} cannot be called", why=why, fix=fix))
         # Without argument types: `encode` makes ctypes values, and converting each at each call takes longer.
         object.__setattr__(self, "_function", ctypes.CFUNCTYPE(ctypes.c_int32)(self.address))
         if (self.reset is None) != (not info.states):

@@ -26,6 +26,10 @@ Differs = Callable[[str, Array, Array], str]
 Run = Callable[["ModelProto", Arrays], Arrays]
 """Computes the outputs of a model."""
 
+AT_ONCE = 512
+"""Values that are outputs of one model, if all of them are looked at: an entry has an argument for each, and Python
+passes 1024 at most."""
+
 
 def loops_outputs(source: Any, options: CompileOptions, steps: Sequence[Arrays]) -> list[dict[str, Array]]:
     """The outputs of calls one after the other by each operator's own scalar loops in process: what an operator means,
@@ -59,8 +63,9 @@ def first_operator(
 ) -> WrongOperator | None:
     """The first node whose result differs; None where none does.
 
-    With every value an output of the model, each is compared; where a node was given something else than the reference
-    was, be it by as little as is allowed, it is computed once more, alone, of what that was given. What is computed
+    With every value an output of the model, each is compared, `AT_ONCE` of them at a time; where a node was given
+    something else than the reference was, be it by as little as is allowed, or other values were outputs, it is
+    computed once more, alone, of what the reference was given. What is computed
     rightly so, and an output wrongly when it is fused, is found by cutting the model before that, after ever fewer
     nodes (a binary search).
     """
@@ -78,11 +83,16 @@ def first_operator(
                 return WrongOperator(name, node.op_type, output, how, fused)
         return None
 
-    everything = actual(_with_outputs(model, values), inputs)
+    portions = [values[start : start + AT_ONCE] for start in range(0, len(values), AT_ONCE)]
+    everything: dict[str, Array] = {}
+    for portion in portions:
+        everything |= actual(_with_outputs(model, portion), inputs)
+    first = set(portions[0]) if portions else set[str]()
     given = {**inputs, **references}
     for step, (_, node, outputs) in enumerate(steps):
         found = wrong(everything, step, False)
-        others = any(_is_other(everything.get(name), references.get(name)) for name in node.input)
+        others = not first.issuperset(outputs)
+        others = others or any(_is_other(everything.get(name), references.get(name)) for name in node.input)
         if found is not None and others and not any(attribute.HasField("g") for attribute in node.attribute):
             found = wrong(actual(*_alone(model, node, outputs, given)), step, False)
         if found is not None:

@@ -15,6 +15,8 @@ import numpy as np
 import pytest
 
 import aotc.executor as executor
+from aotc.errors import UsageError
+from aotc.executor.native import MOST_ARGUMENTS
 from aotc.model.metadata import BufferInfo, KernelInfo, ModelInfo, PlanInfo, TensorInfo, from_json, to_json
 
 SOURCE = """
@@ -304,3 +306,11 @@ def test_loading_what_is_no_model(tmp_path: Path) -> None:
 def test_weights_of_the_caller_are_needed() -> None:
     with pytest.raises(ValueError, match="takes 8 bytes of weights"):
         executor.NativeModel(replace(INFO, weights="caller", weights_bytes=8), 0)
+
+
+def test_an_entry_of_more_arguments_than_python_passes_is_refused() -> None:
+    many = tuple(TensorInfo(f"x{number}", f"x{number}", "float32", (1,)) for number in range(MOST_ARGUMENTS - 3))
+    executor.NativeModel(replace(INFO, inputs=many[1:]), 1)  # two outputs, the workspace, and room for weights
+    with pytest.raises(UsageError, match=r'toy cannot be called.*interface_api="micro"'):
+        executor.NativeModel(replace(INFO, inputs=many), 1)
+    executor.NativeModel(replace(INFO, inputs=many, interface_api="micro"), 1)
