@@ -112,8 +112,10 @@ def _run(sub: argparse.ArgumentParser) -> None:
 def _verify(sub: argparse.ArgumentParser) -> None:
     sub.add_argument("model", metavar="MODEL.onnx")
     sub.add_argument("--inputs", metavar="IN.npz", help="arrays by input name (default: seeded random values)")
-    sub.add_argument("--rtol", type=float, default=1e-4, help="relative to the output's largest value")
-    sub.add_argument("--atol", type=float, default=1e-5)
+    sub.add_argument(
+        "--rtol", type=float, default=1e-4, help="allowed, relative to the output's largest value (default: 1e-4)"
+    )
+    sub.add_argument("--atol", type=float, default=1e-5, help="allowed besides (default: 1e-5)")
     sub.add_argument("--emit", default="jit", choices=("jit", "shared", "c"), help="which route computes them")
     add_loader(sub)
     sub.add_argument(
