@@ -153,7 +153,7 @@ class Ahead:
         return blocks_of(line.steps, self.rows, during, begun)
 
 
-@lru_cache(maxsize=4096)  # of layers in a row most are alike
+@lru_cache  # of layers in a row most are alike
 def ahead(line: Line, begun: int = 0, only: int | None = None) -> Ahead | None:
     """What is the fastest for a line, if that is faster than all inputs at once.
 
@@ -186,7 +186,7 @@ class Lead:
     beside: int
 
 
-@lru_cache(maxsize=4096)
+@lru_cache
 def lead(line: Line, own: Ahead | None, begun: int, following: Line, then: Ahead) -> Lead | None:
     """What is the fastest for a layer and the `following` one, which takes tiles as `then` otherwise: the products of
     its first inputs are multiplied beside the last steps, which have none of their own to multiply."""

@@ -144,7 +144,7 @@ def _numbers(source: str) -> Iterator[str]:
     [
         path
         for folder in ("kernel/costs", "schedule")
-        for path in (ROOT / "passes" / folder).glob("*.py")
+        for path in (ROOT / "passes" / folder).rglob("*.py")
         if path.stem != "candidates"  # what a search tries and measures, no estimate
     ],
     ids=lambda path: f"{path.parent.name}/{path.stem}",
