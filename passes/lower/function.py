@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from xdsl.dialects import func, llvm
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, i64
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 
 from aotc.dialects import aot
 from aotc.dialects.aot.contract import BRANCHES, arguments_of, is_kernel
-from aotc.dialects.aot.properties import number
+from aotc.dialects.aot.properties import integer
 from aotc.dialects.operations import take_name
 from aotc.errors import CompileError, Problem
 from aotc.passes.lower.builder import UNIT, LLVMBuilder
@@ -146,11 +146,11 @@ class FunctionLowering:
                 if given.readonly:
                     attributes["llvm.readonly"] = UNIT
                 if given.align is not None:
-                    attributes["llvm.align"] = number(given.align, i64)
+                    attributes["llvm.align"] = integer(given.align)
                 # what is dereferenceable is also loaded before the branch that it is behind
                 known = self._function.body.blocks and not BRANCHES.on(self._function)
                 if known and (size := self._buffer_size(self._function.args[position])):
-                    attributes["llvm.dereferenceable"] = number(size, i64)
+                    attributes["llvm.dereferenceable"] = integer(size)
                 attributes["llvm.noundef"] = UNIT
             collected.append(DictionaryAttr(attributes))
         return ArrayAttr(collected)

@@ -9,7 +9,7 @@ from typing import Generic, Protocol, Self, TypeVar, overload
 from xdsl.dialects.builtin import BytesAttr, DenseArrayBase, FloatAttr, IntegerAttr, StringAttr, UnitAttr, f64, i64
 from xdsl.ir import Attribute
 
-from aotc.dialects.aot.properties import number
+from aotc.dialects.aot import properties
 from aotc.errors import CompileError
 
 T = TypeVar("T")
@@ -134,7 +134,7 @@ def integer_of(attribute: Attribute) -> int | None:
 
 def integer_attribute(value: int) -> IntegerAttr:
     """An i64."""
-    return number(value, i64)
+    return properties.integer(value)
 
 
 def _real_of(attribute: Attribute) -> float | None:

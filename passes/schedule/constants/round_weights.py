@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
 from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
 from xdsl.passes import ModulePass
@@ -60,11 +59,10 @@ def _round(op: RecurrenceOp, machine: Machine, store: WeightStore) -> None:
         return
     if op.exponent is not None or matrix.ndim != 2 or not shares_registers(machine, matrix.nbytes):
         return
-    rounded = matrix.astype(np.float32, copy=False)
-    exponent = exponent_of(rounded, schedule.lanes)
+    exponent = exponent_of(matrix, schedule.lanes)
     if exponent is None:
         return
-    panels = shared_panels(rounded, exponent, schedule.lanes)
+    panels = shared_panels(matrix, exponent, schedule.lanes)
     constant = constant_op(panels, f"{key_of(op.weight) or 'weight'}_shared", store)
     constant.location = op.location
     Rewriter.insert_op(constant, InsertPoint.before(op))

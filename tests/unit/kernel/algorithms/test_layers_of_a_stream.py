@@ -13,6 +13,7 @@ import onnx.parser
 import pytest
 from harness import assert_same_bits, by_c_and_llvm
 from onnx import numpy_helper
+from test_inputs_ahead import GATES
 
 import aotc
 from aotc.compiler.checking.reference import reference_sequence, reference_session
@@ -20,7 +21,6 @@ from aotc.compiler.driver import lower
 from aotc.executor import CompiledModel
 from aotc.pipeline.options import CompileOptions
 
-GATES = {"RNN": 1, "GRU": 3, "LSTM": 4}
 CALLS = 4
 """Pieces of a stream, one after the other."""
 

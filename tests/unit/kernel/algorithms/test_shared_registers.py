@@ -8,11 +8,9 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
-from harness import assert_same_bits, by_every_route, reference
 from onnx import numpy_helper
-from test_inputs_ahead import model_of
+from test_inputs_ahead import agree_by_every_route, model_of
 
-import aotc
 from aotc.compiler.driver import lower
 from aotc.dialects.graph.recurrent.shared import (
     BYTE,
@@ -115,16 +113,7 @@ def count(case: tuple[str, tuple[int, int, int], str, bool], target: str, accura
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case[0]}-{case[2]}")
 def test_agrees_by_every_route(case: tuple[str, tuple[int, int, int], str, bool], tmp_path: Path) -> None:
-    model = model_of(*case)
-    x = np.random.default_rng(2).standard_normal((case[1][0], 1, case[1][1])).astype(np.float32)
-    expected = reference(model, {"x": x})
-    assert expected is not None
-    found = {how: compiled({"x": x}) for how, compiled in by_every_route(model, tmp_path).items()}
-    assert_same_bits(found)
-    found["strict"] = aotc.compile(model, accuracy="strict")({"x": x})
-    for how, outputs in found.items():
-        for got, wanted in zip(outputs.values(), expected, strict=True):
-            np.testing.assert_allclose(got, wanted, rtol=1e-5, atol=2e-6, err_msg=how)
+    agree_by_every_route(case, tmp_path, rtol=1e-5, atol=2e-6, strict=True)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case[0]}-{case[2]}")
