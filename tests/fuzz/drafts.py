@@ -31,8 +31,8 @@ MICROSOFT, LEARNED, TRAINING = "com.microsoft", "ai.onnx.ml", "ai.onnx.preview.t
 MOST_ELEMENTS = 6000
 
 SMOOTH, FAST, MOVES, STEPS = "smooth", "fast", "moves", "steps"
-"""How a node rounds: like a function; like a sum of products by whatever algorithm; not at all; not at all, but what
-comes in rounded may come out as another number."""
+"""How a node rounds: like a function; like a long sum by whatever algorithm, or like nodes inside of it whose values
+are not seen; not at all; not at all, but what comes in rounded may come out as another number."""
 
 _UNIT = {"float64": 1e-12, "float32": 2e-6, "float16": 2e-3, "bfloat16": 2e-2}
 _ALGORITHM = 1e-4

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from onnx import GraphProto, NodeProto, TensorProto, ValueInfoProto, helper, numpy_helper
 
-from fuzz.drafts import MOVES, Draft, Drawer, Value
+from fuzz.drafts import FAST, MOVES, Draft, Drawer, Value
 from fuzz.drawers import selection
 from fuzz.oracle import Refused, onnx_type
 
@@ -109,7 +109,7 @@ def _if(d: Draft) -> None:
         body = _Body(d, name, [y.name, x.name])
         result = body.grow(d.number(1, 4), _nests(d, x))
         branches[name] = body.graph([], [_info(result, x)])
-    d.add("If", [condition], captured=[x, y], **branches)
+    d.add("If", [condition], captured=[x, y], how=FAST, **branches)
 
 
 def _loop(d: Draft) -> None:
@@ -141,7 +141,7 @@ def _loop(d: Draft) -> None:
     count = d.known(np.array(d.number(1, 4), np.int64), stacks or d.chance(0.5))  # what is stacked has a bound
     condition = d.known(np.array(True)) if d.chance(0.7) else None
     graph = body.graph(given, results)
-    made = d.add("Loop", [count, condition, x, y], 3 if stacks else 2, captured=captured, body=graph)
+    made = d.add("Loop", [count, condition, x, y], 3 if stacks else 2, captured=captured, how=FAST, body=graph)
     if stacks and ends:
         selection.uncertain(d, made[2])
 
@@ -165,7 +165,7 @@ def _scan(d: Draft) -> None:
         some["scan_input_directions"] = [d.number(0, 1)]
     if d.chance(0.5):
         some |= {"scan_output_directions": [d.number(0, 1)], "scan_output_axes": [d.number(0, len(shape))]}
-    d.add("Scan", [state, x], 2, body=graph, num_scan_inputs=1, **some)
+    d.add("Scan", [state, x], 2, how=FAST, body=graph, num_scan_inputs=1, **some)
 
 
 class _Chain:

@@ -9,11 +9,13 @@ import numpy as np
 
 from aotc.dialects.dtypes import ELEMENT_TYPES
 from aotc.frontend.onnx.tensors import ONNX_TYPES
-from fuzz.drafts import FLOATS, SMOOTH, STEPS, Draft, Drawer, Value
+from fuzz.drafts import FAST, FLOATS, SMOOTH, STEPS, Draft, Drawer, Value
 from fuzz.oracle import Refused
 
 WIDE = ("float32", "float32", "float32", "float64")
 POSITIVE = ("LogSum", "L2", "Prod")
+LONG = 64
+"""Elements of which a sum shows in what order they were added."""
 REDUCTIONS = ("Sum", "Mean", "Max", "Min", "Prod", "L1", "L2", "LogSum", "LogSumExp", "SumSquare")
 
 
@@ -24,7 +26,7 @@ def _reduce(kind: str, d: Draft) -> None:
     some: dict[str, Any] = {"keepdims": d.number(0, 1)}
     chosen = [int(a) for a in d.rng.choice(x.rank, d.number(1, x.rank), replace=False)] if x.rank else []
     axes = [axis - x.rank * d.number(0, 1) for axis in chosen]
-    how = STEPS if x.dtype in integers else SMOOTH
+    how = STEPS if x.dtype in integers else FAST if x.array.size > LONG else SMOOTH
     if not axes or d.chance(0.15):
         d.add(f"Reduce{kind}", [x], how=how, **some)
     elif d.opset >= (13 if kind == "Sum" else 18):
