@@ -6,7 +6,6 @@ are not made for would show.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -14,9 +13,9 @@ import numpy as np
 import pytest
 from harness import SCALAR, Array, Feed, reference, with_known
 from node_suite.cases import Case, load_cases
-from node_suite.outcomes import AT_RUN_TIME, compare, expected_reason, known_inputs, open_inputs
+from node_suite.outcomes import AT_RUN_TIME, compare, expected_reason, is_of_tensors, known_inputs, open_inputs
 from onnx import ModelProto
-from onnx.compose import add_prefix
+from together import batches, imported, merged, prefixed
 from xdsl.context import Context
 
 import aotc
@@ -50,24 +49,15 @@ class Expected:
         raise wrong[0]
 
 
-def batches() -> list[list[Case]]:
+def cases_together() -> list[list[Case]]:
     """The cases that pass alone, of tensors only, by the operator sets they import."""
-    alike: dict[tuple[object, ...], list[Case]] = defaultdict(list)
-    for case in load_cases():
-        if expected_reason(case.name) is None and _is_of_tensors(case.model):
-            sets = sorted((entry.domain, entry.version) for entry in case.model.opset_import)
-            alike[case.model.ir_version, *sets].append(case)
-    return [cases[start : start + CASES] for cases in alike.values() for start in range(0, len(cases), CASES)]
+    passing = [case for case in load_cases() if expected_reason(case.name) is None and is_of_tensors(case.model)]
+    return batches((case for case in passing if not _is_written_by_name(case.model)), imported, CASES)
 
 
-def _is_of_tensors(model: ModelProto) -> bool:
-    """Whether inputs and outputs are tensors of known shape, and none has a data-dependent extent."""
-    values = (*model.graph.input, *model.graph.output)
-    bounded = {"NonMaxSuppression", "NonZero", "Unique", "Compress"}
-    of_tensors = all(value.type.HasField("tensor_type") for value in values) and not open_inputs(model)
-    # ONNX's definition of FlexAttention is text with a body's names in it, which must be identifiers; prefixes are not
-    bodies = any(node.op_type == "FlexAttention" and next(subgraphs(node), None) for node in model.graph.node)
-    return of_tensors and not bodies and not any(node.op_type in bounded for node in model.graph.node)
+def _is_written_by_name(model: ModelProto) -> bool:
+    """Whether ONNX's definition is text with a body's names in it, which must be identifiers; prefixes are not."""
+    return any(node.op_type == "FlexAttention" and next(subgraphs(node), None) for node in model.graph.node)
 
 
 def at_run_time(model: ModelProto, feed: Feed) -> tuple[ModelProto, Feed]:
@@ -89,33 +79,28 @@ def at_run_time(model: ModelProto, feed: Feed) -> tuple[ModelProto, Feed]:
     raise AssertionError("the last try returns or raises")
 
 
-def merged(cases: Iterable[Case]) -> tuple[ModelProto, dict[str, Array], dict[str, Expected]]:
+def side_by_side(cases: Iterable[Case]) -> tuple[ModelProto, dict[str, Array], dict[str, Expected]]:
     """One model of all cases side by side, its inputs, and the outputs that are expected."""
-    whole = ModelProto()
+    parts: list[ModelProto] = []
     given: dict[str, Array] = {}
     expected: dict[str, Expected] = {}
     for case in cases:
         feed, recorded = next(case.data())
         outputs = reference(case.model, feed)
         prefix = case.name.removeprefix("test_") + "/"
-        model = add_prefix(case.model, prefix, rename_functions=True)
+        model = prefixed(case.model, prefix)
         model, feed = at_run_time(model, {prefix + name: value for name, value in feed.items()})
+        parts.append(model)
         given |= feed
         for position, (value, array) in enumerate(zip(model.graph.output, recorded, strict=True)):
             others = [] if outputs is None else [outputs[position]]
             expected[value.name] = Expected([np.asarray(array), *others], case.source.rtol)
-        if not whole.graph.name:
-            whole.CopyFrom(model)
-        else:
-            whole.functions.extend(model.functions)
-            for field in ("node", "input", "output", "initializer", "sparse_initializer"):
-                getattr(whole.graph, field).extend(getattr(model.graph, field))
-    return whole, given, expected
+    return merged(parts), given, expected
 
 
-@pytest.mark.parametrize("cases", batches(), ids=lambda cases: cases[0].name.removeprefix("test_"))
+@pytest.mark.parametrize("cases", cases_together(), ids=lambda cases: cases[0].name.removeprefix("test_"))
 def test_as_users_compile(cases: list[Case]) -> None:
-    model, feed, expected = merged(cases)
+    model, feed, expected = side_by_side(cases)
     scalar = lower(model, in_process(CompileOptions.of(target=SCALAR)))
     computed = {"on vectors": aotc.compile(model)(feed), "in scalar loops": compiled_in_process(scalar)(feed)}
     wrong: list[str] = []
