@@ -216,6 +216,14 @@ class ArtifactSet:
         if twice := sorted({name for name in names if names.count(name) > 1}):
             raise ValueError(f"two artefacts are named {', '.join(twice)}")
 
+    @staticmethod
+    def about(info: ModelInfo, artifacts: tuple[Artifact, ...]) -> ArtifactSet:
+        """A set whose metadata, where it has some, say `info`: nobody has to read them."""
+        found = ArtifactSet(artifacts)
+        if len(found._described) == 1:
+            vars(found)["metadata"] = info
+        return found
+
     def __iter__(self) -> Iterator[Artifact]:
         return iter(self.artifacts)
 
@@ -238,10 +246,15 @@ class ArtifactSet:
     @cached_property
     def metadata(self) -> ModelInfo:
         """What the model is. Raises ValueError where the set does not say."""
-        described = self.by_loader().get(METADATA, ())
+        described = self._described
         if len(described) != 1:
             raise ValueError(f"{self!r} has {len(described)} artefacts with metadata, not one")
         return from_json(described[0].text())
+
+    @property
+    def _described(self) -> tuple[Artifact, ...]:
+        """The artefacts with metadata: one, where the set is of a model."""
+        return self.by_loader().get(METADATA, ())
 
     def by_loader(self) -> dict[str, tuple[Artifact, ...]]:
         """The artefacts by who loads them."""

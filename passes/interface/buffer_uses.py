@@ -108,7 +108,8 @@ def replace_buffer(argument: BlockArgument, pointer: SSAValue, sizes: dict[int, 
     if not argument.uses:
         return
     if _is_contiguous(kind):
-        plain: Buffer = MemRefType(kind.element_type, kind.get_shape())
+        is_plain = isinstance(kind.layout, NoneAttr) and isinstance(kind.memory_space, NoneAttr)
+        plain: Buffer = kind if is_plain else MemRefType(kind.element_type, kind.get_shape())
         buffer = BufferOp(pointer, plain)
         argument.replace_all_uses_with(buffer.result)
     else:

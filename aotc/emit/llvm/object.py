@@ -6,7 +6,7 @@ import re
 import time
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects import llvm
@@ -29,6 +29,12 @@ if TYPE_CHECKING:
     from xdsl.ir import Operation
 
     from aotc.pipeline.compilation import Compilation
+
+
+@lru_cache(maxsize=8)
+def _machine(target: Target, level: int) -> Any:
+    """A target machine that compilations share: it keeps nothing of a module, and one call at a time is in LLVM."""
+    return target.machine(level)
 
 
 class NativeCode:
@@ -101,7 +107,7 @@ class NativeCode:
     @cached_property
     def machine(self) -> Any:
         """LLVM's target machine."""
-        return self.target.machine(2 if self._level == "s" else int(self._level))
+        return _machine(self.target, 2 if self._level == "s" else int(self._level))
 
     @cached_property
     def optimized(self) -> Any:
