@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import subprocess
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -127,6 +128,13 @@ class Model:
 
 
 _KNOWN: dict[str, Model] = {}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def forgotten() -> Iterator[None]:
+    """No model is kept after the last test: each is IR of thousands of operations."""
+    yield
+    _KNOWN.clear()
 
 
 @pytest.fixture(scope="module", params=["micro_speech_int8", "ic_resnet_float"])
