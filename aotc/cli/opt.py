@@ -37,6 +37,7 @@ from aotc.errors import EXIT_OK, EXIT_USAGE, EXIT_WRONG, FileError, Problem, Usa
 from aotc.model.weights import WeightStore
 from aotc.pipeline.phases import make_passes
 from aotc.pipeline.textual_ir import IRPrinter
+from aotc.pipeline.uncollected import uncollected
 from aotc.pipeline.universe import UNIVERSE, multiverse
 
 _SPLIT = re.compile(r"^[ \t]*// -----.*$", re.MULTILINE)
@@ -137,6 +138,7 @@ class AotcOpt(xDSLOptMain):
                 raise FileError(Problem(f"{self.args.weights} is not an npz file of weights", why=str(error))) from None
         self.ctx.load_registered_dialect("builtin")  # prints the keys of constants that passes have made
 
+    @uncollected()
     def process(self) -> int:
         """Read, run the passes, write; returns the exit code. Raises AotcError and OSError."""
         if self.args.help_pass is not None:

@@ -12,13 +12,13 @@ from typing import Any
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
-from xdsl.parser import Parser
 from xdsl.utils.exceptions import DiagnosticException, ParseError, ShrinkException, VerifyException
 
 from aotc.cli.diagnostics import Diagnostic, position
 from aotc.dialects.constants import weight_keys
 from aotc.errors import EXIT_INTERNAL, EXIT_MODEL, EXIT_USAGE, AotcError
 from aotc.model.weights import WeightStore
+from aotc.pipeline.textual_ir import IRParser
 from aotc.pipeline.verification import InvalidOperation, verify
 
 """A fault of the program, not of its input (EX_SOFTWARE of sysexits.h)."""
@@ -42,8 +42,8 @@ class InvalidIR(Exception):
         self.diagnostic, self.exit_code, self.parsing = diagnostic, exit_code, parsing
 
 
-class _Parser(Parser):
-    """xDSL's, and where operations are."""
+class _Parser(IRParser):
+    """Knows where operations are."""
 
     def __init__(self, ctx: Context, text: str, name: str) -> None:
         self.positions: dict[Operation, int] = {}

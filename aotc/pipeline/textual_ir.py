@@ -13,7 +13,7 @@ from zipfile import BadZipFile
 from xdsl.context import Context
 from xdsl.dialects.builtin import AnyFloat, DenseIntOrFPElementsAttr, ModuleOp, TensorType, VectorType, f64
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, TypeAttribute
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import ParseError, VerifyException
@@ -56,6 +56,29 @@ class IRPrinter(Printer):
                 self.print_attribute(attribute.type)
                 return
         super().print_attribute(attribute)
+
+
+_SHAPED = re.compile(r"(?:vector|memref|tensor)<(?:\d+x)*[a-z]+\d*>|!aot\.ptr<[a-z]+\d+>")
+"""A type of scalars without attributes: always the same one, whatever surrounds it."""
+
+
+class IRParser(Parser):
+    """Reads each type of a module once: most of the characters of IR on vectors are types, of which there are few."""
+
+    def __init__(self, ctx: Context, text: str, name: str) -> None:
+        self._types: dict[str, TypeAttribute] = {}
+        super().__init__(ctx, text, name)
+
+    def parse_optional_type(self) -> TypeAttribute | None:
+        token = self._current_token.span
+        found = _SHAPED.match(token.input.content, token.start)
+        if found is None:
+            return super().parse_optional_type()
+        if (known := self._types.get(found[0])) is not None:
+            self._resume_from(found.end())
+        elif (known := super().parse_optional_type()) is not None:
+            self._types[found[0]] = known
+        return known
 
 
 def _reads_back(values: Sequence[float], kind: AnyFloat) -> bool:
@@ -102,7 +125,7 @@ def read_ir(source: object, start_at: str, options: CompileOptions, ctx: Context
     text = path.read_bytes()
     store = _read_weights(path, ctx)
     try:
-        module = Parser(ctx, text.decode(), str(path)).parse_module()
+        module = IRParser(ctx, text.decode(), str(path)).parse_module()
         verify(module)
     except (ParseError, VerifyException, UnicodeDecodeError) as error:
         raise CompileError(Problem(f"{path} is not IR that can be read", why=str(error))) from error

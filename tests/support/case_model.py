@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import MappingProxyType
@@ -13,6 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 from kernel_program import DTYPES, on_tiles
+from memory import kept_for_a_file
 from quick_c import c_quickly
 
 from aotc.compiler.driver import in_process
@@ -44,7 +44,7 @@ def window_values(
     return {"strides": strides or ones, "pads": pads or (0,) * 2 * len(kernel), "dilations": dilations or ones}
 
 
-@lru_cache(maxsize=1)
+@kept_for_a_file(1)
 def _lowered(text: str, threads: int) -> Compilation:
     """IR of the `schedule` phase after the last one: the same for each route. What has a schedule must be on tiles."""
     options = in_process(CompileOptions.of(start_at="fuse", optimize="0", threads=threads))

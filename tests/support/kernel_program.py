@@ -11,17 +11,19 @@ from typing import Any
 import numpy as np
 from vector_headers import headers_read
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.parser import Parser
 
 from aotc.compiler.lowering import new_context
 from aotc.emit.c.source import CSource
 from aotc.emit.llvm.ir import llvm_ir
 from aotc.emit.llvm.jit import load_object
-from aotc.machines.targets import binding, lookup
+from aotc.emit.llvm.parsing import parsed
+from aotc.machines.targets import lookup
 from aotc.model.weights import WeightStore
 from aotc.passes.lower.convert_to_llvm import ConvertToLLVMPass
 from aotc.pipeline.options import CompileOptions
 from aotc.pipeline.phases import PHASES, PassRunner, pipeline_of
+from aotc.pipeline.textual_ir import IRParser
+from aotc.pipeline.verification import verify
 
 Array = np.ndarray[Any, Any]
 Kernel = Callable[..., None]
@@ -45,7 +47,7 @@ DTYPES = {
 def lowered(text: str, pipeline: str) -> ModuleOp:
     """The module after the passes of `pipeline`."""
     ctx = new_context()
-    module = Parser(ctx, text).parse_module()
+    module = IRParser(ctx, text, "kernel.mlir").parse_module()
     PassRunner(ctx).run("test", pipeline, module)
     return module
 
@@ -78,8 +80,8 @@ def all_through_llvm(module: ModuleOp, symbols: Sequence[str], target: str | Non
     """The exported functions `symbols` of a module as it is after the `interface` phase; code for `target`, None for
     any 64-bit machine."""
     converted = ConvertToLLVMPass(target=target).convert(module.clone())
-    converted.verify()
-    ir = binding().parse_assembly(llvm_ir(converted))
+    verify(converted)
+    ir = parsed(llvm_ir(converted))
     ir.verify()
     library = load_object(lookup("host").machine(2).emit_object(ir), list(symbols))
     kind = ctypes.CFUNCTYPE(ctypes.c_int32)

@@ -8,8 +8,10 @@ import re
 import resource
 from collections.abc import Callable, Generator
 from contextlib import suppress
+from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
+from typing import ParamSpec, TypeVar
 
 import pytest
 
@@ -22,6 +24,21 @@ _MOST_MORE = 256 << 20
 are gone are outside of Python, which does not count them."""
 _kept = 0
 """Bytes that the process had when that was done last."""
+_forget: list[Callable[[], None]] = []
+"""What empties each `kept_for_a_file`."""
+_P, _R = ParamSpec("_P"), TypeVar("_R")
+
+
+def kept_for_a_file(most: int) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]:
+    """`lru_cache` of large things that several tests of a file share: after its last test none of them is kept. A
+    compilation is half a million objects, and each search for garbage looks at all that live."""
+
+    def decorate(function: Callable[_P, _R]) -> Callable[_P, _R]:
+        memo = lru_cache(maxsize=most)(function)
+        _forget.append(memo.cache_clear)
+        return memo
+
+    return decorate
 
 
 @pytest.hookimpl(trylast=True)
@@ -30,6 +47,8 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
     global _kept
     if nextitem is not None and nextitem.path == item.path:
         return
+    for each in _forget:
+        each()
     with suppress(OSError):
         if _resident() > _kept + _MOST_MORE:
             gc.collect()

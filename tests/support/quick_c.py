@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from memory import kept_for_a_file
 from vector_headers import headers_read
 
 from aotc.compiler.driver import build_with, in_process, lower
@@ -76,6 +76,6 @@ def _options(optimize: str, requantize: str, check_indices: bool, target: str) -
     return CompileOptions(optimize=optimize, requantize=requantize, check_indices=check_indices, target=target)
 
 
-@lru_cache(maxsize=4)
+@kept_for_a_file(4)
 def _lowered(model: bytes, *how: Any) -> Compilation:
     return lower(model, replace(in_process(_options(*how)), weights="embedded"))

@@ -8,13 +8,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
 from kernel_program import Array, Kernel, all_through_c, all_through_llvm, lowered
+from memory import kept_for_a_file
 from ulps import CHUNK, chunks, errors
 from xdsl.dialects.builtin import ModuleOp
 
@@ -68,7 +68,7 @@ def body(name: str, kind: str) -> str:
     return re.sub(r"CONSTANT\((.*?)\)", constant, text).replace(": T", f": {kind}")
 
 
-def source(count: int) -> str:
+def source() -> str:
     """For each function `name_tiles`, `name_elements` and, in f64, `name_exact`, which libm computes."""
     functions: list[str] = []
     for name in ULPS:
@@ -76,18 +76,18 @@ def source(count: int) -> str:
           %c0 = arith.constant 0 : index
           %c1 = arith.constant 1 : index
           %c64 = arith.constant 64 : index
-          %n = arith.constant {count} : index
+          %n = arith.constant {CHUNK} : index
           %ok = arith.constant 0 : i32
-          %x = aot.buffer %xp : !aot.ptr<f32> to memref<{count}xf32>"""
-        single = f"%y = aot.buffer %yp : !aot.ptr<f32> to memref<{count}xf32>"
+          %x = aot.buffer %xp : !aot.ptr<f32> to memref<{CHUNK}xf32>"""
+        single = f"%y = aot.buffer %yp : !aot.ptr<f32> to memref<{CHUNK}xf32>"
         functions.append(f"""
         func.func @{name}_tiles(%xp: !aot.ptr<f32>, %yp: !aot.ptr<f32>) -> i32 {{
           {head}
           {single}
           scf.for %i = %c0 to %n step %c64 {{
-            %a = aot.tile_load %x[%i] {{strides = array<i64: 16, 1>}} : memref<{count}xf32> -> vector<4x16xf32>
+            %a = aot.tile_load %x[%i] {{strides = array<i64: 16, 1>}} : memref<{CHUNK}xf32> -> vector<4x16xf32>
             {body(name, "vector<4x16xf32>")}
-            aot.tile_store %r, %y[%i] {{strides = array<i64: 16, 1>}} : vector<4x16xf32>, memref<{count}xf32>
+            aot.tile_store %r, %y[%i] {{strides = array<i64: 16, 1>}} : vector<4x16xf32>, memref<{CHUNK}xf32>
           }}
           func.return %ok : i32
         }}
@@ -97,20 +97,20 @@ def source(count: int) -> str:
           // the pass is for kernels with tiles
           %t = arith.constant dense<0.0> : vector<16xf32>
           scf.for %i = %c0 to %n step %c1 {{
-            %a = memref.load %x[%i] : memref<{count}xf32>
+            %a = memref.load %x[%i] : memref<{CHUNK}xf32>
             {body(name, "f32")}
-            memref.store %r, %y[%i] : memref<{count}xf32>
+            memref.store %r, %y[%i] : memref<{CHUNK}xf32>
           }}
           func.return %ok : i32
         }}
         func.func @{name}_exact(%xp: !aot.ptr<f32>, %yp: !aot.ptr<f64>) -> i32 {{
           {head}
-          %y = aot.buffer %yp : !aot.ptr<f64> to memref<{count}xf64>
+          %y = aot.buffer %yp : !aot.ptr<f64> to memref<{CHUNK}xf64>
           scf.for %i = %c0 to %n step %c1 {{
-            %b = memref.load %x[%i] : memref<{count}xf32>
+            %b = memref.load %x[%i] : memref<{CHUNK}xf32>
             %a = arith.extf %b : f32 to f64
             {body(name, "f64")}
-            memref.store %r, %y[%i] : memref<{count}xf64>
+            memref.store %r, %y[%i] : memref<{CHUNK}xf64>
           }}
           func.return %ok : i32
         }}""")
@@ -124,26 +124,26 @@ def quiet() -> Iterator[None]:
         yield
 
 
-@cache
-def module(count: int) -> ModuleOp:
-    return lowered(source(count), "expand-math,unroll-tiles")
+@kept_for_a_file(1)
+def module() -> ModuleOp:
+    return lowered(source(), "expand-math,unroll-tiles")
 
 
-@cache
-def by_llvm(count: int) -> dict[str, Kernel]:
+@kept_for_a_file(1)
+def by_llvm() -> dict[str, Kernel]:
     """All functions."""
-    return all_through_llvm(module(count), [f"{name}_{kind}" for name in ULPS for kind in KINDS])
+    return all_through_llvm(module(), [f"{name}_{kind}" for name in ULPS for kind in KINDS])
 
 
-@cache
-def by_c(count: int) -> dict[str, Kernel]:
+@kept_for_a_file(1)
+def by_c() -> dict[str, Kernel]:
     with TemporaryDirectory(prefix="aotc-math.") as folder:
-        return all_through_c(module(count), [f"{name}_{kind}" for name in ULPS for kind in KINDS], Path(folder))
+        return all_through_c(module(), [f"{name}_{kind}" for name in ULPS for kind in KINDS], Path(folder))
 
 
 @pytest.mark.parametrize("name", ULPS)
 def test_error_of_functions(name: str) -> None:
-    tiles, exact = (by_llvm(CHUNK)[f"{name}_{kind}"] for kind in ("tiles", "exact"))
+    tiles, exact = (by_llvm()[f"{name}_{kind}"] for kind in ("tiles", "exact"))
     worst, at, beyond = 0.0, 0.0, False
     found, expected = np.empty(CHUNK, np.float32), np.empty(CHUNK, np.float64)
     for x in chunks(STEP):
@@ -172,12 +172,12 @@ def same(found: Array, expected: Array) -> bool:
 def test_elements_tiles_and_c_agree_bit_for_bit(name: str) -> None:
     corners = [0.0, -0.0, 1.0, -1.0, 88.72, 88.73, 89.5, -87.4, -103.9, -104.5, 1e-40, -1e-40, np.inf, -np.inf, np.nan]
     random = np.random.default_rng(0)
-    spread = random.integers(0, 2**32, 3 << 14, dtype=np.uint32).view(np.float32)
-    x = np.concatenate([corners, spread, random.normal(0, 3, (1 << 14) - len(corners))]).astype(np.float32)
+    spread = random.integers(0, 2**32, 3 * CHUNK // 4, dtype=np.uint32).view(np.float32)
+    x = np.concatenate([corners, spread, random.normal(0, 3, CHUNK // 4 - len(corners))]).astype(np.float32)
     results: dict[str, Array] = {}
     for kind in ("tiles", "elements"):
         for way, compiled in (("llvm", by_llvm), ("c", by_c)):
             results[f"{kind} {way}"] = np.empty_like(x)
-            compiled(len(x))[f"{name}_{kind}"](x, results[f"{kind} {way}"])
+            compiled()[f"{name}_{kind}"](x, results[f"{kind} {way}"])
     for how, result in results.items():
         assert same(result, results["tiles llvm"]), how

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from kernel_program import ENTRY, Array, as_loops, kernel, lowered, on_tiles, through_c, through_llvm
+from memory import kept_for_a_file
 from xdsl.dialects.builtin import ModuleOp
 
 from aotc.dialects.graph.interfaces import AnchorOp
@@ -69,8 +70,7 @@ class Case:
 
     def anchor(self) -> AnchorOp:
         """The operation."""
-        (op,) = (op for op in lowered(self.source(None), "").walk() if isinstance(op, AnchorOp))
-        return op
+        return _anchor(self.source(None))
 
     def data(self, seed: int = 0) -> Array:
         """Values for x."""
@@ -79,6 +79,12 @@ class Case:
     def empty(self) -> Array:
         """Room for the result."""
         return np.full(self.result, 77, NUMPY[self.result_dtype or self.dtype])
+
+
+@kept_for_a_file(4)
+def _anchor(text: str) -> AnchorOp:
+    (op,) = (op for op in lowered(text, "").walk() if isinstance(op, AnchorOp))
+    return op
 
 
 def reduced(shape: Sequence[int], axes: Sequence[int], keepdims: bool) -> tuple[int, ...]:
