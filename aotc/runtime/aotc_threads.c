@@ -158,11 +158,12 @@ static int32_t result(const Share *share, uintptr_t call) {
   return share->status;
 }
 
-static int32_t run_together(int32_t threads, int32_t phase, uint64_t *came) {
-  uintptr_t call = pool.published - pool.published % kPhase + kPhase + (uintptr_t)threads;
+/* Threads look at the line of the published word all the time: the caller only writes there. */
+static int32_t run_together(int32_t threads, aotc_threads_work work, void *arguments, int32_t phase, uintptr_t call,
+                            uint64_t *came) {
   pool.phase = phase;
   publish(call);
-  int32_t status = pool.work(pool.arguments, 0, phase);
+  int32_t status = work(arguments, 0, phase);
   for (int32_t thread = 1; thread < threads; ++thread) {
     const Share *share = &pool.shares[thread];
     uint64_t bit = (uint64_t)1 << thread;
@@ -171,7 +172,7 @@ static int32_t run_together(int32_t threads, int32_t phase, uint64_t *came) {
       if (!(done = __atomic_load_n(&share->done, __ATOMIC_ACQUIRE) == call)) spin();
     }
     int32_t mine = !done && take(thread, call);
-    int32_t other = mine ? pool.work(pool.arguments, thread, phase) : result(share, call);
+    int32_t other = mine ? work(arguments, thread, phase) : result(share, call);
     *came = mine ? *came & ~bit : *came | bit;
     if (status == 0) status = other;
   }
@@ -246,19 +247,24 @@ static int32_t enter(int32_t threads) {
 int32_t aotc_threads_run(int32_t threads, aotc_threads_work work, void *arguments, int32_t phases) {
   int32_t status = 0, together;
   uint64_t came = ~(uint64_t)0;
+  uintptr_t call = 0;
   start_over_after_fork();
   if ((together = enter(threads))) {
     pool.work = work;
     pool.arguments = arguments;
+    call = pool.published;
     /* However long nobody had these shares. */
     for (int32_t thread = 1; thread < threads; ++thread) {
-      __atomic_store_n(&pool.shares[thread].taken, pool.published, __ATOMIC_RELEASE);
+      __atomic_store_n(&pool.shares[thread].taken, call, __ATOMIC_RELEASE);
     }
+    call += (uintptr_t)threads - call % kPhase;
   }
   for (int32_t phase = 0; status == 0; ++phase) {
     status = work(arguments, -1, phase);
     if (status != 0 || phase == phases) break;
-    status = together ? run_together(threads, phase, &came) : run_alone(threads, work, arguments, phase);
+    call += kPhase;
+    status = together ? run_together(threads, work, arguments, phase, call, &came)
+                      : run_alone(threads, work, arguments, phase);
   }
   if (together) __atomic_store_n(&pool.busy, 0, __ATOMIC_RELEASE);
   return status;

@@ -234,20 +234,10 @@ done:
   ret i32 %status
 }
 
-define internal i32 @aotc.threads.run_together(i32 %threads, i32 %phase, ptr %came.at) nounwind {
+define internal i32 @aotc.threads.run_together(i32 %threads, ptr %work, ptr %arguments, i32 %phase, iPTR %call,
+                                               ptr %came.at) nounwind {
 entry:
   %phase.at = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 16
-  %work.at = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 14
-  %arguments.at = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 15
-  %published.at = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 13
-  %work = load ptr, ptr %work.at
-  %arguments = load ptr, ptr %arguments.at
-  %published = load atomic iPTR, ptr %published.at monotonic, align 8
-  %number = and iPTR %published, -128
-  %next = add iPTR %number, 128
-  %pointer = inttoptr i32 %threads to ptr
-  %shares = ptrtoint ptr %pointer to iPTR
-  %call = or iPTR %next, %shares
   %workers = call i32 @aotc.threads.workers(i32 %threads)
   store i32 %phase, ptr %phase.at
   call void @aotc.threads.publish(iPTR %call)
@@ -481,6 +471,10 @@ prepare:
   store ptr %work, ptr %work.at
   store ptr %arguments, ptr %arguments.at
   %published = load atomic iPTR, ptr %published.at monotonic, align 8
+  %number = and iPTR %published, -128
+  %pointer = inttoptr i32 %threads to ptr
+  %count = ptrtoint ptr %pointer to iPTR
+  %latest = or iPTR %number, %count
   br label %shares
 shares:
   %thread = phi i32 [ 1, %prepare ], [ %thread.next, %reset ]
@@ -493,6 +487,8 @@ reset:
   br label %shares
 before:
   %phase = phi i32 [ 0, %entry ], [ 0, %shares ], [ %phase.next, %after ]
+  %call.before = phi iPTR [ 0, %entry ], [ %latest, %shares ], [ %call, %after ]
+  %call = add iPTR %call.before, 128
   %first = call i32 %work(ptr %arguments, i32 -1, i32 %phase)
   %good = icmp eq i32 %first, 0
   %left = icmp slt i32 %phase, %phases
@@ -501,7 +497,8 @@ before:
 do:
   br i1 %together, label %do.together, label %do.alone
 do.together:
-  %shared = call i32 @aotc.threads.run_together(i32 %threads, i32 %phase, ptr %came)
+  %shared = call i32 @aotc.threads.run_together(i32 %threads, ptr %work, ptr %arguments, i32 %phase, iPTR %call,
+                                                ptr %came)
   br label %after
 do.alone:
   %own = call i32 @aotc.threads.run_alone(i32 %threads, ptr %work, ptr %arguments, i32 %phase)

@@ -345,6 +345,10 @@ class ElementOp(GraphOp, ABC):
         absent = [rank - len(shape_of(value)) for value in self.operands]
         return {place: axis - absent[place] for place, shape in enumerate(shapes) if shape[axis] > 1}
 
+    def permuted_axes(self) -> Sequence[int] | None:
+        """Where the result is the operand with its axes permuted: of each axis of the result that of the operand."""
+        return None
+
     def reads_once(self) -> bool:
         """Whether each element of an operand is used by at most one result element, even where the operand is the
         smaller tensor."""

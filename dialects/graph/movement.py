@@ -79,6 +79,9 @@ class TransposeOp(MovementOp):
     def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
         return [operands[0].transpose(self.ints("permutation"))]
 
+    def permuted_axes(self) -> Sequence[int]:
+        return self.ints("permutation")
+
     def view_offset(self) -> int | None:
         moved = [axis for axis in self.ints("permutation") if shape_of(self.x)[axis] != 1]
         return 0 if moved == sorted(moved) else None

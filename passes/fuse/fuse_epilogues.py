@@ -2,7 +2,8 @@
 
 An epilogue ends where a value is also needed outside the group, which has one result, and, where the anchor is
 vectorised, before an operation that is not vectorizable. It does not end with a dequantisation or another widening: the
-readers had better do that themselves, because the tensor in memory is narrower.
+readers had better do that themselves, because the tensor in memory is narrower. A vectorised anchor may write its rows
+in another order at the end, where no kernel reads them, as the heads of an attention before a product.
 
 Before:
 ```mlir
@@ -92,7 +93,21 @@ def _epilogue(
             longest = members[1:]
     while longest and _readers_widen(longest[-1]):
         longest.pop()
+    last = longest[-1].results[0] if longest else result
+    if forms is not None and len(longest) + 1 < MAX_OPERATIONS and (transpose := _transpose(last)) is not None:
+        longest.append(transpose)
     return longest
+
+
+def _transpose(value: SSAValue) -> Operation | None:
+    """The only reader of `value`, where it permutes rows as they are, and no kernel can read them where they were."""
+    users = [use.operation for use in value.uses]
+    if len(users) != 1 or not isinstance(op := users[0], ElementOp) or not is_kernel(op):
+        return None
+    axes = op.permuted_axes()
+    if axes is None or axes[-1] != len(axes) - 1 or any(is_kernel(use.operation) for use in op.results[0].uses):
+        return None
+    return op
 
 
 def _readers_widen(op: Operation) -> bool:

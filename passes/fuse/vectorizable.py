@@ -139,7 +139,7 @@ class _Code:
             return
         index, value = self._index(result, written.at), self._b.scalar(self._argument(written.value), written.dtype)
         with self._values.bound(result, index, value):
-            self._values.store(self._destinations[result], index)
+            self._values.store_epilogue(self._destinations[result], index)
 
 
 def _is_vectorizable(op: ElementOp) -> bool:

@@ -55,7 +55,7 @@ from aotc.dialects.graph.schedules import ElementwiseSchedule, SumsSchedule, sch
 from aotc.dialects.graph.structure import ConstantOp
 from aotc.model.progress import Progress
 from aotc.model.weights import WeightStore
-from aotc.passes.kernel.builders.expressions import Destination, Expressions, failure
+from aotc.passes.kernel.builders.expressions import Destination, Expressions, epilogue_shape, failure
 from aotc.passes.kernel.builders.loop_builder import LoopBuilder
 from aotc.passes.kernel.builders.space_builder import SpaceBuilder
 from aotc.passes.kernel.builders.tile_builder import NotVectorizable, TileBuilder
@@ -209,12 +209,12 @@ class KernelLowering:
 
     def _writer(self, result: SSAValue, destinations: list[Destination]) -> Writer:
         for value, _ in destinations:
-            if shape_of(value) != shape_of(result):
-                raise self._failure(f"the epilogue's shape {shape_of(value)} is not the anchor's {shape_of(result)}")
+            if (shape := epilogue_shape(value)) != shape_of(result):
+                raise self._failure(f"the epilogue's shape {shape} is not the anchor's {shape_of(result)}")
 
         def write(index: Sequence[Scalar], value: Scalar) -> None:
             with self._expressions.bound(result, index, value):
-                self._expressions.store(destinations, index)
+                self._expressions.store_epilogue(destinations, index)
 
         return write
 

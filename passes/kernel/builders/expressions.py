@@ -44,6 +44,14 @@ class Expressions:
         for value, (_, buffer) in zip(values, destinations, strict=True):
             self._b.store(value, buffer, index)
 
+    def store_epilogue(self, destinations: Sequence[Destination], index: Sequence[Scalar]) -> None:
+        """Store what becomes of the anchor's result at `index`: where a tensor is a permuted one, each of its elements
+        goes where it belongs."""
+        sources = [_permuted(value) for value, _ in destinations]
+        values = [self.reader(source, encoded=True)(index) for source, _ in sources]
+        for value, (_, axes), (_, buffer) in zip(values, sources, destinations, strict=True):
+            self._b.store(value, buffer, [index[axis] for axis in axes])
+
     @contextmanager
     def bound(self, result: SSAValue, index: Sequence[Scalar], value: Scalar) -> Generator[None]:
         """Within this context, the anchor's `result` is `value` at `index`."""
@@ -97,6 +105,18 @@ class Expressions:
         if array.size == 0 or ((array != first).any() and not (array != array).all()):
             raise failure(self._kernel, "a constant of several values must be an argument of the kernel")
         return constant(self._b, first, element_type_of(op.result))
+
+
+def epilogue_shape(value: SSAValue) -> tuple[int, ...]:
+    """The shape of the anchor's result where `value` is computed as its epilogue."""
+    return shape_of(_permuted(value)[0])
+
+
+def _permuted(value: SSAValue) -> tuple[SSAValue, Sequence[int]]:
+    """A tensor of which `value` is a permuted one, and of each axis of `value` that of the tensor."""
+    if isinstance(value.owner, ElementOp) and (axes := value.owner.permuted_axes()) is not None:
+        return value.owner.operands[0], axes
+    return value, range(len(shape_of(value)))
 
 
 def failure(kernel: str, why: str) -> PassFailedException:

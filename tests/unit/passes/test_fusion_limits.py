@@ -11,7 +11,9 @@ from xdsl.passes import ModulePass
 
 from aotc.dialects.graph.elementwise import AddOp, NegOp
 from aotc.dialects.graph.matmul import MatMulOp
+from aotc.dialects.graph.movement import ReshapeOp, TransposeOp
 from aotc.dialects.graph.normalization import SoftmaxOp
+from aotc.dialects.graph.schedules import RowSchedule, ScheduleAttr
 from aotc.dialects.graph.structure import FusedOp, YieldOp
 from aotc.passes.fuse.fuse_elementwise import FuseElementwisePass
 from aotc.passes.fuse.fuse_epilogues import FuseEpiloguesPass
@@ -35,6 +37,25 @@ def _run(block: Block, ops: list[Operation], each: ModulePass) -> list[Operation
 def _sizes(ops: list[Operation]) -> list[int]:
     """How many operations are in each kernel."""
     return [sum(not isinstance(op, YieldOp) for op in op.block.ops) if isinstance(op, FusedOp) else 1 for op in ops]
+
+
+def test_rows_are_permuted_by_a_kernel_of_its_own_behind_a_long_chain() -> None:
+    kind = TensorType(f32, [2, 4, 8])
+    for length, size in ((MAX_OPERATIONS - 2, MAX_OPERATIONS), (MAX_OPERATIONS - 1, MAX_OPERATIONS)):
+        block = Block(arg_types=[kind])
+        ops: list[Operation] = [SoftmaxOp.get(block.args[0], axes=[2])]
+        ops[0].attributes["schedule"] = ScheduleAttr.of(RowSchedule(8, 1, 1, 1, 1))
+        for _ in range(length):
+            ops.append(NegOp.get(ops[-1].results[0]))
+        ops.append(TransposeOp.get(ops[-1].results[0], permutation=[1, 0, 2]))
+        ops.append(ReshapeOp.get(ops[-1].results[0], shape=[4, 16]))
+        block.add_ops(ops)
+        end = ReturnOp(ops[-1].results[0])
+        block.add_op(end)
+        function = FuncOp("main", FunctionType.from_lists([kind], [end.arguments[0].type]), Region(block))
+        function.attributes["aot.entry"] = UnitAttr()
+        FuseEpiloguesPass().apply(Context(), ModuleOp([function]))
+        assert max(_sizes(list(block.ops))) == size
 
 
 @pytest.mark.parametrize("each", [FuseElementwisePass(), FuseEpiloguesPass()])

@@ -76,3 +76,62 @@ func.func @stored(%x: tensor<4x16xf32>, %p: tensor<2x16x32xf32>, %b: tensor<1x1x
   %3 = graph.blocked_conv %2, %w {strides = array<i64: 1>, pads = array<i64: 1, 1>, dilations = array<i64: 1>, group = 1 : i64, channels = 4, outputs = 12, block = 4, schedule = #graph.matmul_schedule<lanes = 4, mr = 3, nr = 2, unroll = 1, order = rows>} : (tensor<1x1x7x4xf32>, tensor<2x1x3x4x8xf32>) -> tensor<1x3x7x4xf32>
   func.return %1, %3 : tensor<4x40xf32>, tensor<1x3x7x4xf32>
 }
+
+// Where heads are put side by side the product writes its rows there: between is a view, which no kernel reads through.
+
+// CHECK-LABEL: func.func @heads
+// CHECK-NEXT:    [[F:%.*]] = graph.fused
+// CHECK-NEXT:      [[M:%.*]] = graph.matmul
+// CHECK-NEXT:      [[R:%.*]] = graph.relu [[M]]
+// CHECK-NEXT:      [[T:%.*]] = graph.transpose [[R]]
+// CHECK-NEXT:      graph.yield [[T]] : tensor<64x4x64xf32>
+// CHECK-NEXT:    }
+// CHECK-NEXT:    graph.reshape [[F]]
+// PLAIN-LABEL: func.func @heads
+// PLAIN:         graph.yield
+// PLAIN-NEXT:    }
+// PLAIN-NEXT:    graph.transpose
+func.func @heads(%x: tensor<4x64x32xf32>, %w: tensor<4x32x64xf32>) -> tensor<64x256xf32> attributes {aot.entry} {
+  %0 = graph.matmul %x, %w : (tensor<4x64x32xf32>, tensor<4x32x64xf32>) -> tensor<4x64x64xf32>
+  %1 = graph.relu %0 : (tensor<4x64x64xf32>) -> tensor<4x64x64xf32>
+  %2 = graph.transpose %1 {permutation = array<i64: 1, 0, 2>} : (tensor<4x64x64xf32>) -> tensor<64x4x64xf32>
+  %3 = graph.reshape %2 {shape = array<i64: 64, 256>} : (tensor<64x4x64xf32>) -> tensor<64x256xf32>
+  func.return %3 : tensor<64x256xf32>
+}
+
+// Columns stay where they are, and so do rows that are read twice.
+
+// CHECK-LABEL: func.func @columns
+// CHECK-NEXT:    [[M:%.*]] = graph.matmul
+// CHECK-NEXT:    [[T:%.*]] = graph.transpose [[M]]
+// CHECK-NEXT:    func.return [[T]]
+func.func @columns(%x: tensor<4x64x32xf32>, %w: tensor<4x32x64xf32>) -> tensor<4x64x64xf32> attributes {aot.entry} {
+  %0 = graph.matmul %x, %w : (tensor<4x64x32xf32>, tensor<4x32x64xf32>) -> tensor<4x64x64xf32>
+  %1 = graph.transpose %0 {permutation = array<i64: 0, 2, 1>} : (tensor<4x64x64xf32>) -> tensor<4x64x64xf32>
+  func.return %1 : tensor<4x64x64xf32>
+}
+// CHECK-LABEL: func.func @twice
+// CHECK-NEXT:    [[M:%.*]] = graph.matmul
+// CHECK-NEXT:    [[S:%.*]] = graph.softmax [[M]]
+// CHECK-NEXT:    [[T:%.*]] = graph.transpose [[M]]
+// CHECK-NEXT:    func.return [[S]], [[T]]
+func.func @twice(%x: tensor<4x64x32xf32>, %w: tensor<4x32x64xf32>) -> (tensor<4x64x64xf32>, tensor<64x4x64xf32>) attributes {aot.entry} {
+  %0 = graph.matmul %x, %w : (tensor<4x64x32xf32>, tensor<4x32x64xf32>) -> tensor<4x64x64xf32>
+  %1 = graph.softmax %0 {axes = array<i64: -1>, log = false} : (tensor<4x64x64xf32>) -> tensor<4x64x64xf32>
+  %2 = graph.transpose %0 {permutation = array<i64: 1, 0, 2>} : (tensor<4x64x64xf32>) -> tensor<64x4x64xf32>
+  func.return %1, %2 : tensor<4x64x64xf32>, tensor<64x4x64xf32>
+}
+
+// A kernel that reads the rows may do so where they are.
+
+// CHECK-LABEL: func.func @read
+// CHECK-NEXT:    [[M:%.*]] = graph.matmul
+// CHECK-NEXT:    graph.fused ({{.*}} = [[M]]
+// CHECK-NEXT:      graph.transpose
+// CHECK-NEXT:      graph.softmax
+func.func @read(%x: tensor<4x64x32xf32>, %w: tensor<4x32x64xf32>) -> tensor<64x4x64xf32> attributes {aot.entry} {
+  %0 = graph.matmul %x, %w : (tensor<4x64x32xf32>, tensor<4x32x64xf32>) -> tensor<4x64x64xf32>
+  %1 = graph.transpose %0 {permutation = array<i64: 1, 0, 2>} : (tensor<4x64x64xf32>) -> tensor<64x4x64xf32>
+  %2 = graph.softmax %1 {axes = array<i64: -1>, log = false} : (tensor<64x4x64xf32>) -> tensor<64x4x64xf32>
+  func.return %2 : tensor<64x4x64xf32>
+}
