@@ -26,6 +26,7 @@ from aotc.dialects.operations import walk
 from aotc.machines.targets import is_host
 from aotc.pipeline.options import CompileOptions
 from aotc.pipeline.phases import finish, is_vectorized
+from aotc.pipeline.workers import usable_cores
 
 _PORTIONS = 16
 """At most; some more than there are cores, so that these end at about the same time."""
@@ -50,6 +51,11 @@ def is_divided(options: CompileOptions) -> bool:
         and options.cc is None
         and not (options.split or options.profile or options.has_bytecode or options.offload)
     )
+
+
+def processes(options: CompileOptions) -> int:
+    """How many processes take part in a compilation that is divided; one where somebody watches the passes."""
+    return 1 if options.is_watched else options.jobs or usable_cores()
 
 
 @dataclass
