@@ -7,11 +7,11 @@ from collections.abc import Iterable
 
 import numpy as np
 from xdsl.dialects.builtin import BytesAttr, DenseIntOrFPElementsAttr, DenseResourceAttr, ModuleOp, TensorType
-from xdsl.ir import Operation, OpResult, SSAValue
+from xdsl.ir import Block, Operation, OpResult, SSAValue
 
 from aotc.dialects import vm
 from aotc.dialects.aot import WeightOp
-from aotc.dialects.dtypes import byte_width, element_type, extended, numpy_dtype
+from aotc.dialects.dtypes import byte_width, element_type, extended, is_subbyte_integer, numpy_dtype
 from aotc.dialects.graph.interfaces import GraphOp, element_type_of, shape_of
 from aotc.dialects.graph.structure import ConstantOp
 from aotc.model.locations import node_names
@@ -120,6 +120,8 @@ def folded(op: GraphOp, store: WeightStore, node: str = "", op_type: str = "") -
     if op.results and all(0 in shape_of(result) for result in op.results):
         return [np.empty(shape_of(result), numpy_dtype(element_type_of(result))) for result in op.results]
     find = computed_array if op.ORDERS_WEIGHTS else known_array
+    if not op.ORDERS_WEIGHTS and not all(isinstance(operand.owner, ConstantOp) for operand in op.operands):
+        return None  # and none of them is read, which may not be there yet
     known = [array for operand in op.operands if (array := find(operand, store)) is not None]
     if not op.operands or len(known) < len(op.operands):
         return None
@@ -132,3 +134,41 @@ def folded(op: GraphOp, store: WeightStore, node: str = "", op_type: str = "") -
     with np.errstate(all="ignore"):
         values = op.evaluate(known)
     return None if values is None else list(values)
+
+
+LEAST_LATER = 1 << 16
+"""Bytes of a packed constant that is worth to be computed beside other work."""
+
+
+def packed_later(op: GraphOp, hint: str, store: WeightStore) -> Array | None:
+    """The result of `op`, which packs a large weight, as an array whose contents the store makes later (`fill_later`).
+
+    None where it is to be computed now: where it is small, its operands are no constants, the store does nothing later,
+    or would compare the contents with those of another array.
+    """
+    if store.aside is None or not op.ORDERS_WEIGHTS or len(op.results) != 1 or _size(op) < LEAST_LATER:
+        return None
+    kind = element_type_of(op.results[0])
+    shape, dtype = shape_of(op.results[0]), numpy_dtype(kind)
+    if is_subbyte_integer(kind) or store.may_meet(hint, shape, dtype):
+        return None
+    constants = [value.owner for value in op.operands if isinstance(value.owner, ConstantOp)]
+    if len(constants) < len(op.operands):
+        return None
+    if any(each.key is not None and store.is_missing(each.key) for each in constants):
+        return None
+    operands = [constant_array(each, store) for each in constants]
+    alone = Block(arg_types=[value.type for value in op.operands])
+    copy = type(op).create(
+        operands=alone.args, result_types=op.result_types, properties=op.properties, attributes=op.attributes
+    )
+
+    def make() -> Array:
+        with np.errstate(all="ignore"):
+            results = copy.evaluate(operands)
+        assert results is not None and (results[0].shape, results[0].dtype) == (shape, dtype), copy.name
+        return results[0]
+
+    empty = np.empty(shape, dtype)
+    store.fill_later(empty, make)
+    return empty

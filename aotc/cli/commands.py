@@ -24,11 +24,17 @@ def compile_command(arguments: argparse.Namespace) -> int:
     """`aotc compile`."""
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy's threads, beside which no process can be copied
     from aotc.cli.report import print_footprint
-    from aotc.compiler.driver import compile_with
+    from aotc.model.model_file import ModelFile
 
     options = options_from(arguments, emit=arguments.emit)
+    source = arguments.model
+    if options.start_at is None:
+        source = ModelFile(source)
+        source.read_ahead()  # beside the imports
+    from aotc.compiler.driver import compile_with
+
     with progress() as report:
-        artifacts = compile_with(arguments.model, Path(arguments.output), options, report)
+        artifacts = compile_with(source, Path(arguments.output), options, report)
     if options.time_passes:
         _print_timings(artifacts.timings)
     if arguments.json:

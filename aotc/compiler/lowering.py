@@ -20,9 +20,10 @@ from aotc.model.progress import Progress
 from aotc.pipeline.compilation import Compilation
 from aotc.pipeline.options import CompileOptions
 from aotc.pipeline.phases import PHASES, PassRunner, by_function, phase_index, pipeline_of
-from aotc.pipeline.portions import Portions
+from aotc.pipeline.portions import Portions, processes
 from aotc.pipeline.signature import InProcessOptions
 from aotc.pipeline.verification import verify
+from aotc.pipeline.workers import Aside
 
 if TYPE_CHECKING:
     import onnx
@@ -119,6 +120,8 @@ def run_phases(compilation: Compilation, report: Callable[[str], None] | None = 
         dumper.after_phase("import", 0)
     runner = PassRunner(compilation.ctx, verify_each=options.verify_each, after_pass=dumper.after_pass)
     compilation.timings = runner.timings
+    if divided and processes(options) > 1:
+        compilation.store.aside = Aside
     for index in range(first + 1, last + 1):
         phase = PHASES[index]
         progress.phase(phase.name)

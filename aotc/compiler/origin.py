@@ -32,17 +32,16 @@ _LONGEST: Final = 64
 
 def origin_of(source: str | os.PathLike[str] | bytes | onnx.ModelProto, options: CompileOptions) -> Origin:
     """The origin of what is compiled from `source`. Raises OSError, CompileError where the file cannot be read."""
-    digest = None if options.start_at is not None else hashlib.sha256(_content(source)).hexdigest()
+    digest = None if options.start_at is not None else _digest(source)
     return Origin(f"aotc {VERSION}", options.target, tuple(_spelled(options)), digest)
 
 
-def _content(source: str | os.PathLike[str] | bytes | onnx.ModelProto) -> bytes:
-    """The model as it was given: the bytes of its file, or of a ModelProto as it would be written."""
-    if isinstance(source, bytes):
-        return source
+def _digest(source: str | os.PathLike[str] | bytes | onnx.ModelProto) -> str:
+    """The SHA-256 of the model as it was given: of the bytes of its file, or of a ModelProto as it would be written."""
     if isinstance(source, str | os.PathLike):
-        return (source if isinstance(source, ModelFile) else ModelFile(source)).content()
-    return source.SerializeToString(deterministic=True)
+        return (source if isinstance(source, ModelFile) else ModelFile(source)).digest()
+    content = source if isinstance(source, bytes) else source.SerializeToString(deterministic=True)
+    return hashlib.sha256(content).hexdigest()
 
 
 def _spelled(options: CompileOptions) -> list[str]:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from aotc.model.progress import Progress
 from aotc.pipeline.phases import PassTiming
-from aotc.pipeline.workers import in_parallel, usable_cores
+from aotc.pipeline.portions import processes
+from aotc.pipeline.workers import in_parallel
 
 if TYPE_CHECKING:
     from aotc.emit.c.source import CSource, Printed
@@ -44,8 +45,8 @@ def compiled(
         sizes = [len(kernels) for kernels in portions.kernels]
         Progress.of(compilation.ctx).kernel(sum(sizes[:number]) + 1, sum(sizes))
 
-    jobs = 1 if options.is_watched else options.jobs or usable_cores()
-    results = in_parallel(work, len(portions.kernels), jobs, meanwhile, begun)
+    compilation.store.settle()  # a process with two threads is not copied
+    results = in_parallel(work, len(portions.kernels), processes(options), meanwhile, begun)
     compilation.timings += _added(timing for _, _, timings in results for timing in timings)
     for _, text, _ in results:
         if source is not None and text is not None:

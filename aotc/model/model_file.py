@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+import threading
+from contextlib import suppress
 from pathlib import Path
 
 from aotc.errors import CompileError, Problem
@@ -17,15 +20,43 @@ class ModelFile(os.PathLike[str]):
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
         self._content: bytes | None = None
+        self._digest: str | None = None
+        self._reading: threading.Thread | None = None
 
     def __fspath__(self) -> str:
         return str(self.path)
+
+    def read_ahead(self) -> None:
+        """Begin to read the file and to compute its digest, beside what else is to be done before it is needed. An
+        error is raised where the content is asked for."""
+        self._reading = threading.Thread(target=self._read_ahead, daemon=True)
+        self._reading.start()
+
+    def _read_ahead(self) -> None:
+        with suppress(Exception):  # whoever asks reads again
+            self._digest = hashlib.sha256(self._read()).hexdigest()
+
+    def _wait(self) -> None:
+        if self._reading is not None:
+            self._reading.join()
+            self._reading = None
+
+    def digest(self) -> str:
+        """The SHA-256 of all bytes in hexadecimal. Raises as `content`."""
+        self._wait()
+        if self._digest is None:
+            self._digest = hashlib.sha256(self.content()).hexdigest()
+        return self._digest
 
     def content(self) -> bytes:
         """All bytes of the file, read at the first call.
 
         Raises OSError, and CompileError where they are more than a model can have; no more than that is read.
         """
+        self._wait()
+        return self._read()
+
+    def _read(self) -> bytes:
         if self._content is None:
             with self.path.open("rb") as file:
                 size = os.fstat(file.fileno()).st_size

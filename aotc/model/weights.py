@@ -6,10 +6,10 @@ model file's own buffer. A store belongs to one xDSL `Context`, so that passes r
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 from zipfile import ZipFile
 
 import numpy as np
@@ -25,6 +25,14 @@ _SLOT = "_aotc_weights"
 """Where a `Context` (not hashable, so no weak dictionary) keeps its store."""
 
 
+class Aside(Protocol):
+    """Work that is done beside that of this thread."""
+
+    def wait(self) -> None:
+        """Wait for its end. Raises what it raised."""
+        ...
+
+
 class WeightStore:
     """Named, read-only, C-contiguous arrays. Keys are unique; equal arrays may share memory but keep their names."""
 
@@ -37,6 +45,15 @@ class WeightStore:
         self._computed = 0
         self.given = 0
         """Bytes that nodes of the model may still add because its file has them; calls of functions repeat theirs."""
+        self.aside: Callable[[Callable[[], None]], Aside] | None = None
+        """What begins work beside that of this thread, where that is wanted."""
+        self._later: list[tuple[Array, Callable[[], Array]]] = []
+        """Arrays without contents, and what makes the same with contents, in order."""
+        self._missing: dict[str, int] = {}
+        """The keys of such arrays, and their numbers."""
+        self._made: list[Array] = []
+        """Those arrays with contents, as far as these are there."""
+        self._beside: Aside | None = None
 
     @staticmethod
     def of(ctx: Context) -> WeightStore:
@@ -59,9 +76,9 @@ class WeightStore:
                 return key
             number += 1
             key = f"{hint}_{number}"
-        view = np.asarray(array, order="C").view()
-        view.flags.writeable = False
-        self._arrays[key] = view
+        self._arrays[key] = _read_only(array)
+        if self._later and self._later[-1][0] is array:
+            self._missing[key] = len(self._later) - 1
         return key
 
     def require_room(self, size: int, node: str = "", op_type: str = "") -> None:
@@ -89,12 +106,63 @@ class WeightStore:
         self.given -= of_the_file
         self.count_computed(size - of_the_file, node, op_type)
 
+    # Contents that are computed beside other work
+
+    def may_meet(self, hint: str, shape: Sequence[int], dtype: np.dtype[Any]) -> bool:
+        """Whether `add` under `hint` would look at the contents of an array of this shape and dtype."""
+        key, number = bare_identifier(hint), 0
+        while (array := self._arrays.get(key)) is not None:
+            if array.shape == tuple(shape) and array.dtype == dtype:
+                return True
+            number += 1
+            key = f"{bare_identifier(hint)}_{number}"
+        return False
+
+    def fill_later(self, empty: Array, make: Callable[[], Array]) -> None:
+        """Let `make` give the contents of `empty`, which is added next, after all that was said before and once there
+        is a `begin`. Whoever reads it waits for that; `described` does not."""
+        if self._beside is not None:
+            self.settle()
+        self._later.append((empty, make))
+
+    def begin(self) -> None:
+        """Begin to make the contents that were left for later."""
+        if self._later and self._beside is None and self.aside is not None:
+            self._beside = self.aside(self._make)
+
+    def _make(self) -> None:
+        for _, make in self._later[len(self._made) :]:
+            self._made.append(make())
+
+    def settle(self) -> None:
+        """Wait until all arrays have their contents. Raises what making them raised."""
+        if not self._later:
+            return
+        if self._beside is not None:
+            self._beside.wait()
+        else:
+            self._make()
+        for key, number in self._missing.items():
+            if key in self._arrays:
+                self._arrays[key] = _read_only(self._made[number])
+        self._later, self._missing, self._made, self._beside = [], {}, [], None
+
+    def is_missing(self, key: str) -> bool:
+        """Whether the contents of an array are left for later."""
+        return key in self._missing
+
+    def described(self, key: str) -> Array:
+        """An array of which the shape and the dtype are wanted, not the contents: these may be missing yet."""
+        return self._arrays[key]
+
     def discard(self, keys: Iterable[str]) -> None:
         """Forget arrays that no IR names any more, so that their memory can go."""
         for key in () if self.keeps_all else keys:
             self._arrays.pop(key, None)
 
     def __getitem__(self, key: str) -> Array:
+        if key in self._missing:
+            self.settle()
         return self._arrays[key]
 
     def __contains__(self, key: str) -> bool:
@@ -123,6 +191,7 @@ class WeightStore:
 
     def to_bytes(self) -> bytes:
         """Every array as the bytes of an uncompressed npz file (see `load`)."""
+        self.settle()
         return npz_bytes({f"{array.dtype.name}:{key}": array for key, array in self._arrays.items()})
 
     @staticmethod
@@ -139,8 +208,24 @@ class WeightStore:
         return store
 
 
+def _read_only(array: Array) -> Array:
+    view = np.asarray(array, order="C").view()
+    view.flags.writeable = False
+    return view
+
+
+_FIRST = 1 << 12
+"""Bytes that are compared first: arrays that differ nearly always do so there."""
+
+
 def _identical(a: Array, b: Array) -> bool:
-    return a is b or (a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes())
+    if a is b or a.dtype != b.dtype or a.shape != b.shape:
+        return a is b
+    if a.nbytes > _FIRST:
+        first, second = (each.reshape(-1)[: _FIRST // each.itemsize] for each in (a, b))
+        if first.tobytes() != second.tobytes():
+            return False
+    return a.tobytes() == b.tobytes()
 
 
 def npz_bytes(arrays: Mapping[str, Array]) -> bytes:

@@ -78,7 +78,8 @@ def model_info(module: ModuleOp) -> ModelInfo:
 def constants(module: ModuleOp, store: WeightStore) -> tuple[ConstantInfo, ...]:
     """The arrays of weights that the model of `module` needs, in the order of their blob (`places_in_blob`)."""
     places = places_in_blob(module).items()
-    return tuple(ConstantInfo(key, store[key].dtype.name, store[key].shape, offset) for key, offset in places)
+    found = ((key, store.described(key), offset) for key, offset in places)
+    return tuple(ConstantInfo(key, array.dtype.name, array.shape, offset) for key, array, offset in found)
 
 
 def _memory_alignment(module: ModuleOp) -> int:

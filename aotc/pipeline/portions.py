@@ -11,7 +11,7 @@ the last ones run on the whole module, after the kernels have been dealt out.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -26,9 +26,13 @@ from aotc.dialects.operations import walk
 from aotc.machines.targets import is_host
 from aotc.pipeline.options import CompileOptions
 from aotc.pipeline.phases import finish, is_vectorized
+from aotc.pipeline.workers import usable_cores
 
 _PORTIONS = 16
 """At most; some more than there are cores, so that these end at about the same time."""
+_SHARES = 1.6, 0.4
+"""Of the greatest and of the least portion, if 1 is the average: the last ones are short, so that no process waits long
+for another."""
 _LEAST = 2000
 """Registers that a portion handles, by its estimate, or it is not worth an object of its own: 0.03 s."""
 _OF_THE_MODEL = (StringOp, WeightOp, WeightsOp, WorkspaceOp)
@@ -52,6 +56,11 @@ def is_divided(options: CompileOptions) -> bool:
     )
 
 
+def processes(options: CompileOptions) -> int:
+    """How many processes take part in a compilation that is divided; one where somebody watches the passes."""
+    return 1 if options.is_watched else options.jobs or usable_cores()
+
+
 @dataclass
 class Portions:
     """The parts of a module after the last phase: the first portion, and those of the kernels."""
@@ -64,18 +73,12 @@ class Portions:
 
     @staticmethod
     def of(module: ModuleOp) -> Portions:
-        """Deal the kernels out: the greatest first, each to the portion that has least."""
+        """Deal the kernels out: the greatest first, each to the portion that then has least of its share."""
         costs = {op: _cost(op) for op in module.ops if isinstance(op, FuncOp) and is_kernel(op) and _is_on_its_own(op)}
         count = max(1, min(_PORTIONS, len(costs), sum(costs.values()) // _LEAST))
-        dealt: list[list[FuncOp]] = [[] for _ in range(count)]
-        totals = [0] * count
-        for kernel in sorted(costs, key=lambda each: -costs[each]):
-            place = totals.index(min(totals))
-            dealt[place].append(kernel)
-            totals[place] += costs[kernel]
+        portions = dealt(costs, count)
         order = {op: number for number, op in enumerate(module.ops)}
-        greatest_first = sorted(range(count), key=lambda place: -totals[place])
-        kernels = [sorted(dealt[place], key=lambda each: order[each]) for place in greatest_first]
+        kernels = [sorted(portion, key=lambda each: order[each]) for portion in portions]
         first = [op for op in module.ops if op not in costs]
         return Portions(first, [each for each in kernels if each])
 
@@ -83,6 +86,18 @@ class Portions:
         """Do to a portion what is left of the last phase, if anything is. Raises CompileError."""
         if self.is_unfinished:
             finish(ctx, options, parts)
+
+
+def dealt(costs: Mapping[FuncOp, int], count: int) -> list[list[FuncOp]]:
+    """Kernels of these costs in `count` portions, the greatest portion first."""
+    shares = [_SHARES[0] + (_SHARES[1] - _SHARES[0]) * place / max(1, count - 1) for place in range(count)]
+    portions: list[list[FuncOp]] = [[] for _ in range(count)]
+    totals = [0] * count
+    for kernel in sorted(costs, key=lambda each: -costs[each]):
+        place = min(range(count), key=lambda place: (totals[place] + costs[kernel]) / shares[place])
+        portions[place].append(kernel)
+        totals[place] += costs[kernel]
+    return [portions[place] for place in sorted(range(count), key=lambda place: -totals[place])]
 
 
 def _is_on_its_own(kernel: FuncOp) -> bool:

@@ -10,8 +10,11 @@ import os
 import pickle
 import signal
 import sys
+import threading
+import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
 from aotc.errors import CompileError, InternalError, Problem
@@ -20,6 +23,10 @@ Result = TypeVar("Result")
 
 MOST_ITEMS = 256
 """The number of an item is one byte."""
+
+_INTERVAL = 5e-4
+"""Seconds after which a thread lets another one run Python, which else would wait for ten times as long between two
+operations of numpy's."""
 
 _bystanders = 0
 """Threads of this process that own nothing which a copy of it uses."""
@@ -99,6 +106,34 @@ def _is_alone() -> bool:
     with suppress(OSError):
         return len(os.listdir("/proc/self/task")) <= 1 + _bystanders
     return False
+
+
+class Aside:
+    """Work that another thread of this process does, such as numpy's on large arrays, which lets Python go on."""
+
+    def __init__(self, work: Callable[[], None]) -> None:
+        """Begin `work`."""
+        self._error: BaseException | None = None
+        self._thread = threading.Thread(target=self._run, args=(work, sys.getswitchinterval()), daemon=True)
+        sys.setswitchinterval(_INTERVAL)
+        self._thread.start()
+
+    def _run(self, work: Callable[[], None], interval: float) -> None:
+        try:
+            work()
+        except BaseException as error:
+            self._error = error
+        finally:
+            sys.setswitchinterval(interval)
+
+    def wait(self) -> None:
+        """Wait for the end of the work, and of the thread. Raises what the work raised."""
+        self._thread.join()
+        task, end = Path(f"/proc/self/task/{self._thread.native_id}"), time.monotonic() + 1
+        while task.exists() and time.monotonic() < end:  # it ends a moment after Python has done with it
+            time.sleep(1e-4)
+        if self._error is not None:
+            raise self._error
 
 
 class _Workers:
@@ -191,4 +226,4 @@ def _how(status: int) -> str:
     return f"it ended with status {os.waitstatus_to_exitcode(status)}"
 
 
-__all__: Sequence[str] = ("MOST_ITEMS", "bystander", "in_parallel", "usable_cores")
+__all__: Sequence[str] = ("MOST_ITEMS", "Aside", "bystander", "in_parallel", "usable_cores")

@@ -25,7 +25,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from aotc.dialects.aot.contract import arguments_of, entries
-from aotc.dialects.constants import constant_op, folded, weight_keys
+from aotc.dialects.constants import constant_op, folded, packed_later, weight_keys
 from aotc.dialects.graph.compound.control import graph_blocks
 from aotc.dialects.graph.interfaces import GraphOp
 from aotc.dialects.graph.structure import ConstantOp
@@ -50,13 +50,16 @@ class FoldConstantsPass(ModulePass):
                     continue
                 if not self.quantized and each.operand_quantization() is not None:
                     continue
-                values = folded(each, store)
+                name = constant_name(each)
+                later = packed_later(each, name, store)
+                values = folded(each, store) if later is None else [later]
                 if values is not None:
-                    constants = [constant_op(value, constant_name(each), store) for value in values]
+                    constants = [constant_op(value, name, store) for value in values]
                     for constant in constants:
                         constant.location = each.location
                     Rewriter.replace_op(each, constants, [constant.result for constant in constants])
             erase_unused_constants(block)
+        store.begin()
         # attributes name arrays, too: those of the module a self-test's values, of its entry the first ones of states
         named = {text.data for text in _strings(DictionaryAttr(op.attributes))}
         named |= {key for main in entries(op) for each in arguments_of(main) if (key := each.initial) is not None}

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
+from math import prod
 
 import numpy as np
 from xdsl.dialects import memref
@@ -82,14 +83,13 @@ class Unit:
             elif isinstance(op, aot.GlobalOp):
                 self._tables[op.sym_name.data] = op
                 self.struct(op.element)
-        sizes: dict[Attribute, int] = {}
+        kinds: dict[int, Attribute] = {}  # by identity: they recur, and hashing one means hashing all that is in it
         for op in walk(self.module):
             if isinstance(op, CallOp):
                 self._calls.setdefault(op.callee.string_value(), []).append(op)
             for result in op.results:
-                if isinstance(kind := result.type, MemRefType):
-                    sizes[kind] = element_count(kind)
-        if any(size >= 2**31 for size in sizes.values()):
+                kinds[id(result.type)] = result.type
+        if any(element_count(kind) >= 2**31 for kind in kinds.values()):
             self.index = SIGNED[64]
         self.taken |= {
             *self._functions,
@@ -257,7 +257,8 @@ class Unit:
     @cached_property
     def widest(self) -> int:
         """The bytes of the longest vector, to which arrays are aligned; 0 without vectors."""
-        return max((size(value) for op in walk(self.module) for value in op.results), default=0)
+        values = {id(value.type): value for op in walk(self.module) for value in op.results}
+        return max(map(size, values.values()), default=0)
 
     @property
     def model_name(self) -> str:
@@ -268,7 +269,7 @@ def element_count(kind: Attribute) -> int:
     """How many elements a buffer of this type has; 0 for other types."""
     if not isinstance(kind, MemRefType):
         return 0
-    return int(np.prod([max(extent, 0) for extent in kind.get_shape()], dtype=object))
+    return prod(max(extent, 0) for extent in kind.get_shape())
 
 
 def is_private(function: FuncOp) -> bool:

@@ -172,6 +172,15 @@ class PackConvWeightOp(ElementOp):
 
     def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
         (weight,), panels = operands, self.panels
+        shape = (panels.count * panels.width, panels.most * panels.depth, *weight.shape[2:])
+        split = weight if self.group.value.data == 1 and weight.shape == shape else self._split(weight)
+        split = split.reshape(panels.count, panels.width, panels.most, panels.depth, *weight.shape[2:])
+        # [panel, width, block, depth, kernel..] -> [panel, block, kernel.., depth, width]
+        return [np.ascontiguousarray(np.moveaxis(split, (3, 1), (-2, -1)))]
+
+    def _split(self, weight: Array) -> Array:
+        """[panels, width, channels that a panel sees, kernel..], zeros where there is no weight."""
+        panels = self.panels
         split = np.zeros((panels.count, panels.width, panels.most * panels.depth, *weight.shape[2:]), weight.dtype)
         for panel, span in enumerate(panels.spans):
             start, end = panel * panels.width, min((panel + 1) * panels.width, len(weight))
@@ -180,9 +189,7 @@ class PackConvWeightOp(ElementOp):
                 channel = group * panels.inputs - span.start * panels.depth
                 place = split[panel, low - start : high - start, channel : channel + panels.inputs]
                 place[...] = weight[low:high]
-        split = split.reshape(panels.count, panels.width, panels.most, panels.depth, *weight.shape[2:])
-        # [panel, width, block, depth, kernel..] -> [panel, block, kernel.., depth, width]
-        return [np.ascontiguousarray(np.moveaxis(split, (3, 1), (-2, -1)))]
+        return split
 
     def element(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
         panel, block, *taps, inner, column = index

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from xdsl.dialects.builtin import MemRefType, f32
+from xdsl.dialects.func import FuncOp
 
 import aotc
 from aotc.compiler.cache import key_of
@@ -19,7 +20,7 @@ from aotc.compiler.driver import lower
 from aotc.dialects.aot import WeightOp
 from aotc.dialects.aot.contract import kernels
 from aotc.pipeline.options import CompileOptions
-from aotc.pipeline.portions import Portions, is_divided
+from aotc.pipeline.portions import Portions, dealt, is_divided
 
 MODELS = Path(__file__).parents[2] / "models" / "data"
 RESNET = MODELS / "ic_resnet_float" / "model.onnx"
@@ -118,6 +119,16 @@ def _portions(jobs: int) -> list[list[str]]:
     portions = lower(RESNET, options, divided=is_divided(options)).portions
     assert isinstance(portions, Portions) and portions.is_unfinished
     return [[kernel.sym_name.data for kernel in kernels] for kernels in portions.kernels]
+
+
+def test_portions_get_smaller() -> None:
+    """So that no process waits long for another."""
+    kernels = [FuncOp.external(f"k{number}", [], []) for number in range(200)]
+    costs = {kernel: 100 + number % 3 for number, kernel in enumerate(kernels)}
+    totals = [sum(map(costs.__getitem__, portion)) for portion in dealt(costs, 16)]
+    assert sum(totals) == sum(costs.values()) and totals == sorted(totals, reverse=True)
+    assert 3 * totals[-1] < totals[0] < 6 * totals[-1]
+    assert [len(portion) for portion in dealt(dict.fromkeys(kernels[:1], 1), 1)] == [1]
 
 
 def test_kernels_that_name_memory_of_the_model_are_not_on_their_own() -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NoReturn
 
 import ml_dtypes
 import numpy as np
@@ -12,13 +13,15 @@ from xdsl.dialects.builtin import Builtin, TensorType, f32
 from xdsl.ir import Block, SSAValue
 from xdsl.parser import Parser
 
-from aotc.dialects.constants import constant_array, constant_op, folded
+from aotc.dialects.constants import constant_array, constant_op, folded, packed_later
 from aotc.dialects.dtypes import ELEMENT_TYPES, extended, number_kind, numpy_dtype
 from aotc.dialects.graph import GRAPH
 from aotc.dialects.graph.elementwise import AddOp
-from aotc.dialects.graph.packed.conv import PackChannelsOp
+from aotc.dialects.graph.packed.conv import PackChannelsOp, PackConvWeightOp
+from aotc.dialects.graph.packed.matmul import PackColumnsOp
 from aotc.dialects.graph.structure import ConstantOp
 from aotc.model.weights import WeightStore
+from aotc.pipeline.workers import Aside
 
 
 def samples(name: str) -> list[np.ndarray[Any, Any]]:
@@ -77,3 +80,79 @@ def test_a_blob_has_arrays_at_their_offsets_and_zeros_elsewhere() -> None:
     assert store.blob(offsets) == bytes([0, 0, 1, 1, 0, 0, 0, 0, 2, 2, 2])
     assert b"".join(store.pieces(offsets, 13)) == store.blob(offsets) + bytes(2)
     assert store.blob({}) == b""
+
+
+def in_a_thread(work: Callable[[], None]) -> Aside:
+    return Aside(work)
+
+
+WEIGHT = np.arange(256 * 64 * 9, dtype=np.float32).reshape(256, 64, 3, 3)
+
+
+@pytest.mark.parametrize("aside", [in_a_thread, None])
+def test_a_packed_weight_is_there_when_it_is_read(aside: Callable[[Callable[[], None]], Aside] | None) -> None:
+    store = WeightStore()
+    store.aside = in_a_thread
+    weight = constant_op(WEIGHT, "w", store)
+    op = PackConvWeightOp.get(weight.result, width=16, depth=16)
+    later = packed_later(op, "w", store)
+    assert later is not None
+    key = store.add("w", later)
+    store.aside = aside  # without one it is made where it is read
+    assert store.is_missing(key)
+    assert not store.is_missing("w")
+    store.begin()
+    expected = op.evaluate([WEIGHT])
+    assert expected is not None
+    assert (store.described(key).shape, store.described(key).dtype) == (expected[0].shape, expected[0].dtype)
+    np.testing.assert_array_equal(store[key], expected[0])
+    assert not store.is_missing(key)
+    assert not store[key].flags.writeable
+
+
+def test_what_is_packed_at_once() -> None:
+    """Small constants, what is no constant, and those whose contents the store would compare."""
+    store = WeightStore()
+    store.aside = in_a_thread
+    weight = constant_op(WEIGHT, "w", store)
+    op = PackConvWeightOp.get(weight.result, width=16, depth=16)
+    small = constant_op(WEIGHT[:16, :16], "small", store)
+    assert packed_later(PackConvWeightOp.get(small.result, width=16, depth=16), "small", store) is None
+    argument = Block(arg_types=[weight.result.type]).args[0]
+    assert packed_later(PackConvWeightOp.get(argument, width=16, depth=16), "w", store) is None
+    assert packed_later(AddOp.get(weight.result, weight.result), "w", store) is None
+    values = op.evaluate([WEIGHT])
+    assert values is not None
+    store.add("w", values[0])
+    assert packed_later(op, "w", store) is None
+    assert packed_later(op, "another", store) is not None
+    store.aside = None
+    assert packed_later(op, "another", store) is None
+
+
+def test_one_that_is_missing_is_packed_again_when_it_is_there() -> None:
+    store = WeightStore()
+    store.aside = in_a_thread
+    weight = constant_op(WEIGHT, "w", store)
+    first = PackConvWeightOp.get(weight.result, width=16, depth=16)
+    later = packed_later(first, "w", store)
+    assert later is not None
+    between = constant_op(later, "w", store)
+    second = PackColumnsOp.get(between.result, width=16)
+    assert packed_later(second, "w_1", store) is None
+    assert folded(second, store) is not None
+
+
+def test_an_error_beside_is_raised_where_the_array_is_read() -> None:
+    store = WeightStore()
+    store.aside = in_a_thread
+
+    def fail() -> NoReturn:
+        raise MemoryError("too large")
+
+    empty = np.empty(4)
+    store.fill_later(empty, fail)
+    key = store.add("w", empty)
+    store.begin()
+    with pytest.raises(MemoryError, match="too large"):
+        store[key]

@@ -207,3 +207,21 @@ def work(number):
 in_parallel(work, 2, 2, until_a_copy_has_one)
 """
     assert printed(program) == ""
+
+
+def test_work_aside() -> None:
+    """When it has ended, the process is one that can be copied, and threads take turns as before."""
+    program = """
+from aotc.pipeline.workers import Aside
+interval, done = sys.getswitchinterval(), []
+for _ in range(20):
+    Aside(lambda: done.append(threading.get_ident())).wait()
+    in_parallel(pid, 2, 2, until_a_copy_has_one)
+assert len(done) == 20 and threading.get_ident() not in done
+assert sys.getswitchinterval() == interval
+try:
+    Aside(lambda: 1 / 0).wait()
+except ZeroDivisionError:
+    print("raised")
+"""
+    assert printed(program) == "raised"
