@@ -71,8 +71,8 @@ class WeightStore:
         """
         hint = bare_identifier(hint)
         key, number = hint, 0
-        while key in self._arrays:
-            if _identical(self._arrays[key], array):
+        while (known := self._arrays.get(key)) is not None:
+            if _is_of(known, array.shape, array.dtype) and _has_bytes_of(self[key], array):
                 return key
             number += 1
             key = f"{hint}_{number}"
@@ -112,7 +112,7 @@ class WeightStore:
         """Whether `add` under `hint` would look at the contents of an array of this shape and dtype."""
         key, number = bare_identifier(hint), 0
         while (array := self._arrays.get(key)) is not None:
-            if array.shape == tuple(shape) and array.dtype == dtype:
+            if _is_of(array, shape, dtype):
                 return True
             number += 1
             key = f"{bare_identifier(hint)}_{number}"
@@ -143,8 +143,7 @@ class WeightStore:
         else:
             self._make()
         for key, number in self._missing.items():
-            if key in self._arrays:
-                self._arrays[key] = _read_only(self._made[number])
+            self._arrays[key] = _read_only(self._made[number])
         self._later, self._missing, self._made, self._beside = [], {}, [], None
 
     def is_missing(self, key: str) -> bool:
@@ -159,6 +158,7 @@ class WeightStore:
         """Forget arrays that no IR names any more, so that their memory can go."""
         for key in () if self.keeps_all else keys:
             self._arrays.pop(key, None)
+            self._missing.pop(key, None)
 
     def __getitem__(self, key: str) -> Array:
         if key in self._missing:
@@ -218,9 +218,14 @@ _FIRST = 1 << 12
 """Bytes that are compared first: arrays that differ nearly always do so there."""
 
 
-def _identical(a: Array, b: Array) -> bool:
-    if a is b or a.dtype != b.dtype or a.shape != b.shape:
-        return a is b
+def _is_of(array: Array, shape: Sequence[int], dtype: np.dtype[Any]) -> bool:
+    return array.shape == tuple(shape) and array.dtype == dtype
+
+
+def _has_bytes_of(a: Array, b: Array) -> bool:
+    """Whether two arrays of one shape and dtype are the same."""
+    if a is b:
+        return True
     if a.nbytes > _FIRST:
         first, second = (each.reshape(-1)[: _FIRST // each.itemsize] for each in (a, b))
         if first.tobytes() != second.tobytes():

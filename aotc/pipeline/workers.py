@@ -69,7 +69,7 @@ def in_parallel(
     results: dict[int, Result] = {}
     errors: dict[int, Exception] = {}
     jobs = min(jobs, count)
-    if jobs > 1 and _is_alone():
+    if jobs > 1 and is_alone():
         with _Workers(work, count, jobs - 1) as workers:
             meanwhile()
             while (number := workers.take()) is not None:
@@ -101,7 +101,7 @@ def _compute(
         errors[number] = error
 
 
-def _is_alone() -> bool:
+def is_alone() -> bool:
     """Whether this process has no thread but this one and bystanders; False where that is not known."""
     with suppress(OSError):
         return len(os.listdir("/proc/self/task")) <= 1 + _bystanders
@@ -226,4 +226,4 @@ def _how(status: int) -> str:
     return f"it ended with status {os.waitstatus_to_exitcode(status)}"
 
 
-__all__: Sequence[str] = ("MOST_ITEMS", "Aside", "bystander", "in_parallel", "usable_cores")
+__all__: Sequence[str] = ("MOST_ITEMS", "Aside", "bystander", "in_parallel", "is_alone", "usable_cores")

@@ -143,6 +143,27 @@ def test_one_that_is_missing_is_packed_again_when_it_is_there() -> None:
     assert folded(second, store) is not None
 
 
+def test_what_is_added_beside_a_missing_array_is_compared_with_its_contents() -> None:
+    """Not with what is in memory until then."""
+    store = WeightStore()
+    contents, empty = np.ones(8, np.float32), np.zeros(8, np.float32)
+    store.fill_later(empty, lambda: contents)
+    assert store.add("w", empty) == "w"
+    assert store.add("w", np.zeros(8, np.float32)) == "w_1"
+    assert store.add("w", contents) == "w"
+
+
+def test_a_missing_array_that_is_forgotten_takes_no_place() -> None:
+    store = WeightStore()
+    empty = np.empty(8, np.float32)
+    store.fill_later(empty, lambda: np.ones(8, np.float32))
+    store.discard([store.add("w", empty)])
+    assert not store.is_missing("w")
+    store.add("w", np.zeros(8, np.float32))
+    store.settle()
+    np.testing.assert_array_equal(store["w"], 0)
+
+
 def test_an_error_beside_is_raised_where_the_array_is_read() -> None:
     store = WeightStore()
     store.aside = in_a_thread
