@@ -23,7 +23,7 @@ lit: $(VENV)/.dev
 	$(BIN)/lit -j $(JOBS) -q tests/lit examples/extension/tests
 
 unit: $(VENV)/.dev
-	$(BIN)/pytest -q -n $(JOBS) --dist worksteal --ignore tests/embedded
+	$(BIN)/pytest -q -n $(JOBS) --dist loadfile --ignore tests/embedded
 
 # Random models and damaged files for SECONDS=600; what fails is in build/fuzz, small. FUZZ: options of the fuzzer.
 SECONDS ?= 600

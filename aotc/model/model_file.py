@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 import threading
-from contextlib import suppress
 from pathlib import Path
 
 from aotc.errors import CompileError, Problem
@@ -22,6 +21,7 @@ class ModelFile(os.PathLike[str]):
         self._content: bytes | None = None
         self._digest: str | None = None
         self._reading: threading.Thread | None = None
+        self._failed: Exception | None = None
 
     def __fspath__(self) -> str:
         return str(self.path)
@@ -33,13 +33,17 @@ class ModelFile(os.PathLike[str]):
         self._reading.start()
 
     def _read_ahead(self) -> None:
-        with suppress(Exception):  # whoever asks reads again
+        try:
             self._digest = hashlib.sha256(self._read()).hexdigest()
+        except Exception as error:
+            self._failed = error  # and nobody reads again: of a pipe that would be what comes after
 
     def _wait(self) -> None:
         if self._reading is not None:
             self._reading.join()
             self._reading = None
+        if self._failed is not None:
+            raise self._failed
 
     def digest(self) -> str:
         """The SHA-256 of all bytes in hexadecimal. Raises as `content`."""

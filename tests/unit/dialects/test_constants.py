@@ -143,7 +143,7 @@ def test_one_that_is_missing_is_packed_again_when_it_is_there() -> None:
     assert folded(second, store) is not None
 
 
-def test_what_is_added_beside_a_missing_array_is_compared_with_its_contents() -> None:
+def test_what_is_added_is_compared_with_contents_only() -> None:
     """Not with what is in memory until then."""
     store = WeightStore()
     contents, empty = np.ones(8, np.float32), np.zeros(8, np.float32)

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from aotc.errors import CompileError
+from aotc.model import model_file
 from aotc.model.model_file import ModelFile
 
 CONTENT = bytes(range(256)) * 1000
@@ -46,3 +48,16 @@ def test_what_goes_wrong_ahead_is_raised_where_the_content_is_asked_for(tmp_path
         file.digest()
     with pytest.raises(FileNotFoundError):
         file.content()
+
+
+def test_of_a_pipe_that_is_too_long_nothing_more_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(model_file, "PROTOBUF_LIMIT", 8)
+    end, start = os.pipe()
+    os.write(start, b"123456789 and more")
+    os.close(start)
+    file = ModelFile(f"/dev/fd/{end}")
+    file.read_ahead()
+    for read in (file.digest, file.content, file.take):
+        with pytest.raises(CompileError, match="larger"):
+            read()
+    os.close(end)
