@@ -23,7 +23,7 @@ from aotc.pipeline.phases import PHASES, PassRunner, by_function, phase_index, p
 from aotc.pipeline.portions import Portions, processes
 from aotc.pipeline.signature import InProcessOptions
 from aotc.pipeline.verification import verify
-from aotc.pipeline.workers import Aside, is_alone
+from aotc.pipeline.workers import aside, is_alone
 
 if TYPE_CHECKING:
     import onnx
@@ -121,7 +121,7 @@ def run_phases(compilation: Compilation, report: Callable[[str], None] | None = 
     runner = PassRunner(compilation.ctx, verify_each=options.verify_each, after_pass=dumper.after_pass)
     compilation.timings = runner.timings
     if divided and processes(options) > 1 and is_alone():
-        compilation.store.aside = Aside
+        compilation.store.aside = aside
     for index in range(first + 1, last + 1):
         phase = PHASES[index]
         progress.phase(phase.name)

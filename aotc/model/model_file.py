@@ -49,7 +49,7 @@ class ModelFile(os.PathLike[str]):
         """The SHA-256 of all bytes in hexadecimal. Raises as `content`."""
         self._wait()
         if self._digest is None:
-            self._digest = hashlib.sha256(self.content()).hexdigest()
+            self._digest = hashlib.sha256(self._read()).hexdigest()
         return self._digest
 
     def content(self) -> bytes:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from io import BytesIO
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 from zipfile import ZipFile
 
 import numpy as np
@@ -25,14 +25,6 @@ _SLOT = "_aotc_weights"
 """Where a `Context` (not hashable, so no weak dictionary) keeps its store."""
 
 
-class Aside(Protocol):
-    """Work that is done beside that of this thread."""
-
-    def wait(self) -> None:
-        """Wait for its end. Raises what it raised."""
-        ...
-
-
 class WeightStore:
     """Named, read-only, C-contiguous arrays. Keys are unique; equal arrays may share memory but keep their names."""
 
@@ -45,15 +37,15 @@ class WeightStore:
         self._computed = 0
         self.given = 0
         """Bytes that nodes of the model may still add because its file has them; calls of functions repeat theirs."""
-        self.aside: Callable[[Callable[[], None]], Aside] | None = None
-        """What begins work beside that of this thread, where that is wanted."""
+        self.aside: Callable[[Callable[[], None]], Callable[[], None]] | None = None
+        """What begins work beside that of this thread, where that is wanted, and returns what waits for its end."""
         self._later: list[tuple[Array, Callable[[], Array]]] = []
         """Arrays without contents, and what makes the same with contents, in order."""
         self._missing: dict[str, int] = {}
         """The keys of such arrays, and their numbers."""
         self._made: list[Array] = []
         """Those arrays with contents, as far as these are there."""
-        self._beside: Aside | None = None
+        self._wait: Callable[[], None] | None = None
 
     @staticmethod
     def of(ctx: Context) -> WeightStore:
@@ -121,14 +113,14 @@ class WeightStore:
     def fill_later(self, empty: Array, make: Callable[[], Array]) -> None:
         """Let `make` give the contents of `empty`, which is added next, after all that was said before and once there
         is a `begin`. Whoever reads it waits for that; `described` does not."""
-        if self._beside is not None:
+        if self._wait is not None:
             self.settle()
         self._later.append((empty, make))
 
     def begin(self) -> None:
         """Begin to make the contents that were left for later."""
-        if self._later and self._beside is None and self.aside is not None:
-            self._beside = self.aside(self._make)
+        if self._later and self._wait is None and self.aside is not None:
+            self._wait = self.aside(self._make)
 
     def _make(self) -> None:
         for _, make in self._later[len(self._made) :]:
@@ -138,13 +130,13 @@ class WeightStore:
         """Wait until all arrays have their contents. Raises what making them raised."""
         if not self._later:
             return
-        if self._beside is not None:
-            self._beside.wait()
+        if self._wait is not None:
+            self._wait()
         else:
             self._make()
         for key, number in self._missing.items():
             self._arrays[key] = _read_only(self._made[number])
-        self._later, self._missing, self._made, self._beside = [], {}, [], None
+        self._later, self._missing, self._made, self._wait = [], {}, [], None
 
     def is_missing(self, key: str) -> bool:
         """Whether the contents of an array are left for later."""

@@ -108,32 +108,34 @@ def is_alone() -> bool:
     return False
 
 
-class Aside:
-    """Work that another thread of this process does, such as numpy's on large arrays, which lets Python go on."""
+def aside(work: Callable[[], None]) -> Callable[[], None]:
+    """Begin work, such as numpy's on large arrays, in another thread of this process, which lets Python go on.
 
-    def __init__(self, work: Callable[[], None]) -> None:
-        """Begin `work`."""
-        self._error: BaseException | None = None
-        self._thread = threading.Thread(target=self._run, args=(work, sys.getswitchinterval()), daemon=True)
-        sys.setswitchinterval(_INTERVAL)
-        self._thread.start()
+    Returns what waits for its end, and for that of the thread, and raises what the work raised.
+    """
+    errors: list[BaseException] = []
+    interval = sys.getswitchinterval()
 
-    def _run(self, work: Callable[[], None], interval: float) -> None:
+    def run() -> None:
         try:
             work()
         except BaseException as error:
-            self._error = error
+            errors.append(error)
         finally:
             sys.setswitchinterval(interval)
 
-    def wait(self) -> None:
-        """Wait for the end of the work, and of the thread. Raises what the work raised."""
-        self._thread.join()
-        task, end = Path(f"/proc/self/task/{self._thread.native_id}"), time.monotonic() + 1
+    def wait() -> None:
+        thread.join()
+        task, end = Path(f"/proc/self/task/{thread.native_id}"), time.monotonic() + 1
         while task.exists() and time.monotonic() < end:  # it ends a moment after Python has done with it
             time.sleep(1e-4)
-        if self._error is not None:
-            raise self._error
+        for error in errors:
+            raise error
+
+    thread = threading.Thread(target=run, daemon=True)
+    sys.setswitchinterval(_INTERVAL)
+    thread.start()
+    return wait
 
 
 class _Workers:
@@ -226,4 +228,4 @@ def _how(status: int) -> str:
     return f"it ended with status {os.waitstatus_to_exitcode(status)}"
 
 
-__all__: Sequence[str] = ("MOST_ITEMS", "Aside", "bystander", "in_parallel", "is_alone", "usable_cores")
+__all__: Sequence[str] = ("MOST_ITEMS", "aside", "bystander", "in_parallel", "is_alone", "usable_cores")

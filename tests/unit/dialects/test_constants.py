@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, NoReturn
 
 import ml_dtypes
@@ -21,7 +20,7 @@ from aotc.dialects.graph.packed.conv import PackChannelsOp, PackConvWeightOp
 from aotc.dialects.graph.packed.matmul import PackColumnsOp
 from aotc.dialects.graph.structure import ConstantOp
 from aotc.model.weights import WeightStore
-from aotc.pipeline.workers import Aside
+from aotc.pipeline.workers import aside
 
 
 def samples(name: str) -> list[np.ndarray[Any, Any]]:
@@ -82,27 +81,35 @@ def test_a_blob_has_arrays_at_their_offsets_and_zeros_elsewhere() -> None:
     assert store.blob({}) == b""
 
 
-def in_a_thread(work: Callable[[], None]) -> Aside:
-    return Aside(work)
-
-
 WEIGHT = np.arange(256 * 64 * 9, dtype=np.float32).reshape(256, 64, 3, 3)
 
 
-@pytest.mark.parametrize("aside", [in_a_thread, None])
-def test_a_packed_weight_is_there_when_it_is_read(aside: Callable[[Callable[[], None]], Aside] | None) -> None:
-    store = WeightStore()
-    store.aside = in_a_thread
-    weight = constant_op(WEIGHT, "w", store)
-    op = PackConvWeightOp.get(weight.result, width=16, depth=16)
-    later = packed_later(op, "w", store)
+@pytest.fixture
+def store() -> WeightStore:
+    """One that leaves work to a thread."""
+    found = WeightStore()
+    found.aside = aside
+    return found
+
+
+@pytest.fixture
+def packing(store: WeightStore) -> PackConvWeightOp:
+    """What packs a weight of `store`."""
+    return PackConvWeightOp.get(constant_op(WEIGHT, "w", store).result, width=16, depth=16)
+
+
+@pytest.mark.parametrize("is_aside", [True, False])
+def test_a_packed_weight_is_there_when_it_is_read(
+    store: WeightStore, packing: PackConvWeightOp, is_aside: bool
+) -> None:
+    later = packed_later(packing, "w", store)
     assert later is not None
     key = store.add("w", later)
-    store.aside = aside  # without one it is made where it is read
+    store.aside = aside if is_aside else None  # without one it is made where it is read
     assert store.is_missing(key)
     assert not store.is_missing("w")
     store.begin()
-    expected = op.evaluate([WEIGHT])
+    expected = packing.evaluate([WEIGHT])
     assert expected is not None
     assert (store.described(key).shape, store.described(key).dtype) == (expected[0].shape, expected[0].dtype)
     np.testing.assert_array_equal(store[key], expected[0])
@@ -110,32 +117,24 @@ def test_a_packed_weight_is_there_when_it_is_read(aside: Callable[[Callable[[], 
     assert not store[key].flags.writeable
 
 
-def test_what_is_packed_at_once() -> None:
+def test_what_is_packed_at_once(store: WeightStore, packing: PackConvWeightOp) -> None:
     """Small constants, what is no constant, and those whose contents the store would compare."""
-    store = WeightStore()
-    store.aside = in_a_thread
-    weight = constant_op(WEIGHT, "w", store)
-    op = PackConvWeightOp.get(weight.result, width=16, depth=16)
     small = constant_op(WEIGHT[:16, :16], "small", store)
     assert packed_later(PackConvWeightOp.get(small.result, width=16, depth=16), "small", store) is None
-    argument = Block(arg_types=[weight.result.type]).args[0]
+    argument = Block(arg_types=[packing.weight.type]).args[0]
     assert packed_later(PackConvWeightOp.get(argument, width=16, depth=16), "w", store) is None
-    assert packed_later(AddOp.get(weight.result, weight.result), "w", store) is None
-    values = op.evaluate([WEIGHT])
+    assert packed_later(AddOp.get(packing.weight, packing.weight), "w", store) is None
+    values = packing.evaluate([WEIGHT])
     assert values is not None
     store.add("w", values[0])
-    assert packed_later(op, "w", store) is None
-    assert packed_later(op, "another", store) is not None
+    assert packed_later(packing, "w", store) is None
+    assert packed_later(packing, "another", store) is not None
     store.aside = None
-    assert packed_later(op, "another", store) is None
+    assert packed_later(packing, "another", store) is None
 
 
-def test_one_that_is_missing_is_packed_again_when_it_is_there() -> None:
-    store = WeightStore()
-    store.aside = in_a_thread
-    weight = constant_op(WEIGHT, "w", store)
-    first = PackConvWeightOp.get(weight.result, width=16, depth=16)
-    later = packed_later(first, "w", store)
+def test_one_that_is_missing_is_packed_again_when_it_is_there(store: WeightStore, packing: PackConvWeightOp) -> None:
+    later = packed_later(packing, "w", store)
     assert later is not None
     between = constant_op(later, "w", store)
     second = PackColumnsOp.get(between.result, width=16)
@@ -164,10 +163,7 @@ def test_a_missing_array_that_is_forgotten_takes_no_place() -> None:
     np.testing.assert_array_equal(store["w"], 0)
 
 
-def test_an_error_beside_is_raised_where_the_array_is_read() -> None:
-    store = WeightStore()
-    store.aside = in_a_thread
-
+def test_an_error_beside_is_raised_where_the_array_is_read(store: WeightStore) -> None:
     def fail() -> NoReturn:
         raise MemoryError("too large")
 

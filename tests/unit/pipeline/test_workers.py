@@ -212,15 +212,15 @@ in_parallel(work, 2, 2, until_a_copy_has_one)
 def test_work_aside() -> None:
     """When it has ended, the process is one that can be copied, and threads take turns as before."""
     program = """
-from aotc.pipeline.workers import Aside
+from aotc.pipeline.workers import aside
 interval, done = sys.getswitchinterval(), []
 for _ in range(20):
-    Aside(lambda: done.append(threading.get_ident())).wait()
+    aside(lambda: done.append(threading.get_ident()))()
     in_parallel(pid, 2, 2, until_a_copy_has_one)
 assert len(done) == 20 and threading.get_ident() not in done
 assert sys.getswitchinterval() == interval
 try:
-    Aside(lambda: 1 / 0).wait()
+    aside(lambda: 1 / 0)()
 except ZeroDivisionError:
     print("raised")
 """
