@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from xdsl.dialects.builtin import AnyFloat, f32, f64
+from xdsl.dialects.builtin import AnyFloat, f32, f64, i1
 from xdsl.ir import SSAValue
 
-from aotc.dialects.dtypes import byte_width, numpy_dtype
+from aotc.dialects.dtypes import ELEMENT_TYPES, byte_width, numpy_dtype
 from aotc.dialects.graph.indexing import GatherOp
 from aotc.dialects.graph.interfaces import element_type_of
 from aotc.dialects.graph.logical import WhereOp
@@ -15,6 +15,9 @@ from aotc.dialects.graph.windows.resampling import ResampleOp
 from aotc.frontend.onnx.expressions import cast, saturated, scalar
 from aotc.frontend.onnx.interpolation import COORDINATE_MODES, NEAREST_MODES, ResizedAxis
 from aotc.frontend.onnx.registry import Node, onnx_op
+
+_CUT_OFF = tuple(ELEMENT_TYPES[name] for name in ("int8", "uint8", "int32"))
+"""Types whose linear interpolation onnxruntime cuts off; it has no other integers, which the standard rounds."""
 
 
 @onnx_op("Upsample")
@@ -109,8 +112,8 @@ def _resize(node: Node, resized: dict[int, ResizedAxis], rounding: str) -> SSAVa
             mask = outside.reshape([-1 if a == axis else 1 for a in range(len(node.shape(0)))])
             filling = scalar(node, node.attr("extrapolation_value", 0.0), x)
             x = node.emit(WhereOp, node.constant(mask), filling, x)
-    if isinstance(kind, AnyFloat) or (mode == "linear" and not antialias):
-        return cast(node, x, kind)  # without rounding, as onnxruntime
+    if isinstance(kind, AnyFloat) or kind == i1 or (mode == "linear" and not antialias and kind in _CUT_OFF):
+        return cast(node, x, kind)
     return saturated(node, x, kind)
 
 
