@@ -139,7 +139,7 @@ class CacheShares:
 
 @dataclass(frozen=True)
 class WinogradCosts:
-    """Of convolution by minimal filtering; the times that they are fitted to are in `winograd_cost` of the kernel room."""
+    """Of convolution by minimal filtering; `winograd_cost` of the kernel room has the times that they are fitted to."""
 
     transform_cycles: int
     """To transform one register of the operand or of the products: arithmetic, a load and a store."""

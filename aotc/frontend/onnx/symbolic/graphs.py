@@ -25,8 +25,8 @@ from aotc.model.extents import Extent as Expression
 from aotc.model.extents import OpenTensor, unnamed
 from aotc.model.naming import distinct_names
 
-for _family in ("movement", "windows"):
-    import_module(f"aotc.frontend.onnx.symbolic.{_family}")
+for _rules in ("movement_rules", "window_rules"):
+    import_module(f"aotc.frontend.onnx.symbolic.{_rules}")
 
 
 def open_interface(
