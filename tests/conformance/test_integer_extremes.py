@@ -24,7 +24,7 @@ from xdsl.dialects.func import FuncOp
 from aotc.dialects.constants import known_array
 from aotc.frontend.onnx import import_model, load_model, supported_operators
 from aotc.frontend.onnx.tensors import DTYPES
-from aotc.model.weights import WeightStore
+from aotc.model.weight_store import WeightStore
 
 INTEGERS = ("int8", "uint8", "int16", "uint16", "int32", "int64", "uint32", "uint64")
 UNDECIDED = {
