@@ -64,7 +64,8 @@ def range_(node: Node) -> SSAValue:
     if delta == 0:
         node.fail("delta is 0")
     if dtype.kind in "iu":  # of any size: the distance may be beyond the type that all elements fit in
-        count = max(-((start.item() - limit.item()) // delta.item()), 0)
+        first, last, step = (int(each) for each in (start, limit, delta))
+        count = max(-((first - last) // step), 0)
     else:
         count = max(math.ceil((limit - start).item() / delta.item()), 0)
     node.require_room(count, np.int64)
