@@ -1,0 +1,177 @@
+"""The tests nearest to a mutant: those that call its function, those of its file's name and the shortest first.
+
+All files of lit are looked at, and of pytest those that have the file's name (`test_NAME.py`) or import its module;
+where there are none, those of the folders of `FOLDERS`. What a test calls is measured once, and kept in
+`build/mutants`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from .mutant import ROOT, Mutant
+from .tree import Measured, Test, Tree
+
+KEPT = ROOT / "build" / "mutants" / "calls.json"
+SECONDS = 30.0
+"""How long the tests of one mutant may take; the nearest runs whatever it takes."""
+FOLDERS = {
+    "aotc/frontend/onnx/importers": ("tests/unit/frontend", "tests/conformance"),
+    "aotc/runtime": ("tests/unit/runtime",),
+    "passes/kernel": ("tests/unit/kernel",),
+    "passes/loops": ("tests/unit/kernel",),
+}
+"""Where tests are of whatever is in a folder."""
+
+
+class Nearest:
+    """What each test calls, as far as it was asked for."""
+
+    def __init__(self, tree: Tree) -> None:
+        self._tree = tree
+        self._units = sorted(path for path in (ROOT / "tests").rglob("test_*.py") if "embedded" not in path.parts)
+        self._kept: dict[str, dict[str, Measured]] = {}
+        self._digests: dict[str, str] = {}
+        self._old: set[str] = set()
+        self.failing: set[str] = set()
+        self._read()
+
+    def tests(self, mutant: Mutant) -> list[Test]:
+        """The nearest first."""
+        if mutant.file.endswith(".c"):
+            return self._of_c(mutant)
+        files = [*self._tree.lit, *self._candidates(mutant)]
+        self._measure(files)
+        found = self._calling(f"{mutant.file} {mutant.function}", files)
+        if not found and (old := [file for file in files if file in self._old and self._reaches(file, mutant.file)]):
+            for file in old:
+                del self._kept[file]
+            self._measure(old)
+            found = self._calling(f"{mutant.file} {mutant.function}", files)
+        stem = Path(mutant.file).stem
+        found.sort(key=lambda test: (not _is_named(test, stem), test.seconds, test.name))
+        return _within(found, SECONDS)
+
+    def _calling(self, function: str, files: Iterable[str]) -> list[Test]:
+        return [
+            Test(name, measured.seconds)
+            for file in files
+            for name, measured in self._kept[file].items()
+            if function in measured.functions and measured.outcome == "ok"
+        ]
+
+    def _reaches(self, test: str, file: str) -> bool:
+        """Whether a test calls some function of a file: then a function that is new in it may be called, too."""
+        prefix = f"{file} "
+        return any(name.startswith(prefix) for each in self._kept[test].values() for name in each.functions)
+
+    def named(self, mutant: Mutant) -> list[Test]:
+        """The tests of a row, which it names."""
+        files = sorted({each.partition("::")[0] for each in mutant.tests})
+        lit = [path for path in self._tree.lit if any(path == each or path.startswith(f"{each}/") for each in files)]
+        self._measure([*lit, *(each for each in files if each.endswith(".py"))])
+        return sorted((self._whole(each) for each in mutant.tests), key=lambda test: test.seconds)
+
+    def _whole(self, test: str) -> Test:
+        """A folder or file, or one function of it, with all its parameters."""
+        seconds = sum(
+            measured.seconds
+            for of in self._kept.values()
+            for name, measured in of.items()
+            if name == test or name.startswith((f"{test}/", f"{test}::", f"{test}["))
+        )
+        return Test(test, seconds)
+
+    def _of_c(self, mutant: Mutant) -> list[Test]:
+        """Those of the C runtime, which no trace of Python sees: by files that name the source, or take all of them."""
+        folder = [str(path.relative_to(ROOT)) for path in self._units if FOLDERS["aotc/runtime"][0] in str(path)]
+        self._measure(folder)
+        name = Path(mutant.file).name
+        near = [file for file in folder if name in (text := (ROOT / file).read_text()) or "*SOURCES" in text]
+        found = [
+            Test(test, each.seconds) for file in near for test, each in self._kept[file].items() if each.outcome == "ok"
+        ]
+        return sorted(found, key=lambda test: (test.seconds, test.name))
+
+    def _candidates(self, mutant: Mutant) -> list[str]:
+        """Files of pytest."""
+        stem = Path(mutant.file).stem
+        module, package = _module(mutant.file), _module(str(Path(mutant.file).parent))
+        imports = re.compile(rf"{re.escape(module)}\b|from {re.escape(package)} import [^\n]*\b{stem}\b")
+        found = [path for path in self._units if path.stem == f"test_{stem}" or imports.search(path.read_text())]
+        if not found:
+            near = [folder for of, folders in FOLDERS.items() if mutant.file.startswith(of) for folder in folders]
+            found = [path for path in self._units if str(path.relative_to(ROOT)).startswith(tuple(near))]
+        return [str(path.relative_to(ROOT)) for path in found]
+
+    def _measure(self, files: Iterable[str]) -> None:
+        """Measure these, as far as it is not known."""
+        missing = [file for file in files if file not in self._kept]
+        lit = [file for file in missing if file.startswith("tests/lit")]
+        for group in ([lit] if lit else []) + [[file] for file in missing if file not in lit]:
+            print(f"measured  {group[0] if len(group) == 1 else f'{len(group)} files of lit'}", flush=True)
+            found = self._tree.measured(group)
+            for file in group:
+                self._kept[file] = {name: each for name, each in found.items() if name.partition("::")[0] == file}
+                self._digests[file] = _digest(file)
+            self._write()
+        self._old.difference_update(missing)
+        for file in missing:
+            self.failing |= {name for name, each in self._kept[file].items() if each.outcome == "failed"}
+
+    def _read(self) -> None:
+        """What is kept of files that have not changed, nor what they call changed its name."""
+        if not KEPT.exists():
+            return
+        known: dict[str, bool] = {}
+        for file, (digest, tests) in json.loads(KEPT.read_text()).items():
+            if (ROOT / file).exists() and digest == _digest(file):
+                measured = {name: Measured(each[0], each[1], tuple(each[2])) for name, each in tests.items()}
+                names = {function for each in measured.values() for function in each.functions}
+                if all(_exists(name.partition(" ")[0], known) for name in names):
+                    self._kept[file], self._digests[file] = measured, digest
+                    self._old.add(file)
+
+    def _write(self) -> None:
+        KEPT.parent.mkdir(parents=True, exist_ok=True)
+        kept = {
+            file: (self._digests[file], {name: (m.seconds, m.outcome, m.functions) for name, m in of.items()})
+            for file, of in self._kept.items()
+        }
+        KEPT.write_text(json.dumps(kept))
+
+
+def _exists(file: str, known: dict[str, bool]) -> bool:
+    if file not in known:
+        known[file] = (ROOT / file).exists()
+    return known[file]
+
+
+def _digest(file: str) -> str:
+    return hashlib.sha256((ROOT / file).read_bytes()).hexdigest()
+
+
+def _module(file: str) -> str:
+    """`aotc.passes.NAME` of passes/NAME.py."""
+    name = file.removesuffix(".py").replace("/", ".")
+    return name if name.startswith("aotc.") else f"aotc.{name}"
+
+
+def _is_named(test: Test, stem: str) -> bool:
+    """Whether a test's file has the name of a file of the sources."""
+    return Path(test.file).stem.removeprefix("test_").replace("-", "_").startswith(stem)
+
+
+def _within(tests: list[Test], seconds: float) -> list[Test]:
+    """The first that take so long together."""
+    found: list[Test] = []
+    for test in tests:
+        seconds -= test.seconds
+        if found and seconds < 0:
+            break
+        found.append(test)
+    return found
