@@ -11,7 +11,7 @@ from .mutant import ROOT, Mutant
 from .rows import equivalents, rows
 
 KERNEL = ("strategies", "nests", "costs", "builders")
-AREAS = ("graph", "fuse", "schedule", "memory", "memory/planner", "interface", "loops", "lower")
+AREAS = ("graph", "fuse", "integers", "schedule", "memory", "memory/planner", "interface", "loops", "lower")
 
 SOURCE = """
 class Folder:
