@@ -24,6 +24,7 @@ FOLDERS = {
     "aotc/runtime": ("tests/unit/runtime",),
     "passes/kernel": ("tests/unit/kernel",),
     "passes/loops": ("tests/unit/kernel",),
+    "passes/integers": ("tests/unit/kernel/integers",),
 }
 """Where tests are of whatever is in a folder."""
 
@@ -162,7 +163,7 @@ def _module(file: str) -> str:
 
 
 def _is_named(test: Test, stem: str) -> bool:
-    """Whether a test's file has the name of a file of the sources."""
+    """Whether a test's file begins with the name of a file of the sources."""
     return Path(test.file).stem.removeprefix("test_").replace("-", "_").startswith(stem)
 
 

@@ -65,7 +65,7 @@ class Calls:
     def name(self, code: CodeType) -> str | None:
         """Its file and outermost function, if it is one of the sources."""
         if (file := self._files.get(code.co_filename)) is None:
-            path = os.path.realpath(code.co_filename)
+            path = os.path.realpath(code.co_filename) if code.co_filename.startswith("/") else ""
             inside = path.startswith(f"{ROOT}/") and not path.startswith(f"{ROOT}/tests/")
             file = self._files[code.co_filename] = os.path.relpath(path, ROOT) if inside else ""
         return f"{file} {code.co_qualname.partition('.<locals>')[0]}" if file else None
