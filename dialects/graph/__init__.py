@@ -35,8 +35,8 @@ from aotc.dialects.graph.packed import (
     dot_depthwise,
     dots,
     few_bits,
-    interleaved,
     narrow,
+    pack,
     paired,
     paired_dots,
     regrouping,
@@ -72,7 +72,7 @@ _FAMILIES = (
     blocked_window,
     regrouping,
     narrow,
-    interleaved,
+    pack,
     paired,
     channels_last,
     dots,
@@ -131,5 +131,5 @@ def _operations(family: ModuleType) -> list[type[GraphOp]]:
 GRAPH = Dialect(
     "graph",
     [structure.YieldOp, structure.FusedOp, *(op for family in _FAMILIES for op in _operations(family))],
-    [*SCHEDULE_ATTRIBUTES, *ALGORITHM_ATTRIBUTES],
+    [*SCHEDULE_ATTRIBUTES, *ALGORITHM_ATTRIBUTES, pack.LayoutAttr],
 )
