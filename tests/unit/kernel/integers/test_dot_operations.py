@@ -11,8 +11,8 @@ from xdsl.dialects.builtin import TensorType, UnitAttr, i8, i32
 from xdsl.ir import Block
 
 from aotc.dialects.builder import INDEX
-from aotc.dialects.graph.packed.channels_last import words
-from aotc.dialects.graph.packed.dots import ZeroPointBiasOp, is_narrow, is_narrow_anyhow, row_groups
+from aotc.dialects.graph.packed.integers.channels_last import words
+from aotc.dialects.graph.packed.integers.dot_products import ZeroPointBiasOp, is_narrow, is_narrow_anyhow, row_groups
 from aotc.dialects.graph.packed.pack import LayoutAttr
 from aotc.dialects.graph.windows.edges import Edges
 from aotc.dialects.graph.windows.sliding import SlidingWindow

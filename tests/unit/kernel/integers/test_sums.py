@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from case_model import Array, CaseModel, CaseRuns, array_attributes, tensor, window_values
 
-from aotc.dialects.graph.packed.channels_last import words
+from aotc.dialects.graph.packed.integers.channels_last import words
 from aotc.dialects.graph.schedules import ScheduleAttr, SumsSchedule
 from aotc.dialects.graph.windows.sliding import SlidingWindow, sliding_windows
 

@@ -1,0 +1,230 @@
+"""Convolution in the NCHWc layout, and the operations that pack and unpack blocks.
+
+A blocked tensor is [N, ceil(C / B), spatial.., B]: channel c is at block c / B and lane c % B, so that one vector
+register holds B channels of one position; or it has several such parts, side by side (see `channels`). The lanes of the
+last block of a part beyond its channels are padding lanes: they hold arbitrary values, and nothing reads them.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+from xdsl.dialects.builtin import I64, DenseArrayBase, IntegerAttr, TensorType
+from xdsl.ir import Attribute, OpResult
+from xdsl.irdl import irdl_op_definition, opt_prop_def, opt_result_def, prop_def, result_def
+
+from aotc.dialects.builder import Builder, Reader, Scalar, Writer
+from aotc.dialects.dtypes import compute_type
+from aotc.dialects.graph.interfaces import (
+    ShapeError,
+    narrowest_element_type,
+    shape_of,
+)
+from aotc.dialects.graph.packed.convolution.channels import Channels
+from aotc.dialects.graph.packed.convolution.grouped_panels import GroupedPanels
+from aotc.dialects.graph.packed.layout import Layout, Mode, blocks
+from aotc.dialects.graph.schedules import check_partial_sums
+from aotc.dialects.graph.shapes import ceil_div
+from aotc.dialects.graph.windows.axes import ConvolutionalOp, SlidingAxes, TransposedAxes, check_bias
+
+PanelBlockBody: TypeAlias = Callable[[Scalar, int, list[Scalar]], list[Scalar]]
+"""The body of a loop over the blocks of x that a panel reads: number of the block among these, its channels, carried
+values."""
+
+
+def channel_blocks(rank: int, lanes: int, parts: Sequence[int] = ()) -> Layout:
+    """[N, C, spatial..] in blocks of `lanes` channels: [N, ceil(C / lanes), spatial.., lanes]; see `channels` of
+    several parts."""
+    block, lane = blocks(1, lanes)
+    return Layout("channels", ((Mode(0),), (block,), *((Mode(dim),) for dim in range(2, rank)), (lane,)), tuple(parts))
+
+
+def weight_panels(rank: int, width: int, depth: int, groups: int = 1) -> Layout:
+    """A convolution's weight [M, C / group, kernel..] in the order in which `blocked_conv` streams it: [panels, blocks,
+    kernel.., depth, width].
+
+    A panel is `width` output channels (a whole number of blocks of the result); block and depth together are the input
+    channel, `depth` of them in a block (C of them in the only block where the operand of the convolution is not
+    blocked, else as many as in its blocks, or an even part of that). Of several groups, the blocks are those that the
+    panel sees (`GroupedPanels`), and what an output channel does not see is zero.
+    """
+    (panel, column), (block, inner) = blocks(0, width), blocks(1, depth)
+    kernel = ((Mode(dim),) for dim in range(2, rank))
+    return Layout("conv_weight", ((panel,), (block,), *kernel, (inner,), (column,)), groups=groups)
+
+
+class BlockedConvolutionOp(ConvolutionalOp, ABC):
+    """Convolution or transposed convolution with a blocked result [N, ceil(M / block), spatial.., block].
+
+    x is blocked, or plain [N, C, spatial..] (few channels: the first layer of a network); `channels` is C. The weight
+    is in `weight_panels` of as many groups. The optional bias is [blocks * block].
+
+    With `parts`, which add up to C, the channels of x are not in all lanes (see `channels`): the weight is packed with
+    a channel for each lane, and padding lanes are left out.
+
+    The optional result `partials` [spatial.., width] is a scratch buffer for sums of one panel of an image whose
+    reduction is blocked (`kc` of its schedule): of one group of channels, in all lanes.
+    """
+
+    result = result_def(TensorType)
+    partials = opt_result_def(TensorType)
+    group = prop_def(IntegerAttr[I64])
+    channels = prop_def(IntegerAttr[I64])
+    parts = opt_prop_def(DenseArrayBase)
+    outputs = prop_def(IntegerAttr[I64])
+    """M, the number of output channels."""
+    block = prop_def(IntegerAttr[I64])
+    """Lanes of the result."""
+
+    @property
+    def blocked_operand(self) -> bool:
+        """Whether x is blocked."""
+        return len(shape_of(self.x)) == len(self.ints("strides")) + 3
+
+    def spatial(self) -> tuple[int, ...]:
+        return shape_of(self.x)[2 : 2 + len(self.ints("strides"))]
+
+    def kernel(self) -> tuple[int, ...]:
+        return shape_of(self.weight)[2:-2]
+
+    @property
+    def depth(self) -> int:
+        """Channels in a block of the weight."""
+        return shape_of(self.weight)[-2]
+
+    @property
+    def width(self) -> int:
+        """Output channels of a panel."""
+        return shape_of(self.weight)[-1]
+
+    def sum_type(self, blocks: int) -> Attribute:
+        """The element type of the result, of so many blocks; raises ShapeError where types or the bias do not fit."""
+        check_bias(self.bias, blocks, self.block.value.data)
+        return narrowest_element_type(*self.operands)
+
+    def weight_index(
+        self, panel: Scalar, block: Scalar, taps: Sequence[Scalar], inner: Scalar, column: Scalar
+    ) -> list[Scalar]:
+        """Where the weight of a channel, the `inner`th of a block, for a column of a panel is."""
+        return [panel, block, *taps, inner, column]
+
+    def start(self, b: Builder, reads: Sequence[Reader], position: Sequence[Scalar], output: Scalar) -> Scalar:
+        """What a sum starts with."""
+        return self.initial(b, reads, [output])
+
+    def multiplied(self, b: Builder, *values: Scalar) -> list[Scalar]:
+        """Elements of x and of the weight as they are multiplied."""
+        return list(values)
+
+    def infer_types(self) -> Sequence[TensorType]:
+        x, weight, rank = shape_of(self.x), shape_of(self.weight), len(self.ints("strides"))
+        if len(x) not in (rank + 2, rank + 3) or len(weight) != rank + 4:
+            raise ShapeError(f"operand {list(x)} and weight {list(weight)} do not fit {rank} spatial axes")
+        group, channels, outputs = self.group.value.data, self.channels.value.data, self.outputs.value.data
+        depth, width, block, held = self.depth, self.width, self.block.value.data, self.held
+        whole = depth == x[1]
+        if self.blocked_operand:
+            whole = depth > 0 and x[-1] % depth == 0 and x[1] == ceil_div(channels, x[-1])
+        if self.parts is not None:
+            whole = (group, depth, held.count, held.blocks) == (1, x[-1], channels, x[1])
+        if group < 1 or channels % group or outputs % group:
+            raise ShapeError(f"{channels} channels and {outputs} output channels do not divide into {group} groups")
+        if not whole or weight[1] != (held.blocks if group == 1 else self.panels.most):
+            raise ShapeError(
+                f"{channels} channels in {group} group(s) do not fit operand {list(x)}, weight {list(weight)}"
+            )
+        if width < 1 or weight[0] != ceil_div(outputs, width) or width % block:
+            raise ShapeError(f"{outputs} output channels in blocks of {block} do not fit weight {list(weight)}")
+        result = [x[0], ceil_div(outputs, block), *self.extents(), block]
+        kind = self.sum_type(result[1])
+        if self.partials is not None and (group > 1 or self.parts is not None):
+            raise ShapeError("partial sums are of one group of channels without padding lanes between them")
+        partials = TensorType(compute_type(kind), [*self.extents(), width])
+        return [TensorType(kind, result), partials][: len(self.results)]
+
+    def verify_(self) -> None:
+        super().verify_()
+        check_partial_sums(self, self.partials)
+
+    def scratch(self) -> Sequence[OpResult]:
+        return [] if self.partials is None else [self.partials]
+
+    def operations(self) -> int:
+        channels = self.channels.value.data // self.group.value.data
+        return 2 * math.prod((shape_of(self.x)[0], *self.meetings(), self.outputs.value.data, channels, *self.kernel()))
+
+    @property
+    def held(self) -> Channels:
+        """The lanes of the channels of x, in blocks of the weight."""
+        parts = (self.channels.value.data,) if self.parts is None else self.ints("parts")
+        return Channels.of(parts, max(self.depth, 1))
+
+    def over_blocks(self, b: Builder, panel: Scalar, carried: list[Scalar], body: PanelBlockBody) -> list[Scalar]:
+        """Loops over the blocks of x that `panel` reads, carrying values: `body` gets the number of a block among
+        these, and how many channels it has."""
+        if self.group.value.data == 1:
+            return self.held.over_blocks(b, carried, lambda block, _, depth, now: body(block, depth, now))
+        panels = self.panels
+        whole, count = panels.seen(panel)
+        carried = b.loop(0, whole, 1, carried, lambda block, now: body(block, panels.depth, now))
+        if panels.last_depth == panels.depth:
+            return carried
+        return b.loop(whole, count, 1, carried, lambda block, now: body(block, panels.last_depth, now))
+
+    @property
+    def panels(self) -> GroupedPanels:
+        """The blocks of x that each panel of the weight reads."""
+        group, channels, outputs = self.group.value.data, self.channels.value.data, self.outputs.value.data
+        return GroupedPanels(group, channels // group, outputs // group, self.width, self.depth)
+
+    def source(self, batch: Scalar, outer: Scalar, position: Sequence[Scalar], inner: Scalar) -> list[Scalar]:
+        """The index of x for a channel, which is given by its block of the weight and its place in that block."""
+        if not self.blocked_operand:
+            return [batch, inner, *position]
+        parts = shape_of(self.x)[-1] // self.panels.depth
+        return [batch, outer / parts, *position, outer.b.rem(outer, outer.b.index(parts)) * self.panels.depth + inner]
+
+    def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
+        shape, block, width, panels = shape_of(self.result), self.block.value.data, self.width, self.panels
+
+        def body(index: list[Scalar]) -> None:
+            batch, outer, *position, lane = index
+            output = outer * block + lane
+            panel, column = output / width, b.rem(output, b.index(width))
+            first = panels.first(panel)
+
+            def add_block(number: Scalar, depth: int, carried: list[Scalar]) -> list[Scalar]:
+                axes = self.taps(b, position)
+
+                def step(at: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
+                    *steps, inner = at
+                    seen = [axis.at(k) for axis, k in zip(axes, steps, strict=True)]
+                    x = reads[0](self.source(batch, first + number, [place for place, _ in seen], inner))
+                    weight = reads[1](self.weight_index(panel, number, [tap for _, tap in seen], inner, column))
+                    x, weight = self.multiplied(b, x, weight)
+                    return [carried[0] + x * weight]
+
+                bounds = [(axis.low, axis.high) for axis in axes]
+                return b.reduce([*bounds, (0, depth)], carried, step)
+
+            start = self.start(b, reads, position, output)
+            writes[0](index, self.over_blocks(b, panel, [start], add_block)[0])
+
+        b.parallel_for(shape, body)
+
+
+@irdl_op_definition
+class BlockedConvOp(SlidingAxes, BlockedConvolutionOp):
+    """Convolution with a blocked result."""
+
+    name = "graph.blocked_conv"
+
+
+@irdl_op_definition
+class BlockedConvTransposeOp(TransposedAxes, BlockedConvolutionOp):
+    """Transposed convolution with a blocked result; its weight is packed from [M, C / group, kernel...]."""
+
+    name = "graph.blocked_conv_transpose"
