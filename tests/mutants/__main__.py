@@ -19,13 +19,12 @@ from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from queue import SimpleQueue
-from threading import Lock
 
 from . import generate, generate_c
 from .mutant import Mutant
 from .nearest import Nearest
 from .rows import equivalents, rows
-from .tree import Tree
+from .tree import Test, Tree
 
 CAUGHT, SURVIVED, UNREACHED = "caught", "survived", "unreached"
 
@@ -51,8 +50,7 @@ class Run:
         self._all = [Tree(folder / str(number)) for number in range(jobs)]
         for tree in self._all:
             self._trees.put(tree)
-        self._nearest = Nearest(self._all[0])
-        self._lock = Lock()
+        self._nearest = Nearest(self._all[0].lit)
         self._jobs = jobs
 
     @property
@@ -62,22 +60,21 @@ class Run:
 
     def results(self, found: Sequence[Mutant]) -> Iterable[tuple[str, str]]:
         """Of each mutant its result, and the tests that say so."""
-        # what tests call is measured before the first mutant, as both trees are needed then
-        near = [self._nearest.named(mutant) if mutant.tests else self._nearest.tests(mutant) for mutant in found]
-
-        def run(place: int) -> tuple[str, str]:
-            if not near[place]:
-                return UNREACHED, "no test calls it"
-            tree = self._trees.get()
-            try:
-                by = tree.notices(found[place], near[place])
-            finally:
-                self._trees.put(tree)
-            files = list(dict.fromkeys(test.file for test in near[place]))
-            return (SURVIVED, f"{len(near[place])} tests of {', '.join(files)}") if by is None else (CAUGHT, by)
-
         with ThreadPoolExecutor(self._jobs) as pool:
-            yield from pool.map(run, range(len(found)))
+            yield from pool.map(self._result, found)
+
+    def _result(self, mutant: Mutant) -> tuple[str, str]:
+        tree = self._trees.get()
+        looked: list[Test] = []
+        try:
+            for tests in self._nearest.tests(mutant, tree):
+                if tests and (by := tree.notices(mutant, tests)) is not None:
+                    return CAUGHT, by
+                looked += tests
+        finally:
+            self._trees.put(tree)
+        files = list(dict.fromkeys(test.file for test in looked))
+        return (SURVIVED, f"{len(looked)} tests of {', '.join(files)}") if looked else (UNREACHED, "no test calls it")
 
     def close(self) -> None:
         """End the processes."""

@@ -11,7 +11,6 @@ In each function, each of these is one mutant:
 from __future__ import annotations
 
 import ast
-import subprocess
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -28,9 +27,8 @@ _LOOSE = (ast.IfExp, ast.Lambda, ast.NamedExpr, ast.BoolOp)
 
 def sources(*places: str) -> list[str]:
     """The Python files of these places, in order."""
-    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", *places]
-    listed = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout.split()
-    return sorted(file for file in listed if file.endswith(".py") and (ROOT / file).exists())
+    found = [path for place in places for path in (ROOT / place, *(ROOT / place).rglob("*.py"))]
+    return sorted(str(path.relative_to(ROOT)) for path in found if path.suffix == ".py")
 
 
 def generated(*files: str) -> list[Mutant]:

@@ -1,7 +1,7 @@
 """The tests nearest to a mutant: those that call its function, those of its file's name and the shortest first.
 
-All files of lit are looked at, and of pytest those that have the file's name (`test_NAME.py`) or import its module;
-where there are none, those of the folders of `FOLDERS`. What a test calls is measured once, and kept in
+All files of lit are looked at; of pytest, where those do not notice, files that have the name (`test_NAME.py`) or
+import the module, else those of the folders of `FOLDERS`. What a test calls is measured once, and kept in
 `build/mutants`.
 """
 
@@ -10,8 +10,9 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from threading import Lock
 
 from .mutant import ROOT, Mutant
 from .tree import Measured, Test, Tree
@@ -32,27 +33,38 @@ FOLDERS = {
 class Nearest:
     """What each test calls, as far as it was asked for."""
 
-    def __init__(self, tree: Tree) -> None:
-        self._tree = tree
+    def __init__(self, lit: Sequence[str]) -> None:
+        self._lit = list(lit)
         self._units = sorted(path for path in (ROOT / "tests").rglob("test_*.py") if "embedded" not in path.parts)
         self._kept: dict[str, dict[str, Measured]] = {}
         self._digests: dict[str, str] = {}
         self._old: set[str] = set()
+        self._lock = Lock()
         self.failing: set[str] = set()
         self._read()
 
-    def tests(self, mutant: Mutant) -> list[Test]:
-        """The nearest first."""
-        if mutant.file.endswith(".c"):
-            return self._of_c(mutant)
-        files = [*self._tree.lit, *self._candidates(mutant)]
-        self._measure(files)
-        found = self._calling(f"{mutant.file} {mutant.function}", files)
-        if not found and (old := [file for file in files if file in self._old and self._reaches(file, mutant.file)]):
-            for file in old:
-                del self._kept[file]
-            self._measure(old)
+    def tests(self, mutant: Mutant, tree: Tree) -> Iterator[list[Test]]:
+        """Several at a time, the nearest first: of lit, which is quick, then of each file of pytest."""
+        if mutant.tests:
+            yield self._named(mutant, tree)
+        elif mutant.file.endswith(".c"):
+            yield self._of_c(tree, mutant)
+        else:
+            yield self._near(tree, mutant, self._lit)
+            for file in sorted(self._candidates(mutant), key=lambda each: (each not in self._kept, each)):
+                yield self._near(tree, mutant, [file])
+
+    def _near(self, tree: Tree, mutant: Mutant, files: list[str]) -> list[Test]:
+        with self._lock:
+            self._measure(tree, files)
             found = self._calling(f"{mutant.file} {mutant.function}", files)
+            if not found and (
+                old := [file for file in files if file in self._old and self._reaches(file, mutant.file)]
+            ):
+                for file in old:
+                    del self._kept[file]
+                self._measure(tree, old)
+                found = self._calling(f"{mutant.file} {mutant.function}", files)
         stem = Path(mutant.file).stem
         found.sort(key=lambda test: (not _is_named(test, stem), test.seconds, test.name))
         return _within(found, SECONDS)
@@ -70,27 +82,22 @@ class Nearest:
         prefix = f"{file} "
         return any(name.startswith(prefix) for each in self._kept[test].values() for name in each.functions)
 
-    def named(self, mutant: Mutant) -> list[Test]:
+    def _named(self, mutant: Mutant, tree: Tree) -> list[Test]:
         """The tests of a row, which it names."""
-        files = sorted({each.partition("::")[0] for each in mutant.tests})
-        lit = [path for path in self._tree.lit if any(path == each or path.startswith(f"{each}/") for each in files)]
-        self._measure([*lit, *(each for each in files if each.endswith(".py"))])
-        return sorted((self._whole(each) for each in mutant.tests), key=lambda test: test.seconds)
-
-    def _whole(self, test: str) -> Test:
-        """A folder or file, or one function of it, with all its parameters."""
-        seconds = sum(
-            measured.seconds
-            for of in self._kept.values()
-            for name, measured in of.items()
-            if name == test or name.startswith((f"{test}/", f"{test}::", f"{test}["))
+        lit = [path for path in self._lit if any(_is_of(path, each) for each in mutant.tests)]
+        with self._lock:
+            self._measure(tree, [*lit, *(each for each in mutant.tests if not each.startswith("tests/lit"))])
+        seconds = {name: each.seconds for of in self._kept.values() for name, each in of.items()}
+        of = {each: [name for name in seconds if _is_of(name, each)] for each in mutant.tests}
+        return sorted(
+            (Test(each, sum(map(seconds.__getitem__, of[each]))) for each in of), key=lambda test: test.seconds
         )
-        return Test(test, seconds)
 
-    def _of_c(self, mutant: Mutant) -> list[Test]:
+    def _of_c(self, tree: Tree, mutant: Mutant) -> list[Test]:
         """Those of the C runtime, which no trace of Python sees: by files that name the source, or take all of them."""
         folder = [str(path.relative_to(ROOT)) for path in self._units if FOLDERS["aotc/runtime"][0] in str(path)]
-        self._measure(folder)
+        with self._lock:
+            self._measure(tree, folder)
         name = Path(mutant.file).name
         near = [file for file in folder if name in (text := (ROOT / file).read_text()) or "*SOURCES" in text]
         found = [
@@ -109,15 +116,15 @@ class Nearest:
             found = [path for path in self._units if str(path.relative_to(ROOT)).startswith(tuple(near))]
         return [str(path.relative_to(ROOT)) for path in found]
 
-    def _measure(self, files: Iterable[str]) -> None:
-        """Measure these, as far as it is not known."""
+    def _measure(self, tree: Tree, files: Iterable[str]) -> None:
+        """Measure these files, or tests of files, as far as it is not known."""
         missing = [file for file in files if file not in self._kept]
         lit = [file for file in missing if file.startswith("tests/lit")]
         for group in ([lit] if lit else []) + [[file] for file in missing if file not in lit]:
             print(f"measured  {group[0] if len(group) == 1 else f'{len(group)} files of lit'}", flush=True)
-            found = self._tree.measured(group)
+            found = tree.measured(group)
             for file in group:
-                self._kept[file] = {name: each for name, each in found.items() if name.partition("::")[0] == file}
+                self._kept[file] = {name: each for name, each in found.items() if _is_of(name, file)}
                 self._digests[file] = _digest(file)
             self._write()
         self._old.difference_update(missing)
@@ -130,7 +137,7 @@ class Nearest:
             return
         known: dict[str, bool] = {}
         for file, (digest, tests) in json.loads(KEPT.read_text()).items():
-            if (ROOT / file).exists() and digest == _digest(file):
+            if digest == _digest(file):
                 measured = {name: Measured(each[0], each[1], tuple(each[2])) for name, each in tests.items()}
                 names = {function for each in measured.values() for function in each.functions}
                 if all(_exists(name.partition(" ")[0], known) for name in names):
@@ -153,7 +160,14 @@ def _exists(file: str, known: dict[str, bool]) -> bool:
 
 
 def _digest(file: str) -> str:
-    return hashlib.sha256((ROOT / file).read_bytes()).hexdigest()
+    """Of the text of a file of tests; none where it is gone."""
+    path = ROOT / file.partition("::")[0]
+    return hashlib.sha256(path.read_bytes()).hexdigest() if path.exists() else ""
+
+
+def _is_of(test: str, several: str) -> bool:
+    """Whether a test is one of those of a folder or file, or of a function with parameters."""
+    return test == several or test.startswith((f"{several}/", f"{several}::", f"{several}["))
 
 
 def _module(file: str) -> str:

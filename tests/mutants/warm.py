@@ -122,13 +122,17 @@ class Functions:
 
 
 def _wait(process: int, seconds: float) -> int:
-    """How a child ends, or `LATE`."""
+    """How a child ends, or `LATE`. Where nobody waits for this process any more, all that it started ends."""
     handle = os.pidfd_open(process)
+    parent, last = os.getppid(), time.monotonic() + seconds
     try:
-        if not select.select([handle], [], [], seconds)[0]:
-            os.kill(process, signal.SIGKILL)
-            os.waitpid(process, 0)
-            return LATE
+        while not select.select([handle], [], [], 1.0)[0]:
+            if os.getppid() != parent:
+                os.killpg(0, signal.SIGKILL)
+            if time.monotonic() > last:
+                os.kill(process, signal.SIGKILL)
+                os.waitpid(process, 0)
+                return LATE
         return PASSES if os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) == 0 else FAILS
     finally:
         os.close(handle)
