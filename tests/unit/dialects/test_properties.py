@@ -6,8 +6,8 @@ import pytest
 from xdsl.dialects.builtin import BoolAttr, TensorType, UnitAttr, f32, i8, i32
 from xdsl.ir import Block
 
-from aotc.dialects.graph.matmul import MatMulOp
-from aotc.dialects.graph.packed.dots import ZeroPointBiasOp
+from aotc.dialects.graph.matrices.matmul import MatMulOp
+from aotc.dialects.graph.packed.integers.dot_products import ZeroPointBiasOp
 
 LHS, RHS = Block(arg_types=[TensorType(f32, [3, 4]), TensorType(f32, [5, 4])]).args
 WEIGHT, BIAS = Block(arg_types=[TensorType(i8, [2, 4]), TensorType(i32, [2])]).args
