@@ -107,7 +107,8 @@ def guarded(point: EntryPoint, make: Callable[[], Loaded]) -> Callable[[], Loade
         try:
             return make()
         except Exception as error:
-            raise CompileError(Problem(f"the package {_package_of(point)} is broken", why=describe(error))) from error
+            what = f"the package {_package_of(point)} is broken"
+            raise CompileError("broken-package", what, describe(error)) from error
 
     return make if _is_ours(point.module) else guard
 
@@ -138,7 +139,8 @@ def problem_of(error: Exception) -> Problem | None:
     names = ", ".join(node_names(op.location)) if op is not None else ""
     operator = op.name if op is not None else ""
     what = f"code of the package {_distribution_of(package)} failed"
-    return Problem(what, names or operator, operator if names else "", describe(error) + line)
+    why = describe(error) + line
+    return Problem("broken-package", what, why, node=names or operator, op_type=operator if names else "")
 
 
 def _blame(frame: FrameType) -> tuple[str, Operation | None] | None:
