@@ -83,12 +83,7 @@ def new_context() -> Context:
 
 def import_source(source: Source, options: CompileOptions, report: Callable[[str], None] | None = None) -> Compilation:
     """The model as it is after `import`, or with `options.start_at` after that phase. Raises AotcError or OSError."""
-    if options.target != "host" or options.threads > 1:  # the host takes LLVM to describe
-        target = lookup(options.target)
-        if options.threads > 1 and not target.threads:
-            flags = f"--threads {options.threads} with --target {options.target}"
-            fix = "use --threads 1 or a Linux target"
-            raise UsageError("unsupported-by-target", flags, "there are no POSIX threads", fix)
+    require_suitable(options)
     if options.state and options.start_at is not None:
         raise UsageError("option-conflict", "--state with --start-at", "IR keeps the states it was made with")
     if options.tuned is not None:
@@ -105,6 +100,19 @@ def import_source(source: Source, options: CompileOptions, report: Callable[[str
         origin = replace(origin, model_sha256=found.origin.model_sha256)
     found.origin = origin
     return found
+
+
+def require_suitable(options: CompileOptions) -> None:
+    """Raise UsageError where there is no such target, or something is asked of it that it does not have."""
+    if options.target != "host" or options.threads > 1:  # the host takes LLVM to describe
+        target = lookup(options.target)
+        if options.threads > 1 and not target.threads:
+            flags = f"--threads {options.threads} with --target {options.target}"
+            fix = "use --threads 1 or a Linux target"
+            raise UsageError("unsupported-by-target", flags, "there are no POSIX threads", fix)
+    if options.requantize == "fixed" and options.is_vectorized:
+        why = f"kernels for {options.target} at -O{options.optimize} are in vector registers, where floats are fast"
+        raise UsageError("option-conflict", "--requantize fixed", why, "use -O0 or -Os, or a target without vectors")
 
 
 def run_phases(compilation: Compilation, report: Callable[[str], None] | None = None, *, divided: bool = False) -> None:

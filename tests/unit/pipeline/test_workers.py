@@ -138,7 +138,8 @@ except InternalError as error:
     print(error, no_process_is_left())
 """
     assert printed(program) == (
-        "a process that compiled kernels; it was ended by SIGKILL, as where memory is short; use --jobs 1 [internal-error] True"
+        "a process that compiled kernels; it was ended by SIGKILL, as where memory is short; "
+        "use --jobs 1 [internal-error] True"
     )
 
 
