@@ -4,19 +4,22 @@ that mean harm: nothing that a terminal obeys, no length without bound, each onc
 from __future__ import annotations
 
 import pytest
-from onnx_text import parse
+from onnx.parser import parse_model
 
 import aotc
 from aotc.errors import AotcError, CompileError, Problem
 
-CONV = "g (float[1, 1, 4, 4] x) => (y) <float[1, 1, 3, 3] w = {1, 2, 3, 4, 5, 6, 7, 8, 9}> { y = Conv%s(x, w) }"
+HEADER = '<ir_version: 10, opset_import: ["" : 17]> '
+CONV = (
+    "g (float[1, 1, 4, 4] x) => (float[n] y) <float[1, 1, 3, 3] w = {1, 2, 3, 4, 5, 6, 7, 8, 9}> { y = Conv%s(x, w) }"
+)
 
 
 @pytest.mark.parametrize(
     ("graph", "options", "message"),
     [
         (
-            "g (float[2] x) => (y) { [last] y = Relv(x) }",
+            "g (float[2] x) => (float[n] y) { [last] y = Relv(x) }",
             {},
             "last (Relv): operator Relv is not supported; ONNX has none of that name; give a custom operator a domain "
             "and an importer (entry point aotc.onnx_importers) [unsupported-operator]",
@@ -29,13 +32,13 @@ CONV = "g (float[1, 1, 4, 4] x) => (y) <float[1, 1, 3, 3] w = {1, 2, 3, 4, 5, 6,
         (
             CONV % "",
             {"target": "cortex-m5"},
-            'target="cortex-m5"; there is no such target; did you mean cortex-m55, cortex-m7, cortex-m4?; aotc targets '
+            'target="cortex-m5"; there is no such target; did you mean cortex-m55 or cortex-m7 or cortex-m4? '
             "[unknown-target]",
         ),
         (
             CONV % "",
             {"input_shapes": {"x": (1, 1, 3)}},
-            'input_shapes={"x": [1,1,3]}; the input has 4 dimensions, not 3: [1, 1, 4, 4] [mismatched-shape]',
+            'input_shapes={"x": (1, 1, 3)}: the input has 4 dimensions, not 3: [1, 1, 4, 4] [mismatched-shape]',
         ),
         (
             CONV % "",
@@ -46,7 +49,7 @@ CONV = "g (float[1, 1, 4, 4] x) => (y) <float[1, 1, 3, 3] w = {1, 2, 3, 4, 5, 6,
 )
 def test_the_whole_message(graph: str, options: dict[str, object], message: str) -> None:
     with pytest.raises(AotcError) as caught:
-        aotc.compile(parse(graph), **options)  # pyright: ignore[reportArgumentType, reportCallIssue]
+        aotc.compile(parse_model(HEADER + graph), **options)  # pyright: ignore[reportArgumentType, reportCallIssue]
     assert str(caught.value) == message
 
 
