@@ -126,7 +126,7 @@ def test_all_unknown_functions_and_wrong_numbers_of_operands_are_named_at_once()
     assert [(problem.node, problem.id) for problem in caught.value.problems] == [
         ("main, instruction 0 (call nobody in: i1 dst: %0)", "unknown-function"),
         ("main, instruction 1 (call test.vm.add in: %0 dst: %1)", "mismatched-call"),
-        ("main, instruction 2 (call vm.builtin.match_shape in: %0)", "mismatched-call"),
+        ("main, instruction 2 (call vm.builtin.match_shape in: %0 dst: void)", "mismatched-call"),
     ]
 
 
