@@ -24,6 +24,7 @@ from aotc.machines.caches import with_caches
 from aotc.machines.dots import VPDPBUSD, dot_instructions, dot_product
 from aotc.machines.lookups import byte_lookup
 from aotc.machines.machine import Core, Machine
+from aotc.machines.packages import installed_target
 
 if TYPE_CHECKING:
     from llvmlite.binding import TargetMachine
@@ -307,8 +308,8 @@ _ENVIRONMENTS = ("eabi", "eabihf", "gnueabi", "gnueabihf", "musleabi", "musleabi
 
 @lru_cache(maxsize=64)
 def lookup(spec: str) -> Target:
-    """The target called `spec`, that of a chip or a board, or the one that `triple[:cpu[:features]]` describes;
-    `@l2=512K` and the like behind it say how large its caches are.
+    """The target called `spec`, of ours or of a package, that of a chip or a board, or the one that
+    `triple[:cpu[:features]]` describes; `@l2=512K` and the like behind it say how large its caches are.
 
     Raises UsageError with near matches for an unknown name, and for a triple, a processor or a feature that LLVM does
     not know, or a triple that is big-endian (constants are stored little-endian).
@@ -319,7 +320,7 @@ def lookup(spec: str) -> Target:
         return replace(target, name=spec, core=with_caches(target.core, spec, caches))
     if spec == "host":
         return _host()
-    if (target := TARGETS.get(spec)) is not None:
+    if (target := TARGETS.get(spec) or installed_target(spec, Target)) is not None:
         return target
     if (core := target_of_board(spec)) is not None:
         return TARGETS[core]

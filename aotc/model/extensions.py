@@ -31,12 +31,14 @@ KERNELS = "aotc.kernels"
 """Kernel strategies: each entry is a mapping from operator classes to sequences of them."""
 CODEGENS = "aotc.codegens"
 """Code generators: each entry is an `aotc.model.codegens.CodeGenerator`, its name what `--offload` calls it."""
+TARGETS = "aotc.targets"
+"""Targets: each entry is an `aotc.machines.targets.Target`, its name the target's; looked up there."""
 LOADERS = "aotc.loaders"
 """Loaders of artefacts: each entry is an `aotc.model.artifacts.Loader`, its name what artefacts call it."""
 INSPECTORS = "aotc.inspectors"
 """Views of artefacts: each entry is a function from an artefact to text; its name says of which (`CODEGEN.METHOD` or
 `.SUFFIX.METHOD`)."""
-GROUPS = (UNIVERSES, IMPORTERS, PIPELINES, KERNELS, CODEGENS)
+GROUPS = (UNIVERSES, IMPORTERS, PIPELINES, KERNELS, CODEGENS, TARGETS)
 """Groups that decide what a model is compiled to."""
 
 _OURS = ("aotc", "xdsl")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from dataclasses import replace
+from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
@@ -14,8 +15,9 @@ from aotc.machines import families, processor
 from aotc.machines.boards import BOARDS
 from aotc.machines.dots import PORTABLE, USDOT
 from aotc.machines.lookups import COMPUTED
-from aotc.machines.machine import Machine
-from aotc.machines.targets import TARGETS, binding, lookup, machine_of, probed_vectors, targets_table
+from aotc.machines.machine import Core, Machine
+from aotc.machines.packages import installed_target
+from aotc.machines.targets import TARGETS, Target, binding, lookup, machine_of, probed_vectors, targets_table
 
 PROMISED = (
     "host x86-64-v3 x86-64-v4 cortex-m0 cortex-m3 cortex-m4 cortex-m4f cortex-m7 cortex-m33 cortex-m55 rv32imac "
@@ -212,6 +214,19 @@ def test_chips_of_a_family_and_what_is_none() -> None:
     with pytest.raises(UsageError, match="unknown-target"):
         lookup("cortex-m44")
     assert "rp2040" in targets_table()
+
+
+def test_a_package_may_have_targets(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert installed_target("test-avx2", Target) is None
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "support/codegens"))
+    found = installed_target("test-avx2", Target)
+    assert found is not None and found.name == "test-avx2" and found.vectors is not None
+    assert found.vectors.vector_bytes == 32
+    with pytest.raises(UsageError, match=r"test-avx2.*\[broken-package\]"):
+        installed_target("test-avx2", Core)
+    monkeypatch.setattr(EntryPoint, "load", lambda _: 1 / 0)
+    with pytest.raises(UsageError, match=r"test-avx2.*\[broken-package\]"):
+        installed_target("test-avx2", Target)
 
 
 def test_functions_in_an_address_space_of_their_own_are_refused_by_name() -> None:

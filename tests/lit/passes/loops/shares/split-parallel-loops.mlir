@@ -1,5 +1,5 @@
-// RUN: aotc-opt %s -p 'split-parallel-loops{threads=2},canonicalize,cse' | filecheck %s
-// RUN: aotc-opt %s -p 'split-parallel-loops{threads=1}' | filecheck %s --check-prefix ONE
+// RUN: aotc-opt %s -p 'split-parallel-loops{target=test-avx512 threads=2},canonicalize,cse' | filecheck %s
+// RUN: aotc-opt %s -p 'split-parallel-loops{target=test-avx512 threads=1}' | filecheck %s --check-prefix ONE
 
 // Two threads take halves of the outer dimension; the inner one stays whole.
 func.func private @halves(%x: memref<56x128xf32>, %y: memref<56x128xf32>) attributes {aot.kernel} {
