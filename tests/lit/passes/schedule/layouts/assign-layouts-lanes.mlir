@@ -7,11 +7,11 @@
 // CHECK:         [[A:%.*]] = graph.blocked_conv %x{{.*}} -> tensor<1x2x6x16xf32>
 // CHECK:         [[B:%.*]] = graph.blocked_conv [[A]]{{.*}} -> tensor<1x2x6x16xf32>
 // CHECK-NEXT:    [[J:%.*]] = graph.concat [[A]], [[B]] {axis = 1 : i64} : {{.*}} -> tensor<1x4x6x16xf32>
-// CHECK-NEXT:    graph.unpack_channels [[J]] {channels = 44 : i64, parts = array<i64: 24, 20>}
-// CHECK:         [[P:%.*]] = graph.pack_channels {{.*}} {block = 16 : i64} : (tensor<16x44x1xf32>) -> tensor<16x3x1x16xf32>
+// CHECK-NEXT:    graph.unpack [[J]] {layout = #graph.layout<channels ({{[^)]*}}), parts = [24, 20]>, shape = array<i64: {{[0-9]+}}, 44{{(, [0-9]+)*}}>}
+// CHECK:         [[P:%.*]] = graph.pack {{.*}} {layout = #graph.layout<channels (d0, d1 floordiv 16, d2, d1 mod 16)>} : (tensor<16x44x1xf32>) -> tensor<16x3x1x16xf32>
 // CHECK-NEXT:    [[R:%.*]] = graph.regroup_channels [[P]] {sources = array<i64: 0, 1, {{.*}}, 22, 23, -1, -1, -1, -1, -1, -1, -1, -1, 24, 25, {{.*}}, 43, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1>} : (tensor<16x3x1x16xf32>) -> tensor<16x4x1x16xf32>
-// CHECK-NEXT:    [[U:%.*]] = graph.unpack_channels [[R]] {channels = 52 : i64} : {{.*}} -> tensor<16x52x1xf32>
-// CHECK:         graph.pack_conv_weight {{.*}} : (tensor<16x52x1xf32>) -> tensor<1x4x1x16x16xf32>
+// CHECK-NEXT:    [[U:%.*]] = graph.unpack [[R]] {layout = #graph.layout<channels {{[^>]*}}>, shape = array<i64: {{[0-9]+}}, 52{{(, [0-9]+)*}}>} : {{.*}} -> tensor<16x52x1xf32>
+// CHECK:         graph.pack {{.*}}conv_weight{{.*}} : (tensor<16x52x1xf32>) -> tensor<1x4x1x16x16xf32>
 // CHECK-NEXT:    graph.blocked_conv [[J]], {{.*}}channels = 44 : i64, parts = array<i64: 24, 20>, outputs = 16 : i64
 func.func @padding_lanes(%x: tensor<1x3x6xf32>) -> (tensor<1x44x6xf32>, tensor<1x16x6xf32>) attributes {aot.entry} {
   %w0 = graph.constant dense<1.0> : tensor<24x3x1xf32>
@@ -77,7 +77,7 @@ func.func @halves(%x: tensor<1x3x6xf32>) -> tensor<1x26x6xf32> attributes {aot.e
 
 // CHECK-LABEL: func.func @shuffle
 // CHECK:         [[A:%.*]] = graph.blocked_conv %x
-// CHECK-NEXT:    [[U:%.*]] = graph.unpack_channels [[A]]
+// CHECK-NEXT:    [[U:%.*]] = graph.unpack [[A]]
 // CHECK:         [[S:%.*]] = graph.regroup_channels [[A]] {sources = array<i64: 0, 8, 1, 9, 2, 10, 3, 11, 4, 12, 5, 13, 6, 14, 7, 15>}
 // CHECK-NEXT:    graph.relu [[S]]
 // CHECK:         [[C:%.*]] = graph.regroup_channels [[S]] {sources = array<i64: 3, 5, 7, 9, -1, {{.*}}-1>}
