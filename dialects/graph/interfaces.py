@@ -6,6 +6,7 @@ say (`passes/kernel`). No pass knows operators by name; they ask these interface
 
 * `GraphOp`      operands and results are tensors of static shape; `infer_types`, `evaluate`, one assembly format.
 * `ElementOp`    one result; a result element is an expression over elements of the operands (`element`).
+* `ConstantPackerOp` has no kernel: what it computes from constants is known when a model is compiled.
 * `AnchorOp`     has a kernel of its own; mostly a `LoopNestOp`, which writes its loop nest (`loops`): reductions,
                  contractions, windows, state across elements.
 """
@@ -367,6 +368,15 @@ class ElementOp(GraphOp, ABC):
         where the operation MOVES and its element type is encoded, the encoded element. The result may be either. Reads
         may happen inside `b.when`, so that an out-of-range element is never read.
         """
+
+
+class ConstantPackerOp(GraphOp, ABC):
+    """Computes what kernels read from constants, when a model is compiled: it has no kernel."""
+
+    ORDERS_WEIGHTS: ClassVar[bool] = True
+
+    @abstractmethod
+    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array]: ...
 
 
 class ScaleShiftOp(ElementOp, ABC):

@@ -1,8 +1,7 @@
-"""Tensors into a layout and back, and what packs constants for kernels."""
+"""Tensors into a layout and back."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import reduce
 from operator import and_
@@ -15,7 +14,7 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
 from aotc.dialects.builder import Builder, Reader, Scalar
-from aotc.dialects.graph.interfaces import Array, ElementOp, Fusion, GraphOp, ShapeError, element_type_of, shape_of
+from aotc.dialects.graph.interfaces import Array, ElementOp, Fusion, ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.packed.layout import Layout, Mode
 
 
@@ -157,12 +156,3 @@ def pack(x: SSAValue | Operation, layout: Layout) -> PackOp:
 def unpack(x: SSAValue | Operation, layout: Layout, shape: Sequence[int]) -> UnpackOp:
     """The tensor of `shape` of x, which has it in a layout; raises ShapeError."""
     return UnpackOp.get(x, layout=LayoutAttr(layout), shape=list(shape))
-
-
-class ConstantPackerOp(GraphOp, ABC):
-    """Computes what kernels read from constants, when a model is compiled: it has no kernel."""
-
-    ORDERS_WEIGHTS: ClassVar[bool] = True
-
-    @abstractmethod
-    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array]: ...

@@ -9,7 +9,6 @@ many trees are asked at a time as a vector register has lanes.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import ClassVar
 
 import numpy as np
 from xdsl.dialects.arith import BitcastOp
@@ -18,7 +17,7 @@ from xdsl.ir import Attribute, OpResult
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, prop_def, result_def
 
 from aotc.dialects.builder import INDEX, Builder, Reader, Scalar, Writer
-from aotc.dialects.graph.interfaces import Array, GraphOp, LoopNestOp, ShapeError, element_type_of, shape_of
+from aotc.dialects.graph.interfaces import Array, ConstantPackerOp, LoopNestOp, ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.trees.packed import keys_of, write_keys
 
@@ -39,7 +38,7 @@ def table_rows(nodes: int) -> int:
 
 
 @irdl_op_definition
-class PackTreeMasksOp(GraphOp):
+class PackTreeMasksOp(ConstantPackerOp):
     """The tables of `tree_leaves` for trees of at most `nodes` nodes, `lanes` side by side: [groups, rows, lanes] of
     i32.
 
@@ -48,7 +47,6 @@ class PackTreeMasksOp(GraphOp):
     """
 
     name = "graph.pack_tree_masks"
-    ORDERS_WEIGHTS: ClassVar[bool] = True
     tested = operand_def(TensorType)
     thresholds = operand_def(TensorType)
     children = operand_def(TensorType)
@@ -69,7 +67,7 @@ class PackTreeMasksOp(GraphOp):
             raise ShapeError(f"nodes must be 1 to {MOST_NODES} and lanes positive, found {nodes} and {lanes}")
         return [TensorType(i32, [ceil_div(shape_of(self.roots)[0], lanes), table_rows(nodes), lanes])]
 
-    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
+    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array]:
         tested, thresholds, children, roots, *missing = operands
         groups, rows, lanes = shape_of(self.result)
         nodes = self.nodes.value.data

@@ -8,7 +8,6 @@ the order, too: below all numbers in one copy of the features, above them in the
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 import numpy as np
 from xdsl.dialects.arith import BitcastOp
@@ -17,7 +16,7 @@ from xdsl.ir import OpResult
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, prop_def, result_def
 
 from aotc.dialects.builder import INDEX, Builder, Reader, Scalar, Writer
-from aotc.dialects.graph.interfaces import Array, GraphOp, LoopNestOp, ShapeError, element_type_of, shape_of
+from aotc.dialects.graph.interfaces import Array, ConstantPackerOp, LoopNestOp, ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.trees.leaves import Walk, check_sizes
 
 _WORDS = 4
@@ -47,7 +46,7 @@ def write_keys(b: Builder, read: Reader, write: Writer, row: Scalar, count: int,
 
 
 @irdl_op_definition
-class PackTreesOp(GraphOp):
+class PackTreesOp(ConstantPackerOp):
     """The tables of `tree_leaves` as one, [M + leaves, 4] of i32: feature, key of the threshold, both children.
 
     Where `missing` holds, the feature is that of the second copy, in which NaN is below all numbers. `features` is how
@@ -55,7 +54,6 @@ class PackTreesOp(GraphOp):
     """
 
     name = "graph.pack_trees"
-    ORDERS_WEIGHTS: ClassVar[bool] = True
     tested = operand_def(TensorType)
     thresholds = operand_def(TensorType)
     children = operand_def(TensorType)
@@ -73,7 +71,7 @@ class PackTreesOp(GraphOp):
         check_sizes(0, self.leaves.value.data)
         return [TensorType(i32, [count + self.leaves.value.data, _WORDS])]
 
-    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
+    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array]:
         tested, thresholds, children, *missing = operands
         total, count = shape_of(self.result)[0], len(tested)
         found = np.zeros([total, _WORDS], np.int32)
