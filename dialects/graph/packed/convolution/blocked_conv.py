@@ -115,10 +115,6 @@ class BlockedConvolutionOp(ConvolutionalOp, ABC):
         """What a sum starts with."""
         return self.initial(b, reads, [output])
 
-    def multiplied(self, b: Builder, *values: Scalar) -> list[Scalar]:
-        """Elements of x and of the weight as they are multiplied."""
-        return list(values)
-
     def infer_types(self) -> Sequence[TensorType]:
         x, weight, rank = shape_of(self.x), shape_of(self.weight), len(self.ints("strides"))
         if len(x) not in (rank + 2, rank + 3) or len(weight) != rank + 4:
@@ -197,18 +193,11 @@ class BlockedConvolutionOp(ConvolutionalOp, ABC):
             first = panels.first(panel)
 
             def add_block(number: Scalar, depth: int, carried: list[Scalar]) -> list[Scalar]:
-                axes = self.taps(b, position)
+                def read(places: list[Scalar], taps: list[Scalar], inner: Scalar) -> tuple[Scalar, Scalar]:
+                    x = reads[0](self.source(batch, first + number, places, inner))
+                    return x, reads[1](self.weight_index(panel, number, taps, inner, column))
 
-                def step(at: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
-                    *steps, inner = at
-                    seen = [axis.at(k) for axis, k in zip(axes, steps, strict=True)]
-                    x = reads[0](self.source(batch, first + number, [place for place, _ in seen], inner))
-                    weight = reads[1](self.weight_index(panel, number, [tap for _, tap in seen], inner, column))
-                    x, weight = self.multiplied(b, x, weight)
-                    return [carried[0] + x * weight]
-
-                bounds = [(axis.low, axis.high) for axis in axes]
-                return b.reduce([*bounds, (0, depth)], carried, step)
+                return [self.sum_over_taps(b, position, carried[0], depth, read)]
 
             start = self.start(b, reads, position, output)
             writes[0](index, self.over_blocks(b, panel, [start], add_block)[0])
