@@ -393,13 +393,16 @@ class AnchorOp(GraphOp, ABC):
 
     FUSION: ClassVar[Fusion] = Fusion.ANCHOR
 
+    COMPUTED: ClassVar[int | None] = None
+    """How many results are not scratch buffers; None: all."""
+
     def scratch(self) -> Sequence[OpResult]:
         """The last results, where they are scratch buffers.
 
         No operation uses them, and they live only while the kernel runs. Both kinds of loop nests have readers of them
         after those of the operands, and may write and read an element any number of times.
         """
-        return ()
+        return () if self.COMPUTED is None else self.results[self.COMPUTED :]
 
     def overwrites(self) -> Mapping[int, int]:
         """For results that may be written over an operand of their shape: the position of that operand, by that of the

@@ -9,11 +9,12 @@ many trees are asked at a time as a vector register has lanes.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import ClassVar
 
 import numpy as np
 from xdsl.dialects.arith import BitcastOp
 from xdsl.dialects.builtin import I64, BoolAttr, IntegerAttr, IntegerType, TensorType, f32, i32
-from xdsl.ir import Attribute, OpResult
+from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, prop_def, result_def
 
 from aotc.dialects.builder import INDEX, Builder, Reader, Scalar, Writer
@@ -133,6 +134,7 @@ class MaskedTreeLeavesOp(LoopNestOp):
     trees = prop_def(IntegerAttr[I64])
     to = prop_def(Attribute)
     missing = opt_prop_def(BoolAttr)
+    COMPUTED: ClassVar[int | None] = 1
     result = result_def(TensorType)
     keys = result_def(TensorType)
     bits = result_def(TensorType)
@@ -155,9 +157,6 @@ class MaskedTreeLeavesOp(LoopNestOp):
     def nodes(self) -> int:
         """The most nodes of a tree."""
         return (shape_of(self.tables)[1] - 1) // (WORDS + 1)
-
-    def scratch(self) -> Sequence[OpResult]:
-        return [self.keys, self.bits]
 
     def operations(self) -> int:
         rows, trees = shape_of(self.result)

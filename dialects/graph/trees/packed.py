@@ -8,11 +8,11 @@ the order, too: below all numbers in one copy of the features, above them in the
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 import numpy as np
 from xdsl.dialects.arith import BitcastOp
 from xdsl.dialects.builtin import I64, BoolAttr, Float32Type, IntegerAttr, IntegerType, TensorType, f32, i32
-from xdsl.ir import OpResult
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, prop_def, result_def
 
 from aotc.dialects.builder import INDEX, Builder, Reader, Scalar, Writer
@@ -98,6 +98,7 @@ class PackedTreeLeavesOp(LoopNestOp):
     depth = prop_def(IntegerAttr[I64])
     inner = prop_def(IntegerAttr[I64])
     missing = opt_prop_def(BoolAttr)
+    COMPUTED: ClassVar[int | None] = 1
     result = result_def(TensorType)
     keys = result_def(TensorType)
 
@@ -119,9 +120,6 @@ class PackedTreeLeavesOp(LoopNestOp):
     def copies(self) -> int:
         """How many copies of the features there are."""
         return 2 if self.flag("missing") else 1
-
-    def scratch(self) -> Sequence[OpResult]:
-        return [self.keys]
 
     def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
         def row(index: list[Scalar]) -> None:

@@ -10,10 +10,10 @@ from __future__ import annotations
 import math
 from abc import ABC
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
 from xdsl.dialects.builtin import I64, DenseArrayBase, IntegerAttr, TensorType
-from xdsl.ir import Attribute, OpResult
+from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, opt_prop_def, opt_result_def, prop_def, result_def
 
 from aotc.dialects.builder import Builder, Reader, Scalar, Writer
@@ -69,6 +69,7 @@ class BlockedConvolutionOp(ConvolutionalOp, ABC):
     reduction is blocked (`kc` of its schedule): of one group of channels, in all lanes.
     """
 
+    COMPUTED: ClassVar[int | None] = 1
     result = result_def(TensorType)
     partials = opt_result_def(TensorType)
     group = prop_def(IntegerAttr[I64])
@@ -144,9 +145,6 @@ class BlockedConvolutionOp(ConvolutionalOp, ABC):
     def verify_(self) -> None:
         super().verify_()
         check_partial_sums(self, self.partials)
-
-    def scratch(self) -> Sequence[OpResult]:
-        return [] if self.partials is None else [self.partials]
 
     def operations(self) -> int:
         channels = self.channels.value.data // self.group.value.data

@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from xdsl.dialects.builtin import I64, BoolAttr, DenseArrayBase, IntegerAttr, IntegerType, TensorType, i8
-from xdsl.ir import OpResult
 from xdsl.irdl import (
     irdl_op_definition,
     operand_def,
@@ -153,6 +152,7 @@ class ChannelsLastConvOp(ChannelsLastAxes, InterleavedOp):
     kernel_shape = prop_def(DenseArrayBase)
     channels = prop_def(IntegerAttr[I64])
     group = opt_prop_def(IntegerAttr[I64])
+    COMPUTED: ClassVar[int | None] = 1
     result = result_def(TensorType)
     patch = opt_result_def(TensorType)
 
@@ -208,9 +208,6 @@ class ChannelsLastConvOp(ChannelsLastAxes, InterleavedOp):
             raise ShapeError("a position has one patch, not one for each group")
         result = TensorType(self.summed_type(*self.operands[2:]), [x[0], 1, *self.extents(), outputs])
         return [result, TensorType(element_type_of(self.x), [self.depth])][: len(self.results)]
-
-    def scratch(self) -> Sequence[OpResult]:
-        return [] if self.patch is None else [self.patch]
 
     def operations(self) -> int:
         return 2 * math.prod(shape_of(self.result)) * self.depth

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import ClassVar
 
 import numpy as np
 from xdsl.dialects.builtin import I64, BoolAttr, FloatAttr, IntegerAttr, IntegerType, TensorType, f32, i32
-from xdsl.ir import Attribute, OpResult
+from xdsl.ir import Attribute
 from xdsl.irdl import (
     irdl_op_definition,
     operand_def,
@@ -104,6 +105,7 @@ class FewBitsMatMulOp(LoopNestOp):
     point = prop_def(FloatAttr)
     to = prop_def(Attribute)
     kc = opt_prop_def(IntegerAttr[I64])
+    COMPUTED: ClassVar[int | None] = 1
     result = result_def(TensorType)
     panel = opt_result_def(TensorType)
 
@@ -147,9 +149,6 @@ class FewBitsMatMulOp(LoopNestOp):
         schedule = schedule_of(self)
         if isinstance(schedule, FewBitsSchedule) and schedule.kc != (None if self.kc is None else self.kc.value.data):
             raise VerifyException(f"kc = {schedule.kc} of the schedule is not that of the operation")
-
-    def scratch(self) -> Sequence[OpResult]:
-        return [] if self.panel is None else [self.panel]
 
     def operations(self) -> int:
         batch, *sizes = self.sizes()

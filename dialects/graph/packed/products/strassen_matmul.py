@@ -24,10 +24,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from xdsl.dialects.builtin import I64, BoolAttr, IntegerAttr, TensorType
-from xdsl.ir import OpResult
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
 
 from aotc.dialects.builder import Builder, Reader, Scalar, Writer, linear_combinations
@@ -169,6 +169,7 @@ class StrassenMatMulOp(LoopNestOp):
     """Absent: one."""
     panel_parts = opt_prop_def(IntegerAttr[I64])
     """Absent: one."""
+    COMPUTED: ClassVar[int | None] = 1
     result = result_def(TensorType)
     sums = result_def(TensorType)
     products = result_def(TensorType)
@@ -212,9 +213,6 @@ class StrassenMatMulOp(LoopNestOp):
     def operations(self) -> int:
         """Those of eight products."""
         return 2 * math.prod(shape_of(self.result)) * shape_of(self.lhs)[-1]
-
-    def scratch(self) -> Sequence[OpResult]:
-        return [self.sums, self.products]
 
     def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
         """Seven sums of products for each four elements of the result."""
