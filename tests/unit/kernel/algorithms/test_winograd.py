@@ -17,7 +17,6 @@ from case_model import Array, CaseModel, PartialRuns, tensor
 from xdsl.dialects.builtin import TensorType, f32, f64
 from xdsl.utils.test_value import create_ssa_value
 
-from aotc.dialects.arrays import to_blocks
 from aotc.dialects.graph.packed.winograd.winograd_axes import Axis, axes_of
 from aotc.dialects.graph.packed.winograd.winograd_weight import WinogradWeightOp
 from aotc.dialects.graph.schedules import MatmulSchedule, ScheduleAttr
@@ -38,6 +37,14 @@ AVX512 = replace(X86_AVX512, l1=48 << 10)
 
 
 # The transforms
+
+
+def to_blocks(array: Array, axis: int, block: int) -> Array:
+    """Split `axis` into blocks, padded with zeros: [.., C, rest..] -> [.., C / B, B, rest..]."""
+    missing = -array.shape[axis] % block
+    if missing:
+        array = np.pad(array, [(0, missing if k == axis else 0) for k in range(array.ndim)])
+    return array.reshape(*array.shape[:axis], -1, block, *array.shape[axis + 1 :])
 
 
 def combine(terms: list[tuple[Fraction, Any]]) -> Any:
