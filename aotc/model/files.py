@@ -6,7 +6,7 @@ import errno
 import os
 import secrets
 import signal
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from mmap import mmap
 from pathlib import Path
@@ -96,7 +96,7 @@ def _undone(done: Sequence[tuple[Path, Path | None]]) -> None:
 
 
 @contextmanager
-def _signals_held() -> Iterator[Callable[[], bool]]:
+def _signals_held() -> Generator[Callable[[], bool]]:
     """Signals that end a program wait until the block is left; whether one waits. (Where the system has no such masks,
     they do not wait.)"""
     if not hasattr(signal, "pthread_sigmask"):

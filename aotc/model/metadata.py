@@ -314,9 +314,8 @@ def _is(value: object, hint: Any) -> bool:
     """Whether a value from JSON, arrays as tuples, is of a type: a plain one, a tuple of any length, a union."""
     match get_origin(hint), get_args(hint):
         case (None, _):
-            return isinstance(value, (int, float) if hint is float else hint) and isinstance(value, bool) <= (
-                hint is bool
-            )
+            allowed = (int, float) if hint is float else hint
+            return isinstance(value, allowed) and (hint is bool or not isinstance(value, bool))
         case (origin, (each, _)) if origin is tuple:
             return isinstance(value, tuple) and all(_is(one, each) for one in value)
         case (_, kinds):
