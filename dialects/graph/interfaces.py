@@ -53,6 +53,7 @@ from aotc.dialects.arrays import Array
 from aotc.dialects.builder import Builder, Reader, Scalar, Writer
 from aotc.dialects.dtypes import compute_type, is_narrow_float
 from aotc.dialects.graph.patterns import patterns_of
+from aotc.dialects.properties import PlainValue
 
 Op = TypeVar("Op", bound=Operation)
 
@@ -232,9 +233,9 @@ class GraphOp(IRDLOperation, HasCanonicalizationPatternsInterface, ABC):
         asked = {name for name, each in definition.results if isinstance(each, OptResultDef) and attributes.get(name)}
         declared_results = dict(definition.results)
         properties = {
-            name: to_attribute(value)
+            name: attribute
             for name, value in attributes.items()
-            if value is not None and name not in declared_results
+            if name not in declared_results and (attribute := cls._attribute(name, value)) is not None
         }
         for name, property_def in definition.properties.items():
             if name not in properties and property_def.default_value is not None:
@@ -247,6 +248,14 @@ class GraphOp(IRDLOperation, HasCanonicalizationPatternsInterface, ABC):
         op = cls(operands=given, result_types=results, properties=properties)
         op.refine()
         return op
+
+    @classmethod
+    def _attribute(cls, name: str, value: object) -> Attribute | None:
+        """The attribute for a plain value of the property `name`; None to leave it out."""
+        if value is None or isinstance(value, Attribute):
+            return value
+        field = getattr(cls, name, None)
+        return field.attribute(value) if isinstance(field, PlainValue) else to_attribute(value)
 
     def refine(self) -> bool:
         """Set the result types to the inferred ones; True if that changed any."""

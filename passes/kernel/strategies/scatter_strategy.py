@@ -57,7 +57,7 @@ class ScatterElementsStrategy(_WithScratch[ScatterElementsOp]):
     IN_MEMORY = ScatterElementsInMemoryOp
 
     def schedule(self, op: ScatterElementsOp, machine: Machine) -> ScatterSchedule | None:
-        return _schedule_if_many(shape_of(op.indices)[op.axis.value.data])
+        return _schedule_if_many(shape_of(op.indices)[op.axis])
 
 
 class ScatterNdStrategy(_WithScratch[ScatterNdOp]):
@@ -75,7 +75,7 @@ class TopKStrategy(_WithScratch[TopKOp]):
     IN_MEMORY = TopKInMemoryOp
 
     def schedule(self, op: TopKOp, machine: Machine) -> ScatterSchedule | None:
-        return _schedule_if_many(shape_of(op.x)[op.axis.value.data])
+        return _schedule_if_many(shape_of(op.x)[op.axis])
 
 
 class ScatterElementsInMemoryStrategy(KernelStrategy[ScatterElementsInMemoryOp]):
@@ -91,7 +91,7 @@ class ScatterElementsInMemoryStrategy(KernelStrategy[ScatterElementsInMemoryOp])
         writes: Sequence[Writer],
         schedule: ScatterSchedule,
     ) -> None:
-        x, indices, axis = shape_of(op.x), shape_of(op.indices), op.axis.value.data
+        x, indices, axis = shape_of(op.x), shape_of(op.indices), op.axis
         memory, remember = reads[-1], writes[1]
 
         def piece(outer: list[Scalar]) -> None:
@@ -165,7 +165,7 @@ class TopKInMemoryStrategy(KernelStrategy[TopKInMemoryOp]):
         writes: Sequence[Writer],
         schedule: ScatterSchedule,
     ) -> None:
-        x, axis, k = shape_of(op.x), op.axis.value.data, op.k.value.data
+        x, axis, k = shape_of(op.x), op.axis, op.k
         size = 2**op.depth - 1
         last = b.const(2**63 - 1, i64)
 
@@ -219,7 +219,7 @@ class _Heap:
 
     def at(self, place: Scalar) -> list[Scalar]:
         """The index of a place of the line."""
-        axis = self._op.axis.value.data
+        axis = self._op.axis
         return [*self._outer[:axis], place, *self._outer[axis + 1 :]]
 
     def node(self, number: Scalar) -> list[Scalar]:

@@ -13,9 +13,9 @@ from collections.abc import Callable, Sequence
 from typing import ClassVar, TypeAlias
 
 import numpy as np
-from xdsl.dialects.builtin import I64, DenseArrayBase, IntegerAttr, TensorType, i64
+from xdsl.dialects.builtin import DenseArrayBase, TensorType
 from xdsl.ir import Attribute, OpResult
-from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, opt_result_def, prop_def, result_def
+from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, opt_result_def, result_def
 
 from aotc.dialects.arrays import to_blocks
 from aotc.dialects.builder import Builder, Reader, Scalar, Writer
@@ -34,6 +34,7 @@ from aotc.dialects.graph.packed.convolution.grouped_panels import GroupedPanels
 from aotc.dialects.graph.schedules import check_partial_sums
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.windows.axes import ConvolutionalOp, SlidingAxes, TransposedAxes, check_bias
+from aotc.dialects.properties import int_prop
 
 PanelBlockBody: TypeAlias = Callable[[Scalar, int, list[Scalar]], list[Scalar]]
 """The body of a loop over the blocks of x that a panel reads: number of the block among these, its channels, carried
@@ -48,11 +49,11 @@ class PackChannelsOp(ElementOp):
     FUSION: ClassVar[Fusion] = Fusion.INJECTIVE
     ORDERS_WEIGHTS: ClassVar[bool] = True
     x = operand_def(TensorType)
-    block = prop_def(IntegerAttr[I64])
+    block = int_prop()
     result = result_def(TensorType)
 
     def infer_types(self) -> Sequence[TensorType]:
-        shape, block = shape_of(self.x), self.block.value.data
+        shape, block = shape_of(self.x), self.block
         if len(shape) < 2:
             raise ShapeError(f"the operand must be [N, C, spatial...], found {list(shape)}")
         if block < 1:
@@ -61,14 +62,14 @@ class PackChannelsOp(ElementOp):
         return [TensorType(element_type_of(self.x), packed)]
 
     def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
-        return [np.ascontiguousarray(np.moveaxis(to_blocks(operands[0], 1, self.block.value.data), 2, -1))]
+        return [np.ascontiguousarray(np.moveaxis(to_blocks(operands[0], 1, self.block), 2, -1))]
 
     def reads_once(self) -> bool:
         return True
 
     def element(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
         batch, outer, *position, lane = index
-        block, channels = self.block.value.data, shape_of(self.x)[1]
+        block, channels = self.block, shape_of(self.x)[1]
         channel = outer * block + lane
         source = [batch, channel, *position]
         if channels % block == 0:
@@ -88,18 +89,18 @@ class UnpackChannelsOp(ElementOp):
     name = "graph.unpack_channels"
     FUSION: ClassVar[Fusion] = Fusion.INJECTIVE
     x = operand_def(TensorType)
-    channels = prop_def(IntegerAttr[I64])
+    channels = int_prop()
     parts = opt_prop_def(DenseArrayBase)
     result = result_def(TensorType)
 
     @property
     def held(self) -> Channels:
         """The lanes of the channels."""
-        parts = (self.channels.value.data,) if self.parts is None else self.ints("parts")
+        parts = (self.channels,) if self.parts is None else self.ints("parts")
         return Channels.of(parts, shape_of(self.x)[-1])
 
     def infer_types(self) -> Sequence[TensorType]:
-        shape, channels = shape_of(self.x), self.channels.value.data
+        shape, channels = shape_of(self.x), self.channels
         if len(shape) < 3:
             raise ShapeError(f"the operand must be [N, blocks, spatial..., lanes], found {list(shape)}")
         if (self.held.count, self.held.blocks) != (channels, shape[1]):
@@ -113,7 +114,7 @@ class UnpackChannelsOp(ElementOp):
 
     def view_offset(self) -> int | None:
         shape = shape_of(self.x)
-        whole = shape[0] == 1 or shape[1] * shape[-1] == self.channels.value.data
+        whole = shape[0] == 1 or shape[1] * shape[-1] == self.channels
         return 0 if math.prod(shape[2:-1]) == 1 and whole and not self.held.has_padding else None
 
     def reads_once(self) -> bool:
@@ -150,21 +151,21 @@ class PackConvWeightOp(ElementOp):
     FUSION: ClassVar[Fusion] = Fusion.INJECTIVE
     ORDERS_WEIGHTS: ClassVar[bool] = True
     weight = operand_def(TensorType)
-    width = prop_def(IntegerAttr[I64])
-    depth = prop_def(IntegerAttr[I64])
-    group = prop_def(IntegerAttr[I64], default_value=IntegerAttr(1, i64))
+    width = int_prop()
+    depth = int_prop()
+    group = int_prop(1)
     result = result_def(TensorType)
 
     @property
     def panels(self) -> GroupedPanels:
         """The blocks that each panel reads."""
         outputs, inputs = shape_of(self.weight)[:2]
-        groups = self.group.value.data
-        return GroupedPanels(groups, inputs, outputs // groups, self.width.value.data, self.depth.value.data)
+        groups = self.group
+        return GroupedPanels(groups, inputs, outputs // groups, self.width, self.depth)
 
     def infer_types(self) -> Sequence[TensorType]:
         outputs, _, *kernel = shape_of(self.weight)
-        width, depth, groups = self.width.value.data, self.depth.value.data, self.group.value.data
+        width, depth, groups = self.width, self.depth, self.group
         if groups < 1 or outputs % groups:
             raise ShapeError(f"{outputs} output channels do not divide into {groups} groups")
         packed = [ceil_div(outputs, width), self.panels.most, *kernel, depth, width]
@@ -173,7 +174,7 @@ class PackConvWeightOp(ElementOp):
     def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
         (weight,), panels = operands, self.panels
         shape = (panels.count * panels.width, panels.most * panels.depth, *weight.shape[2:])
-        split = weight if self.group.value.data == 1 and weight.shape == shape else self._split(weight)
+        split = weight if self.group == 1 and weight.shape == shape else self._split(weight)
         split = split.reshape(panels.count, panels.width, panels.most, panels.depth, *weight.shape[2:])
         # [panel, width, block, depth, kernel..] -> [panel, block, kernel.., depth, width]
         return [np.ascontiguousarray(np.moveaxis(split, (3, 1), (-2, -1)))]
@@ -193,7 +194,7 @@ class PackConvWeightOp(ElementOp):
 
     def element(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
         panel, block, *taps, inner, column = index
-        output = panel * self.width.value.data + column
+        output = panel * self.width + column
         seen, channel = self.panels.member(b, panel, block, inner, output)
         inside = b.compare("lt", output, shape_of(self.weight)[0]) & seen
         zero = b.const(0, element_type_of(self.weight))
@@ -215,12 +216,12 @@ class BlockedConvolutionOp(ConvolutionalOp, ABC):
 
     result = result_def(TensorType)
     partials = opt_result_def(TensorType)
-    group = prop_def(IntegerAttr[I64])
-    channels = prop_def(IntegerAttr[I64])
+    group = int_prop()
+    channels = int_prop()
     parts = opt_prop_def(DenseArrayBase)
-    outputs = prop_def(IntegerAttr[I64])
+    outputs = int_prop()
     """M, the number of output channels."""
-    block = prop_def(IntegerAttr[I64])
+    block = int_prop()
     """Lanes of the result."""
 
     @property
@@ -246,7 +247,7 @@ class BlockedConvolutionOp(ConvolutionalOp, ABC):
 
     def sum_type(self, blocks: int) -> Attribute:
         """The element type of the result, of so many blocks; raises ShapeError where types or the bias do not fit."""
-        check_bias(self.bias, blocks, self.block.value.data)
+        check_bias(self.bias, blocks, self.block)
         return narrowest_element_type(*self.operands)
 
     def weight_index(
@@ -267,8 +268,8 @@ class BlockedConvolutionOp(ConvolutionalOp, ABC):
         x, weight, rank = shape_of(self.x), shape_of(self.weight), len(self.ints("strides"))
         if len(x) not in (rank + 2, rank + 3) or len(weight) != rank + 4:
             raise ShapeError(f"operand {list(x)} and weight {list(weight)} do not fit {rank} spatial axes")
-        group, channels, outputs = self.group.value.data, self.channels.value.data, self.outputs.value.data
-        depth, width, block, held = self.depth, self.width, self.block.value.data, self.held
+        group, channels, outputs = self.group, self.channels, self.outputs
+        depth, width, block, held = self.depth, self.width, self.block, self.held
         whole = depth == x[1]
         if self.blocked_operand:
             whole = depth > 0 and x[-1] % depth == 0 and x[1] == ceil_div(channels, x[-1])
@@ -297,19 +298,19 @@ class BlockedConvolutionOp(ConvolutionalOp, ABC):
         return [] if self.partials is None else [self.partials]
 
     def operations(self) -> int:
-        channels = self.channels.value.data // self.group.value.data
-        return 2 * math.prod((shape_of(self.x)[0], *self.meetings(), self.outputs.value.data, channels, *self.kernel()))
+        channels = self.channels // self.group
+        return 2 * math.prod((shape_of(self.x)[0], *self.meetings(), self.outputs, channels, *self.kernel()))
 
     @property
     def held(self) -> Channels:
         """The lanes of the channels of x, in blocks of the weight."""
-        parts = (self.channels.value.data,) if self.parts is None else self.ints("parts")
+        parts = (self.channels,) if self.parts is None else self.ints("parts")
         return Channels.of(parts, max(self.depth, 1))
 
     def over_blocks(self, b: Builder, panel: Scalar, carried: list[Scalar], body: PanelBlockBody) -> list[Scalar]:
         """Loops over the blocks of x that `panel` reads, carrying values: `body` gets the number of a block among
         these, and how many channels it has."""
-        if self.group.value.data == 1:
+        if self.group == 1:
             return self.held.over_blocks(b, carried, lambda block, _, depth, now: body(block, depth, now))
         panels = self.panels
         whole, count = panels.seen(panel)
@@ -321,7 +322,7 @@ class BlockedConvolutionOp(ConvolutionalOp, ABC):
     @property
     def panels(self) -> GroupedPanels:
         """The blocks of x that each panel of the weight reads."""
-        group, channels, outputs = self.group.value.data, self.channels.value.data, self.outputs.value.data
+        group, channels, outputs = self.group, self.channels, self.outputs
         return GroupedPanels(group, channels // group, outputs // group, self.width, self.depth)
 
     def source(self, batch: Scalar, outer: Scalar, position: Sequence[Scalar], inner: Scalar) -> list[Scalar]:
@@ -332,7 +333,7 @@ class BlockedConvolutionOp(ConvolutionalOp, ABC):
         return [batch, outer / parts, *position, outer.b.rem(outer, outer.b.index(parts)) * self.panels.depth + inner]
 
     def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
-        shape, block, width, panels = shape_of(self.result), self.block.value.data, self.width, self.panels
+        shape, block, width, panels = shape_of(self.result), self.block, self.width, self.panels
 
         def body(index: list[Scalar]) -> None:
             batch, outer, *position, lane = index

@@ -11,13 +11,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import I64, BoolAttr, DenseArrayBase, IntegerAttr, IntegerType, TensorType, i8
+from xdsl.dialects.builtin import DenseArrayBase, IntegerType, TensorType, i8
 from xdsl.ir import OpResult
 from xdsl.irdl import (
     irdl_op_definition,
     operand_def,
     opt_operand_def,
-    opt_prop_def,
     opt_result_def,
     prop_def,
     result_def,
@@ -31,21 +30,22 @@ from aotc.dialects.graph.packed.integers.interleaved import Interleaving, check_
 from aotc.dialects.graph.packed.integers.paired_nibbles import nibbles
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.windows.axes import SlidingAxes, check_bias
+from aotc.dialects.properties import int_prop, opt_bool_prop, opt_int_prop
 
 
 class ChannelsLastAxes(SlidingAxes, AccumulatingOp, ABC):
     """Convolution with the channels last, in which what lies outside of x may count as a number instead of nothing."""
 
     ZERO_POINTS: ClassVar[tuple[str, str]] = ("x_zero_point", "w_zero_point")
-    x_zero_point = opt_prop_def(IntegerAttr[I64])
-    w_zero_point = opt_prop_def(IntegerAttr[I64])
-    outside = opt_prop_def(IntegerAttr[I64])
+    x_zero_point = opt_int_prop()
+    w_zero_point = opt_int_prop()
+    outside = opt_int_prop()
     """What each element outside of x counts as: its zero point, where sums start with all weights times that."""
 
     @property
     def beyond(self) -> int:
         """`outside` as an int, 0 where it is absent."""
-        return 0 if self.outside is None else self.outside.value.data
+        return self.outside or 0
 
     def check_outside(self) -> None:
         """Raise ShapeError unless what is outside of x is a number of its type, and x has no zero point beside it."""
@@ -66,10 +66,10 @@ class InterleavedOp(LoopNestOp, AccumulatingOp, ABC):
     bytes, of half as many outputs and columns.
     """
 
-    outputs = prop_def(IntegerAttr[I64])
-    columns = prop_def(IntegerAttr[I64])
-    word = prop_def(IntegerAttr[I64])
-    paired = opt_prop_def(BoolAttr)
+    outputs = int_prop()
+    columns = int_prop()
+    word = int_prop()
+    paired = opt_bool_prop()
 
     @property
     @abstractmethod
@@ -79,23 +79,23 @@ class InterleavedOp(LoopNestOp, AccumulatingOp, ABC):
     @property
     def interleaving(self) -> Interleaving:
         """Where the weights lie, or their pairs."""
-        each = 2 if self.flag("paired") else 1
-        outputs, columns = ceil_div(self.outputs.value.data, each), self.columns.value.data // each
-        return Interleaving(outputs, *self.rows, columns, self.word.value.data)
+        each = 2 if self.paired else 1
+        outputs, columns = ceil_div(self.outputs, each), self.columns // each
+        return Interleaving(outputs, *self.rows, columns, self.word)
 
     def weight_of(self, b: Builder, read: Reader, output: Scalar, row: Scalar, element: Scalar) -> Scalar:
         """A weight of an output, as it is stored or as i32."""
-        if not self.flag("paired"):
+        if not self.paired:
             return read([self.interleaving.place(b, output, row, element)])
         lower, upper = nibbles(b, read([self.interleaving.place(b, output / 2, row, element)]))
         return b.select(b.compare("eq", b.rem(output, b.index(2)), 0), lower, upper)
 
     def check_weights(self) -> None:
         """Raise ShapeError where there are not as many weights as there must be."""
-        check_interleaving(self.columns.value.data, self.word.value.data)
-        if self.flag("paired") and (self.columns.value.data % 2 or not self.sums_integers or self.zero_points[1]):
+        check_interleaving(self.columns, self.word)
+        if self.paired and (self.columns % 2 or not self.sums_integers or self.zero_points[1]):
             raise ShapeError("weights are paired for an even number of integer sums, and without a zero point")
-        if self.flag("paired") and element_type_of(self.operands[1]) != i8:
+        if self.paired and element_type_of(self.operands[1]) != i8:
             raise ShapeError(f"pairs of weights are i8, found {element_type_of(self.operands[1])}")
         needed, given = self.interleaving.outputs * self.interleaving.depth, shape_of(self.operands[1])
         if given != (needed,):
@@ -116,27 +116,27 @@ class ChannelsLastConvOp(ChannelsLastAxes, InterleavedOp):
 
     name = "graph.channels_last_conv"
     kernel_shape = prop_def(DenseArrayBase)
-    channels = prop_def(IntegerAttr[I64])
-    group = opt_prop_def(IntegerAttr[I64])
+    channels = int_prop()
+    group = opt_int_prop()
     result = result_def(TensorType)
     patch = opt_result_def(TensorType)
 
     @property
     def groups(self) -> int:
         """The groups of channels and outputs."""
-        return 1 if self.group is None else self.group.value.data
+        return 1 if self.group is None else self.group
 
     @property
     def inputs(self) -> int:
         """The channels of a group."""
-        return self.channels.value.data // self.groups
+        return self.channels // self.groups
 
     def kernel(self) -> tuple[int, ...]:
         return self.ints("kernel_shape")
 
     def spatial(self) -> tuple[int, ...]:
         *outer, last = shape_of(self.x)[1:]
-        return (*outer, last // self.channels.value.data)
+        return (*outer, last // self.channels)
 
     @property
     def runs(self) -> bool:
@@ -155,19 +155,19 @@ class ChannelsLastConvOp(ChannelsLastAxes, InterleavedOp):
         return rows, run
 
     def infer_types(self) -> Sequence[TensorType]:
-        x, kernel, channels = shape_of(self.x), self.kernel(), self.channels.value.data
+        x, kernel, channels = shape_of(self.x), self.kernel(), self.channels
         if len(x) < 2 or len(kernel) != len(x) - 1:
             raise ShapeError(f"operand {list(x)} and kernel {list(kernel)} do not fit")
         if channels < 1 or x[-1] % channels:
             raise ShapeError(f"{channels} channels do not divide the last axis of {list(x)}")
-        groups, columns = self.groups, self.columns.value.data
-        if groups < 1 or channels % groups or self.outputs.value.data % groups:
-            raise ShapeError(f"{groups} groups do not divide {channels} channels and {self.outputs.value.data} outputs")
-        if groups > 1 and columns > 0 and self.outputs.value.data // groups % columns:
+        groups, columns = self.groups, self.columns
+        if groups < 1 or channels % groups or self.outputs % groups:
+            raise ShapeError(f"{groups} groups do not divide {channels} channels and {self.outputs} outputs")
+        if groups > 1 and columns > 0 and self.outputs // groups % columns:
             raise ShapeError(f"{columns} outputs side by side do not divide those of a group")
         self.check_weights()
         self.check_outside()
-        outputs = self.outputs.value.data
+        outputs = self.outputs
         check_bias(self.bias, outputs)
         if self.patch is not None and groups > 1:
             raise ShapeError("a position has one patch, not one for each group")
@@ -181,7 +181,7 @@ class ChannelsLastConvOp(ChannelsLastAxes, InterleavedOp):
         return 2 * math.prod(shape_of(self.result)) * self.interleaving.depth
 
     def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
-        order, channels, kernel = self.interleaving, self.channels.value.data, self.kernel()
+        order, channels, kernel = self.interleaving, self.channels, self.kernel()
         groups, inputs = self.groups, self.inputs
 
         def weight_at(output: Scalar, at: Sequence[Scalar]) -> Scalar:
@@ -202,7 +202,7 @@ class ChannelsLastConvOp(ChannelsLastAxes, InterleavedOp):
                 *outer, last = (place for place, _ in seen)
                 row, element = b.index(0), channel
                 if groups > 1:
-                    channel = output / (self.outputs.value.data // groups) * inputs + channel
+                    channel = output / (self.outputs // groups) * inputs + channel
                 for (_, tap), extent in zip(seen[:-1], kernel[:-1], strict=True):
                     row = row * extent + tap
                 if self.runs:
@@ -232,8 +232,8 @@ class InterleavedMatMulOp(InterleavedOp):
     lhs = operand_def(TensorType)
     rhs = operand_def(TensorType)
     bias = opt_operand_def(TensorType)
-    lhs_zero_point = opt_prop_def(IntegerAttr[I64])
-    rhs_zero_point = opt_prop_def(IntegerAttr[I64])
+    lhs_zero_point = opt_int_prop()
+    rhs_zero_point = opt_int_prop()
     result = result_def(TensorType)
 
     @property
@@ -245,8 +245,8 @@ class InterleavedMatMulOp(InterleavedOp):
         if not lhs:
             raise ShapeError("the left operand has no axis to sum up along")
         self.check_weights()
-        check_bias(self.bias, self.outputs.value.data)
-        return [TensorType(self.summed_type(*self.operands[2:]), [*lhs[:-1], self.outputs.value.data])]
+        check_bias(self.bias, self.outputs)
+        return [TensorType(self.summed_type(*self.operands[2:]), [*lhs[:-1], self.outputs])]
 
     def operations(self) -> int:
         return 2 * math.prod(shape_of(self.result)) * self.interleaving.depth

@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from xdsl.dialects.builtin import I64, IntegerAttr, TensorType
-from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
+from xdsl.dialects.builtin import TensorType
+from xdsl.irdl import irdl_op_definition, operand_def, result_def
 
 from aotc.dialects.builder import Builder, Reader, Scalar
 from aotc.dialects.graph.interfaces import Array, ElementOp, Fusion, ShapeError, element_type_of, shape_of
+from aotc.dialects.properties import int_prop
 
 
 @dataclass(frozen=True)
@@ -96,21 +97,21 @@ class InterleaveWordsOp(ElementOp):
     FUSION: ClassVar[Fusion] = Fusion.INJECTIVE
     ORDERS_WEIGHTS: ClassVar[bool] = True
     x = operand_def(TensorType)
-    columns = prop_def(IntegerAttr[I64])
-    word = prop_def(IntegerAttr[I64])
+    columns = int_prop()
+    word = int_prop()
     result = result_def(TensorType)
 
     @property
     def interleaving(self) -> Interleaving:
         """The order."""
         outputs, rows, run = shape_of(self.x)
-        return Interleaving(outputs, rows, run, self.columns.value.data, self.word.value.data)
+        return Interleaving(outputs, rows, run, self.columns, self.word)
 
     def infer_types(self) -> Sequence[TensorType]:
         shape = shape_of(self.x)
         if len(shape) != 3:
             raise ShapeError(f"the weights must be [outputs, rows, run], found {list(shape)}")
-        check_interleaving(self.columns.value.data, self.word.value.data)
+        check_interleaving(self.columns, self.word)
         return [TensorType(element_type_of(self.x), [math.prod(shape)])]
 
     def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:

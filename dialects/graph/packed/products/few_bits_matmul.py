@@ -11,13 +11,12 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
-from xdsl.dialects.builtin import I64, BoolAttr, FloatAttr, IntegerAttr, IntegerType, TensorType, f32, i32
+from xdsl.dialects.builtin import IntegerType, TensorType, f32, i32
 from xdsl.ir import Attribute, OpResult
 from xdsl.irdl import (
     irdl_op_definition,
     operand_def,
     opt_operand_def,
-    opt_prop_def,
     opt_result_def,
     prop_def,
     result_def,
@@ -30,6 +29,7 @@ from aotc.dialects.dtypes import compute_type, is_float
 from aotc.dialects.graph.interfaces import Array, ElementOp, Fusion, LoopNestOp, ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.schedules import FewBitsSchedule, schedule_of
 from aotc.dialects.graph.shapes import ceil_div
+from aotc.dialects.properties import float_prop, int_prop, opt_bool_prop, opt_int_prop
 
 WORD = 32
 """Bits of a word."""
@@ -54,45 +54,45 @@ class PackFewBitsOp(ElementOp):
     FUSION: ClassVar[Fusion] = Fusion.INJECTIVE
     ORDERS_WEIGHTS: ClassVar[bool] = True
     x = operand_def(TensorType)
-    bits = prop_def(IntegerAttr[I64])
-    offset = prop_def(IntegerAttr[I64])
-    width = prop_def(IntegerAttr[I64])
-    transpose = opt_prop_def(BoolAttr)
+    bits = int_prop()
+    offset = int_prop()
+    width = int_prop()
+    transpose = opt_bool_prop()
     result = result_def(TensorType)
 
     def infer_types(self) -> Sequence[TensorType]:
-        shape, bits, width = shape_of(self.x), self.bits.value.data, self.width.value.data
+        shape, bits, width = shape_of(self.x), self.bits, self.width
         if len(shape) != 2 or not isinstance(element_type_of(self.x), IntegerType):
             raise ShapeError(f"the operand must be a matrix of integers, found {self.x.type}")
         if bits not in (2, 4, 8) or width < 1:
             raise ShapeError(f"2, 4 or 8 bits in panels of columns, found {bits} bits and width {width}")
-        depth, columns = reversed(shape) if self.flag("transpose") else shape
+        depth, columns = reversed(shape) if self.transpose else shape
         return [TensorType(i32, [ceil_div(columns, width), ceil_div(depth * bits, WORD), width])]
 
     def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
-        bits, count = self.bits.value.data, WORD // self.bits.value.data
-        x = operands[0].T if self.flag("transpose") else operands[0]
-        fields = (x.astype(np.int16) + np.int16(self.offset.value.data)).astype(np.uint8)
+        bits, count = self.bits, WORD // self.bits
+        x = operands[0].T if self.transpose else operands[0]
+        fields = (x.astype(np.int16) + np.int16(self.offset)).astype(np.uint8)
         fields = np.pad(fields & np.uint8(2**bits - 1), [(0, -len(x) % count), (0, 0)])
         words = np.zeros((len(fields) // count, x.shape[1]), np.uint32)
         for place in range(count):
             words |= fields[place::count].astype(np.uint32) << np.uint32(place * bits)
-        panels = np.moveaxis(to_blocks(words, 1, self.width.value.data), -2, 0)
+        panels = np.moveaxis(to_blocks(words, 1, self.width), -2, 0)
         return [np.ascontiguousarray(panels).view(np.int32)]
 
     def element(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
         panel, word, lane = index
-        bits, count = self.bits.value.data, WORD // self.bits.value.data
-        depth, columns = reversed(shape_of(self.x)) if self.flag("transpose") else shape_of(self.x)
-        column = panel * self.width.value.data + lane
+        bits, count = self.bits, WORD // self.bits
+        depth, columns = reversed(shape_of(self.x)) if self.transpose else shape_of(self.x)
+        column = panel * self.width + lane
 
         def field(place: int) -> Scalar:
             k = word * count + place
             inside = b.compare("lt", k, depth) & b.compare("lt", column, columns)
-            at = [column, k] if self.flag("transpose") else [k, column]
+            at = [column, k] if self.transpose else [k, column]
 
             def value() -> list[Scalar]:
-                return [(b.cast(b.decode(reads[0](at)), i32) + self.offset.value.data) & (2**bits - 1)]
+                return [(b.cast(b.decode(reads[0](at)), i32) + self.offset) & (2**bits - 1)]
 
             return b.when(inside, value, lambda: [b.const(0, i32)])[0]
 
@@ -119,30 +119,30 @@ class FewBitsMatMulOp(LoopNestOp):
     rhs = operand_def(TensorType)
     scales = operand_def(TensorType)
     points = opt_operand_def(TensorType)
-    columns = prop_def(IntegerAttr[I64])
-    bits = prop_def(IntegerAttr[I64])
-    block = prop_def(IntegerAttr[I64])
-    point = prop_def(FloatAttr)
+    columns = int_prop()
+    bits = int_prop()
+    block = int_prop()
+    point = float_prop()
     to = prop_def(Attribute)
-    kc = opt_prop_def(IntegerAttr[I64])
+    kc = opt_int_prop()
     result = result_def(TensorType)
     panel = opt_result_def(TensorType)
 
     @property
     def count(self) -> int:
         """Elements of a word."""
-        return WORD // self.bits.value.data
+        return WORD // self.bits
 
     def sizes(self) -> tuple[tuple[int, ...], int, int, int]:
         """The batch shape, M, the number of columns, and K."""
         *batch, rows, depth = shape_of(self.lhs)
-        return tuple(batch), rows, self.columns.value.data, depth
+        return tuple(batch), rows, self.columns, depth
 
     def infer_types(self) -> Sequence[TensorType]:
         lhs, rhs = shape_of(self.lhs), shape_of(self.rhs)
         if len(lhs) < 2 or len(rhs) != 3 or element_type_of(self.rhs) != i32:
             raise ShapeError(f"operands must be rows and panels of words, found {self.lhs.type} and {self.rhs.type}")
-        columns, bits, block = self.columns.value.data, self.bits.value.data, self.block.value.data
+        columns, bits, block = self.columns, self.bits, self.block
         if bits not in (2, 4, 8) or block < 1 or (block % self.count and block < lhs[-1]):
             raise ShapeError(f"blocks of {block} elements of {bits} bits are not whole words")
         if rhs[:2] != (ceil_div(columns, rhs[-1]), ceil_div(lhs[-1] * bits, WORD)):
@@ -158,7 +158,7 @@ class FewBitsMatMulOp(LoopNestOp):
         result = TensorType(self.to, [*lhs[:-1], columns])
         if self.kc is None:
             return [result]
-        kc = self.kc.value.data
+        kc = self.kc
         if kc < lhs[-1] and (kc % self.count or (block < lhs[-1] and kc % block and block % kc)):
             raise ShapeError(f"kc = {kc} is not in whole words and blocks of {block}")
         return [result, TensorType(f32, [kc + (math.prod(lhs[:-1]) if kc < lhs[-1] else 0), rhs[-1]])]
@@ -166,7 +166,7 @@ class FewBitsMatMulOp(LoopNestOp):
     def verify_(self) -> None:
         super().verify_()
         schedule = schedule_of(self)
-        if isinstance(schedule, FewBitsSchedule) and schedule.kc != (None if self.kc is None else self.kc.value.data):
+        if isinstance(schedule, FewBitsSchedule) and schedule.kc != (self.kc):
             raise VerifyException(f"kc = {schedule.kc} of the schedule is not that of the operation")
 
     def scratch(self) -> Sequence[OpResult]:
@@ -178,7 +178,7 @@ class FewBitsMatMulOp(LoopNestOp):
 
     def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
         batch, rows, columns, depth = self.sizes()
-        width, bits, block = shape_of(self.rhs)[-1], self.bits.value.data, self.block.value.data
+        width, bits, block = shape_of(self.rhs)[-1], self.bits, self.block
         points = reads[3] if self.points is not None else None
 
         def body(index: list[Scalar]) -> None:
@@ -190,7 +190,7 @@ class FewBitsMatMulOp(LoopNestOp):
                 shift = b.cast(b.rem(k, b.index(self.count)) * bits, i32)
                 field = b.shift_right(reads[1]([panel, k / self.count, lane]), shift) & (2**bits - 1)
                 place = [panel, k / block, lane]
-                value = b.cast(field, f32) - self.point.value.data
+                value = b.cast(field, f32) - self.point
                 if points is not None:
                     value = value - b.cast(b.decode(points(place)), f32)
                 x = b.cast(reads[0]([*row, k]), f32)

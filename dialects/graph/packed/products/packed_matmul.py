@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 from typing import ClassVar, TypeAlias
 
 import numpy as np
-from xdsl.dialects.builtin import I64, BoolAttr, IntegerAttr, TensorType
+from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, OpResult
-from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, opt_result_def, prop_def, result_def
+from xdsl.irdl import irdl_op_definition, operand_def, opt_result_def, result_def
 
 from aotc.dialects.arrays import to_blocks
 from aotc.dialects.builder import Builder, Reader, Scalar, Writer
@@ -27,6 +27,7 @@ from aotc.dialects.graph.interfaces import (
 )
 from aotc.dialects.graph.schedules import check_partial_sums
 from aotc.dialects.graph.shapes import broadcast, broadcast_index, ceil_div
+from aotc.dialects.properties import int_prop, opt_bool_prop
 
 
 @irdl_op_definition
@@ -40,29 +41,29 @@ class PackColumnsOp(ElementOp):
     FUSION: ClassVar[Fusion] = Fusion.INJECTIVE
     ORDERS_WEIGHTS: ClassVar[bool] = True
     x = operand_def(TensorType)
-    width = prop_def(IntegerAttr[I64])
-    transpose = opt_prop_def(BoolAttr)
+    width = int_prop()
+    transpose = opt_bool_prop()
     result = result_def(TensorType)
 
     def infer_types(self) -> Sequence[TensorType]:
-        shape, width = shape_of(self.x), self.width.value.data
+        shape, width = shape_of(self.x), self.width
         if len(shape) < 2:
             raise ShapeError(f"the operand must be a matrix or a batch of them, found {list(shape)}")
         if width < 1:
             raise ShapeError(f"the width must be positive, found {width}")
-        depth, columns = reversed(shape[-2:]) if self.flag("transpose") else shape[-2:]
+        depth, columns = reversed(shape[-2:]) if self.transpose else shape[-2:]
         return [TensorType(element_type_of(self.x), [*shape[:-2], ceil_div(columns, width), depth, width])]
 
     def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
-        x = operands[0].swapaxes(-1, -2) if self.flag("transpose") else operands[0]
-        return [np.ascontiguousarray(np.moveaxis(to_blocks(x, x.ndim - 1, self.width.value.data), -3, -2))]
+        x = operands[0].swapaxes(-1, -2) if self.transpose else operands[0]
+        return [np.ascontiguousarray(np.moveaxis(to_blocks(x, x.ndim - 1, self.width), -3, -2))]
 
     def element(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
         *batch, panel, row, lane = index
-        columns = shape_of(self.x)[-2 if self.flag("transpose") else -1]
-        column = panel * self.width.value.data + lane
-        place = [*batch, column, row] if self.flag("transpose") else [*batch, row, column]
-        if columns % self.width.value.data == 0:
+        columns = shape_of(self.x)[-2 if self.transpose else -1]
+        column = panel * self.width + lane
+        place = [*batch, column, row] if self.transpose else [*batch, row, column]
+        if columns % self.width == 0:
             return reads[0](place)
         inside = b.compare("lt", column, columns)
         zero = b.const(0, element_type_of(self.x))
@@ -81,7 +82,7 @@ class ProductOp(LoopNestOp, ABC):
 
     lhs = operand_def(TensorType)
     rhs = operand_def(TensorType)
-    transpose_lhs = opt_prop_def(BoolAttr)
+    transpose_lhs = opt_bool_prop()
     result = result_def(TensorType)
 
     MATRIX_RANK: ClassVar[int]
@@ -114,7 +115,7 @@ class ProductOp(LoopNestOp, ABC):
     def left(self, b: Builder, read: Reader, outer: Sequence[Scalar], row: Scalar) -> Elements:
         """A row of lhs."""
         batch = broadcast_index(b, outer, shape_of(self.lhs)[:-2])
-        return lambda k: read([*batch, *((k, row) if self.flag("transpose_lhs") else (row, k))])
+        return lambda k: read([*batch, *((k, row) if self.transpose_lhs else (row, k))])
 
     def matrix(self, b: Builder, outer: Sequence[Scalar]) -> list[Scalar]:
         """The index of a matrix in rhs."""
@@ -146,7 +147,7 @@ class PackedMatMulOp(ProductOp):
     """
 
     name = "graph.packed_matmul"
-    columns = prop_def(IntegerAttr[I64])
+    columns = int_prop()
     result = result_def(TensorType)
     partials = opt_result_def(TensorType)
     MATRIX_RANK: ClassVar[int] = 3
@@ -155,8 +156,8 @@ class PackedMatMulOp(ProductOp):
         lhs, rhs = shape_of(self.lhs), shape_of(self.rhs)
         if len(lhs) < 2 or len(rhs) < 3:
             raise ShapeError(f"operands must be matrices or batches of them, found {list(lhs)} and {list(rhs)}")
-        m, depth = reversed(lhs[-2:]) if self.flag("transpose_lhs") else lhs[-2:]
-        columns = self.columns.value.data
+        m, depth = reversed(lhs[-2:]) if self.transpose_lhs else lhs[-2:]
+        columns = self.columns
         if rhs[-2] != depth or rhs[-3] != ceil_div(columns, rhs[-1]):
             raise ShapeError(f"{list(lhs)} and panels {list(rhs)} of {columns} columns do not multiply")
         return broadcast(lhs[:-2], rhs[:-3]), m, columns, depth

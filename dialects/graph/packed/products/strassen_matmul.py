@@ -27,9 +27,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from xdsl.dialects.builtin import I64, BoolAttr, IntegerAttr, TensorType, f64
+from xdsl.dialects.builtin import TensorType, f64
 from xdsl.ir import OpResult
-from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
+from xdsl.irdl import irdl_op_definition, operand_def, result_def
 
 from aotc.dialects.arrays import to_blocks
 from aotc.dialects.builder import Builder, Reader, Scalar, Writer, linear_combinations
@@ -44,6 +44,7 @@ from aotc.dialects.graph.interfaces import (
 )
 from aotc.dialects.graph.schedules import check_partial_sums
 from aotc.dialects.graph.shapes import LINE, ceil_div, segments
+from aotc.dialects.properties import int_prop, opt_bool_prop, opt_int_prop
 from aotc.mathematics.linear_combinations import terms
 
 LEFT_SUMS = ((1, 0, 0, 1), (0, 0, 1, 1), (1, 0, 0, 0), (0, 0, 0, 1), (1, 1, 0, 0), (-1, 0, 1, 0), (0, 1, 0, -1))
@@ -67,9 +68,9 @@ class StrassenWeightOp(LoopNestOp):
     name = "graph.strassen_weight"
     ORDERS_WEIGHTS: ClassVar[bool] = True
     weight = operand_def(TensorType)
-    left = prop_def(IntegerAttr[I64])
-    width = prop_def(IntegerAttr[I64])
-    transpose = opt_prop_def(BoolAttr)
+    left = int_prop()
+    width = int_prop()
+    transpose = opt_bool_prop()
     result = result_def(TensorType)
 
     def _extents(self) -> tuple[int, int]:
@@ -77,10 +78,10 @@ class StrassenWeightOp(LoopNestOp):
         shape = shape_of(self.weight)
         if len(shape) != 2:
             raise ShapeError(f"the weight must be a matrix, found {list(shape)}")
-        return (shape[1], shape[0]) if self.flag("transpose") else (shape[0], shape[1])
+        return (shape[1], shape[0]) if self.transpose else (shape[0], shape[1])
 
     def infer_types(self) -> Sequence[TensorType]:
-        (depth, columns), left, width = self._extents(), self.left.value.data, self.width.value.data
+        (depth, columns), left, width = self._extents(), self.left, self.width
         if width < 1:
             raise ShapeError(f"the width must be positive, found {width}")
         if left < 1 or columns > 2 * left:
@@ -91,19 +92,19 @@ class StrassenWeightOp(LoopNestOp):
         return [TensorType(kind, [ceil_div(left, width), PRODUCTS, ceil_div(depth, 2), width])]
 
     def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
-        weight = operands[0].T if self.flag("transpose") else operands[0]
-        (depth, columns), left = weight.shape, self.left.value.data
+        weight = operands[0].T if self.transpose else operands[0]
+        (depth, columns), left = weight.shape, self.left
         upper = ceil_div(depth, 2)
         whole = np.pad(weight.astype(np.float64), [(0, 2 * upper - depth), (0, 2 * left - columns)])
         quarters = whole.reshape(2, upper, 2, left).swapaxes(1, 2).reshape(4, upper, left)
         combined = np.tensordot(np.array(RIGHT_SUMS, np.float64), quarters, 1)
         combined = combined.astype(numpy_dtype(element_type_of(self.result)))
         # [product, row, panel, column] -> [panel, product, row, column]
-        return [np.ascontiguousarray(np.moveaxis(to_blocks(combined, 2, self.width.value.data), 2, 0))]
+        return [np.ascontiguousarray(np.moveaxis(to_blocks(combined, 2, self.width), 2, 0))]
 
     def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
         panels, _, upper, width = shape_of(self.result)
-        (depth, columns), left = self._extents(), self.left.value.data
+        (depth, columns), left = self._extents(), self.left
         kind, total = element_type_of(self.result), linear_combinations(b)
 
         def body(index: list[Scalar]) -> None:
@@ -113,7 +114,7 @@ class StrassenWeightOp(LoopNestOp):
             def element(down: int, side: int) -> Scalar:
                 k, n = row + down * upper, column + side * left
                 inside = b.compare("lt", k, depth) & b.compare("lt", column, left) & b.compare("lt", n, columns)
-                place = [n, k] if self.flag("transpose") else [k, n]
+                place = [n, k] if self.transpose else [k, n]
                 value = b.when(inside, lambda: [reads[0](place)], lambda: [b.const(0, kind)])[0]
                 return b.cast(value, f64)
 
@@ -180,13 +181,13 @@ class StrassenMatMulOp(LoopNestOp):
     name = "graph.strassen_matmul"
     lhs = operand_def(TensorType)
     weight = operand_def(TensorType)
-    columns = prop_def(IntegerAttr[I64])
-    left = prop_def(IntegerAttr[I64])
+    columns = int_prop()
+    left = int_prop()
     """As for `strassen_weight`."""
-    block_rows = prop_def(IntegerAttr[I64])
-    row_parts = opt_prop_def(IntegerAttr[I64])
+    block_rows = int_prop()
+    row_parts = opt_int_prop()
     """Absent: one."""
-    panel_parts = opt_prop_def(IntegerAttr[I64])
+    panel_parts = opt_int_prop()
     """Absent: one."""
     result = result_def(TensorType)
     sums = result_def(TensorType)
@@ -196,9 +197,8 @@ class StrassenMatMulOp(LoopNestOp):
     def sizes(self) -> StrassenSizes:
         """What the kernel is about."""
         *batch, rows, depth = shape_of(self.lhs)
-        numbers = (self.columns, self.block_rows, self.left)
-        columns, block_rows, left = (each.value.data for each in numbers)
-        parts = (1 if each is None else each.value.data for each in (self.row_parts, self.panel_parts))
+        columns, block_rows, left = self.columns, self.block_rows, self.left
+        parts = (1 if each is None else each for each in (self.row_parts, self.panel_parts))
         width = shape_of(self.weight)[-1]
         return StrassenSizes(tuple(batch), rows, columns, depth, block_rows, left, width, *parts)
 

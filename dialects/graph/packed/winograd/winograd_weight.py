@@ -10,8 +10,8 @@ from operator import and_
 from typing import ClassVar
 
 import numpy as np
-from xdsl.dialects.builtin import I64, DenseArrayBase, IntegerAttr, TensorType, f64
-from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
+from xdsl.dialects.builtin import DenseArrayBase, TensorType, f64
+from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, result_def
 
 from aotc.dialects.builder import Builder, Reader, Scalar, Writer, linear_combinations
 from aotc.dialects.dtypes import compute_type, is_float, numpy_dtype
@@ -19,6 +19,7 @@ from aotc.dialects.graph.interfaces import Array, LoopNestOp, ShapeError, elemen
 from aotc.dialects.graph.packed.winograd.winograd_axes import Axis, along, axes_of
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.windows.sliding import SlidingWindow
+from aotc.dialects.properties import int_prop
 from aotc.mathematics.linear_combinations import terms
 
 
@@ -35,10 +36,10 @@ class WinogradWeightOp(LoopNestOp):
     name = "graph.winograd_weight"
     ORDERS_WEIGHTS: ClassVar[bool] = True
     weight = operand_def(TensorType)
-    output_tile = prop_def(IntegerAttr[I64])
+    output_tile = int_prop()
     tiled_axes = opt_prop_def(DenseArrayBase)
     """Numbers of spatial axes, of the last two. Absent: all."""
-    width = prop_def(IntegerAttr[I64])
+    width = int_prop()
     result = result_def(TensorType)
 
     @property
@@ -46,10 +47,10 @@ class WinogradWeightOp(LoopNestOp):
         """How the taps along each axis are transformed; what is not about the weight is arbitrary."""
         windows = [SlidingWindow(taps, taps, 1, 1, 0, 0) for taps in shape_of(self.weight)[2:]]
         tiled = None if self.tiled_axes is None else self.ints("tiled_axes")
-        return axes_of(windows, tiled, self.output_tile.value.data)
+        return axes_of(windows, tiled, self.output_tile)
 
     def infer_types(self) -> Sequence[TensorType]:
-        shape, width = shape_of(self.weight), self.width.value.data
+        shape, width = shape_of(self.weight), self.width
         if len(shape) < 3 or 0 in shape[2:]:
             raise ShapeError(f"the weight must be [M, C, taps..], found {list(shape)}")
         if width < 1:
@@ -63,7 +64,7 @@ class WinogradWeightOp(LoopNestOp):
         return [TensorType(kind, [ceil_div(shape[0], width), products, steps, width])]
 
     def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
-        (weight,), width = operands, self.width.value.data
+        (weight,), width = operands, self.width
         result = np.zeros(shape_of(self.result), numpy_dtype(element_type_of(self.result)))
         for panel, place in enumerate(result):  # one at a time: all in f64 would be many times as large as a cache
             part = weight[panel * width : (panel + 1) * width]

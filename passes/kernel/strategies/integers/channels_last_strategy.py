@@ -229,7 +229,7 @@ def _conv(op: ConvOp, layouts: Layouts, schedule: SumsSchedule) -> Blocked:
         outputs=outputs,
         columns=schedule.columns,
         word=schedule.word,
-        paired=True if paired else None,
+        paired=paired,
         patch=schedule.patch,
     )
     return Blocked(layouts.scheduled(conv, schedule), Channels.of([outputs], outputs))
@@ -264,7 +264,7 @@ class InterleavedProductStrategy(SumsStrategy[MatMulOp]):
     """Lowers products with a constant matrix to `graph.interleaved_matmul`."""
 
     def scalar_schedule(self, op: MatMulOp, core: Core, size: bool) -> Schedule | None:
-        if not _applies(op, core, op.lhs, op.rhs) or op.flag("transpose_lhs") or len(shape_of(op.rhs)) != 2:
+        if not _applies(op, core, op.lhs, op.rhs) or op.transpose_lhs or len(shape_of(op.rhs)) != 2:
             return None
         _, rows, columns, depth = op.sizes()
         bytes_, step = _are_bytes(op.lhs, op.rhs), 2 if _pairs(op, columns, depth) else 1
@@ -286,7 +286,7 @@ class InterleavedProductStrategy(SumsStrategy[MatMulOp]):
             return None
         *_, columns, depth = op.sizes()
         weight, paired = _as_bytes(op.rhs, layouts), _pairs(op, columns, depth)
-        if not op.flag("transpose_rhs"):
+        if not op.transpose_rhs:
             weight = layouts.add(TransposeOp.get(weight, permutation=[1, 0]))
         lhs, weight = _flattened(op.lhs, weight, layouts)
         rows = layouts.add(ReshapeOp.get(weight, shape=[columns, 1, depth]))
@@ -301,7 +301,7 @@ class InterleavedProductStrategy(SumsStrategy[MatMulOp]):
             outputs=columns,
             columns=schedule.columns,
             word=schedule.word,
-            paired=True if paired else None,
+            paired=paired,
         )
         return layouts.scheduled(product, schedule)
 
@@ -340,8 +340,8 @@ def _operands(op: AccumulatingOp, reads: Sequence[Reader]) -> tuple[Operand, Ope
 
 def _products(op: InterleavedOp, b: TileBuilder, reads: Sequence[Reader], schedule: SumsSchedule) -> Products:
     x, weight = _operands(op, reads)
-    outputs = op.outputs.value.data
-    return Products(b, schedule, x, weight, _summed(op), op.interleaving, outputs, paired=op.flag("paired"))
+    outputs = op.outputs
+    return Products(b, schedule, x, weight, _summed(op), op.interleaving, outputs, paired=op.paired)
 
 
 def _summed(op: AccumulatingOp) -> Attribute:
@@ -359,7 +359,7 @@ class ChannelsLastConvStrategy(SumsStrategy[ChannelsLastConvOp]):
         writes: Sequence[Writer],
         schedule: SumsSchedule,
     ) -> None:
-        bias, channels = None if op.bias is None else reads[2], op.channels.value.data
+        bias, channels = None if op.bias is None else reads[2], op.channels
         products = replace(_products(op, b, reads, schedule), aligned=channels % WORD == 0)
         windows = op.windows()
         if op.patch is not None:

@@ -64,9 +64,9 @@ class FewBitsStrategy(_Tiled[MatMulOp]):
     KEEPS_PACKED: ClassVar[bool] = True
 
     def schedule(self, op: MatMulOp, machine: Machine) -> Schedule | None:
-        matrix = FewBitsMatrix.of(op.rhs, op.flag("transpose_rhs"))
+        matrix = FewBitsMatrix.of(op.rhs, op.transpose_rhs)
         kind = element_type_of(op.lhs)
-        if matrix is None or op.flag("transpose_lhs") or not is_float(kind) or compute_type(kind) != f32:
+        if matrix is None or op.transpose_lhs or not is_float(kind) or compute_type(kind) != f32:
             return None
         count, depth = WORD // matrix.bits, op.sizes()[-1]
         if compute_type(element_type_of(matrix.scales)) != f32 or (matrix.block % count and matrix.block < depth):
@@ -80,7 +80,7 @@ class FewBitsStrategy(_Tiled[MatMulOp]):
         return Prologue.MOVED
 
     def lay_out(self, op: MatMulOp, layouts: Layouts) -> SSAValue | None:
-        schedule, matrix = schedule_of(op), FewBitsMatrix.of(op.rhs, op.flag("transpose_rhs"))
+        schedule, matrix = schedule_of(op), FewBitsMatrix.of(op.rhs, op.transpose_rhs)
         if not isinstance(schedule, FewBitsSchedule) or matrix is None:
             return None
         width = schedule.nr * schedule.lanes
@@ -88,7 +88,7 @@ class FewBitsStrategy(_Tiled[MatMulOp]):
         assert isinstance(kind, IntegerType)
         offset = 0 if is_unsigned(kind) else 2 ** (matrix.bits - 1)
         words = PackFewBitsOp.get(
-            matrix.values, bits=matrix.bits, offset=offset, width=width, transpose=matrix.transposed or None
+            matrix.values, bits=matrix.bits, offset=offset, width=width, transpose=matrix.transposed
         )
         point, points = _known_point(matrix), None
         if point is None:
@@ -139,7 +139,7 @@ class FewBitsMatMulStrategy(_Tiled[FewBitsMatMulOp]):
     """`graph.few_bits_matmul`: panels of words are streamed."""
 
     def schedule(self, op: FewBitsMatMulOp, machine: Machine) -> Schedule | None:
-        return few_bits_schedule(machine, *_sizes(op), op.count, op.block.value.data)
+        return few_bits_schedule(machine, *_sizes(op), op.count, op.block)
 
     def prologue(self, op: FewBitsMatMulOp, operand: int) -> Prologue:
         return Prologue.MOVED if operand == 0 else Prologue.STORED
@@ -157,12 +157,12 @@ class FewBitsMatMulStrategy(_Tiled[FewBitsMatMulOp]):
         batch, rows, *sizes = op.sizes()
         left, words, scales, *others = reads
         matrix = PackedMatrix(
-            op.bits.value.data,
-            op.block.value.data,
+            op.bits,
+            op.block,
             words,
             scales,
             None if op.points is None else others[0],
-            op.point.value.data,
+            op.point,
         )
         columns, depth = sizes
         nest = FewBitsNest(b, schedule, (*batch, rows), (columns, depth), left, matrix, writes[0])

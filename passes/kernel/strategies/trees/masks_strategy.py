@@ -31,7 +31,7 @@ def is_masked_best(op: TreeLeavesOp, machine: Machine) -> bool:
     lanes = machine.vector_bytes // 4
     copies = 1 if op.missing is None else 2
     few = copies * shape_of(op.x)[1] <= machine.registers // _SHARE * lanes
-    return machine.picks and few and op.most is not None and 0 < op.most.value.data <= MOST_NODES
+    return machine.picks and few and op.most is not None and 0 < op.most <= MOST_NODES
 
 
 class MaskedTreesStrategy(KernelStrategy[MaskedTreeLeavesOp]):
@@ -59,7 +59,7 @@ class MaskedTreesStrategy(KernelStrategy[MaskedTreeLeavesOp]):
         writes: Sequence[Writer],
         schedule: TreeSchedule,
     ) -> None:
-        trees = op.trees.value.data
+        trees = op.trees
         nest = _Nest(op, b, reads, writes, schedule)
 
         def block(row: Scalar, height: int) -> None:

@@ -56,7 +56,7 @@ def _walk_down(
             return b.when(walk.goes_on(reduce(b.min, nodes)), lambda: on(nodes), lambda: nodes)
 
         places = [first + number for number in range(size)]
-        rounds = ceil_div(op.depth.value.data, schedule.steps)
+        rounds = ceil_div(op.depth, schedule.steps)
         nodes = b.reduce([(0, rounds)], [walk.root(place) for place in places], unless_done)
         for place, node in zip(places, nodes, strict=True):
             writes[0]([row, place], walk.leaf(node))
@@ -100,7 +100,7 @@ class PackedWalkStrategy(KernelStrategy[PackedTreeLeavesOp]):
 
     def schedule(self, op: PackedTreeLeavesOp, machine: Machine) -> Schedule | None:
         rows, trees = (max(extent, 1) for extent in shape_of(op.result))
-        return TreeSchedule(1, min(_ROWS, rows), min(_TREES, trees), min(_STEPS, max(op.depth.value.data, 1)))
+        return TreeSchedule(1, min(_ROWS, rows), min(_TREES, trees), min(_STEPS, max(op.depth, 1)))
 
 
 class WalkStrategy(KernelStrategy[TreeLeavesOp]):
@@ -116,7 +116,7 @@ class WalkStrategy(KernelStrategy[TreeLeavesOp]):
         return TreeSchedule(1, 1, 1, 1, packed=True)
 
     def scalar_schedule(self, op: TreeLeavesOp, core: Core, size: bool) -> Schedule | None:
-        small = shape_of(op.features)[0] <= _MOST_BRANCHES and op.depth.value.data <= _MOST_NESTED
+        small = shape_of(op.features)[0] <= _MOST_BRANCHES and op.depth <= _MOST_NESTED
         return TreeSchedule(1, 1, 1, 1, branches=True) if small and not size else None
 
     def lay_out(self, op: TreeLeavesOp, layouts: Layouts) -> SSAValue | None:
@@ -126,7 +126,7 @@ class WalkStrategy(KernelStrategy[TreeLeavesOp]):
         tables = op.features, op.thresholds, op.children, op.missing
         if any(value is not None and producer(value, ConstantOp) is None for value in tables):
             return None
-        missing = True if op.missing is not None else None
+        missing = op.missing is not None
         if schedule.masks and op.most is not None and producer(op.roots, ConstantOp) is not None:
             options = {"features": shape_of(op.x)[1], "nodes": op.most, "lanes": schedule.lanes}
             masks = layouts.add(PackTreeMasksOp.get(*tables[:3], op.roots, op.missing, **options))
