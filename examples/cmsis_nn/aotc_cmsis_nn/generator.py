@@ -168,7 +168,7 @@ def _max_pool(op: MaxPoolOp) -> Claim | None:
 
 def _mean_pool(op: SumPoolOp, after: Requantization) -> Claim | None:
     count = math.prod(op.ints("kernel"))
-    point = 0 if op.x_zero_point is None else op.x_zero_point.value.data
+    point = op.x_zero_point or 0
     same = after.multipliers.size == 1 and abs(float(after.scales.reshape(-1)[0]) * count - 1) < SAME_SCALE
     if not _is_int8(op.x) or not _fits_pool(op, op.x) or not same or point != after.zero_point:
         return None
