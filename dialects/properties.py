@@ -120,8 +120,12 @@ def _optional(kind: Any, make: Callable[[Any], Attribute]) -> Any:
     return PlainValue(lambda name: opt_prop_def(kind, prop_name=name), _if_given, made)
 
 
+class Flag(PlainValue):
+    """A field that is a bool, whatever attribute says so."""
+
+
 def _flag(kind: Any, holds: Attribute) -> Any:
-    return PlainValue(lambda name: opt_prop_def(kind, prop_name=name), _holds, lambda value: holds if value else None)
+    return Flag(lambda name: opt_prop_def(kind, prop_name=name), _holds, lambda value: holds if value else None)
 
 
 def int_prop(default: int | None = None) -> int:
@@ -148,7 +152,7 @@ def opt_float_prop() -> float | None:
 def bool_prop(default: bool | None = None) -> bool:
     """An `i1`, which need not be written where it is the default."""
     given = None if default is None else BoolAttr.from_bool(default)
-    return cast(bool, PlainValue(lambda name: prop_def(BoolAttr, given, prop_name=name), _holds, BoolAttr.from_bool))
+    return cast(bool, Flag(lambda name: prop_def(BoolAttr, given, prop_name=name), _holds, BoolAttr.from_bool))
 
 
 def opt_bool_prop() -> bool:

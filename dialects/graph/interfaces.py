@@ -35,12 +35,14 @@ from xdsl.dialects.builtin import (
 from xdsl.interfaces import HasCanonicalizationPatternsInterface
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from xdsl.irdl import (
+    AttrConstraint,
     AttrSizedOperandSegments,
     IRDLOperation,
     OptOperandDef,
     OptResultDef,
     VarOperandDef,
     VarResultDef,
+    VerificationContext,
     traits_def,
 )
 from xdsl.parser import Parser, UnresolvedOperand
@@ -53,7 +55,7 @@ from aotc.dialects.arrays import Array
 from aotc.dialects.builder import Builder, Reader, Scalar, Writer
 from aotc.dialects.dtypes import compute_type, is_narrow_float
 from aotc.dialects.graph.patterns import patterns_of
-from aotc.dialects.properties import PlainValue
+from aotc.dialects.properties import Flag
 
 Op = TypeVar("Op", bound=Operation)
 
@@ -145,6 +147,15 @@ def to_attribute(value: object) -> Attribute:
             raise TypeError(f"no attribute for {value!r}")
 
 
+def _refused(constraint: AttrConstraint, attribute: Attribute) -> str | None:
+    """Why an attribute does not satisfy the constraint of a property; None where it does."""
+    try:
+        constraint.verify(attribute, VerificationContext())
+    except VerifyException as error:
+        return str(error)
+    return None
+
+
 class GraphOp(IRDLOperation, HasCanonicalizationPatternsInterface, ABC):
     """An operation on tensors: pure, statically shaped, results' types a function of operands and attributes."""
 
@@ -155,6 +166,11 @@ class GraphOp(IRDLOperation, HasCanonicalizationPatternsInterface, ABC):
     ORDERS_WEIGHTS: ClassVar[bool] = False
     """Whether it packs a constant into the order in which kernels read it: done at compile time, even if that adds
     elements."""
+
+    @property
+    def label(self) -> str:
+        """What kernels are called after it."""
+        return self.name.rsplit(".", 1)[-1]
 
     @abstractmethod
     def infer_types(self) -> Sequence[TensorType]:
@@ -214,7 +230,7 @@ class GraphOp(IRDLOperation, HasCanonicalizationPatternsInterface, ABC):
 
         Operands stand in declaration order (None for an absent optional one, a sequence for a variadic one);
         attributes are plain Python values (see `to_attribute`), None leaves one out; an optional result is there where
-        its name is given as true. Raises `ShapeError`.
+        its name is given as true. Raises `ShapeError`, and TypeError for a property of another kind than is declared.
         """
         definition = cls.get_irdl_definition()
         given: list[Sequence[SSAValue] | SSAValue] = []
@@ -235,7 +251,9 @@ class GraphOp(IRDLOperation, HasCanonicalizationPatternsInterface, ABC):
         properties = {
             name: attribute
             for name, value in attributes.items()
-            if name not in declared_results and (attribute := cls._attribute(name, value)) is not None
+            if value is not None
+            and name not in declared_results
+            and (attribute := cls._property(name, value)) is not None
         }
         for name, property_def in definition.properties.items():
             if name not in properties and property_def.default_value is not None:
@@ -250,12 +268,18 @@ class GraphOp(IRDLOperation, HasCanonicalizationPatternsInterface, ABC):
         return op
 
     @classmethod
-    def _attribute(cls, name: str, value: object) -> Attribute | None:
-        """The attribute for a plain value of the property `name`; None to leave it out."""
-        if value is None or isinstance(value, Attribute):
-            return value
+    def _property(cls, name: str, value: object) -> Attribute | None:
+        """The attribute for a property, None for a flag that does not hold; raises TypeError where there is no such
+        property, or one of another kind."""
+        if (declared := cls.get_irdl_definition().properties.get(name)) is None:
+            raise TypeError(f"{cls.name} has no property {name}")
         field = getattr(cls, name, None)
-        return field.attribute(value) if isinstance(field, PlainValue) else to_attribute(value)
+        if isinstance(field, Flag) and isinstance(value, bool):
+            return field.attribute(value)
+        if (why := _refused(declared.constr, attribute := to_attribute(value))) is not None:
+            wanted = "a bool" if isinstance(field, Flag) else why
+            raise TypeError(f"{cls.name}: the property {name} wants {wanted}, and is given {value!r}")
+        return attribute
 
     def refine(self) -> bool:
         """Set the result types to the inferred ones; True if that changed any."""

@@ -24,8 +24,8 @@ def gemm(node: Node) -> SSAValue:
         MatMulOp,
         node.input(0),
         node.input(1),
-        transpose_lhs=node.attr("transA", 0),
-        transpose_rhs=node.attr("transB", 0),
+        transpose_lhs=bool(node.attr("transA", 0)),
+        transpose_rhs=bool(node.attr("transB", 0)),
     )
     alpha, beta = node.attr("alpha", 1.0), node.attr("beta", 1.0)
     if alpha != 1.0:

@@ -105,7 +105,7 @@ def qlinear_average_pool(node: Node) -> SSAValue:
 
     def pool(x: SSAValue) -> SSAValue:
         windows = window_attributes(node, shape_of(x)[2:], kernel, crop=True)
-        flags = {"ceil": node.attr("ceil_mode", 0), "include_pad": node.attr("count_include_pad", 0)}
+        flags = {"ceil": bool(node.attr("ceil_mode", 0)), "include_pad": bool(node.attr("count_include_pad", 0))}
         return node.emit(AveragePoolOp, x, kernel=kernel, **windows, **flags)
 
     return _channels_first(node, pool)
@@ -123,7 +123,7 @@ def qlinear_concat(node: Node) -> SSAValue:
 @onnx_op("QGemm", domain=_DOMAIN)
 def qgemm(node: Node) -> SSAValue:
     """alpha * A * B + C, where C is i32 at the scale of the product; without a scale of the result, real numbers."""
-    transposed = {"transpose_lhs": node.attr("transA", 0), "transpose_rhs": node.attr("transB", 0)}
+    transposed = {"transpose_lhs": bool(node.attr("transA", 0)), "transpose_rhs": bool(node.attr("transB", 0))}
     along = 0 if node.attr("transB", 0) else 1
     product = node.emit(MatMulOp, _real(node, 0), _real(node, 3, axis=along), **transposed)
     alpha = node.attr("alpha", 1.0)

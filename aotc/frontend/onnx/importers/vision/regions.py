@@ -52,6 +52,6 @@ def non_max_suppression(node: Node) -> SSAValue:
         None if v is None else cast(node, reshape(node, v, [1]), kind) for v, kind in zip(options, kinds, strict=True)
     ]
     boxes, scores = node.input(0), node.input(1)
-    centered = node.attr("center_point_box", 0)
+    centered = bool(node.attr("center_point_box", 0))
     selected, length, *_ = node.emit_all(SuppressOp, boxes, scores, *singles, limit=limit, centered=centered)
     return node.bounded(selected, 0, length)
