@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
-from xdsl.dialects.builtin import TensorType, f32, i1, i64
-from xdsl.ir import OpResult
+from xdsl.dialects.builtin import I64, BoolAttr, IntegerAttr, TensorType, f32, i1, i64
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     irdl_op_definition,
@@ -36,8 +36,9 @@ class SuppressOp(LoopNestOp):
     most = opt_operand_def(TensorType)
     overlap_threshold = opt_operand_def(TensorType)
     score_threshold = opt_operand_def(TensorType)
-    limit = int_prop()
-    centered = opt_bool_prop()
+    limit = prop_def(IntegerAttr[I64])
+    centered = opt_prop_def(BoolAttr)
+    COMPUTED: ClassVar[int | None] = 2
     selected = result_def(TensorType)
     count = result_def(TensorType)
     alive = result_def(TensorType)
@@ -57,9 +58,6 @@ class SuppressOp(LoopNestOp):
                 raise ShapeError(f"{name} must be one {kind}, found {value.type}")
         rows = scores[0] * scores[1] * limit
         return [TensorType(i64, [rows, 3]), TensorType(i64, []), TensorType(i1, [boxes[1]])]
-
-    def scratch(self) -> Sequence[OpResult]:
-        return [self.alive]
 
     def operations(self) -> int:
         batches, classes, boxes = shape_of(self.scores)

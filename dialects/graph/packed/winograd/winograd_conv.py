@@ -26,10 +26,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import and_
+from typing import ClassVar
 
 import numpy as np
-from xdsl.dialects.builtin import DenseArrayBase, TensorType, i8, i16, i32
-from xdsl.ir import Attribute, OpResult
+from xdsl.dialects.builtin import I64, DenseArrayBase, IntegerAttr, TensorType, i8, i16, i32
+from xdsl.ir import Attribute
 from xdsl.irdl import (
     irdl_op_definition,
     operand_def,
@@ -227,6 +228,7 @@ class WinogradConvOp(LoopNestOp):
     """Absent: one."""
     panel_parts = opt_int_prop()
     """Absent: one."""
+    COMPUTED: ClassVar[int | None] = 1
     result = result_def(TensorType)
     transformed = result_def(TensorType)
     products = result_def(TensorType)
@@ -342,9 +344,6 @@ class WinogradConvOp(LoopNestOp):
         images, _, *positions, _ = shape_of(self.result)
         taps = [axis.window.size for axis in self.axes]
         return 2 * math.prod((images, self.outputs, *positions, self.channels, *taps))
-
-    def scratch(self) -> Sequence[OpResult]:
-        return [self.transformed, self.products, *([] if self.filters is None else [self.filters])]
 
     def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
         """Tile by tile: the products of all channels are summed, then transformed."""
