@@ -16,8 +16,8 @@ from operator import and_
 from typing import ClassVar
 
 import numpy as np
-from xdsl.dialects.builtin import I64, BoolAttr, IntegerAttr, StringAttr, TensorType, i1, i64
-from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
+from xdsl.dialects.builtin import StringAttr, TensorType, i1, i64
+from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 
 from aotc.dialects.arrays import ranked
 from aotc.dialects.builder import Builder, Reader, Scalar, ScalarLike, Writer

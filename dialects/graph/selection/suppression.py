@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import I64, BoolAttr, IntegerAttr, TensorType, f32, i1, i64
+from xdsl.dialects.builtin import TensorType, f32, i1, i64
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     irdl_op_definition,
@@ -36,8 +36,8 @@ class SuppressOp(LoopNestOp):
     most = opt_operand_def(TensorType)
     overlap_threshold = opt_operand_def(TensorType)
     score_threshold = opt_operand_def(TensorType)
-    limit = prop_def(IntegerAttr[I64])
-    centered = opt_prop_def(BoolAttr)
+    limit = int_prop()
+    centered = opt_bool_prop()
     COMPUTED: ClassVar[int | None] = 2
     selected = result_def(TensorType)
     count = result_def(TensorType)

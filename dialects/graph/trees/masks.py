@@ -13,9 +13,9 @@ from typing import ClassVar
 
 import numpy as np
 from xdsl.dialects.arith import BitcastOp
-from xdsl.dialects.builtin import I64, BoolAttr, IntegerAttr, IntegerType, TensorType, f32, i32
+from xdsl.dialects.builtin import IntegerType, TensorType, f32, i32
 from xdsl.ir import Attribute
-from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, prop_def, result_def
+from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, prop_def, result_def
 
 from aotc.dialects.builder import INDEX, Builder, Reader, Scalar, Writer
 from aotc.dialects.graph.interfaces import Array, ConstantPackerOp, LoopNestOp, ShapeError, element_type_of, shape_of
@@ -134,7 +134,7 @@ class MaskedTreeLeavesOp(LoopNestOp):
     tables = operand_def(TensorType)
     trees = int_prop()
     to = prop_def(Attribute)
-    missing = opt_prop_def(BoolAttr)
+    missing = opt_bool_prop()
     COMPUTED: ClassVar[int | None] = 1
     result = result_def(TensorType)
     keys = result_def(TensorType)

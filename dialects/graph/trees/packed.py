@@ -12,8 +12,8 @@ from typing import ClassVar
 
 import numpy as np
 from xdsl.dialects.arith import BitcastOp
-from xdsl.dialects.builtin import I64, BoolAttr, Float32Type, IntegerAttr, IntegerType, TensorType, f32, i32
-from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, prop_def, result_def
+from xdsl.dialects.builtin import Float32Type, IntegerType, TensorType, f32, i32
+from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, result_def
 
 from aotc.dialects.builder import INDEX, Builder, Reader, Scalar, Writer
 from aotc.dialects.graph.interfaces import Array, ConstantPackerOp, LoopNestOp, ShapeError, element_type_of, shape_of
@@ -96,9 +96,9 @@ class PackedTreeLeavesOp(LoopNestOp):
     x = operand_def(TensorType)
     nodes = operand_def(TensorType)
     roots = operand_def(TensorType)
-    depth = prop_def(IntegerAttr[I64])
-    inner = prop_def(IntegerAttr[I64])
-    missing = opt_prop_def(BoolAttr)
+    depth = int_prop()
+    inner = int_prop()
+    missing = opt_bool_prop()
     COMPUTED: ClassVar[int | None] = 1
     result = result_def(TensorType)
     keys = result_def(TensorType)

@@ -131,7 +131,7 @@ class MatMulStrategy(ProductStrategy[MatMulOp]):
         return op.sizes()[1] == 1 and not op.transpose_lhs and compute_type(kind) == kind == other
 
     def nest(self, nest: Nest[MatMulOp, MatmulSchedule]) -> None:
-        if nest.op.flag("transpose_rhs"):
+        if nest.op.transpose_rhs:
             raise NotVectorizable("the columns of a transposed operand do not lie along the lanes")
         super().nest(nest)
 

@@ -79,7 +79,7 @@ class SoftmaxStrategy(RowStrategy[SoftmaxOp]):
             return b.exp_of_nonpositive(value(part) - part.spread(top))
 
         total = row.fold("add", 0, kind, power, b.add)
-        log = nest.op.flag("log")
+        log = nest.op.log
         scale = b.math("log", total) if log else 1 / total
         yield
         if log:

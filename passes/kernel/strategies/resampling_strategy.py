@@ -53,7 +53,7 @@ class ResampleStrategy(KernelStrategy[ResampleOp]):
 
     def nest(self, nest: Nest[ResampleOp, ResampleSchedule]) -> None:
         op, b, schedule = nest.op, nest.b, nest.schedule
-        shape, taps, axis = nest.shape, shape_of(op.places)[1], op.axis.value.data
+        shape, taps, axis = nest.shape, shape_of(op.places)[1], op.axis
         row_axis, lane_axis = _tile_axes(op)
         if lane_axis == axis:
             raise NotVectorizable("neighbouring elements are gathered along the lanes")

@@ -57,11 +57,7 @@ def _pool(node: Node, op_class: type[GraphOp], x: SSAValue, **attributes: object
     if any(pad >= span for pad, span in zip(pads, spans * 2, strict=False)):
         why = "a window would lie in the padding alone and have no elements"
         node.fail("unsupported-attribute", f"pads {pads} must be smaller than the kernel, which spans {spans}", why)
-    return node.emit(op_class, x, kernel=kernel, ceil=_true(node, "ceil_mode"), **windows, **attributes)
-
-
-def _true(node: Node, name: str) -> bool | None:
-    return True if node.attr(name, 0) else None
+    return node.emit(op_class, x, kernel=kernel, ceil=bool(node.attr("ceil_mode", 0)), **windows, **attributes)
 
 
 @onnx_op("MaxPool")

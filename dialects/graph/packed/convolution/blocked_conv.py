@@ -12,9 +12,9 @@ from abc import ABC
 from collections.abc import Callable, Sequence
 from typing import ClassVar, TypeAlias
 
-from xdsl.dialects.builtin import I64, DenseArrayBase, IntegerAttr, TensorType
+from xdsl.dialects.builtin import DenseArrayBase, TensorType
 from xdsl.ir import Attribute
-from xdsl.irdl import irdl_op_definition, opt_prop_def, opt_result_def, prop_def, result_def
+from xdsl.irdl import irdl_op_definition, opt_prop_def, opt_result_def, result_def
 
 from aotc.dialects.builder import Builder, Reader, Scalar, Writer
 from aotc.dialects.dtypes import compute_type

@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import I64, BoolAttr, DenseArrayBase, IntegerAttr, IntegerType, TensorType, i8
+from xdsl.dialects.builtin import DenseArrayBase, IntegerType, TensorType, i8
 from xdsl.irdl import (
     irdl_op_definition,
     operand_def,
@@ -150,8 +150,8 @@ class ChannelsLastConvOp(ChannelsLastAxes, InterleavedOp):
 
     name = "graph.channels_last_conv"
     kernel_shape = prop_def(DenseArrayBase)
-    channels = prop_def(IntegerAttr[I64])
-    group = opt_prop_def(IntegerAttr[I64])
+    channels = int_prop()
+    group = opt_int_prop()
     COMPUTED: ClassVar[int | None] = 1
     result = result_def(TensorType)
     patch = opt_result_def(TensorType)
@@ -213,7 +213,7 @@ class ChannelsLastConvOp(ChannelsLastAxes, InterleavedOp):
         return 2 * math.prod(shape_of(self.result)) * self.depth
 
     def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
-        channels, inputs, outputs = self.channels.value.data, self.inputs, self.outputs.value.data
+        channels, inputs, outputs = self.channels, self.inputs, self.outputs
         within = (*self.kernel(), inputs)
 
         def weight_at(output: Scalar, at: Sequence[Scalar]) -> Scalar:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
-from xdsl.dialects.builtin import I64, BoolAttr, FloatAttr, IntegerAttr, IntegerType, TensorType, f32, i32
+from xdsl.dialects.builtin import IntegerType, TensorType, f32, i32
 from xdsl.ir import Attribute
 from xdsl.irdl import (
     irdl_op_definition,
@@ -69,13 +69,13 @@ class PackFewBitsOp(ConstantPackerOp):
     @property
     def layout(self) -> Layout:
         """Of the elements: by their places in a word, [32 / bits, panels, words, width]."""
-        row, column = (1, 0) if self.flag("transpose") else (0, 1)
-        (word, place), (panel, lane) = blocks(row, WORD // self.bits.value.data), blocks(column, self.width.value.data)
+        row, column = (1, 0) if self.transpose else (0, 1)
+        (word, place), (panel, lane) = blocks(row, WORD // self.bits), blocks(column, self.width)
         return Layout("few_bits", ((place,), (panel,), (word,), (lane,)))
 
     def evaluate(self, operands: Sequence[Array]) -> Sequence[Array]:
-        bits = self.bits.value.data
-        fields = (operands[0].astype(np.int16) + np.int16(self.offset.value.data)).astype(np.uint8)
+        bits = self.bits
+        fields = (operands[0].astype(np.int16) + np.int16(self.offset)).astype(np.uint8)
         words = np.zeros(shape_of(self.result), np.uint32)
         for place, field in enumerate(self.layout.pack(fields & np.uint8(2**bits - 1))):
             words |= field.astype(np.uint32) << np.uint32(place * bits)
@@ -104,7 +104,7 @@ class FewBitsMatMulOp(LoopNestOp):
     block = int_prop()
     point = float_prop()
     to = prop_def(Attribute)
-    kc = opt_prop_def(IntegerAttr[I64])
+    kc = opt_int_prop()
     COMPUTED: ClassVar[int | None] = 1
     result = result_def(TensorType)
     panel = opt_result_def(TensorType)

@@ -7,9 +7,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import ClassVar, TypeAlias
 
-from xdsl.dialects.builtin import I64, BoolAttr, IntegerAttr, TensorType
+from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute
-from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, opt_result_def, prop_def, result_def
+from xdsl.irdl import irdl_op_definition, operand_def, opt_result_def, result_def
 
 from aotc.dialects.builder import Builder, Reader, Scalar, Writer
 from aotc.dialects.dtypes import compute_type
@@ -110,7 +110,7 @@ class PackedMatMulOp(ProductOp):
     """
 
     name = "graph.packed_matmul"
-    columns = prop_def(IntegerAttr[I64])
+    columns = int_prop()
     COMPUTED: ClassVar[int | None] = 1
     result = result_def(TensorType)
     partials = opt_result_def(TensorType)

@@ -27,8 +27,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from xdsl.dialects.builtin import I64, BoolAttr, IntegerAttr, TensorType
-from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
+from xdsl.dialects.builtin import TensorType
+from xdsl.irdl import irdl_op_definition, operand_def, result_def
 
 from aotc.dialects.builder import Builder, Reader, Scalar, Writer, linear_combinations
 from aotc.dialects.dtypes import byte_width, compute_type, is_float, numpy_dtype
@@ -93,12 +93,12 @@ class StrassenWeightOp(ConstantPackerOp):
     @property
     def layout(self) -> Layout:
         """Of the sums [7, ceil(K / 2), left]."""
-        panel, column = blocks(2, self.width.value.data)
+        panel, column = blocks(2, self.width)
         return Layout("strassen_weight", ((panel,), (Mode(0),), (Mode(1),), (column,)))
 
     def evaluate(self, operands: Sequence[Array]) -> Sequence[Array]:
-        weight = operands[0].T if self.flag("transpose") else operands[0]
-        (depth, columns), left = weight.shape, self.left.value.data
+        weight = operands[0].T if self.transpose else operands[0]
+        (depth, columns), left = weight.shape, self.left
         upper = ceil_div(depth, 2)
         whole = np.pad(weight.astype(np.float64), [(0, 2 * upper - depth), (0, 2 * left - columns)])
         quarters = whole.reshape(2, upper, 2, left).swapaxes(1, 2).reshape(4, upper, left)

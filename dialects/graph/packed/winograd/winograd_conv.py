@@ -29,7 +29,7 @@ from operator import and_
 from typing import ClassVar
 
 import numpy as np
-from xdsl.dialects.builtin import I64, DenseArrayBase, IntegerAttr, TensorType, i8, i16, i32
+from xdsl.dialects.builtin import DenseArrayBase, TensorType, i8, i16, i32
 from xdsl.ir import Attribute
 from xdsl.irdl import (
     irdl_op_definition,

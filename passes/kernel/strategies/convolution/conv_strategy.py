@@ -173,7 +173,7 @@ class BlockedConvolutionStrategy(RegisterTileStrategy[BlockedConvolution]):
         return images * conv_cycles(machine, schedule, positions_of(op), outputs, channels, op.kernel(), groups)
 
     def nest(self, nest: Nest[BlockedConvolution, MatmulSchedule]) -> None:
-        lanes = nest.op.block.value.data
+        lanes = nest.op.block
         if nest.lanes != lanes or nest.schedule.nr != nest.op.width // lanes:
             raise NotVectorizable("the blocks and panels do not fit the schedule")
         ConvNest.of(nest, dtype=element_type_of(nest.op.result)).run()

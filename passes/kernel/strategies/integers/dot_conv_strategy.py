@@ -195,8 +195,8 @@ class BlockedDotConvStrategy(RegisterTileStrategy[BlockedDotConvOp]):
         return conv_schedule(dot_machine(machine), i32, operand, positions_of(op), outputs, steps, op.kernel(), groups)
 
     def nest(self, nest: Nest[BlockedDotConvOp, MatmulSchedule]) -> None:
-        op, lanes = nest.op, nest.op.block.value.data
+        op, lanes = nest.op, nest.op.block
         if nest.lanes != lanes or nest.schedule.nr * lanes != op.width:
             raise NotVectorizable("the blocks and panels do not fit the schedule")
-        products = Products(GROUP, narrow_pairs=op.flag("narrow"), complement=op.flag("complement"))
+        products = Products(GROUP, narrow_pairs=op.narrow, complement=op.complement)
         ConvNest.of(nest, dtype=i8, products=products, edges=op.edges()).run()

@@ -64,7 +64,7 @@ class _MaskedNest(Nest[MaskedTreeLeavesOp, TreeSchedule]):
                 b.sequential_range(0, height, 1, lambda number: self._group(row + number, first, size))
 
             b.sequential_range(0, height, 1, lambda number: op.prepare(b, self.reads, self.writes, row + number))
-            b.sequential_segments(op.trees.value.data, schedule.lanes, at)
+            b.sequential_segments(op.trees, schedule.lanes, at)
 
         b.parallel_segments(shape_of(op.x)[0], schedule.rows, block)
 
