@@ -56,7 +56,7 @@ class DotMatMulStrategy(KernelStrategy[MatMulOp]):
         if (
             kinds not in ((i8, i8), (UI8, i8))
             or op.zero_points[1]
-            or op.flag("transpose_lhs")
+            or op.transpose_lhs
             or len(shape_of(op.rhs)) != 2
             or not Layouts.is_constant(op.rhs)
         ):
@@ -67,7 +67,7 @@ class DotMatMulStrategy(KernelStrategy[MatMulOp]):
         return _cycles(machine, schedule, op.sizes())
 
     def lower(self, op: MatMulOp, layouts: Layouts, schedule: MatmulSchedule) -> SSAValue | None:
-        transposed = op.flag("transpose_rhs")
+        transposed = op.transpose_rhs
         columns = op.rhs if transposed else layouts.add(TransposeOp.get(op.rhs, permutation=[1, 0]))
         none: list[int] = []
         complement = complements(op.lhs, layouts)
@@ -105,7 +105,7 @@ class PackedDotMatMulStrategy(KernelStrategy[PackedDotMatMulOp]):
         panel = shape_of(op.rhs)[-2:]
         if panel[-1] != _panel_width(schedule, columns) * GROUP:
             raise NotVectorizable("the panels have another width than the register tile")
-        products = Products(GROUP, narrow_pairs=op.flag("narrow"), complement=op.flag("complement"))
+        products = Products(GROUP, narrow_pairs=op.narrow, complement=op.complement)
 
         def factors(place: Place, present: int | None = None) -> Factors:
             wide = products.tile(place.tile, present)
