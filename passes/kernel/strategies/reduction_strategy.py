@@ -14,20 +14,18 @@ from xdsl.ir import SSAValue
 from aotc.dialects.aot.tiles import Reduction
 from aotc.dialects.builder import Scalar
 from aotc.dialects.dtypes import integer_range
-from aotc.dialects.graph.interfaces import AnchorOp, element_type_of, shape_of
+from aotc.dialects.graph.interfaces import element_type_of, shape_of
 from aotc.dialects.graph.reduction import ArgReduceOp, CumulativeOp, ReduceOp, RowwiseOp
 from aotc.dialects.graph.schedules import RowSchedule
 from aotc.machines.machine import Machine
 from aotc.passes.kernel.builders.tile_builder import TileBuilder
 from aotc.passes.kernel.builders.tiles import NotVectorizable
-from aotc.passes.kernel.costs.candidates import row_candidates
 from aotc.passes.kernel.costs.row_cost import axis_of_lanes, reduction_schedule
 from aotc.passes.kernel.layouts import Blocked, ChannelsOf, Layouts
 from aotc.passes.kernel.nest import Nest
 from aotc.passes.kernel.nests.row_nest import Part, Row, Rows, lane_numbers
 from aotc.passes.kernel.strategy import KernelStrategy, Strategies
 
-Op = TypeVar("Op", bound=AnchorOp)
 Rowwise = TypeVar("Rowwise", bound=RowwiseOp)
 
 LANES: dict[str, Reduction] = {"sum": "add", "mean": "add", "prod": "mul", "max": "max", "min": "min"}
@@ -36,15 +34,10 @@ FEW = 4
 """Below this number of elements, adding one by one is faster than reducing across lanes."""
 
 
-class _RowSchedules(KernelStrategy[Op]):
-    SCHEDULES = (RowSchedule,)
-
-    def candidates(self, op: Op, schedule: RowSchedule, machine: Machine) -> Iterable[RowSchedule]:
-        return row_candidates(schedule, machine)
-
-
-class RowwiseStrategy(_RowSchedules[Rowwise]):
+class RowwiseStrategy(KernelStrategy[Rowwise]):
     """Operations on rows along any axes."""
+
+    SCHEDULES = (RowSchedule,)
 
     def lay_out(self, op: Rowwise, layouts: Layouts) -> SSAValue | Blocked | None:
         """Rows within a channel are the same in the NCHWc layout."""
@@ -78,14 +71,16 @@ class ReduceStrategy(RowwiseStrategy[ReduceOp]):
 
         def each(row: Row) -> None:
             total = row.fold(LANES[op.kind.data], neutral, kind, value, lambda x, y: monoid.combine(b, x, y))
-            kept = [axis for axis in range(len(shape)) if op.flag("keepdims") or axis not in axes]
+            kept = [axis for axis in range(len(shape)) if op.keepdims or axis not in axes]
             nest.write(row.result_index(kept), total / op.count() if op.kind.data == "mean" else total)
 
         Rows(b, shape, axes, nest.schedule).parallel_for(each)
 
 
-class ArgReduceStrategy(_RowSchedules[ArgReduceOp]):
+class ArgReduceStrategy(KernelStrategy[ArgReduceOp]):
     """The best element so far, and its position, in each element of a tile."""
+
+    SCHEDULES = (RowSchedule,)
 
     def schedule(self, op: ArgReduceOp, machine: Machine) -> RowSchedule | None:
         schedule = reduction_schedule(machine, element_type_of(op.x), shape_of(op.x), op.along())
@@ -118,7 +113,7 @@ class ArgReduceStrategy(_RowSchedules[ArgReduceOp]):
             best, position = row.walk([start, b.splat(0, first.tile, numbers.dtype)], step)
             if rows.across:
                 position = self._best_lane(op, b, best, position)
-            kept = [k for k in range(len(shape)) if op.flag("keepdims") or k != axis]
+            kept = [k for k in range(len(shape)) if op.keepdims or k != axis]
             nest.write(row.result_index(kept), b.cast(position, i64))
 
         rows.parallel_for(each)
@@ -130,12 +125,14 @@ class ArgReduceStrategy(_RowSchedules[ArgReduceOp]):
         greatest = op.kind.data == "max"
         top = b.total("max" if greatest else "min", best)
         worse = b.compare("lt" if greatest else "gt", best, top)
-        never = -1 if op.flag("last") else integer_range(position.dtype)[1]
-        return b.total("max" if op.flag("last") else "min", b.select(worse, b.const(never, position.dtype), position))
+        never = -1 if op.last else integer_range(position.dtype)[1]
+        return b.total("max" if op.last else "min", b.select(worse, b.const(never, position.dtype), position))
 
 
-class CumulativeStrategy(_RowSchedules[CumulativeOp]):
+class CumulativeStrategy(KernelStrategy[CumulativeOp]):
     """Running totals of neighbouring rows, one in each lane."""
+
+    SCHEDULES = (RowSchedule,)
 
     def schedule(self, op: CumulativeOp, machine: Machine) -> RowSchedule | None:
         shape, axis = shape_of(op.x), op.along()
@@ -153,10 +150,10 @@ class CumulativeStrategy(_RowSchedules[CumulativeOp]):
 
         def each(row: Row) -> None:
             def step(i: Scalar, carried: list[Scalar]) -> list[Scalar]:
-                place = b.index(shape[axis] - 1) - i if op.flag("reverse") else i
+                place = b.index(shape[axis] - 1) - i if op.reverse else i
                 part = row.at(axis, place)
                 total = monoid.combine(b, carried[0], nest.reads[0](part.index))
-                nest.write(part.index, carried[0] if op.flag("exclusive") else total)
+                nest.write(part.index, carried[0] if op.exclusive else total)
                 return [total]
 
             b.loop(0, shape[axis], 1, [b.splat(monoid.neutral(kind), row.at(axis, b.index(0)).tile, kind)], step)

@@ -26,7 +26,7 @@ from aotc.dialects.graph.packed.integers.channels_last import (
     words,
 )
 from aotc.dialects.graph.packed.integers.paired_nibbles import FEW_BITS, NIBBLE, PairNibblesOp
-from aotc.dialects.graph.schedules import Schedule, SumsSchedule, schedule_of
+from aotc.dialects.graph.schedules import Schedule, SumsSchedule
 from aotc.dialects.graph.structure import ConstantOp
 from aotc.machines.machine import Core
 from aotc.passes.kernel.costs.sums_cost import (
@@ -209,10 +209,7 @@ class ChannelsLastStrategy(SumsStrategy[ConvOp]):
             return lines * depthwise_cycles(core.scalars, schedule, last, channels, taps, floats=floats)
         return lines * op.groups * scheduled_cycles(core.scalars, schedule, last, *_sizes(op), floats=floats)
 
-    def lay_out(self, op: ConvOp, layouts: Layouts) -> Blocked | None:
-        schedule = schedule_of(op)
-        if not isinstance(schedule, SumsSchedule):
-            return None
+    def lower(self, op: ConvOp, layouts: Layouts, schedule: SumsSchedule) -> Blocked | None:
         return _depthwise(op, layouts, schedule) if op.is_depthwise else _conv(op, layouts, schedule)
 
 
@@ -239,7 +236,7 @@ def _conv(op: ConvOp, layouts: Layouts, schedule: SumsSchedule) -> Blocked:
         outputs=outputs,
         columns=schedule.columns,
         word=schedule.word,
-        paired=True if paired else None,
+        paired=paired,
         patch=schedule.patch,
     )
     return Blocked(layouts.scheduled(conv, schedule), Channels.of([outputs], outputs))
@@ -274,7 +271,7 @@ class InterleavedProductStrategy(SumsStrategy[MatMulOp]):
 
     def schedule(self, op: MatMulOp, core: Core) -> Schedule | None:
         size = core.small
-        if not _applies(op, core, op.lhs, op.rhs) or op.flag("transpose_lhs") or len(shape_of(op.rhs)) != 2:
+        if not _applies(op, core, op.lhs, op.rhs) or op.transpose_lhs or len(shape_of(op.rhs)) != 2:
             return None
         _, rows, columns, depth = op.sizes()
         bytes_, step = _are_bytes(op.lhs, op.rhs), 2 if _pairs(op, columns, depth) else 1
@@ -295,13 +292,10 @@ class InterleavedProductStrategy(SumsStrategy[MatMulOp]):
         each = scheduled_cycles(core.scalars, schedule, rows, columns, 1, depth, floats=not op.sums_integers)
         return math.prod(batch) * each
 
-    def lay_out(self, op: MatMulOp, layouts: Layouts) -> SSAValue | None:
-        schedule = schedule_of(op)
-        if not isinstance(schedule, SumsSchedule):
-            return None
+    def lower(self, op: MatMulOp, layouts: Layouts, schedule: SumsSchedule) -> SSAValue | None:
         *_, columns, depth = op.sizes()
         weight, paired = _as_bytes(op.rhs, layouts), _pairs(op, columns, depth)
-        if not op.flag("transpose_rhs"):
+        if not op.transpose_rhs:
             weight = layouts.add(TransposeOp.get(weight, permutation=[1, 0]))
         lhs, weight = _flattened(op.lhs, weight, layouts)
         rows = layouts.add(ReshapeOp.get(weight, shape=[columns, 1, depth]))
@@ -316,7 +310,7 @@ class InterleavedProductStrategy(SumsStrategy[MatMulOp]):
             outputs=columns,
             columns=schedule.columns,
             word=schedule.word,
-            paired=True if paired else None,
+            paired=paired,
         )
         return layouts.scheduled(product, schedule)
 

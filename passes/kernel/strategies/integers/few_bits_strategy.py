@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import ClassVar, TypeVar
+from typing import TypeVar
 
 from xdsl.dialects.builtin import IntegerType, f32, i8
 from xdsl.ir import SSAValue
@@ -18,7 +18,7 @@ from aotc.dialects.graph.movement import BroadcastOp, ReshapeOp
 from aotc.dialects.graph.packed.products.few_bits_matmul import WORD, FewBitsMatMulOp, PackFewBitsOp
 from aotc.dialects.graph.packed.products.packed_matmul import column_panels
 from aotc.dialects.graph.quantized.nibbles import FewBitsMatrix
-from aotc.dialects.graph.schedules import FewBitsSchedule, Schedule, schedule_of
+from aotc.dialects.graph.schedules import FewBitsSchedule, Schedule
 from aotc.dialects.graph.structure import ConstantOp
 from aotc.machines.machine import Machine
 from aotc.passes.kernel.builders.tiles import NotVectorizable
@@ -42,49 +42,45 @@ def _sizes(op: MatMulOp | FewBitsMatMulOp) -> tuple[int, int, int, int]:
 class _Tiled(KernelStrategy[Product]):
     """What is asked of both operations."""
 
-    SCHEDULES: ClassVar[tuple[type[Schedule], ...]] = (FewBitsSchedule,)
+    SCHEDULES = (FewBitsSchedule,)
 
     def cost(self, op: Product, schedule: FewBitsSchedule, machine: Machine) -> float:
         rows, times, columns, depth = _sizes(op)
         return few_bits_cycles(machine, schedule, rows, columns, depth, times)
 
     def candidates(self, op: Product, schedule: FewBitsSchedule, machine: Machine) -> Iterator[Schedule]:
-        """Panels of other widths, more words at once, and the other place to unpack to."""
-        depth = op.sizes()[-1]
-        for nr in {schedule.nr // 2, schedule.nr + 1, 2 * schedule.nr} - {0}:
-            yield replace(schedule, nr=nr)
-        for unroll in {1, 2, 4} - {schedule.unroll}:
-            yield replace(schedule, unroll=unroll)
-        yield replace(schedule, kc=depth if schedule.kc is None else None)
+        """And the other place to unpack to."""
+        yield from super().candidates(op, schedule, machine)
+        yield replace(schedule, kc=op.sizes()[-1] if schedule.kc is None else None)
 
 
 class FewBitsStrategy(_Tiled[MatMulOp]):
     """Lowers to `graph.few_bits_matmul`."""
 
-    KEEPS_PACKED: ClassVar[bool] = True
+    KEEPS_PACKED = True
     PROLOGUES = (Prologue.MOVED,)
     BROADCASTS = True
 
     def schedule(self, op: MatMulOp, machine: Machine) -> Schedule | None:
-        matrix = FewBitsMatrix.of(op.rhs, op.flag("transpose_rhs"))
+        matrix = FewBitsMatrix.of(op.rhs, op.transpose_rhs)
         kind = element_type_of(op.lhs)
-        if matrix is None or op.flag("transpose_lhs") or not is_float(kind) or compute_type(kind) != f32:
+        if matrix is None or op.transpose_lhs or not is_float(kind) or compute_type(kind) != f32:
             return None
         count, depth = WORD // matrix.bits, op.sizes()[-1]
         if compute_type(element_type_of(matrix.scales)) != f32 or (matrix.block % count and matrix.block < depth):
             return None
         return few_bits_schedule(machine, *_sizes(op), count, matrix.block)
 
-    def lay_out(self, op: MatMulOp, layouts: Layouts) -> SSAValue | None:
-        schedule, matrix = schedule_of(op), FewBitsMatrix.of(op.rhs, op.flag("transpose_rhs"))
-        if not isinstance(schedule, FewBitsSchedule) or matrix is None:
+    def lower(self, op: MatMulOp, layouts: Layouts, schedule: FewBitsSchedule) -> SSAValue | None:
+        matrix = FewBitsMatrix.of(op.rhs, op.transpose_rhs)
+        if matrix is None:
             return None
         width = schedule.nr * schedule.lanes
         kind = element_type_of(matrix.values)
         assert isinstance(kind, IntegerType)
         offset = 0 if is_unsigned(kind) else 2 ** (matrix.bits - 1)
         words = PackFewBitsOp.get(
-            matrix.values, bits=matrix.bits, offset=offset, width=width, transpose=matrix.transposed or None
+            matrix.values, bits=matrix.bits, offset=offset, width=width, transpose=matrix.transposed
         )
         point, points = _known_point(matrix), None
         if point is None:
@@ -137,7 +133,7 @@ class FewBitsMatMulStrategy(_Tiled[FewBitsMatMulOp]):
     PROLOGUES = (Prologue.MOVED, Prologue.STORED)
 
     def schedule(self, op: FewBitsMatMulOp, machine: Machine) -> Schedule | None:
-        return few_bits_schedule(machine, *_sizes(op), op.count, op.block.value.data)
+        return few_bits_schedule(machine, *_sizes(op), op.count, op.block)
 
     def nest(self, nest: Nest[FewBitsMatMulOp, FewBitsSchedule]) -> None:
         if shape_of(nest.op.rhs)[-1] != nest.schedule.nr * nest.lanes:
