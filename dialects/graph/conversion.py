@@ -188,13 +188,13 @@ class QuantizeOp(AffineOp):
             value = b.select(b.compare("gt", quotient, low), quotient, low)
             value = b.rounded(b.select(b.compare("lt", value, high), value, high))
             value = value + b.cast(zero_point[0], i32) if zero_point else value
-            return b.scalar(b.cast(value, compute_type(self.to)).ssa, self.to)
+            return b.bitcast(b.cast(value, compute_type(self.to)), self.to)
         low, high = bounds
         value = b.math("roundeven", quotient)
         value = value + b.cast(zero_point[0], f32) if zero_point else value
         value = b.select(b.compare("gt", value, low), value, low)
         value = b.select(b.compare("lt", value, high), value, high)
-        return b.scalar(b.cast(value, compute_type(self.to)).ssa, self.to)
+        return b.bitcast(b.cast(value, compute_type(self.to)), self.to)
 
     def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
         scale, *zero_point = (array.astype(np.float32) for array in self._parameter_arrays(operands))

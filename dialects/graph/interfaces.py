@@ -18,6 +18,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
 from typing import Any, ClassVar, NamedTuple, Self, TypeVar, cast
 
+import numpy as np
 from xdsl.dialects.builtin import (
     ArrayAttr,
     BoolAttr,
@@ -49,6 +50,7 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from aotc.dialects.array_builder import NotEvaluable, evaluate_element, evaluate_loops
 from aotc.dialects.arrays import Array
 from aotc.dialects.builder import Builder, Reader, Scalar, Writer
 from aotc.dialects.dtypes import compute_type, is_narrow_float
@@ -160,7 +162,7 @@ class GraphOp(IRDLOperation, HasCanonicalizationPatternsInterface, ABC):
         """The result types that the operands and attributes give; raises `ShapeError` where they do not fit."""
 
     def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
-        """The results on constant operands, or None where the operation does not fold. Must agree with the kernel."""
+        """The results on constant operands, or None where the operation does not fold."""
         return None
 
     def operations(self) -> int:
@@ -363,6 +365,19 @@ class ElementOp(GraphOp, ABC):
         may happen inside `b.when`, so that an out-of-range element is never read.
         """
 
+    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
+        """What `element` says, computed on arrays."""
+        kind = tensor_type(self.results[0])
+        shape, size = kind.get_shape(), math.prod(kind.get_shape())
+        if (offset := self.view_offset()) is not None:
+            return [operands[0].reshape(-1)[offset : offset + size].reshape(shape)]
+        if self.part_offsets() is not None:
+            return [np.concatenate([operand.reshape(-1) for operand in operands]).reshape(shape)]
+        try:
+            return [evaluate_element(self.element, operands, kind, encoded=self.MOVES)]
+        except NotEvaluable:
+            return None
+
 
 class ScaleShiftOp(ElementOp, ABC):
     """x * factor + offset of the first operand x, where factor and offset depend on the other operands alone."""
@@ -406,6 +421,13 @@ class LoopNestOp(AnchorOp, ABC):
         A result is write-only: it may have another type in memory (a fused epilogue), so it cannot hold partial sums.
         An operand read through `reads` may be an expression (a fused prologue); read it as often as needed.
         """
+
+    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
+        """What `loops` says, computed on arrays."""
+        try:
+            return evaluate_loops(self.loops, operands, list(map(tensor_type, self.results)), len(self.scratch()))
+        except NotEvaluable:
+            return None
 
 
 class ChannelWeightsOp(AnchorOp, ABC):

@@ -205,8 +205,7 @@ class FixedRequantizeOp(ElementOp):
         return b.encode(b.cast(value, compute_type(self.to)), self.to)
 
     def _rounded(self, b: Builder, x: Scalar, factor: Scalar, above: Scalar) -> Scalar:
-        product = RoundProductOp(x.ssa, factor.ssa, above.ssa, self.number("shift"), near=self.is_near)
-        return b.scalar(b.insert(product), i32)
+        return b.round_product(x, factor, above, self.number("shift"), near=self.is_near)
 
     def _upper(self, b: Builder, x: Scalar, factor: Scalar) -> Scalar:
         """The upper bits of the product: rounded down, and with `split` less or more what low bits of the factor
