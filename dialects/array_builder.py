@@ -35,13 +35,23 @@ from aotc.dialects.builder import (
     ScalarLike,
     Writer,
 )
-from aotc.dialects.dtypes import ELEMENT_TYPES, DType, compute_type, is_encoded, is_float, is_narrow_float, numpy_dtype
+from aotc.dialects.dtypes import (
+    ELEMENT_TYPES,
+    DType,
+    compute_type,
+    element_type,
+    is_encoded,
+    is_float,
+    is_narrow_float,
+    numpy_dtype,
+)
 
-MOST_WORK = 1 << 29
-"""Elements that the evaluation of an operation may compute, about a second's worth, beyond `WORK_PER_ELEMENT`."""
-WORK_PER_ELEMENT = 1 << 8
-"""And for each element of operands and results."""
-_CALL = 1 << 10
+MOST_WORK = 1 << 32
+"""Elements that the evaluation of an operation may compute in loops: some seconds' worth. What takes longer is not
+folded."""
+_WORK_PER_ELEMENT = 1 << 8
+"""And for each element of a result without loops."""
+_CALL = 1 << 13
 """Elements that numpy computes while one of its functions is called."""
 
 _UI8 = ELEMENT_TYPES["uint8"]
@@ -88,17 +98,14 @@ class Elements(Scalar):
         raise NotEvaluable("elements of arrays are no SSA values")
 
 
-def evaluate_element(
-    element: Callable[[Builder, Sequence[Scalar], Sequence[Reader]], Scalar],
-    operands: Sequence[Array],
-    result: TensorType,
-    *,
-    encoded: bool,
-) -> Array:
+Element = Callable[[Builder, Sequence[Scalar], Sequence[Reader]], Scalar]
+
+
+def evaluate_element(element: Element, operands: Sequence[Array], result: TensorType, *, encoded: bool) -> Array:
     """The result of an operation whose elements are `element`, which reads encoded elements as they are where
     `encoded`. Raises NotEvaluable."""
     shape, kind = result.get_shape(), result.get_element_type()
-    b = ArrayBuilder(math.prod(shape) + sum(operand.size for operand in operands))
+    b = ArrayBuilder(math.prod(shape))
     reads = [b.reader(operand, encoded=encoded) for operand in operands]
     found = np.empty(shape, numpy_dtype(kind))
 
@@ -111,6 +118,16 @@ def evaluate_element(
     return found
 
 
+def evaluate_places(element: Element, operands: Sequence[Array], result: TensorType, *, encoded: bool) -> Array:
+    """As `evaluate_element`, of one that reads operands at its own place alone, at the places of arrays that broadcast.
+    Raises NotEvaluable."""
+    kind = result.get_element_type()
+    b = ArrayBuilder(sum(operand.size for operand in operands))
+    reads = [b.single(operand, encoded=encoded) for operand in operands]
+    with np.errstate(all="ignore"):
+        return b.stored(element(b, [b.index(0)] * len(result.get_shape()), reads), kind)
+
+
 def evaluate_loops(
     loops: Callable[[Builder, Sequence[Reader], Sequence[Writer]], None],
     operands: Sequence[Array],
@@ -120,7 +137,7 @@ def evaluate_loops(
     """The results of an operation with a loop nest, of which the last `scratch` are buffers. Raises NotEvaluable."""
     kinds = [result.get_element_type() for result in results]
     found = [np.zeros(result.get_shape(), numpy_dtype(kind)) for result, kind in zip(results, kinds, strict=True)]
-    b = ArrayBuilder(sum(array.size for array in (*operands, *found)))
+    b = ArrayBuilder()
     reads = [b.reader(operand) for operand in operands]
     reads += [b.reader(buffer, changes=True) for buffer in found[len(found) - scratch :]]
     with np.errstate(all="ignore"):
@@ -129,10 +146,10 @@ def evaluate_loops(
 
 
 class ArrayBuilder(Builder):
-    """Computes instead of writing; `elements` are those of operands and results together."""
+    """Computes instead of writing; without loops, so many `elements`."""
 
-    def __init__(self, elements: int) -> None:
-        self._work_left = MOST_WORK + WORK_PER_ELEMENT * elements
+    def __init__(self, elements: int = 0) -> None:
+        self._work_left = MOST_WORK + _WORK_PER_ELEMENT * elements
         self._rank = 0
         """Axes of the grid; the outermost loop has the last."""
         self._taking_part: Array | None = None
@@ -183,18 +200,27 @@ class ArrayBuilder(Builder):
 
     def reader(self, source: Array, *, encoded: bool = False, changes: bool = False) -> Reader:
         """A reader of an array, which may change afterwards; of numbers, or `encoded` of elements as they are."""
-        kind = arrays.element_type(source.dtype)
-        if source.size == 1 and not changes and not is_encoded(kind):  # as kernels have it
-            single = self.const(arrays.widen(source).item(), kind)
-            return lambda index: single
+        if source.size == 1 and not changes:
+            return self.single(source, encoded=encoded)
 
         def read(index: Sequence[Scalar]) -> Scalar:
             places = [self._inside(i, extent) for i, extent in zip(index, source.shape, strict=True)]
             found = _at(source, places)
-            found = self._new(found.copy() if changes else found, kind if is_encoded(kind) else compute_type(kind))
-            return found if encoded else self.decode(found)
+            return self._loaded(found.copy() if changes else found, encoded)
 
         return read
+
+    def single(self, source: Array, *, encoded: bool) -> Reader:
+        """A reader of the only element of an array, a constant, as kernels have it; or of all its elements at once."""
+        kind = element_type(source.dtype)
+        is_known = source.size == 1 and not is_encoded(kind)
+        value = self.const(arrays.widen(source).item(), kind) if is_known else self._loaded(source, encoded)
+        return lambda index: value
+
+    def _loaded(self, elements: Array, encoded: bool) -> Scalar:
+        kind = element_type(elements.dtype)
+        found = self._new(elements, kind if is_encoded(kind) else compute_type(kind))
+        return found if encoded else self.decode(found)
 
     def _inside(self, index: Scalar, extent: int) -> Array:
         """An index along an axis; where it is outside and does not take part, another one."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-import numpy as np
 from xdsl.dialects.builtin import (
     BFloat16Type,
     FixedBitwidthType,
@@ -21,8 +20,8 @@ from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 
 from aotc.dialects.builder import Builder, Reader, Scalar
-from aotc.dialects.dtypes import ELEMENT_TYPES, is_encoded, is_float, is_narrow_float, numpy_dtype
-from aotc.dialects.graph.interfaces import Array, ElementOp, ShapeError, element_type_of, shape_of
+from aotc.dialects.dtypes import ELEMENT_TYPES, is_encoded, is_float, is_narrow_float
+from aotc.dialects.graph.interfaces import ElementOp, ShapeError, element_type_of, shape_of
 
 _U8, _U32, _U64 = (ELEMENT_TYPES[f"uint{width}"] for width in (8, 32, 64))
 
@@ -44,12 +43,6 @@ class BitCastOp(ElementOp):
         if _width(kind) != _width(self.to):
             raise ShapeError(f"{kind} has {_width(kind)} bits, {self.to} {_width(self.to)}")
         return [TensorType(self.to, shape_of(self.x))]
-
-    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
-        kinds = (element_type_of(self.x), self.to)
-        if any(is_encoded(kind) for kind in kinds) or self.to == i1:
-            return None
-        return [np.ascontiguousarray(operands[0]).view(numpy_dtype(self.to)).reshape(operands[0].shape)]
 
     def element(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
         value, kind = reads[0](index), element_type_of(self.x)

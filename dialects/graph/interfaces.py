@@ -50,7 +50,7 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from aotc.dialects.array_builder import NotEvaluable, evaluate_element, evaluate_loops
+from aotc.dialects.array_builder import NotEvaluable, evaluate_element, evaluate_loops, evaluate_places
 from aotc.dialects.arrays import Array
 from aotc.dialects.builder import Builder, Reader, Scalar, Writer
 from aotc.dialects.dtypes import compute_type, is_narrow_float
@@ -373,8 +373,19 @@ class ElementOp(GraphOp, ABC):
             return [operands[0].reshape(-1)[offset : offset + size].reshape(shape)]
         if self.part_offsets() is not None:
             return [np.concatenate([operand.reshape(-1) for operand in operands]).reshape(shape)]
+        if self.BROADCASTS:
+            found = self.evaluate_places(operands)
+            return None if found is None else [np.broadcast_to(found, shape)]
         try:
             return [evaluate_element(self.element, operands, kind, encoded=self.MOVES)]
+        except NotEvaluable:
+            return None
+
+    def evaluate_places(self, operands: Sequence[Array]) -> Array | None:
+        """The elements of the result for those of operands at the same places, arrays that broadcast to a shape,
+        whatever those of the operands; of an operation whose elements depend on nothing else."""
+        try:
+            return evaluate_places(self.element, operands, tensor_type(self.results[0]), encoded=self.MOVES)
         except NotEvaluable:
             return None
 

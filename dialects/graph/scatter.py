@@ -14,20 +14,17 @@ from collections.abc import Mapping, Sequence
 from functools import reduce
 from operator import and_
 
-import numpy as np
 from xdsl.dialects.builtin import I64, BoolAttr, IntegerAttr, StringAttr, TensorType, i1, i64
 from xdsl.ir import OpResult
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
 
-from aotc.dialects.arrays import ranked
 from aotc.dialects.builder import Builder, Reader, Scalar, ScalarLike, Writer
 from aotc.dialects.dtypes import is_float
 from aotc.dialects.graph.indexing import from_front, require_covered, require_indices
-from aotc.dialects.graph.interfaces import Array, LoopNestOp, ShapeError, common_element_type, element_type_of, shape_of
+from aotc.dialects.graph.interfaces import LoopNestOp, ShapeError, common_element_type, element_type_of, shape_of
 from aotc.dialects.graph.shapes import require_axis
 
 _REDUCTIONS = {"none", "add", "mul", "max", "min"}
-_UFUNCS = {"add": np.add, "mul": np.multiply, "max": np.maximum, "min": np.minimum}
 
 
 class ScatterOp(LoopNestOp, ABC):
@@ -68,19 +65,6 @@ class ScatterOp(LoopNestOp, ABC):
             case _:
                 return update
 
-    def _scattered(self, x: Array, where: tuple[Array, ...], updates: Array) -> Array:
-        """x after updates[i] has gone to x[where[0][i], where[1][i], ...] for every i, but those outside."""
-        inside = np.ones(where[0].shape, np.bool_)
-        for indices, extent in zip(where, x.shape, strict=False):
-            inside &= (indices >= 0) & (indices < extent)
-        result = x.copy()
-        place = tuple(indices[inside] for indices in where)
-        if self.reduction.data == "none":
-            result[place] = updates[inside]
-        else:
-            _UFUNCS[self.reduction.data].at(result, place, updates[inside])
-        return result
-
 
 class ScatteringElements(ScatterOp, ABC):
     """Element by element along `axis`: result[i... with i[axis] = indices[i...]] takes updates[i...]."""
@@ -97,14 +81,6 @@ class ScatteringElements(ScatterOp, ABC):
             )
         if 0 not in indices:
             require_covered(x, indices, axis)
-
-    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
-        x, indices, updates = operands
-        axis = self.axis.value.data
-        where = list(np.indices(indices.shape))
-        signed = indices.astype(np.int64)
-        where[axis] = np.where(signed < 0, signed + x.shape[axis], signed)
-        return [self._scattered(x, tuple(where), updates)]
 
     def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
         x, indices, axis = shape_of(self.x), shape_of(self.indices), self.axis.value.data
@@ -141,13 +117,6 @@ class ScatteringSlices(ScatterOp, ABC):
         expected = (*indices[:-1], *x[indices[-1] :])
         if updates != expected:
             raise ShapeError(f"updates must have shape {list(expected)}, found {list(updates)}")
-
-    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
-        x, indices, updates = operands
-        signed = indices.astype(np.int64)
-        signed = np.where(signed < 0, signed + np.array(x.shape[: indices.shape[-1]]), signed)
-        where = tuple(signed[..., position] for position in range(indices.shape[-1]))
-        return [self._scattered(x, where, updates)]
 
     def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
         x, indices = shape_of(self.x), shape_of(self.indices)
@@ -247,13 +216,6 @@ class TopKOp(Selecting):
     name = "graph.top_k"
     values = result_def(TensorType)
     positions = result_def(TensorType)
-
-    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
-        (x,) = operands
-        axis, k = self.axis.value.data, self.k.value.data
-        ranks = ranked(x) if self.flag("smallest") else -ranked(x)
-        positions = np.take(np.argsort(ranks, axis=axis, kind="stable"), range(k), axis=axis)
-        return [np.take_along_axis(x, positions, axis), positions.astype(np.int64)]
 
 
 class _ScatteringInMemory(ScatterOp, ABC):

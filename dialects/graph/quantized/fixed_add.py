@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
 from xdsl.dialects.builtin import I64, BoolAttr, IntegerAttr, IntegerType, TensorType, i32, i64
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 
 from aotc.dialects.builder import Builder, Scalar
 from aotc.dialects.graph.elementwise import BroadcastOp
-from aotc.dialects.graph.interfaces import Array, ShapeError, element_type_of
+from aotc.dialects.graph.interfaces import ShapeError, element_type_of
 from aotc.dialects.graph.quantized.accumulation import MOST_BITS
 from aotc.dialects.graph.quantized.requantization import check_clamp
 
@@ -71,15 +70,6 @@ class FixedAddOp(BroadcastOp):
             value = value + (b.shift_right(value, shift) & 1) + self._below_half()
         point, low, high = map(self.number, ("zero_point", "low", "high"))
         return b.clamped(b.shift_right(value, shift), point, low, high, self.to)
-
-    def compute(self, *operands: Array) -> Array:
-        x, y = (each.astype(np.int32) for each in operands)
-        shift = self.number("shift")
-        value = x * np.int32(self.number("x_factor")) + y * np.int32(self.number("y_factor"))
-        value = value + np.int32(self.number("offset"))
-        if self.flag("even"):
-            value = value + ((value >> shift) & 1) + np.int32(self._below_half())
-        return np.clip((value >> shift) + self.number("zero_point"), self.number("low"), self.number("high"))
 
     def _below_half(self) -> int:
         return (1 << self.number("shift") - 1) - 1

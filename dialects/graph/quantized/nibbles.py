@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
-import numpy as np
 from xdsl.dialects.builtin import I64, IntegerAttr, IntegerType, TensorType
 from xdsl.ir import OpResult, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
@@ -14,7 +13,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 from aotc.dialects.builder import Builder, Reader, Scalar
 from aotc.dialects.dtypes import ELEMENT_TYPES
 from aotc.dialects.graph.conversion import DequantizeOp
-from aotc.dialects.graph.interfaces import Array, ElementOp, Fusion, ShapeError, element_type_of, producer, shape_of
+from aotc.dialects.graph.interfaces import ElementOp, Fusion, ShapeError, element_type_of, producer, shape_of
 from aotc.dialects.graph.structure import ConstantOp
 
 _UI8 = ELEMENT_TYPES["uint8"]
@@ -51,11 +50,6 @@ class UnpackOp(ElementOp):
         if self.bits.value.data not in (1, 2, 4):
             raise ShapeError(f"bits must be 1, 2 or 4, found {self.bits.value.data}")
         return [TensorType(_UI8, [*shape[:-1], shape[-1] * self.count])]
-
-    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
-        bits = self.bits.value.data
-        shifts = np.arange(self.count, dtype=np.uint8) * np.uint8(bits)
-        return [((operands[0][..., None] >> shifts) & np.uint8(2**bits - 1)).reshape(shape_of(self.result))]
 
     def element(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
         bits, count = self.bits.value.data, b.index(self.count)

@@ -30,7 +30,8 @@ from aotc.pipeline.options import CompileOptions
 Array = np.ndarray[Any, Any]
 
 ROWS = [row for row in Path(__file__).with_name("operators.txt").read_text().splitlines() if row.startswith("graph.")]
-DEFINED = sorted(op.name for op in GRAPH.operations if issubclass(op, ElementOp | LoopNestOp))
+DEFINED = [op for op in GRAPH.operations if issubclass(op, ElementOp | LoopNestOp)]
+OVERRIDDEN = [op.name for op in DEFINED if op.evaluate not in (ElementOp.evaluate, LoopNestOp.evaluate)]
 TOGETHER = 60
 """Rows that are compiled as one model."""
 ULPS = 4
@@ -179,9 +180,8 @@ def drawn(row: str, op: GraphOp) -> list[Array]:
 
 def derived(op: GraphOp, operands: Sequence[Array]) -> Sequence[Array]:
     """The results as the definition has them, whatever `evaluate` does."""
-    base = ElementOp if isinstance(op, ElementOp) else LoopNestOp
-    assert isinstance(op, base)
-    found = base.evaluate(op, operands)
+    found = ElementOp.evaluate(op, operands) if isinstance(op, ElementOp) else None
+    found = LoopNestOp.evaluate(op, operands) if isinstance(op, LoopNestOp) else found
     assert found is not None, "it is computed on arrays"
     for value, result in zip(found, op.results, strict=True):
         assert (value.shape, value.dtype) == (shape_of(result), numpy_dtype(element_type_of(result)))
@@ -203,7 +203,7 @@ def assert_same(found: Array, expected: Array, row: str, ulps: int = 0) -> None:
 
 
 def test_every_operator_has_rows() -> None:
-    assert sorted(set(DEFINED) - set(map(name_of, ROWS))) == []
+    assert sorted({op.name for op in DEFINED} - set(map(name_of, ROWS))) == []
 
 
 @pytest.fixture
@@ -220,18 +220,14 @@ def libm(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return used
 
 
-@pytest.mark.parametrize("name", DEFINED)
-def test_what_is_evaluated_is_what_the_definition_says(name: str, libm: list[str]) -> None:
+@pytest.mark.parametrize("name", OVERRIDDEN)
+def test_what_numpy_computes_faster_is_what_the_definition_says(name: str) -> None:
     for row in ROWS:
         if name_of(row) == name:
             _, _, op = parsed(row)
             operands = drawn(row, op)
-            libm.clear()
-            expected = derived(op, operands)
-            with np.errstate(all="ignore"):
-                found = op.evaluate(operands) or ()
-            for one, other in zip(found, expected, strict=False):
-                assert_same(np.asarray(one), other, row, ULPS if libm else 0)
+            for one, other in zip(op.evaluate(operands) or (), derived(op, operands), strict=False):
+                assert_same(np.asarray(one), other, row)
 
 
 @pytest.mark.parametrize("first", range(0, len(ROWS), TOGETHER))
