@@ -50,10 +50,11 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from aotc.dialects.array_builder import NotEvaluable, evaluate_element, evaluate_loops, evaluate_places
+from aotc.dialects.array_builder import NotEvaluable
 from aotc.dialects.arrays import Array
 from aotc.dialects.builder import Builder, Reader, Scalar, Writer
 from aotc.dialects.dtypes import compute_type, is_narrow_float
+from aotc.dialects.evaluation import evaluate_element, evaluate_loops, evaluate_places
 from aotc.dialects.graph.patterns import patterns_of
 
 Op = TypeVar("Op", bound=Operation)
