@@ -16,21 +16,17 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
-from typing import Any, ClassVar, NamedTuple, Self, TypeVar, cast
+from typing import ClassVar, NamedTuple, Self, TypeVar, cast
 
 import numpy as np
 from xdsl.dialects.builtin import (
-    ArrayAttr,
     BoolAttr,
     DenseArrayBase,
-    FloatAttr,
     FunctionType,
     IntegerAttr,
     ShapedType,
-    StringAttr,
     TensorType,
     UnitAttr,
-    f64,
     i64,
 )
 from xdsl.interfaces import HasCanonicalizationPatternsInterface
@@ -54,6 +50,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from aotc.dialects.array_builder import NotEvaluable
 from aotc.dialects.arrays import Array
+from aotc.dialects.attributes import to_attribute
 from aotc.dialects.builder import Builder, Reader, Scalar, Writer
 from aotc.dialects.dtypes import compute_type, is_narrow_float
 from aotc.dialects.evaluation import evaluate_element, evaluate_loops, evaluate_places
@@ -123,30 +120,6 @@ def narrowest_element_type(*values: SSAValue) -> Attribute:
         (kind,) = narrow
         return common_element_type(*(value for value in values if element_type_of(value) != compute_type(kind)))
     return common_element_type(*values)
-
-
-def to_attribute(value: object) -> Attribute:
-    """The attribute for a plain Python value: ints i64, floats f64, bools i1, strings, sequences of ints or floats."""
-    match value:
-        case Attribute():
-            return value
-        case bool():
-            return BoolAttr.from_bool(value)
-        case int():
-            return IntegerAttr(value, i64)
-        case float():
-            return FloatAttr(value, f64)
-        case str():
-            return StringAttr(value)
-        case list() | tuple():
-            items = cast(Sequence[Any], value)
-            if any(isinstance(item, str) for item in items):
-                return ArrayAttr([StringAttr(item) for item in items])
-            if any(isinstance(item, float) for item in items):
-                return DenseArrayBase.from_list(f64, [float(item) for item in items])
-            return DenseArrayBase.from_list(i64, [int(item) for item in items])
-        case _:
-            raise TypeError(f"no attribute for {value!r}")
 
 
 _FLAGS = {"UnitAttr(), or None where it does not hold": UnitAttr(), "a bool": BoolAttr.from_bool(True)}
