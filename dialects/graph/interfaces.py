@@ -49,7 +49,6 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from aotc.dialects.array_builder import NotEvaluable
 from aotc.dialects.arrays import Array
 from aotc.dialects.attributes import to_attribute
 from aotc.dialects.builder import Builder, Reader, Scalar, Writer
@@ -374,26 +373,21 @@ class ElementOp(GraphOp, ABC):
     def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
         """What `element` says, computed on arrays."""
         kind = tensor_type(self.results[0])
-        shape, size = kind.get_shape(), math.prod(kind.get_shape())
+        shape = kind.get_shape()
         if (offset := self.view_offset()) is not None:
-            return [operands[0].reshape(-1)[offset : offset + size].reshape(shape)]
+            return [operands[0].reshape(-1)[offset : offset + math.prod(shape)].reshape(shape)]
         if self.part_offsets() is not None:
             return [np.concatenate([operand.reshape(-1) for operand in operands]).reshape(shape)]
         if self.BROADCASTS:
             found = self.evaluate_places(operands)
-            return None if found is None else [np.broadcast_to(found, shape)]
-        try:
-            return [evaluate_element(self.element, operands, kind, encoded=self.MOVES)]
-        except NotEvaluable:
-            return None
+        else:
+            found = evaluate_element(self.element, operands, kind, encoded=self.MOVES)
+        return None if found is None else [np.broadcast_to(found, shape)]
 
     def evaluate_places(self, operands: Sequence[Array]) -> Array | None:
         """The elements of the result for those of operands at the same places, arrays that broadcast to a shape,
         whatever those of the operands; of an operation whose elements depend on nothing else."""
-        try:
-            return evaluate_places(self.element, operands, tensor_type(self.results[0]), encoded=self.MOVES)
-        except NotEvaluable:
-            return None
+        return evaluate_places(self.element, operands, tensor_type(self.results[0]), encoded=self.MOVES)
 
 
 class ConstantPackerOp(GraphOp, ABC):
@@ -453,10 +447,7 @@ class LoopNestOp(AnchorOp, ABC):
 
     def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
         """What `loops` says, computed on arrays."""
-        try:
-            return evaluate_loops(self.loops, operands, list(map(tensor_type, self.results)), len(self.scratch()))
-        except NotEvaluable:
-            return None
+        return evaluate_loops(self.loops, operands, list(map(tensor_type, self.results)), len(self.scratch()))
 
 
 class ChannelWeightsOp(AnchorOp, ABC):
