@@ -6,14 +6,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 import numpy as np
-from xdsl.dialects.builtin import BoolAttr, Float64Type, FloatAttr, TensorType
-from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
+from xdsl.dialects.builtin import TensorType
+from xdsl.irdl import irdl_op_definition, operand_def, result_def
 
 from aotc.dialects.builder import Builder, Reader, Scalar, Writer
 from aotc.dialects.dtypes import compute_type
 from aotc.dialects.graph.elementwise import Domain
 from aotc.dialects.graph.interfaces import Array, ScaleShiftOp, ShapeError, element_type_of, shape_of, tensor_type
 from aotc.dialects.graph.reduction import RowwiseOp, merge_index, reduced_shape
+from aotc.dialects.properties import bool_prop, float_prop
 
 
 class RowOp(RowwiseOp, ABC):
@@ -54,7 +55,7 @@ class SoftmaxOp(RowOp):
     """exp(x - max) / sum(exp(x - max)) over `axes`; with `log` its logarithm."""
 
     name = "graph.softmax"
-    log = prop_def(BoolAttr, default_value=BoolAttr.from_bool(False))
+    log = bool_prop(False)
 
     def row(self, b: Builder, read: Reader, write: Writer) -> None:
         extents = self.row_extents()
@@ -72,7 +73,7 @@ class SoftmaxOp(RowOp):
             return [carried[0] + b.exp_of_nonpositive(read(inner) - top)]
 
         (total,) = b.reduce(bounds, [b.const(0, kind)], add)
-        if self.flag("log"):
+        if self.log:
             shift = b.math("log", total)
             b.parallel_for(extents, lambda inner: write(inner, read(inner) - top - shift))
         else:
@@ -89,7 +90,7 @@ class NormalizeOp(RowOp):
     """
 
     name = "graph.normalize"
-    epsilon = prop_def(FloatAttr[Float64Type])
+    epsilon = float_prop()
 
     def row(self, b: Builder, read: Reader, write: Writer) -> None:
         extents = self.row_extents()
@@ -106,7 +107,7 @@ class NormalizeOp(RowOp):
             return [carried[0] + distance * distance]
 
         (squares,) = b.reduce(bounds, [zero], square)
-        inverse = 1 / b.math("sqrt", squares / count + self.epsilon.value.data)
+        inverse = 1 / b.math("sqrt", squares / count + self.epsilon)
         b.parallel_for(extents, lambda inner: write(inner, (read(inner) - mean - drift) * inverse))
 
 
@@ -123,7 +124,7 @@ class BatchNormOp(ScaleShiftOp):
     bias = operand_def(TensorType)
     mean = operand_def(TensorType)
     variance = operand_def(TensorType)
-    epsilon = prop_def(FloatAttr[Float64Type])
+    epsilon = float_prop()
     result = result_def(TensorType)
 
     def infer_types(self) -> Sequence[TensorType]:
@@ -137,7 +138,7 @@ class BatchNormOp(ScaleShiftOp):
 
     def factor_and_offset(self, parameters: Sequence[Array]) -> tuple[Array, Array]:
         scale, bias, mean, variance = parameters
-        factor = scale / np.sqrt(variance + self.epsilon.value.data)
+        factor = scale / np.sqrt(variance + self.epsilon)
         rank = len(shape_of(self.x))
         column = [-1] + [1] * (rank - 2) if rank > 1 else [1]
         return factor.reshape(column), (bias - mean * factor).reshape(column)
@@ -146,5 +147,5 @@ class BatchNormOp(ScaleShiftOp):
         channel = [index[1] if len(index) > 1 else b.index(0)]
         kind = compute_type(element_type_of(self.x))
         scale, bias, mean, variance = (b.cast(read(channel), kind) for read in reads[1:])
-        factor = scale / b.math("sqrt", variance + self.epsilon.value.data)
+        factor = scale / b.math("sqrt", variance + self.epsilon)
         return reads[0](index) * factor + (bias - mean * factor)

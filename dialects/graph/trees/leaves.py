@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import ClassVar
 
-from xdsl.dialects.builtin import I64, IntegerAttr, IntegerType, TensorType
+from xdsl.dialects.builtin import IntegerType, TensorType
 from xdsl.ir import Attribute
-from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, prop_def, result_def
+from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, result_def
 
 from aotc.dialects.builder import INDEX, Builder, Reader, Scalar
 from aotc.dialects.dtypes import is_encoded, is_float
@@ -25,6 +25,7 @@ from aotc.dialects.graph.interfaces import (
     element_type_of,
     shape_of,
 )
+from aotc.dialects.properties import int_prop, opt_int_prop
 
 
 def check_sizes(depth: int, leaves: int) -> None:
@@ -53,9 +54,9 @@ class TreeLeavesOp(ElementOp):
     children = operand_def(TensorType)
     roots = operand_def(TensorType)
     missing = opt_operand_def(TensorType)
-    depth = prop_def(IntegerAttr[I64])
-    leaves = prop_def(IntegerAttr[I64])
-    most = opt_prop_def(IntegerAttr[I64])
+    depth = int_prop()
+    leaves = int_prop()
+    most = opt_int_prop()
     result = result_def(TensorType)
 
     def infer_types(self) -> Sequence[TensorType]:
@@ -78,7 +79,7 @@ class TreeLeavesOp(ElementOp):
             require_indices(value)
         if is_encoded(common_element_type(self.x, self.thresholds)):
             raise ShapeError(f"{element_type_of(self.x)} cannot be compared")
-        check_sizes(self.depth.value.data, self.leaves.value.data)
+        check_sizes(self.depth, self.leaves)
         kind = common_element_type(self.children, self.roots)
         return [TensorType(kind, [x[0], shape_of(self.roots)[0]])]
 
