@@ -19,7 +19,7 @@ from xdsl.dialects.builtin import StringAttr, TensorType, i1, i64
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 
 from aotc.dialects.builder import Builder, Reader, Scalar, ScalarLike, Writer
-from aotc.dialects.dtypes import is_float
+from aotc.dialects.dtypes import is_float, is_narrow_float
 from aotc.dialects.graph.indexing import from_front, require_covered, require_indices
 from aotc.dialects.graph.interfaces import LoopNestOp, ShapeError, common_element_type, element_type_of, shape_of
 from aotc.dialects.graph.shapes import require_axis
@@ -66,6 +66,11 @@ class ScatterOp(LoopNestOp, ABC):
             case _:
                 return update
 
+    def updated(self, b: Builder, old: Scalar, update: Scalar) -> Scalar:
+        """One update of an element, rounded as memory would hold it before the next one."""
+        kind, value = element_type_of(self.x), self.combine(b, old, update)
+        return b.cast(value, kind) if is_narrow_float(kind) else value
+
 
 class ScatteringElements(ScatterOp, ABC):
     """Element by element along `axis`: result[i... with i[axis] = indices[i...]] takes updates[i...]."""
@@ -98,7 +103,7 @@ class ScatteringElements(ScatterOp, ABC):
             def step(at: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
                 place = [*index[:axis], at[0], *index[axis + 1 :]]
                 meets = b.compare("eq", from_front(b, reads[1](place), x[axis]), target)
-                return b.when(meets, lambda: [self.combine(b, carried[0], reads[2](place))], lambda: carried)
+                return b.when(meets, lambda: [self.updated(b, carried[0], reads[2](place))], lambda: carried)
 
             writes[0](index, b.reduce([(0, count)], [reads[0](index)], step)[0])
 
@@ -130,7 +135,7 @@ class ScatteringSlices(ScatterOp, ABC):
                 found = [from_front(b, reads[1]([*at, b.index(k)]), x[k]) for k in range(depth)]
                 meets = reduce(and_, (b.compare("eq", f, t) for f, t in zip(found, target, strict=True)))
                 update = [*at, *index[depth:]]
-                return b.when(meets, lambda: [self.combine(b, carried[0], reads[2](update))], lambda: carried)
+                return b.when(meets, lambda: [self.updated(b, carried[0], reads[2](update))], lambda: carried)
 
             bounds = [(0, extent) for extent in indices[:-1]]
             writes[0](index, b.reduce(bounds, [reads[0](index)], step)[0])
