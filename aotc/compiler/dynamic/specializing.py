@@ -67,8 +67,11 @@ class Recipe:
             file = source if isinstance(source, ModelFile) else ModelFile(source)
             name = name or c_identifier(file.path.stem)
             source = file.path if file.path.is_file() else file.content()
-        elif not isinstance(source, bytes):
-            source = source.SerializeToString()
+        else:
+            from aotc.frontend.onnx.sources import accepted
+
+            given = accepted(source)
+            source = given if isinstance(given, bytes) else given.SerializeToString()
         self.name = c_identifier(name or "model")
         self._source: Path | bytes = source
         known = options.known_constants
