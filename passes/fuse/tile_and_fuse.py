@@ -36,6 +36,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, OpResult, Region, SSAValue
 from xdsl.passes import ModulePass
 
+from aotc.dialects.aot.contract import target_machine
 from aotc.dialects.dtypes import byte_width, is_encoded
 from aotc.dialects.graph.compound.control import graph_blocks
 from aotc.dialects.graph.compound.staged import Stage, StagedOp, stages_of
@@ -44,7 +45,6 @@ from aotc.dialects.graph.schedules import ScheduleAttr, schedule_of
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.structure import YieldOp
 from aotc.machines.machine import Machine
-from aotc.machines.targets import machine_of
 from aotc.model.locations import fuse_locations
 from aotc.model.weights import WeightStore
 from aotc.passes.fuse.fusion_policy import MAX_OPERATIONS, buffers, most_buffers
@@ -71,11 +71,10 @@ class TileAndFusePass(ModulePass):
 
     name = "tile-and-fuse"
 
-    target: str = "host"
     threads: int = 1
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        machine = machine_of(self.target)
+        machine = target_machine(op)
         if machine is None:
             return
         forms = VectorForms(WeightStore.of(ctx))

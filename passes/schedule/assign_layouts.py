@@ -32,10 +32,10 @@ from xdsl.ir import Block, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from aotc.dialects.aot.contract import target_machine
 from aotc.dialects.graph.compound.control import graph_blocks
 from aotc.dialects.graph.interfaces import GraphOp
 from aotc.machines.machine import Machine
-from aotc.machines.targets import machine_of
 from aotc.passes.kernel.layouts import Blocked, Layouts
 from aotc.passes.kernel.strategy import strategy_of
 
@@ -46,11 +46,8 @@ class AssignLayoutsPass(ModulePass):
 
     name = "assign-layouts"
 
-    target: str | None = None
-    """What code is for, where more than the schedules depends on it."""
-
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        machine = None if self.target is None else machine_of(self.target)
+        machine = target_machine(op)
         for block in graph_blocks(op):
             _lay_out(block, machine)
 

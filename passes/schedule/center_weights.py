@@ -29,6 +29,7 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from aotc.dialects.aot.contract import target_core
 from aotc.dialects.constants import constant_op, key_of, known_array
 from aotc.dialects.graph.convolution import ConvOp
 from aotc.dialects.graph.elementwise import AddOp, MulOp
@@ -38,7 +39,6 @@ from aotc.dialects.graph.packed.paired import FEW_BITS
 from aotc.dialects.graph.quantized.accumulation import integer_sums
 from aotc.dialects.graph.quantized.flip import UI8
 from aotc.machines.machine import Machine
-from aotc.machines.targets import core_of
 from aotc.model.weights import WeightStore
 
 _LEAST, _MOST = np.iinfo(np.int8).min, np.iinfo(np.int8).max
@@ -50,10 +50,8 @@ class CenterWeightsPass(ModulePass):
 
     name = "center-weights"
 
-    target: str = "host"
-
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        core = core_of(self.target)
+        core = target_core(op)
         if not isinstance(core, Machine) and not core.quads:
             return
         store = WeightStore.of(ctx)

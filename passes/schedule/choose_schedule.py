@@ -26,11 +26,10 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.passes import ModulePass
 
-from aotc.dialects.aot.contract import SCHEDULE, is_kernel
+from aotc.dialects.aot.contract import SCHEDULE, is_kernel, target_core
 from aotc.dialects.graph.interfaces import AnchorOp, GraphOp, element_type_of
 from aotc.dialects.graph.schedules import Schedule, ScheduleAttr
 from aotc.machines.machine import Machine
-from aotc.machines.targets import core_of
 from aotc.machines.tuning_table import TuningTable
 from aotc.passes.kernel.costs.elementwise import elementwise_schedule
 from aotc.passes.kernel.strategy import choose_schedule, keeps_packed, takes_schedule
@@ -43,14 +42,13 @@ class ChooseSchedulePass(ModulePass):
 
     name = "choose-schedule"
 
-    target: str = "host"
     size: bool = False
     """Whether code is to be small; matters without vectors only."""
     table: str = ""
     """A file of measured decisions (`aotc.machines.tuning_table`), which take precedence."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        core = core_of(self.target)
+        core = target_core(op)
         table = TuningTable.read(self.table) if self.table else TuningTable()
         for each in op.walk():
             if isinstance(each, GraphOp) and takes_schedule(each) and ScheduleAttr.KEY not in each.attributes:

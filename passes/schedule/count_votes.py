@@ -27,13 +27,13 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
+from aotc.dialects.aot.contract import target_core
 from aotc.dialects.constants import constant_op, key_of, known_array
 from aotc.dialects.graph.compound.control import graph_operations
 from aotc.dialects.graph.interfaces import element_type_of, producer, shape_of
 from aotc.dialects.graph.trees.branches import BranchingTreesOp
 from aotc.dialects.graph.trees.leaves import TreeLeavesOp
 from aotc.dialects.graph.trees.sums import BYTE, MOST_EXACT, MOST_VOTES, GatherSumOp, VoteSumOp
-from aotc.machines.targets import core_of
 from aotc.model.weights import Array, WeightStore
 
 
@@ -44,10 +44,8 @@ class CountVotesPass(ModulePass):
 
     name = "count-votes"
 
-    target: str = "host"
-
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        if not core_of(self.target).scalars.fpu:  # dividing would be a call of hundreds of instructions
+        if not target_core(op).scalars.fpu:  # dividing would be a call of hundreds of instructions
             return
         store = WeightStore.of(ctx)
         for each in graph_operations(op):

@@ -32,6 +32,7 @@ from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from aotc.dialects.aot.contract import target_machine
 from aotc.dialects.constants import constant_op, key_of, known_array
 from aotc.dialects.graph.convolution import ConvOp, ConvTransposeOp
 from aotc.dialects.graph.interfaces import Array, GraphOp, element_type_of, shape_of
@@ -42,7 +43,6 @@ from aotc.dialects.graph.quantized.flip import UI8
 from aotc.dialects.graph.quantized.requantization import RequantizeOp
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.windows.transposed import TransposedWindow
-from aotc.machines.targets import machine_of
 from aotc.model.weights import WeightStore
 
 
@@ -52,10 +52,8 @@ class DivideTransposedPass(ModulePass):
 
     name = "divide-transposed"
 
-    target: str = "host"
-
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        if machine_of(self.target) is None:
+        if target_machine(op) is None:
             return
         store = WeightStore.of(ctx)
         for each in integer_sums(op):

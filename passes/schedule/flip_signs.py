@@ -29,6 +29,7 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerAttr, ModuleO
 from xdsl.ir import Attribute, Block, OpResult, SSAValue
 from xdsl.passes import ModulePass
 
+from aotc.dialects.aot.contract import target_core
 from aotc.dialects.constants import known_array
 from aotc.dialects.dtypes import wrap
 from aotc.dialects.graph.compound.control import graph_blocks
@@ -51,7 +52,6 @@ from aotc.dialects.graph.structure import ConstantOp
 from aotc.dialects.graph.window import MaxPoolOp
 from aotc.machines.dots import Unsigned
 from aotc.machines.machine import Machine
-from aotc.machines.targets import core_of
 from aotc.model.weights import WeightStore
 
 
@@ -61,10 +61,8 @@ class FlipSignsPass(ModulePass):
 
     name = "flip-signs"
 
-    target: str = "host"
-
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        core = core_of(self.target)
+        core = target_core(op)
         unsigned = core.dot.unsigned if isinstance(core, Machine) else "none" if core.quads else "any"
         if unsigned == "any":
             return

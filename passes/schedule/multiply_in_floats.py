@@ -29,6 +29,7 @@ from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from aotc.dialects.aot.contract import target_machine
 from aotc.dialects.constants import constant_op, known_array
 from aotc.dialects.dtypes import integer_range
 from aotc.dialects.graph.conversion import CastOp
@@ -36,7 +37,6 @@ from aotc.dialects.graph.elementwise import SubOp
 from aotc.dialects.graph.interfaces import GraphOp, element_type_of
 from aotc.dialects.graph.matmul import MatMulOp
 from aotc.dialects.graph.quantized.accumulation import integer_sums
-from aotc.machines.targets import machine_of
 from aotc.model.weights import WeightStore
 
 EXACT = 1 << np.finfo(np.float32).nmant + 1
@@ -49,10 +49,8 @@ class MultiplyInFloatsPass(ModulePass):
 
     name = "multiply-in-floats"
 
-    target: str = "host"
-
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        if machine_of(self.target) is None:
+        if target_machine(op) is None:
             return
         store = WeightStore.of(ctx)
         for each in integer_sums(op):

@@ -24,12 +24,12 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from aotc.dialects.aot.contract import target_machine
 from aotc.dialects.constants import computed_array, constant_bytes
 from aotc.dialects.graph.compound.control import graph_operations
 from aotc.dialects.graph.convolution import ConvOp
 from aotc.dialects.graph.schedules import ScheduleAttr
 from aotc.machines.machine import Machine
-from aotc.machines.targets import machine_of
 from aotc.machines.tuning_table import TuningTable
 from aotc.model.weights import WeightStore
 from aotc.passes.kernel.strategies.integers.paired_conv import proposal
@@ -43,12 +43,11 @@ class PairStepsPass(ModulePass):
 
     name = "pair-steps"
 
-    target: str = "host"
     table: str = ""
     """A file of measured decisions (`aotc.machines.tuning_table`), which take precedence."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        machine = machine_of(self.target)
+        machine = target_machine(op)
         if machine is None or machine.dot.pairs is None:
             return
         machine, store = machine.with_weights(constant_bytes(op)), WeightStore.of(ctx)

@@ -12,6 +12,8 @@ from xdsl.ir import Attribute, Operation
 
 from aotc.dialects.aot.contract.fields import Field, Mark, integer, integer_attribute, integer_of, text, text_of
 from aotc.errors import CompileError
+from aotc.machines.machine import Core, Machine
+from aotc.machines.targets import core_of, machine_of
 from aotc.model.metadata import BufferInfo, PlanInfo
 
 # --- the name --------------------------------------------------------------------------------------------------------
@@ -38,6 +40,27 @@ def model_name(module: ModuleOp) -> str:
 def model_name_or(module: ModuleOp, default: str) -> str:
     """The model's name, `default` where there is none."""
     return _NAME.get(module) or default
+
+
+# --- the target -------------------------------------------------------------------------------------------------------
+
+TARGET: Final = text("aot.target")
+"""What the module is compiled for, in the syntax of `--target`, from `import` on."""
+
+
+def target_core(module: ModuleOp) -> Core:
+    """The core of the target. Raises CompileError where the module has none, UsageError where there is no such one."""
+    return core_of(target_of(module))
+
+
+def target_machine(module: ModuleOp) -> Machine | None:
+    """The core of the target; None where it has no vectors. Raises as `target_core`."""
+    return machine_of(target_of(module))
+
+
+def target_of(module: ModuleOp) -> str:
+    """What the module is compiled for. Raises CompileError where it does not say so."""
+    return TARGET.require(module, "the module", fix="run attach-target first")
 
 
 # --- choices of select-calling-convention ----------------------------------------------------------------------------

@@ -1,7 +1,7 @@
-// RUN: aotc-opt %s -p 'choose-schedule{target="x86-64-v3"},assign-layouts{target="x86-64-v3"},fold-constants' | filecheck %s
-// RUN: aotc-opt %s -p 'choose-schedule{target="x86-64"},assign-layouts{target="x86-64"},fold-constants' | filecheck %s --check-prefix PAIRS
-// RUN: aotc-opt %s -p 'choose-schedule{target="x86_64-linux-gnu:cascadelake"},assign-layouts{target="x86_64-linux-gnu:cascadelake"},fold-constants' | filecheck %s --check-prefix VNNI
-// RUN: aotc-opt %s -p 'choose-schedule{target="aarch64"},assign-layouts{target="aarch64"},fold-constants' | filecheck %s --check-prefix NEON
+// RUN: aotc-opt %s -p 'attach-target{target=x86-64-v3},choose-schedule,assign-layouts,fold-constants' | filecheck %s
+// RUN: aotc-opt %s -p 'attach-target{target=x86-64},choose-schedule,assign-layouts,fold-constants' | filecheck %s --check-prefix PAIRS
+// RUN: aotc-opt %s -p 'attach-target{target="x86_64-linux-gnu:cascadelake"},choose-schedule,assign-layouts,fold-constants' | filecheck %s --check-prefix VNNI
+// RUN: aotc-opt %s -p 'attach-target{target=aarch64},choose-schedule,assign-layouts,fold-constants' | filecheck %s --check-prefix NEON
 
 // Two taps of a column at once, where four neighbouring ones take several instructions; the weights lie as they are.
 // CHECK-LABEL: func.func @rows

@@ -1,7 +1,7 @@
-// RUN: aotc-opt %s -p 'pair-steps{target=x86-64-v3}' | filecheck %s
-// RUN: aotc-opt %s -p 'pair-steps{target="x86_64-linux-gnu:cascadelake"}' | filecheck %s --check-prefix VNNI
-// RUN: aotc-opt %s -p 'pair-steps{target=aarch64}' | filecheck %s --check-prefix VNNI
-// RUN: aotc-opt %s -p 'pair-steps{target=x86-64-v3},flip-signs{target=x86-64-v3},choose-algorithms{target=x86-64-v3},choose-schedule{target=x86-64-v3},assign-layouts{target=x86-64-v3},fold-constants' | filecheck %s --check-prefix LAID
+// RUN: aotc-opt %s -p 'attach-target{target=x86-64-v3},pair-steps' | filecheck %s
+// RUN: aotc-opt %s -p 'attach-target{target="x86_64-linux-gnu:cascadelake"},pair-steps' | filecheck %s --check-prefix VNNI
+// RUN: aotc-opt %s -p 'attach-target{target=aarch64},pair-steps' | filecheck %s --check-prefix VNNI
+// RUN: aotc-opt %s -p 'attach-target{target=x86-64-v3},pair-steps,flip-signs,choose-algorithms,choose-schedule,assign-layouts,fold-constants' | filecheck %s --check-prefix LAID
 
 // Where an instruction does more at once there are no pairs.
 // VNNI-NOT:    paired
