@@ -160,7 +160,7 @@ def _first_and_last(options: CompileOptions) -> tuple[int, int]:
 def _import(source: Source, options: CompileOptions) -> Compilation:
     from aotc.compiler.states import mark_states
     from aotc.frontend.onnx import freeze, import_model, load_model, release
-    from aotc.model.weights import WeightStore
+    from aotc.model.weight_store import WeightStore
 
     ctx = new_context()
     model, values = release(load_model(source), options.state.values())

@@ -76,9 +76,7 @@ class SplitParallelLoopsPass(ModulePass):
         for loop in [inner for inner in op.walk() if isinstance(inner, scf.ParallelOp)]:
             serialize(loop)
 
-    def _shares(
-        self, function: FuncOp, costs: ThreadCosts | None, weights: set[SSAValue]
-    ) -> tuple[Shares, Phases] | None:
+    def _shares(self, function: FuncOp, costs: ThreadCosts, weights: set[SSAValue]) -> tuple[Shares, Phases] | None:
         """How to divide a kernel among threads, and into phases; None where one thread should compute it."""
         try:
             shares = Shares(function, self.threads, Reads(function, costs, weights))

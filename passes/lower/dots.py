@@ -24,8 +24,8 @@ from xdsl.dialects.builtin import VectorType, i32
 from xdsl.ir import Attribute, SSAValue
 
 from aotc.dialects.aot import TileDotOp, TileDotPairOp
-from aotc.passes.lower.builder import LLVMBuilder, integer, width
 from aotc.passes.lower.function import FunctionLowering, Lowerings
+from aotc.passes.lower.llvm_builder import LLVMBuilder, integer, width
 
 _PAIRS = {128: "llvm.x86.sse2.pmadd.wd", 256: "llvm.x86.avx2.pmadd.wd", 512: "llvm.x86.avx512.pmaddw.d.512"}
 _SIGNED = {128: "llvm.x86.ssse3.psign.b.128", 256: "llvm.x86.avx2.psign.b"}

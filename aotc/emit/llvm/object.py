@@ -18,7 +18,7 @@ from aotc.emit.llvm.ir import llvm_ir
 from aotc.emit.llvm.loops import has_scalar_loops
 from aotc.emit.llvm.optimize import optimize, tidy
 from aotc.emit.llvm.parsing import parsed
-from aotc.emit.llvm.support import supported_module
+from aotc.emit.llvm.processor_check import supported_module
 from aotc.emit.llvm.threads import pool_module
 from aotc.machines.features import needed
 from aotc.machines.targets import Target, lookup
