@@ -33,33 +33,39 @@ from aotc.pipeline.steps import Phase, Step, When, pipeline
 from aotc.pipeline.universe import multiverse
 from aotc.pipeline.verification import verify, verify_parts
 
-VECTORS = When("on vectors", "the target has some, at -O1 to -O3", lambda asked: asked.is_vectorized)
-SCALARS = When("without vectors", "the target has none, or at -O0 and -Os", lambda asked: not asked.is_vectorized)
+VECTORS = When("on vectors", "the target has vector registers, at -O1 to -O3", lambda asked: asked.is_vectorized)
+SCALARS = When(
+    "without vectors", "the target has no vector registers, or at -O0 and -Os", lambda asked: not asked.is_vectorized
+)
 CORE = When(
     "on a core without vectors",
-    "where the target has none, at -O1 to -O3 and -Os",
+    "the target has no vector registers, at -O1 to -O3 and -Os",
     lambda asked: asked.optimize != "0" and machine_of(asked.target) is None,
 )
 SCHEDULED = When(
     "with schedules",
-    f"{VECTORS.name} and {CORE.name}",
+    f"{VECTORS.name}, or {CORE.name}",
     lambda asked: VECTORS.holds(asked) or CORE.holds(asked),
 )
 EXACT = When("--requantize exact", "", lambda asked: asked.requantize == "exact")
 FIXED = When("--requantize fixed", "", lambda asked: asked.requantize == "fixed")
 FLOATS = When(
     "requantised in floats",
-    f"{VECTORS.name}, and with {EXACT.name} {CORE.name} that has quads",
+    f"{VECTORS.name}, and {CORE.name} with quads, unless {FIXED.name}",
     lambda asked: VECTORS.holds(asked) or (CORE.holds(asked) and EXACT.holds(asked) and core_of(asked.target).quads),
 )
 INTEGERS = When("requantised in integers", f"not {FLOATS.name}", lambda asked: not FLOATS.holds(asked))
 FAST = When("--accuracy fast", "", lambda asked: asked.accuracy == "fast")
-SPLIT = When("without multiply-adds", "the target has none of floats", lambda asked: not core_of(asked.target).fma)
+SPLIT = When(
+    "without multiply-adds",
+    "the target has no fused multiply-adds of floats",
+    lambda asked: not core_of(asked.target).fma,
+)
 ALONE = When("one thread", "--threads 1", lambda asked: asked.threads == 1)
-THREADS = When("threads", "--threads 2 and more", lambda asked: asked.threads > 1)
+THREADS = When("threads", "--threads 2 or more", lambda asked: asked.threads > 1)
 SMALL = When("-Os", "", lambda asked: asked.optimize == "s")
 OFFLOAD = When("--offload", "with code generators from outside", lambda asked: bool(asked.offload))
-BYTECODE = When("bytecode", "--emit vm and --executor vm", lambda asked: asked.has_bytecode)
+BYTECODE = When("bytecode", "--emit vm or --executor vm", lambda asked: asked.has_bytecode)
 MACHINE = When("--executor vm", "", lambda asked: asked.executor == "vm")
 PROFILE = When("profile", "for a profile (`aotc bench --profile`)", lambda asked: asked.profile)
 
@@ -93,11 +99,11 @@ PHASES: tuple[Phase, ...] = (
             Step("raise-functions"),
             Step("raise-normalization"),
             Step("raise-quantization", VECTORS, most_bits=8),
+            Step("tabulate-quantized", VECTORS, vectors=True),
+            Step("fix-arithmetic", VECTORS, tables=False),
             Step("raise-quantization", SCALARS, EXACT, means=True, averages=True),
             Step("raise-quantization", SCALARS, FIXED, means=True),
-            Step("tabulate-quantized", VECTORS, vectors=True),
             Step("tabulate-quantized", SCALARS),
-            Step("fix-arithmetic", VECTORS, tables=False),
             Step("fix-arithmetic", SCALARS),
             Step("fix-softmax", SCALARS),
             Step("fix-requantization", INTEGERS, EXACT),
@@ -111,8 +117,8 @@ PHASES: tuple[Phase, ...] = (
         ),
     ),
     Phase(
-        "schedule",
-        "how it is computed on this machine: schedules, layouts, packed weights",
+        "offload",
+        "who computes it: what code generators from outside claim",
         (
             Step("offload-operations", OFFLOAD, codegens="{offload}"),
             Step("eliminate-transposes", OFFLOAD),
@@ -120,7 +126,12 @@ PHASES: tuple[Phase, ...] = (
             Step("canonicalize", OFFLOAD),
             Step("cse", OFFLOAD),
             Step("dce", OFFLOAD),
-            Step("flush-subnormals", VECTORS, FAST),
+        ),
+    ),
+    Phase(
+        "integers",
+        "what is multiplied: integers that the machine multiplies best, for the same results",
+        (
             Step("divide-transposed", VECTORS),
             Step("center-weights", SCHEDULED),
             Step("multiply-in-floats", VECTORS),
@@ -129,6 +140,13 @@ PHASES: tuple[Phase, ...] = (
             Step("bound-sums", VECTORS),
             Step("pair-steps", VECTORS, table="{tuned}"),
             Step("flip-signs", SCHEDULED),
+        ),
+    ),
+    Phase(
+        "schedule",
+        "how it is computed on this machine: schedules, layouts, packed weights",
+        (
+            Step("flush-subnormals", VECTORS, FAST),
             Step("choose-algorithms", VECTORS, accuracy="{accuracy}", table="{tuned}"),
             Step("choose-schedule", VECTORS, table="{tuned}"),
             Step("choose-schedule", CORE, size="{is_small}"),
