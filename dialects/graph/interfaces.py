@@ -155,6 +155,11 @@ class GraphOp(IRDLOperation, HasCanonicalizationPatternsInterface, ABC):
     """Whether it packs a constant into the order in which kernels read it: done at compile time, even if that adds
     elements."""
 
+    @property
+    def label(self) -> str:
+        """What kernels are called after it."""
+        return self.name.rsplit(".", 1)[-1]
+
     @abstractmethod
     def infer_types(self) -> Sequence[TensorType]:
         """The result types that the operands and attributes give; raises `ShapeError` where they do not fit."""

@@ -264,8 +264,9 @@ def _kernel_name(group: FusedOp | ExternalOp) -> str:
     outside by whom, and the kind of kernel."""
     if isinstance(group, ExternalOp):
         return re.sub(r"[^A-Za-z0-9_]", "_", f"{group.codegen.data}_{group.kernel.data}")
-    ops = [op for op in group.block.walk() if not op.regions and not isinstance(op, ConstantOp | YieldOp)]
-    names = [re.sub(r"[^A-Za-z0-9_]", "_", op.name.rsplit(".", 1)[-1]) for op in ops]
+    walked = (op for op in group.block.walk() if isinstance(op, GraphOp))
+    ops = [op for op in walked if not op.regions and not isinstance(op, ConstantOp)]
+    names = [re.sub(r"[^A-Za-z0-9_]", "_", op.label) for op in ops]
     if len(names) > NAME_PARTS:
         anchor = next((place for place, op in enumerate(ops) if isinstance(op, AnchorOp)), 0)
         shown = names[anchor : anchor + NAME_PARTS]

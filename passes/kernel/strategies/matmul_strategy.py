@@ -15,7 +15,7 @@ from aotc.dialects.graph.elementwise import MulOp
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
 from aotc.dialects.graph.matrices.matmul import MatMulOp
 from aotc.dialects.graph.movement import ReshapeOp
-from aotc.dialects.graph.packed.products.packed_matmul import PackColumnsOp, PackedMatMulOp, ProductOp
+from aotc.dialects.graph.packed.products.packed_matmul import PackedMatMulOp, ProductOp, column_panels
 from aotc.dialects.graph.reduction import ReduceOp
 from aotc.dialects.graph.schedules import MatmulSchedule, Schedule, ScheduleAttr, schedule_of
 from aotc.dialects.graph.structure import ConstantOp
@@ -133,7 +133,7 @@ class MatMulStrategy(ProductStrategy[MatMulOp]):
         if not packed:
             return None
         width = schedule.nr * schedule.lanes
-        panels = layouts.add(PackColumnsOp.get(op.rhs, width=width, transpose=transposed or None))
+        panels = layouts.packed(op.rhs, column_panels(len(shape_of(op.rhs)), width, transposed=transposed))
         product = PackedMatMulOp.get(
             op.lhs,
             panels,

@@ -11,8 +11,8 @@ from xdsl.ir import SSAValue
 from aotc.dialects.builder import Reader, Writer
 from aotc.dialects.dtypes import byte_width, compute_type
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
-from aotc.dialects.graph.packed.integers.dot_products import InterleaveRowsOp
-from aotc.dialects.graph.packed.products.packed_matmul import PackColumnsOp
+from aotc.dialects.graph.packed.integers.dot_products import row_groups
+from aotc.dialects.graph.packed.products.packed_matmul import column_panels
 from aotc.dialects.graph.recurrent.lines import ScalarLines
 from aotc.dialects.graph.recurrent.recurrence import RecurrenceOp
 from aotc.dialects.graph.schedules import RecurrenceSchedule, Schedule, SumsSchedule, schedule_of
@@ -107,8 +107,8 @@ def _plan(op: RecurrenceOp, machine: Machine) -> tuple[Ahead | None, Lead | None
 
 def _packed(op: RecurrenceOp, matrix: SSAValue, width: int, layouts: Layouts) -> SSAValue:
     """The panels of a matrix, of `width` columns each."""
-    panels = layouts.add(PackColumnsOp.get(matrix, width=width, transpose=True))
-    return panels if op.INTERLEAVED == 1 else layouts.add(InterleaveRowsOp.get(panels, group=op.INTERLEAVED))
+    panels = layouts.packed(matrix, column_panels(2, width, transposed=True))
+    return panels if op.INTERLEAVED == 1 else layouts.packed(panels, row_groups(3, op.INTERLEAVED))
 
 
 class ScalarRecurrenceStrategy(KernelStrategy[RecurrenceOp]):

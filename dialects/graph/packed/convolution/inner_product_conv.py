@@ -21,7 +21,7 @@ from aotc.dialects.graph.windows.axes import ConvolutionalOp, SlidingAxes, Trans
 class NarrowConvolutionOp(ConvolutionalOp, ABC):
     """Convolution or transposed convolution of a blocked x to a plain result [N, M, spatial..].
 
-    The weight is [M, blocks, kernel.., B], as `pack_channels` makes it of [M, C, kernel..]; all blocks are whole. The
+    The weight is [M, blocks, kernel.., B], `channel_blocks` of [M, C, kernel..]; all blocks are whole. The
     optional bias is [M].
     """
 

@@ -75,7 +75,7 @@ class LanesConvolutionOp(SlidingAxes, ABC):
 class BlockedDepthwiseConvOp(LanesConvolutionOp):
     """Convolution of each channel with a kernel of its own: x [N, blocks, spatial.., B], weight [blocks, kernel.., B].
 
-    The weight is what `pack_channels` makes of [C, 1, kernel..] seen as [1, C, kernel..], the optional bias
+    The weight is in `channel_blocks` of [C, 1, kernel..] seen as [1, C, kernel..], the optional bias
     [blocks * B].
     """
 
@@ -106,7 +106,7 @@ class BlockedLanesConvOp(LanesConvolutionOp):
     """Convolution in groups of as many output as input channels: x [N, blocks, spatial.., B], weight
     [group's inputs, blocks, kernel.., B].
 
-    The weight is what `pack_channels` makes of [C, inputs, kernel..] with its first axes swapped, the optional bias
+    The weight is in `channel_blocks` of [C, inputs, kernel..] with its first axes swapped, the optional bias
     [blocks * B]. Inputs divide B.
     """
 

@@ -27,10 +27,22 @@ from aotc.dialects.builder import Builder, Reader, Scalar, Writer
 from aotc.dialects.dtypes import integer_range
 from aotc.dialects.graph.accumulation import AccumulatingOp
 from aotc.dialects.graph.interfaces import LoopNestOp, ShapeError, element_type_of, shape_of
-from aotc.dialects.graph.packed.integers.interleaved import Interleaving, check_interleaving
 from aotc.dialects.graph.packed.integers.paired_nibbles import nibbles
+from aotc.dialects.graph.packed.layout import Layout, Mode, blocks
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.windows.axes import SlidingAxes, check_bias
+
+
+def words(columns: int, word: int) -> Layout:
+    """Weights [M, S, R], S rows of R for each of M outputs, side by side: [M * S * R].
+
+    A kernel keeps the sums of some outputs in registers, and at each step takes the next weight, or the next word of
+    four, of each: one pointer goes through all of them, once. So blocks of `columns` outputs follow each other, the
+    last one narrower. In a block, row after row: words of `word` weights, one of each output; the last word of each has
+    what is left.
+    """
+    (block, column), (number, element) = blocks(0, columns), blocks(2, word)
+    return Layout("words", ((block, Mode(1), number, column, element),), tight=True)
 
 
 class ChannelsLastAxes(SlidingAxes, AccumulatingOp, ABC):
@@ -77,29 +89,36 @@ class InterleavedOp(LoopNestOp, AccumulatingOp, ABC):
         """How many rows of weights an output has, and of how many weights each."""
 
     @property
-    def interleaving(self) -> Interleaving:
+    def plain(self) -> tuple[int, int, int]:
+        """Outputs, or pairs of them, rows of an output, and weights of a row."""
+        return (ceil_div(self.outputs.value.data, 2 if self.flag("paired") else 1), *self.rows)
+
+    @property
+    def depth(self) -> int:
+        """The weights of an output."""
+        return math.prod(self.rows)
+
+    @property
+    def order(self) -> Layout:
         """Where the weights lie, or their pairs."""
-        each = 2 if self.flag("paired") else 1
-        outputs, columns = ceil_div(self.outputs.value.data, each), self.columns.value.data // each
-        return Interleaving(outputs, *self.rows, columns, self.word.value.data)
+        return words(self.columns.value.data // (2 if self.flag("paired") else 1), self.word.value.data)
 
     def weight_of(self, b: Builder, read: Reader, output: Scalar, row: Scalar, element: Scalar) -> Scalar:
         """A weight of an output, as it is stored or as i32."""
+        stored = self.order.reader(b, read, self.plain)
         if not self.flag("paired"):
-            return read([self.interleaving.place(b, output, row, element)])
-        lower, upper = nibbles(b, read([self.interleaving.place(b, output / 2, row, element)]))
+            return stored([output, row, element])
+        lower, upper = nibbles(b, stored([output / 2, row, element]))
         return b.select(b.compare("eq", b.rem(output, b.index(2)), 0), lower, upper)
 
     def check_weights(self) -> None:
         """Raise ShapeError where there are not as many weights as there must be."""
-        check_interleaving(self.columns.value.data, self.word.value.data)
         if self.flag("paired") and (self.columns.value.data % 2 or not self.sums_integers or self.zero_points[1]):
             raise ShapeError("weights are paired for an even number of integer sums, and without a zero point")
         if self.flag("paired") and element_type_of(self.operands[1]) != i8:
             raise ShapeError(f"pairs of weights are i8, found {element_type_of(self.operands[1])}")
-        needed, given = self.interleaving.outputs * self.interleaving.depth, shape_of(self.operands[1])
-        if given != (needed,):
-            raise ShapeError(f"the weights must be [{needed}], found {list(given)}")
+        if (needed := self.order.packed(self.plain)) != (given := list(shape_of(self.operands[1]))):
+            raise ShapeError(f"the weights must be {needed}, found {given}")
 
 
 @irdl_op_definition
@@ -172,16 +191,16 @@ class ChannelsLastConvOp(ChannelsLastAxes, InterleavedOp):
         if self.patch is not None and groups > 1:
             raise ShapeError("a position has one patch, not one for each group")
         result = TensorType(self.summed_type(*self.operands[2:]), [x[0], 1, *self.extents(), outputs])
-        return [result, TensorType(element_type_of(self.x), [self.interleaving.depth])][: len(self.results)]
+        return [result, TensorType(element_type_of(self.x), [self.depth])][: len(self.results)]
 
     def scratch(self) -> Sequence[OpResult]:
         return [] if self.patch is None else [self.patch]
 
     def operations(self) -> int:
-        return 2 * math.prod(shape_of(self.result)) * self.interleaving.depth
+        return 2 * math.prod(shape_of(self.result)) * self.depth
 
     def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
-        order, channels, kernel = self.interleaving, self.channels.value.data, self.kernel()
+        (rows, run), channels, kernel = self.rows, self.channels.value.data, self.kernel()
         groups, inputs = self.groups, self.inputs
 
         def weight_at(output: Scalar, at: Sequence[Scalar]) -> Scalar:
@@ -193,7 +212,7 @@ class ChannelsLastConvOp(ChannelsLastAxes, InterleavedOp):
             axes = self.taps(b, position)
             start = self.initial(b, reads, [output])
             if self.beyond:
-                whole = [(0, order.rows), (0, order.run)]
+                whole = [(0, rows), (0, run)]
                 start = b.reduce(whole, [start], lambda at, now: [now[0] + weight_at(output, at) * self.beyond])[0]
 
             def step(at: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
@@ -210,7 +229,7 @@ class ChannelsLastConvOp(ChannelsLastAxes, InterleavedOp):
                 else:
                     row = row * kernel[-1] + seen[-1][1]
                 if self.patch is not None:
-                    length = order.run // (math.prod(kernel[:-1]) * (1 if self.runs else kernel[-1]))
+                    length = run // (math.prod(kernel[:-1]) * (1 if self.runs else kernel[-1]))
                     row, element = b.index(0), row * length + element
                 x = reads[0]([batch, *outer, last * channels + channel])
                 weight = self.weight_of(b, reads[1], output, row, element)
@@ -249,11 +268,9 @@ class InterleavedMatMulOp(InterleavedOp):
         return [TensorType(self.summed_type(*self.operands[2:]), [*lhs[:-1], self.outputs.value.data])]
 
     def operations(self) -> int:
-        return 2 * math.prod(shape_of(self.result)) * self.interleaving.depth
+        return 2 * math.prod(shape_of(self.result)) * self.depth
 
     def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
-        order = self.interleaving
-
         def body(index: list[Scalar]) -> None:
             *rows, output = index
 
@@ -263,7 +280,7 @@ class InterleavedMatMulOp(InterleavedOp):
                 return [carried[0] + x * weight]
 
             start = b.const(0, self.summed_type(*self.operands[2:])) if self.bias is None else reads[2]([output])
-            writes[0](index, b.reduce([(0, order.depth)], [start], step)[0])
+            writes[0](index, b.reduce([(0, self.depth)], [start], step)[0])
 
         b.parallel_for(shape_of(self.result), body)
 

@@ -107,7 +107,7 @@ class FewBitsMatMulOp(LoopNestOp):
     """lhs [.., M, K] times a matrix [K, `columns`] packed by `pack_few_bits`: [.., M, columns] of type `to`.
 
     Element (k, n) of the matrix is (integer - zero point) * scale, both of column n and block k / `block`: `scales` and
-    `points` are panels as of `pack_columns`, [panels, blocks, width]. The zero point is `point`, plus an element of
+    `points` are panels as of `column_panels`, [panels, blocks, width]. The zero point is `point`, plus an element of
     `points` where there are any.
 
     The optional result `panel` is a scratch buffer for `kc` rows of a panel as f32 (as the schedule has it); where K is

@@ -56,7 +56,7 @@ class PatchSums:
                 return []
 
             b.when(b.compare("eq", seen, whole), copied, cut)
-        depth = b.index(self.products.order.depth)
+        depth = b.index(self.products.depth)
         products = replace(self.products, x=replace(self.products.x, read=self.patch))
 
         def at(_: Scalar, output: Scalar) -> list[Scalar]:
@@ -87,11 +87,11 @@ class PatchSums:
         row = self.products.b.index(0)
         for tap, extent in zip(taps, self._rows, strict=True):
             row = row * extent + tap
-        return row * (self.products.order.depth // math.prod(self._rows))
+        return row * (self.products.depth // math.prod(self._rows))
 
     def _copy(self, batch: Scalar, position: Sequence[Scalar]) -> None:
         """All rows of a window that lies in x, a register at a time."""
-        b, length = self.products.b, self.products.order.depth // math.prod(self._rows)
+        b, length = self.products.b, self.products.depth // math.prod(self._rows)
 
         def row(taps: list[Scalar]) -> None:
             *outer, first = self._source(batch, position, taps)
@@ -105,7 +105,7 @@ class PatchSums:
 
     def _fill(self) -> None:
         """The patch with what lies outside of x."""
-        b, depth, kind = self.products.b, self.products.order.depth, self.products.x.dtype
+        b, depth, kind = self.products.b, self.products.depth, self.products.x.dtype
         for at in range(0, depth, LANES):
             tile = Tile((LANES,), depth - at if depth - at < LANES else None)
             self.writes[1]([tile.index(b, at, {-1: 1})], b.const(self.beyond, kind))

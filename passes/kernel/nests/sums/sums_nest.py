@@ -7,6 +7,7 @@ multiplies and adds two products of 16 bits at once; the zero point is then adde
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -18,8 +19,8 @@ from xdsl.ir import Attribute
 from aotc.dialects.aot import LANES, QUAD, RUN, WORD
 from aotc.dialects.builder import Reader, Scalar, Writer
 from aotc.dialects.dtypes import is_unsigned
-from aotc.dialects.graph.packed.integers.interleaved import Interleaving
 from aotc.dialects.graph.packed.integers.paired_nibbles import NIBBLE
+from aotc.dialects.graph.packed.layout import Layout
 from aotc.dialects.graph.schedules import SumsSchedule
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.windows.sliding import SlidingWindow
@@ -73,7 +74,10 @@ class Products:
     weight: Operand
     summed: Attribute
     """The type of the sums."""
-    order: Interleaving
+    order: Layout
+    """Of the weights."""
+    plain: tuple[int, int, int]
+    """What has that order: outputs, rows of weights of an output, weights of a row."""
     outputs: int
     aligned: bool = True
     """Whether cut runs begin and end with whole words."""
@@ -81,14 +85,24 @@ class Products:
     """Whether weights of two outputs are in a byte. Both are multiplied as they lie in a byte's upper half, so that
     sums are 16 times what they stand for; what they start with is added in the end."""
 
+    @property
+    def run(self) -> int:
+        """The weights of a row."""
+        return self.plain[2]
+
+    @property
+    def depth(self) -> int:
+        """The weights of an output."""
+        return math.prod(self.plain[1:])
+
     def stored(self, width: int) -> int:
         """The bytes that a step of the reduction has for `width` outputs."""
         return ceil_div(width, 2) if self.paired else width
 
     def begin(self, output: Scalar, row: Scalar | None, width: int) -> Scalar:
         """Where a row of weights of the block of `width` outputs begins that starts with `output`."""
-        first = (output / 2 if self.paired else output) * self.order.depth
-        return first if row is None else first + row * (self.order.run * self.stored(width))
+        first = (output / 2 if self.paired else output) * self.depth
+        return first if row is None else first + row * (self.run * self.stored(width))
 
     def add(
         self, sums: Sequence[Scalar], places: Sequence[Place], row: Scalar, span: tuple[Scalar, Scalar]
@@ -106,17 +120,17 @@ class Products:
                 return b.loop(low, high, 1, sums, lambda at, now: self._single(now, places, row, at))
             if self.aligned and word == WORD:
                 return b.loop(low, high, word, sums, lambda at, now: self._words(now, places, row, at))
-            whole = b.compare("eq", high - low, self.order.run)
+            whole = b.compare("eq", high - low, self.run)
             return b.when(
                 whole,
-                lambda: self.add(sums, places, row, (b.index(0), b.index(self.order.run))),
+                lambda: self.add(sums, places, row, (b.index(0), b.index(self.run))),
                 lambda: b.loop(low, high, 1, sums, lambda at, now: self._single(now, places, row, at)),
             )
         first, last = int(low.constant), int(high.constant)
         if word == RUN:
             return self._runs(list(sums), places, row, (first, last))
         begin = min(ceil_div(first, word) * word, last)
-        end = max(min(last, self.order.whole) // word * word, begin)
+        end = max(min(last, self.run) // word * word, begin)
         if word == 1:
             begin, end = first, max(last, first)
         now = list(sums)
@@ -198,7 +212,7 @@ class Products:
         self, now: list[Scalar], row: Scalar, span: tuple[Scalar, Scalar], width: int, step: RunStep
     ) -> list[Scalar]:
         """Goes through the runs of elements span[0] to span[1] of the `width` outputs of a block."""
-        b, run, (low, high), stored = self.b, self.order.run, span, self.stored(width)
+        b, run, (low, high), stored = self.b, self.run, span, self.stored(width)
 
         def whole(at: Scalar, now: list[Scalar]) -> list[Scalar]:
             begin = row + at * stored
@@ -241,10 +255,11 @@ class Products:
         weights: list[Scalar] = []
         for column in range(stored):
             if at.constant is not None:
-                where = row + self.order.within(stored, column, int(at.constant))
+                (within,) = self.order.place(b, [b.index(column), b.index(0), at], (stored, 1, self.run))
+                where = row + within
             elif (word := self.schedule.word) == 1:
                 where = row + at * stored + column
-            else:  # a run of whole words, as `Interleaving.within` has it
+            else:  # a run of whole words, as the layout has it
                 where = row + (at + at / word * ((stored - 1) * word)) + column * word
             weights.append(self.weight.element(b, [where], self.summed))
         for column, weight in enumerate(self._single_weights(weights, width)):
@@ -279,7 +294,7 @@ class Products:
 
     def blocks(self, body: Callable[[Scalar, int], None]) -> None:
         """Loops over the blocks of outputs: `body` gets the first output of a block and how many there are."""
-        columns = self.order.columns * (2 if self.paired else 1)
+        columns = self.order.block(0) * (2 if self.paired else 1)
         full = self.outputs // columns * columns
         self.b.parallel_range(0, full, columns, lambda output: body(output, columns))
         if full < self.outputs:
@@ -389,7 +404,7 @@ class ConvSums:
         self, sums: list[Scalar], bounds: list[Span], taps: Span, runs: bool, output: Scalar, width: int
     ) -> list[Scalar]:
         """The sums with what lies outside of x: all of its elements are one number, which weights are added up for."""
-        b, order = self.products.b, self.products.order
+        b = self.products.b
 
         def add(row: list[Scalar], now: list[Scalar], first: Scalar, last: Scalar) -> list[Scalar]:
             number = b.index(0)
@@ -397,7 +412,7 @@ class ConvSums:
                 number = number * extent + place
             return self.products.add_weights(now, self.products.begin(output, number, width), (first, last))
 
-        zero, run = b.index(0), b.index(order.run)
+        zero, run = b.index(0), b.index(self.products.run)
         rows = bounds if runs else [*bounds, taps]
         added = [b.const(0, self.products.summed)] * width
         added = over_outside(b, rows, self.kernel[: len(rows)], added, lambda row, now: add(row, now, zero, run))
@@ -455,7 +470,7 @@ class MatMulSums:
 
     def _rows(self, index: list[Scalar], first: Scalar, count: int) -> None:
         b, products = self.products.b, self.products
-        depth = products.order.depth
+        depth = products.depth
         rows = [[*index, first + number] if self.rows else [] for number in range(count)]
 
         def tile(output: Scalar, width: int) -> None:

@@ -20,7 +20,7 @@ from aotc.dialects.graph.packed.convolution.blocked_conv import (
     BlockedConvolutionOp,
     BlockedConvOp,
     BlockedConvTransposeOp,
-    PackConvWeightOp,
+    weight_panels,
 )
 from aotc.dialects.graph.packed.convolution.channels import Channels
 from aotc.dialects.graph.schedules import MatmulSchedule, Schedule, schedule_of
@@ -146,7 +146,7 @@ class DirectConvStrategy(ConvolutionStrategy[ConvolutionOp], RegisterTileStrateg
         blocked = BlockedConvTransposeOp if isinstance(op, ConvTransposeOp) else BlockedConvOp
         conv = blocked.get(
             x.value,
-            layouts.add(PackConvWeightOp.get(weight, width=width, depth=depth, group=op.groups)),
+            layouts.packed(weight, weight_panels(len(shape_of(weight)), width, depth, op.groups)),
             packed_bias(op, layouts, results),
             **window_properties(op),
             group=op.group,

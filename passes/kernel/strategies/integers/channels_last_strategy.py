@@ -19,15 +19,15 @@ from aotc.dialects.graph.elementwise import AddOp
 from aotc.dialects.graph.interfaces import element_type_of, producer, shape_of
 from aotc.dialects.graph.matrices.matmul import MatMulOp
 from aotc.dialects.graph.movement import ReshapeOp, TransposeOp
-from aotc.dialects.graph.packed.convolution.blocked_conv import PackChannelsOp
+from aotc.dialects.graph.packed.convolution.blocked_conv import channel_blocks
 from aotc.dialects.graph.packed.convolution.channels import Channels
 from aotc.dialects.graph.packed.integers.channels_last import (
     ChannelsLastConvOp,
     ChannelsLastDepthwiseConvOp,
     InterleavedMatMulOp,
     InterleavedOp,
+    words,
 )
-from aotc.dialects.graph.packed.integers.interleaved import InterleaveWordsOp
 from aotc.dialects.graph.packed.integers.paired_nibbles import FEW_BITS, NIBBLE, PairNibblesOp
 from aotc.dialects.graph.schedules import Schedule, SumsSchedule, schedule_of
 from aotc.dialects.graph.structure import ConstantOp
@@ -139,7 +139,7 @@ def channels_last(value: SSAValue, layouts: Layouts) -> SSAValue:
         return turned.x
     if shape[1] == 1 or math.prod(shape[2:]) == 1:
         return value
-    return layouts.add(PackChannelsOp.get(value, block=shape[1]))
+    return layouts.packed(value, channel_blocks(len(shape), shape[1]))
 
 
 def _accumulation(op: AccumulatingOp) -> dict[str, object]:
@@ -238,9 +238,8 @@ def _conv(op: ConvOp, layouts: Layouts, schedule: SumsSchedule) -> Blocked:
 def _interleaved(rows: SSAValue, schedule: SumsSchedule, paired: bool, layouts: Layouts) -> SSAValue:
     """Weights [M, S, R] in the order of a schedule, as they are or in pairs."""
     if not paired:
-        return layouts.add(InterleaveWordsOp.get(rows, columns=schedule.columns, word=schedule.word))
-    pairs = layouts.add(PairNibblesOp.get(rows))
-    return layouts.add(InterleaveWordsOp.get(pairs, columns=schedule.columns // 2, word=schedule.word))
+        return layouts.packed(rows, words(schedule.columns, schedule.word))
+    return layouts.packed(layouts.add(PairNibblesOp.get(rows)), words(schedule.columns // 2, schedule.word))
 
 
 def _depthwise(op: ConvOp, layouts: Layouts, schedule: SumsSchedule) -> Blocked:
@@ -340,8 +339,8 @@ def _operands(op: AccumulatingOp, reads: Sequence[Reader]) -> tuple[Operand, Ope
 
 def _products(op: InterleavedOp, b: TileBuilder, reads: Sequence[Reader], schedule: SumsSchedule) -> Products:
     x, weight = _operands(op, reads)
-    outputs = op.outputs.value.data
-    return Products(b, schedule, x, weight, _summed(op), op.interleaving, outputs, paired=op.flag("paired"))
+    outputs, stored = op.outputs.value.data, (op.order, op.plain)
+    return Products(b, schedule, x, weight, _summed(op), *stored, outputs, paired=op.flag("paired"))
 
 
 def _summed(op: AccumulatingOp) -> Attribute:

@@ -16,14 +16,14 @@ from aotc.dialects.builder import Reader, Writer
 from aotc.dialects.graph.convolution import ConvOp
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
 from aotc.dialects.graph.movement import ReshapeOp, TransposeOp
-from aotc.dialects.graph.packed.convolution.blocked_conv import PackConvWeightOp
+from aotc.dialects.graph.packed.convolution.blocked_conv import weight_panels
 from aotc.dialects.graph.packed.convolution.channels import Channels
 from aotc.dialects.graph.packed.integers.dot_products import (
     GROUP,
     BlockedDotConvOp,
-    InterleaveRowsOp,
     UnfoldTapsOp,
     ZeroPointBiasOp,
+    row_groups,
 )
 from aotc.dialects.graph.quantized.flip import UI8
 from aotc.dialects.graph.schedules import MatmulSchedule, Schedule, schedule_of
@@ -166,11 +166,11 @@ class DotConvStrategy(ConvolutionStrategy[ConvOp], RegisterTileStrategy[ConvOp])
         inputs, outputs = channels // op.groups, results.count // op.groups
         depth = block_depth(op.groups, inputs, outputs, width, held.lanes)
         weight = layouts.spread(layouts.spread(window[0], 1, held), 0, results)
-        packed = layouts.add(PackConvWeightOp.get(weight, width=width, depth=depth, group=op.groups))
+        packed = layouts.packed(weight, weight_panels(len(shape_of(weight)), width, depth, op.groups))
         complement = complements(op.x, layouts)
         conv = BlockedDotConvOp.get(
             x.value,
-            layouts.add(InterleaveRowsOp.get(packed)),
+            layouts.packed(packed, row_groups(len(shape_of(packed)))),
             starting_sums(op, layouts, results, window, complement),
             **window[2],
             complement=complement,

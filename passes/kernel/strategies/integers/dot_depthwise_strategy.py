@@ -17,7 +17,7 @@ from aotc.dialects.graph.packed.integers.dot_depthwise import (
     BlockedPairDepthwiseConvOp,
     DepthwiseSumsOp,
 )
-from aotc.dialects.graph.packed.integers.dot_products import InterleaveRowsOp
+from aotc.dialects.graph.packed.integers.dot_products import row_groups
 from aotc.dialects.graph.schedules import Schedule, WindowSchedule, schedule_of
 from aotc.machines.machine import Machine
 from aotc.passes.kernel.builders.tile_builder import TileBuilder
@@ -61,7 +61,7 @@ class DotDepthwiseStrategy(ConvolutionStrategy[ConvOp]):
         if layouts.machine is not None and is_paired(op, layouts.machine):
             conv = BlockedPairDepthwiseConvOp.get(x.value, weight, start, **window)
         else:
-            rows = layouts.add(InterleaveRowsOp.get(weight))
+            rows = layouts.packed(weight, row_groups(len(shape_of(weight))))
             conv = BlockedDotDepthwiseConvOp.get(x.value, rows, start, **window, taps_across=kernel[-1])
         return Blocked(layouts.scheduled(conv, schedule), x.channels)
 

@@ -14,8 +14,8 @@ from aotc.dialects.builder import Reader, Scalar, Writer
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
 from aotc.dialects.graph.matrices.matmul import MatMulOp
 from aotc.dialects.graph.movement import TransposeOp
-from aotc.dialects.graph.packed.integers.dot_products import GROUP, InterleaveRowsOp, PackedDotMatMulOp, ZeroPointBiasOp
-from aotc.dialects.graph.packed.products.packed_matmul import PackColumnsOp
+from aotc.dialects.graph.packed.integers.dot_products import GROUP, PackedDotMatMulOp, ZeroPointBiasOp, row_groups
+from aotc.dialects.graph.packed.products.packed_matmul import column_panels
 from aotc.dialects.graph.quantized.flip import UI8
 from aotc.dialects.graph.schedules import MatmulSchedule, Schedule, schedule_of
 from aotc.dialects.graph.shapes import ceil_div
@@ -84,8 +84,8 @@ class DotMatMulStrategy(RegisterTileStrategy[MatMulOp]):
             complement=complement,
         )
         width = _panel_width(schedule, op.sizes()[2])
-        panels = layouts.add(PackColumnsOp.get(op.rhs, width=width, transpose=transposed or None))
-        operands = op.lhs, layouts.add(InterleaveRowsOp.get(panels)), layouts.add(start)
+        panels = layouts.packed(op.rhs, column_panels(2, width, transposed=transposed))
+        operands = op.lhs, layouts.packed(panels, row_groups(3)), layouts.add(start)
         return layouts.scheduled(PackedDotMatMulOp.get(*operands, complement=complement), schedule)
 
 

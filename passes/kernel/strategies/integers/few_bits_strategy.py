@@ -17,7 +17,7 @@ from aotc.dialects.graph.interfaces import element_type_of, producer, shape_of
 from aotc.dialects.graph.matrices.matmul import MatMulOp
 from aotc.dialects.graph.movement import BroadcastOp, ReshapeOp
 from aotc.dialects.graph.packed.products.few_bits_matmul import WORD, FewBitsMatMulOp, PackFewBitsOp
-from aotc.dialects.graph.packed.products.packed_matmul import PackColumnsOp
+from aotc.dialects.graph.packed.products.packed_matmul import column_panels
 from aotc.dialects.graph.quantized.nibbles import FewBitsMatrix
 from aotc.dialects.graph.schedules import FewBitsSchedule, Schedule, schedule_of
 from aotc.dialects.graph.structure import ConstantOp
@@ -121,8 +121,8 @@ class FewBitsStrategy(_Tiled[MatMulOp]):
         elif len(shape_of(value)) == 1:
             value = layouts.add(ReshapeOp.get(value, shape=[1, columns]))
         elif matrix.transposed:
-            return layouts.add(PackColumnsOp.get(value, width=width, transpose=True))
-        return layouts.add(PackColumnsOp.get(value, width=width))
+            return layouts.packed(value, column_panels(2, width, transposed=True))
+        return layouts.packed(value, column_panels(2, width))
 
 
 def _known_point(matrix: FewBitsMatrix) -> float | None:

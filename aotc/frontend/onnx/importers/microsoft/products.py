@@ -18,7 +18,7 @@ from aotc.dialects.graph.logical import CompareOp, WhereOp
 from aotc.dialects.graph.matrices.inverse import InverseOp
 from aotc.dialects.graph.matrices.matmul import MatMulOp
 from aotc.dialects.graph.movement import TransposeOp
-from aotc.dialects.graph.quantized.nibbles import UnpackOp
+from aotc.dialects.graph.quantized.nibbles import UnpackBitsOp
 from aotc.dialects.graph.reduction import ReduceOp
 from aotc.frontend.onnx.composition import cast, reshape, scalar
 from aotc.frontend.onnx.importers.contraction import along, centred, convolve, gemm, multiply
@@ -190,7 +190,7 @@ def matmul_n_bits(node: Node) -> SSAValue:
         packed = np.bitwise_or.reduce(shifted, axis=-1)
         x = node.emit(GatherOp, x, node.constant(places), axis=len(shape_of(x)) - 1)
     stored = node.constant(packed)
-    weight = node.emit(UnpackOp, stored, bits=bits) if bits < 8 else stored
+    weight = node.emit(UnpackBitsOp, stored, bits=bits) if bits < 8 else stored
     weight = reshape(node, weight, [columns, whole])
     scales = reshape(node, node.input(2), [columns, blocks])
     point = _zero_points(node, columns, blocks, bits)

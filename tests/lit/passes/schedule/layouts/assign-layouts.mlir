@@ -4,15 +4,15 @@
 // they lie; what broadcasts is packed like what it meets; both operands of the sum are blocks.
 
 // CHECK-LABEL: func.func @chain
-// CHECK:         [[W:%.*]] = graph.pack_conv_weight %w {width = 32 : i64, depth = 3 : i64, group = 1 : i64}
+// CHECK:         [[W:%.*]] = graph.pack %w {layout = #graph.layout<conv_weight (d0 floordiv 32, d1 floordiv 3, {{[^)]*}}, d1 mod 3, d0 mod 32)>}
 // CHECK:         [[B:%.*]] = graph.reshape {{.*}} -> tensor<32xf32>
 // CHECK:         [[C:%.*]] = graph.blocked_conv %x, [[W]], [[B]] {{{.*}}block = 16 : i64, schedule = #graph.matmul_schedule<lanes = 16, mr = 8, nr = 2, unroll = 4, order = rows>} : {{.*}} -> tensor<1x2x8x8x16xf32>
 // CHECK-NEXT:    [[R:%.*]] = graph.relu [[C]] : (tensor<1x2x8x8x16xf32>) -> tensor<1x2x8x8x16xf32>
 // CHECK-NEXT:    [[S:%.*]] = graph.reshape %s {shape = array<i64: 1, 32, 1, 1>}
-// CHECK-NEXT:    [[P:%.*]] = graph.pack_channels [[S]] {block = 16 : i64} : (tensor<1x32x1x1xf32>) -> tensor<1x2x1x1x16xf32>
+// CHECK-NEXT:    [[P:%.*]] = graph.pack [[S]] {layout = #graph.layout<channels (d0, d1 floordiv 16, d2, d3, d1 mod 16)>} : (tensor<1x32x1x1xf32>) -> tensor<1x2x1x1x16xf32>
 // CHECK-NEXT:    [[M:%.*]] = graph.mul [[R]], [[P]]
 // CHECK-NEXT:    [[A:%.*]] = graph.add [[M]], [[R]] : (tensor<1x2x8x8x16xf32>, tensor<1x2x8x8x16xf32>)
-// CHECK-NEXT:    [[U:%.*]] = graph.unpack_channels [[A]] {channels = 32 : i64}
+// CHECK-NEXT:    [[U:%.*]] = graph.unpack [[A]] {layout = #graph.layout<channels {{[^>]*}}>, shape = array<i64: {{[0-9]+}}, 32{{(, [0-9]+)*}}>}
 // CHECK-NEXT:    func.return [[U]]
 func.func @chain(%x: tensor<1x3x8x8xf32>) -> tensor<1x32x8x8xf32> attributes {aot.entry} {
   %w = graph.constant dense<1.0> : tensor<32x3x3x3xf32>
@@ -32,12 +32,12 @@ func.func @chain(%x: tensor<1x3x8x8xf32>) -> tensor<1x32x8x8xf32> attributes {ao
 // CHECK-LABEL: func.func @movement
 // CHECK:         [[C:%.*]] = graph.blocked_conv {{.*}} -> tensor<1x3x6x16xf32>
 // CHECK-NEXT:    [[T:%.*]] = graph.slice [[C]] {starts = array<i64: 0, 1, 0, 0>, steps = array<i64: 1, 1, 1, 1>, shape = array<i64: 1, 2, 6, 16>}
-// CHECK-NEXT:    graph.unpack_channels [[T]] {channels = 24 : i64}
+// CHECK-NEXT:    graph.unpack [[T]] {layout = #graph.layout<channels {{[^>]*}}>, shape = array<i64: {{[0-9]+}}, 24{{(, [0-9]+)*}}>}
 // CHECK-NEXT:    [[H:%.*]] = graph.slice [[C]] {starts = array<i64: 0, 0, 5, 0>, steps = array<i64: 1, 1, -1, 1>, shape = array<i64: 1, 3, 6, 16>}
 // CHECK-NEXT:    [[P:%.*]] = graph.pad [[H]] {pads = array<i64: 0, 0, 1, 0, 0, 0, 0, 0>, mode = "edge"}
 // CHECK-NEXT:    [[J:%.*]] = graph.concat [[P]], [[P]] {axis = 2 : i64} : {{.*}} -> tensor<1x3x14x16xf32>
 // CHECK-NEXT:    [[G:%.*]] = graph.reduce [[J]] {kind = "mean", axes = array<i64: 2>, keepdims = false} : {{.*}} -> tensor<1x3x16xf32>
-// CHECK-NEXT:    graph.unpack_channels [[G]] {channels = 40 : i64} : (tensor<1x3x16xf32>) -> tensor<1x40xf32>
+// CHECK-NEXT:    graph.unpack [[G]] {layout = #graph.layout<channels (d0, d1 floordiv 16, d1 mod 16)>, shape = array<i64: 1, 40>} : (tensor<1x3x16xf32>) -> tensor<1x40xf32>
 func.func @movement(%x: tensor<1x16x6xf32>) -> (tensor<1x24x6xf32>, tensor<1x40xf32>) attributes {aot.entry} {
   %w = graph.constant dense<1.0> : tensor<40x16x1xf32>
   %0 = graph.conv %x, %w {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, group = 1, schedule = #graph.matmul_schedule<lanes = 16, mr = 6, nr = 3, unroll = 4, order = rows>} : (tensor<1x16x6xf32>, tensor<40x16x1xf32>) -> tensor<1x40x6xf32>
@@ -57,7 +57,7 @@ func.func @movement(%x: tensor<1x16x6xf32>) -> (tensor<1x24x6xf32>, tensor<1x40x
 // CHECK:         [[C:%.*]] = graph.blocked_conv {{.*}} -> tensor<1x3x6x16xf32>
 // CHECK-NEXT:    [[N:%.*]] = graph.normalize [[C]] {axes = array<i64: 2>, epsilon = 2.500000e-01 : f64} : (tensor<1x3x6x16xf32>)
 // CHECK-NEXT:    [[S:%.*]] = graph.softmax [[N]] {axes = array<i64: 2>, log = false} : (tensor<1x3x6x16xf32>)
-// CHECK-NEXT:    [[U:%.*]] = graph.unpack_channels [[S]] {channels = 40 : i64}
+// CHECK-NEXT:    [[U:%.*]] = graph.unpack [[S]] {layout = #graph.layout<channels {{[^>]*}}>, shape = array<i64: {{[0-9]+}}, 40{{(, [0-9]+)*}}>}
 // CHECK-NEXT:    graph.softmax [[U]] {axes = array<i64: 1>
 func.func @rows(%x: tensor<1x16x6xf32>) -> tensor<1x40x6xf32> attributes {aot.entry} {
   %w = graph.constant dense<1.0> : tensor<40x16x1xf32>
@@ -74,7 +74,7 @@ func.func @rows(%x: tensor<1x16x6xf32>) -> tensor<1x40x6xf32> attributes {aot.en
 
 // CHECK-LABEL: func.func @plain
 // CHECK:         [[C:%.*]] = graph.blocked_conv
-// CHECK-NEXT:    [[U:%.*]] = graph.unpack_channels [[C]] {channels = 40 : i64}
+// CHECK-NEXT:    [[U:%.*]] = graph.unpack [[C]] {layout = #graph.layout<channels {{[^>]*}}>, shape = array<i64: {{[0-9]+}}, 40{{(, [0-9]+)*}}>}
 // CHECK-NEXT:    graph.transpose [[U]]
 // CHECK-NEXT:    graph.slice [[U]]
 // CHECK-NEXT:    graph.concat [[U]], [[U]]
@@ -93,9 +93,9 @@ func.func @plain(%x: tensor<1x16x6xf32>) -> (tensor<1x6x40xf32>, tensor<1x16x6xf
 // Without a schedule all stays as it is.
 
 // CHECK-LABEL: func.func @products
-// CHECK:         [[P:%.*]] = graph.pack_columns %w {width = 32 : i64} : (tensor<16x40xf32>) -> tensor<2x16x32xf32>
+// CHECK:         [[P:%.*]] = graph.pack %w {layout = #graph.layout<columns (d1 floordiv 32, d0, d1 mod 32)>} : (tensor<16x40xf32>) -> tensor<2x16x32xf32>
 // CHECK-NEXT:    graph.packed_matmul %x, [[P]] {columns = 40 : i64, schedule = #graph.matmul_schedule<lanes = 16, mr = 4, nr = 2, unroll = 4, order = rows>} : {{.*}} -> tensor<4x40xf32>
-// CHECK-NEXT:    [[T:%.*]] = graph.pack_columns %x {width = 16 : i64, transpose = true} : (tensor<4x16xf32>) -> tensor<1x16x16xf32>
+// CHECK-NEXT:    [[T:%.*]] = graph.pack %x {layout = #graph.layout<columns (d0 floordiv 16, d1, d0 mod 16)>} : (tensor<4x16xf32>) -> tensor<1x16x16xf32>
 // CHECK-NEXT:    graph.packed_matmul %x, [[T]] {columns = 4 : i64
 // CHECK-NEXT:    graph.matmul %x, %y {schedule
 // CHECK-NEXT:    graph.matmul %x, %w : (tensor<4x16xf32>, tensor<16x40xf32>)
@@ -116,10 +116,10 @@ func.func @products(%x: tensor<4x16xf32>, %y: tensor<16x4xf32>) -> (tensor<4x40x
 // CHECK:         [[S:%.*]] = graph.reshape %w {shape = array<i64: 2, 16, 32, 2>}
 // CHECK-NEXT:    [[T:%.*]] = graph.transpose [[S]] {permutation = array<i64: 0, 2, 1, 3>}
 // CHECK-NEXT:    [[M:%.*]] = graph.reshape [[T]] {shape = array<i64: 64, 16, 2>}
-// CHECK-NEXT:    [[X:%.*]] = graph.pack_channels %x {block = 16 : i64}
-// CHECK-NEXT:    [[W:%.*]] = graph.pack_conv_weight [[M]] {width = 32 : i64, depth = 16 : i64, group = 2 : i64}
+// CHECK-NEXT:    [[X:%.*]] = graph.pack %x {layout = #graph.layout<channels ({{[^)]*}} mod 16)>}
+// CHECK-NEXT:    [[W:%.*]] = graph.pack [[M]] {layout = #graph.layout<conv_weight (d0 floordiv 32, d1 floordiv 16, {{[^)]*}}, d1 mod 16, d0 mod 32), groups = 2>}
 // CHECK-NEXT:    [[C:%.*]] = graph.blocked_conv_transpose [[X]], [[W]] {strides = array<i64: 2>, pads = array<i64: 0, 1>, dilations = array<i64: 1>, output_padding = array<i64: 1>, group = 2 : i64, channels = 32 : i64, outputs = 64 : i64, block = 16 : i64, schedule = #graph.matmul_schedule<lanes = 16, mr = 6, nr = 2, unroll = 2, order = rows>} : {{.*}} -> tensor<1x4x12x16xf32>
-// CHECK-NEXT:    graph.unpack_channels [[C]] {channels = 64 : i64}
+// CHECK-NEXT:    graph.unpack [[C]] {layout = #graph.layout<channels {{[^>]*}}>, shape = array<i64: {{[0-9]+}}, 64{{(, [0-9]+)*}}>}
 func.func @transposed(%x: tensor<1x32x6xf32>) -> tensor<1x64x12xf32> attributes {aot.entry} {
   %w = graph.constant dense<1.0> : tensor<32x32x2xf32>
   %0 = graph.conv_transpose %x, %w {strides = array<i64: 2>, pads = array<i64: 0, 1>, dilations = array<i64: 1>, group = 2, output_padding = array<i64: 1>, schedule = #graph.matmul_schedule<lanes = 16, mr = 6, nr = 2, unroll = 2, order = rows>} : (tensor<1x32x6xf32>, tensor<32x32x2xf32>) -> tensor<1x64x12xf32>
@@ -135,11 +135,11 @@ func.func @transposed(%x: tensor<1x32x6xf32>) -> tensor<1x64x12xf32> attributes 
 // CHECK:         [[A:%.*]] = graph.blocked_conv %x{{.*}} -> tensor<1x2x6x16xf32>
 // CHECK:         [[B:%.*]] = graph.blocked_conv [[A]]{{.*}} -> tensor<1x2x6x16xf32>
 // CHECK-NEXT:    [[J:%.*]] = graph.concat [[A]], [[B]] {axis = 1 : i64} : {{.*}} -> tensor<1x4x6x16xf32>
-// CHECK-NEXT:    graph.unpack_channels [[J]] {channels = 44 : i64, parts = array<i64: 24, 20>}
-// CHECK:         [[P:%.*]] = graph.pack_channels {{.*}} {block = 16 : i64} : (tensor<16x44x1xf32>) -> tensor<16x3x1x16xf32>
+// CHECK-NEXT:    graph.unpack [[J]] {layout = #graph.layout<channels ({{[^)]*}}), parts = [24, 20]>, shape = array<i64: {{[0-9]+}}, 44{{(, [0-9]+)*}}>}
+// CHECK:         [[P:%.*]] = graph.pack {{.*}} {layout = #graph.layout<channels (d0, d1 floordiv 16, d2, d1 mod 16)>} : (tensor<16x44x1xf32>) -> tensor<16x3x1x16xf32>
 // CHECK-NEXT:    [[R:%.*]] = graph.regroup_channels [[P]] {sources = array<i64: 0, 1, {{.*}}, 22, 23, -1, -1, -1, -1, -1, -1, -1, -1, 24, 25, {{.*}}, 43, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1>} : (tensor<16x3x1x16xf32>) -> tensor<16x4x1x16xf32>
-// CHECK-NEXT:    [[U:%.*]] = graph.unpack_channels [[R]] {channels = 52 : i64} : {{.*}} -> tensor<16x52x1xf32>
-// CHECK:         graph.pack_conv_weight {{.*}} : (tensor<16x52x1xf32>) -> tensor<1x4x1x16x16xf32>
+// CHECK-NEXT:    [[U:%.*]] = graph.unpack [[R]] {layout = #graph.layout<channels {{[^>]*}}>, shape = array<i64: {{[0-9]+}}, 52{{(, [0-9]+)*}}>} : {{.*}} -> tensor<16x52x1xf32>
+// CHECK:         graph.pack {{.*}}conv_weight{{.*}} : (tensor<16x52x1xf32>) -> tensor<1x4x1x16x16xf32>
 // CHECK-NEXT:    graph.blocked_conv [[J]], {{.*}}channels = 44 : i64, parts = array<i64: 24, 20>, outputs = 16 : i64
 func.func @padding_lanes(%x: tensor<1x3x6xf32>) -> (tensor<1x44x6xf32>, tensor<1x16x6xf32>) attributes {aot.entry} {
   %w0 = graph.constant dense<1.0> : tensor<24x3x1xf32>
@@ -205,7 +205,7 @@ func.func @halves(%x: tensor<1x3x6xf32>) -> tensor<1x26x6xf32> attributes {aot.e
 
 // CHECK-LABEL: func.func @shuffle
 // CHECK:         [[A:%.*]] = graph.blocked_conv %x
-// CHECK-NEXT:    [[U:%.*]] = graph.unpack_channels [[A]]
+// CHECK-NEXT:    [[U:%.*]] = graph.unpack [[A]]
 // CHECK:         [[S:%.*]] = graph.regroup_channels [[A]] {sources = array<i64: 0, 8, 1, 9, 2, 10, 3, 11, 4, 12, 5, 13, 6, 14, 7, 15>}
 // CHECK-NEXT:    graph.relu [[S]]
 // CHECK:         [[C:%.*]] = graph.regroup_channels [[S]] {sources = array<i64: 3, 5, 7, 9, -1, {{.*}}-1>}
@@ -236,22 +236,22 @@ func.func @shuffle(%x: tensor<1x3x6xf32>) -> (tensor<1x16x6xf32>, tensor<1x4x6xf
 // CHECK-LABEL: func.func @groups
 // CHECK:         [[X:%.*]] = graph.blocked_conv %x{{.*}} -> tensor<1x1x6x16xf32>
 // CHECK:         [[S:%.*]] = graph.reduce [[X]] {kind = "mean", axes = array<i64: 2>, keepdims = true} : {{.*}} -> tensor<1x1x1x16xf32>
-// CHECK-NEXT:    [[C:%.*]] = graph.unpack_channels [[S]] {channels = 16 : i64}
+// CHECK-NEXT:    [[C:%.*]] = graph.unpack [[S]] {layout = #graph.layout<channels {{[^>]*}}>, shape = array<i64: {{[0-9]+}}, 16{{(, [0-9]+)*}}>}
 // CHECK-NEXT:    [[G:%.*]] = graph.reshape [[C]] {shape = array<i64: 1, 4, 4>}
 // CHECK-NEXT:    [[M:%.*]] = graph.reduce [[G]] {kind = "mean", axes = array<i64: 2>, keepdims = true} : {{.*}} -> tensor<1x4x1xf32>
 // CHECK:         [[B:%.*]] = graph.broadcast {{.*}} {shape = array<i64: 1, 4, 4>}
-// CHECK:         [[P:%.*]] = graph.pack_channels {{.*}} -> tensor<1x1x1x16xf32>
+// CHECK:         [[P:%.*]] = graph.pack {{.*}}channels{{.*}} -> tensor<1x1x1x16xf32>
 // CHECK-NEXT:    [[A:%.*]] = graph.sub [[X]], [[P]] : {{.*}} -> tensor<1x1x6x16xf32>
 // CHECK-NEXT:    graph.reduce [[A]] {kind = "mean", axes = array<i64: 2>, keepdims = true} : {{.*}} -> tensor<1x1x1x16xf32>
-// CHECK:         [[O:%.*]] = graph.pack_channels {{.*}} -> tensor<1x1x1x16xf32>
+// CHECK:         [[O:%.*]] = graph.pack {{.*}}channels{{.*}} -> tensor<1x1x1x16xf32>
 // CHECK-NEXT:    [[D:%.*]] = graph.sub [[A]], [[O]] : {{.*}} -> tensor<1x1x6x16xf32>
 // CHECK-NEXT:    [[Q:%.*]] = graph.mul [[D]], [[D]]
 // CHECK-NEXT:    graph.reduce [[Q]] {kind = "mean"
 // CHECK:         [[R:%.*]] = graph.sqrt
 // CHECK:         graph.div {{.*}}, [[R]]
-// CHECK:         [[I:%.*]] = graph.pack_channels
+// CHECK:         [[I:%.*]] = graph.pack {{.*}}channels
 // CHECK-NEXT:    [[N:%.*]] = graph.mul [[D]], [[I]]
-// CHECK:         [[W:%.*]] = graph.pack_channels {{.*}} -> tensor<1x1x1x16xf32>
+// CHECK:         [[W:%.*]] = graph.pack {{.*}}channels{{.*}} -> tensor<1x1x1x16xf32>
 // CHECK-NEXT:    [[Y:%.*]] = graph.add [[N]], [[W]] : {{.*}} -> tensor<1x1x6x16xf32>
 // CHECK-NEXT:    graph.relu [[Y]]
 func.func @groups(%x: tensor<1x3x6xf32>, %w: tensor<1x4x1xf32>) -> tensor<1x16x6xf32> attributes {aot.entry} {
