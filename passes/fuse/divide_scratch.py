@@ -21,9 +21,10 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from aotc.dialects.aot.contract import target_machine
+from aotc.dialects.aot.contract import target_of
 from aotc.dialects.constants import constant_bytes
 from aotc.dialects.graph.interfaces import AnchorOp, to_attribute
+from aotc.machines.targets import machine_of
 from aotc.passes.kernel.strategy import is_vectorized, strategy_of
 
 
@@ -36,7 +37,7 @@ class DivideScratchPass(ModulePass):
     threads: int = 1
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        machine = target_machine(op)
+        machine = machine_of(target_of(op))
         if machine is None or machine.threads is None or self.threads == 1:
             return
         machine = machine.with_weights(constant_bytes(op))

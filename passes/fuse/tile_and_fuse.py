@@ -36,7 +36,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, OpResult, Region, SSAValue
 from xdsl.passes import ModulePass
 
-from aotc.dialects.aot.contract import target_machine
+from aotc.dialects.aot.contract import target_of
 from aotc.dialects.dtypes import byte_width, is_encoded
 from aotc.dialects.graph.compound.control_flow import graph_blocks
 from aotc.dialects.graph.compound.staged import Stage, StagedOp, stages_of
@@ -45,6 +45,7 @@ from aotc.dialects.graph.schedules import ScheduleAttr, schedule_of
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.structure import YieldOp
 from aotc.machines.machine import Machine
+from aotc.machines.targets import machine_of
 from aotc.model.locations import fuse_locations
 from aotc.model.weight_store import WeightStore
 from aotc.passes.fuse.fusion_policy import MAX_OPERATIONS, buffers, most_buffers
@@ -74,7 +75,7 @@ class TileAndFusePass(ModulePass):
     threads: int = 1
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        machine = target_machine(op)
+        machine = machine_of(target_of(op))
         if machine is None:
             return
         forms = VectorForms(WeightStore.of(ctx))

@@ -18,7 +18,8 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from aotc.dialects.aot.contract import TARGET, target_core
+from aotc.dialects.aot.contract import TARGET
+from aotc.machines.targets import core_of
 
 
 @dataclass(frozen=True)
@@ -31,5 +32,5 @@ class AttachTargetPass(ModulePass):
     """In the syntax of `--target`."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        core_of(self.target)  # raises UsageError where there is no such target
         TARGET.set(op, self.target)
-        target_core(op)  # raises UsageError where there is no such target

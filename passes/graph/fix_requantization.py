@@ -30,12 +30,13 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
-from aotc.dialects.aot.contract import target_core
+from aotc.dialects.aot.contract import target_of
 from aotc.dialects.constants import computed_array
 from aotc.dialects.graph.compound.control_flow import graph_blocks
 from aotc.dialects.graph.interfaces import Array
 from aotc.dialects.graph.quantized.doubling import DoublingRequantizeOp
 from aotc.dialects.graph.quantized.requantization import FixedRequantizeOp, RequantizeOp
+from aotc.machines.targets import core_of
 from aotc.model.weight_store import WeightStore
 from aotc.passes.graph.quantization.accumulators import greatest_of
 from aotc.passes.graph.quantization.fixed_point import doubled, fixed_point
@@ -52,7 +53,7 @@ class FixRequantizationPass(ModulePass):
     """Whether results may be those of TFLite's fixed-point arithmetic."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        store, long_multiply = WeightStore.of(ctx), target_core(op).long_multiply
+        store, long_multiply = WeightStore.of(ctx), core_of(target_of(op)).long_multiply
         for block in graph_blocks(op):
             constants = Constants(block, store)
             for each in list(block.ops):

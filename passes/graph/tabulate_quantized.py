@@ -26,12 +26,13 @@ from xdsl.dialects.builtin import IntegerType, ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
-from aotc.dialects.aot.contract import target_machine
+from aotc.dialects.aot.contract import target_of
 from aotc.dialects.dtypes import byte_width
 from aotc.dialects.graph.compound.control_flow import graph_blocks
 from aotc.dialects.graph.conversion import QuantizeOp
 from aotc.dialects.graph.quantized.lookup import LookupOp
 from aotc.machines.machine import Machine
+from aotc.machines.targets import machine_of
 from aotc.model.locations import fuse_locations
 from aotc.model.weight_store import WeightStore
 from aotc.passes.graph.quantization.chains import Chain
@@ -49,7 +50,7 @@ class TabulateQuantizedPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         store = WeightStore.of(ctx)
-        machine = target_machine(op) if self.vectors else None
+        machine = machine_of(target_of(op)) if self.vectors else None
         if machine is not None and not machine.lookup.name:
             return
         for block in graph_blocks(op):

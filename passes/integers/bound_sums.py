@@ -25,12 +25,13 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
 from xdsl.passes import ModulePass
 
-from aotc.dialects.aot.contract import target_machine
+from aotc.dialects.aot.contract import target_of
 from aotc.dialects.constants import computed_array
 from aotc.dialects.dtypes import integer_range
 from aotc.dialects.graph.accumulation import integer_sums
 from aotc.dialects.graph.convolution import ConvOp
 from aotc.dialects.graph.interfaces import element_type_of
+from aotc.machines.targets import machine_of
 from aotc.model.weight_store import WeightStore
 
 
@@ -41,7 +42,7 @@ class BoundSumsPass(ModulePass):
     name = "bound-sums"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        machine, store = target_machine(op), WeightStore.of(ctx)
+        machine, store = machine_of(target_of(op)), WeightStore.of(ctx)
         if machine is None or machine.dot.pair_cycles is None:
             return
         for each in integer_sums(op):

@@ -29,7 +29,7 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from aotc.dialects.aot.contract import target_core
+from aotc.dialects.aot.contract import target_of
 from aotc.dialects.constants import constant_op, key_of, known_array
 from aotc.dialects.graph.accumulation import integer_sums
 from aotc.dialects.graph.convolution import ConvOp
@@ -39,6 +39,7 @@ from aotc.dialects.graph.matrices.matmul import MatMulOp
 from aotc.dialects.graph.packed.integers.paired_nibbles import FEW_BITS
 from aotc.dialects.graph.quantized.flip import UI8
 from aotc.machines.machine import Machine
+from aotc.machines.targets import core_of
 from aotc.model.weight_store import WeightStore
 
 _LEAST, _MOST = np.iinfo(np.int8).min, np.iinfo(np.int8).max
@@ -51,7 +52,7 @@ class CenterWeightsPass(ModulePass):
     name = "center-weights"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        core = target_core(op)
+        core = core_of(target_of(op))
         if not isinstance(core, Machine) and not core.quads:
             return
         store = WeightStore.of(ctx)

@@ -32,7 +32,7 @@ from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from aotc.dialects.aot.contract import target_machine
+from aotc.dialects.aot.contract import target_of
 from aotc.dialects.constants import constant_op, key_of, known_array
 from aotc.dialects.graph.accumulation import integer_sums
 from aotc.dialects.graph.convolution import ConvOp, ConvTransposeOp
@@ -43,6 +43,7 @@ from aotc.dialects.graph.quantized.flip import UI8
 from aotc.dialects.graph.quantized.requantization import RequantizeOp
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.windows.transposed import TransposedWindow
+from aotc.machines.targets import machine_of
 from aotc.model.weight_store import WeightStore
 
 
@@ -53,7 +54,7 @@ class DivideTransposedPass(ModulePass):
     name = "divide-transposed"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        if target_machine(op) is None:
+        if machine_of(target_of(op)) is None:
             return
         store = WeightStore.of(ctx)
         for each in integer_sums(op):

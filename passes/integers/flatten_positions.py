@@ -31,13 +31,14 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from aotc.dialects.aot.contract import target_machine
+from aotc.dialects.aot.contract import target_of
 from aotc.dialects.graph.compound.control_flow import graph_operations
 from aotc.dialects.graph.convolution import ConvOp
 from aotc.dialects.graph.interfaces import ElementOp, Fusion, GraphOp, shape_of
 from aotc.dialects.graph.movement import ReshapeOp
 from aotc.dialects.graph.schedules import ScheduleAttr
 from aotc.machines.machine import Machine
+from aotc.machines.targets import machine_of
 from aotc.passes.kernel.strategy import least_cycles
 
 
@@ -48,7 +49,7 @@ class FlattenPositionsPass(ModulePass):
     name = "flatten-positions"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        machine = target_machine(op)
+        machine = machine_of(target_of(op))
         if machine is None:
             return
         for each in list(graph_operations(op)):

@@ -29,7 +29,7 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerAttr, ModuleO
 from xdsl.ir import Attribute, Block, OpResult, SSAValue
 from xdsl.passes import ModulePass
 
-from aotc.dialects.aot.contract import target_core
+from aotc.dialects.aot.contract import target_of
 from aotc.dialects.constants import known_array
 from aotc.dialects.dtypes import wrap
 from aotc.dialects.graph.accumulation import AccumulatingOp
@@ -52,6 +52,7 @@ from aotc.dialects.graph.structure import ConstantOp
 from aotc.dialects.graph.windows.pooling import MaxPoolOp
 from aotc.machines.dots import Unsigned
 from aotc.machines.machine import Machine
+from aotc.machines.targets import core_of
 from aotc.model.weight_store import WeightStore
 
 
@@ -62,7 +63,7 @@ class FlipSignsPass(ModulePass):
     name = "flip-signs"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        core = target_core(op)
+        core = core_of(target_of(op))
         unsigned = core.dot.unsigned if isinstance(core, Machine) else "none" if core.quads else "any"
         if unsigned == "any":
             return

@@ -29,7 +29,7 @@ from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from aotc.dialects.aot.contract import target_machine
+from aotc.dialects.aot.contract import target_of
 from aotc.dialects.constants import constant_op, known_array
 from aotc.dialects.dtypes import integer_range
 from aotc.dialects.graph.accumulation import integer_sums
@@ -37,6 +37,7 @@ from aotc.dialects.graph.conversion import CastOp
 from aotc.dialects.graph.elementwise import SubOp
 from aotc.dialects.graph.interfaces import GraphOp, element_type_of
 from aotc.dialects.graph.matrices.matmul import MatMulOp
+from aotc.machines.targets import machine_of
 from aotc.model.weight_store import WeightStore
 
 EXACT = 1 << np.finfo(np.float32).nmant + 1
@@ -50,7 +51,7 @@ class MultiplyInFloatsPass(ModulePass):
     name = "multiply-in-floats"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        if target_machine(op) is None:
+        if machine_of(target_of(op)) is None:
             return
         store = WeightStore.of(ctx)
         for each in integer_sums(op):

@@ -40,7 +40,8 @@ from xdsl.passes import ModulePass
 from xdsl.traits import is_side_effect_free
 
 from aotc.dialects.aot import OpaqueOp
-from aotc.dialects.aot.contract import kernels, target_core
+from aotc.dialects.aot.contract import kernels, target_of
+from aotc.machines.targets import core_of
 
 OWN_WORK = 40
 """Operations of an iteration for each that is repeated in it, at least, where the index of the loop is hidden, too."""
@@ -55,7 +56,7 @@ class RecomputeIndicesPass(ModulePass):
     name = "recompute-indices"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        least = target_core(op).scalars.sums.recomputed
+        least = core_of(target_of(op)).scalars.sums.recomputed
         for function in kernels(op):
             for loop in [each for each in function.walk() if isinstance(each, scf.ForOp)]:
                 if _is_innermost(loop):

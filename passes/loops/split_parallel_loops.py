@@ -45,9 +45,10 @@ from xdsl.transforms.canonicalization_patterns.utils import const_evaluate_opera
 from xdsl.utils.exceptions import PassFailedException
 
 from aotc.dialects.aot import PhaseOp, ThreadOp
-from aotc.dialects.aot.contract import is_kernel, set_threads, target_core
+from aotc.dialects.aot.contract import is_kernel, set_threads, target_of
 from aotc.dialects.builder import INDEX, Scalar
 from aotc.machines.machine import ThreadCosts
+from aotc.machines.targets import core_of
 from aotc.passes.kernel.builders.loop_builder import LoopBuilder
 from aotc.passes.loops.loop_phases import Phases, Turns
 from aotc.passes.loops.loop_reads import Reads, weights_of
@@ -67,7 +68,7 @@ class SplitParallelLoopsPass(ModulePass):
         if self.threads < 1:
             raise PassFailedException(f"the number of threads must be positive, found {self.threads}")
         set_threads(op, self.threads)
-        weights, costs = weights_of(op), None if self.threads == 1 else target_core(op).threads
+        weights, costs = weights_of(op), None if self.threads == 1 else core_of(target_of(op)).threads
         for function in op.walk():
             if isinstance(function, FuncOp) and is_kernel(function) and function.body.blocks:
                 _merge_nests(function)

@@ -34,10 +34,11 @@ from xdsl.ir import Block, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from aotc.dialects.aot.contract import target_machine
+from aotc.dialects.aot.contract import target_of
 from aotc.dialects.graph.compound.control_flow import graph_blocks
 from aotc.dialects.graph.interfaces import GraphOp
 from aotc.machines.machine import Machine
+from aotc.machines.targets import machine_of
 from aotc.passes.kernel.layouts import Blocked, Layouts
 from aotc.passes.kernel.strategy import strategy_of
 
@@ -49,7 +50,7 @@ class AssignLayoutsPass(ModulePass):
     name = "assign-layouts"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        machine = target_machine(op)
+        machine = machine_of(target_of(op))
         for block in graph_blocks(op):
             _lay_out(block, machine)
 

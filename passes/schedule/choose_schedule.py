@@ -26,10 +26,11 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.passes import ModulePass
 
-from aotc.dialects.aot.contract import SCHEDULE, is_kernel, target_core
+from aotc.dialects.aot.contract import SCHEDULE, is_kernel, target_of
 from aotc.dialects.graph.interfaces import AnchorOp, GraphOp, element_type_of
 from aotc.dialects.graph.schedules import Schedule, ScheduleAttr
 from aotc.machines.machine import Machine
+from aotc.machines.targets import core_of
 from aotc.machines.tuning_table import TuningTable
 from aotc.passes.kernel.costs.elementwise_cost import elementwise_schedule
 from aotc.passes.kernel.measured import measured_schedule
@@ -48,7 +49,7 @@ class ChooseSchedulePass(ModulePass):
     """A file of measured decisions (`aotc.machines.tuning_table`), which take precedence."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        core = target_core(op)
+        core = core_of(target_of(op))
         table = TuningTable.read(self.table) if self.table else TuningTable()
         for each in op.walk():
             if isinstance(each, GraphOp) and takes_schedule(each) and ScheduleAttr.KEY not in each.attributes:

@@ -27,13 +27,14 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
-from aotc.dialects.aot.contract import target_core
+from aotc.dialects.aot.contract import target_of
 from aotc.dialects.constants import constant_op, key_of, known_array
 from aotc.dialects.graph.compound.control_flow import graph_operations
 from aotc.dialects.graph.interfaces import element_type_of, producer, shape_of
 from aotc.dialects.graph.trees.branches import BranchingTreesOp
 from aotc.dialects.graph.trees.leaf_sums import BYTE, MOST_EXACT, MOST_VOTES, GatherSumOp, VoteSumOp
 from aotc.dialects.graph.trees.leaves import TreeLeavesOp
+from aotc.machines.targets import core_of
 from aotc.model.weight_store import Array, WeightStore
 
 
@@ -45,7 +46,7 @@ class CountVotesPass(ModulePass):
     name = "count-votes"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        if not target_core(op).scalars.fpu:  # dividing would be a call of hundreds of instructions
+        if not core_of(target_of(op)).scalars.fpu:  # dividing would be a call of hundreds of instructions
             return
         store = WeightStore.of(ctx)
         for each in graph_operations(op):

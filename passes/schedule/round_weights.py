@@ -24,13 +24,14 @@ from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from aotc.dialects.aot.contract import target_machine
+from aotc.dialects.aot.contract import target_of
 from aotc.dialects.constants import constant_op, key_of, known_array
 from aotc.dialects.graph.compound.control_flow import graph_operations
 from aotc.dialects.graph.recurrent.recurrence import RecurrenceOp
 from aotc.dialects.graph.recurrent.shared import REGISTERS, exponent_of, shared_panels
 from aotc.dialects.graph.schedules import RecurrenceSchedule, schedule_of
 from aotc.machines.machine import Machine
+from aotc.machines.targets import machine_of
 from aotc.model.weight_store import WeightStore
 from aotc.passes.kernel.costs.recurrent_cost import shares_registers
 from aotc.passes.kernel.projections import single
@@ -43,7 +44,7 @@ class RoundWeightsPass(ModulePass):
     name = "round-weights"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        if (machine := target_machine(op)) is None:
+        if (machine := machine_of(target_of(op))) is None:
             return
         store = WeightStore.of(ctx)
         for each in graph_operations(op):

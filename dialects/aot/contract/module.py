@@ -12,8 +12,6 @@ from xdsl.ir import Attribute, Operation
 
 from aotc.dialects.aot.contract.fields import Field, Mark, integer, integer_attribute, integer_of, text, text_of
 from aotc.errors import CompileError
-from aotc.machines.machine import Core, Machine
-from aotc.machines.targets import core_of, machine_of
 from aotc.model.metadata import BufferInfo, PlanInfo
 
 # --- the name --------------------------------------------------------------------------------------------------------
@@ -46,16 +44,6 @@ def model_name_or(module: ModuleOp, default: str) -> str:
 
 TARGET: Final = text("aot.target")
 """What the module is compiled for, in the syntax of `--target`, from `import` on."""
-
-
-def target_core(module: ModuleOp) -> Core:
-    """The core of the target. Raises CompileError where the module has none, UsageError where there is no such one."""
-    return core_of(target_of(module))
-
-
-def target_machine(module: ModuleOp) -> Machine | None:
-    """The core of the target; None where it has no vectors. Raises as `target_core`."""
-    return machine_of(target_of(module))
 
 
 def target_of(module: ModuleOp) -> str:

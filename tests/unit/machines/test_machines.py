@@ -314,7 +314,7 @@ def _after(text: str, pipeline: str) -> ModuleOp:
 
 
 def _staged(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    monkeypatch.setattr(tile_and_fuse, "target_machine", lambda module: machine)
+    monkeypatch.setattr(tile_and_fuse, "machine_of", lambda target: machine)
     text = (LIT / "fuse" / "tile-and-fuse.mlir").read_text()
     module = _after(text, "attach-target{target=x86-64-v4},choose-schedule,tile-and-fuse")
     return [str(op) for op in module.walk() if isinstance(op, StagedOp)]
@@ -355,7 +355,7 @@ THREADS = ThreadCosts(phase_operations=4000, shared_bytes=1, weight_bytes=8, mos
     ],
 )
 def test_work_is_shared_where_threads_are_worth_it(core: Core, shared: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(split_parallel_loops, "target_core", lambda module: core)
+    monkeypatch.setattr(split_parallel_loops, "core_of", lambda target: core)
     module = _after(
         (LIT / "loops" / "shares" / "split-parallel-loops.mlir").read_text(), "split-parallel-loops{threads=2}"
     )
