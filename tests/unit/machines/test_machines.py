@@ -356,7 +356,6 @@ THREADS = ThreadCosts(phase_operations=4000, shared_bytes=1, weight_bytes=8, mos
 )
 def test_work_is_shared_where_threads_are_worth_it(core: Core, shared: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(split_parallel_loops, "core_of", lambda target: core)
-    module = _after(
-        (LIT / "loops" / "shares" / "split-parallel-loops.mlir").read_text(), "split-parallel-loops{threads=2}"
-    )
+    text = (LIT / "loops" / "shares" / "split-parallel-loops.mlir").read_text()
+    module = _after(text, "attach-target{target=host},split-parallel-loops{threads=2}")
     assert any(isinstance(op, ThreadOp) for op in module.walk()) is shared
