@@ -56,6 +56,8 @@ class Prologue(IntEnum):
 class KernelStrategy(Generic[Op]):
     """One way to compute the kernels of an operator class; every method but `schedule` and `nest` has a default.
 
+    The `core` that methods are given is a `Machine`, or where the strategy is not ON_VECTORS a plain `Core`.
+
     Stateless: one instance serves all operations.
     """
 
@@ -63,6 +65,8 @@ class KernelStrategy(Generic[Op]):
     """The kinds of schedules that `nest` follows. The kind tells which strategy an operation's schedule belongs to."""
     ALGORITHMS: ClassVar[tuple[type[Attribute], ...]] = ()
     """The algorithms that `schedule` and `lay_out` know, besides the operation's own."""
+    ON_VECTORS: ClassVar[bool] = True
+    """Whether it is for machines with vectors; else it is asked on cores without."""
     SUMS_INTEGERS: ClassVar[bool] = False
     """Whether it knows operations that sum up narrow integers (`AccumulatingOp`): no other strategy is asked."""
 
@@ -75,17 +79,13 @@ class KernelStrategy(Generic[Op]):
 
     # What to choose
 
-    def scalar_schedule(self, op: Op, core: Core, size: bool) -> Schedule | None:
-        """The best schedule on a core without vectors, where `size` says that code is to be small; None where the loops
-        that define the operation are as good."""
+    def schedule(self, op: Op, core: Any, /) -> Schedule | None:
+        """The best schedule on `core`; None where the loops that define the operation are as good, or this strategy
+        does not apply."""
         return None
 
-    def schedule(self, op: Op, machine: Machine) -> Schedule | None:
-        """The best schedule on `machine`; None where scalar loops are as good, or this strategy does not apply."""
-        return None
-
-    def cost(self, op: Op, schedule: Any, machine: Machine) -> float:
-        """Estimated cycles of one core with `schedule`; by default one for each operation on a vector register."""
+    def cost(self, op: Op, schedule: Any, core: Any, /) -> float:
+        """Estimated cycles of one core with `schedule`; by default one for each operation on a register."""
         return op.operations() / schedule.lanes
 
     def broadcasts(self, op: Op) -> bool:
@@ -258,12 +258,9 @@ class Choice:
     keeps_packed: bool
 
 
-def choose_schedule(op: GraphOp, core: Core, *, size: bool = False) -> Schedule | None:
-    """The schedule of least estimated cycles that a strategy has for `op`; None where scalar loops are as good.
-
-    On a core without vectors it is the first one that a strategy has; `size` says that code is to be small.
-    """
-    choice = _choose(op, core, size)
+def choose_schedule(op: GraphOp, core: Core) -> Schedule | None:
+    """The schedule of least estimated cycles that a strategy has for `op`; None where scalar loops are as good."""
+    choice = _choose(op, core)
     return None if choice is None else choice.schedule
 
 
@@ -278,20 +275,17 @@ def least_cycles(op: GraphOp, machine: Machine) -> float:
     return float("inf") if choice is None else choice.cycles
 
 
-def _choose(op: GraphOp, core: Core, size: bool = False) -> Choice | None:
+def _choose(op: GraphOp, core: Core) -> Choice | None:
     choices: list[Choice] = []
     for strategy in _knowing(op):
-        on_vectors = isinstance(core, Machine)
-        schedule = strategy.schedule(op, core) if on_vectors else strategy.scalar_schedule(op, core, size)
-        if schedule is None:
+        if strategy.ON_VECTORS is not isinstance(core, Machine) or (schedule := strategy.schedule(op, core)) is None:
             continue
         if not isinstance(schedule, strategy.SCHEDULES):
             what = f"the strategy {type(strategy).__name__} of {type(strategy).__module__} proposes a schedule"
             why = f"{type(schedule).__name__} is not among its SCHEDULES"
             node = ", ".join(node_names(op.location))
             raise CompileError(Problem(what, node, op.name, why, "list it there"))
-        cycles = strategy.cost(op, schedule, core) if on_vectors else 0
-        choices.append(Choice(schedule, cycles, strategy.KEEPS_PACKED))
+        choices.append(Choice(schedule, strategy.cost(op, schedule, core), strategy.KEEPS_PACKED))
     kept = [choice for choice in choices if choice.keeps_packed]
     return min(kept or choices, key=lambda choice: choice.cycles, default=None)
 

@@ -22,6 +22,7 @@ from aotc.passes.kernel.builders.tile_builder import TileBuilder
 from aotc.passes.kernel.costs.dot_cost import dot_machine
 from aotc.passes.kernel.costs.product_cost import product_schedule
 from aotc.passes.kernel.costs.recurrent_cost import Ahead, Lead, Line, ahead, lead
+from aotc.passes.kernel.costs.sums_cost import scheduled_cycles
 from aotc.passes.kernel.layouts import Layouts
 from aotc.passes.kernel.nests.products.recurrent_nest import TileLines
 from aotc.passes.kernel.projections import following, given, preceding, single
@@ -114,14 +115,23 @@ def _packed(op: RecurrenceOp, matrix: SSAValue, width: int, layouts: Layouts) ->
 class ScalarRecurrenceStrategy(KernelStrategy[RecurrenceOp]):
     """In the registers of a core without vectors: several columns of a product share each element of the state."""
 
+    ON_VECTORS = False
     SCHEDULES = (SumsSchedule,)
     TILES = False
 
-    def scalar_schedule(self, op: RecurrenceOp, core: Core, size: bool) -> Schedule | None:
+    def schedule(self, op: RecurrenceOp, core: Core) -> Schedule | None:
         costs, registers = core.scalars.sums, core.scalars.float_registers or core.scalars.registers
-        columns = max(min(costs.most_small if size else costs.most, op.columns, registers // 2), 1)
-        unroll = 1 if size else min(max(costs.unrolled // columns, 1), op.sizes[2])
+        columns = max(min(costs.most_small if core.small else costs.most, op.columns, registers // 2), 1)
+        unroll = 1 if core.small else min(max(costs.unrolled // columns, 1), op.sizes[2])
         return SumsSchedule(1, 1, columns, unroll=max(unroll, 1))
+
+    def cost(self, op: RecurrenceOp, schedule: SumsSchedule, core: Core) -> float:
+        """Of the products with the state: what is done for each unit is the same in every way."""
+        steps, batch, units = op.sizes
+        return sum(
+            steps * batch * scheduled_cycles(core.scalars, schedule, 1, columns, 1, units, floats=True)
+            for _, columns in op.matrices()
+        )
 
     def prologue(self, op: RecurrenceOp, operand: int) -> Prologue:
         return Prologue.STORED

@@ -35,11 +35,13 @@ from aotc.machines.machine import Core
 from aotc.passes.kernel.accesses import Accesses, element_by_element
 from aotc.passes.kernel.builders.tile_builder import TileBuilder
 from aotc.passes.kernel.costs.sums_cost import (
+    depthwise_cycles,
     depthwise_schedule,
     patch_fits,
     patch_pays,
     quads_schedule,
     runs_schedule,
+    scheduled_cycles,
     sums_schedule,
 )
 from aotc.passes.kernel.layouts import Blocked, Layouts
@@ -56,6 +58,7 @@ Sum = TypeVar("Sum", bound=AccumulatingOp)
 class SumsStrategy(KernelStrategy[Sum]):
     """What strategies for sums in the registers of a core share: operands are read as they lie in memory."""
 
+    ON_VECTORS = False
     SCHEDULES = (SumsSchedule,)
     SUMS_INTEGERS = True
     TILES = False
@@ -152,11 +155,20 @@ def _runs(op: ConvOp) -> bool:
     return op.ints("dilations")[-1] == 1 and op.groups == 1
 
 
+def _sizes(op: ConvOp) -> tuple[int, int, int]:
+    """The outputs of a group, and the runs of elements that are neighbours in memory that they are summed up along: how
+    many there are, and their length."""
+    outputs, channels, *kernel = shape_of(op.weight)
+    run = channels * (kernel[-1] if _runs(op) else 1)
+    return outputs // op.groups, channels * math.prod(kernel) // max(run, 1), run
+
+
 class ChannelsLastStrategy(SumsStrategy[ConvOp]):
     """Lowers to `graph.channels_last_conv`, or where each channel is a group of one output to
     `graph.channels_last_depthwise_conv`."""
 
-    def scalar_schedule(self, op: ConvOp, core: Core, size: bool) -> Schedule | None:
+    def schedule(self, op: ConvOp, core: Core) -> Schedule | None:
+        size = core.small
         if not _applies(op, core, op.x, op.weight) or 0 in (*shape_of(op.x), *shape_of(op.result)):
             return None
         floats, last = not op.sums_integers, op.windows()[-1]
@@ -167,15 +179,13 @@ class ChannelsLastStrategy(SumsStrategy[ConvOp]):
             )
         outputs, channels, *kernel = shape_of(op.weight)  # the channels of a group
         step = 2 if _pairs(op, outputs, channels * math.prod(kernel), op.groups) else 1
-        outputs //= op.groups
-        run = channels * (kernel[-1] if _runs(op) else 1)
+        outputs, rows, run = _sizes(op)
 
         def known(word: int) -> bool:
             return not _runs(op) or last_axis(last, specialized=not size, word=word, channels=channels).is_static
 
         bytes_ = _are_bytes(op.x, op.weight)
         if _are_signed(op.x, op.weight):
-            rows = channels * math.prod(kernel) // run
             fitting = outputs if op.groups == 1 or outputs % QUAD == 0 else 0
             quads = quads_schedule(core.scalars, last.positions, fitting, rows, run, size=size)
             elements = math.prod(shape_of(op.result))
@@ -190,14 +200,22 @@ class ChannelsLastStrategy(SumsStrategy[ConvOp]):
             if on_vectors is not None:
                 return on_vectors
         words = bytes_ and run >= WORD and (known(WORD) or run % WORD == 0)
-        depth = channels * math.prod(kernel)
         schedule = sums_schedule(
-            core.scalars, last.positions, outputs, depth, words=words, floats=floats, size=size, step=step
+            core.scalars, last.positions, outputs, rows * run, words=words, floats=floats, size=size, step=step
         )
         if schedule is None or op.groups == 1:
             return schedule
         fitting = max(count for count in range(step, schedule.columns + 1, step) if outputs % count == 0)
         return replace(schedule, columns=fitting)
+
+    def cost(self, op: ConvOp, schedule: SumsSchedule, core: Core) -> float:
+        floats, last = not op.sums_integers, op.windows()[-1].positions
+        images, channels, *outer, _ = shape_of(op.result)
+        lines = images * math.prod(outer)
+        if op.is_depthwise:
+            taps = math.prod(op.kernel())
+            return lines * depthwise_cycles(core.scalars, schedule, last, channels, taps, floats=floats)
+        return lines * op.groups * scheduled_cycles(core.scalars, schedule, last, *_sizes(op), floats=floats)
 
     def lay_out(self, op: ConvOp, layouts: Layouts) -> Blocked | None:
         schedule = schedule_of(op)
@@ -262,7 +280,8 @@ def _depthwise(op: ConvOp, layouts: Layouts, schedule: SumsSchedule) -> Blocked:
 class InterleavedProductStrategy(SumsStrategy[MatMulOp]):
     """Lowers products with a constant matrix to `graph.interleaved_matmul`."""
 
-    def scalar_schedule(self, op: MatMulOp, core: Core, size: bool) -> Schedule | None:
+    def schedule(self, op: MatMulOp, core: Core) -> Schedule | None:
+        size = core.small
         if not _applies(op, core, op.lhs, op.rhs) or op.flag("transpose_lhs") or len(shape_of(op.rhs)) != 2:
             return None
         _, rows, columns, depth = op.sizes()
@@ -278,6 +297,11 @@ class InterleavedProductStrategy(SumsStrategy[MatMulOp]):
         words = bytes_ and depth >= WORD
         floats = not op.sums_integers
         return sums_schedule(core.scalars, rows, columns, depth, words=words, floats=floats, size=size, step=step)
+
+    def cost(self, op: MatMulOp, schedule: SumsSchedule, core: Core) -> float:
+        batch, rows, columns, depth = op.sizes()
+        each = scheduled_cycles(core.scalars, schedule, rows, columns, 1, depth, floats=not op.sums_integers)
+        return math.prod(batch) * each
 
     def lay_out(self, op: MatMulOp, layouts: Layouts) -> SSAValue | None:
         schedule = schedule_of(op)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import reduce
 
@@ -26,6 +27,10 @@ from aotc.passes.kernel.strategy import KernelStrategy, Prologue, Strategies
 _TREES = 12
 """Walks that keep a core busy while each waits: a step takes some 20 cycles, and a tenth of that in instructions."""
 _STEPS = 2
+_STEP = 2
+"""Cycles of a step of one walk beside others."""
+_BRANCH = 5
+"""Instructions of a node that is a branch: its feature and threshold, a comparison with its flags, a jump."""
 _MOST_BRANCHES = 4096
 """Nodes: a branch takes two to three times the memory of a row of the tables, and a third of the instructions."""
 _MOST_NESTED = 32
@@ -103,8 +108,13 @@ class PackedWalkStrategy(KernelStrategy[PackedTreeLeavesOp]):
         return TreeSchedule(1, min(_ROWS, rows), min(_TREES, trees), min(_STEPS, max(op.depth.value.data, 1)))
 
 
+def _steps(op: TreeLeavesOp) -> int:
+    """The most nodes that all walks ask."""
+    return math.prod(shape_of(op.result)) * op.depth.value.data
+
+
 class WalkStrategy(KernelStrategy[TreeLeavesOp]):
-    """Where processors have vectors, and features are f32, trees are packed; without vectors they may be branches."""
+    """Where processors have vectors, and features are f32, trees are packed."""
 
     SCHEDULES = (TreeSchedule,)
 
@@ -115,9 +125,8 @@ class WalkStrategy(KernelStrategy[TreeLeavesOp]):
             return TreeSchedule(machine.vector_bytes // 4, 1, 1, 1, packed=True, masks=True)
         return TreeSchedule(1, 1, 1, 1, packed=True)
 
-    def scalar_schedule(self, op: TreeLeavesOp, core: Core, size: bool) -> Schedule | None:
-        small = shape_of(op.features)[0] <= _MOST_BRANCHES and op.depth.value.data <= _MOST_NESTED
-        return TreeSchedule(1, 1, 1, 1, branches=True) if small and not size else None
+    def cost(self, op: TreeLeavesOp, schedule: TreeSchedule, machine: Machine) -> float:
+        return _steps(op) * _STEP
 
     def lay_out(self, op: TreeLeavesOp, layouts: Layouts) -> SSAValue | None:
         schedule = schedule_of(op)
@@ -139,4 +148,21 @@ class WalkStrategy(KernelStrategy[TreeLeavesOp]):
         return layouts.added[-1].results[0]
 
 
-STRATEGIES: Strategies = {TreeLeavesOp: (WalkStrategy(),), PackedTreeLeavesOp: (PackedWalkStrategy(),)}
+class BranchesStrategy(KernelStrategy[TreeLeavesOp]):
+    """Without vectors, trees may be branches: `branch-trees` makes code of them."""
+
+    ON_VECTORS = False
+    SCHEDULES = (TreeSchedule,)
+
+    def schedule(self, op: TreeLeavesOp, core: Core) -> Schedule | None:
+        few = shape_of(op.features)[0] <= _MOST_BRANCHES and op.depth.value.data <= _MOST_NESTED
+        return TreeSchedule(1, 1, 1, 1, branches=True) if few and not core.small else None
+
+    def cost(self, op: TreeLeavesOp, schedule: TreeSchedule, core: Core) -> float:
+        return _steps(op) * _BRANCH
+
+
+STRATEGIES: Strategies = {
+    TreeLeavesOp: (WalkStrategy(), BranchesStrategy()),
+    PackedTreeLeavesOp: (PackedWalkStrategy(),),
+}
