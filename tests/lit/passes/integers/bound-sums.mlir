@@ -1,5 +1,5 @@
-// RUN: aotc-opt %s -p 'attach-target{target=x86-64-v3},bound-sums' | filecheck %s
-// RUN: aotc-opt %s -p 'attach-target{target=aarch64},bound-sums' | filecheck %s --check-prefix NONE
+// RUN: aotc-opt %s -p 'attach-target{target=test-avx2},bound-sums' | filecheck %s
+// RUN: aotc-opt %s -p 'attach-target{target=test-neon},bound-sums' | filecheck %s --check-prefix NONE
 
 // Without an instruction for pairs of 16 bits nobody asks.
 // NONE-NOT: sum_bits

@@ -1,6 +1,6 @@
-// RUN: aotc-opt %s -p 'attach-target{target=x86-64-v3},flip-signs' | filecheck %s --check-prefixes CHECK,NARROW
-// RUN: aotc-opt %s -p 'attach-target{target="x86_64-linux-gnu:cascadelake"},flip-signs' | filecheck %s --check-prefixes CHECK,UNSIGNED
-// RUN: aotc-opt %s -p 'attach-target{target="aarch64-linux-gnu:neoverse-n1"},flip-signs' | filecheck %s --check-prefixes CHECK,SIGNED
+// RUN: aotc-opt %s -p 'attach-target{target=test-avx2},flip-signs' | filecheck %s --check-prefixes CHECK,NARROW
+// RUN: aotc-opt %s -p 'attach-target{target=test-vnni},flip-signs' | filecheck %s --check-prefixes CHECK,UNSIGNED
+// RUN: aotc-opt %s -p 'attach-target{target=test-sdot},flip-signs' | filecheck %s --check-prefixes CHECK,SIGNED
 
 // States are rounded to the type that the machine's dot product wants.
 // CHECK-LABEL: func.func @main

@@ -1,5 +1,5 @@
-// RUN: aotc-opt %s -p 'attach-target{target=x86-64-v3},multiply-in-floats' | filecheck %s
-// RUN: aotc-opt %s -p 'attach-target{target=cortex-m4f},multiply-in-floats' | filecheck %s --check-prefix KEPT
+// RUN: aotc-opt %s -p 'attach-target{target=test-avx2},multiply-in-floats' | filecheck %s
+// RUN: aotc-opt %s -p 'attach-target{target=test-m4f},multiply-in-floats' | filecheck %s --check-prefix KEPT
 
 // Cores without vectors multiply integers as fast.
 // KEPT-NOT: graph.cast

@@ -1,5 +1,5 @@
-// RUN: aotc-opt %s -p 'attach-target{target=cortex-m4},recompute-indices' | filecheck %s
-// RUN: aotc-opt %s -p 'attach-target{target=cortex-m0},recompute-indices' | filecheck %s --check-prefix M0
+// RUN: aotc-opt %s -p 'attach-target{target=test-m4},recompute-indices' | filecheck %s
+// RUN: aotc-opt %s -p 'attach-target{target=test-m0},recompute-indices' | filecheck %s --check-prefix M0
 
 // Large tiles: the indices of all loops over tiles are hidden, once for the sum and once for what follows it.
 // CHECK-LABEL: func.func private @large

@@ -1,5 +1,5 @@
-// RUN: aotc-opt %s --split-input-file -p 'attach-target{target=x86-64-v4},choose-algorithms,choose-schedule,widen-operands' | filecheck %s
-// RUN: aotc-opt %s --split-input-file -p 'attach-target{target=cortex-m4},choose-schedule,widen-operands' | filecheck %s --check-prefix=SCALAR
+// RUN: aotc-opt %s --split-input-file -p 'attach-target{target=test-avx512},choose-algorithms,choose-schedule,widen-operands' | filecheck %s
+// RUN: aotc-opt %s --split-input-file -p 'attach-target{target=test-m4},choose-schedule,widen-operands' | filecheck %s --check-prefix=SCALAR
 
 // Without vectors nothing is widened.
 // SCALAR-NOT: graph.cast

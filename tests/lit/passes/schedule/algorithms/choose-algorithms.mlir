@@ -1,7 +1,7 @@
-// RUN: aotc-opt %s -p 'attach-target{target=x86-64-v4},choose-algorithms' | filecheck %s
-// RUN: aotc-opt %s -p 'attach-target{target=x86-64-v4},choose-algorithms{accuracy=strict}' | filecheck %s --check-prefix=STRICT
-// RUN: aotc-opt %s -p 'attach-target{target=cortex-m4},choose-algorithms' | filecheck %s --check-prefix=STRICT
-// RUN: aotc-opt %s -p 'attach-target{target=x86-64-v4},choose-algorithms,choose-schedule,assign-layouts' | filecheck %s --check-prefix=LAYOUT
+// RUN: aotc-opt %s -p 'attach-target{target=test-avx512},choose-algorithms' | filecheck %s
+// RUN: aotc-opt %s -p 'attach-target{target=test-avx512},choose-algorithms{accuracy=strict}' | filecheck %s --check-prefix=STRICT
+// RUN: aotc-opt %s -p 'attach-target{target=test-m4},choose-algorithms' | filecheck %s --check-prefix=STRICT
+// RUN: aotc-opt %s -p 'attach-target{target=test-avx512},choose-algorithms,choose-schedule,assign-layouts' | filecheck %s --check-prefix=LAYOUT
 
 // STRICT-NOT: algorithm
 

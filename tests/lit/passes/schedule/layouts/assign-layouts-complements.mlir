@@ -1,7 +1,7 @@
-// RUN: aotc-opt %s -p 'attach-target{target=x86-64-v3},choose-schedule,assign-layouts' | filecheck %s
-// RUN: aotc-opt %s -p 'attach-target{target=x86-64-v3},choose-schedule,assign-layouts,fold-constants,prove-narrow-pairs' | filecheck %s --check-prefix PROVED
-// RUN: aotc-opt %s -p 'attach-target{target="x86_64-linux-gnu:cascadelake"},choose-schedule,assign-layouts' | filecheck %s --check-prefix VNNI
-// RUN: aotc-opt %s -p 'attach-target{target=x86-64-v3},choose-schedule,attach-target{target=cortex-m4},assign-layouts' | filecheck %s --check-prefix NONE
+// RUN: aotc-opt %s -p 'attach-target{target=test-avx2},choose-schedule,assign-layouts' | filecheck %s
+// RUN: aotc-opt %s -p 'attach-target{target=test-avx2},choose-schedule,assign-layouts,fold-constants,prove-narrow-pairs' | filecheck %s --check-prefix PROVED
+// RUN: aotc-opt %s -p 'attach-target{target=test-vnni},choose-schedule,assign-layouts' | filecheck %s --check-prefix VNNI
+// RUN: aotc-opt %s -p 'attach-target{target=test-avx2},choose-schedule,attach-target{target=test-m4},assign-layouts' | filecheck %s --check-prefix NONE
 
 // Signed integers are multiplied with magnitudes, and what sums start with counts the negative weights that are seen.
 // CHECK-LABEL: func.func @signed

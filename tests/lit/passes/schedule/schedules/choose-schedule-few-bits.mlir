@@ -1,7 +1,7 @@
-// RUN: aotc-opt %s -p 'attach-target{target=x86-64-v4},choose-schedule' | filecheck %s
-// RUN: aotc-opt %s -p 'attach-target{target=x86-64-v3},choose-schedule' | filecheck %s --check-prefix=AVX2
-// RUN: aotc-opt %s -p 'attach-target{target=cortex-m4f},choose-schedule' | filecheck %s --check-prefix=SCALAR
-// RUN: aotc-opt %s -p 'attach-target{target=x86-64-v4},choose-algorithms' | filecheck %s --check-prefix=ALGORITHM
+// RUN: aotc-opt %s -p 'attach-target{target=test-avx512},choose-schedule' | filecheck %s
+// RUN: aotc-opt %s -p 'attach-target{target=test-avx2},choose-schedule' | filecheck %s --check-prefix=AVX2
+// RUN: aotc-opt %s -p 'attach-target{target=test-m4f},choose-schedule' | filecheck %s --check-prefix=SCALAR
+// RUN: aotc-opt %s -p 'attach-target{target=test-avx512},choose-algorithms' | filecheck %s --check-prefix=ALGORITHM
 
 // A few rows take what they multiply out of words in registers; many unpack a panel first.
 // CHECK-LABEL: func.func @rows

@@ -1,8 +1,8 @@
-// RUN: aotc-opt %s -p 'attach-target{target=x86-64-v4},choose-schedule' | filecheck %s
-// RUN: aotc-opt %s -p 'attach-target{target=x86-64-v3},choose-schedule' | filecheck %s --check-prefix=AVX2
-// RUN: aotc-opt %s -p 'attach-target{target=x86-64-v2},choose-schedule' | filecheck %s --check-prefix=SSE
-// RUN: aotc-opt %s -p 'attach-target{target=cortex-m4f},choose-schedule' | filecheck %s --check-prefix=SCALAR
-// RUN: aotc-opt %s -p 'attach-target{target=cortex-m4f},choose-schedule{size=true}' | filecheck %s --check-prefix=SIZE
+// RUN: aotc-opt %s -p 'attach-target{target=test-avx512},choose-schedule' | filecheck %s
+// RUN: aotc-opt %s -p 'attach-target{target=test-avx2},choose-schedule' | filecheck %s --check-prefix=AVX2
+// RUN: aotc-opt %s -p 'attach-target{target=test-sse4},choose-schedule' | filecheck %s --check-prefix=SSE
+// RUN: aotc-opt %s -p 'attach-target{target=test-m4f},choose-schedule' | filecheck %s --check-prefix=SCALAR
+// RUN: aotc-opt %s -p 'attach-target{target=test-m4f},choose-schedule{size=true}' | filecheck %s --check-prefix=SIZE
 
 // Trees of f32 are packed where processors have vectors; others become branches, unless code is to be small or there
 // are too many.

@@ -1,7 +1,7 @@
-// RUN: aotc-opt %s -p 'attach-target{target=x86-64-v4},choose-schedule' | filecheck %s
-// RUN: aotc-opt %s -p 'attach-target{target=x86-64-v4},choose-schedule,attach-target{target=x86-64-v3},choose-schedule' | filecheck %s
-// RUN: aotc-opt %s -p 'attach-target{target=aarch64},choose-schedule' | filecheck %s --check-prefix NEON
-// RUN: aotc-opt %s -p 'attach-target{target=cortex-m4f},choose-schedule' | filecheck %s --check-prefix PLAIN
+// RUN: aotc-opt %s -p 'attach-target{target=test-avx512},choose-schedule' | filecheck %s
+// RUN: aotc-opt %s -p 'attach-target{target=test-avx512},choose-schedule,attach-target{target=test-avx2},choose-schedule' | filecheck %s
+// RUN: aotc-opt %s -p 'attach-target{target=test-neon},choose-schedule' | filecheck %s --check-prefix NEON
+// RUN: aotc-opt %s -p 'attach-target{target=test-m4f},choose-schedule' | filecheck %s --check-prefix PLAIN
 
 // What has a schedule keeps it: a second pass, for whatever target, changes nothing. Without vectors there is none.
 // PLAIN-NOT: lanes = {{4|16}}

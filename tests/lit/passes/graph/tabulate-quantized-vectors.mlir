@@ -1,8 +1,8 @@
-// RUN: aotc-opt %s -p 'attach-target{target=x86-64-v4},tabulate-quantized{vectors=true},dce' | filecheck %s --check-prefixes=CHECK,WIDE
-// RUN: aotc-opt %s -p 'attach-target{target=x86-64-v3},tabulate-quantized{vectors=true},dce' | filecheck %s --check-prefixes=CHECK,AVX2
-// RUN: aotc-opt %s -p 'attach-target{target=aarch64},tabulate-quantized{vectors=true},dce' | filecheck %s --check-prefixes=CHECK,NEON
-// RUN: aotc-opt %s -p 'attach-target{target=x86-64},tabulate-quantized{vectors=true},dce' | filecheck %s --check-prefix=NONE
-// RUN: aotc-opt %s -p 'attach-target{target=rv64gcv},tabulate-quantized{vectors=true},dce' | filecheck %s --check-prefix=NONE
+// RUN: aotc-opt %s -p 'attach-target{target=test-avx512},tabulate-quantized{vectors=true},dce' | filecheck %s --check-prefixes=CHECK,WIDE
+// RUN: aotc-opt %s -p 'attach-target{target=test-avx2},tabulate-quantized{vectors=true},dce' | filecheck %s --check-prefixes=CHECK,AVX2
+// RUN: aotc-opt %s -p 'attach-target{target=test-neon},tabulate-quantized{vectors=true},dce' | filecheck %s --check-prefixes=CHECK,NEON
+// RUN: aotc-opt %s -p 'attach-target{target=test-sse2},tabulate-quantized{vectors=true},dce' | filecheck %s --check-prefix=NONE
+// RUN: aotc-opt %s -p 'attach-target{target=test-rvv},tabulate-quantized{vectors=true},dce' | filecheck %s --check-prefix=NONE
 
 // In registers as the machine has them; where nothing permutes bytes, functions stay what they are.
 // NONE-NOT:  graph.lookup
