@@ -109,9 +109,7 @@ def test_fixed_point_is_refused_where_kernels_are_on_vectors(level: str, capsys:
     if level != "2":
         require_suitable(on_vectors)
         return
-    with pytest.raises(
-        aotc.UsageError, match=r"--requantize fixed.*\[option-conflict\]"
-    ):
+    with pytest.raises(aotc.UsageError, match=r"--requantize fixed.*\[option-conflict\]"):
         require_suitable(on_vectors)
     assert run(["phases", "--target", "x86-64-v4", "--requantize", "fixed"]) == 2
     assert "[option-conflict]" in capsys.readouterr().err
