@@ -74,7 +74,7 @@ class FixRequantizationPass(ModulePass):
 
 
 def _exact(op: RequantizeOp, multiplier: Array, constants: Constants, long_multiply: bool) -> FixedRequantizeOp | None:
-    most = greatest_of(op.x, op.axis.value.data, constants.store)
+    most = greatest_of(op.x, op.axis, constants.store)
     if multiplier.size == 1:
         most = most.max(initial=0)
     multipliers, greatest = np.broadcast_arrays(np.atleast_1d(multiplier), np.atleast_1d(most))
