@@ -1,4 +1,4 @@
-// RUN: aotc-opt %s -p 'attach-target{target=test-avx512},attach-target{target=host},split-parallel-loops{threads=2},canonicalize,cse' | filecheck %s
+// RUN: aotc-opt %s -p 'attach-target{target=test-avx512},split-parallel-loops{threads=2},canonicalize,cse' | filecheck %s
 // RUN: aotc-opt %s -p 'attach-target{target=test-avx512},split-parallel-loops{threads=1}' | filecheck %s --check-prefix ONE
 
 // Two threads take halves of the outer dimension; the inner one stays whole.
