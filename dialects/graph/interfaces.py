@@ -6,6 +6,7 @@ say (`passes/kernel`). No pass knows operators by name; they ask these interface
 
 * `GraphOp`      operands and results are tensors of static shape; `infer_types`, `evaluate`, one assembly format.
 * `ElementOp`    one result; a result element is an expression over elements of the operands (`element`).
+* `ConstantPackerOp` has no kernel: what it computes from constants is known when a model is compiled.
 * `AnchorOp`     has a kernel of its own; mostly a `LoopNestOp`, which writes its loop nest (`loops`): reductions,
                  contractions, windows, state across elements.
 """
@@ -395,6 +396,15 @@ class ElementOp(GraphOp, ABC):
         """
 
 
+class ConstantPackerOp(GraphOp, ABC):
+    """Computes what kernels read from constants, when a model is compiled: it has no kernel."""
+
+    ORDERS_WEIGHTS: ClassVar[bool] = True
+
+    @abstractmethod
+    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array]: ...
+
+
 class ScaleShiftOp(ElementOp, ABC):
     """x * factor + offset of the first operand x, where factor and offset depend on the other operands alone."""
 
@@ -409,13 +419,16 @@ class AnchorOp(GraphOp, ABC):
 
     FUSION: ClassVar[Fusion] = Fusion.ANCHOR
 
+    COMPUTED: ClassVar[int | None] = None
+    """How many results are not scratch buffers; None: all."""
+
     def scratch(self) -> Sequence[OpResult]:
         """The last results, where they are scratch buffers.
 
         No operation uses them, and they live only while the kernel runs. Both kinds of loop nests have readers of them
         after those of the operands, and may write and read an element any number of times.
         """
-        return ()
+        return () if self.COMPUTED is None else self.results[self.COMPUTED :]
 
     def overwrites(self) -> Mapping[int, int]:
         """For results that may be written over an operand of their shape: the position of that operand, by that of the

@@ -54,6 +54,7 @@ from aotc.dialects.graph.compound.control_flow import ControlOp, IfOp, LoopOp, g
 from aotc.dialects.graph.compound.external_kernel import ExternalOp
 from aotc.dialects.graph.interfaces import (
     AnchorOp,
+    ConstantPackerOp,
     ElementOp,
     GraphOp,
     is_join,
@@ -203,9 +204,9 @@ def _group_lone_operations(block: Block, joins: Collection[Operation]) -> None:
             make_group([op], used)
         elif not (isinstance(op, FusedOp | ExternalOp | ConstantOp | ControlOp) or is_view(op)):
             node = ", ".join(node_names(op.location))
-            raise CompileError(
-                Problem(f"{op.name} has no kernel", node, why="it is neither an ElementOp nor an AnchorOp")
-            )
+            packs = isinstance(op, ConstantPackerOp)
+            why = "it packs constants, and is given others" if packs else "it is neither an ElementOp nor an AnchorOp"
+            raise CompileError(Problem(f"{op.name} has no kernel", node, why=why))
 
 
 def _make_kernel(group: FusedOp | ExternalOp, name: str) -> FuncOp:

@@ -154,9 +154,7 @@ class Layout:
         if self.tight:
             return [self._tight_place(b, index, shape)]
         return [
-            axis[0].of(index[axis[0].dim])
-            if len(axis) == 1
-            else linearize(b, [mode.of(index[mode.dim]) for mode in axis], [self._extent(mode, shape) for mode in axis])
+            linearize(b, [mode.of(index[mode.dim]) for mode in axis], [self._extent(mode, shape) for mode in axis])
             for axis in self.axes
         ]
 

@@ -1,12 +1,11 @@
-"""Tensors into a layout and back, and what packs constants for kernels."""
+"""Tensors into a layout and back."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import reduce
 from operator import and_
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from xdsl.dialects.builtin import DenseArrayBase, TensorType
 from xdsl.ir import Data, Operation, SSAValue
@@ -15,7 +14,7 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
 from aotc.dialects.builder import Builder, Reader, Scalar
-from aotc.dialects.graph.interfaces import Array, ElementOp, Fusion, GraphOp, ShapeError, element_type_of, shape_of
+from aotc.dialects.graph.interfaces import Array, ElementOp, Fusion, ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.packed.layout import Layout, Mode
 
 
@@ -32,22 +31,12 @@ class LayoutAttr(Data[Layout]):
             position = parser.pos
             name = parser.parse_identifier()
             axes = parser.parse_comma_separated_list(parser.Delimiter.PAREN, lambda: _parse_axis(parser))
-            parts, groups, tight = list[int](), 1, False
+            given = dict[str, Any]()
             while parser.parse_optional_punctuation(","):
-                if parser.parse_optional_keyword("tight"):
-                    tight = True
-                    continue
-                key = "parts" if parser.parse_optional_keyword("parts") else "groups"
-                if key == "groups":
-                    parser.parse_keyword(key)
-                parser.parse_punctuation("=")
-                if key == "parts":
-                    parts = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_integer)
-                else:
-                    groups = parser.parse_integer()
+                given.update([_parse_field(parser)])
             try:
-                return Layout(name, tuple(axes), tuple(parts), groups, tight)
-            except ShapeError as error:
+                return Layout(name, tuple(axes), **given)
+            except (ShapeError, TypeError) as error:
                 parser.raise_error(str(error), position)
 
     def print_parameter(self, printer: Printer) -> None:
@@ -62,6 +51,14 @@ class LayoutAttr(Data[Layout]):
 def _text(mode: Mode) -> str:
     stride = f" floordiv {mode.stride}" if mode.stride > 1 else ""
     return f"d{mode.dim}{stride}" + ("" if mode.extent is None else f" mod {mode.extent}")
+
+
+def _parse_field(parser: AttrParser) -> tuple[str, object]:
+    name = parser.parse_identifier()
+    if parser.parse_optional_punctuation("=") is None:
+        return name, True
+    numbers = parser.parse_optional_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_integer)
+    return name, parser.parse_integer() if numbers is None else tuple(numbers)
 
 
 def _parse_axis(parser: AttrParser) -> tuple[Mode, ...]:
@@ -157,12 +154,3 @@ def pack(x: SSAValue | Operation, layout: Layout) -> PackOp:
 def unpack(x: SSAValue | Operation, layout: Layout, shape: Sequence[int]) -> UnpackOp:
     """The tensor of `shape` of x, which has it in a layout; raises ShapeError."""
     return UnpackOp.get(x, layout=LayoutAttr(layout), shape=list(shape))
-
-
-class ConstantPackerOp(GraphOp, ABC):
-    """Computes what kernels read from constants, when a model is compiled: it has no kernel."""
-
-    ORDERS_WEIGHTS: ClassVar[bool] = True
-
-    @abstractmethod
-    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array]: ...

@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import Builtin, TensorType, i1, i32
 from xdsl.ir import Block
 from xdsl.parser import Parser
 
+from aotc.compiler.lowering import new_context
 from aotc.dialects.builder import Bitwise, Comparison, Scalar, ScalarLike
 from aotc.dialects.graph import GRAPH
 from aotc.dialects.graph.interfaces import ShapeError
@@ -23,6 +24,8 @@ from aotc.dialects.graph.packed.integers.dot_products import row_groups
 from aotc.dialects.graph.packed.layout import Layout, Mode, blocks
 from aotc.dialects.graph.packed.pack import LayoutAttr, pack, unpack
 from aotc.dialects.graph.packed.products.packed_matmul import column_panels
+from aotc.errors import CompileError
+from aotc.passes.fuse.outline_kernels import OutlineKernelsPass
 from aotc.passes.kernel.builders.loop_builder import LoopBuilder
 
 
@@ -173,3 +176,13 @@ def test_what_is_not_packed_and_unpacked() -> None:
         unpack(x, channel_blocks(3, 4), (1, 9, 1))
     with pytest.raises(ShapeError, match="what each group sees"):
         unpack(x, weight_panels(3, 4, 4, 2), (8, 4, 1))
+
+
+def test_what_packs_constants_has_no_kernel() -> None:
+    text = """func.func @main(%w: tensor<4x3xi8>) -> tensor<2x3xi8> attributes {aot.entry} {
+      %0 = graph.pair_nibbles %w : (tensor<4x3xi8>) -> tensor<2x3xi8>
+      func.return %0 : tensor<2x3xi8>
+    }"""
+    ctx = new_context()
+    with pytest.raises(CompileError, match=r"graph\.pair_nibbles has no kernel.*it packs constants"):
+        OutlineKernelsPass().apply(ctx, Parser(ctx, text).parse_module())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from xdsl.dialects.builtin import f32, i32
+from xdsl.dialects.builtin import f32, f64, i32
 from xdsl.ir import Attribute, SSAValue
 
 from aotc.dialects.dtypes import is_float
@@ -27,16 +27,20 @@ def gemm(node: Node) -> SSAValue:
         transpose_lhs=True if node.attr("transA", 0) else None,
         transpose_rhs=True if node.attr("transB", 0) else None,
     )
+    addend, kind = node.optional(2), element_type_of(product)
     alpha, beta = node.attr("alpha", 1.0), node.attr("beta", 1.0)
+    has_addend = addend is not None and beta != 0.0
+    if not is_float(kind) and not all(factor.is_integer() for factor in (alpha, beta if has_addend else 1.0)):
+        product = cast(node, product, f64)  # of integers the whole sum is real, and cut off at last
     if alpha != 1.0:
         product = node.emit(MulOp, product, scalar(node, alpha, product))
-    addend = node.optional(2)
-    if addend is None or beta == 0.0:
-        return product
+    if addend is None or not has_addend:
+        return cast(node, product, kind)
     require_broadcast(node, 2, shape_of(product), "the product")
+    addend = cast(node, addend, element_type_of(product))
     if beta != 1.0:
         addend = node.emit(MulOp, addend, scalar(node, beta, product))
-    return node.emit(AddOp, product, addend)
+    return cast(node, node.emit(AddOp, product, addend), kind)
 
 
 @onnx_op("Det")

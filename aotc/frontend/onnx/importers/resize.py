@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import numpy as np
-from xdsl.dialects.builtin import AnyFloat, f32
+from xdsl.dialects.builtin import AnyFloat, f32, f64, i1
 from xdsl.ir import SSAValue
 
-from aotc.dialects.dtypes import numpy_dtype
+from aotc.dialects.dtypes import ELEMENT_TYPES, byte_width, numpy_dtype
 from aotc.dialects.graph.indexing import GatherOp
 from aotc.dialects.graph.interfaces import element_type_of
 from aotc.dialects.graph.logical import WhereOp
 from aotc.dialects.graph.shapes import normalize_axis
 from aotc.dialects.graph.windows.resampling import ResampleOp
-from aotc.frontend.onnx.composition import cast, scalar
+from aotc.frontend.onnx.composition import cast, saturated, scalar
 from aotc.frontend.onnx.interpolation import COORDINATE_MODES, NEAREST_MODES, ResizedAxis
 from aotc.frontend.onnx.registry import Node, onnx_op
+
+_CUT_OFF = tuple(ELEMENT_TYPES[name] for name in ("int8", "uint8", "int32"))
+"""Types whose linear interpolation onnxruntime cuts off; it has no other integers, which the standard rounds."""
 
 
 @onnx_op("Upsample")
@@ -93,7 +96,7 @@ def _resize(node: Node, resized: dict[int, ResizedAxis], rounding: str) -> SSAVa
         for axis, one in moving.items():
             x = node.emit(GatherOp, x, node.constant(one.nearest(rounding)), axis=axis)
     elif mode in ("linear", "cubic"):
-        x = cast(node, x, kind if isinstance(kind, AnyFloat) else f32)
+        x = cast(node, x, kind if isinstance(kind, AnyFloat) else f64 if byte_width(kind) > 2 else f32)
         for axis in _in_order(moving):
             one = moving[axis]
             if mode == "linear":
@@ -102,7 +105,6 @@ def _resize(node: Node, resized: dict[int, ResizedAxis], rounding: str) -> SSAVa
                 places, weights = one.cubic(node.attr("cubic_coeff_a", -0.75), exclude_outside, antialias)
             weights = node.constant(weights, numpy_dtype(element_type_of(x)))
             x = node.emit(ResampleOp, x, node.constant(places), weights, axis=axis)
-        x = cast(node, x, kind)
     else:
         node.fail(f'mode is "{mode}"', "it must be nearest, linear or cubic")
     for axis, one in moving.items():
@@ -110,7 +112,9 @@ def _resize(node: Node, resized: dict[int, ResizedAxis], rounding: str) -> SSAVa
             mask = outside.reshape([-1 if a == axis else 1 for a in range(len(node.shape(0)))])
             filling = scalar(node, node.attr("extrapolation_value", 0.0), x)
             x = node.emit(WhereOp, node.constant(mask), filling, x)
-    return x
+    if isinstance(kind, AnyFloat) or kind == i1 or (mode == "linear" and not antialias and kind in _CUT_OFF):
+        return cast(node, x, kind)
+    return saturated(node, x, kind)
 
 
 def _in_order(moving: dict[int, ResizedAxis]) -> list[int]:

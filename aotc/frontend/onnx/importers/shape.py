@@ -63,8 +63,11 @@ def range_(node: Node) -> SSAValue:
     start, limit, delta = (node.constant_input(i, what).reshape(()).astype(wide) for i, what in enumerate(names))
     if delta == 0:
         node.fail("delta is 0")
-    distance, step = (limit - start).item(), delta.item()
-    count = int(max(-(-distance // step) if dtype.kind in "iu" else math.ceil(distance / step), 0))
+    if dtype.kind in "iu":  # of any size: the distance may be beyond the type that all elements fit in
+        first, last, step = (int(each) for each in (start, limit, delta))
+        count = max(-((first - last) // step), 0)
+    else:
+        count = max(math.ceil((limit - start).item() / delta.item()), 0)
     node.require_room(count, np.int64)
     return node.constant((start + delta * np.arange(count).astype(wide)).astype(dtype))
 

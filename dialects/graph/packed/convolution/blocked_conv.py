@@ -10,10 +10,10 @@ from __future__ import annotations
 import math
 from abc import ABC
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
 from xdsl.dialects.builtin import I64, DenseArrayBase, IntegerAttr, TensorType
-from xdsl.ir import Attribute, OpResult
+from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, opt_prop_def, opt_result_def, prop_def, result_def
 
 from aotc.dialects.builder import Builder, Reader, Scalar, Writer
@@ -69,6 +69,7 @@ class BlockedConvolutionOp(ConvolutionalOp, ABC):
     reduction is blocked (`kc` of its schedule): of one group of channels, in all lanes.
     """
 
+    COMPUTED: ClassVar[int | None] = 1
     result = result_def(TensorType)
     partials = opt_result_def(TensorType)
     group = prop_def(IntegerAttr[I64])
@@ -115,10 +116,6 @@ class BlockedConvolutionOp(ConvolutionalOp, ABC):
         """What a sum starts with."""
         return self.initial(b, reads, [output])
 
-    def multiplied(self, b: Builder, *values: Scalar) -> list[Scalar]:
-        """Elements of x and of the weight as they are multiplied."""
-        return list(values)
-
     def infer_types(self) -> Sequence[TensorType]:
         x, weight, rank = shape_of(self.x), shape_of(self.weight), len(self.ints("strides"))
         if len(x) not in (rank + 2, rank + 3) or len(weight) != rank + 4:
@@ -148,9 +145,6 @@ class BlockedConvolutionOp(ConvolutionalOp, ABC):
     def verify_(self) -> None:
         super().verify_()
         check_partial_sums(self, self.partials)
-
-    def scratch(self) -> Sequence[OpResult]:
-        return [] if self.partials is None else [self.partials]
 
     def operations(self) -> int:
         channels = self.channels.value.data // self.group.value.data
@@ -197,18 +191,11 @@ class BlockedConvolutionOp(ConvolutionalOp, ABC):
             first = panels.first(panel)
 
             def add_block(number: Scalar, depth: int, carried: list[Scalar]) -> list[Scalar]:
-                axes = self.taps(b, position)
+                def read(places: list[Scalar], taps: list[Scalar], inner: Scalar) -> tuple[Scalar, Scalar]:
+                    x = reads[0](self.source(batch, first + number, places, inner))
+                    return x, reads[1](self.weight_index(panel, number, taps, inner, column))
 
-                def step(at: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
-                    *steps, inner = at
-                    seen = [axis.at(k) for axis, k in zip(axes, steps, strict=True)]
-                    x = reads[0](self.source(batch, first + number, [place for place, _ in seen], inner))
-                    weight = reads[1](self.weight_index(panel, number, [tap for _, tap in seen], inner, column))
-                    x, weight = self.multiplied(b, x, weight)
-                    return [carried[0] + x * weight]
-
-                bounds = [(axis.low, axis.high) for axis in axes]
-                return b.reduce([*bounds, (0, depth)], carried, step)
+                return [self.sum_over_taps(b, position, carried[0], depth, read)]
 
             start = self.start(b, reads, position, output)
             writes[0](index, self.over_blocks(b, panel, [start], add_block)[0])

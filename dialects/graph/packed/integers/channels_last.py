@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from xdsl.dialects.builtin import I64, BoolAttr, DenseArrayBase, IntegerAttr, IntegerType, TensorType, i8
-from xdsl.ir import OpResult
 from xdsl.irdl import (
     irdl_op_definition,
     operand_def,
@@ -27,9 +26,10 @@ from aotc.dialects.builder import Builder, Reader, Scalar, Writer
 from aotc.dialects.dtypes import integer_range
 from aotc.dialects.graph.accumulation import AccumulatingOp
 from aotc.dialects.graph.interfaces import LoopNestOp, ShapeError, element_type_of, shape_of
+from aotc.dialects.graph.packed.convolution.within_lanes import LanesOp
 from aotc.dialects.graph.packed.integers.paired_nibbles import nibbles
 from aotc.dialects.graph.packed.layout import Layout, Mode, blocks
-from aotc.dialects.graph.shapes import ceil_div
+from aotc.dialects.graph.shapes import ceil_div, linearize
 from aotc.dialects.graph.windows.axes import SlidingAxes, check_bias
 
 
@@ -69,6 +69,21 @@ class ChannelsLastAxes(SlidingAxes, AccumulatingOp, ABC):
         low, high = integer_range(kind)
         if not low <= self.beyond <= high:
             raise ShapeError(f"outside is {self.beyond}, {kind} has {low} to {high}")
+
+    def multiplied(self, b: Builder, *values: Scalar) -> Sequence[Scalar]:
+        x, weight = self.factors(b, *values)
+        return (x - self.beyond if self.beyond else x), weight
+
+    def with_outside(self, b: Builder, start: Scalar, extents: Sequence[int], weight: Reader) -> Scalar:
+        """`start` and all weights of an output, which are of these extents, times what is outside of x."""
+        if not self.beyond:
+            return start
+
+        def step(at: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
+            value = weight(at)
+            return [carried[0] + self.factors(b, value, value)[1] * self.beyond]
+
+        return b.reduce([(0, extent) for extent in extents], [start], step)[0]
 
 
 class InterleavedOp(LoopNestOp, AccumulatingOp, ABC):
@@ -137,6 +152,7 @@ class ChannelsLastConvOp(ChannelsLastAxes, InterleavedOp):
     kernel_shape = prop_def(DenseArrayBase)
     channels = prop_def(IntegerAttr[I64])
     group = opt_prop_def(IntegerAttr[I64])
+    COMPUTED: ClassVar[int | None] = 1
     result = result_def(TensorType)
     patch = opt_result_def(TensorType)
 
@@ -193,51 +209,27 @@ class ChannelsLastConvOp(ChannelsLastAxes, InterleavedOp):
         result = TensorType(self.summed_type(*self.operands[2:]), [x[0], 1, *self.extents(), outputs])
         return [result, TensorType(element_type_of(self.x), [self.depth])][: len(self.results)]
 
-    def scratch(self) -> Sequence[OpResult]:
-        return [] if self.patch is None else [self.patch]
-
     def operations(self) -> int:
         return 2 * math.prod(shape_of(self.result)) * self.depth
 
     def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
-        (rows, run), channels, kernel = self.rows, self.channels.value.data, self.kernel()
-        groups, inputs = self.groups, self.inputs
+        channels, inputs, outputs = self.channels.value.data, self.inputs, self.outputs.value.data
+        within = (*self.kernel(), inputs)
 
         def weight_at(output: Scalar, at: Sequence[Scalar]) -> Scalar:
-            weight = self.weight_of(b, reads[1], output, *at)
-            return self.factors(b, weight, weight)[1]
+            place, run = linearize(b, at, within), b.index(self.rows[1])
+            return self.weight_of(b, reads[1], output, place / run, b.rem(place, run))
 
         def body(index: list[Scalar]) -> None:
             batch, _, *position, output = index
-            axes = self.taps(b, position)
-            start = self.initial(b, reads, [output])
-            if self.beyond:
-                whole = [(0, rows), (0, run)]
-                start = b.reduce(whole, [start], lambda at, now: [now[0] + weight_at(output, at) * self.beyond])[0]
+            first = output / (outputs // self.groups) * inputs if self.groups > 1 else b.index(0)
 
-            def step(at: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
-                *steps, channel = at
-                seen = [axis.at(k) for axis, k in zip(axes, steps, strict=True)]
-                *outer, last = (place for place, _ in seen)
-                row, element = b.index(0), channel
-                if groups > 1:
-                    channel = output / (self.outputs.value.data // groups) * inputs + channel
-                for (_, tap), extent in zip(seen[:-1], kernel[:-1], strict=True):
-                    row = row * extent + tap
-                if self.runs:
-                    element = seen[-1][1] * channels + channel
-                else:
-                    row = row * kernel[-1] + seen[-1][1]
-                if self.patch is not None:
-                    length = run // (math.prod(kernel[:-1]) * (1 if self.runs else kernel[-1]))
-                    row, element = b.index(0), row * length + element
-                x = reads[0]([batch, *outer, last * channels + channel])
-                weight = self.weight_of(b, reads[1], output, row, element)
-                x, weight = self.factors(b, x, weight)
-                return [carried[0] + (x - self.beyond if self.beyond else x) * weight]
+            def read(places: list[Scalar], taps: list[Scalar], channel: Scalar) -> tuple[Scalar, Scalar]:
+                x = reads[0]([batch, *places[:-1], places[-1] * channels + first + channel])
+                return x, weight_at(output, [*taps, channel])
 
-            bounds = [*((axis.low, axis.high) for axis in axes), (0, inputs)]
-            writes[0](index, b.reduce(bounds, [start], step)[0])
+            start = self.with_outside(b, self.initial(b, reads, [output]), within, lambda at: weight_at(output, at))
+            writes[0](index, self.sum_over_taps(b, position, start, inputs, read))
 
         b.parallel_for(shape_of(self.result), body)
 
@@ -286,16 +278,13 @@ class InterleavedMatMulOp(InterleavedOp):
 
 
 @irdl_op_definition
-class ChannelsLastDepthwiseConvOp(ChannelsLastAxes):
+class ChannelsLastDepthwiseConvOp(ChannelsLastAxes, LanesOp):
     """Convolution of each channel of x [N, 1, spatial.., C] with a kernel of its own; the weight is [kernel.., C]."""
 
     name = "graph.channels_last_depthwise_conv"
 
     def kernel(self) -> tuple[int, ...]:
         return shape_of(self.weight)[:-1]
-
-    def spatial(self) -> tuple[int, ...]:
-        return shape_of(self.x)[2:-1]
 
     def infer_types(self) -> Sequence[TensorType]:
         x, weight = shape_of(self.x), shape_of(self.weight)
@@ -307,28 +296,9 @@ class ChannelsLastDepthwiseConvOp(ChannelsLastAxes):
         check_bias(self.bias, x[-1])
         return [TensorType(self.summed_type(*self.operands[2:]), [*x[:2], *self.extents(), x[-1]])]
 
-    def operations(self) -> int:
-        return 2 * math.prod(shape_of(self.result)) * math.prod(self.kernel())
+    def weight_index(self, block: Scalar, taps: Sequence[Scalar], lane: Scalar, number: Scalar) -> list[Scalar]:
+        return [*taps, lane]
 
-    def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
-        def body(index: list[Scalar]) -> None:
-            *_, channel = index
-            axes = self.taps(b, index[2:-1])
-
-            def step(at: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
-                seen = [axis.at(k) for axis, k in zip(axes, at, strict=True)]
-                x = reads[0]([*index[:2], *(place for place, _ in seen), channel])
-                x, weight = self.factors(b, x, reads[1]([*(tap for _, tap in seen), channel]))
-                return [carried[0] + (x - self.beyond if self.beyond else x) * weight]
-
-            def outside(at: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
-                weight = reads[1]([*at, channel])
-                return [carried[0] + self.factors(b, weight, weight)[1] * self.beyond]
-
-            start = [self.initial(b, reads, [channel])]
-            if self.beyond:
-                start = b.reduce([(0, extent) for extent in self.kernel()], start, outside)
-            bounds = [(axis.low, axis.high) for axis in axes]
-            writes[0](index, b.reduce(bounds, start, step)[0])
-
-        b.parallel_for(shape_of(self.result), body)
+    def start(self, b: Builder, reads: Sequence[Reader], index: Sequence[Scalar]) -> Scalar:
+        start = self.initial(b, reads, index[-1:])
+        return self.with_outside(b, start, self.kernel(), lambda at: reads[1]([*at, index[-1]]))

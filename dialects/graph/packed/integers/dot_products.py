@@ -11,7 +11,6 @@ import math
 from abc import ABC
 from collections.abc import Sequence
 from itertools import product
-from typing import ClassVar
 
 import numpy as np
 from xdsl.dialects.builtin import I64, DenseArrayBase, IntegerAttr, IntegerType, TensorType, UnitAttr, i8, i32
@@ -22,6 +21,7 @@ from aotc.dialects.builder import Builder, Reader, Scalar, Writer
 from aotc.dialects.dtypes import integer_range
 from aotc.dialects.graph.interfaces import (
     Array,
+    ConstantPackerOp,
     LoopNestOp,
     ShapeError,
     element_type_of,
@@ -46,7 +46,7 @@ def row_groups(rank: int, group: int = GROUP) -> Layout:
 
 
 @irdl_op_definition
-class ZeroPointBiasOp(LoopNestOp):
+class ZeroPointBiasOp(ConstantPackerOp):
     """What sums of a convolution start with where x is multiplied as it is: [cases along each axis.., M], i32.
 
     The bias, if there is one, less `zero_point` times the sum of the weights [M, C / group, kernel..] of the taps that
@@ -55,7 +55,6 @@ class ZeroPointBiasOp(LoopNestOp):
     """
 
     name = "graph.zero_point_bias"
-    ORDERS_WEIGHTS: ClassVar[bool] = True
     weight = operand_def(TensorType)
     bias = opt_operand_def(TensorType)
     zero_point = prop_def(IntegerAttr[I64])
@@ -89,7 +88,7 @@ class ZeroPointBiasOp(LoopNestOp):
             raise ShapeError(f"the bias of {weight[0]} channels is {self.bias.type}")
         return [TensorType(i32, [*(edges.count for edges in self.edges()), weight[0]])]
 
-    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
+    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array]:
         weight = operands[0].astype(np.int64)
         bias = operands[1].astype(np.int64) if len(operands) > 1 else np.zeros(len(weight), np.int64)
         windows, edges = self.windows(), self.edges()
@@ -104,27 +103,6 @@ class ZeroPointBiasOp(LoopNestOp):
             if self.counts_weights:
                 table[cases] -= counted[(slice(None), slice(None), *seen)].reshape(len(weight), -1).sum(axis=1)
         return [table.astype(np.int32)]
-
-    def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
-        point, windows, edges = self.zero_point.value.data, self.windows(), self.edges()
-
-        def counted(weight: Scalar) -> Scalar:
-            return weight * point if self.complement is None else weight * point + weight.b.min(weight, 0)
-
-        def body(index: list[Scalar]) -> None:
-            *cases, output = index
-            start = b.const(0, i32) if self.bias is None else reads[1]([output])
-            places = [each.position(b, case) for each, case in zip(edges, cases, strict=True)]
-            bounds = [window.taps(b, place) for window, place in zip(windows, places, strict=True)]
-
-            def step(at: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
-                return [carried[0] - counted(b.cast(reads[0]([output, *at]), i32))]
-
-            extents = [(0, shape_of(self.weight)[1]), *bounds]
-            total = b.reduce(extents, [start], step) if self.counts_weights else [start]
-            writes[0](index, total[0])
-
-        b.parallel_for(shape_of(self.result), body)
 
 
 def _one_case(window: SlidingWindow) -> Edges:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import ClassVar, TypeAlias
 
 from xdsl.dialects.builtin import I64, BoolAttr, IntegerAttr, TensorType
-from xdsl.ir import Attribute, OpResult
+from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, opt_result_def, prop_def, result_def
 
 from aotc.dialects.builder import Builder, Reader, Scalar, Writer
@@ -110,6 +110,7 @@ class PackedMatMulOp(ProductOp):
 
     name = "graph.packed_matmul"
     columns = prop_def(IntegerAttr[I64])
+    COMPUTED: ClassVar[int | None] = 1
     result = result_def(TensorType)
     partials = opt_result_def(TensorType)
     MATRIX_RANK: ClassVar[int] = 3
@@ -132,9 +133,6 @@ class PackedMatMulOp(ProductOp):
     def verify_(self) -> None:
         super().verify_()
         check_partial_sums(self, self.partials)
-
-    def scratch(self) -> Sequence[OpResult]:
-        return [] if self.partials is None else [self.partials]
 
     def right(self, b: Builder, read: Reader, outer: Sequence[Scalar], column: Scalar) -> Elements:
         width = b.index(shape_of(self.rhs)[-1])

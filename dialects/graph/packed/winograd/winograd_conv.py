@@ -26,10 +26,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import and_
+from typing import ClassVar
 
 import numpy as np
 from xdsl.dialects.builtin import I64, DenseArrayBase, IntegerAttr, TensorType, i8, i16, i32
-from xdsl.ir import Attribute, OpResult
+from xdsl.ir import Attribute
 from xdsl.irdl import (
     irdl_op_definition,
     operand_def,
@@ -226,6 +227,7 @@ class WinogradConvOp(LoopNestOp):
     """Absent: one."""
     panel_parts = opt_prop_def(IntegerAttr[I64])
     """Absent: one."""
+    COMPUTED: ClassVar[int | None] = 1
     result = result_def(TensorType)
     transformed = result_def(TensorType)
     products = result_def(TensorType)
@@ -341,9 +343,6 @@ class WinogradConvOp(LoopNestOp):
         images, _, *positions, _ = shape_of(self.result)
         taps = [axis.window.size for axis in self.axes]
         return 2 * math.prod((images, self.outputs.value.data, *positions, self.channels.value.data, *taps))
-
-    def scratch(self) -> Sequence[OpResult]:
-        return [self.transformed, self.products, *([] if self.filters is None else [self.filters])]
 
     def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
         """Tile by tile: the products of all channels are summed, then transformed."""

@@ -274,7 +274,7 @@ class _PairTile:
 
         def read(seen: list[Scalar]) -> Scalar:
             lane = tile.index(self.b, 0, {1: 1})
-            index = self.nest.op.weight_index(self.index[1], [*seen, self.b.index(tap)], lane)
+            index = self.nest.op.weight_index(self.index[1], [*seen, self.b.index(tap)], lane, self.b.index(0))
             return self.b.splat(self.nest.reads[1](index), tile)
 
         one = self._interleaved(read(taps), read(_next(taps)) if paired else None, zeros=True)

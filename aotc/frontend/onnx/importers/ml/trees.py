@@ -21,6 +21,7 @@ from aotc.dialects.graph.trees.leaves import TreeLeavesOp
 from aotc.frontend.onnx.composition import cast, reshape, scalar
 from aotc.frontend.onnx.importers.ml.ensembles import (
     MODES,
+    NEUTRAL,
     EnsembleError,
     Forest,
     Nodes,
@@ -55,9 +56,6 @@ _AGGREGATES = {"AVERAGE": "mean", "SUM": "sum", "MIN": "min", "MAX": "max"}
 
 _FEW = 8
 """Targets whose sums a processor has registers for; of more, what leaves say is gathered, then reduced on vectors."""
-
-_ABSENT = {"mean": 0.0, "sum": 0.0, "min": np.inf, "max": -np.inf}
-"""What a leaf says of a target that it says nothing of."""
 
 
 @dataclass(frozen=True)
@@ -318,7 +316,7 @@ class _Scores:
         self._x = x
         self._single = self._one_target_each(self.forest)
         values, present = (
-            weights.dense(nodes.leaves, targets, _ABSENT[self.kind]),
+            weights.dense(nodes.leaves, targets, self.kind),
             weights.present(nodes.leaves, targets),
         )
         owners = self.forest.trees_of_leaves
@@ -343,7 +341,7 @@ class _Scores:
 
     def scores(self) -> SSAValue:
         """[rows, targets]."""
-        node, absent = self.node, _ABSENT[self.kind]
+        node, absent = self.node, NEUTRAL[self.kind]
         total = self._reduced(self._values, self.kind)
         if not np.isinf(absent):
             return total
@@ -370,7 +368,7 @@ class _Scores:
     def _reduced(self, values: Array, kind: str) -> SSAValue:
         """What the leaves of all trees say, reduced over trees: [leaves, targets], or [leaves, 1] where each tree is
         for one target."""
-        node, neutral = self.node, _ABSENT[kind]
+        node, neutral = self.node, NEUTRAL[kind]
         roots, depths = self.forest.roots, self.forest.depths  # neighbours that take about as long are a good group
         if self._single is None:
             leaves = self._leaves(roots[np.argsort(depths, kind="stable")])
