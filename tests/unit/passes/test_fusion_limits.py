@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import pytest
 from xdsl.context import Context
-from xdsl.dialects.builtin import FunctionType, ModuleOp, TensorType, UnitAttr, f32
+from xdsl.dialects.builtin import FunctionType, ModuleOp, TensorType, UnitAttr, f32, i8
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Operation, Region
 from xdsl.passes import ModulePass
 
+from aotc.dialects.graph.conversion import CastOp
 from aotc.dialects.graph.elementwise import AddOp, NegOp
 from aotc.dialects.graph.matrices.matmul import MatMulOp
 from aotc.dialects.graph.movement import ReshapeOp, TransposeOp
 from aotc.dialects.graph.normalization import SoftmaxOp
 from aotc.dialects.graph.schedules import RowSchedule, ScheduleAttr
 from aotc.dialects.graph.structure import FusedOp, YieldOp
+from aotc.passes.fuse import fusion_policy
 from aotc.passes.fuse.fuse_elementwise import FuseElementwisePass
 from aotc.passes.fuse.fuse_epilogues import FuseEpiloguesPass
 from aotc.passes.fuse.fusion_policy import MAX_BUFFERS, MAX_OPERATIONS, buffers, most_buffers
@@ -86,3 +88,12 @@ def test_anchors_of_one_kernel_take_turns() -> None:
     assert most_buffers([NegOp.get(block.args[0])]) == most_buffers([first]) == MAX_BUFFERS
     assert most_buffers([first, second]) == 2 * MAX_BUFFERS
     assert buffers([first, second]) == 2
+
+
+def test_what_costs_as_much_as_is_cheap_is_computed_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    block = Block(arg_types=[TensorType(i8, [4, 4])])
+    op = CastOp.get(block.args[0], to=f32)
+    cost = fusion_policy.recomputing_cost(op)
+    for most in (cost - 1, cost):
+        monkeypatch.setattr(fusion_policy, "CHEAP", most)
+        assert fusion_policy.may_duplicate(op) == (cost <= most)
