@@ -64,7 +64,7 @@ from aotc.dialects.graph.interfaces import (
     viewed_whole,
 )
 from aotc.dialects.graph.structure import ConstantOp, CopyOp, FusedOp, YieldOp
-from aotc.errors import CompileError, Problem
+from aotc.errors import CompileError
 from aotc.model.locations import fuse_locations, node_names
 from aotc.passes.fuse.carried import carried_at, is_only_read_by, settle_control_flow
 from aotc.passes.fuse.groups import make_group
@@ -206,7 +206,7 @@ def _group_lone_operations(block: Block, joins: Collection[Operation]) -> None:
             node = ", ".join(node_names(op.location))
             packs = isinstance(op, ConstantPackerOp)
             why = "it packs constants, and is given others" if packs else "it is neither an ElementOp nor an AnchorOp"
-            raise CompileError(Problem(f"{op.name} has no kernel", node, why=why))
+            raise CompileError("no-kernel", f"{op.name} has no kernel", why, node=node)
 
 
 def _make_kernel(group: FusedOp | ExternalOp, name: str) -> FuncOp:

@@ -26,7 +26,7 @@ from aotc.dialects.graph.interfaces import AnchorOp, GraphOp, LoopNestOp
 from aotc.dialects.graph.packed.products.packed_matmul import ProductOp
 from aotc.dialects.graph.quantized.nibbles import is_packed
 from aotc.dialects.graph.schedules import Schedule, schedule_of
-from aotc.errors import CompileError, Problem
+from aotc.errors import CompileError
 from aotc.machines.machine import Core, Machine
 from aotc.model import extensions
 from aotc.model.locations import node_names
@@ -284,7 +284,7 @@ def _choose(op: GraphOp, core: Core) -> Choice | None:
             what = f"the strategy {type(strategy).__name__} of {type(strategy).__module__} proposes a schedule"
             why = f"{type(schedule).__name__} is not among its SCHEDULES"
             node = ", ".join(node_names(op.location))
-            raise CompileError(Problem(what, node, op.name, why, "list it there"))
+            raise CompileError("broken-package", what, why, "list it there", node, op.name)
         choices.append(Choice(schedule, strategy.cost(op, schedule, core), strategy.KEEPS_PACKED))
     kept = [choice for choice in choices if choice.keeps_packed]
     return min(kept or choices, key=lambda choice: choice.cycles, default=None)

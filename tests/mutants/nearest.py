@@ -179,8 +179,8 @@ def _module(file: str) -> str:
 
 
 def _is_named(test: Test, stem: str) -> bool:
-    """Whether a test's file begins with the name of a file of the sources."""
-    return Path(test.file).stem.removeprefix("test_").replace("-", "_").startswith(stem)
+    """Whether a test's file, or its folder, begins with the name of a file of the sources."""
+    return any(part.removeprefix("test_").replace("-", "_").startswith(stem) for part in Path(test.file).parts)
 
 
 def _within(tests: list[Test], seconds: float) -> list[Test]:

@@ -21,13 +21,15 @@ def require_broadcast(node: Node, position: int, shape: Sequence[int], what: str
     """Fail where an input does not broadcast to `shape`, that of `what`, which must not change."""
     if not _fits(node.shape(position), shape):
         own = list(node.shape(position))
-        node.fail(f"input {position} of shape {own} does not broadcast to that of {what}, {list(shape)}")
+        node.fail(
+            "invalid-shape", f"input {position} of shape {own} does not broadcast to that of {what}, {list(shape)}"
+        )
 
 
 def require_fit(node: Node, x: SSAValue, shape: Sequence[int]) -> None:
     """Fail where `x`, an operand in another shape than it came, does not broadcast to `shape`."""
     if not _fits(shape_of(x), shape):
-        node.fail(f"an operand seen as {list(shape_of(x))} does not broadcast to {list(shape)}")
+        node.fail("invalid-shape", f"an operand seen as {list(shape_of(x))} does not broadcast to {list(shape)}")
 
 
 def _fits(own: Sequence[int], shape: Sequence[int]) -> bool:
@@ -41,7 +43,8 @@ def scalar(node: Node, value: float, like: SSAValue) -> SSAValue:
     dtype = numpy_dtype(element_type_of(like))
     found = np.array(value).astype(dtype)
     if dtype.kind in "iu" and found.item() != value:
-        node.fail(f"the number {value} is no {dtype}", "cast the operands to floats before, and the result back")
+        fix = "cast the operands to floats before, and the result back"
+        node.fail("invalid-value", f"the number {value} is no {dtype}", fix=fix)
     return node.constant(found)
 
 

@@ -34,7 +34,7 @@ def _chosen(monkeypatch: pytest.MonkeyPatch, known: KernelStrategy[SqrtOp]) -> S
 
 def test_a_schedule_must_be_of_a_kind_that_the_strategy_lists(monkeypatch: pytest.MonkeyPatch) -> None:
     assert _chosen(monkeypatch, _Careful()) == ElementwiseSchedule(16, 4)
-    with pytest.raises(CompileError, match=r"_Careless.* ElementwiseSchedule is not among its SCHEDULES"):
+    with pytest.raises(CompileError, match="broken-package"):
         _chosen(monkeypatch, _Careless())
 
 

@@ -37,14 +37,16 @@ def resize(node: Node) -> SSAValue:
     mode = node.attr("coordinate_transformation_mode", "half_pixel")
     rounding = node.attr("nearest_mode", "round_prefer_floor")
     if mode not in COORDINATE_MODES or rounding not in NEAREST_MODES:
-        node.fail(f'coordinate_transformation_mode "{mode}" or nearest_mode "{rounding}" is not known')
+        what = f'coordinate_transformation_mode "{mode}" or nearest_mode "{rounding}" is not known'
+        node.fail("invalid-attribute", what)
     shape = node.shape(0)
     axes = [normalize_axis(axis, len(shape)) for axis in node.attr("axes", list(range(len(shape))))]
     roi = [0.0] * len(axes) + [1.0] * len(axes)
     if mode == "tf_crop_and_resize":
         roi = node.constant_input(1, "the region of interest").tolist()
         if len(roi) != 2 * len(axes):
-            node.fail(f"the region of interest {roi} must have a start and an end for each of the axes {axes}")
+            what = f"the region of interest {roi} must have a start and an end for each of the axes {axes}"
+            node.fail("invalid-value", what)
     scales = node.constant_input(2, "the scales").tolist() if node.optional(2) is not None else []
     if scales:
         resized = _scaled(node, scales, mode, axes)
@@ -62,7 +64,7 @@ def _scaled(node: Node, scales: list[float], mode: str, axes: list[int] | None =
     shape = node.shape(0)
     axes = list(range(len(shape))) if axes is None else axes
     if len(scales) != len(axes) or any(not scale > 0 for scale in scales):
-        node.fail(f"scales {scales} must be a positive number for each of the axes {axes}")
+        node.fail("invalid-value", f"scales {scales} must be a positive number for each of the axes {axes}")
     return {
         axis: ResizedAxis(shape[axis], int(np.float32(shape[axis]) * np.float32(scale)), scale, mode)
         for axis, scale in zip(axes, scales, strict=True)
@@ -73,7 +75,7 @@ def _sized(node: Node, sizes: list[int], mode: str, axes: list[int]) -> dict[int
     """What the axes become by sizes."""
     shape = node.shape(0)
     if len(sizes) != len(axes) or any(size < 0 for size in sizes) or any(shape[axis] == 0 for axis in axes):
-        node.fail(f"sizes {sizes} must be one for each of the axes {axes} of {list(shape)}")
+        node.fail("invalid-value", f"sizes {sizes} must be one for each of the axes {axes} of {list(shape)}")
     scales = [size / shape[axis] for axis, size in zip(axes, sizes, strict=True)]
     policy = node.attr("keep_aspect_ratio_policy", "stretch")
     if policy != "stretch":
@@ -106,7 +108,7 @@ def _resize(node: Node, resized: dict[int, ResizedAxis], rounding: str) -> SSAVa
             weights = node.constant(weights, numpy_dtype(element_type_of(x)))
             x = node.emit(ResampleOp, x, node.constant(places), weights, axis=axis)
     else:
-        node.fail(f'mode is "{mode}"', "it must be nearest, linear or cubic")
+        node.fail("invalid-attribute", f'mode is "{mode}"', "it must be nearest, linear or cubic")
     for axis, one in moving.items():
         if (outside := one.outside()).any():
             mask = outside.reshape([-1 if a == axis else 1 for a in range(len(node.shape(0)))])

@@ -57,8 +57,7 @@ def _activated(node: Node, x: SSAValue) -> SSAValue:
     name: str = node.attr("activation", "")
     if not name:
         return x
-    if name not in _ACTIVATIONS:
-        node.fail(f"activation = {name} is not supported", fix="choose from " + ", ".join(_ACTIVATIONS))
+    node.require_choice("activation", name, _ACTIVATIONS)
     function, names, defaults = _ACTIVATIONS[name]
     listed: list[float] = list(node.attr("activation_params", []))
     given = [*listed, *defaults[len(listed) :]][: len(defaults)]
@@ -118,11 +117,11 @@ def fused_matmul(node: Node) -> SSAValue:
 def distances(node: Node) -> SSAValue:
     """How far apart each row of one matrix is from each of another, by |a|^2 - 2 a b + |b|^2."""
     metric = node.attr("metric", "sqeuclidean")
-    if metric not in ("euclidean", "sqeuclidean"):
-        node.fail(f"metric is {metric!r}", "it must be euclidean or sqeuclidean")
+    node.require_choice("metric", metric, ("euclidean", "sqeuclidean"))
     a, b = node.input(0), node.input(1)
     if len(node.shape(0)) != 2 or len(node.shape(1)) != 2 or node.shape(0)[1] != node.shape(1)[1]:
-        node.fail(f"matrices {list(node.shape(0))} and {list(node.shape(1))} must have as many columns")
+        what = f"matrices {list(node.shape(0))} and {list(node.shape(1))} must have as many columns"
+        node.fail("invalid-shape", what)
     left, right = (
         node.emit(ReduceOp, node.emit(MulOp, each, each), kind="sum", axes=[1], keepdims=True) for each in (a, b)
     )
@@ -173,14 +172,13 @@ def matmul_n_bits(node: Node) -> SSAValue:
         node.attr(name, default) for name, default in (("N", 0), ("K", 0), ("bits", 4), ("block_size", 0))
     )
     if bits not in (2, 4, 8) or columns < 1 or depth < 1 or block < 1:
-        node.fail(
-            f"N = {columns}, K = {depth}, bits = {bits}, block_size = {block} are not supported",
-            fix="bits may be 2, 4 or 8",
-        )
+        what = f"N = {columns}, K = {depth}, bits = {bits}, block_size = {block} are not supported"
+        node.fail("unsupported-attribute", what, fix="bits may be 2, 4 or 8")
     blocks = -(-depth // block)
     packed = node.constant_input(1, "the weight")
     if packed.size != columns * blocks * block * bits // 8:
-        node.fail(f"the weight has {packed.size} bytes, expected {columns * blocks * block * bits // 8}")
+        what = f"the weight has {packed.size} bytes, expected {columns * blocks * block * bits // 8}"
+        node.fail("invalid-shape", what)
     whole = blocks * block
     x, packed = node.input(0), packed.reshape(columns, whole * bits // 8).view(np.uint8)
     if (places := _places(node, depth, block)) is not None:
@@ -208,9 +206,8 @@ def _places(node: Node, depth: int, block: int) -> Array | None:
     groups = node.constant_input(4, "g_idx").reshape(-1)[:depth]
     places = np.argsort(groups, kind="stable").astype(np.int64)
     if groups.size != depth or not (groups[places] == np.arange(depth) // block).all():
-        node.fail(
-            f"g_idx does not put {block} columns into each block", fix="export the model with blocks of equal size"
-        )
+        what = f"g_idx does not put {block} columns into each block"
+        node.fail("unsupported-value", what, fix="export the model with blocks of equal size")
     return None if bool((places == np.arange(depth)).all()) else places
 
 
@@ -228,6 +225,6 @@ def _zero_points(node: Node, columns: int, blocks: int, bits: int) -> SSAValue:
     if element_type_of(given) == node.element_type(2):
         return reshape(node, given, [columns, blocks])
     if numpy_dtype(element_type_of(given)) != np.uint8:
-        node.fail("the zero points are neither packed like the weight nor of the type of the scales")
+        node.fail("invalid-shape", "the zero points are neither packed like the weight nor of the type of the scales")
     found = node.constant_input(3, "the zero points").reshape(columns, -1)
     return node.constant(np.ascontiguousarray(_fields(found, bits)[:, :blocks]))

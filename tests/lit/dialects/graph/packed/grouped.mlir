@@ -1,5 +1,5 @@
 // RUN: aotc-opt %s | aotc-opt | filecheck %s
-// RUN: aotc-opt %s -p 'choose-schedule{target=x86-64-v4},assign-layouts' | filecheck %s --check-prefix=LAYOUT
+// RUN: aotc-opt %s -p 'choose-schedule{target=test-avx512},assign-layouts' | filecheck %s --check-prefix=LAYOUT
 // RUN: aotc-opt %s -p fold-constants | filecheck %s --check-prefix=FOLDED
 
 // CHECK-LABEL: func.func @main

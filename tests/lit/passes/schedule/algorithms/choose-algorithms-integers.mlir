@@ -1,7 +1,7 @@
-// RUN: aotc-opt %s -p 'choose-algorithms{target=x86-64-v3}' | filecheck %s
-// RUN: aotc-opt %s -p 'choose-algorithms{target="x86_64-linux-gnu:cascadelake"}' | filecheck %s --check-prefix=FOUR
-// RUN: aotc-opt %s -p 'choose-algorithms{target=aarch64}' | filecheck %s --check-prefix=NONE
-// RUN: aotc-opt %s -p 'choose-algorithms{target=x86-64-v3},choose-schedule{target=x86-64-v3},assign-layouts' | filecheck %s --check-prefix=LAYOUT
+// RUN: aotc-opt %s -p 'choose-algorithms{target=test-avx2}' | filecheck %s
+// RUN: aotc-opt %s -p 'choose-algorithms{target="test-vnni"}' | filecheck %s --check-prefix=FOUR
+// RUN: aotc-opt %s -p 'choose-algorithms{target=test-neon}' | filecheck %s --check-prefix=NONE
+// RUN: aotc-opt %s -p 'choose-algorithms{target=test-avx2},choose-schedule{target=test-avx2},assign-layouts' | filecheck %s --check-prefix=LAYOUT
 
 // Where one instruction has four products few positions are not worth the transforms; where none has two of 16 bits,
 // sums are computed as they are written.
