@@ -20,7 +20,6 @@ from typing import Any, ClassVar, Generic, TypeVar, cast
 
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from aotc.dialects.builder import Reader, Writer
 from aotc.dialects.graph.accumulation import AccumulatingOp
 from aotc.dialects.graph.interfaces import AnchorOp, GraphOp, LoopNestOp
 from aotc.dialects.graph.packed.products.packed_matmul import ProductOp
@@ -31,10 +30,10 @@ from aotc.machines.machine import Core, Machine
 from aotc.model import extensions
 from aotc.model.locations import node_names
 from aotc.model.memo import Memo
-from aotc.passes.kernel.accesses import Accesses, traced
-from aotc.passes.kernel.builders.loop_builder import LoopBuilder
-from aotc.passes.kernel.builders.tile_builder import NotVectorizable, TileBuilder
+from aotc.passes.kernel.accesses import Accesses, element_by_element, traced
+from aotc.passes.kernel.builders.tiles import NotVectorizable
 from aotc.passes.kernel.layouts import Blocked, ChannelsOf, Layouts
+from aotc.passes.kernel.nest import LoopNest, Nest
 from aotc.passes.kernel.signature import signature
 from aotc.passes.kernel.spatial_tiling import Box, SpatialTiling, TiledImplementation
 
@@ -76,6 +75,12 @@ class KernelStrategy(Generic[Op]):
 
     TILES: ClassVar[bool] = True
     """Whether `nest` works on tiles, so that only what can be computed on tiles is fused into it."""
+    BROADCASTS: ClassVar[bool] = False
+    """Whether the nest reads the elements of the first operand, an activation, one by one, each for all lanes. Where
+    they are f16 or bf16, `widen-operands` then makes them f32 in memory: a conversion for each such read would take as
+    long as the arithmetic."""
+    PROLOGUES: ClassVar[tuple[Prologue, ...]] = (Prologue.COMPUTED,)
+    """What may be fused where `nest` reads the first operands; the last of these is for all others, too."""
 
     # What to choose
 
@@ -87,14 +92,6 @@ class KernelStrategy(Generic[Op]):
     def cost(self, op: Op, schedule: Any, core: Any, /) -> float:
         """Estimated cycles of one core with `schedule`; by default one for each operation on a register."""
         return op.operations() / schedule.lanes
-
-    def broadcasts(self, op: Op) -> bool:
-        """Whether the nest reads the elements of the first operand, an activation, one by one, each for all lanes.
-
-        Where they are f16 or bf16, `widen-operands` then makes them f32 in memory: a conversion for each such read
-        would take as long as the arithmetic.
-        """
-        return False
 
     def candidates(self, op: Op, schedule: Any, machine: Machine) -> Iterable[Schedule]:
         """Schedules near `schedule`, for a search that measures them."""
@@ -137,7 +134,7 @@ class KernelStrategy(Generic[Op]):
     def prologue(self, op: Op, operand: int) -> Prologue:
         """What may be fused where `nest` reads an operand. (For scalar loops the cost of the operation alone
         decides.)"""
-        return Prologue.COMPUTED
+        return self.PROLOGUES[min(operand, len(self.PROLOGUES) - 1)]
 
     def accesses(self, op: Op, schedule: Any) -> Accesses | None:
         """How `nest` reads its operands and writes its results; None where it raises `NotVectorizable`.
@@ -147,7 +144,7 @@ class KernelStrategy(Generic[Op]):
         """
         if not isinstance(op, AnchorOp):
             return None
-        return traced(op, lambda b, reads, writes: self.nest(op, b, reads, writes, schedule))
+        return traced(op, schedule, self.nest) if self.TILES else element_by_element(op)
 
     def spatial_tiling(self, op: Op, schedule: Any) -> SpatialTiling | None:
         """How the first result may be computed in spatial tiles; None: only as a whole."""
@@ -169,18 +166,18 @@ class KernelStrategy(Generic[Op]):
 
     # Code
 
-    def nest(self, op: Op, b: TileBuilder, reads: Sequence[Reader], writes: Sequence[Writer], schedule: Any) -> None:
+    def nest(self, nest: Nest[Op, Any]) -> None:
         """As `LoopNestOp.loops`, vectorised: indices may be `TileIndex`es, values read and written may be tiles.
 
-        `schedule` is of one of the kinds in `SCHEDULES`. Raises `NotVectorizable` where the operation cannot be
+        The schedule is of one of the kinds in `SCHEDULES`. Raises `NotVectorizable` where the operation cannot be
         vectorised; the kernel then falls back to scalar loops.
         """
-        raise NotVectorizable(f"no kernel strategy for {op.name} follows its schedule")
+        raise NotVectorizable(f"no kernel strategy for {nest.op.name} follows its schedule")
 
-    def scalar_nest(self, op: Op, b: LoopBuilder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
+    def scalar_nest(self, nest: LoopNest[Op]) -> None:
         """The scalar loops; by default those that define the operation (`LoopNestOp.loops`)."""
-        assert isinstance(op, LoopNestOp)
-        op.loops(b, reads, writes)
+        assert isinstance(nest.op, LoopNestOp)
+        nest.op.loops(nest.b, nest.reads, nest.writes)
 
 
 Strategies = Mapping[type[GraphOp], Sequence[KernelStrategy[Any]]]

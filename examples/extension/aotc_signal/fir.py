@@ -7,19 +7,18 @@ block of taps. Of many outputs, which share the samples in aotc's way, that is s
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import f32
 from xdsl.irdl import irdl_attr_definition
 
-from aotc.dialects.builder import Reader, Scalar, Writer
+from aotc.dialects.builder import Scalar
 from aotc.dialects.graph.convolution import ConvOp
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
 from aotc.dialects.graph.schedules import Schedule, ScheduleAttr
 from aotc.dialects.graph.shapes import segments
 from aotc.machines.machine import Core
-from aotc.passes.kernel.builders.tile_builder import TileBuilder
+from aotc.passes.kernel.nest import Nest
 from aotc.passes.kernel.strategy import KernelStrategy
 
 
@@ -66,36 +65,29 @@ class FirStrategy(KernelStrategy[ConvOp]):
 
         return images * outputs * sum(part.count * tile(part.size) for part in segments(positions, schedule.positions))
 
-    def nest(
-        self,
-        op: ConvOp,
-        b: TileBuilder,
-        reads: Sequence[Reader],
-        writes: Sequence[Writer],
-        schedule: FirSchedule,
-    ) -> None:
-        images, outputs, positions = shape_of(op.result)
+    def nest(self, nest: Nest[ConvOp, FirSchedule]) -> None:
+        op, b, schedule, (images, outputs, positions) = nest.op, nest.b, nest.schedule, nest.shape
         (window,), zero = op.windows(), b.index(0)
 
         def tile(image: Scalar, output: Scalar, first: Scalar, rows: int) -> None:
             def add(tap: Scalar, sums: list[Scalar], taps: int) -> list[Scalar]:
-                samples = [reads[0]([image, zero, first + tap + number]) for number in range(rows + taps - 1)]
+                samples = [nest.reads[0]([image, zero, first + tap + number]) for number in range(rows + taps - 1)]
                 for number in range(taps):
-                    weight = reads[1]([output, zero, tap + number])
+                    weight = nest.reads[1]([output, zero, tap + number])
                     sums = [b.fma(samples[row + number], weight, total) for row, total in enumerate(sums)]
                 return sums
 
-            sums = [op.initial(b, reads, [output])] * rows
+            sums = [op.initial(b, nest.reads, [output])] * rows
             for part in segments(window.size, schedule.taps):
-                stop = part.start + part.count * part.size
-                sums = b.loop(part.start, stop, part.size, sums, lambda tap, now, part=part: add(tap, now, part.size))
+                sums = b.loop(
+                    part.start, part.stop, part.size, sums, lambda tap, now, part=part: add(tap, now, part.size)
+                )
             for row, total in enumerate(sums):
-                writes[0]([image, output, first + row], total)
+                nest.write([image, output, first + row], total)
 
         def line(index: list[Scalar]) -> None:
-            for part in segments(positions, schedule.positions):
-                stop = part.start + part.count * part.size
-                b.parallel_range(part.start, stop, part.size, lambda first, part=part: tile(*index, first, part.size))
+            image, output = index
+            b.parallel_segments(positions, schedule.positions, lambda first, rows: tile(image, output, first, rows))
 
         b.parallel_for([images, outputs], line)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import TypeVar
 
@@ -11,7 +10,6 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerType, TensorT
 from xdsl.ir import Attribute, SSAValue
 
 from aotc.dialects.aot import LANES, QUAD, RUN, WORD
-from aotc.dialects.builder import Reader, Writer
 from aotc.dialects.graph.accumulation import AccumulatingOp
 from aotc.dialects.graph.conversion import CastOp
 from aotc.dialects.graph.convolution import ConvOp
@@ -25,15 +23,12 @@ from aotc.dialects.graph.packed.integers.channels_last import (
     ChannelsLastConvOp,
     ChannelsLastDepthwiseConvOp,
     InterleavedMatMulOp,
-    InterleavedOp,
     words,
 )
 from aotc.dialects.graph.packed.integers.paired_nibbles import FEW_BITS, NIBBLE, PairNibblesOp
 from aotc.dialects.graph.schedules import Schedule, SumsSchedule, schedule_of
 from aotc.dialects.graph.structure import ConstantOp
 from aotc.machines.machine import Core
-from aotc.passes.kernel.accesses import Accesses, element_by_element
-from aotc.passes.kernel.builders.tile_builder import TileBuilder
 from aotc.passes.kernel.costs.sums_cost import (
     depthwise_cycles,
     depthwise_schedule,
@@ -45,10 +40,12 @@ from aotc.passes.kernel.costs.sums_cost import (
     sums_schedule,
 )
 from aotc.passes.kernel.layouts import Blocked, Layouts
+from aotc.passes.kernel.nest import Nest
+from aotc.passes.kernel.nests.sums.conv_sums_nest import ConvSums
 from aotc.passes.kernel.nests.sums.depthwise_sums_nest import DepthwiseSums
 from aotc.passes.kernel.nests.sums.patches import PatchSums
 from aotc.passes.kernel.nests.sums.position_axes import last_axis
-from aotc.passes.kernel.nests.sums.sums_nest import ConvSums, MatMulSums, Operand, Products
+from aotc.passes.kernel.nests.sums.sums_nest import MatMulSums
 from aotc.passes.kernel.strategies.convolution.conv_strategy import window_properties
 from aotc.passes.kernel.strategy import KernelStrategy, Prologue
 
@@ -62,12 +59,7 @@ class SumsStrategy(KernelStrategy[Sum]):
     SCHEDULES = (SumsSchedule,)
     SUMS_INTEGERS = True
     TILES = False
-
-    def prologue(self, op: Sum, operand: int) -> Prologue:
-        return Prologue.STORED
-
-    def accesses(self, op: Sum, schedule: SumsSchedule) -> Accesses | None:
-        return element_by_element(op)
+    PROLOGUES = (Prologue.STORED,)
 
 
 def _applies(op: AccumulatingOp, core: Core, x: SSAValue, weight: SSAValue) -> bool:
@@ -352,77 +344,23 @@ def _flattened(lhs: SSAValue, weight: SSAValue, layouts: Layouts) -> tuple[SSAVa
 # --- nests -----------------------------------------------------------------------------------------------------------
 
 
-def _operands(op: AccumulatingOp, reads: Sequence[Reader]) -> tuple[Operand, Operand]:
-    points = op.zero_points
-    x, weight = (
-        Operand(read, element_type_of(value), point)
-        for read, value, point in zip(reads, op.operands[:2], points, strict=False)
-    )
-    return x, weight
-
-
-def _products(op: InterleavedOp, b: TileBuilder, reads: Sequence[Reader], schedule: SumsSchedule) -> Products:
-    x, weight = _operands(op, reads)
-    outputs, stored = op.outputs.value.data, (op.order, op.plain)
-    return Products(b, schedule, x, weight, _summed(op), *stored, outputs, paired=op.flag("paired"))
-
-
-def _summed(op: AccumulatingOp) -> Attribute:
-    return element_type_of(op.results[0])
-
-
 class ChannelsLastConvStrategy(SumsStrategy[ChannelsLastConvOp]):
     """`graph.channels_last_conv`."""
 
-    def nest(
-        self,
-        op: ChannelsLastConvOp,
-        b: TileBuilder,
-        reads: Sequence[Reader],
-        writes: Sequence[Writer],
-        schedule: SumsSchedule,
-    ) -> None:
-        bias, channels = None if op.bias is None else reads[2], op.channels.value.data
-        products = replace(_products(op, b, reads, schedule), aligned=channels % WORD == 0)
-        windows = op.windows()
-        if op.patch is not None:
-            PatchSums(products, shape_of(op.result), channels, windows, bias, reads[-1], writes, op.beyond).run()
-            return
-        # code of their own makes no difference to a tile of one position whose steps are not unrolled
-        differ = schedule.positions > 1 or schedule.word > 1
-        axis = last_axis(
-            windows[-1], specialized=schedule.specialized and differ, word=schedule.word, channels=channels
-        )
-        sizes = shape_of(op.result), op.kernel(), channels, op.groups
-        ConvSums(products, *sizes, windows, axis, bias, writes[0], op.beyond).run()
+    def nest(self, nest: Nest[ChannelsLastConvOp, SumsSchedule]) -> None:
+        kind = ConvSums if nest.op.patch is None else PatchSums
+        kind.of(nest).run()
 
 
 class ChannelsLastDepthwiseStrategy(SumsStrategy[ChannelsLastDepthwiseConvOp]):
     """`graph.channels_last_depthwise_conv`."""
 
-    def nest(
-        self,
-        op: ChannelsLastDepthwiseConvOp,
-        b: TileBuilder,
-        reads: Sequence[Reader],
-        writes: Sequence[Writer],
-        schedule: SumsSchedule,
-    ) -> None:
-        bias, result = None if op.bias is None else reads[2], shape_of(op.result)
-        operands = _operands(op, reads)
-        DepthwiseSums(b, schedule, *operands, _summed(op), result, op.windows(), bias, writes[0], op.beyond).run()
+    def nest(self, nest: Nest[ChannelsLastDepthwiseConvOp, SumsSchedule]) -> None:
+        DepthwiseSums.of(nest).run()
 
 
 class InterleavedMatMulStrategy(SumsStrategy[InterleavedMatMulOp]):
     """`graph.interleaved_matmul`."""
 
-    def nest(
-        self,
-        op: InterleavedMatMulOp,
-        b: TileBuilder,
-        reads: Sequence[Reader],
-        writes: Sequence[Writer],
-        schedule: SumsSchedule,
-    ) -> None:
-        bias = None if op.bias is None else reads[2]
-        MatMulSums(_products(op, b, reads, schedule), shape_of(op.lhs)[:-1], bias, writes[0]).run()
+    def nest(self, nest: Nest[InterleavedMatMulOp, SumsSchedule]) -> None:
+        MatMulSums.of(nest).run()

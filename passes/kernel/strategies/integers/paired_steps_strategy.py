@@ -14,7 +14,6 @@ import numpy as np
 from xdsl.dialects.builtin import DenseArrayBase, DenseIntOrFPElementsAttr, IntegerType, TensorType, UnitAttr
 from xdsl.ir import SSAValue
 
-from aotc.dialects.builder import Reader, Writer
 from aotc.dialects.graph.convolution import ConvOp
 from aotc.dialects.graph.interfaces import Array, element_type_of, shape_of
 from aotc.dialects.graph.movement import PadOp, ReshapeOp
@@ -27,10 +26,11 @@ from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.structure import ConstantOp
 from aotc.machines.machine import Machine
 from aotc.mathematics.step_pairing import pair_steps
-from aotc.passes.kernel.builders.tile_builder import NotVectorizable, TileBuilder
+from aotc.passes.kernel.builders.tiles import NotVectorizable
 from aotc.passes.kernel.costs.conv_cost import copy_cycles
 from aotc.passes.kernel.costs.paired_steps_cost import PanelSteps, paired_cycles, paired_schedule
 from aotc.passes.kernel.layouts import Blocked, Layouts
+from aotc.passes.kernel.nest import Nest
 from aotc.passes.kernel.nests.convolution.paired_steps_nest import PairedDotNest
 from aotc.passes.kernel.strategies.convolution.conv_strategy import ConvolutionStrategy, positions_of, result_channels
 from aotc.passes.kernel.strategies.integers.dot_conv_strategy import is_unfolded, operand_of, starting_sums, sums_bytes
@@ -149,18 +149,9 @@ class PairedDotConvStrategy(KernelStrategy[PairedDotConvOp]):
     """`graph.paired_dot_conv`."""
 
     SCHEDULES: ClassVar[tuple[type[Schedule], ...]] = (PairedSchedule,)
+    PROLOGUES = (Prologue.STORED,)
 
-    def prologue(self, op: PairedDotConvOp, operand: int) -> Prologue:
-        return Prologue.STORED
-
-    def nest(
-        self,
-        op: PairedDotConvOp,
-        b: TileBuilder,
-        reads: Sequence[Reader],
-        writes: Sequence[Writer],
-        schedule: PairedSchedule,
-    ) -> None:
-        if shape_of(op.result)[-1] != schedule.lanes:
+    def nest(self, nest: Nest[PairedDotConvOp, PairedSchedule]) -> None:
+        if nest.shape[-1] != nest.schedule.lanes:
             raise NotVectorizable("the panels do not fit the schedule")
-        PairedDotNest(op, b, reads, writes, schedule).run()
+        PairedDotNest.of(nest).run()
