@@ -37,8 +37,8 @@ _NARROW_PAIRS = {
 
 
 def _dot(f: FunctionLowering, op: TileDotOp) -> None:
-    factors, unsigned, narrow = [f.get(op.lhs), f.get(op.rhs)], op.unsigned, op.narrow_pairs is not None
-    if op.complement is not None:
+    factors, unsigned, narrow = [f.get(op.lhs), f.get(op.rhs)], op.unsigned, op.narrow_pairs
+    if op.complement:
         factors, unsigned, narrow = _complemented(f.b, *factors, unsigned=unsigned[0]), (True, False), True
     f.set(op.result, _Dot(f, factors, unsigned, narrow, f.get(op.sums)).result())
 
@@ -48,8 +48,8 @@ def _dot_pair(f: FunctionLowering, op: TileDotPairOp) -> None:
     total, halves = f.get(op.sums), list[SSAValue]()
     for lhs, rhs in ((op.lhs, op.rhs), (op.next_lhs, op.next_rhs)):
         factors = [f.get(lhs), f.get(rhs)]
-        if op.complement is not None:
-            factors = _complemented(f.b, *factors, unsigned=op.lhs_unsigned is not None)
+        if op.complement:
+            factors = _complemented(f.b, *factors, unsigned=op.lhs_unsigned)
         dot = _Dot(f, factors, (True, False), True, total)
         if (half := dot.pairs_of_bytes()) is None:
             total = dot.result()

@@ -18,8 +18,8 @@ from .mutant import ROOT, Mutant
 from .tree import Measured, Test, Tree
 
 KEPT = ROOT / "build" / "mutants" / "calls.json"
-SECONDS = 30.0
-"""How long the tests of one mutant may take; the nearest runs whatever it takes."""
+SECONDS, LEAST = 60.0, 12
+"""How long the tests of one mutant may take; so many of the nearest run whatever they take."""
 MEASURING = 120.0
 """How long a file of pytest is measured: of a longer one its first tests are known."""
 FOLDERS = {
@@ -188,7 +188,7 @@ def _within(tests: list[Test], seconds: float) -> list[Test]:
     found: list[Test] = []
     for test in tests:
         seconds -= test.seconds
-        if found and seconds < 0:
+        if len(found) >= LEAST and seconds < 0:
             break
         found.append(test)
     return found

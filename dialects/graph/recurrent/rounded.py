@@ -113,7 +113,7 @@ class RoundedLstmOp(LstmCell, DotOp):
 
         shape = shape_of(self.weight)
         group = self.INTERLEAVED if len(shape) == 3 else 1
-        factors = Factors(read, steps.reader(self.weight), shape, self.sizes[2], group, self.flag("narrow"))
+        factors = Factors(read, steps.reader(self.weight), shape, self.sizes[2], group, self.narrow)
         steps.line.multiply(steps.number, [factors], self.columns, i32, store)
 
     def _round(self, steps: Steps) -> _Rounding:

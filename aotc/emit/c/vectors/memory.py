@@ -106,10 +106,10 @@ class VectorMemory(VectorReadings):
 def dot_name(op: aot.TileDotOp) -> tuple[str, bool]:
     """The macro of a dot product, and whether it takes the second factor first."""
     first, second = op.unsigned
-    if op.complement is not None:
+    if op.complement:
         return "dot_complement" + ("_u" if first else ""), False
     signs = "us" if first != second else "uu" if first else "ss"
-    return f"dot_{signs}" + ("_narrow" if op.narrow_pairs is not None and signs != "uu" else ""), second and not first
+    return f"dot_{signs}" + ("_narrow" if op.narrow_pairs and signs != "uu" else ""), second and not first
 
 
 def _part(count: int | None, ctype: VectorCType) -> str:

@@ -57,7 +57,7 @@ class DotMatMulStrategy(RegisterTileStrategy[MatMulOp]):
         if (
             kinds not in ((i8, i8), (UI8, i8))
             or op.zero_points[1]
-            or op.flag("transpose_lhs")
+            or op.transpose_lhs
             or len(shape_of(op.rhs)) != 2
             or not Layouts.is_constant(op.rhs)
         ):
@@ -68,7 +68,7 @@ class DotMatMulStrategy(RegisterTileStrategy[MatMulOp]):
         return _cycles(machine, schedule, op.sizes())
 
     def lay_out(self, op: MatMulOp, layouts: Layouts) -> SSAValue | None:
-        schedule, transposed = schedule_of(op), op.flag("transpose_rhs")
+        schedule, transposed = schedule_of(op), op.transpose_rhs
         if not isinstance(schedule, MatmulSchedule):
             return None
         columns = op.rhs if transposed else layouts.add(TransposeOp.get(op.rhs, permutation=[1, 0]))
@@ -107,7 +107,7 @@ class PackedDotMatMulStrategy(RegisterTileStrategy[PackedDotMatMulOp]):
         panel = shape_of(op.rhs)[-2:]
         if panel[-1] != _panel_width(schedule, columns) * GROUP:
             raise NotVectorizable("the panels have another width than the register tile")
-        products = Products(GROUP, narrow_pairs=op.flag("narrow"), complement=op.flag("complement"))
+        products = Products(GROUP, narrow_pairs=op.narrow, complement=op.complement)
 
         def factors(place: Place, present: int | None = None) -> Factors:
             wide = products.tile(place.tile, present)

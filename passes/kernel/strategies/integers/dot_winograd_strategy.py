@@ -61,7 +61,7 @@ class WinogradDotStrategy(ConvolutionStrategy[ConvOp], RegisterTileStrategy[Conv
         pairs = pair_machine(machine)
         if pairs is None or not sums_bytes(op) or not _is_applicable(op):
             return ()
-        bits = sum_bits_of(shape_of(op.x)[1]) if op.sum_bits is None else op.sum_bits.value.data
+        bits = sum_bits_of(shape_of(op.x)[1]) if op.sum_bits is None else op.sum_bits
         found = winograd_choices(pairs, i32, _sizes(op))
         return [each for each in found if bits <= most_sum_bits(each.output_tile.data, op.ints("strides"))]
 

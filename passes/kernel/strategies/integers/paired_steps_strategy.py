@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import ClassVar, cast
 
 import numpy as np
-from xdsl.dialects.builtin import DenseArrayBase, DenseIntOrFPElementsAttr, IntegerType, TensorType, UnitAttr
+from xdsl.dialects.builtin import DenseArrayBase, DenseIntOrFPElementsAttr, IntegerType, TensorType
 from xdsl.ir import SSAValue
 
 from aotc.dialects.graph.convolution import ConvOp
@@ -122,7 +122,7 @@ class PairedConvStrategy(ConvolutionStrategy[ConvOp]):
             layouts.packed(packed, row_groups(len(shape_of(packed)))),
             layouts.add(ReshapeOp.get(start, shape=[math.prod(shape_of(start))])),
             pitches=[pitches[0], *taps, GROUP],
-            unsigned=UnitAttr() if element_type_of(padded) == UI8 else None,
+            unsigned=element_type_of(padded) == UI8,
         )
         layouts.add(pairs)
         products = shape_of(op.x)[1] * math.prod(op.kernel())
