@@ -9,11 +9,10 @@ from xdsl.ir import SSAValue
 
 from aotc.dialects.dtypes import byte_width, compute_type
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
-from aotc.dialects.graph.packed.integers.dot_products import row_groups
 from aotc.dialects.graph.packed.products.packed_matmul import column_panels
 from aotc.dialects.graph.recurrent.lines import ScalarLines
 from aotc.dialects.graph.recurrent.recurrence import RecurrenceOp
-from aotc.dialects.graph.schedules import RecurrenceSchedule, Schedule, SumsSchedule, schedule_of
+from aotc.dialects.graph.schedules import RecurrenceSchedule, Schedule, SumsSchedule
 from aotc.machines.machine import Core, Machine
 from aotc.passes.kernel.costs.dot_cost import dot_machine
 from aotc.passes.kernel.costs.product_cost import product_schedule
@@ -50,10 +49,9 @@ class RecurrenceStrategy(KernelStrategy[RecurrenceOp]):
             found = replace(found, ahead=own.rows, across=own.across, beside=own.beside)
         return found if next_ is None else replace(found, leading=next_.steps, following=next_.beside)
 
-    def lay_out(self, op: RecurrenceOp, layouts: Layouts) -> SSAValue | None:
-        schedule = schedule_of(op)
+    def lower(self, op: RecurrenceOp, layouts: Layouts, schedule: RecurrenceSchedule) -> SSAValue | None:
         matrices = [value for value, _ in op.matrices()]
-        if not isinstance(schedule, RecurrenceSchedule) or any(len(shape_of(value)) == 3 for value in matrices):
+        if any(len(shape_of(value)) == 3 for value in matrices):
             return None
         width = schedule.nr * schedule.lanes
         packed = {value: _packed(op, value, width, layouts) for value in matrices}
@@ -99,8 +97,8 @@ def _plan(op: RecurrenceOp, machine: Machine) -> tuple[Ahead | None, Lead | None
 
 def _packed(op: RecurrenceOp, matrix: SSAValue, width: int, layouts: Layouts) -> SSAValue:
     """The panels of a matrix, of `width` columns each."""
-    panels = layouts.packed(matrix, column_panels(2, width, transposed=True))
-    return panels if op.INTERLEAVED == 1 else layouts.packed(panels, row_groups(3, op.INTERLEAVED))
+    panels = column_panels(2, width, transposed=True)
+    return layouts.packed(matrix, panels if op.INTERLEAVED == 1 else panels.interleaved(op.INTERLEAVED))
 
 
 class ScalarRecurrenceStrategy(KernelStrategy[RecurrenceOp]):

@@ -22,13 +22,15 @@ from aotc.dialects.dtypes import integer_range
 from aotc.dialects.graph.interfaces import (
     Array,
     ConstantPackerOp,
+    GraphOp,
     LoopNestOp,
     ShapeError,
     element_type_of,
     shape_of,
 )
 from aotc.dialects.graph.packed.convolution.blocked_conv import BlockedConvolutionOp
-from aotc.dialects.graph.packed.layout import Layout, Mode, blocks
+from aotc.dialects.graph.packed.layout import Layout, Mode
+from aotc.dialects.graph.packed.products.packed_matmul import column_panels
 from aotc.dialects.graph.quantized.flip import UI8
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.windows.axes import SlidingAxes
@@ -42,8 +44,7 @@ GROUP = 4
 
 def row_groups(rank: int, group: int = GROUP) -> Layout:
     """Groups of `group` rows of matrices [.., K, N], element by element: [.., ceil(K / group), N * group]."""
-    step, within = blocks(rank - 2, group)
-    return Layout("rows", (*((Mode(dim),) for dim in range(rank - 2)), (step,), (Mode(rank - 1), within)))
+    return Layout("rows", tuple((Mode(dim),) for dim in range(rank))).interleaved(group)
 
 
 @irdl_op_definition
@@ -233,6 +234,13 @@ def is_narrow_anyhow(weight: Array) -> bool:
     return bool(np.abs(weight.astype(np.int16)).max(initial=0) <= NARROW_SUM // 2)
 
 
+def check_bytes(op: GraphOp) -> None:
+    """Raise ShapeError unless the operands are 8-bit integers, weights with sign and what sums start with."""
+    kinds = [element_type_of(value) for value in op.operands]
+    if kinds[0] not in (i8, UI8) or kinds[1:] != [i8, i32]:
+        raise ShapeError(f"x, weight and bias are 8-bit integers, i8 and i32, found {', '.join(map(str, kinds))}")
+
+
 class DotOp(LoopNestOp, ABC):
     """Sums of products of 8-bit integers and the second operand: weights with interleaved neighbours.
 
@@ -281,9 +289,7 @@ class BlockedDotConvOp(SlidingAxes, BlockedConvolutionOp, DotOp):
         return shape_of(self.weight)[-1] // GROUP
 
     def sum_type(self, blocks: int) -> Attribute:
-        kinds = [element_type_of(value) for value in self.operands]
-        if kinds[0] not in (i8, UI8) or kinds[1:] != [i8, i32]:
-            raise ShapeError(f"x, weight and bias are 8-bit integers, i8 and i32, found {', '.join(map(str, kinds))}")
+        check_bytes(self)
         self.check_complement()
         if not self.blocked_operand or shape_of(self.weight)[-1] % GROUP:
             raise ShapeError(f"x is blocked and the weight has interleaved rows, found {list(shape_of(self.weight))}")
@@ -311,8 +317,7 @@ class BlockedDotConvOp(SlidingAxes, BlockedConvolutionOp, DotOp):
 class PackedDotMatMulOp(DotOp):
     """8-bit integers [.., M, K] times a matrix [K, `columns`], i8, in panels of interleaved rows: sums in i32.
 
-    The matrix is [panels, ceil(K / 4), width * 4], as `column_panels` and `row_groups` make it. Sums start with
-    `bias`, i32 [columns].
+    The matrix is [panels, ceil(K / 4), width * 4]: `column_panels`, interleaved. Sums start with `bias`, i32 [columns].
     """
 
     name = "graph.packed_dot_matmul"
@@ -322,9 +327,7 @@ class PackedDotMatMulOp(DotOp):
     result = result_def(TensorType)
 
     def infer_types(self) -> Sequence[TensorType]:
-        kinds = [element_type_of(value) for value in self.operands]
-        if kinds[0] not in (i8, UI8) or kinds[1:] != [i8, i32]:
-            raise ShapeError(f"operands are 8-bit integers, i8 and i32, found {', '.join(map(str, kinds))}")
+        check_bytes(self)
         self.check_complement()
         lhs, rhs, bias = (shape_of(value) for value in self.operands)
         if len(lhs) < 2 or len(rhs) != 3 or len(bias) != 1 or not rhs[-1] or rhs[-1] % GROUP:
@@ -343,15 +346,15 @@ class PackedDotMatMulOp(DotOp):
         return 2 * math.prod((*batch, *sizes))
 
     def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
-        width, depth = shape_of(self.rhs)[-1] // GROUP, shape_of(self.lhs)[-1]
+        *_, columns, depth = self.sizes()
+        panels = column_panels(2, shape_of(self.rhs)[-1] // GROUP).interleaved(GROUP)
+        weights = panels.reader(b, reads[1], (depth, columns))
 
         def body(index: list[Scalar]) -> None:
             *row, column = index
-            panel, within = column / width, b.rem(column, b.index(width))
 
             def step(at: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
-                place = [panel, at[0] / GROUP, within * GROUP + b.rem(at[0], b.index(GROUP))]
-                x, weight = self.factors(b, reads[0]([*row, at[0]]), reads[1](place))
+                x, weight = self.factors(b, reads[0]([*row, at[0]]), weights([at[0], column]))
                 return [carried[0] + x * weight]
 
             writes[0](index, b.reduce([(0, depth)], [reads[2]([column])], step)[0])
