@@ -8,7 +8,7 @@ from typing import ClassVar
 from aotc.dialects.graph.convolution import ConvOp
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
 from aotc.dialects.graph.movement import ReshapeOp, TransposeOp
-from aotc.dialects.graph.packed.convolution.channels import Channels
+from aotc.dialects.graph.packed.channels import Channels
 from aotc.dialects.graph.packed.convolution.within_lanes import BlockedDepthwiseConvOp, BlockedLanesConvOp
 from aotc.dialects.graph.schedules import Schedule, WindowSchedule, schedule_of
 from aotc.machines.machine import Machine
