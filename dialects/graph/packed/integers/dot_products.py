@@ -28,7 +28,8 @@ from aotc.dialects.graph.interfaces import (
     shape_of,
 )
 from aotc.dialects.graph.packed.convolution.blocked_conv import BlockedConvolutionOp
-from aotc.dialects.graph.packed.layout import Layout, Mode, blocks
+from aotc.dialects.graph.packed.layout import Layout, Mode
+from aotc.dialects.graph.packed.products.packed_matmul import column_panels
 from aotc.dialects.graph.quantized.flip import UI8
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.windows.axes import SlidingAxes
@@ -42,8 +43,7 @@ GROUP = 4
 
 def row_groups(rank: int, group: int = GROUP) -> Layout:
     """Groups of `group` rows of matrices [.., K, N], element by element: [.., ceil(K / group), N * group]."""
-    step, within = blocks(rank - 2, group)
-    return Layout("rows", (*((Mode(dim),) for dim in range(rank - 2)), (step,), (Mode(rank - 1), within)))
+    return Layout("rows", tuple((Mode(dim),) for dim in range(rank))).interleaved(group)
 
 
 @irdl_op_definition
@@ -311,8 +311,7 @@ class BlockedDotConvOp(SlidingAxes, BlockedConvolutionOp, DotOp):
 class PackedDotMatMulOp(DotOp):
     """8-bit integers [.., M, K] times a matrix [K, `columns`], i8, in panels of interleaved rows: sums in i32.
 
-    The matrix is [panels, ceil(K / 4), width * 4], as `column_panels` and `row_groups` make it. Sums start with
-    `bias`, i32 [columns].
+    The matrix is [panels, ceil(K / 4), width * 4]: `column_panels`, interleaved. Sums start with `bias`, i32 [columns].
     """
 
     name = "graph.packed_dot_matmul"
@@ -343,15 +342,15 @@ class PackedDotMatMulOp(DotOp):
         return 2 * math.prod((*batch, *sizes))
 
     def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
-        width, depth = shape_of(self.rhs)[-1] // GROUP, shape_of(self.lhs)[-1]
+        *_, columns, depth = self.sizes()
+        panels = column_panels(2, shape_of(self.rhs)[-1] // GROUP).interleaved(GROUP)
+        weights = panels.reader(b, reads[1], (depth, columns))
 
         def body(index: list[Scalar]) -> None:
             *row, column = index
-            panel, within = column / width, b.rem(column, b.index(width))
 
             def step(at: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
-                place = [panel, at[0] / GROUP, within * GROUP + b.rem(at[0], b.index(GROUP))]
-                x, weight = self.factors(b, reads[0]([*row, at[0]]), reads[1](place))
+                x, weight = self.factors(b, reads[0]([*row, at[0]]), weights([at[0], column]))
                 return [carried[0] + x * weight]
 
             writes[0](index, b.reduce([(0, depth)], [reads[2]([column])], step)[0])

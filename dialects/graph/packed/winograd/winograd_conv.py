@@ -194,7 +194,7 @@ class WinogradConvOp(LoopNestOp):
     With `parts`, which add up to C, the channels of x are not in all lanes (see `channels`).
 
     Of x in i8 or ui8, less `x_zero_point`, the window is 3 x 3 taps, and the weight is i8 and not transformed, but that
-    of `weight_panels` with interleaved rows (`row_groups` of 2): [panels, 1, 3, 3, ceil(C / 2), 2 * width]. A
+    in `weight_panels`, pairs of rows interleaved: [panels, 1, 3, 3, ceil(C / 2), 2 * width]. A
     third scratch buffer, `filters` [(m + 2) ** 2, ceil(C / 2), 2 * width], its rows rounded up likewise, holds a
     transformed panel. It is i16, as `transformed` is; bias, `products` and the result are i32.
     """

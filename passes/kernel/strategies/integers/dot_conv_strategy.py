@@ -22,7 +22,6 @@ from aotc.dialects.graph.packed.integers.dot_products import (
     BlockedDotConvOp,
     UnfoldTapsOp,
     ZeroPointBiasOp,
-    row_groups,
 )
 from aotc.dialects.graph.quantized.flip import UI8
 from aotc.dialects.graph.schedules import MatmulSchedule, Schedule, schedule_of
@@ -166,11 +165,11 @@ class DotConvStrategy(ConvolutionStrategy[ConvOp], RegisterTileStrategy[ConvOp])
         inputs, outputs = channels // op.groups, results.count // op.groups
         depth = block_depth(op.groups, inputs, outputs, width, held.lanes)
         weight = layouts.spread(layouts.spread(window[0], 1, held), 0, results)
-        packed = layouts.packed(weight, weight_panels(len(shape_of(weight)), width, depth, op.groups))
+        panels = weight_panels(len(shape_of(weight)), width, depth, op.groups)
         complement = complements(op.x, layouts)
         conv = BlockedDotConvOp.get(
             x.value,
-            layouts.packed(packed, row_groups(len(shape_of(packed)))),
+            layouts.packed(weight, panels.interleaved(GROUP)),
             starting_sums(op, layouts, results, window, complement),
             **window[2],
             complement=complement,

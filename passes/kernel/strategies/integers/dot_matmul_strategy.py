@@ -14,7 +14,7 @@ from aotc.dialects.builder import Scalar
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
 from aotc.dialects.graph.matrices.matmul import MatMulOp
 from aotc.dialects.graph.movement import TransposeOp
-from aotc.dialects.graph.packed.integers.dot_products import GROUP, PackedDotMatMulOp, ZeroPointBiasOp, row_groups
+from aotc.dialects.graph.packed.integers.dot_products import GROUP, PackedDotMatMulOp, ZeroPointBiasOp
 from aotc.dialects.graph.packed.products.packed_matmul import column_panels
 from aotc.dialects.graph.quantized.flip import UI8
 from aotc.dialects.graph.schedules import MatmulSchedule, Schedule, schedule_of
@@ -85,8 +85,8 @@ class DotMatMulStrategy(RegisterTileStrategy[MatMulOp]):
             complement=complement,
         )
         width = _panel_width(schedule, op.sizes()[2])
-        panels = layouts.packed(op.rhs, column_panels(2, width, transposed=transposed))
-        operands = op.lhs, layouts.packed(panels, row_groups(3)), layouts.add(start)
+        panels = column_panels(2, width, transposed=transposed).interleaved(GROUP)
+        operands = op.lhs, layouts.packed(op.rhs, panels), layouts.add(start)
         return layouts.scheduled(PackedDotMatMulOp.get(*operands, complement=complement), schedule)
 
 
