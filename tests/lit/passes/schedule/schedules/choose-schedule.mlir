@@ -62,3 +62,11 @@ func.func @matrices(%x: tensor<2x20x20xf32>, %small: tensor<2x7x7xf32>) attribut
   %2, %3 = graph.inverse %small : (tensor<2x7x7xf32>) -> (tensor<2x7x7xf32>, tensor<2x7x14xf32>)
   func.return
 }
+
+// Where there are groups, a block has channels of several in its lanes: no positions of a plain tensor.
+// CHECK-LABEL: func.func @groups
+// CHECK:       graph.conv %x, %w {{.*}} schedule = #graph.window_schedule<
+func.func @groups(%x: tensor<1x8x32x64xf32>, %w: tensor<8x4x3x3xf32>) -> tensor<1x8x32x64xf32> attributes {aot.entry} {
+  %0 = graph.conv %x, %w {strides = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, group = 2 : i64} : (tensor<1x8x32x64xf32>, tensor<8x4x3x3xf32>) -> tensor<1x8x32x64xf32>
+  func.return %0 : tensor<1x8x32x64xf32>
+}
