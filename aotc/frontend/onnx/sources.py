@@ -46,7 +46,17 @@ class SourceError(UsageError, TypeError):
 def accepted(source: object) -> Source:
     """`source` where it is a path, bytes or a ModelProto; the model of torch's ONNXProgram. Raises SourceError, a
     TypeError, for anything else."""
-    if isinstance(source, str | os.PathLike | bytes | ModelProto):
+    return source if isinstance(source, str | os.PathLike) else _in_memory(source)
+
+
+def serialized(source: object) -> bytes:
+    """The bytes of a model that is no file. Raises as `accepted`."""
+    found = _in_memory(source)
+    return found if isinstance(found, bytes) else found.SerializeToString()
+
+
+def _in_memory(source: object) -> bytes | ModelProto:
+    if isinstance(source, bytes | ModelProto):
         return source
     if isinstance(source, bytearray | memoryview):
         return bytes(source)

@@ -50,8 +50,8 @@ def device_of(given: Any) -> Device:
         case (int(kind), int(number)):
             return Device(kind, number)
         case _:
-            if callable(kind := getattr(given, "dlpack_device_type", None)):
-                return Device(int(kind()), int(given.index))
+            if hasattr(given, "dlpack_device_type"):
+                return Device(int(given.dlpack_device_type()), int(given.index))
             if isinstance(name := getattr(given, "type", None), str):
                 return device_of(f"{name}:{getattr(given, 'index', None) or 0}")
     raise TypeError(f'{given!r} is no device: give None, "cpu", a pair (type, number) as DLPack has it')
