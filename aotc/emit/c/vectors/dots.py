@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
-from aotc.emit.c.vectors.vector import Vector, type_name
+from aotc.emit.c.vector_types import Vector, type_name
 
 Variants: TypeAlias = "list[tuple[str, str]]"
 """(preprocessor condition, expansion) in order of preference; the last one's condition is empty."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
+from aotc.emit.c.vector_types import Vector
 from aotc.emit.c.vectors.dots import ACCUMULATIONS, DOTS, PAIRS, Variants, repeat_part
 from aotc.emit.c.vectors.lookups import lookup
 from aotc.emit.c.vectors.narrowing import narrow
@@ -27,7 +28,6 @@ from aotc.emit.c.vectors.quads import (
     selected,
     widened,
 )
-from aotc.emit.c.vectors.vector import Vector
 
 # --- which instructions ----------------------------------------------------------------------------------------------
 
