@@ -68,7 +68,7 @@ def test_instruction_of_a_target(
     target: str, lanes: int, unsigned: tuple[bool, bool], narrow: bool, instruction: str
 ) -> None:
     module = lowered(_text(DotCase(8, unsigned, narrow, lanes)), "unroll-tiles")
-    text = llvm_ir(ConvertToLLVMPass(target).convert(module))
+    text = llvm_ir(ConvertToLLVMPass().convert(module, target))
     parsed = binding().parse_assembly(text)
     words = lookup(target).machine().emit_assembly(parsed).split()
     every = {"vpdpbusd", "pmaddubsw", "vpmaddubsw", "psignb", "vpsignb", "sdot", "udot", "usdot"} | {instruction}
@@ -91,7 +91,7 @@ def test_instruction_of_a_target(
 def test_instruction_for_complements(target: str, lanes: int, instruction: str) -> None:
     """One factor is without sign then, and signs are no operations on each product."""
     module = lowered(_text(DotCase(8, (False, False), False, lanes, complement=True)), "unroll-tiles")
-    parsed = binding().parse_assembly(llvm_ir(ConvertToLLVMPass(target).convert(module)))
+    parsed = binding().parse_assembly(llvm_ir(ConvertToLLVMPass().convert(module, target)))
     words = set(lookup(target).machine().emit_assembly(parsed).split())
     every = {"vpdpbusd", "pmaddubsw", "vpmaddubsw", "psignb", "vpsignb", "usdot", "sdot", "udot"}
     assert words & (every | {instruction}) == {instruction}
@@ -109,7 +109,7 @@ def test_instruction_for_complements(target: str, lanes: int, instruction: str) 
 )
 def test_instruction_for_pairs_of_16_bits(target: str, lanes: int, instruction: str) -> None:
     module = lowered(_text(DotCase(16, (False, False), False, lanes)), "unroll-tiles")
-    parsed = binding().parse_assembly(llvm_ir(ConvertToLLVMPass(target).convert(module)))
+    parsed = binding().parse_assembly(llvm_ir(ConvertToLLVMPass().convert(module, target)))
     words = set(lookup(target).machine().emit_assembly(parsed).split())
     assert words & {"pmaddwd", "vpmaddwd", "vpdpwssd"} == {instruction}
 
@@ -123,7 +123,7 @@ def test_no_target_ends_the_process(target: str) -> None:
         DotCase(16, (False, False), False, 8),
     ):
         module = lowered(_text(case), "unroll-tiles")
-        parsed = binding().parse_assembly(llvm_ir(ConvertToLLVMPass(target).convert(module)))
+        parsed = binding().parse_assembly(llvm_ir(ConvertToLLVMPass().convert(module, target)))
         assert lookup(target).machine().emit_object(parsed)
 
 
