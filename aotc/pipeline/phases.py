@@ -160,7 +160,7 @@ def by_function(options: CompileOptions) -> str:
     """The end of the last phase's pipeline: passes with a method `function`, which takes one function and needs no
     other one for it."""
     clean = f"{_clean(options)}," if is_vectorized(options) else ""
-    return f"{clean}simplify-functions,unroll-tiles"
+    return f'{clean}simplify-functions,unroll-tiles,select-instructions{{target="{options.target}"}}'
 
 
 def _interface(options: CompileOptions) -> str:

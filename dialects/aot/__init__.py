@@ -5,10 +5,12 @@ convention. Every operation here prints as one C construct and lowers to a few L
 of them, so a pass that changes a convention writes IR once for both ends (`profile` aside).
 """
 
+from xdsl.dialects.arith import ArithConstantMaterializationInterface
 from xdsl.ir import Dialect, Operation
 
 from aotc.dialects.aot.control import CheckOp, FModOp, IsAlignedOp, IsNullOp, RequireOp
 from aotc.dialects.aot.dots import TileDotOp, TileDotPairOp
+from aotc.dialects.aot.instruction import InstructionOp
 from aotc.dialects.aot.lookups import TileLookupOp
 from aotc.dialects.aot.memory import BufferOp, DataOp, NullOp, PtrCastOp, StringOp, WeightOp, WeightsOp, WorkspaceOp
 from aotc.dialects.aot.narrowing import TileNarrowOp
@@ -104,10 +106,12 @@ AOT = Dialect(
         PhaseOp,
         RoundProductOp,
         OpaqueOp,
+        InstructionOp,
         *TILE_OPERATIONS,
         *WORD_OPERATIONS,
     ],
     [PtrType, StructType, ConventionAttr],
+    [ArithConstantMaterializationInterface()],
 )
 
 __all__ = [
@@ -132,6 +136,7 @@ __all__ = [
     "FieldOp",
     "GlobalOp",
     "HalfDotOp",
+    "InstructionOp",
     "IsAlignedOp",
     "IsNullOp",
     "LaneDotOp",
