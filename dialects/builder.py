@@ -13,12 +13,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Literal, TypeAlias, cast
 
 from xdsl.dialects.builtin import IndexType, i1, i32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from aotc.dialects.dtypes import compute_type
+from aotc.dialects.dtypes import compute_type, is_float
+from aotc.mathematics.linear_combinations import Sum
 
 Number: TypeAlias = int | float
 ScalarLike: TypeAlias = "Scalar | Number"
@@ -348,3 +350,22 @@ class Builder(ABC):
     @abstractmethod
     def only_when(self, condition: Scalar, then: Callable[[], None]) -> None:
         """A conditional for its effect."""
+
+
+def linear_combinations(b: Builder) -> Sum[Scalar]:
+    """Sums of multiples of scalars or tiles; of integers by integers."""
+
+    def number(factor: Fraction, value: Scalar) -> Scalar:
+        return b.const(float(factor) if is_float(value.dtype) else int(factor), value.dtype)
+
+    def total(terms: Sequence[tuple[Fraction, Scalar]]) -> Scalar:
+        (factor, value), *rest = sorted(terms, key=lambda term: term[0] != 1)
+        result = value if factor == 1 else value * number(factor, value)
+        for factor, value in rest:
+            if abs(factor) == 1:
+                result = result + value if factor > 0 else result - value
+            else:
+                result = b.fma(value, number(factor, value), result)
+        return result
+
+    return total

@@ -15,7 +15,7 @@ from aotc.dialects.dtypes import byte_width, element_type, extended, is_subbyte_
 from aotc.dialects.graph.interfaces import GraphOp, element_type_of, shape_of
 from aotc.dialects.graph.structure import ConstantOp
 from aotc.model.locations import node_names
-from aotc.model.weights import Array, WeightStore
+from aotc.model.weight_store import Array, WeightStore
 
 
 def constant_op(array: Array, hint: str, store: WeightStore) -> ConstantOp:

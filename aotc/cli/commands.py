@@ -75,7 +75,7 @@ def run_command(arguments: argparse.Namespace) -> int:
             model = open_model(source, arguments.emit, options, report, arguments.loader)
     outputs = model(read_inputs(arguments.inputs, model.inputs))
     if arguments.outputs is not None:
-        from aotc.model.weights import npz_bytes
+        from aotc.model.weight_store import npz_bytes
 
         target = Path(arguments.outputs)
         write_files(target.parent, {target.name: npz_bytes(outputs)})

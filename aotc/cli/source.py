@@ -17,7 +17,7 @@ from xdsl.utils.exceptions import DiagnosticException, ParseError, ShrinkExcepti
 from aotc.cli.diagnostics import Diagnostic, position
 from aotc.dialects.constants import weight_keys
 from aotc.errors import EXIT_INTERNAL, EXIT_MODEL, EXIT_USAGE, AotcError
-from aotc.model.weights import WeightStore
+from aotc.model.weight_store import WeightStore
 from aotc.pipeline.textual_ir import IRParser
 from aotc.pipeline.verification import InvalidOperation, verify
 

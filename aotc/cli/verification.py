@@ -15,7 +15,7 @@ from aotc.cli.arguments import options_from
 from aotc.cli.commands import print_json
 from aotc.cli.comparison import Comparison, compare, cut_to_counts
 from aotc.cli.progress import progress
-from aotc.compiler.checking.quantized import read_without_weights, steps
+from aotc.compiler.checking.quantized_reference import read_without_weights, steps
 from aotc.compiler.checking.recordings import read_inputs
 from aotc.compiler.checking.reference import comparable_session, first_values, reference_sequence
 from aotc.compiler.lowering import read_once

@@ -81,11 +81,7 @@ def new_context() -> Context:
 
 def import_source(source: Source, options: CompileOptions, report: Callable[[str], None] | None = None) -> Compilation:
     """The model as it is after `import`, or with `options.start_at` after that phase. Raises AotcError or OSError."""
-    if options.target != "host" or options.threads > 1:  # the host takes LLVM to describe
-        target = lookup(options.target)
-        if options.threads > 1 and not target.threads:
-            flags = f"--threads {options.threads} with --target {options.target}"
-            raise UsageError(Problem(flags, why="there are no POSIX threads", fix="use --threads 1 or a Linux target"))
+    require_suitable(options)
     if options.state and options.start_at is not None:
         raise UsageError(Problem("--state with --start-at", why="IR keeps the states it was made with"))
     if options.tuned is not None:
@@ -101,6 +97,18 @@ def import_source(source: Source, options: CompileOptions, report: Callable[[str
         origin = replace(origin, model_sha256=found.origin.model_sha256)
     found.origin = origin
     return found
+
+
+def require_suitable(options: CompileOptions) -> None:
+    """Raise UsageError where there is no such target, or something is asked of it that it does not have."""
+    if options.target != "host" or options.threads > 1:  # the host takes LLVM to describe
+        target = lookup(options.target)
+        if options.threads > 1 and not target.threads:
+            flags = f"--threads {options.threads} with --target {options.target}"
+            raise UsageError(Problem(flags, why="there are no POSIX threads", fix="use --threads 1 or a Linux target"))
+    if options.requantize == "fixed" and options.is_vectorized:
+        why = f"kernels for {options.target} at -O{options.optimize} are in vector registers, where floats are fast"
+        raise UsageError(Problem("--requantize fixed", why=why, fix="use -O0 or -Os, or a target without vectors"))
 
 
 def run_phases(compilation: Compilation, report: Callable[[str], None] | None = None, *, divided: bool = False) -> None:
@@ -150,7 +158,7 @@ def _first_and_last(options: CompileOptions) -> tuple[int, int]:
 def _import(source: Source, options: CompileOptions) -> Compilation:
     from aotc.compiler.states import mark_states
     from aotc.frontend.onnx import freeze, import_model, load_model, release
-    from aotc.model.weights import WeightStore
+    from aotc.model.weight_store import WeightStore
 
     ctx = new_context()
     model, values = release(load_model(source), options.state.values())

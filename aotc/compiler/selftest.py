@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 
-from aotc.compiler.checking.quantized import read_without_weights, steps
+from aotc.compiler.checking.quantized_reference import read_without_weights, steps
 from aotc.compiler.checking.recordings import read_arrays
 from aotc.compiler.checking.reference import comparable_session, reference_outputs
 from aotc.dialects.aot.contract import RECORDED, Argument, Recorded, arguments_of, entry, results_of

@@ -15,7 +15,7 @@ from aotc.dialects.dtypes import extended
 from aotc.errors import Problem, UsageError
 
 if TYPE_CHECKING:
-    from aotc.model.weights import WeightStore
+    from aotc.model.weight_store import WeightStore
 
 Array = np.ndarray[Any, Any]
 

@@ -149,7 +149,7 @@ class Emission:
     def objects(self) -> dict[str, NativeCode]:
         """The machine code of each object file: with `split`, as in C, the operators have one of their own."""
         from aotc.emit.llvm.object import NativeCode
-        from aotc.emit.llvm.parts import network_of, operators_of
+        from aotc.emit.llvm.two_parts import network_of, operators_of
 
         if not self.compilation.options.split:
             return {f"{self.name}.o": self.native}

@@ -23,7 +23,7 @@ from aotc.dialects.vm import (
     instructions,
     register_of,
 )
-from aotc.model.weights import WeightStore
+from aotc.model.weight_store import WeightStore
 from aotc.vm import ExecBuilder, Executable, Label, Place, ShapeTuple, UnusedInputWarning
 from aotc.vm.instructions import Operand
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from xdsl.dialects.builtin import ModuleOp
 
 from aotc.dialects.aot.contract import EXTERNAL, Argument, arguments_of, kernels
-from aotc.dialects.graph.compound.external import setting_values
+from aotc.dialects.graph.compound.external_kernel import setting_values
 from aotc.errors import CompileError, Problem
 from aotc.model.artifacts import Artifact
 from aotc.model.codegens import ExternalArgument, ExternalKernel, code_generator

@@ -139,7 +139,7 @@ class CacheShares:
 
 @dataclass(frozen=True)
 class WinogradCosts:
-    """Of convolution by minimal filtering; `passes/kernel/costs/winograd.py` has the times that they are fitted to."""
+    """Of convolution by minimal filtering; `winograd_cost` of the kernel room has the times that they are fitted to."""
 
     transform_cycles: int
     """To transform one register of the operand or of the products: arithmetic, a load and a store."""
@@ -158,7 +158,7 @@ class WinogradCosts:
 
 @dataclass(frozen=True)
 class StrassenCosts:
-    """Of matrix products by Strassen; `passes/kernel/costs/strassen.py` has the times that they are fitted to."""
+    """Of matrix products by Strassen; `passes/kernel/costs/strassen_cost.py` has the times that they are fitted to."""
 
     near_sum_cycles: int
     """To add up one register of the operand or of the result (arithmetic, loads, stores), where the weights of the

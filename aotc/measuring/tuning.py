@@ -30,7 +30,7 @@ from aotc.machines.targets import lookup, machine_of
 from aotc.machines.tuning_table import DIRECT, TuningTable
 from aotc.measuring.profiling import ProfiledModel, load_profiled, processor
 from aotc.model.locations import node_names
-from aotc.model.weights import Array, WeightStore
+from aotc.model.weight_store import Array, WeightStore
 from aotc.passes.kernel.strategy import algorithms_for, choose_algorithm, choose_schedule, keeps_packed, strategy_of
 from aotc.pipeline.compilation import Compilation
 from aotc.pipeline.options import CompileOptions

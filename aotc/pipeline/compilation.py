@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
     from aotc.model.metadata import ModelInfo, Origin
-    from aotc.model.weights import WeightStore
+    from aotc.model.weight_store import WeightStore
     from aotc.pipeline.portions import Portions
 
 

@@ -38,7 +38,7 @@ from aotc.model.conventions import CALL_PACKED
 from aotc.model.locations import node_names
 from aotc.model.metadata import BufferArgument, ConstantInfo, KernelInfo, ModelInfo, StateInfo, TensorInfo
 from aotc.model.naming import c_identifier
-from aotc.model.weights import WeightStore
+from aotc.model.weight_store import WeightStore
 
 
 def model_info(module: ModuleOp) -> ModelInfo:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
 
 from aotc.errors import Problem, UsageError
+from aotc.machines.targets import core_of, machine_of
 from aotc.model import conventions
 from aotc.model.conventions import default_interface, default_operators
 from aotc.model.known_tensors import KnownTensor
@@ -161,6 +162,31 @@ class CompileOptions:
     def known_constants(self) -> dict[str, KnownTensor]:
         """The constants that have a value."""
         return {name: value for name, value in self.constants.items() if isinstance(value, KnownTensor)}
+
+    @property
+    def vector_bytes(self) -> int | None:
+        """Of the vector registers that kernels are written for: the target's, where code is to be fast; else None."""
+        machine = machine_of(self.target) if self.optimize in ("1", "2", "3") else None
+        return None if machine is None else machine.vector_bytes
+
+    @property
+    def is_vectorized(self) -> bool:
+        """Whether kernels are written for vector registers."""
+        return self.vector_bytes is not None
+
+    @property
+    def is_small(self) -> bool:
+        """Whether code is to be small rather than fast."""
+        return self.optimize == "s"
+
+    @property
+    def long_multiply(self) -> bool:
+        return core_of(self.target).long_multiply
+
+    @property
+    def exports_operators(self) -> bool:
+        """Whether kernels are called from other files, or by a machine."""
+        return self.export_operators or self.split or self.has_bytecode
 
     @property
     def is_watched(self) -> bool:

@@ -1,8 +1,8 @@
-"""The order of things: named phases, each a sentence and a pipeline of passes.
+"""The order of things: named phases, each a sentence and a table of passes.
 
-Nothing else knows which pass follows which. A phase's pipeline is text in the syntax of `aotc-opt -p`, so that what
-runs can be printed, copied and run by hand. A package from outside adds passes at the end of a phase through the entry
-point group `aotc.pipelines`: the entry's name is the phase, its value a pipeline.
+Nothing else knows which pass follows which. What runs in a phase is text in the syntax of `aotc-opt -p`, so that it can
+be printed, copied and run by hand; `aotc phases` prints it, and the table. A package from outside adds passes at the
+end of a phase through the entry point group `aotc.pipelines`: the entry's name is the phase, its value a pipeline.
 """
 
 from __future__ import annotations
@@ -29,200 +29,202 @@ from aotc.machines.targets import core_of, machine_of
 from aotc.model import extensions
 from aotc.model.faults import explained
 from aotc.pipeline.options import CompileOptions
+from aotc.pipeline.steps import Phase, Step, When, pipeline
 from aotc.pipeline.universe import multiverse
 from aotc.pipeline.verification import verify, verify_parts
 
+VECTORS = When("on vectors", "the target has some, at -O1 to -O3", lambda asked: asked.is_vectorized)
+SCALARS = When("without vectors", "the target has none, or at -O0 and -Os", lambda asked: not asked.is_vectorized)
+CORE = When(
+    "on a core without vectors",
+    "where the target has none, at -O1 to -O3 and -Os",
+    lambda asked: asked.optimize != "0" and machine_of(asked.target) is None,
+)
+SCHEDULED = When(
+    "with schedules",
+    f"{VECTORS.name} and {CORE.name}",
+    lambda asked: VECTORS.holds(asked) or CORE.holds(asked),
+)
+EXACT = When("--requantize exact", "", lambda asked: asked.requantize == "exact")
+FIXED = When("--requantize fixed", "", lambda asked: asked.requantize == "fixed")
+FLOATS = When(
+    "requantised in floats",
+    f"{VECTORS.name}, and with {EXACT.name} {CORE.name} that has quads",
+    lambda asked: VECTORS.holds(asked) or (CORE.holds(asked) and EXACT.holds(asked) and core_of(asked.target).quads),
+)
+INTEGERS = When("requantised in integers", f"not {FLOATS.name}", lambda asked: not FLOATS.holds(asked))
+FAST = When("--accuracy fast", "", lambda asked: asked.accuracy == "fast")
+SPLIT = When("without multiply-adds", "the target has none of floats", lambda asked: not core_of(asked.target).fma)
+ALONE = When("one thread", "--threads 1", lambda asked: asked.threads == 1)
+THREADS = When("threads", "--threads 2 and more", lambda asked: asked.threads > 1)
+SMALL = When("-Os", "", lambda asked: asked.optimize == "s")
+OFFLOAD = When("--offload", "with code generators from outside", lambda asked: bool(asked.offload))
+BYTECODE = When("bytecode", "--emit vm and --executor vm", lambda asked: asked.has_bytecode)
+MACHINE = When("--executor vm", "", lambda asked: asked.executor == "vm")
+PROFILE = When("profile", "for a profile (`aotc bench --profile`)", lambda asked: asked.profile)
 
-@dataclass(frozen=True)
-class Phase:
-    """A stage of compilation; the IR after it is described in docs/ir.md."""
-
-    name: str
-    sentence: str
-    pipeline: Callable[[CompileOptions], str]
-
-
-def _fixed(pipeline: str) -> Callable[[CompileOptions], str]:
-    return lambda options: pipeline
-
-
-def _graph(options: CompileOptions) -> str:
-    raising, notes = "{most-bits=8}", ""
-    fixed = f'tabulate-quantized{{target="{options.target}"}},fix-arithmetic{{tables=false}},'
-    doubles = options.requantize == "fixed"
-    if not is_vectorized(options):
-        core = core_of(options.target)
-        long_multiply = _flag(core.long_multiply)
-        requantization = f",fix-requantization{{long-multiply={long_multiply} doubling={_flag(doubles)}}}"
-        in_floats = core.quads and options.optimize != "0" and not doubles  # four at a time
-        fixed = f"tabulate-quantized,fix-arithmetic,fix-softmax{'' if in_floats else requantization},"
-        raising, notes = f"{{means=true averages={_flag(not doubles)}}}", "" if in_floats else "{requantization=true}"
-    elif doubles:
-        why = f"kernels for {options.target} at -O{options.optimize} are in vector registers, where floats are fast"
-        raise UsageError(Problem("--requantize fixed", why=why, fix="use -O0 or -Os, or a target without vectors"))
-    return (
-        "annotate-quantization,infer-shapes,fold-constants{quantized=false},canonicalize,simplify-control-flow,"
-        "fold-batch-norm,shrink-constants,eliminate-transposes,absorb-transposes,fold-constants{quantized=false},"
-        f"canonicalize,cse,raise-functions,raise-normalization,raise-quantization{raising},{fixed}fold-constants,"
-        f"canonicalize,cse,dce,note-floats{notes}"
-    )
-
-
-def _is_scheduled_without_vectors(options: CompileOptions) -> bool:
-    return options.optimize != "0" and machine_of(options.target) is None
-
-
-def _schedule(options: CompileOptions) -> str:
-    offload = ""
-    if options.offload:
-        offload = (
-            f'offload-operations{{codegens="{",".join(options.offload)}" target="{options.target}"}},'
-            "eliminate-transposes,fold-constants,canonicalize,cse,dce"
-        )
-    return ",".join(part for part in (offload, _scheduled(options)) if part)
-
-
-def _scheduled(options: CompileOptions) -> str:
-    if _is_scheduled_without_vectors(options):
-        is_small = options.optimize == "s"
-        target = f'{{target="{options.target}"}}'
-        choose = f'choose-schedule{{target="{options.target}"{" size=true" if is_small else ""}}}'
-        bytes_ = f"center-weights{target},flip-signs{target}," if core_of(options.target).quads else ""
-        trees = f"branch-trees,count-votes{target}"
-        return f"{bytes_}{choose},{trees},project-inputs,assign-layouts,fold-constants,canonicalize,cse,dce"
-    if not is_vectorized(options):
-        return ""
-    table = "" if options.tuned is None else f' table="{options.tuned}"'
-    choose = f'choose-schedule{{target="{options.target}"{table}}}'
-    algorithms = f'choose-algorithms{{target="{options.target}" accuracy={options.accuracy}{table}}}'
-    target = f'{{target="{options.target}"}}'
-    pair = f'pair-steps{{target="{options.target}"{table}}}'
-    flatten = f"flatten-positions{target},fold-constants,bound-sums{target}"
-    bytes_ = f"divide-transposed{target},center-weights{target},multiply-in-floats{target},{flatten},{pair}"
-    flush = "flush-subnormals," if options.accuracy == "fast" else ""
-    rounds = f"round-weights{target}," if options.accuracy == "fast" else ""
-    return (
-        f"{flush}{bytes_},flip-signs{target},{algorithms},{choose},{rounds}project-inputs,dce,widen-operands,"
-        f"assign-layouts{target},fold-constants,prove-narrow-pairs,prove-fractions,canonicalize,cse,{choose},dce"
-    )
-
-
-def _fuse(options: CompileOptions) -> str:
-    stages = ""
-    if is_vectorized(options):
-        machine = f'target="{options.target}"'
-        threads = f" threads={options.threads}" if options.threads > 1 else ""
-        stages = f"divide-scratch{{{machine}{threads}}}," if threads else ""
-        stages += f"tile-and-fuse{{{machine}{threads}}},"
-    return f"{stages}fuse-epilogues,fuse-prologues,fuse-elementwise,dce"
-
-
-def _outline(options: CompileOptions) -> str:
-    schedules = f',choose-schedule{{target="{options.target}"}}' if is_vectorized(options) else ""
-    counts = ",count-operations" if options.profile else ""
-    return f"outline-kernels,cse{schedules}{counts}"
-
-
-def is_vectorized(options: CompileOptions) -> bool:
-    """Whether kernels are written for vector registers: if the target has some, and code is to be fast."""
-    return options.optimize in ("1", "2", "3") and machine_of(options.target) is not None
-
-
-def _alignment(options: CompileOptions, least: int) -> int:
-    """Bytes to align buffers to: no vector in them crosses a cache line."""
-    machine = machine_of(options.target) if is_vectorized(options) else None
-    return least if machine is None else max(least, machine.vector_bytes)
-
-
-def _plan(options: CompileOptions) -> str:
-    threads = f" threads={options.threads}" if options.threads > 1 else ""
-    return f"plan-memory{{io={options.io} alignment={_alignment(options, 16)}{threads}}}"
-
-
-def _loops(options: CompileOptions) -> str:
-    parallel = "serialize-parallel-loops"
-    if options.threads > 1:
-        parallel = f'split-parallel-loops{{threads={options.threads} target="{options.target}"}}'
-    checks = "{check-indices=true}" if options.check_indices else ""
-    clean = "" if is_vectorized(options) else f",simplify-functions,{_clean(options)}"
-    return f"convert-graph-to-loops{checks},{parallel}{clean}"
-
-
-def _clean(options: CompileOptions) -> str:
-    """What is left to do to loops as they are written, in one function after the other."""
-    scheduled = is_vectorized(options) or _is_scheduled_without_vectors(options)
-    split = ",split-fma" if scheduled and not core_of(options.target).fma else ""
-    recompute = f'recompute-indices{{target="{options.target}"}},' if _is_scheduled_without_vectors(options) else ""
-    return f"{recompute}move-invariants,expand-math{split}"
-
-
-def by_function(options: CompileOptions) -> str:
-    """The end of the last phase's pipeline: passes with a method `function`, which takes one function and needs no
-    other one for it."""
-    clean = f"{_clean(options)}," if is_vectorized(options) else ""
-    return f'{clean}simplify-functions,unroll-tiles,select-instructions{{target="{options.target}"}}'
-
-
-def _interface(options: CompileOptions) -> str:
-    selection = " ".join(
-        f"{option}={value}"
-        for option, value in {
-            "interface-api": options.interface_api,
-            "operator-api": options.operator_api,
-            "runtime": options.runtime,
-            "workspace": options.workspace,
-            "weights": options.weights,
-            "operator-arguments": options.operator_arguments,
-            "resource-handle": _flag(options.resource_handle),
-        }.items()
-    )
-    profile = ",profile-kernels" if options.profile else ""
-    merge = "simplify-functions,merge-kernels," if options.optimize == "s" else ""
-    bytecode = ",convert-entry-to-vm{keep=true},allocate-registers" if options.has_bytecode else ""
-    leave = "leave-entry," if options.executor == "vm" else ""
-    exported = _flag(options.export_operators or options.split or bool(bytecode))
-    threads = "run-on-threads," if options.threads > 1 else ""
-    apart = " apart=true" if options.weights_apart else ""
-    return (
-        f"select-calling-convention{{{selection}}},mangle-symbols{{export-operators={exported}}}"
-        f"{bytecode},place-weights{{alignment={_alignment(options, 8)}{apart}}},buffers-to-pointers,lower-calls,"
-        f"{threads}add-reset,add-selftest,{merge}wrap-entry{{packed-wrapper={_flag(options.packed_wrapper)}}},{leave}"
-        f"{by_function(options)}{profile}"
-    )
-
-
-def _flag(value: bool) -> str:
-    return "true" if value else "false"
-
+_BY_FUNCTION = (
+    Step("move-invariants", "", VECTORS),
+    Step("expand-math", "", VECTORS),
+    Step("split-fma", "", VECTORS, SPLIT),
+    Step("simplify-functions"),
+    Step("unroll-tiles"),
+    Step("select-instructions", 'target="{target}"'),
+)
+"""Passes with a method `function`, which takes one function and needs no other one for it."""
 
 PHASES: tuple[Phase, ...] = (
-    Phase("import", "the model as tensors, with static shapes and ONNX gone", _fixed("")),
+    Phase("import", "the model as tensors, with static shapes and ONNX gone"),
     Phase(
         "graph",
         "what is computed: shapes inferred, constants and batch normalisation folded, transposes removed",
-        _graph,
+        (
+            Step("annotate-quantization"),
+            Step("infer-shapes"),
+            Step("fold-constants", "quantized=false"),
+            Step("canonicalize"),
+            Step("simplify-control-flow"),
+            Step("fold-batch-norm"),
+            Step("shrink-constants"),
+            Step("eliminate-transposes"),
+            Step("absorb-transposes"),
+            Step("fold-constants", "quantized=false"),
+            Step("canonicalize"),
+            Step("cse"),
+            Step("raise-functions"),
+            Step("raise-normalization"),
+            Step("raise-quantization", "most-bits=8", VECTORS),
+            Step("raise-quantization", "means=true averages=true", SCALARS, EXACT),
+            Step("raise-quantization", "means=true", SCALARS, FIXED),
+            Step("tabulate-quantized", 'target="{target}"', VECTORS),
+            Step("tabulate-quantized", "", SCALARS),
+            Step("fix-arithmetic", "tables=false", VECTORS),
+            Step("fix-arithmetic", "", SCALARS),
+            Step("fix-softmax", "", SCALARS),
+            Step("fix-requantization", "long-multiply={long_multiply}", INTEGERS, EXACT),
+            Step("fix-requantization", "long-multiply={long_multiply} doubling=true", INTEGERS, FIXED),
+            Step("fold-constants"),
+            Step("canonicalize"),
+            Step("cse"),
+            Step("dce"),
+            Step("note-floats", "", FLOATS),
+            Step("note-floats", "requantization=true", INTEGERS),
+        ),
     ),
-    Phase("schedule", "how it is computed on this machine: schedules, layouts, packed weights", _schedule),
+    Phase(
+        "schedule",
+        "how it is computed on this machine: schedules, layouts, packed weights",
+        (
+            Step("offload-operations", 'codegens="{offload}" target="{target}"', OFFLOAD),
+            Step("eliminate-transposes", "", OFFLOAD),
+            Step("fold-constants", "", OFFLOAD),
+            Step("canonicalize", "", OFFLOAD),
+            Step("cse", "", OFFLOAD),
+            Step("dce", "", OFFLOAD),
+            Step("flush-subnormals", "", VECTORS, FAST),
+            Step("divide-transposed", 'target="{target}"', VECTORS),
+            Step("center-weights", 'target="{target}"', SCHEDULED),
+            Step("multiply-in-floats", 'target="{target}"', VECTORS),
+            Step("flatten-positions", 'target="{target}"', VECTORS),
+            Step("fold-constants", "", VECTORS),
+            Step("bound-sums", 'target="{target}"', VECTORS),
+            Step("pair-steps", 'target="{target}" table="{tuned}"', VECTORS),
+            Step("flip-signs", 'target="{target}"', SCHEDULED),
+            Step("choose-algorithms", 'target="{target}" accuracy={accuracy} table="{tuned}"', VECTORS),
+            Step("choose-schedule", 'target="{target}" table="{tuned}"', VECTORS),
+            Step("choose-schedule", 'target="{target}" size={is_small}', CORE),
+            Step("branch-trees", "", CORE),
+            Step("count-votes", 'target="{target}"', CORE),
+            Step("round-weights", 'target="{target}"', VECTORS, FAST),
+            Step("project-inputs", "", SCHEDULED),
+            Step("dce", "", VECTORS),
+            Step("widen-operands", "", VECTORS),
+            Step("assign-layouts", 'target="{target}"', SCHEDULED),
+            Step("fold-constants", "", SCHEDULED),
+            Step("prove-narrow-pairs", "", VECTORS),
+            Step("prove-fractions", "", VECTORS),
+            Step("canonicalize", "", SCHEDULED),
+            Step("cse", "", SCHEDULED),
+            Step("choose-schedule", 'target="{target}" table="{tuned}"', VECTORS),
+            Step("dce", "", SCHEDULED),
+        ),
+    ),
     Phase(
         "fuse",
         "what is one kernel: groups of operations",
-        _fuse,
+        (
+            Step("divide-scratch", 'target="{target}" threads={threads}', VECTORS, THREADS),
+            Step("tile-and-fuse", 'target="{target}" threads={threads}', VECTORS),
+            Step("fuse-epilogues"),
+            Step("fuse-prologues"),
+            Step("fuse-elementwise"),
+            Step("dce"),
+        ),
     ),
-    Phase("outline", "one function for each distinct kernel", _outline),
-    Phase("bufferize", "who owns which buffer: kernels write to destinations", _fixed("bufferize")),
+    Phase(
+        "outline",
+        "one function for each distinct kernel",
+        (
+            Step("outline-kernels"),
+            Step("cse"),
+            Step("choose-schedule", 'target="{target}"', VECTORS),
+            Step("count-operations", "", PROFILE),
+        ),
+    ),
+    Phase("bufferize", "who owns which buffer: kernels write to destinations", (Step("bufferize"),)),
     Phase(
         "plan",
         "order and offsets: one workspace of known size",
-        _plan,
+        (Step("plan-memory", "io={io} alignment={vector_bytes} threads={threads}"),),
     ),
     Phase(
         "loops",
         "how it is computed: kernels as loops over memory",
-        _loops,
+        (
+            Step("convert-graph-to-loops", "check-indices={check_indices}"),
+            Step("serialize-parallel-loops", "", ALONE),
+            Step("split-parallel-loops", 'threads={threads} target="{target}"', THREADS),
+            Step("simplify-functions", "", SCALARS),
+            Step("recompute-indices", 'target="{target}"', CORE),
+            Step("move-invariants", "", SCALARS),
+            Step("expand-math", "", SCALARS),
+            Step("split-fma", "", CORE, SPLIT),
+        ),
     ),
-    Phase("interface", "how it is called: conventions, pointers, status codes", _interface),
+    Phase(
+        "interface",
+        "how it is called: conventions, pointers, status codes",
+        (
+            Step(
+                "select-calling-convention",
+                "interface-api={interface_api} operator-api={operator_api} runtime={runtime} workspace={workspace} "
+                "weights={weights} operator-arguments={operator_arguments} resource-handle={resource_handle}",
+            ),
+            Step("mangle-symbols", "export-operators={exports_operators}"),
+            Step("convert-entry-to-vm", "keep=true", BYTECODE),
+            Step("allocate-registers", "", BYTECODE),
+            Step("place-weights", "alignment={vector_bytes} apart={weights_apart}"),
+            Step("buffers-to-pointers"),
+            Step("lower-calls"),
+            Step("run-on-threads", "", THREADS),
+            Step("add-reset"),
+            Step("add-selftest"),
+            Step("simplify-functions", "", SMALL),
+            Step("merge-kernels", "", SMALL),
+            Step("wrap-entry", "packed-wrapper={packed_wrapper}"),
+            Step("leave-entry", "", MACHINE),
+            *_BY_FUNCTION,
+            Step("profile-kernels", "", PROFILE),
+        ),
+    ),
 )
 """Every phase in order. LLVM ends run `convert-to-llvm` after the last; C is printed from it."""
+
+
+def by_function(options: CompileOptions) -> str:
+    """The end of the last phase's pipeline, which is done to one function after the other."""
+    return pipeline(_BY_FUNCTION, options)
+
 
 PHASE_NAMES = tuple(phase.name for phase in PHASES)
 
@@ -236,8 +238,8 @@ def pipeline_of(phase: Phase, options: CompileOptions) -> str:
 def _extensions() -> dict[str, list[str]]:
     """The pipelines of installed packages by phase; finding them reads files, so once a process."""
     found: dict[str, list[str]] = {}
-    for point, pipeline in extensions.load_all(extensions.PIPELINES, _check):
-        found.setdefault(point.name, []).append(pipeline)
+    for point, text in extensions.load_all(extensions.PIPELINES, _check):
+        found.setdefault(point.name, []).append(text)
     return found
 
 

@@ -25,7 +25,7 @@ from aotc.dialects.aot.contract import is_kernel
 from aotc.dialects.operations import walk
 from aotc.machines.targets import is_host
 from aotc.pipeline.options import CompileOptions
-from aotc.pipeline.phases import finish, is_vectorized
+from aotc.pipeline.phases import finish
 from aotc.pipeline.workers import usable_cores
 
 _PORTIONS = 16
@@ -48,7 +48,7 @@ def is_divided(options: CompileOptions) -> bool:
     return (
         kinds <= {"c", "header", "shared"}
         and ("shared" in kinds or (is_host(options.target) and options.flash is None))
-        and is_vectorized(options)
+        and options.is_vectorized
         and options.threads == 1
         and options.stack is None
         and options.cc is None

@@ -24,7 +24,7 @@ from aotc.dialects.graph.interfaces import GraphOp
 from aotc.errors import CompileError, Problem, UsageError
 from aotc.model.files import Content
 from aotc.model.metadata import Origin
-from aotc.model.weights import WeightStore
+from aotc.model.weight_store import WeightStore
 from aotc.pipeline.compilation import Compilation
 from aotc.pipeline.options import CompileOptions
 from aotc.pipeline.phases import PHASE_NAMES, phase_index

@@ -9,18 +9,18 @@ from xdsl.dialects.arith import ArithConstantMaterializationInterface
 from xdsl.ir import Dialect, Operation
 
 from aotc.dialects.aot.control import CheckOp, FModOp, IsAlignedOp, IsNullOp, RequireOp
-from aotc.dialects.aot.dots import TileDotOp, TileDotPairOp
 from aotc.dialects.aot.instruction import InstructionOp
-from aotc.dialects.aot.lookups import TileLookupOp
-from aotc.dialects.aot.memory import BufferOp, DataOp, NullOp, PtrCastOp, StringOp, WeightOp, WeightsOp, WorkspaceOp
-from aotc.dialects.aot.narrowing import TileNarrowOp
 from aotc.dialects.aot.opaque import OpaqueOp
 from aotc.dialects.aot.picks import TilePickOp
+from aotc.dialects.aot.pointers import BufferOp, DataOp, NullOp, PtrCastOp, StringOp, WeightOp, WeightsOp, WorkspaceOp
 from aotc.dialects.aot.profile import CountersOp, TicksOp
 from aotc.dialects.aot.rounding import RoundProductOp
 from aotc.dialects.aot.structures import AddressOp, AllocaOp, ElementOp, FieldOp, SetElementOp, SetFieldOp
 from aotc.dialects.aot.tables import GlobalOp, SymbolOp, integers
 from aotc.dialects.aot.threads import PhaseOp, ThreadOp
+from aotc.dialects.aot.tile_dots import TileDotOp, TileDotPairOp
+from aotc.dialects.aot.tile_lookups import TileLookupOp
+from aotc.dialects.aot.tile_narrowing import TileNarrowOp
 from aotc.dialects.aot.tiles import (
     PrefetchOp,
     TileCompareOp,

@@ -18,67 +18,59 @@ from aotc.dialects.graph import (
     functions,
     indexing,
     logical,
-    matmul,
     movement,
     normalization,
+    random,
     reduction,
     scatter,
     structure,
-    window,
 )
-from aotc.dialects.graph.compound import control, external, staged
-from aotc.dialects.graph.generators import random
+from aotc.dialects.graph.compound import control_flow, external_kernel, staged
 from aotc.dialects.graph.interfaces import GraphOp
-from aotc.dialects.graph.matrices import determinant, inverse
-from aotc.dialects.graph.packed import (
+from aotc.dialects.graph.matrices import determinant, inverse, matmul
+from aotc.dialects.graph.packed.convolution import blocked_conv, inner_product_conv, regrouping, within_lanes
+from aotc.dialects.graph.packed.integers import (
     channels_last,
     dot_depthwise,
-    dots,
-    few_bits,
+    dot_products,
     interleaved,
-    narrow,
-    paired,
-    paired_dots,
-    regrouping,
-    strassen,
-    winograd,
-    winograd_weight,
+    paired_nibbles,
+    paired_steps,
 )
-from aotc.dialects.graph.packed import conv as blocked
-from aotc.dialects.graph.packed import matmul as packed
-from aotc.dialects.graph.packed import window as blocked_window
+from aotc.dialects.graph.packed.products import few_bits_matmul, packed_matmul, strassen_matmul
+from aotc.dialects.graph.packed.winograd import winograd_conv, winograd_weight
 from aotc.dialects.graph.quantized import averages, doubling, fixed_add, flip, lookup, nibbles, requantization, softmax
 from aotc.dialects.graph.recurrent import cells, rounded
 from aotc.dialects.graph.schedules import ALGORITHM_ATTRIBUTES, SCHEDULE_ATTRIBUTES
 from aotc.dialects.graph.selection import distinct, grams, positions, suppression
-from aotc.dialects.graph.trees import branches, coupling, leaves, masks, sums
+from aotc.dialects.graph.trees import branches, coupling, leaf_sums, leaves, masks
 from aotc.dialects.graph.trees import packed as packed_trees
 from aotc.dialects.graph.vision import deformation, folding, regions, sampling
-from aotc.dialects.graph.windows import resampling
+from aotc.dialects.graph.windows import pooling, resampling
 
 __all__ = ["GRAPH", "canonicalization"]  # the latter registers its patterns when it is imported
 
 _FAMILIES = (
     structure,
-    external,
+    external_kernel,
     elementwise,
     functions,
     logical,
     conversion,
     reduction,
     normalization,
-    packed,
-    blocked,
-    blocked_window,
+    packed_matmul,
+    blocked_conv,
+    within_lanes,
     regrouping,
-    narrow,
+    inner_product_conv,
     interleaved,
-    paired,
+    paired_nibbles,
     channels_last,
-    dots,
+    dot_products,
     dot_depthwise,
-    paired_dots,
-    few_bits,
+    paired_steps,
+    few_bits_matmul,
     matmul,
     convolution,
     requantization,
@@ -97,16 +89,16 @@ _FAMILIES = (
     packed_trees,
     masks,
     branches,
-    sums,
-    strassen,
-    window,
-    winograd,
+    leaf_sums,
+    strassen_matmul,
+    pooling,
+    winograd_conv,
     winograd_weight,
     movement,
     indexing,
     scatter,
     staged,
-    control,
+    control_flow,
     bits,
     random,
     determinant,

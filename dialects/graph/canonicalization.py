@@ -30,9 +30,9 @@ from aotc.dialects.graph.interfaces import (
     to_attribute,
 )
 from aotc.dialects.graph.logical import NotOp
-from aotc.dialects.graph.matmul import MatMulOp
+from aotc.dialects.graph.matrices.matmul import MatMulOp
 from aotc.dialects.graph.movement import BroadcastOp, ConcatOp, PadOp, ReshapeOp, SliceOp, TransposeOp
-from aotc.dialects.graph.packed.regrouping import PADDING_LANE, RegroupChannelsOp, regrouped
+from aotc.dialects.graph.packed.convolution.regrouping import PADDING_LANE, RegroupChannelsOp, regrouped
 from aotc.dialects.graph.patterns import Simplified, simplifies
 from aotc.dialects.graph.schedules import schedule_of
 from aotc.dialects.graph.structure import ConstantOp

@@ -17,8 +17,8 @@ from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def
 
 from aotc.dialects.arrays import scaled
 from aotc.dialects.builder import Builder, Reader, Scalar, Writer
+from aotc.dialects.graph.accumulation import AccumulatingOp
 from aotc.dialects.graph.interfaces import Array, ChannelWeightsOp, ShapeError, element_type_of, shape_of
-from aotc.dialects.graph.quantized.accumulation import AccumulatingOp
 from aotc.dialects.graph.windows.axes import ConvolutionalOp, SlidingAxes, TransposedAxes, check_bias
 
 

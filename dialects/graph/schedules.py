@@ -20,7 +20,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from aotc.dialects.graph.interfaces import AnchorOp
 from aotc.dialects.graph.structure import ConstantOp
-from aotc.dialects.winograd_transforms import OUTPUT_TILES
+from aotc.mathematics.winograd_transforms import OUTPUT_TILES
 
 Order: TypeAlias = Literal["rows", "columns"]
 

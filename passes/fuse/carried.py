@@ -9,7 +9,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 
 from aotc.dialects.aot.contract import carried_by_entry, results_of
-from aotc.dialects.graph.compound.control import IfOp, LoopOp, yield_of
+from aotc.dialects.graph.compound.control_flow import IfOp, LoopOp, yield_of
 from aotc.dialects.graph.interfaces import is_view, viewed_whole
 from aotc.dialects.graph.structure import CopyOp, FusedOp
 from aotc.passes.fuse.groups import in_order, make_group

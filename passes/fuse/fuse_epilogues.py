@@ -33,10 +33,10 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue, Use
 from xdsl.passes import ModulePass
 
-from aotc.dialects.graph.compound.control import graph_blocks
+from aotc.dialects.graph.compound.control_flow import graph_blocks
 from aotc.dialects.graph.interfaces import AnchorOp, ElementOp, Fusion, is_kernel, shape_of
 from aotc.dialects.graph.structure import FusedOp
-from aotc.model.weights import WeightStore
+from aotc.model.weight_store import WeightStore
 from aotc.passes.fuse.fusion_policy import MAX_OPERATIONS, buffers, may_duplicate, most_buffers
 from aotc.passes.fuse.groups import make_group
 from aotc.passes.fuse.vectorizable import VectorForms

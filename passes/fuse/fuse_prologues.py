@@ -28,10 +28,10 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from aotc.dialects.graph.compound.control import graph_blocks
+from aotc.dialects.graph.compound.control_flow import graph_blocks
 from aotc.dialects.graph.interfaces import AnchorOp
 from aotc.dialects.graph.structure import FusedOp
-from aotc.model.weights import WeightStore
+from aotc.model.weight_store import WeightStore
 from aotc.passes.fuse.growing import Growth, has_producers
 from aotc.passes.fuse.vectorizable import VectorForms
 

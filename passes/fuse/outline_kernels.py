@@ -50,8 +50,8 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from aotc.dialects.aot.contract import BRANCHES, EXTERNAL, External, entries, mark_kernel
-from aotc.dialects.graph.compound.control import ControlOp, IfOp, LoopOp, graph_blocks
-from aotc.dialects.graph.compound.external import ExternalOp
+from aotc.dialects.graph.compound.control_flow import ControlOp, IfOp, LoopOp, graph_blocks
+from aotc.dialects.graph.compound.external_kernel import ExternalOp
 from aotc.dialects.graph.interfaces import (
     AnchorOp,
     ElementOp,

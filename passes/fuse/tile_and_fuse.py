@@ -37,7 +37,7 @@ from xdsl.ir import Operation, OpResult, Region, SSAValue
 from xdsl.passes import ModulePass
 
 from aotc.dialects.dtypes import byte_width, is_encoded
-from aotc.dialects.graph.compound.control import graph_blocks
+from aotc.dialects.graph.compound.control_flow import graph_blocks
 from aotc.dialects.graph.compound.staged import Stage, StagedOp, stages_of
 from aotc.dialects.graph.interfaces import AnchorOp, ElementOp, Fusion, ShapeError, element_type_of, is_kernel, shape_of
 from aotc.dialects.graph.schedules import ScheduleAttr, schedule_of
@@ -46,7 +46,7 @@ from aotc.dialects.graph.structure import YieldOp
 from aotc.machines.machine import Machine
 from aotc.machines.targets import machine_of
 from aotc.model.locations import fuse_locations
-from aotc.model.weights import WeightStore
+from aotc.model.weight_store import WeightStore
 from aotc.passes.fuse.fusion_policy import MAX_OPERATIONS, buffers, most_buffers
 from aotc.passes.fuse.groups import copy_group
 from aotc.passes.fuse.vectorizable import Form, VectorForms

@@ -19,7 +19,7 @@ from aotc.dialects.constants import constant_array
 from aotc.dialects.dtypes import storage_type
 from aotc.dialects.graph.interfaces import AnchorOp, ElementOp, element_type_of, shape_of
 from aotc.dialects.graph.structure import YieldOp
-from aotc.model.weights import WeightStore
+from aotc.model.weight_store import WeightStore
 from aotc.passes.fuse.groups import copy_group
 from aotc.passes.kernel.accesses import AccessPattern, WritePattern
 from aotc.passes.kernel.builders.expressions import Destination, Expressions

@@ -34,7 +34,7 @@ from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from aotc.dialects.graph.compound.control import graph_operations
+from aotc.dialects.graph.compound.control_flow import graph_operations
 from aotc.dialects.graph.interfaces import ElementOp, Fusion, GraphOp, shape_of
 from aotc.dialects.graph.movement import ReshapeOp, TransposeOp
 from aotc.dialects.graph.structure import ConstantOp

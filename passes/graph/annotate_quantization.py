@@ -35,7 +35,7 @@ from aotc.dialects.aot.contract import Argument, arguments_of, entries, results_
 from aotc.dialects.constants import known_array
 from aotc.dialects.dtypes import number_kind
 from aotc.dialects.graph.interfaces import ElementOp, GraphOp, Quantization
-from aotc.model.weights import WeightStore
+from aotc.model.weight_store import WeightStore
 
 
 @dataclass(frozen=True)

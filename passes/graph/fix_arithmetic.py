@@ -36,7 +36,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from aotc.dialects.constants import computed_array
-from aotc.dialects.graph.compound.control import graph_blocks
+from aotc.dialects.graph.compound.control_flow import graph_blocks
 from aotc.dialects.graph.conversion import CastOp, QuantizeOp
 from aotc.dialects.graph.elementwise import AddOp, BinaryOp, MulOp, SubOp
 from aotc.dialects.graph.interfaces import Array, ElementOp, producer, shape_of
@@ -44,11 +44,11 @@ from aotc.dialects.graph.quantized.fixed_add import FixedAddOp
 from aotc.dialects.graph.quantized.lookup import LookupOp
 from aotc.dialects.graph.quantized.requantization import RequantizeOp
 from aotc.model.locations import fuse_locations
-from aotc.model.weights import WeightStore
+from aotc.model.weight_store import WeightStore
 from aotc.passes.graph.quantization.chains import Chain, evaluated, is_number, is_pointwise
+from aotc.passes.graph.quantization.integer_sums import Constants, Raised
 from aotc.passes.graph.quantization.pairs import FixedSum, Numbers, Terms, fixed_sum, product_multiplier
-from aotc.passes.graph.quantization.sums import Constants, Raised
-from aotc.passes.graph.quantization.values import Parameters, dequantized, quantization
+from aotc.passes.graph.quantization.real_values import Parameters, dequantized, quantization
 
 _MOST_NUMBERS = 1 << 12
 """Of a constant operand, different ones: as many times 256 pairs are tried."""

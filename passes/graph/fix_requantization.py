@@ -31,14 +31,14 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from aotc.dialects.constants import computed_array
-from aotc.dialects.graph.compound.control import graph_blocks
+from aotc.dialects.graph.compound.control_flow import graph_blocks
 from aotc.dialects.graph.interfaces import Array
 from aotc.dialects.graph.quantized.doubling import DoublingRequantizeOp
 from aotc.dialects.graph.quantized.requantization import FixedRequantizeOp, RequantizeOp
-from aotc.model.weights import WeightStore
+from aotc.model.weight_store import WeightStore
 from aotc.passes.graph.quantization.accumulators import greatest_of
 from aotc.passes.graph.quantization.fixed_point import doubled, fixed_point
-from aotc.passes.graph.quantization.sums import Constants
+from aotc.passes.graph.quantization.integer_sums import Constants
 
 
 @dataclass(frozen=True)

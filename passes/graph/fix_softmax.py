@@ -29,17 +29,17 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from aotc.dialects.dtypes import integer_range
-from aotc.dialects.graph.compound.control import graph_blocks
+from aotc.dialects.graph.compound.control_flow import graph_blocks
 from aotc.dialects.graph.conversion import DequantizeOp, QuantizeOp
 from aotc.dialects.graph.interfaces import producer
 from aotc.dialects.graph.normalization import SoftmaxOp
 from aotc.dialects.graph.quantized.softmax import FixedSoftmaxOp
 from aotc.model.locations import fuse_locations
-from aotc.model.weights import WeightStore
+from aotc.model.weight_store import WeightStore
 from aotc.passes.graph.quantization.chains import is_byte
 from aotc.passes.graph.quantization.exponentials import exponentials
-from aotc.passes.graph.quantization.sums import Constants
-from aotc.passes.graph.quantization.values import dequantized, quantization
+from aotc.passes.graph.quantization.integer_sums import Constants
+from aotc.passes.graph.quantization.real_values import dequantized, quantization
 
 
 @dataclass(frozen=True)

@@ -29,11 +29,11 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from aotc.dialects.constants import constant_op, key_of, known_array
 from aotc.dialects.dtypes import is_float, numpy_dtype
-from aotc.dialects.graph.compound.control import graph_blocks
+from aotc.dialects.graph.compound.control_flow import graph_blocks
 from aotc.dialects.graph.elementwise import AddOp, MulOp
 from aotc.dialects.graph.interfaces import ChannelWeightsOp, GraphOp, ScaleShiftOp, element_type_of, shape_of
 from aotc.model.locations import fuse_locations
-from aotc.model.weights import Array, WeightStore
+from aotc.model.weight_store import Array, WeightStore
 from aotc.passes.graph.weights import erase_unused_constants
 
 

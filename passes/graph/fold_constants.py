@@ -26,10 +26,10 @@ from xdsl.rewriter import Rewriter
 
 from aotc.dialects.aot.contract import arguments_of, entries
 from aotc.dialects.constants import constant_op, folded, packed_later, weight_keys
-from aotc.dialects.graph.compound.control import graph_blocks
+from aotc.dialects.graph.compound.control_flow import graph_blocks
 from aotc.dialects.graph.interfaces import GraphOp
 from aotc.dialects.graph.structure import ConstantOp
-from aotc.model.weights import WeightStore
+from aotc.model.weight_store import WeightStore
 from aotc.passes.graph.weights import constant_name, erase_unused_constants
 
 

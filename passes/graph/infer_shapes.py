@@ -26,7 +26,7 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, SSAValue
 from xdsl.passes import ModulePass
 
-from aotc.dialects.graph.compound.control import ControlOp
+from aotc.dialects.graph.compound.control_flow import ControlOp
 from aotc.dialects.graph.interfaces import GraphOp, ShapeError
 from aotc.dialects.graph.structure import FusedOp
 from aotc.errors import CompileError, Problem

@@ -22,7 +22,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from aotc.dialects.aot.contract import set_nodes_in_floats
-from aotc.dialects.graph.compound.control import graph_operations
+from aotc.dialects.graph.compound.control_flow import graph_operations
 from aotc.dialects.graph.conversion import DequantizeOp
 from aotc.dialects.graph.interfaces import GraphOp, producer
 from aotc.dialects.graph.quantized.requantization import RequantizeOp

@@ -30,11 +30,11 @@ from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
 from aotc.dialects.constants import known_array
-from aotc.dialects.graph.compound.control import graph_operations
+from aotc.dialects.graph.compound.control_flow import graph_operations
 from aotc.dialects.graph.elementwise import AddOp, MulOp
 from aotc.dialects.graph.functions import ExpOp, LogOp, MishOp, SoftplusOp, TanhOp
 from aotc.dialects.graph.interfaces import GraphOp, producer, shape_of
-from aotc.model.weights import WeightStore
+from aotc.model.weight_store import WeightStore
 from aotc.passes.graph.raising import put_in_place
 
 Raised: TypeAlias = "tuple[GraphOp, Sequence[GraphOp]] | None"

@@ -32,13 +32,13 @@ from xdsl.passes import ModulePass
 
 from aotc.dialects.constants import known_array
 from aotc.dialects.dtypes import compute_type
-from aotc.dialects.graph.compound.control import graph_operations
+from aotc.dialects.graph.compound.control_flow import graph_operations
 from aotc.dialects.graph.elementwise import AddOp, DivOp, MulOp, PowOp, SubOp
 from aotc.dialects.graph.functions import SqrtOp
 from aotc.dialects.graph.interfaces import GraphOp, element_type_of, producer, shape_of
 from aotc.dialects.graph.normalization import NormalizeOp
 from aotc.dialects.graph.reduction import ReduceOp
-from aotc.model.weights import WeightStore
+from aotc.model.weight_store import WeightStore
 from aotc.passes.graph.raising import put_in_place
 
 

@@ -34,17 +34,17 @@ from xdsl.ir import Block
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from aotc.dialects.graph.compound.control import graph_blocks
+from aotc.dialects.graph.accumulation import MOST_BITS, AccumulatingOp
+from aotc.dialects.graph.compound.control_flow import graph_blocks
 from aotc.dialects.graph.conversion import QuantizeOp
 from aotc.dialects.graph.convolution import ConvolutionOp
 from aotc.dialects.graph.interfaces import GraphOp
-from aotc.dialects.graph.matmul import MatMulOp
-from aotc.dialects.graph.quantized.accumulation import MOST_BITS, AccumulatingOp
+from aotc.dialects.graph.matrices.matmul import MatMulOp
 from aotc.model.locations import fuse_locations
-from aotc.model.weights import WeightStore
-from aotc.passes.graph.quantization.movement import raise_movement, same_integers
+from aotc.model.weight_store import WeightStore
+from aotc.passes.graph.quantization.integer_movement import raise_movement, same_integers
+from aotc.passes.graph.quantization.integer_sums import Constants, Raised, raise_sum
 from aotc.passes.graph.quantization.pooling import raise_mean
-from aotc.passes.graph.quantization.sums import Constants, Raised, raise_sum
 
 
 @dataclass(frozen=True)

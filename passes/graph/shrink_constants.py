@@ -25,10 +25,10 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from aotc.dialects.constants import constant_op, known_array
-from aotc.dialects.graph.compound.control import graph_blocks
+from aotc.dialects.graph.compound.control_flow import graph_blocks
 from aotc.dialects.graph.interfaces import ElementOp, ShapeError
 from aotc.dialects.graph.structure import ConstantOp
-from aotc.model.weights import Array, WeightStore
+from aotc.model.weight_store import Array, WeightStore
 from aotc.passes.graph.weights import erase_unused_constants
 
 

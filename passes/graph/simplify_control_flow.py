@@ -39,11 +39,11 @@ from xdsl.passes import ModulePass
 
 from aotc.dialects.constants import constant_op, known_array
 from aotc.dialects.dtypes import byte_width, numpy_dtype
-from aotc.dialects.graph.compound.control import MOST_TRIPS, ControlOp, IfOp, LoopOp, graph_blocks, yield_of
+from aotc.dialects.graph.compound.control_flow import MOST_TRIPS, ControlOp, IfOp, LoopOp, graph_blocks, yield_of
 from aotc.dialects.graph.interfaces import GraphOp, element_type_of, shape_of
 from aotc.dialects.graph.movement import ReshapeOp
 from aotc.dialects.graph.structure import ConstantOp, YieldOp
-from aotc.model.weights import WeightStore
+from aotc.model.weight_store import WeightStore
 
 
 @dataclass(frozen=True)

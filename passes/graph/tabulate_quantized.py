@@ -27,15 +27,15 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from aotc.dialects.dtypes import byte_width
-from aotc.dialects.graph.compound.control import graph_blocks
+from aotc.dialects.graph.compound.control_flow import graph_blocks
 from aotc.dialects.graph.conversion import QuantizeOp
 from aotc.dialects.graph.quantized.lookup import LookupOp
 from aotc.machines.machine import Machine
 from aotc.machines.targets import machine_of
 from aotc.model.locations import fuse_locations
-from aotc.model.weights import WeightStore
+from aotc.model.weight_store import WeightStore
 from aotc.passes.graph.quantization.chains import Chain
-from aotc.passes.graph.quantization.sums import Constants
+from aotc.passes.graph.quantization.integer_sums import Constants
 
 
 @dataclass(frozen=True)

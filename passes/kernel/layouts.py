@@ -28,10 +28,10 @@ from aotc.dialects.graph.interfaces import (
     to_attribute,
 )
 from aotc.dialects.graph.movement import BroadcastOp, ReshapeOp, SliceOp
-from aotc.dialects.graph.packed.channels import Channels
-from aotc.dialects.graph.packed.conv import PackChannelsOp, UnpackChannelsOp
-from aotc.dialects.graph.packed.grouped import GroupedPanels
-from aotc.dialects.graph.packed.regrouping import PADDING_LANE, RegroupChannelsOp
+from aotc.dialects.graph.packed.convolution.blocked_conv import PackChannelsOp, UnpackChannelsOp
+from aotc.dialects.graph.packed.convolution.channels import Channels
+from aotc.dialects.graph.packed.convolution.grouped_panels import GroupedPanels
+from aotc.dialects.graph.packed.convolution.regrouping import PADDING_LANE, RegroupChannelsOp
 from aotc.dialects.graph.schedules import Schedule, ScheduleAttr, schedule_of
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.structure import ConstantOp

@@ -9,9 +9,9 @@ from xdsl.ir import SSAValue
 
 from aotc.dialects.graph.elementwise import AddOp
 from aotc.dialects.graph.interfaces import element_type_of, producer, shape_of
-from aotc.dialects.graph.matmul import MatMulOp
+from aotc.dialects.graph.matrices.matmul import MatMulOp
 from aotc.dialects.graph.movement import ReshapeOp
-from aotc.dialects.graph.packed.matmul import PackColumnsOp
+from aotc.dialects.graph.packed.products.packed_matmul import PackColumnsOp
 from aotc.dialects.graph.recurrent.recurrence import RecurrenceOp
 from aotc.dialects.graph.structure import ConstantOp
 

@@ -21,9 +21,9 @@ from typing import Any, ClassVar, Generic, TypeVar, cast
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from aotc.dialects.builder import Reader, Writer
+from aotc.dialects.graph.accumulation import AccumulatingOp
 from aotc.dialects.graph.interfaces import AnchorOp, GraphOp, LoopNestOp
-from aotc.dialects.graph.packed.matmul import ProductOp
-from aotc.dialects.graph.quantized.accumulation import AccumulatingOp
+from aotc.dialects.graph.packed.products.packed_matmul import ProductOp
 from aotc.dialects.graph.quantized.nibbles import is_packed
 from aotc.dialects.graph.schedules import Schedule, schedule_of
 from aotc.errors import CompileError, Problem

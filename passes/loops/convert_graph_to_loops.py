@@ -54,13 +54,13 @@ from aotc.dialects.graph.interfaces import AnchorOp, ElementOp, element_type_of,
 from aotc.dialects.graph.schedules import ElementwiseSchedule, SumsSchedule, schedule_of
 from aotc.dialects.graph.structure import ConstantOp
 from aotc.model.progress import Progress
-from aotc.model.weights import WeightStore
+from aotc.model.weight_store import WeightStore
 from aotc.passes.kernel.builders.expressions import Destination, Expressions, epilogue_shape, failure
 from aotc.passes.kernel.builders.loop_builder import LoopBuilder
 from aotc.passes.kernel.builders.space_builder import SpaceBuilder
 from aotc.passes.kernel.builders.tile_builder import NotVectorizable, TileBuilder
 from aotc.passes.kernel.builders.word_builder import QuadBuilder, WordBuilder
-from aotc.passes.kernel.nests.elementwise import write_on_tiles
+from aotc.passes.kernel.nests.elementwise_nest import write_on_tiles
 from aotc.passes.kernel.strategy import strategy_of
 
 

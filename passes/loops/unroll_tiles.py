@@ -44,9 +44,9 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from aotc.dialects.aot import TILE_OPERATIONS, tiles
-from aotc.dialects.aot.dots import TileDotOp
-from aotc.dialects.aot.lookups import TileLookupOp
-from aotc.dialects.aot.narrowing import TileNarrowOp
+from aotc.dialects.aot.tile_dots import TileDotOp
+from aotc.dialects.aot.tile_lookups import TileLookupOp
+from aotc.dialects.aot.tile_narrowing import TileNarrowOp
 from aotc.dialects.aot.tiles import tile_shape, tile_type
 from aotc.dialects.aot.words import LaneDotOp, LaneSumOp, QuadOp, QuadQuantizeOp, QuadRescaleOp
 from aotc.dialects.graph.shapes import ceil_div

@@ -28,9 +28,9 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from aotc.dialects import aot, llvm_ext
 from aotc.dialects.llvm_ext import suffix
 from aotc.errors import CompileError, Problem
-from aotc.passes.lower.builder import NSW, element, integer, like, width
 from aotc.passes.lower.floats import NARROW, fast_math_flags, float_operands, narrowed, set_float, widened
 from aotc.passes.lower.function import FunctionLowering, Lowerings
+from aotc.passes.lower.llvm_builder import NSW, element, integer, like, width
 
 # --- constants -------------------------------------------------------------------------------------------------------
 

@@ -7,8 +7,8 @@ from xdsl.ir import Block
 
 from aotc.dialects.aot.contract import LOOP_HINTS
 from aotc.errors import CompileError, Problem
-from aotc.passes.lower.builder import NSW
 from aotc.passes.lower.function import FunctionLowering, Lowerings
+from aotc.passes.lower.llvm_builder import NSW
 
 
 def _for(f: FunctionLowering, op: scf.ForOp) -> None:

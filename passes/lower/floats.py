@@ -6,8 +6,8 @@ from xdsl.dialects import arith, llvm
 from xdsl.dialects.builtin import BFloat16Type, Float16Type, IntegerType, f32
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from aotc.passes.lower.builder import NO_FAST_MATH, element, like
 from aotc.passes.lower.function import FunctionLowering
+from aotc.passes.lower.llvm_builder import NO_FAST_MATH, element, like
 
 NARROW = (Float16Type, BFloat16Type)
 """The formats that compute in f32."""

@@ -14,7 +14,7 @@ from aotc.dialects.aot.contract import BRANCHES, arguments_of, is_kernel
 from aotc.dialects.aot.properties import integer
 from aotc.dialects.operations import take_name
 from aotc.errors import CompileError, Problem
-from aotc.passes.lower.builder import UNIT, LLVMBuilder
+from aotc.passes.lower.llvm_builder import UNIT, LLVMBuilder
 from aotc.passes.lower.module import ModuleLowering
 
 Lowering: TypeAlias = "Callable[[FunctionLowering, Any], None]"

@@ -24,7 +24,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from aotc.dialects.llvm_ext import suffix
-from aotc.passes.lower.builder import LLVMBuilder, element, integer, like, width
+from aotc.passes.lower.llvm_builder import LLVMBuilder, element, integer, like, width
 
 _NATIVE_ROUNDING = {
     "floor": llvm.FFloorOp,

@@ -14,10 +14,10 @@ from xdsl.dialects import llvm
 from xdsl.dialects.builtin import VectorType, i64
 from xdsl.ir import SSAValue
 
-from aotc.dialects.aot.lookups import ENTRIES, TileLookupOp
+from aotc.dialects.aot.tile_lookups import ENTRIES, TileLookupOp
 from aotc.dialects.aot.tiles import tile_shape
-from aotc.passes.lower.builder import LLVMBuilder, integer
 from aotc.passes.lower.function import FunctionLowering, Lowerings
+from aotc.passes.lower.llvm_builder import LLVMBuilder, integer
 
 _ROW = 16
 """Bytes that are permuted among themselves."""

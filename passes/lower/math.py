@@ -12,9 +12,9 @@ from xdsl.ir import Operation
 from aotc.dialects import aot
 from aotc.dialects.llvm_ext import suffix
 from aotc.errors import CompileError, Problem
-from aotc.passes.lower.builder import element
 from aotc.passes.lower.floats import fast_math_flags, float_operands, set_float
 from aotc.passes.lower.function import FunctionLowering, Lowerings
+from aotc.passes.lower.llvm_builder import element
 
 LIBM: dict[type[Operation], str] = {
     math.ExpOp: "exp",

@@ -11,8 +11,8 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from aotc.dialects import aot
 from aotc.errors import CompileError, Problem
-from aotc.passes.lower.builder import NSW, PTR, LLVMBuilder, element
 from aotc.passes.lower.function import FunctionLowering, Lowerings
+from aotc.passes.lower.llvm_builder import NSW, PTR, LLVMBuilder, element
 from aotc.passes.lower.types import strides_and_offset
 
 Buffer = MemRefType[Attribute]

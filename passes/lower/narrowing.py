@@ -14,10 +14,10 @@ from xdsl.dialects import llvm
 from xdsl.dialects.builtin import VectorType, f32, i8, i16, i32
 from xdsl.ir import SSAValue
 
-from aotc.dialects.aot.narrowing import PARTS, TileNarrowOp
+from aotc.dialects.aot.tile_narrowing import PARTS, TileNarrowOp
 from aotc.dialects.aot.tiles import tile_shape
-from aotc.passes.lower.builder import LLVMBuilder, element
 from aotc.passes.lower.function import FunctionLowering, Lowerings
+from aotc.passes.lower.llvm_builder import LLVMBuilder, element
 
 _PREFIX = {128: "llvm.x86.sse2", 256: "llvm.x86.avx2", 512: "llvm.x86.avx512"}
 _HALVED = (128, 256)

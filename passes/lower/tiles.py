@@ -27,8 +27,8 @@ from aotc.dialects.aot import (
 )
 from aotc.errors import CompileError, Problem
 from aotc.passes.lower.arith import CONVERSION, compare, convert
-from aotc.passes.lower.builder import alignment, integer, like, width
 from aotc.passes.lower.function import FunctionLowering, Lowerings
+from aotc.passes.lower.llvm_builder import alignment, integer, like, width
 from aotc.passes.lower.memory import element_address, read, write
 
 _YMM, _ZMM = 256, 512

@@ -24,7 +24,7 @@ from xdsl.ir import Attribute
 
 from aotc.dialects.aot import PtrType, StructType
 from aotc.errors import CompileError, Problem
-from aotc.passes.lower.builder import PTR, element, integer, like
+from aotc.passes.lower.llvm_builder import PTR, element, integer, like
 
 
 @dataclass

@@ -91,10 +91,10 @@ from aotc.dialects.aot.contract import (
 )
 from aotc.dialects.constants import constant_array
 from aotc.dialects.dtypes import dtype_name, storage_type
-from aotc.dialects.graph.compound.control import MOST_TRIPS, ControlOp, IfOp, LoopOp, yield_of
+from aotc.dialects.graph.compound.control_flow import MOST_TRIPS, ControlOp, IfOp, LoopOp, yield_of
 from aotc.dialects.graph.interfaces import AnchorOp, GraphOp, is_join, is_view, tensor_type, viewed_whole
 from aotc.dialects.graph.structure import ConstantOp, YieldOp
-from aotc.model.weights import WeightStore
+from aotc.model.weight_store import WeightStore
 
 
 @dataclass(frozen=True)

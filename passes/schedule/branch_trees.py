@@ -29,7 +29,7 @@ from aotc.dialects.graph.interfaces import element_type_of
 from aotc.dialects.graph.schedules import TreeSchedule, schedule_of
 from aotc.dialects.graph.trees.branches import BranchingTreesOp
 from aotc.dialects.graph.trees.leaves import TreeLeavesOp
-from aotc.model.weights import Array, WeightStore
+from aotc.model.weight_store import Array, WeightStore
 
 
 @dataclass(frozen=True)

@@ -28,8 +28,8 @@ from aotc.dialects.graph.interfaces import AnchorOp
 from aotc.dialects.graph.schedules import ScheduleAttr
 from aotc.machines.targets import machine_of
 from aotc.machines.tuning_table import TuningTable
+from aotc.passes.kernel.measured import measured_algorithm
 from aotc.passes.kernel.strategy import choose_algorithm, keeps_packed
-from aotc.passes.schedule.measured import measured_algorithm
 
 
 @dataclass(frozen=True)

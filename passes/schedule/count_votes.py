@@ -28,13 +28,13 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from aotc.dialects.constants import constant_op, key_of, known_array
-from aotc.dialects.graph.compound.control import graph_operations
+from aotc.dialects.graph.compound.control_flow import graph_operations
 from aotc.dialects.graph.interfaces import element_type_of, producer, shape_of
 from aotc.dialects.graph.trees.branches import BranchingTreesOp
+from aotc.dialects.graph.trees.leaf_sums import BYTE, MOST_EXACT, MOST_VOTES, GatherSumOp, VoteSumOp
 from aotc.dialects.graph.trees.leaves import TreeLeavesOp
-from aotc.dialects.graph.trees.sums import BYTE, MOST_EXACT, MOST_VOTES, GatherSumOp, VoteSumOp
 from aotc.machines.targets import core_of
-from aotc.model.weights import Array, WeightStore
+from aotc.model.weight_store import Array, WeightStore
 
 
 @dataclass(frozen=True)

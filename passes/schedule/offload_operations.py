@@ -31,13 +31,13 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from aotc.dialects.aot.contract import entries
 from aotc.dialects.constants import constant_op
-from aotc.dialects.graph.compound.external import ExternalOp
+from aotc.dialects.graph.compound.external_kernel import ExternalOp
 from aotc.dialects.graph.interfaces import GraphOp, shape_of, tensor_type
 from aotc.dialects.graph.movement import TransposeOp
 from aotc.dialects.graph.structure import ConstantOp
 from aotc.model.codegens import Claim, CodeGenerator, Operand, code_generator
 from aotc.model.locations import fuse_locations
-from aotc.model.weights import WeightStore
+from aotc.model.weight_store import WeightStore
 
 
 @dataclass(frozen=True)

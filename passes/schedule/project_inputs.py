@@ -31,10 +31,10 @@ from xdsl.ir import Block, Operation, OpResult
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from aotc.dialects.graph.compound.control import graph_operations
+from aotc.dialects.graph.compound.control_flow import graph_operations
 from aotc.dialects.graph.interfaces import shape_of
 from aotc.dialects.graph.movement import ReshapeOp
-from aotc.dialects.graph.packed.matmul import PackColumnsOp
+from aotc.dialects.graph.packed.products.packed_matmul import PackColumnsOp
 from aotc.dialects.graph.recurrent.recurrence import RecurrenceOp
 from aotc.dialects.graph.schedules import RecurrenceSchedule, ScheduleAttr, SumsSchedule, schedule_of
 from aotc.passes.kernel.projections import preceding, projection

@@ -30,7 +30,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from aotc.dialects.dtypes import compute_type, is_narrow_float
-from aotc.dialects.graph.compound.control import graph_blocks
+from aotc.dialects.graph.compound.control_flow import graph_blocks
 from aotc.dialects.graph.conversion import CastOp
 from aotc.dialects.graph.interfaces import AnchorOp, ChannelWeightsOp, ElementOp, element_type_of
 from aotc.dialects.graph.schedules import schedule_of

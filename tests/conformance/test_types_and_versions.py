@@ -19,7 +19,7 @@ from xdsl.dialects.func import FuncOp
 from aotc.dialects.constants import known_array
 from aotc.errors import CompileError
 from aotc.frontend.onnx import import_model, load_model
-from aotc.model.weights import WeightStore
+from aotc.model.weight_store import WeightStore
 
 TOGETHER = 40
 """How many cases make one model."""

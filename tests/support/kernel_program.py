@@ -18,7 +18,7 @@ from aotc.emit.llvm.ir import llvm_ir
 from aotc.emit.llvm.jit import load_object
 from aotc.emit.llvm.parsing import parsed
 from aotc.machines.targets import lookup
-from aotc.model.weights import WeightStore
+from aotc.model.weight_store import WeightStore
 from aotc.passes.lower.convert_to_llvm import ConvertToLLVMPass
 from aotc.pipeline.options import CompileOptions
 from aotc.pipeline.phases import PHASES, PassRunner, pipeline_of

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from google.protobuf.message import DecodeError
 
-from aotc.compiler.checking.quantized import as_unsigned
+from aotc.compiler.checking.quantized_reference import as_unsigned
 from aotc.dialects.dtypes import numpy_dtype
 from aotc.errors import Problem, UsageError
 from aotc.model.naming import distinct_names

@@ -36,7 +36,7 @@ from aotc.dialects.dtypes import ELEMENT_TYPES, numpy_dtype
 from aotc.dialects.vm import REGISTER, CallOp, ConstantOp, FuncOp, ImmediateOp, ReturnOp, StateOp
 from aotc.emit.bytecode import executable_of
 from aotc.model.extents import Extent, OpenTensor, Quotient, Size, product_of
-from aotc.model.weights import WeightStore
+from aotc.model.weight_store import WeightStore
 from aotc.pipeline.phases import PassRunner
 from aotc.vm import Executable
 

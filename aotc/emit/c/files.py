@@ -18,13 +18,13 @@ from xdsl.utils.target import Target
 from aotc.dialects.aot.contract import weight_offsets
 from aotc.emit.c.header import header_text
 from aotc.emit.c.preamble import head
+from aotc.emit.c.processor_check import supported_text
 from aotc.emit.c.source import CSource
-from aotc.emit.c.support import supported_text
 from aotc.emit.c.unit import THREADS, Part
 from aotc.model.artifacts import Pieces
 from aotc.model.files import Content
 from aotc.model.metadata import ModelInfo, to_json
-from aotc.model.weights import WeightStore
+from aotc.model.weight_store import WeightStore
 
 
 def emit_c(

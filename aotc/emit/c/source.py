@@ -14,6 +14,7 @@ from xdsl.dialects.func import CallOp, FuncOp
 from aotc.dialects import aot
 from aotc.dialects.aot.contract import BRANCHES, is_entry, is_kernel, shares_workspace, workspace_alignment
 from aotc.emit.c import preamble, tables
+from aotc.emit.c.array_initialisers import definition, needs_math
 from aotc.emit.c.functions.printer import FunctionPrinter, argument_names, result_type, unsupported
 from aotc.emit.c.header import Descriptor, Prototype
 from aotc.emit.c.helpers import helper_text
@@ -21,7 +22,6 @@ from aotc.emit.c.text import comment_text, wrapped
 from aotc.emit.c.unit import PACKED_HEADER, PROVIDED, THREADS, Part, Unit, element_count, is_private
 from aotc.emit.c.vectors.macros import prologue
 from aotc.emit.c.vectors.values import concerns
-from aotc.emit.c.weights import definition, needs_math
 from aotc.errors import CompileError, Problem
 from aotc.model.artifacts import Pieces
 from aotc.model.conventions import THREADS_RUN

@@ -18,15 +18,15 @@ from aotc.dialects import aot
 from aotc.dialects.aot.contract import Argument, arguments_of, entries, is_kernel, model_name_or
 from aotc.dialects.operations import walk
 from aotc.emit.c import tables
+from aotc.emit.c.array_initialisers import LONG, element_ctype
+from aotc.emit.c.c_types import BOOL, SIGNED, UNSIGNED, VOID, CType, ctype_of, dtype_ctype, pointer_to
 from aotc.emit.c.expressions.buffers import is_unsigned_buffer, root
 from aotc.emit.c.expressions.expr import Expr, name_expr
 from aotc.emit.c.expressions.ranges import Interval
 from aotc.emit.c.helpers import HELPERS
 from aotc.emit.c.preamble import MACROS
-from aotc.emit.c.types import BOOL, SIGNED, UNSIGNED, VOID, CType, ctype_of, dtype_ctype, pointer_to
 from aotc.emit.c.vectors.macros import RESERVED
 from aotc.emit.c.vectors.values import size
-from aotc.emit.c.weights import LONG, element_ctype
 from aotc.model.conventions import (
     CALL_PACKED,
     THREADS_RUN,
@@ -36,7 +36,7 @@ from aotc.model.conventions import (
     workspace_symbol,
 )
 from aotc.model.naming import c_identifier
-from aotc.model.weights import WeightStore
+from aotc.model.weight_store import WeightStore
 
 PACKED_HEADER = "aotc_packed.h"
 THREADS = ("aotc_threads.c", "aotc_threads.h")

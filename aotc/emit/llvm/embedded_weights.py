@@ -17,9 +17,9 @@ from xdsl.dialects import llvm
 from xdsl.dialects.builtin import ModuleOp
 
 from aotc.dialects.aot.contract import EMBEDDED, MINIMUM_BLOB
-from aotc.emit.llvm.values import bytes_text
+from aotc.emit.llvm.syntax import bytes_text
 from aotc.errors import CompileError, Problem
-from aotc.model.weights import WeightStore
+from aotc.model.weight_store import WeightStore
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from xdsl.ir import Block, Operation, OpResult, SSAValue
 
 from aotc.dialects import llvm_ext
 from aotc.dialects.llvm_ext import suffix
-from aotc.emit.llvm.values import alignment, fast_math, inline_text, quoted, symbol, type_text
+from aotc.emit.llvm.syntax import alignment, fast_math, inline_text, quoted, symbol, type_text
 from aotc.errors import CompileError, Problem
 
 

@@ -18,7 +18,7 @@ from xdsl.utils.target import Target
 
 from aotc.dialects.aot.contract import EMBEDDED, model_name_or
 from aotc.emit.llvm.instructions import FORMATS, Operands
-from aotc.emit.llvm.values import (
+from aotc.emit.llvm.syntax import (
     INLINE,
     UNNAMED_ADDR,
     VISIBILITY,

@@ -18,12 +18,12 @@ from aotc.emit.llvm.ir import llvm_ir
 from aotc.emit.llvm.loops import has_scalar_loops
 from aotc.emit.llvm.optimize import optimize, tidy
 from aotc.emit.llvm.parsing import parsed
-from aotc.emit.llvm.support import supported_module
+from aotc.emit.llvm.processor_check import supported_module
 from aotc.emit.llvm.threads import pool_module
 from aotc.machines.requirements import needed
 from aotc.machines.targets import Target, lookup
 from aotc.model.conventions import supported_symbol
-from aotc.pipeline.phases import PassTiming, is_vectorized, make_passes, to_llvm
+from aotc.pipeline.phases import PassTiming, make_passes, to_llvm
 
 if TYPE_CHECKING:
     from xdsl.ir import Operation
@@ -126,7 +126,7 @@ class NativeCode:
             module.verify()
             # Vectorised kernels are unrolled as they should be. Flash is what a bare board has least of; -O3 asks for
             # speed whatever it costs.
-            if not is_vectorized(self.compilation.options):
+            if not self.compilation.options.is_vectorized:
                 optimize(module, self.machine, self._level, rolled=self.target.freestanding and self._level != "3")
             elif has_scalar_loops(self.compilation.module.ops if self._only is None else self._only):
                 optimize(module, self.machine, "1", rolled=True)

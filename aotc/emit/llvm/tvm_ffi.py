@@ -12,7 +12,7 @@ from typing import Final
 
 from aotc.emit.llvm.optimize import optimize
 from aotc.emit.llvm.parsing import parsed
-from aotc.emit.llvm.values import bytes_text
+from aotc.emit.llvm.syntax import bytes_text
 from aotc.machines.targets import Target
 from aotc.model.conventions import entry_symbol
 from aotc.model.dlpack import HANDLE_CODE, TENSOR_CODE

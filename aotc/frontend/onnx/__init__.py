@@ -4,7 +4,7 @@
 """
 
 from aotc.frontend.onnx.dims import OpenShapesError
-from aotc.frontend.onnx.external import external_files
+from aotc.frontend.onnx.external_data import external_files
 from aotc.frontend.onnx.freezing import freeze, release
 from aotc.frontend.onnx.importer import import_model
 from aotc.frontend.onnx.load import Model, load_model

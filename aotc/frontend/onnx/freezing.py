@@ -16,7 +16,7 @@ from aotc.frontend.onnx.dims import OpenShapesError, declared_shape, shape_text
 from aotc.frontend.onnx.load import Model
 from aotc.frontend.onnx.tensors import TensorError, dtype_of, raw_size, read_tensor
 from aotc.model.known_tensors import KnownTensor
-from aotc.model.weights import Array
+from aotc.model.weight_store import Array
 
 
 def freeze(model: Model, constants: Mapping[str, KnownTensor | Literal["any"]]) -> Model:

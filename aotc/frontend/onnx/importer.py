@@ -38,6 +38,7 @@ from aotc.frontend.onnx.control import CONTROL_FLOW, captured
 from aotc.frontend.onnx.dims import OpenShapesError, contradicts, declared_shape, shape_text
 from aotc.frontend.onnx.inputs import read_inputs
 from aotc.frontend.onnx.load import Model
+from aotc.frontend.onnx.operator_types import type_mismatch
 from aotc.frontend.onnx.operators import (
     MAX_OPSET,
     OperatorSets,
@@ -54,12 +55,11 @@ from aotc.frontend.onnx.parts.bounds import carry, refuse
 from aotc.frontend.onnx.parts.sequences import OPERATORS, Given, Items, apply, type_bytes
 from aotc.frontend.onnx.registry import BOUNDED, IMPORTERS, Bound, Node, load_importers
 from aotc.frontend.onnx.scopes import POISON, Poison, Scope, Value, name_value
-from aotc.frontend.onnx.signature import type_mismatch
 from aotc.frontend.onnx.tensors import ONNX_TYPES, TensorError, read_tensor, type_name
 from aotc.model import extensions
 from aotc.model.limits import MOST_EXPANDED
 from aotc.model.naming import c_identifier, distinct_names
-from aotc.model.weights import Array, WeightStore
+from aotc.model.weight_store import Array, WeightStore
 
 _MOST_WARNINGS = 3
 

@@ -37,7 +37,7 @@ from aotc.dialects.graph.structure import ConstantOp, CopyOp
 from aotc.errors import CompileError, Problem
 from aotc.frontend.onnx.tensors import DTYPES, MAX_ELEMENTS, UNSUPPORTED, type_name
 from aotc.model import extensions
-from aotc.model.weights import Array, WeightStore
+from aotc.model.weight_store import Array, WeightStore
 
 
 @dataclass(frozen=True)

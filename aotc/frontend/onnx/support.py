@@ -9,9 +9,9 @@ from typing import Any
 from onnx import defs
 from onnx.defs import OpSchema
 
+from aotc.frontend.onnx.operator_types import ONNX_NAMES
 from aotc.frontend.onnx.operators import MAX_OPSET, REFUSED, domain_of, qualified
 from aotc.frontend.onnx.registry import IMPORTERS, load_importers
-from aotc.frontend.onnx.signature import ONNX_NAMES
 from aotc.frontend.onnx.summary import supported_operators
 
 _BOUNDED = (

@@ -11,7 +11,7 @@ from onnx import TensorProto, TypeProto
 from xdsl.dialects.builtin import FixedBitwidthType
 
 from aotc.dialects.dtypes import DType, element_type, is_encoded, number_kind, numpy_dtype
-from aotc.model.weights import Array
+from aotc.model.weight_store import Array
 
 MAX_ELEMENTS = 1 << 31
 """Tensors of this many elements or more are refused: indices are 32 bits in places, and no target has the memory."""

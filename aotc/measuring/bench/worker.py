@@ -23,7 +23,7 @@ import numpy as np
 from aotc.compiler.checking.recordings import read_inputs
 from aotc.errors import AotcError
 from aotc.measuring.bench.peers import PEERS, AotcSession, Job
-from aotc.model.weights import npz_bytes
+from aotc.model.weight_store import npz_bytes
 from aotc.pipeline.options import CompileOptions
 
 BATCH = 20_000

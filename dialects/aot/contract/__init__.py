@@ -88,7 +88,7 @@ from aotc.dialects.aot.contract.module import (
     workspace_alignment,
     workspace_place,
 )
-from aotc.dialects.aot.contract.weights import (
+from aotc.dialects.aot.contract.placements import (
     EMBEDDED,
     MINIMUM_BLOB,
     WEIGHT_LAYOUT,

@@ -12,7 +12,7 @@ from aotc.dialects.builder import Builder, Reader, Scalar, Writer
 from aotc.dialects.dtypes import compute_type
 from aotc.dialects.graph.interfaces import ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.quantized.requantization import check_clamp
-from aotc.dialects.graph.window import WindowOp, product
+from aotc.dialects.graph.windows.pooling import WindowOp, product
 
 MANTISSA = 24
 """Bits of an f32."""

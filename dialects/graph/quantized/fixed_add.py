@@ -10,9 +10,9 @@ from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 
 from aotc.dialects.builder import Builder, Scalar
+from aotc.dialects.graph.accumulation import MOST_BITS
 from aotc.dialects.graph.elementwise import BroadcastOp
 from aotc.dialects.graph.interfaces import Array, ShapeError, element_type_of
-from aotc.dialects.graph.quantized.accumulation import MOST_BITS
 from aotc.dialects.graph.quantized.requantization import check_clamp
 
 

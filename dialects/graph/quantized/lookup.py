@@ -8,7 +8,7 @@ import numpy as np
 from xdsl.dialects.builtin import I64, IntegerAttr, IntegerType, TensorType
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, result_def
 
-from aotc.dialects.aot.lookups import ENTRIES
+from aotc.dialects.aot.tile_lookups import ENTRIES
 from aotc.dialects.builder import Builder, Reader, Scalar
 from aotc.dialects.graph.interfaces import Array, ElementOp, ShapeError, element_type_of, shape_of
 

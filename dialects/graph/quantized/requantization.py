@@ -12,8 +12,8 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, r
 from aotc.dialects.aot.rounding import RoundProductOp
 from aotc.dialects.builder import Builder, Reader, Scalar
 from aotc.dialects.dtypes import compute_type, integer_range, numpy_dtype
+from aotc.dialects.graph.accumulation import MOST_BITS
 from aotc.dialects.graph.interfaces import Array, ElementOp, ShapeError, element_type_of, shape_of
-from aotc.dialects.graph.quantized.accumulation import MOST_BITS
 from aotc.dialects.graph.shapes import broadcast_index, normalize_axis
 
 

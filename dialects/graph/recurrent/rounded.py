@@ -13,7 +13,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_resu
 from aotc.dialects.builder import Scalar
 from aotc.dialects.dtypes import compute_type, integer_range
 from aotc.dialects.graph.interfaces import ShapeError, element_type_of, shape_of
-from aotc.dialects.graph.packed.dots import GROUP, DotOp
+from aotc.dialects.graph.packed.integers.dot_products import GROUP, DotOp
 from aotc.dialects.graph.quantized.flip import UI8
 from aotc.dialects.graph.recurrent.cells import LstmCell
 from aotc.dialects.graph.recurrent.lines import Factors

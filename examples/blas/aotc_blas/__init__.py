@@ -12,7 +12,7 @@ from xdsl.ir import Operation
 from aotc import Artifact
 from aotc.dialects.dtypes import dtype_name
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
-from aotc.dialects.graph.matmul import MatMulOp
+from aotc.dialects.graph.matrices.matmul import MatMulOp
 from aotc.machines.targets import is_host
 from aotc.model.codegens import Claim, ExternalKernel, Operand
 

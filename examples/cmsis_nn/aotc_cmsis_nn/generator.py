@@ -15,12 +15,12 @@ from aotc.dialects.dtypes import dtype_name
 from aotc.dialects.graph.convolution import ConvOp
 from aotc.dialects.graph.elementwise import AddOp
 from aotc.dialects.graph.interfaces import element_type_of, producer, shape_of
-from aotc.dialects.graph.matmul import MatMulOp
-from aotc.dialects.graph.window import MaxPoolOp, SumPoolOp, WindowOp
+from aotc.dialects.graph.matrices.matmul import MatMulOp
+from aotc.dialects.graph.windows.pooling import MaxPoolOp, SumPoolOp, WindowOp
 from aotc.machines.compilers import compiler_flags
 from aotc.machines.targets import lookup
 from aotc.model.codegens import Claim, ExternalKernel, Operand
-from aotc.model.weights import WeightStore
+from aotc.model.weight_store import WeightStore
 from aotc_cmsis_nn.requantization import Requantization, requantization
 from aotc_cmsis_nn.source import file_of
 

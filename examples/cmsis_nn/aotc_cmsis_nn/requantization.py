@@ -13,7 +13,7 @@ from aotc.dialects.dtypes import dtype_name
 from aotc.dialects.graph.interfaces import shape_of
 from aotc.dialects.graph.quantized.doubling import DoublingRequantizeOp
 from aotc.dialects.graph.quantized.requantization import FixedRequantizeOp, RequantizeOp
-from aotc.model.weights import WeightStore
+from aotc.model.weight_store import WeightStore
 
 Integers = NDArray[np.int32]
 

@@ -16,7 +16,7 @@ from xdsl.irdl import irdl_attr_definition
 
 from aotc.dialects.builder import Reader, Scalar, Writer
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
-from aotc.dialects.graph.matmul import MatMulOp
+from aotc.dialects.graph.matrices.matmul import MatMulOp
 from aotc.dialects.graph.schedules import Schedule, ScheduleAttr
 from aotc.dialects.graph.structure import ConstantOp
 from aotc.machines.machine import Machine

@@ -9,18 +9,18 @@ from xdsl.ir import SSAValue
 
 from aotc.dialects.constants import computed_array
 from aotc.dialects.dtypes import integer_range
+from aotc.dialects.graph.accumulation import AccumulatingOp
 from aotc.dialects.graph.conversion import CastOp
 from aotc.dialects.graph.convolution import ConvolutionOp, ConvTransposeOp
 from aotc.dialects.graph.elementwise import AddOp, MulOp, SubOp
 from aotc.dialects.graph.interfaces import Array, element_type_of, producer, shape_of
-from aotc.dialects.graph.matmul import MatMulOp
-from aotc.dialects.graph.quantized.accumulation import AccumulatingOp
+from aotc.dialects.graph.matrices.matmul import MatMulOp
 from aotc.dialects.graph.reduction import ReduceOp
-from aotc.dialects.graph.window import SumPoolOp
-from aotc.model.weights import WeightStore
+from aotc.dialects.graph.windows.pooling import SumPoolOp
+from aotc.model.weight_store import WeightStore
 from aotc.passes.graph.quantization.epilogues import along_axis_only
-from aotc.passes.graph.quantization.sums import CHANNEL_AXIS, by_output
-from aotc.passes.graph.quantization.values import is_narrow_integer
+from aotc.passes.graph.quantization.integer_sums import CHANNEL_AXIS, by_output
+from aotc.passes.graph.quantization.real_values import is_narrow_integer
 
 _ANYTHING = 2**31
 

@@ -13,7 +13,7 @@ from aotc.dialects.constants import computed_array
 from aotc.dialects.dtypes import numpy_dtype
 from aotc.dialects.graph.conversion import AffineOp
 from aotc.dialects.graph.interfaces import Array, ElementOp, element_type_of, producer, shape_of
-from aotc.model.weights import WeightStore
+from aotc.model.weight_store import WeightStore
 
 
 class Chain:

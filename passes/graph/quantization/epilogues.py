@@ -13,8 +13,8 @@ from aotc.dialects.dtypes import integer_range
 from aotc.dialects.graph.conversion import CastOp, DequantizeOp, QuantizeOp
 from aotc.dialects.graph.elementwise import AddOp, MaxOp, MinOp, MulOp, ReluOp
 from aotc.dialects.graph.interfaces import Array, GraphOp, element_type_of, producer, shape_of
-from aotc.model.weights import WeightStore
-from aotc.passes.graph.quantization.values import Parameters, quantization
+from aotc.model.weight_store import WeightStore
+from aotc.passes.graph.quantization.real_values import Parameters, quantization
 
 _SAME_SCALE = 1e-5
 """How far, relatively, the scale of a bias may be from that of the sums: models have its product rounded somehow."""

@@ -12,12 +12,12 @@ from aotc.dialects.graph.quantized.averages import FixedAveragePoolOp
 from aotc.dialects.graph.quantized.flip import UI8
 from aotc.dialects.graph.quantized.requantization import RequantizeOp
 from aotc.dialects.graph.reduction import ReduceOp
-from aotc.dialects.graph.window import AveragePoolOp, SumPoolOp
+from aotc.dialects.graph.windows.pooling import AveragePoolOp, SumPoolOp
 from aotc.passes.graph.quantization.averages import Means
 from aotc.passes.graph.quantization.chains import is_byte
 from aotc.passes.graph.quantization.epilogues import Epilogue, epilogue
-from aotc.passes.graph.quantization.sums import Constants, Raised
-from aotc.passes.graph.quantization.values import Quantized, dequantized
+from aotc.passes.graph.quantization.integer_sums import Constants, Raised
+from aotc.passes.graph.quantization.real_values import Quantized, dequantized
 
 _MOST_ELEMENTS = 1 << 15
 """Of a mean: with 16 bits each, their sum is an i32."""

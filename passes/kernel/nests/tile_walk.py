@@ -20,7 +20,7 @@ from aotc.dialects.dtypes import byte_width
 from aotc.dialects.graph.compound.staged import Stage
 from aotc.dialects.graph.interfaces import ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.shapes import ceil_div
-from aotc.passes.kernel.nests.matmul import LINE
+from aotc.passes.kernel.nests.products.matmul_nest import LINE
 from aotc.passes.kernel.spatial_tiling import Box, TiledImplementation
 from aotc.passes.kernel.strategy import strategy_of
 

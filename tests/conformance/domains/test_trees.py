@@ -17,8 +17,8 @@ from aotc.compiler.driver import in_process, lower
 from aotc.dialects.constants import known_array
 from aotc.dialects.dtypes import ELEMENT_TYPES
 from aotc.dialects.graph.interfaces import element_type_of
+from aotc.dialects.graph.trees.leaf_sums import UI16, GatherSumOp, VoteSumOp
 from aotc.dialects.graph.trees.masks import MaskedTreeLeavesOp
-from aotc.dialects.graph.trees.sums import UI16, GatherSumOp, VoteSumOp
 from aotc.executor import compiled_in_process
 from aotc.frontend.onnx.importers.ml.ensembles import Forest, number_for_missing
 from aotc.frontend.onnx.tensors import ONNX_TYPES

@@ -13,7 +13,7 @@ from drafts import Draft, agrees_with_onnxruntime, draft, has_no_warnings_in_c, 
 from harness import Array
 
 import aotc
-from aotc.dialects.graph.generators.random import words
+from aotc.dialects.graph.random import words
 
 RANDOM = np.random.default_rng(8)
 

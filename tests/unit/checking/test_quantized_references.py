@@ -16,7 +16,7 @@ from onnx import ModelProto, TensorProto, numpy_helper
 import aotc
 from aotc.cli import verification
 from aotc.cli.main import run
-from aotc.compiler.checking.quantized import as_unsigned, make_unsigned, steps
+from aotc.compiler.checking.quantized_reference import as_unsigned, make_unsigned, steps
 from aotc.compiler.checking.reference import comparable_session
 from aotc.errors import EXIT_MODEL, EXIT_OK, EXIT_WRONG
 

@@ -16,10 +16,10 @@ from aotc.dialects.constants import constant_array, constant_op, folded, packed_
 from aotc.dialects.dtypes import ELEMENT_TYPES, extended, number_kind, numpy_dtype
 from aotc.dialects.graph import GRAPH
 from aotc.dialects.graph.elementwise import AddOp
-from aotc.dialects.graph.packed.conv import PackChannelsOp, PackConvWeightOp
-from aotc.dialects.graph.packed.matmul import PackColumnsOp
+from aotc.dialects.graph.packed.convolution.blocked_conv import PackChannelsOp, PackConvWeightOp
+from aotc.dialects.graph.packed.products.packed_matmul import PackColumnsOp
 from aotc.dialects.graph.structure import ConstantOp
-from aotc.model.weights import WeightStore
+from aotc.model.weight_store import WeightStore
 from aotc.pipeline.workers import aside
 
 

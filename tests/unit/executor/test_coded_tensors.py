@@ -20,7 +20,7 @@ from aotc.dialects.dtypes import ELEMENT_TYPES, element_type, is_encoded, numpy_
 from aotc.frontend.onnx.tensors import ONNX_TYPES
 from aotc.model.dlpack import DLPACK_TYPES
 from aotc.model.metadata import TensorInfo
-from aotc.model.weights import npz_bytes
+from aotc.model.weight_store import npz_bytes
 from aotc.pipeline.options import CompileOptions
 
 Array = np.ndarray[Any, Any]

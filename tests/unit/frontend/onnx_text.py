@@ -12,7 +12,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
 from aotc.frontend.onnx import import_model, load_model
-from aotc.model.weights import WeightStore
+from aotc.model.weight_store import WeightStore
 
 HEADER = '<ir_version: 10, opset_import: ["" : 17]>'
 

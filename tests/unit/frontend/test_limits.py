@@ -13,7 +13,7 @@ from aotc.dialects.constants import constant_op, folded
 from aotc.dialects.graph.movement import BroadcastOp
 from aotc.errors import CompileError
 from aotc.frontend.onnx import import_model, load_model
-from aotc.model.weights import WeightStore
+from aotc.model.weight_store import WeightStore
 
 LOCAL = '<ir_version: 10, opset_import: ["" : 17, "local" : 1]>'
 """Two operator sets: ONNX's, and that of the functions below."""

@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import VectorType, f32
 
 from aotc.dialects.builder import INDEX
 from aotc.dialects.graph.interfaces import AnchorOp
-from aotc.dialects.graph.matmul import MatMulOp
+from aotc.dialects.graph.matrices.matmul import MatMulOp
 from aotc.dialects.graph.schedules import MatmulSchedule
 from aotc.model.memo import Memo
 from aotc.passes.kernel import strategy

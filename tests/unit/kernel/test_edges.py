@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from aotc.dialects.graph.windows.sliding import SlidingWindow
-from aotc.passes.kernel.nests.edges import RowTiles, TapRange, row_tiles, tap_places
+from aotc.passes.kernel.nests.convolution.row_tiles import RowTiles, TapRange, row_tiles, tap_places
 
 
 def windows() -> Iterator[SlidingWindow]:

@@ -32,11 +32,11 @@ from aotc.dialects.aot.contract import SCHEDULE
 from aotc.dialects.dtypes import ELEMENT_TYPES, numpy_dtype
 from aotc.dialects.graph import conversion, elementwise, functions, indexing, logical, movement
 from aotc.dialects.graph.interfaces import GraphOp, element_type_of, shape_of
-from aotc.dialects.graph.packed.conv import PackChannelsOp, UnpackChannelsOp
+from aotc.dialects.graph.packed.convolution.blocked_conv import PackChannelsOp, UnpackChannelsOp
 from aotc.dialects.graph.schedules import ElementwiseSchedule, ScheduleAttr
 from aotc.dialects.graph.structure import ConstantOp
 from aotc.executor import compiled_in_process
-from aotc.model.weights import WeightStore
+from aotc.model.weight_store import WeightStore
 from aotc.pipeline.compilation import Compilation
 from aotc.pipeline.options import CompileOptions
 from aotc.pipeline.phases import PHASES, PassRunner, phase_index, pipeline_of

@@ -12,8 +12,8 @@ from xdsl.dialects.builtin import TensorType, f32
 from xdsl.ir import Block
 
 from aotc.dialects.graph.interfaces import ShapeError
-from aotc.dialects.graph.packed.conv import PackConvWeightOp
-from aotc.dialects.graph.packed.grouped import GroupedPanels
+from aotc.dialects.graph.packed.convolution.blocked_conv import PackConvWeightOp
+from aotc.dialects.graph.packed.convolution.grouped_panels import GroupedPanels
 from aotc.passes.kernel.builders.loop_builder import LoopBuilder
 from aotc.passes.kernel.layouts import block_depth
 

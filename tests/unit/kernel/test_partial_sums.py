@@ -22,8 +22,8 @@ from onnx import TensorProto, helper, numpy_helper
 import aotc
 from aotc.compiler.driver import lower
 from aotc.dialects.graph.interfaces import AnchorOp
-from aotc.dialects.graph.packed.conv import BlockedConvolutionOp
-from aotc.dialects.graph.packed.matmul import PackedMatMulOp
+from aotc.dialects.graph.packed.convolution.blocked_conv import BlockedConvolutionOp
+from aotc.dialects.graph.packed.products.packed_matmul import PackedMatMulOp
 from aotc.dialects.graph.schedules import MatmulSchedule, ScheduleAttr, schedule_of, signature
 from aotc.machines.targets import lookup
 from aotc.machines.tuning_table import TuningTable

@@ -11,7 +11,7 @@ from xdsl.ir import Block
 
 from aotc.dialects.graph.convolution import ConvOp
 from aotc.dialects.graph.interfaces import AnchorOp
-from aotc.dialects.graph.matmul import MatMulOp
+from aotc.dialects.graph.matrices.matmul import MatMulOp
 from aotc.dialects.graph.schedules import (
     InnerProductSchedule,
     MatmulSchedule,

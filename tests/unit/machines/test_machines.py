@@ -23,16 +23,16 @@ from aotc.machines.families import CORTEX_M4, FAMILIES, HOSTED, X86_AVX2, X86_AV
 from aotc.machines.machine import Core, Machine, ThreadCosts
 from aotc.machines.targets import TARGETS, binding, core_of, lookup
 from aotc.passes.fuse import tile_and_fuse
-from aotc.passes.kernel.costs.conv import conv_schedule, narrow_schedule
-from aotc.passes.kernel.costs.dots import dot_machine
-from aotc.passes.kernel.costs.elementwise import elementwise_schedule
-from aotc.passes.kernel.costs.products import batched_matmul_schedule, panel_order, product_schedule
-from aotc.passes.kernel.costs.register_tiles import register_tile
-from aotc.passes.kernel.costs.rows import reduction_schedule, row_schedule
-from aotc.passes.kernel.costs.strassen import ProductSizes, choose_strassen
-from aotc.passes.kernel.costs.windows import window_schedule
-from aotc.passes.kernel.costs.winograd import ConvolutionSizes, choose_winograd
-from aotc.passes.kernel.nests.matmul import LINE, SUMS
+from aotc.passes.kernel.costs.conv_cost import conv_schedule, narrow_schedule
+from aotc.passes.kernel.costs.dot_cost import dot_machine
+from aotc.passes.kernel.costs.elementwise_cost import elementwise_schedule
+from aotc.passes.kernel.costs.product_cost import batched_matmul_schedule, panel_order, product_schedule
+from aotc.passes.kernel.costs.register_tile_cost import register_tile
+from aotc.passes.kernel.costs.row_cost import reduction_schedule, row_schedule
+from aotc.passes.kernel.costs.strassen_cost import ProductSizes, choose_strassen
+from aotc.passes.kernel.costs.window_cost import window_schedule
+from aotc.passes.kernel.costs.winograd_cost import ConvolutionSizes, choose_winograd
+from aotc.passes.kernel.nests.products.matmul_nest import LINE, SUMS
 from aotc.passes.loops import split_parallel_loops
 from aotc.pipeline.phases import PassRunner
 

@@ -6,7 +6,7 @@ from io import BytesIO
 
 import numpy as np
 
-from aotc.model.weights import npz_bytes
+from aotc.model.weight_store import npz_bytes
 
 
 def test_any_name_comes_back() -> None:

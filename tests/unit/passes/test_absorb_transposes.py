@@ -15,10 +15,10 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from aotc.dialects.constants import constant_op, known_array
 from aotc.dialects.graph.conversion import CastOp
 from aotc.dialects.graph.interfaces import Array, GraphOp
-from aotc.dialects.graph.matmul import MatMulOp
+from aotc.dialects.graph.matrices.matmul import MatMulOp
 from aotc.dialects.graph.movement import ReshapeOp, TransposeOp
 from aotc.dialects.graph.structure import ConstantOp
-from aotc.model.weights import WeightStore
+from aotc.model.weight_store import WeightStore
 from aotc.passes.graph.absorb_transposes import AbsorbTransposesPass
 
 COLUMNS = 5

@@ -29,7 +29,7 @@ from aotc.model.conventions import (
     require_identifier,
     table,
 )
-from aotc.model.weights import WeightStore
+from aotc.model.weight_store import WeightStore
 from aotc.passes.interface.buffers_to_pointers import BuffersToPointersPass
 from aotc.passes.interface.place_weights import PlaceWeightsPass
 from aotc.passes.interface.select_calling_convention import SelectCallingConventionPass

@@ -13,7 +13,7 @@ from aotc.dialects.graph.conversion import DequantizeOp
 from aotc.dialects.graph.convolution import ConvOp
 from aotc.dialects.graph.elementwise import AddOp, ReluOp
 from aotc.dialects.graph.functions import ExpOp
-from aotc.dialects.graph.matmul import MatMulOp
+from aotc.dialects.graph.matrices.matmul import MatMulOp
 from aotc.dialects.graph.movement import ConcatOp, TransposeOp
 from aotc.dialects.graph.normalization import SoftmaxOp
 from aotc.dialects.graph.reduction import ReduceOp

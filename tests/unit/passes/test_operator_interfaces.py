@@ -31,7 +31,7 @@ from aotc.dialects.graph.interfaces import (
 from aotc.dialects.graph.movement import ReshapeOp, TransposeOp
 from aotc.dialects.graph.patterns import Simplified, simplifies
 from aotc.dialects.graph.structure import ConstantOp
-from aotc.model.weights import WeightStore
+from aotc.model.weight_store import WeightStore
 from aotc.passes.graph.absorb_transposes import AbsorbTransposesPass
 from aotc.passes.graph.annotate_quantization import AnnotateQuantizationPass
 from aotc.passes.graph.fold_batch_norm import FoldBatchNormPass

@@ -15,7 +15,7 @@ from xdsl.ir import Attribute
 
 from aotc.dialects.graph.compound.staged import StagedOp
 from aotc.dialects.graph.interfaces import AnchorOp, GraphOp
-from aotc.dialects.graph.matmul import MatMulOp
+from aotc.dialects.graph.matrices.matmul import MatMulOp
 from aotc.dialects.graph.schedules import MatmulSchedule, Schedule, ScheduleAttr, StrassenAttr, WinogradAttr
 from aotc.machines.families import X86_AVX2, X86_AVX512
 from aotc.machines.machine import Machine

@@ -15,7 +15,7 @@ from aotc.dialects.aot import TileLoadOp
 from aotc.dialects.graph.scatter import ScatterNdInMemoryOp
 from aotc.dialects.graph.schedules import ScatterSchedule
 from aotc.dialects.graph.structure import ConstantOp
-from aotc.model.weights import WeightStore
+from aotc.model.weight_store import WeightStore
 from aotc.passes.fuse.groups import make_group
 from aotc.passes.fuse.vectorizable import Form, VectorForms
 from aotc.passes.kernel import strategy

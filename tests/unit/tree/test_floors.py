@@ -19,19 +19,21 @@ ROOT = Path(__file__).parents[3]
 
 # --- rooms -----------------------------------------------------------------------------------------------------------
 
-LEAVES = ("errors", "model", "machines")
+LEAVES = ("errors", "mathematics", "model", "machines")
 BELOW = ("dialects", *LEAVES)
 KERNELS = ("passes/kernel", *BELOW)
 FLOW = ("pipeline", *BELOW)
 
 MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "errors": (),
+    "mathematics": (),
     "model": ("errors",),
     "machines": ("errors",),
-    "dialects": ("errors", "model"),
+    "dialects": ("errors", "mathematics", "model"),
     "vm": ("errors", "model"),
     "passes/kernel": BELOW,
     "passes/graph": BELOW,
+    "passes/integers": KERNELS,
     "passes/schedule": KERNELS,
     "passes/memory": BELOW,
     "passes/loops": KERNELS,
@@ -58,6 +60,7 @@ FOREIGN: dict[str, set[str]] = {
     "dialects": {"xdsl", "numpy", "ml_dtypes"},
     "passes/memory/planner": set(),
     "aotc/errors.py": set(),
+    "aotc/mathematics": {"numpy"},
     "aotc/vm": {"numpy"},
 }
 """Folder or file -> third-party packages it may import, where that is limited."""
@@ -65,7 +68,7 @@ FOREIGN: dict[str, set[str]] = {
 MOST_LINES = 500
 MOST_COLUMNS = 120
 MOST_FILES = 20
-MOST_ENTRIES = 16
+MOST_ENTRIES = 17
 CODE = ("aotc", "dialects", "passes")
 PRAGMA = re.compile(r"  # (?:pyright|type|noqa)\b.*$")
 """At the end of a line, not counted, as ruff does."""

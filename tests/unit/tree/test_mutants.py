@@ -7,7 +7,7 @@ from pathlib import Path
 
 RUNNER = runpy.run_path(str(Path(__file__).parents[2] / "mutants" / "run.py"))
 KERNEL = ("strategies", "nests", "costs", "builders")
-AREAS = ("graph", "fuse", "schedule", "memory", "memory/planner", "interface", "loops", "lower")
+AREAS = ("graph", "fuse", "integers", "schedule", "memory", "memory/planner", "interface", "loops", "lower")
 
 
 def test_every_row_fits() -> None:

@@ -17,7 +17,7 @@ from aotc.dialects import vm
 from aotc.emit.bytecode import executable_of
 from aotc.errors import UsageError
 from aotc.executor import RunError
-from aotc.model.weights import WeightStore
+from aotc.model.weight_store import WeightStore
 from aotc.pipeline.options import CompileOptions
 from aotc.pipeline.phases import PassRunner
 from aotc.vm import Executable, VirtualMachine, VMError

@@ -7,7 +7,7 @@ from enum import IntEnum
 
 from xdsl.ir import SSAValue
 
-from aotc.emit.c.types import BOOL, INT, SIGNED, CType, integer_literal
+from aotc.emit.c.c_types import BOOL, INT, SIGNED, CType, integer_literal
 
 
 class Level(IntEnum):

@@ -13,11 +13,11 @@ from typing import cast
 from xdsl.dialects import func, memref, scf
 from xdsl.ir import Block, Operation, SSAValue
 
+from aotc.emit.c.c_types import BOOL, ctype_of
 from aotc.emit.c.expressions.expr import Expr, Level, binary, call, name_expr, negated
 from aotc.emit.c.expressions.scalars import supports
 from aotc.emit.c.functions.scope import INLINE, FunctionScope
 from aotc.emit.c.text import WIDTH
-from aotc.emit.c.types import BOOL, ctype_of
 from aotc.emit.c.unit import Unit
 from aotc.emit.c.vectors.values import concerns, is_vector
 

@@ -12,6 +12,7 @@ from xdsl.ir import Operation, SSAValue
 from aotc.dialects import aot
 from aotc.dialects.aot.contract import BRANCHES, arguments_of, is_kernel
 from aotc.dialects.operations import walk
+from aotc.emit.c.c_types import SIGNED, CType, ctype_of, pointer_to
 from aotc.emit.c.expressions.buffers import root
 from aotc.emit.c.expressions.expr import Expr, name_expr, negated
 from aotc.emit.c.expressions.memory import OPERATIONS
@@ -19,7 +20,6 @@ from aotc.emit.c.expressions.scalars import supports
 from aotc.emit.c.functions.control_flow import ControlFlow, assignment, block_of
 from aotc.emit.c.functions.scope import INLINE
 from aotc.emit.c.text import WIDTH, without_unused, words_of, wrapped
-from aotc.emit.c.types import SIGNED, CType, ctype_of, pointer_to
 from aotc.emit.c.unit import Unit
 from aotc.emit.c.vectors.expressions import supports as vector_supports
 from aotc.emit.c.vectors.values import concerns

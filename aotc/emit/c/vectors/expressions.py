@@ -15,8 +15,7 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
 from xdsl.ir import Operation, SSAValue
 
 from aotc.dialects import aot
-from aotc.emit.c.expressions.expr import Expr, Level, binary, call, cast_expr, unary
-from aotc.emit.c.types import (
+from aotc.emit.c.c_types import (
     BOOL,
     F32,
     F64,
@@ -28,6 +27,7 @@ from aotc.emit.c.types import (
     unsigned_literal,
     vector_ctype,
 )
+from aotc.emit.c.expressions.expr import Expr, Level, binary, call, cast_expr, unary
 from aotc.emit.c.vectors.instructions import macro_name
 from aotc.emit.c.vectors.memory import VectorMemory
 from aotc.emit.c.vectors.readings import element_of, lanes_of, number_expr

@@ -12,9 +12,7 @@ from typing import cast
 
 from xdsl.ir import SSAValue
 
-from aotc.emit.c.expressions.expr import Expr, Level, binary, call, cast_expr
-from aotc.emit.c.expressions.scope import Scope
-from aotc.emit.c.types import (
+from aotc.emit.c.c_types import (
     BF16,
     F16,
     F32,
@@ -27,6 +25,8 @@ from aotc.emit.c.types import (
     mask_ctype,
     vector_ctype,
 )
+from aotc.emit.c.expressions.expr import Expr, Level, binary, call, cast_expr
+from aotc.emit.c.expressions.scope import Scope
 
 
 class VectorReadings:

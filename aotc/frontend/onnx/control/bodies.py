@@ -13,7 +13,7 @@ from xdsl.ir import Attribute, Block, BlockArgument, OpResult, SSAValue
 
 from aotc.dialects.constants import known_array
 from aotc.dialects.dtypes import numpy_dtype
-from aotc.dialects.graph.compound.control import ControlOp, LoopOp
+from aotc.dialects.graph.compound.control_flow import ControlOp, LoopOp
 from aotc.dialects.graph.interfaces import GraphOp, element_type_of, shape_of
 from aotc.dialects.graph.structure import ConstantOp, YieldOp
 from aotc.errors import CompileError, Problem
@@ -21,7 +21,7 @@ from aotc.frontend.onnx.bodies import free_names
 from aotc.frontend.onnx.parts.sequences import Given, Items
 from aotc.frontend.onnx.registry import Bound, waiting
 from aotc.frontend.onnx.scopes import POISON, Poison, Scope, Value, name_value
-from aotc.model.weights import Array, WeightStore
+from aotc.model.weight_store import Array, WeightStore
 
 
 class Bodies(Protocol):

@@ -14,7 +14,7 @@ from xdsl.ir import Region, SSAValue
 
 from aotc.dialects.constants import known_array
 from aotc.dialects.dtypes import numpy_dtype
-from aotc.dialects.graph.compound.control import IfOp, yield_of
+from aotc.dialects.graph.compound.control_flow import IfOp, yield_of
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
 from aotc.dialects.graph.logical import WhereOp
 from aotc.dialects.graph.movement import ConcatOp, ReshapeOp

@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import TensorType, i64
 from xdsl.ir import Block, Region, SSAValue
 
 from aotc.dialects.dtypes import numpy_dtype
-from aotc.dialects.graph.compound.control import MOST_TRIPS, LoopOp, yield_of
+from aotc.dialects.graph.compound.control_flow import MOST_TRIPS, LoopOp, yield_of
 from aotc.dialects.graph.elementwise import AddOp
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
 from aotc.dialects.graph.logical import CompareOp, WhereOp

@@ -9,7 +9,7 @@ from onnx import GraphProto
 from xdsl.dialects.builtin import TensorType, i64
 from xdsl.ir import Block, Region, SSAValue
 
-from aotc.dialects.graph.compound.control import LoopOp, yield_of
+from aotc.dialects.graph.compound.control_flow import LoopOp, yield_of
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
 from aotc.dialects.graph.movement import TransposeOp
 from aotc.dialects.graph.structure import YieldOp

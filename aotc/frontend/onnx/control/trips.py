@@ -11,9 +11,9 @@ import numpy as np
 from xdsl.ir import Block, SSAValue
 
 from aotc.dialects.constants import known_array
-from aotc.dialects.graph.compound.control import yield_of
+from aotc.dialects.graph.compound.control_flow import yield_of
 from aotc.dialects.graph.interfaces import GraphOp
-from aotc.model.weights import Array, WeightStore
+from aotc.model.weight_store import Array, WeightStore
 
 _MOST_TRIPS = 1 << 14
 """That are tried: each takes some microseconds for every operation."""

@@ -11,7 +11,7 @@ from aotc.dialects.graph.elementwise import AddOp, DivOp, MulOp, SubOp
 from aotc.dialects.graph.functions import ExpOp
 from aotc.dialects.graph.interfaces import element_type_of
 from aotc.dialects.graph.logical import CompareOp, WhereOp
-from aotc.frontend.onnx.expressions import cast, require_broadcast, require_fit, reshape, scalar, widen
+from aotc.frontend.onnx.composition import cast, require_broadcast, require_fit, reshape, scalar, widen
 from aotc.frontend.onnx.registry import Node, onnx_op
 
 

@@ -11,10 +11,10 @@ from aotc.dialects.graph.conversion import QuantizeOp
 from aotc.dialects.graph.convolution import ConvOp, ConvTransposeOp
 from aotc.dialects.graph.elementwise import AddOp, DivOp, MulOp, SubOp
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
-from aotc.dialects.graph.matmul import MatMulOp
 from aotc.dialects.graph.matrices.determinant import DeterminantOp
-from aotc.frontend.onnx.expressions import cast, require_broadcast, reshape, scalar
-from aotc.frontend.onnx.importers.window import window_attributes
+from aotc.dialects.graph.matrices.matmul import MatMulOp
+from aotc.frontend.onnx.composition import cast, require_broadcast, reshape, scalar
+from aotc.frontend.onnx.importers.pooling import window_attributes
 from aotc.frontend.onnx.registry import Node, onnx_op
 
 

@@ -15,7 +15,7 @@ from aotc.dialects.graph.elementwise import DivOp, SubOp
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
 from aotc.dialects.graph.logical import CompareOp, WhereOp
 from aotc.dialects.graph.movement import BroadcastOp
-from aotc.frontend.onnx.expressions import cast, reshape, scalar, widen
+from aotc.frontend.onnx.composition import cast, reshape, scalar, widen
 from aotc.frontend.onnx.importers.signal.random import random
 from aotc.frontend.onnx.registry import Node, onnx_op
 from aotc.frontend.onnx.tensors import DTYPES

@@ -22,7 +22,7 @@ from aotc.dialects.graph.logical import CompareOp, WhereOp
 from aotc.dialects.graph.movement import BroadcastOp, ConcatOp
 from aotc.dialects.graph.reduction import ReduceOp
 from aotc.dialects.graph.shapes import broadcast, normalize_axis
-from aotc.frontend.onnx.expressions import cast, reshape, scalar, widen
+from aotc.frontend.onnx.composition import cast, reshape, scalar, widen
 from aotc.frontend.onnx.importers.indexing import counted_top_k
 from aotc.frontend.onnx.importers.movement import counted_cut, cut, cuts
 from aotc.frontend.onnx.importers.reduction import axes_of

@@ -11,10 +11,10 @@ from xdsl.ir import SSAValue
 
 from aotc.dialects.graph.elementwise import MulOp
 from aotc.dialects.graph.interfaces import shape_of
-from aotc.dialects.graph.matmul import MatMulOp
+from aotc.dialects.graph.matrices.matmul import MatMulOp
 from aotc.dialects.graph.movement import SliceOp, TransposeOp
 from aotc.dialects.graph.reduction import ReduceOp
-from aotc.frontend.onnx.expressions import cast, reshape, widen
+from aotc.frontend.onnx.composition import cast, reshape, widen
 from aotc.frontend.onnx.registry import Node, onnx_op
 
 

@@ -10,8 +10,8 @@ from xdsl.ir import SSAValue
 from aotc.dialects.graph import elementwise as arithmetic
 from aotc.dialects.graph import functions, logical
 from aotc.dialects.graph.interfaces import GraphOp, shape_of
-from aotc.frontend.onnx.expressions import cast as cast_to
-from aotc.frontend.onnx.expressions import require_fit, reshape, scalar, widen
+from aotc.frontend.onnx.composition import cast as cast_to
+from aotc.frontend.onnx.composition import require_fit, reshape, scalar, widen
 from aotc.frontend.onnx.registry import Node, onnx_op
 
 _UNARY: dict[str, type[GraphOp]] = {

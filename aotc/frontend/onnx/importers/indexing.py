@@ -16,7 +16,7 @@ from aotc.dialects.graph.movement import ConcatOp, ReshapeOp
 from aotc.dialects.graph.reduction import ReduceOp
 from aotc.dialects.graph.scatter import ScatterElementsOp, ScatterNdOp, TopKOp
 from aotc.dialects.graph.shapes import normalize_axis
-from aotc.frontend.onnx.expressions import cast, reshape, scalar
+from aotc.frontend.onnx.composition import cast, reshape, scalar
 from aotc.frontend.onnx.importers.movement import cut
 from aotc.frontend.onnx.registry import Node, onnx_op
 

@@ -16,7 +16,7 @@ from aotc.dialects.graph.interfaces import shape_of
 from aotc.dialects.graph.logical import CompareOp, WhereOp
 from aotc.dialects.graph.movement import BroadcastOp, ConcatOp, PadOp, SliceOp, TransposeOp, TriluOp
 from aotc.dialects.graph.shapes import broadcast, normalize_axis
-from aotc.frontend.onnx.expressions import cast, reshape, scalar
+from aotc.frontend.onnx.composition import cast, reshape, scalar
 from aotc.frontend.onnx.parts.elements import Element, elements, extents, settled
 from aotc.frontend.onnx.registry import Node, onnx_op
 

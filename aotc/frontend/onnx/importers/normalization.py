@@ -16,7 +16,7 @@ from aotc.dialects.graph.movement import PadOp, SliceOp
 from aotc.dialects.graph.normalization import BatchNormOp, NormalizeOp, SoftmaxOp
 from aotc.dialects.graph.reduction import ArgReduceOp, ReduceOp
 from aotc.dialects.graph.shapes import normalize_axis
-from aotc.frontend.onnx.expressions import cast, reshape, scalar, widen
+from aotc.frontend.onnx.composition import cast, reshape, scalar, widen
 from aotc.frontend.onnx.registry import Node, onnx_op
 
 

@@ -12,7 +12,7 @@ from aotc.dialects.graph.elementwise import DivOp, MaxOp, MinOp, SubOp
 from aotc.dialects.graph.interfaces import shape_of
 from aotc.dialects.graph.logical import CompareOp, WhereOp
 from aotc.dialects.graph.reduction import ReduceOp
-from aotc.frontend.onnx.expressions import scalar
+from aotc.frontend.onnx.composition import scalar
 from aotc.frontend.onnx.registry import Node, onnx_op
 
 _UI8 = ELEMENT_TYPES["uint8"]

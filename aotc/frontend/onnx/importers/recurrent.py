@@ -16,12 +16,12 @@ from aotc.dialects.dtypes import numpy_dtype
 from aotc.dialects.graph.elementwise import AddOp
 from aotc.dialects.graph.interfaces import shape_of
 from aotc.dialects.graph.logical import CompareOp, WhereOp
-from aotc.dialects.graph.matmul import MatMulOp
+from aotc.dialects.graph.matrices.matmul import MatMulOp
 from aotc.dialects.graph.movement import ConcatOp, SliceOp, TransposeOp
 from aotc.dialects.graph.recurrent.activations import ACTIVATIONS, Activation
 from aotc.dialects.graph.recurrent.cells import GruOp, LstmCell, LstmOp, RnnOp
 from aotc.dialects.graph.recurrent.recurrence import RecurrenceOp
-from aotc.frontend.onnx.expressions import reshape, scalar
+from aotc.frontend.onnx.composition import reshape, scalar
 from aotc.frontend.onnx.registry import Node, onnx_op
 
 _DIRECTIONS = {"forward": (False,), "reverse": (True,), "bidirectional": (False, True)}

@@ -12,7 +12,7 @@ from aotc.dialects.graph.functions import ExpOp, LogOp, SqrtOp
 from aotc.dialects.graph.interfaces import GraphOp, element_type_of, shape_of
 from aotc.dialects.graph.logical import CompareOp, WhereOp
 from aotc.dialects.graph.reduction import ArgReduceOp, CumulativeOp, ReduceOp
-from aotc.frontend.onnx.expressions import cast, reshape, scalar, widen
+from aotc.frontend.onnx.composition import cast, reshape, scalar, widen
 from aotc.frontend.onnx.registry import Node, onnx_op
 
 _PLAIN = {

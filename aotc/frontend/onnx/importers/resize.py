@@ -12,7 +12,7 @@ from aotc.dialects.graph.interfaces import element_type_of
 from aotc.dialects.graph.logical import WhereOp
 from aotc.dialects.graph.shapes import normalize_axis
 from aotc.dialects.graph.windows.resampling import ResampleOp
-from aotc.frontend.onnx.expressions import cast, scalar
+from aotc.frontend.onnx.composition import cast, scalar
 from aotc.frontend.onnx.interpolation import COORDINATE_MODES, NEAREST_MODES, ResizedAxis
 from aotc.frontend.onnx.registry import Node, onnx_op
 

@@ -14,7 +14,7 @@ from aotc.dialects.graph.elementwise import AddOp, DivOp, MulOp, PowOp, SubOp
 from aotc.dialects.graph.functions import SqrtOp
 from aotc.dialects.graph.interfaces import element_type_of
 from aotc.dialects.graph.logical import CompareOp, WhereOp
-from aotc.frontend.onnx.expressions import cast, scalar
+from aotc.frontend.onnx.composition import cast, scalar
 from aotc.frontend.onnx.registry import Node, onnx_op
 
 _DOMAIN = "ai.onnx.preview.training"

@@ -15,7 +15,7 @@ from xdsl.ir import SSAValue
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
 from aotc.dialects.graph.movement import ConcatOp
 from aotc.dialects.graph.shapes import normalize_axis
-from aotc.frontend.onnx.expressions import reshape
+from aotc.frontend.onnx.composition import reshape
 from aotc.frontend.onnx.importers.movement import cut
 from aotc.frontend.onnx.registry import Node
 from aotc.frontend.onnx.tensors import ONNX_TYPES, type_proto

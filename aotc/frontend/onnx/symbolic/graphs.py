@@ -18,15 +18,15 @@ from aotc.frontend.onnx.dims import Extent, declared_shape, resolved_shapes
 from aotc.frontend.onnx.inputs import input_tensors
 from aotc.frontend.onnx.load import Model
 from aotc.frontend.onnx.operators import domain_of, operator_sets
-from aotc.frontend.onnx.symbolic.movement import of_array
+from aotc.frontend.onnx.symbolic.movement_rules import of_array
 from aotc.frontend.onnx.symbolic.rules import MOST_ELEMENTS, RULES, UNKNOWN, Fact, NotKnown, Seen, Shape
 from aotc.frontend.onnx.tensors import DTYPES, dtype_of, read_tensor
 from aotc.model.extents import Extent as Expression
 from aotc.model.extents import OpenTensor, unnamed
 from aotc.model.naming import distinct_names
 
-for _family in ("movement", "windows"):
-    import_module(f"aotc.frontend.onnx.symbolic.{_family}")
+for _rules in ("movement_rules", "window_rules"):
+    import_module(f"aotc.frontend.onnx.symbolic.{_rules}")
 
 
 def open_interface(

@@ -13,7 +13,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 
 from aotc.model.extents import Size
-from aotc.model.weights import Array
+from aotc.model.weight_store import Array
 
 Shape: TypeAlias = "tuple[Size | None, ...]"
 """None is an extent that is not known."""

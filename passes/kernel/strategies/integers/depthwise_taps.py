@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from aotc.dialects.graph.convolution import ConvOp
-from aotc.dialects.graph.packed.dots import GROUP
+from aotc.dialects.graph.packed.integers.dot_products import GROUP
 from aotc.machines.machine import Machine
-from aotc.passes.kernel.costs.dots import depthwise_cycles, depthwise_pair_cycles
-from aotc.passes.kernel.nests.window import MOST_UNROLLED
+from aotc.passes.kernel.costs.dot_cost import depthwise_cycles, depthwise_pair_cycles
+from aotc.passes.kernel.nests.convolution.window_nest import MOST_UNROLLED
 
 
 def has_neighbouring_taps(op: ConvOp) -> bool:

@@ -19,7 +19,7 @@ from xdsl.parser import Parser
 from xdsl.universe import Universe
 
 from aotc.emit.c.source import CSource
-from aotc.model.weights import Array, WeightStore
+from aotc.model.weight_store import Array, WeightStore
 
 WARNINGS = (
     *("-std=c99", "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-pedantic", "-Wvla"),

@@ -14,7 +14,7 @@ from dot_program import dot_cases
 from kernel_program import lowered
 
 from aotc.machines.targets import lookup
-from aotc.model.weights import Array
+from aotc.model.weight_store import Array
 
 _FEATURES = lookup("host").features.split(",")
 

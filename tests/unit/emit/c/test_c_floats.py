@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from c_program import elementwise, run, source
 
-from aotc.model.weights import Array
+from aotc.model.weight_store import Array
 
 TYPES = {"f32": np.dtype(np.float32), "f64": np.dtype(np.float64)}
 HALVES = {"f16": np.dtype(np.float16), "bf16": np.dtype(ml_dtypes.bfloat16)}

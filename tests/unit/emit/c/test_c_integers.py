@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from c_program import elementwise, run, source
 
-from aotc.model.weights import Array
+from aotc.model.weight_store import Array
 
 Reference = Callable[[Array, Array], Array]
 

@@ -17,7 +17,7 @@ from c_program import WARNINGS, elementwise, run, source_once
 
 from aotc.emit.c.vectors.macros import prologue
 from aotc.machines.targets import lookup
-from aotc.model.weights import Array
+from aotc.model.weight_store import Array
 
 DTYPES: dict[str, np.dtype[Any]] = {
     "f32": np.dtype(np.float32),

@@ -26,7 +26,7 @@ from aotc.executor import load
 from aotc.machines.requirements import needed
 from aotc.machines.targets import TARGETS, binding, lookup
 from aotc.model.conventions import entry_symbol
-from aotc.model.weights import WeightStore
+from aotc.model.weight_store import WeightStore
 from aotc.pipeline.compilation import Compilation
 from aotc.pipeline.options import CompileOptions
 

@@ -15,7 +15,7 @@ import aotc
 from aotc.compiler.driver import lower
 from aotc.machines.families import X86_AVX2, X86_AVX512
 from aotc.machines.machine import Machine
-from aotc.passes.kernel.costs.recurrent import Ahead, Blocks, Line, ahead, blocks_of, lead, steps_beside
+from aotc.passes.kernel.costs.recurrent_cost import Ahead, Blocks, Line, ahead, blocks_of, lead, steps_beside
 from aotc.pipeline.options import CompileOptions
 
 GATES = {"RNN": 1, "GRU": 3, "LSTM": 4}

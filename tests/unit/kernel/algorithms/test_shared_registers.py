@@ -22,7 +22,7 @@ from aotc.dialects.graph.recurrent.shared import (
     shared_panels,
 )
 from aotc.machines.families import X86_AVX2, X86_AVX512, of_vendor
-from aotc.passes.kernel.costs.recurrent import shares_registers
+from aotc.passes.kernel.costs.recurrent_cost import shares_registers
 from aotc.pipeline.options import CompileOptions
 
 ZEN4, ZEN3 = "x86_64-unknown-linux-gnu:znver4", "x86_64-unknown-linux-gnu:znver3"

@@ -17,13 +17,13 @@ from case_model import Array, CaseModel, PartialRuns, tensor
 from onnx import TensorProto, helper, numpy_helper
 from xdsl.dialects.builtin import f32, f64, i32
 
-from aotc.dialects.graph.packed.strassen import LEFT_SUMS, RESULT_SUMS, RIGHT_SUMS
+from aotc.dialects.graph.packed.products.strassen_matmul import LEFT_SUMS, RESULT_SUMS, RIGHT_SUMS
 from aotc.dialects.graph.schedules import MatmulSchedule, ScheduleAttr
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.machines.families import X86_AVX2, X86_AVX512
 from aotc.machines.machine import Machine
 from aotc.measuring.routes import open_model
-from aotc.passes.kernel.costs.strassen import (
+from aotc.passes.kernel.costs.strassen_cost import (
     ProductSizes,
     choose_strassen,
     direct_cycles,

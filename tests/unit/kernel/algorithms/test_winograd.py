@@ -18,16 +18,21 @@ from xdsl.dialects.builtin import TensorType, f32, f64
 from xdsl.utils.test_value import create_ssa_value
 
 from aotc.dialects.arrays import to_blocks
-from aotc.dialects.graph.packed.winograd_axes import Axis, axes_of
-from aotc.dialects.graph.packed.winograd_weight import WinogradWeightOp
+from aotc.dialects.graph.packed.winograd.winograd_axes import Axis, axes_of
+from aotc.dialects.graph.packed.winograd.winograd_weight import WinogradWeightOp
 from aotc.dialects.graph.schedules import MatmulSchedule, ScheduleAttr
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.windows.sliding import sliding_windows
-from aotc.dialects.winograd_transforms import OUTPUT_TILES, Transforms, transforms
 from aotc.machines.families import X86_AVX2, X86_AVX512
 from aotc.machines.machine import Machine
+from aotc.mathematics.winograd_transforms import OUTPUT_TILES, Transforms, transforms
 from aotc.passes.kernel.costs.lanes import lanes_of
-from aotc.passes.kernel.costs.winograd import ConvolutionSizes, choose_winograd, winograd_choices, winograd_schedule
+from aotc.passes.kernel.costs.winograd_cost import (
+    ConvolutionSizes,
+    choose_winograd,
+    winograd_choices,
+    winograd_schedule,
+)
 
 AVX512 = replace(X86_AVX512, l1=48 << 10)
 

@@ -11,7 +11,12 @@ from xdsl.dialects.builtin import TensorType, UnitAttr, i8, i32
 from xdsl.ir import Block
 
 from aotc.dialects.builder import INDEX
-from aotc.dialects.graph.packed.dots import InterleaveRowsOp, ZeroPointBiasOp, is_narrow, is_narrow_anyhow
+from aotc.dialects.graph.packed.integers.dot_products import (
+    InterleaveRowsOp,
+    ZeroPointBiasOp,
+    is_narrow,
+    is_narrow_anyhow,
+)
 from aotc.dialects.graph.windows.edges import Edges
 from aotc.dialects.graph.windows.sliding import SlidingWindow
 from aotc.passes.kernel.builders.loop_builder import LoopBuilder

@@ -18,16 +18,16 @@ from quick_c import open_quickly
 from xdsl.dialects.builtin import f64, i32
 
 from aotc.dialects.graph.convolution import ConvOp
-from aotc.dialects.graph.packed.winograd_axes import exact_of
+from aotc.dialects.graph.packed.winograd.winograd_axes import exact_of
 from aotc.dialects.graph.shapes import ceil_div
-from aotc.dialects.strided_transforms import STRIDE, StridedTransforms
-from aotc.dialects.winograd_transforms import OUTPUT_TILES, ExactTransforms, inverse_of_odd, power_of_two
 from aotc.machines.families import X86_AVX2, X86_AVX512
 from aotc.machines.machine import Machine
 from aotc.machines.targets import lookup, machine_of
-from aotc.passes.kernel.costs.dots import pair_machine
-from aotc.passes.kernel.costs.winograd import ConvolutionSizes, winograd_choices, winograd_cycles
-from aotc.passes.kernel.strategies.integers import dot_winograd
+from aotc.mathematics.strided_transforms import STRIDE, StridedTransforms
+from aotc.mathematics.winograd_transforms import OUTPUT_TILES, ExactTransforms, inverse_of_odd, power_of_two
+from aotc.passes.kernel.costs.dot_cost import pair_machine
+from aotc.passes.kernel.costs.winograd_cost import ConvolutionSizes, winograd_choices, winograd_cycles
+from aotc.passes.kernel.strategies.integers import dot_winograd_strategy
 from aotc.pipeline.options import CompileOptions
 
 _FEATURES = lookup("host").features.split(",")
@@ -157,7 +157,7 @@ def _prefer(output_tile: int, monkeypatch: pytest.MonkeyPatch) -> None:
     def cycles(machine: Machine, sizes: ConvolutionSizes, size: int) -> float:
         return 0 if size == output_tile else winograd_cycles(machine, sizes, size)
 
-    monkeypatch.setattr(dot_winograd, "winograd_cycles", cycles)
+    monkeypatch.setattr(dot_winograd_strategy, "winograd_cycles", cycles)
 
 
 _WAYS = [
@@ -287,7 +287,7 @@ def test_strides_and_dilations(strides: str, dilations: str, tiles: list[int]) -
         "",
     ).walk()
     conv = next(op for op in ops if isinstance(op, ConvOp))
-    found = dot_winograd.WinogradDotStrategy().algorithms(conv, X86_AVX2)
+    found = dot_winograd_strategy.WinogradDotStrategy().algorithms(conv, X86_AVX2)
     assert [each.output_tile.data for each in found] == tiles
 
 

@@ -21,15 +21,15 @@ from xdsl.parser import Parser
 import aotc
 from aotc.compiler.lowering import new_context
 from aotc.dialects.graph.convolution import ConvOp
-from aotc.dialects.graph.packed.paired_dots import PairStepsOp
-from aotc.dialects.graph.packed.step_pairing import check_pairing, pair_steps
+from aotc.dialects.graph.packed.integers.paired_steps import PairStepsOp
 from aotc.dialects.graph.schedules import schedule_of, signature
 from aotc.machines.dots import VPMADDUBSW
 from aotc.machines.families import X86_AVX2
 from aotc.machines.targets import lookup
 from aotc.machines.tuning_table import DIRECT, TuningTable
-from aotc.passes.kernel.costs.paired_dots import PanelSteps, paired_cycles, paired_schedule
-from aotc.passes.schedule import pair_steps as pair_steps_pass
+from aotc.mathematics.step_pairing import check_pairing, pair_steps
+from aotc.passes.integers import pair_steps as pair_steps_pass
+from aotc.passes.kernel.costs.paired_steps_cost import PanelSteps, paired_cycles, paired_schedule
 from aotc.pipeline.options import CompileOptions
 
 Array = np.ndarray[Any, Any]

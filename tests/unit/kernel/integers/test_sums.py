@@ -17,7 +17,7 @@ import pytest
 from case_model import Array, CaseModel, CaseRuns, array_attributes, tensor, window_values
 
 from aotc.dialects.dtypes import element_type
-from aotc.dialects.graph.packed.interleaved import Interleaving
+from aotc.dialects.graph.packed.integers.interleaved import Interleaving
 from aotc.dialects.graph.schedules import ScheduleAttr, SumsSchedule
 from aotc.dialects.graph.windows.sliding import SlidingWindow, sliding_windows
 

@@ -8,7 +8,7 @@ import pytest
 
 from aotc.dialects.graph.windows.sliding import SlidingWindow
 from aotc.machines.families import CORTEX_M0, CORTEX_M3, CORTEX_M4, CORTEX_M4F, CORTEX_M55, RISCV32
-from aotc.passes.kernel.costs.sums import (
+from aotc.passes.kernel.costs.sums_cost import (
     depthwise_schedule,
     has_words,
     patch_pays,
@@ -18,7 +18,7 @@ from aotc.passes.kernel.costs.sums import (
     sums_cycles,
     sums_schedule,
 )
-from aotc.passes.kernel.nests.axes import Axis, Stretch, last_axis, stretches
+from aotc.passes.kernel.nests.sums.position_axes import Axis, Stretch, last_axis, stretches
 
 CORES = (CORTEX_M0, CORTEX_M3, CORTEX_M4, CORTEX_M4F, RISCV32)
 

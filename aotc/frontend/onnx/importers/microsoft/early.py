@@ -11,7 +11,7 @@ from xdsl.ir import SSAValue
 from aotc.dialects.graph.elementwise import AddOp, MulOp
 from aotc.dialects.graph.functions import SoftplusOp, TanhOp
 from aotc.dialects.graph.logical import CompareOp, WhereOp
-from aotc.frontend.onnx.expressions import scalar
+from aotc.frontend.onnx.composition import scalar
 from aotc.frontend.onnx.importers.movement import cut, slice_
 from aotc.frontend.onnx.registry import Node, onnx_op
 

@@ -17,7 +17,7 @@ from aotc.dialects.graph.interfaces import element_type_of, shape_of
 from aotc.dialects.graph.normalization import NormalizeOp
 from aotc.dialects.graph.reduction import ReduceOp
 from aotc.dialects.graph.shapes import normalize_axis
-from aotc.frontend.onnx.expressions import cast, reshape, scalar, widen
+from aotc.frontend.onnx.composition import cast, reshape, scalar, widen
 from aotc.frontend.onnx.importers.movement import cut
 from aotc.frontend.onnx.importers.normalization import statistics
 from aotc.frontend.onnx.registry import Node, onnx_op

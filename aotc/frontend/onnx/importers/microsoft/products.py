@@ -15,12 +15,12 @@ from aotc.dialects.graph.functions import SigmoidOp, SqrtOp, TanhOp
 from aotc.dialects.graph.indexing import GatherOp
 from aotc.dialects.graph.interfaces import Array, element_type_of, shape_of
 from aotc.dialects.graph.logical import CompareOp, WhereOp
-from aotc.dialects.graph.matmul import MatMulOp
 from aotc.dialects.graph.matrices.inverse import InverseOp
+from aotc.dialects.graph.matrices.matmul import MatMulOp
 from aotc.dialects.graph.movement import TransposeOp
 from aotc.dialects.graph.quantized.nibbles import UnpackOp
 from aotc.dialects.graph.reduction import ReduceOp
-from aotc.frontend.onnx.expressions import cast, reshape, scalar
+from aotc.frontend.onnx.composition import cast, reshape, scalar
 from aotc.frontend.onnx.importers.contraction import along, centred, convolve, gemm, multiply
 from aotc.frontend.onnx.importers.microsoft.layers import DOMAIN
 from aotc.frontend.onnx.importers.movement import cut

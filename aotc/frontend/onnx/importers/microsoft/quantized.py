@@ -16,15 +16,15 @@ from aotc.dialects.graph.elementwise import AddOp, MulOp
 from aotc.dialects.graph.functions import SigmoidOp
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
 from aotc.dialects.graph.logical import CompareOp, WhereOp
-from aotc.dialects.graph.matmul import MatMulOp
+from aotc.dialects.graph.matrices.matmul import MatMulOp
 from aotc.dialects.graph.movement import ConcatOp, TransposeOp
 from aotc.dialects.graph.normalization import SoftmaxOp
 from aotc.dialects.graph.reduction import ReduceOp
 from aotc.dialects.graph.shapes import normalize_axis
-from aotc.dialects.graph.window import AveragePoolOp
-from aotc.frontend.onnx.expressions import cast, scalar
+from aotc.dialects.graph.windows.pooling import AveragePoolOp
+from aotc.frontend.onnx.composition import cast, scalar
+from aotc.frontend.onnx.importers.pooling import window_attributes
 from aotc.frontend.onnx.importers.quantization import dequantize_linear, quantize_linear
-from aotc.frontend.onnx.importers.window import window_attributes
 from aotc.frontend.onnx.registry import Node, onnx_op
 
 _DOMAIN = "com.microsoft"

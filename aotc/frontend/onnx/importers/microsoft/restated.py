@@ -10,7 +10,7 @@ from xdsl.ir import SSAValue
 
 from aotc.dialects.dtypes import numpy_dtype
 from aotc.dialects.graph.shapes import normalize_axis
-from aotc.frontend.onnx.expressions import reshape
+from aotc.frontend.onnx.composition import reshape
 from aotc.frontend.onnx.importers.indexing import gather_nd
 from aotc.frontend.onnx.importers.microsoft.layers import DOMAIN
 from aotc.frontend.onnx.importers.movement import pad, trilu

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from aotc.dialects.dtypes import DType
-from aotc.model.weights import Array
+from aotc.model.weight_store import Array
 
 MODES = ("BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ", "BRANCH_MEMBER")
 """What a node may ask, in the order of their numbers."""

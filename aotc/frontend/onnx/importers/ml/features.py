@@ -19,11 +19,11 @@ from aotc.dialects.graph.logical import CompareOp, WhereOp
 from aotc.dialects.graph.movement import ConcatOp, PadOp
 from aotc.dialects.graph.reduction import ReduceOp
 from aotc.dialects.graph.trees.leaves import TreeLeavesOp
-from aotc.frontend.onnx.expressions import cast, reshape, scalar
+from aotc.frontend.onnx.composition import cast, reshape, scalar
 from aotc.frontend.onnx.importers.ml.ensembles import smallest
 from aotc.frontend.onnx.importers.movement import cut
 from aotc.frontend.onnx.registry import Node, onnx_op
-from aotc.model.weights import Array
+from aotc.model.weight_store import Array
 
 _DOMAIN = "ai.onnx.ml"
 

@@ -14,10 +14,10 @@ from aotc.dialects.graph.elementwise import AddOp, MaxOp, MinOp, MulOp, PowOp, S
 from aotc.dialects.graph.functions import ExpOp, SigmoidOp, TanhOp
 from aotc.dialects.graph.interfaces import shape_of
 from aotc.dialects.graph.logical import CompareOp, WhereOp
-from aotc.dialects.graph.matmul import MatMulOp
+from aotc.dialects.graph.matrices.matmul import MatMulOp
 from aotc.dialects.graph.reduction import ReduceOp
 from aotc.dialects.graph.trees.coupling import ProbabilityCouplingOp
-from aotc.frontend.onnx.expressions import scalar
+from aotc.frontend.onnx.composition import scalar
 from aotc.frontend.onnx.importers.ml.scores import (
     best,
     both,
@@ -32,7 +32,7 @@ from aotc.frontend.onnx.importers.ml.scores import (
     transformed,
 )
 from aotc.frontend.onnx.registry import Node, onnx_op
-from aotc.model.weights import Array
+from aotc.model.weight_store import Array
 
 _DOMAIN = "ai.onnx.ml"
 

@@ -17,7 +17,7 @@ from aotc.dialects.graph.logical import CompareOp, WhereOp
 from aotc.dialects.graph.movement import ConcatOp
 from aotc.dialects.graph.normalization import SoftmaxOp
 from aotc.dialects.graph.reduction import ArgReduceOp, ReduceOp
-from aotc.frontend.onnx.expressions import cast, reshape, scalar
+from aotc.frontend.onnx.composition import cast, reshape, scalar
 from aotc.frontend.onnx.importers.movement import cut
 from aotc.frontend.onnx.registry import Node
 

@@ -16,9 +16,9 @@ from aotc.dialects.graph.indexing import GatherOp
 from aotc.dialects.graph.interfaces import element_type_of, producer, shape_of
 from aotc.dialects.graph.logical import CompareOp, WhereOp
 from aotc.dialects.graph.reduction import ReduceOp
+from aotc.dialects.graph.trees.leaf_sums import GatherSumOp
 from aotc.dialects.graph.trees.leaves import TreeLeavesOp
-from aotc.dialects.graph.trees.sums import GatherSumOp
-from aotc.frontend.onnx.expressions import cast, reshape, scalar
+from aotc.frontend.onnx.composition import cast, reshape, scalar
 from aotc.frontend.onnx.importers.ml.ensembles import (
     MODES,
     EnsembleError,
@@ -46,7 +46,7 @@ from aotc.frontend.onnx.importers.ml.scores import (
     zeros,
 )
 from aotc.frontend.onnx.registry import Node, onnx_op
-from aotc.model.weights import Array
+from aotc.model.weight_store import Array
 
 _DOMAIN = "ai.onnx.ml"
 

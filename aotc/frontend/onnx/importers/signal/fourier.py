@@ -14,14 +14,14 @@ from aotc.dialects.dtypes import numpy_dtype
 from aotc.dialects.graph.elementwise import MulOp
 from aotc.dialects.graph.indexing import GatherOp
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
-from aotc.dialects.graph.matmul import MatMulOp
+from aotc.dialects.graph.matrices.matmul import MatMulOp
 from aotc.dialects.graph.movement import TransposeOp
 from aotc.dialects.graph.shapes import normalize_axis
-from aotc.frontend.onnx.expressions import reshape
+from aotc.frontend.onnx.composition import reshape
 from aotc.frontend.onnx.importers.movement import cut
 from aotc.frontend.onnx.registry import Node, onnx_op
 from aotc.frontend.onnx.tensors import dtype_of
-from aotc.model.weights import Array
+from aotc.model.weight_store import Array
 
 
 @onnx_op("DFT")

@@ -12,12 +12,12 @@ from xdsl.ir import Attribute, SSAValue
 
 from aotc.dialects.dtypes import is_float
 from aotc.dialects.graph.elementwise import MinOp
-from aotc.dialects.graph.generators.random import RandomOp
 from aotc.dialects.graph.interfaces import shape_of
 from aotc.dialects.graph.logical import CompareOp
 from aotc.dialects.graph.normalization import SoftmaxOp
+from aotc.dialects.graph.random import RandomOp
 from aotc.dialects.graph.reduction import CumulativeOp, ReduceOp
-from aotc.frontend.onnx.expressions import cast, reshape
+from aotc.frontend.onnx.composition import cast, reshape
 from aotc.frontend.onnx.registry import Node, onnx_op
 
 

@@ -11,13 +11,13 @@ from xdsl.ir import SSAValue
 from aotc.dialects.graph.indexing import GatherOp
 from aotc.dialects.graph.interfaces import shape_of
 from aotc.dialects.graph.logical import CompareOp
-from aotc.dialects.graph.matmul import MatMulOp
+from aotc.dialects.graph.matrices.matmul import MatMulOp
 from aotc.dialects.graph.movement import TransposeOp
 from aotc.dialects.graph.selection.distinct import UniqueOp
 from aotc.dialects.graph.selection.grams import CountGramsOp
 from aotc.dialects.graph.selection.positions import NonZeroOp
 from aotc.dialects.graph.shapes import normalize_axis
-from aotc.frontend.onnx.expressions import cast, reshape, scalar
+from aotc.frontend.onnx.composition import cast, reshape, scalar
 from aotc.frontend.onnx.registry import Node, onnx_op
 
 

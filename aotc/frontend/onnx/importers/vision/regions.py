@@ -7,7 +7,7 @@ from xdsl.ir import SSAValue
 
 from aotc.dialects.graph.selection.suppression import SuppressOp
 from aotc.dialects.graph.vision.regions import RoiAlignOp, RoiMaxOp
-from aotc.frontend.onnx.expressions import cast, reshape
+from aotc.frontend.onnx.composition import cast, reshape
 from aotc.frontend.onnx.registry import Node, onnx_op
 
 

@@ -10,17 +10,17 @@ from xdsl.ir import SSAValue
 from aotc.dialects.dtypes import numpy_dtype
 from aotc.dialects.graph.elementwise import AddOp
 from aotc.dialects.graph.interfaces import shape_of
-from aotc.dialects.graph.matmul import MatMulOp
+from aotc.dialects.graph.matrices.matmul import MatMulOp
 from aotc.dialects.graph.movement import BroadcastOp, PadOp, TransposeOp
 from aotc.dialects.graph.scatter import ScatterElementsOp
 from aotc.dialects.graph.vision.deformation import DeformOp
 from aotc.dialects.graph.vision.folding import FoldOp
 from aotc.dialects.graph.vision.sampling import GridSampleOp
-from aotc.frontend.onnx.expressions import reshape
+from aotc.frontend.onnx.composition import reshape
 from aotc.frontend.onnx.importers.movement import cut
-from aotc.frontend.onnx.importers.window import window_attributes
+from aotc.frontend.onnx.importers.pooling import window_attributes
 from aotc.frontend.onnx.registry import Node, onnx_op
-from aotc.model.weights import Array
+from aotc.model.weight_store import Array
 
 _GRID_MODES = {"bilinear": "linear", "bicubic": "cubic"}
 """What version 16 calls modes that later ones call otherwise."""

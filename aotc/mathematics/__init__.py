@@ -1,0 +1,1 @@
+"""Pure mathematics: which numbers algorithms multiply and add; no IR, no processor."""

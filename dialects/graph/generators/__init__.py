@@ -1,1 +1,0 @@
-"""Tensors that are computed from nothing but attributes: random numbers."""

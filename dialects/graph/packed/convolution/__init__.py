@@ -1,0 +1,1 @@
+"""Convolution of floats in the NCHWc layout, and how channels lie there."""

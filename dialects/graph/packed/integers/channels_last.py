@@ -1,0 +1,317 @@
+"""Convolution with the channels last, and matrix products, with interleaved weights: for cores without vectors.
+
+A tensor with one block of all its channels, [N, 1, spatial.., C], has the channels last: the taps of a row of a window
+are one run of elements in memory, as the weights are.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import ClassVar
+
+from xdsl.dialects.builtin import I64, BoolAttr, DenseArrayBase, IntegerAttr, IntegerType, TensorType, i8
+from xdsl.ir import OpResult
+from xdsl.irdl import (
+    irdl_op_definition,
+    operand_def,
+    opt_operand_def,
+    opt_prop_def,
+    opt_result_def,
+    prop_def,
+    result_def,
+)
+
+from aotc.dialects.builder import Builder, Reader, Scalar, Writer
+from aotc.dialects.dtypes import integer_range
+from aotc.dialects.graph.accumulation import AccumulatingOp
+from aotc.dialects.graph.interfaces import LoopNestOp, ShapeError, element_type_of, shape_of
+from aotc.dialects.graph.packed.integers.interleaved import Interleaving, check_interleaving
+from aotc.dialects.graph.packed.integers.paired_nibbles import nibbles
+from aotc.dialects.graph.shapes import ceil_div
+from aotc.dialects.graph.windows.axes import SlidingAxes, check_bias
+
+
+class ChannelsLastAxes(SlidingAxes, AccumulatingOp, ABC):
+    """Convolution with the channels last, in which what lies outside of x may count as a number instead of nothing."""
+
+    ZERO_POINTS: ClassVar[tuple[str, str]] = ("x_zero_point", "w_zero_point")
+    x_zero_point = opt_prop_def(IntegerAttr[I64])
+    w_zero_point = opt_prop_def(IntegerAttr[I64])
+    outside = opt_prop_def(IntegerAttr[I64])
+    """What each element outside of x counts as: its zero point, where sums start with all weights times that."""
+
+    @property
+    def beyond(self) -> int:
+        """`outside` as an int, 0 where it is absent."""
+        return 0 if self.outside is None else self.outside.value.data
+
+    def check_outside(self) -> None:
+        """Raise ShapeError unless what is outside of x is a number of its type, and x has no zero point beside it."""
+        if self.outside is None:
+            return
+        kind = element_type_of(self.x)
+        if self.accumulator is None or self.zero_points[0] or not isinstance(kind, IntegerType):
+            raise ShapeError("outside is a number where integers without a zero point are summed up")
+        low, high = integer_range(kind)
+        if not low <= self.beyond <= high:
+            raise ShapeError(f"outside is {self.beyond}, {kind} has {low} to {high}")
+
+
+class InterleavedOp(LoopNestOp, AccumulatingOp, ABC):
+    """Sums of products of x with interleaved weights, `columns` outputs side by side in words of `word` elements.
+
+    Where weights are `paired`, those of two outputs are in a byte (`graph.pair_nibbles`), and what is interleaved are
+    bytes, of half as many outputs and columns.
+    """
+
+    outputs = prop_def(IntegerAttr[I64])
+    columns = prop_def(IntegerAttr[I64])
+    word = prop_def(IntegerAttr[I64])
+    paired = opt_prop_def(BoolAttr)
+
+    @property
+    @abstractmethod
+    def rows(self) -> tuple[int, int]:
+        """How many rows of weights an output has, and of how many weights each."""
+
+    @property
+    def interleaving(self) -> Interleaving:
+        """Where the weights lie, or their pairs."""
+        each = 2 if self.flag("paired") else 1
+        outputs, columns = ceil_div(self.outputs.value.data, each), self.columns.value.data // each
+        return Interleaving(outputs, *self.rows, columns, self.word.value.data)
+
+    def weight_of(self, b: Builder, read: Reader, output: Scalar, row: Scalar, element: Scalar) -> Scalar:
+        """A weight of an output, as it is stored or as i32."""
+        if not self.flag("paired"):
+            return read([self.interleaving.place(b, output, row, element)])
+        lower, upper = nibbles(b, read([self.interleaving.place(b, output / 2, row, element)]))
+        return b.select(b.compare("eq", b.rem(output, b.index(2)), 0), lower, upper)
+
+    def check_weights(self) -> None:
+        """Raise ShapeError where there are not as many weights as there must be."""
+        check_interleaving(self.columns.value.data, self.word.value.data)
+        if self.flag("paired") and (self.columns.value.data % 2 or not self.sums_integers or self.zero_points[1]):
+            raise ShapeError("weights are paired for an even number of integer sums, and without a zero point")
+        if self.flag("paired") and element_type_of(self.operands[1]) != i8:
+            raise ShapeError(f"pairs of weights are i8, found {element_type_of(self.operands[1])}")
+        needed, given = self.interleaving.outputs * self.interleaving.depth, shape_of(self.operands[1])
+        if given != (needed,):
+            raise ShapeError(f"the weights must be [{needed}], found {list(given)}")
+
+
+@irdl_op_definition
+class ChannelsLastConvOp(ChannelsLastAxes, InterleavedOp):
+    """Convolution of x [N, spatial.., W * C], the last spatial axis and the channels as one: [N, 1, spatial.., M].
+
+    The weights are interleaved from [M, S, R]: R is the run of the taps along the last axis with all channels, where
+    neighbouring taps see neighbouring elements, else the channels of one tap; S counts the other taps. With `group`
+    these are the channels of a group, and the outputs of a block are of one group.
+
+    The optional result `patch` is a scratch buffer for all that one position sees, in the order of the weights, which
+    are then of one row.
+    """
+
+    name = "graph.channels_last_conv"
+    kernel_shape = prop_def(DenseArrayBase)
+    channels = prop_def(IntegerAttr[I64])
+    group = opt_prop_def(IntegerAttr[I64])
+    result = result_def(TensorType)
+    patch = opt_result_def(TensorType)
+
+    @property
+    def groups(self) -> int:
+        """The groups of channels and outputs."""
+        return 1 if self.group is None else self.group.value.data
+
+    @property
+    def inputs(self) -> int:
+        """The channels of a group."""
+        return self.channels.value.data // self.groups
+
+    def kernel(self) -> tuple[int, ...]:
+        return self.ints("kernel_shape")
+
+    def spatial(self) -> tuple[int, ...]:
+        *outer, last = shape_of(self.x)[1:]
+        return (*outer, last // self.channels.value.data)
+
+    @property
+    def runs(self) -> bool:
+        """Whether neighbouring taps along the last axis see neighbouring elements."""
+        return self.ints("dilations")[-1] == 1 and self.groups == 1
+
+    @property
+    def rows(self) -> tuple[int, int]:
+        run, rows = self.inputs, math.prod(self.kernel()[:-1])
+        if self.runs:
+            run *= self.kernel()[-1]
+        else:
+            rows *= self.kernel()[-1]
+        if self.patch is not None:
+            rows, run = 1, rows * run
+        return rows, run
+
+    def infer_types(self) -> Sequence[TensorType]:
+        x, kernel, channels = shape_of(self.x), self.kernel(), self.channels.value.data
+        if len(x) < 2 or len(kernel) != len(x) - 1:
+            raise ShapeError(f"operand {list(x)} and kernel {list(kernel)} do not fit")
+        if channels < 1 or x[-1] % channels:
+            raise ShapeError(f"{channels} channels do not divide the last axis of {list(x)}")
+        groups, columns = self.groups, self.columns.value.data
+        if groups < 1 or channels % groups or self.outputs.value.data % groups:
+            raise ShapeError(f"{groups} groups do not divide {channels} channels and {self.outputs.value.data} outputs")
+        if groups > 1 and columns > 0 and self.outputs.value.data // groups % columns:
+            raise ShapeError(f"{columns} outputs side by side do not divide those of a group")
+        self.check_weights()
+        self.check_outside()
+        outputs = self.outputs.value.data
+        check_bias(self.bias, outputs)
+        if self.patch is not None and groups > 1:
+            raise ShapeError("a position has one patch, not one for each group")
+        result = TensorType(self.summed_type(*self.operands[2:]), [x[0], 1, *self.extents(), outputs])
+        return [result, TensorType(element_type_of(self.x), [self.interleaving.depth])][: len(self.results)]
+
+    def scratch(self) -> Sequence[OpResult]:
+        return [] if self.patch is None else [self.patch]
+
+    def operations(self) -> int:
+        return 2 * math.prod(shape_of(self.result)) * self.interleaving.depth
+
+    def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
+        order, channels, kernel = self.interleaving, self.channels.value.data, self.kernel()
+        groups, inputs = self.groups, self.inputs
+
+        def weight_at(output: Scalar, at: Sequence[Scalar]) -> Scalar:
+            weight = self.weight_of(b, reads[1], output, *at)
+            return self.factors(b, weight, weight)[1]
+
+        def body(index: list[Scalar]) -> None:
+            batch, _, *position, output = index
+            axes = self.taps(b, position)
+            start = self.initial(b, reads, [output])
+            if self.beyond:
+                whole = [(0, order.rows), (0, order.run)]
+                start = b.reduce(whole, [start], lambda at, now: [now[0] + weight_at(output, at) * self.beyond])[0]
+
+            def step(at: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
+                *steps, channel = at
+                seen = [axis.at(k) for axis, k in zip(axes, steps, strict=True)]
+                *outer, last = (place for place, _ in seen)
+                row, element = b.index(0), channel
+                if groups > 1:
+                    channel = output / (self.outputs.value.data // groups) * inputs + channel
+                for (_, tap), extent in zip(seen[:-1], kernel[:-1], strict=True):
+                    row = row * extent + tap
+                if self.runs:
+                    element = seen[-1][1] * channels + channel
+                else:
+                    row = row * kernel[-1] + seen[-1][1]
+                if self.patch is not None:
+                    length = order.run // (math.prod(kernel[:-1]) * (1 if self.runs else kernel[-1]))
+                    row, element = b.index(0), row * length + element
+                x = reads[0]([batch, *outer, last * channels + channel])
+                weight = self.weight_of(b, reads[1], output, row, element)
+                x, weight = self.factors(b, x, weight)
+                return [carried[0] + (x - self.beyond if self.beyond else x) * weight]
+
+            bounds = [*((axis.low, axis.high) for axis in axes), (0, inputs)]
+            writes[0](index, b.reduce(bounds, [start], step)[0])
+
+        b.parallel_for(shape_of(self.result), body)
+
+
+@irdl_op_definition
+class InterleavedMatMulOp(InterleavedOp):
+    """lhs [.., K] times interleaved weights of `outputs` columns, from [M, 1, K]: [.., M]."""
+
+    name = "graph.interleaved_matmul"
+    ZERO_POINTS: ClassVar[tuple[str, str]] = ("lhs_zero_point", "rhs_zero_point")
+    lhs = operand_def(TensorType)
+    rhs = operand_def(TensorType)
+    bias = opt_operand_def(TensorType)
+    lhs_zero_point = opt_prop_def(IntegerAttr[I64])
+    rhs_zero_point = opt_prop_def(IntegerAttr[I64])
+    result = result_def(TensorType)
+
+    @property
+    def rows(self) -> tuple[int, int]:
+        return 1, shape_of(self.lhs)[-1]
+
+    def infer_types(self) -> Sequence[TensorType]:
+        lhs = shape_of(self.lhs)
+        if not lhs:
+            raise ShapeError("the left operand has no axis to sum up along")
+        self.check_weights()
+        check_bias(self.bias, self.outputs.value.data)
+        return [TensorType(self.summed_type(*self.operands[2:]), [*lhs[:-1], self.outputs.value.data])]
+
+    def operations(self) -> int:
+        return 2 * math.prod(shape_of(self.result)) * self.interleaving.depth
+
+    def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
+        order = self.interleaving
+
+        def body(index: list[Scalar]) -> None:
+            *rows, output = index
+
+            def step(at: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
+                weight = self.weight_of(b, reads[1], output, b.index(0), at[0])
+                x, weight = self.factors(b, reads[0]([*rows, at[0]]), weight)
+                return [carried[0] + x * weight]
+
+            start = b.const(0, self.summed_type(*self.operands[2:])) if self.bias is None else reads[2]([output])
+            writes[0](index, b.reduce([(0, order.depth)], [start], step)[0])
+
+        b.parallel_for(shape_of(self.result), body)
+
+
+@irdl_op_definition
+class ChannelsLastDepthwiseConvOp(ChannelsLastAxes):
+    """Convolution of each channel of x [N, 1, spatial.., C] with a kernel of its own; the weight is [kernel.., C]."""
+
+    name = "graph.channels_last_depthwise_conv"
+
+    def kernel(self) -> tuple[int, ...]:
+        return shape_of(self.weight)[:-1]
+
+    def spatial(self) -> tuple[int, ...]:
+        return shape_of(self.x)[2:-1]
+
+    def infer_types(self) -> Sequence[TensorType]:
+        x, weight = shape_of(self.x), shape_of(self.weight)
+        if len(x) < 4 or len(weight) != len(x) - 2 or x[1] != 1 or x[-1] != weight[-1]:
+            raise ShapeError(
+                f"operand [N, 1, spatial..., C] and weight [kernel..., C] do not have shapes {list(x)}, {list(weight)}"
+            )
+        self.check_outside()
+        check_bias(self.bias, x[-1])
+        return [TensorType(self.summed_type(*self.operands[2:]), [*x[:2], *self.extents(), x[-1]])]
+
+    def operations(self) -> int:
+        return 2 * math.prod(shape_of(self.result)) * math.prod(self.kernel())
+
+    def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
+        def body(index: list[Scalar]) -> None:
+            *_, channel = index
+            axes = self.taps(b, index[2:-1])
+
+            def step(at: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
+                seen = [axis.at(k) for axis, k in zip(axes, at, strict=True)]
+                x = reads[0]([*index[:2], *(place for place, _ in seen), channel])
+                x, weight = self.factors(b, x, reads[1]([*(tap for _, tap in seen), channel]))
+                return [carried[0] + (x - self.beyond if self.beyond else x) * weight]
+
+            def outside(at: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
+                weight = reads[1]([*at, channel])
+                return [carried[0] + self.factors(b, weight, weight)[1] * self.beyond]
+
+            start = [self.initial(b, reads, [channel])]
+            if self.beyond:
+                start = b.reduce([(0, extent) for extent in self.kernel()], start, outside)
+            bounds = [(axis.low, axis.high) for axis in axes]
+            writes[0](index, b.reduce(bounds, start, step)[0])
+
+        b.parallel_for(shape_of(self.result), body)

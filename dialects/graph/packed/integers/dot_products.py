@@ -1,0 +1,414 @@
+"""Sums of products of 8-bit integers on packed operands: groups of four neighbours are one step of the reduction.
+
+Zero points are gone: x is multiplied as it is, and what its zero point contributes is taken from what sums start with.
+That differs where taps lie in the padding, which contributes nothing; so it is a table with a row for each set of taps
+(`Edges`) along each axis.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC
+from collections.abc import Sequence
+from itertools import product
+from typing import ClassVar
+
+import numpy as np
+from xdsl.dialects.builtin import I64, DenseArrayBase, IntegerAttr, IntegerType, TensorType, UnitAttr, i8, i32, i64
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, prop_def, result_def
+
+from aotc.dialects.builder import Builder, Reader, Scalar, Writer
+from aotc.dialects.dtypes import integer_range
+from aotc.dialects.graph.interfaces import (
+    Array,
+    ElementOp,
+    Fusion,
+    LoopNestOp,
+    ShapeError,
+    element_type_of,
+    shape_of,
+)
+from aotc.dialects.graph.packed.convolution.blocked_conv import BlockedConvolutionOp
+from aotc.dialects.graph.quantized.flip import UI8
+from aotc.dialects.graph.shapes import ceil_div
+from aotc.dialects.graph.windows.axes import SlidingAxes
+from aotc.dialects.graph.windows.edges import Edges
+from aotc.dialects.graph.windows.sliding import SlidingWindow, sliding_windows
+
+GROUP = 4
+"""Products of a lane in one step."""
+
+
+@irdl_op_definition
+class InterleaveRowsOp(ElementOp):
+    """Groups of `group` rows of matrices [.., K, N], element by element: [.., ceil(K / group), N * group]; missing rows
+    are zero."""
+
+    name = "graph.interleave_rows"
+    FUSION: ClassVar[Fusion] = Fusion.INJECTIVE
+    ORDERS_WEIGHTS: ClassVar[bool] = True
+    x = operand_def(TensorType)
+    group = prop_def(IntegerAttr[I64], default_value=IntegerAttr(GROUP, i64))
+    result = result_def(TensorType)
+
+    def infer_types(self) -> Sequence[TensorType]:
+        shape, group = shape_of(self.x), self.group.value.data
+        if len(shape) < 2 or group < 1:
+            raise ShapeError(f"groups of {group} rows of {list(shape)}")
+        *outer, rows, columns = shape
+        return [TensorType(element_type_of(self.x), [*outer, ceil_div(rows, group), columns * group])]
+
+    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
+        (x,), group = operands, self.group.value.data
+        *outer, rows, columns = x.shape
+        steps = ceil_div(rows, group)
+        padded = np.zeros((*outer, steps * group, columns), x.dtype)
+        padded[..., :rows, :] = x
+        split = padded.reshape(*outer, steps, group, columns).swapaxes(-1, -2)
+        return [np.ascontiguousarray(split).reshape(*outer, steps, columns * group)]
+
+    def element(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
+        *outer, step, place = index
+        group, rows = self.group.value.data, shape_of(self.x)[-2]
+        row, column = step * group + b.rem(place, b.index(group)), place / group
+        if rows % group == 0:
+            return reads[0]([*outer, row, column])
+        zero = b.const(0, element_type_of(self.x))
+        inside = b.compare("lt", row, rows)
+        return b.when(inside, lambda: [reads[0]([*outer, row, column])], lambda: [zero])[0]
+
+
+@irdl_op_definition
+class ZeroPointBiasOp(LoopNestOp):
+    """What sums of a convolution start with where x is multiplied as it is: [cases along each axis.., M], i32.
+
+    The bias, if there is one, less `zero_point` times the sum of the weights [M, C / group, kernel..] of the taps that
+    see an element of x, whose spatial extents are `extents`; with `complement` less the negative ones of these weights,
+    too. Else, with a zero point of 0, there is one case.
+    """
+
+    name = "graph.zero_point_bias"
+    ORDERS_WEIGHTS: ClassVar[bool] = True
+    weight = operand_def(TensorType)
+    bias = opt_operand_def(TensorType)
+    zero_point = prop_def(IntegerAttr[I64])
+    extents = prop_def(DenseArrayBase)
+    strides = prop_def(DenseArrayBase)
+    pads = prop_def(DenseArrayBase)
+    dilations = prop_def(DenseArrayBase)
+    complement = opt_prop_def(UnitAttr)
+    result = result_def(TensorType)
+
+    @property
+    def counts_weights(self) -> bool:
+        """Whether it is more than the bias."""
+        return self.zero_point.value.data != 0 or self.complement is not None
+
+    def windows(self) -> list[SlidingWindow]:
+        """The window along each axis; raises ShapeError."""
+        extents, strides, pads, dilations = (self.ints(name) for name in ("extents", "strides", "pads", "dilations"))
+        return sliding_windows(extents, shape_of(self.weight)[2:], strides, pads, dilations)
+
+    def edges(self) -> list[Edges]:
+        """The cases along each axis."""
+        windows = self.windows()
+        return [Edges.of(window) if self.counts_weights else _one_case(window) for window in windows]
+
+    def infer_types(self) -> Sequence[TensorType]:
+        weight = shape_of(self.weight)
+        if not isinstance(element_type_of(self.weight), IntegerType):
+            raise ShapeError(f"weights are integers, found {element_type_of(self.weight)}")
+        if self.bias is not None and (shape_of(self.bias), element_type_of(self.bias)) != (weight[:1], i32):
+            raise ShapeError(f"the bias of {weight[0]} channels is {self.bias.type}")
+        return [TensorType(i32, [*(edges.count for edges in self.edges()), weight[0]])]
+
+    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
+        weight = operands[0].astype(np.int64)
+        bias = operands[1].astype(np.int64) if len(operands) > 1 else np.zeros(len(weight), np.int64)
+        windows, edges = self.windows(), self.edges()
+        counted = weight * self.zero_point.value.data
+        if self.complement is not None:
+            counted += np.minimum(weight, 0)
+        table = np.empty([*(each.count for each in edges), len(weight)], np.int64)
+        for cases in product(*(range(each.count) for each in edges)):
+            at = (each.position_of(case) for each, case in zip(edges, cases, strict=True))
+            seen = tuple(_taps(window, position) for window, position in zip(windows, at, strict=True))
+            table[cases] = bias
+            if self.counts_weights:
+                table[cases] -= counted[(slice(None), slice(None), *seen)].reshape(len(weight), -1).sum(axis=1)
+        return [table.astype(np.int32)]
+
+    def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
+        point, windows, edges = self.zero_point.value.data, self.windows(), self.edges()
+
+        def counted(weight: Scalar) -> Scalar:
+            return weight * point if self.complement is None else weight * point + weight.b.min(weight, 0)
+
+        def body(index: list[Scalar]) -> None:
+            *cases, output = index
+            start = b.const(0, i32) if self.bias is None else reads[1]([output])
+            places = [each.position(b, case) for each, case in zip(edges, cases, strict=True)]
+            bounds = [window.taps(b, place) for window, place in zip(windows, places, strict=True)]
+
+            def step(at: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
+                return [carried[0] - counted(b.cast(reads[0]([output, *at]), i32))]
+
+            extents = [(0, shape_of(self.weight)[1]), *bounds]
+            total = b.reduce(extents, [start], step) if self.counts_weights else [start]
+            writes[0](index, total[0])
+
+        b.parallel_for(shape_of(self.result), body)
+
+
+def _one_case(window: SlidingWindow) -> Edges:
+    """Where it does not matter which taps are seen."""
+    return Edges(window.positions, 0, window.positions)
+
+
+def check_table(table: SSAValue | None, windows: Sequence[SlidingWindow], channels: int) -> None:
+    """Raise ShapeError unless `table` is what sums of so many channels may start with."""
+    shape: tuple[int, ...] = () if table is None else shape_of(table)
+    if len(shape) != len(windows) + 1 or shape[-1:] != (channels,):
+        raise ShapeError(f"the bias of {channels} channels at {len(windows)} axes has shape {list(shape)}")
+    for found, window in zip(shape, windows, strict=False):
+        if found not in (1, Edges.of(window).count):
+            raise ShapeError(f"the bias has {found} cases along an axis of {Edges.of(window).count}")
+
+
+def edges_in(table: SSAValue | None, windows: Sequence[SlidingWindow]) -> list[Edges]:
+    """The cases along each axis of a table that fits."""
+    assert table is not None
+    return [
+        Edges.of(window) if count > 1 else _one_case(window)
+        for count, window in zip(shape_of(table), windows, strict=False)
+    ]
+
+
+def _taps(window: SlidingWindow, position: int) -> slice:
+    """The taps that see an element at a position."""
+    seen = [
+        tap
+        for tap in range(window.size)
+        if 0 <= position * window.stride + tap * window.dilation - window.before < window.extent
+    ]
+    return slice(seen[0], seen[-1] + 1) if seen else slice(0, 0)
+
+
+@irdl_op_definition
+class UnfoldTapsOp(LoopNestOp):
+    """What the `size` taps of a window along the last axis see of few channels, side by side in the lanes of a block.
+
+    x is [N, C, spatial.., W], the result [N, 1, spatial.., positions, lanes], where there are as many groups of four
+    lanes as it takes: lane c * size + tap is the element of channel c at position * stride + tap - before. Outside of x
+    that is `fill`, as it is in the lanes beyond.
+    """
+
+    name = "graph.unfold_taps"
+    x = operand_def(TensorType)
+    size = prop_def(IntegerAttr[I64])
+    stride = prop_def(IntegerAttr[I64])
+    before = prop_def(IntegerAttr[I64])
+    after = prop_def(IntegerAttr[I64])
+    fill = prop_def(IntegerAttr[I64])
+    result = result_def(TensorType)
+
+    def window(self) -> SlidingWindow:
+        """Along the last axis."""
+        size, stride, before, after = (each.value.data for each in (self.size, self.stride, self.before, self.after))
+        return SlidingWindow(shape_of(self.x)[-1], size, stride, 1, before, after)
+
+    def infer_types(self) -> Sequence[TensorType]:
+        kind, shape, window = element_type_of(self.x), shape_of(self.x), self.window()
+        if kind not in (i8, UI8) or len(shape) < 3:
+            raise ShapeError(f"x is of 8-bit integers and has spatial axes, found {self.x.type}")
+        if min(window.size, window.stride) < 1:
+            raise ShapeError(f"a window of {window.size} taps with stride {window.stride}")
+        low, high = integer_range(kind)
+        if not low <= self.fill.value.data <= high:
+            raise ShapeError(f"{self.fill.value.data} is not a {kind}")
+        lanes = ceil_div(shape[1] * window.size, GROUP) * GROUP
+        return [TensorType(kind, [shape[0], 1, *shape[2:-1], window.positions, lanes])]
+
+    def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
+        channels, window, (*outer, lanes) = shape_of(self.x)[1], self.window(), shape_of(self.result)
+        fill = b.const(self.fill.value.data, element_type_of(self.x))
+
+        def body(index: list[Scalar]) -> None:
+            batch, _, *rows, position = index
+            low, high = window.taps(b, position)
+
+            def write(number: int, value: Scalar) -> None:
+                writes[0]([*index, b.index(number)], value)
+
+            def element(number: int) -> Scalar:
+                channel, tap = divmod(number, window.size)
+                return reads[0]([batch, b.index(channel), *rows, window.source(position, b.index(tap))])
+
+            def whole() -> None:
+                for number in range(channels * window.size):
+                    write(number, element(number))
+
+            def cut() -> None:
+                for number in range(channels * window.size):
+                    tap = b.index(number % window.size)
+                    seen = b.compare("ge", tap, low) & b.compare("lt", tap, high)
+                    write(number, b.when(seen, lambda n=number: [element(n)], lambda: [fill])[0])
+
+            is_whole = b.compare("eq", high - low, window.size)
+            b.only_when(is_whole, whole)
+            b.only_when(~is_whole, cut)
+            for number in range(channels * window.size, lanes):
+                write(number, fill)
+
+        b.parallel_for(outer, body)
+
+
+NARROW_SUM = 128
+"""The greatest magnitude of the sum of two weights of one sign whose products with unsigned 8-bit integers fit 16
+bits."""
+
+
+def is_narrow(weight: Array, *, unsigned: bool) -> bool:
+    """Whether no pair of products of 8-bit integers with `weight` [.., 2 neighbours], i8, leaves 16 bits; and whether
+    all of these weights can be negated in 8 bits, where the integers have a sign.
+
+    Unsigned ones are between 0 and 255, so it is the weights of one sign that count: their greatest sum is 255 * 128 <
+    2^15. Signed ones are at most 128 in magnitude: the greatest sum is 128 * (127 + 127) < 2^15.
+    """
+    if not unsigned:
+        return bool(weight.min(initial=0) > np.iinfo(np.int8).min)
+    pairs = weight.astype(np.int16).reshape(-1, 2)
+    sums = np.maximum(pairs, 0).sum(axis=1), np.minimum(pairs, 0).sum(axis=1)
+    return all(bool(np.abs(each).max(initial=0) <= NARROW_SUM) for each in sums)
+
+
+def is_narrow_anyhow(weight: Array) -> bool:
+    """Whether `weight`, i8, is narrow with unsigned integers whichever of its elements are neighbours."""
+    return bool(np.abs(weight.astype(np.int16)).max(initial=0) <= NARROW_SUM // 2)
+
+
+class DotOp(LoopNestOp, ABC):
+    """Sums of products of 8-bit integers and the second operand: weights with interleaved neighbours.
+
+    Where it is `narrow`, the products of no two neighbours leave 16 bits with sign, whatever is multiplied, and with
+    integers that have a sign no weight is -128 (see `is_narrow`). With `complement`, of signed integers, magnitudes of
+    weights are multiplied, by complements where weights are negative (`aot.tile_dot`): a product x * w is (x + 1) * w
+    there, and sums start with so much less.
+    """
+
+    narrow = opt_prop_def(UnitAttr)
+    complement = opt_prop_def(UnitAttr)
+
+    @property
+    def left_type(self) -> Attribute:
+        """The type of what is multiplied with the second operand."""
+        return element_type_of(self.operands[0])
+
+    def check_complement(self) -> None:
+        """Raise ShapeError where there are complements of integers without sign."""
+        if self.complement is not None and self.left_type != i8:
+            raise ShapeError(f"complements are of signed integers, found {self.left_type}")
+
+    def factors(self, b: Builder, x: Scalar, weight: Scalar) -> tuple[Scalar, Scalar]:
+        """What is multiplied, as i32."""
+        x, weight = b.cast(x, i32), b.cast(weight, i32)
+        return (x if self.complement is None else x - b.shift_right(weight, b.const(31, i32))), weight
+
+
+@irdl_op_definition
+class BlockedDotConvOp(SlidingAxes, BlockedConvolutionOp, DotOp):
+    """Convolution of blocked 8-bit integers: a blocked result of sums in i32.
+
+    As `blocked_conv`, but of x as it is, without zero point: sums start with the table `bias` of `zero_point_bias`, in
+    which each channel has its lane. The weight, i8, has interleaved rows: [panels, blocks, kernel.., depth / 4,
+    width * 4].
+    """
+
+    name = "graph.blocked_dot_conv"
+
+    @property
+    def depth(self) -> int:
+        return shape_of(self.weight)[-2] * GROUP
+
+    @property
+    def width(self) -> int:
+        return shape_of(self.weight)[-1] // GROUP
+
+    def sum_type(self, blocks: int) -> Attribute:
+        kinds = [element_type_of(value) for value in self.operands]
+        if kinds[0] not in (i8, UI8) or kinds[1:] != [i8, i32]:
+            raise ShapeError(f"x, weight and bias are 8-bit integers, i8 and i32, found {', '.join(map(str, kinds))}")
+        self.check_complement()
+        if not self.blocked_operand or shape_of(self.weight)[-1] % GROUP:
+            raise ShapeError(f"x is blocked and the weight has interleaved rows, found {list(shape_of(self.weight))}")
+        check_table(self.bias, self.windows(), blocks * self.block.value.data)
+        return i32
+
+    def edges(self) -> list[Edges]:
+        """The cases along each axis of the bias."""
+        return edges_in(self.bias, self.windows())
+
+    def start(self, b: Builder, reads: Sequence[Reader], position: Sequence[Scalar], output: Scalar) -> Scalar:
+        return reads[2]([*(each.case(b, at) for each, at in zip(self.edges(), position, strict=True)), output])
+
+    def weight_index(
+        self, panel: Scalar, block: Scalar, taps: Sequence[Scalar], inner: Scalar, column: Scalar
+    ) -> list[Scalar]:
+        within = inner.b.rem(inner, inner.b.index(GROUP))
+        return [panel, block, *taps, inner / GROUP, column * GROUP + within]
+
+    def multiplied(self, b: Builder, *values: Scalar) -> list[Scalar]:
+        return list(self.factors(b, *values))
+
+
+@irdl_op_definition
+class PackedDotMatMulOp(DotOp):
+    """8-bit integers [.., M, K] times a matrix [K, `columns`], i8, in panels of interleaved rows: sums in i32.
+
+    The matrix is [panels, ceil(K / 4), width * 4], as `pack_columns` and `interleave_rows` make it. Sums start with
+    `bias`, i32 [columns].
+    """
+
+    name = "graph.packed_dot_matmul"
+    lhs = operand_def(TensorType)
+    rhs = operand_def(TensorType)
+    bias = operand_def(TensorType)
+    result = result_def(TensorType)
+
+    def infer_types(self) -> Sequence[TensorType]:
+        kinds = [element_type_of(value) for value in self.operands]
+        if kinds[0] not in (i8, UI8) or kinds[1:] != [i8, i32]:
+            raise ShapeError(f"operands are 8-bit integers, i8 and i32, found {', '.join(map(str, kinds))}")
+        self.check_complement()
+        lhs, rhs, bias = (shape_of(value) for value in self.operands)
+        if len(lhs) < 2 or len(rhs) != 3 or len(bias) != 1 or not rhs[-1] or rhs[-1] % GROUP:
+            raise ShapeError(f"operands {list(lhs)}, {list(rhs)} and {list(bias)} are not rows, panels and bias")
+        if rhs[:2] != (ceil_div(bias[0], rhs[-1] // GROUP), ceil_div(lhs[-1], GROUP)):
+            raise ShapeError(f"{list(lhs)} and panels {list(rhs)} of {bias[0]} columns do not multiply")
+        return [TensorType(i32, [*lhs[:-1], bias[0]])]
+
+    def sizes(self) -> tuple[tuple[int, ...], int, int, int]:
+        """The batch shape, M, the number of columns, and K."""
+        *batch, rows, depth = shape_of(self.lhs)
+        return tuple(batch), rows, shape_of(self.bias)[0], depth
+
+    def operations(self) -> int:
+        batch, *sizes = self.sizes()
+        return 2 * math.prod((*batch, *sizes))
+
+    def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
+        width, depth = shape_of(self.rhs)[-1] // GROUP, shape_of(self.lhs)[-1]
+
+        def body(index: list[Scalar]) -> None:
+            *row, column = index
+            panel, within = column / width, b.rem(column, b.index(width))
+
+            def step(at: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
+                place = [panel, at[0] / GROUP, within * GROUP + b.rem(at[0], b.index(GROUP))]
+                x, weight = self.factors(b, reads[0]([*row, at[0]]), reads[1](place))
+                return [carried[0] + x * weight]
+
+            writes[0](index, b.reduce([(0, depth)], [reads[2]([column])], step)[0])
+
+        b.parallel_for(shape_of(self.result), body)

@@ -1,0 +1,173 @@
+"""Convolution of 8-bit integers whose steps are taken in an order of each panel, most of them two at a time.
+
+Where two steps of a reduction keep to the bounds of `step_pairing`, some processors add them up in fewer instructions.
+Which steps those are depends on the weights of a panel. So each panel has an order of its own, and a table says where
+the elements of its steps are.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+from xdsl.dialects.builtin import I64, DenseArrayBase, IntegerAttr, TensorType, UnitAttr, i8, i32
+from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
+
+from aotc.dialects.builder import INDEX, Builder, Reader, Scalar, Writer
+from aotc.dialects.graph.interfaces import Array, GraphOp, LoopNestOp, ShapeError, element_type_of, shape_of
+from aotc.dialects.graph.packed.integers.dot_products import GROUP
+from aotc.dialects.graph.quantized.flip import FLIPPED, UI8
+from aotc.mathematics.step_pairing import check_pairing, pair_steps
+
+KINDS = 2
+"""Of pairs: plain ones, complemented ones."""
+
+
+@irdl_op_definition
+class PairStepsOp(GraphOp):
+    """The steps of each panel of a constant weight in pairs, as `paired_dot_conv` wants them.
+
+    The weight, i8, is [panels, axes of steps.., width * 4], `start`, i32 [panels * width], what sums start with where x
+    is multiplied as it is, `unsigned` says that x has no sign, `pitches` has the distance in x of neighbouring steps
+    along each of their axes, in elements. Results are the weight [panels, steps, width * 4], the `places` [panels,
+    steps] of its steps, the `counts` [panels, 2] of pairs, and what sums start with: less what products by complements
+    are too large.
+    """
+
+    name = "graph.pair_steps"
+    ORDERS_WEIGHTS: ClassVar[bool] = True
+    weight = operand_def(TensorType)
+    start = operand_def(TensorType)
+    pitches = prop_def(DenseArrayBase)
+    unsigned = opt_prop_def(UnitAttr)
+    paired = result_def(TensorType)
+    places = result_def(TensorType)
+    counts = result_def(TensorType)
+    sums = result_def(TensorType)
+
+    def infer_types(self) -> Sequence[TensorType]:
+        weight, start = shape_of(self.weight), shape_of(self.start)
+        if element_type_of(self.weight) != i8 or element_type_of(self.start) != i32:
+            raise ShapeError(f"weight and start are i8 and i32, found {self.weight.type} and {self.start.type}")
+        if len(weight) < 3 or weight[-1] % GROUP or len(self.ints("pitches")) != len(weight) - 2:
+            raise ShapeError(f"a weight {list(weight)} with pitches {list(self.ints('pitches'))}")
+        if start != (weight[0] * weight[-1] // GROUP,):
+            raise ShapeError(f"sums of panels {list(weight)} start with {list(start)}")
+        panels, steps = weight[0], math.prod(weight[1:-1])
+        return [
+            TensorType(i8, [panels, steps, weight[-1]]),
+            TensorType(i32, [panels, steps]),
+            TensorType(i32, [panels, KINDS]),
+            TensorType(i32, list(start)),
+        ]
+
+    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
+        weight, start = operands
+        panels, *axes, width = weight.shape
+        split = weight.reshape(panels, -1, width // GROUP, GROUP)
+        pitches = np.array(self.ints("pitches"))
+        distances = np.indices(axes).reshape(len(axes), -1).T @ pitches
+        paired, places = np.empty_like(split), np.empty(split.shape[:2], np.int32)
+        counts, sums = np.empty((panels, KINDS), np.int32), start.astype(np.int64).reshape(panels, -1)
+        pairings = pair_steps(split, plain=self.unsigned is not None)
+        for panel, (steps, pairing) in enumerate(zip(split, pairings, strict=True)):
+            paired[panel], places[panel] = steps[pairing.order], distances[pairing.order]
+            counts[panel] = pairing.plain, pairing.complemented
+            check_pairing(paired[panel], pairing.plain, pairing.complemented)
+            complemented = paired[panel][2 * pairing.plain :]
+            sums[panel] -= _of_lanes(np.minimum(complemented, 0))
+            if self.unsigned is not None:
+                sums[panel] += FLIPPED * _of_lanes(complemented)
+        shape = (panels, split.shape[1], width)
+        return [paired.reshape(shape), places, counts, sums.reshape(-1).astype(np.int32)]
+
+
+def _of_lanes(steps: Array) -> Array:
+    """The sum of all elements of a lane in `steps` [steps, lanes, 4]."""
+    count, lanes, group = steps.shape
+    return steps.reshape(count, lanes * group).sum(axis=0, dtype=np.int64).reshape(lanes, group).sum(axis=1)
+
+
+@irdl_op_definition
+class PairedDotConvOp(LoopNestOp):
+    """Convolution of blocked 8-bit integers, padded, in the order of `pair_steps`: a blocked result of sums in i32.
+
+    x is [N, blocks, spatial.., B], the weight, i8, [panels, steps, width * 4], in which each four elements belong to a
+    lane; the result is [N, panels, extents.., width]. The elements of a step are four neighbours, `places` [panels,
+    steps] further in memory than those of the first channel at a position; so the last index of x goes beyond its
+    extent. Sums start with `bias` [panels * width].
+
+    The first 2 * `counts` [panels, 2] steps of a panel are pairs of both kinds (`step_pairing`). All but the plain ones
+    are multiplied by magnitudes of weights, complements of x where these are negative (`aot.tile_dot`), x without sign
+    being 128 less: a product x * w is more by w where w is negative, and by -128 * w. Sums start with so much less.
+    """
+
+    name = "graph.paired_dot_conv"
+    x = operand_def(TensorType)
+    weight = operand_def(TensorType)
+    places = operand_def(TensorType)
+    counts = operand_def(TensorType)
+    bias = operand_def(TensorType)
+    strides = prop_def(DenseArrayBase)
+    extents = prop_def(DenseArrayBase)
+    """Positions along each spatial axis."""
+    products = prop_def(IntegerAttr[I64])
+    """Of a result: not those of weights that fill up steps."""
+    result = result_def(TensorType)
+
+    def infer_types(self) -> Sequence[TensorType]:
+        x, weight, extents, strides = (
+            shape_of(self.x),
+            shape_of(self.weight),
+            self.ints("extents"),
+            self.ints("strides"),
+        )
+        kinds = [element_type_of(value) for value in self.operands]
+        if kinds[0] not in (i8, UI8) or kinds[1:] != [i8, i32, i32, i32]:
+            raise ShapeError(f"operands are 8-bit integers, i8 and tables of i32, found {', '.join(map(str, kinds))}")
+        if len(weight) != 3 or weight[-1] % GROUP or not len(x) - 3 == len(extents) == len(strides):
+            raise ShapeError(f"operand {list(x)} and weight {list(weight)} do not fit {len(extents)} spatial axes")
+        panels, steps, lanes = weight[0], weight[1], weight[-1] // GROUP
+        tables = [shape_of(value) for value in (self.places, self.counts, self.bias)]
+        if tables != [(panels, steps), (panels, KINDS), (panels * lanes,)]:
+            raise ShapeError(f"tables of {panels} panels of {steps} steps have shapes {tables}")
+        for extent, positions, stride in zip(x[2:-1], extents, strides, strict=True):
+            if positions < 1 or (positions - 1) * stride >= extent:
+                raise ShapeError(f"{positions} positions with stride {stride} do not fit an extent of {extent}")
+        return [TensorType(i32, [x[0], panels, *extents, lanes])]
+
+    @property
+    def is_unsigned(self) -> bool:
+        """Whether x has no sign."""
+        return element_type_of(self.x) == UI8
+
+    def operations(self) -> int:
+        return 2 * math.prod(shape_of(self.result)) * self.products.value.data
+
+    def source(self, batch: Scalar, position: Sequence[Scalar], place: Scalar) -> list[Scalar]:
+        """Where in x the elements of a step at `place` are."""
+        spatial = [at * stride for at, stride in zip(position, self.ints("strides"), strict=True)]
+        return [batch, batch.b.index(0), *spatial, place]
+
+    def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
+        steps = shape_of(self.weight)[1]
+
+        def body(index: list[Scalar]) -> None:
+            batch, panel, *position, lane = index
+            plain = b.cast(reads[3]([panel, b.index(0)]), INDEX) * 2
+
+            def step(at: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
+                number, element = at
+                place = b.cast(reads[2]([panel, number]), INDEX) + element
+                x = b.cast(reads[0](self.source(batch, position, place)), i32)
+                weight = b.cast(reads[1]([panel, number, lane * GROUP + element]), i32)
+                shifted = x - FLIPPED if self.is_unsigned else x
+                factor = b.select(b.compare("lt", number, plain), x, shifted - b.shift_right(weight, b.const(31, i32)))
+                return [carried[0] + factor * weight]
+
+            start = reads[4]([panel * shape_of(self.result)[-1] + lane])
+            writes[0](index, b.reduce([(0, steps), (0, GROUP)], [start], step)[0])
+
+        b.parallel_for(shape_of(self.result), body)

@@ -1,0 +1,247 @@
+"""Pooling: reductions over a window that slides along the spatial axes of x [N, C, spatial...].
+
+Padding takes no part, except in an average with `include_pad`. Where x is blocked (see `blocked`), so is the result: it
+is the kernel that says how many axes are spatial, and a last one more is that of the lanes.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import ClassVar
+
+from xdsl.dialects.builtin import I64, BoolAttr, DenseArrayBase, IntegerAttr, IntegerType, TensorType, i32, i64
+from xdsl.ir import Attribute
+from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
+
+from aotc.dialects.builder import Builder, Reader, Scalar, Writer
+from aotc.dialects.dtypes import integer_range, is_float
+from aotc.dialects.graph.accumulation import MOST_BITS
+from aotc.dialects.graph.interfaces import ShapeError, element_type_of, shape_of
+from aotc.dialects.graph.shapes import linearize
+from aotc.dialects.graph.windows.axes import WindowedOp
+from aotc.dialects.graph.windows.sliding import SlidingWindow, sliding_windows
+
+
+class WindowOp(WindowedOp, ABC):
+    """One result element per window position; `ceil` admits a last, incomplete window."""
+
+    x = operand_def(TensorType)
+    kernel = prop_def(DenseArrayBase)
+    ceil = opt_prop_def(BoolAttr)
+    result = result_def(TensorType)
+
+    BLOCKED: ClassVar[bool] = True
+    """Whether x may be blocked."""
+
+    @property
+    def rank(self) -> int:
+        """The number of spatial axes."""
+        return len(self.ints("kernel"))
+
+    def windows(self) -> list[SlidingWindow]:
+        """The window along each spatial axis; raises ShapeError."""
+        return sliding_windows(
+            shape_of(self.x)[2 : 2 + self.rank],
+            self.ints("kernel"),
+            self.ints("strides"),
+            self.ints("pads"),
+            self.ints("dilations"),
+            self.flag("ceil"),
+        )
+
+    def operations(self) -> int:
+        return math.prod(shape_of(self.result)) * math.prod(self.ints("kernel"))
+
+    def result_element_type(self) -> Attribute:
+        """The result's element type."""
+        return element_type_of(self.x)
+
+    def infer_types(self) -> Sequence[TensorType]:
+        x, rank = shape_of(self.x), self.rank
+        if rank < 1 or len(x) not in (2 + rank, 2 + rank + self.BLOCKED):
+            raise ShapeError(f"the operand must be [N, C, spatial...] with {rank} spatial axes, found {list(x)}")
+        shape = [*x[:2], *(window.positions for window in self.windows()), *x[2 + rank :]]
+        return [TensorType(self.result_element_type(), shape)]
+
+    @abstractmethod
+    def initial(self, b: Builder) -> list[Scalar]:
+        """The initial values of the reduction over one window."""
+
+    @abstractmethod
+    def combine(self, b: Builder, source: Sequence[Scalar], value: Scalar, carried: list[Scalar]) -> list[Scalar]:
+        """The reduction after the element `value` of x, which is at index `source`."""
+
+    def finish(self, b: Builder, count: Callable[[], Scalar], carried: list[Scalar]) -> Scalar:
+        """The result element; `count` emits how many taps count for it, in the type of the elements."""
+        return carried[0]
+
+    def counted(self, b: Builder, window: SlidingWindow, position: Scalar) -> Scalar:
+        """How many taps along one axis count at `position`: those that read an element; at least 1."""
+        low, high = window.taps(b, position)
+        return high - low if window.never_empty else b.max(high - low, 1)
+
+    def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
+        windows, end = self.windows(), 2 + self.rank
+
+        def body(index: list[Scalar]) -> None:
+            position = index[2:end]
+
+            def step(taps: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
+                seen = (w.source(p, tap) for w, p, tap in zip(windows, position, taps, strict=True))
+                source = [*index[:2], *seen, *index[end:]]
+                return self.combine(b, source, reads[0](source), carried)
+
+            def count() -> Scalar:
+                counts = [self.counted(b, w, p) for w, p in zip(windows, position, strict=True)]
+                return b.cast(product(b, counts), element_type_of(self.x))
+
+            bounds = [w.taps(b, p) for w, p in zip(windows, position, strict=True)]
+            carried = b.reduce(bounds, self.initial(b), step)
+            writes[0](index, self.finish(b, count, carried))
+
+        b.parallel_for(shape_of(self.result), body)
+
+
+def product(b: Builder, factors: Sequence[Scalar]) -> Scalar:
+    """The product of indices."""
+    result = b.index(1)
+    for factor in factors:
+        result = result * factor
+    return result
+
+
+def _least(b: Builder, dtype: Attribute) -> Scalar:
+    return b.const(float("-inf") if is_float(dtype) else integer_range(dtype)[0], dtype)
+
+
+@irdl_op_definition
+class MaxPoolOp(WindowOp):
+    """The greatest element of each window; NaN if it holds one."""
+
+    name = "graph.max_pool"
+
+    def initial(self, b: Builder) -> list[Scalar]:
+        return [_least(b, element_type_of(self.x))]
+
+    def combine(self, b: Builder, source: Sequence[Scalar], value: Scalar, carried: list[Scalar]) -> list[Scalar]:
+        return [b.max(carried[0], value)]
+
+
+@irdl_op_definition
+class MaxPoolIndicesOp(WindowOp):
+    """Where in x, flattened, the (first) greatest element of each window is: i64.
+
+    `column_major` flattens the spatial axes with the first one fastest; N and C stay the slowest.
+    """
+
+    name = "graph.max_pool_indices"
+    column_major = opt_prop_def(BoolAttr)
+    BLOCKED: ClassVar[bool] = False
+
+    def result_element_type(self) -> Attribute:
+        return i64
+
+    def initial(self, b: Builder) -> list[Scalar]:
+        return [_least(b, element_type_of(self.x)), b.const(-1, i64)]
+
+    def combine(self, b: Builder, source: Sequence[Scalar], value: Scalar, carried: list[Scalar]) -> list[Scalar]:
+        best, where = carried
+        axes = list(range(len(source)))
+        if self.flag("column_major"):
+            axes[2:] = reversed(axes[2:])
+        x = shape_of(self.x)
+        flat = linearize(b, [source[axis] for axis in axes], [x[axis] for axis in axes])
+        better = b.compare("gt", value, best) | b.compare("lt", where, 0)
+        return [b.select(better, value, best), b.select(better, b.cast(flat, i64), where)]
+
+    def finish(self, b: Builder, count: Callable[[], Scalar], carried: list[Scalar]) -> Scalar:
+        return carried[1]
+
+
+@irdl_op_definition
+class AveragePoolOp(WindowOp):
+    """The mean of each window; with `include_pad` its padding counts as zeros. An empty window gives 0."""
+
+    name = "graph.average_pool"
+    include_pad = opt_prop_def(BoolAttr)
+
+    def infer_types(self) -> Sequence[TensorType]:
+        if not is_float(element_type_of(self.x)):
+            raise ShapeError(f"the elements must be floats, found {element_type_of(self.x)}")
+        return super().infer_types()
+
+    def initial(self, b: Builder) -> list[Scalar]:
+        return [b.const(0.0, element_type_of(self.x))]
+
+    def combine(self, b: Builder, source: Sequence[Scalar], value: Scalar, carried: list[Scalar]) -> list[Scalar]:
+        return [carried[0] + value]
+
+    def counted(self, b: Builder, window: SlidingWindow, position: Scalar) -> Scalar:
+        return window.padded_taps(b, position) if self.flag("include_pad") else super().counted(b, window, position)
+
+    def finish(self, b: Builder, count: Callable[[], Scalar], carried: list[Scalar]) -> Scalar:
+        return carried[0] / count()
+
+
+@irdl_op_definition
+class SumPoolOp(WindowOp):
+    """The sum of each window of narrow integers less their zero point, in i32."""
+
+    name = "graph.sum_pool"
+    x_zero_point = opt_prop_def(IntegerAttr[I64])
+    BLOCKED: ClassVar[bool] = False
+
+    def infer_types(self) -> Sequence[TensorType]:
+        kind = element_type_of(self.x)
+        if not isinstance(kind, IntegerType) or not 1 < kind.width.data <= MOST_BITS:
+            raise ShapeError(f"the elements must be integers of 2 to {MOST_BITS} bits, found {kind}")
+        return super().infer_types()
+
+    def result_element_type(self) -> Attribute:
+        return i32
+
+    def initial(self, b: Builder) -> list[Scalar]:
+        return [b.const(0, i32)]
+
+    def combine(self, b: Builder, source: Sequence[Scalar], value: Scalar, carried: list[Scalar]) -> list[Scalar]:
+        point = 0 if self.x_zero_point is None else self.x_zero_point.value.data
+        return [carried[0] + (b.cast(value, i32) - point)]
+
+
+@irdl_op_definition
+class LpPoolOp(WindowOp):
+    """The p-norm of each window: (sum of |x|^p)^(1/p)."""
+
+    name = "graph.lp_pool"
+    p = prop_def(IntegerAttr[I64])
+
+    def infer_types(self) -> Sequence[TensorType]:
+        if not is_float(element_type_of(self.x)):
+            raise ShapeError(f"the elements must be floats, found {element_type_of(self.x)}")
+        if self.exponent < 1:
+            raise ShapeError(f"p must be positive, found {self.exponent}")
+        return super().infer_types()
+
+    @property
+    def exponent(self) -> int:
+        """p."""
+        return self.p.value.data
+
+    def initial(self, b: Builder) -> list[Scalar]:
+        return [b.const(0.0, element_type_of(self.x))]
+
+    def combine(self, b: Builder, source: Sequence[Scalar], value: Scalar, carried: list[Scalar]) -> list[Scalar]:
+        if self.exponent == 2:
+            return [carried[0] + value * value]
+        size = b.math("absf", value)
+        return [carried[0] + (size if self.exponent == 1 else b.pow(size, b.const(float(self.exponent), size.dtype)))]
+
+    def finish(self, b: Builder, count: Callable[[], Scalar], carried: list[Scalar]) -> Scalar:
+        (total,) = carried
+        if self.exponent == 1:
+            return total
+        if self.exponent == 2:
+            return b.math("sqrt", total)
+        return b.pow(total, b.const(1 / self.exponent, total.dtype))

@@ -1,0 +1,159 @@
+"""What moves or picks elements, on the integers instead of what they stand for.
+
+Quantisation with a positive scale keeps the order of numbers, so the greatest integer stands for the greatest number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from xdsl.dialects.builtin import IntegerType, StringAttr, f32
+from xdsl.ir import SSAValue
+
+from aotc.dialects.constants import computed_array
+from aotc.dialects.dtypes import integer_range, numpy_dtype
+from aotc.dialects.graph.conversion import DequantizeOp, QuantizeOp
+from aotc.dialects.graph.indexing import AxisGatherOp, GatherOp
+from aotc.dialects.graph.interfaces import GraphOp, element_type_of, producer, shape_of
+from aotc.dialects.graph.movement import ConcatOp, MovementOp, PadOp, TransposeOp
+from aotc.dialects.graph.reduction import ReduceOp
+from aotc.dialects.graph.structure import ConstantOp
+from aotc.dialects.graph.windows.pooling import MaxPoolOp
+from aotc.dialects.graph.windows.resampling import ResampleOp
+from aotc.passes.graph.quantization.integer_sums import Constants, Raised
+from aotc.passes.graph.quantization.real_values import Parameters, Quantized, dequantized, quantization
+
+
+def raise_movement(op: GraphOp, constants: Constants) -> Raised | None:
+    """Movement of dequantised elements, then on the integers; None where `op` is something else."""
+    match op:
+        case QuantizeOp():
+            return None
+        case TransposeOp() if (turned := _transposed_channels(op)) is not None:
+            return turned
+        case ConcatOp():
+            return _concatenation(op, constants)
+        case _:
+            pass
+    source = dequantized(op.operands[0], constants.store) if op.operands else None
+    if source is None or source.parameters is None:
+        return None
+    match op:
+        case MovementOp() | AxisGatherOp() | MaxPoolOp():
+            moved: GraphOp | None = _with_first(op, source.value)
+        case ReduceOp() if op.kind.data in ("max", "min") and op.count() > 0 and 0 not in shape_of(op.x):
+            moved = _with_first(op, source.value)
+        case PadOp():
+            moved = _padded(op, source, constants)
+        case ResampleOp():
+            moved = _resampled(op, source, constants)
+        case _:
+            return None
+    if moved is None:
+        return None
+    raised = Raised(replaced=[op])
+    raised.add(_dequantize(raised.add(moved), source.parameters, constants))
+    return raised
+
+
+def same_integers(op: QuantizeOp, constants: Constants) -> SSAValue | None:
+    """The integers that `op` quantises back from the numbers they stand for, at the same scale and zero point."""
+    source, target = dequantized(op.x, constants.store), quantization(op, constants.store)
+    if source is None or source.parameters != target or target is None:
+        return None
+    return source.value if _are_kept(target) else None
+
+
+def _are_kept(parameters: Parameters) -> bool:
+    """Whether integers that are dequantised and quantised again are the same: (q * scale) / scale is then nearer to q
+    than to its neighbours."""
+    low, high = integer_range(parameters.kind)
+    return high - low < 1 << 22
+
+
+def _with_first(op: GraphOp, value: SSAValue) -> GraphOp:
+    """`op` on another first operand."""
+    new = op.clone()
+    new.operands[0] = value
+    new.refine()
+    return new
+
+
+def _dequantize(value: SSAValue, by: Parameters, constants: Constants) -> DequantizeOp:
+    assert isinstance(by.kind, IntegerType)
+    point = constants.of(np.array(by.zero_point, numpy_dtype(by.kind)), "zero_point") if by.zero_point else None
+    return DequantizeOp.get(value, constants.of(np.array(by.scale, np.float32), "scale"), point, to=f32)
+
+
+def _transposed_channels(op: TransposeOp) -> Raised | None:
+    """A transpose of weights with a scale for each channel."""
+    inner = producer(op.x, DequantizeOp)
+    if inner is None or inner.block_size.value.data or producer(inner.x, ConstantOp) is None:
+        return None
+    if shape_of(inner.scale) in ((), (1,)):
+        return None
+    axis = op.ints("permutation").index(inner.axis.value.data % len(shape_of(op.x)))
+    raised = Raised(replaced=[op])
+    moved = raised.add(TransposeOp.get(inner.x, permutation=op.ints("permutation")))
+    raised.add(DequantizeOp.get(moved, inner.scale, inner.zero_point, axis=axis, to=inner.to))
+    return raised
+
+
+def _concatenation(op: ConcatOp, constants: Constants) -> Raised | None:
+    """One of parts with one scale and zero point, or else of parts that are quantised as the whole is."""
+    parts = [dequantized(part, constants.store) for part in op.parts]
+    known = [part for part in parts if part is not None]
+    if len(known) < len(parts) or len({part.parameters for part in known}) > 1:
+        return _quantized_parts(op, parts, constants) if known else None
+    parameters = known[0].parameters
+    assert parameters is not None
+    raised = Raised(replaced=[op])
+    joined = raised.add(ConcatOp.get([part.value for part in known], axis=op.dimension))
+    raised.add(_dequantize(joined, parameters, constants))
+    return raised
+
+
+def _quantized_parts(op: ConcatOp, parts: Sequence[Quantized | None], constants: Constants) -> Raised | None:
+    """A concatenation that is quantised, of parts that are quantised: those that are already stay as they are."""
+    after = op.result.get_user_of_unique_use()
+    target = quantization(after, constants.store) if isinstance(after, QuantizeOp) and after.x == op.result else None
+    if target is None or not isinstance(after, QuantizeOp):
+        return None
+    raised = Raised(replaced=[op, after])
+    integers: list[SSAValue] = []
+    for part, value in zip(parts, op.parts, strict=True):
+        same = part is not None and part.parameters == target and _are_kept(target)
+        if part is not None and same:
+            integers.append(part.value)
+            continue
+        new = after.clone()
+        new.operands[0] = value
+        new.refine()
+        integers.append(raised.add(new))
+    raised.add(ConcatOp.get(integers, axis=op.dimension))
+    return raised
+
+
+def _padded(op: PadOp, source: Quantized, constants: Constants) -> GraphOp | None:
+    """Padding with a number that an integer stands for."""
+    if op.mode != StringAttr("constant"):
+        return _with_first(op, source.value)
+    value = np.zeros((), np.float32) if op.value is None else computed_array(op.value, constants.store)
+    if value is None or source.scale is None:
+        return None
+    number = np.float32(value.item())
+    whole = np.rint(number / source.scale)
+    low, high = integer_range(element_type_of(source.value))
+    if not np.isfinite(whole) or whole * source.scale != number or not low <= whole + source.zero_point <= high:
+        return None
+    element = np.array(int(whole) + source.zero_point).astype(numpy_dtype(element_type_of(source.value)))
+    return PadOp.get(source.value, constants.of(element, "zero_point"), pads=op.pads, mode=op.mode)
+
+
+def _resampled(op: ResampleOp, source: Quantized, constants: Constants) -> GraphOp | None:
+    """Resampling that takes each element from one place, as it is."""
+    places, weights = computed_array(op.places, constants.store), computed_array(op.weights, constants.store)
+    if places is None or weights is None or places.shape[1] != 1 or not bool((weights == 1).all()):
+        return None
+    return GatherOp.get(source.value, constants.of(places[:, 0], "places"), axis=op.axis)

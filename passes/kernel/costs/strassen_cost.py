@@ -1,0 +1,131 @@
+"""When a matrix product is worth computing by Strassen's algorithm: sizes only, no IR.
+
+The estimate counts cycles: those of the products (a register of multiply-adds at a time) or of fetching the weight,
+which is 7 / 4 times larger, whichever takes longer, and of the sums. Where the weights of a model stay in L3,
+that is faster than where they do not. Measured on a Zen 5 at 4 GHz, one core, f32, with
+a bias, in us; "cold" with something else in the first two caches:
+
+| M x K x N | direct | Strassen | gain | gain cold |
+|---|---|---|---|---|
+| 128 x 768 x 768 | 599 | 539 | 1.11 | 1.10 |
+| 128 x 768 x 3072 | 2359 | 2120 | 1.11 | 1.09 |
+| 128 x 3072 x 768 | 2471 | 2152 | 1.15 | 1.13 |
+| 197 x 768 x 768 | 884 | 821 | 1.08 | 1.11 |
+| 256 x 1024 x 1024 | 2074 | 1906 | 1.09 | 1.10 |
+| 512 x 512 x 512 | 1055 | 979 | 1.08 | 1.07 |
+| 1024 x 1024 x 1024 | 8552 | 7656 | 1.12 | 1.06 |
+| 128 x 384 x 1536 | 589 | 537 | 1.10 | 1.08 |
+| 64 x 768 x 768 | 289 | 264 | 1.10 | 1.09 |
+| 128 x 384 x 384 | 152 | 143 | 1.07 | 1.06 |
+| 197 x 192 x 768 | 225 | 217 | 1.04 | 1.05 |
+| 784 x 512 x 128 | 405 | 389 | 1.04 | 1.02 |
+| 128 x 128 x 512 | 64 | 62 | 1.03 | 1.02 |
+| 32 x 768 x 3072 | 592 | 595 | 1.00 | 0.87 |
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import IntAttr
+from xdsl.ir import Attribute
+
+from aotc.dialects.dtypes import byte_width, compute_type
+from aotc.dialects.graph.packed.products.strassen_matmul import PRODUCTS, RESULT_SUMS
+from aotc.dialects.graph.schedules import MatmulSchedule, StrassenAttr
+from aotc.dialects.graph.shapes import ceil_div
+from aotc.machines.machine import Machine
+from aotc.passes.kernel.costs.lanes import lanes_of, lanes_of_products
+from aotc.passes.kernel.costs.parts_cost import BlockedWork
+from aotc.passes.kernel.costs.product_cost import batched_matmul_schedule
+
+
+@dataclass(frozen=True)
+class ProductSizes:
+    """A product [rows, depth] x [depth, columns] for each of `batch` left matrices."""
+
+    batch: int
+    rows: int
+    columns: int
+    depth: int
+
+    @property
+    def upper(self) -> int:
+        """The depth of the upper half of the right matrix."""
+        return ceil_div(self.depth, 2)
+
+    def left(self, lanes: int) -> int:
+        """Columns of the left half of the result, whole registers."""
+        return ceil_div(self.columns, 2 * lanes) * lanes
+
+
+def strassen_choices(machine: Machine, dtype: Attribute, sizes: ProductSizes) -> list[StrassenAttr]:
+    """The choices of block size: all rows, or as many rows as suit the machine."""
+    if lanes_of(machine, dtype) == 1 or 0 in (sizes.rows, sizes.columns, sizes.depth):
+        return []
+    found = dict.fromkeys(ceil_div(sizes.rows, most) for most in (machine.strassen.most_rows, sizes.rows))
+    return [StrassenAttr(IntAttr(2 * ceil_div(sizes.rows, 2 * count))) for count in found]
+
+
+def choose_strassen(machine: Machine, dtype: Attribute, sizes: ProductSizes) -> StrassenAttr | None:
+    """Blocks of as many rows as suit the machine, where Strassen's algorithm is estimated to be faster; None: it is
+    not."""
+    found = strassen_choices(machine, dtype, sizes)
+    most = machine.strassen.most_time * direct_cycles(machine, dtype, sizes)
+    return found[0] if found and strassen_cycles(machine, dtype, sizes) < most else None
+
+
+def direct_cycles(machine: Machine, dtype: Attribute, sizes: ProductSizes) -> float:
+    """Estimated cycles of the product by its definition."""
+    registers = ceil_div(sizes.columns, lanes_of(machine, dtype))
+    weight = sizes.depth * registers * machine.vector_bytes
+    products = sizes.rows * sizes.depth * registers / machine.tiles.multipliers
+    return sizes.batch * max(products, weight / _weight_bytes(machine))
+
+
+def strassen_cycles(machine: Machine, dtype: Attribute, sizes: ProductSizes) -> float:
+    """Estimated cycles of the seven products and the sums."""
+    weight = ceil_div(sizes.rows, machine.strassen.most_rows) * _strassen_weight(machine, dtype, sizes)
+    products, before, after = _strassen_arithmetic(machine, dtype, sizes)
+    return sizes.batch * (max(products, weight / _weight_bytes(machine)) + before + after)
+
+
+def strassen_work(machine: Machine, dtype: Attribute, sizes: ProductSizes, block_rows: int, panels: int) -> BlockedWork:
+    """What threads may share, in blocks of `block_rows` rows, which stay whole: the rows of a block decide how results
+    are rounded."""
+    rows = sizes.batch * sizes.rows
+    weight = _strassen_weight(machine, dtype, sizes) / _weight_bytes(machine)
+    transformed = PRODUCTS * sizes.batch * ceil_div(sizes.rows, 2) * sizes.upper * byte_width(compute_type(dtype))
+    products, before, after = (sizes.batch * each / rows for each in _strassen_arithmetic(machine, dtype, sizes))
+    block = min(block_rows, sizes.rows)
+    return BlockedWork(rows, block, panels, before, products + after, weight, transformed, together=sizes.batch * block)
+
+
+def _strassen_weight(machine: Machine, dtype: Attribute, sizes: ProductSizes) -> int:
+    lanes = lanes_of(machine, dtype)
+    return PRODUCTS * sizes.upper * (sizes.left(lanes) // lanes) * machine.vector_bytes
+
+
+def _strassen_arithmetic(machine: Machine, dtype: Attribute, sizes: ProductSizes) -> tuple[float, float, float]:
+    """Estimated cycles, for one left matrix, of the products, of the sums of its quarters and of those of products."""
+    lanes, costs = lanes_of(machine, dtype), machine.strassen
+    half, registers = ceil_div(sizes.rows, 2), sizes.left(lanes) // lanes
+    summed = len(RESULT_SUMS) * half * (costs.near_sum_cycles if machine.weights_in_l3 else costs.far_sum_cycles)
+    products = half * PRODUCTS * sizes.upper * registers / machine.tiles.multipliers
+    return products, summed * ceil_div(sizes.upper, lanes), summed * registers
+
+
+def _weight_bytes(machine: Machine) -> int:
+    """Bytes of a weight that are fetched in a cycle."""
+    return machine.strassen.near_bytes if machine.weights_in_l3 else machine.strassen.far_bytes
+
+
+def strassen_schedule(machine: Machine, dtype: Attribute, rows: int, columns: int, depth: int) -> MatmulSchedule | None:
+    """The schedule of the products of quarters [rows, depth] and [depth, columns], None where there are no vectors.
+
+    The width of its tile is that of a panel of the weight.
+    """
+    lanes = lanes_of_products(machine, dtype)
+    if lanes == 1 or 0 in (rows, columns, depth):
+        return None
+    return batched_matmul_schedule(machine, lanes, (PRODUCTS, rows, ceil_div(columns, lanes), depth))

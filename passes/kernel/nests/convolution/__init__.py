@@ -1,0 +1,1 @@
+"""Loop nests of what windows slide for: convolution, pooling."""

@@ -1,0 +1,281 @@
+"""Direct convolution on blocked tensors: the loop nest of convolution and of transposed convolution.
+
+A register tile is some neighbouring positions along the last axis times some blocks of output channels. For each tap
+and input channel it adds the elements at these positions, each broadcast along the lanes, times registers of the packed
+weight. Tiles at the ends of a row leave out the registers for which a tap lies in the padding (`edges`); along the
+other axes the bounds of the loops over taps do.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from xdsl.ir import Attribute
+
+from aotc.dialects.builder import Reader, Scalar, Writer
+from aotc.dialects.dtypes import byte_width
+from aotc.dialects.graph.packed.convolution.blocked_conv import PanelBlockBody
+from aotc.dialects.graph.packed.convolution.grouped_panels import GroupedPanels
+from aotc.dialects.graph.schedules import MatmulSchedule
+from aotc.dialects.graph.shapes import Segment, linearize, segments
+from aotc.dialects.graph.windows.axes import Taps
+from aotc.dialects.graph.windows.edges import Edges
+from aotc.dialects.graph.windows.transposed import Phases
+from aotc.passes.kernel.builders.tile_builder import Tile, TileBuilder
+from aotc.passes.kernel.nests.convolution.row_tiles import RowTiles, row_tiles
+from aotc.passes.kernel.nests.convolution.starting_tiles import starting_tile
+from aotc.passes.kernel.nests.products.matmul_nest import (
+    PLAIN,
+    Block,
+    PartialSums,
+    Products,
+    for_blocks,
+    prefetch_panel,
+    reduction,
+)
+
+OverBlocks: TypeAlias = Callable[[Scalar, list[Scalar], PanelBlockBody], list[Scalar]]
+"""Loops over the blocks of x that a panel reads, carrying values."""
+
+
+@dataclass(frozen=True)
+class ConvNest:
+    """The nest over all positions of a blocked result [N, blocks, spatial.., lanes]."""
+
+    b: TileBuilder
+    schedule: MatmulSchedule
+    dtype: Attribute
+    """Of the weight."""
+    result: Sequence[int]
+    """The shape of the result."""
+    panels: GroupedPanels
+    """The panels of the weight, and which blocks of x each reads."""
+    over_blocks: OverBlocks
+    """Loops over the blocks that a panel reads."""
+    panel: Sequence[int]
+    """The shape of a panel: blocks of x, taps, channels of a block, columns."""
+    outer: Callable[[list[Scalar]], list[Taps]]
+    """The taps at a position along all spatial axes but the last."""
+    phases: Sequence[Phases]
+    """The phases of the last axis."""
+    x: Callable[[Scalar, Scalar, list[Scalar], Scalar], Scalar]
+    """Reads the operand at batch, block, position, and channel of the block."""
+    weight: Reader
+    """Reads the weight at panel, block, taps, channel of the block, column."""
+    bias: Reader | None
+    """Reads the bias at a channel; None: sums start with 0."""
+    write: Writer
+    products: Products = PLAIN
+    edges: Sequence[Edges] | None = None
+    """Where sums start with a row of a table for each set of taps inside of x, these sets along each axis: the bias is
+    read at one index for each axis, and at a channel."""
+    partials: PartialSums | None = None
+    """Indexed by position, and by column of the panel, where the reduction is blocked; for one group only."""
+    lines: tuple[Scalar, int] | None = None
+    """The first of the lines, along the first spatial axis, for which the panels are read, and how many there are;
+    None: all."""
+
+    def run(self) -> None:
+        """Emit the nest; every position is written once.
+
+        With `partials` a panel adds some blocks of x at a time, `schedule.kc` steps or one block, at all positions.
+        """
+        b, panels, registers = self.b, self.panels.count, self.schedule.nr
+        batches, blocks, *spatial, _ = self.result
+        tail = blocks - (panels - 1) * registers
+        whole = panels if tail == registers else panels - 1
+
+        def in_blocks(index: list[Scalar], start: int, count: int) -> None:
+            batch, panel = index[0], index[1] + start
+            _, *taps, depth, _ = self.panel
+            most = max((self.schedule.kc or 1) // (math.prod(taps) * depth), 1)
+
+            def add(some: Block) -> None:
+                nest = replace(self, over_blocks=self._over_some(some))
+                b.parallel_for(spatial[:-1], lambda outer: nest._row(batch, panel, count, outer, some))
+
+            for_blocks(b, self.panels.most, most, add)
+
+        if self.partials is not None:
+            b.sequential_for([batches, whole], lambda index: in_blocks(index, 0, registers))
+            if whole < panels:
+                b.sequential_for([batches, 1], lambda index: in_blocks(index, whole, tail))
+            return
+
+        def by_columns(lines: Segment, start: int, count: int) -> None:
+            def at(index: list[Scalar]) -> None:
+                number, batch, panel = index
+                first = number * lines.size + lines.start
+                nest = replace(self, lines=None if self.schedule.mc is None else (first, lines.size))
+
+                def row(outer: list[Scalar]) -> None:
+                    here = [first + outer[0], *outer[1:]] if outer else outer
+                    nest._row(batch, panel + start, count, here)
+
+                b.parallel_for([lines.size, *spatial[1:-1]] if len(spatial) > 1 else [], row)
+
+            b.parallel_for([lines.count, batches, whole if count == registers else 1], at)
+
+        def by_rows(index: list[Scalar]) -> None:
+            batch, *outer = index
+            b.parallel_range(0, whole, 1, lambda panel: self._row(batch, panel, registers, outer))
+            if whole < panels:
+                self._row(batch, b.index(whole), tail, outer)
+
+        if self.schedule.order == "columns":
+            extent = spatial[0] if len(spatial) > 1 else 1
+            for lines in segments(extent, self.schedule.mc or extent):
+                by_columns(lines, 0, registers)
+                if whole < panels:
+                    by_columns(lines, whole, tail)
+        else:
+            b.parallel_for([batches, *spatial[:-1]], by_rows)
+
+    def _over_some(self, some: Block) -> OverBlocks:
+        """Loops over the blocks of x in `some`; the very last block may have fewer channels."""
+        depth, b = self.panels.depth, self.b
+        tail = self.panels.last_depth if some.is_last and self.panels.last_depth < depth else None
+        whole = some.size if tail is None else some.size - 1
+
+        def over(panel: Scalar, carried: list[Scalar], body: PanelBlockBody) -> list[Scalar]:
+            carried = b.loop(0, whole, 1, carried, lambda number, now: body(some.start + number, depth, now))
+            return carried if tail is None else body(some.start + whole, tail, carried)
+
+        return over
+
+    def _row(self, batch: Scalar, panel: Scalar, count: int, outer: list[Scalar], some: Block | None = None) -> None:
+        """All positions along the last axis, for `count` blocks of output channels; `some` is a block of the
+        reduction."""
+
+        def phase(j: Scalar, phases: Phases) -> None:
+            for part in row_tiles(phases.window, self.schedule.mr):
+
+                def body(row: Scalar, part: RowTiles = part) -> None:
+                    _Tile(self, batch, panel, count, outer, phases, j, part, row, some).write()
+
+                self.b.parallel_range(part.start, part.positions.stop, part.size, body)
+
+        for phases in self.phases:
+            self.b.parallel_range(0, phases.count, 1, lambda j, phases=phases: phase(j, phases))
+
+
+@dataclass(frozen=True)
+class _Tile:
+    """A register tile of results: in phase j of `phases`, the positions from `row` on, times `count` blocks of a
+    panel."""
+
+    nest: ConvNest
+    batch: Scalar
+    panel: Scalar
+    count: int
+    outer: list[Scalar]
+    phases: Phases
+    j: Scalar
+    part: RowTiles
+    row: Scalar
+    some: Block | None
+    """The block of the reduction to add to partial sums; None: all of it, added to the bias."""
+
+    def write(self) -> None:
+        """Accumulate, then write the results or the partial sums."""
+        nest, b = self.nest, self.nest.b
+        lanes, registers = nest.schedule.lanes, nest.schedule.nr
+        tile = Tile((self.part.size, self.count, lanes))
+        place = tile.index(b, self.panel * (registers * lanes), {1: lanes, 2: 1})
+
+        def initial() -> Scalar:
+            if nest.bias is None:
+                return b.splat(0, tile, nest.dtype)
+            return b.splat(nest.bias([place]), tile) if nest.edges is None else self._start(nest.bias, nest.edges, tile)
+
+        def summed(start: Scalar) -> Scalar:
+            first = nest.panels.first(self.panel)
+
+            def add_block(at: Scalar, depth: int, sums: list[Scalar]) -> list[Scalar]:
+                return [self._add_block(first, at, depth, sums[0])]
+
+            return nest.over_blocks(self.panel, [start], add_block)[0]
+
+        if nest.partials is None or self.some is None:
+            total = summed(initial())
+        else:
+            column = [*self.outer, self._position(tile), tile.index(b, 0, {1: lanes, 2: 1})]
+            total = summed(nest.partials.loaded(b, self.some, column, initial))
+            if not self.some.is_last:
+                nest.partials.write(column, total)
+                return
+        block = tile.index(b, self.panel * registers, {1: 1})
+        nest.write([self.batch, block, *self.outer, self._position(tile), tile.index(b, 0, {2: 1})], total)
+
+    def _start(self, table: Reader, edges: Sequence[Edges], tile: Tile) -> Scalar:
+        """What sums start with, by the taps that each position sees."""
+        lanes, width = tile.shape[-1], self.nest.schedule.nr * tile.shape[-1]
+
+        def channels(some: Tile) -> Scalar:
+            return some.index(self.nest.b, self.panel * width, {1: lanes, 2: 1})
+
+        return starting_tile(self.nest.b, table, edges, self.outer, self.part.start, tile, channels)
+
+    def _position(self, tile: Tile) -> Scalar:
+        """The positions along the last axis."""
+        start = self.row * self.phases.stride + (self.j + self.phases.start)
+        return tile.index(self.nest.b, start, {0: self.phases.stride})
+
+    def _add_block(self, first: Scalar, block: Scalar, depth: int, total: Scalar) -> Scalar:
+        """Add one block of input channels: all taps along all spatial axes."""
+        axes = self.nest.outer(self.outer)
+
+        def step(at: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
+            seen = [axis.at(k) for axis, k in zip(axes, at, strict=True)]
+            places, taps = [place for place, _ in seen], [tap for _, tap in seen]
+            return [self._taps(first, block, places, taps, depth, carried[0])]
+
+        return self.nest.b.reduce([(axis.low, axis.high) for axis in axes], [total], step)[0]
+
+    def _prefetch(self, at: list[Scalar]) -> None:
+        """At the step `at` (block, taps, channel) of the reduction, prefetch some of the next panel."""
+        nest, b = self.nest, self.nest.b
+        (*steps, columns), spatial = nest.panel, nest.result[2:-1]
+        if len(nest.phases) > 1:
+            return
+        outer = list(self.outer)
+        if nest.lines is not None:
+            first_line, count = nest.lines
+            outer[0], spatial = outer[0] - first_line, [count, *spatial[1:]]
+        following = [self.panel + 1, *(b.index(0) for _ in at[1:])]
+        first, step = linearize(b, [*outer, self.row], spatial), linearize(b, at, steps)
+        sizes, shape = (math.prod(spatial), byte_width(nest.dtype)), (math.prod(steps), columns)
+        prefetch_panel(b, nest.schedule, nest.weight, following, first, sizes, shape, step)
+
+    def _taps(
+        self, first: Scalar, block: Scalar, places: list[Scalar], taps: list[Scalar], depth: int, total: Scalar
+    ) -> Scalar:
+        """Add the taps along the last axis, where the position decides which of them read an element."""
+        nest, b = self.nest, self.nest.b
+        for seen in self.part.taps:
+            size = seen.last - seen.first
+            some = nest.products.tile(Tile((size, self.count, nest.schedule.lanes)))
+            position = some.index(b, self.row + seen.first, {0: 1})
+            columns = some.index(b, 0, {1: some.shape[-1], 2: 1})
+
+            def step(
+                k: Scalar, carried: list[Scalar], position: Scalar = position, columns: Scalar = columns
+            ) -> list[Scalar]:
+                place = [*places, self.phases.window.source(position, k)]
+                tap = k * self.phases.tap_step + (self.j + self.phases.first_tap)
+
+                def factors(inner: Scalar) -> tuple[Scalar, Scalar]:
+                    self._prefetch([block, *taps, tap, inner])
+                    x = nest.x(self.batch, first + block, place, inner)
+                    return x, nest.weight([self.panel, block, *taps, tap, inner, columns])
+
+                steps = nest.products.steps(depth)
+                return reduction(b, nest.schedule.unroll, steps, carried, factors, nest.products)
+
+            part_total = b.slice(total, [seen.first, 0], [size, self.count])
+            (part_total,) = b.loop(seen.low, seen.high, 1, [part_total], step)
+            total = b.replace(part_total, total, [seen.first, 0])
+        return total

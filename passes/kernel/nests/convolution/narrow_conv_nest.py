@@ -1,0 +1,143 @@
+"""Convolution to few output channels: inner products with input channels in the lanes, reduced across them at the end,
+or sums with positions in the lanes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+
+from aotc.dialects import aot
+from aotc.dialects.aot.tiles import tile_shape
+from aotc.dialects.builder import Reader, Scalar, Writer
+from aotc.dialects.graph.convolution import ConvOp
+from aotc.dialects.graph.interfaces import element_type_of, shape_of
+from aotc.dialects.graph.packed.convolution.inner_product_conv import NarrowConvolutionOp
+from aotc.dialects.graph.schedules import InnerProductSchedule, PositionsSchedule
+from aotc.dialects.graph.shapes import Segment, ceil_div, segments
+from aotc.dialects.graph.windows.sliding import SlidingWindow
+from aotc.dialects.graph.windows.transposed import Phases
+from aotc.passes.kernel.builders.tile_builder import Tile, TileBuilder, TileIndex
+from aotc.passes.kernel.nests.convolution.window_nest import Part, WindowNest, WindowReduction
+from aotc.passes.kernel.nests.products.matmul_nest import chains_of, reduction, sum_of
+from aotc.passes.kernel.nests.row_nest import tree_reduce
+
+
+def narrow_nest(
+    op: NarrowConvolutionOp,
+    b: TileBuilder,
+    reads: Sequence[Reader],
+    writes: Sequence[Writer],
+    schedule: InnerProductSchedule,
+) -> None:
+    """The blocks are one more window axis, which covers all of them; the nest runs once for each output channel."""
+    images, count, *_, lanes = shape_of(op.x)
+    outer = (images, shape_of(op.weight)[0])
+
+    def read(index: Sequence[Scalar]) -> Scalar:
+        batch, _, *rest = index
+        return reads[0]([batch, *rest])
+
+    for phases in product(*op.phases()):
+        windows = [SlidingWindow(count, count, 1, 1, 0, 0), *(each.window for each in phases)]
+
+        def each(j: list[Scalar], phases: Sequence[Phases] = phases, windows: list[SlidingWindow] = windows) -> None:
+            sums = _InnerProducts(op, b, reads, writes, phases, j)
+            WindowNest(b, schedule, outer, windows, lanes, read, sums, most_unrolled=1).run()
+
+        b.parallel_for([each.count for each in phases], each)
+
+
+@dataclass(frozen=True)
+class _InnerProducts(WindowReduction):
+    """The inner products at phases `j` of `phases`."""
+
+    op: NarrowConvolutionOp
+    b: TileBuilder
+    reads: Sequence[Reader]
+    writes: Sequence[Writer]
+    phases: Sequence[Phases]
+    j: Sequence[Scalar]
+
+    def initial(self, part: Part) -> list[Scalar]:
+        return [self.b.splat(0, part.tile, element_type_of(self.op.result))]
+
+    def step(self, part: Part, taps: list[Scalar], value: Scalar, carried: list[Scalar]) -> list[Scalar]:
+        block, *steps = taps
+        along = [
+            k * phases.tap_step + (j + phases.first_tap)
+            for k, phases, j in zip(steps, self.phases, self.j, strict=True)
+        ]
+        weight = self.reads[1]([part.index[1], block, *along, part.index[-1]])
+        return [self.b.fma(value, weight, carried[0])]
+
+    def finish(self, part: Part, carried: list[Scalar]) -> None:
+        b, (count, lanes) = self.b, part.tile.shape
+        batch, output, _, *positions, _ = part.index
+        tile = Tile((1, lanes), count if count < lanes else None)
+        index: list[Scalar] = []
+        for axis, (position, phases, j) in enumerate(zip(positions, self.phases, self.j, strict=True)):
+            first = position.base if isinstance(position, TileIndex) else position
+            start = first * phases.stride + (j + phases.start)
+            steps = {-1: phases.stride} if axis + 1 == part.across else {}
+            index.append(tile.index(b, start, steps))
+        total = _reduced_across_lanes(b, carried[0]) + self.op.initial(b, self.reads, [output])
+        self.writes[0]([batch, output, *index], total)
+
+
+def _reduced_across_lanes(b: TileBuilder, a: Scalar) -> Scalar:
+    """The sum across the lanes of register i, in lane i of one register; for as many registers as lanes, or fewer."""
+    lanes = tile_shape(a.ssa)[-1]
+    square = b.replace(a, b.splat(0, Tile((lanes, lanes)), a.dtype), [0])
+    turned = Scalar(b, a.dtype, b.insert(aot.TileTransposeOp(square.ssa)))
+    return tree_reduce(b, turned, 0, b.add)
+
+
+def positions_nest(
+    op: ConvOp, b: TileBuilder, reads: Sequence[Reader], writes: Sequence[Writer], schedule: PositionsSchedule
+) -> None:
+    """Register tiles of output channels x neighbouring positions, of a convolution without groups and padding whose
+    windows are one element apart along the last axis: for each tap the lanes are neighbours in x."""
+    images, outputs, *outer, row = shape_of(op.result)
+    lanes = schedule.lanes
+    for r in segments(outputs, schedule.mr):
+        for c in segments(row, schedule.nr * lanes):
+
+            def at(index: list[Scalar], r: Segment = r, c: Segment = c) -> None:
+                batch, *places, rows, columns = index
+                tile = Tile((r.size, ceil_div(c.size, lanes), lanes), c.size if c.size % lanes else None)
+                output = tile.index(b, rows * r.size + r.start, {0: 1})
+                places.append(tile.index(b, columns * c.size + c.start, {1: lanes, 2: 1}))
+                total = _sums_along_positions(op, b, reads, schedule, tile, batch, output, places)
+                writes[0]([batch, output, *places], total)
+
+            b.parallel_for([images, *outer, r.count, c.count], at)
+
+
+def _sums_along_positions(
+    op: ConvOp,
+    b: TileBuilder,
+    reads: Sequence[Reader],
+    schedule: PositionsSchedule,
+    tile: Tile,
+    batch: Scalar,
+    output: Scalar,
+    places: Sequence[Scalar],
+) -> Scalar:
+    """The sums of a tile of results at `places`, for the channels `output`."""
+    windows = op.windows()
+    taps = windows[-1].size
+
+    def step(at: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
+        def factors(tap: Scalar) -> tuple[Scalar, Scalar]:
+            every = zip(places, [*at[1:], tap], windows, strict=True)
+            seen = [place * window.stride + k * window.dilation for place, k, window in every]
+            return reads[1]([output, *at, tap]), reads[0]([batch, at[0], *seen])
+
+        return reduction(b, schedule.unroll, taps, carried, factors)
+
+    sums = [b.splat(0, tile, element_type_of(op.result))] * chains_of(tile, taps)
+    if op.bias is not None:
+        sums[0] = b.splat(op.initial(b, reads, [output]), tile)
+    bounds = [(0, extent) for extent in shape_of(op.weight)[1:-1]]
+    return sum_of(b, b.reduce(bounds, sums, step))

@@ -1,0 +1,218 @@
+"""Windows over the NCHWc layout: the loop nest of pooling, and of convolution within blocks.
+
+A tile is some neighbouring positions of the result times the lanes: one register for each position. Every tap of the
+window is one operation on the whole tile; tiles at the ends of a row leave out the registers for which a tap lies in
+the padding (`edges`). Along the other axes the bounds of the loops over taps do.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from aotc.dialects.builder import Reader, Scalar
+from aotc.dialects.graph.schedules import InnerProductSchedule, WindowSchedule
+from aotc.dialects.graph.windows.sliding import SlidingWindow
+from aotc.passes.kernel.builders.tile_builder import NotVectorizable, Tile, TileBuilder
+from aotc.passes.kernel.nests.convolution.row_tiles import RowTiles, Run, TapRange, row_tiles, tap_places
+
+MOST_UNROLLED = 9
+"""The most taps along a row that are unrolled; what several of them read is then loaded once."""
+MOST_EDGES = 16
+"""If more tiles than this meet the ends of a row, the positions there are computed one at a time."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some or all of the positions of a tile: what one step computes."""
+
+    tile: Tile
+    index: list[Scalar]
+    """Of the result: batch, block, positions, lane."""
+    across: int
+    """The spatial axis along which the positions are neighbours."""
+    example: int | None = None
+    """A first position whose taps along `across` read alike; None where the position is not known."""
+
+
+class WindowReduction(ABC):
+    """What a window computes: the reduction over its taps."""
+
+    def passes(self) -> Sequence[WindowReduction]:
+        """The reductions that traverse the taps along a row one after the other, each on its own `view` of what they
+        read."""
+        return [self]
+
+    def view(self, value: Scalar) -> Scalar:
+        """A transformation of a tile of x, applied before the taps."""
+        return value
+
+    @abstractmethod
+    def initial(self, part: Part) -> list[Scalar]:
+        """The tiles that the reduction starts with."""
+
+    @abstractmethod
+    def step(self, part: Part, taps: list[Scalar], value: Scalar, carried: list[Scalar]) -> list[Scalar]:
+        """The tiles after one more tap, which reads `value` from x; `taps` has its position along each axis."""
+
+    @abstractmethod
+    def finish(self, part: Part, carried: list[Scalar]) -> None:
+        """Write the result of the reduction."""
+
+
+@dataclass(frozen=True)
+class WindowNest:
+    """The nest over `outer` (batch and blocks) and the positions of `windows`, along each spatial axis."""
+
+    b: TileBuilder
+    schedule: WindowSchedule | InnerProductSchedule
+    outer: Sequence[int]
+    windows: Sequence[SlidingWindow]
+    lanes: int
+    read: Reader
+    """Of x [batch, block, spatial.., lane]."""
+    reduction: WindowReduction
+    most_unrolled: int = MOST_UNROLLED
+    """More taps along a row become a loop, in which they share no registers."""
+
+    def run(self) -> None:
+        """Emit the nest; every position is finished once."""
+        if self.lanes == 1 or self.lanes != self.schedule.lanes:
+            raise NotVectorizable(f"blocks of {self.lanes} channels for vectors of {self.schedule.lanes}")
+        rows = [1 if axis == self.across else window.positions for axis, window in enumerate(self.windows)]
+        tiles = row_tiles(self.windows[self.across], self.schedule.positions)
+        few = sum(each.count == 1 for each in tiles) <= MOST_EDGES
+
+        def row(index: list[Scalar]) -> None:
+            for each in tiles:
+                if few or each.count > 1:
+                    self._sweep(index, each.positions, lambda at, each=each: self._tile(at, each))
+                else:
+                    self._sweep(index, range(each.start, each.start + each.size), self._position)
+
+        self.b.parallel_for([*self.outer, *rows], row)
+
+    @cached_property
+    def across(self) -> int:
+        """The axis along which tiles lie: the last one or, where that is short, an earlier one that keeps the order of
+        taps."""
+        count, most = len(self.windows), self.schedule.positions
+        axes = [axis for axis in range(count) if all(window.size == 1 for window in self.windows[axis + 1 :])]
+        return max(axes, key=lambda axis: (min(self.windows[axis].positions, most), axis))
+
+    @property
+    def _place(self) -> int:
+        """The entry of an index that is the position along `across`."""
+        return len(self.outer) + self.across
+
+    def _sweep(self, index: list[Scalar], positions: range, body: Callable[[list[Scalar]], None]) -> None:
+        """`body` at each of `positions` along `across`."""
+
+        def at(position: Scalar) -> None:
+            body([*index[: self._place], position, *index[self._place + 1 :]])
+
+        self.b.sequential_range(positions.start, positions.stop, positions.step, at)
+
+    def _part(self, index: list[Scalar], first: int, last: int) -> Part:
+        """The positions first..last of the tile that begins at `index`."""
+        tile = Tile((last - first, self.lanes))
+        position = tile.index(self.b, index[self._place] + first, {0: 1})
+        lane = tile.index(self.b, 0, {-1: 1})
+        return Part(tile, [*index[: self._place], position, *index[self._place + 1 :], lane], self.across)
+
+    def _source(self, index: list[Scalar], taps: list[Scalar]) -> list[Scalar]:
+        """The index of x that `taps` read at `index` of the result."""
+        count = len(self.outer)
+        positions = index[count:-1]
+        seen = (w.source(p, tap) for w, p, tap in zip(self.windows, positions, taps, strict=True))
+        return [*index[:count], *seen, index[-1]]
+
+    def _position(self, index: list[Scalar]) -> None:
+        """One position, where loop bounds tell which taps read an element."""
+        part = self._part(index, 0, 1)
+
+        def step(taps: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
+            return self._step(part, taps, carried)
+
+        self._reduce(part, index, range(len(self.windows)), step)
+
+    def _tile(self, index: list[Scalar], tiles: RowTiles) -> None:
+        """A tile; `tiles` tells what the taps along `across` read."""
+
+        def row(taps: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
+            taps.insert(self.across, self.b.index(0))
+            return self._row(index, taps, tiles, carried)
+
+        others = [axis for axis in range(len(self.windows)) if axis != self.across]
+        self._reduce(replace(self._part(index, 0, tiles.size), example=tiles.start), index, others, row)
+
+    def _reduce(
+        self,
+        part: Part,
+        index: list[Scalar],
+        axes: Sequence[int],
+        step: Callable[[list[Scalar], list[Scalar]], list[Scalar]],
+    ) -> None:
+        """Loops over the taps along `axes` that see something, from the start of the reduction to its end."""
+        bounds = [self.windows[axis].taps(self.b, index[len(self.outer) + axis]) for axis in axes]
+        self.reduction.finish(part, self.b.reduce(bounds, self.reduction.initial(part), lambda at, c: step([*at], c)))
+
+    def _step(self, part: Part, taps: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
+        source = self._source(part.index, taps)
+        value = self.b.splat(self.read(source), part.tile)
+        for each in self.reduction.passes():
+            carried = each.step(part, taps, each.view(value), carried)
+        return carried
+
+    def _row(self, index: list[Scalar], taps: list[Scalar], tiles: RowTiles, carried: list[Scalar]) -> list[Scalar]:
+        """All taps along `across`, in order; `taps` are those along the other axes."""
+        if self.windows[self.across].size <= self.most_unrolled:
+            return self._unrolled(index, taps, tiles.taps, carried)
+        for some in tiles.taps:
+            part = self._part(index, some.first, some.last)
+
+            def step(tap: Scalar, before: list[Scalar], part: Part = part) -> list[Scalar]:
+                return self._step(part, self._with_tap(taps, tap), before)
+
+            after = self.b.loop(some.low, some.high, 1, self._slices(carried, some.first, some.last), step)
+            carried = self._replaced(carried, after, some.first)
+        return carried
+
+    def _unrolled(
+        self, index: list[Scalar], taps: list[Scalar], ranges: Sequence[TapRange], carried: list[Scalar]
+    ) -> list[Scalar]:
+        """As `_row`, unrolled: what several taps read is loaded once."""
+        places = [*tap_places(self.windows[self.across], ranges)]
+        read: dict[Run, Scalar] = {}
+        for each in self.reduction.passes():
+            views: dict[Run, Scalar] = {}
+            for place in places:
+                if place.run not in read:
+                    read[place.run] = self._read(index, taps, place.run)
+                if place.run not in views:
+                    views[place.run] = each.view(read[place.run])
+                seen = self.b.slice(views[place.run], [place.offset], [place.last - place.first])
+                part = self._part(index, place.first, place.last)
+                before = self._slices(carried, place.first, place.last)
+                after = each.step(part, self._with_tap(taps, self.b.index(place.tap)), seen, before)
+                carried = self._replaced(carried, after, place.first)
+        return carried
+
+    def _read(self, index: list[Scalar], taps: list[Scalar], run: Run) -> Scalar:
+        """What the positions of a run read."""
+        tile = Tile((run.count, self.lanes))
+        source = self._source([*index, tile.index(self.b, 0, {-1: 1})], taps)
+        start = source[self._place] + run.element
+        source[self._place] = tile.index(self.b, start, {0: self.windows[self.across].stride})
+        return self.b.splat(self.read(source), tile)
+
+    def _with_tap(self, taps: list[Scalar], tap: Scalar) -> list[Scalar]:
+        return [*taps[: self.across], tap, *taps[self.across + 1 :]]
+
+    def _slices(self, tiles: list[Scalar], first: int, last: int) -> list[Scalar]:
+        return [self.b.slice(tile, [first], [last - first]) for tile in tiles]
+
+    def _replaced(self, tiles: list[Scalar], parts: list[Scalar], first: int) -> list[Scalar]:
+        return [self.b.replace(part, tile, [first]) for part, tile in zip(parts, tiles, strict=True)]

@@ -1,0 +1,1 @@
+"""Loop nests of matrix products, and of what is made of them."""

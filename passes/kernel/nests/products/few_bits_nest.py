@@ -1,0 +1,248 @@
+"""Products with matrices of integers of few bits, packed in words: unpacked in registers, or a panel at a time.
+
+In registers, for a few rows: integers q are multiplied as they are, and what a block of them adds up to is scaled,
+
+    sum of x * (q - z) * s = s * (sum of x * q - z * sum of x),
+
+so that a register takes a shift, a mask, a conversion and a multiply-add for each step. For many rows:
+
+    for each panel:  for each KC steps:  the panel as f32 in a scratch buffer;  for each MR rows:  a register tile
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import f32
+
+from aotc.dialects.builder import Reader, Scalar, Writer
+from aotc.dialects.graph.schedules import FewBitsSchedule
+from aotc.dialects.graph.shapes import Segment, ceil_div, linearize, segments
+from aotc.passes.kernel.builders.tile_builder import Tile, TileBuilder
+from aotc.passes.kernel.nests.products.matmul_nest import Block, PartialSums, accumulate, for_blocks
+
+
+@dataclass(frozen=True)
+class PackedMatrix:
+    """How a packed matrix is read."""
+
+    bits: int
+    block: int
+    """Steps of the reduction with one scale."""
+    words: Reader
+    """At panel, word, column of the panel."""
+    scales: Reader
+    """At panel, block, column of the panel."""
+    points: Reader | None
+    point: float
+    """The zero point, to which elements of `points` are added."""
+
+    @property
+    def count(self) -> int:
+        """Elements of a word."""
+        return 32 // self.bits
+
+    def elements(self, b: TileBuilder, words: Scalar) -> list[Scalar]:
+        """The elements of words, in order, as f32."""
+        mask = 2**self.bits - 1
+        fields = [b.shift_right(words, b.const(place * self.bits, words.dtype)) for place in range(1, self.count)]
+        return [b.cast(field & mask, f32) for field in (words, *fields)]
+
+    def zero_point(self, b: TileBuilder, place: Sequence[Scalar], tile: Tile) -> Scalar | None:
+        """The zero points at a place of the scales, as f32; None where all are 0."""
+        found = b.splat(self.point, tile, f32) if self.point else None
+        if self.points is None:
+            return found
+        more = b.cast(b.splat(self.points(place), tile), f32)
+        return more if found is None else more + found
+
+
+def line_axis(extents: Sequence[int]) -> int:
+    """The axis along which rows are neighbours: the last one of several."""
+    return max((axis for axis, extent in enumerate(extents) if extent > 1), default=len(extents) - 1)
+
+
+@dataclass(frozen=True)
+class FewBitsNest:
+    """A product of rows, of which there are `extents` along some axes, with a matrix: `sizes` are N and K.
+
+    Rows of a register tile are neighbours along the last axis of several, `line_axis`.
+    """
+
+    b: TileBuilder
+    schedule: FewBitsSchedule
+    extents: Sequence[int]
+    sizes: tuple[int, int]
+    left: Reader
+    """At the index of a row, and k."""
+    matrix: PackedMatrix
+    write: Writer
+    """At the index of a row, and column."""
+
+    @property
+    def _wide(self) -> int:
+        return self.schedule.nr * self.schedule.lanes
+
+    @property
+    def _outer(self) -> list[int]:
+        """The extents along the other axes."""
+        axis = line_axis(self.extents)
+        return [*self.extents[:axis], *self.extents[axis + 1 :]]
+
+    def _for_tiles(self, body: Callable[[list[Scalar], Segment, Scalar], None]) -> None:
+        """`body` for the rows of each register tile: the index along the other axes, how many, and the first one."""
+
+        def at(outer: list[Scalar]) -> None:
+            for r in segments(self.extents[line_axis(self.extents)], self.schedule.mr):
+                self.b.parallel_range(0, r.count, 1, lambda row, r=r: body(outer, r, row * r.size + r.start))
+
+        self.b.parallel_for(self._outer, at)
+
+    def _index(self, outer: Sequence[Scalar], line: Scalar) -> list[Scalar]:
+        """The index of a row."""
+        axis = line_axis(self.extents)
+        return [*outer[:axis], line, *outer[axis:]]
+
+    def in_registers(self) -> None:
+        """Emit the nest that unpacks words in registers."""
+        for c in segments(self.sizes[0], self._wide):
+
+            def at(index: list[Scalar], c: Segment = c) -> None:
+                self._for_tiles(lambda outer, r, row: self._tile(outer, r, row, c, index[0]))
+
+            self.b.parallel_for([c.count], at)
+
+    def _tile(self, outer: list[Scalar], r: Segment, row: Scalar, c: Segment, panel: Scalar) -> None:
+        """A register tile, as a column of registers for each vector of the panel."""
+        b, lanes, depth = self.b, self.schedule.lanes, self.sizes[1]
+        registers = ceil_div(c.size, lanes)
+        panel, first = panel + c.start // self._wide, panel * self._wide + c.start
+        tile = Tile((r.size, 1, lanes))
+        lines = self._index(outer, tile.index(b, row, {0: 1}))
+        places = [tile.index(b, register * lanes, {2: 1}) for register in range(registers)]
+
+        def block(number: Scalar, size: int, sums: list[Scalar]) -> list[Scalar]:
+            """`sums` plus those of a block of `size` steps."""
+            start = number * self.matrix.block
+            scales = [[panel, number, place] for place in places]
+            points = [self.matrix.zero_point(b, place, tile) for place in scales]
+            zero = b.splat(0, tile, f32)
+
+            def words(first: Scalar, carried: list[Scalar], steps: int) -> list[Scalar]:
+                """The sums of the products of each register, and that of x, plus `steps` more."""
+                *products, seen = carried
+                for word in range(ceil_div(steps, self.matrix.count)):
+                    at = first + word * self.matrix.count
+                    stored = [self.matrix.words([panel, at / self.matrix.count, place]) for place in places]
+                    fields = [self.matrix.elements(b, b.splat(each, tile)) for each in stored]
+                    for step in range(min(steps - word * self.matrix.count, self.matrix.count)):
+                        x = b.splat(self.left([*lines, at + step]), tile)
+                        products = [b.fma(x, each[step], total) for each, total in zip(fields, products, strict=True)]
+                        seen = seen + x if any(point is not None for point in points) else seen
+                return [*products, seen]
+
+            step = self.matrix.count * self.schedule.unroll
+            whole = size - size % step
+            found = b.loop(0, whole, step, [zero] * (registers + 1), lambda k, now: words(start + k, now, step))
+            if whole < size:
+                found = words(start + whole, found, size - whole)
+            *products, seen = found
+            for place, point in enumerate(points):
+                value = products[place] if point is None else products[place] - point * seen
+                sums[place] = b.fma(b.splat(self.matrix.scales(scales[place]), tile), value, sums[place])
+            return sums
+
+        sums = [b.splat(0, tile, f32)] * registers
+        for part in segments(depth, self.matrix.block):
+            first_block = part.start // self.matrix.block
+            sums = b.loop(
+                first_block,
+                first_block + part.count,
+                1,
+                sums,
+                lambda number, now, part=part: block(number, part.size, now),
+            )
+        whole = Tile((r.size, registers, lanes), c.size if c.size % lanes else None)
+        total = b.splat(0, whole, f32)
+        for register, part in enumerate(sums):
+            total = b.replace(part, total, [0, register])
+        column = whole.index(b, first, {-2: lanes, -1: 1})
+        self.write([*self._index(outer, whole.index(b, row, {0: 1})), column], total)
+
+    def unpacked(self, read: Reader, write: Writer) -> None:
+        """Emit the nest that unpacks KC steps of a panel at a time into a scratch buffer, which `read` and `write`
+        access: rows of the panel, then rows of partial sums."""
+        columns, depth = self.sizes
+        kc, b = min(self.schedule.kc or depth, depth), self.b
+        partials = PartialSums(
+            lambda at: read([at[0] + kc, at[1]]), lambda at, value: write([at[0] + kc, at[1]], value)
+        )
+
+        def at(index: list[Scalar], c: Segment) -> None:
+            panel = index[0] + c.start // self._wide
+
+            def part(k: Block) -> None:
+                self._unpack(panel, ceil_div(c.size, self.schedule.lanes), k, write)
+                self._for_tiles(lambda outer, r, row: self._product(outer, r, row, c, panel, k, read, partials))
+
+            for_blocks(b, depth, kc, part)
+
+        for c in segments(columns, self._wide):
+            b.sequential_for([c.count], lambda index, c=c: at(index, c))
+
+    def _unpack(self, panel: Scalar, registers: int, k: Block, write: Writer) -> None:
+        """Steps of a panel as f32: those that share scales after each other."""
+        b, lanes, matrix = self.b, self.schedule.lanes, self.matrix
+        tile = Tile((1, registers, lanes))
+        across = tile.index(b, 0, {1: lanes, 2: 1})
+
+        def run(start: Scalar, size: int) -> None:
+            """`size` steps from `start` on, counted from the first of the part, which have one scale."""
+            place = [panel, (k.start + start) / matrix.block, across]
+            scale, point = b.splat(matrix.scales(place), tile), matrix.zero_point(b, place, tile)
+
+            def word(first: Scalar, steps: int = matrix.count) -> None:
+                words = b.splat(matrix.words([panel, (k.start + first) / matrix.count, across]), tile)
+                for step, value in enumerate(matrix.elements(b, words)[:steps]):
+                    exact = value if point is None else value - point
+                    write([first + step, across], exact * scale)
+
+            whole = size - size % matrix.count
+            b.parallel_range(0, whole // matrix.count, 1, lambda number: word(start + number * matrix.count))
+            if whole < size:
+                word(start + whole, size - whole)
+
+        for part in segments(k.size, min(matrix.block, k.size)):
+            b.parallel_range(
+                0, part.count, 1, lambda number, part=part: run(number * part.size + part.start, part.size)
+            )
+
+    def _product(
+        self,
+        outer: list[Scalar],
+        r: Segment,
+        row: Scalar,
+        c: Segment,
+        panel: Scalar,
+        k: Block,
+        read: Reader,
+        partials: PartialSums,
+    ) -> None:
+        """A register tile of the product with what is unpacked of a panel."""
+        b, lanes = self.b, self.schedule.lanes
+        tile = Tile((r.size, ceil_div(c.size, lanes), lanes), c.size if c.size % lanes else None)
+        across, line = tile.index(b, 0, {-2: lanes, -1: 1}), self._index(outer, tile.index(b, row, {0: 1}))
+        extent = self.extents[line_axis(self.extents)]
+        kept = [tile.index(b, linearize(b, [*outer, row], [*self._outer, extent]), {0: 1}), across]
+
+        def factors(step: Scalar) -> tuple[Scalar, Scalar]:
+            return self.left([*line, k.start + step]), read([step, across])
+
+        total = accumulate(b, self.schedule, f32, tile, k.size, factors)
+        if not (k.is_last and k.is_first is True):
+            total = partials.added(b, k, kept, total)
+        if k.is_last:
+            self.write([*line, tile.index(b, panel * self._wide, {-2: lanes, -1: 1})], total)
+        else:
+            partials.write(kept, total)

@@ -1,0 +1,474 @@
+"""Sums of products in the registers of a core without vectors: some positions times some outputs at once.
+
+Each element that is loaded is multiplied by the weights of all outputs of the tile, each weight with the elements of
+all its positions, so that a step of P x Q sums takes P + Q loads. Bytes are loaded as words of four where the core
+multiplies and adds two products of 16 bits at once; the zero point is then added on the way, for nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import TypeAlias, cast
+
+from xdsl.dialects.builtin import i32
+from xdsl.ir import Attribute
+
+from aotc.dialects.aot import LANES, QUAD, RUN, WORD
+from aotc.dialects.builder import Reader, Scalar, Writer
+from aotc.dialects.dtypes import is_unsigned
+from aotc.dialects.graph.packed.integers.interleaved import Interleaving
+from aotc.dialects.graph.packed.integers.paired_nibbles import NIBBLE
+from aotc.dialects.graph.schedules import SumsSchedule
+from aotc.dialects.graph.shapes import ceil_div
+from aotc.dialects.graph.windows.sliding import SlidingWindow
+from aotc.passes.kernel.builders.tile_builder import Tile, TileBuilder
+from aotc.passes.kernel.builders.word_builder import QuadBuilder, RunIndex, WordBuilder, WordIndex
+from aotc.passes.kernel.nests.sums.position_axes import Axis, Span, is_whole, over_outside
+
+Place: TypeAlias = "Callable[[Scalar], list[Scalar]]"
+"""The index of an element of an operand, by its number along the reduction."""
+RunStep: TypeAlias = "Callable[[Scalar, Sequence[Scalar], int, list[Scalar]], list[Scalar]]"
+"""What is done at an element with registers of weights of some outputs that begin there, so many bytes each: from sums
+to sums."""
+
+
+@dataclass(frozen=True)
+class Operand:
+    """One of the two operands of the products."""
+
+    read: Reader
+    dtype: Attribute
+    zero_point: int = 0
+
+    def element(self, b: TileBuilder, index: Sequence[Scalar], summed: Attribute) -> Scalar:
+        """An element, as it is multiplied."""
+        value = b.cast(self.read(index), summed)
+        return value - self.zero_point if self.zero_point else value
+
+    def word(self, index: Sequence[Scalar]) -> Scalar:
+        """The word at an index."""
+        return self.read([*index[:-1], WordIndex.of(index[-1])])
+
+    def halves(self, b: WordBuilder, index: Sequence[Scalar]) -> tuple[Scalar, Scalar]:
+        """Of the word at an index, the elements 0 and 2, then 1 and 3, as they are multiplied."""
+        return self.halves_of(b, self.word(index))
+
+    def halves_of(self, b: WordBuilder, word: Scalar) -> tuple[Scalar, Scalar]:
+        """The elements 0 and 2, then 1 and 3, of a word."""
+        low = -self.zero_point & 0xFFFF
+        added = b.const(low | low << 16, i32) if low else None
+        even, odd = (b.widen(word, added, odd=odd, unsigned=is_unsigned(self.dtype)) for odd in (False, True))
+        return even, odd
+
+
+@dataclass(frozen=True)
+class Products:
+    """Adds products of x with interleaved weights to sums, in the order [position, output]."""
+
+    b: TileBuilder
+    schedule: SumsSchedule
+    x: Operand
+    weight: Operand
+    summed: Attribute
+    """The type of the sums."""
+    order: Interleaving
+    outputs: int
+    aligned: bool = True
+    """Whether cut runs begin and end with whole words."""
+    paired: bool = False
+    """Whether weights of two outputs are in a byte. Both are multiplied as they lie in a byte's upper half, so that
+    sums are 16 times what they stand for; what they start with is added in the end."""
+
+    def stored(self, width: int) -> int:
+        """The bytes that a step of the reduction has for `width` outputs."""
+        return ceil_div(width, 2) if self.paired else width
+
+    def begin(self, output: Scalar, row: Scalar | None, width: int) -> Scalar:
+        """Where a row of weights of the block of `width` outputs begins that starts with `output`."""
+        first = (output / 2 if self.paired else output) * self.order.depth
+        return first if row is None else first + row * (self.order.run * self.stored(width))
+
+    def add(
+        self, sums: Sequence[Scalar], places: Sequence[Place], row: Scalar, span: tuple[Scalar, Scalar]
+    ) -> list[Scalar]:
+        """The sums with the products of the elements from span[0] to span[1] of a run of x, for each of `places`.
+
+        `row` is where the row of weights of this block of outputs begins.
+        """
+        b, word, unroll = self.b, self.schedule.word, self.schedule.unroll
+        low, high = span
+        if word == LANES:
+            return self._along_runs(list(sums), row, span, len(sums) // len(places), self._dots(places))
+        if low.constant is None or high.constant is None:
+            if word == 1:
+                return b.loop(low, high, 1, sums, lambda at, now: self._single(now, places, row, at))
+            if self.aligned and word == WORD:
+                return b.loop(low, high, word, sums, lambda at, now: self._words(now, places, row, at))
+            whole = b.compare("eq", high - low, self.order.run)
+            return b.when(
+                whole,
+                lambda: self.add(sums, places, row, (b.index(0), b.index(self.order.run))),
+                lambda: b.loop(low, high, 1, sums, lambda at, now: self._single(now, places, row, at)),
+            )
+        first, last = int(low.constant), int(high.constant)
+        if word == RUN:
+            return self._runs(list(sums), places, row, (first, last))
+        begin = min(ceil_div(first, word) * word, last)
+        end = max(min(last, self.order.whole) // word * word, begin)
+        if word == 1:
+            begin, end = first, max(last, first)
+        now = list(sums)
+        for at in range(first, begin):
+            now = self._single(now, places, row, b.index(at))
+        step = self._words if word > 1 else self._single
+        stride = word * unroll
+        rolled = begin + (end - begin) // stride * stride
+        if rolled > begin + 2 * stride:
+
+            def body(at: Scalar, now: list[Scalar]) -> list[Scalar]:
+                for offset in range(0, stride, word):
+                    now = step(now, places, row, at + offset)
+                return now
+
+            now = b.loop(begin, rolled, stride, now, body)
+        else:
+            rolled = begin
+        for at in range(rolled, end, word):
+            now = step(now, places, row, b.index(at))
+        for at in range(end, last):
+            now = self._single(now, places, row, b.index(at))
+        return now
+
+    def _both(self, weights: Iterable[Scalar]) -> Iterator[Scalar]:
+        """The weights of each output, 16 times, from words of four bytes of two, or registers of them."""
+        b = self.b
+        for byte in weights:
+            if not self.paired:
+                yield byte
+                continue
+            mask = b.const(-0x0F0F0F10, byte.dtype) if self.schedule.word == WORD else b.const(-16, byte.dtype)
+            shifted = b.shift_left(byte, b.const(NIBBLE, byte.dtype))
+            yield from (shifted & mask if self.schedule.word == WORD else shifted, byte & mask)
+
+    def _runs(self, now: list[Scalar], places: Sequence[Place], row: Scalar, span: tuple[int, int]) -> list[Scalar]:
+        """The products of elements span[0] to span[1], a run of each position at a time, of one output."""
+        b, (first, last) = cast(WordBuilder, self.b), span
+
+        def step(at: Scalar, now: Sequence[Scalar], count: int) -> list[Scalar]:
+            weight, added = self.weight.read([RunIndex.of(row + at)]), -self.x.zero_point
+            runs = [self.x.read([*index[:-1], RunIndex.of(index[-1])]) for index in (place(at) for place in places)]
+            return [b.run_dot(x, weight, total, count=count, added=added) for x, total in zip(runs, now, strict=True)]
+
+        whole = first + max(last - first, 0) // RUN * RUN
+        looped = whole if whole > first + 2 * RUN else first
+        if looped > first:
+            now = b.loop(first, looped, RUN, now, lambda at, now: step(at, now, RUN))
+        for at in range(looped, whole, RUN):
+            now = step(b.index(at), now, RUN)
+        return step(b.index(whole), now, last - whole) if whole < last else now
+
+    def add_weights(self, sums: Sequence[Scalar], row: Scalar, span: tuple[Scalar, Scalar]) -> list[Scalar]:
+        """The sums with the weights of the elements from span[0] to span[1] of a run, one sum for each output."""
+        b = cast(WordBuilder, self.b)
+
+        def step(at: Scalar, weights: Sequence[Scalar], count: int, now: list[Scalar]) -> list[Scalar]:
+            return [b.lane_sum(weight, total) for weight, total in zip(weights, now, strict=True)]
+
+        return self._along_runs(list(sums), row, span, len(sums), step)
+
+    def _dots(self, places: Sequence[Place]) -> RunStep:
+        """The step that multiplies a run of each position by that of each output."""
+        b = cast(WordBuilder, self.b)
+
+        def step(at: Scalar, weights: Sequence[Scalar], count: int, now: list[Scalar]) -> list[Scalar]:
+            runs = [self._register(self.x, place(at), count) for place in places]
+            pairs = zip(product(runs, weights), now, strict=True)
+            return [b.lane_dot(x, weight, total) for (x, weight), total in pairs]
+
+        return step
+
+    def _register(self, operand: Operand, index: Sequence[Scalar], count: int) -> Scalar:
+        """`count` bytes from an index on in a register, zeros behind them."""
+        lanes = Tile((LANES,), count if count < LANES else None)
+        return operand.read([*index[:-1], lanes.index(self.b, index[-1], {-1: 1})])
+
+    def _along_runs(
+        self, now: list[Scalar], row: Scalar, span: tuple[Scalar, Scalar], width: int, step: RunStep
+    ) -> list[Scalar]:
+        """Goes through the runs of elements span[0] to span[1] of the `width` outputs of a block."""
+        b, run, (low, high), stored = self.b, self.order.run, span, self.stored(width)
+
+        def whole(at: Scalar, now: list[Scalar]) -> list[Scalar]:
+            begin = row + at * stored
+            weights = [self._register(self.weight, [begin + column * LANES], LANES) for column in range(stored)]
+            return step(at, list(self._both(weights))[:width], LANES, now)
+
+        if low.constant is None or high.constant is None:
+            return b.loop(low, high, LANES, now, whole)
+        at, last, stride = int(low.constant), int(high.constant), LANES * self.schedule.unroll
+
+        def part(at: int, now: list[Scalar]) -> tuple[int, list[Scalar]]:
+            """Of the run that `at` is in; and where the next one begins."""
+            first = at // LANES * LANES
+            length = min(LANES, run - first)
+            begin, end = row + (first * stored + at - first), min(first + length, last)
+            weights = [self._register(self.weight, [begin + column * length], end - at) for column in range(stored)]
+            return end, step(b.index(at), list(self._both(weights))[:width], end - at, now)
+
+        while at < last and at % LANES:
+            at, now = part(at, now)
+        looped = at + max(last - at, 0) // stride * stride
+        if looped > at + stride:
+
+            def body(at: Scalar, now: list[Scalar]) -> list[Scalar]:
+                for offset in range(0, stride, LANES):
+                    now = whole(at + offset, now)
+                return now
+
+            now, at = b.loop(at, looped, stride, now, body), looped
+        while at < last:
+            at, now = part(at, now)
+        return now
+
+    def _single(self, sums: Sequence[Scalar], places: Sequence[Place], row: Scalar, at: Scalar) -> list[Scalar]:
+        """The products of one element of each position."""
+        b, now = self.b, list(sums)
+        width = len(now) // len(places)
+        stored = self.stored(width)
+        factors = [self.x.element(b, place(at), self.summed) for place in places]
+        weights: list[Scalar] = []
+        for column in range(stored):
+            if at.constant is not None:
+                where = row + self.order.within(stored, column, int(at.constant))
+            elif (word := self.schedule.word) == 1:
+                where = row + at * stored + column
+            else:  # a run of whole words, as `Interleaving.within` has it
+                where = row + (at + at / word * ((stored - 1) * word)) + column * word
+            weights.append(self.weight.element(b, [where], self.summed))
+        for column, weight in enumerate(self._single_weights(weights, width)):
+            for number, factor in enumerate(factors):
+                slot = number * width + column
+                now[slot] = b.fma(factor, weight, now[slot])
+        return now
+
+    def _single_weights(self, weights: Sequence[Scalar], width: int) -> list[Scalar]:
+        """The weights of `width` outputs, or 16 times them, from elements."""
+        b, found = self.b, list[Scalar]()
+        if not self.paired:
+            return list(weights)
+        for byte in weights:
+            top = b.shift_left(byte, b.const(32 - NIBBLE, i32))
+            found += [b.shift_right(top, b.const(32 - 2 * NIBBLE, i32)), byte & -16]
+        return found[:width]
+
+    def _words(self, sums: Sequence[Scalar], places: Sequence[Place], row: Scalar, at: Scalar) -> list[Scalar]:
+        """The products of four elements of each position."""
+        b, now = cast(WordBuilder, self.b), list(sums)
+        width = len(now) // len(places)
+        factors = [self.x.halves(b, place(at)) for place in places]
+        stored, size = self.stored(width), self.schedule.word
+        words = (self.weight.word([row + at * stored + column * size]) for column in range(stored))
+        for column, word in zip(range(width), self._both(words), strict=False):
+            for which, weight in enumerate(self.weight.halves_of(b, word)):
+                for number, factor in enumerate(factors):
+                    slot = number * width + column
+                    now[slot] = b.word_dot(factor[which], weight, now[slot])
+        return now
+
+    def blocks(self, body: Callable[[Scalar, int], None]) -> None:
+        """Loops over the blocks of outputs: `body` gets the first output of a block and how many there are."""
+        columns = self.order.columns * (2 if self.paired else 1)
+        full = self.outputs // columns * columns
+        self.b.parallel_range(0, full, columns, lambda output: body(output, columns))
+        if full < self.outputs:
+            body(self.b.index(full), self.outputs - full)
+
+    def start(self, bias: Reader | None, output: Scalar, width: int, positions: int) -> list[Scalar]:
+        """What the sums of a tile begin with; those that `finish` makes quads of, with nothing."""
+        b = self.b
+        if bias is None or self.paired or self._makes_quads(width):
+            return [b.const(0, self.summed)] * (width * positions)
+        return [bias([output + column]) for column in range(width)] * positions
+
+    def finish(
+        self,
+        sums: Sequence[Scalar],
+        place: Callable[[Scalar, Scalar], list[Scalar]],
+        output: Scalar,
+        width: int,
+        bias: Reader | None,
+        write: Writer,
+    ) -> None:
+        """Write the sums of a tile of `width` outputs; place(number, output) is the index of an output at a
+        position."""
+        b = self.b
+        if self.paired:
+            sums = [b.shift_right(each, b.const(NIBBLE, self.summed)) for each in sums]
+            if bias is not None and not self._makes_quads(width):
+                sums = [each + bias([output + slot % width]) for slot, each in enumerate(sums)]
+        if self.schedule.rolled and len(sums) > 1:
+            write_rolled(b, sums, width, lambda number, column: place(number, output + column), write)
+            return
+        for first in range(0, len(sums), width):
+            part, number = sums[first : first + width], b.index(first // width)
+            if self._makes_quads(width) and isinstance(b, QuadBuilder):
+                lanes = Tile((QUAD,)).index(b, output, {-1: 1})
+                value = b.quad(part)
+                write(place(number, lanes), value if bias is None else value + bias([lanes]))
+                continue
+            for column, value in enumerate(part):
+                write(place(number, output + column), value)
+
+    def _makes_quads(self, width: int) -> bool:
+        return self.schedule.lanes == QUAD == width and isinstance(self.b, QuadBuilder)
+
+
+@dataclass(frozen=True)
+class ConvSums:
+    """Convolution with the channels last: x [N, spatial.., W * C], result [N, 1, spatial.., M]."""
+
+    products: Products
+    result: Sequence[int]
+    kernel: Sequence[int]
+    channels: int
+    groups: int
+    windows: Sequence[SlidingWindow]
+    axis: Axis
+    """The last one."""
+    bias: Reader | None
+    write: Writer
+    beyond: int = 0
+    """What elements outside of x count as."""
+
+    def run(self) -> None:
+        b = self.products.b
+
+        def outer(index: list[Scalar]) -> None:
+            def across(first: Scalar, count: int, taps: Span) -> None:
+                self.products.blocks(lambda output, width: self._tile(index, first, count, taps, output, width))
+
+            self.axis.over(b, self.products.schedule.positions, across)
+
+        b.parallel_for([self.result[0], *self.result[2:-2]], outer)
+
+    def _tile(self, index: Sequence[Scalar], first: Scalar, count: int, taps: Span, output: Scalar, width: int) -> None:
+        b, last = self.products.b, self.windows[-1]
+        batch, *position = index
+        runs, inputs = last.dilation == 1 and self.groups == 1, self.channels // self.groups
+        step, shift = last.stride * self.channels, last.before * self.channels
+        each = self.products.outputs // self.groups
+        base = first * step + (output / each * inputs if self.groups > 1 else 0)
+
+        def add(at: list[Scalar], now: list[Scalar]) -> list[Scalar]:
+            seen = [window.source(p, tap) for window, p, tap in zip(self.windows, position, at, strict=False)]
+            row, span = b.index(0), (taps[0] * self.channels, taps[1] * self.channels)
+            for tap, extent in zip(at, self.kernel, strict=False):
+                row = row * extent + tap
+            moved = base
+            if not runs:
+                moved, span = base + at[-1] * (last.dilation * self.channels), (b.index(0), b.index(inputs))
+            begin = self.products.begin(output, row, width)
+
+            def place(number: int) -> Place:
+                return lambda e: [batch, *seen, sum_of(moved, e, number * step - shift)]
+
+            return self.products.add(now, [place(number) for number in range(count)], begin, span)
+
+        bounds = [w.taps(b, p) for w, p in zip(self.windows[:-1], position, strict=True)]
+        sums = self.products.start(self.bias, output, width, count)
+        sums = b.reduce([*bounds, *([] if runs else [taps])], sums, add)
+        if self.beyond and not is_whole([*bounds, taps], self.kernel):
+            sums = self._with_outside(sums, bounds, taps, runs, output, width)
+        self.products.finish(
+            sums, lambda n, o: [batch, b.index(0), *position, first + n, o], output, width, self.bias, self.write
+        )
+
+    def _with_outside(
+        self, sums: list[Scalar], bounds: list[Span], taps: Span, runs: bool, output: Scalar, width: int
+    ) -> list[Scalar]:
+        """The sums with what lies outside of x: all of its elements are one number, which weights are added up for."""
+        b, order = self.products.b, self.products.order
+
+        def add(row: list[Scalar], now: list[Scalar], first: Scalar, last: Scalar) -> list[Scalar]:
+            number = b.index(0)
+            for place, extent in zip(row, self.kernel, strict=False):
+                number = number * extent + place
+            return self.products.add_weights(now, self.products.begin(output, number, width), (first, last))
+
+        zero, run = b.index(0), b.index(order.run)
+        rows = bounds if runs else [*bounds, taps]
+        added = [b.const(0, self.products.summed)] * width
+        added = over_outside(b, rows, self.kernel[: len(rows)], added, lambda row, now: add(row, now, zero, run))
+        if runs and (taps[0].constant, taps[1].constant) != (0, self.kernel[-1]):
+            low, high = taps[0] * self.channels, taps[1] * self.channels
+            added = b.reduce(
+                rows, added, lambda row, now: add(row, add(row, now, zero, b.min(low, run)), b.max(low, high), run)
+            )
+        return [total + added[slot % width] * self.beyond for slot, total in enumerate(sums)]
+
+
+def write_rolled(
+    b: TileBuilder,
+    sums: Sequence[Scalar],
+    width: int,
+    place: Callable[[Scalar, Scalar], list[Scalar]],
+    write: Writer,
+) -> None:
+    """Write sums in the order [position, column] to place(position, column), in a loop."""
+    value = b.listed(sums)
+
+    def position(number: Scalar) -> None:
+        b.sequential_range(0, width, 1, lambda column: write(place(number, column), value(number * width + column)))
+
+    b.sequential_range(0, len(sums) // width, 1, position)
+
+
+def sum_of(moved: Scalar, element: Scalar, distance: int) -> Scalar:
+    """moved + element + distance, with one addition of what is constant."""
+    if element.constant is not None:
+        return moved + (int(element.constant) + distance)
+    return moved + element + distance
+
+
+@dataclass(frozen=True)
+class MatMulSums:
+    """A product of lhs [.., K] with interleaved weights: [.., M]."""
+
+    products: Products
+    rows: Sequence[int]
+    bias: Reader | None
+    write: Writer
+
+    def run(self) -> None:
+        b, count = self.products.b, self.products.schedule.positions
+        *outer, rows = self.rows or (1,)
+        full = rows // count * count
+
+        def at(index: list[Scalar]) -> None:
+            b.parallel_range(0, full, count, lambda row: self._rows(index, row, count))
+            if full < rows:
+                self._rows(index, b.index(full), rows - full)
+
+        b.parallel_for(outer, at)
+
+    def _rows(self, index: list[Scalar], first: Scalar, count: int) -> None:
+        b, products = self.products.b, self.products
+        depth = products.order.depth
+        rows = [[*index, first + number] if self.rows else [] for number in range(count)]
+
+        def tile(output: Scalar, width: int) -> None:
+            places: list[Place] = [lambda e, row=row: [*row, e] for row in rows]
+            sums = products.start(self.bias, output, width, count)
+            sums = products.add(sums, places, products.begin(output, None, width), (b.index(0), b.index(depth)))
+            products.finish(
+                sums,
+                lambda n, o: [*index, first + n, o] if self.rows else [o],
+                output,
+                width,
+                self.bias,
+                self.write,
+            )
+
+        products.blocks(tile)

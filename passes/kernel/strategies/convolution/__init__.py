@@ -1,0 +1,1 @@
+"""How convolutions of floats are computed."""

@@ -1,0 +1,214 @@
+"""Direct convolution and transposed convolution in the NCHWc layout, on register tiles.
+
+A register tile is MR neighbouring positions along the last axis times NR vectors of output channels.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+from xdsl.ir import SSAValue
+
+from aotc.dialects.builder import Reader, Writer
+from aotc.dialects.graph.convolution import ConvolutionOp, ConvOp, ConvTransposeOp
+from aotc.dialects.graph.interfaces import element_type_of, shape_of
+from aotc.dialects.graph.movement import ReshapeOp, TransposeOp
+from aotc.dialects.graph.packed.convolution.blocked_conv import (
+    BlockedConvolutionOp,
+    BlockedConvOp,
+    BlockedConvTransposeOp,
+    PackConvWeightOp,
+)
+from aotc.dialects.graph.packed.convolution.channels import Channels
+from aotc.dialects.graph.schedules import MatmulSchedule, Schedule, schedule_of
+from aotc.dialects.graph.shapes import ceil_div
+from aotc.dialects.graph.windows.axes import ConvolutionalOp
+from aotc.machines.machine import Machine
+from aotc.passes.kernel.builders.tile_builder import NotVectorizable, TileBuilder
+from aotc.passes.kernel.costs.conv_cost import conv_cycles, conv_schedule, narrow_schedule
+from aotc.passes.kernel.costs.lanes import lanes_of_products
+from aotc.passes.kernel.layouts import Blocked, ChannelsOf, Layouts, block_depth
+from aotc.passes.kernel.nests.convolution.conv_nest import ConvNest
+from aotc.passes.kernel.nests.products.matmul_nest import PartialSums
+from aotc.passes.kernel.spatial_tiling import Box, SpatialTiling, TiledImplementation, tiled_windows, window_tiling
+from aotc.passes.kernel.strategies.register_tile_strategy import RegisterTileStrategy
+from aotc.passes.kernel.strategy import KernelStrategy, Prologue
+
+Convolution = TypeVar("Convolution", bound=ConvolutionOp)
+BlockedConvolution = TypeVar("BlockedConvolution", bound=BlockedConvolutionOp)
+
+
+class ConvolutionStrategy(KernelStrategy[Convolution]):
+    """What all strategies for `graph.conv` and `graph.conv_transpose` share."""
+
+    def block_starts(self, op: Convolution, channels_of: ChannelsOf) -> Iterable[int] | None:
+        return None if isinstance(op, ConvOp) and op.is_depthwise else ()
+
+
+def positions_of(op: ConvolutionalOp) -> list[int]:
+    """The number of positions along each spatial axis that register tiles cover; along the last axis, those of a
+    phase."""
+    longest = max((part.window.positions for part in op.phases()[-1]), default=0)
+    return [*op.extents()[:-1], longest]
+
+
+def taps_of(op: ConvolutionOp) -> Sequence[int]:
+    """The number of taps, along each spatial axis, that contribute to a position of the result."""
+    if isinstance(op, ConvTransposeOp):
+        return [ceil_div(window.size, window.stride) for window in op.windows()]
+    return op.kernel()
+
+
+def is_within_blocks(op: ConvolutionOp, lanes: int) -> bool:
+    """Whether no output channel reads an input channel of another block: groups are single channels, or have as many
+    output as input channels, a number that divides `lanes`."""
+    if not isinstance(op, ConvOp):
+        return False
+    outputs, inputs = shape_of(op.weight)[:2]
+    return op.is_depthwise or (outputs == op.groups * inputs > inputs and 1 < inputs < lanes and lanes % inputs == 0)
+
+
+def weight_by_outputs(op: ConvolutionOp, layouts: Layouts) -> SSAValue:
+    """The weight as [M, C / group, kernel..]."""
+    if not isinstance(op, ConvTransposeOp):
+        return op.weight
+    inputs, outputs, *kernel = shape_of(op.weight)
+    split = layouts.add(ReshapeOp.get(op.weight, shape=[op.groups, inputs // op.groups, outputs, *kernel]))
+    turned = layouts.add(TransposeOp.get(split, permutation=[0, 2, 1, *range(3, 3 + len(kernel))]))
+    return layouts.add(ReshapeOp.get(turned, shape=[op.groups * outputs, inputs // op.groups, *kernel]))
+
+
+def window_properties(op: ConvolutionOp) -> dict[str, object]:
+    """The properties that describe the window: strides, pads, dilations."""
+    more = {"output_padding": op.output_padding} if isinstance(op, ConvTransposeOp) else {}
+    return {"strides": op.strides, "pads": op.pads, "dilations": op.dilations, **more}
+
+
+def result_channels(op: ConvolutionOp, layouts: Layouts, lanes: int) -> Channels:
+    """The lanes of the output channels; a padding lane is computed as a channel whose weights are 0."""
+    if op.groups > 1:
+        return Channels.of([shape_of(op.result)[1]], lanes)
+    return layouts.channels_for_readers(op.result, lanes)
+
+
+def packed_bias(op: ConvolutionOp, layouts: Layouts, channels: Channels) -> SSAValue | None:
+    """The bias with an element for each lane."""
+    return None if op.bias is None else layouts.pack_vector(op.bias, channels)
+
+
+class DirectConvStrategy(ConvolutionStrategy[ConvolutionOp], RegisterTileStrategy[ConvolutionOp]):
+    """Lowers to `graph.blocked_conv` or `graph.blocked_conv_transpose`; a tensor of few channels is read as it lies.
+
+    Convolutions in groups, of few channels, or of channels with padding lanes between them do not block the reduction.
+    """
+
+    def schedule(self, op: ConvolutionOp, machine: Machine) -> Schedule | None:
+        """None where an inner product along the lanes, or windows within blocks, are better."""
+        kind, channels, outputs, taps = element_type_of(op.x), shape_of(op.x)[1], shape_of(op.result)[1], taps_of(op)
+        if is_within_blocks(op, lanes_of_products(machine, kind)):
+            return None
+        if narrow_schedule(machine, kind, channels, outputs, math.prod(taps), op.groups):
+            return None
+        operand = math.prod(shape_of(op.x))
+        return conv_schedule(machine, kind, operand, positions_of(op), outputs, channels, taps, op.groups)
+
+    def cost(self, op: ConvolutionOp, schedule: MatmulSchedule, machine: Machine) -> float:
+        images, channels, outputs = *shape_of(op.x)[:2], shape_of(op.result)[1]
+        return images * conv_cycles(machine, schedule, positions_of(op), outputs, channels, taps_of(op), op.groups)
+
+    def broadcasts(self, op: ConvolutionOp) -> bool:
+        return True
+
+    def lay_out(self, op: ConvolutionOp, layouts: Layouts) -> SSAValue | Blocked | None:
+        schedule = schedule_of(op)
+        if not isinstance(schedule, MatmulSchedule):
+            return None
+        weight = weight_by_outputs(op, layouts)
+        lanes, channels = schedule.lanes, shape_of(op.x)[1]
+        computed, dense = layouts.computed(op.x), Channels.of([channels], lanes)
+        if computed is not None and (op.groups == 1 or not computed.channels.has_padding):
+            x = computed
+        elif channels < lanes and op.groups == 1:
+            x = Blocked(op.x, Channels.of([channels], channels))
+        else:
+            x = Blocked(layouts.pack(op.x, dense), dense)
+        results = result_channels(op, layouts, lanes)
+        width, held, depth = schedule.nr * lanes, x.channels, channels
+        if x.value is not op.x:
+            inputs, outputs = channels // op.groups, results.count // op.groups
+            depth = block_depth(op.groups, inputs, outputs, width, held.lanes)
+        if op.groups > 1 or held.has_padding or x.value is op.x:
+            schedule = replace(schedule, kc=None)
+        weight = layouts.spread(layouts.spread(weight, 1, held), 0, results)
+        blocked = BlockedConvTransposeOp if isinstance(op, ConvTransposeOp) else BlockedConvOp
+        conv = blocked.get(
+            x.value,
+            layouts.add(PackConvWeightOp.get(weight, width=width, depth=depth, group=op.groups)),
+            packed_bias(op, layouts, results),
+            **window_properties(op),
+            group=op.group,
+            channels=channels,
+            parts=held.parts if held.has_padding else None,
+            outputs=results.slots,
+            block=lanes,
+            partials=schedule.kc is not None,
+        )
+        return Blocked(layouts.scheduled(conv, schedule), results)
+
+
+class BlockedConvolutionStrategy(RegisterTileStrategy[BlockedConvolution]):
+    """`graph.blocked_conv_transpose`, and all but the spatial tiling of `graph.blocked_conv`."""
+
+    def schedule(self, op: BlockedConvolution, machine: Machine) -> Schedule | None:
+        kind, operand = element_type_of(op.x), math.prod(shape_of(op.x))
+        outputs, channels, groups = op.outputs.value.data, op.channels.value.data, op.group.value.data
+        return conv_schedule(machine, kind, operand, positions_of(op), outputs, channels, op.kernel(), groups)
+
+    def cost(self, op: BlockedConvolution, schedule: MatmulSchedule, machine: Machine) -> float:
+        images, outputs, channels = shape_of(op.x)[0], op.outputs.value.data, op.channels.value.data
+        groups = op.group.value.data
+        return images * conv_cycles(machine, schedule, positions_of(op), outputs, channels, op.kernel(), groups)
+
+    def prologue(self, op: BlockedConvolution, operand: int) -> Prologue:
+        return Prologue.STORED
+
+    def nest(
+        self,
+        op: BlockedConvolution,
+        b: TileBuilder,
+        reads: Sequence[Reader],
+        writes: Sequence[Writer],
+        schedule: MatmulSchedule,
+    ) -> None:
+        weight, lanes = shape_of(op.weight), op.block.value.data
+        if schedule.lanes != lanes or schedule.nr != weight[-1] // lanes:
+            raise NotVectorizable("the blocks and panels do not fit the schedule")
+        ConvNest(
+            b,
+            schedule,
+            element_type_of(op.result),
+            shape_of(op.result),
+            op.panels,
+            lambda panel, carried, body: op.over_blocks(b, panel, carried, body),
+            weight[1:],
+            lambda position: op.taps(b, position),
+            op.phases()[-1],
+            lambda batch, outer, position, inner: reads[0](op.source(batch, outer, position, inner)),
+            reads[1],
+            None if op.bias is None else reads[2],
+            writes[0],
+            partials=None if op.partials is None else PartialSums(reads[-1], writes[1]),
+        ).run()
+
+
+class BlockedConvStrategy(BlockedConvolutionStrategy[BlockedConvOp]):
+    """`graph.blocked_conv`."""
+
+    def tiled_implementation(self, op: BlockedConvOp, box: Box) -> TiledImplementation | None:
+        return None if op.scratch() else tiled_windows(op, op.windows(), box)
+
+    def spatial_tiling(self, op: BlockedConvOp, schedule: MatmulSchedule) -> SpatialTiling | None:
+        return None if op.scratch() else window_tiling(op, schedule)

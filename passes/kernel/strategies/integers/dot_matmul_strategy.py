@@ -1,0 +1,136 @@
+"""Products of 8-bit integers with a constant matrix on register tiles: dot products of four steps of the reduction."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import ClassVar
+
+from xdsl.dialects.builtin import i8, i32
+from xdsl.ir import SSAValue
+
+from aotc.dialects.builder import Reader, Scalar, Writer
+from aotc.dialects.graph.interfaces import element_type_of, shape_of
+from aotc.dialects.graph.matrices.matmul import MatMulOp
+from aotc.dialects.graph.movement import TransposeOp
+from aotc.dialects.graph.packed.integers.dot_products import GROUP, InterleaveRowsOp, PackedDotMatMulOp, ZeroPointBiasOp
+from aotc.dialects.graph.packed.products.packed_matmul import PackColumnsOp
+from aotc.dialects.graph.quantized.flip import UI8
+from aotc.dialects.graph.schedules import MatmulSchedule, Schedule, schedule_of
+from aotc.dialects.graph.shapes import ceil_div
+from aotc.machines.machine import Machine
+from aotc.passes.kernel.builders.tile_builder import NotVectorizable, TileBuilder
+from aotc.passes.kernel.costs.dot_cost import dot_machine
+from aotc.passes.kernel.costs.product_cost import product_cycles, product_schedule
+from aotc.passes.kernel.layouts import Layouts
+from aotc.passes.kernel.nests.products.matmul_nest import Factors, MatmulNest, Place, Products, prefetch_panel
+from aotc.passes.kernel.strategies.integers.dot_conv_strategy import complements
+from aotc.passes.kernel.strategies.register_tile_strategy import RegisterTileStrategy
+from aotc.passes.kernel.strategy import Prologue
+
+
+def _schedule(machine: Machine, sizes: tuple[Sequence[int], int, int, int]) -> Schedule | None:
+    _, rows, columns, depth = sizes
+    return product_schedule(dot_machine(machine), i32, rows, columns, depth // GROUP, streamed=True)
+
+
+def _panel_width(schedule: MatmulSchedule, columns: int) -> int:
+    """Columns of a panel in memory: those of NR registers; of a matrix that has fewer, as many as there are, rounded up
+    so that a row is whole words of 16 bytes."""
+    return min(schedule.nr * schedule.lanes, ceil_div(columns, GROUP) * GROUP)
+
+
+def _cycles(machine: Machine, schedule: MatmulSchedule, sizes: tuple[Sequence[int], int, int, int]) -> float:
+    batch, rows, columns, depth = sizes
+    return math.prod(batch) * product_cycles(dot_machine(machine), schedule, rows, columns, depth // GROUP)
+
+
+class DotMatMulStrategy(RegisterTileStrategy[MatMulOp]):
+    """Lowers to `graph.packed_dot_matmul`."""
+
+    SUMS_INTEGERS: ClassVar[bool] = True
+
+    def schedule(self, op: MatMulOp, machine: Machine) -> Schedule | None:
+        kinds = element_type_of(op.lhs), element_type_of(op.rhs)
+        if (
+            kinds not in ((i8, i8), (UI8, i8))
+            or op.zero_points[1]
+            or op.flag("transpose_lhs")
+            or len(shape_of(op.rhs)) != 2
+            or not Layouts.is_constant(op.rhs)
+        ):
+            return None
+        return _schedule(machine, op.sizes())
+
+    def cost(self, op: MatMulOp, schedule: MatmulSchedule, machine: Machine) -> float:
+        return _cycles(machine, schedule, op.sizes())
+
+    def lay_out(self, op: MatMulOp, layouts: Layouts) -> SSAValue | None:
+        schedule, transposed = schedule_of(op), op.flag("transpose_rhs")
+        if not isinstance(schedule, MatmulSchedule):
+            return None
+        columns = op.rhs if transposed else layouts.add(TransposeOp.get(op.rhs, permutation=[1, 0]))
+        none: list[int] = []
+        complement = complements(op.lhs, layouts)
+        start = ZeroPointBiasOp.get(
+            columns,
+            None,
+            zero_point=op.zero_points[0],
+            extents=none,
+            strides=none,
+            pads=none,
+            dilations=none,
+            complement=complement,
+        )
+        width = _panel_width(schedule, op.sizes()[2])
+        panels = layouts.add(PackColumnsOp.get(op.rhs, width=width, transpose=transposed or None))
+        operands = op.lhs, layouts.add(InterleaveRowsOp.get(panels)), layouts.add(start)
+        return layouts.scheduled(PackedDotMatMulOp.get(*operands, complement=complement), schedule)
+
+
+class PackedDotMatMulStrategy(RegisterTileStrategy[PackedDotMatMulOp]):
+    """`graph.packed_dot_matmul`: panels of NR vectors are streamed."""
+
+    def schedule(self, op: PackedDotMatMulOp, machine: Machine) -> Schedule | None:
+        return _schedule(machine, op.sizes())
+
+    def cost(self, op: PackedDotMatMulOp, schedule: MatmulSchedule, machine: Machine) -> float:
+        return _cycles(machine, schedule, op.sizes())
+
+    def prologue(self, op: PackedDotMatMulOp, operand: int) -> Prologue:
+        return Prologue.STORED
+
+    def nest(
+        self,
+        op: PackedDotMatMulOp,
+        b: TileBuilder,
+        reads: Sequence[Reader],
+        writes: Sequence[Writer],
+        schedule: MatmulSchedule,
+    ) -> None:
+        batch, rows, columns, depth = op.sizes()
+        panel = shape_of(op.rhs)[-2:]
+        if panel[-1] != _panel_width(schedule, columns) * GROUP:
+            raise NotVectorizable("the panels have another width than the register tile")
+        products = Products(GROUP, narrow_pairs=op.flag("narrow"), complement=op.flag("complement"))
+
+        def factors(place: Place, present: int | None = None) -> Factors:
+            wide = products.tile(place.tile, present)
+            row = wide.index(b, place.first, {0: 1})
+            stored = panel[-1] if panel[-1] % wide.shape[-1] else None  # whole registers, but where columns are few
+            lanes = replace(wide, valid=stored).index(b, 0, {-2: wide.shape[-1], -1: 1})
+
+            def at(k: Scalar) -> tuple[Scalar, Scalar]:
+                prefetch_panel(b, schedule, reads[1], [place.panel + 1], place.first, (rows, 1), panel, k)
+                return reads[0]([*place.outer, row, k * GROUP]), reads[1]([place.panel, k, lanes])
+
+            return at
+
+        def store(place: Place, total: Scalar) -> None:
+            if depth % GROUP:
+                total = products.add(b, *factors(place, depth % GROUP)(b.index(depth // GROUP)), total)
+            total = total + b.splat(reads[2]([place.column]), place.tile)
+            writes[0]([*place.outer, place.row, place.column], total)
+
+        MatmulNest(b, schedule, i32, batch, (rows, columns, depth // GROUP), factors, store, products=products).run()

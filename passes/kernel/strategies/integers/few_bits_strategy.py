@@ -1,0 +1,172 @@
+"""Products of floats with matrices of integers of few bits, scaled in blocks, which stay packed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import ClassVar, TypeVar
+
+from xdsl.dialects.builtin import IntegerType, f32, i8
+from xdsl.ir import SSAValue
+
+from aotc.dialects.builder import Reader, Writer
+from aotc.dialects.dtypes import ELEMENT_TYPES, compute_type, is_float, is_unsigned
+from aotc.dialects.graph.conversion import CastOp
+from aotc.dialects.graph.interfaces import element_type_of, producer, shape_of
+from aotc.dialects.graph.matrices.matmul import MatMulOp
+from aotc.dialects.graph.movement import BroadcastOp, ReshapeOp
+from aotc.dialects.graph.packed.products.few_bits_matmul import WORD, FewBitsMatMulOp, PackFewBitsOp
+from aotc.dialects.graph.packed.products.packed_matmul import PackColumnsOp
+from aotc.dialects.graph.quantized.nibbles import FewBitsMatrix
+from aotc.dialects.graph.schedules import FewBitsSchedule, Schedule, schedule_of
+from aotc.dialects.graph.structure import ConstantOp
+from aotc.machines.machine import Machine
+from aotc.passes.kernel.builders.tile_builder import NotVectorizable, TileBuilder
+from aotc.passes.kernel.costs.few_bits_cost import few_bits_cycles, few_bits_schedule
+from aotc.passes.kernel.layouts import Layouts
+from aotc.passes.kernel.nests.products.few_bits_nest import FewBitsNest, PackedMatrix, line_axis
+from aotc.passes.kernel.strategy import KernelStrategy, Prologue
+
+Product = TypeVar("Product", MatMulOp, FewBitsMatMulOp)
+
+
+def _sizes(op: MatMulOp | FewBitsMatMulOp) -> tuple[int, int, int, int]:
+    """How many rows are neighbours, how often there are so many, N and K."""
+    batch, rows, columns, depth = op.sizes()
+    extents = (*batch, rows)
+    lines = extents[line_axis(extents)]
+    return lines, math.prod(extents) // max(lines, 1), columns, depth
+
+
+class _Tiled(KernelStrategy[Product]):
+    """What is asked of both operations."""
+
+    SCHEDULES: ClassVar[tuple[type[Schedule], ...]] = (FewBitsSchedule,)
+
+    def cost(self, op: Product, schedule: FewBitsSchedule, machine: Machine) -> float:
+        rows, times, columns, depth = _sizes(op)
+        return few_bits_cycles(machine, schedule, rows, columns, depth, times)
+
+    def candidates(self, op: Product, schedule: FewBitsSchedule, machine: Machine) -> Iterator[Schedule]:
+        """Panels of other widths, more words at once, and the other place to unpack to."""
+        depth = op.sizes()[-1]
+        for nr in {schedule.nr // 2, schedule.nr + 1, 2 * schedule.nr} - {0}:
+            yield replace(schedule, nr=nr)
+        for unroll in {1, 2, 4} - {schedule.unroll}:
+            yield replace(schedule, unroll=unroll)
+        yield replace(schedule, kc=depth if schedule.kc is None else None)
+
+
+class FewBitsStrategy(_Tiled[MatMulOp]):
+    """Lowers to `graph.few_bits_matmul`."""
+
+    KEEPS_PACKED: ClassVar[bool] = True
+
+    def schedule(self, op: MatMulOp, machine: Machine) -> Schedule | None:
+        matrix = FewBitsMatrix.of(op.rhs, op.flag("transpose_rhs"))
+        kind = element_type_of(op.lhs)
+        if matrix is None or op.flag("transpose_lhs") or not is_float(kind) or compute_type(kind) != f32:
+            return None
+        count, depth = WORD // matrix.bits, op.sizes()[-1]
+        if compute_type(element_type_of(matrix.scales)) != f32 or (matrix.block % count and matrix.block < depth):
+            return None
+        return few_bits_schedule(machine, *_sizes(op), count, matrix.block)
+
+    def broadcasts(self, op: MatMulOp) -> bool:
+        return True
+
+    def prologue(self, op: MatMulOp, operand: int) -> Prologue:
+        return Prologue.MOVED
+
+    def lay_out(self, op: MatMulOp, layouts: Layouts) -> SSAValue | None:
+        schedule, matrix = schedule_of(op), FewBitsMatrix.of(op.rhs, op.flag("transpose_rhs"))
+        if not isinstance(schedule, FewBitsSchedule) or matrix is None:
+            return None
+        width = schedule.nr * schedule.lanes
+        kind = element_type_of(matrix.values)
+        assert isinstance(kind, IntegerType)
+        offset = 0 if is_unsigned(kind) else 2 ** (matrix.bits - 1)
+        words = PackFewBitsOp.get(
+            matrix.values, bits=matrix.bits, offset=offset, width=width, transpose=matrix.transposed or None
+        )
+        point, points = _known_point(matrix), None
+        if point is None:
+            assert matrix.points is not None
+            given = matrix.points
+            if not is_float(element_type_of(given)):  # a byte each, as memory holds them
+                given = layouts.add(CastOp.get(given, to=ELEMENT_TYPES["uint8"] if is_unsigned(kind) else i8))
+            points = self._table(given, matrix, op, width, layouts)
+        product = FewBitsMatMulOp.get(
+            op.lhs,
+            layouts.add(words),
+            self._table(matrix.scales, matrix, op, width, layouts),
+            points,
+            columns=op.sizes()[2],
+            bits=matrix.bits,
+            block=matrix.block,
+            point=float(offset + (point or 0)),
+            to=element_type_of(op.result),
+            kc=schedule.kc,
+            panel=schedule.kc is not None,
+        )
+        return layouts.scheduled(product, schedule)
+
+    def _table(self, value: SSAValue, matrix: FewBitsMatrix, op: MatMulOp, width: int, layouts: Layouts) -> SSAValue:
+        """Scales or zero points in panels."""
+        columns = op.sizes()[2]
+        if shape_of(value) in ((), (1,)):
+            blocks = -(-op.sizes()[3] // matrix.block)
+            value = layouts.add(BroadcastOp.get(value, shape=[blocks, columns]))
+        elif len(shape_of(value)) == 1:
+            value = layouts.add(ReshapeOp.get(value, shape=[1, columns]))
+        elif matrix.transposed:
+            return layouts.add(PackColumnsOp.get(value, width=width, transpose=True))
+        return layouts.add(PackColumnsOp.get(value, width=width))
+
+
+def _known_point(matrix: FewBitsMatrix) -> float | None:
+    """The one zero point; None where there are several."""
+    if matrix.points is None:
+        return 0
+    constant = producer(matrix.points, ConstantOp)
+    if constant is None or shape_of(matrix.points) not in ((), (1,)):
+        return None
+    return float(constant.inline_array().reshape(()))
+
+
+class FewBitsMatMulStrategy(_Tiled[FewBitsMatMulOp]):
+    """`graph.few_bits_matmul`: panels of words are streamed."""
+
+    def schedule(self, op: FewBitsMatMulOp, machine: Machine) -> Schedule | None:
+        return few_bits_schedule(machine, *_sizes(op), op.count, op.block.value.data)
+
+    def prologue(self, op: FewBitsMatMulOp, operand: int) -> Prologue:
+        return Prologue.MOVED if operand == 0 else Prologue.STORED
+
+    def nest(
+        self,
+        op: FewBitsMatMulOp,
+        b: TileBuilder,
+        reads: Sequence[Reader],
+        writes: Sequence[Writer],
+        schedule: FewBitsSchedule,
+    ) -> None:
+        if shape_of(op.rhs)[-1] != schedule.nr * schedule.lanes:
+            raise NotVectorizable("the panels have another width than the register tile")
+        batch, rows, *sizes = op.sizes()
+        left, words, scales, *others = reads
+        matrix = PackedMatrix(
+            op.bits.value.data,
+            op.block.value.data,
+            words,
+            scales,
+            None if op.points is None else others[0],
+            op.point.value.data,
+        )
+        columns, depth = sizes
+        nest = FewBitsNest(b, schedule, (*batch, rows), (columns, depth), left, matrix, writes[0])
+        if schedule.kc is None:
+            nest.in_registers()
+        else:
+            nest.unpacked(reads[-1], writes[1])

@@ -1,1 +1,0 @@
-"""Linear algebra of whole matrices, beside products."""

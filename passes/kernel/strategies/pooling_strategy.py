@@ -1,0 +1,114 @@
+"""Pooling in the NCHWc layout: a vector register for each position."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from xdsl.dialects.builtin import i8, i32
+from xdsl.ir import SSAValue
+
+from aotc.dialects.builder import Reader, Scalar, Writer
+from aotc.dialects.graph.interfaces import element_type_of, shape_of
+from aotc.dialects.graph.quantized.averages import FixedAveragePoolOp
+from aotc.dialects.graph.quantized.flip import UI8
+from aotc.dialects.graph.schedules import WindowSchedule
+from aotc.dialects.graph.windows.pooling import MaxPoolOp, WindowOp, product
+from aotc.machines.machine import Machine
+from aotc.passes.kernel.builders.tile_builder import NotVectorizable, Tile, TileBuilder
+from aotc.passes.kernel.costs.candidates import window_candidates
+from aotc.passes.kernel.costs.window_cost import window_schedule
+from aotc.passes.kernel.layouts import Blocked, ChannelsOf, Layouts
+from aotc.passes.kernel.nests.convolution.window_nest import Part, WindowNest, WindowReduction
+from aotc.passes.kernel.spatial_tiling import Box, SpatialTiling, TiledImplementation, tiled_windows, window_tiling
+from aotc.passes.kernel.strategy import KernelStrategy, Strategies
+
+
+class PoolingStrategy(KernelStrategy[WindowOp]):
+    """The reduction over a window, computed for all positions of a tile at once."""
+
+    SCHEDULES = (WindowSchedule,)
+
+    def schedule(self, op: WindowOp, machine: Machine) -> WindowSchedule | None:
+        x, kind = shape_of(op.x), element_type_of(op.x)
+        if isinstance(op, MaxPoolOp) and kind in (i8, UI8):
+            kind = i32  # of which a block of 8-bit integers has the lanes
+        return window_schedule(machine, kind, x[-1]) if len(x) > 2 + op.rank else None
+
+    def candidates(self, op: WindowOp, schedule: WindowSchedule, machine: Machine) -> Iterable[WindowSchedule]:
+        return window_candidates(schedule, machine)
+
+    def lay_out(self, op: WindowOp, layouts: Layouts) -> SSAValue | Blocked | None:
+        x = layouts.computed(op.x) if op.BLOCKED else None
+        return None if x is None else layouts.copied_on_blocks(op, x)
+
+    def block_starts(self, op: WindowOp, channels_of: ChannelsOf) -> Iterable[int] | None:
+        return None if op.BLOCKED else ()
+
+    def spatial_tiling(self, op: WindowOp, schedule: WindowSchedule) -> SpatialTiling | None:
+        return window_tiling(op, schedule)
+
+    def tiled_implementation(self, op: WindowOp, box: Box) -> TiledImplementation | None:
+        blocked = op.BLOCKED and len(box) > 2 + op.rank
+        return tiled_windows(op, op.windows(), box) if blocked else None
+
+    def nest(
+        self, op: WindowOp, b: TileBuilder, reads: Sequence[Reader], writes: Sequence[Writer], schedule: WindowSchedule
+    ) -> None:
+        x = shape_of(op.x)
+        if len(x) == 2 + op.rank:
+            raise NotVectorizable("the operand is not in the NCHWc layout")
+        pool = _Pool(op, b, writes[0])
+        WindowNest(b, schedule, x[:2], op.windows(), x[-1], reads[0], pool).run()
+
+
+@dataclass(frozen=True)
+class _Pool(WindowReduction):
+    op: WindowOp
+    b: TileBuilder
+    write: Writer
+
+    def initial(self, part: Part) -> list[Scalar]:
+        return [self.b.splat(value, part.tile) for value in self.op.initial(self.b)]
+
+    def step(self, part: Part, taps: list[Scalar], value: Scalar, carried: list[Scalar]) -> list[Scalar]:
+        return self.op.combine(self.b, part.index, value, carried)
+
+    def finish(self, part: Part, carried: list[Scalar]) -> None:
+        self.write(part.index, self.op.finish(self.b, lambda: self._count(part), carried))
+
+    def _count(self, part: Part) -> Scalar:
+        """The number of taps that count for each position of a part: one number, or a tile where it varies."""
+        b, windows, places = self.b, self.op.windows(), part.index[2:-1]
+        window, place = windows.pop(part.across), places.pop(part.across)
+        rows = product(b, [self.op.counted(b, w, p) for w, p in zip(windows, places, strict=True)])
+
+        def count(columns: Scalar) -> Scalar:
+            return b.cast(rows * columns, element_type_of(self.op.x))
+
+        if part.example is None:
+            return count(self.op.counted(b, window, place))
+        size, lanes = part.tile.shape
+        columns = [self.op.counted(b, window, b.index(part.example + number)) for number in range(size)]
+        alike = [list(group) for _, group in groupby(range(size), lambda number: columns[number].constant)]
+        if len(alike) == 1:
+            return count(columns[0])
+        counts = b.splat(count(columns[0]), part.tile)
+        for first, *more in alike[1:]:
+            counts = b.replace(b.splat(count(columns[first]), Tile((1 + len(more), lanes))), counts, [first])
+        return counts
+
+
+class FixedAverageStrategy(PoolingStrategy):
+    """Average pooling in fixed point: scalar loops, with the channels as they lie."""
+
+    def schedule(self, op: WindowOp, machine: Machine) -> WindowSchedule | None:
+        return None
+
+    def lay_out(self, op: WindowOp, layouts: Layouts) -> SSAValue | Blocked | None:
+        x = layouts.computed(op.x)
+        return None if x is None else layouts.copied_on_blocks(op, x, *op.operands[1:])
+
+
+STRATEGIES: Strategies = {WindowOp: (PoolingStrategy(),), FixedAveragePoolOp: (FixedAverageStrategy(),)}

@@ -1,0 +1,143 @@
+"""Recurrent layers: weights in panels, products on register tiles; without vectors, several columns at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from xdsl.dialects.builtin import f32, i32
+from xdsl.ir import SSAValue
+
+from aotc.dialects.builder import Reader, Writer
+from aotc.dialects.dtypes import byte_width, compute_type
+from aotc.dialects.graph.interfaces import element_type_of, shape_of
+from aotc.dialects.graph.packed.integers.dot_products import InterleaveRowsOp
+from aotc.dialects.graph.packed.products.packed_matmul import PackColumnsOp
+from aotc.dialects.graph.recurrent.lines import ScalarLines
+from aotc.dialects.graph.recurrent.recurrence import RecurrenceOp
+from aotc.dialects.graph.schedules import RecurrenceSchedule, Schedule, SumsSchedule, schedule_of
+from aotc.machines.machine import Core, Machine
+from aotc.passes.kernel.accesses import Accesses, element_by_element
+from aotc.passes.kernel.builders.tile_builder import TileBuilder
+from aotc.passes.kernel.costs.dot_cost import dot_machine
+from aotc.passes.kernel.costs.product_cost import product_schedule
+from aotc.passes.kernel.costs.recurrent_cost import Ahead, Lead, Line, ahead, lead
+from aotc.passes.kernel.layouts import Layouts
+from aotc.passes.kernel.nests.products.recurrent_nest import TileLines
+from aotc.passes.kernel.projections import following, given, preceding, single
+from aotc.passes.kernel.strategy import KernelStrategy, Prologue, Strategies
+
+
+class RecurrenceStrategy(KernelStrategy[RecurrenceOp]):
+    """On vectors: each step streams the packed weights once for MR lines."""
+
+    SCHEDULES = (RecurrenceSchedule,)
+
+    def schedule(self, op: RecurrenceOp, machine: Machine) -> Schedule | None:
+        steps, batch, units = op.sizes
+        lines = 1 if op.alone else batch
+        kind, group = element_type_of(op.x), op.INTERLEAVED
+        if group > 1:
+            machine, kind = dot_machine(machine), i32
+        found = product_schedule(machine, kind, lines, op.columns, units // group)
+        if found is None:
+            return None
+        gates = max(machine.use.chain // (op.GATES * found.mr), 1)
+        weights = sum(columns * units * byte_width(element_type_of(matrix)) for matrix, columns in op.matrices())
+        # from beyond L2 a run is read faster forward, as processors prefetch it
+        turned = steps > 1 and weights <= machine.l2
+        found = RecurrenceSchedule(found.lanes, found.mr, found.nr, found.unroll, gates, turned)
+        own, next_ = _plan(op, machine)
+        if own is not None:
+            found = replace(found, ahead=own.rows, across=own.across, beside=own.beside)
+        return found if next_ is None else replace(found, leading=next_.steps, following=next_.beside)
+
+    def lay_out(self, op: RecurrenceOp, layouts: Layouts) -> SSAValue | None:
+        schedule = schedule_of(op)
+        matrices = [value for value, _ in op.matrices()]
+        if not isinstance(schedule, RecurrenceSchedule) or any(len(shape_of(value)) == 3 for value in matrices):
+            return None
+        width = schedule.nr * schedule.lanes
+        packed = {value: _packed(op, value, width, layouts) for value in matrices}
+        new = op.clone()
+        new.operands = [packed.get(value, value) for value in op.operands]
+        return layouts.scheduled(new, schedule)
+
+    def prologue(self, op: RecurrenceOp, operand: int) -> Prologue:
+        return Prologue.COMPUTED if op.operands[operand] in (op.x, op.initial_h) else Prologue.STORED
+
+    def nest(
+        self,
+        op: RecurrenceOp,
+        b: TileBuilder,
+        reads: Sequence[Reader],
+        writes: Sequence[Writer],
+        schedule: RecurrenceSchedule,
+    ) -> None:
+        op.nest(b, reads, writes, TileLines(b, schedule, compute_type(element_type_of(op.x))))
+
+
+def _line(op: RecurrenceOp, machine: Machine) -> Line | None:
+    """A layer of a single line that may multiply its inputs itself, or does; None if its inputs are multiplied in
+    other ways."""
+    found = given(op) if single(op) else None
+    tile = product_schedule(machine, f32, 1, op.columns, op.sizes[2])
+    if found is None or tile is None:
+        return None
+    return Line(machine, tile.lanes, tile.nr, op.sizes[0], op.columns, (op.sizes[2], shape_of(found.rows)[-1]))
+
+
+def _plan(op: RecurrenceOp, machine: Machine) -> tuple[Ahead | None, Lead | None]:
+    """The tile of a layer's own inputs, and what it multiplies for the following layer."""
+    line = _line(op, machine)
+    if line is None:
+        return None, None
+    begun, across = op.begun_steps, None
+    if op.begun is None and (before := preceding(op)) is not None:
+        _, lead_before = _plan(before, machine)
+        begun = 0 if lead_before is None else lead_before.steps
+    if begun and (alone := ahead(line)) is not None:
+        across = alone.across  # the weight was packed for this before
+    own = ahead(line, begun, across)
+    if (after := following(op)) is None or (then := _line(after, machine)) is None:
+        return own, None
+    tile = ahead(then)
+    return own, None if tile is None else lead(line, own, begun, then, tile)
+
+
+def _packed(op: RecurrenceOp, matrix: SSAValue, width: int, layouts: Layouts) -> SSAValue:
+    """The panels of a matrix, of `width` columns each."""
+    panels = layouts.add(PackColumnsOp.get(matrix, width=width, transpose=True))
+    return panels if op.INTERLEAVED == 1 else layouts.add(InterleaveRowsOp.get(panels, group=op.INTERLEAVED))
+
+
+class ScalarRecurrenceStrategy(KernelStrategy[RecurrenceOp]):
+    """In the registers of a core without vectors: several columns of a product share each element of the state."""
+
+    SCHEDULES = (SumsSchedule,)
+    TILES = False
+
+    def scalar_schedule(self, op: RecurrenceOp, core: Core, size: bool) -> Schedule | None:
+        costs, registers = core.scalars.sums, core.scalars.float_registers or core.scalars.registers
+        columns = max(min(costs.most_small if size else costs.most, op.columns, registers // 2), 1)
+        unroll = 1 if size else min(max(costs.unrolled // columns, 1), op.sizes[2])
+        return SumsSchedule(1, 1, columns, unroll=max(unroll, 1))
+
+    def prologue(self, op: RecurrenceOp, operand: int) -> Prologue:
+        return Prologue.STORED
+
+    def accesses(self, op: RecurrenceOp, schedule: SumsSchedule) -> Accesses | None:
+        return element_by_element(op)
+
+    def nest(
+        self,
+        op: RecurrenceOp,
+        b: TileBuilder,
+        reads: Sequence[Reader],
+        writes: Sequence[Writer],
+        schedule: SumsSchedule,
+    ) -> None:
+        op.nest(b, reads, writes, ScalarLines(b, schedule.columns, schedule.unroll))
+
+
+STRATEGIES: Strategies = {RecurrenceOp: (RecurrenceStrategy(), ScalarRecurrenceStrategy())}

@@ -1,0 +1,142 @@
+"""Walks down decision trees: several trees at a time, until all of them are at a leaf."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+
+from xdsl.dialects.builtin import f32
+from xdsl.ir import SSAValue
+
+from aotc.dialects.builder import Reader, Scalar, Writer
+from aotc.dialects.graph.interfaces import element_type_of, producer, shape_of
+from aotc.dialects.graph.schedules import Schedule, TreeSchedule, schedule_of
+from aotc.dialects.graph.shapes import ceil_div, segments
+from aotc.dialects.graph.structure import ConstantOp
+from aotc.dialects.graph.trees.leaves import TreeLeavesOp
+from aotc.dialects.graph.trees.masks import MaskedTreeLeavesOp, PackTreeMasksOp
+from aotc.dialects.graph.trees.packed import PackedTreeLeavesOp, PackTreesOp
+from aotc.machines.machine import Core, Machine
+from aotc.passes.kernel.accesses import Accesses, element_by_element
+from aotc.passes.kernel.builders.tile_builder import TileBuilder
+from aotc.passes.kernel.layouts import Layouts
+from aotc.passes.kernel.strategies.trees.masks_strategy import is_masked_best
+from aotc.passes.kernel.strategy import KernelStrategy, Prologue, Strategies
+
+_TREES = 12
+"""Walks that keep a core busy while each waits: a step takes some 20 cycles, and a tenth of that in instructions."""
+_STEPS = 2
+_MOST_BRANCHES = 4096
+"""Nodes: a branch takes two to three times the memory of a row of the tables, and a third of the instructions."""
+_MOST_NESTED = 32
+"""Levels of branches that every C compiler takes, with those around them (C99 has 127)."""
+_ROWS = 64
+"""Rows that walk down a group of trees before the next group: its nodes stay in the first cache."""
+
+
+def _walk_down(
+    op: PackedTreeLeavesOp,
+    b: TileBuilder,
+    reads: Sequence[Reader],
+    writes: Sequence[Writer],
+    schedule: TreeSchedule,
+) -> None:
+    """Groups of trees, whose steps are written one after the other."""
+    rows, trees = shape_of(op.result)
+
+    def group(row: Scalar, first: Scalar, size: int) -> None:
+        walk = op.walker(b, reads, row)
+
+        def on(nodes: list[Scalar]) -> list[Scalar]:
+            for _ in range(schedule.steps):
+                nodes = [walk.step(node) for node in nodes]
+            return nodes
+
+        def unless_done(_: list[Scalar], nodes: list[Scalar]) -> list[Scalar]:
+            return b.when(walk.goes_on(reduce(b.min, nodes)), lambda: on(nodes), lambda: nodes)
+
+        places = [first + number for number in range(size)]
+        rounds = ceil_div(op.depth.value.data, schedule.steps)
+        nodes = b.reduce([(0, rounds)], [walk.root(place) for place in places], unless_done)
+        for place, node in zip(places, nodes, strict=True):
+            writes[0]([row, place], walk.leaf(node))
+
+    def block(row: Scalar, height: int) -> None:
+        b.sequential_range(0, height, 1, lambda number: op.prepare(b, reads, writes, row + number))
+        for part in segments(trees, schedule.trees):
+            high = part.start + part.count * part.size
+
+            def at(first: Scalar, size: int = part.size) -> None:
+                b.sequential_range(0, height, 1, lambda number: group(row + number, first, size))
+
+            b.sequential_range(part.start, high, part.size, at)
+
+    for part in segments(rows, schedule.rows):
+        high = part.start + part.count * part.size
+        b.parallel_range(part.start, high, part.size, lambda row, height=part.size: block(row, height))
+
+
+class PackedWalkStrategy(KernelStrategy[PackedTreeLeavesOp]):
+    """Several trees at once: their walks overlap."""
+
+    SCHEDULES = (TreeSchedule,)
+    TILES = False
+
+    def prologue(self, op: PackedTreeLeavesOp, operand: int) -> Prologue:
+        return Prologue.STORED
+
+    def accesses(self, op: PackedTreeLeavesOp, schedule: TreeSchedule) -> Accesses | None:
+        return element_by_element(op)
+
+    def nest(
+        self,
+        op: PackedTreeLeavesOp,
+        b: TileBuilder,
+        reads: Sequence[Reader],
+        writes: Sequence[Writer],
+        schedule: TreeSchedule,
+    ) -> None:
+        _walk_down(op, b, reads, writes, schedule)
+
+    def schedule(self, op: PackedTreeLeavesOp, machine: Machine) -> Schedule | None:
+        rows, trees = (max(extent, 1) for extent in shape_of(op.result))
+        return TreeSchedule(1, min(_ROWS, rows), min(_TREES, trees), min(_STEPS, max(op.depth.value.data, 1)))
+
+
+class WalkStrategy(KernelStrategy[TreeLeavesOp]):
+    """Where processors have vectors, and features are f32, trees are packed; without vectors they may be branches."""
+
+    SCHEDULES = (TreeSchedule,)
+
+    def schedule(self, op: TreeLeavesOp, machine: Machine) -> Schedule | None:
+        if element_type_of(op.x) != f32:
+            return None
+        if is_masked_best(op, machine):
+            return TreeSchedule(machine.vector_bytes // 4, 1, 1, 1, packed=True, masks=True)
+        return TreeSchedule(1, 1, 1, 1, packed=True)
+
+    def scalar_schedule(self, op: TreeLeavesOp, core: Core, size: bool) -> Schedule | None:
+        small = shape_of(op.features)[0] <= _MOST_BRANCHES and op.depth.value.data <= _MOST_NESTED
+        return TreeSchedule(1, 1, 1, 1, branches=True) if small and not size else None
+
+    def lay_out(self, op: TreeLeavesOp, layouts: Layouts) -> SSAValue | None:
+        schedule = schedule_of(op)
+        if not isinstance(schedule, TreeSchedule) or not schedule.packed:
+            return None
+        tables = op.features, op.thresholds, op.children, op.missing
+        if any(value is not None and producer(value, ConstantOp) is None for value in tables):
+            return None
+        missing = True if op.missing is not None else None
+        if schedule.masks and op.most is not None and producer(op.roots, ConstantOp) is not None:
+            options = {"features": shape_of(op.x)[1], "nodes": op.most, "lanes": schedule.lanes}
+            masks = layouts.add(PackTreeMasksOp.get(*tables[:3], op.roots, op.missing, **options))
+            trees, to = shape_of(op.roots)[0], element_type_of(op.roots)
+            layouts.add(MaskedTreeLeavesOp.get(op.x, masks, trees=trees, to=to, missing=missing))
+            return layouts.added[-1].results[0]
+        nodes = layouts.add(PackTreesOp.get(*tables, features=shape_of(op.x)[1], leaves=op.leaves))
+        inner = shape_of(op.features)[0]
+        layouts.add(PackedTreeLeavesOp.get(op.x, nodes, op.roots, depth=op.depth, inner=inner, missing=missing))
+        return layouts.added[-1].results[0]
+
+
+STRATEGIES: Strategies = {TreeLeavesOp: (WalkStrategy(),), PackedTreeLeavesOp: (PackedWalkStrategy(),)}

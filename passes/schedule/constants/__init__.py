@@ -1,1 +1,0 @@
-"""Constants that kernels read in less time: rounded, where that may be."""
