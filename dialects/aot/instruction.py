@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
+from functools import lru_cache
 from typing import Any, cast
 
 import numpy as np
@@ -91,7 +91,7 @@ def _constant(value: SSAValue, lanes: Lanes) -> np.ndarray[Any, Any] | None:
     return np.frombuffer(data * (lanes.count * size // len(data)), f"u{size}")
 
 
-@cache
+@lru_cache(maxsize=1024)
 def types_of(name: str) -> tuple[tuple[Attribute, ...], Attribute]:
     """The types of an instruction's operands and of its result."""
     row = INSTRUCTIONS[name]
@@ -102,7 +102,7 @@ def _register(lanes: Lanes) -> VectorType[Attribute]:
     return tile_type([lanes.count], element_type(lanes.dtype))
 
 
-@cache
+@lru_cache(maxsize=1024)
 def element_type(dtype: str) -> Attribute:
     """The IR's type of a lane, which says nothing of signs."""
     return {"f32": f32, "f64": f64}.get(dtype) or IntegerType(bits_of(dtype))

@@ -1,6 +1,6 @@
 """Write operations on registers as instructions that the target has, or as a few others.
 
-`select-instructions{target=x86-64-v3}`, before:
+`select-instructions{target="x86-64-v3"}`, before:
 ```mlir
 %r = aot.tile_dot %x, %w, %sums {lhs_unsigned, narrow_pairs} : vector<32xi8>, vector<8xi32>
 ```
