@@ -1,7 +1,7 @@
 """Errors a user can cause, those that only we can mend, and the exit codes they end in.
 
-Every user-facing failure is a `Problem` (what, where, why, what to do) carried by one of the exceptions below; the
-command line turns them into one line each on standard error and the exit code of the class.
+Every user-facing failure is a `Problem` (its id, what, why, what to do, where) carried by one of the exceptions below;
+the command line turns them into one line each on standard error and the exit code of the class.
 """
 
 from __future__ import annotations
@@ -25,20 +25,22 @@ EXIT_INTERRUPTED = 130
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing that stands in the way, printed as `NODE (OpType): what; why; what to do`."""
+    """One thing that stands in the way, printed as `NODE (OpType): what; why; what to do [id]`."""
 
+    id: str
+    """Its kind, a row of docs/problems.md, or of another package; it stays, whatever the words."""
     what: str
-    node: str = ""
-    op_type: str = ""
     why: str = ""
     fix: str = ""
+    node: str = ""
+    op_type: str = ""
     inputs: tuple[str, ...] = ()
     """The inputs of the model, all of few elements, whose values would have to be known for it to be mended."""
 
     def __str__(self) -> str:
         place = f"{self.node} ({self.op_type})".strip() if self.op_type else self.node
         text = (f"{place}: " if place else "") + "; ".join(part for part in (self.what, self.why, self.fix) if part)
-        return _shown(text)
+        return f"{_shown(text)} [{self.id}]"
 
 
 def gathered(problems: Sequence[Problem]) -> list[Problem]:
@@ -72,13 +74,22 @@ def warn(problem: Problem) -> None:
 
 
 class AotcError(Exception):
-    """Base of every error that users see; `problems` lists all of them, not only the first."""
+    """Base of every error that users see; `problems` lists all of them, not only the first. Of one, the arguments of
+    `Problem` may be given."""
 
     exit_code: int = EXIT_MODEL
 
-    def __init__(self, problems: Problem | str | Sequence[Problem]) -> None:
+    def __init__(
+        self,
+        problems: Problem | str | Sequence[Problem],
+        what: str = "",
+        why: str = "",
+        fix: str = "",
+        node: str = "",
+        op_type: str = "",
+    ) -> None:
         if isinstance(problems, str):
-            problems = Problem(problems)
+            problems = Problem(problems, what, why, fix, node, op_type)
         listed = (problems,) if isinstance(problems, Problem) else problems
         self.problems: tuple[Problem, ...] = tuple(dict.fromkeys(listed))  # each once, in order
         super().__init__("\n".join(str(problem) for problem in self.problems))
@@ -118,7 +129,7 @@ class InternalError(AotcError):
 
     exit_code = EXIT_INTERNAL
 
-    def __init__(self, problems: Problem | str | Sequence[Problem], phase: str = "") -> None:
+    def __init__(self, problems: Problem | Sequence[Problem], phase: str = "") -> None:
         super().__init__(problems)
         self.phase = phase
         """The phase that did not end; empty where none did not."""

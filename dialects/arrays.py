@@ -102,14 +102,6 @@ def _powers_of_two(wide: Array, saturate: bool, rounding: str) -> Array:
     return np.where(np.isnan(wide), np.nan, result).astype(np.float32).astype(ml_dtypes.float8_e8m0fnu)
 
 
-def to_blocks(array: Array, axis: int, block: int) -> Array:
-    """Split `axis` into blocks, padded with zeros: [.., C, rest..] -> [.., C / B, B, rest..]."""
-    missing = -array.shape[axis] % block
-    if missing:
-        array = np.pad(array, [(0, missing if k == axis else 0) for k in range(array.ndim)])
-    return array.reshape(*array.shape[:axis], -1, block, *array.shape[axis + 1 :])
-
-
 def divide(lhs: Array, rhs: Array) -> Array:
     """IEEE division of floats, truncating division of integers (by zero: zero)."""
     if is_float_array(lhs):

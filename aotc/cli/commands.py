@@ -185,7 +185,7 @@ def bench_command(arguments: argparse.Namespace) -> int:
         what = (
             "--profile with --against" if arguments.against is not None else f"--profile with --emit {arguments.emit}"
         )
-        raise UsageError(Problem(what, why="kernels are timed in code that this process compiles for itself"))
+        raise UsageError("option-conflict", what, "kernels are timed in code that this process compiles for itself")
     with progress() as report:
         if arguments.profile:
             result = timings.profile(arguments.model, options, arguments.inputs, report)
@@ -262,7 +262,7 @@ def ops_command(arguments: argparse.Namespace) -> int:
         lower = wanted.lower()
         rows = [row for row in rows if lower in (row.operator.lower(), row.operator.lower().rpartition(".")[2])]
         if not rows:
-            raise UsageError(Problem(f"there is no operator {wanted}", fix="`aotc ops` lists all"))
+            raise UsageError("unknown-operator", f"there is no operator {wanted}", fix="`aotc ops` lists all")
     known = [row.operator for row in rows if not row.refused]
     if arguments.json:
         print_json({"operators": known, "support": [row.as_json() for row in rows]})

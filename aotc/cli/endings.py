@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from aotc.errors import EXIT_FILE, EXIT_INTERRUPTED, EXIT_OK, AotcError
+from aotc.errors import EXIT_FILE, EXIT_INTERRUPTED, EXIT_OK, AotcError, Problem
 
 
 def ending(error: BaseException) -> int | None:
@@ -19,8 +19,8 @@ def ending(error: BaseException) -> int | None:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # it is flushed once more at exit
             return EXIT_OK
         case OSError():
-            place = f"{error.filename}: " if error.filename else ""
-            print(f"error: {place}{error.strerror or error}", file=sys.stderr)
+            what = error.strerror or str(error)
+            print(f"error: {Problem('unusable-file', what, node=str(error.filename or ''))}", file=sys.stderr)
             return EXIT_FILE
         case KeyboardInterrupt():
             print("error: interrupted; nothing was written", file=sys.stderr)

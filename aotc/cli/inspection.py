@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from aotc.compiler.reuse import kept_set
-from aotc.errors import Problem, UsageError
+from aotc.errors import UsageError
 from aotc.model.artifacts import METADATA, NONE, Artifact
 from aotc.model.metadata import from_json
 
@@ -23,7 +23,7 @@ def view(path: Path, method: str | None) -> str | None:
 
     if path.is_dir():
         if method is not None:
-            raise UsageError(Problem(f"--as {method}", why=f"{path} is a folder", fix="name a file in it"))
+            raise UsageError("unknown-view", f"--as {method}", f"{path} is a folder", "name a file in it")
         return listing(kept) if (kept := kept_set(path)) is not None else None
     artifact = Artifact("", NONE, path.name, b"")
     if method is None and (path.suffix in _MODELS or not inspectors(artifact)):
@@ -50,7 +50,8 @@ def describe(path: Path) -> dict[str, Any]:
     if path.is_dir():
         reports = sorted(path.glob("*.json"))
         if not reports:
-            raise UsageError(Problem(f"{path} holds no NAME.json", fix="name a folder that `aotc compile` wrote"))
+            fix = "name a folder that `aotc compile` wrote"
+            raise UsageError("invalid-file", f"{path} holds no NAME.json", fix=fix)
         found = [_report(path) for path in reports]
         return found[0] if len(found) == 1 else {"models": found}
     if path.suffix == ".so":
@@ -66,4 +67,4 @@ def _report(path: Path) -> dict[str, Any]:
     try:
         return asdict(from_json(path.read_text(encoding="utf-8")))
     except ValueError as error:
-        raise UsageError(Problem(f"{path} is not the report of a model", why=str(error))) from error
+        raise UsageError("invalid-file", f"{path} is not the report of a model", str(error)) from error

@@ -71,8 +71,8 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         unknown = message.partition("unrecognized arguments: ")[2].split()
         near = difflib.get_close_matches(f"--{unknown[0].partition('=')[0].lstrip('-')}", self.names) if unknown else []
-        meant = f"; did you mean {' or '.join(near)}?" if near else ""
-        self.exit(EXIT_USAGE, f"error: {message}{meant}; see aotc-opt --help\n")
+        meant = f"did you mean {' or '.join(near)}?" if near else ""
+        self.exit(EXIT_USAGE, f"error: {Problem('usage', message, why=meant, fix='see aotc-opt --help')}\n")
 
 
 class AotcOpt(xDSLOptMain):
@@ -103,7 +103,7 @@ class AotcOpt(xDSLOptMain):
         if target not in self.available_targets:
             near = difflib.get_close_matches(target, self.available_targets)
             fix = f"did you mean {' or '.join(near)}?" if near else "choose from " + ", ".join(self.available_targets)
-            raise UsageError(Problem(f"--target {target}", why="unknown target", fix=fix))
+            raise UsageError("unknown-choice", f"--target {target}", "unknown target", fix)
         self.ctx.allow_unregistered = self.args.allow_unregistered_dialect
         self.setup_pipeline()
 
@@ -135,7 +135,8 @@ class AotcOpt(xDSLOptMain):
             try:
                 WeightStore.load(self.args.weights).attach(self.ctx)
             except (ValueError, EOFError, BadZipFile, AttributeError) as error:
-                raise FileError(Problem(f"{self.args.weights} is not an npz file of weights", why=str(error))) from None
+                what = f"{self.args.weights} is not an npz file of weights"
+                raise FileError("invalid-file", what, str(error)) from None
         self.ctx.load_registered_dialect("builtin")  # prints the keys of constants that passes have made
 
     @uncollected()
@@ -246,7 +247,7 @@ def _documentation(name: str) -> str:
     if name not in passes:
         near = difflib.get_close_matches(name, passes)
         fix = f"did you mean {' or '.join(near)}?" if near else "aotc-opt --help lists them"
-        raise UsageError(Problem(f"no pass {name}", fix=fix))
+        raise UsageError("unknown-pass", f"no pass {name}", fix=fix)
     return _module_documentation(passes[name]())
 
 

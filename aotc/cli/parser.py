@@ -17,7 +17,7 @@ from aotc.cli.arguments import (
     add_shape_options,
     add_target,
 )
-from aotc.errors import EXIT_USAGE
+from aotc.errors import EXIT_USAGE, Problem
 from aotc.pipeline.options import KINDS
 
 EPILOG = """\
@@ -30,7 +30,7 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> Any:
         self.print_usage(sys.stderr)
-        self.exit(EXIT_USAGE, f"error: {message}; see {self.prog} --help\n")
+        self.exit(EXIT_USAGE, f"error: {Problem('usage', message, fix=f'see {self.prog} --help')}\n")
 
 
 def build_parser() -> argparse.ArgumentParser:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 
-from aotc.errors import Problem, UsageError
+from aotc.errors import UsageError
 
 SYNONYMS = {
     "--mlir-print-debuginfo": "--print-debuginfo",
@@ -50,7 +50,7 @@ def normalised(arguments: Sequence[str], options: Collection[str], passes: Colle
             if not equals:
                 value = next(pending, None)
                 if value is None:
-                    raise UsageError(Problem(f"{name} without a pipeline"))
+                    raise UsageError("invalid-option", f"{name} without a pipeline")
             pipeline.append(flattened(value) if name.endswith("pipeline") else value)
         elif name in SYNONYMS:
             rest.append(
@@ -132,4 +132,4 @@ def _closing(text: str, place: int) -> int:
 
 
 def _error(text: str, place: int, why: str) -> UsageError:
-    return UsageError(Problem(f"--pass-pipeline: {why}\n  {text}\n  {' ' * place}^"))
+    return UsageError("invalid-option", f"--pass-pipeline: {why}\n  {text}\n  {' ' * place}^")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from aotc.errors import Problem, UsageError
+from aotc.errors import UsageError
 from aotc.model.conventions import PREFIX
 from aotc.pipeline.options import CompileOptions
 
@@ -28,7 +28,7 @@ def compare(
     others = [] if arguments.against is None else parse_peers(arguments.against)
     if others and options.state:
         why = "others take and return what is kept here"
-        raise UsageError(Problem("--state with --against", why=why, fix="leave out either"))
+        raise UsageError("option-conflict", "--state with --against", why, "leave out either")
     rounds = Rounds(arguments.rounds, arguments.seconds)
     results = run_peers(
         model, [ours, *others], options, rounds, threads=options.threads, inputs=arguments.inputs, report=report

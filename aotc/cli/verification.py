@@ -19,7 +19,7 @@ from aotc.compiler.checking.quantized_reference import read_without_weights, ste
 from aotc.compiler.checking.recordings import read_inputs
 from aotc.compiler.checking.reference import comparable_session, first_values, reference_sequence
 from aotc.compiler.lowering import read_once
-from aotc.errors import EXIT_OK, EXIT_WRONG, Problem, UsageError
+from aotc.errors import EXIT_OK, EXIT_WRONG, UsageError
 from aotc.measuring.differences import first_operator, first_pass, loops_outputs
 from aotc.measuring.routes import open_model
 from aotc.model.model_file import ModelFile
@@ -72,7 +72,7 @@ def verify_command(arguments: argparse.Namespace) -> int:
     """Run and compare; with `--per-op` and `--bisect` say where the first difference is."""
     options = options_from(arguments)
     if arguments.steps is not None and arguments.steps < 1:
-        raise UsageError(Problem(f"--steps {arguments.steps}", why="there is nothing to compare", fix="use 1 or more"))
+        raise UsageError("out-of-range", f"--steps {arguments.steps}", "there is nothing to compare", "use 1 or more")
     source: Any = read_once(arguments.model, options)
     one_step: dict[str, float] = {}
 
@@ -152,7 +152,7 @@ def _expected(
         why = ""
     if options.optimize == "0" and arguments.emit == "jit" and options.threads == 1:
         what = "there is nothing to compare with"
-        raise UsageError(Problem(what, why=why or "-O0 is the reference", fix="leave -O0 out, or use --emit c"))
+        raise UsageError("nothing-to-compare", what, why or "-O0 is the reference", "leave -O0 out, or use --emit c")
     reference = _Reference("loops", options, why)
     return reference, reference.sequence(source, steps, states)
 
@@ -172,7 +172,7 @@ def _per_op(
     import onnx
 
     if options.start_at is not None:
-        raise UsageError(Problem("--per-op with --start-at", why="operators are those of an ONNX model"))
+        raise UsageError("option-conflict", "--per-op with --start-at", "operators are those of an ONNX model")
     readable = source.reread()
     proto = onnx.load_model_from_string(readable) if isinstance(readable, bytes) else onnx.load(readable)
 

@@ -27,7 +27,7 @@ from pathlib import Path
 
 from aotc.compiler import entries as on_disk
 from aotc.compiler.entries import DIGESTS, UNFINISHED, Content, Damaged, Unsafe
-from aotc.errors import AotcError, Problem, UsageError
+from aotc.errors import AotcError, UsageError
 from aotc.machines import processor
 from aotc.machines.targets import is_host
 from aotc.model import extensions
@@ -146,12 +146,12 @@ def tuning_table() -> Path:
     """Where `aotc tune` keeps what it measures on this machine. Raises UsageError where the cache is turned off."""
     root = directory()
     if root is None:
-        raise UsageError(Problem("there is no table of decisions", why="AOTC_CACHE_DIR is empty", fix="name a file"))
+        raise UsageError("no-folder", "there is no table of decisions", "AOTC_CACHE_DIR is empty", "name a file")
     try:
         with on_disk.opened(root):
             pass
     except Unsafe as error:
-        raise UsageError(Problem(f"the folder {root} is not used", why=str(error), fix="name a file")) from error
+        raise UsageError("no-folder", f"the folder {root} is not used", str(error), "name a file") from error
     except OSError:
         pass  # writing the table says why
     return root / f"tuned-{hashlib.sha256(processor.identity().encode()).hexdigest()[:16]}.json"

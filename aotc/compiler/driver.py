@@ -19,7 +19,7 @@ from aotc.compiler.lowering import (
     read_once,
     run_phases,
 )
-from aotc.errors import CompileError, Problem, UsageError
+from aotc.errors import CompileError, UsageError
 from aotc.machines import processor
 from aotc.machines.targets import is_host, lookup
 from aotc.model.faults import explained
@@ -85,7 +85,7 @@ def _add_selftest(compilation: Compilation, source: Source) -> None:
 
     options = compilation.options
     if options.start_at is not None:
-        raise UsageError(Problem("--selftest with --start-at", why="IR keeps the self-test it was made with"))
+        raise UsageError("option-conflict", "--selftest with --start-at", "IR keeps the self-test it was made with")
     inputs, outputs = recorded_values(compilation)
     if outputs is None:
         outputs = reference_values(compilation, source, inputs)
@@ -137,7 +137,7 @@ def compile(
 
         return DynamicModel(source, buckets=buckets, max_shapes=max_shapes, on_compile=on_compile, **options)
     if buckets is not None:
-        raise UsageError(Problem("buckets of a model with fixed shapes", fix="leave them out"))
+        raise UsageError("fixed-shapes", "buckets of a model with fixed shapes", fix="leave them out")
     return model
 
 
@@ -147,7 +147,7 @@ def _require_here(spec: str) -> None:
     here = processor.architecture()
     if not target.triple.startswith(f"{here}-") or target.freestanding or sys.platform not in target.triple:
         what = f"the code runs where it is compiled, on {here}"
-        raise UsageError(Problem(f"--target {spec} in `compile`", why=what, fix="use `compile_to`"))
+        raise UsageError("wrong-function", f"--target {spec} in `compile`", what, "use `compile_to`")
 
 
 def _in_process(source: Source, options: CompileOptions) -> ArtifactSet:
@@ -176,17 +176,17 @@ def build(
     if "emit" not in options and is_host(chosen.target):
         chosen = replace(chosen, emit=("c", "object"))
     if chosen.stop_after is not None:
-        raise UsageError(Problem("stop_after in `build`", why="there is no code before the last phase"))
+        raise UsageError("wrong-function", "stop_after in `build`", "there is no code before the last phase")
     if loader == "jit":
         if not is_host(chosen.target):
             why = f"a process runs code of this machine, not of {chosen.target}"
-            raise UsageError(Problem("loader='jit'", why=why, fix="leave out the target"))
+            raise UsageError("option-conflict", "loader='jit'", why, "leave out the target")
         if chosen.offload:
             why = "kernels of code generators from outside are linked with the model"
-            raise UsageError(Problem("offload with loader='jit'", why=why, fix="use loader='native'"))
+            raise UsageError("option-conflict", "offload with loader='jit'", why, "use loader='native'")
         return _in_process(source, chosen)
     if loader != "native":
-        raise UsageError(Problem(f"loader={loader!r}", why="there is no such choice", fix="use native or jit"))
+        raise UsageError("unknown-choice", f"loader={loader!r}", "there is no such choice", "use native or jit")
     return _built(source, chosen, report)[0]
 
 

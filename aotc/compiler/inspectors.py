@@ -21,7 +21,7 @@ from zipfile import BadZipFile
 
 import numpy as np
 
-from aotc.errors import Problem, UsageError
+from aotc.errors import UsageError
 from aotc.model import extensions
 from aotc.model.artifacts import METADATA, Artifact, ArtifactSet
 from aotc.model.dlpack import DLPACK_TYPES, dtype_of
@@ -57,15 +57,15 @@ def inspect(artifact: Artifact, method: str | None = None, metadata: Artifact | 
     views = inspectors(artifact, metadata)
     if not views:
         why = f"{artifact.name.rpartition('.')[2] or 'no'} is no suffix that something is known of"
-        raise UsageError(Problem(f"{artifact.name} cannot be shown", why=why))
+        raise UsageError("unknown-view", f"{artifact.name} cannot be shown", why)
     chosen = next(iter(views)) if method is None else method
     if chosen not in views:
-        problem = Problem(f"--as {method}", why=f"{artifact.name} has no such view", fix=f"use {', '.join(views)}")
-        raise UsageError(problem)
+        why = f"{artifact.name} has no such view"
+        raise UsageError("unknown-view", f"--as {method}", why, f"use {', '.join(views)}")
     try:
         return views[chosen](artifact)
     except _DAMAGED as error:
-        raise UsageError(Problem(f"{artifact.name} cannot be shown as {chosen}", why=str(error))) from error
+        raise UsageError("invalid-file", f"{artifact.name} cannot be shown as {chosen}", str(error)) from error
 
 
 def inspectors(artifact: Artifact, metadata: Artifact | None = None) -> dict[str, Inspector]:

@@ -54,7 +54,9 @@ def in_process_options(**options: Unpack[InProcessOptions]) -> CompileOptions:
     default = CompileOptions()
     if elsewhere := [name for name in NOT_IN_PROCESS if getattr(chosen, name) != getattr(default, name)]:
         what = "nothing is written, and the code is for this machine"
-        raise UsageError([Problem(f"{name} in `compile`", why=what, fix="use `compile_to`") for name in elsewhere])
+        raise UsageError(
+            [Problem("wrong-function", f"{name} in `compile`", what, "use `compile_to`") for name in elsewhere]
+        )
     return chosen
 
 
@@ -83,12 +85,13 @@ def import_source(source: Source, options: CompileOptions, report: Callable[[str
     """The model as it is after `import`, or with `options.start_at` after that phase. Raises AotcError or OSError."""
     require_suitable(options)
     if options.state and options.start_at is not None:
-        raise UsageError(Problem("--state with --start-at", why="IR keeps the states it was made with"))
+        raise UsageError("option-conflict", "--state with --start-at", "IR keeps the states it was made with")
     if options.tuned is not None:
         TuningTable.read(options.tuned).require(lookup(options.target).cpu)
     first, last = _first_and_last(options)
     if last < first:
-        raise UsageError(Problem(f"--stop-after {options.stop_after} comes before --start-at {options.start_at}"))
+        what = f"--stop-after {options.stop_after} comes before --start-at {options.start_at}"
+        raise UsageError("option-conflict", what)
     if report is not None:
         report("import")
     origin = origin_of(source, options)
@@ -105,10 +108,11 @@ def require_suitable(options: CompileOptions) -> None:
         target = lookup(options.target)
         if options.threads > 1 and not target.threads:
             flags = f"--threads {options.threads} with --target {options.target}"
-            raise UsageError(Problem(flags, why="there are no POSIX threads", fix="use --threads 1 or a Linux target"))
+            fix = "use --threads 1 or a Linux target"
+            raise UsageError("unsupported-by-target", flags, "there are no POSIX threads", fix)
     if options.requantize == "fixed" and options.is_vectorized:
         why = f"kernels for {options.target} at -O{options.optimize} are in vector registers, where floats are fast"
-        raise UsageError(Problem("--requantize fixed", why=why, fix="use -O0 or -Os, or a target without vectors"))
+        raise UsageError("option-conflict", "--requantize fixed", why, "use -O0 or -Os, or a target without vectors")
 
 
 def run_phases(compilation: Compilation, report: Callable[[str], None] | None = None, *, divided: bool = False) -> None:
@@ -167,7 +171,8 @@ def _import(source: Source, options: CompileOptions) -> Compilation:
     if name is None and isinstance(source, str | os.PathLike):
         name = Path(source).stem
     elif name is not None and (identifier := c_identifier(name)) != name:
-        warn(Problem(f"--name {name} is not a C identifier", fix=f"files and symbols have {identifier}"))
+        what = f"--name {name} is not a C identifier"
+        warn(Problem("invalid-name", what, fix=f"files and symbols have {identifier}"))
     store = WeightStore.of(ctx)
     store.most_computed = options.max_constants
     shapes = dict(options.input_shapes)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from aotc.compiler import cache
 from aotc.compiler.entries import Content as Kept
-from aotc.errors import Problem, UsageError
+from aotc.errors import UsageError
 from aotc.model.artifacts import ArtifactSet, described_as
 from aotc.model.metadata import ModelInfo, from_json, to_json
 from aotc.pipeline.options import CompileOptions
@@ -76,7 +76,7 @@ def kept_set(entry: Path) -> ArtifactSet | None:
     try:
         return _set_of({path.name: path.read_bytes() for path in entry.iterdir()})
     except (KeyError, TypeError, ValueError) as error:
-        raise UsageError(Problem(f"{entry} is not an entry of the cache", why=repr(error))) from error
+        raise UsageError("invalid-file", f"{entry} is not an entry of the cache", repr(error)) from error
 
 
 def _described(artifacts: ArtifactSet, info: ModelInfo) -> dict[str, bytes]:

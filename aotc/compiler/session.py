@@ -15,7 +15,7 @@ import numpy as np
 from aotc.compiler.driver import compile
 from aotc.compiler.dynamic.model import DynamicModel
 from aotc.compiler.dynamic.specializing import Specialization
-from aotc.errors import Problem, UsageError
+from aotc.errors import UsageError
 from aotc.executor import CompiledModel, Step, load
 from aotc.model.extents import OpenTensor, Size, unnamed
 from aotc.pipeline.signature import InProcessOptions
@@ -95,7 +95,7 @@ class InferenceSession:
         self._source = path_or_bytes
         if _is_library(path_or_bytes):
             if others := sorted({*options} - {"threads"}):
-                raise UsageError(Problem(f"{', '.join(others)} with a library", why="it is compiled already"))
+                raise UsageError("option-conflict", f"{', '.join(others)} with a library", "it is compiled already")
             self.model: CompiledModel | DynamicModel = load(path_or_bytes, options.get("threads"))
         else:
             self.model = compile(path_or_bytes, **options)

@@ -39,20 +39,22 @@ def mark_states(module: ModuleOp, states: Mapping[str, str], values: Mapping[str
     for output, source in states.items():
         flag = f"--state {output}={source}"
         if output not in outputs:
-            problems.append(Problem(flag, why=f"the model has no output {output}", fix=_there_are(results)))
+            problems.append(Problem("unknown-output", flag, f"the model has no output {output}", _there_are(results)))
         if source not in inputs:
-            problems.append(Problem(flag, why=f"the model has no input {source}", fix=_there_are(arguments)))
+            problems.append(Problem("unknown-input", flag, f"the model has no input {source}", _there_are(arguments)))
         if shared[source] > 1:
             others = ", ".join(name for name, other in states.items() if other == source)
-            problems.append(Problem(flag, why=f"{source} would have the next values {others}", fix="choose one"))
+            why = f"{source} would have the next values {others}"
+            problems.append(Problem("mismatched-state", flag, why, "choose one"))
         if output not in outputs or source not in inputs:
             continue
         value, argument = end.operands[outputs[output]], main.args[inputs[source]]
         if value is argument:
-            problems.append(Problem(flag, why=f"{output} is the input {source} itself, which never changes"))
+            why = f"{output} is the input {source} itself, which never changes"
+            problems.append(Problem("mismatched-state", flag, why))
         elif value.type != argument.type:
             kinds = [_kind(given, each.type) for given, each in ((output, value), (source, argument))]
-            problems.append(Problem(flag, why=" and ".join(kinds), fix="a state has one type and shape"))
+            problems.append(Problem("mismatched-state", flag, " and ".join(kinds), "a state has one type and shape"))
     if problems:
         raise UsageError(problems)
     for output, source in states.items():

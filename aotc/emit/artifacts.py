@@ -9,7 +9,7 @@ from mmap import mmap
 from typing import TYPE_CHECKING
 
 from aotc.emit.portions import compiled
-from aotc.errors import CompileError, Problem
+from aotc.errors import CompileError
 from aotc.machines.targets import is_host, lookup
 from aotc.model.artifacts import (
     BYTECODE,
@@ -315,7 +315,7 @@ def _made(emission: Emission, kinds: Collection[str]) -> ArtifactSet:
         for artifact in emission.external:
             if artifact.name in found:
                 why = f"there is one of {found[artifact.name].codegen}"
-                raise CompileError(Problem(f"{artifact.codegen} makes a file {artifact.name}", why=why))
+                raise CompileError("duplicate-name", f"{artifact.codegen} makes a file {artifact.name}", why)
             found[artifact.name] = artifact
     return listed(found.values(), emission.info)
 

@@ -29,7 +29,7 @@ from aotc.emit.elf import (
     Segment,
 )
 from aotc.emit.llvm.parsing import parsed
-from aotc.errors import CompileError, Problem
+from aotc.errors import CompileError
 from aotc.machines.targets import Target
 from aotc.model.artifacts import Pieces
 from aotc.model.files import Binary
@@ -128,4 +128,4 @@ def _empty(target: Target) -> ElfFile:
     try:
         return ElfFile(image)
     except ValueError as error:
-        raise CompileError(Problem(f"constants as an object for {target.name}", why=str(error))) from error
+        raise CompileError("unsupported-by-target", f"constants as an object for {target.name}", str(error)) from error

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from aotc.emit.elf import EXECUTE, FUNCTION, ElfFile, Section, Symbol
-from aotc.errors import Problem, UsageError
+from aotc.errors import UsageError
 
 _TOOLS: Final = ("llvm-objdump", "objdump", "arm-none-eabi-objdump", "riscv64-unknown-elf-objdump")
 
@@ -34,13 +34,9 @@ def disassembled(image: bytes, name: str) -> str:
         if (text := _by_capstone(file, name)) is not None:
             return text
         why = f"capstone has no machine {file.machine}"
-    raise UsageError(
-        Problem(
-            f"{name} cannot be disassembled, which takes an objdump that knows its machine, or the package capstone",
-            why=why,
-            fix="install aotc[disassembly], or binutils or LLVM for the target, or use --emit asm",
-        )
-    )
+    what = f"{name} cannot be disassembled, which takes an objdump that knows its machine, or the package capstone"
+    fix = "install aotc[disassembly], or binutils or LLVM for the target, or use --emit asm"
+    raise UsageError("missing-tool", what, why, fix)
 
 
 def _by_objdump(tool: str, image: bytes, name: str) -> tuple[str | None, str]:

@@ -6,7 +6,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from aotc.dialects.aot.contract import EXTERNAL, Argument, arguments_of, kernels
 from aotc.dialects.graph.compound.external_kernel import setting_values
-from aotc.errors import CompileError, Problem
+from aotc.errors import CompileError
 from aotc.model.artifacts import Artifact
 from aotc.model.codegens import ExternalArgument, ExternalKernel, code_generator
 from aotc.pipeline.compilation import Compilation
@@ -24,7 +24,7 @@ def external_artifacts(compilation: Compilation) -> list[Artifact]:
         for artifact in made:
             if not isinstance(artifact, Artifact) or artifact.codegen != name:
                 why = f"{artifact!r} is not an artefact of the code generator {name}"
-                raise CompileError(Problem(f"the code generator {name} is broken", why=why))
+                raise CompileError("broken-package", f"the code generator {name} is broken", why)
         found += made
     return found
 

@@ -64,7 +64,7 @@ def linked(artifacts: ArtifactSet) -> Content:
         made = ", ".join(artifact.name for artifact in artifacts.by_loader().get(JIT, ()))
         why = f"{made} was made for one process, and its symbols are of that process" if made else "there is no code"
         fix = "build it with emit=('object',) or emit=('c',)"
-        raise UsageError(Problem(f"{info.name} cannot be linked to a library", why=why, fix=fix))
+        raise UsageError("not-linkable", f"{info.name} cannot be linked to a library", why, fix)
     target = lookup(parts[0].target)
     for each in dict.fromkeys(part.target for part in parts if part.target):
         require_linkable_here(info.name, lookup(each))
@@ -119,14 +119,16 @@ def _require_apart(info: ModelInfo, made: Mapping[Artifact, bytes], runtime: Col
             offered.setdefault(owner, set()).update(file.offered())
             wanted.setdefault(owner, set()).update(file.wanted())
         except (ValueError, IndexError, struct.error) as error:
-            raise CompileError(Problem(f"{part.name} is no object", why=str(error))) from error
+            raise CompileError("invalid-file", f"{part.name} is no object", str(error)) from error
     taken = {name: (a, b) for a, b in permutations(offered, 2) for name in sorted(offered[a] & wanted[b] - meant)}
     twice = {name: (a, b) for a, b in combinations(offered, 2) for name in sorted(offered[a] & offered[b])}
     said = {name: f"{a} defines it, and {b} calls another of that name" for name, (a, b) in taken.items()}
     said |= {name: f"{a} and {b} both define it" for name, (a, b) in twice.items()}
     if said:
         fix = "make it static, or give it a name of its own"
-        raise CompileError([Problem(f"{name} in {info.name}", why=why, fix=fix) for name, why in said.items()])
+        raise CompileError(
+            [Problem("duplicate-name", f"{name} in {info.name}", why, fix) for name, why in said.items()]
+        )
 
 
 @cache
@@ -148,7 +150,7 @@ def _compiled(source: Artifact, headers: Mapping[str, Content]) -> bytes:
             done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
         except FileNotFoundError as error:
             fix = "install gcc or clang, or build with emit=('object',)"
-            raise CompileError(Problem("there is no C compiler", why="`cc` was not found", fix=fix)) from error
+            raise CompileError("missing-tool", "there is no C compiler", "`cc` was not found", fix) from error
         if done.returncode:
-            raise CompileError(Problem(f"the C compiler refuses {source.name}", why=done.stderr.strip()[:2000]))
+            raise CompileError("failed-tool", f"the C compiler refuses {source.name}", done.stderr.strip()[:2000])
         return (Path(folder) / "out.o").read_bytes()

@@ -9,7 +9,7 @@ from functools import cache
 from mmap import mmap
 from pathlib import Path
 
-from aotc.errors import Problem, UsageError
+from aotc.errors import UsageError
 
 _DYNSYM = 11
 _ENTRY = 64
@@ -36,7 +36,7 @@ def require_machine(what: str, image: bytes | mmap) -> None:
     if not mine or given[:4] != mine[:4] or (given[_KIND], given[_MACHINE]) == (mine[_KIND], mine[_MACHINE]):
         return
     why = f"it is for {_machine(given)}, and this process runs on {_machine(mine)}"
-    raise UsageError(Problem(f"{what} cannot be loaded", why=why, fix="compile the model on this machine"))
+    raise UsageError("not-this-machine", f"{what} cannot be loaded", why, "compile the model on this machine")
 
 
 @cache

@@ -17,7 +17,7 @@ from uuid import uuid4
 
 import numpy as np
 
-from aotc.errors import Problem, UsageError
+from aotc.errors import UsageError
 from aotc.executor.conventions import address_of
 from aotc.executor.dynamic_symbols import dynamic_symbols, require_machine
 from aotc.executor.model import CompiledModel
@@ -68,12 +68,13 @@ class Loaded:
         except KeyError as error:
             why = "its operators are called by their addresses"
             fix = "compile it with --runtime host --operator-api packed"
-            raise UsageError(Problem(f"{self.info.name} calls no {', '.join(functions)}", why=why, fix=fix)) from error
+            what = f"{self.info.name} calls no {', '.join(functions)}"
+            raise UsageError("no-registration", what, why, fix) from error
         for name, function in functions.items():
             text = name.encode()
             self._added += [text, function]
             if status := register(text, ctypes.cast(function, ctypes.c_void_p)):
-                raise UsageError(Problem(f"{name} cannot be registered with {self.info.name}", why=f"status {status}"))
+                raise UsageError("failed-run", f"{name} cannot be registered with {self.info.name}", f"status {status}")
 
     def model(self) -> CompiledModel:
         """The model, ready to run. Raises ValueError where it cannot be called."""
@@ -132,11 +133,11 @@ class InMemory:
         groups = artifacts.by_loader()
         if outside := sorted({kernel.codegen for kernel in info.kernels if kernel.codegen}):
             why, fix = f"kernels of {', '.join(outside)} are linked with it", "use load()"
-            raise UsageError(Problem(f"{info.name} cannot be loaded by jit", why=why, fix=fix))
+            raise UsageError("not-loadable", f"{info.name} cannot be loaded by jit", why, fix)
         images = [each for each in (*groups.get(JIT, ()), *groups.get(NATIVE, ())) if each.name.endswith(".o")]
         if not images:
             fix = "build it with emit=('object',)"
-            raise UsageError(Problem(f"{info.name} cannot be loaded by jit", why="there is no object file", fix=fix))
+            raise UsageError("not-loadable", f"{info.name} cannot be loaded by jit", "there is no object file", fix)
         for image in images:
             require_machine(image.name, image.read())
         check_features(info.name, info)
@@ -145,7 +146,7 @@ class InMemory:
             return self._with_bytecode(info, objects, groups[BYTECODE][0].read())
         if info.operator_api == "packed":
             why, fix = "it finds operators by name, by the C runtime, which is linked with it", "use load()"
-            raise UsageError(Problem(f"{info.name} cannot be loaded by jit", why=why, fix=fix))
+            raise UsageError("not-loadable", f"{info.name} cannot be loaded by jit", why, fix)
         if info.weights == "external":
             from aotc.emit.library import weights_object
             from aotc.machines.targets import lookup
@@ -205,7 +206,7 @@ def load(path: str | os.PathLike[str], threads: int | None = None) -> CompiledMo
     except UsageError:
         raise
     except ValueError as error:
-        raise UsageError(str(error)) from error
+        raise UsageError("not-loadable", str(error)) from error
 
 
 def _load(library: Path, threads: int | None) -> CompiledModel:
@@ -244,11 +245,10 @@ def check_features(what: str, info: ModelInfo) -> None:
     if found is None or not (missing := [name for name in info.features if name not in found]):
         return
     raise UsageError(
-        Problem(
-            f"{what} was compiled for a processor with {', '.join(info.features)}",
-            why=f"this one has {', '.join(found) or 'none of these'}, and not {', '.join(missing)}",
-            fix="compile the model on this machine, or with another --target",
-        )
+        "not-this-machine",
+        f"{what} was compiled for a processor with {', '.join(info.features)}",
+        f"this one has {', '.join(found) or 'none of these'}, and not {', '.join(missing)}",
+        "compile the model on this machine, or with another --target",
     )
 
 
@@ -258,7 +258,7 @@ def _check_supported(library: Path, info: ModelInfo, names: Sequence[str], handl
     symbol = supported_symbol(info.name)
     if symbol in names and ctypes.CFUNCTYPE(ctypes.c_int32)((symbol, handle))() == 0:
         why, fix = f"its function {symbol} says so", "compile the model on this machine, or with another --target"
-        raise UsageError(Problem(f"{library} needs a processor that this one is not", why=why, fix=fix))
+        raise UsageError("not-this-machine", f"{library} needs a processor that this one is not", why, fix)
 
 
 def _symbols(handle: ctypes.CDLL) -> Callable[[str], int]:

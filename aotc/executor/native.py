@@ -13,7 +13,7 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
-from aotc.errors import Problem, UsageError
+from aotc.errors import UsageError
 from aotc.executor.conventions import CONVENTIONS, address_of
 from aotc.model.metadata import ModelInfo
 
@@ -75,7 +75,7 @@ class NativeModel:
         if info.interface_api == "c" and count > MOST_ARGUMENTS:
             why = f"its entry has an argument for each input and output, and Python passes {MOST_ARGUMENTS} at most"
             fix = 'aotc.build(.., interface_api="micro").load() passes them in two arrays'
-            raise UsageError(Problem(f"{info.name} cannot be called", why=why, fix=fix))
+            raise UsageError("not-callable", f"{info.name} cannot be called", why, fix)
         # Without argument types: `encode` makes ctypes values, and converting each at each call takes longer.
         object.__setattr__(self, "_function", ctypes.CFUNCTYPE(ctypes.c_int32)(self.address))
         if (self.reset is None) != (not info.states):

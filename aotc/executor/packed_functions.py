@@ -6,7 +6,7 @@ import ctypes
 from collections.abc import Callable
 from functools import partial
 
-from aotc.errors import Problem, UsageError
+from aotc.errors import UsageError
 from aotc.executor.conventions import CONVENTIONS, Array
 from aotc.executor.native import NativeModel
 from aotc.executor.step import RunError
@@ -23,7 +23,7 @@ def packed_functions(native: NativeModel) -> dict[str, Callable[..., None]]:
     if not found:
         why = "its operators are not packed, or not exported"
         fix = "compile it with interface_api='packed', operator_api='cpacked', export_operators=True"
-        raise UsageError(Problem(f"{native.info.name} has no packed functions", why=why, fix=fix))
+        raise UsageError("not-callable", f"{native.info.name} has no packed functions", why, fix)
     return found
 
 
@@ -33,4 +33,4 @@ def _call(native: NativeModel, name: str, function: Callable[..., int], *tensors
         raise ValueError(f"{name} takes contiguous tensors, not one with strides {wrong[0].strides}")
     if status := function(*CONVENTIONS["packed"](tensors, (), ())):
         given = ", ".join(f"{each.dtype}{list(each.shape)}" for each in tensors)
-        raise RunError(Problem(f"{name} returned {status}", why=f"it was given {given}"))
+        raise RunError("failed-run", f"{name} returned {status}", f"it was given {given}")

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from aotc.errors import Problem
 from aotc.executor.native import NativeModel
 from aotc.executor.step import RunError
 from aotc.model.conventions import entry_symbol, model_symbol
@@ -204,12 +203,12 @@ def _returned(name: str, descriptor: int) -> ModuleMetadata:
     head = _Model.from_address(descriptor)
     names = _names(head)
     if _GETTER.decode() not in names:
-        raise RunError(Problem(f"{name} has no packed function {_GETTER.decode()}"))
+        raise RunError("not-callable", f"{name} has no packed function {_GETTER.decode()}")
     table, place = head.functions, names.index(_GETTER.decode())
     value, code = ctypes.c_void_p(), ctypes.c_int32(-1)
     status = _Packed(table[place].function)(None, None, 0, ctypes.byref(value), ctypes.byref(code), None)
     if status or code.value != HANDLE_CODE or not value.value:
-        raise RunError(Problem(f"{_GETTER.decode()} of {name} returned {status}, type code {code.value}"))
+        raise RunError("failed-run", f"{_GETTER.decode()} of {name} returned {status}, type code {code.value}")
     found = _Metadata.from_address(value.value)
     functions = tuple(_function(found.functions[i]) for i in range(found.num_functions))
     return ModuleMetadata(found.version, functions, found.name.decode())

@@ -8,7 +8,7 @@ from time import perf_counter
 
 import numpy as np
 
-from aotc.errors import EXIT_WRONG, AotcError, Problem
+from aotc.errors import EXIT_WRONG, AotcError
 from aotc.executor.native import Array, Call, NativeModel
 
 
@@ -147,4 +147,4 @@ class Step:
 
 def failed(name: str, status: int) -> RunError:
     """What a call of model `name` raises for a status that is not 0."""
-    return RunError(Problem(f"the entry function of {name} returned {status}"))
+    return RunError("failed-run", f"the entry function of {name} returned {status}")

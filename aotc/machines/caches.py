@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from typing import Final
 
-from aotc.errors import Problem, UsageError
+from aotc.errors import UsageError
 from aotc.machines.machine import Core, Machine
 
 _NAMES: Final = ("l1", "l2", "l3")
@@ -19,9 +19,9 @@ def with_caches(core: Core, spec: str, caches: str) -> Core:
         found = re.fullmatch(r"(\w+)=(\d+)([KM]?)", item)
         if found is None or found[1] not in _NAMES or not int(found[2]):
             fix = "write @l1=32K,l2=512K,l3=8M, or one of them"
-            raise UsageError(Problem(f"--target {spec}", why=f"{item!r} is not the size of a cache", fix=fix))
+            raise UsageError("invalid-option", f"--target {spec}", f"{item!r} is not the size of a cache", fix)
         sizes[found[1]] = int(found[2]) << {"": 0, "K": 10, "M": 20}[found[3]]
     if not isinstance(core, Machine):
         why = "without vectors nothing is decided by the size of a cache"
-        raise UsageError(Problem(f"--target {spec}", why=why, fix=f"use --target {spec.partition('@')[0]}"))
+        raise UsageError("option-conflict", f"--target {spec}", why, f"use --target {spec.partition('@')[0]}")
     return replace(core, **sizes)

@@ -6,7 +6,7 @@ A cycle is one of the core's clock; sizes are in bytes; "registers" are vector r
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal, Self, TypeAlias
 
 from aotc.machines.dots import PORTABLE, DotProduct
@@ -203,7 +203,10 @@ class RecurrentCosts:
 
 @dataclass(frozen=True)
 class SumsCosts:
-    """Instructions of sums of products outside of vector registers, and how far their tiles go."""
+    """Instructions of sums of products outside of vector registers, and how far their tiles go.
+
+    An estimate of cycles counts one for each instruction.
+    """
 
     spill: float
     """At each step for a value that has no register: it is loaded, and what it makes room for stored."""
@@ -288,6 +291,8 @@ class Core:
     threads: ThreadCosts | None
     """None where there are no threads."""
     scalars: ScalarUnit
+    small: bool = field(default=False, kw_only=True)
+    """Whether code is to be small: of the options rather than of the core, and matters without vectors only."""
 
     @property
     def multiply(self) -> Multiply:

@@ -24,6 +24,7 @@ from aotc.machines.instructions import architecture_of, available
 from aotc.machines.listening import listened
 from aotc.machines.lookups import byte_lookup
 from aotc.machines.machine import Core, Machine
+from aotc.machines.packages import installed_target
 
 if TYPE_CHECKING:
     from llvmlite.binding import TargetMachine
@@ -66,7 +67,7 @@ class Target:
         try:
             target = llvm.Target.from_triple(self.triple)
         except RuntimeError as error:
-            raise UsageError(Problem(f"--target {self.name}", why=str(error))) from error
+            raise UsageError("unsupported-target", f"--target {self.name}", str(error)) from error
         return target.create_target_machine(
             cpu=self.cpu,
             features=self.features,
@@ -316,8 +317,8 @@ _ENVIRONMENTS = ("eabi", "eabihf", "gnueabi", "gnueabihf", "musleabi", "musleabi
 
 @lru_cache(maxsize=64)
 def lookup(spec: str) -> Target:
-    """The target called `spec`, that of a chip or a board, or the one that `triple[:cpu[:features]]` describes;
-    `@l2=512K` and the like behind it say how large its caches are.
+    """The target called `spec`, of ours or of a package, that of a chip or a board, or the one that
+    `triple[:cpu[:features]]` describes; `@l2=512K` and the like behind it say how large its caches are.
 
     Raises UsageError with near matches for an unknown name, and for a triple, a processor or a feature that LLVM does
     not know, or a triple that is big-endian (constants are stored little-endian).
@@ -328,13 +329,14 @@ def lookup(spec: str) -> Target:
         return replace(target, name=spec, core=with_caches(target.core, spec, caches))
     if spec == "host":
         return _host()
-    if (target := TARGETS.get(spec)) is not None:
+    if (target := TARGETS.get(spec) or installed_target(spec, Target)) is not None:
         return target
     if (core := target_of_board(spec)) is not None:
         return TARGETS[core]
     if is_xtensa(spec):
         fix = "generate C for a core of its kind (--target rv32imafc --emit c), and compile that with its own compiler"
-        raise UsageError(Problem(f"--target {spec}", why="its cores are Xtensa, which LLVM does not know", fix=fix))
+        why = "its cores are Xtensa, which LLVM does not know"
+        raise UsageError("unsupported-target", f"--target {spec}", why, fix)
     triple, _, rest = spec.partition(":")
     if "-" not in triple or triple in TARGETS or triple == "host":
         raise _unknown(spec)
@@ -455,16 +457,16 @@ def _described(spec: str, triple: str, cpu: str, features: str) -> Target:
         raise _unknown(spec) from None
     if unclear := [each for each in features.split(",") if each and each[0] not in "+-"]:  # LLVM would end the process
         fix = f"write {','.join(f'+{each}' for each in unclear)} or {','.join(f'-{each}' for each in unclear)}"
-        raise UsageError(Problem(f"--target {spec}", why="a feature is there or not", fix=fix))
+        raise UsageError("invalid-option", f"--target {spec}", "a feature is there or not", fix)
     machine, said = listened(Target(spec, "", triple, cpu, features).machine)
     if refused := dict.fromkeys(re.findall(r"^('.*' is not a recognized \w+) for this target", said, re.MULTILINE)):
-        raise UsageError([Problem(f"--target {spec}", why=each) for each in refused])
+        raise UsageError([Problem("unsupported-target", f"--target {spec}", each) for each in refused])
     data = str(machine.target_data)
     if data.startswith("E"):
-        raise UsageError(Problem(f"--target {spec}", why="it is big-endian", fix="choose a little-endian target"))
+        raise UsageError("unsupported-target", f"--target {spec}", "it is big-endian", "choose a little-endian target")
     if re.search(r"(^|-)P[1-9]", data):
         why = "its functions have an address space of their own, which the tables of a model cannot point into"
-        raise UsageError(Problem(f"--target {spec}", why=why, fix="choose a target with one address space"))
+        raise UsageError("unsupported-target", f"--target {spec}", why, "choose a target with one address space")
     width = 32 if "p:32:" in data else 16 if "p:16:" in data else 64
     bare = any(part in ("none", "elf", "eabi", "eabihf") for part in parts) or parts[0].startswith("wasm")
     target = Target(
@@ -485,4 +487,4 @@ def _described(spec: str, triple: str, cpu: str, features: str) -> Target:
 def _unknown(spec: str) -> UsageError:
     near = difflib.get_close_matches(spec, ["host", *TARGETS], n=3, cutoff=0.5)
     fix = f"did you mean {' or '.join(near)}?" if near else "`aotc targets` lists them"
-    return UsageError(Problem(f"--target {spec}", why="there is no such target", fix=fix))
+    return UsageError("unknown-target", f"--target {spec}", "there is no such target", fix)

@@ -10,7 +10,7 @@ import json
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from aotc.errors import FileError, Problem, UsageError
+from aotc.errors import FileError, UsageError
 
 DIRECT = "direct"
 """The algorithm of an operation that is computed by its own."""
@@ -34,18 +34,17 @@ class TuningTable:
             content = json.loads(Path(path).read_text(encoding="utf-8"))
             return TuningTable(content["processor"], dict(content["algorithms"]), dict(content["schedules"]))
         except OSError as error:
-            raise FileError(Problem(f"{path} cannot be read", why=error.strerror or str(error))) from error
+            raise FileError("unusable-file", f"{path} cannot be read", error.strerror or str(error)) from error
         except (ValueError, TypeError, KeyError, RecursionError) as error:
             fix = "`aotc tune` writes one"
-            raise FileError(Problem(f"{path} is not a table of decisions", why=str(error), fix=fix)) from error
+            raise FileError("invalid-file", f"{path} is not a table of decisions", str(error), fix) from error
 
     def require(self, processor: str) -> None:
         """Raise UsageError where the table was measured on another processor, by LLVM's name."""
         if self.processor not in ("", processor):
             what = f"the table of decisions is for the processor {self.processor}"
-            raise UsageError(
-                Problem(what, why=f"this is for {processor}", fix="run `aotc tune` there, or name another")
-            )
+            fix = "run `aotc tune` there, or name another"
+            raise UsageError("not-this-machine", what, f"this is for {processor}", fix)
 
     def text(self) -> str:
         """The file's content."""

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from aotc.errors import AotcError, Problem, UsageError
+from aotc.errors import AotcError, UsageError
 from aotc.pipeline.options import CompileOptions
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def open_model(
     if loader == "jit" and (asked or route != "jit"):
         flags = ", ".join(f"--{name.replace('_', '-')}" for name in asked) or f"--emit {route}"
         why = "code in memory has one convention, and nothing is linked"
-        raise UsageError(Problem(f"--loader jit with {flags}", why=why, fix="leave out either"))
+        raise UsageError("option-conflict", f"--loader jit with {flags}", why, "leave out either")
     if route == "jit" and not asked and loader != "native":
         return compiled_in_process(lower(source, in_process(options), report))
     kind = "object" if route == "jit" else route
@@ -64,8 +64,8 @@ def build_shared(source: Path, flags: Sequence[str] = C_FLAGS) -> Path:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     except FileNotFoundError as error:
         raise AotcError(
-            Problem("there is no C compiler", why="`cc` was not found", fix="install gcc or clang")
+            "missing-tool", "there is no C compiler", "`cc` was not found", "install gcc or clang"
         ) from error
     if done.returncode != 0:
-        raise AotcError(Problem("the C compiler failed", why=done.stderr.strip()[:2000]))
+        raise AotcError("failed-tool", "the C compiler failed", done.stderr.strip()[:2000])
     return library

@@ -24,7 +24,7 @@ from aotc.dialects.constants import constant_bytes, constant_op, known_array
 from aotc.dialects.dtypes import dtype_name
 from aotc.dialects.graph.interfaces import AnchorOp, element_type_of
 from aotc.dialects.graph.schedules import Schedule, ScheduleAttr, signature
-from aotc.errors import AotcError, Problem, UsageError
+from aotc.errors import AotcError, UsageError
 from aotc.machines.machine import Machine
 from aotc.machines.targets import lookup, machine_of
 from aotc.machines.tuning_table import DIRECT, TuningTable
@@ -84,7 +84,8 @@ def tune(
     """
     machine = machine_of("host")
     if options.target != "host" or machine is None:
-        raise UsageError(Problem("tuning is for the vectors of this machine", why=f"the target is {options.target}"))
+        what = "tuning is for the vectors of this machine"
+        raise UsageError("not-this-machine", what, f"the target is {options.target}")
     processor_name = lookup("host").cpu
     table.require(processor_name)
     table.processor = processor_name

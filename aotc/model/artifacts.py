@@ -17,7 +17,7 @@ from mmap import mmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeAlias, TypeVar
 
-from aotc.errors import Problem, UsageError
+from aotc.errors import UsageError
 from aotc.model import extensions
 from aotc.model.files import Binary, write_files
 from aotc.model.metadata import ModelInfo, from_json
@@ -367,7 +367,7 @@ def _loader(name: str, group: Sequence[Artifact]) -> Loader:
             return extensions.guarded(point, lambda: loader)()
     names = ", ".join(artifact.name for artifact in group)
     fix = f"install the package with the entry point {name!r} of the group {extensions.LOADERS}"
-    raise UsageError(Problem(f"nothing loads {names}", why=f"there is no loader {name!r}", fix=fix))
+    raise UsageError("unknown-loader", f"nothing loads {names}", f"there is no loader {name!r}", fix)
 
 
 def _callable(point: EntryPoint, loaded: object) -> str | None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from importlib.metadata import EntryPoint
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, cast
 
-from aotc.errors import Problem, UsageError
+from aotc.errors import UsageError
 from aotc.model import extensions
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ def code_generator(name: str) -> CodeGenerator:
     names = ", ".join(sorted({point.name for point in points})) or "none"
     why = f"no installed package has such a code generator; there are: {names}"
     fix = f"install the package with the entry point {name!r} of the group {extensions.CODEGENS}"
-    raise UsageError(Problem(f"--offload {name}", why=why, fix=fix))
+    raise UsageError("unknown-code-generator", f"--offload {name}", why, fix)
 
 
 def _check(point: EntryPoint, loaded: Any) -> str | None:

@@ -51,7 +51,12 @@ class Conventions:
     def check(self) -> None:
         """Raise UsageError with every reason why this combination is refused; return if it is legal."""
         problems = [
-            Problem(_flag(name, getattr(self, name)), why="there is no such choice", fix=f"use {', '.join(choices)}")
+            Problem(
+                "unknown-choice",
+                _flag(name, getattr(self, name)),
+                "there is no such choice",
+                f"use {', '.join(choices)}",
+            )
             for name, choices in CHOICES.items()
             if getattr(self, name) not in choices
         ] or [rule.problem(self) for rule in RULES if rule.forbids(self)]
@@ -93,7 +98,7 @@ class Rule:
     def problem(self, choice: Conventions) -> Problem:
         """The refusal, in the user's words."""
         options = [_flag(field, getattr(choice, field)) for field in self.when]
-        return Problem(" with ".join(options), why=self.why, fix=self.fix)
+        return Problem("option-conflict", " with ".join(options), self.why, self.fix)
 
 
 RULES: Final = (
@@ -192,10 +197,10 @@ def require_identifier(name: str) -> None:
     """Raise UsageError unless `name` can be the middle of C identifiers that are nobody else's."""
     if name.lower() in _RUNTIME:
         why = f"a part of the C runtime is called aotc_{name.lower()}"
-        raise UsageError(Problem(f"--name {name}", why=why, fix="choose another name with --name"))
+        raise UsageError("invalid-name", f"--name {name}", why, "choose another name with --name")
     if not (name.isascii() and f"_{name}".isidentifier()):
         why = "the name becomes part of C identifiers"
-        raise UsageError(Problem(f"--name {name}", why=why, fix="use letters, digits and _"))
+        raise UsageError("invalid-name", f"--name {name}", why, "use letters, digits and _")
 
 
 def entry_symbol(name: str, interface_api: str) -> str:

@@ -31,12 +31,14 @@ KERNELS = "aotc.kernels"
 """Kernel strategies: each entry is a mapping from operator classes to sequences of them."""
 CODEGENS = "aotc.codegens"
 """Code generators: each entry is an `aotc.model.codegens.CodeGenerator`, its name what `--offload` calls it."""
+TARGETS = "aotc.targets"
+"""Targets: each entry is an `aotc.machines.targets.Target`, its name the target's; looked up there."""
 LOADERS = "aotc.loaders"
 """Loaders of artefacts: each entry is an `aotc.model.artifacts.Loader`, its name what artefacts call it."""
 INSPECTORS = "aotc.inspectors"
 """Views of artefacts: each entry is a function from an artefact to text; its name says of which (`CODEGEN.METHOD` or
 `.SUFFIX.METHOD`)."""
-GROUPS = (UNIVERSES, IMPORTERS, PIPELINES, KERNELS, CODEGENS)
+GROUPS = (UNIVERSES, IMPORTERS, PIPELINES, KERNELS, CODEGENS, TARGETS)
 """Groups that decide what a model is compiled to."""
 
 _OURS = ("aotc", "xdsl")
@@ -107,7 +109,8 @@ def guarded(point: EntryPoint, make: Callable[[], Loaded]) -> Callable[[], Loade
         try:
             return make()
         except Exception as error:
-            raise CompileError(Problem(f"the package {_package_of(point)} is broken", why=describe(error))) from error
+            what = f"the package {_package_of(point)} is broken"
+            raise CompileError("broken-package", what, describe(error)) from error
 
     return make if _is_ours(point.module) else guard
 
@@ -138,7 +141,8 @@ def problem_of(error: Exception) -> Problem | None:
     names = ", ".join(node_names(op.location)) if op is not None else ""
     operator = op.name if op is not None else ""
     what = f"code of the package {_distribution_of(package)} failed"
-    return Problem(what, names or operator, operator if names else "", describe(error) + line)
+    why = describe(error) + line
+    return Problem("broken-package", what, why, node=names or operator, op_type=operator if names else "")
 
 
 def _blame(frame: FrameType) -> tuple[str, Operation | None] | None:

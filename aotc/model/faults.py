@@ -38,4 +38,4 @@ def internal_error(error: Exception, during: str, phase: str = "") -> InternalEr
             if isinstance(subject, Operation) and (names := node_names(subject.location)):
                 nodes, operator = ", ".join(names), subject.name
     what = f"internal error in {during}"
-    return InternalError(Problem(what, nodes, operator, f"{describe(error)} ({line})", _FIX), phase)
+    return InternalError(Problem("internal-error", what, f"{describe(error)} ({line})", _FIX, nodes, operator), phase)

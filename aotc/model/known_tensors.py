@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from aotc.errors import FileError, Problem, UsageError
+from aotc.errors import FileError, UsageError
 
 Number = int | float | bool
 
@@ -36,7 +36,7 @@ class KnownTensor:
             except (TypeError, ValueError):
                 array = np.asarray(None)
         if array.dtype.kind not in "biuf":
-            raise UsageError(Problem(f"--constant {name}={value}", why="neither a number nor an array of numbers"))
+            raise UsageError("invalid-option", f"--constant {name}={value}", "neither a number nor an array of numbers")
         return KnownTensor(array.shape, tuple(array.reshape(-1).tolist()))
 
 
@@ -46,7 +46,7 @@ def parse_constants(items: Sequence[str]) -> dict[str, KnownTensor]:
     for item in items:
         name, equals, text = item.partition("=")
         if not name or not equals:
-            raise UsageError(Problem(f"--constant {item}", why="not NAME=VALUE or NAME=FILE.npz"))
+            raise UsageError("invalid-option", f"--constant {item}", "not NAME=VALUE or NAME=FILE.npz")
         result[name] = _from_file(name, text) if text.endswith((".npz", ".npy")) else _from_text(name, text)
     return result
 
@@ -56,9 +56,8 @@ def _from_text(name: str, text: str) -> KnownTensor:
         return KnownTensor.of(json.loads(text), name)
     except (ValueError, RecursionError):
         fix = "write a number, true, [1, 2, 3], or name an .npz file"
-        raise UsageError(
-            Problem(f"--constant {name}={text}", why="not a number or a list of numbers", fix=fix)
-        ) from None
+        why = "not a number or a list of numbers"
+        raise UsageError("invalid-option", f"--constant {name}={text}", why, fix) from None
 
 
 def _from_file(name: str, path: str) -> KnownTensor:
@@ -68,9 +67,9 @@ def _from_file(name: str, path: str) -> KnownTensor:
         found = np.load(path, allow_pickle=False)
         array = found if isinstance(found, np.ndarray) else found[name]
     except OSError as error:
-        raise FileError(Problem(f"--constant {name}={path}", why=error.strerror or str(error))) from error
+        raise FileError("unusable-file", f"--constant {name}={path}", error.strerror or str(error)) from error
     except KeyError:
-        raise UsageError(Problem(f"--constant {name}={path}", why=f"the file holds no array {name}")) from None
+        raise UsageError("missing-array", f"--constant {name}={path}", f"the file holds no array {name}") from None
     except Exception as error:  # numpy and zipfile have no common class for what is no such file
-        raise UsageError(Problem(f"--constant {name}={path}", why=f"not an npz file of arrays: {error}")) from None
+        raise UsageError("invalid-file", f"--constant {name}={path}", f"not an npz file of arrays: {error}") from None
     return KnownTensor.of(array, name)

@@ -7,7 +7,7 @@ import os
 import threading
 from pathlib import Path
 
-from aotc.errors import CompileError, Problem
+from aotc.errors import CompileError
 
 PROTOBUF_LIMIT = (1 << 31) - 1
 """The largest message protobuf reads, in bytes."""
@@ -66,12 +66,8 @@ class ModelFile(os.PathLike[str]):
                 size = os.fstat(file.fileno()).st_size
                 data = file.read(PROTOBUF_LIMIT + 1) if size <= PROTOBUF_LIMIT else None
             if data is None or len(data) > PROTOBUF_LIMIT:
-                raise CompileError(
-                    Problem(
-                        f"{self.path.name} is larger than 2 GiB, the most a protobuf message can have",
-                        fix="save the model with its weights as external data",
-                    )
-                )
+                what = f"{self.path.name} is larger than 2 GiB, the most a protobuf message can have"
+                raise CompileError("too-large", what, fix="save the model with its weights as external data")
             self._content = data
         return self._content
 

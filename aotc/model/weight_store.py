@@ -15,7 +15,7 @@ from zipfile import ZipFile
 import numpy as np
 from xdsl.context import Context
 
-from aotc.errors import CompileError, Problem
+from aotc.errors import CompileError
 from aotc.model.limits import MOST_COMPUTED
 from aotc.model.naming import bare_identifier
 
@@ -77,15 +77,9 @@ class WeightStore:
         """Raise CompileError, naming the node, unless `size` more bytes of computed constants are allowed."""
         if self._computed + size > self.most_computed:
             after = f", after {self._computed:,} of other nodes" if self._computed else ""
-            raise CompileError(
-                Problem(
-                    f"constants of {size:,} bytes would be made of it" + after,
-                    node,
-                    op_type,
-                    f"what is computed while compiling may take {self.most_computed:,} bytes",
-                    "allow more with --max-constants SIZE",
-                )
-            )
+            what = f"constants of {size:,} bytes would be made of it" + after
+            why = f"what is computed while compiling may take {self.most_computed:,} bytes"
+            raise CompileError("too-large", what, why, "allow more with --max-constants SIZE", node, op_type)
 
     def count_computed(self, size: int, node: str = "", op_type: str = "") -> None:
         """As `require_room`, and the bytes are there from now on."""

@@ -123,37 +123,50 @@ class CompileOptions:
             default = default_operators(self.interface_api, self.runtime)
             object.__setattr__(self, "operator_api", "cpacked" if self.executor == "vm" else default)
         problems = [
-            Problem(f"--{name.replace('_', '-')} {value}", why="unknown value", fix="choose from " + ", ".join(choices))
+            Problem(
+                "unknown-choice",
+                f"--{name.replace('_', '-')} {value}",
+                "unknown value",
+                "choose from " + ", ".join(choices),
+            )
             for name, choices in CHOICES.items()
             if (value := getattr(self, name)) not in choices
         ]
         problems += [
-            Problem(f"--emit {kind}", why="unknown kind", fix="choose from " + ", ".join(KINDS))
+            Problem("unknown-choice", f"--emit {kind}", "unknown kind", "choose from " + ", ".join(KINDS))
             for kind in self.emit
             if kind not in KINDS
         ]
         if not self.emit:
-            problems.append(Problem("--emit is empty", fix="choose from " + ", ".join(KINDS)))
+            problems.append(Problem("invalid-option", "--emit is empty", fix="choose from " + ", ".join(KINDS)))
         if self.selftest_outputs is not None and self.selftest is None:
-            problems.append(Problem("--selftest-outputs without --selftest", why="outputs belong to inputs"))
+            why = "outputs belong to inputs"
+            problems.append(Problem("option-conflict", "--selftest-outputs without --selftest", why))
         if self.io == "workspace" and self.packed_wrapper:
             why = "a packed entry is given its tensors, and with --io workspace there are none to give"
-            problems.append(Problem("--io workspace with --packed-wrapper", why=why, fix="use --io caller"))
+            problems.append(Problem("option-conflict", "--io workspace with --packed-wrapper", why, "use --io caller"))
         sections = {"weights": self.weights_section, "workspace": self.workspace_section}
         problems += [
-            Problem(f"--{what}-section {section}", why="no object is written", fix=f"in C, define AOTC_{what.upper()}")
+            Problem(
+                "option-conflict",
+                f"--{what}-section {section}",
+                "no object is written",
+                f"in C, define AOTC_{what.upper()}",
+            )
             for what, section in sections.items()
             if section is not None and not NATIVE_KINDS & {*self.emit}
         ]
         if self.cc is not None and "c" not in self.emit:
             why = "it compiles the C that is generated, and none is"
-            problems.append(Problem(f"--cc {self.cc} with --emit {','.join(self.emit)}", why=why, fix="use --emit c"))
+            fix = "use --emit c"
+            problems.append(Problem("option-conflict", f"--cc {self.cc} with --emit {','.join(self.emit)}", why, fix))
         if self.offload and self.profile:
             why = "a profile runs the model in the memory of this process, and those kernels are linked"
             flags = f"--offload {','.join(self.offload)} with a profile"
-            problems.append(Problem(flags, why=why, fix="leave out the code generators"))
+            problems.append(Problem("option-conflict", flags, why, "leave out the code generators"))
         if self.jobs is not None and self.jobs < 1:
-            problems.append(Problem(f"--jobs {self.jobs}", why="not 1 or more", fix="leave it out, or use --jobs 1"))
+            fix = "leave it out, or use --jobs 1"
+            problems.append(Problem("out-of-range", f"--jobs {self.jobs}", "not 1 or more", fix))
         problems += self._thread_problems() + self._executor_problems() + self._bytecode_problems()
         if problems:
             raise UsageError(problems)
@@ -196,12 +209,13 @@ class CompileOptions:
     def _thread_problems(self) -> list[Problem]:
         flag = f"--threads {self.threads}"
         if not 1 <= self.threads <= MOST_THREADS:
-            return [Problem(flag, why=f"not from 1 to {MOST_THREADS}")]
+            return [Problem("out-of-range", flag, f"not from 1 to {MOST_THREADS}")]
         if self.threads > 1 and self.export_operators:
             why = "an operator is called by all threads of the model's entry together, not by the application"
-            return [Problem(f"{flag} with --export-operators", why=why, fix="use --threads 1")]
+            return [Problem("option-conflict", f"{flag} with --export-operators", why, "use --threads 1")]
         if self.threads > 1 and self.profile:
-            return [Problem(f"{flag} with a profile", why="kernels are timed on one thread", fix="use --threads 1")]
+            why = "kernels are timed on one thread"
+            return [Problem("option-conflict", f"{flag} with a profile", why, "use --threads 1")]
         return []
 
     @property
@@ -233,7 +247,8 @@ class CompileOptions:
                 flag = "a profile" if name == "profile" else f"--{name.replace('_', '-')}"
                 given = "" if isinstance(value, bool) else f" {','.join(value) if isinstance(value, tuple) else value}"
                 fix = f"use {flag} {allowed}" if isinstance(allowed, str) else f"leave out {flag}"
-                problems.append(Problem(f"{flag}{given} with --executor vm", why=why, fix=f"{fix}, or --executor aot"))
+                what = f"{flag}{given} with --executor vm"
+                problems.append(Problem("option-conflict", what, why, f"{fix}, or --executor aot"))
         return problems
 
     def _bytecode_problems(self) -> list[Problem]:
@@ -242,15 +257,17 @@ class CompileOptions:
         flag = "--executor vm" if self.executor == "vm" else "--emit vm"
         if self.operator_api == "unpacked" or self.operator_arguments != "tensors":
             why = "bytecode calls operators with tensors, as packed functions"
-            return [Problem(flag, why=why, fix="use --interface-api packed --operator-api cpacked")]
+            return [Problem("option-conflict", flag, why, "use --interface-api packed --operator-api cpacked")]
         if self.io == "workspace":
-            return [Problem(f"{flag} with --io workspace", why="it is given its tensors", fix="use --io caller")]
+            what = f"{flag} with --io workspace"
+            return [Problem("option-conflict", what, "it is given its tensors", "use --io caller")]
         if self.state:
             why = "the workspace of bytecode lives as long as a call"
-            return [Problem(f"{flag} with --state", why=why, fix="leave out either: hand the states on yourself")]
+            fix = "leave out either: hand the states on yourself"
+            return [Problem("option-conflict", f"{flag} with --state", why, fix)]
         if self.threads > 1:
             why = "bytecode calls operators on one thread"
-            return [Problem(f"{flag} with --threads {self.threads}", why=why, fix="use --threads 1")]
+            return [Problem("option-conflict", f"{flag} with --threads {self.threads}", why, "use --threads 1")]
         return []
 
     @staticmethod
@@ -298,14 +315,14 @@ def _size(option: str, size: Any) -> int:
     try:
         return int(size) if isinstance(size, str) else operator.index(size)
     except (TypeError, ValueError):
-        raise UsageError(Problem(option, why=f"{size!r} is not an integer")) from None
+        raise UsageError("invalid-option", option, f"{size!r} is not an integer") from None
 
 
 def parse_size(text: str, option: str) -> int:
     """Bytes from "16K", "1M", "512"; raises UsageError."""
     match = re.fullmatch(r"(\d+)\s*([KMG]?)(?:i?B)?", text.strip(), re.IGNORECASE)
     if match is None:
-        raise UsageError(Problem(f"--{option} {text}", why="not a size", fix="write bytes or 16K, 1M, 2G"))
+        raise UsageError("invalid-option", f"--{option} {text}", "not a size", "write bytes or 16K, 1M, 2G")
     return int(match[1]) * _UNITS[match[2].upper()]
 
 
@@ -315,7 +332,7 @@ def parse_dims(items: Sequence[str]) -> dict[str, int]:
     for item in items:
         name, _, value = item.rpartition("=")
         if not name or not value.isdigit() or int(value) < 1:
-            raise UsageError(Problem(f"--dim {item}", why="not NAME=SIZE with a size of 1 or more"))
+            raise UsageError("invalid-option", f"--dim {item}", "not NAME=SIZE with a size of 1 or more")
         result[name] = int(value)
     return result
 
@@ -326,9 +343,10 @@ def parse_states(items: Sequence[str]) -> dict[str, str]:
     for item in items:
         output, _, source = item.partition("=")
         if not output or not source:
-            raise UsageError(Problem(f"--state {item}", why="not OUTPUT=INPUT"))
+            raise UsageError("invalid-option", f"--state {item}", "not OUTPUT=INPUT")
         if result.get(output, source) != source:
-            raise UsageError(Problem(f"--state {item}", why=f"{output} is the next value of {result[output]} already"))
+            why = f"{output} is the next value of {result[output]} already"
+            raise UsageError("mismatched-state", f"--state {item}", why)
         result[output] = source
     return result
 
@@ -340,6 +358,6 @@ def parse_shapes(items: Sequence[str]) -> dict[str, tuple[int, ...]]:
         name, equals, value = item.rpartition("=")
         sizes = [part.strip() for part in value.split(",")] if value.strip() else []
         if not name or not equals or not all(size.isdigit() for size in sizes):
-            raise UsageError(Problem(f"--input-shape {item}", why="not NAME=SIZE,SIZE,..."))
+            raise UsageError("invalid-option", f"--input-shape {item}", "not NAME=SIZE,SIZE,...")
         result[name] = tuple(int(size) for size in sizes)
     return result

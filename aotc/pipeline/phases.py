@@ -24,7 +24,7 @@ from xdsl.passes import ModulePass
 from xdsl.utils.arg_spec import ArgSpec, parse_pipeline
 from xdsl.utils.exceptions import ArgSpecParseError, PassFailedException
 
-from aotc.errors import CompileError, InternalError, Problem, UsageError
+from aotc.errors import CompileError, InternalError, UsageError
 from aotc.machines.targets import core_of, machine_of
 from aotc.model import extensions
 from aotc.model.faults import explained
@@ -255,7 +255,7 @@ def _check(point: EntryPoint, loaded: object) -> str | None:
 def phase_index(name: str) -> int:
     """Position of a phase; UsageError for an unknown one."""
     if name not in PHASE_NAMES:
-        raise UsageError(Problem(f"no phase {name}", fix="choose from " + ", ".join(PHASE_NAMES)))
+        raise UsageError("unknown-phase", f"no phase {name}", fix="choose from " + ", ".join(PHASE_NAMES))
     return PHASE_NAMES.index(name)
 
 
@@ -314,7 +314,7 @@ def make_passes(pipeline: str) -> tuple[ModulePass, ...]:
         specs = list(parse_pipeline(pipeline)) if pipeline else []
     except ArgSpecParseError as error:
         why = str(error).strip().splitlines()[-1].strip()
-        raise UsageError(Problem(f"the pipeline {pipeline} cannot be read", why=why)) from None
+        raise UsageError("invalid-option", f"the pipeline {pipeline} cannot be read", why) from None
     return tuple(_make_pass(spec) for spec in specs)
 
 
@@ -323,11 +323,11 @@ def _make_pass(spec: ArgSpec) -> ModulePass:
     if spec.name not in passes:
         near = difflib.get_close_matches(spec.name, passes, n=3)
         fix = f"did you mean {' or '.join(near)}?" if near else "`aotc-opt --help` lists them"
-        raise UsageError(Problem(f"no pass {spec.name}", fix=fix))
+        raise UsageError("unknown-pass", f"no pass {spec.name}", fix=fix)
     try:
         return passes[spec.name]().from_pass_spec(spec)
     except ValueError as error:
-        raise UsageError(Problem(f"the pass {spec.name} cannot be made", why=str(error))) from error
+        raise UsageError("invalid-option", f"the pass {spec.name} cannot be made", str(error)) from error
 
 
 @contextmanager
@@ -339,7 +339,7 @@ def _blaming(pass_name: str, phase: str) -> Generator[None]:
             try:
                 yield
             except PassFailedException as error:
-                raise CompileError(Problem(f"the pass {pass_name} cannot go on", why=str(error))) from error
+                raise CompileError("failed-pass", f"the pass {pass_name} cannot go on", str(error)) from error
     except InternalError as error:
         cause = error.__cause__
         if not isinstance(cause, Exception) or (problem := extensions.problem_of(cause)) is None:

@@ -21,7 +21,7 @@ from xdsl.utils.exceptions import ParseError, VerifyException
 from aotc.dialects.aot.contract import EXTERNAL, MODEL_SHA256, convention, entry, has_plan, kernels
 from aotc.dialects.constants import weight_keys
 from aotc.dialects.graph.interfaces import GraphOp
-from aotc.errors import CompileError, Problem, UsageError
+from aotc.errors import CompileError, UsageError
 from aotc.model.files import Content
 from aotc.model.metadata import Origin
 from aotc.model.weight_store import WeightStore
@@ -120,7 +120,7 @@ def read_ir(source: object, start_at: str, options: CompileOptions, ctx: Context
     are missing, UsageError where it is the IR of another phase.
     """
     if not isinstance(source, str | os.PathLike):
-        raise UsageError(Problem("--start-at reads a file of textual IR"))
+        raise UsageError("wrong-function", "--start-at reads a file of textual IR")
     path = Path(source)
     text = path.read_bytes()
     store = _read_weights(path, ctx)
@@ -128,15 +128,15 @@ def read_ir(source: object, start_at: str, options: CompileOptions, ctx: Context
         module = IRParser(ctx, text.decode(), str(path)).parse_module()
         verify(module)
     except (ParseError, VerifyException, UnicodeDecodeError) as error:
-        raise CompileError(Problem(f"{path} is not IR that can be read", why=str(error))) from error
+        raise CompileError("invalid-ir", f"{path} is not IR that can be read", str(error)) from error
     if missing := sorted(weight_keys(module) - set(store)):
         why = f"neither {path.with_suffix('.npz').name} nor weights.npz beside it holds them"
-        raise CompileError(Problem(f"{path} has no weights {', '.join(missing)}", why=why))
+        raise CompileError("missing-array", f"{path} has no weights {', '.join(missing)}", why)
     _check_phase(module, path, start_at)
     if empty := [f"@{kernel.sym_name.data}" for kernel in kernels(module) if _is_undefined(kernel)]:
         what = f"{path} declares the kernel {', '.join(empty)} without a body"
         fix = f"give it one, or say in {EXTERNAL.name} which code generator defines it"
-        raise CompileError(Problem(what, why="a kernel is compiled with its model", fix=fix))
+        raise CompileError("invalid-ir", what, "a kernel is compiled with its model", fix)
     return Compilation(options, ctx, module, store, start_at, origin=Origin("", "", (), _taken_digest(module)))
 
 
@@ -150,7 +150,7 @@ def _read_weights(path: Path, ctx: Context) -> WeightStore:
             try:
                 WeightStore.load(beside).attach(ctx)
             except (ValueError, EOFError, BadZipFile) as error:
-                raise CompileError(Problem(f"{beside} is not an npz file of weights", why=str(error))) from error
+                raise CompileError("invalid-file", f"{beside} is not an npz file of weights", str(error)) from error
             break
     return WeightStore.of(ctx)
 
@@ -159,9 +159,8 @@ def _check_phase(module: ModuleOp, path: Path, start_at: str) -> None:
     """Raise UsageError where the module does not look like one after `start_at`."""
     given = _stages(module)
     if start_at not in given:
-        raise UsageError(
-            Problem(f"{path} is not IR after {start_at}", why=f"it looks like IR after {' or '.join(given)}")
-        )
+        why = f"it looks like IR after {' or '.join(given)}"
+        raise UsageError("wrong-phase", f"{path} is not IR after {start_at}", why)
 
 
 def _stages(module: ModuleOp) -> Sequence[str]:

@@ -211,7 +211,8 @@ class _Workers:
             with open(answer, "rb", closefd=False) as file:
                 content = file.read()
             if status := self._end(process):
-                raise InternalError(Problem("a process that compiled kernels", why=_how(status), fix="use --jobs 1"))
+                what = "a process that compiled kernels"
+                raise InternalError(Problem("internal-error", what, _how(status), "use --jobs 1"))
             found |= pickle.loads(content)
         return found
 

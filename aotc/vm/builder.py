@@ -11,7 +11,6 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from aotc.errors import Problem
 from aotc.vm.checks import is_name, problems_of, unread_inputs
 from aotc.vm.errors import UnusedInputWarning, VMError
 from aotc.vm.executable import Executable, VMFunction
@@ -98,11 +97,12 @@ class ExecBuilder:
         function, a function that does not end; warns of an input that nothing reads.
         """
         if self._open is not None:
-            raise VMError(Problem("a function begins within another", node=name, fix=f"end {self._open[0]!r} first"))
+            what = "a function begins within another"
+            raise VMError("invalid-function", what, fix=f"end {self._open[0]!r} first", node=name)
         if not is_name(name):
-            raise VMError(Problem(f"{name!r} is no name of a function", why="names are printable, without blanks"))
+            raise VMError("invalid-name", f"{name!r} is no name of a function", "names are printable, without blanks")
         if any(function.name == name for function in self._functions):
-            raise VMError(Problem("there is a function of this name already", node=name))
+            raise VMError("duplicate-name", "there is a function of this name already", node=name)
         inputs = _natural(num_inputs, "number of inputs")
         self._open = (name, [])
         try:
@@ -128,7 +128,7 @@ class ExecBuilder:
         Arguments are operands; a tensor or a data type becomes a constant.
         """
         if not is_name(name):
-            raise VMError(Problem(f"{name!r} is no name of a function", why="names are printable, without blanks"))
+            raise VMError("invalid-name", f"{name!r} is no name of a function", "names are printable, without blanks")
         given = tuple(each if isinstance(each, Operand) else self.c(self.add_constant(each)) for each in args)
         destination = None if dst is None else _register(dst, "the destination of a call")
         self._emit(Call(self._names.setdefault(name, len(self._names)), given, destination))
@@ -154,16 +154,18 @@ class ExecBuilder:
         """Put a label, a new one if none is given, before the next instruction."""
         label = label or Label()
         if label.place is not None:
-            raise VMError("a label has two places")
+            raise VMError("invalid-function", "a label has two places")
         label.place = len(self._body())
         return label
 
     def get(self) -> Executable:
         """The executable. Raises VMError for what functions and constants of each other do not have."""
         if self._open is not None:
-            raise VMError(Problem("the function is not complete", node=self._open[0], fix="leave its scope first"))
+            what = "the function is not complete"
+            raise VMError("invalid-function", what, fix="leave its scope first", node=self._open[0])
         if not self._functions:
-            raise VMError(Problem("there is no function", fix='begin with `with ib.function("main", num_inputs=1):`'))
+            fix = 'begin with `with ib.function("main", num_inputs=1):`'
+            raise VMError("invalid-function", "there is no function", fix=fix)
         offsets: list[int] = []
         words: list[int] = []
         for number, instruction in enumerate(self._instructions):
@@ -172,14 +174,14 @@ class ExecBuilder:
                 words += encode(instruction)
             except ValueError as error:
                 name = next(each.name for each in reversed(self._functions) if each.start_instr <= number)
-                raise VMError(Problem(str(error), node=name)) from error
+                raise VMError("invalid-function", str(error), node=name) from error
         return Executable(
             tuple(self._functions), tuple(self._constants), tuple(self._names), tuple(words), tuple(offsets)
         )
 
     def _body(self) -> list[Instruction | _Jump]:
         if self._open is None:
-            raise VMError(Problem("this is in no function", fix='begin with `with ib.function("main"):`'))
+            raise VMError("invalid-function", "this is in no function", fix='begin with `with ib.function("main"):`')
         return self._open[1]
 
     def _emit(self, instruction: Instruction | _Jump) -> None:
@@ -212,7 +214,8 @@ def _resolved(name: str, instruction: Instruction | _Jump, here: int) -> Instruc
     if not isinstance(instruction, _Jump):
         return instruction
     if instruction.label.place is None:
-        raise VMError(Problem(f"instruction {here} jumps to a label without a place", node=name, fix="place it"))
+        what = f"instruction {here} jumps to a label without a place"
+        raise VMError("invalid-function", what, fix="place it", node=name)
     return replace(instruction.instruction, distance=instruction.label.place - here)
 
 

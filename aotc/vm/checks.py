@@ -16,9 +16,10 @@ def is_name(name: str) -> bool:
 def problems_of(name: str, instructions: Sequence[Instruction], num_inputs: int) -> list[Problem]:
     """What is wrong with a function, an empty list where nothing is."""
     if not instructions:
-        return [Problem("the function has no instructions", node=name, fix="end it with ret")]
+        return [Problem("invalid-function", "the function has no instructions", fix="end it with ret", node=name)]
     if not isinstance(instructions[-1], Ret | Goto):
-        return [Problem("the last instruction neither returns nor jumps", node=name, fix="end the function with ret")]
+        what = "the last instruction neither returns nor jumps"
+        return [Problem("invalid-function", what, fix="end the function with ret", node=name)]
     return list(_wild_jumps(name, instructions)) or list(_undefined(name, instructions, num_inputs))
 
 
@@ -33,7 +34,7 @@ def _wild_jumps(name: str, instructions: Sequence[Instruction]) -> Iterator[Prob
         for target in successors(instruction, here):
             if not 0 <= target < len(instructions):
                 what = f"instruction {here} goes on at {target}, which is not in the function"
-                yield Problem(what, node=name, why=f"it has {len(instructions)} instructions")
+                yield Problem("invalid-function", what, f"it has {len(instructions)} instructions", node=name)
 
 
 def _undefined(name: str, instructions: Sequence[Instruction], num_inputs: int) -> Iterator[Problem]:
@@ -58,4 +59,4 @@ def _undefined(name: str, instructions: Sequence[Instruction], num_inputs: int) 
             if not before[here] >> register & 1:
                 inputs = f"the function has {num_inputs} input{'' if num_inputs == 1 else 's'}"
                 what = f"instruction {here} reads register %{register}, which nothing has written on every way there"
-                yield Problem(what, node=name, why=inputs)
+                yield Problem("invalid-function", what, inputs, node=name)

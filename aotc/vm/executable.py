@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
@@ -139,7 +139,7 @@ class Executable:
         executable = Executable(functions, tables.constants, tables.names, tables.words, tables.offsets)
         if executable.workspace_bytes != workspace:
             why = f"its places end at byte {executable.workspace_bytes}, not {workspace}"
-            raise VMError(Problem("the workspace of the executable is not what its constants need", why=why))
+            raise VMError("invalid-file", "the workspace of the executable is not what its constants need", why)
         return executable
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -155,11 +155,13 @@ class Executable:
                 blob = _memory(os.fstat(stream.fileno()).st_size)
                 blob = blob[: stream.readinto(blob)]
         except OSError as error:
-            raise FileError(Problem(f"{path} cannot be read", why=error.strerror or str(error))) from error
+            raise FileError("unusable-file", f"{path} cannot be read", error.strerror or str(error)) from error
         try:
             return Executable.from_bytes(blob)
         except VMError as error:
-            raise VMError([Problem(f"{path}: {problem}") for problem in error.problems]) from error
+            raise VMError(
+                [replace(each, node=": ".join(filter(None, (str(path), each.node)))) for each in error.problems]
+            ) from error
 
 
 # --- checks ----------------------------------------------------------------------------------------------------------
@@ -168,21 +170,26 @@ class Executable:
 def _of_tables(executable: Executable) -> Iterator[Problem]:
     functions, names, offsets = executable.global_funcs, executable.func_names, executable.instr_offset
     if len(names) > MOST_NAMES or len(executable.constants) > MOST_CONSTANTS:
-        yield Problem("there are too many names or constants", why=f"at most {MOST_NAMES} and {MOST_CONSTANTS}")
+        why = f"at most {MOST_NAMES} and {MOST_CONSTANTS}"
+        yield Problem("too-large", "there are too many names or constants", why)
     for kind, listed in (("functions", [each.name for each in functions]), ("called names", list(names))):
         if len(set(listed)) != len(listed):
-            yield Problem(f"two {kind} are the same", why=", ".join(sorted({n for n in listed if listed.count(n) > 1})))
+            why = ", ".join(sorted({n for n in listed if listed.count(n) > 1}))
+            yield Problem("duplicate-name", f"two {kind} are the same", why)
         for name in listed:
             if not is_name(name):
-                yield Problem(f"{name!r} is no name", why="names are printable, without blanks")
+                yield Problem("invalid-name", f"{name!r} is no name", "names are printable, without blanks")
     starts = [function.start_instr for function in functions]
     if starts != sorted(set(starts)) or (starts or [0])[0] != 0 or bool(functions) != bool(offsets):
-        yield Problem("the functions are not one behind the other", why=f"they start at instructions {starts}")
+        what = "the functions are not one behind the other"
+        yield Problem("invalid-executable", what, f"they start at instructions {starts}")
     if starts and starts[-1] >= len(offsets):
-        yield Problem(f"{functions[-1].name} starts behind the last of {len(offsets)} instructions")
+        what = f"{functions[-1].name} starts behind the last of {len(offsets)} instructions"
+        yield Problem("invalid-executable", what)
     ends = (*offsets, len(executable.instr_data))
     if ends[0] != 0 or any(start >= end for start, end in pairwise(ends)):
-        yield Problem("the offsets of the instructions do not rise from the first word to the last")
+        what = "the offsets of the instructions do not rise from the first word to the last"
+        yield Problem("invalid-executable", what)
 
 
 def _of_functions(executable: Executable) -> Iterator[Problem]:
@@ -190,12 +197,12 @@ def _of_functions(executable: Executable) -> Iterator[Problem]:
     for function in executable.global_funcs:
         name, most = function.name, function.register_file_size
         if not function.num_args <= most <= MOST_REGISTERS:
-            yield Problem(f"{most} registers cannot hold {function.num_args} inputs", node=name)
+            yield Problem("invalid-function", f"{most} registers cannot hold {function.num_args} inputs", node=name)
             continue
         try:
             body = executable.body(function)
         except ValueError as error:
-            yield Problem(str(error), node=name)
+            yield Problem("invalid-function", str(error), node=name)
             return
         problems = [p for i, each in enumerate(body) for p in _of_instruction(executable, function, i, each, arities)]
         yield from problems or problems_of(name, body, function.num_args)
@@ -209,21 +216,24 @@ def _of_instruction(
     for register in (*reads(instruction), *written):
         if register is not None and register >= function.register_file_size:
             count = function.register_file_size
-            yield Problem(f"{where} has register %{register}; there are {count}", node=function.name)
+            what = f"{where} has register %{register}; there are {count}"
+            yield Problem("invalid-function", what, node=function.name)
     if not isinstance(instruction, Call):
         return
     if instruction.function >= len(executable.func_names):
-        yield Problem(f"{where} calls name {instruction.function} of {len(executable.func_names)}", node=function.name)
+        what = f"{where} calls name {instruction.function} of {len(executable.func_names)}"
+        yield Problem("invalid-function", what, node=function.name)
         return
     callee = executable.func_names[instruction.function]
     given = len(instruction.args)
     if (taken := arities.get(callee, given)) != given:
-        yield Problem(f"{where} calls {callee} with {given} operands; it has {taken} inputs", node=function.name)
+        what = f"{where} calls {callee} with {given} operands; it has {taken} inputs"
+        yield Problem("invalid-function", what, node=function.name)
     for position, operand in enumerate(instruction.args):
         if operand.kind is Kind.CONSTANT and operand.value >= len(executable.constants):
             what = f"{where} has constant {operand.value} as operand {position} of {callee}"
             count = len(executable.constants)
-            yield Problem(what, node=function.name, why=f"there are {count}", fix="add it with add_constant")
+            yield Problem("invalid-function", what, f"there are {count}", "add it with add_constant", function.name)
 
 
 def _aligned(blob: memoryview) -> memoryview:

@@ -27,7 +27,6 @@ from typing import Final
 
 import numpy as np
 
-from aotc.errors import Problem
 from aotc.model.dlpack import DLPACK_TYPES, dtype_of
 from aotc.vm.errors import VMError
 from aotc.vm.values import Constant, Place, ShapeTuple
@@ -81,7 +80,7 @@ def write(tables: Tables, workspace: int) -> bytes:
             extents += shape
             continue
         if size + constant.nbytes > _MOST:
-            raise VMError(Problem("the constants are more than 4 GiB", fix="give them to the machine as arguments"))
+            raise VMError("too-large", "the constants are more than 4 GiB", fix="give them to the machine as arguments")
         rows.append(_CONSTANT.pack(_TENSOR, code, bits, len(shape), len(extents), size, constant.nbytes))
         extents += shape
         data.append(_padded(constant.tobytes(), DATA_ALIGNMENT))
@@ -95,7 +94,8 @@ def write(tables: Tables, workspace: int) -> bytes:
     body += bytes(-start % DATA_ALIGNMENT)
     total = _HEADER.size + len(body) + size
     if total > _MOST:
-        raise VMError(Problem("the executable is more than 4 GiB", fix="give constants to the machine as arguments"))
+        fix = "give constants to the machine as arguments"
+        raise VMError("too-large", "the executable is more than 4 GiB", fix=fix)
     counts = (len(tables.functions), len(tables.names), len(rows), len(tables.offsets), len(extents))
     header = _HEADER.pack(MAGIC, VERSION, total, *counts, len(tables.words), len(text), size, workspace)
     return b"".join((header, body, *data))
@@ -124,13 +124,13 @@ def read(blob: memoryview) -> tuple[Tables, int]:
     Raises VMError where they are none.
     """
     if len(blob) < _HEADER.size or bytes(blob[: len(MAGIC)]) != MAGIC:
-        raise VMError(Problem("these bytes are no executable", fix="Executable.save writes one"))
+        raise VMError("invalid-file", "these bytes are no executable", fix="Executable.save writes one")
     _, version, total, *counts, workspace = _HEADER.unpack_from(blob)
     if version != VERSION:
         why = f"this aotc runs version {VERSION}"
-        raise VMError(Problem(f"the executable is of version {version}", why=why, fix="compile the model again"))
+        raise VMError("unsupported-version", f"the executable is of version {version}", why, "compile the model again")
     if total != len(blob):
-        raise VMError(Problem(f"the executable has {total} bytes, not {len(blob)}", why="it is damaged, or a part"))
+        raise VMError("invalid-file", f"the executable has {total} bytes, not {len(blob)}", "it is damaged, or a part")
     functions, names, constants, instructions, extents, words, text_bytes, data_bytes = counts
     tables = _Reader(blob)
     rows = [_FUNCTION.unpack(row) for row in tables.rows(functions, _FUNCTION.size)]
@@ -218,4 +218,4 @@ def _constant(number: int, row: tuple[int, ...], shapes: list[int], data: memory
 
 
 def _damaged(why: str) -> VMError:
-    return VMError(Problem("the executable is damaged", why=why, fix="write it again with Executable.save"))
+    return VMError("invalid-file", "the executable is damaged", why, "write it again with Executable.save")

@@ -105,7 +105,7 @@ class VirtualMachine:
         try:
             memory = self.state.allocators[0].allocate(size + DATA_ALIGNMENT).memory
         except (IndexError, MemoryError) as error:
-            raise VMError(Problem(f"there is no workspace of {size:,} bytes", why=str(error))) from error
+            raise VMError("too-large", f"there is no workspace of {size:,} bytes", str(error)) from error
         return memory[-memory.ctypes.data % DATA_ALIGNMENT :]
 
     def _prepare(self, code: _Code, problems: list[Problem]) -> None:
@@ -155,9 +155,9 @@ class VirtualMachine:
         where = self._where(code, here)
         if function is None:
             fix = "register it with aotc.vm.register, or give the machine a module that has it"
-            problems.append(Problem(f"there is no function {name}", node=where, fix=fix))
+            problems.append(Problem("unknown-function", f"there is no function {name}", fix=fix, node=where))
         elif wrong := arity_problem(function, given):
-            problems.append(Problem(f"{name} is called with {wrong}", node=where))
+            problems.append(Problem("mismatched-call", f"{name} is called with {wrong}", node=where))
         return _PACKED, function
 
     def _where(self, code: _Code, here: int, position: int | None = None) -> str:
@@ -173,7 +173,7 @@ class VirtualMachine:
 
     def _call(self, code: _Code, *arguments: Any) -> Any:
         if len(arguments) != (taken := code.function.num_args):
-            raise VMError(Problem(f"it has {taken} inputs, got {len(arguments)}", node=code.function.name))
+            raise VMError("mismatched-call", f"it has {taken} inputs, got {len(arguments)}", node=code.function.name)
         return self._run(code, [_as_value(each) for each in arguments])
 
     def _run(self, code: _Code, arguments: Sequence[Any]) -> Any:
@@ -216,13 +216,13 @@ class VirtualMachine:
         except VMError:
             raise
         except OperandError as error:
-            raise VMError(Problem(str(error), node=self._where(code, here, error.position))) from error
+            raise VMError("failed-call", str(error), node=self._where(code, here, error.position)) from error
         except Exception as error:
             what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-            raise VMError(Problem(what, node=self._where(code, here))) from error
+            raise VMError("failed-call", what, node=self._where(code, here)) from error
 
     def _stop(self, code: _Code, here: int, what: str, most: int) -> NoReturn:
-        raise VMError(Problem(f"more than {most} {what}", node=self._where(code, here)))
+        raise VMError("endless-call", f"more than {most} {what}", node=self._where(code, here))
 
 
 def _functions_of(module: Mapping[str, Packed] | Module | None) -> Mapping[str, Packed]:

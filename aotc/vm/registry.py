@@ -7,7 +7,6 @@ from inspect import Parameter, signature
 from types import MappingProxyType
 from typing import Any, TypeVar, overload
 
-from aotc.errors import Problem
 from aotc.vm.checks import is_name
 from aotc.vm.errors import VMError
 
@@ -33,13 +32,13 @@ def register(name: str, function: Callable[..., Any] | None = None, *, override:
     Raises VMError where the name is taken, unless `override` says to replace it.
     """
     if not is_name(name):
-        raise VMError(Problem(f"{name!r} is no name of a function", why="names are printable, without blanks"))
+        raise VMError("invalid-name", f"{name!r} is no name of a function", "names are printable, without blanks")
 
     def add(function: F) -> F:
         if not callable(function):
             raise TypeError(f"{name} is to be a function, not a {type(function).__name__}")
         if name in _FUNCTIONS and not override:
-            raise VMError(Problem("a function of this name is registered", node=name, fix="say override=True"))
+            raise VMError("duplicate-name", "a function of this name is registered", fix="say override=True", node=name)
         _FUNCTIONS[name] = function
         return function
 

@@ -11,7 +11,6 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from aotc.errors import Problem
 from aotc.vm.errors import VMError
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
@@ -132,4 +131,5 @@ def require_dtype(dtype: np.dtype[Any]) -> None:
     from aotc.model.dlpack import DLPACK_TYPES
 
     if dtype.name not in DLPACK_TYPES or not dtype.isnative:
-        raise VMError(Problem(f"no tensor has elements of type {dtype}", fix=f"there are {', '.join(DLPACK_TYPES)}"))
+        what = f"no tensor has elements of type {dtype}"
+        raise VMError("unsupported-type", what, fix=f"there are {', '.join(DLPACK_TYPES)}")

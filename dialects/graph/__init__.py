@@ -28,12 +28,12 @@ from aotc.dialects.graph import (
 from aotc.dialects.graph.compound import control_flow, external_kernel, staged
 from aotc.dialects.graph.interfaces import GraphOp
 from aotc.dialects.graph.matrices import determinant, inverse, matmul
+from aotc.dialects.graph.packed import pack
 from aotc.dialects.graph.packed.convolution import blocked_conv, inner_product_conv, regrouping, within_lanes
 from aotc.dialects.graph.packed.integers import (
     channels_last,
     dot_depthwise,
     dot_products,
-    interleaved,
     paired_nibbles,
     paired_steps,
 )
@@ -64,7 +64,7 @@ _FAMILIES = (
     within_lanes,
     regrouping,
     inner_product_conv,
-    interleaved,
+    pack,
     paired_nibbles,
     channels_last,
     dot_products,
@@ -123,5 +123,5 @@ def _operations(family: ModuleType) -> list[type[GraphOp]]:
 GRAPH = Dialect(
     "graph",
     [structure.YieldOp, structure.FusedOp, *(op for family in _FAMILIES for op in _operations(family))],
-    [*SCHEDULE_ATTRIBUTES, *ALGORITHM_ATTRIBUTES],
+    [*SCHEDULE_ATTRIBUTES, *ALGORITHM_ATTRIBUTES, pack.LayoutAttr],
 )

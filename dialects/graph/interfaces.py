@@ -6,6 +6,7 @@ say (`passes/kernel`). No pass knows operators by name; they ask these interface
 
 * `GraphOp`      operands and results are tensors of static shape; `infer_types`, `evaluate`, one assembly format.
 * `ElementOp`    one result; a result element is an expression over elements of the operands (`element`).
+* `ConstantPackerOp` has no kernel: what it computes from constants is known when a model is compiled.
 * `AnchorOp`     has a kernel of its own; mostly a `LoopNestOp`, which writes its loop nest (`loops`): reductions,
                  contractions, windows, state across elements.
 """
@@ -35,12 +36,14 @@ from xdsl.dialects.builtin import (
 from xdsl.interfaces import HasCanonicalizationPatternsInterface
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from xdsl.irdl import (
+    AttrConstraint,
     AttrSizedOperandSegments,
     IRDLOperation,
     OptOperandDef,
     OptResultDef,
     VarOperandDef,
     VarResultDef,
+    VerificationContext,
     traits_def,
 )
 from xdsl.parser import Parser, UnresolvedOperand
@@ -144,6 +147,19 @@ def to_attribute(value: object) -> Attribute:
             raise TypeError(f"no attribute for {value!r}")
 
 
+_FLAGS = {"UnitAttr(), or None where it does not hold": UnitAttr(), "a bool": BoolAttr.from_bool(True)}
+"""The two kinds of flags, by what they are given as."""
+
+
+def _refused(constraint: AttrConstraint, attribute: Attribute) -> str | None:
+    """Why an attribute does not satisfy the constraint of a property; None where it does."""
+    try:
+        constraint.verify(attribute, VerificationContext())
+    except VerifyException as error:
+        return str(error)
+    return None
+
+
 class GraphOp(IRDLOperation, HasCanonicalizationPatternsInterface, ABC):
     """An operation on tensors: pure, statically shaped, results' types a function of operands and attributes."""
 
@@ -154,6 +170,11 @@ class GraphOp(IRDLOperation, HasCanonicalizationPatternsInterface, ABC):
     ORDERS_WEIGHTS: ClassVar[bool] = False
     """Whether it packs a constant into the order in which kernels read it: done at compile time, even if that adds
     elements."""
+
+    @property
+    def label(self) -> str:
+        """What kernels are called after it."""
+        return self.name.rsplit(".", 1)[-1]
 
     @abstractmethod
     def infer_types(self) -> Sequence[TensorType]:
@@ -213,7 +234,7 @@ class GraphOp(IRDLOperation, HasCanonicalizationPatternsInterface, ABC):
 
         Operands stand in declaration order (None for an absent optional one, a sequence for a variadic one);
         attributes are plain Python values (see `to_attribute`), None leaves one out; an optional result is there where
-        its name is given as true. Raises `ShapeError`.
+        its name is given as true. Raises `ShapeError`, and TypeError for a property of another kind than is declared.
         """
         definition = cls.get_irdl_definition()
         given: list[Sequence[SSAValue] | SSAValue] = []
@@ -232,7 +253,7 @@ class GraphOp(IRDLOperation, HasCanonicalizationPatternsInterface, ABC):
         asked = {name for name, each in definition.results if isinstance(each, OptResultDef) and attributes.get(name)}
         declared_results = dict(definition.results)
         properties = {
-            name: to_attribute(value)
+            name: cls._property(name, value)
             for name, value in attributes.items()
             if value is not None and name not in declared_results
         }
@@ -247,6 +268,17 @@ class GraphOp(IRDLOperation, HasCanonicalizationPatternsInterface, ABC):
         op = cls(operands=given, result_types=results, properties=properties)
         op.refine()
         return op
+
+    @classmethod
+    def _property(cls, name: str, value: object) -> Attribute:
+        """The attribute for a property; raises TypeError where there is none, or one of another kind."""
+        declared = cls.get_irdl_definition().properties.get(name)
+        if declared is None:
+            raise TypeError(f"{cls.name} has no property {name}")
+        if (why := _refused(declared.constr, attribute := to_attribute(value))) is not None:
+            wanted = next((text for text, flag in _FLAGS.items() if _refused(declared.constr, flag) is None), why)
+            raise TypeError(f"{cls.name}: the property {name} wants {wanted}, and is given {value!r}")
+        return attribute
 
     def refine(self) -> bool:
         """Set the result types to the inferred ones; True if that changed any."""
@@ -364,6 +396,15 @@ class ElementOp(GraphOp, ABC):
         """
 
 
+class ConstantPackerOp(GraphOp, ABC):
+    """Computes what kernels read from constants, when a model is compiled: it has no kernel."""
+
+    ORDERS_WEIGHTS: ClassVar[bool] = True
+
+    @abstractmethod
+    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array]: ...
+
+
 class ScaleShiftOp(ElementOp, ABC):
     """x * factor + offset of the first operand x, where factor and offset depend on the other operands alone."""
 
@@ -378,13 +419,16 @@ class AnchorOp(GraphOp, ABC):
 
     FUSION: ClassVar[Fusion] = Fusion.ANCHOR
 
+    COMPUTED: ClassVar[int | None] = None
+    """How many results are not scratch buffers; None: all."""
+
     def scratch(self) -> Sequence[OpResult]:
         """The last results, where they are scratch buffers.
 
         No operation uses them, and they live only while the kernel runs. Both kinds of loop nests have readers of them
         after those of the operands, and may write and read an element any number of times.
         """
-        return ()
+        return () if self.COMPUTED is None else self.results[self.COMPUTED :]
 
     def overwrites(self) -> Mapping[int, int]:
         """For results that may be written over an operand of their shape: the position of that operand, by that of the

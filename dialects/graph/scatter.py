@@ -13,10 +13,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import reduce
 from operator import and_
+from typing import ClassVar
 
 import numpy as np
 from xdsl.dialects.builtin import I64, BoolAttr, IntegerAttr, StringAttr, TensorType, i1, i64
-from xdsl.ir import OpResult
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
 
 from aotc.dialects.arrays import ranked
@@ -259,14 +259,12 @@ class TopKOp(Selecting):
 class _ScatteringInMemory(ScatterOp, ABC):
     """With a second result of the type of the first, in which the updates are done."""
 
+    COMPUTED: ClassVar[int | None] = 1
     result = result_def(TensorType)
     memory = result_def(TensorType)
 
     def infer_types(self) -> Sequence[TensorType]:
         return [*super().infer_types()] * 2
-
-    def scratch(self) -> Sequence[OpResult]:
-        return [self.memory]
 
 
 @irdl_op_definition
@@ -294,6 +292,7 @@ class TopKInMemoryOp(Selecting):
     """
 
     name = "graph.top_k_in_memory"
+    COMPUTED: ClassVar[int | None] = 2
     values = result_def(TensorType)
     positions = result_def(TensorType)
     heap = result_def(TensorType)
@@ -309,6 +308,3 @@ class TopKInMemoryOp(Selecting):
         axis, shape = self.axis.value.data, list(values.get_shape())
         shape[axis] = 2**self.depth - 1
         return [values, positions, TensorType(element_type_of(self.x), shape), TensorType(i64, shape)]
-
-    def scratch(self) -> Sequence[OpResult]:
-        return [self.heap, self.indices]

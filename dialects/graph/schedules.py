@@ -2,14 +2,17 @@
 
 `choose-schedule` writes a schedule on an anchor, or, for a kernel without one, on its function; the kernel strategies
 (`passes/kernel/strategies`) obey it. A kernel without a schedule is computed by scalar loops. A package from outside
-adds a kind as a frozen dataclass and an attribute of two lines, like the ones below.
+adds a kind as a frozen dataclass and an attribute of two lines, `class DotScheduleAttr(ScheduleAttr[DotSchedule])`
+with a name.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import MISSING, Field, dataclass, fields
-from typing import Any, ClassVar, Generic, Literal, TypeAlias, TypeVar, get_args
+from types import new_class
+from typing import Any, ClassVar, Generic, Literal, TypeAlias, TypeVar, cast, get_args
 
 from xdsl.dialects.builtin import IntAttr
 from xdsl.ir import Attribute, Data, Operation, OpResult, ParametrizedAttribute, SSAValue
@@ -314,85 +317,32 @@ def _field_text(item: Field[Any], value: object) -> str:
     return "" if value is None else f"{item.name} = {value}"
 
 
-@irdl_attr_definition
-class MatmulScheduleAttr(ScheduleAttr[MatmulSchedule]):
-    name = "graph.matmul_schedule"
+def _attribute(kind: type[Schedule]) -> type[ScheduleAttr[Any]]:
+    """`graph.matmul_schedule` for `MatmulSchedule`."""
+    name = "graph." + re.sub("(?<=[a-z])(?=[A-Z])", "_", kind.__name__).lower()
+    base = cast(Any, ScheduleAttr)[kind]
+    return irdl_attr_definition(
+        new_class(f"{kind.__name__}Attr", (base,), exec_body=lambda body: body.update(name=name))
+    )
 
 
-@irdl_attr_definition
-class PairedScheduleAttr(ScheduleAttr[PairedSchedule]):
-    name = "graph.paired_schedule"
-
-
-@irdl_attr_definition
-class FewBitsScheduleAttr(ScheduleAttr[FewBitsSchedule]):
-    name = "graph.few_bits_schedule"
-
-
-@irdl_attr_definition
-class InnerProductScheduleAttr(ScheduleAttr[InnerProductSchedule]):
-    name = "graph.inner_product_schedule"
-
-
-@irdl_attr_definition
-class PositionsScheduleAttr(ScheduleAttr[PositionsSchedule]):
-    name = "graph.positions_schedule"
-
-
-@irdl_attr_definition
-class WindowScheduleAttr(ScheduleAttr[WindowSchedule]):
-    name = "graph.window_schedule"
-
-
-@irdl_attr_definition
-class RowScheduleAttr(ScheduleAttr[RowSchedule]):
-    name = "graph.row_schedule"
-
-
-@irdl_attr_definition
-class ResampleScheduleAttr(ScheduleAttr[ResampleSchedule]):
-    name = "graph.resample_schedule"
-
-
-@irdl_attr_definition
-class ElementwiseScheduleAttr(ScheduleAttr[ElementwiseSchedule]):
-    name = "graph.elementwise_schedule"
-
-
-@irdl_attr_definition
-class SumsScheduleAttr(ScheduleAttr[SumsSchedule]):
-    name = "graph.sums_schedule"
-
-
-@irdl_attr_definition
-class RecurrenceScheduleAttr(ScheduleAttr[RecurrenceSchedule]):
-    name = "graph.recurrence_schedule"
-
-
-@irdl_attr_definition
-class ScatterScheduleAttr(ScheduleAttr[ScatterSchedule]):
-    name = "graph.scatter_schedule"
-
-
-@irdl_attr_definition
-class TreeScheduleAttr(ScheduleAttr[TreeSchedule]):
-    name = "graph.tree_schedule"
-
-
-SCHEDULE_ATTRIBUTES = (
-    MatmulScheduleAttr,
-    PairedScheduleAttr,
-    FewBitsScheduleAttr,
-    InnerProductScheduleAttr,
-    PositionsScheduleAttr,
-    WindowScheduleAttr,
-    RowScheduleAttr,
-    ResampleScheduleAttr,
-    ElementwiseScheduleAttr,
-    SumsScheduleAttr,
-    RecurrenceScheduleAttr,
-    ScatterScheduleAttr,
-    TreeScheduleAttr,
+SCHEDULE_ATTRIBUTES = tuple(
+    _attribute(kind)
+    for kind in (
+        MatmulSchedule,
+        PairedSchedule,
+        FewBitsSchedule,
+        InnerProductSchedule,
+        PositionsSchedule,
+        WindowSchedule,
+        RowSchedule,
+        ResampleSchedule,
+        ElementwiseSchedule,
+        SumsSchedule,
+        RecurrenceSchedule,
+        ScatterSchedule,
+        TreeSchedule,
+    )
 )
 """Those of the dialect."""
 

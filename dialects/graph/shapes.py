@@ -44,6 +44,11 @@ class Segment:
     count: int
     size: int
 
+    @property
+    def stop(self) -> int:
+        """Where the last one ends."""
+        return self.start + self.count * self.size
+
 
 def segments(extent: int, size: int) -> Iterator[Segment]:
     """0..extent in tiles of `size`, then the tail in one smaller tile."""

@@ -16,6 +16,7 @@ from aotc.dialects.graph.interfaces import AnchorOp, ElementOp, GraphOp, element
 from aotc.model.memo import Memo
 from aotc.passes.kernel.builders.loop_builder import LoopBuilder
 from aotc.passes.kernel.costs.trips import trips
+from aotc.passes.kernel.nest import LoopNest
 from aotc.passes.kernel.signature import signature
 from aotc.passes.kernel.strategy import strategy_of
 
@@ -75,7 +76,7 @@ def anchor_reads(op: AnchorOp) -> tuple[float, ...]:
 def _count_reads(op: AnchorOp) -> tuple[float, ...]:
     probe = _Probe(op)
     counts = [0.0] * len(op.operands)
-    strategy_of(op).scalar_nest(op, probe.b, probe.reads(), [_discard for _ in op.results])
+    strategy_of(op).scalar_nest(LoopNest(op, probe.b, probe.reads(), [_discard for _ in op.results]))
     for load in probe.block.walk():
         if isinstance(load, memref.LoadOp) and load.memref in probe.buffers[: len(counts)]:
             counts[probe.buffers.index(load.memref)] += _times(load)

@@ -54,6 +54,7 @@ from aotc.dialects.graph.compound.control_flow import ControlOp, IfOp, LoopOp, g
 from aotc.dialects.graph.compound.external_kernel import ExternalOp
 from aotc.dialects.graph.interfaces import (
     AnchorOp,
+    ConstantPackerOp,
     ElementOp,
     GraphOp,
     is_join,
@@ -63,7 +64,7 @@ from aotc.dialects.graph.interfaces import (
     viewed_whole,
 )
 from aotc.dialects.graph.structure import ConstantOp, CopyOp, FusedOp, YieldOp
-from aotc.errors import CompileError, Problem
+from aotc.errors import CompileError
 from aotc.model.locations import fuse_locations, node_names
 from aotc.passes.fuse.carried import carried_at, is_only_read_by, settle_control_flow
 from aotc.passes.fuse.groups import make_group
@@ -203,9 +204,9 @@ def _group_lone_operations(block: Block, joins: Collection[Operation]) -> None:
             make_group([op], used)
         elif not (isinstance(op, FusedOp | ExternalOp | ConstantOp | ControlOp) or is_view(op)):
             node = ", ".join(node_names(op.location))
-            raise CompileError(
-                Problem(f"{op.name} has no kernel", node, why="it is neither an ElementOp nor an AnchorOp")
-            )
+            packs = isinstance(op, ConstantPackerOp)
+            why = "it packs constants, and is given others" if packs else "it is neither an ElementOp nor an AnchorOp"
+            raise CompileError("no-kernel", f"{op.name} has no kernel", why, node=node)
 
 
 def _make_kernel(group: FusedOp | ExternalOp, name: str) -> FuncOp:
@@ -264,8 +265,9 @@ def _kernel_name(group: FusedOp | ExternalOp) -> str:
     outside by whom, and the kind of kernel."""
     if isinstance(group, ExternalOp):
         return re.sub(r"[^A-Za-z0-9_]", "_", f"{group.codegen.data}_{group.kernel.data}")
-    ops = [op for op in group.block.walk() if not op.regions and not isinstance(op, ConstantOp | YieldOp)]
-    names = [re.sub(r"[^A-Za-z0-9_]", "_", op.name.rsplit(".", 1)[-1]) for op in ops]
+    walked = (op for op in group.block.walk() if isinstance(op, GraphOp))
+    ops = [op for op in walked if not op.regions and not isinstance(op, ConstantOp)]
+    names = [re.sub(r"[^A-Za-z0-9_]", "_", op.label) for op in ops]
     if len(names) > NAME_PARTS:
         anchor = next((place for place, op in enumerate(ops) if isinstance(op, AnchorOp)), 0)
         shown = names[anchor : anchor + NAME_PARTS]

@@ -61,7 +61,9 @@ def _infer(block: Block, problems: list[Problem]) -> None:
             try:
                 op.refine()
             except ShapeError as error:
-                problems.append(Problem(str(error), ", ".join(node_names(op.location)), op.name))
+                problems.append(
+                    Problem("invalid-shape", str(error), node=", ".join(node_names(op.location)), op_type=op.name)
+                )
         elif isinstance(op, FusedOp):
             for arg, value in zip(op.block.args, op.inputs, strict=True):
                 _retype(arg, value.type)

@@ -30,12 +30,11 @@ def used_extents(function: FuncOp) -> list[list[int]]:
         if isinstance(argument.type, MemRefType):
             why = _used_extents(argument, used)
             if why:
-                problems.append(
-                    Problem(f"argument {position} of {function.sym_name.data} cannot become a pointer", why=why)
-                )
+                what = f"argument {position} of {function.sym_name.data} cannot become a pointer"
+                problems.append(Problem("not-a-pointer", what, why))
         elif not isinstance(argument.type, PtrType):
             what = f"argument {position} of {function.sym_name.data} is {argument.type}, not a buffer"
-            problems.append(Problem(what))
+            problems.append(Problem("not-a-pointer", what))
         found.append(sorted(used))
     if problems:
         raise CompileError(problems)

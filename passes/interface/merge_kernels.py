@@ -30,7 +30,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Collection, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import cast
+from typing import TypeAlias, cast
 
 from xdsl.context import Context
 from xdsl.dialects import arith, memref, scf
@@ -53,10 +53,8 @@ from aotc.dialects.aot import BufferOp, WordLoadOp
 from aotc.dialects.aot.contract import Argument, Sizes, append_argument, kernels, set_parameters, set_sizes, sizes_of
 from aotc.model.locations import fuse_locations
 
-MOST_PARAMETERS = 24
-"""Constants that a function gets at most: they take stack, and a load at each use."""
-PER_PARAMETER = 3
-"""Instructions of a call for a constant, and in the function instead of one in an instruction."""
+_Column: TypeAlias = tuple[Attribute, ...]
+"""A constant in each of several functions."""
 
 _DIVISIONS = (
     *(arith.DivSIOp, arith.DivUIOp, arith.RemSIOp, arith.RemUIOp),
@@ -75,6 +73,11 @@ class MergeKernelsPass(ModulePass):
 
     name = "merge-kernels"
 
+    most_parameters: int = 24
+    """Constants that a function gets at most: they take stack, and a load at each use."""
+    per_parameter: int = 3
+    """Instructions of a call for a constant, and in the function instead of one in an instruction."""
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         calls: defaultdict[str, list[CallOp]] = defaultdict(list)
         for each in op.walk():
@@ -89,8 +92,12 @@ class MergeKernelsPass(ModulePass):
                 form = _Form(function, calls[name])
                 groups[form.key].append(form)
         for forms in groups.values():
-            if len(forms) > 1:
-                _merge(forms)
+            columns = list(zip(*(form.values for form in forms), strict=True))
+            different = [column for column in dict.fromkeys(columns) if len(set(column)) > 1]
+            saved = forms[0].operations * (len(forms) - 1)
+            added = self.per_parameter * len(different) * len(forms)
+            if len(forms) > 1 and len(different) <= self.most_parameters and added <= saved:
+                _merge(forms, columns, different)
 
 
 def _mentioned(module: ModuleOp) -> Iterator[str]:
@@ -237,15 +244,10 @@ def _is_plain(buffer: SSAValue) -> bool:
 # --- merging ---------------------------------------------------------------------------------------------------------
 
 
-def _merge(forms: Sequence[_Form]) -> None:
-    """Replace functions of one form by the first of them, if that makes code smaller."""
-    columns = list(zip(*(form.values for form in forms), strict=True))
-    different = [column for column in dict.fromkeys(columns) if len(set(column)) > 1]
-    saved = forms[0].operations * (len(forms) - 1)
-    if len(different) > MOST_PARAMETERS or PER_PARAMETER * len(different) * len(forms) > saved:
-        return
+def _merge(forms: Sequence[_Form], columns: Sequence[_Column], different: Sequence[_Column]) -> None:
+    """Replace functions of one form by the first of them, to which the constants that are `different` are given."""
     first, *others = forms
-    parameters: dict[tuple[Attribute, ...], SSAValue] = {}
+    parameters: dict[_Column, SSAValue] = {}
     for column in different:
         kind = cast("IntegerAttr | FloatAttr", column[0]).type
         parameters[column] = append_argument(
@@ -268,8 +270,8 @@ def _merge(forms: Sequence[_Form]) -> None:
 
 def _parametrize(
     form: _Form,
-    columns: Sequence[tuple[Attribute, ...]],
-    parameters: dict[tuple[Attribute, ...], SSAValue],
+    columns: Sequence[_Column],
+    parameters: dict[_Column, SSAValue],
     flat: Collection[SSAValue],
 ) -> None:
     """Put parameters where constants differ; the buffers `flat` get one axis."""

@@ -43,7 +43,7 @@ from aotc.dialects.aot.properties import integer, number, word
 from aotc.dialects.aot.structures import field_type
 from aotc.dialects.dtypes import dtype_name
 from aotc.dialects.operations import make
-from aotc.errors import CompileError, Problem
+from aotc.errors import CompileError
 from aotc.model.conventions import CALL_PACKED
 from aotc.model.dlpack import CPU, DLPACK_TYPES, HANDLE_CODE, TENSOR_CODE
 
@@ -229,7 +229,7 @@ class Unpacker:
         if self._arguments == "tensors":
             return self.tensor(position, kind.get_shape(), dtype, kind.element_type, extents)
         if extents:
-            raise CompileError(Problem("an argument of dynamic shape", why="only a DLTensor carries its extents"))
+            raise CompileError("open-shapes", "an argument of dynamic shape", "only a DLTensor carries its extents")
         data = self._handle(position, HANDLE_CODE)
         return self._build.insert(PtrCastOp(data, PtrType(kind.element_type))).result, {}
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
 from xdsl.ir import Attribute, Block, SSAValue
 
@@ -19,10 +18,9 @@ from aotc.dialects.aot.tiles import tile_type
 from aotc.dialects.builder import Reader, Scalar, Writer
 from aotc.dialects.dtypes import compute_type, storage_type
 from aotc.dialects.graph.interfaces import AnchorOp, element_type_of
-from aotc.passes.kernel.builders.tile_builder import NotVectorizable, Tile, TileBuilder, TileIndex, is_tile
-
-Nest: TypeAlias = Callable[[TileBuilder, Sequence[Reader], Sequence[Writer]], None]
-"""Writes the loops of a kernel."""
+from aotc.passes.kernel.builders.tile_builder import TileBuilder
+from aotc.passes.kernel.builders.tiles import NotVectorizable, Tile, TileIndex, is_tile
+from aotc.passes.kernel.nest import Nest, Op, S
 
 
 @dataclass(frozen=True)
@@ -85,16 +83,18 @@ def element_by_element(op: AnchorOp) -> Accesses:
     return Accesses(tuple(() for _ in (*op.operands, *op.scratch())), tuple(() for _ in op.results))
 
 
-def traced(op: AnchorOp, nest: Nest) -> Accesses | None:
-    """The accesses of `nest`, which computes `op`, recorded while it writes into a block that is dropped; None where it
-    raises NotVectorizable."""
+def traced(op: Op, schedule: S, write: Callable[[Nest[Op, S]], None]) -> Accesses | None:
+    """The accesses of the nest of an anchor that `write` writes, recorded while it does so into a block that is
+    dropped; None where it raises NotVectorizable."""
+    assert isinstance(op, AnchorOp)
     block = Block()
     recorder = _Recorder(block)
     types = [compute_type(element_type_of(value)) for value in (*op.operands, *op.scratch())]
     reads: list[dict[AccessPattern, None]] = [{} for _ in types]
     writes: list[dict[WritePattern, None]] = [{} for _ in op.results]
     try:
-        nest(recorder, list(map(recorder.reader, types, reads)), list(map(recorder.writer, writes)))
+        readers, writers = list(map(recorder.reader, types, reads)), list(map(recorder.writer, writes))
+        write(Nest(op, recorder, readers, writers, schedule))
     except NotVectorizable:
         return None
     finally:

@@ -28,10 +28,12 @@ from aotc.dialects.graph.interfaces import (
     to_attribute,
 )
 from aotc.dialects.graph.movement import BroadcastOp, ReshapeOp, SliceOp
-from aotc.dialects.graph.packed.convolution.blocked_conv import PackChannelsOp, UnpackChannelsOp
+from aotc.dialects.graph.packed.convolution.blocked_conv import channel_blocks
 from aotc.dialects.graph.packed.convolution.channels import Channels
 from aotc.dialects.graph.packed.convolution.grouped_panels import GroupedPanels
 from aotc.dialects.graph.packed.convolution.regrouping import PADDING_LANE, RegroupChannelsOp
+from aotc.dialects.graph.packed.layout import Layout
+from aotc.dialects.graph.packed.pack import pack, unpack
 from aotc.dialects.graph.schedules import Schedule, ScheduleAttr, schedule_of
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.structure import ConstantOp
@@ -99,7 +101,7 @@ class Layouts:
                 dense = Channels.of([channels.count], channels.lanes)
                 packed = self.regroup([Blocked(self.pack(value, dense), dense)], range(channels.count), channels)
             else:
-                packed = self.add(PackChannelsOp.get(value, block=channels.lanes))
+                packed = self.packed(value, channel_blocks(len(shape_of(value)), channels.lanes))
             self._packed[value, channels] = packed
         return self._packed[value, channels]
 
@@ -117,9 +119,9 @@ class Layouts:
 
     def unpack(self, blocked: Blocked) -> SSAValue:
         """A blocked value as [N, C, spatial..]."""
-        channels = blocked.channels
-        parts = channels.parts if channels.has_padding else None
-        return self.add(UnpackChannelsOp.get(blocked.value, channels=channels.count, parts=parts))
+        channels, (images, _, *spatial, lanes) = blocked.channels, shape_of(blocked.value)
+        layout = channel_blocks(len(spatial) + 2, lanes, channels.parts if channels.has_padding else ())
+        return self.add(unpack(blocked.value, layout, [images, channels.count, *spatial]))
 
     def spread(self, value: SSAValue, axis: int, channels: Channels) -> SSAValue:
         """`value` with zeros inserted along `axis` for padding lanes, so that each element is in the lane of its
@@ -128,7 +130,7 @@ class Layouts:
             return value
         shape = shape_of(value)
         folded = self.add(ReshapeOp.get(value, shape=[math.prod(shape[:axis]), *shape[axis:]]))
-        wide = self.add(UnpackChannelsOp.get(self.pack(folded, channels), channels=channels.slots))
+        wide = self.unpack(Blocked(self.pack(folded, channels), Channels.of([channels.slots], channels.lanes)))
         return self.add(ReshapeOp.get(wide, shape=[*shape[:axis], channels.slots, *shape[axis + 1 :]]))
 
     def channels_for_readers(self, value: SSAValue, lanes: int) -> Channels:
@@ -208,6 +210,10 @@ class Layouts:
         """Insert `op` before the current operation; its first result."""
         self.added.append(op)
         return op.results[0]
+
+    def packed(self, value: SSAValue, layout: Layout) -> SSAValue:
+        """`value` in a layout."""
+        return self.add(pack(value, layout))
 
     def scheduled(self, op: AnchorOp, schedule: Schedule) -> SSAValue:
         """Insert `op` with `schedule`; its first result."""

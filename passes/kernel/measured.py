@@ -11,7 +11,7 @@ from xdsl.utils.exceptions import ParseError
 
 from aotc.dialects.graph.interfaces import AnchorOp
 from aotc.dialects.graph.schedules import ScheduleAttr, signature
-from aotc.errors import FileError, Problem
+from aotc.errors import FileError
 from aotc.machines.tuning_table import DIRECT, TuningTable
 
 
@@ -28,7 +28,7 @@ def measured_schedule(table: TuningTable, ctx: Context, op: AnchorOp) -> Schedul
         return None
     attribute = _attribute(ctx, text)
     if not isinstance(attribute, ScheduleAttr):
-        raise FileError(Problem(f"{text} is not a schedule"))
+        raise FileError("invalid-file", f"{text} is not a schedule")
     return attribute
 
 
@@ -36,4 +36,4 @@ def _attribute(ctx: Context, text: str) -> Attribute:
     try:
         return Parser(ctx, text).parse_attribute()
     except ParseError as error:
-        raise FileError(Problem(f"{text} is not an attribute", why="the table is of another version")) from error
+        raise FileError("invalid-file", f"{text} is not an attribute", "the table is of another version") from error

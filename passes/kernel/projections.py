@@ -11,7 +11,7 @@ from aotc.dialects.graph.elementwise import AddOp
 from aotc.dialects.graph.interfaces import element_type_of, producer, shape_of
 from aotc.dialects.graph.matrices.matmul import MatMulOp
 from aotc.dialects.graph.movement import ReshapeOp
-from aotc.dialects.graph.packed.products.packed_matmul import PackColumnsOp
+from aotc.dialects.graph.packed.pack import PackOp
 from aotc.dialects.graph.recurrent.recurrence import RecurrenceOp
 from aotc.dialects.graph.structure import ConstantOp
 
@@ -83,6 +83,6 @@ def following(op: RecurrenceOp) -> RecurrenceOp | None:
 
 def _is_constant(value: SSAValue | None) -> bool:
     """Whether a value, if there is one, is a constant, which may be packed."""
-    if value is not None and (packed := producer(value, PackColumnsOp)) is not None:
+    if value is not None and (packed := producer(value, PackOp)) is not None:
         value = packed.operands[0]
     return value is None or producer(value, ConstantOp) is not None

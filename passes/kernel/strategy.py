@@ -20,21 +20,20 @@ from typing import Any, ClassVar, Generic, TypeVar, cast
 
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from aotc.dialects.builder import Reader, Writer
 from aotc.dialects.graph.accumulation import AccumulatingOp
 from aotc.dialects.graph.interfaces import AnchorOp, GraphOp, LoopNestOp
 from aotc.dialects.graph.packed.products.packed_matmul import ProductOp
 from aotc.dialects.graph.quantized.nibbles import is_packed
 from aotc.dialects.graph.schedules import Schedule, schedule_of
-from aotc.errors import CompileError, Problem
+from aotc.errors import CompileError
 from aotc.machines.machine import Core, Machine
 from aotc.model import extensions
 from aotc.model.locations import node_names
 from aotc.model.memo import Memo
-from aotc.passes.kernel.accesses import Accesses, traced
-from aotc.passes.kernel.builders.loop_builder import LoopBuilder
-from aotc.passes.kernel.builders.tile_builder import NotVectorizable, TileBuilder
+from aotc.passes.kernel.accesses import Accesses, element_by_element, traced
+from aotc.passes.kernel.builders.tiles import NotVectorizable
 from aotc.passes.kernel.layouts import Blocked, ChannelsOf, Layouts
+from aotc.passes.kernel.nest import LoopNest, Nest
 from aotc.passes.kernel.signature import signature
 from aotc.passes.kernel.spatial_tiling import Box, SpatialTiling, TiledImplementation
 
@@ -56,6 +55,8 @@ class Prologue(IntEnum):
 class KernelStrategy(Generic[Op]):
     """One way to compute the kernels of an operator class; every method but `schedule` and `nest` has a default.
 
+    The `core` that methods are given is a `Machine`, or where the strategy is not ON_VECTORS a plain `Core`.
+
     Stateless: one instance serves all operations.
     """
 
@@ -63,6 +64,8 @@ class KernelStrategy(Generic[Op]):
     """The kinds of schedules that `nest` follows. The kind tells which strategy an operation's schedule belongs to."""
     ALGORITHMS: ClassVar[tuple[type[Attribute], ...]] = ()
     """The algorithms that `schedule` and `lay_out` know, besides the operation's own."""
+    ON_VECTORS: ClassVar[bool] = True
+    """Whether it is for machines with vectors; else it is asked on cores without."""
     SUMS_INTEGERS: ClassVar[bool] = False
     """Whether it knows operations that sum up narrow integers (`AccumulatingOp`): no other strategy is asked."""
 
@@ -72,29 +75,23 @@ class KernelStrategy(Generic[Op]):
 
     TILES: ClassVar[bool] = True
     """Whether `nest` works on tiles, so that only what can be computed on tiles is fused into it."""
+    BROADCASTS: ClassVar[bool] = False
+    """Whether the nest reads the elements of the first operand, an activation, one by one, each for all lanes. Where
+    they are f16 or bf16, `widen-operands` then makes them f32 in memory: a conversion for each such read would take as
+    long as the arithmetic."""
+    PROLOGUES: ClassVar[tuple[Prologue, ...]] = (Prologue.COMPUTED,)
+    """What may be fused where `nest` reads the first operands; the last of these is for all others, too."""
 
     # What to choose
 
-    def scalar_schedule(self, op: Op, core: Core, size: bool) -> Schedule | None:
-        """The best schedule on a core without vectors, where `size` says that code is to be small; None where the loops
-        that define the operation are as good."""
+    def schedule(self, op: Op, core: Any, /) -> Schedule | None:
+        """The best schedule on `core`; None where the loops that define the operation are as good, or this strategy
+        does not apply."""
         return None
 
-    def schedule(self, op: Op, machine: Machine) -> Schedule | None:
-        """The best schedule on `machine`; None where scalar loops are as good, or this strategy does not apply."""
-        return None
-
-    def cost(self, op: Op, schedule: Any, machine: Machine) -> float:
-        """Estimated cycles of one core with `schedule`; by default one for each operation on a vector register."""
+    def cost(self, op: Op, schedule: Any, core: Any, /) -> float:
+        """Estimated cycles of one core with `schedule`; by default one for each operation on a register."""
         return op.operations() / schedule.lanes
-
-    def broadcasts(self, op: Op) -> bool:
-        """Whether the nest reads the elements of the first operand, an activation, one by one, each for all lanes.
-
-        Where they are f16 or bf16, `widen-operands` then makes them f32 in memory: a conversion for each such read
-        would take as long as the arithmetic.
-        """
-        return False
 
     def candidates(self, op: Op, schedule: Any, machine: Machine) -> Iterable[Schedule]:
         """Schedules near `schedule`, for a search that measures them."""
@@ -137,7 +134,7 @@ class KernelStrategy(Generic[Op]):
     def prologue(self, op: Op, operand: int) -> Prologue:
         """What may be fused where `nest` reads an operand. (For scalar loops the cost of the operation alone
         decides.)"""
-        return Prologue.COMPUTED
+        return self.PROLOGUES[min(operand, len(self.PROLOGUES) - 1)]
 
     def accesses(self, op: Op, schedule: Any) -> Accesses | None:
         """How `nest` reads its operands and writes its results; None where it raises `NotVectorizable`.
@@ -147,7 +144,7 @@ class KernelStrategy(Generic[Op]):
         """
         if not isinstance(op, AnchorOp):
             return None
-        return traced(op, lambda b, reads, writes: self.nest(op, b, reads, writes, schedule))
+        return traced(op, schedule, self.nest) if self.TILES else element_by_element(op)
 
     def spatial_tiling(self, op: Op, schedule: Any) -> SpatialTiling | None:
         """How the first result may be computed in spatial tiles; None: only as a whole."""
@@ -169,18 +166,18 @@ class KernelStrategy(Generic[Op]):
 
     # Code
 
-    def nest(self, op: Op, b: TileBuilder, reads: Sequence[Reader], writes: Sequence[Writer], schedule: Any) -> None:
+    def nest(self, nest: Nest[Op, Any]) -> None:
         """As `LoopNestOp.loops`, vectorised: indices may be `TileIndex`es, values read and written may be tiles.
 
-        `schedule` is of one of the kinds in `SCHEDULES`. Raises `NotVectorizable` where the operation cannot be
+        The schedule is of one of the kinds in `SCHEDULES`. Raises `NotVectorizable` where the operation cannot be
         vectorised; the kernel then falls back to scalar loops.
         """
-        raise NotVectorizable(f"no kernel strategy for {op.name} follows its schedule")
+        raise NotVectorizable(f"no kernel strategy for {nest.op.name} follows its schedule")
 
-    def scalar_nest(self, op: Op, b: LoopBuilder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
+    def scalar_nest(self, nest: LoopNest[Op]) -> None:
         """The scalar loops; by default those that define the operation (`LoopNestOp.loops`)."""
-        assert isinstance(op, LoopNestOp)
-        op.loops(b, reads, writes)
+        assert isinstance(nest.op, LoopNestOp)
+        nest.op.loops(nest.b, nest.reads, nest.writes)
 
 
 Strategies = Mapping[type[GraphOp], Sequence[KernelStrategy[Any]]]
@@ -258,12 +255,9 @@ class Choice:
     keeps_packed: bool
 
 
-def choose_schedule(op: GraphOp, core: Core, *, size: bool = False) -> Schedule | None:
-    """The schedule of least estimated cycles that a strategy has for `op`; None where scalar loops are as good.
-
-    On a core without vectors it is the first one that a strategy has; `size` says that code is to be small.
-    """
-    choice = _choose(op, core, size)
+def choose_schedule(op: GraphOp, core: Core) -> Schedule | None:
+    """The schedule of least estimated cycles that a strategy has for `op`; None where scalar loops are as good."""
+    choice = _choose(op, core)
     return None if choice is None else choice.schedule
 
 
@@ -278,20 +272,17 @@ def least_cycles(op: GraphOp, machine: Machine) -> float:
     return float("inf") if choice is None else choice.cycles
 
 
-def _choose(op: GraphOp, core: Core, size: bool = False) -> Choice | None:
+def _choose(op: GraphOp, core: Core) -> Choice | None:
     choices: list[Choice] = []
     for strategy in _knowing(op):
-        on_vectors = isinstance(core, Machine)
-        schedule = strategy.schedule(op, core) if on_vectors else strategy.scalar_schedule(op, core, size)
-        if schedule is None:
+        if strategy.ON_VECTORS is not isinstance(core, Machine) or (schedule := strategy.schedule(op, core)) is None:
             continue
         if not isinstance(schedule, strategy.SCHEDULES):
             what = f"the strategy {type(strategy).__name__} of {type(strategy).__module__} proposes a schedule"
             why = f"{type(schedule).__name__} is not among its SCHEDULES"
             node = ", ".join(node_names(op.location))
-            raise CompileError(Problem(what, node, op.name, why, "list it there"))
-        cycles = strategy.cost(op, schedule, core) if on_vectors else 0
-        choices.append(Choice(schedule, cycles, strategy.KEEPS_PACKED))
+            raise CompileError("broken-package", what, why, "list it there", node, op.name)
+        choices.append(Choice(schedule, strategy.cost(op, schedule, core), strategy.KEEPS_PACKED))
     kept = [choice for choice in choices if choice.keeps_packed]
     return min(kept or choices, key=lambda choice: choice.cycles, default=None)
 

@@ -58,8 +58,10 @@ from aotc.model.weight_store import WeightStore
 from aotc.passes.kernel.builders.expressions import Destination, Expressions, epilogue_shape, failure
 from aotc.passes.kernel.builders.loop_builder import LoopBuilder
 from aotc.passes.kernel.builders.space_builder import SpaceBuilder
-from aotc.passes.kernel.builders.tile_builder import NotVectorizable, TileBuilder
+from aotc.passes.kernel.builders.tile_builder import TileBuilder
+from aotc.passes.kernel.builders.tiles import NotVectorizable
 from aotc.passes.kernel.builders.word_builder import QuadBuilder, WordBuilder
+from aotc.passes.kernel.nest import LoopNest, Nest
 from aotc.passes.kernel.nests.elementwise_nest import write_on_tiles
 from aotc.passes.kernel.strategy import strategy_of
 
@@ -156,9 +158,9 @@ class KernelLowering:
             if isinstance(self._b, TileBuilder):
                 if (schedule := schedule_of(anchor)) is None:
                     raise NotVectorizable("the anchor has no schedule")
-                strategy_of(anchor).nest(anchor, self._b, reads, writes, schedule)
+                strategy_of(anchor).nest(Nest(anchor, self._b, reads, writes, schedule))
             else:
-                strategy_of(anchor).scalar_nest(anchor, self._b, reads, writes)
+                strategy_of(anchor).scalar_nest(LoopNest(anchor, self._b, reads, writes))
         self._b.effect(ReturnOp())
         function = self._function
         function.body.detach_block(function.body.block).erase(safe_erase=False)

@@ -50,7 +50,7 @@ from aotc.dialects.aot.tile_narrowing import TileNarrowOp
 from aotc.dialects.aot.tiles import tile_shape, tile_type
 from aotc.dialects.aot.words import LaneDotOp, LaneSumOp, QuadOp, QuadQuantizeOp, QuadRescaleOp
 from aotc.dialects.graph.shapes import ceil_div
-from aotc.errors import CompileError, Problem
+from aotc.errors import CompileError
 from aotc.model.progress import Progress
 from aotc.passes.loops.registers import part_positions, place_properties, positions, register_places
 from aotc.passes.loops.unroll_bytes import lookup, narrow, store
@@ -91,9 +91,9 @@ class UnrollTilesPass(ModulePass):
 def _elementwise(u: Unrolling, op: Operation) -> Sequence[Registers]:
     is_arithmetic = op.name.startswith(("arith.", "math.")) or isinstance(op, TILE_OPERATIONS)
     if len(op.results) != 1 or not is_arithmetic:
-        raise CompileError(Problem(f"{op.name} cannot be applied to a tile"))
+        raise CompileError("no-form-on-tiles", f"{op.name} cannot be applied to a tile")
     if op.name.startswith("math.") and not isinstance(op, _EXACT_MATH):
-        raise CompileError(Problem(f"{op.name} of a tile", why="no processor computes it", fix="expand it before"))
+        raise CompileError("no-form-on-tiles", f"{op.name} of a tile", "no processor computes it", "expand it before")
     kind = cast(Tile, op.results[0].type)
     single, count = register_type(kind), prod(kind.get_shape()[:-1])
     operands = [u.registers(value) if type(value.type) is VectorType else (value,) * count for value in op.operands]

@@ -14,7 +14,7 @@ from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
 from aotc.dialects.aot import tiles
 from aotc.dialects.aot.tiles import tile_shape, tile_type
 from aotc.dialects.operations import make, take_name
-from aotc.errors import CompileError, Problem
+from aotc.errors import CompileError
 
 Registers: TypeAlias = Sequence[SSAValue]
 """The registers of a tile, row-major: one-dimensional vectors along the lanes; or one scalar."""
@@ -74,7 +74,7 @@ class Unrolling:
         """A loop or a conditional: its regions, with a value for each register of each tile that it carries."""
         carries = _has_tiles(op)
         if carries and not isinstance(op, scf.ForOp | scf.IfOp):
-            raise CompileError(Problem(f"{op.name} carries tiles", why="only scf.for and scf.if can"))
+            raise CompileError("no-form-on-tiles", f"{op.name} carries tiles", "only scf.for and scf.if can")
         if carries and isinstance(op, scf.ForOp):
             self._arguments(op.body.block)
         for region in op.regions:

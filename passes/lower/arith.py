@@ -27,7 +27,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from aotc.dialects import aot, llvm_ext
 from aotc.dialects.llvm_ext import suffix
-from aotc.errors import CompileError, Problem
+from aotc.errors import CompileError
 from aotc.passes.lower.floats import NARROW, fast_math_flags, float_operands, narrowed, set_float, widened
 from aotc.passes.lower.function import FunctionLowering, Lowerings
 from aotc.passes.lower.llvm_builder import NSW, element, integer, like, width
@@ -51,7 +51,7 @@ def _constant(f: FunctionLowering, op: arith.ConstantOp) -> None:
         case DenseIntOrFPElementsAttr() if isinstance(kind, VectorType):  # narrow floats are stored as their bits
             f.set(op.result, f.b.dense(value.data.data, f.types.value(kind)))
         case _:
-            raise CompileError(Problem(f"a constant of type {kind} has no LLVM counterpart"))
+            raise CompileError("no-form-in-llvm", f"a constant of type {kind} has no LLVM counterpart")
 
 
 # --- integers --------------------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ from xdsl.dialects import func, llvm, scf
 from xdsl.ir import Block
 
 from aotc.dialects.aot.contract import LOOP_HINTS
-from aotc.errors import CompileError, Problem
+from aotc.errors import CompileError
 from aotc.passes.lower.function import FunctionLowering, Lowerings
 from aotc.passes.lower.llvm_builder import NSW
 
@@ -86,7 +86,7 @@ def _if(f: FunctionLowering, op: scf.IfOp) -> None:
 def _call(f: FunctionLowering, op: func.CallOp) -> None:
     results = op.results
     if len(results) > 1:
-        raise CompileError(Problem(f"a call of {op.callee.string_value()} has {len(results)} results"))
+        raise CompileError("no-form-in-llvm", f"a call of {op.callee.string_value()} has {len(results)} results")
     arguments = [f.get(value) for value in op.arguments]
     returned = f.b.call(op.callee.string_value(), arguments, f.types.value(results[0].type) if results else None)
     for old, new in zip(results, returned, strict=True):

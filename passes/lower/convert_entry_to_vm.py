@@ -61,7 +61,7 @@ from aotc.dialects import vm
 from aotc.dialects.aot import WeightOp, WorkspaceOp
 from aotc.dialects.aot.contract import Argument, arguments_of, entry
 from aotc.dialects.dtypes import byte_width, element_type
-from aotc.errors import CompileError, Problem
+from aotc.errors import CompileError
 from aotc.model.locations import node_names
 
 MAIN: Final = "main"
@@ -442,4 +442,5 @@ def _is_contiguous(op: memref.ReinterpretCastOp, kind: MemRefType) -> bool:
 
 def _unsupported(op: Operation, why: str) -> CompileError:
     nodes = ", ".join(node_names(op.location))
-    return CompileError(Problem("it has no form in bytecode", nodes, op.name, why, "compile the entry to code"))
+    what = "it has no form in bytecode"
+    return CompileError("no-form-in-bytecode", what, why, "compile the entry to code", nodes, op.name)

@@ -140,4 +140,6 @@ def _require_supported(parts: Iterable[Operation]) -> None:
         if type(op) not in LOWERINGS and not isinstance(op, func.FuncOp | scf.YieldOp | scf.ConditionOp | aot.GlobalOp)
     }
     if unknown:
-        raise CompileError([Problem(f"{name} cannot be lowered to LLVM") for name in sorted(unknown)])
+        raise CompileError(
+            [Problem("no-form-in-llvm", f"{name} cannot be lowered to LLVM") for name in sorted(unknown)]
+        )

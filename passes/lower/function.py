@@ -13,7 +13,7 @@ from aotc.dialects import aot
 from aotc.dialects.aot.contract import BRANCHES, arguments_of, is_kernel
 from aotc.dialects.aot.properties import integer
 from aotc.dialects.operations import take_name
-from aotc.errors import CompileError, Problem
+from aotc.errors import CompileError
 from aotc.passes.lower.llvm_builder import UNIT, LLVMBuilder
 from aotc.passes.lower.module import ModuleLowering
 
@@ -101,7 +101,7 @@ class FunctionLowering:
     def _body(self) -> Region:
         function = self._function
         if len(function.body.blocks) != 1:
-            raise CompileError(Problem(f"{function.sym_name.data} has control flow that is not structured"))
+            raise CompileError("no-form-in-llvm", f"{function.sym_name.data} has control flow that is not structured")
         for old, new in zip(function.args, self.b.entry.args, strict=True):
             self.set(old, new)
         self.lower_block(function.body.block)

@@ -11,7 +11,7 @@ from xdsl.ir import Operation
 
 from aotc.dialects import aot
 from aotc.dialects.llvm_ext import suffix
-from aotc.errors import CompileError, Problem
+from aotc.errors import CompileError
 from aotc.passes.lower.floats import fast_math_flags, float_operands, set_float
 from aotc.passes.lower.function import FunctionLowering, Lowerings
 from aotc.passes.lower.llvm_builder import element
@@ -49,7 +49,8 @@ def _libm(f: FunctionLowering, op: Operation) -> None:
     operands = float_operands(f, op)
     kind = operands[0].type
     if isinstance(kind, VectorType):
-        raise CompileError(Problem(f"{op.name} of a vector is not a function of libm", fix="expand it before"))
+        what = f"{op.name} of a vector is not a function of libm"
+        raise CompileError("no-form-in-llvm", what, fix="expand it before")
     symbol = LIBM[type(op)] + ("f" if kind == f32 else "")
     f.module.declare_pure(symbol, [kind] * len(operands), kind)
     set_float(f, op.results[0], f.b.call(symbol, operands, kind, fast_math_flags(op))[0])

@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import IntegerType, MemRefType, i1, i8, i32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from aotc.dialects import aot
-from aotc.errors import CompileError, Problem
+from aotc.errors import CompileError
 from aotc.passes.lower.function import FunctionLowering, Lowerings
 from aotc.passes.lower.llvm_builder import NSW, PTR, LLVMBuilder, element
 from aotc.passes.lower.types import strides_and_offset
@@ -83,7 +83,7 @@ def _reinterpret(f: FunctionLowering, op: memref.ReinterpretCastOp) -> None:
 def _allocate(f: FunctionLowering, op: memref.AllocaOp) -> None:
     kind = op.memref.type
     if not kind.has_static_shape():
-        raise CompileError(Problem("memref.alloca of a size known at run time only"))
+        raise CompileError("no-form-in-llvm", "memref.alloca of a size known at run time only")
     size = f.types.size(kind.element_type)
     f.set(op.memref, f.b.stack(kind.element_count(), f.types.memory(kind.element_type), size))
 

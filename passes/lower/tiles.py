@@ -25,7 +25,7 @@ from aotc.dialects.aot import (
     TileSelectOp,
     TileStoreOp,
 )
-from aotc.errors import CompileError, Problem
+from aotc.errors import CompileError
 from aotc.passes.lower.arith import CONVERSION, compare, convert
 from aotc.passes.lower.function import FunctionLowering, Lowerings
 from aotc.passes.lower.llvm_builder import alignment, integer, like, width
@@ -46,7 +46,7 @@ class _Place:
 
     def __init__(self, f: FunctionLowering, op: TileLoadOp | TileStoreOp, kind: VectorType[Attribute]) -> None:
         if kind.get_num_dims() != 1:
-            raise CompileError(Problem(f"{op.name} of {kind} has not been unrolled"))
+            raise CompileError("no-form-in-llvm", f"{op.name} of {kind} has not been unrolled")
         key = (f.b.block, op.buffer, tuple(op.indices))
         if (base := f.bases.get(key)) is None:
             base = f.bases[key] = element_address(f, op.buffer, op.indices)
@@ -191,7 +191,7 @@ def _pick(f: FunctionLowering, op: TilePickOp) -> None:
 
 def _extract(f: FunctionLowering, op: vector.ExtractOp) -> None:
     if op.dynamic_position or isinstance(op.result.type, VectorType):
-        raise CompileError(Problem("vector.extract of anything but one static lane has no LLVM counterpart"))
+        raise CompileError("no-form-in-llvm", "vector.extract of anything but one static lane has no LLVM counterpart")
     (lane,) = op.static_position.get_values()
     f.set(op.result, f.b.extract(f.get(op.vector), int(lane)))
 

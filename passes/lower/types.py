@@ -23,7 +23,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute
 
 from aotc.dialects.aot import PtrType, StructType
-from aotc.errors import CompileError, Problem
+from aotc.errors import CompileError
 from aotc.passes.lower.llvm_builder import PTR, element, integer, like
 
 
@@ -72,7 +72,7 @@ class TypeConverter:
             case VectorType() if kind.get_num_dims() == 1:
                 return like(kind, self.value(element(kind)))
             case _:
-                raise CompileError(Problem(f"type {kind} has no LLVM counterpart"))
+                raise CompileError("no-form-in-llvm", f"type {kind} has no LLVM counterpart")
 
     def memory(self, kind: Attribute) -> Attribute:
         """The type of a value in memory: a boolean takes a byte."""
@@ -129,5 +129,5 @@ def strides_and_offset(kind: MemRefType[Attribute]) -> tuple[tuple[int, ...], in
     """Static strides and offset, in elements, of a buffer; CompileError where one is dynamic."""
     strides, offset = kind.get_strides(), kind.get_offset()
     if strides is None or offset is None or any(each is None for each in strides):
-        raise CompileError(Problem(f"a buffer of type {kind} has no static layout"))
+        raise CompileError("no-form-in-llvm", f"a buffer of type {kind} has no static layout")
     return cast("tuple[int, ...]", tuple(strides)), offset

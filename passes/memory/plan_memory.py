@@ -238,7 +238,8 @@ class _Block:
     def _add(self, root: SSAValue, role: Role, *, from_start: bool = False, to_end: bool = False) -> None:
         kind = _memref(root)
         if not kind.has_static_shape():
-            raise CompileError(f"a buffer of the entry has the type {kind}, only static shapes can be planned")
+            what = f"a buffer of the entry has the type {kind}, only static shapes can be planned"
+            raise CompileError("open-shapes", what)
         # An empty tensor still has an address of its own.
         name, size = root.name_hint or "", max(1, _bytes(kind))
         storage = Storage(name, size, role, str(kind.element_type), from_start, to_end)

@@ -12,13 +12,15 @@ Before:
 ```
 After:
 ```mlir
-%2 = graph.pack_channels %x {block = 16 : i64} : (tensor<1x32x8x8xf32>) -> tensor<1x2x8x8x16xf32>
-%3 = graph.pack_conv_weight %w {width = 32 : i64, depth = 16 : i64, group = 1 : i64}
+%2 = graph.pack %x {layout = #graph.layout<channels (d0, d1 floordiv 16, d2, d3, d1 mod 16)>}
+    : (tensor<1x32x8x8xf32>) -> tensor<1x2x8x8x16xf32>
+%3 = graph.pack %w {layout = #graph.layout<conv_weight (d0 floordiv 32, d1 floordiv 16, d2, d3, d1 mod 16, d0 mod 32)>}
     : (tensor<32x32x1x1xf32>) -> tensor<1x2x1x1x16x32xf32>
 %0 = graph.blocked_conv %2, %3, %b {.., block = 16 : i64, schedule = #graph.matmul_schedule<..>}
     : (tensor<1x2x8x8x16xf32>, tensor<1x2x1x1x16x32xf32>, tensor<32xf32>) -> tensor<1x2x8x8x16xf32>
 %4 = graph.relu %0 : (tensor<1x2x8x8x16xf32>) -> tensor<1x2x8x8x16xf32>
-%1 = graph.unpack_channels %4 {channels = 32 : i64} : (tensor<1x2x8x8x16xf32>) -> tensor<1x32x8x8xf32>
+%1 = graph.unpack %4 {layout = #graph.layout<channels (..)>, shape = array<i64: 1, 32, 8, 8>}
+    : (tensor<1x2x8x8x16xf32>) -> tensor<1x32x8x8xf32>
 ```
 """
 

@@ -19,7 +19,7 @@ func.func private @relu_0(..) attributes {aot.schedule = #graph.elementwise_sche
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -50,7 +50,7 @@ class ChooseSchedulePass(ModulePass):
     """A file of measured decisions (`aotc.machines.tuning_table`), which take precedence."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        core = core_of(self.target)
+        core = replace(core_of(self.target), small=self.size)
         table = TuningTable.read(self.table) if self.table else TuningTable()
         for each in op.walk():
             if isinstance(each, GraphOp) and takes_schedule(each) and ScheduleAttr.KEY not in each.attributes:
@@ -60,7 +60,7 @@ class ChooseSchedulePass(ModulePass):
                 if measured is not None:
                     each.attributes[ScheduleAttr.KEY] = measured
                 else:
-                    _set_schedule(each, ScheduleAttr.KEY, choose_schedule(each, core, size=self.size))
+                    _set_schedule(each, ScheduleAttr.KEY, choose_schedule(each, core))
             elif isinstance(core, Machine) and isinstance(each, FuncOp) and SCHEDULE not in each.attributes:
                 _set_schedule(each, SCHEDULE, _elementwise_schedule(each, core))
 

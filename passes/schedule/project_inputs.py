@@ -34,7 +34,8 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from aotc.dialects.graph.compound.control_flow import graph_operations
 from aotc.dialects.graph.interfaces import shape_of
 from aotc.dialects.graph.movement import ReshapeOp
-from aotc.dialects.graph.packed.products.packed_matmul import PackColumnsOp
+from aotc.dialects.graph.packed.pack import pack
+from aotc.dialects.graph.packed.products.packed_matmul import column_panels
 from aotc.dialects.graph.recurrent.recurrence import RecurrenceOp
 from aotc.dialects.graph.schedules import RecurrenceSchedule, ScheduleAttr, SumsSchedule, schedule_of
 from aotc.passes.kernel.projections import preceding, projection
@@ -68,7 +69,7 @@ def _project(op: RecurrenceOp, width: int | None = None) -> None:
     added: list[Operation] = [inputs]
     weight = found.weight
     if width is not None:
-        packed = PackColumnsOp.get(weight, width=width, transpose=True)
+        packed = pack(weight, column_panels(2, width, transposed=True))
         added.append(packed)
         weight = packed.result
     for each in added:

@@ -105,7 +105,7 @@ class _Widening:
 
 
 def _broadcasts(op: AnchorOp) -> bool:
-    return is_narrow_float(element_type_of(op.operands[0])) and strategy_of(op).broadcasts(op)
+    return is_narrow_float(element_type_of(op.operands[0])) and strategy_of(op).BROADCASTS
 
 
 def _only_moves(op: Operation) -> bool:

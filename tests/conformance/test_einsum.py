@@ -57,12 +57,12 @@ def test_random_equations_agree_with_numpy(seed: int) -> None:
 @pytest.mark.parametrize(
     ("text", "shapes", "problem"),
     [
-        ("ij->i", [(2, 3), (3,)], "has 1 terms for 2 inputs"),
-        ("ij->k", [(2, 3)], "must name axes of inputs"),
-        ("i->i", [(2, 3)], "does not fit input 0"),
-        ("ij,jk->ik", [(2, 3), (4, 2)], "4 elements along an axis that has 3"),
-        ("ii->i", [(1, 3)], "1 and 3 elements"),
-        ("i1->i", [(2, 3)], "is not a term"),
+        ("ij->i", [(2, 3), (3,)], "invalid-attribute"),
+        ("ij->k", [(2, 3)], "invalid-attribute"),
+        ("i->i", [(2, 3)], r"input 0.*\[invalid-shape\]"),
+        ("ij,jk->ik", [(2, 3), (4, 2)], "invalid-shape"),
+        ("ii->i", [(1, 3)], "invalid-shape"),
+        ("i1->i", [(2, 3)], "invalid-attribute"),
     ],
 )
 def test_equations_that_do_not_fit(text: str, shapes: list[tuple[int, ...]], problem: str) -> None:

@@ -114,13 +114,13 @@ def test_lengths_out_of_range_end_at_the_last_step_or_before_the_first() -> None
 @pytest.mark.parametrize(
     ("attributes", "message"),
     [
-        ({"activations": ["Sigmoid", "Gelu", "Tanh"]}, "activation Gelu is not supported"),
-        ({"activations": ["Sigmoid", "Affine", "Tanh"]}, "activation Affine has no alpha"),
-        ({"activations": ["Sigmoid"]}, "1 activations for 1 x 3"),
-        ({"direction": "sideways"}, "direction sideways is not supported"),
-        ({"hidden_size": 4}, "hidden_size is 4, R is for 5"),
-        ({"clip": -1.0}, "clip = -1.0 is not supported"),
-        ({"layout": 2}, "layout 2 is not supported"),
+        ({"activations": ["Sigmoid", "Gelu", "Tanh"]}, "unsupported-attribute"),
+        ({"activations": ["Sigmoid", "Affine", "Tanh"]}, "missing-attribute"),
+        ({"activations": ["Sigmoid"]}, "invalid-attribute"),
+        ({"direction": "sideways"}, "unsupported-attribute"),
+        ({"hidden_size": 4}, "invalid-attribute"),
+        ({"clip": -1.0}, "invalid-attribute"),
+        ({"layout": 2}, "unsupported-attribute"),
     ],
 )
 def test_what_is_no_layer_is_refused(attributes: dict[str, Any], message: str) -> None:
@@ -138,7 +138,7 @@ def test_inputs_that_do_not_fit_are_named() -> None:
     for name, shape in {"B": (1, 20), "sequence_lens": (2,), "initial_h": (1, 5), "initial_c": (1, 1, 4)}.items():
         kind = np.int32 if name == "sequence_lens" else np.float32
         layer = Layer("LSTM", 14, {"hidden_size": 5}, {"X": x, name: np.zeros(shape, kind)}, constants)
-        with pytest.raises(aotc.CompileError, match=rf"{name} \(input \d\) must be"):
+        with pytest.raises(aotc.CompileError, match=rf"{name}.*\[invalid-shape\]"):
             aotc.compile(model([layer])[0])
 
 

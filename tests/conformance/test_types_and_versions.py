@@ -79,7 +79,7 @@ def test_a_case_that_stands_in_the_way_is_left_to_itself() -> None:
     def unless_three(model: ModelProto, feed: Feed) -> Outputs:
         tried.append(len(model.graph.node))
         if len(model.graph.node) == 3:
-            raise CompileError("one of these is not supported")
+            raise CompileError("usage", "one of these is not supported")
         return run_and_fold(model, feed)
 
     first, *others = computed(models, unless_three)

@@ -129,10 +129,12 @@ def test_a_refusal_by_some_routes_is_a_failure() -> None:
     import aotc
 
     def refuses(_: Specimen) -> dict[str, np.ndarray]:
-        raise aotc.CompileError("node (Op): not supported; do something else")
+        raise aotc.CompileError(
+            "unsupported-operator", "not supported", fix="do something else", node="node", op_type="Op"
+        )
 
     def silent(_: Specimen) -> dict[str, np.ndarray]:
-        raise aotc.CompileError("no")
+        raise aotc.CompileError("usage", "no")
 
     def broken(_: Specimen) -> dict[str, np.ndarray]:
         raise IndexError("tuple index")

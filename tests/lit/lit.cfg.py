@@ -21,5 +21,6 @@ CODEGENS = os.path.join(SUPPORT, "codegens")
 config.environment["PYTHONPATH"] = os.pathsep.join(path for path in (os.environ.get("PYTHONPATH"), CODEGENS) if path)
 config.environment["AOTC_CACHE_DIR"] = ""
 config.environment["PYTHONWARNINGS"] = os.environ.get("PYTHONWARNINGS", "error")
-# An interpreter that has imported everything runs the commands: they are many, and small.
-config.environment["PATH"] = os.pathsep.join((str(prefork.commands(config.environment)), config.environment["PATH"]))
+# An interpreter that has imported everything runs the commands: they are many, and small. `make mutants` has its own.
+COMMANDS = os.environ.get("AOTC_TEST_COMMANDS") or str(prefork.commands(config.environment))
+config.environment["PATH"] = os.pathsep.join((COMMANDS, config.environment["PATH"]))

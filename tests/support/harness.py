@@ -50,7 +50,8 @@ def run(model: ModelProto, feed: Feed) -> dict[str, Array]:
         try:
             compiled = aotc.compile(with_known(model, feed, known), optimize=0)
         except aotc.CompileError as error:
-            if "run time" not in str(error) or len(known) == len(feed):
+            waits = {problem.id for problem in error.problems} & {"unknown-value", "sequence-at-run-time"}
+            if not waits or len(known) == len(feed):
                 raise
         else:
             return compiled({name: value for name, value in feed.items() if name not in known})

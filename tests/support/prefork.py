@@ -54,15 +54,20 @@ sys.exit(answer[0] if answer else {died})
 """
 
 
-@functools.cache
-def _started(environment: tuple[tuple[str, str], ...]) -> Path:
-    place = tempfile.TemporaryDirectory(prefix="aotc-commands.")
-    folder = Path(place.name)
+def write_clients(folder: Path) -> None:
+    """The commands, which ask the server at `folder / "server"`."""
     for name in ENTRIES:
         client = folder / name
         address = str(folder / "server")
         client.write_text(_CLIENT.format(python=sys.executable, address=address, name=name, died=_WENT_WRONG))
         client.chmod(0o755)
+
+
+@functools.cache
+def _started(environment: tuple[tuple[str, str], ...]) -> Path:
+    place = tempfile.TemporaryDirectory(prefix="aotc-commands.")
+    folder = Path(place.name)
+    write_clients(folder)
     command = [sys.executable, __file__, str(folder / "server")]
     server = subprocess.Popen(command, env=dict(environment), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
     assert server.stdout is not None
@@ -89,23 +94,23 @@ def commands(environment: Mapping[str, str] | None = None) -> Path:
     return _started(tuple(sorted(item for item in given.items() if item[0].startswith(_READ_AT_THE_START))))
 
 
-def _serve(address: str) -> None:
-    """Fork for each command until the process that started this one is gone."""
+def mains() -> dict[str, Callable[[], object]]:
+    """The `main` of each command, where everything is imported."""
     for package in _PACKAGES:
         for module in pkgutil.walk_packages(importlib.import_module(package).__path__, package + "."):
             importlib.import_module(module.name)
-    mains = {name: importlib.import_module(module).main for name, module in ENTRIES.items()}
+    return {name: importlib.import_module(module).main for name, module in ENTRIES.items()}
+
+
+def serve(listening: socket.socket, mains: Mapping[str, Callable[[], object]]) -> None:
+    """Fork for each command until the process that started this one is gone."""
     parent = os.getppid()
-    gc.freeze()
     ended, wakes = socket.socketpair()
     wakes.setblocking(False)
     signal.set_wakeup_fd(wakes.fileno())
     signal.signal(signal.SIGCHLD, lambda *_: None)  # so that it wakes `select`
     running: dict[int, socket.socket] = {}
-    with socket.socket(socket.AF_UNIX) as listening, ended, wakes:
-        listening.bind(address)
-        listening.listen(64)
-        os.write(1, b"ready\n")
+    with listening, ended, wakes:
         while os.getppid() == parent:
             ready = select.select([listening, ended], [], [], 1.0)[0]
             if ended in ready:
@@ -120,6 +125,14 @@ def _serve(address: str) -> None:
                         inherited.close()
                     _become(connection, mains)
                 running[child] = connection
+
+
+def listening_at(address: str) -> socket.socket:
+    """A socket that clients can connect to from now on."""
+    listening = socket.socket(socket.AF_UNIX)
+    listening.bind(address)
+    listening.listen(64)
+    return listening
 
 
 def _answer(running: dict[int, socket.socket]) -> None:
@@ -180,4 +193,8 @@ def _run(main: Callable[[], object]) -> int:
 
 
 if __name__ == "__main__":
-    _serve(sys.argv[1])
+    found = mains()
+    gc.freeze()
+    listening = listening_at(sys.argv[1])
+    os.write(1, b"ready\n")
+    serve(listening, found)

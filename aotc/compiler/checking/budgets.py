@@ -52,16 +52,13 @@ def _ram_problem(info: ModelInfo, allowed: int, is_quantised: bool) -> Problem:
     if not steps:
         tensors = [(each.name, prod(each.shape) * numpy_dtype(each.dtype).itemsize) for each in info.tensors]
         why = f"the inputs and outputs are {_largest(tensors)}"
-        return Problem(f"{total}, --ram allows {allowed:,}", why=why, fix=_smaller(is_quantised))
+        return Problem("ram-exceeded", f"{total}, --ram allows {allowed:,}", why, _smaller(is_quantised))
     live = {step: [buffer for buffer in buffers if buffer.first <= step <= buffer.last] for step in steps}
     peak = max(steps, key=lambda step: sum(buffer.size for buffer in live[step]))
     names = _largest((_buffer_name(buffer), buffer.size) for buffer in live[peak])
     step = info.plan.order[peak] if peak < len(info.plan.order) else "the end"
-    return Problem(
-        f"{total} (arena {info.workspace_bytes:,}, inputs and outputs {info.io_bytes:,}), --ram allows {allowed:,}",
-        why=f"at step {peak} ({step}) the arena holds {names}",
-        fix=_smaller(is_quantised),
-    )
+    what = f"{total} (arena {info.workspace_bytes:,}, inputs and outputs {info.io_bytes:,}), --ram allows {allowed:,}"
+    return Problem("ram-exceeded", what, f"at step {peak} ({step}) the arena holds {names}", _smaller(is_quantised))
 
 
 def _buffer_name(buffer: BufferInfo) -> str:
@@ -96,7 +93,7 @@ def _flash_problem(compilation: Compilation, info: ModelInfo, footprint: Footpri
     code, other = footprint.text_bytes, footprint.flash_bytes - footprint.text_bytes - weights
     parts = f"code {code:,}, weights {weights:,}, other {other:,}"
     what = f"the model needs {footprint.flash_bytes:,} bytes of flash ({parts}), --flash allows {allowed:,}"
-    return Problem(what, why=", ".join(why), fix=", or ".join(fixes))
+    return Problem("flash-exceeded", what, ", ".join(why), ", or ".join(fixes))
 
 
 def _weights(compilation: Compilation) -> dict[str, int]:
@@ -114,11 +111,8 @@ def _stack_problem(info: ModelInfo, footprint: Footprint, allowed: int) -> Probl
     steps = [(symbol, frames.get(symbol, helper_stack(triple, symbol))) for symbol in footprint.stack_path]
     path = " calls ".join(_frame(symbol, size, nodes.get(symbol)) for symbol, size in steps)
     if footprint.stack_bytes is None:
-        return Problem(
-            f"the stack cannot be bounded, --stack allows {allowed:,}",
-            why=_why_unbounded(footprint, path),
-            fix=_ELSEWHERE,
-        )
+        what = f"the stack cannot be bounded, --stack allows {allowed:,}"
+        return Problem("stack-unbounded", what, _why_unbounded(footprint, path), _ELSEWHERE)
     fixes: list[str] = []
     if info.operator_api != "unpacked":
         fixes.append("use --operator-api unpacked, which has no argument structures")
@@ -132,7 +126,7 @@ def _stack_problem(info: ModelInfo, footprint: Footprint, allowed: int) -> Probl
     what = f"the stack needs {size}, --stack allows {allowed:,}"
     uncounted = [call for call in footprint.library_calls if helper_stack(triple, call) is None]
     on_top = f", and on top what {', '.join(uncounted)} use" if uncounted else ""
-    return Problem(what, why=path + on_top, fix=", or ".join(fixes))
+    return Problem("stack-exceeded", what, path + on_top, ", or ".join(fixes))
 
 
 _ELSEWHERE = "leave the budget out and measure on the machine, or choose a --target whose stack is known"

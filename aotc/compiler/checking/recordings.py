@@ -37,7 +37,7 @@ def recorded_shapes(path: str) -> dict[str, tuple[int, ...]]:
                 name.removesuffix(".npy"): _shape(archive, name) for name in archive.namelist() if name.endswith(".npy")
             }
     except (ValueError, EOFError, zlib.error, BadZipFile) as error:
-        raise UsageError(Problem(f"{path} is not an npz file of arrays", why=str(error))) from error
+        raise UsageError("invalid-file", f"{path} is not an npz file of arrays", str(error)) from error
 
 
 def _shape(archive: ZipFile, name: str) -> tuple[int, ...]:
@@ -78,7 +78,7 @@ def read_arrays(path: str, tensors: Mapping[str, tuple[np.dtype[Any], tuple[int,
         with archive:
             found: dict[str, Array] = {name: archive[name] for name in tensors if name in archive}
     except (ValueError, EOFError, zlib.error, BadZipFile) as error:
-        raise UsageError(Problem(f"{path} is not an npz file of arrays", why=str(error))) from error
+        raise UsageError("invalid-file", f"{path} is not an npz file of arrays", str(error)) from error
     problems: list[Problem] = []
     for name, (dtype, shape) in tensors.items():
         array = found.get(name)
@@ -86,10 +86,11 @@ def read_arrays(path: str, tensors: Mapping[str, tuple[np.dtype[Any], tuple[int,
             is_bytes = array.dtype.kind == "V" or array.dtype in (np.int8, np.uint8)
             found[name] = array = array.view(dtype) if is_bytes else array
         if array is None:
-            problems.append(Problem(f"{path} has no array {name!r}", why=f"the model has {dtype}{list(shape)}"))
+            why = f"the model has {dtype}{list(shape)}"
+            problems.append(Problem("missing-array", f"{path} has no array {name!r}", why))
         elif (array.dtype, array.shape) != (dtype, shape):
             why = f"the model has {dtype}{list(shape)}"
-            problems.append(Problem(f"{path}: {name!r} is {array.dtype}{list(array.shape)}", why=why))
+            problems.append(Problem("mismatched-array", f"{path}: {name!r} is {array.dtype}{list(array.shape)}", why))
     if problems:
         raise UsageError(problems)
     return found

@@ -13,7 +13,7 @@ from google.protobuf.message import DecodeError
 
 from aotc.compiler.checking.quantized_reference import as_unsigned
 from aotc.dialects.dtypes import numpy_dtype
-from aotc.errors import Problem, UsageError
+from aotc.errors import UsageError
 from aotc.model.naming import distinct_names
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def reference_session(model: str | os.PathLike[str] | bytes, threads: int = 1, *
     try:
         import onnxruntime  # pyright: ignore[reportMissingImports]
     except ImportError as error:
-        raise UsageError(Problem("onnxruntime is not installed", fix="pip install onnxruntime")) from error
+        raise UsageError("missing-tool", "onnxruntime is not installed", fix="pip install onnxruntime") from error
     onnxruntime.set_default_logger_severity(4)  # what is wrong is in the exception
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
@@ -52,7 +52,7 @@ def reference_session(model: str | os.PathLike[str] | bytes, threads: int = 1, *
         return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # its errors have no common class
         why = str(error).strip().partition("\n")[0]
-        raise UsageError(Problem("onnxruntime cannot load the model", why=why)) from error
+        raise UsageError("failed-tool", "onnxruntime cannot load the model", why) from error
 
 
 def comparable_session(model: str | os.PathLike[str] | bytes, *, optimize: bool = True) -> Any:
@@ -114,4 +114,4 @@ def reference_outputs(
         dtypes = sorted({array.dtype.name for array in inputs.values() if array.dtype.isbuiltin != 1})
         what = f"onnxruntime cannot run the model{' on arrays of ' + ', '.join(dtypes) if dtypes else ''}"
         why = str(error).strip().partition("\n")[0]
-        raise UsageError(Problem(what, why=why, fix="compare with recorded outputs: aotc run --outputs")) from error
+        raise UsageError("failed-tool", what, why, "compare with recorded outputs: aotc run --outputs") from error

@@ -33,23 +33,28 @@ class Buckets:
             if len(dims) != 1:
                 what = f"buckets={list(given)} for {len(dims)} open dimensions"
                 fix = f"name the dimension, as buckets={{{(dims or ('n',))[-1]!r}: {list(given)}}}"
-                raise UsageError(Problem(what, why=f"they are {', '.join(dims) or 'none'}", fix=fix))
+                raise UsageError("invalid-option", what, f"they are {', '.join(dims) or 'none'}", fix)
             given = {dims[0]: given}
         problems = [
-            Problem(f"buckets of {name!r}: no such dimension is open", fix=f"the open ones are {', '.join(dims)}")
+            Problem(
+                "unknown-dimension",
+                f"buckets of {name!r}: no such dimension is open",
+                fix=f"the open ones are {', '.join(dims)}",
+            )
             for name in given
             if name not in dims
         ]
         problems += [
-            Problem(f"buckets of {name!r}: {list(each)}", why="they are extents of 1 or more")
+            Problem("out-of-range", f"buckets of {name!r}: {list(each)}", "they are extents of 1 or more")
             for name, each in given.items()
             if not each or not all(isinstance(extent, int) and extent > 0 for extent in each)
         ]
         problems += [
             Problem(
+                "untraceable-extent",
                 f"buckets with the output {tensor.name!r}, {tensor}",
-                why="its extents do not follow from those of the inputs, so that nothing says what is to be cut off",
-                fix="leave out the buckets",
+                "its extents do not follow from those of the inputs, so that nothing says what is to be cut off",
+                "leave out the buckets",
             )
             for tensor in interface.outputs
             if not is_known(tensor)

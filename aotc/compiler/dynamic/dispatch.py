@@ -14,7 +14,7 @@ import numpy as np
 from aotc.compiler.dynamic.buckets import Buckets, Given, cut, padded
 from aotc.compiler.dynamic.interface import Array, Interface, Shapes, is_known, shape_at
 from aotc.compiler.dynamic.specializing import Recipe, Specialization
-from aotc.errors import AotcError, CompileError, Problem, UsageError
+from aotc.errors import AotcError, CompileError, UsageError
 from aotc.executor.tensors import as_array
 from aotc.model.dlpack import dtype_of
 from aotc.vm import Executable, VirtualMachine, VMError
@@ -91,7 +91,7 @@ class Dispatcher:
     ) -> None:
         """Raises UsageError for buckets that cannot be, and fewer than one shape."""
         if max_shapes < 1:
-            raise UsageError(Problem(f"max_shapes={max_shapes}", why="what is called has to be kept", fix="1 or more"))
+            raise UsageError("out-of-range", f"max_shapes={max_shapes}", "what is called has to be kept", "1 or more")
         self.name = recipe.name
         self.interface = interface
         self.buckets = Buckets.checked(buckets, interface)
@@ -127,7 +127,8 @@ class Dispatcher:
         compiling does."""
         if self._values:
             names = ", ".join(self.interface.inputs[place].name for place in self._values)
-            raise UsageError(Problem(f"the values of {names} are open", fix="call the model, which compiles for them"))
+            fix = "call the model, which compiles for them"
+            raise UsageError("open-values", f"the values of {names} are open", fix=fix)
         shapes = self.interface.shapes_at(extents)
         return self._route(shapes, shapes, {}, dict(extents)).kept.model
 
@@ -297,7 +298,7 @@ class Dispatcher:
                 what = f"the model declares the output {tensor.name!r} as {tensor}, and computes {computed}"
                 if self.buckets.of:
                     fix = "leave out the buckets, or export the model again"
-                    raise UsageError(Problem(what, why="what is padded could not be cut off", fix=fix))
+                    raise UsageError("untraceable-extent", what, "what is padded could not be cut off", fix)
                 logger.warning("%s: %s", self.name, what)
         if wrong:
             left = [replace(each, shape=None) if each.name in wrong else each for each in self.interface.outputs]

@@ -56,18 +56,26 @@ class Interface:
         not even the rank is known.
         """
         problems = [
-            Problem(f"no dimension {name!r} is open", fix=f"the open ones are {', '.join(self.dims) or 'none'}")
+            Problem(
+                "unknown-dimension",
+                f"no dimension {name!r} is open",
+                fix=f"the open ones are {', '.join(self.dims) or 'none'}",
+            )
             for name in extents
             if name not in self.dims
         ]
         problems += [
-            Problem(f"the dimension {name!r} is missing", fix=f"give all of {', '.join(self.dims)}")
+            Problem(
+                "missing-dimension", f"the dimension {name!r} is missing", fix=f"give all of {', '.join(self.dims)}"
+            )
             for name in self.dims
             if name not in extents
         ]
-        problems += [Problem(f"the dimension {name!r} is {each}") for name, each in extents.items() if each < 0]
         problems += [
-            Problem(f"the rank of {tensor.name!r} is not known", why="only a call says it", fix="call the model")
+            Problem("out-of-range", f"the dimension {name!r} is {each}") for name, each in extents.items() if each < 0
+        ]
+        problems += [
+            Problem("open-rank", f"the rank of {tensor.name!r} is not known", "only a call says it", "call the model")
             for tensor in self.inputs
             if tensor.shape is None
         ]

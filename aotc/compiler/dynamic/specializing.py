@@ -59,7 +59,9 @@ class Recipe:
         """Raises UsageError for options without a meaning here, OSError."""
         if wrong := [name for name in _WITHOUT if getattr(options, name)]:
             fix = "fix the dimensions with dims"
-            raise UsageError([Problem(f"{name} with open shapes", why=_WITHOUT[name], fix=fix) for name in wrong])
+            raise UsageError(
+                [Problem("option-conflict", f"{name} with open shapes", _WITHOUT[name], fix) for name in wrong]
+            )
         name = options.name
         if isinstance(source, str | os.PathLike):
             file = source if isinstance(source, ModelFile) else ModelFile(source)
@@ -91,7 +93,9 @@ class Recipe:
         inputs = [value.name for value in model.proto.graph.input if value.name not in known]
         if unknown := sorted(self.values.difference(inputs)):
             fix = f"there are {', '.join(inputs)}"
-            raise UsageError([Problem(f"--constant {name}: there is no such input", fix=fix) for name in unknown])
+            raise UsageError(
+                [Problem("unknown-input", f"--constant {name}: there is no such input", fix=fix) for name in unknown]
+            )
         return model
 
     @uncollected()
@@ -108,7 +112,7 @@ class Recipe:
         source = ModelFile(self._source) if isinstance(self._source, Path) else self._source
         if cache.content_digest(source) != self._content:
             fix = "compile it again"
-            raise UsageError(Problem(f"{self._source} has changed since it was compiled first", fix=fix))
+            raise UsageError("changed-file", f"{self._source} has changed since it was compiled first", fix=fix)
         is_new = False
 
         def lowered(source: Source, options: CompileOptions) -> Compilation:

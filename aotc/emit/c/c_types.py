@@ -24,7 +24,7 @@ from xdsl.ir import Attribute
 
 from aotc.dialects.aot import PtrType, StructType
 from aotc.emit.c.vectors.vector import type_name
-from aotc.errors import CompileError, Problem
+from aotc.errors import CompileError
 
 Kind: TypeAlias = Literal["bool", "signed", "unsigned", "float", "half", "void", "struct", "pointer", "vector", "mask"]
 
@@ -124,7 +124,7 @@ def ctype_of(kind: Attribute, index: CType, unsigned: bool = False) -> CType:
         case StructType():
             return CType(kind.struct.data, "struct")
         case _:
-            raise CompileError(Problem(f"there is no C type for {kind}"))
+            raise CompileError("no-form-in-c", f"there is no C type for {kind}")
 
 
 def vector_ctype(element: CType, lanes: int) -> VectorCType:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from aotc.emit.footprint import footprint_of
 from aotc.emit.llvm.frames import Frame, frames
 from aotc.emit.llvm.sizes import ObjectSizes, object_sizes
-from aotc.errors import CompileError, Problem, UsageError
+from aotc.errors import CompileError, UsageError
 from aotc.machines.compilers import compiler_flags
 from aotc.machines.targets import Target, lookup
 from aotc.model.files import Content, write_files
@@ -52,7 +52,7 @@ class _Command:
 
     def __init__(self, words: list[str], target: Target, optimize: str) -> None:
         if not words:
-            raise UsageError(Problem("--cc is empty", fix="name a compiler: --cc arm-none-eabi-gcc"))
+            raise UsageError("invalid-option", "--cc is empty", fix="name a compiler: --cc arm-none-eabi-gcc")
         self._program, *given = words
         self._flags = ["-std=c99", "-w", *compiler_flags(target, optimize), *given]
 
@@ -67,7 +67,8 @@ class _Command:
         self._run(["-c", *flags, "-o", f"{source.stem}.o"], source)
         usage = source.with_suffix(".su")
         if not usage.exists():
-            raise CompileError(Problem(f"--cc {self._program}: it does not say the stack", why="there is no .su file"))
+            what = f"--cc {self._program}: it does not say the stack"
+            raise CompileError("failed-tool", what, "there is no .su file")
         found = frames(source.with_suffix(".s").read_text())
         sizes = stack_usage(usage.read_text())
         measured = {name: replace(frame, size=sizes.get(_original(name))) for name, frame in found.items()}
@@ -79,10 +80,10 @@ class _Command:
             done = subprocess.run([self._program, *arguments], cwd=folder, capture_output=True, text=True, check=False)
         except OSError as error:
             why = error.strerror or str(error)
-            raise UsageError(Problem(f"--cc {self._program}", why=why, fix="name a compiler of C")) from error
+            raise UsageError("missing-tool", f"--cc {self._program}", why, "name a compiler of C") from error
         if done.returncode:
             why = done.stderr.strip().splitlines()[:1]
-            raise CompileError(Problem(f"--cc {self._program} refuses the generated C", why="".join(why)))
+            raise CompileError("failed-tool", f"--cc {self._program} refuses the generated C", "".join(why))
         return done.stdout
 
 

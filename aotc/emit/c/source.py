@@ -22,7 +22,7 @@ from aotc.emit.c.text import comment_text, wrapped
 from aotc.emit.c.unit import PACKED_HEADER, PROVIDED, THREADS, Part, Unit, element_count, is_private
 from aotc.emit.c.vectors.macros import prologue
 from aotc.emit.c.vectors.values import concerns
-from aotc.errors import CompileError, Problem
+from aotc.errors import CompileError
 from aotc.model.artifacts import Pieces
 from aotc.model.conventions import THREADS_RUN
 from aotc.model.locations import node_names
@@ -234,7 +234,7 @@ def _callees_first(functions: dict[str, FuncOp]) -> list[FuncOp]:
         if symbol in ordered:
             return
         if symbol in path:
-            raise CompileError(Problem(f"{symbol} calls itself"))
+            raise CompileError("no-form-in-c", f"{symbol} calls itself")
         for op in functions[symbol].walk():
             if isinstance(op, CallOp) and op.callee.string_value() in functions:
                 visit(op.callee.string_value(), (*path, symbol))

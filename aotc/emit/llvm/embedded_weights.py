@@ -18,7 +18,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from aotc.dialects.aot.contract import EMBEDDED, MINIMUM_BLOB
 from aotc.emit.llvm.syntax import bytes_text
-from aotc.errors import CompileError, Problem
+from aotc.errors import CompileError
 from aotc.model.weight_store import WeightStore
 
 
@@ -66,6 +66,7 @@ class EmbeddedWeights:
         end = start + self.size
         zeros = np.frombuffer(image, np.uint8)[start + MINIMUM_BLOB : end]
         if start < 0 or end > len(image) or zeros.any() or image.find(self.marker, end) >= 0:
-            raise CompileError(Problem("the object file does not hold the weights in one piece, so they cannot be set"))
+            what = "the object file does not hold the weights in one piece, so they cannot be set"
+            raise CompileError("invalid-file", what)
         view = memoryview(image)
         return b"".join((view[:start], *self.pieces(store), view[end:]))

@@ -17,7 +17,7 @@ from xdsl.ir import Block, Operation, OpResult, SSAValue
 from aotc.dialects import llvm_ext
 from aotc.dialects.llvm_ext import suffix
 from aotc.emit.llvm.syntax import alignment, fast_math, inline_text, quoted, symbol, type_text
-from aotc.errors import CompileError, Problem
+from aotc.errors import CompileError
 
 
 class Names:
@@ -147,7 +147,7 @@ def _store(t: Operands, op: llvm.StoreOp) -> str:
 
 def _refuse_atomic(ordering: IntegerAttr[IntegerType] | None) -> None:
     if ordering is not None and ordering.value.data:
-        raise CompileError(Problem("atomic accesses have no LLVM text"))
+        raise CompileError("no-form-in-llvm", "atomic accesses have no LLVM text")
 
 
 def _positions(positions: DenseArrayBase[Any]) -> str:

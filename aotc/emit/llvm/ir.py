@@ -32,7 +32,7 @@ from aotc.emit.llvm.syntax import (
     symbol,
     type_text,
 )
-from aotc.errors import CompileError, Problem
+from aotc.errors import CompileError
 from aotc.model.locations import node_names
 
 Initializer = Callable[[llvm.GlobalOp], str | None]
@@ -83,7 +83,7 @@ class _ModuleText:
                 case llvm.FuncOp():
                     body.append(self._function(op))
                 case _:
-                    raise CompileError(Problem(f"{op.name} has no LLVM text at the top of a module"))
+                    raise CompileError("no-form-in-llvm", f"{op.name} has no LLVM text at the top of a module")
         groups = [f"attributes #{number} = {{ {text} }}" for text, number in self._groups.items()]
         parts = ["\n".join(head), *body, "\n".join(groups), "\n".join(self._metadata)]
         return "\n\n".join(part for part in parts if part) + "\n"
@@ -202,7 +202,7 @@ def _initializer_region(op: llvm.GlobalOp) -> str:
                 values[each.results[0]] = text
             case _:
                 break
-    raise CompileError(Problem(f"the contents of {op.sym_name.data} have no LLVM text"))
+    raise CompileError("no-form-in-llvm", f"the contents of {op.sym_name.data} have no LLVM text")
 
 
 def _members(kind: Attribute) -> list[Attribute]:
@@ -244,6 +244,6 @@ def _lines(op: llvm.FuncOp, operands: Operands) -> Iterator[str]:
                 continue
             form = FORMATS.get(type(each))
             if form is None:
-                raise CompileError(Problem(f"{each.name} has no LLVM text"))
+                raise CompileError("no-form-in-llvm", f"{each.name} has no LLVM text")
             text = form(operands, each)
             yield f"  {names[each.results[0]]} = {text}" if each.results else f"  {text}"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from aotc.emit.llvm.object import NativeCode
 from aotc.emit.llvm.threads import SYMBOLS, pool_module
-from aotc.errors import CompileError, Problem
+from aotc.errors import CompileError
 from aotc.machines.requirements import runnable
 from aotc.machines.targets import binding, lookup
 
@@ -68,7 +68,7 @@ def load_objects(
     try:
         tracker = builder.link(linker, "aotc")
     except RuntimeError as error:
-        raise CompileError(Problem("the compiled model cannot be loaded", why=str(error))) from error
+        raise CompileError("not-loadable", "the compiled model cannot be loaded", str(error)) from error
     return JitLibrary(tracker)
 
 

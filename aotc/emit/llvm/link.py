@@ -12,7 +12,7 @@ from mmap import ACCESS_READ, mmap
 from pathlib import Path
 
 from aotc.emit.data_object import DataObject
-from aotc.errors import CompileError, Problem, UsageError
+from aotc.errors import CompileError, UsageError
 from aotc.machines.targets import Target, lookup
 from aotc.model.artifacts import Pieces
 from aotc.model.files import Binary
@@ -54,13 +54,9 @@ def require_linkable_here(name: str, target: Target) -> None:
     """Raise UsageError for a target of another kind than this machine, whose libraries `cc` does not link."""
     host = lookup("host")
     if target.triple.split("-")[0] != host.triple.split("-")[0] or target.freestanding:
-        raise UsageError(
-            Problem(
-                f"{name} was compiled for --target {target.name}",
-                why="shared libraries are linked for this machine only",
-                fix="take an object or an archive (--emit object, static) and link it with the target's tools",
-            )
-        )
+        why = "shared libraries are linked for this machine only"
+        fix = "take an object or an archive (--emit object, static) and link it with the target's tools"
+        raise UsageError("not-this-machine", f"{name} was compiled for --target {target.name}", why, fix)
 
 
 def shared_library(
@@ -83,9 +79,8 @@ def shared_library(
     require_linkable_here(name, target)
     compiler = shutil.which("cc")
     if compiler is None:
-        raise CompileError(
-            Problem("--emit shared", why="there is no C compiler `cc` to link with", fix="install one or --emit static")
-        )
+        why = "there is no C compiler `cc` to link with"
+        raise CompileError("missing-tool", "--emit shared", why, "install one or --emit static")
     command = [compiler, "-shared", "-Wl,--build-id=none", "-Wl,-z,noexecstack", "-Wl,-z,defs", "-Wl,-Bsymbolic"]
     flags = (*flags, "-lm", *(("-pthread", "-Wl,-z,nodelete") if threads else ()))
     if weights is not None:
@@ -106,7 +101,7 @@ def _linked(name: str, command: Sequence[str], objects: Sequence[bytes], flags: 
         command = [*command, "-o", "out.so", *inputs, *flags]
         result = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
         if result.returncode:
-            raise CompileError(Problem(f"{name}: linking failed", why=result.stderr.strip() or "cc gave no reason"))
+            raise CompileError("failed-tool", f"{name}: linking failed", result.stderr.strip() or "cc gave no reason")
         with (Path(folder) / "out.so").open("rb") as file:
             return mmap(file.fileno(), 0, access=ACCESS_READ)
 

@@ -28,7 +28,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation
 
 from aotc.dialects.aot import is_splat
-from aotc.errors import CompileError, Problem
+from aotc.errors import CompileError
 
 _FLOAT_NAMES = {Float16Type: "half", BFloat16Type: "bfloat", Float32Type: "float", Float64Type: "double"}
 
@@ -55,7 +55,7 @@ def type_text(kind: Attribute) -> str:
         case _ if (name := _FLOAT_NAMES.get(cast(Any, type(kind)))) is not None:
             return name
         case _:
-            raise CompileError(Problem(f"type {kind} has no LLVM text"))
+            raise CompileError("no-form-in-llvm", f"type {kind} has no LLVM text")
 
 
 def float_text(value: float, kind: Attribute) -> str:
@@ -96,7 +96,7 @@ def constant_text(value: Attribute, kind: Attribute) -> str:
         case BytesAttr():
             return bytes_text(value.data)
         case _:
-            raise CompileError(Problem(f"constant {value} has no LLVM text"))
+            raise CompileError("no-form-in-llvm", f"constant {value} has no LLVM text")
 
 
 def bytes_text(content: bytes) -> str:
@@ -145,7 +145,7 @@ def parameter_attributes(attributes: Mapping[str, Attribute]) -> str:
     parts: list[str] = []
     for name, value in sorted(attributes.items()):
         if (form := _PARAMETER_FORMATS.get(name)) is None:
-            raise CompileError(Problem(f"parameter attribute {name} has no LLVM text"))
+            raise CompileError("no-form-in-llvm", f"parameter attribute {name} has no LLVM text")
         parts.append(form.format(value.value.data if isinstance(value, IntegerAttr) else ""))
     return "".join(f" {part}" for part in parts)
 

@@ -32,7 +32,7 @@ def check_model(proto: ModelProto, folder: Path | None, payloads: Mapping[str, b
     check = _GraphCheck(operator_sets(proto.opset_import), {function_key(f) for f in proto.functions}, folder)
     problems = check.graph(proto.graph, "the graph", frozenset(), payloads)
     if not proto.graph.output:
-        problems.append(Problem("the graph has no outputs", fix="the model computes nothing"))
+        problems.append(Problem("invalid-model", "the graph has no outputs", fix="the model computes nothing"))
     return problems + _check_functions(proto.functions)
 
 
@@ -69,7 +69,8 @@ def check_node(node: NodeProto, name: str, sets: OperatorSets) -> Problem | None
         checker.check_node(plain, context)
     except checker.ValidationError as error:
         words = str(error).strip().partition("\n")[0].rstrip(". ")
-        return Problem(words[:300], name, node.op_type, fix="the model is invalid: export it again")
+        fix = "the model is invalid: export it again"
+        return Problem("invalid-node", words[:300], fix=fix, node=name, op_type=node.op_type)
     return None
 
 
@@ -86,14 +87,14 @@ def check_body(
         for name in filter(None, node.output):
             if name in defined:
                 what = f"it defines {name!r}, which is defined already"
-                problems.append(Problem(what, node_name(node, position), node.op_type))
+                problems.append(Problem("duplicate-name", what, node=node_name(node, position), op_type=node.op_type))
             defined.add(name)
     for position, node in enumerate(nodes):
         if missing := sorted(used_names(node) - defined - outer):
             what = f"its input {', '.join(map(repr, missing))} is defined nowhere"
-            problems.append(Problem(what, node_name(node, position), node.op_type))
+            problems.append(Problem("undefined-name", what, node=node_name(node, position), op_type=node.op_type))
     problems += [
-        Problem(f"output {name!r} of {where} is defined nowhere")
+        Problem("undefined-name", f"output {name!r} of {where} is defined nowhere")
         for name in outputs
         if name not in defined and name not in outer
     ]
@@ -101,7 +102,8 @@ def check_body(
     if stuck and not problems:
         names = [node_name(nodes[position], position) for position in cycle(nodes, stuck)]
         what = f"the nodes {' -> '.join([*names, names[0]])} of {where} depend on each other in a cycle"
-        problems.append(Problem(what, fix="a graph must have an order in which each node follows those it reads"))
+        fix = "a graph must have an order in which each node follows those it reads"
+        problems.append(Problem("cyclic-graph", what, fix=fix))
     return problems
 
 
@@ -127,7 +129,8 @@ class _GraphCheck:
         for tensor in graph.initializer:
             problems += self._tensor(tensor, payloads.get(tensor.name))
         for tensor in graph.sparse_initializer:
-            problems.append(Problem(f"initializer {tensor.values.name!r} is sparse", fix="store it as a dense tensor"))
+            what = f"initializer {tensor.values.name!r} is sparse"
+            problems.append(Problem("unsupported-type", what, fix="store it as a dense tensor"))
         problems += check_body(graph.node, [*inputs, *initializers], outputs, where, outer)
         visible = outer.union(inputs, initializers, *(node.output for node in graph.node))
         for position, node in enumerate(graph.node):
@@ -143,36 +146,39 @@ class _GraphCheck:
         try:
             check_tensor(tensor, self.folder, payload)
         except TensorError as error:
-            yield Problem(str(error), what)
+            yield Problem("invalid-data", str(error), node=what)
         except OSError as error:
-            raise FileError(Problem(str(error), what)) from error
+            raise FileError("unusable-file", str(error), node=what) from error
 
 
 def _check_versions(proto: ModelProto) -> Iterator[Problem]:
     if proto.ir_version > onnx.IR_VERSION:
         what = f"the model has IR version {proto.ir_version}, newer than {onnx.IR_VERSION}"
-        yield Problem(what, fix="export it with an older IR version")
+        yield Problem("unsupported-version", what, fix="export it with an older IR version")
     elif proto.ir_version < MIN_IR_VERSION:
         what = f"the model has IR version {proto.ir_version}, older than {MIN_IR_VERSION}"
-        yield Problem(what, fix="export it again")
+        yield Problem("unsupported-version", what, fix="export it again")
     elif not proto.opset_import:
-        yield Problem("the model imports no operator set", why="it may be truncated", fix="export it again")
+        yield Problem("invalid-model", "the model imports no operator set", "it may be truncated", "export it again")
     versions: dict[str, set[int]] = {}
     for entry in proto.opset_import:
         versions.setdefault(domain_of(entry.domain), set()).add(entry.version)
     for domain, found in versions.items():
         if len(found) > 1:
             numbers = ", ".join(map(str, sorted(found)))
-            yield Problem(f"the model imports the operator set {domain or 'ai.onnx'!r} as {numbers}", fix="keep one")
+            what = f"the model imports the operator set {domain or 'ai.onnx'!r} as {numbers}"
+            yield Problem("duplicate-name", what, fix="keep one")
     for entry in proto.opset_import:
         if not domain_of(entry.domain) and not MIN_OPSET <= entry.version <= MAX_OPSET:
             what = f"the model uses opset {entry.version} of ai.onnx, supported are {MIN_OPSET} to {MAX_OPSET}"
-            yield Problem(what, fix="convert it with onnx.version_converter, or export it again")
+            yield Problem("unsupported-version", what, fix="convert it with onnx.version_converter, or export it again")
 
 
 def _check_functions(functions: Sequence[FunctionProto]) -> list[Problem]:
     counts = Counter(function_key(function) for function in functions)
-    problems = [Problem(f"the function {key[1]} is defined {n} times") for key, n in counts.items() if n > 1]
+    problems = [
+        Problem("duplicate-name", f"the function {key[1]} is defined {n} times") for key, n in counts.items() if n > 1
+    ]
     calls: dict[FunctionKey, list[FunctionKey]] = {}
     for function in functions:
         where = f"the function {function.name}"
@@ -181,7 +187,7 @@ def _check_functions(functions: Sequence[FunctionProto]) -> list[Problem]:
         calls[function_key(function)] = sorted(called & counts.keys())
     if recursive := _recursion(calls):
         names = " -> ".join(key[1] for key in recursive)
-        problems.append(Problem(f"the functions {names} call each other without end"))
+        problems.append(Problem("cyclic-graph", f"the functions {names} call each other without end"))
     return problems
 
 
@@ -203,11 +209,12 @@ def _recursion(calls: Mapping[FunctionKey, Sequence[FunctionKey]]) -> list[Funct
 
 def _nameless(names: Sequence[str], kind: str, where: str) -> Iterator[Problem]:
     if not all(names):
-        yield Problem(f"an {kind} of {where} has no name")
+        yield Problem("invalid-model", f"an {kind} of {where} has no name")
 
 
 def _repeated(names: Sequence[str], kind: str, where: str) -> Iterator[Problem]:
     yield from _nameless(names, kind, where)
     for name, count in Counter(names).items():
         if name and count > 1:
-            yield Problem(f"{kind} {name!r} of {where} is there {count} times", fix="names must be unique")
+            what = f"{kind} {name!r} of {where} is there {count} times"
+            yield Problem("duplicate-name", what, fix="names must be unique")

@@ -54,7 +54,7 @@ def resolved_shapes(
     for name, value in dims.items():
         if isinstance(value, int):
             if value < 1:
-                problems.append(Problem(f"--dim {name}={value}: a dimension is at least 1"))
+                problems.append(Problem("out-of-range", f"--dim {name}={value}: a dimension is at least 1"))
             symbols[name] = value
     for name, given in input_shapes.items():
         problems += _bind(name, declared.get(name), given, symbols)
@@ -111,12 +111,16 @@ def _unknown_names(
     symbols = sorted({e for shape in declared.values() for e in shape or () if isinstance(e, str)})
     known = f"it has {', '.join(symbols)}" if symbols else "it has none"
     problems = [
-        Problem(f"--dim {name}={value}: no input has a dimension of that name", fix=known)
+        Problem("unknown-dimension", f"--dim {name}={value}: no input has a dimension of that name", fix=known)
         for name, value in dims.items()
         if name not in symbols
     ]
     return problems + [
-        Problem(f"--input-shape {name}: there is no such input", fix=f"the inputs are {', '.join(declared)}")
+        Problem(
+            "unknown-input",
+            f"--input-shape {name}: there is no such input",
+            fix=f"the inputs are {', '.join(declared)}",
+        )
         for name in input_shapes
         if name not in declared
     ]
@@ -126,18 +130,20 @@ def _bind(name: str, shape: tuple[Extent, ...] | None, given: Sequence[int], sym
     """Check a shape given for an input against the declared one, and note the values of the symbols in it."""
     option = f"--input-shape {name}={','.join(map(str, given))}"
     if any(extent < 0 for extent in given):
-        return [Problem(f"{option}: a dimension is at least 0")]
+        return [Problem("out-of-range", f"{option}: a dimension is at least 0")]
     if shape is None:
         return []
     if len(shape) != len(given):
-        return [Problem(f"{option}: the input has {len(shape)} dimensions, not {len(given)}: {shape_text(shape)}")]
+        what = f"{option}: the input has {len(shape)} dimensions, not {len(given)}: {shape_text(shape)}"
+        return [Problem("mismatched-shape", what)]
     problems: list[Problem] = []
     for extent, value in zip(shape, given, strict=True):
         if isinstance(extent, int) and extent != value:
-            problems.append(Problem(f"{option}: the model fixes the shape {shape_text(shape)}"))
+            problems.append(Problem("mismatched-shape", f"{option}: the model fixes the shape {shape_text(shape)}"))
             break
         if isinstance(extent, str) and symbols.setdefault(extent, value) != value:
-            problems.append(Problem(f"{option}: {extent} is {value} here and {symbols[extent]} elsewhere"))
+            what = f"{option}: {extent} is {value} here and {symbols[extent]} elsewhere"
+            problems.append(Problem("mismatched-shape", what))
     return problems
 
 
@@ -154,6 +160,7 @@ def _open_problem(
             example = ",".join(str(extent if isinstance(extent, int) and extent else "N") for extent in shape)
             options.append(f"--input-shape {name}={example}")
     return Problem(
+        "open-shapes",
         "the shapes of these inputs are open: "
         + ", ".join(f"{name} {shape_text(declared[name])}" for name in resolved),
         fix=f"fix them with {' '.join(options)}",
@@ -166,8 +173,8 @@ def _check_sizes(shapes: Mapping[str, tuple[int, ...]], readers: Mapping[str, st
         try:
             if check_shape(shape) == 0 and name in readers:
                 what = f"input {name!r} has no elements: its shape is {list(shape)}"
-                warn(Problem(what, why=f"{readers[name]} reads it"))
+                warn(Problem("empty-input", what, f"{readers[name]} reads it"))
         except TensorError as error:
-            problems.append(Problem(f"input {name!r}: {error}"))
+            problems.append(Problem("unsupported-input", f"input {name!r}: {error}"))
     if problems:
         raise CompileError(problems)

@@ -36,7 +36,8 @@ def freeze(model: Model, constants: Mapping[str, KnownTensor | Literal["any"]]) 
     payloads = dict(model.payloads)
     for name, constant in constants.items():
         if name not in inputs:
-            problems.append(Problem(f"--constant {name}: there is no such input", fix=f"there are {', '.join(inputs)}"))
+            what = f"--constant {name}: there is no such input"
+            problems.append(Problem("unknown-input", what, fix=f"there are {', '.join(inputs)}"))
             continue
         if not isinstance(constant, KnownTensor):
             waiting.append(name)
@@ -44,7 +45,7 @@ def freeze(model: Model, constants: Mapping[str, KnownTensor | Literal["any"]]) 
         try:
             array = _typed(constant, inputs[name])
         except TensorError as error:
-            problems.append(Problem(f"--constant {name}: {error}"))
+            problems.append(Problem("mismatched-constant", f"--constant {name}: {error}"))
             continue
         code = inputs[name].type.tensor_type.elem_type
         tensors.append(TensorProto(name=name, data_type=code, dims=array.shape))
@@ -53,7 +54,7 @@ def freeze(model: Model, constants: Mapping[str, KnownTensor | Literal["any"]]) 
         raise UsageError(problems)
     if waiting:
         options = " ".join(f"--constant {name}=VALUE" for name in waiting)
-        problem = Problem(f"the values of {', '.join(waiting)} are open", fix=f"fix them with {options}")
+        problem = Problem("open-values", f"the values of {', '.join(waiting)} are open", fix=f"fix them with {options}")
         raise OpenShapesError(problem, waiting)
     proto = type(model.proto)()
     proto.CopyFrom(model.proto)
@@ -73,7 +74,7 @@ def release(model: Model, names: Collection[str]) -> tuple[Model, dict[str, Arra
             try:
                 found[tensor.name] = read_tensor(tensor, model.folder, model.payloads.get(tensor.name))
             except TensorError as error:
-                raise CompileError(Problem(f"the initializer {tensor.name!r}: {error}")) from error
+                raise CompileError("invalid-data", f"the initializer {tensor.name!r}: {error}") from error
     if not found:
         return model, found
     proto = type(model.proto)()

@@ -126,7 +126,7 @@ class _Importer:
         for problem in (*self.notes, *self.contradictions[:_MOST_WARNINGS]):
             warn(problem)
         if more := self.contradictions[_MOST_WARNINGS:]:
-            warn(Problem(f"so it is with {len(more)} more values", fix="export the model again"))
+            warn(Problem("contradicted-shape", f"so it is with {len(more)} more values", fix="export the model again"))
         self.builder.insert(ReturnOp(*results))
         for op in reversed(list(self.block.ops)):
             if op.results and not any(result.first_use for result in op.results):
@@ -184,7 +184,7 @@ class _Importer:
             if expected not in (0, TensorProto.STRING, ONNX_TYPES[element_type_of(value)]):
                 found = dtype_name(element_type_of(value))
                 what = f"output {declared.name!r} is declared as {type_name(expected)} and computed as {found}"
-                self.problems.append(Problem(what, fix="the model is invalid: export it again"))
+                self.problems.append(Problem("contradicted-type", what, fix="the model is invalid: export it again"))
         for name, value in list(zip(names, results, strict=False)):
             if (bound := self.bounds.get(value)) is not None:
                 results.append(bound.count)
@@ -231,7 +231,7 @@ class _Importer:
             self.imported += 1
             if self.imported > self.max_nodes + len(self.model.proto.graph.node):
                 what, fix = f"functions expand to more than {self.max_nodes:,} nodes", "allow more with --max-nodes N"
-                raise _TooManyNodes(Problem(what, why="each call is compiled by itself", fix=fix))
+                raise _TooManyNodes("too-large", what, "each call is compiled by itself", fix)
             node = nodes[position]
             prefix = scope.prefix if node.name else scope.branch or scope.prefix
             name = scope.only_name or prefix + node_name(node, position)
@@ -241,7 +241,7 @@ class _Importer:
                     scope.values[output] = value
                     name_value(value, output)
                     if scope is self.top:
-                        self._compare(output, value, Problem("", name, node.op_type))
+                        self._compare(output, value, Problem("contradicted-shape", "", node=name, op_type=node.op_type))
 
     def _compare(self, output: str, value: Value, place: Problem) -> None:
         """Note where a value has another shape than the model declares."""
@@ -268,23 +268,25 @@ class _Importer:
         except AotcError as error:
             self.problems += error.problems
         except (ShapeError, TensorError) as error:
-            self.problems.append(Problem(str(error), name, node.op_type))
+            self.problems.append(Problem("invalid-node", str(error), node=name, op_type=node.op_type))
         except OSError as error:
-            raise FileError(Problem(str(error), name, node.op_type)) from error
+            raise FileError("unusable-file", str(error), node=name, op_type=node.op_type) from error
         except Exception as error:
             logger.debug("importing %s (%s)", name, node.op_type, exc_info=True)
             if (problem := extensions.problem_of(error)) is not None:
                 problem = replace(problem, node=name, op_type=node.op_type)
             else:
                 fix = "its attributes or inputs may be malformed"
-                problem = Problem("the node cannot be imported", name, node.op_type, extensions.describe(error), fix)
+                problem = Problem(
+                    "invalid-node", "the node cannot be imported", extensions.describe(error), fix, name, node.op_type
+                )
             self.problems.append(problem)
         else:
             missing = [output for output, value in zip(outputs, values, strict=True) if output and value is None]
             if not missing:
                 return values
             what = f"its output {', '.join(map(repr, missing))} is not supported"
-            self.problems.append(Problem(what, name, node.op_type))
+            self.problems.append(Problem("unsupported-output", what, node=name, op_type=node.op_type))
         return poisoned
 
     def _dispatch(
@@ -307,7 +309,7 @@ class _Importer:
             if not any(subgraphs(node)):
                 return [apply(self._seen(node, name, tensors, outputs, opset), inputs)]
         elif mismatch := type_mismatch(node.op_type, domain, newest, tensors):
-            raise CompileError(Problem(mismatch, name, node.op_type))
+            raise CompileError("invalid-type", mismatch, node=name, op_type=node.op_type)
         if not domain and next(subgraphs(node), None) is not None and not self.bounds.keys().isdisjoint(inputs):
             refuse(name, node.op_type)
         if node.op_type in CONTROL_FLOW and not domain:
@@ -429,10 +431,10 @@ class _Importer:
         try:
             array = read_tensor(tensor, self.model.folder, payload)
         except TensorError as error:
-            self.problems.append(Problem(str(error), f"initializer {tensor.name!r}"))
+            self.problems.append(Problem("invalid-data", str(error), node=f"initializer {tensor.name!r}"))
             return POISON
         except OSError as error:
-            raise FileError(Problem(str(error), f"initializer {tensor.name!r}")) from error
+            raise FileError("unusable-file", str(error), node=f"initializer {tensor.name!r}") from error
         # What reads it may be in a region, where the constants of bodies around it cannot be.
         builder = self.builder if scope.block is self.block else Builder(InsertPoint.at_end(scope.block))
         value = builder.insert(constant_op(array, tensor.name, self.store)).result

@@ -63,7 +63,7 @@ def _parts(graph: GraphProto, known: Container[str], input_shapes: Mapping[str, 
         if not parts[value.name]:
             what = f"input {value.name!r} is a sequence of unknown length"
             fix = f"say what it has with --input-shape {value.name}_0=N,... --input-shape {value.name}_1=N,..."
-            problems.append(Problem(what, why="each tensor of it is an input of the compiled model", fix=fix))
+            problems.append(Problem("unknown-length", what, "each tensor of it is an input of the compiled model", fix))
     found = _Parts(parts, sequences, problems)
     for value in found.all():
         try:
@@ -71,7 +71,7 @@ def _parts(graph: GraphProto, known: Container[str], input_shapes: Mapping[str, 
                 raise TensorError("only tensors, sequences and optionals of them are supported as inputs")
             dtype_of(value.type.tensor_type.elem_type)
         except TensorError as error:
-            problems.append(Problem(f"input {value.name!r}: {error}"))
+            problems.append(Problem("unsupported-input", f"input {value.name!r}: {error}"))
     return found
 
 

@@ -50,7 +50,7 @@ def load_model(source: str | os.PathLike[str] | bytes | ModelProto) -> Model:
 
 def _parsed(data: bytes, what: str) -> ModelProto:
     if not data:
-        raise CompileError(Problem(f"{what} is empty", fix="it should be an ONNX model"))
+        raise CompileError("not-a-model", f"{what} is empty", fix="it should be an ONNX model")
     proto = ModelProto()
     try:
         proto.ParseFromString(data)
@@ -66,7 +66,8 @@ def _checked(proto: ModelProto, name: str, folder: Path | None, what: str) -> Mo
         slim, payloads = _without_payloads(proto)
         _require_text(slim)
     except UnicodeError:
-        raise CompileError(Problem(f"{what} holds a name that is not UTF-8", fix="the file may be damaged")) from None
+        fix = "the file may be damaged"
+        raise CompileError("not-a-model", f"{what} holds a name that is not UTF-8", fix=fix) from None
     if problems := check_model(slim, folder, payloads):
         raise CompileError(problems)
     return Model(slim, name, folder, payloads)
@@ -119,7 +120,6 @@ def _require_text(message: Message) -> None:
 def _not_a_model(data: bytes, what: str) -> Problem:
     start = data[:4096].decode(errors="ignore")
     if all(character.isprintable() or character.isspace() for character in start):
-        return Problem(
-            f"{what} is a text file, not an ONNX model", fix="give a binary .onnx file; IR needs --start-at PHASE"
-        )
-    return Problem(f"{what} is not an ONNX model, or is truncated", fix="export or download it again")
+        fix = "give a binary .onnx file; IR needs --start-at PHASE"
+        return Problem("not-a-model", f"{what} is a text file, not an ONNX model", fix=fix)
+    return Problem("not-a-model", f"{what} is not an ONNX model, or is truncated", fix="export or download it again")

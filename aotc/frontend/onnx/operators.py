@@ -134,13 +134,16 @@ def _unsupported(node: str, op_type: str, domain: str, opset: int | None) -> Pro
     full = qualified(op_type, domain)
     if opset is None:
         return Problem(
+            "unsupported-operator",
             f"the model imports no version of the operator set {domain!r}",
-            node,
-            op_type,
             fix="add it to opset_import, or remove the node",
+            node=node,
+            op_type=op_type,
         )
     if (refusal := REFUSED.get(op_type)) is not None and schema_of(op_type, domain, opset) is not None:
-        return Problem(f"operator {full} is not supported", node, op_type, *refusal)
+        return Problem(
+            "unsupported-operator", f"operator {full} is not supported", *refusal, node=node, op_type=op_type
+        )
     if domain:
         why = f"no importer is installed for the domain {domain!r}"
         fix = (
@@ -151,27 +154,31 @@ def _unsupported(node: str, op_type: str, domain: str, opset: int | None) -> Pro
         elif domain == _BLOCKED:
             why = "onnxruntime has written the model for one processor"
             fix = "have it written with at most ORT_ENABLE_EXTENDED optimisations"
-        return Problem(f"operator {full} (version {opset}) is not supported", node, op_type, why, fix)
+        what = f"operator {full} (version {opset}) is not supported"
+        return Problem("unsupported-operator", what, why, fix, node, op_type)
     if schema_of(op_type, domain, MAX_OPSET) is None:
         return Problem(
+            "unsupported-operator",
             f"operator {op_type} is not supported",
-            node,
-            op_type,
             "ONNX has none of that name",
             "give a custom operator a domain and an importer (entry point aotc.onnx_importers)",
+            node,
+            op_type,
         )
     if schema_of(op_type, domain, opset) is None:
         return Problem(
+            "unsupported-operator",
             f"operator {op_type} does not exist in opset {opset}",
-            node,
-            op_type,
             fix="export the model again with an opset that has it",
+            node=node,
+            op_type=op_type,
         )
     return Problem(
+        "unsupported-operator",
         f"operator {op_type} (opset {opset}) is not supported",
-        node,
-        op_type,
         fix="`aotc ops` lists what is; an importer can come from a package (entry point aotc.onnx_importers)",
+        node=node,
+        op_type=op_type,
     )
 
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 import pkgutil
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cache
@@ -97,7 +97,7 @@ class Node:
         """A required input."""
         value = self.optional(position)
         if value is None:
-            self.fail(f"input {position} is missing", "the operator requires it")
+            self.fail("missing-input", f"input {position} is missing", "the operator requires it")
         return value
 
     def optional(self, position: int) -> SSAValue | None:
@@ -108,11 +108,17 @@ class Node:
         """An attribute as int, float, str, list or ndarray (a tensor); `default` where it is absent."""
         return self.attributes.get(name, default)
 
+    def require_choice(self, name: str, value: object, choices: Iterable[object]) -> None:
+        """Fail where an attribute's value is none of `choices`."""
+        if value not in (known := list(choices)):
+            fix = f"choose from {', '.join(map(str, known))}"
+            self.fail("unsupported-attribute", f"{name} = {value} is not supported", fix=fix)
+
     def type_attr(self, name: str) -> Attribute:
         """The element type whose ONNX code an attribute is; fails where the compiler has none."""
         code = self.attr(name)
         if code not in DTYPES:
-            self.fail(f"{name} = {type_name(code)} is not supported", UNSUPPORTED.get(code, ""))
+            self.fail("unsupported-type", f"{name} = {type_name(code)} is not supported", UNSUPPORTED.get(code, ""))
         return ELEMENT_TYPES[DTYPES[code]]
 
     def shape(self, position: int) -> tuple[int, ...]:
@@ -144,9 +150,12 @@ class Node:
         """Stop where an input, `what` to the user, would have to be known when compiling."""
         if (op := unfolded(self.input(position))) is not None:
             why = f"{op} is computed when the model runs, though of constants only"
-            self.fail(f"{what} (input {position}) is not known when compiling", why, "make it a constant of the model")
+            fix = "make it a constant of the model"
+            self.fail("unknown-value", f"{what} (input {position}) is not known when compiling", why, fix)
         what = f"{what} (input {position}) is computed at run time"
-        problem = Problem(what, self.name, self.op_type, "shapes must be known when compiling")
+        problem = Problem(
+            "unknown-value", what, "shapes must be known when compiling", node=self.name, op_type=self.op_type
+        )
         raise CompileError(waiting(problem, [self.input(position)], self._given))
 
     def can_be_given(self, position: int) -> bool:
@@ -171,12 +180,12 @@ class Node:
     def require_room(self, count: int, dtype: Any) -> None:
         """Fail before a constant of `count` elements is computed that may not be."""
         if count >= MAX_ELEMENTS:
-            self.fail(f"its result has {count} elements, 2^31 or more")
+            self.fail("too-large", f"its result has {count} elements, 2^31 or more")
         self._store.require_room(count * np.dtype(dtype).itemsize, self.name, self.op_type)
 
     def _constant(self, array: Array) -> SSAValue:
         if array.size >= MAX_ELEMENTS:
-            self.fail(f"its result has {array.size} elements, 2^31 or more")
+            self.fail("too-large", f"its result has {array.size} elements, 2^31 or more")
         op = constant_op(array, self.outputs[0] or self.name, self._store)
         return self._insert(op)
 
@@ -196,10 +205,11 @@ class Node:
         try:
             op = op_class.get(*operands, **attributes)
         except ShapeError as error:
-            self.fail(str(error), fix="check the model's shapes (onnx.shape_inference) or the given --input-shape")
+            fix = "check the model's shapes (onnx.shape_inference) or the given --input-shape"
+            self.fail("invalid-shape", str(error), fix=fix)
         if any((count := math.prod(shape_of(result))) >= MAX_ELEMENTS for result in op.results):
             op.erase()
-            self.fail(f"its result has {count} elements, 2^31 or more")
+            self.fail("too-large", f"its result has {count} elements, 2^31 or more")
         values = folded(op, self._store, self.name, self.op_type) if op.operand_quantization() is None else None
         if values is not None:
             op.erase()
@@ -234,13 +244,13 @@ class Node:
         shape[axis] = int(known)
         return self.emit(SliceOp, value, starts=[0] * len(shape), steps=[1] * len(shape), shape=shape)
 
-    def fail(self, what: str, why: str = "", fix: str = "") -> NoReturn:
-        """Stop importing this node with a problem that names it."""
-        raise CompileError(Problem(what, self.name, self.op_type, why, fix))
+    def fail(self, kind: str, what: str, why: str = "", fix: str = "") -> NoReturn:
+        """Stop importing this node with a problem that names it; `kind` is the problem's id."""
+        raise CompileError(kind, what, why, fix, self.name, self.op_type)
 
-    def note(self, what: str, why: str = "") -> None:
+    def note(self, kind: str, what: str, why: str = "") -> None:
         """Tell the user, once the model is imported, what is otherwise than the model says."""
-        self._notes.append(Problem(what, self.name, self.op_type, why))
+        self._notes.append(Problem(kind, what, why, node=self.name, op_type=self.op_type))
 
     def _insert(self, op: GraphOp) -> SSAValue:
         op.location = self._location

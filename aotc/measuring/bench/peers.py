@@ -20,7 +20,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from aotc.compiler.checking.reference import reference_session
-from aotc.errors import AotcError, Problem
+from aotc.errors import AotcError
 from aotc.pipeline.options import CompileOptions
 
 Array = np.ndarray[Any, Any]
@@ -193,13 +193,13 @@ class Ncnn(Peer):
         _run([_tool("pnnx"), str(copy), "fp16=0"])
         parameters = job.folder / "m.ncnn.param"
         if any(mark in parameters.read_text() for mark in ("pnnx.", "\nTensor.")):
-            raise AotcError(Problem("pnnx leaves operators unconverted"))
+            raise AotcError("failed-tool", "pnnx leaves operators unconverted")
         net = ncnn.Net()
         net.opt.num_threads, net.opt.use_vulkan_compute = job.threads, False
         for name in ("use_fp16_packed", "use_fp16_storage", "use_fp16_arithmetic", "use_bf16_storage"):
             setattr(net.opt, name, False)
         if net.load_param(str(parameters)) or net.load_model(str(job.folder / "m.ncnn.bin")):
-            raise AotcError(Problem("ncnn cannot load what pnnx wrote"))
+            raise AotcError("failed-tool", "ncnn cannot load what pnnx wrote")
         shapes = _output_shapes(job.model)
 
         def call(inputs: Sequence[Any]) -> list[Any]:
@@ -234,7 +234,7 @@ class EmxC(Peer):
         import onnx
 
         if job.threads != 1 or job.model.stat().st_size > self.LARGEST:
-            raise AotcError(Problem("one thread and models of 32 MB at most"))
+            raise AotcError("too-large", "one thread and models of 32 MB at most")
         source, library = job.folder / "net.c", job.folder / "net.so"
         settings = ("--model-name", "net", "--restrict-arrays", "--large-weight-threshold", "0")
         _run([_tool("emx-onnx-cgen"), "compile", str(job.model), str(source), *settings])
@@ -280,10 +280,10 @@ def _run(command: Sequence[str]) -> None:
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     except FileNotFoundError as error:
-        raise AotcError(Problem(f"{command[0]} is not installed")) from error
+        raise AotcError("missing-tool", f"{command[0]} is not installed") from error
     if done.returncode != 0:
         said = [line for line in (done.stderr + done.stdout).splitlines() if line.strip()]
-        raise AotcError(Problem(f"{Path(command[0]).name} failed", why=" | ".join(said[-3:])[:400]))
+        raise AotcError("failed-tool", f"{Path(command[0]).name} failed", " | ".join(said[-3:])[:400])
 
 
 OURS: dict[str, Peer] = {"aotc": Aotc(), "aotc shared": AotcShared(), "aotc C": AotcC()}

@@ -40,7 +40,7 @@ class Rounds:
 
     def __post_init__(self) -> None:
         if self.count < 1:
-            raise UsageError(Problem(f"--rounds {self.count}", why="not 1 or more"))
+            raise UsageError("out-of-range", f"--rounds {self.count}", "not 1 or more")
 
 
 @dataclass
@@ -141,10 +141,11 @@ def parse_peers(text: str) -> list[str]:
         return installed(list(OTHERS))
     names = [name.strip() for name in text.split(",") if name.strip()]
     if unknown := [name for name in names if name not in OTHERS]:
-        raise UsageError(Problem(f"--against {', '.join(unknown)}", fix=f"choose from all, {', '.join(OTHERS)}"))
+        fix = f"choose from all, {', '.join(OTHERS)}"
+        raise UsageError("unknown-choice", f"--against {', '.join(unknown)}", fix=fix)
     if missing := [name for name in names if name not in installed(names)]:
         packages = " ".join(str(PEERS[name].package) for name in missing)
-        raise UsageError(Problem(f"{', '.join(missing)} is not installed", fix=f"pip install {packages}"))
+        raise UsageError("missing-tool", f"{', '.join(missing)} is not installed", fix=f"pip install {packages}")
     return names
 
 
@@ -208,7 +209,7 @@ class _Worker:
 def _error_of(answer: Mapping[str, Any]) -> AotcError:
     """What one of our own peers answered, as it was raised there."""
     problems = [Problem(**each | {"inputs": tuple(each["inputs"])}) for each in answer.get("problems", ())]
-    error = AotcError(problems or answer["error"])
+    error = AotcError(problems or Problem("failed-tool", answer["error"]))
     error.exit_code = answer.get("exit_code", error.exit_code)
     return error
 

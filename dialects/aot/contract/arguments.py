@@ -90,7 +90,7 @@ class Argument:
         where = f"the input or output {name}"
         io = Argument.io.require(self, where)
         if io not in ("input", "output"):
-            raise CompileError(f"{name} is not an input or output")
+            raise CompileError("invalid-contract", f"{name} is not an input or output")
         dtype = Argument.dtype.require(self, where)
         shape = Argument.shape.require(self, where)
         return Tensor(name, dtype, io, shape, self.scale, self.zero_point, self.offset, self.counted_axis)

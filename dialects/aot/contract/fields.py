@@ -42,13 +42,13 @@ class Field(Generic[T]):
         if (attribute := attributes.get(self.name)) is None:
             return None
         if (value := self.read(attribute)) is None:
-            raise CompileError(f"the attribute {self.name} cannot be {attribute}")
+            raise CompileError("invalid-contract", f"the attribute {self.name} cannot be {attribute}")
         return value
 
     def require(self, holder: HasAttributes, owner: str, fix: str = "") -> T:
         """The value. Raises CompileError, which names `owner`, where there is none."""
         if (value := self.get(holder)) is None:
-            raise CompileError(f"{owner} has no attribute {self.name}{fix and '; '}{fix}")
+            raise CompileError("invalid-contract", f"{owner} has no attribute {self.name}{fix and '; '}{fix}")
         return value
 
     def set(self, holder: HasAttributes, value: T | None) -> None:

@@ -26,7 +26,8 @@ def entries(module: ModuleOp) -> Iterator[FuncOp]:
     for op in module.ops:
         if isinstance(op, FuncOp) and is_entry(op):
             if is_kernel(op):
-                raise CompileError(f"@{op.sym_name.data} has {_ENTRY.name} and {_KERNEL.name}; it can be one of them")
+                what = f"@{op.sym_name.data} has {_ENTRY.name} and {_KERNEL.name}; it can be one of them"
+                raise CompileError("invalid-contract", what)
             yield op
 
 
@@ -34,7 +35,8 @@ def entry(module: ModuleOp) -> FuncOp:
     """The one function that a model is entered by. Raises CompileError where there is not exactly one."""
     found = list(entries(module))
     if len(found) != 1:
-        raise CompileError(f"the module has {len(found)} functions with {_ENTRY.name}; it must have one")
+        what = f"the module has {len(found)} functions with {_ENTRY.name}; it must have one"
+        raise CompileError("invalid-contract", what)
     return found[0]
 
 

@@ -194,7 +194,7 @@ def _plan_of(attribute: Attribute) -> PlanInfo | None:
 
 def _buffer(attribute: Attribute) -> BufferInfo:
     if (given := _entries(attribute, "name offset size first last nodes")) is None:
-        raise CompileError(f"{attribute} is not a buffer of a plan")
+        raise CompileError("invalid-contract", f"{attribute} is not a buffer of a plan")
     return BufferInfo(
         name=_text(given["name"]),
         offset=_integer(given["offset"]),
@@ -268,13 +268,13 @@ def _entries(attribute: Attribute, keys: str) -> Mapping[str, Attribute] | None:
 
 def _text(attribute: Attribute) -> str:
     if (found := text_of(attribute)) is None:
-        raise CompileError(f"{attribute} is not a string")
+        raise CompileError("invalid-contract", f"{attribute} is not a string")
     return found
 
 
 def _integer(attribute: Attribute) -> int:
     if (found := integer_of(attribute)) is None:
-        raise CompileError(f"{attribute} is not an integer")
+        raise CompileError("invalid-contract", f"{attribute} is not an integer")
     return found
 
 

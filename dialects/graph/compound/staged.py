@@ -16,9 +16,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
+from typing import ClassVar
 
 from xdsl.dialects.builtin import DenseArrayBase, TensorType
-from xdsl.ir import Block, OpResult, Region, SSAValue
+from xdsl.ir import Block, Region, SSAValue
 from xdsl.irdl import (
     irdl_op_definition,
     opt_prop_def,
@@ -77,6 +78,7 @@ class StagedOp(AnchorOp):
     parts = opt_prop_def(DenseArrayBase)
     """The numbers of tiles that follow each other, in row-major order, in each of several independent parts; absent:
     all tiles are one."""
+    COMPUTED: ClassVar[int | None] = 1
     result = result_def(TensorType)
     memory = var_result_def(TensorType)
     body = region_def("single_block")
@@ -149,9 +151,6 @@ class StagedOp(AnchorOp):
 
     def operations(self) -> int:
         return sum(op.operations() for op in self.block.ops if isinstance(op, GraphOp))
-
-    def scratch(self) -> Sequence[OpResult]:
-        return list(self.memory)
 
     # Assembly: `graph.staged (%a = %x : t, ...) -> (t, ...) attributes {tile = ..} { ... graph.yield }`
 

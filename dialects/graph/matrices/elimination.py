@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
 from xdsl.dialects.builtin import TensorType
-from xdsl.ir import OpResult
 from xdsl.irdl import operand_def, result_def
 
 from aotc.dialects.builder import Builder, Reader, Scalar, Writer
@@ -25,6 +24,7 @@ class EliminationOp(LoopNestOp, ABC):
     """A function of the square matrices x [.., n, n], by elimination in `memory`, a scratch buffer of as many rows."""
 
     x = operand_def(TensorType)
+    COMPUTED: ClassVar[int | None] = 1
     result = result_def(TensorType)
     memory = result_def(TensorType)
 
@@ -35,9 +35,6 @@ class EliminationOp(LoopNestOp, ABC):
         Domain.FLOAT.require(kind, "x")
         shape, width = self.extents(x)
         return [TensorType(kind, shape), TensorType(compute_type(kind), [*x[:-1], width])]
-
-    def scratch(self) -> Sequence[OpResult]:
-        return [self.memory]
 
     def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
         def columns(low: int, end: int, first: Scalar, body: Column) -> None:

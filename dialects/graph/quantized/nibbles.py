@@ -23,17 +23,17 @@ _UI8 = ELEMENT_TYPES["uint8"]
 def is_packed(value: SSAValue) -> bool:
     """Whether `value` is computed, element by element, from a constant that holds several elements in a byte."""
     while isinstance(value, OpResult) and isinstance(value.op, ElementOp):
-        if isinstance(value.op, UnpackOp):
+        if isinstance(value.op, UnpackBitsOp):
             return producer(value.op.x, ConstantOp) is not None
         value = value.op.operands[0]
     return False
 
 
 @irdl_op_definition
-class UnpackOp(ElementOp):
+class UnpackBitsOp(ElementOp):
     """x [.., K] of ui8 as [.., K * 8 / bits]: groups of `bits` bits of each byte, the lowest first."""
 
-    name = "graph.unpack"
+    name = "graph.unpack_bits"
     x = operand_def(TensorType)
     bits = prop_def(IntegerAttr[I64])
     result = result_def(TensorType)
@@ -106,7 +106,7 @@ def _bits(value: SSAValue) -> int | None:
     if not isinstance(kind, IntegerType):
         return None
     while isinstance(value, OpResult) and isinstance(value.op, ElementOp):
-        if isinstance(value.op, UnpackOp):
+        if isinstance(value.op, UnpackBitsOp):
             return value.op.bits.value.data
         if not value.op.MOVES:
             break

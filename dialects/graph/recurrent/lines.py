@@ -29,7 +29,7 @@ class Factors:
     left: Reader
     """[line, k]."""
     weight: Reader
-    """The matrix, of the `shape` [columns, k], or [panels, k, width] where it is packed by `pack_columns`."""
+    """The matrix, of the `shape` [columns, k], or [panels, k, width] where it is packed by `column_panels`."""
     shape: Sequence[int]
     depth: int
     """The number of k."""

@@ -48,7 +48,7 @@ class RecurrenceOp(LoopNestOp, ABC):
     """A recurrent layer of H units on sequences of T steps in a batch of B, in one direction.
 
     `x` [T, B, GATES * H] is what the inputs contribute to the gates, biases included; `weight` [columns, H] is what the
-    state is multiplied with, packed by `pack_columns` where it has three axes. With `input_weight` [GATES * H, I], `x`
+    state is multiplied with, packed by `column_panels` where it has three axes. With `input_weight` [GATES * H, I], `x`
     are the inputs [T, B, I] themselves, and each step adds the products to `input_bias` [GATES * H] (0 where absent):
     what is slower, but takes no memory for all steps. With a packed input_weight, of three axes, the inputs of several
     steps are multiplied at once, while the state of earlier ones is. With `exponent` the weight, of f32, is panels of

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from xdsl.dialects.builtin import I64, BoolAttr, IntegerAttr, TensorType, f32, i1, i64
-from xdsl.ir import OpResult
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     irdl_op_definition,
@@ -39,6 +39,7 @@ class SuppressOp(LoopNestOp):
     score_threshold = opt_operand_def(TensorType)
     limit = prop_def(IntegerAttr[I64])
     centered = opt_prop_def(BoolAttr)
+    COMPUTED: ClassVar[int | None] = 2
     selected = result_def(TensorType)
     count = result_def(TensorType)
     alive = result_def(TensorType)
@@ -58,9 +59,6 @@ class SuppressOp(LoopNestOp):
                 raise ShapeError(f"{name} must be one {kind}, found {value.type}")
         rows = scores[0] * scores[1] * limit
         return [TensorType(i64, [rows, 3]), TensorType(i64, []), TensorType(i1, [boxes[1]])]
-
-    def scratch(self) -> Sequence[OpResult]:
-        return [self.alive]
 
     def operations(self) -> int:
         batches, classes, boxes = shape_of(self.scores)

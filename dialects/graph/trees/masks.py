@@ -14,11 +14,11 @@ from typing import ClassVar
 import numpy as np
 from xdsl.dialects.arith import BitcastOp
 from xdsl.dialects.builtin import I64, BoolAttr, IntegerAttr, IntegerType, TensorType, f32, i32
-from xdsl.ir import Attribute, OpResult
+from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, prop_def, result_def
 
 from aotc.dialects.builder import INDEX, Builder, Reader, Scalar, Writer
-from aotc.dialects.graph.interfaces import Array, GraphOp, LoopNestOp, ShapeError, element_type_of, shape_of
+from aotc.dialects.graph.interfaces import Array, ConstantPackerOp, LoopNestOp, ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.trees.packed import keys_of, write_keys
 
@@ -39,7 +39,7 @@ def table_rows(nodes: int) -> int:
 
 
 @irdl_op_definition
-class PackTreeMasksOp(GraphOp):
+class PackTreeMasksOp(ConstantPackerOp):
     """The tables of `tree_leaves` for trees of at most `nodes` nodes, `lanes` side by side: [groups, rows, lanes] of
     i32.
 
@@ -48,7 +48,6 @@ class PackTreeMasksOp(GraphOp):
     """
 
     name = "graph.pack_tree_masks"
-    ORDERS_WEIGHTS: ClassVar[bool] = True
     tested = operand_def(TensorType)
     thresholds = operand_def(TensorType)
     children = operand_def(TensorType)
@@ -69,7 +68,7 @@ class PackTreeMasksOp(GraphOp):
             raise ShapeError(f"nodes must be 1 to {MOST_NODES} and lanes positive, found {nodes} and {lanes}")
         return [TensorType(i32, [ceil_div(shape_of(self.roots)[0], lanes), table_rows(nodes), lanes])]
 
-    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
+    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array]:
         tested, thresholds, children, roots, *missing = operands
         groups, rows, lanes = shape_of(self.result)
         nodes = self.nodes.value.data
@@ -135,6 +134,7 @@ class MaskedTreeLeavesOp(LoopNestOp):
     trees = prop_def(IntegerAttr[I64])
     to = prop_def(Attribute)
     missing = opt_prop_def(BoolAttr)
+    COMPUTED: ClassVar[int | None] = 1
     result = result_def(TensorType)
     keys = result_def(TensorType)
     bits = result_def(TensorType)
@@ -157,9 +157,6 @@ class MaskedTreeLeavesOp(LoopNestOp):
     def nodes(self) -> int:
         """The most nodes of a tree."""
         return (shape_of(self.tables)[1] - 1) // (WORDS + 1)
-
-    def scratch(self) -> Sequence[OpResult]:
-        return [self.keys, self.bits]
 
     def operations(self) -> int:
         rows, trees = shape_of(self.result)

@@ -13,11 +13,10 @@ from typing import ClassVar
 import numpy as np
 from xdsl.dialects.arith import BitcastOp
 from xdsl.dialects.builtin import I64, BoolAttr, Float32Type, IntegerAttr, IntegerType, TensorType, f32, i32
-from xdsl.ir import OpResult
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, prop_def, result_def
 
 from aotc.dialects.builder import INDEX, Builder, Reader, Scalar, Writer
-from aotc.dialects.graph.interfaces import Array, GraphOp, LoopNestOp, ShapeError, element_type_of, shape_of
+from aotc.dialects.graph.interfaces import Array, ConstantPackerOp, LoopNestOp, ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.trees.leaves import Walk, check_sizes
 
 _WORDS = 4
@@ -47,7 +46,7 @@ def write_keys(b: Builder, read: Reader, write: Writer, row: Scalar, count: int,
 
 
 @irdl_op_definition
-class PackTreesOp(GraphOp):
+class PackTreesOp(ConstantPackerOp):
     """The tables of `tree_leaves` as one, [M + leaves, 4] of i32: feature, key of the threshold, both children.
 
     Where `missing` holds, the feature is that of the second copy, in which NaN is below all numbers. `features` is how
@@ -55,7 +54,6 @@ class PackTreesOp(GraphOp):
     """
 
     name = "graph.pack_trees"
-    ORDERS_WEIGHTS: ClassVar[bool] = True
     tested = operand_def(TensorType)
     thresholds = operand_def(TensorType)
     children = operand_def(TensorType)
@@ -73,7 +71,7 @@ class PackTreesOp(GraphOp):
         check_sizes(0, self.leaves.value.data)
         return [TensorType(i32, [count + self.leaves.value.data, _WORDS])]
 
-    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
+    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array]:
         tested, thresholds, children, *missing = operands
         total, count = shape_of(self.result)[0], len(tested)
         found = np.zeros([total, _WORDS], np.int32)
@@ -100,6 +98,7 @@ class PackedTreeLeavesOp(LoopNestOp):
     depth = prop_def(IntegerAttr[I64])
     inner = prop_def(IntegerAttr[I64])
     missing = opt_prop_def(BoolAttr)
+    COMPUTED: ClassVar[int | None] = 1
     result = result_def(TensorType)
     keys = result_def(TensorType)
 
@@ -121,9 +120,6 @@ class PackedTreeLeavesOp(LoopNestOp):
     def copies(self) -> int:
         """How many copies of the features there are."""
         return 2 if self.flag("missing") else 1
-
-    def scratch(self) -> Sequence[OpResult]:
-        return [self.keys]
 
     def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
         def row(index: list[Scalar]) -> None:

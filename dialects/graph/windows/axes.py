@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from xdsl.dialects.builtin import DenseArrayBase, TensorType
 from xdsl.ir import SSAValue
@@ -24,6 +25,11 @@ class Taps:
     low: Scalar
     high: Scalar
     at: Callable[[Scalar], tuple[Scalar, Scalar]]
+
+
+ReadPair: TypeAlias = Callable[[list[Scalar], list[Scalar], Scalar], tuple[Scalar, Scalar]]
+"""The elements of x and of the weight that are multiplied: given where in x a tap is, the tap, and which product it is
+of those of the tap."""
 
 
 def check_bias(bias: SSAValue | None, channels: int, lanes: int | None = None) -> None:
@@ -77,6 +83,24 @@ class ConvolutionalOp(WindowedOp, ABC):
     @abstractmethod
     def taps(self, b: Builder, position: Sequence[Scalar]) -> list[Taps]:
         """The taps of a position along each of the first spatial axes."""
+
+    def multiplied(self, b: Builder, *values: Scalar) -> Sequence[Scalar]:
+        """Elements of x and of the weight as they are multiplied."""
+        return values
+
+    def sum_over_taps(
+        self, b: Builder, position: Sequence[Scalar], start: Scalar, inner: int, read: ReadPair
+    ) -> Scalar:
+        """`start` and the products of a position, of which each tap that it sees has `inner`."""
+        axes = self.taps(b, position)
+
+        def step(at: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
+            *steps, number = at
+            seen = [axis.at(k) for axis, k in zip(axes, steps, strict=True)]
+            x, weight = self.multiplied(b, *read([place for place, _ in seen], [tap for _, tap in seen], number))
+            return [carried[0] + x * weight]
+
+        return b.reduce([*((axis.low, axis.high) for axis in axes), (0, inner)], [start], step)[0]
 
     @abstractmethod
     def phases(self) -> list[Sequence[Phases]]:

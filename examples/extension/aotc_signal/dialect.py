@@ -1,4 +1,4 @@
-"""The `signal` dialect: one operation, complete in one class, and the schedule of `dot`."""
+"""The `signal` dialect: one operation, complete in one class, and the schedules of `dot` and `fir`."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from aotc.dialects.builder import Builder, Reader, Scalar
 from aotc.dialects.dtypes import is_float
 from aotc.dialects.graph.interfaces import Array, ElementOp, Fusion, ShapeError, element_type_of, shape_of, tensor_type
 from aotc_signal.dot import DotScheduleAttr
+from aotc_signal.fir import FirScheduleAttr
 
 
 @irdl_op_definition
@@ -50,4 +51,4 @@ class PreemphasisOp(ElementOp):
         return value - before * self.coefficient.value.data
 
 
-SIGNAL = Dialect("signal", [PreemphasisOp], [DotScheduleAttr])
+SIGNAL = Dialect("signal", [PreemphasisOp], [DotScheduleAttr, FirScheduleAttr])

@@ -9,19 +9,20 @@ weights, which aotc packs at compile time.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from xdsl.irdl import irdl_attr_definition
 
-from aotc.dialects.builder import Reader, Scalar, Writer
+from aotc.dialects.builder import Scalar
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
 from aotc.dialects.graph.matrices.matmul import MatMulOp
 from aotc.dialects.graph.schedules import Schedule, ScheduleAttr
 from aotc.dialects.graph.structure import ConstantOp
 from aotc.machines.machine import Machine
-from aotc.passes.kernel.builders.tile_builder import Tile, TileBuilder
+from aotc.passes.kernel.builders.tiles import Tile
 from aotc.passes.kernel.costs.lanes import lanes_of
+from aotc.passes.kernel.nest import Nest
 from aotc.passes.kernel.strategy import KernelStrategy
 
 
@@ -66,14 +67,8 @@ class DotStrategy(KernelStrategy[MatMulOp]):
         assert isinstance(schedule, DotSchedule)
         return (replace(schedule, sums=sums) for sums in (1, 2, 4, 8))
 
-    def nest(
-        self,
-        op: MatMulOp,
-        b: TileBuilder,
-        reads: Sequence[Reader],
-        writes: Sequence[Writer],
-        schedule: DotSchedule,
-    ) -> None:
+    def nest(self, nest: Nest[MatMulOp, DotSchedule]) -> None:
+        op, b, schedule = nest.op, nest.b, nest.schedule
         batch, rows, _, depth = op.sizes()
         tile = Tile((schedule.sums, schedule.lanes))
         step = schedule.sums * schedule.lanes
@@ -81,7 +76,7 @@ class DotStrategy(KernelStrategy[MatMulOp]):
 
         def at(index: list[Scalar]) -> None:
             *outer, row = index
-            left, right = op.left(b, reads[0], outer, row), op.right(b, reads[1], outer, b.index(0))
+            left, right = op.left(b, nest.reads[0], outer, row), op.right(b, nest.reads[1], outer, b.index(0))
 
             def add_tile(k: Scalar, sums: list[Scalar]) -> list[Scalar]:
                 lanes = tile.index(b, k, {-2: schedule.lanes, -1: 1})
@@ -93,7 +88,7 @@ class DotStrategy(KernelStrategy[MatMulOp]):
             zeros = b.splat(0, tile, element_type_of(op.lhs))
             (sums,) = b.loop(0, whole, step, [zeros], add_tile)
             (total,) = b.loop(whole, depth, 1, [b.total("add", sums)], add)
-            writes[0]([*index, b.index(0)], total)
+            nest.write([*index, b.index(0)], total)
 
         b.parallel_for([*batch, rows], at)
 

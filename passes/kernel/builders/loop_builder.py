@@ -16,6 +16,7 @@ from xdsl.rewriter import InsertPoint
 
 from aotc.dialects.builder import INDEX, Scalar, ScalarLike
 from aotc.dialects.dtypes import compute_type, is_encoded
+from aotc.dialects.graph.shapes import segments
 from aotc.passes.kernel.builders.encodings import low_bits
 from aotc.passes.kernel.builders.scalar_builder import ScalarBuilder
 
@@ -97,6 +98,16 @@ class LoopBuilder(ScalarBuilder):
             body(self.index(low))
             return
         self._parallel([(low, high, step)], lambda index: body(index[0]))
+
+    def parallel_segments(self, extent: int, size: int, body: Callable[[Scalar, int], None]) -> None:
+        """`body` for 0..extent, `size` at a time, the tail as fewer: given the first place and how many there are."""
+        for part in segments(extent, size):
+            self.parallel_range(part.start, part.stop, part.size, lambda first, part=part: body(first, part.size))
+
+    def sequential_segments(self, extent: int, size: int, body: Callable[[Scalar, int], None]) -> None:
+        """As `parallel_segments`, one after the other."""
+        for part in segments(extent, size):
+            self.sequential_range(part.start, part.stop, part.size, lambda first, part=part: body(first, part.size))
 
     def _parallel(self, bounds: Sequence[tuple[int, int, int]], body: Callable[[list[Scalar]], None]) -> None:
         """An scf.parallel with a loop for each of `bounds` (low, high, step)."""

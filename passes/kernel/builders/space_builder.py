@@ -16,7 +16,8 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from aotc.dialects.builder import INDEX, Bitwise, Comparison, Reader, Scalar, ScalarLike
 from aotc.passes.kernel.builders.iteration_space import Affine, Loop, Refinement, divided, is_natural
-from aotc.passes.kernel.builders.tile_builder import EXPANDED_MATH, NotVectorizable, TileBuilder, TileIndex
+from aotc.passes.kernel.builders.tile_builder import EXPANDED_MATH, TileBuilder
+from aotc.passes.kernel.builders.tiles import NotVectorizable, TileIndex
 
 
 class Refine(Exception):

@@ -1,16 +1,14 @@
 """Vectorised kernel bodies: the expressions and loop nests of operations, evaluated on register tiles.
 
-A `Tile` is the shape of the registers that a piece of code works on. Its axes enter the index of an element as a
-`TileIndex`, an affine form: base + sum of step * position along a tile axis. A buffer read at such an index is a tile
-load with the corresponding strides, and a pointwise operation on tiles works on all their elements. Anything else (a
-division of a tile index, a branch on an element) raises `NotVectorizable`, upon which the kernel is written as scalar
-loops. So an operation's `element` serves both.
+A buffer read at an index along the axes of a tile (`tiles`) is a tile load with the corresponding strides, and a
+pointwise operation on tiles works on all their elements. Anything else (a division of a tile index, a branch on an
+element) raises `NotVectorizable`, upon which the kernel is written as scalar loops. So an operation's `element` serves
+both.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
 from functools import partial, reduce
 from math import inf
 from typing import cast
@@ -35,64 +33,11 @@ from aotc.dialects import aot
 from aotc.dialects.aot.tile_lookups import ENTRIES
 from aotc.dialects.aot.tiles import Reduction, tile_shape, tile_type
 from aotc.dialects.aot.words import WORD
-from aotc.dialects.builder import INDEX, Builder, Comparison, Reader, Rounding, Scalar, ScalarLike
+from aotc.dialects.builder import Comparison, Reader, Rounding, Scalar, ScalarLike
 from aotc.dialects.dtypes import compute_type, is_float, is_minifloat, is_narrow_float, is_unsigned, storage_type, wrap
 from aotc.passes.kernel.builders.arithmetic import binary, predicate
 from aotc.passes.kernel.builders.loop_builder import LoopBuilder
-
-
-class NotVectorizable(Exception):
-    """The kernel is not vectorizable; the message says why."""
-
-
-@dataclass(frozen=True, eq=False)
-class Tile:
-    """Registers of one shape: the last axis is the lanes, the others count registers.
-
-    `valid`, if given, is how many elements along the last two axes (the lanes alone, with one axis) exist in memory.
-    """
-
-    shape: tuple[int, ...]
-    valid: int | None = None
-    group: int = 1
-    """So many neighbouring elements are read, and repeated, where the lanes are all at one index (`aot.tile_load`)."""
-    present: int | None = None
-    """How many of these are in memory (all, where absent); the others are zero."""
-
-    def index(self, b: Builder, base: ScalarLike, steps: Mapping[int, int]) -> Scalar:
-        """base + the sum of steps[axis] * position along axis; negative axes count from the lanes (-1)."""
-        start = base if isinstance(base, Scalar) else b.index(int(base))
-        rank = len(self.shape)
-        given = {axis % rank: step for axis, step in steps.items() if step and self.shape[axis] > 1}
-        if not given and self.group == 1:
-            return start
-        return TileIndex(b, INDEX, tile=self, base=start, steps=given)  # a group is a tile wherever it is
-
-
-@dataclass(frozen=True, eq=False)
-class TileIndex(Scalar):
-    """An index that differs between the elements of a tile: affine in the positions along its axes."""
-
-    tile: Tile = field(kw_only=True)
-    base: Scalar = field(kw_only=True)
-    steps: Mapping[int, int] = field(kw_only=True)
-
-    @property
-    def ssa(self) -> SSAValue:
-        raise NotVectorizable("a tile index is used as a number")
-
-    @property
-    def key(self) -> object:
-        return (self.tile, self.base.key, tuple(sorted(self.steps.items())))
-
-    def moved(self, base: Scalar) -> TileIndex:
-        """The same steps from another base."""
-        return replace(self, base=base)
-
-    def scaled(self, base: Scalar, factor: int) -> Scalar:
-        """Every step times `factor`, from another base."""
-        return self.tile.index(self.b, base, {axis: step * factor for axis, step in self.steps.items()})
-
+from aotc.passes.kernel.builders.tiles import NotVectorizable, Tile, TileIndex, is_tile
 
 _TILE_OPERATIONS: frozenset[type[Operation]] = frozenset(
     {
@@ -114,11 +59,6 @@ EXPANDED_MATH = _ANGLES | {"exp", "log", "log1p", "tanh", "erf", "sinh", "cosh",
 
 _MOST_QUARTERS = 16
 """The greatest exponent, in quarters, for which `pow` is written as roots and products."""
-
-
-def is_tile(value: Scalar) -> bool:
-    """Whether `value` is a tile of elements, not one element."""
-    return value.value is not None and isinstance(value.value.type, VectorType)
 
 
 _ROUNDING, _ROUNDING_BITS = 3.0 * 2**22, 0x4B400000

@@ -12,7 +12,8 @@ from xdsl.ir import Attribute, SSAValue
 from aotc.dialects import aot
 from aotc.dialects.builder import INDEX, Scalar
 from aotc.dialects.dtypes import is_unsigned, storage_type
-from aotc.passes.kernel.builders.tile_builder import NotVectorizable, TileBuilder, is_tile
+from aotc.passes.kernel.builders.tile_builder import TileBuilder
+from aotc.passes.kernel.builders.tiles import NotVectorizable, is_tile
 
 
 @dataclass(frozen=True, eq=False)

@@ -118,11 +118,36 @@ def runs_schedule(unit: ScalarUnit, positions: int, outputs: int, depth: int, *,
     return SumsSchedule(1, 1 if size else min(positions, unit.sums.most), 1, RUN, 1, not size)
 
 
+def runs_cycles(unit: ScalarUnit, tile: int, positions: int, outputs: int, rows: int, run: int) -> float:
+    """Estimated instructions of sums on such vectors: for each register the weights, then of each of `tile` positions
+    the elements, less their zero point, and their products."""
+    costs, registers = unit.sums, rows * ceil_div(run, RUN)
+    masked = rows * costs.predicate if run % RUN else 0
+
+    def one(count: int) -> float:
+        return registers * (1 + 3 * count + costs.loop) + masked + count * costs.result + costs.tile
+
+    return outputs * sum(part.count * one(part.size) for part in segments(positions, tile))
+
+
 def quads_instructions(unit: ScalarUnit, outputs: int, rows: int, run: int) -> float:
     """Instructions for the sums of one position, four outputs at a time, along `rows` runs of `run` bytes."""
     whole, rest = divmod(run, LANES)
     steps = whole + (1 + unit.sums.predicate / (2 * QUAD + 1) if rest else 0)
     return outputs // QUAD * (rows * (steps * (2 * QUAD + 1) + unit.sums.loop) + unit.sums.quad)
+
+
+def quads_cycles(unit: ScalarUnit, positions: int, outputs: int, rows: int, run: int, *, patch: bool = False) -> float:
+    """Estimated instructions for the sums of `positions`; those of less than four outputs are scalars."""
+    words, rest, depth = run >= WORD and has_words(unit), outputs % QUAD, rows * run
+    copies, along = (patch_instructions(unit, rows, run), (1, depth)) if patch else (0, (rows, run))
+    quads = positions * (copies + quads_instructions(unit, outputs, *along))
+    return quads + sums_cycles(unit, (1, 1), positions, rest, depth, words=words, floats=False)
+
+
+def patch_instructions(unit: ScalarUnit, rows: int, run: int) -> float:
+    """Instructions that copy `rows` runs of `run` bytes to a patch."""
+    return unit.sums.tile + rows * unit.sums.patch * (1 + ceil_div(run, LANES))
 
 
 def patch_fits(unit: ScalarUnit, elements: int, rows: int, run: int) -> bool:
@@ -132,10 +157,8 @@ def patch_fits(unit: ScalarUnit, elements: int, rows: int, run: int) -> bool:
 
 def patch_pays(unit: ScalarUnit, outputs: int, rows: int, run: int) -> bool:
     """Whether short runs that a position sees are copied to one, which all outputs are then computed from."""
-    costs = unit.sums
-    copies = costs.tile + rows * costs.patch * (1 + ceil_div(run, LANES))
-    patched = copies + quads_instructions(unit, outputs, 1, rows * run)
-    return rows > 1 and patched < costs.most_patch_time * quads_instructions(unit, outputs, rows, run)
+    patched = patch_instructions(unit, rows, run) + quads_instructions(unit, outputs, 1, rows * run)
+    return rows > 1 and patched < unit.sums.most_patch_time * quads_instructions(unit, outputs, rows, run)
 
 
 def quads_schedule(
@@ -145,17 +168,57 @@ def quads_schedule(
     without such vectors, or where words or other runs take fewer instructions."""
     if not unit.quads or outputs < QUAD or 0 in (positions, rows, run):
         return None
-    quads = positions * quads_instructions(unit, outputs, rows, run)
-    depth = rows * run
-    words = sums_schedule(unit, positions, outputs, depth, words=run >= WORD, floats=False, size=size)
-    if words is not None:
-
-        def scalars(tile: tuple[int, int], outputs: int) -> float:
-            return sums_cycles(unit, tile, positions, outputs, depth, words=words.word > 1, floats=False)
-
-        if scalars((words.positions, words.columns), outputs) < quads + scalars((1, 1), outputs % QUAD):
-            return None
+    sizes = positions, outputs, rows, run
+    words = sums_schedule(unit, positions, outputs, rows * run, words=run >= WORD, floats=False, size=size)
+    if words is not None and scheduled_cycles(unit, words, *sizes) < quads_cycles(unit, *sizes):
+        return None
     return SumsSchedule(QUAD, 1, QUAD, LANES, 1, not size)
+
+
+def scheduled_cycles(
+    unit: ScalarUnit,
+    schedule: SumsSchedule,
+    positions: int,
+    outputs: int,
+    rows: int,
+    run: int,
+    *,
+    floats: bool = False,
+) -> float:
+    """Estimated instructions for `positions` x `outputs` sums along `rows` runs of `run` elements, as a schedule says.
+
+    Without an FPU, the calls that add and multiply f32 are left out, which every way of computing makes alike.
+    """
+    if schedule.lanes == QUAD:
+        return quads_cycles(unit, positions, outputs, rows, run, patch=schedule.patch)
+    if schedule.word == RUN:
+        return runs_cycles(unit, schedule.positions, positions, outputs, rows, run)
+    tile, words = (schedule.positions, schedule.columns), schedule.word > 1
+    return sums_cycles(unit, tile, positions, outputs, rows * run, words=words, floats=floats)
+
+
+def depthwise_cycles(
+    unit: ScalarUnit, schedule: SumsSchedule, positions: int, channels: int, taps: int, *, floats: bool = False
+) -> float:
+    """Estimated instructions of a depthwise convolution of neighbouring positions: `taps` products for each channel."""
+    costs, single = unit.sums, step_of(unit, words=False, floats=floats)
+    if schedule.lanes == QUAD:
+        load, multiply, result = 1, 1, costs.quad
+    elif schedule.word > 1:
+        load, multiply, result = costs.word_load, WORD, WORD * costs.result
+    else:
+        load, multiply, result = single.load, single.multiply, costs.result
+
+    def tile(rows: int, load: int, multiply: int, result: int) -> float:
+        return taps * (load + rows * (load + multiply) + costs.loop) + rows * result + costs.tile
+
+    whole, rest = divmod(channels, schedule.columns)
+
+    def line(rows: int) -> float:
+        alone = rest * tile(rows, single.load, single.multiply, costs.result)
+        return whole * tile(rows, load, multiply, result) + alone
+
+    return sum(part.count * line(part.size) for part in segments(positions, schedule.positions))
 
 
 def depthwise_schedule(

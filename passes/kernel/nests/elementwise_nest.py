@@ -27,7 +27,7 @@ from aotc.dialects.graph.schedules import ElementwiseSchedule
 from aotc.dialects.graph.shapes import Segment, ceil_div, segments
 from aotc.passes.kernel.builders.iteration_space import Loop, Space
 from aotc.passes.kernel.builders.space_builder import Access, Refine, SpaceBuilder
-from aotc.passes.kernel.builders.tile_builder import NotVectorizable, Tile
+from aotc.passes.kernel.builders.tiles import NotVectorizable, Tile
 
 Write: TypeAlias = Callable[[SpaceBuilder, Sequence[Scalar]], None]
 """Computes and stores the results at an index."""

@@ -23,7 +23,8 @@ from aotc.dialects.aot.tiles import Reduction, tile_shape, tile_type
 from aotc.dialects.builder import Number, Scalar
 from aotc.dialects.graph.schedules import RowSchedule
 from aotc.dialects.graph.shapes import ceil_div
-from aotc.passes.kernel.builders.tile_builder import Tile, TileBuilder, is_tile
+from aotc.passes.kernel.builders.tile_builder import TileBuilder
+from aotc.passes.kernel.builders.tiles import Tile, is_tile
 from aotc.passes.kernel.costs.row_cost import axis_of_lanes, axis_of_steps
 
 Combine = Callable[[Scalar, Scalar], Scalar]

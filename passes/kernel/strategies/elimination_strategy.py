@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from aotc.dialects.builder import Reader, Scalar, Writer
+from aotc.dialects.builder import Scalar
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
 from aotc.dialects.graph.matrices.elimination import Column, Columns, EliminationOp
 from aotc.dialects.graph.schedules import ElementwiseSchedule
 from aotc.dialects.graph.shapes import ceil_div, segments
 from aotc.machines.machine import Machine
-from aotc.passes.kernel.builders.tile_builder import Tile, TileBuilder
+from aotc.passes.kernel.builders.tile_builder import TileBuilder
+from aotc.passes.kernel.builders.tiles import Tile
 from aotc.passes.kernel.costs.lanes import lanes_of
+from aotc.passes.kernel.nest import Nest
 from aotc.passes.kernel.strategy import KernelStrategy, Prologue, Strategies
 
 REGISTERS = 4
@@ -22,6 +22,7 @@ class EliminationStrategy(KernelStrategy[EliminationOp]):
     """Whole registers from the one on that holds the first column, where a row fills one."""
 
     SCHEDULES = (ElementwiseSchedule,)
+    PROLOGUES = (Prologue.STORED,)
 
     def schedule(self, op: EliminationOp, machine: Machine) -> ElementwiseSchedule | None:
         lanes, size = lanes_of(machine, element_type_of(op.x)), shape_of(op.x)[-1]
@@ -29,18 +30,8 @@ class EliminationStrategy(KernelStrategy[EliminationOp]):
             return None
         return ElementwiseSchedule(lanes, min(ceil_div(size, lanes), REGISTERS))
 
-    def prologue(self, op: EliminationOp, operand: int) -> Prologue:
-        return Prologue.STORED
-
-    def nest(
-        self,
-        op: EliminationOp,
-        b: TileBuilder,
-        reads: Sequence[Reader],
-        writes: Sequence[Writer],
-        schedule: ElementwiseSchedule,
-    ) -> None:
-        op.nest(b, reads, writes, _columns(b, schedule))
+    def nest(self, nest: Nest[EliminationOp, ElementwiseSchedule]) -> None:
+        nest.op.nest(nest.b, nest.reads, nest.writes, _columns(nest.b, nest.schedule))
 
 
 def _columns(b: TileBuilder, schedule: ElementwiseSchedule) -> Columns:
@@ -49,7 +40,7 @@ def _columns(b: TileBuilder, schedule: ElementwiseSchedule) -> Columns:
     def run(low: int, end: int, first: Scalar, body: Column) -> None:
         for part in segments(end - low, schedule.registers * lanes):
             tile = Tile((ceil_div(part.size, lanes), lanes), part.size if part.size % lanes else None)
-            start, stop = low + part.start, low + part.start + part.count * part.size
+            start, stop = low + part.start, low + part.stop
             # the tile that holds `first`, if it is in this part
             before = b.max(first - start, 0) / b.index(part.size) * part.size
             b.sequential_range(

@@ -5,24 +5,26 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TypeVar
 
 from xdsl.ir import SSAValue
 
-from aotc.dialects.builder import Reader, Scalar, Writer
+from aotc.dialects.builder import Scalar
 from aotc.dialects.dtypes import byte_width, compute_type
 from aotc.dialects.graph.elementwise import MulOp
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
 from aotc.dialects.graph.matrices.matmul import MatMulOp
 from aotc.dialects.graph.movement import ReshapeOp
-from aotc.dialects.graph.packed.products.packed_matmul import PackColumnsOp, PackedMatMulOp, ProductOp
+from aotc.dialects.graph.packed.products.packed_matmul import PackedMatMulOp, ProductOp, column_panels
 from aotc.dialects.graph.reduction import ReduceOp
 from aotc.dialects.graph.schedules import MatmulSchedule, Schedule, ScheduleAttr, schedule_of
 from aotc.dialects.graph.structure import ConstantOp
 from aotc.machines.machine import Machine
-from aotc.passes.kernel.builders.tile_builder import NotVectorizable, TileBuilder
+from aotc.passes.kernel.builders.tiles import NotVectorizable
 from aotc.passes.kernel.costs.product_cost import product_cycles, product_schedule
 from aotc.passes.kernel.layouts import Layouts
+from aotc.passes.kernel.nest import Nest
 from aotc.passes.kernel.nests.products.matmul_nest import Factors, MatmulNest, PartialSums, Place, prefetch_panel
 from aotc.passes.kernel.spatial_tiling import Box, SpatialTiling, TiledImplementation, whole
 from aotc.passes.kernel.strategies.register_tile_strategy import RegisterTileStrategy
@@ -69,49 +71,29 @@ class ProductStrategy(RegisterTileStrategy[Product]):
         of_lhs = (depth, rows) if transposed else (rows, depth)
         return TiledImplementation(op, ((*batches(shape_of(op.lhs)[:-2]), *of_lhs), (*batches(outer), *matrix)))
 
-    def factors(
-        self, op: Product, b: TileBuilder, reads: Sequence[Reader], schedule: MatmulSchedule, place: Place
-    ) -> Factors:
+    def factors(self, nest: Nest[Product, MatmulSchedule], place: Place) -> Factors:
         """The two factors of each reduction step of a register tile."""
-        left = op.left(b, reads[0], place.outer, place.row)
-        right = op.right(b, reads[1], place.outer, place.column)
+        left = nest.op.left(nest.b, nest.reads[0], place.outer, place.row)
+        right = nest.op.right(nest.b, nest.reads[1], place.outer, place.column)
         return lambda k: (left(k), right(k))
 
-    def nest(
-        self,
-        op: Product,
-        b: TileBuilder,
-        reads: Sequence[Reader],
-        writes: Sequence[Writer],
-        schedule: MatmulSchedule,
-    ) -> None:
-        batch, m, n, depth = op.sizes()
-
-        def factors(place: Place) -> Factors:
-            return self.factors(op, b, reads, schedule, place)
-
+    def nest(self, nest: Nest[Product, MatmulSchedule]) -> None:
         def store(place: Place, total: Scalar) -> None:
-            writes[0]([*place.outer, place.row, place.column], total)
+            nest.write([*place.outer, place.row, place.column], total)
 
-        partials = self.partials(op, reads, writes)
-        MatmulNest(b, schedule, element_type_of(op.lhs), batch, (m, n, depth), factors, store, partials=partials).run()
-
-    def partials(self, op: Product, reads: Sequence[Reader], writes: Sequence[Writer]) -> PartialSums | None:
-        """The buffer for partial sums, where there is one."""
-        return None
+        (batch, *sizes), kind, partials = nest.op.sizes(), element_type_of(nest.op.lhs), PartialSums.of(nest)
+        factors = partial(self.factors, nest)
+        MatmulNest(nest.b, nest.schedule, kind, batch, sizes, factors, store, partials=partials).run()
 
 
 class MatMulStrategy(ProductStrategy[MatMulOp]):
     """`graph.matmul`: computed as it is, or lowered to `graph.packed_matmul`."""
 
+    PROLOGUES = (Prologue.MOVED,)
+    BROADCASTS = True
+
     def is_streamed(self, op: MatMulOp) -> bool:
         return isinstance(op.rhs.owner, ConstantOp)
-
-    def broadcasts(self, op: MatMulOp) -> bool:
-        return True
-
-    def prologue(self, op: MatMulOp, operand: int) -> Prologue:
-        return Prologue.MOVED
 
     def lay_out(self, op: MatMulOp, layouts: Layouts) -> SSAValue | None:
         """Pack the right matrix into panels where it is constant (at compile time) or transposed (when the model runs).
@@ -133,7 +115,7 @@ class MatMulStrategy(ProductStrategy[MatMulOp]):
         if not packed:
             return None
         width = schedule.nr * schedule.lanes
-        panels = layouts.add(PackColumnsOp.get(op.rhs, width=width, transpose=transposed or None))
+        panels = layouts.packed(op.rhs, column_panels(len(shape_of(op.rhs)), width, transposed=transposed))
         product = PackedMatMulOp.get(
             op.lhs,
             panels,
@@ -148,50 +130,31 @@ class MatMulStrategy(ProductStrategy[MatMulOp]):
         kind, other = element_type_of(op.lhs), element_type_of(op.rhs)
         return op.sizes()[1] == 1 and not op.flag("transpose_lhs") and compute_type(kind) == kind == other
 
-    def nest(
-        self,
-        op: MatMulOp,
-        b: TileBuilder,
-        reads: Sequence[Reader],
-        writes: Sequence[Writer],
-        schedule: MatmulSchedule,
-    ) -> None:
-        if op.flag("transpose_rhs"):
+    def nest(self, nest: Nest[MatMulOp, MatmulSchedule]) -> None:
+        if nest.op.flag("transpose_rhs"):
             raise NotVectorizable("the columns of a transposed operand do not lie along the lanes")
-        super().nest(op, b, reads, writes, schedule)
+        super().nest(nest)
 
 
 class PackedMatMulStrategy(ProductStrategy[PackedMatMulOp]):
     """`graph.packed_matmul`: panels of NR vectors are streamed."""
 
-    def prologue(self, op: PackedMatMulOp, operand: int) -> Prologue:
-        return Prologue.MOVED if operand == 0 else Prologue.STORED
+    PROLOGUES = (Prologue.MOVED, Prologue.STORED)
 
-    def partials(self, op: PackedMatMulOp, reads: Sequence[Reader], writes: Sequence[Writer]) -> PartialSums | None:
-        return None if op.partials is None else PartialSums(reads[2], writes[1])
-
-    def factors(
-        self, op: PackedMatMulOp, b: TileBuilder, reads: Sequence[Reader], schedule: MatmulSchedule, place: Place
-    ) -> Factors:
-        left, matrix = op.left(b, reads[0], place.outer, place.row), op.matrix(b, place.outer)
+    def factors(self, nest: Nest[PackedMatMulOp, MatmulSchedule], place: Place) -> Factors:
+        op, b, schedule, (left_read, right, *_) = nest.op, nest.b, nest.schedule, nest.reads
+        left, matrix = op.left(b, left_read, place.outer, place.row), op.matrix(b, place.outer)
         lanes = place.tile.index(b, 0, {-2: schedule.lanes, -1: 1})
         share = op.sizes()[1], byte_width(element_type_of(op.rhs))
 
         def at(k: Scalar) -> tuple[Scalar, Scalar]:
             following = [*matrix, place.panel + 1]
-            prefetch_panel(b, schedule, reads[1], following, place.first, share, shape_of(op.rhs)[-2:], k)
-            return left(k), reads[1]([*matrix, place.panel, k, lanes])
+            prefetch_panel(b, schedule, right, following, place.first, share, shape_of(op.rhs)[-2:], k)
+            return left(k), right([*matrix, place.panel, k, lanes])
 
         return at
 
-    def nest(
-        self,
-        op: PackedMatMulOp,
-        b: TileBuilder,
-        reads: Sequence[Reader],
-        writes: Sequence[Writer],
-        schedule: MatmulSchedule,
-    ) -> None:
-        if shape_of(op.rhs)[-1] != schedule.nr * schedule.lanes:
+    def nest(self, nest: Nest[PackedMatMulOp, MatmulSchedule]) -> None:
+        if shape_of(nest.op.rhs)[-1] != nest.schedule.nr * nest.lanes:
             raise NotVectorizable("the panels have another width than the register tile")
-        super().nest(op, b, reads, writes, schedule)
+        super().nest(nest)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Sequence
-from typing import TypeAlias, TypeVar
+from collections.abc import Iterator, Sequence
+from typing import TypeVar
 
 import numpy as np
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, Float32Type, Float64Type, TensorType, f32
 from xdsl.ir import SSAValue
 
-from aotc.dialects.builder import Reader, Scalar, Writer
+from aotc.dialects.builder import Scalar
 from aotc.dialects.dtypes import compute_type
 from aotc.dialects.graph.elementwise import AddOp, DivOp, MulOp, SubOp
 from aotc.dialects.graph.functions import SqrtOp
@@ -21,18 +21,15 @@ from aotc.dialects.graph.reduction import ReduceOp
 from aotc.dialects.graph.schedules import RowSchedule
 from aotc.dialects.graph.structure import ConstantOp
 from aotc.machines.machine import Machine
-from aotc.passes.kernel.builders.tile_builder import TileBuilder
 from aotc.passes.kernel.costs.row_cost import row_schedule
 from aotc.passes.kernel.layouts import Blocked, Layouts
+from aotc.passes.kernel.nest import Nest
 from aotc.passes.kernel.nests.row_nest import Part, Row, Rows
 from aotc.passes.kernel.spatial_tiling import Box, TiledImplementation, whole
 from aotc.passes.kernel.strategies.reduction_strategy import RowwiseStrategy
 from aotc.passes.kernel.strategy import Strategies
 
 Op = TypeVar("Op", bound=RowOp)
-
-ReadPart: TypeAlias = Callable[[Part], Scalar]
-WritePart: TypeAlias = Callable[[Part, Scalar], None]
 
 
 class RowStrategy(RowwiseStrategy[Op]):
@@ -45,18 +42,12 @@ class RowStrategy(RowwiseStrategy[Op]):
         everything = whole(op.x)
         return TiledImplementation(op, (box,)) if all(box[axis] == everything[axis] for axis in op.along()) else None
 
-    def nest(
-        self, op: Op, b: TileBuilder, reads: Sequence[Reader], writes: Sequence[Writer], schedule: RowSchedule
-    ) -> None:
-        def stages(row: Row) -> Iterator[None]:
-            return self.row(
-                op, b, row, lambda part: reads[0](part.index), lambda part, value: writes[0](part.index, value)
-            )
-
-        Rows(b, shape_of(op.x), op.along(), schedule).pipelined(stages)
+    def nest(self, nest: Nest[Op, RowSchedule]) -> None:
+        rows = Rows(nest.b, shape_of(nest.op.x), nest.op.along(), nest.schedule)
+        rows.pipelined(lambda row: self.row(nest, row))
 
     @abstractmethod
-    def row(self, op: Op, b: TileBuilder, row: Row, read: ReadPart, write: WritePart) -> Iterator[None]:
+    def row(self, nest: Nest[Op, RowSchedule], row: Row) -> Iterator[None]:
         """As `RowOp.row`, vectorised, as a generator: it yields where the next stage needs all of a row.
 
         With lanes along another axis, a tile holds elements of neighbouring rows.
@@ -69,11 +60,14 @@ class SoftmaxStrategy(RowStrategy[SoftmaxOp]):
     def schedule(self, op: SoftmaxOp, machine: Machine) -> RowSchedule | None:
         return super().schedule(op, machine) if compute_type(element_type_of(op.x)) == f32 else None
 
-    def row(self, op: SoftmaxOp, b: TileBuilder, row: Row, read: ReadPart, write: WritePart) -> Iterator[None]:
-        kind = element_type_of(op.x)
+    def row(self, nest: Nest[SoftmaxOp, RowSchedule], row: Row) -> Iterator[None]:
+        b, kind = nest.b, element_type_of(nest.op.x)
 
         def value(part: Part) -> Scalar:
-            return part.masked(read(part), -np.inf)
+            return part.masked(nest.reads[0](part.index), -np.inf)
+
+        def write(part: Part, value: Scalar) -> None:
+            nest.write(part.index, value)
 
         def larger(x: Scalar, y: Scalar) -> Scalar:
             return b.select(b.compare("gt", y, x), y, x)  # as in `SoftmaxOp.row`, a NaN may be passed over
@@ -85,7 +79,7 @@ class SoftmaxStrategy(RowStrategy[SoftmaxOp]):
             return b.exp_of_nonpositive(value(part) - part.spread(top))
 
         total = row.fold("add", 0, kind, power, b.add)
-        log = op.flag("log")
+        log = nest.op.flag("log")
         scale = b.math("log", total) if log else 1 / total
         yield
         if log:
@@ -129,8 +123,13 @@ class NormalizeStrategy(RowStrategy[NormalizeOp]):
         inverse = layouts.per_channel(layouts.add(DivOp.get(number(1.0), root)), shape, x.channels)
         return Blocked(layouts.add(MulOp.get(distance, inverse)), x.channels)
 
-    def row(self, op: NormalizeOp, b: TileBuilder, row: Row, read: ReadPart, write: WritePart) -> Iterator[None]:
+    def row(self, nest: Nest[NormalizeOp, RowSchedule], row: Row) -> Iterator[None]:
+        op, b = nest.op, nest.b
         kind, each = element_type_of(op.x), 1 / float(np.prod(op.row_extents()))
+
+        def read(part: Part) -> Scalar:
+            return nest.reads[0](part.index)
+
         mean = row.fold("add", 0, kind, lambda part: part.masked(read(part), 0), b.add) * each
         yield
 
@@ -146,7 +145,7 @@ class NormalizeStrategy(RowStrategy[NormalizeOp]):
         squares = row.fold("add", 0, kind, square, b.add)
         inverse = 1 / b.math("sqrt", squares * each + op.epsilon.value.data)
         yield
-        row.sequential_for(lambda part: write(part, distance(part) * part.spread(inverse)))
+        row.sequential_for(lambda part: nest.write(part.index, distance(part) * part.spread(inverse)))
 
 
 STRATEGIES: Strategies = {SoftmaxOp: (SoftmaxStrategy(),), NormalizeOp: (NormalizeStrategy(),)}

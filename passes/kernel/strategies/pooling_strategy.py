@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import groupby
 
 from xdsl.dialects.builtin import i8, i32
 from xdsl.ir import SSAValue
 
-from aotc.dialects.builder import Reader, Scalar, Writer
+from aotc.dialects.builder import Scalar, Writer
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
 from aotc.dialects.graph.quantized.averages import FixedAveragePoolOp
 from aotc.dialects.graph.quantized.flip import UI8
 from aotc.dialects.graph.schedules import WindowSchedule
 from aotc.dialects.graph.windows.pooling import MaxPoolOp, WindowOp, product
 from aotc.machines.machine import Machine
-from aotc.passes.kernel.builders.tile_builder import NotVectorizable, Tile, TileBuilder
+from aotc.passes.kernel.builders.tile_builder import TileBuilder
+from aotc.passes.kernel.builders.tiles import NotVectorizable, Tile
 from aotc.passes.kernel.costs.candidates import window_candidates
 from aotc.passes.kernel.costs.window_cost import window_schedule
 from aotc.passes.kernel.layouts import Blocked, ChannelsOf, Layouts
+from aotc.passes.kernel.nest import Nest
 from aotc.passes.kernel.nests.convolution.window_nest import Part, WindowNest, WindowReduction
 from aotc.passes.kernel.spatial_tiling import Box, SpatialTiling, TiledImplementation, tiled_windows, window_tiling
 from aotc.passes.kernel.strategy import KernelStrategy, Strategies
@@ -53,14 +55,13 @@ class PoolingStrategy(KernelStrategy[WindowOp]):
         blocked = op.BLOCKED and len(box) > 2 + op.rank
         return tiled_windows(op, op.windows(), box) if blocked else None
 
-    def nest(
-        self, op: WindowOp, b: TileBuilder, reads: Sequence[Reader], writes: Sequence[Writer], schedule: WindowSchedule
-    ) -> None:
-        x = shape_of(op.x)
+    def nest(self, nest: Nest[WindowOp, WindowSchedule]) -> None:
+        op, x = nest.op, shape_of(nest.op.x)
         if len(x) == 2 + op.rank:
             raise NotVectorizable("the operand is not in the NCHWc layout")
-        pool = _Pool(op, b, writes[0])
-        WindowNest(b, schedule, x[:2], op.windows(), x[-1], reads[0], pool).run()
+        WindowNest(
+            nest.b, nest.schedule, x[:2], op.windows(), x[-1], nest.reads[0], _Pool(op, nest.b, nest.write)
+        ).run()
 
 
 @dataclass(frozen=True)

@@ -40,6 +40,7 @@ from aotc.passes.kernel.strategies.integers.channels_last_strategy import (
 from aotc.passes.kernel.strategies.integers.dot_conv_strategy import BlockedDotConvStrategy, DotConvStrategy
 from aotc.passes.kernel.strategies.integers.dot_depthwise_strategy import (
     BlockedDotDepthwiseStrategy,
+    BlockedPairDepthwiseStrategy,
     DotDepthwiseStrategy,
 )
 from aotc.passes.kernel.strategies.integers.dot_matmul_strategy import DotMatMulStrategy, PackedDotMatMulStrategy
@@ -79,7 +80,7 @@ STRATEGIES: Strategies = {
     BlockedDotConvOp: (BlockedDotConvStrategy(),),
     PairedDotConvOp: (PairedDotConvStrategy(),),
     BlockedDotDepthwiseConvOp: (BlockedDotDepthwiseStrategy(),),
-    BlockedPairDepthwiseConvOp: (BlockedDotDepthwiseStrategy(),),
+    BlockedPairDepthwiseConvOp: (BlockedPairDepthwiseStrategy(),),
     BlockedConvTransposeOp: (BlockedConvolutionStrategy(),),
     NarrowConvolutionOp: (NarrowConvolutionStrategy(),),
     WinogradConvOp: (WinogradConvStrategy(),),

@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 from xdsl.dialects.builtin import f32, i32
 from xdsl.ir import SSAValue
 
-from aotc.dialects.builder import Reader, Writer
 from aotc.dialects.dtypes import byte_width, compute_type
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
-from aotc.dialects.graph.packed.integers.dot_products import InterleaveRowsOp
-from aotc.dialects.graph.packed.products.packed_matmul import PackColumnsOp
+from aotc.dialects.graph.packed.integers.dot_products import row_groups
+from aotc.dialects.graph.packed.products.packed_matmul import column_panels
 from aotc.dialects.graph.recurrent.lines import ScalarLines
 from aotc.dialects.graph.recurrent.recurrence import RecurrenceOp
 from aotc.dialects.graph.schedules import RecurrenceSchedule, Schedule, SumsSchedule, schedule_of
 from aotc.machines.machine import Core, Machine
-from aotc.passes.kernel.accesses import Accesses, element_by_element
-from aotc.passes.kernel.builders.tile_builder import TileBuilder
 from aotc.passes.kernel.costs.dot_cost import dot_machine
 from aotc.passes.kernel.costs.product_cost import product_schedule
 from aotc.passes.kernel.costs.recurrent_cost import Ahead, Lead, Line, ahead, lead
+from aotc.passes.kernel.costs.sums_cost import scheduled_cycles
 from aotc.passes.kernel.layouts import Layouts
+from aotc.passes.kernel.nest import Nest
 from aotc.passes.kernel.nests.products.recurrent_nest import TileLines
 from aotc.passes.kernel.projections import following, given, preceding, single
 from aotc.passes.kernel.strategy import KernelStrategy, Prologue, Strategies
@@ -66,15 +64,9 @@ class RecurrenceStrategy(KernelStrategy[RecurrenceOp]):
     def prologue(self, op: RecurrenceOp, operand: int) -> Prologue:
         return Prologue.COMPUTED if op.operands[operand] in (op.x, op.initial_h) else Prologue.STORED
 
-    def nest(
-        self,
-        op: RecurrenceOp,
-        b: TileBuilder,
-        reads: Sequence[Reader],
-        writes: Sequence[Writer],
-        schedule: RecurrenceSchedule,
-    ) -> None:
-        op.nest(b, reads, writes, TileLines(b, schedule, compute_type(element_type_of(op.x))))
+    def nest(self, nest: Nest[RecurrenceOp, RecurrenceSchedule]) -> None:
+        lines = TileLines(nest.b, nest.schedule, compute_type(element_type_of(nest.op.x)))
+        nest.op.nest(nest.b, nest.reads, nest.writes, lines)
 
 
 def _line(op: RecurrenceOp, machine: Machine) -> Line | None:
@@ -107,37 +99,35 @@ def _plan(op: RecurrenceOp, machine: Machine) -> tuple[Ahead | None, Lead | None
 
 def _packed(op: RecurrenceOp, matrix: SSAValue, width: int, layouts: Layouts) -> SSAValue:
     """The panels of a matrix, of `width` columns each."""
-    panels = layouts.add(PackColumnsOp.get(matrix, width=width, transpose=True))
-    return panels if op.INTERLEAVED == 1 else layouts.add(InterleaveRowsOp.get(panels, group=op.INTERLEAVED))
+    panels = layouts.packed(matrix, column_panels(2, width, transposed=True))
+    return panels if op.INTERLEAVED == 1 else layouts.packed(panels, row_groups(3, op.INTERLEAVED))
 
 
 class ScalarRecurrenceStrategy(KernelStrategy[RecurrenceOp]):
     """In the registers of a core without vectors: several columns of a product share each element of the state."""
 
+    ON_VECTORS = False
     SCHEDULES = (SumsSchedule,)
     TILES = False
+    PROLOGUES = (Prologue.STORED,)
 
-    def scalar_schedule(self, op: RecurrenceOp, core: Core, size: bool) -> Schedule | None:
+    def schedule(self, op: RecurrenceOp, core: Core) -> Schedule | None:
         costs, registers = core.scalars.sums, core.scalars.float_registers or core.scalars.registers
-        columns = max(min(costs.most_small if size else costs.most, op.columns, registers // 2), 1)
-        unroll = 1 if size else min(max(costs.unrolled // columns, 1), op.sizes[2])
+        columns = max(min(costs.most_small if core.small else costs.most, op.columns, registers // 2), 1)
+        unroll = 1 if core.small else min(max(costs.unrolled // columns, 1), op.sizes[2])
         return SumsSchedule(1, 1, columns, unroll=max(unroll, 1))
 
-    def prologue(self, op: RecurrenceOp, operand: int) -> Prologue:
-        return Prologue.STORED
+    def cost(self, op: RecurrenceOp, schedule: SumsSchedule, core: Core) -> float:
+        """Of the products with the state: what is done for each unit is the same in every way."""
+        steps, batch, units = op.sizes
+        return sum(
+            steps * batch * scheduled_cycles(core.scalars, schedule, 1, columns, 1, units, floats=True)
+            for _, columns in op.matrices()
+        )
 
-    def accesses(self, op: RecurrenceOp, schedule: SumsSchedule) -> Accesses | None:
-        return element_by_element(op)
-
-    def nest(
-        self,
-        op: RecurrenceOp,
-        b: TileBuilder,
-        reads: Sequence[Reader],
-        writes: Sequence[Writer],
-        schedule: SumsSchedule,
-    ) -> None:
-        op.nest(b, reads, writes, ScalarLines(b, schedule.columns, schedule.unroll))
+    def nest(self, nest: Nest[RecurrenceOp, SumsSchedule]) -> None:
+        lines = ScalarLines(nest.b, nest.schedule.columns, nest.schedule.unroll)
+        nest.op.nest(nest.b, nest.reads, nest.writes, lines)
 
 
 STRATEGIES: Strategies = {RecurrenceOp: (RecurrenceStrategy(), ScalarRecurrenceStrategy())}

@@ -12,16 +12,18 @@ from xdsl.dialects.builtin import f32, i32, i64
 from xdsl.ir import SSAValue
 
 from aotc.dialects.aot.tiles import Reduction
-from aotc.dialects.builder import Reader, Scalar, Writer
+from aotc.dialects.builder import Scalar
 from aotc.dialects.dtypes import integer_range
 from aotc.dialects.graph.interfaces import AnchorOp, element_type_of, shape_of
 from aotc.dialects.graph.reduction import ArgReduceOp, CumulativeOp, ReduceOp, RowwiseOp
 from aotc.dialects.graph.schedules import RowSchedule
 from aotc.machines.machine import Machine
-from aotc.passes.kernel.builders.tile_builder import NotVectorizable, TileBuilder
+from aotc.passes.kernel.builders.tile_builder import TileBuilder
+from aotc.passes.kernel.builders.tiles import NotVectorizable
 from aotc.passes.kernel.costs.candidates import row_candidates
 from aotc.passes.kernel.costs.row_cost import axis_of_lanes, reduction_schedule
 from aotc.passes.kernel.layouts import Blocked, ChannelsOf, Layouts
+from aotc.passes.kernel.nest import Nest
 from aotc.passes.kernel.nests.row_nest import Part, Row, Rows, lane_numbers
 from aotc.passes.kernel.strategy import KernelStrategy, Strategies
 
@@ -65,22 +67,21 @@ class ReduceStrategy(RowwiseStrategy[ReduceOp]):
             kind = f32  # of the same width
         return reduction_schedule(machine, kind, shape, axes)
 
-    def nest(
-        self, op: ReduceOp, b: TileBuilder, reads: Sequence[Reader], writes: Sequence[Writer], schedule: RowSchedule
-    ) -> None:
+    def nest(self, nest: Nest[ReduceOp, RowSchedule]) -> None:
+        op, b = nest.op, nest.b
         shape, axes, monoid = shape_of(op.x), op.along(), op.monoid()
         kind = element_type_of(op.x)
         neutral = monoid.neutral(kind)
 
         def value(part: Part) -> Scalar:
-            return part.masked(reads[0](part.index), neutral)
+            return part.masked(nest.reads[0](part.index), neutral)
 
         def each(row: Row) -> None:
             total = row.fold(LANES[op.kind.data], neutral, kind, value, lambda x, y: monoid.combine(b, x, y))
             kept = [axis for axis in range(len(shape)) if op.flag("keepdims") or axis not in axes]
-            writes[0](row.result_index(kept), total / op.count() if op.kind.data == "mean" else total)
+            nest.write(row.result_index(kept), total / op.count() if op.kind.data == "mean" else total)
 
-        Rows(b, shape, axes, schedule).parallel_for(each)
+        Rows(b, shape, axes, nest.schedule).parallel_for(each)
 
 
 class ArgReduceStrategy(_RowSchedules[ArgReduceOp]):
@@ -90,12 +91,10 @@ class ArgReduceStrategy(_RowSchedules[ArgReduceOp]):
         schedule = reduction_schedule(machine, element_type_of(op.x), shape_of(op.x), op.along())
         return None if schedule is None else replace(schedule, steps=1)
 
-    def nest(
-        self, op: ArgReduceOp, b: TileBuilder, reads: Sequence[Reader], writes: Sequence[Writer], schedule: RowSchedule
-    ) -> None:
-        (axis,) = op.along()
+    def nest(self, nest: Nest[ArgReduceOp, RowSchedule]) -> None:
+        op, b, read, (axis,) = nest.op, nest.b, nest.reads[0], nest.op.along()
         shape, kind = shape_of(op.x), element_type_of(op.x)
-        rows = Rows(b, shape, (axis,), replace(schedule, steps=1))
+        rows = Rows(b, shape, (axis,), replace(nest.schedule, steps=1))
 
         def better(value: Scalar, position: Scalar, carried: Sequence[Scalar]) -> list[Scalar]:
             wins = b.compare(op.better(), value, carried[0])
@@ -104,14 +103,14 @@ class ArgReduceStrategy(_RowSchedules[ArgReduceOp]):
         def each(row: Row) -> None:
             first = row.first(axis)
             numbers = lane_numbers(b, first.tile.shape, kind)
-            start = b.splat(reads[0](first.index), first.tile, kind)
+            start = b.splat(read(first.index), first.tile, kind)
 
             def step(part: Part, carried: list[Scalar]) -> list[Scalar]:
                 sizes = part.tile.shape[:-1]
                 position = b.splat(b.cast(part.base(axis), numbers.dtype), part.tile)
                 if rows.across:
                     position = position + b.slice(numbers, [0, 0], sizes)
-                value = part.masked(reads[0](part.index), np.nan)  # NaN is never better
+                value = part.masked(read(part.index), np.nan)  # NaN is never better
                 mine = [b.slice(each, [0, 0], sizes) for each in carried]
                 now = better(value, position, mine)
                 return [b.replace(new, old, [0, 0]) for new, old in zip(now, carried, strict=True)]
@@ -120,7 +119,7 @@ class ArgReduceStrategy(_RowSchedules[ArgReduceOp]):
             if rows.across:
                 position = self._best_lane(op, b, best, position)
             kept = [k for k in range(len(shape)) if op.flag("keepdims") or k != axis]
-            writes[0](row.result_index(kept), b.cast(position, i64))
+            nest.write(row.result_index(kept), b.cast(position, i64))
 
         rows.parallel_for(each)
 
@@ -145,9 +144,8 @@ class CumulativeStrategy(_RowSchedules[CumulativeOp]):
         schedule = reduction_schedule(machine, element_type_of(op.x), shape, (axis,))
         return None if schedule is None else replace(schedule, steps=1)
 
-    def nest(
-        self, op: CumulativeOp, b: TileBuilder, reads: Sequence[Reader], writes: Sequence[Writer], schedule: RowSchedule
-    ) -> None:
+    def nest(self, nest: Nest[CumulativeOp, RowSchedule]) -> None:
+        op, b = nest.op, nest.b
         shape, axis, monoid = shape_of(op.x), op.along(), op.monoid()
         kind = element_type_of(op.x)
         if axis_of_lanes(shape) == axis:
@@ -157,13 +155,13 @@ class CumulativeStrategy(_RowSchedules[CumulativeOp]):
             def step(i: Scalar, carried: list[Scalar]) -> list[Scalar]:
                 place = b.index(shape[axis] - 1) - i if op.flag("reverse") else i
                 part = row.at(axis, place)
-                total = monoid.combine(b, carried[0], reads[0](part.index))
-                writes[0](part.index, carried[0] if op.flag("exclusive") else total)
+                total = monoid.combine(b, carried[0], nest.reads[0](part.index))
+                nest.write(part.index, carried[0] if op.flag("exclusive") else total)
                 return [total]
 
             b.loop(0, shape[axis], 1, [b.splat(monoid.neutral(kind), row.at(axis, b.index(0)).tile, kind)], step)
 
-        Rows(b, shape, (axis,), replace(schedule, steps=1)).parallel_for(each)
+        Rows(b, shape, (axis,), replace(nest.schedule, steps=1)).parallel_for(each)
 
 
 STRATEGIES: Strategies = {

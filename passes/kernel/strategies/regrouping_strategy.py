@@ -7,15 +7,16 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from aotc.dialects.aot.tiles import tile_shape
-from aotc.dialects.builder import Reader, Scalar, Writer
+from aotc.dialects.builder import Scalar
 from aotc.dialects.dtypes import byte_width
-from aotc.dialects.graph.interfaces import element_type_of, shape_of
+from aotc.dialects.graph.interfaces import element_type_of
 from aotc.dialects.graph.packed.convolution.regrouping import RegroupChannelsOp
 from aotc.dialects.graph.schedules import ElementwiseSchedule
-from aotc.dialects.graph.shapes import segments
 from aotc.machines.machine import Machine
-from aotc.passes.kernel.builders.tile_builder import NotVectorizable, Tile, TileBuilder
+from aotc.passes.kernel.builders.tile_builder import TileBuilder
+from aotc.passes.kernel.builders.tiles import NotVectorizable, Tile
 from aotc.passes.kernel.costs.candidates import elementwise_candidates
+from aotc.passes.kernel.nest import Nest
 from aotc.passes.kernel.strategy import KernelStrategy, Prologue, Strategies
 
 _Moved: TypeAlias = tuple[tuple[int, int], ...]
@@ -26,6 +27,7 @@ class RegroupStrategy(KernelStrategy[RegroupChannelsOp]):
     """Loops over runs of blocks that are made by the same shuffles."""
 
     SCHEDULES = (ElementwiseSchedule,)
+    PROLOGUES = (Prologue.STORED,)
 
     def schedule(self, op: RegroupChannelsOp, machine: Machine) -> ElementwiseSchedule | None:
         lanes = op.lanes
@@ -37,18 +39,9 @@ class RegroupStrategy(KernelStrategy[RegroupChannelsOp]):
     ) -> Iterable[ElementwiseSchedule]:
         return elementwise_candidates(schedule, machine)
 
-    def prologue(self, op: RegroupChannelsOp, operand: int) -> Prologue:
-        return Prologue.STORED
-
-    def nest(
-        self,
-        op: RegroupChannelsOp,
-        b: TileBuilder,
-        reads: Sequence[Reader],
-        writes: Sequence[Writer],
-        schedule: ElementwiseSchedule,
-    ) -> None:
-        batch, _, *spatial, lanes = shape_of(op.result)
+    def nest(self, nest: Nest[RegroupChannelsOp, ElementwiseSchedule]) -> None:
+        op, b, schedule = nest.op, nest.b, nest.schedule
+        batch, _, *spatial, lanes = nest.shape
         if schedule.lanes != lanes or not spatial:
             raise NotVectorizable("the blocks of channels are not vector registers")
         *outer, across = spatial
@@ -58,25 +51,24 @@ class RegroupStrategy(KernelStrategy[RegroupChannelsOp]):
             tile = Tile((size, lanes))
             where, lane = tile.index(b, position, {0: 1}), tile.index(b, 0, {1: 1})
             found = [
-                b.splat(reads[register.part]([image, source, *before, where, lane]), tile)
+                b.splat(nest.reads[register.part]([image, source, *before, where, lane]), tile)
                 for register, source in registers
             ]
             value = _together(b, found, [register.moved for register, _ in registers])
             if value is None:
                 value = b.splat(0, tile, element_type_of(op.result))
-            writes[0]([image, block, *before, where, lane], value)
+            nest.write([image, block, *before, where, lane], value)
 
         def row(repetition: _Repetition, index: list[Scalar]) -> None:
             time, *at = index
-            for part in segments(across, schedule.registers):
 
-                def body(position: Scalar, size: int = part.size) -> None:
-                    for number, (registers, steps) in enumerate(zip(repetition.blocks, repetition.steps, strict=True)):
-                        sources = [time * step + each.block for each, step in zip(registers, steps, strict=True)]
-                        block = time * len(repetition.blocks) + (repetition.first + number)
-                        write(block, list(zip(registers, sources, strict=True)), [*at, position], size)
+            def body(position: Scalar, size: int) -> None:
+                for number, (registers, steps) in enumerate(zip(repetition.blocks, repetition.steps, strict=True)):
+                    sources = [time * step + each.block for each, step in zip(registers, steps, strict=True)]
+                    block = time * len(repetition.blocks) + (repetition.first + number)
+                    write(block, list(zip(registers, sources, strict=True)), [*at, position], size)
 
-                b.parallel_range(part.start, part.start + part.count * part.size, part.size, body)
+            b.parallel_segments(across, schedule.registers, body)
 
         for repetition in _repetitions(_registers(op)):
             b.parallel_for(

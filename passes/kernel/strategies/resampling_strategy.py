@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from xdsl.ir import SSAValue
 
-from aotc.dialects.builder import INDEX, Reader, Scalar, Writer
+from aotc.dialects.builder import INDEX, Scalar
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
 from aotc.dialects.graph.schedules import ResampleSchedule
 from aotc.dialects.graph.shapes import Segment, ceil_div, segments
 from aotc.dialects.graph.windows.resampling import ResampleOp
 from aotc.machines.machine import Machine
-from aotc.passes.kernel.builders.tile_builder import NotVectorizable, Tile, TileBuilder
+from aotc.passes.kernel.builders.tiles import NotVectorizable, Tile
 from aotc.passes.kernel.costs.candidates import resample_candidates
 from aotc.passes.kernel.costs.lanes import lanes_of
 from aotc.passes.kernel.costs.row_cost import axis_of_lanes
 from aotc.passes.kernel.layouts import Blocked, Layouts
+from aotc.passes.kernel.nest import Nest
 from aotc.passes.kernel.nests.row_nest import Piece, pieces
 from aotc.passes.kernel.strategy import KernelStrategy, Strategies
 
@@ -50,15 +51,9 @@ class ResampleStrategy(KernelStrategy[ResampleOp]):
             return None
         return layouts.copied_on_blocks(op, x, *op.operands[1:])
 
-    def nest(
-        self,
-        op: ResampleOp,
-        b: TileBuilder,
-        reads: Sequence[Reader],
-        writes: Sequence[Writer],
-        schedule: ResampleSchedule,
-    ) -> None:
-        shape, taps, axis = shape_of(op.result), shape_of(op.places)[1], op.axis.value.data
+    def nest(self, nest: Nest[ResampleOp, ResampleSchedule]) -> None:
+        op, b, schedule = nest.op, nest.b, nest.schedule
+        shape, taps, axis = nest.shape, shape_of(op.places)[1], op.axis.value.data
         row_axis, lane_axis = _tile_axes(op)
         if lane_axis == axis:
             raise NotVectorizable("neighbouring elements are gathered along the lanes")
@@ -68,8 +63,8 @@ class ResampleStrategy(KernelStrategy[ResampleOp]):
         def each(index: list[Scalar], tile: Tile) -> None:
             def step(tap: Scalar, carried: list[Scalar]) -> list[Scalar]:
                 at = [index[axis], tap]
-                x = reads[0]([*index[:axis], b.cast(reads[1](at), INDEX), *index[axis + 1 :]])
-                return [b.fma(b.splat(x, tile), reads[2](at), carried[0])]
+                x = nest.reads[0]([*index[:axis], b.cast(nest.reads[1](at), INDEX), *index[axis + 1 :]])
+                return [b.fma(b.splat(x, tile), nest.reads[2](at), carried[0])]
 
             total = [b.splat(0, tile, kind)]
             if taps <= MOST_UNROLLED:
@@ -77,7 +72,7 @@ class ResampleStrategy(KernelStrategy[ResampleOp]):
                     total = step(b.index(tap), total)
             else:
                 total = b.loop(0, taps, 1, total, step)
-            writes[0](index, total[0])
+            nest.write(index, total[0])
 
         for rows in segments(1 if row_axis is None else shape[row_axis], height):
             for piece in pieces(shape[lane_axis], schedule.registers, lanes):

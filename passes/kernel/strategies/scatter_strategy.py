@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import reduce
 from math import prod
 from operator import and_
@@ -25,8 +26,8 @@ from aotc.dialects.graph.scatter import (
 from aotc.dialects.graph.schedules import ScatterSchedule
 from aotc.dialects.graph.shapes import inside
 from aotc.machines.machine import Machine
-from aotc.passes.kernel.builders.tile_builder import TileBuilder
 from aotc.passes.kernel.layouts import Blocked, Layouts
+from aotc.passes.kernel.nest import Nest
 from aotc.passes.kernel.strategy import KernelStrategy, Strategies
 
 Op = TypeVar("Op", bound=AnchorOp)
@@ -83,16 +84,10 @@ class ScatterElementsInMemoryStrategy(KernelStrategy[ScatterElementsInMemoryOp])
 
     SCHEDULES = (ScatterSchedule,)
 
-    def nest(
-        self,
-        op: ScatterElementsInMemoryOp,
-        b: TileBuilder,
-        reads: Sequence[Reader],
-        writes: Sequence[Writer],
-        schedule: ScatterSchedule,
-    ) -> None:
+    def nest(self, nest: Nest[ScatterElementsInMemoryOp, ScatterSchedule]) -> None:
+        op, b, reads = nest.op, nest.b, nest.reads
         x, indices, axis = shape_of(op.x), shape_of(op.indices), op.axis.value.data
-        memory, remember = reads[-1], writes[1]
+        memory, remember = reads[-1], nest.writes[1]
 
         def piece(outer: list[Scalar]) -> None:
             def over(extents: Sequence[int], body: Writer, read: Reader) -> None:
@@ -115,7 +110,7 @@ class ScatterElementsInMemoryStrategy(KernelStrategy[ScatterElementsInMemoryOp])
             tests = [b.compare("lt", i, covered) for i, covered, extent in pairs if covered < extent]
             if 0 not in indices:
                 b.only_when(reduce(and_, tests), updates) if tests else updates()
-            over(x[axis:], writes[0], memory)
+            over(x[axis:], nest.write, memory)
 
         b.parallel_for(x[:axis], piece)
 
@@ -125,16 +120,10 @@ class ScatterNdInMemoryStrategy(KernelStrategy[ScatterNdInMemoryOp]):
 
     SCHEDULES = (ScatterSchedule,)
 
-    def nest(
-        self,
-        op: ScatterNdInMemoryOp,
-        b: TileBuilder,
-        reads: Sequence[Reader],
-        writes: Sequence[Writer],
-        schedule: ScatterSchedule,
-    ) -> None:
+    def nest(self, nest: Nest[ScatterNdInMemoryOp, ScatterSchedule]) -> None:
+        op, b, reads = nest.op, nest.b, nest.reads
         x, indices = shape_of(op.x), shape_of(op.indices)
-        depth, memory, remember = indices[-1], reads[-1], writes[1]
+        depth, memory, remember = indices[-1], reads[-1], nest.writes[1]
 
         def update(at: list[Scalar]) -> None:
             where = [from_front(b, reads[1]([*at, b.index(k)]), x[k]) for k in range(depth)]
@@ -149,7 +138,7 @@ class ScatterNdInMemoryStrategy(KernelStrategy[ScatterNdInMemoryOp]):
 
         b.parallel_for(x, lambda index: remember(index, reads[0](index)))
         b.sequential_for(indices[:-1], update)
-        b.parallel_for(x, lambda index: writes[0](index, memory(index)))
+        b.parallel_for(x, lambda index: nest.write(index, memory(index)))
 
 
 class TopKInMemoryStrategy(KernelStrategy[TopKInMemoryOp]):
@@ -157,23 +146,17 @@ class TopKInMemoryStrategy(KernelStrategy[TopKInMemoryOp]):
 
     SCHEDULES = (ScatterSchedule,)
 
-    def nest(
-        self,
-        op: TopKInMemoryOp,
-        b: TileBuilder,
-        reads: Sequence[Reader],
-        writes: Sequence[Writer],
-        schedule: ScatterSchedule,
-    ) -> None:
+    def nest(self, nest: Nest[TopKInMemoryOp, ScatterSchedule]) -> None:
+        op, b, writes = nest.op, nest.b, nest.writes
         x, axis, k = shape_of(op.x), op.axis.value.data, op.k.value.data
         size = 2**op.depth - 1
         last = b.const(2**63 - 1, i64)
 
         def line(outer: list[Scalar]) -> None:
-            heap = _Heap(op, b, reads, writes, outer, last)
+            heap = _Heap(nest, outer, last)
 
             def offer(place: Scalar) -> None:
-                value, worst = reads[0](heap.at(place)), heap.node(b.index(0))
+                value, worst = nest.reads[0](heap.at(place)), heap.node(b.index(0))
                 better = b.compare("lt", worst[1], 0) | op.precedes(b, value, worst[0])
                 b.only_when(better, lambda: heap.sink([value, b.cast(place, i64)]))
 
@@ -196,6 +179,7 @@ class TopKInMemoryStrategy(KernelStrategy[TopKInMemoryOp]):
             b.parallel_for([*x[:axis], 1, *x[axis + 1 :]], line)
 
 
+@dataclass(frozen=True)
 class _Heap:
     """The best elements so far of one line of x, in two scratch buffers: a binary heap, the worst at its root.
 
@@ -203,36 +187,28 @@ class _Heap:
     the element has been taken out.
     """
 
-    def __init__(
-        self,
-        op: TopKInMemoryOp,
-        b: TileBuilder,
-        reads: Sequence[Reader],
-        writes: Sequence[Writer],
-        outer: Sequence[Scalar],
-        last: Scalar,
-    ) -> None:
-        self._op, self._b, self._reads, self._writes = op, b, reads, writes
-        self._outer = outer
-        """The index of the line; along the axis it does not count."""
-        self._last = last
+    nest: Nest[TopKInMemoryOp, ScatterSchedule]
+    outer: Sequence[Scalar]
+    """The index of the line; along the axis it does not count."""
+    last: Scalar
 
     def at(self, place: Scalar) -> list[Scalar]:
         """The index of a place of the line."""
-        axis = self._op.axis.value.data
-        return [*self._outer[:axis], place, *self._outer[axis + 1 :]]
+        axis = self.nest.op.axis.value.data
+        return [*self.outer[:axis], place, *self.outer[axis + 1 :]]
 
     def node(self, number: Scalar) -> list[Scalar]:
         """A node, counted level by level from the root."""
-        return [self._reads[1](self.at(number)), self._reads[2](self.at(number))]
+        return [read(self.at(number)) for read in self.nest.reads[1:3]]
 
     def clear(self, number: Scalar) -> None:
         """Nothing has been put in a node yet."""
-        self._put(number, [self._b.const(0, element_type_of(self._op.x)), self._b.const(-1, i64)])
+        b = self.nest.b
+        self._put(number, [b.const(0, element_type_of(self.nest.op.x)), b.const(-1, i64)])
 
     def sink(self, what: Sequence[Scalar]) -> None:
         """Sift down: replace the root by a node; worse nodes move up."""
-        b = self._b
+        b = self.nest.b
 
         def level(_: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
             (hole,) = carried
@@ -247,19 +223,19 @@ class _Heap:
 
             return b.when(self._worse(child, what), move, lambda: [hole])
 
-        (hole,) = b.reduce([(0, self._op.depth - 1)], [b.index(0)], level)
+        (hole,) = b.reduce([(0, self.nest.op.depth - 1)], [b.index(0)], level)
         self._put(hole, what)
 
     def _put(self, number: Scalar, what: Sequence[Scalar]) -> None:
-        self._writes[2](self.at(number), what[0])
-        self._writes[3](self.at(number), what[1])
+        for write, part in zip(self.nest.writes[2:], what, strict=True):
+            write(self.at(number), part)
 
     def _worse(self, one: Sequence[Scalar], other: Sequence[Scalar]) -> Scalar:
         """Whether node `one` orders after node `other` in the heap; if they are equal, either result is right."""
-        b, last = self._b, self._last
+        op, b, last = self.nest.op, self.nest.b, self.last
         later = b.compare("gt", one[1], other[1])
-        behind = self._op.precedes(b, other[0], one[0])
-        before = self._op.precedes(b, one[0], other[0])
+        behind = op.precedes(b, other[0], one[0])
+        before = op.precedes(b, one[0], other[0])
         among = behind | (later & b.compare("eq", before, False))
         among = among & b.compare("ne", one[1], last) & b.compare("ge", other[1], 0)
         return b.compare("lt", one[1], 0) | b.compare("eq", other[1], last) | among

@@ -19,7 +19,9 @@ from aotc.dialects.graph.interfaces import AnchorOp, ShapeError, shape_of
 from aotc.dialects.graph.schedules import Schedule, schedule_of
 from aotc.passes.kernel.builders.expressions import Expressions
 from aotc.passes.kernel.builders.loop_builder import LoopBuilder
-from aotc.passes.kernel.builders.tile_builder import NotVectorizable, TileBuilder
+from aotc.passes.kernel.builders.tile_builder import TileBuilder
+from aotc.passes.kernel.builders.tiles import NotVectorizable
+from aotc.passes.kernel.nest import LoopNest, Nest
 from aotc.passes.kernel.nests.tile_walk import Part, Place, Plan, Run, SpatialTile, Walk, starts
 from aotc.passes.kernel.spatial_tiling import Box
 from aotc.passes.kernel.strategy import KernelStrategy, Prologue, Strategies, strategy_of
@@ -36,20 +38,19 @@ class StagedStrategy(KernelStrategy[StagedOp]):
         found = [strategy_of(each).prologue(each, place) for each, place in uses if isinstance(each, AnchorOp)]
         return max(found, default=Prologue.COMPUTED)
 
-    def nest(
-        self, op: StagedOp, b: TileBuilder, reads: Sequence[Reader], writes: Sequence[Writer], schedule: Schedule
-    ) -> None:
-        _write_tiles(op, b, reads, writes)
+    def nest(self, nest: Nest[StagedOp, Schedule]) -> None:
+        _write_tiles(nest)
 
-    def scalar_nest(self, op: StagedOp, b: LoopBuilder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
-        _write_tiles(op, b, reads, writes)
+    def scalar_nest(self, nest: LoopNest[StagedOp]) -> None:
+        _write_tiles(nest)
 
 
-def _write_tiles(op: StagedOp, b: LoopBuilder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
-    given = dict(zip(op.block.args, reads, strict=False))
+def _write_tiles(nest: LoopNest[StagedOp]) -> None:
+    op, b = nest.op, nest.b
+    given = dict(zip(op.block.args, nest.reads, strict=False))
     values = Expressions(op.name, b, cast(Mapping[SSAValue, Reader], given), lambda each: each.inline_array())
     stages, plan = op.stages(), _plan(op)
-    kernel = _StagedKernel(b, stages, plan.walk, values, reads[len(op.inputs) :], writes)
+    kernel = _StagedKernel(b, stages, plan.walk, values, nest.reads[len(op.inputs) :], nest.writes)
 
     def part(number: Scalar) -> None:
         first = 0
@@ -143,11 +144,11 @@ class _StagedKernel:
     def _write_part(self, stage: Stage, part: AnchorOp, reads: Sequence[Reader], write: Writer) -> None:
         strategy = strategy_of(stage.anchor)
         if not isinstance(self._b, TileBuilder):
-            strategy.scalar_nest(part, self._b, reads, [write])
+            strategy.scalar_nest(LoopNest(part, self._b, reads, [write]))
         elif (schedule := schedule_of(stage.anchor)) is None:
             raise NotVectorizable(f"{stage.anchor.name} has no schedule")
         else:
-            strategy.nest(part, self._b, reads, [write], schedule)
+            strategy.nest(Nest(part, self._b, reads, [write], schedule))
 
     def _writer(self, number: int, stage: Stage, start: Sequence[Scalar], box: Box) -> Writer:
         """A writer for a stage's anchor; its indices are relative to the box."""

@@ -8,14 +8,12 @@ from typing import ClassVar
 
 from xdsl.ir import Attribute, SSAValue
 
-from aotc.dialects.builder import Reader, Writer
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
 from aotc.dialects.graph.matrices.matmul import MatMulOp
 from aotc.dialects.graph.packed.products.strassen_matmul import StrassenMatMulOp, StrassenWeightOp
 from aotc.dialects.graph.schedules import MatmulSchedule, Schedule, StrassenAttr, schedule_of
 from aotc.dialects.graph.structure import ConstantOp
 from aotc.machines.machine import Machine
-from aotc.passes.kernel.builders.tile_builder import TileBuilder
 from aotc.passes.kernel.costs.lanes import lanes_of_products
 from aotc.passes.kernel.costs.parts_cost import choose_parts
 from aotc.passes.kernel.costs.strassen_cost import (
@@ -27,7 +25,8 @@ from aotc.passes.kernel.costs.strassen_cost import (
     strassen_work,
 )
 from aotc.passes.kernel.layouts import Layouts
-from aotc.passes.kernel.nests.products.strassen_nest import StrassenKernel
+from aotc.passes.kernel.nest import Nest
+from aotc.passes.kernel.nests.products.strassen_nest import StrassenNest
 from aotc.passes.kernel.strategies.register_tile_strategy import RegisterTileStrategy
 from aotc.passes.kernel.strategy import Prologue
 
@@ -36,6 +35,7 @@ class StrassenStrategy(RegisterTileStrategy[MatMulOp]):
     """`graph.matmul` of an lhs that is not transposed with one constant matrix, where its `algorithm` says so."""
 
     ALGORITHMS: ClassVar[tuple[type[Attribute], ...]] = (StrassenAttr,)
+    PROLOGUES = (Prologue.MOVED,)
 
     def algorithm(self, op: MatMulOp, machine: Machine) -> Attribute | None:
         """Strassen's algorithm where that is faster."""
@@ -53,9 +53,6 @@ class StrassenStrategy(RegisterTileStrategy[MatMulOp]):
 
     def cost(self, op: MatMulOp, schedule: MatmulSchedule, machine: Machine) -> float:
         return strassen_cycles(machine, element_type_of(op.lhs), _sizes(op))
-
-    def prologue(self, op: MatMulOp, operand: int) -> Prologue:
-        return Prologue.MOVED
 
     def lay_out(self, op: MatMulOp, layouts: Layouts) -> SSAValue | None:
         """Sums of the quarters of the constant are packed at compile time."""
@@ -82,6 +79,8 @@ def _sizes(op: MatMulOp) -> ProductSizes:
 class StrassenMatMulStrategy(RegisterTileStrategy[StrassenMatMulOp]):
     """`graph.strassen_matmul`: seven batched matmuls of sums for each block of rows."""
 
+    PROLOGUES = (Prologue.MOVED, Prologue.STORED)
+
     def schedule(self, op: StrassenMatMulOp, machine: Machine) -> Schedule | None:
         sizes = op.sizes
         return strassen_schedule(machine, element_type_of(op.lhs), sizes.height, sizes.left, sizes.upper)
@@ -91,9 +90,6 @@ class StrassenMatMulStrategy(RegisterTileStrategy[StrassenMatMulOp]):
         product = ProductSizes(math.prod(sizes.batch), sizes.rows, sizes.columns, sizes.depth)
         return strassen_cycles(machine, element_type_of(op.lhs), product)
 
-    def prologue(self, op: StrassenMatMulOp, operand: int) -> Prologue:
-        return Prologue.MOVED if operand == 0 else Prologue.STORED
-
     def parts(self, op: StrassenMatMulOp, machine: Machine, threads: int) -> Mapping[str, int]:
         """Parts of the blocks of rows, and of panels."""
         sizes = op.sizes
@@ -102,12 +98,5 @@ class StrassenMatMulStrategy(RegisterTileStrategy[StrassenMatMulOp]):
         parts = choose_parts(machine, work, threads)
         return {"row_parts": parts.rows, "panel_parts": parts.panels}
 
-    def nest(
-        self,
-        op: StrassenMatMulOp,
-        b: TileBuilder,
-        reads: Sequence[Reader],
-        writes: Sequence[Writer],
-        schedule: MatmulSchedule,
-    ) -> None:
-        StrassenKernel(op.sizes, element_type_of(op.weight), b, reads, writes, schedule).run()
+    def nest(self, nest: Nest[StrassenMatMulOp, MatmulSchedule]) -> None:
+        StrassenNest.of(nest, first=nest.b.index(0)).run()

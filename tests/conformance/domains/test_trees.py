@@ -49,6 +49,16 @@ def single(random: np.random.Generator, targets: int, modes: list[str], **option
     return draw_trees(random, trees=9, depth=4, features=5, modes=modes, targets=choices, **options)
 
 
+@pytest.mark.parametrize("aggregate", ["MIN", "MAX", "SUM", "AVERAGE"])
+def test_a_leaf_with_several_weights_for_a_target(aggregate: str) -> None:
+    random = np.random.default_rng(29)
+    choices = [[0, 0, 1], [1, 2, 2, 2], [0, 1, 2]]
+    trees = draw_trees(random, trees=7, depth=4, features=5, modes=MODE_NUMBERS[:4], targets=choices)
+    attributes = as_version_3(trees, "target") | {"n_targets": 3, "aggregate_function": aggregate}
+    feed = {"x": draw_rows(random, 40, 5, "float32")}
+    compare(ml_model("TreeEnsembleRegressor", 3, feed, **attributes), feed)
+
+
 @pytest.mark.parametrize("mode", MODE_NUMBERS[:6])
 def test_every_mode_with_missing_values(mode: str) -> None:
     random = np.random.default_rng(MODE_NUMBERS.index(mode))

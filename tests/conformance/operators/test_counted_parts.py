@@ -172,13 +172,13 @@ def test_what_is_not_there_is_no_index(nodes: str) -> None:
     compiled = aotc.compile(onnx.parser.parse_model(text), check_indices=True)
     found = compiled(x=np.zeros((3, 4), np.float32), t=np.ones((4, 9), np.float32))["y"]
     np.testing.assert_array_equal(found, np.arange(1, 10) if "Elements" in nodes else np.zeros((3, 4)))
-    with pytest.raises(RunError, match="returned -"):
+    with pytest.raises(RunError, match="failed-run"):
         compiled(x=SPARSE, t=np.ones((4, 9), np.float32))
 
 
 def test_backwards_is_refused() -> None:
     text = f'<ir_version: 10, opset_import: ["" : 18]>\n{HEAD} y = Slice(g, end, zero, zero, minus) }}'
-    with pytest.raises(CompileError, match="would take all of them as data"):
+    with pytest.raises(CompileError, match="data-dependent-extent"):
         aotc.build(onnx.parser.parse_model(text))
 
 
@@ -195,5 +195,5 @@ def test_branches_that_differ_otherwise(then: str) -> None:
     nodes = "m2 = ReduceMax<keepdims = 0>(x) l2 = Constant<value_float = 6.0>() e = Less(l2, m2)"
     nodes += f" y = If (e) <then_branch = t1 () => (ty) {then}, else_branch = e1 () => (ey) {{ ey = Abs(g) }}>"
     text = f'<ir_version: 8, opset_import: ["" : 17]>\n{HEAD}{nodes} }}'
-    with pytest.raises(CompileError, match="data-dependent extent"):
+    with pytest.raises(CompileError, match="data-dependent-extent"):
         aotc.build(onnx.parser.parse_model(text))

@@ -66,7 +66,7 @@ def test_what_does_not_say_how_many(nodes: str, what: str) -> None:
 def test_a_start_of_fewer_bits_is_another_number() -> None:
     """What is cast to fewer bits may wrap: nothing is known of it but itself."""
     nodes = "i = Cast<to = 3>(s) a = Cast<to = 7>(i) e = Add(s, two) y = Slice(x, a, e, last)"
-    with pytest.raises(CompileError, match="starts"):
+    with pytest.raises(CompileError, match="unknown-value"):
         aotc.build(model(nodes))
 
 
@@ -111,5 +111,5 @@ def test_what_is_not_counted(nodes: str) -> None:
     """Neither backwards nor along two axes."""
     proto = onnx.load_model_from_string(model("f = ArgMax<axis = 0, keepdims = 0>(w) m = Reshape(f, one1) " + nodes))
     proto.graph.input.append(onnx.helper.make_tensor_value_info("w", 1, [99]))
-    with pytest.raises(CompileError, match="is computed at run time"):
+    with pytest.raises(CompileError, match="unknown-value"):
         aotc.build(proto.SerializeToString())

@@ -120,5 +120,5 @@ def test_bits_of_another_width_are_refused() -> None:
     import aotc
 
     model, _ = draft("BitCast", 26, np.zeros(3, np.float32), to=TensorProto.INT64).model()
-    with pytest.raises(aotc.CompileError, match=r"has 32 bits, .* 64"):
+    with pytest.raises(aotc.CompileError, match="invalid-shape"):
         aotc.compile(model)

@@ -184,7 +184,7 @@ def test_sections_of_objects(tmp_path: Path) -> None:
         names = [each.name() for each in file.sections()]
     assert b".flash.model" in names and b".ccm" in names
     assert found.constants_bytes >= 16720, "by what they are, not what they are called"
-    with pytest.raises(UsageError, match="AOTC_WEIGHTS"):
+    with pytest.raises(UsageError, match="option-conflict"):
         aotc.compile_to(MODEL, tmp_path, weights_section=".flash")
 
 
@@ -307,8 +307,8 @@ def test_inputs_and_outputs_in_the_workspace_are_not_counted_twice(tmp_path: Pat
 def test_pipelines_that_name_nothing() -> None:
     from aotc.pipeline.phases import make_passes
 
-    with pytest.raises(UsageError, match="did you mean fuse-epilogues"):
+    with pytest.raises(UsageError, match="unknown-pass"):
         make_passes("fuse-epilogue")
     for pipeline in ("plan-memory{order=given", "plan-memory{colour=red}", "plan-memory{alignment=x}"):
-        with pytest.raises(UsageError, match="plan-memory"):
+        with pytest.raises(UsageError, match="invalid-option"):
             make_passes(pipeline)

@@ -124,7 +124,7 @@ def test_broken_graphs(tmp_path: Path) -> None:
     out = tmp_path / "out"
     cycle = [helper.make_node("Add", ["x", "b"], ["a"], "one"), helper.make_node("Add", ["a", "x"], ["b"], "two")]
     cycle.append(helper.make_node("Relu", ["b"], ["y"], "three"))
-    fails(3, "compile", save(tmp_path / "cycle.onnx", cycle), "-o", out, says="cycl")
+    fails(3, "compile", save(tmp_path / "cycle.onnx", cycle), "-o", out, says="[cyclic-graph]")
     weight = numpy_helper.from_array(np.ones(4, np.float32), "w")
     weight.raw_data = weight.raw_data[:-1]
     add = [helper.make_node("Add", ["x", "w"], ["y"], "add")]
@@ -170,13 +170,13 @@ def test_libraries_and_reports_that_are_of_no_model(tmp_path: Path) -> None:
         fails(2, command, library, says="no metadata of a model")
     for text in ("[", "{}"):
         report.write_text(text)
-        fails(2, "inspect", tmp_path, says="is not the report of a model")
+        fails(2, "inspect", tmp_path, says="[invalid-file]")
 
 
 def test_options_about_files_belong_to_compile() -> None:
     for option in (("--stop-after", "loops"), ("--ram", "1"), ("--weights-section", ".w")):
         for command in ("run", "plan", "bench"):
-            fails(2, command, MODEL, *option, says="unrecognized arguments")
+            fails(2, command, MODEL, *option, says="[usage]")
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
@@ -249,8 +249,8 @@ def test_inputs_that_do_not_fit(tmp_path: Path) -> None:
     np.savez(tmp_path / "wide.npz", **{name: values.astype(np.float64)})
     np.savez(tmp_path / "square.npz", **{name: values.reshape(2, 2)})
     for command in ("run", "verify"):
-        fails(2, command, model, "--inputs", tmp_path / "single.npy", says="a single array")
-        fails(2, command, model, "--inputs", tmp_path / "empty.npz", says=f"no array {name!r}")
+        fails(2, command, model, "--inputs", tmp_path / "single.npy", says="[invalid-file]")
+        fails(2, command, model, "--inputs", tmp_path / "empty.npz", says=f"{name!r}")
         fails(2, command, model, "--inputs", tmp_path / "wide.npz", says="float64")
         fails(2, command, model, "--inputs", tmp_path / "square.npz", says="[2, 2]")
     np.savez(tmp_path / "more.npz", other=values, **{name: values})

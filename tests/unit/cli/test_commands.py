@@ -79,8 +79,8 @@ def test_verify_without_onnxruntime_compares_with_plain_loops(tmp_path: Path, ca
     assert done.stdout.startswith("reference: our operators' own loops (onnxruntime cannot load the model; ")
     assert "y: ok" in done.stdout
     assert "no operator's result differs" in done.stdout
-    fails(capsys, 2, "verify", path, "--reference", "onnxruntime", says="onnxruntime cannot load the model")
-    fails(capsys, 2, "verify", path, "-O0", says="nothing to compare with")
+    fails(capsys, 2, "verify", path, "--reference", "onnxruntime", says="[failed-tool]")
+    fails(capsys, 2, "verify", path, "-O0", says="[nothing-to-compare]")
     assert aotc(capsys, "verify", path, "-O0", "--emit", "c").returncode == 0
 
 
@@ -99,25 +99,25 @@ def test_inputs_become_constants(tmp_path: Path, capsys: Capture) -> None:
         done = aotc(capsys, "run", path, "--dim", "n=3", "--constant", f"shape={given}", "--json")
         assert json.loads(done.stdout)["outputs"]["y"]["shape"] == [6, 2]
     for text, says in {
-        "shape": "not NAME=VALUE",
-        "shape=six": "not a number or a list of numbers",
-        "shape=[[6], 2]": "not a number or a list of numbers",
-        "shape=[6, 2, 1]": "its shape is [3], that of the input [2]",
-        "shape=[0.5, 2]": "its values are not int64",
-        "form=[6, 2]": "there is no such input; there are x, shape",
+        "shape": "[invalid-option]",
+        "shape=six": "[invalid-option]",
+        "shape=[[6], 2]": "[invalid-option]",
+        "shape=[6, 2, 1]": "[mismatched-constant]",
+        "shape=[0.5, 2]": "[mismatched-constant]",
+        "form=[6, 2]": "[unknown-input]",
     }.items():
         fails(capsys, 2, "run", path, "--dim", "n=3", "--constant", text, says=says)
     fails(capsys, 4, "run", path, "--dim", "n=3", "--constant", f"shape={tmp_path / 'none.npz'}", says="none.npz")
     path.rename(tmp_path / "none.npz")
     fails(
-        capsys, 2, "run", tmp_path / "none.npz", "--constant", f"shape={tmp_path / 'none.npz'}", says="not an npz file"
+        capsys, 2, "run", tmp_path / "none.npz", "--constant", f"shape={tmp_path / 'none.npz'}", says="[invalid-file]"
     )
 
 
 def test_a_name_that_c_has_not_is_changed_with_a_warning(tmp_path: Path, capsys: Capture) -> None:
     done = aotc(capsys, "compile", MODEL, "-o", tmp_path, "--name", "3-x", "--target", "stm32f4")
     assert done.returncode == 0
-    assert done.stderr == "warning: --name 3-x is not a C identifier; files and symbols have n3_x\n"
+    assert done.stderr == "warning: --name 3-x is not a C identifier; files and symbols have n3_x [invalid-name]\n"
     assert (tmp_path / "n3_x.c").exists()
 
 
@@ -134,7 +134,7 @@ def test_a_kernel_without_a_body_is_refused(tmp_path: Path, capsys: Capture) -> 
     declared = "  func.func private @neg_0(memref<4xf32>, memref<4xf32>) -> () attributes {aot.kernel}\n"
     end = text.index("\n", text.index("\n  }", start) + 1)
     ir.write_text(text[:start] + declared + text[end + 1 :])
-    says = "declares the kernel @neg_0 without a body"
+    says = "[invalid-ir]"
     fails(capsys, 3, "compile", ir, "--start-at", "loops", "-o", tmp_path, says=says)
 
 
@@ -146,9 +146,9 @@ def test_run_takes_open_shapes_from_the_inputs(tmp_path: Path, capsys: Capture) 
     np.savez(tmp_path / "in.npz", x=np.array([-1, 2, 3], np.float32), y=np.zeros(2, np.float32), other=np.zeros(9))
     done = aotc(capsys, "run", path, "--inputs", tmp_path / "in.npz")
     assert done.returncode == 0 and done.stdout == "z: float32 [3] [0., 2., 3.]\n"
-    fails(capsys, 3, "run", path, says="the shapes of these inputs are open: x [n]; fix them with --dim n=N")
+    fails(capsys, 3, "run", path, says="--dim n=N [open-shapes]")
     fails(capsys, 2, "run", path, "--inputs", tmp_path / "in.npz", "--dim", "n=4", says="'x' is float32[3]")
     (tmp_path / "no.npz").write_bytes(b"no archive")
-    fails(capsys, 2, "run", path, "--inputs", tmp_path / "no.npz", says="is not an npz file of arrays")
+    fails(capsys, 2, "run", path, "--inputs", tmp_path / "no.npz", says="[invalid-file]")
     fails(capsys, 4, "run", path, "--inputs", tmp_path / "nowhere.npz", says="nowhere.npz")
     fails(capsys, 2, "run", path, "--dim", "n=any", says="--dim n=any")

@@ -146,7 +146,7 @@ def test_pipelines() -> None:
     for text, place in (("a)", 1), ("a,,b", 2), ("a{x", 1), ("b.c(a)", 0), ("builtin.module(a", 16), ("a b", 2)):
         with pytest.raises(UsageError) as error:
             flattened(text)
-        assert str(error.value).splitlines()[-1] == "  " + " " * place + "^"
+        assert str(error.value).splitlines()[-1] == "  " + " " * place + "^ [invalid-option]"
 
 
 def test_arguments() -> None:

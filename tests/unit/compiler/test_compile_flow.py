@@ -40,7 +40,7 @@ def test_a17_what_is_known_when_it_runs() -> None:
         assert np.array_equal(model(x=X, c=np.array(chosen))["y"], expected)
     source = parsed("y = Neg(x)")
     source.graph.input[0].type.tensor_type.shape.dim[0].dim_param = "batch"
-    with pytest.raises(CompileError, match=r"the shapes of these inputs are open: x \[batch, 3\]; .*\"batch\": N"):
+    with pytest.raises(CompileError, match="open-shapes"):
         aotc.build(source, emit="c")
     assert np.array_equal(aotc.compile(source)(x=X[:1])["y"], -X[:1])
 

@@ -100,7 +100,7 @@ def test_any_leaves_a_dimension_open_and_numbers_fix_others() -> None:
     with pytest.raises(ValueError, match=r"'x' has shape \[1, 3, 4\], expected float32\[2, s, 4\]"):
         model(pair_inputs(1, 3))
     assert isinstance(aotc.compile(parsed(PAIR), dims={"s": 3, "n": 2}), CompiledModel)
-    with pytest.raises(UsageError, match=r'dims=\{"k": any\}: no input has a dimension of that name; it has n, s'):
+    with pytest.raises(UsageError, match=r'dims=\{"k": any\}.*\[unknown-dimension\]'):
         aotc.compile(parsed(PAIR), dims={"k": "any"})
 
 
@@ -137,32 +137,30 @@ def test_dimensions_without_a_name_and_of_unknown_number() -> None:
     model = aotc.compile(proto)
     for shape in ((), (2,), (1, 2, 3)):
         assert model(np.full(shape, -1.0, np.float32))["y"].shape == shape
-    with pytest.raises(UsageError, match="the rank of 'x' is not known"):
+    with pytest.raises(UsageError, match=r"'x'.*\[open-rank\]"):
         model.warm({})
 
 
 def test_a_model_that_cannot_be_compiled_says_so_at_once_or_at_the_call() -> None:
-    with pytest.raises(CompileError, match="Nonsense") as raised:
+    with pytest.raises(CompileError, match="unsupported-operator") as raised:
         aotc.compile(parsed("m (float[n] x) => (float[n] y) { y = Nonsense(x) }"))
     assert "open" in str(raised.value)  # everything at once
     model = aotc.compile(parsed("m (float[n] x) => (float[n] y) <float[2] b = {1, 2}> { y = Add(x, b) }"))
     assert model(np.zeros(2, np.float32))["y"].tolist() == [1, 2]
-    with pytest.raises(CompileError, match=r"Add"):
+    with pytest.raises(CompileError, match="invalid-shape"):
         model(np.zeros(3, np.float32))
     assert len(model.shapes) == 1
 
 
 def test_files_have_fixed_shapes(tmp_path: Path) -> None:
     for dims in ({}, {"n": "any"}):
-        with pytest.raises(
-            CompileError, match=r'the shapes of these inputs are open: x \[n\]; fix them with dims={"n": N}'
-        ):
+        with pytest.raises(CompileError, match=r'dims={"n": N}.*\[open-shapes\]'):
             aotc.compile_to(parsed(RELU), tmp_path, dims=dims)
-    with pytest.raises(UsageError, match="buckets of a model with fixed shapes"):
+    with pytest.raises(UsageError, match="fixed-shapes"):
         aotc.compile(parsed(RELU), dims={"n": 3}, buckets=[4])
-    with pytest.raises(UsageError, match="emit in `compile`"):
+    with pytest.raises(UsageError, match="wrong-function"):
         DynamicModel(parsed(RELU), **dict[str, Any](emit="object"))
-    with pytest.raises(UsageError, match="dump_phases with open shapes"):
+    with pytest.raises(UsageError, match="option-conflict"):
         aotc.compile(parsed(RELU), dump_phases=str(tmp_path / "phases"))
 
 
@@ -184,7 +182,7 @@ def test_the_least_recently_used_goes_first() -> None:
         assert len(model.shapes) <= 2
     assert [each.extents["n"] for each in heard] == [1, 2, 3, 2]
     assert model.shapes == [{"x": (1,)}, {"x": (2,)}]
-    with pytest.raises(UsageError, match="max_shapes=0"):
+    with pytest.raises(UsageError, match=r"max_shapes=0.*\[out-of-range\]"):
         aotc.compile(parsed(RELU), max_shapes=0)
     assert inspect.signature(aotc.compile).parameters["max_shapes"].default == MAX_SHAPES == 16
 
@@ -211,10 +209,10 @@ def test_warm_compiles_ahead(caplog: pytest.LogCaptureFixture) -> None:
     assert [line.rpartition(" in ")[0] for line in lines] == ["warmed for n = 5", "warmed for n = 6"]
     model(np.zeros(5, np.float32))
     assert len(heard) == 2 and model.at({"n": 6}).inputs[0].shape == (6,) and len(heard) == 2
-    for wrong, message in (({}, "the dimension 'n' is missing"), ({"n": 1, "k": 2}, "no dimension 'k' is open")):
+    for wrong, message in (({}, r"'n'.*\[missing-dimension\]"), ({"n": 1, "k": 2}, r"'k'.*\[unknown-dimension\]")):
         with pytest.raises(UsageError, match=message):
             model.warm(wrong)
-    with pytest.raises(UsageError, match="the dimension 'n' is -1"):
+    with pytest.raises(UsageError, match=r"'n'.*\[out-of-range\]"):
         model.warm({"n": -1})
 
 
@@ -235,7 +233,7 @@ def test_a_file_that_changes_is_another_model(tmp_path: Path) -> None:
     model = aotc.compile(path)
     assert model(np.array([-1], np.float32))["y"].tolist() == [0]
     onnx.save(parsed(RELU.replace("Relu", "Neg")), path)
-    with pytest.raises(UsageError, match="has changed since it was compiled first; compile it again"):
+    with pytest.raises(UsageError, match="changed-file"):
         model(np.zeros(2, np.float32))
     assert model(np.array([-1], np.float32))["y"].tolist() == [0]
     source = parsed(RELU)
@@ -359,17 +357,17 @@ def test_outputs_are_cut_to_what_follows_from_the_extents() -> None:
 
 
 def test_buckets_that_are_refused(pair: DynamicModel) -> None:
-    cases = {
-        r"buckets=\[4\] for 2 open dimensions; they are n, s; name the dimension, as buckets={'s': \[4\]}": [4],
-        "buckets of 'k': no such dimension is open; the open ones are n, s": {"k": [4]},
-        r"buckets of 's': \[\]; they are extents of 1 or more": {"s": []},
-        r"buckets of 's': \[0, 4\]; they are extents of 1 or more": {"s": [0, 4]},
-    }
-    for message, buckets in cases.items():
+    cases = [
+        ([4], r"buckets=\[4\].*buckets={'s': \[4\]}.*\[invalid-option\]"),
+        ({"k": [4]}, r"'k'.*\[unknown-dimension\]"),
+        ({"s": []}, r"'s'.*\[out-of-range\]"),
+        ({"s": [0, 4]}, r"'s'.*\[out-of-range\]"),
+    ]
+    for buckets, message in cases:
         with pytest.raises(UsageError, match=message):
             aotc.compile(parsed(PAIR), buckets=buckets)
     text = "m (float[n] x) => (int64[1,k] y, float[n] z) { y = NonZero(x) z = Relu(x) }"
-    with pytest.raises(UsageError, match=r"buckets with the output 'y', int64\[1, \?\]; its extents do not follow"):
+    with pytest.raises(UsageError, match=r"'y'.*\[untraceable-extent\]"):
         aotc.compile(parsed(text), buckets=[4])
 
 
@@ -419,9 +417,9 @@ def test_values_that_are_compiled_for() -> None:
         require_equal(model(given), expected(parsed(text), given))
     assert len(heard) == len(model.shapes) == 3
     assert model.bind(x, np.array([2, 6]))()["y"].shape == (2, 6)
-    with pytest.raises(UsageError, match="the values of shape are open"):
+    with pytest.raises(UsageError, match="open-values"):
         model.at({"n": 3, "k": 4})
-    with pytest.raises(UsageError, match="there is no such input"):
+    with pytest.raises(UsageError, match="unknown-input"):
         aotc.compile(parsed(text), constants={"form": "any"})
 
 
@@ -439,7 +437,7 @@ def test_a_wrong_declaration_is_not_believed(caplog: pytest.LogCaptureFixture) -
     assert str(model.outputs[0]) == "float32[...]"
     assert "declares the output 'z' as float32[n], and computes [3]" in caplog.text
     model = aotc.compile(parsed(text), buckets={"n": [1, 2]})
-    with pytest.raises(UsageError, match="leave out the buckets, or export the model again"):
+    with pytest.raises(UsageError, match="untraceable-extent"):
         model(x, y)
 
 
@@ -452,7 +450,7 @@ def test_g20_the_entry_is_bytecode_that_a_machine_runs(pair: DynamicModel) -> No
     machine = VirtualMachine(pair.executable, pair)
     found = machine["main"](*inputs.values())
     require_equal(found, expected(parsed(PAIR), inputs))
-    with pytest.raises(VMError, match=r"dimension 1 of \[2, 4\] is 4, expected 5"):
+    with pytest.raises(VMError, match="failed-call"):
         machine["main"](inputs["x"], np.ones((2, 4), np.float32))
     text = pair.executable.astext()
     for name in ("match_shape", "shapes ", "load_shape", "alloc_storage", "alloc_tensor", "model.kernels"):

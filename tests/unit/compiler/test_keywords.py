@@ -34,12 +34,12 @@ def test_flags_as_keywords(flags: str, keywords: str) -> None:
 
 def test_python_callers_are_told_keywords(tmp_path: Path) -> None:
     model = onnx.parser.parse_model(MODEL)
-    with pytest.raises(CompileError, match=r'fix them with dims=\{"n": N\} dims=\{"m": N\}') as caught:
+    with pytest.raises(CompileError, match=r'dims=\{"n": N\}.*dims=\{"m": N\}.*\[open-shapes\]') as caught:
         aotc.compile_to(model, tmp_path)
     assert "--" not in str(caught.value)
-    with pytest.raises(UsageError, match=r"dims=\{\"n\": three\}; 'three' is not an integer"):
+    with pytest.raises(UsageError, match=r'dims=\{"n": three\}.*invalid-option'):
         aotc.compile(model, dims={"n": "three"})
-    with pytest.raises(UsageError, match="is not an integer"):
+    with pytest.raises(UsageError, match="invalid-option"):
         aotc.compile(model, input_shapes={"x": (1.5, 2)})
     compiled = aotc.compile(model, dims={"n": "3", "m": 2}, constants={"s": [-1, 1]})
     assert compiled.outputs[0].shape == (6, 1)

@@ -181,10 +181,8 @@ def in_parent(): pass
 def in_copy(made, code): os.kill(os.getpid(), signal.SIGKILL)
 """
     done = command("-o", str(tmp_path / "out"), "--emit", "shared", "--jobs", "2", before=_WATCHED + before)
-    assert (done.returncode, done.stderr) == (
-        70,
-        "error: a process that compiled kernels; it was ended by SIGKILL, as where memory is short; use --jobs 1\n",
-    )
+    assert done.returncode == 70 and done.stderr.startswith("error: ") and "SIGKILL" in done.stderr
+    assert done.stderr.endswith("use --jobs 1 [internal-error]\n") and done.stderr.count("\n") == 1
     assert not (tmp_path / "out").exists()
 
 
@@ -212,12 +210,10 @@ made = lambda code: in_copy(None, code)
 @pytest.mark.parametrize("jobs", ["0", "-1"])
 def test_jobs_are_one_or_more(jobs: str, tmp_path: Path) -> None:
     done = command("-o", str(tmp_path), "--jobs", jobs)
-    assert (done.returncode, done.stderr) == (
-        2,
-        f"error: --jobs {jobs}; not 1 or more; leave it out, or use --jobs 1\n",
-    )
+    assert done.returncode == 2 and done.stderr.startswith(f"error: --jobs {jobs}; ")
+    assert done.stderr.endswith("[out-of-range]\n")
 
 
 def test_code_in_process_has_no_jobs() -> None:
-    with pytest.raises(aotc.UsageError, match="jobs in `compile`"):
+    with pytest.raises(aotc.UsageError, match="wrong-function"):
         aotc.compile(RESNET, jobs=2)  # pyright: ignore[reportCallIssue]

@@ -16,8 +16,9 @@ from aotc.dialects.constants import constant_array, constant_op, folded, packed_
 from aotc.dialects.dtypes import ELEMENT_TYPES, extended, number_kind, numpy_dtype
 from aotc.dialects.graph import GRAPH
 from aotc.dialects.graph.elementwise import AddOp
-from aotc.dialects.graph.packed.convolution.blocked_conv import PackChannelsOp, PackConvWeightOp
-from aotc.dialects.graph.packed.products.packed_matmul import PackColumnsOp
+from aotc.dialects.graph.packed.convolution.blocked_conv import channel_blocks, weight_panels
+from aotc.dialects.graph.packed.pack import PackOp, pack
+from aotc.dialects.graph.packed.products.packed_matmul import column_panels
 from aotc.dialects.graph.structure import ConstantOp
 from aotc.model.weight_store import WeightStore
 from aotc.pipeline.workers import aside
@@ -64,11 +65,11 @@ def test_many_ways_to_one_constant() -> None:
     """What packs a value sees at once whether it is constant, also where operands are shared, as in dense networks."""
     store = WeightStore()
     ones = constant_op(np.ones((1, 3, 1, 1), np.float32), "ones", store)
-    values = folded(PackChannelsOp.get(doubled(ones.result, 60), block=4), store)
+    values = folded(pack(doubled(ones.result, 60), channel_blocks(4, 4)), store)
     assert values is not None
     np.testing.assert_array_equal(values[0].reshape(4), np.float32([2**60, 2**60, 2**60, 0]))
     argument = Block(arg_types=[TensorType(f32, [1, 3, 1, 1])]).args[0]
-    assert folded(PackChannelsOp.get(doubled(argument, 60), block=4), store) is None
+    assert folded(pack(doubled(argument, 60), channel_blocks(4, 4)), store) is None
 
 
 def test_a_blob_has_arrays_at_their_offsets_and_zeros_elsewhere() -> None:
@@ -81,6 +82,7 @@ def test_a_blob_has_arrays_at_their_offsets_and_zeros_elsewhere() -> None:
     assert store.blob({}) == b""
 
 
+PANELS = weight_panels(4, 16, 16)
 WEIGHT = np.arange(256 * 64 * 9, dtype=np.float32).reshape(256, 64, 3, 3)
 
 
@@ -93,15 +95,13 @@ def store() -> WeightStore:
 
 
 @pytest.fixture
-def packing(store: WeightStore) -> PackConvWeightOp:
+def packing(store: WeightStore) -> PackOp:
     """What packs a weight of `store`."""
-    return PackConvWeightOp.get(constant_op(WEIGHT, "w", store).result, width=16, depth=16)
+    return pack(constant_op(WEIGHT, "w", store).result, PANELS)
 
 
 @pytest.mark.parametrize("is_aside", [True, False])
-def test_a_packed_weight_is_there_when_it_is_read(
-    store: WeightStore, packing: PackConvWeightOp, is_aside: bool
-) -> None:
+def test_a_packed_weight_is_there_when_it_is_read(store: WeightStore, packing: PackOp, is_aside: bool) -> None:
     later = packed_later(packing, "w", store)
     assert later is not None
     key = store.add("w", later)
@@ -117,13 +117,13 @@ def test_a_packed_weight_is_there_when_it_is_read(
     assert not store[key].flags.writeable
 
 
-def test_what_is_packed_at_once(store: WeightStore, packing: PackConvWeightOp) -> None:
+def test_what_is_packed_at_once(store: WeightStore, packing: PackOp) -> None:
     """Small constants, what is no constant, and those whose contents the store would compare."""
     small = constant_op(WEIGHT[:16, :16], "small", store)
-    assert packed_later(PackConvWeightOp.get(small.result, width=16, depth=16), "small", store) is None
-    argument = Block(arg_types=[packing.weight.type]).args[0]
-    assert packed_later(PackConvWeightOp.get(argument, width=16, depth=16), "w", store) is None
-    assert packed_later(AddOp.get(packing.weight, packing.weight), "w", store) is None
+    assert packed_later(pack(small.result, PANELS), "small", store) is None
+    argument = Block(arg_types=[packing.x.type]).args[0]
+    assert packed_later(pack(argument, PANELS), "w", store) is None
+    assert packed_later(AddOp.get(packing.x, packing.x), "w", store) is None
     values = packing.evaluate([WEIGHT])
     assert values is not None
     store.add("w", values[0])
@@ -133,11 +133,11 @@ def test_what_is_packed_at_once(store: WeightStore, packing: PackConvWeightOp) -
     assert packed_later(packing, "another", store) is None
 
 
-def test_one_that_is_missing_is_packed_again_when_it_is_there(store: WeightStore, packing: PackConvWeightOp) -> None:
+def test_one_that_is_missing_is_packed_again_when_it_is_there(store: WeightStore, packing: PackOp) -> None:
     later = packed_later(packing, "w", store)
     assert later is not None
     between = constant_op(later, "w", store)
-    second = PackColumnsOp.get(between.result, width=16)
+    second = pack(between.result, column_panels(6, 16))
     assert packed_later(second, "w_1", store) is None
     assert folded(second, store) is not None
 

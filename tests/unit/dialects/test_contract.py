@@ -127,9 +127,9 @@ def test_results_that_are_gone_have_no_attributes() -> None:
 
 
 def test_a_tensor_says_what_is_missing() -> None:
-    with pytest.raises(CompileError, match=r"the input or output x has no attribute aot.shape"):
+    with pytest.raises(CompileError, match=r"aot.shape.*\[invalid-contract\]"):
         Argument(name="x", dtype="float32", io="output").tensor()
-    with pytest.raises(CompileError, match="w is not an input or output"):
+    with pytest.raises(CompileError, match="invalid-contract"):
         Argument(name="w", io="weights").tensor()
 
 
@@ -137,11 +137,11 @@ def test_values_of_another_kind_are_refused() -> None:
     wrong = {"aot.io": StringAttr("elsewhere"), "aot.align": StringAttr("8"), "aot.shape": UnitAttr()}
     given = Argument(DictionaryAttr(wrong))
     for name in ("io", "align", "shape"):
-        with pytest.raises(CompileError, match=rf"the attribute aot\.{name} cannot be"):
+        with pytest.raises(CompileError, match=rf"aot\.{name}.*\[invalid-contract\]"):
             getattr(given, name)
     kernel = function()
     kernel.attributes[IN_PLACE.name] = ArrayAttr([IntegerAttr(0, i64)])
-    with pytest.raises(CompileError, match=r"the attribute aot\.in_place cannot be"):
+    with pytest.raises(CompileError, match=r"aot\.in_place.*\[invalid-contract\]"):
         IN_PLACE.get(kernel)
 
 
@@ -165,7 +165,7 @@ def test_a_model_has_one_entry(count: int) -> None:
     functions = [function(f"main{n}") for n in range(count)]
     for each in functions:
         mark_entry(each)
-    with pytest.raises(CompileError, match=rf"the module has {count} functions with aot.entry; it must have one"):
+    with pytest.raises(CompileError, match=rf"{count} .*aot\.entry.*\[invalid-contract\]"):
         entry(ModuleOp([*functions]))
 
 
@@ -173,13 +173,13 @@ def test_an_entry_is_no_kernel() -> None:
     main = function("main")
     mark_entry(main)
     mark_kernel(main, [])
-    with pytest.raises(CompileError, match=r"@main has aot.entry and aot.kernel; it can be one of them"):
+    with pytest.raises(CompileError, match=r"@main.*aot.entry.*aot.kernel.*\[invalid-contract\]"):
         entry(ModuleOp([main]))
 
 
 def test_choices_of_the_interface() -> None:
     module = ModuleOp([])
-    with pytest.raises(CompileError, match=r"no attribute aot.workspace; run select-calling-convention first"):
+    with pytest.raises(CompileError, match=r"aot.workspace.*\[invalid-contract\]"):
         workspace_place(module)
     set_interface(module, Interface("c", "caller", "external"))
     chosen = workspace_place(module), weights_place(module), operator_arguments(module)
@@ -192,7 +192,7 @@ def test_choices_of_the_interface() -> None:
 def test_the_plan() -> None:
     module = ModuleOp([])
     assert not has_plan(module) and workspace_alignment(module) == 16
-    with pytest.raises(CompileError, match=r"no attribute aot.plan; run plan-memory first"):
+    with pytest.raises(CompileError, match=r"aot.plan.*\[invalid-contract\]"):
         plan_of(module)
     plan = PlanInfo(64, 32, True, 32, ("Conv_0", "Relü"), (BufferInfo("a", 0, 64, 0, 1, ("Conv_0",)),))
     set_plan(module, plan)
@@ -206,7 +206,7 @@ def test_a_plan_that_lacks_something(key: str) -> None:
     module = read(f"module attributes {{aot.plan = {{{text}}}}} {{}}")
     assert plan_of(module).buffers[0].size == 64
     less = read(f"module attributes {{aot.plan = {{{text.replace(f'{key} =', f'other_{key} =')}}}}} {{}}")
-    with pytest.raises(CompileError, match=r"the attribute aot\.plan cannot be|is not a buffer of a plan"):
+    with pytest.raises(CompileError, match="invalid-contract"):
         plan_of(less)
 
 

@@ -97,7 +97,7 @@ def test_a_linker_that_leaves_no_room_copies_the_weights(
 
 
 def test_code_that_cannot_be_linked_has_the_message_of_the_linker(code: bytes) -> None:
-    with pytest.raises(CompileError, match=r"linking failed; [^!]*undefined"):
+    with pytest.raises(CompileError, match="failed-tool"):
         shared_library([code], lookup("host"), "m", weights=replace(WEIGHTS, symbol="other"))
 
 
@@ -142,5 +142,5 @@ def test_an_object_is_one_of_its_target(target: str, tmp_path: Path) -> None:
 
 
 def test_objects_of_other_formats_are_one_sentence() -> None:
-    with pytest.raises(CompileError, match="constants as an object for wasm32; it is not a little-endian ELF file"):
+    with pytest.raises(CompileError, match="unsupported-by-target"):
         WEIGHTS.image(lookup("wasm32"))

@@ -150,25 +150,25 @@ def test_both_kinds_in_one_model(model: bytes) -> None:
 
 def test_d28_what_cannot_be_linked_needs_packed_operators(model: bytes) -> None:
     """D28: a module that cannot be linked can only be found by name."""
-    with pytest.raises(aotc.UsageError, match=r"a module that cannot be linked.*operator_api=\"packed\""):
+    with pytest.raises(aotc.UsageError, match=r"operator_api=\"packed\".*\[option-conflict\]"):
         aotc.build(model, emit="c", offload="test-by-name")
 
 
 def test_in_this_process_it_is_linked_first(model: bytes) -> None:
     _check(aotc.compile(model, name="m", offload="test-linked"))
     artifacts = aotc.build(model, name="m", offload="test-linked")
-    with pytest.raises(aotc.UsageError, match=r"cannot be loaded by jit; kernels of test-linked are linked.*use load"):
+    with pytest.raises(aotc.UsageError, match=r"test-linked.*\[not-loadable\]"):
         artifacts.jit()
-    with pytest.raises(aotc.UsageError, match=r"offload with loader='jit'"):
+    with pytest.raises(aotc.UsageError, match=r"'jit'.*\[option-conflict\]"):
         aotc.build(model, offload="test-linked", loader="jit")
-    with pytest.raises(aotc.UsageError, match=r"offload test-linked with a profile"):
+    with pytest.raises(aotc.UsageError, match=r"test-linked.*\[option-conflict\]"):
         aotc.compile(model, offload="test-linked", profile=True)
 
 
 def test_code_generators_that_are_not_there_or_broken(model: bytes) -> None:
-    with pytest.raises(aotc.UsageError, match=r"offload nobody.*test-by-name, test-linked, test-nothing.*install"):
+    with pytest.raises(aotc.UsageError, match=r"test-by.*test-linked.*test-nothing.*\[unknown-code-generator\]"):
         aotc.build(model, offload="nobody")
-    with pytest.raises(aotc.CompileError, match=r"the code generator test-nothing is broken.*m\.c"):
+    with pytest.raises(aotc.CompileError, match=r"test-nothing.*m\.c.*\[broken-package\]"):
         aotc.build(model, name="m", offload="test-nothing")
 
 
@@ -177,7 +177,7 @@ def test_two_artefacts_of_one_name_are_refused(model: bytes, monkeypatch: pytest
 
     file = Artifact("test-linked", "native", "m.h", b"")
     monkeypatch.setattr(tested_codegens.Linked, "generate", lambda *_: [file])
-    with pytest.raises(aotc.CompileError, match=r"test-linked makes a file m\.h; there is one of c"):
+    with pytest.raises(aotc.CompileError, match=r"test-linked.*m\.h.*\[duplicate-name\]"):
         aotc.build(model, name="m", emit="c", offload="test-linked")
 
 
@@ -223,7 +223,7 @@ def test_its_failure_is_the_models(model: bytes, monkeypatch: pytest.MonkeyPatch
         return [Artifact("test-linked", "native", "f.c", f"#include <stdint.h>\n{text}".encode())]
 
     monkeypatch.setattr(tested_codegens.Linked, "generate", failing)
-    with pytest.raises(RunError, match="returned 7"):
+    with pytest.raises(RunError, match="failed-run"):
         aotc.build(model, name="m", offload="test-linked").load()({"x": X})
 
 
@@ -240,5 +240,5 @@ builtin.module attributes {aot.name = "m"} {
 }
 """
     (tmp_path / "m.mlir").write_text(text)
-    with pytest.raises(aotc.CompileError, match=r"declares the kernel @k without a body.*aot\.external"):
+    with pytest.raises(aotc.CompileError, match=r"@k.*aot\.external.*\[invalid-ir\]"):
         aotc.build(tmp_path / "m.mlir", start_at="outline", emit="c")

@@ -36,7 +36,7 @@ pytestmark = [
 @pytest.mark.parametrize("way", ["load", "export_library"])
 def test_a_set_for_another_machine_is_not_linked(emit: str, target: str, way: str, tmp_path: Path) -> None:
     artifacts = aotc.build(MODEL, name="m", target=target, emit=emit)
-    with pytest.raises(aotc.UsageError, match=f"m was compiled for --target {target}; .*linked for this machine only"):
+    with pytest.raises(aotc.UsageError, match=rf"--target {target}.*\[not-this-machine\]"):
         artifacts.load() if way == "load" else artifacts.export_library(tmp_path / "m.so")
     assert not any(tmp_path.iterdir())
 
@@ -44,7 +44,7 @@ def test_a_set_for_another_machine_is_not_linked(emit: str, target: str, way: st
 @pytest.mark.parametrize(("target", "what"), [("cortex-m4", r"Arm \(32 bits\)"), ("aarch64", r"aarch64 \(64 bits\)")])
 def test_an_object_of_another_machine_is_not_run(target: str, what: str) -> None:
     artifacts = aotc.build(MODEL, name="m", target=target, emit="object")
-    with pytest.raises(aotc.UsageError, match=rf"m\.o cannot be loaded; it is for {what}, and .* x86-64 \(64 bits\)"):
+    with pytest.raises(aotc.UsageError, match=rf"{what}.* x86-64 .*\[not-this-machine\]"):
         artifacts.jit()
 
 
@@ -55,7 +55,7 @@ def test_a_library_of_another_machine_is_not_opened(tmp_path: Path) -> None:
     (tmp_path / "m.so").write_bytes(image)
     changed = ArtifactSet(tuple(replace(a, content=bytes(image)) if a.name == "m.so" else a for a in artifacts))
     for way in (changed.load, lambda: aotc.load(tmp_path / "m.so")):
-        with pytest.raises(aotc.UsageError, match=r"cannot be loaded; it is for aarch64 \(64 bits\)"):
+        with pytest.raises(aotc.UsageError, match="not-this-machine"):
             way()
 
 
@@ -86,7 +86,7 @@ def test_a_library_without_metadata_says_itself_what_it_needs(options: dict[str,
         sources = [name for name in ("m.c", "m.o") if name in artifacts]
         subprocess.run(["cc", "-shared", "-fPIC", *sources, "-o", "m.so", "-lm"], cwd=folder, check=True)
         if refused:
-            with pytest.raises(aotc.UsageError, match=r"m\.so needs a processor that this one is not; .*_supported"):
+            with pytest.raises(aotc.UsageError, match=r"m\.so.*\[not-this-machine\]"):
                 aotc.load(folder / "m.so")
         else:
             assert aotc.load(folder / "m.so")(X)["y"].tolist() == [-1, -2]

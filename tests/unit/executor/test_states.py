@@ -294,11 +294,11 @@ ODD = Case(
 @pytest.mark.parametrize(
     ("state", "why"),
     [
-        ({"q": "h"}, r'state=\{"q": "h"\}; the model has no output q; there are y, z, m'),
-        ({"y": "q"}, r'state=\{"y": "q"\}; the model has no input q; there are x, h, n'),
-        ({"y": "h"}, r"y is f32\[4\] and h is f32\[2\]; a state has one type and shape"),
-        ({"y": "n"}, r"y is f32\[4\] and n is i32\[4\]"),
-        ({"y": "x", "z": "x"}, r"x would have the next values y, z"),
+        ({"q": "h"}, r'state=\{"q": "h"\}.*\[unknown-output\]'),
+        ({"y": "q"}, r'state=\{"y": "q"\}.*\[unknown-input\]'),
+        ({"y": "h"}, "mismatched-state"),
+        ({"y": "n"}, "mismatched-state"),
+        ({"y": "x", "z": "x"}, "mismatched-state"),
     ],
 )
 def test_what_cannot_be_a_state_is_refused(state: dict[str, str], why: str) -> None:
@@ -308,21 +308,21 @@ def test_what_cannot_be_a_state_is_refused(state: dict[str, str], why: str) -> N
 
 def test_an_output_that_is_the_input_is_refused() -> None:
     model = Case("(float[4] x, float[4] h) => (float[4] y, float[4] h) { y = Add(x, h) }", {}, {}).model()
-    with pytest.raises(UsageError, match="h is the input h itself, which never changes"):
+    with pytest.raises(UsageError, match="mismatched-state"):
         aotc.compile(model, state={"h": "h"})
 
 
 def test_constants_and_bytecode_keep_no_state() -> None:
-    with pytest.raises(UsageError, match="the model has no input n; there are x"):
+    with pytest.raises(UsageError, match="unknown-input"):
         aotc.compile(SUM.model(), state=SUM.state, constants={"n": [1.0]})
-    with pytest.raises(UsageError, match="the workspace of bytecode lives as long as a call"):
+    with pytest.raises(UsageError, match="option-conflict"):
         aotc.build(SUM.model(), state=SUM.state, emit="vm", interface_api="packed", operator_api="cpacked")
 
 
 def test_ir_keeps_the_states_it_was_made_with(tmp_path: Path) -> None:
     aotc.compile_to(SUM.model(), tmp_path, name="sum", state=SUM.state, stop_after="plan")
     (source,) = tmp_path.glob("*.mlir")
-    with pytest.raises(UsageError, match="IR keeps the states"):
+    with pytest.raises(UsageError, match="option-conflict"):
         aotc.compile(source, start_at="plan", state=SUM.state)
     model = aotc.compile(source, start_at="plan")
     assert [model(ONE)["y"][0] for _ in range(2)] == [1, 2]

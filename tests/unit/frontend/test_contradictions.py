@@ -12,7 +12,7 @@ from aotc.errors import CompileError
 def problems(model: ModelProto) -> list[str]:
     with pytest.raises(CompileError) as caught:
         Imported(model)
-    return [str(problem) for problem in caught.value.problems]
+    return [problem.id for problem in caught.value.problems]
 
 
 def test_shapes_that_are_declared_otherwise_cost_a_warning(capsys: pytest.CaptureFixture[str]) -> None:
@@ -21,8 +21,8 @@ def test_shapes_that_are_declared_otherwise_cost_a_warning(capsys: pytest.Captur
     assert Imported(model).names == ["relu", "neg"]
     shown = capsys.readouterr().err.splitlines()
     assert shown == [
-        "warning: Relu_0 (Relu): the model declares 'h' as [n, 4]; it is computed as [2, 3]",
-        "warning: Neg_1 (Neg): the model declares 'y' as [7, 7]; it is computed as [2, 3]",
+        "warning: Relu_0 (Relu): the model declares 'h' as [n, 4]; it is computed as [2, 3] [contradicted-shape]",
+        "warning: Neg_1 (Neg): the model declares 'y' as [7, 7]; it is computed as [2, 3] [contradicted-shape]",
     ]
     assert Imported(parse("g (float[2, 3] x) => (float[n, 3] y) { y = Relu(x) }")).names == ["relu"]
     assert not capsys.readouterr().err
@@ -33,29 +33,28 @@ def test_shapes_that_are_declared_otherwise_cost_a_warning(capsys: pytest.Captur
     [
         (
             "g (float[1, 3] x, float[3, 2] w, float[4, 2] c) => (y) { y = Gemm(x, w, c) }",
-            "input 2 of shape [4, 2] does not broadcast to that of the product, [1, 2]",
+            "invalid-shape",
         ),
         (
             "g (float[1, 3] x, float[4, 3] s) => (y) { y = PRelu(x, s) }",
-            "input 1 of shape [4, 3] does not broadcast to that of the operand, [1, 3]",
+            "invalid-shape",
         ),
         (
             "g (float[3] x, float[1, 3] s) => (y) { y = PRelu(x, s) }",
-            "input 1 of shape [1, 3] does not broadcast",
+            "invalid-shape",
         ),
         (
             "g (float[1, 1, 3, 3] x) => (y) { y = MaxPool<kernel_shape=[2, 2], pads=[1, 1, 2, 1]>(x) }",
-            "pads [1, 1, 2, 1] must be smaller than the kernel, which spans [2, 2]",
+            "unsupported-attribute",
         ),
         (
             "g (float[1, 1, 3, 3] x) => (y) { y = AveragePool<kernel_shape=[1, 2], pads=[0, 1, 1, 1]>(x) }",
-            "must be smaller than the kernel, which spans [1, 2]",
+            "unsupported-attribute",
         ),
     ],
 )
 def test_what_contradicts_a_definition_is_refused(graph: str, problem: str) -> None:
-    (found,) = problems(parse(graph))
-    assert problem in found
+    assert problems(parse(graph)) == [problem]
 
 
 def test_pads_below_the_span_of_a_dilated_kernel_are_taken() -> None:
@@ -68,11 +67,10 @@ def test_one_version_of_an_operator_set_may_be_named_twice() -> None:
     model.opset_import.append(helper.make_opsetid("", 17))
     assert Imported(model).names == ["relu"]
     model.opset_import.append(helper.make_opsetid("ai.onnx", 18))
-    (found,) = problems(model)
-    assert "'ai.onnx' as 17, 18; keep one" in found
+    assert problems(model) == ["duplicate-name"]
 
 
 def test_an_input_without_elements_costs_a_warning_with_its_reader(capsys: pytest.CaptureFixture[str]) -> None:
     assert Imported(parse("g (float[0, 3] x) => (y) { [first] y = Relu(x) }")).names == []
     shown = capsys.readouterr().err
-    assert shown == "warning: input 'x' has no elements: its shape is [0, 3]; first (Relu) reads it\n"
+    assert "'x'" in shown and "first (Relu)" in shown and shown.endswith("[empty-input]\n")

@@ -65,7 +65,7 @@ def test_a_condition_that_does_not_end_the_loop_leaves_its_trip_count() -> None:
 )
 def test_what_nothing_bounds_is_refused(old: str, new: str) -> None:
     graph = COUNTING.replace("float[4] a)", "float[4] a, int64 q)").replace(old, new)
-    with pytest.raises(CompileError, match="as many elements as the loop has iterations"):
+    with pytest.raises(CompileError, match="unknown-value"):
         aotc.build(parse(graph))
 
 
@@ -101,13 +101,13 @@ def test_what_such_a_loop_stacks_is_read_part_by_part_only() -> None:
     given = {**feed(), "q": np.array(3), "r": np.array(9, np.float32), "go": np.array(True)}
     found = aotc.compile(parse(each))(given)
     assert found["more_count"] == 3
-    with pytest.raises(CompileError, match="a data-dependent extent along axis 0, at most 10"):
+    with pytest.raises(CompileError, match="data-dependent-extent"):
         aotc.compile(parse(each.replace("Tanh(all)", "Hardmax<axis = 0>(all)")))
 
 
 def test_a_loop_that_goes_on_for_long_is_not_counted() -> None:
     long = COUNTING.replace("k2 = Less(f, end)", "k2 = Greater(f, end)").replace("end = {32.5}", "end = {-1}")
-    with pytest.raises(CompileError, match="as many elements as the loop has iterations"):
+    with pytest.raises(CompileError, match="unknown-value"):
         aotc.compile(parse(long.replace("{1000}", "{9223372036854775807}")))
 
 
@@ -115,5 +115,5 @@ def test_a_great_trip_count_makes_no_constant_of_its_size() -> None:
     long = BOUNDED.replace("{10}", "{3000000}").replace("Less(f, end)", "Less(f, r)")
     compilation = aotc.build(parse(long), target="cortex-m4f")
     assert sum(len(each.read()) for each in compilation) < 1 << 20
-    with pytest.raises(CompileError, match="2\\^31 or more"):
+    with pytest.raises(CompileError, match="too-large"):
         aotc.compile(parse(long.replace("{3000000}", "{2000000000}")))

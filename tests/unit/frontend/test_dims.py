@@ -39,32 +39,31 @@ def test_open_dimensions_are_one_error_with_the_options_to_give() -> None:
 def test_an_input_without_a_rank() -> None:
     model = parse("g (float[2] x) => (float[2] y) { y = Relu(x) }")
     model.graph.input[0].type.tensor_type.ClearField("shape")
-    with pytest.raises(CompileError, match=r"x of unknown rank; fix them with --input-shape x=N,\.\.\."):
+    with pytest.raises(CompileError, match=r"--input-shape x.*\[open-shapes\]"):
         Imported(model)
     assert shapes(Imported(model, input_shapes={"x": (4,)})) == [(4,)]
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("options", "problem"),
     [
-        ({"dims": {"bacth": 1}}, "--dim bacth=1: no input has a dimension of that name; it has batch, seq"),
-        ({"dims": {"batch": 0}}, "--dim batch=0: a dimension is at least 1"),
-        ({"input_shapes": {"z": (1,)}}, "--input-shape z: there is no such input; the inputs are x, m"),
-        ({"input_shapes": {"m": (1, 2, 3)}}, "--input-shape m=1,2,3: the input has 2 dimensions, not 3: [batch, seq]"),
-        ({"input_shapes": {"x": (1, 2, 9)}}, "--input-shape x=1,2,9: the model fixes the shape [batch, seq, 8]"),
-        ({"input_shapes": {"x": (1, -2, 8)}}, "a dimension is at least 0"),
-        ({"dims": {"seq": 3}, "input_shapes": {"m": (1, 2)}}, "seq is 2 here and 3 elsewhere"),
-        ({"input_shapes": {"x": (1, 2, 8), "m": (1, 3)}}, "seq is 3 here and 2 elsewhere"),
+        ({"dims": {"bacth": 1}}, "unknown-dimension"),
+        ({"dims": {"batch": 0}}, "out-of-range"),
+        ({"input_shapes": {"z": (1,)}}, "unknown-input"),
+        ({"input_shapes": {"m": (1, 2, 3)}}, "mismatched-shape"),
+        ({"input_shapes": {"x": (1, 2, 9)}}, "mismatched-shape"),
+        ({"input_shapes": {"x": (1, -2, 8)}}, "out-of-range"),
+        ({"dims": {"seq": 3}, "input_shapes": {"m": (1, 2)}}, "mismatched-shape"),
+        ({"input_shapes": {"x": (1, 2, 8), "m": (1, 3)}}, "mismatched-shape"),
     ],
 )
-def test_contradictions_are_usage_errors(options: dict[str, dict[str, object]], message: str) -> None:
-    with pytest.raises(UsageError) as caught:
+def test_contradictions_are_usage_errors(options: dict[str, dict[str, object]], problem: str) -> None:
+    with pytest.raises(UsageError, match=problem):
         Imported(TWO, **options)
-    assert message in str(caught.value)
 
 
 def test_sizes_are_bounded() -> None:
-    with pytest.raises(CompileError, match="2\\^31 or more"):
+    with pytest.raises(CompileError, match="unsupported-input"):
         Imported(TWO, dims={"batch": 1 << 20, "seq": 1 << 20})
 
 

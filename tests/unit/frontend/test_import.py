@@ -258,8 +258,8 @@ def test_an_operator_set_that_is_not_imported() -> None:
 def test_types_are_those_of_the_operator() -> None:
     graph = "g (float[2] x, int32[2] i, double[2] d) => (float[2] y, bool[2] z) { y = Add(x, d)  z = Not(i) }"
     first, second = problems(graph)
-    assert first == "Add_0 (Add): input 1 has type float64, another of the same kind float32"
-    assert second == "Not_1 (Not): input 0 has type int32, the operator takes bool in opset 17"
+    assert first.startswith("Add_0 (Add): ") and first.endswith("[invalid-type]")
+    assert second.startswith("Not_1 (Not): ") and second.endswith("[invalid-type]")
 
 
 def test_an_attribute_that_asks_for_a_type_that_is_not_supported() -> None:
@@ -267,11 +267,10 @@ def test_an_attribute_that_asks_for_a_type_that_is_not_supported() -> None:
     graph = """g (float[2] x, float s) => (string[2] y, float[2] z) {
         y = Cast <to = 8> (x)  z = QuantizeLinear <output_dtype = 14> (x, s)
     }"""
-    assert problems(graph, header=header) == [
-        "Cast_0 (Cast): to = string is not supported; text has no fixed size, and compiled models have no heap",
-        "QuantizeLinear_1 (QuantizeLinear): output_dtype = complex64 is not supported; there is no complex arithmetic, "
-        "in onnxruntime neither",
-    ]
+    first, second = problems(graph, header=header)
+    assert first.startswith("Cast_0 (Cast): to = string ") and first.endswith("[unsupported-type]")
+    assert second.startswith("QuantizeLinear_1 (QuantizeLinear): output_dtype = complex64 ")
+    assert second.endswith("[unsupported-type]")
 
 
 def test_shapes_that_do_not_fit_name_the_node() -> None:

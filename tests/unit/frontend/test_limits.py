@@ -73,7 +73,7 @@ def test_a_constant_of_the_file_counts_where_calls_repeat_it() -> None:
         return aotc.compile(with_its_own(calls).SerializeToString(), max_constants="1K")
 
     assert (compiled(1)(np.ones(1000, np.float32))["a1"] == 2.5).all()
-    with pytest.raises(CompileError, match=r"Constant.*after .* of other nodes|Constant.*would be made"):
+    with pytest.raises(CompileError, match="too-large"):
         compiled(3)
 
 
@@ -82,13 +82,13 @@ def test_what_is_folded_counts_by_what_it_adds() -> None:
     one = constant_op(np.ones(1, np.float32), "one", store)
     store.most_computed = 4 * 1000 - 4
     assert folded(BroadcastOp.get(one, shape=[1000]), store) is not None
-    with pytest.raises(CompileError, match="after 3,996 of other nodes"):
+    with pytest.raises(CompileError, match="too-large"):
         folded(BroadcastOp.get(one, shape=[2]), store, "grow", "Expand")
 
 
 def test_options_lift_the_bounds() -> None:
     source = parse(ranges(1)).SerializeToString()
-    with pytest.raises(CompileError, match="max_constants=SIZE"):
+    with pytest.raises(CompileError, match=r"max_constants=SIZE.*\[too-large\]"):
         aotc.compile(source, max_constants="4K")
     model = aotc.compile(source, max_constants="8K")
     assert (model(np.zeros(1000, np.int64))["y0"] == np.arange(1000)).all()
@@ -106,9 +106,9 @@ def nested(depth: int) -> bytes:
 
 
 def test_functions_that_grow_without_bound_are_refused() -> None:
-    with pytest.raises(CompileError, match=r"expand to more than 100 nodes.*max_nodes=N"):
+    with pytest.raises(CompileError, match=r"max_nodes=N.*\[too-large\]"):
         aotc.compile(nested(40), max_nodes=100)
-    with pytest.raises(CompileError, match="max_nodes=N"):
+    with pytest.raises(CompileError, match=r"max_nodes=N.*\[too-large\]"):
         aotc.compile(nested(4), max_nodes=20)
     model = aotc.compile(nested(4), max_nodes=50)
     assert model(np.array([-1, 2], np.float32))["y"].tolist() == [0, 2]

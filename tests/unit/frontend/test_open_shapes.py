@@ -173,11 +173,11 @@ def test_dimensions_that_are_fixed_and_those_without_a_name() -> None:
     model = load_model(onnx.parser.parse_model(HEAD + text))
     inputs, _ = open_interface(model, {}, {"x": (2, 3, 4)})
     assert inputs == (OpenTensor("x", "float32", (2, 3, 4)),)
-    with pytest.raises(UsageError, match="--dim k=any: no input has a dimension of that name; it has n, w"):
+    with pytest.raises(UsageError, match=r"--dim k.*\[unknown-dimension\]"):
         open_interface(model, {"k": "any"}, {})
-    with pytest.raises(UsageError, match="--dim n=0"):
+    with pytest.raises(UsageError, match=r"--dim n.*\[out-of-range\]"):
         open_interface(model, {"n": 0}, {})
-    with pytest.raises(UsageError, match="has 3 dimensions, not 2"):
+    with pytest.raises(UsageError, match="mismatched-shape"):
         open_interface(model, {}, {"x": (2, 3)})
 
 
@@ -189,7 +189,7 @@ def test_a_malformed_node_is_no_error_here() -> None:
 
 def test_inputs_that_no_model_has_are_refused() -> None:
     model = load_model(onnx.parser.parse_model(HEAD + "m (seq(float[n]) x) => (int64 y) { y = SequenceLength(x) }"))
-    with pytest.raises(CompileError, match="sequence of unknown length"):
+    with pytest.raises(CompileError, match="unknown-length"):
         open_interface(model, {}, {})
 
 
@@ -199,14 +199,14 @@ def test_open_shapes_are_an_error_of_their_own_where_they_are_the_only_one() -> 
     from aotc.frontend.onnx import freeze, import_model
 
     known = load_model(onnx.parser.parse_model(HEAD + "m (float[n] x) => (float[n] y) { y = Relu(x) }"))
-    with pytest.raises(OpenShapesError, match="fix them with --dim n=N"):
+    with pytest.raises(OpenShapesError, match=r"--dim n.*\[open-shapes\]"):
         import_model(known, Context())
-    with pytest.raises(OpenShapesError, match="fix them with --dim n=N"):
+    with pytest.raises(OpenShapesError, match=r"--dim n.*\[open-shapes\]"):
         import_model(known, Context(), dims={"n": "any"})  # type: ignore[dict-item]
     unknown = load_model(onnx.parser.parse_model(HEAD + "m (float[n] x) => (float[n] y) { y = Nonsense(x) }"))
-    with pytest.raises(CompileError, match="Nonsense") as raised:
+    with pytest.raises(CompileError, match="unsupported-operator") as raised:
         import_model(unknown, Context())
     assert not isinstance(raised.value, OpenShapesError)
-    with pytest.raises(OpenShapesError, match="the values of x are open; fix them with --constant x=VALUE"):
+    with pytest.raises(OpenShapesError, match=r"--constant x.*\[open-values\]"):
         freeze(known, {"x": "any"})
     assert freeze(known, {"x": KnownTensor.of([1.0], "x")}).proto.graph.initializer

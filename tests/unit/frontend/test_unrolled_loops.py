@@ -39,7 +39,7 @@ def test_a_loop_ends_where_its_condition_is_known_to_be_false() -> None:
     }"""
     assert Imported(parse(graph)).names == ["add"] * 5
     for endless in ("Identity(k)", "Or(k, k)"):
-        with pytest.raises(CompileError, match="the loop never ends"):
+        with pytest.raises(CompileError, match="endless-loop"):
             model = parse(graph.replace("Less(i, last)", endless).replace("Add(v, x)", "Identity(v)"))
             Imported(model, max_nodes=50)
 
@@ -88,10 +88,9 @@ def test_what_is_known_at_run_time_only_is_refused_by_name() -> None:
         >
     }"""
     (problem,) = problems(stacked)
-    assert problem.startswith("Loop_0 (Loop): its output 's' has as many elements as the loop has iterations")
-    assert problem.endswith("it follows from the input n; fix that with --constant n=VALUE")
+    assert problem.startswith("Loop_0 (Loop): ") and problem.endswith("--constant n=VALUE [unknown-value]")
     (problem,) = problems(stacked.replace("Add(v, x)", "Concat<axis = 0>(v, x)"))
-    assert "the carried value 'w' begins as" in problem
+    assert problem.startswith("Loop_0 (Loop): ") and problem.endswith("[unstable-type]")
     branches = """g (float[2] x, bool c) => (float[N] y) {
         y = If (c) <
             then_branch = t () => (float[2] a) { a = Relu(x) },
@@ -99,7 +98,7 @@ def test_what_is_known_at_run_time_only_is_refused_by_name() -> None:
         >
     }"""
     (problem,) = problems(branches)
-    assert problem.startswith("If_0 (If): its output 'a' has the types") and "--constant c=VALUE" in problem
+    assert problem.startswith("If_0 (If): ") and problem.endswith("--constant c=VALUE [unknown-value]")
     sequence = """g (float[2] x, int64 n) => (float[2] y) {
         y = Loop (n, , x) <
             body = b (int64 i, bool k, seq(float[2]) v) => (bool k2, seq(float[2]) w)
@@ -107,7 +106,7 @@ def test_what_is_known_at_run_time_only_is_refused_by_name() -> None:
         >
     }"""
     (problem,) = problems(sequence)
-    assert "'v' of its body is not a tensor but of sequence_type" in problem
+    assert "'v'" in problem and problem.endswith("[sequence-at-run-time]")
 
 
 def test_a_sequence_grows_until_a_condition_of_constants_is_false() -> None:
@@ -124,5 +123,5 @@ def test_a_sequence_grows_until_a_condition_of_constants_is_false() -> None:
     }"""
     x = np.array([2, -3], np.float32)
     np.testing.assert_array_equal(aotc.compile(parse(graph))({"x": x})["y"], np.stack([0 * x, x, 2 * x]))
-    with pytest.raises(CompileError, match="only tensors go on"):
+    with pytest.raises(CompileError, match="sequence-at-run-time"):
         Imported(parse(graph.replace("Less(d, three)", "Identity(k)")), max_nodes=50)

@@ -330,11 +330,16 @@ def test_an_operator_is_refused_once() -> None:
 
 
 def test_problems_of_several_nodes_are_gathered_only_where_they_are_alike() -> None:
-    alike = [Problem("what", name, "Op") for name in ("a", "b")]
-    assert [str(each) for each in gathered([*alike, Problem("else", "c", "Op"), Problem("what", "d")])] == [
-        "Op: 2 nodes, first a: what",
-        "c (Op): else",
-        "d: what",
+    alike = [Problem("usage", "what", node=name, op_type="Op") for name in ("a", "b")]
+    assert [
+        str(each)
+        for each in gathered(
+            [*alike, Problem("usage", "else", node="c", op_type="Op"), Problem("usage", "what", node="d")]
+        )
+    ] == [
+        "Op: 2 nodes, first a: what [usage]",
+        "c (Op): else [usage]",
+        "d: what [usage]",
     ]
 
 
@@ -347,7 +352,7 @@ def test_what_depends_on_no_input_is_not_said_to_be_computed_at_run_time() -> No
 
 def test_refusals_say_what_works() -> None:
     graph = "g (uint8[9] p) => (y) { y = ImageDecoder(p) }"
-    with pytest.raises(CompileError, match="decode it before the model"):
+    with pytest.raises(CompileError, match="unsupported-operator"):
         aotc.compile(model(graph, 20))
 
 
@@ -358,9 +363,9 @@ def test_early_versions_broadcast_where_they_say_so() -> None:
     text = "g (float[2, 3, 4] x, float[3] s) => (y) { y = Add<broadcast=1, axis=1>(x, s) }"
     x, s = np.zeros((2, 3, 4), np.float32), np.array([1, 2, 3], np.float32)
     np.testing.assert_array_equal(aotc.compile(model(text, 6))({"x": x, "s": s})["y"], x + s[:, None])
-    with pytest.raises(CompileError, match="broadcast is 0"):
+    with pytest.raises(CompileError, match="invalid-shape"):
         aotc.compile(model(text.replace("broadcast=1, ", ""), 6))
-    with pytest.raises(CompileError, match="does not broadcast"):
+    with pytest.raises(CompileError, match="invalid-shape"):
         aotc.compile(model(text.replace("axis=1", "axis=2"), 6))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import pytest
 from kernel_program import lowered
@@ -11,11 +11,12 @@ from xdsl.dialects.builtin import VectorType, f32
 from aotc.dialects.builder import INDEX
 from aotc.dialects.graph.interfaces import AnchorOp
 from aotc.dialects.graph.matrices.matmul import MatMulOp
-from aotc.dialects.graph.schedules import MatmulSchedule
+from aotc.dialects.graph.schedules import MatmulSchedule, Schedule
 from aotc.model.memo import Memo
 from aotc.passes.kernel import strategy
 from aotc.passes.kernel.accesses import Accesses, AccessPattern, traced
-from aotc.passes.kernel.builders.tile_builder import Tile, TileIndex
+from aotc.passes.kernel.builders.tiles import Tile, TileIndex
+from aotc.passes.kernel.nest import Nest
 from aotc.passes.kernel.strategy import KernelStrategy, accesses_of, is_vectorized
 
 PRODUCTS = "#graph.matmul_schedule<lanes = 4, mr = 3, nr = 2, unroll = 1, order = rows>"
@@ -29,6 +30,9 @@ SCATTERS = "#graph.scatter_schedule<lanes = 1>"
 
 WINDOW = "strides = array<i64: 2>, pads = array<i64: 1, 1>, dilations = array<i64: 1>"
 FLAT = "strides = array<i64: 1>, pads = array<i64: 1, 1>, dilations = array<i64: 1>, group = 1 : i64"
+
+
+Unscheduled: TypeAlias = "Nest[AnchorOp, Schedule]"
 
 
 def anchor(line: str, operands: str, result: str) -> AnchorOp:
@@ -219,7 +223,7 @@ class Known(KernelStrategy[MatMulOp]):
     def accesses(self, op: MatMulOp, schedule: Any) -> Accesses:
         return self.ACCESSES
 
-    def nest(self, op: MatMulOp, b: Any, reads: Any, writes: Any, schedule: Any) -> None:
+    def nest(self, nest: Nest[MatMulOp, MatmulSchedule]) -> None:
         raise AssertionError("the nest is written")
 
 
@@ -243,29 +247,31 @@ def test_tile_and_element_do_not_mix() -> None:
     """A tile that is written at one element, and an index that is of two tiles, have no form."""
     op = anchor("matmul %0, %1", "4x4xf32, 4x4xf32", "4x4xf32")
 
-    def two_tiles(b: Any, reads: Any, writes: Any) -> None:
-        row, column = (Tile((4,)).index(b, 0, {0: 1}) for _ in range(2))
-        reads[0]([row, column])
+    def two_tiles(nest: Unscheduled) -> None:
+        row, column = (Tile((4,)).index(nest.b, 0, {0: 1}) for _ in range(2))
+        nest.reads[0]([row, column])
 
-    def one_element(b: Any, reads: Any, writes: Any) -> None:
-        value = reads[0]([b.index(0), Tile((4,)).index(b, 0, {0: 1})])
-        writes[0]([b.index(0), b.index(0)], value)
+    def one_element(nest: Unscheduled) -> None:
+        b = nest.b
+        value = nest.reads[0]([b.index(0), Tile((4,)).index(b, 0, {0: 1})])
+        nest.write([b.index(0), b.index(0)], value)
 
-    def one_row(b: Any, reads: Any, writes: Any) -> None:
-        index = [b.index(0), Tile((4,)).index(b, 0, {0: 1})]
-        writes[0](index, reads[0](index))
+    def one_row(nest: Unscheduled) -> None:
+        index = [nest.b.index(0), Tile((4,)).index(nest.b, 0, {0: 1})]
+        nest.write(index, nest.reads[0](index))
 
-    assert traced(op, two_tiles) is None
-    assert traced(op, one_element) is None
-    accesses = traced(op, one_row)
+    assert traced(op, Schedule(1), two_tiles) is None
+    assert traced(op, Schedule(1), one_element) is None
+    accesses = traced(op, Schedule(1), one_row)
     assert accesses is not None
     assert reads(accesses) == [{"4 - 0"}, set()]
     assert writes(accesses) == [{"4 - 0"}]
 
 
 def test_pattern_gives_the_index_that_it_was_taken_from() -> None:
-    def nest(b: Any, reads: Any, writes: Any) -> None:
-        start = reads[0]([b.index(0), b.index(0)])
+    def write(nest: Unscheduled) -> None:
+        b = nest.b
+        start = nest.reads[0]([b.index(0), b.index(0)])
         begin = [b.cast(start, INDEX), b.index(3)]
         tile = Tile((2, 4), 7)
         index = [tile.index(b, begin[0], {0: 5}), tile.index(b, begin[1], {1: 1, 0: 2})]
@@ -280,4 +286,19 @@ def test_pattern_gives_the_index_that_it_was_taken_from() -> None:
             assert one.base.key == other.base.key
         assert AccessPattern.of(begin) is None
 
-    assert traced(anchor("matmul %0, %1", "4x4xi64, 4x4xi64", "4x4xi64"), nest) is not None
+    assert traced(anchor("matmul %0, %1", "4x4xi64, 4x4xi64", "4x4xi64"), Schedule(1), write) is not None
+
+
+def test_a_nest_finds_the_readers_of_its_operands_and_scratch_buffers() -> None:
+    line = 'scatter_nd_in_memory %0, %1, %2 {reduction = "none"}'
+    op = anchor(line, "4x6xf32, 2x1xi64, 2x6xf32", "4x6xf32, 4x6xf32")
+    found: list[bool] = []
+
+    def write(nest: Unscheduled) -> None:
+        found.append(nest.shape == (4, 6))
+        for place, value in enumerate([*nest.op.operands, *op.scratch()]):
+            found.append(nest.reader(value) is nest.reads[place])
+        found.append(nest.reader(None) is None)
+
+    assert traced(op, Schedule(1), write) is not None
+    assert found == [True] * 6

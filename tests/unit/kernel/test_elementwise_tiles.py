@@ -25,14 +25,15 @@ from xdsl.dialects.builtin import (
     f32,
 )
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
-from xdsl.ir import Block, Region, SSAValue
+from xdsl.ir import Block, Operation, Region, SSAValue
 
 from aotc.compiler.lowering import new_context
 from aotc.dialects.aot.contract import SCHEDULE
 from aotc.dialects.dtypes import ELEMENT_TYPES, numpy_dtype
 from aotc.dialects.graph import conversion, elementwise, functions, indexing, logical, movement
 from aotc.dialects.graph.interfaces import GraphOp, element_type_of, shape_of
-from aotc.dialects.graph.packed.convolution.blocked_conv import PackChannelsOp, UnpackChannelsOp
+from aotc.dialects.graph.packed.convolution.blocked_conv import channel_blocks, weight_panels
+from aotc.dialects.graph.packed.pack import pack, unpack
 from aotc.dialects.graph.schedules import ElementwiseSchedule, ScheduleAttr
 from aotc.dialects.graph.structure import ConstantOp
 from aotc.executor import compiled_in_process
@@ -44,6 +45,17 @@ from aotc.pipeline.phases import PHASES, PassRunner, phase_index, pipeline_of
 Array = np.ndarray[Any, Any]
 Expression: TypeAlias = "Callable[..., SSAValue | list[SSAValue]]"
 LANES = (4, 16)
+
+
+def blocked(x: SSAValue | Operation, lanes: int) -> SSAValue:
+    """x in blocks of channels."""
+    return pack(x, channel_blocks(len(shape_of(SSAValue.get(x))), lanes)).result
+
+
+def unblocked(x: SSAValue, channels: int, *parts: int) -> SSAValue:
+    """The channels of x, which is in blocks."""
+    images, _, *spatial, lanes = shape_of(x)
+    return unpack(x, channel_blocks(len(spatial) + 2, lanes, parts), [images, channels, *spatial]).result
 
 
 @dataclass(frozen=True)
@@ -106,19 +118,17 @@ def quantized(x: SSAValue, scale: SSAValue, zero: SSAValue) -> SSAValue:
 def packed_words(x: SSAValue, scale: SSAValue, zero: SSAValue) -> SSAValue:
     """Quantised, and its few channels side by side."""
     whole = conversion.QuantizeOp.get(x, scale, zero, to=ELEMENT_TYPES["int8"]).result
-    return PackChannelsOp.get(whole, block=4).result
+    return blocked(whole, 4)
 
 
 def padded_words(x: SSAValue) -> SSAValue:
     """Few channels in words, with others around them."""
-    return movement.PadOp.get(
-        PackChannelsOp.get(x, block=4).result, pads=[0, 0, 1, 2, 0, 0, 0, 0, 1, 0], mode="constant"
-    ).result
+    return movement.PadOp.get(blocked(x, 4), pads=[0, 0, 1, 2, 0, 0, 0, 0, 1, 0], mode="constant").result
 
 
 def two_packed(x: SSAValue, y: SSAValue) -> list[SSAValue]:
     total = elementwise.MaxOp.get(x, y)
-    return [PackChannelsOp.get(total, block=4).result, PackChannelsOp.get(x, block=4).result]
+    return [blocked(total, 4), blocked(x, 4)]
 
 
 def dequantized(x: SSAValue, scale: SSAValue, zero: SSAValue) -> SSAValue:
@@ -176,9 +186,9 @@ CASES = {
     "heads across": Case(transpose(0, 2, 3, 1), ((1, 18, 2, 20),)),
     "reversed axes": Case(transpose(3, 2, 1, 0), ((5, 4, 3, 17),)),
     "sum of a transpose": Case(joined_across, ((34, 7), (7, 17))),
-    "pack whole blocks": Case(lambda x: PackChannelsOp.get(x, block=16).result, ((2, 32, 5, 7),)),
-    "pack": Case(lambda x: PackChannelsOp.get(x, block=16).result, ((1, 43, 5, 7),)),
-    "pack few": Case(lambda x: PackChannelsOp.get(x, block=8).result, ((2, 3, 40),)),
+    "pack whole blocks": Case(lambda x: blocked(x, 16), ((2, 32, 5, 7),)),
+    "pack": Case(lambda x: blocked(x, 16), ((1, 43, 5, 7),)),
+    "pack few": Case(lambda x: blocked(x, 8), ((2, 3, 40),)),
     "words of one channel": Case(packed_words, ((1, 1, 70), (), ()), ("float32", "float32", "int8")),
     "words of three channels": Case(packed_words, ((2, 3, 7, 19), (), ()), ("float32", "float32", "int8")),
     "words of four channels": Case(packed_words, ((1, 4, 3, 5, 16), (), ()), ("float32", "float32", "int8")),
@@ -186,11 +196,13 @@ CASES = {
     "words of few positions": Case(packed_words, ((9, 3, 3), (), ()), ("float32", "float32", "int8")),
     "padded words": Case(padded_words, ((2, 3, 5, 37),), ("int8",), 99),
     "two results of words": Case(two_packed, ((2, 3, 7, 11), (2, 3, 7, 11)), ("uint8", "uint8"), 256),
-    "four floats": Case(lambda x: PackChannelsOp.get(x, block=4).result, ((2, 3, 40),)),
+    "four floats": Case(lambda x: blocked(x, 4), ((2, 3, 40),)),
     "four bytes of four": Case(lambda x, y: elementwise.MaxOp.get(x, y).result, ((9, 4), (4,)), ("int8", "int8")),
-    "unpack whole blocks": Case(lambda x: UnpackChannelsOp.get(x, channels=32).result, ((2, 2, 5, 7, 16),)),
-    "unpack": Case(lambda x: UnpackChannelsOp.get(x, channels=43).result, ((2, 3, 5, 7, 16),)),
-    "unpack few": Case(lambda x: UnpackChannelsOp.get(x, channels=3).result, ((2, 1, 40, 8),)),
+    "unpack whole blocks": Case(lambda x: unblocked(x, 32), ((2, 2, 5, 7, 16),)),
+    "unpack": Case(lambda x: unblocked(x, 43), ((2, 3, 5, 7, 16),)),
+    "unpack parts": Case(lambda x: unblocked(x, 43, 3, 40), ((2, 4, 5, 7, 16),)),
+    "pack groups": Case(lambda x: pack(x, weight_panels(4, 16, 8, 3)).result, ((36, 5, 3, 2),)),
+    "unpack few": Case(lambda x: unblocked(x, 3), ((2, 1, 40, 8),)),
     "concatenate": Case(joined(1), ((2, 3, 20), (2, 1, 20), (2, 5, 20))),
     "concatenate few": Case(joined(1), ((9, 3), (9, 2))),
     "concatenate the last axis": Case(joined(2), ((2, 3, 20), (2, 3, 1), (2, 3, 35))),

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pytest
 from convolution_model import assert_as_onnxruntime, convolution
-from xdsl.dialects.builtin import TensorType, f32
 from xdsl.ir import Block
 
-from aotc.dialects.graph.interfaces import ShapeError
-from aotc.dialects.graph.packed.convolution.blocked_conv import PackConvWeightOp
+from aotc.dialects.graph.packed.convolution.blocked_conv import weight_panels
 from aotc.dialects.graph.packed.convolution.grouped_panels import GroupedPanels
 from aotc.passes.kernel.builders.loop_builder import LoopBuilder
 from aotc.passes.kernel.layouts import block_depth
@@ -57,25 +54,13 @@ def test_groups_agree_with_onnxruntime(case: Grouped) -> None:
     assert_as_onnxruntime(model, x, "1")
 
 
-def packed(weight: np.ndarray[Any, Any], **attributes: int) -> np.ndarray[Any, Any]:
-    value = Block(arg_types=[TensorType(f32, weight.shape)]).args[0]
-    op = PackConvWeightOp.get(value, **attributes)
-    results = op.evaluate([weight])
-    assert results is not None
-    assert op.result.type == TensorType(f32, results[0].shape)
-    return results[0]
-
-
 def test_panels_hold_the_blocks_that_they_see() -> None:
     weight = np.arange(1, 13, dtype=np.float32).reshape(6, 2, 1)
-    panels = packed(weight, width=2, depth=4, group=3)  # channels 0, 1 | 2, 3 | 4, 5 in blocks 0..3 and 4, 5
+    panels = weight_panels(3, 2, 4, 3).pack(weight)  # channels 0, 1 | 2, 3 | 4, 5 in blocks 0..3 and 4, 5
     assert panels.shape == (3, 1, 1, 4, 2)
     assert panels[0, 0, 0].tolist() == [[1, 3], [2, 4], [0, 0], [0, 0]]
     assert panels[1, 0, 0].tolist() == [[0, 0], [0, 0], [5, 7], [6, 8]]
     assert panels[2, 0, 0].tolist() == [[9, 11], [10, 12], [0, 0], [0, 0]]
-    value = Block(arg_types=[TensorType(f32, weight.shape)]).args[0]
-    with pytest.raises(ShapeError, match="6 output channels do not divide into 4 groups"):
-        PackConvWeightOp.get(value, width=2, depth=4, group=4)
 
 
 @pytest.mark.parametrize(

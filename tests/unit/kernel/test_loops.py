@@ -8,7 +8,8 @@ from xdsl.ir import Block
 
 from aotc.dialects.dtypes import ELEMENT_TYPES
 from aotc.passes.kernel.builders.loop_builder import LoopBuilder
-from aotc.passes.kernel.builders.tile_builder import NotVectorizable, Tile, TileBuilder
+from aotc.passes.kernel.builders.tile_builder import TileBuilder
+from aotc.passes.kernel.builders.tiles import NotVectorizable, Tile
 
 
 @pytest.mark.parametrize(

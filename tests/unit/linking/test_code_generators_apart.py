@@ -61,20 +61,20 @@ WEAK = "__attribute__((weak)) int helper(int v) { return v; }\n"
 @pytest.mark.parametrize(
     ("texts", "said"),
     [
-        ({LINKED: WEAK, OBJECTS: WEAK}, r"helper in m; test-(linked|objects) and test-(linked|objects) both define it"),
-        ({LINKED: "int counter;\n", OBJECTS: "int counter;\n"}, r"counter in m; .* both define it"),
+        ({LINKED: WEAK, OBJECTS: WEAK}, "duplicate-name"),
+        ({LINKED: "int counter;\n", OBJECTS: "int counter;\n"}, "duplicate-name"),
         (
             {
                 LINKED: "int helper(int v) { return v; }\n",
                 OBJECTS: "int helper(int); int f(void) { return helper(1); }\n",
             },
-            r"helper in m; test-linked defines it, and test-objects calls another of that name; make it static",
+            r"test-linked.*test-objects.*\[duplicate-name\]",
         ),
         (
             {LINKED: "float coshf(float v) { return 7; }\n"},
-            r"coshf in m; test-linked defines it, and the model calls another of that name",
+            r"test-linked.*\[duplicate-name\]",
         ),
-        ({OBJECTS: "int aotc_m_run(void) { return 7; }\n"}, r"aotc_m_run in m; .* both define it"),
+        ({OBJECTS: "int aotc_m_run(void) { return 7; }\n"}, "duplicate-name"),
     ],
 )
 @pytest.mark.parametrize("emit", ["c", "object"])
@@ -104,7 +104,7 @@ def test_f17_what_nothing_defines_is_not_taken_from_the_process(there: bool, gen
         subprocess.run(["cc", "-shared", "-fPIC", "h.c", "-o", "h.so"], cwd=tmp_path, check=True)
         ctypes.CDLL(str(tmp_path / "h.so"), mode=ctypes.RTLD_GLOBAL)
     generators({LINKED: "int forgotten(int); int f(void) { return forgotten(1); }\n"})
-    with pytest.raises(aotc.CompileError, match=r"(?s)linking failed; .*undefined.*forgotten"):
+    with pytest.raises(aotc.CompileError, match="failed-tool"):
         _built(emit="object").load()
 
 
@@ -113,7 +113,7 @@ def test_an_object_is_refused_that_is_none(generators: Any, monkeypatch: pytest.
 
     broken = Artifact("test-linked", "native", "m_relu.o", b"\x7fELF\x02\x01", "flash")
     monkeypatch.setattr(tested_codegens.Linked, "generate", lambda *_: [broken])
-    with pytest.raises(aotc.CompileError, match=r"m_relu\.o is no object"):
+    with pytest.raises(aotc.CompileError, match=r"m_relu\.o.*\[invalid-file\]"):
         _built(emit="object").load()
 
 

@@ -116,12 +116,12 @@ def test_outputs_of_other_sizes_are_a_failure(monkeypatch: pytest.MonkeyPatch) -
     )
     results = run_peers(str(MODEL), ["aotc", "aotc C"], CompileOptions(), QUICK)
     assert "other sizes" in str(results["aotc C"].error) and len(results["aotc"].rounds) == QUICK.count
-    with pytest.raises(AotcError, match="other sizes"):
+    with pytest.raises(AotcError, match="failed-tool"):
         run_peers(str(MODEL), ["aotc C", "onnxruntime"], CompileOptions(), QUICK)
 
 
 def test_what_cannot_be_measured(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="--rounds 0"):
+    with pytest.raises(UsageError, match=r"--rounds 0.*\[out-of-range\]"):
         Rounds(count=0)
     missing = tmp_path / "inputs.npz"
     with pytest.raises(FileNotFoundError):
@@ -137,7 +137,7 @@ def test_ratio_is_taken_within_rounds() -> None:
 
 
 def test_names_of_peers() -> None:
-    with pytest.raises(UsageError, match="choose from"):
+    with pytest.raises(UsageError, match="unknown-choice"):
         parse_peers("tensorflow")
     assert set(parse_peers("all")) <= set(OTHERS)
 

@@ -43,7 +43,7 @@ def test_f7_in_memory_where_it_is_asked_for() -> None:
     assert open_model(path, "jit", CompileOptions(), loader="jit").metadata.weights == "caller"
     assert open_model(path, "jit", CompileOptions(), loader="native").metadata.weights == "embedded"
     for route, options in (("jit", CompileOptions(interface_api="packed")), ("c", CompileOptions())):
-        with pytest.raises(aotc.UsageError, match=r"--loader jit with --(interface-api|emit c)"):
+        with pytest.raises(aotc.UsageError, match=r"--loader jit.*\[option-conflict\]"):
             open_model(path, route, options, loader="jit")
 
 

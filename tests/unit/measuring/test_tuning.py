@@ -102,18 +102,18 @@ def test_a_wrong_candidate_is_never_the_best(model: Path) -> None:
 
 
 def test_other_machines_are_not_tuned_for(model: Path) -> None:
-    with pytest.raises(UsageError, match="this machine"):
+    with pytest.raises(UsageError, match="not-this-machine"):
         list(tune(str(model), CompileOptions(target="aarch64"), TuningTable()))
-    with pytest.raises(UsageError, match="the processor z80"):
+    with pytest.raises(UsageError, match="not-this-machine"):
         list(tune(str(model), CompileOptions(), TuningTable("z80")))
 
 
 def test_a_file_that_is_no_table(model: Path, tmp_path: Path) -> None:
     path = tmp_path / "table.json"
     path.write_text("[]")
-    with pytest.raises(FileError, match="is not a table"):
+    with pytest.raises(FileError, match="invalid-file"):
         aotc.compile(str(model), tuned=str(path))
-    with pytest.raises(FileError, match="cannot be read"):
+    with pytest.raises(FileError, match="unusable-file"):
         aotc.compile(str(model), tuned=str(tmp_path / "none.json"))
 
 
@@ -134,12 +134,12 @@ def test_a_table_of_another_processor_or_none_is_refused(tmp_path: Path) -> None
     model, table = tmp_path / "model.onnx", tmp_path / "table.json"
     model.write_bytes(onnx.parser.parse_model(RELU).SerializeToString())
     table.write_text(TuningTable("another").text())
-    with pytest.raises(UsageError, match="for the processor another; this is for cortex-m4"):
+    with pytest.raises(UsageError, match="not-this-machine"):
         lower(str(model), CompileOptions(tuned=str(table), target="cortex-m4"))
     table.write_text(TuningTable("cortex-m4").text())
     lower(str(model), CompileOptions(tuned=str(table), target="cortex-m4", stop_after="graph"))
     table.write_text("[" * 100_000)
-    with pytest.raises(FileError, match="is not a table of decisions"):
+    with pytest.raises(FileError, match="invalid-file"):
         lower(str(model), CompileOptions(tuned=str(table)))
     with pytest.raises(ValueError, match="is not the metadata"):
         from_json("[" * 100_000)

@@ -157,7 +157,7 @@ def test_f7_code_for_one_process_runs_and_says_why_it_is_no_library(
     feeds, expected = recorded
     made = aotc.build(MODEL / "model.onnx", name="m", loader="jit")
     np.testing.assert_allclose(next(iter(made.load()(feeds).values())), expected, rtol=1e-4, atol=1e-5)
-    with pytest.raises(aotc.UsageError, match=r"m cannot be linked to a library; m\.o was made for one process"):
+    with pytest.raises(aotc.UsageError, match=r"m\.o.*\[not-linkable\]"):
         made.export_library(tmp_path / "m.so")
     assert not (tmp_path / "m.so").exists()
     made.write(tmp_path)
@@ -200,7 +200,7 @@ def test_f5_loaders_have_all_their_artefacts_at_once_and_in_the_order_of_their_n
 
 def test_jit_asks_for_an_object(artifacts: ArtifactSet) -> None:
     source = ArtifactSet(tuple(each for each in artifacts if each.name in ("m.c", "m.h", "m.json")))
-    with pytest.raises(aotc.UsageError, match=r"m cannot be loaded by jit.*no object.*emit="):
+    with pytest.raises(aotc.UsageError, match="not-loadable"):
         source.jit()
 
 
@@ -216,16 +216,16 @@ def test_f7_all_objects_and_the_weights_are_run_in_memory(
 def test_f7_what_finds_operators_by_name_is_linked() -> None:
     packed: dict[str, Any] = {"interface_api": "packed", "operator_api": "packed", "runtime": "host"}
     artifacts = aotc.build(MODEL / "model.onnx", name="m", emit="object", optimize="0", **packed)
-    with pytest.raises(aotc.UsageError, match=r"m cannot be loaded by jit; it finds operators by name.*use load\(\)"):
+    with pytest.raises(aotc.UsageError, match="not-loadable"):
         artifacts.jit()
 
 
 @pytest.mark.parametrize(
     ("options", "why"),
     [
-        ({"loader": "jit", "target": "cortex-m4"}, "a process runs code of this machine, not of cortex-m4"),
-        ({"loader": "other"}, "no such choice"),
-        ({"stop_after": "graph"}, "no code before the last phase"),
+        ({"loader": "jit", "target": "cortex-m4"}, "option-conflict"),
+        ({"loader": "other"}, "unknown-choice"),
+        ({"stop_after": "graph"}, "wrong-function"),
     ],
 )
 def test_what_cannot_be_built_is_refused(options: dict[str, str], why: str) -> None:

@@ -58,6 +58,6 @@ def test_of_a_pipe_that_is_too_long_nothing_more_is_read(monkeypatch: pytest.Mon
     file = ModelFile(f"/dev/fd/{end}")
     file.read_ahead()
     for read in (file.digest, file.content, file.take):
-        with pytest.raises(CompileError, match="larger"):
+        with pytest.raises(CompileError, match="too-large"):
             read()
     os.close(end)

@@ -131,7 +131,7 @@ def test_all_problems_at_once() -> None:
 
 
 def test_unknown_choice_names_the_known_ones() -> None:
-    with pytest.raises(UsageError, match=r"--interface-api tvm.*use c, micro, packed"):
+    with pytest.raises(UsageError, match=r"--interface-api tvm.*\[unknown-choice\]"):
         Conventions("tvm").check()
 
 
@@ -160,7 +160,7 @@ def test_a_name_that_is_no_identifier_is_refused(name: str) -> None:
 def test_a_name_of_the_runtime_is_refused() -> None:
     runtime = {path.stem.removeprefix("aotc_") for path in (Path(aotc.__file__).parent / "runtime").glob("aotc_*.h*")}
     for name in (*runtime, "Threads"):
-        with pytest.raises(UsageError, match="C runtime"):
+        with pytest.raises(UsageError, match="invalid-name"):
             require_identifier(name)
 
 
@@ -207,7 +207,7 @@ builtin.module attributes {{aot.name = "m"}} {{
 def test_d10_what_a_pointer_cannot_carry_is_a_named_error(kind: str, body: str, why: str) -> None:
     ctx, module = parse(MODULE.format(type=kind, body=body))
     SelectCallingConventionPass().apply(ctx, module)
-    with pytest.raises(CompileError, match=f"argument 0 of k_0.*{why}"):
+    with pytest.raises(CompileError, match=f"argument 0 of k_0.*{why}.*not-a-pointer"):
         BuffersToPointersPass().apply(ctx, module)
 
 

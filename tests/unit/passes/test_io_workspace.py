@@ -97,7 +97,7 @@ def test_the_space_of_dead_inputs_is_used_again(model: Path, tmp_path: Path) -> 
 
 def test_only_entries_without_tensors(model: Path, tmp_path: Path) -> None:
     for interface in ("micro", "packed"):
-        with pytest.raises(UsageError, match="none to give"):
+        with pytest.raises(UsageError, match="option-conflict"):
             aotc.compile_to(model, tmp_path / "out", io="workspace", interface_api=interface)
     with pytest.raises(UsageError):
         aotc.compile_to(model, tmp_path / "out", io="workspace", packed_wrapper=True)

@@ -87,5 +87,5 @@ def test_the_plan_survives_text() -> None:
 
 
 def test_a_module_that_is_not_planned() -> None:
-    with pytest.raises(CompileError, match="run plan-memory first"):
+    with pytest.raises(CompileError, match="invalid-contract"):
         plan_of(ModuleOp([]))

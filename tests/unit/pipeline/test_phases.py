@@ -103,7 +103,7 @@ def test_each_phase_starts_from_its_own_ir_only(dumps: Path, index: int, monkeyp
     for phase in (phase.name for phase in PHASES):
         if phase == name or {phase, name} <= tensors:
             continue
-        with pytest.raises(UsageError, match=f"is not IR after {phase}; it looks like IR after"):
+        with pytest.raises(UsageError, match=rf"{phase}.*\[wrong-phase\]"):
             lower(str(file), CompileOptions(start_at=phase))
     assert lower(str(file), CompileOptions(start_at=name, stop_after=name)).phase == name
 
@@ -111,14 +111,14 @@ def test_each_phase_starts_from_its_own_ir_only(dumps: Path, index: int, monkeyp
 def test_ir_without_its_weights(dumps: Path, tmp_path: Path) -> None:
     copy = tmp_path / "copy.mlir"
     copy.write_bytes((dumps / "06-plan.mlir").read_bytes())
-    with pytest.raises(CompileError, match=r"has no weights .*; neither copy\.npz nor weights\.npz"):
+    with pytest.raises(CompileError, match=r"copy\.npz.*weights\.npz.*\[missing-array\]"):
         lower(str(copy), CompileOptions(start_at="plan"))
     (tmp_path / "copy.npz").write_text("no weights")
-    with pytest.raises(CompileError, match=r"copy\.npz is not an npz file of weights"):
+    with pytest.raises(CompileError, match=r"copy\.npz.*\[invalid-file\]"):
         lower(str(copy), CompileOptions(start_at="plan"))
 
 
 @pytest.mark.parametrize("option", [{"cc": "gcc"}, {"emit": "object"}, {"ram": "1K"}, {"stop_after": "plan"}])
 def test_options_that_mean_nothing_in_process_are_refused(option: dict[str, str]) -> None:
-    with pytest.raises(UsageError, match=f"{next(iter(option))} in `compile`"):
+    with pytest.raises(UsageError, match=rf"{next(iter(option))}.*\[wrong-function\]"):
         aotc.compile(MODELS / "kws_float" / "model.onnx", **option)

@@ -97,7 +97,7 @@ def test_problems_of_all_items_are_raised_together(jobs: int) -> None:
     program = f"""
 def work(number):
     if number != 1:
-        raise CompileError([Problem(f"a{{number}}"), Problem(f"b{{number}}")])
+        raise CompileError([Problem("usage", f"a{{number}}"), Problem("usage", f"b{{number}}")])
 try:
     in_parallel(work, 3, {jobs})
 except CompileError as error:
@@ -117,7 +117,7 @@ def work(number):
         return os.read(go, 1)
     seen.append(number)
     os.write(release, b"!")
-    raise CompileError(Problem("here"))
+    raise CompileError("usage", "here")
 try:
     in_parallel(work, 2, 2, until_a_copy_has_one)
 except CompileError:
@@ -138,7 +138,8 @@ except InternalError as error:
     print(error, no_process_is_left())
 """
     assert printed(program) == (
-        "a process that compiled kernels; it was ended by SIGKILL, as where memory is short; use --jobs 1 True"
+        "a process that compiled kernels; it was ended by SIGKILL, as where memory is short; "
+        "use --jobs 1 [internal-error] True"
     )
 
 
@@ -152,7 +153,7 @@ try:
 except InternalError as error:
     print(error)
 """
-    assert printed(program) == "a process that compiled kernels; it ended with status 1; use --jobs 1"
+    assert printed(program) == "a process that compiled kernels; it ended with status 1; use --jobs 1 [internal-error]"
 
 
 def test_an_interrupt_ends_copies() -> None:

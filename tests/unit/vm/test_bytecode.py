@@ -54,7 +54,7 @@ def test_g17_the_entry_of_a_model_in_bytecode_calls_its_compiled_kernels(name: s
     assert returned is results[0]
     for tensor, result in zip(library.outputs, results, strict=True):
         assert result.tobytes() == expected[tensor.name].tobytes()
-    with pytest.raises(VMError, match=r"instruction 0 \(call .*\), operand 0 .*: expected a tensor .*, got a tensor"):
+    with pytest.raises(VMError, match=r"instruction 0.*operand 0.*\[failed-call\]"):
         machine[executable.global_funcs[0].name](*(np.zeros(3, each.dtype) for each in given), *results)
 
 
@@ -64,11 +64,11 @@ def test_kernels_refuse_tensors_that_they_are_not_compiled_for(tmp_path: Path) -
     aotc.compile_to(model, tmp_path, name="m", emit="shared", export_operators=True, **options)
     functions = aotc.load(tmp_path / "m.so").packed_functions()
     softmax = next(function for name, function in functions.items() if "softmax" in name)
-    with pytest.raises(RunError, match=r"softmax.* returned -1; it was given int8\[3\]"):
+    with pytest.raises(RunError, match="failed-run"):
         softmax(np.zeros(3, "int8"))
     with pytest.raises(ValueError, match="takes contiguous tensors"):
         softmax(np.zeros((4, 4), "int8")[:, 1:])
-    with pytest.raises(UsageError, match="has no packed functions; its operators are not packed, or not exported"):
+    with pytest.raises(UsageError, match="not-callable"):
         aotc.compile(model).packed_functions()
 
 

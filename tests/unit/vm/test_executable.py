@@ -111,10 +111,10 @@ def test_g13_saved_and_loaded_by_another_process(tmp_path: Path) -> None:
 
 
 def test_g13_files_that_are_none(tmp_path: Path) -> None:
-    with pytest.raises(OSError, match=r"none\.vm cannot be read"):
+    with pytest.raises(OSError, match=r"none\.vm.*\[unusable-file\]"):
         Executable.load(tmp_path / "none.vm")
     (tmp_path / "text.vm").write_text("hello")
-    with pytest.raises(VMError, match=r"text\.vm: these bytes are no executable"):
+    with pytest.raises(VMError, match=r"text\.vm.*\[invalid-file\]"):
         Executable.load(tmp_path / "text.vm")
 
 
@@ -122,7 +122,7 @@ def test_g13_another_version_is_refused() -> None:
     blob = bytearray(example().to_bytes())
     assert blob[6] == VERSION
     blob[6] += 1
-    with pytest.raises(VMError, match=f"of version {VERSION + 1}; this aotc runs version {VERSION}"):
+    with pytest.raises(VMError, match="unsupported-version"):
         Executable.from_bytes(blob)
 
 
@@ -137,7 +137,7 @@ def test_g13_a_workspace_that_is_not_what_constants_need_is_refused() -> None:
     at = blob.index((88).to_bytes(4, "little"))  # the last word of the header
     assert at == 44
     blob[at] -= 1
-    with pytest.raises(VMError, match=r"workspace of the executable.*its places end at byte 88, not 87"):
+    with pytest.raises(VMError, match="invalid-file"):
         Executable.from_bytes(blob)
 
 
@@ -202,21 +202,21 @@ def test_g16_calls_may_be_put_in_between() -> None:
 @pytest.mark.parametrize(
     "change, wrong",
     [
-        ({"global_funcs": (VMFunction("main", 1, 1, 2),)}, "not one behind the other"),
-        ({"global_funcs": (VMFunction("main", 0, 3, 2),)}, "2 registers cannot hold 3 inputs"),
-        ({"global_funcs": (VMFunction("main", 0, 1, 1),)}, r"has register %1; there are 1"),
-        ({"global_funcs": (VMFunction("a", 0, 1, 2), VMFunction("b", 2, 1, 2))}, "b starts behind the last"),
-        ({"global_funcs": (VMFunction("a", 0, 1, 2), VMFunction("a", 1, 2, 2))}, "two functions are the same"),
-        ({"global_funcs": (VMFunction("a b", 0, 1, 2),)}, "'a b' is no name"),
-        ({"func_names": ()}, "calls name 0 of 0"),
-        ({"func_names": ("f", "f")}, "two called names are the same"),
-        ({"instr_offset": (0, 3)}, "a call of 1 operands has 0"),
-        ({"instr_offset": (0, 0)}, "offsets of the instructions do not rise"),
-        ({"instr_offset": (1, 4)}, "offsets of the instructions do not rise from the first word"),
-        ({"instr_offset": (0, 6)}, "offsets of the instructions do not rise"),
-        ({"instr_data": (1 | 1 << 8, 0, 1, 0, 9, 1)}, "no instruction has the code 9"),
-        ({"instr_data": (1 | 1 << 8, 0, 1, 5 << 13, 2, 1)}, "of the operands, 0xa000, is none"),
-        ({"instr_data": (1 | 1 << 8, 0, 1, 0, 2 | 1 << 8, 1)}, "has 1 operands"),
+        ({"global_funcs": (VMFunction("main", 1, 1, 2),)}, "invalid-executable"),
+        ({"global_funcs": (VMFunction("main", 0, 3, 2),)}, "invalid-function"),
+        ({"global_funcs": (VMFunction("main", 0, 1, 1),)}, r"%1.*\[invalid-function\]"),
+        ({"global_funcs": (VMFunction("a", 0, 1, 2), VMFunction("b", 2, 1, 2))}, "invalid-executable"),
+        ({"global_funcs": (VMFunction("a", 0, 1, 2), VMFunction("a", 1, 2, 2))}, "duplicate-name"),
+        ({"global_funcs": (VMFunction("a b", 0, 1, 2),)}, "invalid-name"),
+        ({"func_names": ()}, "invalid-function"),
+        ({"func_names": ("f", "f")}, "duplicate-name"),
+        ({"instr_offset": (0, 3)}, "invalid-function"),
+        ({"instr_offset": (0, 0)}, "invalid-executable"),
+        ({"instr_offset": (1, 4)}, "invalid-executable"),
+        ({"instr_offset": (0, 6)}, "invalid-executable"),
+        ({"instr_data": (1 | 1 << 8, 0, 1, 0, 9, 1)}, "invalid-function"),
+        ({"instr_data": (1 | 1 << 8, 0, 1, 5 << 13, 2, 1)}, "invalid-function"),
+        ({"instr_data": (1 | 1 << 8, 0, 1, 0, 2 | 1 << 8, 1)}, "invalid-function"),
     ],
 )
 def test_g11_tables_that_do_not_fit_together_are_refused(change: dict[str, object], wrong: str) -> None:

@@ -170,24 +170,24 @@ def test_what_operators_refuse_is_an_error_of_the_run() -> None:
     [
         (
             {"interface_api": "c"},
-            'interface_api="c" with executor="vm"; .*; use interface_api="packed", or executor="aot"',
+            r'interface_api="c".*executor="vm".*interface_api="packed".*executor="aot".*\[option-conflict\]',
         ),
-        ({"interface_api": "micro"}, 'interface_api="micro" with executor="vm"'),
-        ({"operator_api": "unpacked"}, 'executor="vm"; bytecode calls operators with tensors'),
-        ({"operator_arguments": "values"}, 'executor="vm"; bytecode calls operators with tensors'),
-        ({"workspace": "caller"}, 'workspace="caller" with executor="vm"; the machine has memory of its own'),
-        ({"weights": "external"}, 'weights="external" with executor="vm"; they are part of the bytecode'),
-        ({"io": "workspace"}, 'executor="vm" with io="workspace"'),
-        ({"threads": 2}, 'executor="vm" with threads=2; bytecode calls operators on one thread; use threads=1'),
-        ({"selftest": "x.npz"}, 'selftest x.npz with executor="vm"'),
-        ({"packed_wrapper": True}, 'packed_wrapper.* with executor="vm"; its entry is packed'),
-        ({"resource_handle": True}, 'resource_handle.* with executor="vm"'),
-        ({"offload": "blas"}, 'offload blas with executor="vm"'),
-        ({"ram": 10}, 'ram=10 with executor="vm"; what the machine needs is not measured'),
-        ({"flash": 10}, "what the machine needs is not measured"),
-        ({"stack": 10}, "what the machine needs is not measured"),
-        ({"cc": "gcc"}, "it compiles the operators alone"),
-        ({"executor": "graph"}, "executor graph; unknown value; choose from aot, vm"),
+        ({"interface_api": "micro"}, r'interface_api="micro".*executor="vm".*\[option-conflict\]'),
+        ({"operator_api": "unpacked"}, r'executor="vm".*\[option-conflict\]'),
+        ({"operator_arguments": "values"}, r'executor="vm".*\[option-conflict\]'),
+        ({"workspace": "caller"}, r'workspace="caller".*executor="vm".*\[option-conflict\]'),
+        ({"weights": "external"}, r'weights="external".*executor="vm".*\[option-conflict\]'),
+        ({"io": "workspace"}, r'executor="vm".*io="workspace".*\[option-conflict\]'),
+        ({"threads": 2}, r'executor="vm".*threads=2.*threads=1.*\[option-conflict\]'),
+        ({"selftest": "x.npz"}, r'executor="vm".*\[option-conflict\]'),
+        ({"packed_wrapper": True}, r'executor="vm".*\[option-conflict\]'),
+        ({"resource_handle": True}, r'executor="vm".*\[option-conflict\]'),
+        ({"offload": "blas"}, r'executor="vm".*\[option-conflict\]'),
+        ({"ram": 10}, r'ram=10.*executor="vm".*\[option-conflict\]'),
+        ({"flash": 10}, "option-conflict"),
+        ({"stack": 10}, "option-conflict"),
+        ({"cc": "gcc"}, "option-conflict"),
+        ({"executor": "graph"}, "unknown-choice"),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
 )
@@ -199,7 +199,7 @@ def test_combinations_without_a_meaning_are_refused_by_name(
 
 
 def test_profiles_are_refused() -> None:
-    with pytest.raises(UsageError, match="a profile with --executor vm; it counts in an entry that is compiled"):
+    with pytest.raises(UsageError, match=r"--executor vm.*\[option-conflict\]"):
         CompileOptions(executor="vm", profile=True)
 
 

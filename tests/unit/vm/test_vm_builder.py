@@ -45,24 +45,24 @@ def test_g6_the_first_registers_are_the_inputs() -> None:
         ib.emit_ret(ib.r(1))
     vm = VirtualMachine(ib.get())
     assert vm["second"](10, 20) == 20
-    with pytest.raises(VMError, match="second: it has 2 inputs, got 1"):
+    with pytest.raises(VMError, match=r"second.*\[mismatched-call\]"):
         vm["second"](10)
 
 
 def test_g7_a_register_that_nothing_wrote_is_an_error() -> None:
     ib = ExecBuilder()
-    wrong = r"main: instruction 0 reads register %3, which nothing has written.* 2 inputs"
+    wrong = r"main.*instruction 0.*%3.*\[invalid-function\]"
     with pytest.raises(VMError, match=wrong), ib.function("main", num_inputs=2):
         ib.emit_call("vm.builtin.add", [ib.r(0), ib.r(3)], dst=ib.r(2))
         ib.emit_call("vm.builtin.add", [ib.r(1), ib.r(2)], dst=ib.r(3))
         ib.emit_ret(ib.r(3))
-    with pytest.raises(VMError, match="there is no function"):  # nothing of it stays
+    with pytest.raises(VMError, match="invalid-function"):  # nothing of it stays
         ib.get()
 
 
 def test_g7_a_register_that_one_way_does_not_write_is_an_error() -> None:
     ib = ExecBuilder()
-    with pytest.raises(VMError, match="instruction 2 reads register %1"), ib.function("main", num_inputs=1):
+    with pytest.raises(VMError, match=r"instruction 2.*%1.*\[invalid-function\]"), ib.function("main", num_inputs=1):
         skip = ib.label()
         ib.emit_if(ib.r(0), skip)
         ib.emit_call("vm.builtin.move", [ib.r(0)], dst=ib.r(1))
@@ -139,7 +139,7 @@ def test_g4_jumps_to_labels_and_by_distance_are_the_same() -> None:
 @pytest.mark.parametrize("distance", [-2, 1, 2, 1 << 20])
 def test_a_jump_out_of_the_function_is_refused(distance: int) -> None:
     ib = ExecBuilder()
-    wrong = r"main: instruction 1 goes on at .*, which is not in the function"
+    wrong = r"main.*instruction 1.*\[invalid-function\]"
     with pytest.raises(VMError, match=wrong), ib.function("main", num_inputs=1):
         ib.emit_if(ib.r(0), 1)
         ib.emit_goto(distance)
@@ -147,44 +147,44 @@ def test_a_jump_out_of_the_function_is_refused(distance: int) -> None:
 
 def test_functions_end() -> None:
     ib = ExecBuilder()
-    with pytest.raises(VMError, match="neither returns nor jumps"), ib.function("main"):
+    with pytest.raises(VMError, match="invalid-function"), ib.function("main"):
         ib.emit_call("f")
-    with pytest.raises(VMError, match="has no instructions"), ib.function("main"):
+    with pytest.raises(VMError, match="invalid-function"), ib.function("main"):
         pass
-    with pytest.raises(VMError, match="a label without a place"), ib.function("main"):
+    with pytest.raises(VMError, match="invalid-function"), ib.function("main"):
         ib.emit_goto(ib.label())
 
 
 def test_wrong_uses_say_what_is_wrong() -> None:
     ib = ExecBuilder()
-    with pytest.raises(VMError, match="in no function"):
+    with pytest.raises(VMError, match="invalid-function"):
         ib.emit_ret(ib.r(0))
     with pytest.raises(ValueError, match="no register -1"):
         ib.r(-1)
     with pytest.raises(TypeError, match="what a function returns is a register"), ib.function("main"):
         ib.emit_ret(ib.imm(1))
-    with pytest.raises(VMError, match="'' is no name"), ib.function(""):
+    with pytest.raises(VMError, match="invalid-name"), ib.function(""):
         pass
-    with pytest.raises(VMError, match="two places"), ib.function("main"):
+    with pytest.raises(VMError, match="invalid-function"), ib.function("main"):
         ib.place(ib.place())
-    with pytest.raises(VMError, match="begins within another"), ib.function("main"), ib.function("inner"):
+    with pytest.raises(VMError, match="invalid-function"), ib.function("main"), ib.function("inner"):
         pass
     with pytest.raises(TypeError, match="a constant is a tensor, a data type or a place"):
         ib.add_constant("text")
-    with pytest.raises(VMError, match="no tensor has elements of type object"):
+    with pytest.raises(VMError, match="unsupported-type"):
         ib.add_constant(np.array([object()]))
     with ib.function("main", num_inputs=1):
         ib.emit_ret(ib.r(0))
-    with pytest.raises(VMError, match="main: there is a function of this name"), ib.function("main"):
+    with pytest.raises(VMError, match=r"main.*\[duplicate-name\]"), ib.function("main"):
         pass
 
 
 @pytest.mark.parametrize(
     "operands, dst, wrong",
     [
-        ([Operand(Kind.IMMEDIATE, 1 << 63)], None, "no integer of 64 bits"),
-        ([Operand(Kind.IMMEDIATE)] * 256, None, "operands: 256 is not within 0 to 255"),
-        ([Operand(Kind.CONSTANT)], None, "has constant 0 as operand 0 of f; there are 0"),
+        ([Operand(Kind.IMMEDIATE, 1 << 63)], None, "invalid-function"),
+        ([Operand(Kind.IMMEDIATE)] * 256, None, r"operands.*\[invalid-function\]"),
+        ([Operand(Kind.CONSTANT)], None, r"operand 0.*\[invalid-function\]"),
     ],
 )
 def test_what_words_cannot_hold_is_refused(operands: list[Operand], dst: Operand | None, wrong: str) -> None:
@@ -203,5 +203,5 @@ def test_calls_within_the_executable_have_the_right_number_of_operands() -> None
         ib.emit_ret(ib.r(1))
     with ib.function("other", num_inputs=1):
         ib.emit_ret(ib.r(0))
-    with pytest.raises(VMError, match="main: instruction 0 calls other with 2 operands; it has 1 inputs"):
+    with pytest.raises(VMError, match=r"main.*instruction 0.*\[invalid-function\]"):
         ib.get()

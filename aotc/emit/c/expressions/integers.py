@@ -18,7 +18,7 @@ from aotc.emit.c.c_types import BOOL, INT, SIGNED, UNSIGNED, CType, ctype_of, fl
 from aotc.emit.c.expressions.expr import Expr, Level, binary, call, cast_expr, conditional, integer_expr, negated, unary
 from aotc.emit.c.expressions.ranges import Interval, type_interval, within
 from aotc.emit.c.expressions.readings import Readings, width
-from aotc.errors import CompileError, Problem
+from aotc.errors import CompileError
 
 _SATURATIONS = {
     ((low, low), (high, high)): f"aotc_saturate_{sign}{bits}"
@@ -220,7 +220,7 @@ class Integers(Readings):
         """The low or the high half of a product of up to 32 bits."""
         bits = width(op.lhs)
         if bits > 32:
-            raise CompileError(Problem(f"{op.name} of 64-bit integers", why="C99 has no 128-bit product"))
+            raise CompileError("no-form-in-c", f"{op.name} of 64-bit integers", "C99 has no 128-bit product")
         is_signed = isinstance(op, arith.MulSIExtendedOp)
         wide = (SIGNED if is_signed else UNSIGNED)[2 * bits if bits > 16 else 32]
         reading = self.signed if is_signed else self.unsigned

@@ -237,7 +237,7 @@ def unsupported(function: func.FuncOp) -> Iterator[Problem]:
         known = vector_supports if concerns(op) else supports
         if op is not function and type(op) not in written and not known(op):
             where = ", ".join(node_names(op.location)) or function.sym_name.data
-            yield Problem(f"{op.name} cannot be written in C", node=where)
+            yield Problem("no-form-in-c", f"{op.name} cannot be written in C", node=where)
 
 
 def argument_names(function: func.FuncOp) -> list[str]:

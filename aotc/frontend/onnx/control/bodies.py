@@ -173,19 +173,16 @@ class ControlNode(ABC):
         found = [value for value in results if isinstance(value, SSAValue)]
         if len(found) < len(outputs):
             if None in results:
-                self._fail("an output of its body is left out")
+                self._fail("missing-output", "an output of its body is left out")
             if any(isinstance(value, Items) for value in results):
-                self._fail(
-                    "an output of its body is a sequence", "only tensors come out of what is decided at run time"
-                )
+                why = "only tensors come out of what is decided at run time"
+                self._fail("sequence-at-run-time", "an output of its body is a sequence", why)
             return None
         bounded = [output for output, value in zip(outputs, found, strict=True) if value in self.bodies.bounds]
         if bounded:
-            self._fail(
-                f"the output {bounded[0]!r} of its body has a data-dependent extent",
-                "what reads it could not tell how many",
-                "fix what the condition or the trip count depends on with --constant NAME=VALUE",
-            )
+            what = f"the output {bounded[0]!r} of its body has a data-dependent extent"
+            fix = "fix what the condition or the trip count depends on with --constant NAME=VALUE"
+            self._fail("data-dependent-extent", what, "what reads it could not tell how many", fix)
         block.add_op(YieldOp(found))
         region = RegionBody(block, inner)
         region.drop_unused()
@@ -209,7 +206,8 @@ class ControlNode(ABC):
     def _tensor(self, value: Given, what: str) -> SSAValue | None:
         """An input that is no sequence."""
         if isinstance(value, Items):
-            self._fail(f"{what} is a sequence", "only tensors go on from one iteration to the next at run time")
+            why = "only tensors go on from one iteration to the next at run time"
+            self._fail("sequence-at-run-time", f"{what} is a sequence", why)
         return value
 
     def _is_known(self, body: GraphProto, values: Sequence[Value]) -> bool:
@@ -232,21 +230,23 @@ class ControlNode(ABC):
     def _attribute(self, name: str) -> GraphProto:
         found = next((attribute.g for attribute in self.node.attribute if attribute.name == name), None)
         if found is None:
-            self._fail(f"the attribute {name} is missing", fix="the model is invalid: export it again")
+            fix = "the model is invalid: export it again"
+            self._fail("missing-attribute", f"the attribute {name} is missing", fix=fix)
         return found
 
     def _refuse_sequences(self, body: GraphProto, fix: str = "") -> None:
         for value in (*body.input, *body.output):
             if (kind := value.type.WhichOneof("value")) not in (None, "tensor_type"):
                 why = "only tensors go on from one iteration to the next at run time"
-                self._fail(f"{value.name!r} of its body is not a tensor but of {kind}", why, fix)
+                what = f"{value.name!r} of its body is not a tensor but of {kind}"
+                self._fail("sequence-at-run-time", what, why, fix)
 
-    def _fail(self, what: str, why: str = "", fix: str = "") -> NoReturn:
-        raise CompileError(Problem(what, self.name, self.node.op_type, why, fix))
+    def _fail(self, kind: str, what: str, why: str = "", fix: str = "") -> NoReturn:
+        raise CompileError(kind, what, why, fix, self.name, self.node.op_type)
 
-    def _fail_waiting(self, what: str, why: str, *values: SSAValue | None) -> NoReturn:
+    def _fail_waiting(self, kind: str, what: str, why: str, *values: SSAValue | None) -> NoReturn:
         """As `_fail`, where `values` would have to be known."""
-        problem = Problem(what, self.name, self.node.op_type, why)
+        problem = Problem(kind, what, why, node=self.name, op_type=self.node.op_type)
         raise CompileError(waiting(problem, values, self.bodies.given))
 
     def _inserted(self, loop: LoopOp) -> Sequence[SSAValue]:
@@ -264,7 +264,6 @@ class ControlNode(ABC):
     ) -> None:
         for output, state, value in zip(body.output[first:], states, values, strict=False):
             if state.type != value.type:
-                self._fail(
-                    f"the carried value {output.name!r} begins as {state.type} and goes on as {value.type}",
-                    "a carried value has one type, and shapes must be known when compiling",
-                )
+                what = f"the carried value {output.name!r} begins as {state.type} and goes on as {value.type}"
+                why = "a carried value has one type, and shapes must be known when compiling"
+                self._fail("unstable-type", what, why)

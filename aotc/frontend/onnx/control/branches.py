@@ -30,7 +30,7 @@ class If(ControlNode):
     def values(self) -> Sequence[Value]:
         condition = self.inputs[0]
         if not isinstance(condition, SSAValue):
-            self._fail("input 0 is not a tensor", "the operator requires a condition")
+            self._fail("invalid-type", "input 0 is not a tensor", "the operator requires a condition")
         known = known_array(condition, self.bodies.store)
         if known is not None and known.size == 1:
             branch = self._attribute("then_branch" if known.item() else "else_branch")
@@ -57,7 +57,7 @@ class If(ControlNode):
 
     def _with_way_out(self, condition: SSAValue) -> Callable[[Problem], Problem]:
         """What adds to the problem of a branch that there is none where the branch is never taken."""
-        names = waiting(Problem("a branch"), [condition], self.bodies.given).inputs
+        names = waiting(Problem("unknown-value", "a branch"), [condition], self.bodies.given).inputs
         inputs = " ".join(f"--constant {name}=VALUE" for name in names or ("NAME",))
         way_out = f"if this branch is never taken, fix the inputs that its condition depends on with {inputs}"
 
@@ -93,7 +93,7 @@ class If(ControlNode):
         found = [self.bodies.lookup(output, inner) for output in outputs]
         tensors = [value for value in found if isinstance(value, SSAValue)]
         if len(tensors) < len(found):
-            self._fail("a branch gives something else than tensors")
+            self._fail("sequence-at-run-time", "a branch gives something else than tensors")
         return tensors
 
     def _chosen(self, picked: SSAValue, then: SSAValue, other: SSAValue) -> SSAValue:
@@ -101,11 +101,11 @@ class If(ControlNode):
         sides = then, other
         shapes, bounds = [shape_of(side) for side in sides], [self.bodies.bounds.get(side) for side in sides]
         if len(shapes[0]) != len(shapes[1]) or element_type_of(then) != element_type_of(other):
-            self._fail("its branches give different types")
+            self._fail("unstable-type", "its branches give different types")
         axes = {axis for axis, (one, two) in enumerate(zip(*shapes, strict=True)) if one != two}
         axes |= {bound.axis for bound in bounds if bound is not None}
         if len(axes) > 1:
-            self._fail("its branches differ along several axes")
+            self._fail("unstable-type", "its branches differ along several axes")
         if not axes:
             return self.bodies.folded(WhereOp.get(picked, *sides), self.name)
         (axis,) = axes
@@ -141,7 +141,7 @@ class If(ControlNode):
             if sides[0].type != sides[1].type:
                 kinds = " and ".join(str(side.type) for side in sides)
                 what = f"its output {output.name!r} has the types {kinds} by branch"
-                self._fail_waiting(what, "shapes must be known when compiling", condition)
+                self._fail_waiting("unknown-value", what, "shapes must be known when compiling", condition)
         found = [region for region in regions if region is not None]
         outside = list(dict.fromkeys(value for region in found for value in region.captures))
         for region in found:

@@ -84,14 +84,14 @@ class Loop(ControlNode):
         trip, goes_on = 0, True
         while (trips is None or trip < trips) and goes_on:
             if trip * max(1, len(body.node)) > most:
-                self._fail("it has too many iterations")
+                self._fail("endless-loop", "it has too many iterations")
             inner = self._scope(body, f"{trip}/")
             given = [self._number(trip), self._true(), *carried]
             inner.values.update(zip((value.name for value in body.input), given, strict=False))
             self.bodies.body(body.node, outputs, inner)
             results = [self.bodies.lookup(output, inner) for output in outputs]
             if any(isinstance(value, Poison) for value in results) or (known := self._known(results[0])) is None:
-                self._fail("the condition is computed at run time")
+                self._fail("unknown-value", "the condition is computed at run time")
             goes_on = bool(known)
             carried = results[1 : 1 + len(carried)]
             for column, value in zip(scanned, results[1 + len(carried) :], strict=True):
@@ -99,7 +99,7 @@ class Loop(ControlNode):
                 column.append(self.bodies.folded(ReshapeOp.get(value, shape=[1, *shape_of(value)]), self.name))
             trip += 1
         if scanned and not trip:
-            self._fail("a loop without iterations has nothing to put together")
+            self._fail("missing-input", "a loop without iterations has nothing to put together")
         return [*carried, *(self.bodies.folded(ConcatOp.get(column, axis=0), self.name) for column in scanned)]
 
     def _rolled(
@@ -111,7 +111,7 @@ class Loop(ControlNode):
         condition = self._tensor(given_condition, "the condition")
         states = [value for each in carried if (value := self._tensor(each, "a carried value")) is not None]
         if len(states) < len(carried):
-            self._fail("a carried value is left out", "every one must have a value to begin with")
+            self._fail("missing-input", "a carried value is left out", "every one must have a value to begin with")
         kinds = [TensorType(i64, []), *(value.type for value in states)]
         names = [value.name for value in body.input]
         region = self._region(body, kinds, [names[0], *names[2:]], true=names[1])
@@ -137,13 +137,14 @@ class Loop(ControlNode):
         limit = None if trips is None else max(0, int(trips))
         if count is None or (limit is not None and limit > MOST_TRIPS):
             if condition is None:
-                self._fail("the loop never ends", "it has neither a condition nor a trip count below 2^31")
+                why = "it has neither a condition nor a trip count below 2^31"
+                self._fail("endless-loop", "the loop never ends", why)
             count = None
         scans = [value.name for value in body.output[1 + len(states) :]]
         if scans and (count is None or limit is None):
             what = "has as many elements as the loop has iterations"
             why = "that is computed at run time, and shapes must be known when compiling"
-            self._fail_waiting(f"its output {scans[0]!r} {what}", why, count, condition)
+            self._fail_waiting("unknown-value", f"its output {scans[0]!r} {what}", why, count, condition)
         counts = bool(scans) and condition is not None
         if counts:
             self._count_iterations(region.block, len(states))
@@ -156,7 +157,7 @@ class Loop(ControlNode):
             captured=list(region.captures),
         )
         if any((size := math.prod(shape_of(value))) >= MAX_ELEMENTS for value in loop.stacked):
-            self._fail(f"what it stacks has up to {size} elements, 2^31 or more")
+            self._fail("too-large", f"what it stacks has up to {size} elements, 2^31 or more")
         values = self._inserted(loop)
         if not counts:
             return values

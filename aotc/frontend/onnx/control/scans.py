@@ -27,16 +27,16 @@ class Scan(ControlNode):
         attributes = {each.name: attribute_value(each, None) for each in self.node.attribute if each.name != "body"}
         given = list(self.inputs)
         if self.opset < 9 and given and given.pop(0) is not None:
-            self._fail("sequence_lens is not supported", "every sequence must be as long as the tensor")
+            why = "every sequence must be as long as the tensor"
+            self._fail("unsupported-attribute", "sequence_lens is not supported", why)
         values = [value for each in given if (value := self._tensor(each, "an input")) is not None]
         if len(values) < len(given):
-            self._fail("an input is left out", "the operator requires it")
+            self._fail("missing-input", "an input is left out", "the operator requires it")
         count = int(attributes.get("num_scan_inputs", 0))
         states, scanned = values[: len(values) - count], values[len(values) - count :]
         if not scanned or count > len(values) or len(values) != len(body.input):
-            self._fail(
-                "the inputs do not fit num_scan_inputs and the body", fix="the model is invalid: export it again"
-            )
+            what = "the inputs do not fit num_scan_inputs and the body"
+            self._fail("invalid-attribute", what, fix="the model is invalid: export it again")
         if self.opset >= 9:
             stacked = len(body.output) - len(states)
             return self._scanned(
@@ -54,9 +54,8 @@ class Scan(ControlNode):
     def _numbers(self, attributes: Mapping[str, Any], name: str, count: int) -> list[int]:
         found = [int(number) for number in attributes.get(name) or [0] * count]
         if len(found) != count:
-            self._fail(
-                f"{name} has {len(found)} numbers for {count} tensors", fix="the model is invalid: export it again"
-            )
+            what = f"{name} has {len(found)} numbers for {count} tensors"
+            self._fail("invalid-attribute", what, fix="the model is invalid: export it again")
         return found
 
     def _batched(
@@ -111,7 +110,8 @@ class Scan(ControlNode):
         tensors = [self._moved(value, axis, 0) for value, axis in zip(scanned, axes, strict=True)]
         trips = shape_of(tensors[0])[0]
         if any(shape_of(tensor)[0] != trips for tensor in tensors):
-            self._fail(f"it scans tensors of {', '.join(str(shape_of(tensor)[0]) for tensor in tensors)} slices")
+            what = f"it scans tensors of {', '.join(str(shape_of(tensor)[0]) for tensor in tensors)} slices"
+            self._fail("invalid-shape", what)
         slices = [TensorType(element_type_of(tensor), shape_of(tensor)[1:]) for tensor in tensors]
         kinds = [TensorType(i64, []), *(value.type for value in states), *slices]
         region = self._region(body, kinds, ["", *(value.name for value in body.input)], around=scope)
@@ -139,7 +139,8 @@ class Scan(ControlNode):
         """The tensor with the axis `source` at `target`, the others in order."""
         rank = len(shape_of(value))
         if not rank or not all(-rank <= axis < rank for axis in (source, target)):
-            self._fail(f"a tensor of shape {list(shape_of(value))} has no axis {source or target} to scan along")
+            what = f"a tensor of shape {list(shape_of(value))} has no axis {source or target} to scan along"
+            self._fail("invalid-shape", what)
         source, target = source % rank, target % rank
         order = [axis for axis in range(rank) if axis != source]
         order.insert(target, source)

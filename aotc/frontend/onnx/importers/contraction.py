@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from xdsl.dialects.builtin import f32, i32
+from xdsl.dialects.builtin import f32, f64, i32
 from xdsl.ir import Attribute, SSAValue
 
 from aotc.dialects.dtypes import is_float
@@ -27,16 +27,20 @@ def gemm(node: Node) -> SSAValue:
         transpose_lhs=True if node.attr("transA", 0) else None,
         transpose_rhs=True if node.attr("transB", 0) else None,
     )
+    addend, kind = node.optional(2), element_type_of(product)
     alpha, beta = node.attr("alpha", 1.0), node.attr("beta", 1.0)
+    has_addend = addend is not None and beta != 0.0
+    if not is_float(kind) and not all(factor.is_integer() for factor in (alpha, beta if has_addend else 1.0)):
+        product = cast(node, product, f64)  # of integers the whole sum is real, and cut off at last
     if alpha != 1.0:
         product = node.emit(MulOp, product, scalar(node, alpha, product))
-    addend = node.optional(2)
-    if addend is None or beta == 0.0:
-        return product
+    if addend is None or not has_addend:
+        return cast(node, product, kind)
     require_broadcast(node, 2, shape_of(product), "the product")
+    addend = cast(node, addend, element_type_of(product))
     if beta != 1.0:
         addend = node.emit(MulOp, addend, scalar(node, beta, product))
-    return node.emit(AddOp, product, addend)
+    return cast(node, node.emit(AddOp, product, addend), kind)
 
 
 @onnx_op("Det")
@@ -53,7 +57,7 @@ def multiply(node: Node, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
     """numpy.matmul: a vector on the left is a row, on the right a column, and its axis leaves the result."""
     left, right = shape_of(lhs), shape_of(rhs)
     if not left or not right:
-        node.fail("an operand is a scalar", "MatMul takes vectors, matrices and batches of matrices")
+        node.fail("invalid-shape", "an operand is a scalar", "MatMul takes vectors, matrices and batches of matrices")
     if len(left) == 1:
         lhs = reshape(node, lhs, [1, *left])
     if len(right) == 1:
@@ -75,7 +79,7 @@ def convolve(node: Node, x: SSAValue, weight: SSAValue, bias: SSAValue | None) -
     """The convolution that the attributes of `node` describe."""
     kernel = shape_of(weight)[2:]
     if tuple(node.attr("kernel_shape", kernel)) != kernel:
-        node.fail(f"kernel_shape is {node.attr('kernel_shape')}, the weight's is {list(kernel)}")
+        node.fail("invalid-attribute", f"kernel_shape is {node.attr('kernel_shape')}, the weight's is {list(kernel)}")
     windows = window_attributes(node, shape_of(x)[2:], kernel)
     return node.emit(ConvOp, x, weight, bias, group=node.attr("group", 1), **windows)
 
@@ -136,7 +140,7 @@ def conv_transpose(node: Node) -> SSAValue:
     extents, kernel = node.shape(0)[2:], node.shape(1)[2:]
     rank = len(kernel)
     if tuple(node.attr("kernel_shape", kernel)) != kernel:
-        node.fail(f"kernel_shape is {node.attr('kernel_shape')}, the weight's is {list(kernel)}")
+        node.fail("invalid-attribute", f"kernel_shape is {node.attr('kernel_shape')}, the weight's is {list(kernel)}")
     strides: list[int] = node.attr("strides", [1] * rank)
     dilations: list[int] = node.attr("dilations", [1] * rank)
     more: list[int] = list(node.attr("output_padding", [0] * rank))
@@ -148,7 +152,7 @@ def conv_transpose(node: Node) -> SSAValue:
     if output_shape is not None or mode in ("SAME_UPPER", "SAME_LOWER"):
         for name, values in (("strides", strides), ("dilations", dilations), ("output_padding", more)):
             if len(values) != rank:
-                node.fail(f"{name} has {len(values)} values for {rank} spatial axes")
+                node.fail("invalid-attribute", f"{name} has {len(values)} values for {rank} spatial axes")
         for axis in range(rank):
             span = (kernel[axis] - 1) * dilations[axis] + 1
             natural = (extents[axis] - 1) * strides[axis] + span + more[axis]

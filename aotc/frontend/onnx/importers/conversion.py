@@ -26,7 +26,7 @@ def cast_to_attribute(node: Node) -> SSAValue:
     to = node.attr("to")
     if node.opset < 6:  # by name
         if to not in {TensorProto.DataType.Name(code) for code in DTYPES}:
-            node.fail(f"to = {to!r} is not an element type")
+            node.fail("invalid-attribute", f"to = {to!r} is not an element type")
         node.attributes["to"] = TensorProto.DataType.Value(to)
     return _cast(node, node.type_attr("to"))
 
@@ -44,8 +44,7 @@ def _cast(node: Node, to: Attribute) -> SSAValue:
     if not is_minifloat(to):
         return cast(node, x, to)
     rounding = node.attr("round_mode", "up")
-    if rounding not in ("up", "down", "nearest"):
-        node.fail(f"round_mode is {rounding!r}", "it must be up, down or nearest")
+    node.require_choice("round_mode", rounding, ("up", "down", "nearest"))
     return node.emit(
         CastOp,
         x,

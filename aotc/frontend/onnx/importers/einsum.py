@@ -43,7 +43,8 @@ def einsum(node: Node) -> SSAValue:
             if extents.setdefault(axis, extent) == 1:
                 extents[axis] = extent
             elif extent not in (1, extents[axis]):
-                node.fail(f"input {position} has {extent} elements along an axis that has {extents[axis]} elsewhere")
+                what = f"input {position} has {extent} elements along an axis that has {extents[axis]} elsewhere"
+                node.fail("invalid-shape", what)
     terms = [
         _squeezed(node, _without_diagonals(node, _Term(widen(node, node.input(position)), axes)), extents)
         for position, axes in enumerate(inputs)
@@ -62,14 +63,16 @@ def _names(node: Node) -> tuple[list[str], str]:
     left, arrow, right = equation.partition("->")
     terms = left.split(",")
     if len(terms) != len(node.inputs):
-        node.fail(f'equation "{equation}" has {len(terms)} terms for {len(node.inputs)} inputs')
+        node.fail("invalid-attribute", f'equation "{equation}" has {len(terms)} terms for {len(node.inputs)} inputs')
     given = [part for part in (*terms, right) if not part.replace("...", "", 1).isalpha() and part not in ("", "...")]
     if given:
-        node.fail(f'"{given[0]}" of equation "{equation}" is not a term', "a term is letters and at most one ...")
+        what = f'"{given[0]}" of equation "{equation}" is not a term'
+        node.fail("invalid-attribute", what, "a term is letters and at most one ...")
     counts = [len(node.shape(position)) - len(term.replace("...", "")) for position, term in enumerate(terms)]
     for position, (term, count) in enumerate(zip(terms, counts, strict=True)):
         if count < 0 or (count and "..." not in term):
-            node.fail(f'term "{term}" does not fit input {position} of shape {list(node.shape(position))}')
+            what = f'term "{term}" does not fit input {position} of shape {list(node.shape(position))}'
+            node.fail("invalid-shape", what)
     # Private code points, the last axes first: shorter ones are aligned at their ends.
     most = max((count for term, count in zip(terms, counts, strict=True) if "..." in term), default=0)
     more = "".join(chr(0xE000 + axis) for axis in range(most))
@@ -82,7 +85,8 @@ def _names(node: Node) -> tuple[list[str], str]:
     output = right.replace("...", more)
     unknown = [axis for axis in right.replace("...", "") if not any(axis in axes for axes in inputs)]
     if unknown or len(set(output)) < len(output):
-        node.fail(f'the result "{right}" of equation "{equation}" must name axes of inputs, once each')
+        what = f'the result "{right}" of equation "{equation}" must name axes of inputs, once each'
+        node.fail("invalid-attribute", what)
     return inputs, output
 
 
@@ -95,7 +99,7 @@ def _without_diagonals(node: Node, term: _Term) -> _Term:
             rest = [k for k in range(len(term.axes)) if k not in (first, second)]
             size, other = shape_of(term.value)[first], shape_of(term.value)[second]
             if size != other:
-                node.fail(f"the axes {axis} of one input have {size} and {other} elements")
+                node.fail("invalid-shape", f"the axes {axis} of one input have {size} and {other} elements")
             turned = node.emit(TransposeOp, term.value, permutation=[*rest, first, second])
             outer = [shape_of(term.value)[k] for k in rest]
             flat = reshape(node, turned, [*outer, size * size])

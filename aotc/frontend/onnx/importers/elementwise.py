@@ -71,7 +71,7 @@ def _pair(node: Node) -> tuple[SSAValue, SSAValue]:
     shape, own = node.shape(0), node.shape(1)
     if not node.attr("broadcast", 0):
         if own != shape:
-            node.fail(f"{list(shape)} and {list(own)} have different shapes, and broadcast is 0")
+            node.fail("invalid-shape", f"{list(shape)} and {list(own)} have different shapes, and broadcast is 0")
         return x, y
     axis = node.attr("axis")
     first = len(shape) - len(own) if axis is None else axis % max(len(shape), 1)
@@ -140,8 +140,7 @@ def power(node: Node) -> SSAValue:
 @onnx_op("BitShift")
 def bit_shift(node: Node) -> SSAValue:
     direction = node.attr("direction")
-    if direction not in ("LEFT", "RIGHT"):
-        node.fail(f"direction is {direction!r}", "it must be LEFT or RIGHT")
+    node.require_choice("direction", direction, ("LEFT", "RIGHT"))
     op = logical.ShiftLeftOp if direction == "LEFT" else logical.ShiftRightOp
     return node.emit(op, node.input(0), node.input(1))
 

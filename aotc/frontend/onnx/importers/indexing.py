@@ -29,7 +29,7 @@ def gather(node: Node) -> SSAValue:
     if indices is not None:
         extent = shape[axis]
         if ((indices < -extent) | (indices >= extent)).any():
-            node.fail(f"indices reach beyond the {extent} elements of axis {axis}")
+            node.fail("invalid-value", f"indices reach beyond the {extent} elements of axis {axis}")
         if indices.size == 1:  # a slice: often a view
             (index,) = indices.reshape(-1).tolist()
             one = cut(node, node.input(0), {axis: (index % extent, 1, 1)})
@@ -110,7 +110,7 @@ def one_hot(node: Node) -> SSAValue:
     depth = int(node.constant_input(1, "the depth").reshape(()))
     node.require_room(depth, np.int64)
     if math.prod(node.shape(2)) != 2:
-        node.fail(f"values must be two, off and on, found {list(node.shape(2))}")
+        node.fail("invalid-shape", f"values must be two, off and on, found {list(node.shape(2))}")
     indices = node.emit(CastOp, node.input(0), to=i64)
     limit, zero = node.constant(np.array(depth)), node.constant(np.array(0))
     from_front = node.emit(AddOp, indices, limit)
@@ -130,8 +130,7 @@ def reverse_sequence(node: Node) -> SSAValue:
 @onnx_op("TensorScatter")
 def tensor_scatter(node: Node) -> SSAValue:
     shape, mode = node.shape(0), node.attr("mode", "linear")
-    if mode not in ("linear", "circular"):
-        node.fail(f"mode is {mode!r}", "it must be linear or circular")
+    node.require_choice("mode", mode, ("linear", "circular"))
     starts = node.optional(2)
     if starts is None:
         starts = node.constant(np.zeros(shape[:1], np.int64))

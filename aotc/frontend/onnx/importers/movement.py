@@ -38,7 +38,7 @@ def expand(node: Node) -> SSAValue:
     given, bound = extents(node, 1, "the shape")
     shape = broadcast(node.shape(0), given)
     if bound is not None and len(node.shape(0)) >= (place := len(given) - bound.axis) and node.shape(0)[-place] != 1:
-        node.fail("the operand has a fixed number of parts, and the shape a data-dependent one")
+        node.fail("invalid-value", "the operand has a fixed number of parts, and the shape a data-dependent one")
     result = node.input(0) if shape == node.shape(0) else node.emit(BroadcastOp, node.input(0), shape=shape)
     return result if bound is None else node.bounded(result, len(shape) - len(given) + bound.axis, bound.count)
 
@@ -53,7 +53,7 @@ def tile(node: Node) -> SSAValue:
     else:
         repeats = [int(count) for count in node.constant_input(1, "the repeats")]
     if len(repeats) != len(shape) or any(count < 0 for count in repeats):
-        node.fail(f"repeats {repeats} must be one count for each axis of {list(shape)}")
+        node.fail("invalid-value", f"repeats {repeats} must be one count for each axis of {list(shape)}")
     if all(count == 1 for count in repeats):
         return node.input(0)
     single: list[int] = []
@@ -86,13 +86,13 @@ def split(node: Node) -> list[SSAValue | None]:
         sizes = [int(size) for size in node.constant_input(1, "the sizes")]
     if sizes is None:
         if node.attr("num_outputs", count) != count:
-            node.fail(f"num_outputs is {node.attr('num_outputs')}, the node has {count} outputs")
+            node.fail("invalid-attribute", f"num_outputs is {node.attr('num_outputs')}, the node has {count} outputs")
         chunk = -(-extent // count)
         sizes = [chunk] * (count - 1) + [extent - chunk * (count - 1)]
         if sizes[-1] < 0 or (node.opset < 18 and sizes[-1] != chunk):
-            node.fail(f"axis {axis} of {extent} elements does not divide into {count} outputs")
+            node.fail("invalid-shape", f"axis {axis} of {extent} elements does not divide into {count} outputs")
     if len(sizes) != count or sum(sizes) != extent or any(size < 0 for size in sizes):
-        node.fail(f"sizes {sizes} do not cut axis {axis} of {extent} elements into {count} outputs")
+        node.fail("invalid-value", f"sizes {sizes} do not cut axis {axis} of {extent} elements into {count} outputs")
     starts = np.cumsum([0, *sizes])
     return [
         cut(node, node.input(0), {axis: (int(start), 1, size)}) if name else None
@@ -165,12 +165,13 @@ def cuts(node: Node) -> list[Cut]:
         axes = list(range(len(starts))) if node.optional(3) is None else node.constant_input(3, "the axes").tolist()
         steps = [1] * len(starts) if node.optional(4) is None else node.constant_input(4, "the steps").tolist()
     if not len(starts) == len(ends) == len(axes) == len(steps):
-        node.fail(f"{len(starts)} starts, {len(ends)} ends, {len(axes)} axes and {len(steps)} steps must be as many")
+        what = f"{len(starts)} starts, {len(ends)} ends, {len(axes)} axes and {len(steps)} steps must be as many"
+        node.fail("invalid-value", what)
     axes = [normalize_axis(axis, len(node.shape(0))) for axis in axes]
     if len(set(axes)) != len(axes):
-        node.fail(f"axes {axes} repeat")
+        node.fail("invalid-value", f"axes {axes} repeat")
     if 0 in steps:
-        node.fail(f"steps {steps} must not be 0")
+        node.fail("invalid-value", f"steps {steps} must not be 0")
     every = zip(axes, starts, ends, steps, strict=True)
     return [Cut(axis, start, end, step, place) for place, (axis, start, end, step) in enumerate(every)]
 
@@ -229,7 +230,7 @@ def _moving_cut(node: Node, x: SSAValue, each: Cut, count: int) -> SSAValue:
     axis, step = each.axis, each.step
     extent = shape_of(x)[axis]
     if count > extent:
-        node.fail(f"it takes {count} elements of axis {axis}, which has {extent}")
+        node.fail("invalid-value", f"it takes {count} elements of axis {axis}, which has {extent}")
     start = cast(node, cut(node, node.input(1), {0: (each.place, 1, 1)}), i64)
     before = node.emit(CompareOp, start, scalar(node, 0, start), how="lt")
     start = node.emit(WhereOp, before, node.emit(AddOp, start, scalar(node, extent, start)), start)
@@ -263,7 +264,7 @@ def pad(node: Node) -> SSAValue:
         for axis, (extent, begin, end) in enumerate(zip(shape, begins, ends, strict=True))
     }
     if any(count < 0 for _, _, count in kept.values()):
-        node.fail(f"pads {[*begins, *ends]} remove more than there is of {list(shape)}")
+        node.fail("invalid-value", f"pads {[*begins, *ends]} remove more than there is of {list(shape)}")
     x = cut(node, x, kept)
     pads = [max(amount, 0) for amount in (*begins, *ends)]
     if not any(pads):
@@ -282,7 +283,7 @@ def padding(node: Node) -> tuple[list[int], list[int]]:
         if node.optional(3) is not None:
             axes = [normalize_axis(int(axis), rank) for axis in node.constant_input(3, "the axes")]
     if len(given) != 2 * len(axes) or len(set(axes)) != len(axes):
-        node.fail(f"pads {given} must be a begin and an end for each of the axes {axes}")
+        node.fail("invalid-value", f"pads {given} must be a begin and an end for each of the axes {axes}")
     begins, ends = [0] * rank, [0] * rank
     for axis, begin, end in zip(axes, given[: len(axes)], given[len(axes) :], strict=True):
         begins[axis], ends[axis] = begin, end
@@ -295,7 +296,7 @@ def center_crop_pad(node: Node) -> SSAValue:
     target = [int(extent) for extent in node.constant_input(1, "the shape").reshape(-1)]
     axes = [normalize_axis(axis, len(source)) for axis in node.attr("axes", list(range(len(source))))]
     if len(target) != len(axes) or len(set(axes)) != len(axes) or any(extent < 0 for extent in target):
-        node.fail(f"shape {target} must be an extent for each of the axes {axes}")
+        node.fail("invalid-value", f"shape {target} must be an extent for each of the axes {axes}")
     kept: dict[int, tuple[int, int, int]] = {}
     begins, ends = [0] * len(source), [0] * len(source)
     for axis, extent in zip(axes, target, strict=True):
@@ -312,7 +313,7 @@ def center_crop_pad(node: Node) -> SSAValue:
 def depth_to_space(node: Node) -> SSAValue:
     n, c, h, w, block = _image(node)
     if c % (block * block):
-        node.fail(f"{c} channels do not divide into blocks of {block} x {block}")
+        node.fail("invalid-shape", f"{c} channels do not divide into blocks of {block} x {block}")
     depth = c // (block * block)
     if node.attr("mode", "DCR") == "DCR":
         shape, permutation = [n, block, block, depth, h, w], [0, 3, 4, 1, 5, 2]
@@ -325,7 +326,7 @@ def depth_to_space(node: Node) -> SSAValue:
 def space_to_depth(node: Node) -> SSAValue:
     n, c, h, w, block = _image(node)
     if h % block or w % block:
-        node.fail(f"a picture of {h} x {w} does not divide into blocks of {block} x {block}")
+        node.fail("invalid-shape", f"a picture of {h} x {w} does not divide into blocks of {block} x {block}")
     permutation = [0, 3, 5, 1, 2, 4] if node.attr("mode", "DCR") == "DCR" else [0, 1, 3, 5, 2, 4]
     shape = [n, c, h // block, block, w // block, block]
     return _rearrange(node, shape, permutation, [n, c * block * block, h // block, w // block])
@@ -334,7 +335,8 @@ def space_to_depth(node: Node) -> SSAValue:
 def _image(node: Node) -> tuple[int, int, int, int, int]:
     block = node.attr("blocksize")
     if len(node.shape(0)) != 4 or block < 1:
-        node.fail(f"needs [N, C, H, W] and a positive block size, found {list(node.shape(0))} and {block}")
+        what = f"needs [N, C, H, W] and a positive block size, found {list(node.shape(0))} and {block}"
+        node.fail("invalid-shape", what)
     n, c, h, w = node.shape(0)
     return n, c, h, w, block
 

@@ -102,7 +102,7 @@ def group_normalization(node: Node) -> SSAValue:
     x, (batch, channels, *space) = node.input(0), node.shape(0)
     groups = node.attr("num_groups")
     if groups < 1 or channels % groups:
-        node.fail(f"{channels} channels do not divide into num_groups = {groups} groups")
+        node.fail("invalid-shape", f"{channels} channels do not divide into num_groups = {groups} groups")
     grouped = reshape(node, x, [batch, groups, channels // groups, *space])
     rank = len(space) + 3
     normal = node.emit(NormalizeOp, grouped, axes=list(range(2, rank)), epsilon=float(node.attr("epsilon", 1e-5)))
@@ -129,8 +129,7 @@ def mean_variance_normalization(node: Node) -> SSAValue:
 def lp_normalization(node: Node) -> SSAValue:
     x = widen(node, node.input(0))
     p = node.attr("p", 2)
-    if p not in (1, 2):
-        node.fail(f"p is {p}", "it must be 1 or 2")
+    node.require_choice("p", p, (1, 2))
     magnitude = node.emit(AbsOp, x) if p == 1 else node.emit(MulOp, x, x)
     norm = node.emit(ReduceOp, magnitude, kind="sum", axes=[node.attr("axis", -1)], keepdims=True)
     norm = norm if p == 1 else node.emit(SqrtOp, norm)
@@ -159,7 +158,8 @@ def _normalized_by_batch(node: Node, epsilon: float) -> Sequence[SSAValue]:
     """Training: by the mean and variance of each channel in this batch, which the running ones follow."""
     x, scale, bias, *running = (node.input(position) for position in range(5))
     if not node.attr("spatial", 1):
-        node.fail("training with spatial = 0 is not supported", fix="export the model for inference")
+        what = "training with spatial = 0 is not supported"
+        node.fail("unsupported-attribute", what, fix="export the model for inference")
     shape = shape_of(x)
     others = [axis for axis in range(len(shape)) if axis != 1]
     wide = widen(node, x)
@@ -187,7 +187,8 @@ def local_response_normalization(node: Node) -> SSAValue:
     """x / (bias + alpha / size * the sum of squares of `size` neighbouring channels) ** beta."""
     x, shape, size = node.input(0), node.shape(0), int(node.attr("size", 0))
     if size < 1 or len(shape) < 2:
-        node.fail(f"size is {size}, the input has shape {list(shape)}", "size is positive, the input [N, C, ...]")
+        what = f"size is {size}, the input has shape {list(shape)}"
+        node.fail("invalid-attribute", what, "size is positive, the input [N, C, ...]")
     wide = widen(node, x)
     before, axes = (size - 1) // 2, len(shape)
     pads = [0, before, *[0] * (axes - 1), size - 1 - before, *[0] * (axes - 2)]

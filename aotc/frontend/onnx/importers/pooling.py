@@ -28,12 +28,12 @@ def window_attributes(
         case "" | "NOTSET":
             pads = node.attr("pads", pads)
             if any(amount < 0 for amount in pads):
-                node.fail(f"pads {pads} must not be negative")
+                node.fail("invalid-attribute", f"pads {pads} must not be negative")
         case "VALID":
             pass
         case "SAME_UPPER" | "SAME_LOWER" as mode:
             if any(stride < 1 for stride in strides):
-                node.fail(f"strides {strides} must be positive")
+                node.fail("invalid-attribute", f"strides {strides} must be positive")
             begins: list[int] = []
             ends: list[int] = []
             for extent, size, stride, dilation in zip(extents, kernel, strides, dilations, strict=False):
@@ -44,7 +44,8 @@ def window_attributes(
                 ends.append(total - begins[-1])
             pads = begins + ends
         case other:
-            node.fail(f'auto_pad is "{other}"', "it must be NOTSET, VALID, SAME_UPPER or SAME_LOWER")
+            why = "it must be NOTSET, VALID, SAME_UPPER or SAME_LOWER"
+            node.fail("invalid-attribute", f'auto_pad is "{other}"', why)
     return {"strides": strides, "pads": pads, "dilations": dilations}
 
 
@@ -55,7 +56,7 @@ def _pool(node: Node, op_class: type[GraphOp], x: SSAValue, **attributes: object
     spans = [(size - 1) * dilation + 1 for size, dilation in zip(kernel, dilations, strict=False)]
     if any(pad >= span for pad, span in zip(pads, spans * 2, strict=False)):
         why = "a window would lie in the padding alone and have no elements"
-        node.fail(f"pads {pads} must be smaller than the kernel, which spans {spans}", why)
+        node.fail("unsupported-attribute", f"pads {pads} must be smaller than the kernel, which spans {spans}", why)
     return node.emit(op_class, x, kernel=kernel, ceil=_true(node, "ceil_mode"), **windows, **attributes)
 
 

@@ -55,9 +55,8 @@ def quantize_linear(node: Node) -> SSAValue:
 def dequantize_linear(node: Node) -> SSAValue:
     to = _type_attribute(node, "output_dtype") or node.element_type(1)
     if is_minifloat(to):
-        node.fail(
-            f"its result would be {dtype_name(to)}, like the scale", "set output_dtype to float, float16 or bfloat16"
-        )
+        what = f"its result would be {dtype_name(to)}, like the scale"
+        node.fail("invalid-type", what, "set output_dtype to float, float16 or bfloat16")
     return node.emit(
         DequantizeOp,
         node.input(0),

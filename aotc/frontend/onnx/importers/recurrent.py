@@ -60,20 +60,19 @@ class Layer:
     def __init__(self, node: Node, op_class: type[RecurrenceOp], activations: Sequence[str]) -> None:
         self.node = node
         self.op_class = op_class
-        if (direction := node.attr("direction", "forward")) not in _DIRECTIONS:
-            node.fail(f"direction {direction} is not supported", fix="choose from " + ", ".join(_DIRECTIONS))
-        if (layout := node.attr("layout", 0)) not in (0, 1):
-            node.fail(f"layout {layout} is not supported", fix="use 0 or 1")
+        direction, layout = node.attr("direction", "forward"), node.attr("layout", 0)
+        node.require_choice("direction", direction, _DIRECTIONS)
+        node.require_choice("layout", layout, (0, 1))
         self.batch_first = bool(layout)
         self.directions = [Direction(*each) for each in enumerate(_DIRECTIONS[direction])]
         x, weight = node.shape(0), node.shape(2)
         if len(x) != 3 or len(weight) != 3:
-            node.fail(f"X {list(x)} and R {list(weight)} must have three axes each")
+            node.fail("invalid-shape", f"X {list(x)} and R {list(weight)} must have three axes each")
         self.steps, self.batch, self.inputs = (x[1], x[0], x[2]) if self.batch_first else x
         self.units = weight[2]
         self.count = len(self.directions)
         if node.attr("hidden_size", self.units) != self.units:
-            node.fail(f"hidden_size is {node.attr('hidden_size')}, R is for {self.units}")
+            node.fail("invalid-attribute", f"hidden_size is {node.attr('hidden_size')}, R is for {self.units}")
         gates = op_class.GATES * self.units
         self._require(1, "W", (self.count, gates, self.inputs))
         self._require(2, "R", (self.count, gates, self.units))
@@ -87,13 +86,15 @@ class Layer:
             self._require(7, "P", (self.count, 3 * self.units))
         self.clip = node.attr("clip")
         if self.clip is not None and not self.clip > 0:
-            node.fail(f"clip = {self.clip} is not supported", "it is a limit on both sides of 0", "use a positive one")
+            what = f"clip = {self.clip} is not supported"
+            node.fail("invalid-attribute", what, "it is a limit on both sides of 0", "use a positive one")
         self.activations = self._activations(activations)
 
     def _require(self, position: int, name: str, shape: tuple[int, ...]) -> None:
         value = self.node.optional(position)
         if value is not None and shape_of(value) != shape:
-            self.node.fail(f"{name} (input {position}) must be {list(shape)}, found {list(shape_of(value))}")
+            what = f"{name} (input {position}) must be {list(shape)}, found {list(shape_of(value))}"
+            self.node.fail("invalid-shape", what)
 
     def _activations(self, defaults: Sequence[str]) -> list[tuple[str, float, float]]:
         """Name, alpha and beta of each; the lists of alphas and betas are for those that have one, in order."""
@@ -101,28 +102,25 @@ class Layer:
         names: list[str] = node.attr("activations", list(defaults) * self.count)
         if len(names) != len(defaults) * self.count:
             what = f"{len(names)} activations for {self.count} x {len(defaults)}"
-            node.fail(what, fix="give those of each direction")
+            node.fail("invalid-attribute", what, fix="give those of each direction")
         given = [list(node.attr(name, [])) for name in ("activation_alpha", "activation_beta")]
         found: list[tuple[str, float, float]] = []
         for name in names:
-            if (key := _NAMES.get(name.lower())) is None:
-                node.fail(f"activation {name} is not supported", fix="choose from " + ", ".join(_NAMES))
-            row = ACTIVATIONS[key]
+            node.require_choice("activation", name.lower(), _NAMES)
+            row = ACTIVATIONS[_NAMES[name.lower()]]
             alpha, beta = [
                 0.0 if place >= row.parameters else float(left.pop(0)) if left else self._default(name, row, place)
                 for place, left in enumerate(given)
             ]
-            found.append((key, alpha, beta))
+            found.append((_NAMES[name.lower()], alpha, beta))
         return found
 
     def _default(self, name: str, row: Activation, place: int) -> float:
         if row.defaults:
             return row.defaults[place]
-        self.node.fail(
-            f"activation {name} has no {('alpha', 'beta')[place]}",
-            "ONNX has no default for it",
-            "give activation_alpha and activation_beta, in the order of the activations that have them",
-        )
+        what = f"activation {name} has no {('alpha', 'beta')[place]}"
+        fix = "give activation_alpha and activation_beta, in the order of the activations that have them"
+        self.node.fail("missing-attribute", what, "ONNX has no default for it", fix)
 
     # Parts of the inputs
 

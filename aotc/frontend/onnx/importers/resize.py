@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import numpy as np
-from xdsl.dialects.builtin import AnyFloat, f32
+from xdsl.dialects.builtin import AnyFloat, f32, f64, i1
 from xdsl.ir import SSAValue
 
-from aotc.dialects.dtypes import numpy_dtype
+from aotc.dialects.dtypes import ELEMENT_TYPES, byte_width, numpy_dtype
 from aotc.dialects.graph.indexing import GatherOp
 from aotc.dialects.graph.interfaces import element_type_of
 from aotc.dialects.graph.logical import WhereOp
 from aotc.dialects.graph.shapes import normalize_axis
 from aotc.dialects.graph.windows.resampling import ResampleOp
-from aotc.frontend.onnx.composition import cast, scalar
+from aotc.frontend.onnx.composition import cast, saturated, scalar
 from aotc.frontend.onnx.interpolation import COORDINATE_MODES, NEAREST_MODES, ResizedAxis
 from aotc.frontend.onnx.registry import Node, onnx_op
+
+_CUT_OFF = tuple(ELEMENT_TYPES[name] for name in ("int8", "uint8", "int32"))
+"""Types whose linear interpolation onnxruntime cuts off; it has no other integers, which the standard rounds."""
 
 
 @onnx_op("Upsample")
@@ -34,14 +37,16 @@ def resize(node: Node) -> SSAValue:
     mode = node.attr("coordinate_transformation_mode", "half_pixel")
     rounding = node.attr("nearest_mode", "round_prefer_floor")
     if mode not in COORDINATE_MODES or rounding not in NEAREST_MODES:
-        node.fail(f'coordinate_transformation_mode "{mode}" or nearest_mode "{rounding}" is not known')
+        what = f'coordinate_transformation_mode "{mode}" or nearest_mode "{rounding}" is not known'
+        node.fail("invalid-attribute", what)
     shape = node.shape(0)
     axes = [normalize_axis(axis, len(shape)) for axis in node.attr("axes", list(range(len(shape))))]
     roi = [0.0] * len(axes) + [1.0] * len(axes)
     if mode == "tf_crop_and_resize":
         roi = node.constant_input(1, "the region of interest").tolist()
         if len(roi) != 2 * len(axes):
-            node.fail(f"the region of interest {roi} must have a start and an end for each of the axes {axes}")
+            what = f"the region of interest {roi} must have a start and an end for each of the axes {axes}"
+            node.fail("invalid-value", what)
     scales = node.constant_input(2, "the scales").tolist() if node.optional(2) is not None else []
     if scales:
         resized = _scaled(node, scales, mode, axes)
@@ -59,7 +64,7 @@ def _scaled(node: Node, scales: list[float], mode: str, axes: list[int] | None =
     shape = node.shape(0)
     axes = list(range(len(shape))) if axes is None else axes
     if len(scales) != len(axes) or any(not scale > 0 for scale in scales):
-        node.fail(f"scales {scales} must be a positive number for each of the axes {axes}")
+        node.fail("invalid-value", f"scales {scales} must be a positive number for each of the axes {axes}")
     return {
         axis: ResizedAxis(shape[axis], int(np.float32(shape[axis]) * np.float32(scale)), scale, mode)
         for axis, scale in zip(axes, scales, strict=True)
@@ -70,7 +75,7 @@ def _sized(node: Node, sizes: list[int], mode: str, axes: list[int]) -> dict[int
     """What the axes become by sizes."""
     shape = node.shape(0)
     if len(sizes) != len(axes) or any(size < 0 for size in sizes) or any(shape[axis] == 0 for axis in axes):
-        node.fail(f"sizes {sizes} must be one for each of the axes {axes} of {list(shape)}")
+        node.fail("invalid-value", f"sizes {sizes} must be one for each of the axes {axes} of {list(shape)}")
     scales = [size / shape[axis] for axis, size in zip(axes, sizes, strict=True)]
     policy = node.attr("keep_aspect_ratio_policy", "stretch")
     if policy != "stretch":
@@ -93,7 +98,7 @@ def _resize(node: Node, resized: dict[int, ResizedAxis], rounding: str) -> SSAVa
         for axis, one in moving.items():
             x = node.emit(GatherOp, x, node.constant(one.nearest(rounding)), axis=axis)
     elif mode in ("linear", "cubic"):
-        x = cast(node, x, kind if isinstance(kind, AnyFloat) else f32)
+        x = cast(node, x, kind if isinstance(kind, AnyFloat) else f64 if byte_width(kind) > 2 else f32)
         for axis in _in_order(moving):
             one = moving[axis]
             if mode == "linear":
@@ -102,15 +107,16 @@ def _resize(node: Node, resized: dict[int, ResizedAxis], rounding: str) -> SSAVa
                 places, weights = one.cubic(node.attr("cubic_coeff_a", -0.75), exclude_outside, antialias)
             weights = node.constant(weights, numpy_dtype(element_type_of(x)))
             x = node.emit(ResampleOp, x, node.constant(places), weights, axis=axis)
-        x = cast(node, x, kind)
     else:
-        node.fail(f'mode is "{mode}"', "it must be nearest, linear or cubic")
+        node.fail("invalid-attribute", f'mode is "{mode}"', "it must be nearest, linear or cubic")
     for axis, one in moving.items():
         if (outside := one.outside()).any():
             mask = outside.reshape([-1 if a == axis else 1 for a in range(len(node.shape(0)))])
             filling = scalar(node, node.attr("extrapolation_value", 0.0), x)
             x = node.emit(WhereOp, node.constant(mask), filling, x)
-    return x
+    if isinstance(kind, AnyFloat) or kind == i1 or (mode == "linear" and not antialias and kind in _CUT_OFF):
+        return cast(node, x, kind)
+    return saturated(node, x, kind)
 
 
 def _in_order(moving: dict[int, ResizedAxis]) -> list[int]:

@@ -29,7 +29,8 @@ def constant(node: Node) -> SSAValue:
         if (value := node.attr(name)) is not None:
             return node.given(np.asarray(value, dtype))
     given = ", ".join(node.attributes) or "none"
-    node.fail(f"no value the compiler knows (attributes: {given})", "strings and sparse tensors have no element type")
+    what = f"no value the compiler knows (attributes: {given})"
+    node.fail("unsupported-type", what, "strings and sparse tensors have no element type")
 
 
 @onnx_op("ConstantOfShape")
@@ -62,9 +63,12 @@ def range_(node: Node) -> SSAValue:
     names = ("the start", "the limit", "the delta")
     start, limit, delta = (node.constant_input(i, what).reshape(()).astype(wide) for i, what in enumerate(names))
     if delta == 0:
-        node.fail("delta is 0")
-    distance, step = (limit - start).item(), delta.item()
-    count = int(max(-(-distance // step) if dtype.kind in "iu" else math.ceil(distance / step), 0))
+        node.fail("invalid-value", "delta is 0")
+    if dtype.kind in "iu":  # of any size: the distance may be beyond the type that all elements fit in
+        first, last, step = (int(each) for each in (start, limit, delta))
+        count = max(-((first - last) // step), 0)
+    else:
+        count = max(math.ceil((limit - start).item() / delta.item()), 0)
     node.require_room(count, np.int64)
     return node.constant((start + delta * np.arange(count).astype(wide)).astype(dtype))
 
@@ -77,7 +81,7 @@ def _is_zero_by_one(node: Node) -> bool:
 @onnx_op("EyeLike")
 def eye_like(node: Node) -> SSAValue:
     if len(node.shape(0)) != 2:
-        node.fail(f"the operand must be a matrix, found {list(node.shape(0))}")
+        node.fail("invalid-shape", f"the operand must be a matrix, found {list(node.shape(0))}")
     dtype = node.attr("dtype")
     kind = numpy_dtype(node.element_type(0)) if dtype is None else dtype_of(dtype)
     node.require_room(math.prod(node.shape(0)), np.float64)
@@ -91,14 +95,15 @@ def reshape_(node: Node) -> SSAValue:
     target = [int(extent) for extent in given]
     if not node.attr("allowzero", 0):
         if any(extent == 0 and axis >= len(source) for axis, extent in enumerate(target)):
-            node.fail(f"shape {target} copies an axis that {list(source)} does not have")
+            node.fail("invalid-value", f"shape {target} copies an axis that {list(source)} does not have")
         target = [source[axis] if extent == 0 else extent for axis, extent in enumerate(target)]
     if target.count(-1) > 1:
-        node.fail(f"shape {target} leaves more than one axis open")
+        node.fail("invalid-value", f"shape {target} leaves more than one axis open")
     if -1 in target:
         others = math.prod(extent for extent in target if extent != -1)
         if others == 0 or math.prod(source) % others:
-            node.fail(f"{math.prod(source)} elements of shape {list(source)} do not divide into {target}")
+            what = f"{math.prod(source)} elements of shape {list(source)} do not divide into {target}"
+            node.fail("invalid-value", what)
         target[target.index(-1)] = math.prod(source) // others
     return reshape(node, node.input(0), target)
 
@@ -107,7 +112,7 @@ def reshape_(node: Node) -> SSAValue:
 def flatten(node: Node) -> SSAValue:
     shape, axis = node.shape(0), node.attr("axis", 1)
     if not -len(shape) <= axis <= len(shape):
-        node.fail(f"axis {axis} is out of range for rank {len(shape)}")
+        node.fail("invalid-attribute", f"axis {axis} is out of range for rank {len(shape)}")
     axis += len(shape) if axis < 0 else 0
     return reshape(node, node.input(0), [math.prod(shape[:axis]), math.prod(shape[axis:])])
 
@@ -126,7 +131,7 @@ def squeeze(node: Node) -> SSAValue:
     else:
         axes = {normalize_axis(axis, len(shape)) for axis in given}
     if any(shape[axis] != 1 for axis in axes):
-        node.fail(f"axes {sorted(axes)} of {list(shape)} are not all of extent 1")
+        node.fail("invalid-value", f"axes {sorted(axes)} of {list(shape)} are not all of extent 1")
     return reshape(node, node.input(0), [extent for axis, extent in enumerate(shape) if axis not in axes])
 
 
@@ -134,10 +139,10 @@ def squeeze(node: Node) -> SSAValue:
 def unsqueeze(node: Node) -> SSAValue:
     shape, given = node.shape(0), _axes(node)
     if given is None:
-        node.fail("the axes are missing", "the operator requires them")
+        node.fail("missing-input", "the axes are missing", "the operator requires them")
     rank = len(shape) + len(given)
     axes = {normalize_axis(axis, rank) for axis in given}
     if len(axes) != len(given):
-        node.fail(f"axes {given} repeat")
+        node.fail("invalid-value", f"axes {given} repeat")
     rest = iter(shape)
     return reshape(node, node.input(0), [1 if axis in axes else next(rest) for axis in range(rank)])

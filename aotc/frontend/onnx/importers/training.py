@@ -26,7 +26,7 @@ def _steps(node: Node, group: int, step: _Step) -> list[SSAValue]:
     """`step` for each tensor, with its value, gradient and states, of which there are `group` in all."""
     count, rest = divmod(len(node.inputs) - 2, group)
     if rest or not count:
-        node.fail(f"{len(node.inputs)} inputs are not the rate, the step and {group} of each tensor")
+        node.fail("missing-input", f"{len(node.inputs)} inputs are not the rate, the step and {group} of each tensor")
     found = [step(node, [node.input(2 + part * count + number) for part in range(group)]) for number in range(count)]
     return [results[part] for part in range(group - 1) for results in found]
 
@@ -71,8 +71,7 @@ def adagrad(node: Node) -> list[SSAValue]:
 @onnx_op("Momentum", domain=_DOMAIN)
 def momentum(node: Node) -> list[SSAValue]:
     mode, alpha, beta = node.attr("mode"), node.attr("alpha"), node.attr("beta")
-    if mode not in ("standard", "nesterov"):
-        node.fail(f"mode is {mode!r}", "it must be standard or nesterov")
+    node.require_choice("mode", mode, ("standard", "nesterov"))
 
     def step(node: Node, tensors: Sequence[SSAValue]) -> Sequence[SSAValue]:
         x, gradient, velocity = tensors

@@ -17,7 +17,7 @@ from aotc.dialects.graph.elementwise import BroadcastOp
 from aotc.dialects.graph.interfaces import shape_of
 from aotc.dialects.graph.shapes import normalize_axis
 from aotc.dialects.graph.structure import CopyOp
-from aotc.errors import CompileError, Problem
+from aotc.errors import CompileError
 from aotc.frontend.onnx.parts.axes import kept
 from aotc.frontend.onnx.parts.counts import divided, multiple
 from aotc.frontend.onnx.registry import Bound, Node
@@ -43,7 +43,7 @@ class _Reader:
         most = self.node.shape(position)[bound.axis]
         what = f"input {position} has a data-dependent extent along axis {bound.axis}, at most {most}"
         fix = "end the model before it, or fix what it depends on with --constant NAME=VALUE"
-        self.node.fail(what, why or "the operator would take all of them as data", fix)
+        self.node.fail("data-dependent-extent", what, why or "the operator would take all of them as data", fix)
 
     def carried(self, results: Sequence[SSAValue]) -> Bound | None:
         """The bound of the results, None where they have nothing of the parts. Raises CompileError."""
@@ -185,4 +185,4 @@ def refuse(name: str, op_type: str) -> NoReturn:
     """Raise the problem of a node with a body that reads such a value."""
     what = "an input has a data-dependent extent"
     fix = "end the model before it, or fix what it depends on with --constant NAME=VALUE"
-    raise CompileError(Problem(what, name, op_type, "its body would take all of them as data", fix))
+    raise CompileError("data-dependent-extent", what, "its body would take all of them as data", fix, name, op_type)

@@ -42,14 +42,14 @@ class _Call:
         """The tensors of the first input."""
         first = self.inputs[0] if self.inputs else None
         if not isinstance(first, Items):
-            self.node.fail("its first input is not a sequence", "the operator takes one")
+            self.node.fail("invalid-type", "its first input is not a sequence", "the operator takes one")
         return first.values
 
     def tensor(self, position: int) -> SSAValue:
         """An input that is a tensor."""
         found = self.inputs[position] if position < len(self.inputs) else None
         if not isinstance(found, SSAValue):
-            self.node.fail(f"input {position} is not a tensor", "the operator takes one")
+            self.node.fail("invalid-type", f"input {position} is not a tensor", "the operator takes one")
         return found
 
     def place(self, position: int, count: int, default: int) -> int:
@@ -58,7 +58,7 @@ class _Call:
             return default
         place = int(self.node.constant_input(position, "the position").reshape(()))
         if not -count <= place < count:
-            self.node.fail(f"position {place} is out of range for {count} of the sequence")
+            self.node.fail("invalid-value", f"position {place} is out of range for {count} of the sequence")
         return place % count
 
 
@@ -77,14 +77,14 @@ def _insert(call: _Call) -> Given:
     if len(call.inputs) > 2 and call.inputs[2] is not None:
         place = int(call.node.constant_input(2, "the position").reshape(()))
         if not -count <= place <= count:
-            call.node.fail(f"position {place} is out of range for {count} of the sequence")
+            call.node.fail("invalid-value", f"position {place} is out of range for {count} of the sequence")
     return Items((*items[:place], call.tensor(1), *items[place:]))
 
 
 def _erase(call: _Call) -> Given:
     items = call.items()
     if not items:
-        call.node.fail("the sequence is empty", "there is nothing to erase")
+        call.node.fail("invalid-value", "the sequence is empty", "there is nothing to erase")
     place = call.place(1, len(items), len(items) - 1)
     return Items((*items[:place], *items[place + 1 :]))
 
@@ -92,7 +92,7 @@ def _erase(call: _Call) -> Given:
 def _concat(call: _Call) -> Given:
     node, items = call.node, list(call.items())
     if not items:
-        node.fail("the sequence is empty", "there is nothing to put together")
+        node.fail("invalid-value", "the sequence is empty", "there is nothing to put together")
     rank = len(shape_of(items[0])) + (1 if node.attr("new_axis", 0) else 0)
     axis = normalize_axis(node.attr("axis"), rank)
     if node.attr("new_axis", 0):
@@ -111,10 +111,10 @@ def _split(call: _Call) -> Given:
         if not given.shape:
             (size,) = sizes
             if size < 1:
-                node.fail(f"parts of {size} elements", fix="use a positive number")
+                node.fail("invalid-value", f"parts of {size} elements", fix="use a positive number")
             sizes = [min(size, extent - start) for start in range(0, extent, size)]
     if sum(sizes) != extent or any(size < 0 for size in sizes):
-        node.fail(f"sizes {sizes} do not cut axis {axis} of {extent} elements")
+        node.fail("invalid-value", f"sizes {sizes} do not cut axis {axis} of {extent} elements")
     starts = np.cumsum([0, *sizes]).tolist()
     parts = [cut(node, x, {axis: (start, 1, size)}) for start, size in zip(starts, sizes, strict=False)]
     shape = [*shape_of(x)[:axis], *shape_of(x)[axis + 1 :]]
@@ -131,7 +131,7 @@ def _identity(call: _Call) -> Given:
 
 def _element(call: _Call) -> Given:
     if (found := _identity(call)) is None:
-        call.node.fail("the optional is empty", "there is no element to get")
+        call.node.fail("invalid-value", "the optional is empty", "there is no element to get")
     return found
 
 
@@ -162,7 +162,7 @@ def apply(node: Node, inputs: Sequence[Given]) -> Given:
     sequence."""
     function = _OPERATORS.get(node.op_type)
     if function is None:
-        node.fail("an input is a sequence", "the operator takes tensors")
+        node.fail("invalid-type", "an input is a sequence", "the operator takes tensors")
     return function(_Call(node, inputs))
 
 

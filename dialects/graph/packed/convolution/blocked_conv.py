@@ -12,25 +12,20 @@ from abc import ABC
 from collections.abc import Callable, Sequence
 from typing import ClassVar, TypeAlias
 
-import numpy as np
-from xdsl.dialects.builtin import I64, DenseArrayBase, IntegerAttr, TensorType, i64
-from xdsl.ir import Attribute, OpResult
-from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, opt_result_def, prop_def, result_def
+from xdsl.dialects.builtin import I64, DenseArrayBase, IntegerAttr, TensorType
+from xdsl.ir import Attribute
+from xdsl.irdl import irdl_op_definition, opt_prop_def, opt_result_def, prop_def, result_def
 
-from aotc.dialects.arrays import to_blocks
 from aotc.dialects.builder import Builder, Reader, Scalar, Writer
 from aotc.dialects.dtypes import compute_type
 from aotc.dialects.graph.interfaces import (
-    Array,
-    ElementOp,
-    Fusion,
     ShapeError,
-    element_type_of,
     narrowest_element_type,
     shape_of,
 )
 from aotc.dialects.graph.packed.convolution.channels import Channels
 from aotc.dialects.graph.packed.convolution.grouped_panels import GroupedPanels
+from aotc.dialects.graph.packed.layout import Layout, Mode, blocks
 from aotc.dialects.graph.schedules import check_partial_sums
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.windows.axes import ConvolutionalOp, SlidingAxes, TransposedAxes, check_bias
@@ -40,171 +35,32 @@ PanelBlockBody: TypeAlias = Callable[[Scalar, int, list[Scalar]], list[Scalar]]
 values."""
 
 
-@irdl_op_definition
-class PackChannelsOp(ElementOp):
-    """[N, C, spatial..] as blocks of `block` channels: [N, ceil(C / block), spatial.., block], missing ones zero."""
-
-    name = "graph.pack_channels"
-    FUSION: ClassVar[Fusion] = Fusion.INJECTIVE
-    ORDERS_WEIGHTS: ClassVar[bool] = True
-    x = operand_def(TensorType)
-    block = prop_def(IntegerAttr[I64])
-    result = result_def(TensorType)
-
-    def infer_types(self) -> Sequence[TensorType]:
-        shape, block = shape_of(self.x), self.block.value.data
-        if len(shape) < 2:
-            raise ShapeError(f"the operand must be [N, C, spatial...], found {list(shape)}")
-        if block < 1:
-            raise ShapeError(f"the block must be positive, found {block}")
-        packed = [shape[0], ceil_div(shape[1], block), *shape[2:], block]
-        return [TensorType(element_type_of(self.x), packed)]
-
-    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
-        return [np.ascontiguousarray(np.moveaxis(to_blocks(operands[0], 1, self.block.value.data), 2, -1))]
-
-    def reads_once(self) -> bool:
-        return True
-
-    def element(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
-        batch, outer, *position, lane = index
-        block, channels = self.block.value.data, shape_of(self.x)[1]
-        channel = outer * block + lane
-        source = [batch, channel, *position]
-        if channels % block == 0:
-            return reads[0](source)
-        inside = b.compare("lt", channel, channels)
-        zero = b.const(0, element_type_of(self.x))
-        return b.when(inside, lambda: [reads[0](source)], lambda: [zero])[0]
+def channel_blocks(rank: int, lanes: int, parts: Sequence[int] = ()) -> Layout:
+    """[N, C, spatial..] in blocks of `lanes` channels: [N, ceil(C / lanes), spatial.., lanes]; see `channels` of
+    several parts."""
+    block, lane = blocks(1, lanes)
+    return Layout("channels", ((Mode(0),), (block,), *((Mode(dim),) for dim in range(2, rank)), (lane,)), tuple(parts))
 
 
-@irdl_op_definition
-class UnpackChannelsOp(ElementOp):
-    """The first `channels` channels of a blocked tensor: [N, blocks, spatial.., B] -> [N, channels, spatial..].
+def weight_panels(rank: int, width: int, depth: int, groups: int = 1) -> Layout:
+    """A convolution's weight [M, C / group, kernel..] in the order in which `blocked_conv` streams it: [panels, blocks,
+    kernel.., depth, width].
 
-    With `parts`, which add up to `channels`, there are padding lanes between channels (see `channels`).
+    A panel is `width` output channels (a whole number of blocks of the result); block and depth together are the input
+    channel, `depth` of them in a block (C of them in the only block where the operand of the convolution is not
+    blocked, else as many as in its blocks, or an even part of that). Of several groups, the blocks are those that the
+    panel sees (`GroupedPanels`), and what an output channel does not see is zero.
     """
-
-    name = "graph.unpack_channels"
-    FUSION: ClassVar[Fusion] = Fusion.INJECTIVE
-    x = operand_def(TensorType)
-    channels = prop_def(IntegerAttr[I64])
-    parts = opt_prop_def(DenseArrayBase)
-    result = result_def(TensorType)
-
-    @property
-    def held(self) -> Channels:
-        """The lanes of the channels."""
-        parts = (self.channels.value.data,) if self.parts is None else self.ints("parts")
-        return Channels.of(parts, shape_of(self.x)[-1])
-
-    def infer_types(self) -> Sequence[TensorType]:
-        shape, channels = shape_of(self.x), self.channels.value.data
-        if len(shape) < 3:
-            raise ShapeError(f"the operand must be [N, blocks, spatial..., lanes], found {list(shape)}")
-        if (self.held.count, self.held.blocks) != (channels, shape[1]):
-            raise ShapeError(f"{channels} channels do not take {shape[1]} blocks of {shape[-1]}")
-        return [TensorType(element_type_of(self.x), [shape[0], channels, *shape[2:-1]])]
-
-    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
-        x = np.moveaxis(operands[0], -1, 2)
-        flat = x.reshape(x.shape[0], -1, *x.shape[3:])
-        return [np.ascontiguousarray(flat[:, list(self.held.places)])]
-
-    def view_offset(self) -> int | None:
-        shape = shape_of(self.x)
-        whole = shape[0] == 1 or shape[1] * shape[-1] == self.channels.value.data
-        return 0 if math.prod(shape[2:-1]) == 1 and whole and not self.held.has_padding else None
-
-    def reads_once(self) -> bool:
-        return True
-
-    def element(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
-        batch, channel, *position = index
-        block, places = b.index(shape_of(self.x)[-1]), self.held.places
-
-        def of_part(starts: Sequence[int]) -> list[Scalar]:
-            """The element in one of the parts that begin with these channels."""
-            start, *following = starts
-            if following:
-                here = b.compare("lt", channel, following[0])
-                return b.when(here, lambda: of_part([start]), lambda: of_part(following))
-            lane = channel + (places[start] - start)
-            return [reads[0]([batch, lane / block, *position, b.rem(lane, block)])]
-
-        return of_part(self.held.starts)[0]
-
-
-@irdl_op_definition
-class PackConvWeightOp(ElementOp):
-    """A convolution's weight [M, C / group, kernel..] in the order in which `blocked_conv` streams it.
-
-    The result is [panels, blocks, kernel.., depth, width]: a panel is `width` output channels (a whole number of
-    blocks of the result), missing ones zero; block and depth together are the input channel, `depth` of them in a block
-    (C of them in the only block where the operand of the convolution is not blocked, else as many as in its blocks, or
-    an even part of that), missing ones zero. Of several groups, the blocks are those that the panel sees
-    (`GroupedPanels`), and what an output channel does not see is zero.
-    """
-
-    name = "graph.pack_conv_weight"
-    FUSION: ClassVar[Fusion] = Fusion.INJECTIVE
-    ORDERS_WEIGHTS: ClassVar[bool] = True
-    weight = operand_def(TensorType)
-    width = prop_def(IntegerAttr[I64])
-    depth = prop_def(IntegerAttr[I64])
-    group = prop_def(IntegerAttr[I64], default_value=IntegerAttr(1, i64))
-    result = result_def(TensorType)
-
-    @property
-    def panels(self) -> GroupedPanels:
-        """The blocks that each panel reads."""
-        outputs, inputs = shape_of(self.weight)[:2]
-        groups = self.group.value.data
-        return GroupedPanels(groups, inputs, outputs // groups, self.width.value.data, self.depth.value.data)
-
-    def infer_types(self) -> Sequence[TensorType]:
-        outputs, _, *kernel = shape_of(self.weight)
-        width, depth, groups = self.width.value.data, self.depth.value.data, self.group.value.data
-        if groups < 1 or outputs % groups:
-            raise ShapeError(f"{outputs} output channels do not divide into {groups} groups")
-        packed = [ceil_div(outputs, width), self.panels.most, *kernel, depth, width]
-        return [TensorType(element_type_of(self.weight), packed)]
-
-    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
-        (weight,), panels = operands, self.panels
-        shape = (panels.count * panels.width, panels.most * panels.depth, *weight.shape[2:])
-        split = weight if self.group.value.data == 1 and weight.shape == shape else self._split(weight)
-        split = split.reshape(panels.count, panels.width, panels.most, panels.depth, *weight.shape[2:])
-        # [panel, width, block, depth, kernel..] -> [panel, block, kernel.., depth, width]
-        return [np.ascontiguousarray(np.moveaxis(split, (3, 1), (-2, -1)))]
-
-    def _split(self, weight: Array) -> Array:
-        """[panels, width, channels that a panel sees, kernel..], zeros where there is no weight."""
-        panels = self.panels
-        split = np.zeros((panels.count, panels.width, panels.most * panels.depth, *weight.shape[2:]), weight.dtype)
-        for panel, span in enumerate(panels.spans):
-            start, end = panel * panels.width, min((panel + 1) * panels.width, len(weight))
-            for group in range(start // panels.outputs, (end - 1) // panels.outputs + 1):
-                low, high = max(start, group * panels.outputs), min(end, (group + 1) * panels.outputs)
-                channel = group * panels.inputs - span.start * panels.depth
-                place = split[panel, low - start : high - start, channel : channel + panels.inputs]
-                place[...] = weight[low:high]
-        return split
-
-    def element(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
-        panel, block, *taps, inner, column = index
-        output = panel * self.width.value.data + column
-        seen, channel = self.panels.member(b, panel, block, inner, output)
-        inside = b.compare("lt", output, shape_of(self.weight)[0]) & seen
-        zero = b.const(0, element_type_of(self.weight))
-        return b.when(inside, lambda: [reads[0]([output, channel, *taps])], lambda: [zero])[0]
+    (panel, column), (block, inner) = blocks(0, width), blocks(1, depth)
+    kernel = ((Mode(dim),) for dim in range(2, rank))
+    return Layout("conv_weight", ((panel,), (block,), *kernel, (inner,), (column,)), groups=groups)
 
 
 class BlockedConvolutionOp(ConvolutionalOp, ABC):
     """Convolution or transposed convolution with a blocked result [N, ceil(M / block), spatial.., block].
 
     x is blocked, or plain [N, C, spatial..] (few channels: the first layer of a network); `channels` is C. The weight
-    is that of `pack_conv_weight` for as many groups. The optional bias is [blocks * block].
+    is in `weight_panels` of as many groups. The optional bias is [blocks * block].
 
     With `parts`, which add up to C, the channels of x are not in all lanes (see `channels`): the weight is packed with
     a channel for each lane, and padding lanes are left out.
@@ -213,6 +69,7 @@ class BlockedConvolutionOp(ConvolutionalOp, ABC):
     reduction is blocked (`kc` of its schedule): of one group of channels, in all lanes.
     """
 
+    COMPUTED: ClassVar[int | None] = 1
     result = result_def(TensorType)
     partials = opt_result_def(TensorType)
     group = prop_def(IntegerAttr[I64])
@@ -259,10 +116,6 @@ class BlockedConvolutionOp(ConvolutionalOp, ABC):
         """What a sum starts with."""
         return self.initial(b, reads, [output])
 
-    def multiplied(self, b: Builder, *values: Scalar) -> list[Scalar]:
-        """Elements of x and of the weight as they are multiplied."""
-        return list(values)
-
     def infer_types(self) -> Sequence[TensorType]:
         x, weight, rank = shape_of(self.x), shape_of(self.weight), len(self.ints("strides"))
         if len(x) not in (rank + 2, rank + 3) or len(weight) != rank + 4:
@@ -292,9 +145,6 @@ class BlockedConvolutionOp(ConvolutionalOp, ABC):
     def verify_(self) -> None:
         super().verify_()
         check_partial_sums(self, self.partials)
-
-    def scratch(self) -> Sequence[OpResult]:
-        return [] if self.partials is None else [self.partials]
 
     def operations(self) -> int:
         channels = self.channels.value.data // self.group.value.data
@@ -341,18 +191,11 @@ class BlockedConvolutionOp(ConvolutionalOp, ABC):
             first = panels.first(panel)
 
             def add_block(number: Scalar, depth: int, carried: list[Scalar]) -> list[Scalar]:
-                axes = self.taps(b, position)
+                def read(places: list[Scalar], taps: list[Scalar], inner: Scalar) -> tuple[Scalar, Scalar]:
+                    x = reads[0](self.source(batch, first + number, places, inner))
+                    return x, reads[1](self.weight_index(panel, number, taps, inner, column))
 
-                def step(at: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
-                    *steps, inner = at
-                    seen = [axis.at(k) for axis, k in zip(axes, steps, strict=True)]
-                    x = reads[0](self.source(batch, first + number, [place for place, _ in seen], inner))
-                    weight = reads[1](self.weight_index(panel, number, [tap for _, tap in seen], inner, column))
-                    x, weight = self.multiplied(b, x, weight)
-                    return [carried[0] + x * weight]
-
-                bounds = [(axis.low, axis.high) for axis in axes]
-                return b.reduce([*bounds, (0, depth)], carried, step)
+                return [self.sum_over_taps(b, position, carried[0], depth, read)]
 
             start = self.start(b, reads, position, output)
             writes[0](index, self.over_blocks(b, panel, [start], add_block)[0])

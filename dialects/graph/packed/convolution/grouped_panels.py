@@ -10,6 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
+
+from aotc.dialects.arrays import Array
 from aotc.dialects.builder import Builder, Scalar
 from aotc.dialects.graph.shapes import ceil_div
 
@@ -83,11 +86,21 @@ class GroupedPanels:
             return count, count
         return b.min(count, b.index(self.last) - self.first(panel)), count
 
-    def member(self, b: Builder, panel: Scalar, block: Scalar, inner: Scalar, output: Scalar) -> tuple[Scalar, Scalar]:
-        """Whether place `inner` of the `block`th block that `panel` reads belongs to the group of `output`, and which
-        channel of the group it is."""
-        channel = (self.first(panel) + block) * self.depth + inner
-        if self.groups == 1:
-            return b.compare("lt", channel, self.inputs), channel
-        within = channel - output / self.outputs * self.inputs
+    def member(self, b: Builder, panel: Scalar, place: Scalar, output: Scalar) -> tuple[Scalar, Scalar]:
+        """Whether a place in the blocks that `panel` reads belongs to the group of `output`, and which channel of the
+        group it is."""
+        within = self.first(panel) * self.depth + place - output / self.outputs * self.inputs
         return b.compare("ge", within, 0) & b.compare("lt", within, self.inputs), within
+
+    def spread(self, weight: Array) -> Array:
+        """A weight [M, channels of a group, kernel..] as [panels * width, channels that a panel reads, kernel..], zeros
+        where there is none."""
+        spread = np.zeros((self.count, self.width, self.most * self.depth, *weight.shape[2:]), weight.dtype)
+        for panel, span in enumerate(self.spans):
+            start, end = panel * self.width, min((panel + 1) * self.width, len(weight))
+            for group in range(start // self.outputs, (end - 1) // self.outputs + 1):
+                low, high = max(start, group * self.outputs), min(end, (group + 1) * self.outputs)
+                channel = group * self.inputs - span.start * self.depth
+                place = spread[panel, low - start : high - start, channel : channel + self.inputs]
+                place[...] = weight[low:high]
+        return spread.reshape(-1, *spread.shape[2:])

@@ -21,7 +21,7 @@ from aotc.dialects.graph.windows.axes import ConvolutionalOp, SlidingAxes, Trans
 class NarrowConvolutionOp(ConvolutionalOp, ABC):
     """Convolution or transposed convolution of a blocked x to a plain result [N, M, spatial..].
 
-    The weight is [M, blocks, kernel.., B], as `pack_channels` makes it of [M, C, kernel..]; all blocks are whole. The
+    The weight is [M, blocks, kernel.., B], `channel_blocks` of [M, C, kernel..]; all blocks are whole. The
     optional bias is [M].
     """
 
@@ -49,16 +49,14 @@ class NarrowConvolutionOp(ConvolutionalOp, ABC):
 
         def body(index: list[Scalar]) -> None:
             batch, output, *position = index
-            axes = self.taps(b, position)
 
-            def step(at: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
-                block, *steps, lane = at
-                seen = [axis.at(k) for axis, k in zip(axes, steps, strict=True)]
-                x = reads[0]([batch, block, *(place for place, _ in seen), lane])
-                return [carried[0] + x * reads[1]([output, block, *(tap for _, tap in seen), lane])]
+            def of_block(at: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
+                def read(places: list[Scalar], taps: list[Scalar], lane: Scalar) -> tuple[Scalar, Scalar]:
+                    return reads[0]([batch, *at, *places, lane]), reads[1]([output, *at, *taps, lane])
 
-            bounds = [(0, count), *((axis.low, axis.high) for axis in axes), (0, lanes)]
-            writes[0](index, b.reduce(bounds, [self.initial(b, reads, [output])], step)[0])
+                return [self.sum_over_taps(b, position, carried[0], lanes, read)]
+
+            writes[0](index, b.reduce([(0, count)], [self.initial(b, reads, [output])], of_block)[0])
 
         b.parallel_for(shape_of(self.result), body)
 

@@ -15,16 +15,14 @@ from aotc.dialects.graph.interfaces import ShapeError, narrowest_element_type, s
 from aotc.dialects.graph.windows.axes import SlidingAxes, check_bias
 
 
-class LanesConvolutionOp(SlidingAxes, ABC):
-    """Convolution in groups of `run` channels, each of which is that many neighbouring lanes of a block.
-
-    x is [N, blocks, spatial.., B], the optional bias [blocks * B].
-    """
+class LanesOp(SlidingAxes, ABC):
+    """Convolution in groups of `run` channels, each of which is that many neighbouring lanes of a block of x [N,
+    blocks, spatial.., B]."""
 
     @property
-    @abstractmethod
     def run(self) -> int:
         """Input channels, and output channels, of a group."""
+        return 1
 
     @abstractmethod
     def weight_index(self, block: Scalar, taps: Sequence[Scalar], lane: Scalar, number: Scalar) -> list[Scalar]:
@@ -32,6 +30,31 @@ class LanesConvolutionOp(SlidingAxes, ABC):
 
     def spatial(self) -> tuple[int, ...]:
         return shape_of(self.x)[2:-1]
+
+    def operations(self) -> int:
+        """As of the definition, padding lanes included."""
+        return 2 * math.prod(shape_of(self.result)) * math.prod(self.kernel()) * self.run
+
+    @abstractmethod
+    def start(self, b: Builder, reads: Sequence[Reader], index: Sequence[Scalar]) -> Scalar:
+        """What the sum of the result element at `index` starts with."""
+
+    def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
+        def body(index: list[Scalar]) -> None:
+            batch, block, *position, lane = index
+
+            def read(places: list[Scalar], taps: list[Scalar], number: Scalar) -> tuple[Scalar, Scalar]:
+                source = lane - b.rem(lane, b.index(self.run)) + number
+                weight = self.weight_index(block, taps, lane, number)
+                return reads[0]([batch, block, *places, source]), reads[1](weight)
+
+            writes[0](index, self.sum_over_taps(b, position, self.start(b, reads, index), self.run, read))
+
+        b.parallel_for(shape_of(self.result), body)
+
+
+class LanesConvolutionOp(LanesOp, ABC):
+    """As `LanesOp`; the optional bias is [blocks * B]."""
 
     def infer_types(self) -> Sequence[TensorType]:
         x, weight = shape_of(self.x), shape_of(self.weight)
@@ -43,47 +66,23 @@ class LanesConvolutionOp(SlidingAxes, ABC):
         shape = [*x[:2], *self.extents(), x[-1]]
         return [TensorType(narrowest_element_type(*self.operands), shape)]
 
-    def operations(self) -> int:
-        """As of the definition, padding lanes included."""
-        return 2 * math.prod(shape_of(self.result)) * math.prod(self.kernel()) * self.run
-
     def bias_index(self, index: Sequence[Scalar]) -> list[Scalar]:
         """Where the bias of the result element at `index` is."""
         return [index[1] * shape_of(self.x)[-1] + index[-1]]
 
-    def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
-        def body(index: list[Scalar]) -> None:
-            batch, block, *position, lane = index
-            axes = self.taps(b, position)
-
-            def step(at: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
-                *steps, number = at
-                seen = [axis.at(k) for axis, k in zip(axes, steps, strict=True)]
-                x = reads[0](
-                    [batch, block, *(place for place, _ in seen), lane - b.rem(lane, b.index(self.run)) + number]
-                )
-                weight = reads[1](self.weight_index(block, [tap for _, tap in seen], lane, number))
-                return [carried[0] + x * weight]
-
-            bounds = [*((axis.low, axis.high) for axis in axes), (0, self.run)]
-            writes[0](index, b.reduce(bounds, [self.initial(b, reads, self.bias_index(index))], step)[0])
-
-        b.parallel_for(shape_of(self.result), body)
+    def start(self, b: Builder, reads: Sequence[Reader], index: Sequence[Scalar]) -> Scalar:
+        return self.initial(b, reads, self.bias_index(index))
 
 
 @irdl_op_definition
 class BlockedDepthwiseConvOp(LanesConvolutionOp):
     """Convolution of each channel with a kernel of its own: x [N, blocks, spatial.., B], weight [blocks, kernel.., B].
 
-    The weight is what `pack_channels` makes of [C, 1, kernel..] seen as [1, C, kernel..], the optional bias
+    The weight is in `channel_blocks` of [C, 1, kernel..] seen as [1, C, kernel..], the optional bias
     [blocks * B].
     """
 
     name = "graph.blocked_depthwise_conv"
-
-    @property
-    def run(self) -> int:
-        return 1
 
     def kernel(self) -> tuple[int, ...]:
         return shape_of(self.weight)[1:-1]
@@ -106,7 +105,7 @@ class BlockedLanesConvOp(LanesConvolutionOp):
     """Convolution in groups of as many output as input channels: x [N, blocks, spatial.., B], weight
     [group's inputs, blocks, kernel.., B].
 
-    The weight is what `pack_channels` makes of [C, inputs, kernel..] with its first axes swapped, the optional bias
+    The weight is in `channel_blocks` of [C, inputs, kernel..] with its first axes swapped, the optional bias
     [blocks * B]. Inputs divide B.
     """
 

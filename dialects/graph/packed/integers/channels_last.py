@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from xdsl.dialects.builtin import I64, BoolAttr, DenseArrayBase, IntegerAttr, IntegerType, TensorType, i8
-from xdsl.ir import OpResult
 from xdsl.irdl import (
     irdl_op_definition,
     operand_def,
@@ -27,10 +26,23 @@ from aotc.dialects.builder import Builder, Reader, Scalar, Writer
 from aotc.dialects.dtypes import integer_range
 from aotc.dialects.graph.accumulation import AccumulatingOp
 from aotc.dialects.graph.interfaces import LoopNestOp, ShapeError, element_type_of, shape_of
-from aotc.dialects.graph.packed.integers.interleaved import Interleaving, check_interleaving
+from aotc.dialects.graph.packed.convolution.within_lanes import LanesOp
 from aotc.dialects.graph.packed.integers.paired_nibbles import nibbles
-from aotc.dialects.graph.shapes import ceil_div
+from aotc.dialects.graph.packed.layout import Layout, Mode, blocks
+from aotc.dialects.graph.shapes import ceil_div, linearize
 from aotc.dialects.graph.windows.axes import SlidingAxes, check_bias
+
+
+def words(columns: int, word: int) -> Layout:
+    """Weights [M, S, R], S rows of R for each of M outputs, side by side: [M * S * R].
+
+    A kernel keeps the sums of some outputs in registers, and at each step takes the next weight, or the next word of
+    four, of each: one pointer goes through all of them, once. So blocks of `columns` outputs follow each other, the
+    last one narrower. In a block, row after row: words of `word` weights, one of each output; the last word of each has
+    what is left.
+    """
+    (block, column), (number, element) = blocks(0, columns), blocks(2, word)
+    return Layout("words", ((block, Mode(1), number, column, element),), tight=True)
 
 
 class ChannelsLastAxes(SlidingAxes, AccumulatingOp, ABC):
@@ -58,6 +70,21 @@ class ChannelsLastAxes(SlidingAxes, AccumulatingOp, ABC):
         if not low <= self.beyond <= high:
             raise ShapeError(f"outside is {self.beyond}, {kind} has {low} to {high}")
 
+    def multiplied(self, b: Builder, *values: Scalar) -> Sequence[Scalar]:
+        x, weight = self.factors(b, *values)
+        return (x - self.beyond if self.beyond else x), weight
+
+    def with_outside(self, b: Builder, start: Scalar, extents: Sequence[int], weight: Reader) -> Scalar:
+        """`start` and all weights of an output, which are of these extents, times what is outside of x."""
+        if not self.beyond:
+            return start
+
+        def step(at: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
+            value = weight(at)
+            return [carried[0] + self.factors(b, value, value)[1] * self.beyond]
+
+        return b.reduce([(0, extent) for extent in extents], [start], step)[0]
+
 
 class InterleavedOp(LoopNestOp, AccumulatingOp, ABC):
     """Sums of products of x with interleaved weights, `columns` outputs side by side in words of `word` elements.
@@ -77,29 +104,36 @@ class InterleavedOp(LoopNestOp, AccumulatingOp, ABC):
         """How many rows of weights an output has, and of how many weights each."""
 
     @property
-    def interleaving(self) -> Interleaving:
+    def plain(self) -> tuple[int, int, int]:
+        """Outputs, or pairs of them, rows of an output, and weights of a row."""
+        return (ceil_div(self.outputs.value.data, 2 if self.flag("paired") else 1), *self.rows)
+
+    @property
+    def depth(self) -> int:
+        """The weights of an output."""
+        return math.prod(self.rows)
+
+    @property
+    def order(self) -> Layout:
         """Where the weights lie, or their pairs."""
-        each = 2 if self.flag("paired") else 1
-        outputs, columns = ceil_div(self.outputs.value.data, each), self.columns.value.data // each
-        return Interleaving(outputs, *self.rows, columns, self.word.value.data)
+        return words(self.columns.value.data // (2 if self.flag("paired") else 1), self.word.value.data)
 
     def weight_of(self, b: Builder, read: Reader, output: Scalar, row: Scalar, element: Scalar) -> Scalar:
         """A weight of an output, as it is stored or as i32."""
+        stored = self.order.reader(b, read, self.plain)
         if not self.flag("paired"):
-            return read([self.interleaving.place(b, output, row, element)])
-        lower, upper = nibbles(b, read([self.interleaving.place(b, output / 2, row, element)]))
+            return stored([output, row, element])
+        lower, upper = nibbles(b, stored([output / 2, row, element]))
         return b.select(b.compare("eq", b.rem(output, b.index(2)), 0), lower, upper)
 
     def check_weights(self) -> None:
         """Raise ShapeError where there are not as many weights as there must be."""
-        check_interleaving(self.columns.value.data, self.word.value.data)
         if self.flag("paired") and (self.columns.value.data % 2 or not self.sums_integers or self.zero_points[1]):
             raise ShapeError("weights are paired for an even number of integer sums, and without a zero point")
         if self.flag("paired") and element_type_of(self.operands[1]) != i8:
             raise ShapeError(f"pairs of weights are i8, found {element_type_of(self.operands[1])}")
-        needed, given = self.interleaving.outputs * self.interleaving.depth, shape_of(self.operands[1])
-        if given != (needed,):
-            raise ShapeError(f"the weights must be [{needed}], found {list(given)}")
+        if (needed := self.order.packed(self.plain)) != (given := list(shape_of(self.operands[1]))):
+            raise ShapeError(f"the weights must be {needed}, found {given}")
 
 
 @irdl_op_definition
@@ -118,6 +152,7 @@ class ChannelsLastConvOp(ChannelsLastAxes, InterleavedOp):
     kernel_shape = prop_def(DenseArrayBase)
     channels = prop_def(IntegerAttr[I64])
     group = opt_prop_def(IntegerAttr[I64])
+    COMPUTED: ClassVar[int | None] = 1
     result = result_def(TensorType)
     patch = opt_result_def(TensorType)
 
@@ -172,53 +207,29 @@ class ChannelsLastConvOp(ChannelsLastAxes, InterleavedOp):
         if self.patch is not None and groups > 1:
             raise ShapeError("a position has one patch, not one for each group")
         result = TensorType(self.summed_type(*self.operands[2:]), [x[0], 1, *self.extents(), outputs])
-        return [result, TensorType(element_type_of(self.x), [self.interleaving.depth])][: len(self.results)]
-
-    def scratch(self) -> Sequence[OpResult]:
-        return [] if self.patch is None else [self.patch]
+        return [result, TensorType(element_type_of(self.x), [self.depth])][: len(self.results)]
 
     def operations(self) -> int:
-        return 2 * math.prod(shape_of(self.result)) * self.interleaving.depth
+        return 2 * math.prod(shape_of(self.result)) * self.depth
 
     def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
-        order, channels, kernel = self.interleaving, self.channels.value.data, self.kernel()
-        groups, inputs = self.groups, self.inputs
+        channels, inputs, outputs = self.channels.value.data, self.inputs, self.outputs.value.data
+        within = (*self.kernel(), inputs)
 
         def weight_at(output: Scalar, at: Sequence[Scalar]) -> Scalar:
-            weight = self.weight_of(b, reads[1], output, *at)
-            return self.factors(b, weight, weight)[1]
+            place, run = linearize(b, at, within), b.index(self.rows[1])
+            return self.weight_of(b, reads[1], output, place / run, b.rem(place, run))
 
         def body(index: list[Scalar]) -> None:
             batch, _, *position, output = index
-            axes = self.taps(b, position)
-            start = self.initial(b, reads, [output])
-            if self.beyond:
-                whole = [(0, order.rows), (0, order.run)]
-                start = b.reduce(whole, [start], lambda at, now: [now[0] + weight_at(output, at) * self.beyond])[0]
+            first = output / (outputs // self.groups) * inputs if self.groups > 1 else b.index(0)
 
-            def step(at: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
-                *steps, channel = at
-                seen = [axis.at(k) for axis, k in zip(axes, steps, strict=True)]
-                *outer, last = (place for place, _ in seen)
-                row, element = b.index(0), channel
-                if groups > 1:
-                    channel = output / (self.outputs.value.data // groups) * inputs + channel
-                for (_, tap), extent in zip(seen[:-1], kernel[:-1], strict=True):
-                    row = row * extent + tap
-                if self.runs:
-                    element = seen[-1][1] * channels + channel
-                else:
-                    row = row * kernel[-1] + seen[-1][1]
-                if self.patch is not None:
-                    length = order.run // (math.prod(kernel[:-1]) * (1 if self.runs else kernel[-1]))
-                    row, element = b.index(0), row * length + element
-                x = reads[0]([batch, *outer, last * channels + channel])
-                weight = self.weight_of(b, reads[1], output, row, element)
-                x, weight = self.factors(b, x, weight)
-                return [carried[0] + (x - self.beyond if self.beyond else x) * weight]
+            def read(places: list[Scalar], taps: list[Scalar], channel: Scalar) -> tuple[Scalar, Scalar]:
+                x = reads[0]([batch, *places[:-1], places[-1] * channels + first + channel])
+                return x, weight_at(output, [*taps, channel])
 
-            bounds = [*((axis.low, axis.high) for axis in axes), (0, inputs)]
-            writes[0](index, b.reduce(bounds, [start], step)[0])
+            start = self.with_outside(b, self.initial(b, reads, [output]), within, lambda at: weight_at(output, at))
+            writes[0](index, self.sum_over_taps(b, position, start, inputs, read))
 
         b.parallel_for(shape_of(self.result), body)
 
@@ -249,11 +260,9 @@ class InterleavedMatMulOp(InterleavedOp):
         return [TensorType(self.summed_type(*self.operands[2:]), [*lhs[:-1], self.outputs.value.data])]
 
     def operations(self) -> int:
-        return 2 * math.prod(shape_of(self.result)) * self.interleaving.depth
+        return 2 * math.prod(shape_of(self.result)) * self.depth
 
     def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
-        order = self.interleaving
-
         def body(index: list[Scalar]) -> None:
             *rows, output = index
 
@@ -263,22 +272,19 @@ class InterleavedMatMulOp(InterleavedOp):
                 return [carried[0] + x * weight]
 
             start = b.const(0, self.summed_type(*self.operands[2:])) if self.bias is None else reads[2]([output])
-            writes[0](index, b.reduce([(0, order.depth)], [start], step)[0])
+            writes[0](index, b.reduce([(0, self.depth)], [start], step)[0])
 
         b.parallel_for(shape_of(self.result), body)
 
 
 @irdl_op_definition
-class ChannelsLastDepthwiseConvOp(ChannelsLastAxes):
+class ChannelsLastDepthwiseConvOp(ChannelsLastAxes, LanesOp):
     """Convolution of each channel of x [N, 1, spatial.., C] with a kernel of its own; the weight is [kernel.., C]."""
 
     name = "graph.channels_last_depthwise_conv"
 
     def kernel(self) -> tuple[int, ...]:
         return shape_of(self.weight)[:-1]
-
-    def spatial(self) -> tuple[int, ...]:
-        return shape_of(self.x)[2:-1]
 
     def infer_types(self) -> Sequence[TensorType]:
         x, weight = shape_of(self.x), shape_of(self.weight)
@@ -290,28 +296,9 @@ class ChannelsLastDepthwiseConvOp(ChannelsLastAxes):
         check_bias(self.bias, x[-1])
         return [TensorType(self.summed_type(*self.operands[2:]), [*x[:2], *self.extents(), x[-1]])]
 
-    def operations(self) -> int:
-        return 2 * math.prod(shape_of(self.result)) * math.prod(self.kernel())
+    def weight_index(self, block: Scalar, taps: Sequence[Scalar], lane: Scalar, number: Scalar) -> list[Scalar]:
+        return [*taps, lane]
 
-    def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
-        def body(index: list[Scalar]) -> None:
-            *_, channel = index
-            axes = self.taps(b, index[2:-1])
-
-            def step(at: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
-                seen = [axis.at(k) for axis, k in zip(axes, at, strict=True)]
-                x = reads[0]([*index[:2], *(place for place, _ in seen), channel])
-                x, weight = self.factors(b, x, reads[1]([*(tap for _, tap in seen), channel]))
-                return [carried[0] + (x - self.beyond if self.beyond else x) * weight]
-
-            def outside(at: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
-                weight = reads[1]([*at, channel])
-                return [carried[0] + self.factors(b, weight, weight)[1] * self.beyond]
-
-            start = [self.initial(b, reads, [channel])]
-            if self.beyond:
-                start = b.reduce([(0, extent) for extent in self.kernel()], start, outside)
-            bounds = [(axis.low, axis.high) for axis in axes]
-            writes[0](index, b.reduce(bounds, start, step)[0])
-
-        b.parallel_for(shape_of(self.result), body)
+    def start(self, b: Builder, reads: Sequence[Reader], index: Sequence[Scalar]) -> Scalar:
+        start = self.initial(b, reads, index[-1:])
+        return self.with_outside(b, start, self.kernel(), lambda at: reads[1]([*at, index[-1]]))

@@ -5,23 +5,22 @@ Zero points are gone, as in `dots`.
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 from xdsl.dialects.builtin import I64, IntegerAttr, TensorType, i8, i32
 from xdsl.irdl import irdl_op_definition, prop_def
 
-from aotc.dialects.builder import Builder, Reader, Scalar, Writer
-from aotc.dialects.graph.interfaces import LoopNestOp, ShapeError, element_type_of, shape_of
+from aotc.dialects.builder import Builder, Reader, Scalar
+from aotc.dialects.graph.interfaces import ShapeError, element_type_of, shape_of
+from aotc.dialects.graph.packed.convolution.within_lanes import LanesOp
 from aotc.dialects.graph.packed.integers.dot_products import GROUP, DotOp, check_table, edges_in
 from aotc.dialects.graph.quantized.flip import UI8
 from aotc.dialects.graph.shapes import ceil_div
-from aotc.dialects.graph.windows.axes import SlidingAxes
 from aotc.dialects.graph.windows.edges import Edges
 
 
-class DepthwiseSumsOp(SlidingAxes, LoopNestOp, ABC):
+class DepthwiseSumsOp(LanesOp, ABC):
     """Convolution of each channel of x [N, blocks, spatial.., B] with a kernel of its own: [N, blocks, extents.., B].
 
     x is i8 or ui8, the weight i8. Sums start with the table `bias` of `zero_point_bias`, with an element for each lane.
@@ -30,13 +29,6 @@ class DepthwiseSumsOp(SlidingAxes, LoopNestOp, ABC):
     @abstractmethod
     def check_weight(self, blocks: int, lanes: int) -> None:
         """Raise ShapeError unless the weight fits so many blocks of lanes."""
-
-    @abstractmethod
-    def weight_index(self, block: Scalar, taps: Sequence[Scalar], lane: Scalar) -> list[Scalar]:
-        """Where the weight of a tap of a channel is."""
-
-    def spatial(self) -> tuple[int, ...]:
-        return shape_of(self.x)[2:-1]
 
     def infer_types(self) -> Sequence[TensorType]:
         x, kinds = shape_of(self.x), [element_type_of(value) for value in self.operands]
@@ -48,29 +40,17 @@ class DepthwiseSumsOp(SlidingAxes, LoopNestOp, ABC):
         check_table(self.bias, self.windows(), x[1] * x[-1])
         return [TensorType(i32, [*x[:2], *self.extents(), x[-1]])]
 
-    def operations(self) -> int:
-        return 2 * math.prod(shape_of(self.result)) * math.prod(self.kernel())
-
     def edges(self) -> list[Edges]:
         """The cases along each axis of the bias."""
         return edges_in(self.bias, self.windows())
 
-    def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
-        def body(index: list[Scalar]) -> None:
-            batch, block, *position, lane = index
-            axes = self.taps(b, position)
+    def start(self, b: Builder, reads: Sequence[Reader], index: Sequence[Scalar]) -> Scalar:
+        _, block, *position, lane = index
+        cases = (each.case(b, at) for each, at in zip(self.edges(), position, strict=True))
+        return reads[2]([*cases, block * shape_of(self.x)[-1] + lane])
 
-            def step(at: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
-                places, taps = zip(*(axis.at(k) for axis, k in zip(axes, at, strict=True)), strict=True)
-                x = reads[0]([batch, block, *places, lane])
-                weight = reads[1](self.weight_index(block, taps, lane))
-                return [carried[0] + b.cast(x, i32) * b.cast(weight, i32)]
-
-            cases = (each.case(b, at) for each, at in zip(self.edges(), position, strict=True))
-            start = reads[2]([*cases, block * shape_of(self.x)[-1] + lane])
-            writes[0](index, b.reduce([(axis.low, axis.high) for axis in axes], [start], step)[0])
-
-        b.parallel_for(shape_of(self.result), body)
+    def multiplied(self, b: Builder, *values: Scalar) -> Sequence[Scalar]:
+        return [b.cast(value, i32) for value in values]
 
 
 @irdl_op_definition
@@ -93,7 +73,7 @@ class BlockedDotDepthwiseConvOp(DepthwiseSumsOp, DotOp):
         if weight[-2] != ceil_div(self.kernel()[-1], GROUP) or self.ints("dilations")[-1] != 1:
             raise ShapeError(f"{self.kernel()[-1]} neighbouring taps do not take {weight[-2]} groups of {GROUP}")
 
-    def weight_index(self, block: Scalar, taps: Sequence[Scalar], lane: Scalar) -> list[Scalar]:
+    def weight_index(self, block: Scalar, taps: Sequence[Scalar], lane: Scalar, number: Scalar) -> list[Scalar]:
         *outer, tap = taps
         return [block, *outer, tap / GROUP, lane * GROUP + tap.b.rem(tap, tap.b.index(GROUP))]
 
@@ -113,5 +93,5 @@ class BlockedPairDepthwiseConvOp(DepthwiseSumsOp):
         if len(weight) != len(x) - 1 or (blocks, lanes) != (weight[0], weight[-1]):
             raise ShapeError(f"operand {list(x)} and weight {list(weight)} have different blocks")
 
-    def weight_index(self, block: Scalar, taps: Sequence[Scalar], lane: Scalar) -> list[Scalar]:
+    def weight_index(self, block: Scalar, taps: Sequence[Scalar], lane: Scalar, number: Scalar) -> list[Scalar]:
         return [block, *taps, lane]

@@ -11,10 +11,9 @@ import math
 from abc import ABC
 from collections.abc import Sequence
 from itertools import product
-from typing import ClassVar
 
 import numpy as np
-from xdsl.dialects.builtin import I64, DenseArrayBase, IntegerAttr, IntegerType, TensorType, UnitAttr, i8, i32, i64
+from xdsl.dialects.builtin import I64, DenseArrayBase, IntegerAttr, IntegerType, TensorType, UnitAttr, i8, i32
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, prop_def, result_def
 
@@ -22,14 +21,14 @@ from aotc.dialects.builder import Builder, Reader, Scalar, Writer
 from aotc.dialects.dtypes import integer_range
 from aotc.dialects.graph.interfaces import (
     Array,
-    ElementOp,
-    Fusion,
+    ConstantPackerOp,
     LoopNestOp,
     ShapeError,
     element_type_of,
     shape_of,
 )
 from aotc.dialects.graph.packed.convolution.blocked_conv import BlockedConvolutionOp
+from aotc.dialects.graph.packed.layout import Layout, Mode, blocks
 from aotc.dialects.graph.quantized.flip import UI8
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.windows.axes import SlidingAxes
@@ -40,47 +39,14 @@ GROUP = 4
 """Products of a lane in one step."""
 
 
-@irdl_op_definition
-class InterleaveRowsOp(ElementOp):
-    """Groups of `group` rows of matrices [.., K, N], element by element: [.., ceil(K / group), N * group]; missing rows
-    are zero."""
-
-    name = "graph.interleave_rows"
-    FUSION: ClassVar[Fusion] = Fusion.INJECTIVE
-    ORDERS_WEIGHTS: ClassVar[bool] = True
-    x = operand_def(TensorType)
-    group = prop_def(IntegerAttr[I64], default_value=IntegerAttr(GROUP, i64))
-    result = result_def(TensorType)
-
-    def infer_types(self) -> Sequence[TensorType]:
-        shape, group = shape_of(self.x), self.group.value.data
-        if len(shape) < 2 or group < 1:
-            raise ShapeError(f"groups of {group} rows of {list(shape)}")
-        *outer, rows, columns = shape
-        return [TensorType(element_type_of(self.x), [*outer, ceil_div(rows, group), columns * group])]
-
-    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
-        (x,), group = operands, self.group.value.data
-        *outer, rows, columns = x.shape
-        steps = ceil_div(rows, group)
-        padded = np.zeros((*outer, steps * group, columns), x.dtype)
-        padded[..., :rows, :] = x
-        split = padded.reshape(*outer, steps, group, columns).swapaxes(-1, -2)
-        return [np.ascontiguousarray(split).reshape(*outer, steps, columns * group)]
-
-    def element(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
-        *outer, step, place = index
-        group, rows = self.group.value.data, shape_of(self.x)[-2]
-        row, column = step * group + b.rem(place, b.index(group)), place / group
-        if rows % group == 0:
-            return reads[0]([*outer, row, column])
-        zero = b.const(0, element_type_of(self.x))
-        inside = b.compare("lt", row, rows)
-        return b.when(inside, lambda: [reads[0]([*outer, row, column])], lambda: [zero])[0]
+def row_groups(rank: int, group: int = GROUP) -> Layout:
+    """Groups of `group` rows of matrices [.., K, N], element by element: [.., ceil(K / group), N * group]."""
+    step, within = blocks(rank - 2, group)
+    return Layout("rows", (*((Mode(dim),) for dim in range(rank - 2)), (step,), (Mode(rank - 1), within)))
 
 
 @irdl_op_definition
-class ZeroPointBiasOp(LoopNestOp):
+class ZeroPointBiasOp(ConstantPackerOp):
     """What sums of a convolution start with where x is multiplied as it is: [cases along each axis.., M], i32.
 
     The bias, if there is one, less `zero_point` times the sum of the weights [M, C / group, kernel..] of the taps that
@@ -89,7 +55,6 @@ class ZeroPointBiasOp(LoopNestOp):
     """
 
     name = "graph.zero_point_bias"
-    ORDERS_WEIGHTS: ClassVar[bool] = True
     weight = operand_def(TensorType)
     bias = opt_operand_def(TensorType)
     zero_point = prop_def(IntegerAttr[I64])
@@ -123,7 +88,7 @@ class ZeroPointBiasOp(LoopNestOp):
             raise ShapeError(f"the bias of {weight[0]} channels is {self.bias.type}")
         return [TensorType(i32, [*(edges.count for edges in self.edges()), weight[0]])]
 
-    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
+    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array]:
         weight = operands[0].astype(np.int64)
         bias = operands[1].astype(np.int64) if len(operands) > 1 else np.zeros(len(weight), np.int64)
         windows, edges = self.windows(), self.edges()
@@ -138,27 +103,6 @@ class ZeroPointBiasOp(LoopNestOp):
             if self.counts_weights:
                 table[cases] -= counted[(slice(None), slice(None), *seen)].reshape(len(weight), -1).sum(axis=1)
         return [table.astype(np.int32)]
-
-    def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
-        point, windows, edges = self.zero_point.value.data, self.windows(), self.edges()
-
-        def counted(weight: Scalar) -> Scalar:
-            return weight * point if self.complement is None else weight * point + weight.b.min(weight, 0)
-
-        def body(index: list[Scalar]) -> None:
-            *cases, output = index
-            start = b.const(0, i32) if self.bias is None else reads[1]([output])
-            places = [each.position(b, case) for each, case in zip(edges, cases, strict=True)]
-            bounds = [window.taps(b, place) for window, place in zip(windows, places, strict=True)]
-
-            def step(at: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
-                return [carried[0] - counted(b.cast(reads[0]([output, *at]), i32))]
-
-            extents = [(0, shape_of(self.weight)[1]), *bounds]
-            total = b.reduce(extents, [start], step) if self.counts_weights else [start]
-            writes[0](index, total[0])
-
-        b.parallel_for(shape_of(self.result), body)
 
 
 def _one_case(window: SlidingWindow) -> Edges:
@@ -366,7 +310,7 @@ class BlockedDotConvOp(SlidingAxes, BlockedConvolutionOp, DotOp):
 class PackedDotMatMulOp(DotOp):
     """8-bit integers [.., M, K] times a matrix [K, `columns`], i8, in panels of interleaved rows: sums in i32.
 
-    The matrix is [panels, ceil(K / 4), width * 4], as `pack_columns` and `interleave_rows` make it. Sums start with
+    The matrix is [panels, ceil(K / 4), width * 4], as `column_panels` and `row_groups` make it. Sums start with
     `bias`, i32 [columns].
     """
 

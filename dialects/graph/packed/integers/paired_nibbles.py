@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 import numpy as np
 from xdsl.dialects.builtin import IntegerType, TensorType, i8, i32
 from xdsl.irdl import irdl_op_definition, operand_def, result_def
 
-from aotc.dialects.builder import Builder, Reader, Scalar
-from aotc.dialects.graph.interfaces import Array, ElementOp, Fusion, ShapeError, element_type_of, shape_of
-from aotc.dialects.graph.shapes import ceil_div
+from aotc.dialects.builder import Builder, Scalar
+from aotc.dialects.graph.interfaces import Array, ConstantPackerOp, ShapeError, element_type_of, shape_of
+from aotc.dialects.graph.packed.layout import Layout, Mode, blocks
 
 NIBBLE = 4
 """Bits."""
@@ -20,13 +19,11 @@ FEW_BITS = IntegerType(2), IntegerType(NIBBLE)
 
 
 @irdl_op_definition
-class PairNibblesOp(ElementOp):
+class PairNibblesOp(ConstantPackerOp):
     """Weights [M, ..] of i8, each from -8 to 7, as [ceil(M / 2), ..]: row 2 j in the lower four bits of each byte, row
     2 j + 1, or 0 where there is none, in the upper ones."""
 
     name = "graph.pair_nibbles"
-    FUSION: ClassVar[Fusion] = Fusion.INJECTIVE
-    ORDERS_WEIGHTS: ClassVar[bool] = True
     x = operand_def(TensorType)
     result = result_def(TensorType)
 
@@ -34,27 +31,17 @@ class PairNibblesOp(ElementOp):
         shape = shape_of(self.x)
         if element_type_of(self.x) != i8 or not shape:
             raise ShapeError(f"the weights must be a tensor of i8, found {self.x.type}")
-        return [TensorType(i8, [ceil_div(shape[0], 2), *shape[1:]])]
+        return [TensorType(i8, self.layout.packed(shape)[1:])]
 
-    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
-        rows = np.zeros((2 * shape_of(self.result)[0], *operands[0].shape[1:]), np.uint8)
-        rows[: operands[0].shape[0]] = operands[0].view(np.uint8)
-        return [(rows[::2] & np.uint8(15) | rows[1::2] << np.uint8(NIBBLE)).view(np.int8)]
+    @property
+    def layout(self) -> Layout:
+        """Of the weights: the lower ones, then the upper ones."""
+        pair, which = blocks(0, 2)
+        return Layout("nibbles", ((which,), (pair,), *((Mode(dim),) for dim in range(1, len(shape_of(self.x))))))
 
-    def element(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
-        first, *rest = index
-        rows = shape_of(self.x)[0]
-
-        def row(number: Scalar) -> Scalar:
-            return b.cast(reads[0]([number, *rest]), i32)
-
-        lower, second = row(first * 2) & 15, first * 2 + 1
-        if rows % 2:
-            zero = b.const(0, i32)
-            (upper,) = b.when(b.compare("lt", second, rows), lambda: [row(second)], lambda: [zero])
-        else:
-            upper = row(second)
-        return b.cast(lower | b.shift_left(upper, b.const(NIBBLE, i32)), i8)
+    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array]:
+        lower, upper = self.layout.pack(operands[0].view(np.uint8))
+        return [(lower & np.uint8(15) | upper << np.uint8(NIBBLE)).view(np.int8)]
 
 
 def nibbles(b: Builder, byte: Scalar) -> tuple[Scalar, Scalar]:

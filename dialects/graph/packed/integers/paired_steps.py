@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import ClassVar
 
 import numpy as np
 from xdsl.dialects.builtin import I64, DenseArrayBase, IntegerAttr, TensorType, UnitAttr, i8, i32
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
 
 from aotc.dialects.builder import INDEX, Builder, Reader, Scalar, Writer
-from aotc.dialects.graph.interfaces import Array, GraphOp, LoopNestOp, ShapeError, element_type_of, shape_of
+from aotc.dialects.graph.interfaces import Array, ConstantPackerOp, LoopNestOp, ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.packed.integers.dot_products import GROUP
 from aotc.dialects.graph.quantized.flip import FLIPPED, UI8
 from aotc.mathematics.step_pairing import check_pairing, pair_steps
@@ -26,7 +25,7 @@ KINDS = 2
 
 
 @irdl_op_definition
-class PairStepsOp(GraphOp):
+class PairStepsOp(ConstantPackerOp):
     """The steps of each panel of a constant weight in pairs, as `paired_dot_conv` wants them.
 
     The weight, i8, is [panels, axes of steps.., width * 4], `start`, i32 [panels * width], what sums start with where x
@@ -37,7 +36,6 @@ class PairStepsOp(GraphOp):
     """
 
     name = "graph.pair_steps"
-    ORDERS_WEIGHTS: ClassVar[bool] = True
     weight = operand_def(TensorType)
     start = operand_def(TensorType)
     pitches = prop_def(DenseArrayBase)
@@ -63,7 +61,7 @@ class PairStepsOp(GraphOp):
             TensorType(i32, list(start)),
         ]
 
-    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
+    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array]:
         weight, start = operands
         panels, *axes, width = weight.shape
         split = weight.reshape(panels, -1, width // GROUP, GROUP)

@@ -12,7 +12,7 @@ from typing import ClassVar
 
 import numpy as np
 from xdsl.dialects.builtin import I64, BoolAttr, FloatAttr, IntegerAttr, IntegerType, TensorType, f32, i32
-from xdsl.ir import Attribute, OpResult
+from xdsl.ir import Attribute
 from xdsl.irdl import (
     irdl_op_definition,
     operand_def,
@@ -24,10 +24,10 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from aotc.dialects.arrays import to_blocks
 from aotc.dialects.builder import Builder, Reader, Scalar, Writer
 from aotc.dialects.dtypes import compute_type, is_float
-from aotc.dialects.graph.interfaces import Array, ElementOp, Fusion, LoopNestOp, ShapeError, element_type_of, shape_of
+from aotc.dialects.graph.interfaces import Array, ConstantPackerOp, LoopNestOp, ShapeError, element_type_of, shape_of
+from aotc.dialects.graph.packed.layout import Layout, blocks
 from aotc.dialects.graph.schedules import FewBitsSchedule, schedule_of
 from aotc.dialects.graph.shapes import ceil_div
 
@@ -42,7 +42,7 @@ WIDEST = 4
 
 
 @irdl_op_definition
-class PackFewBitsOp(ElementOp):
+class PackFewBitsOp(ConstantPackerOp):
     """A matrix [K, N] (with `transpose`: [N, K]) of integers of few bits as panels of words: [ceil(N / width), words,
     width].
 
@@ -51,8 +51,6 @@ class PackFewBitsOp(ElementOp):
     """
 
     name = "graph.pack_few_bits"
-    FUSION: ClassVar[Fusion] = Fusion.INJECTIVE
-    ORDERS_WEIGHTS: ClassVar[bool] = True
     x = operand_def(TensorType)
     bits = prop_def(IntegerAttr[I64])
     offset = prop_def(IntegerAttr[I64])
@@ -66,40 +64,22 @@ class PackFewBitsOp(ElementOp):
             raise ShapeError(f"the operand must be a matrix of integers, found {self.x.type}")
         if bits not in (2, 4, 8) or width < 1:
             raise ShapeError(f"2, 4 or 8 bits in panels of columns, found {bits} bits and width {width}")
-        depth, columns = reversed(shape) if self.flag("transpose") else shape
-        return [TensorType(i32, [ceil_div(columns, width), ceil_div(depth * bits, WORD), width])]
+        return [TensorType(i32, self.layout.packed(shape)[1:])]
 
-    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
-        bits, count = self.bits.value.data, WORD // self.bits.value.data
-        x = operands[0].T if self.flag("transpose") else operands[0]
-        fields = (x.astype(np.int16) + np.int16(self.offset.value.data)).astype(np.uint8)
-        fields = np.pad(fields & np.uint8(2**bits - 1), [(0, -len(x) % count), (0, 0)])
-        words = np.zeros((len(fields) // count, x.shape[1]), np.uint32)
-        for place in range(count):
-            words |= fields[place::count].astype(np.uint32) << np.uint32(place * bits)
-        panels = np.moveaxis(to_blocks(words, 1, self.width.value.data), -2, 0)
-        return [np.ascontiguousarray(panels).view(np.int32)]
+    @property
+    def layout(self) -> Layout:
+        """Of the elements: by their places in a word, [32 / bits, panels, words, width]."""
+        row, column = (1, 0) if self.flag("transpose") else (0, 1)
+        (word, place), (panel, lane) = blocks(row, WORD // self.bits.value.data), blocks(column, self.width.value.data)
+        return Layout("few_bits", ((place,), (panel,), (word,), (lane,)))
 
-    def element(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
-        panel, word, lane = index
-        bits, count = self.bits.value.data, WORD // self.bits.value.data
-        depth, columns = reversed(shape_of(self.x)) if self.flag("transpose") else shape_of(self.x)
-        column = panel * self.width.value.data + lane
-
-        def field(place: int) -> Scalar:
-            k = word * count + place
-            inside = b.compare("lt", k, depth) & b.compare("lt", column, columns)
-            at = [column, k] if self.flag("transpose") else [k, column]
-
-            def value() -> list[Scalar]:
-                return [(b.cast(b.decode(reads[0](at)), i32) + self.offset.value.data) & (2**bits - 1)]
-
-            return b.when(inside, value, lambda: [b.const(0, i32)])[0]
-
-        total = field(0)
-        for place in range(1, count):
-            total = total | b.shift_left(field(place), b.const(place * bits, i32))
-        return total
+    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array]:
+        bits = self.bits.value.data
+        fields = (operands[0].astype(np.int16) + np.int16(self.offset.value.data)).astype(np.uint8)
+        words = np.zeros(shape_of(self.result), np.uint32)
+        for place, field in enumerate(self.layout.pack(fields & np.uint8(2**bits - 1))):
+            words |= field.astype(np.uint32) << np.uint32(place * bits)
+        return [words.view(np.int32)]
 
 
 @irdl_op_definition
@@ -107,7 +87,7 @@ class FewBitsMatMulOp(LoopNestOp):
     """lhs [.., M, K] times a matrix [K, `columns`] packed by `pack_few_bits`: [.., M, columns] of type `to`.
 
     Element (k, n) of the matrix is (integer - zero point) * scale, both of column n and block k / `block`: `scales` and
-    `points` are panels as of `pack_columns`, [panels, blocks, width]. The zero point is `point`, plus an element of
+    `points` are panels as of `column_panels`, [panels, blocks, width]. The zero point is `point`, plus an element of
     `points` where there are any.
 
     The optional result `panel` is a scratch buffer for `kc` rows of a panel as f32 (as the schedule has it); where K is
@@ -125,6 +105,7 @@ class FewBitsMatMulOp(LoopNestOp):
     point = prop_def(FloatAttr)
     to = prop_def(Attribute)
     kc = opt_prop_def(IntegerAttr[I64])
+    COMPUTED: ClassVar[int | None] = 1
     result = result_def(TensorType)
     panel = opt_result_def(TensorType)
 
@@ -168,9 +149,6 @@ class FewBitsMatMulOp(LoopNestOp):
         schedule = schedule_of(self)
         if isinstance(schedule, FewBitsSchedule) and schedule.kc != (None if self.kc is None else self.kc.value.data):
             raise VerifyException(f"kc = {schedule.kc} of the schedule is not that of the operation")
-
-    def scratch(self) -> Sequence[OpResult]:
-        return [] if self.panel is None else [self.panel]
 
     def operations(self) -> int:
         batch, *sizes = self.sizes()

@@ -7,66 +7,29 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import ClassVar, TypeAlias
 
-import numpy as np
 from xdsl.dialects.builtin import I64, BoolAttr, IntegerAttr, TensorType
-from xdsl.ir import Attribute, OpResult
+from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, opt_result_def, prop_def, result_def
 
-from aotc.dialects.arrays import to_blocks
 from aotc.dialects.builder import Builder, Reader, Scalar, Writer
 from aotc.dialects.dtypes import compute_type
 from aotc.dialects.graph.interfaces import (
-    Array,
-    ElementOp,
-    Fusion,
     LoopNestOp,
     ShapeError,
     element_type_of,
     narrowest_element_type,
     shape_of,
 )
+from aotc.dialects.graph.packed.layout import Layout, Mode, blocks
 from aotc.dialects.graph.schedules import check_partial_sums
 from aotc.dialects.graph.shapes import broadcast, broadcast_index, ceil_div
 
 
-@irdl_op_definition
-class PackColumnsOp(ElementOp):
-    """A matrix [.., K, N] (with `transpose`: [.., N, K]) as panels of `width` columns: [.., ceil(N / width), K, width].
-
-    Missing columns are zero.
-    """
-
-    name = "graph.pack_columns"
-    FUSION: ClassVar[Fusion] = Fusion.INJECTIVE
-    ORDERS_WEIGHTS: ClassVar[bool] = True
-    x = operand_def(TensorType)
-    width = prop_def(IntegerAttr[I64])
-    transpose = opt_prop_def(BoolAttr)
-    result = result_def(TensorType)
-
-    def infer_types(self) -> Sequence[TensorType]:
-        shape, width = shape_of(self.x), self.width.value.data
-        if len(shape) < 2:
-            raise ShapeError(f"the operand must be a matrix or a batch of them, found {list(shape)}")
-        if width < 1:
-            raise ShapeError(f"the width must be positive, found {width}")
-        depth, columns = reversed(shape[-2:]) if self.flag("transpose") else shape[-2:]
-        return [TensorType(element_type_of(self.x), [*shape[:-2], ceil_div(columns, width), depth, width])]
-
-    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
-        x = operands[0].swapaxes(-1, -2) if self.flag("transpose") else operands[0]
-        return [np.ascontiguousarray(np.moveaxis(to_blocks(x, x.ndim - 1, self.width.value.data), -3, -2))]
-
-    def element(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
-        *batch, panel, row, lane = index
-        columns = shape_of(self.x)[-2 if self.flag("transpose") else -1]
-        column = panel * self.width.value.data + lane
-        place = [*batch, column, row] if self.flag("transpose") else [*batch, row, column]
-        if columns % self.width.value.data == 0:
-            return reads[0](place)
-        inside = b.compare("lt", column, columns)
-        zero = b.const(0, element_type_of(self.x))
-        return b.when(inside, lambda: [reads[0](place)], lambda: [zero])[0]
+def column_panels(rank: int, width: int, *, transposed: bool = False) -> Layout:
+    """A matrix [.., K, N] (`transposed`: [.., N, K]) as panels of `width` columns: [.., ceil(N / width), K, width]."""
+    row, column = (rank - 1, rank - 2) if transposed else (rank - 2, rank - 1)
+    panel, lane = blocks(column, width)
+    return Layout("columns", (*((Mode(dim),) for dim in range(rank - 2)), (panel,), (Mode(row),), (lane,)))
 
 
 Elements: TypeAlias = Callable[[Scalar], Scalar]
@@ -139,7 +102,7 @@ class ProductOp(LoopNestOp, ABC):
 
 @irdl_op_definition
 class PackedMatMulOp(ProductOp):
-    """A product with matrices [.., K, `columns`] packed by `pack_columns`.
+    """A product with matrices [.., K, `columns`] packed by `column_panels`.
 
     The optional result `partials` [M, width] is a scratch buffer for sums of one panel whose reduction is blocked
     (`kc` of its schedule).
@@ -147,6 +110,7 @@ class PackedMatMulOp(ProductOp):
 
     name = "graph.packed_matmul"
     columns = prop_def(IntegerAttr[I64])
+    COMPUTED: ClassVar[int | None] = 1
     result = result_def(TensorType)
     partials = opt_result_def(TensorType)
     MATRIX_RANK: ClassVar[int] = 3
@@ -169,9 +133,6 @@ class PackedMatMulOp(ProductOp):
     def verify_(self) -> None:
         super().verify_()
         check_partial_sums(self, self.partials)
-
-    def scratch(self) -> Sequence[OpResult]:
-        return [] if self.partials is None else [self.partials]
 
     def right(self, b: Builder, read: Reader, outer: Sequence[Scalar], column: Scalar) -> Elements:
         width = b.index(shape_of(self.rhs)[-1])

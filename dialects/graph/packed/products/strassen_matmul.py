@@ -27,21 +27,21 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from xdsl.dialects.builtin import I64, BoolAttr, IntegerAttr, TensorType, f64
-from xdsl.ir import OpResult
+from xdsl.dialects.builtin import I64, BoolAttr, IntegerAttr, TensorType
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
 
-from aotc.dialects.arrays import to_blocks
 from aotc.dialects.builder import Builder, Reader, Scalar, Writer, linear_combinations
 from aotc.dialects.dtypes import byte_width, compute_type, is_float, numpy_dtype
 from aotc.dialects.graph.interfaces import (
     Array,
+    ConstantPackerOp,
     LoopNestOp,
     ShapeError,
     element_type_of,
     narrowest_element_type,
     shape_of,
 )
+from aotc.dialects.graph.packed.layout import Layout, Mode, blocks
 from aotc.dialects.graph.schedules import check_partial_sums
 from aotc.dialects.graph.shapes import LINE, ceil_div, segments
 from aotc.mathematics.linear_combinations import terms
@@ -56,7 +56,7 @@ PRODUCTS = len(LEFT_SUMS)
 
 
 @irdl_op_definition
-class StrassenWeightOp(LoopNestOp):
+class StrassenWeightOp(ConstantPackerOp):
     """Sums of the quarters of a matrix [K, N] (with `transpose`: [N, K]) as `strassen_matmul` streams them.
 
     The result is [panels, 7, ceil(K / 2), width]: a panel is `width` of the `left` columns that the left quarters have.
@@ -65,7 +65,6 @@ class StrassenWeightOp(LoopNestOp):
     """
 
     name = "graph.strassen_weight"
-    ORDERS_WEIGHTS: ClassVar[bool] = True
     weight = operand_def(TensorType)
     left = prop_def(IntegerAttr[I64])
     width = prop_def(IntegerAttr[I64])
@@ -88,9 +87,15 @@ class StrassenWeightOp(LoopNestOp):
         if not is_float(element_type_of(self.weight)):
             raise ShapeError(f"the weight must be of floats, found {element_type_of(self.weight)}")
         kind = compute_type(element_type_of(self.weight))
-        return [TensorType(kind, [ceil_div(left, width), PRODUCTS, ceil_div(depth, 2), width])]
+        return [TensorType(kind, self.layout.packed((PRODUCTS, ceil_div(depth, 2), left)))]
 
-    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
+    @property
+    def layout(self) -> Layout:
+        """Of the sums [7, ceil(K / 2), left]."""
+        panel, column = blocks(2, self.width.value.data)
+        return Layout("strassen_weight", ((panel,), (Mode(0),), (Mode(1),), (column,)))
+
+    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array]:
         weight = operands[0].T if self.flag("transpose") else operands[0]
         (depth, columns), left = weight.shape, self.left.value.data
         upper = ceil_div(depth, 2)
@@ -98,31 +103,7 @@ class StrassenWeightOp(LoopNestOp):
         quarters = whole.reshape(2, upper, 2, left).swapaxes(1, 2).reshape(4, upper, left)
         combined = np.tensordot(np.array(RIGHT_SUMS, np.float64), quarters, 1)
         combined = combined.astype(numpy_dtype(element_type_of(self.result)))
-        # [product, row, panel, column] -> [panel, product, row, column]
-        return [np.ascontiguousarray(np.moveaxis(to_blocks(combined, 2, self.width.value.data), 2, 0))]
-
-    def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
-        panels, _, upper, width = shape_of(self.result)
-        (depth, columns), left = self._extents(), self.left.value.data
-        kind, total = element_type_of(self.result), linear_combinations(b)
-
-        def body(index: list[Scalar]) -> None:
-            panel, row, lane = index
-            column = panel * width + lane
-
-            def element(down: int, side: int) -> Scalar:
-                k, n = row + down * upper, column + side * left
-                inside = b.compare("lt", k, depth) & b.compare("lt", column, left) & b.compare("lt", n, columns)
-                place = [n, k] if self.flag("transpose") else [k, n]
-                value = b.when(inside, lambda: [reads[0](place)], lambda: [b.const(0, kind)])[0]
-                return b.cast(value, f64)
-
-            quarters = [element(down, side) for down in (0, 1) for side in (0, 1)]
-            for product, factors in enumerate(RIGHT_SUMS):
-                value = total(terms(factors, quarters))
-                writes[0]([panel, b.index(product), row, lane], b.cast(value, kind))
-
-        b.parallel_for([panels, upper, width], body)
+        return [self.layout.pack(combined)]
 
 
 @dataclass(frozen=True)
@@ -188,6 +169,7 @@ class StrassenMatMulOp(LoopNestOp):
     """Absent: one."""
     panel_parts = opt_prop_def(IntegerAttr[I64])
     """Absent: one."""
+    COMPUTED: ClassVar[int | None] = 1
     result = result_def(TensorType)
     sums = result_def(TensorType)
     products = result_def(TensorType)
@@ -231,9 +213,6 @@ class StrassenMatMulOp(LoopNestOp):
     def operations(self) -> int:
         """Those of eight products."""
         return 2 * math.prod(shape_of(self.result)) * shape_of(self.lhs)[-1]
-
-    def scratch(self) -> Sequence[OpResult]:
-        return [self.sums, self.products]
 
     def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
         """Seven sums of products for each four elements of the result."""

@@ -26,10 +26,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import and_
+from typing import ClassVar
 
 import numpy as np
 from xdsl.dialects.builtin import I64, DenseArrayBase, IntegerAttr, TensorType, i8, i16, i32
-from xdsl.ir import Attribute, OpResult
+from xdsl.ir import Attribute
 from xdsl.irdl import (
     irdl_op_definition,
     operand_def,
@@ -192,7 +193,7 @@ class WinogradConvOp(LoopNestOp):
     With `parts`, which add up to C, the channels of x are not in all lanes (see `channels`).
 
     Of x in i8 or ui8, less `x_zero_point`, the window is 3 x 3 taps, and the weight is i8 and not transformed, but that
-    of `pack_conv_weight` with interleaved rows (`interleave_rows` of 2): [panels, 1, 3, 3, ceil(C / 2), 2 * width]. A
+    of `weight_panels` with interleaved rows (`row_groups` of 2): [panels, 1, 3, 3, ceil(C / 2), 2 * width]. A
     third scratch buffer, `filters` [(m + 2) ** 2, ceil(C / 2), 2 * width], its rows rounded up likewise, holds a
     transformed panel. It is i16, as `transformed` is; bias, `products` and the result are i32.
     """
@@ -226,6 +227,7 @@ class WinogradConvOp(LoopNestOp):
     """Absent: one."""
     panel_parts = opt_prop_def(IntegerAttr[I64])
     """Absent: one."""
+    COMPUTED: ClassVar[int | None] = 1
     result = result_def(TensorType)
     transformed = result_def(TensorType)
     products = result_def(TensorType)
@@ -341,9 +343,6 @@ class WinogradConvOp(LoopNestOp):
         images, _, *positions, _ = shape_of(self.result)
         taps = [axis.window.size for axis in self.axes]
         return 2 * math.prod((images, self.outputs.value.data, *positions, self.channels.value.data, *taps))
-
-    def scratch(self) -> Sequence[OpResult]:
-        return [self.transformed, self.products, *([] if self.filters is None else [self.filters])]
 
     def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
         """Tile by tile: the products of all channels are summed, then transformed."""

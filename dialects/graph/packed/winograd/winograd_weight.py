@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from functools import reduce
-from itertools import product
-from operator import and_
-from typing import ClassVar
 
 import numpy as np
-from xdsl.dialects.builtin import I64, DenseArrayBase, IntegerAttr, TensorType, f64
+from xdsl.dialects.builtin import I64, DenseArrayBase, IntegerAttr, TensorType
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
 
-from aotc.dialects.builder import Builder, Reader, Scalar, Writer, linear_combinations
 from aotc.dialects.dtypes import compute_type, is_float, numpy_dtype
-from aotc.dialects.graph.interfaces import Array, LoopNestOp, ShapeError, element_type_of, shape_of
-from aotc.dialects.graph.packed.winograd.winograd_axes import Axis, along, axes_of
-from aotc.dialects.graph.shapes import ceil_div
+from aotc.dialects.graph.interfaces import Array, ConstantPackerOp, ShapeError, element_type_of, shape_of
+from aotc.dialects.graph.packed.layout import Layout, Mode, blocks
+from aotc.dialects.graph.packed.winograd.winograd_axes import Axis, axes_of
 from aotc.dialects.graph.windows.sliding import SlidingWindow
-from aotc.mathematics.linear_combinations import terms
 
 
 @irdl_op_definition
-class WinogradWeightOp(LoopNestOp):
+class WinogradWeightOp(ConstantPackerOp):
     """A convolution's weight [M, C, taps..], transformed and in the order in which `winograd_conv` streams it.
 
     The result is [panels, n.., S * C, width]: n = output_tile + 2 products along each of the `tiled_axes`,
@@ -33,7 +26,6 @@ class WinogradWeightOp(LoopNestOp):
     """
 
     name = "graph.winograd_weight"
-    ORDERS_WEIGHTS: ClassVar[bool] = True
     weight = operand_def(TensorType)
     output_tile = prop_def(IntegerAttr[I64])
     tiled_axes = opt_prop_def(DenseArrayBase)
@@ -56,62 +48,23 @@ class WinogradWeightOp(LoopNestOp):
             raise ShapeError(f"the width must be positive, found {width}")
         if not is_float(element_type_of(self.weight)):
             raise ShapeError(f"the weight must be of floats, found {element_type_of(self.weight)}")
-        axes = self.axes
-        products = math.prod(axis.transforms.inputs for axis in axes)
-        steps = math.prod(axis.segments for axis in axes) * shape[1]
         kind = compute_type(element_type_of(self.weight))
-        return [TensorType(kind, [ceil_div(shape[0], width), products, steps, width])]
+        extents = (extent for axis in self.axes for extent in (axis.segments, axis.transforms.inputs))
+        return [TensorType(kind, self.layout.packed([*shape[:2], *extents]))]
 
-    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
+    @property
+    def layout(self) -> Layout:
+        """Of a transformed weight [M, C, segments and products along each axis..]."""
+        (panel, column), rank = blocks(0, self.width.value.data), 2 * len(shape_of(self.weight)) - 2
+        products, segments = (tuple(map(Mode, range(first, rank, 2))) for first in (3, 2))
+        return Layout("winograd_weight", ((panel,), products, (*segments, Mode(1)), (column,)))
+
+    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array]:
         (weight,), width = operands, self.width.value.data
         result = np.zeros(shape_of(self.result), numpy_dtype(element_type_of(self.result)))
         for panel, place in enumerate(result):  # one at a time: all in f64 would be many times as large as a cache
             part = weight[panel * width : (panel + 1) * width]
             for number, axis in enumerate(self.axes):
                 part = axis.transform_weight(part, 2 + 2 * number)
-            # [width, C, segments, n, ..] -> [n.., segments.., C, width]
-            order = *range(3, part.ndim, 2), *range(2, part.ndim, 2), 1, 0
-            place[:, :, : len(part)] = part.transpose(order).reshape(*place.shape[:2], -1)
+            place[...] = self.layout.pack(part)[0]
         return [result]
-
-    def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
-        panels, _, _, width = shape_of(self.result)
-        outputs, channels = shape_of(self.weight)[:2]
-        axes, kind, total = self.axes, element_type_of(self.result), linear_combinations(b)
-        segments = [axis.segments for axis in axes]
-
-        def body(index: list[Scalar]) -> None:
-            panel, *segment, channel, column = index
-            output = panel * width + column
-
-            def tap(offsets: Sequence[int]) -> Scalar:
-                at = [part * axis.taps + offset for part, axis, offset in zip(segment, axes, offsets, strict=True)]
-                tests = [
-                    b.compare("lt", place, axis.window.size)
-                    for place, axis in zip(at, axes, strict=True)
-                    if axis.window.size % axis.taps
-                ]
-
-                def read() -> list[Scalar]:
-                    return [b.cast(reads[0]([output, channel, *at]), f64)]
-
-                return b.when(reduce(and_, tests), read, lambda: [b.const(0, f64)])[0] if tests else read()[0]
-
-            def read() -> list[Scalar]:
-                taps = np.empty([axis.taps for axis in axes], object)
-                for offsets in product(*(range(axis.taps) for axis in axes)):
-                    taps[offsets] = tap(offsets)
-                for number, axis in enumerate(axes):
-                    matrix = axis.weight_matrix.tolist()
-                    taps = along(taps, number, lambda line, matrix=matrix: [total(terms(row, line)) for row in matrix])
-                return [b.cast(value, kind) for value in taps.reshape(-1)]
-
-            zero, count = b.const(0, kind), math.prod(axis.transforms.inputs for axis in axes)
-            values = b.when(b.compare("lt", output, outputs), read, lambda: [zero] * count)
-            step = b.index(0)
-            for part, size in zip(segment, segments, strict=True):
-                step = step * size + part
-            for number, value in enumerate(values):
-                writes[0]([panel, b.index(number), step * channels + channel, column], value)
-
-        b.parallel_for([panels, *segments, channels, width], body)

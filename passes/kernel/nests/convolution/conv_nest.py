@@ -11,20 +11,22 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TypeAlias
 
 from xdsl.ir import Attribute
 
-from aotc.dialects.builder import Reader, Scalar, Writer
+from aotc.dialects.builder import Reader, Scalar
 from aotc.dialects.dtypes import byte_width
-from aotc.dialects.graph.packed.convolution.blocked_conv import PanelBlockBody
+from aotc.dialects.graph.interfaces import shape_of
+from aotc.dialects.graph.packed.convolution.blocked_conv import BlockedConvolutionOp, PanelBlockBody
 from aotc.dialects.graph.packed.convolution.grouped_panels import GroupedPanels
 from aotc.dialects.graph.schedules import MatmulSchedule
 from aotc.dialects.graph.shapes import Segment, linearize, segments
-from aotc.dialects.graph.windows.axes import Taps
 from aotc.dialects.graph.windows.edges import Edges
 from aotc.dialects.graph.windows.transposed import Phases
-from aotc.passes.kernel.builders.tile_builder import Tile, TileBuilder
+from aotc.passes.kernel.builders.tiles import Tile
+from aotc.passes.kernel.nest import Nest
 from aotc.passes.kernel.nests.convolution.row_tiles import RowTiles, row_tiles
 from aotc.passes.kernel.nests.convolution.starting_tiles import starting_tile
 from aotc.passes.kernel.nests.products.matmul_nest import (
@@ -42,41 +44,51 @@ OverBlocks: TypeAlias = Callable[[Scalar, list[Scalar], PanelBlockBody], list[Sc
 
 
 @dataclass(frozen=True)
-class ConvNest:
+class ConvNest(Nest[BlockedConvolutionOp, MatmulSchedule]):
     """The nest over all positions of a blocked result [N, blocks, spatial.., lanes]."""
 
-    b: TileBuilder
-    schedule: MatmulSchedule
     dtype: Attribute
     """Of the weight."""
-    result: Sequence[int]
-    """The shape of the result."""
-    panels: GroupedPanels
-    """The panels of the weight, and which blocks of x each reads."""
-    over_blocks: OverBlocks
-    """Loops over the blocks that a panel reads."""
-    panel: Sequence[int]
-    """The shape of a panel: blocks of x, taps, channels of a block, columns."""
-    outer: Callable[[list[Scalar]], list[Taps]]
-    """The taps at a position along all spatial axes but the last."""
-    phases: Sequence[Phases]
-    """The phases of the last axis."""
-    x: Callable[[Scalar, Scalar, list[Scalar], Scalar], Scalar]
-    """Reads the operand at batch, block, position, and channel of the block."""
-    weight: Reader
-    """Reads the weight at panel, block, taps, channel of the block, column."""
-    bias: Reader | None
-    """Reads the bias at a channel; None: sums start with 0."""
-    write: Writer
     products: Products = PLAIN
     edges: Sequence[Edges] | None = None
     """Where sums start with a row of a table for each set of taps inside of x, these sets along each axis: the bias is
     read at one index for each axis, and at a channel."""
-    partials: PartialSums | None = None
-    """Indexed by position, and by column of the panel, where the reduction is blocked; for one group only."""
+    over_some: OverBlocks | None = None
+    """Loops over some of the blocks that a panel reads; None: over all."""
     lines: tuple[Scalar, int] | None = None
     """The first of the lines, along the first spatial axis, for which the panels are read, and how many there are;
     None: all."""
+
+    @cached_property
+    def panels(self) -> GroupedPanels:
+        """The panels of the weight, and which blocks of x each reads."""
+        return self.op.panels
+
+    @property
+    def panel(self) -> Sequence[int]:
+        """The shape of a panel: blocks of x, taps, channels of a block, columns."""
+        return shape_of(self.op.weight)[1:]
+
+    @cached_property
+    def phases(self) -> Sequence[Phases]:
+        """The phases of the last axis."""
+        return self.op.phases()[-1]
+
+    @property
+    def bias(self) -> Reader | None:
+        """Reads the bias at a channel; None: sums start with 0."""
+        return self.reader(self.op.bias)
+
+    @property
+    def partials(self) -> PartialSums | None:
+        """Indexed by position, and by column of the panel, where the reduction is blocked; for one group only."""
+        return PartialSums.of(self)
+
+    def over_blocks(self, panel: Scalar, carried: list[Scalar], body: PanelBlockBody) -> list[Scalar]:
+        """Loops over the blocks that a panel reads, or some of them."""
+        if self.over_some is not None:
+            return self.over_some(panel, carried, body)
+        return self.op.over_blocks(self.b, panel, carried, body)
 
     def run(self) -> None:
         """Emit the nest; every position is written once.
@@ -84,7 +96,7 @@ class ConvNest:
         With `partials` a panel adds some blocks of x at a time, `schedule.kc` steps or one block, at all positions.
         """
         b, panels, registers = self.b, self.panels.count, self.schedule.nr
-        batches, blocks, *spatial, _ = self.result
+        batches, blocks, *spatial, _ = self.shape
         tail = blocks - (panels - 1) * registers
         whole = panels if tail == registers else panels - 1
 
@@ -94,7 +106,7 @@ class ConvNest:
             most = max((self.schedule.kc or 1) // (math.prod(taps) * depth), 1)
 
             def add(some: Block) -> None:
-                nest = replace(self, over_blocks=self._over_some(some))
+                nest = replace(self, over_some=self._over_some(some))
                 b.parallel_for(spatial[:-1], lambda outer: nest._row(batch, panel, count, outer, some))
 
             for_blocks(b, self.panels.most, most, add)
@@ -182,7 +194,7 @@ class _Tile:
     def write(self) -> None:
         """Accumulate, then write the results or the partial sums."""
         nest, b = self.nest, self.nest.b
-        lanes, registers = nest.schedule.lanes, nest.schedule.nr
+        lanes, registers = nest.lanes, nest.schedule.nr
         tile = Tile((self.part.size, self.count, lanes))
         place = tile.index(b, self.panel * (registers * lanes), {1: lanes, 2: 1})
 
@@ -199,13 +211,13 @@ class _Tile:
 
             return nest.over_blocks(self.panel, [start], add_block)[0]
 
-        if nest.partials is None or self.some is None:
+        if (partials := nest.partials) is None or self.some is None:
             total = summed(initial())
         else:
             column = [*self.outer, self._position(tile), tile.index(b, 0, {1: lanes, 2: 1})]
-            total = summed(nest.partials.loaded(b, self.some, column, initial))
+            total = summed(partials.loaded(b, self.some, column, initial))
             if not self.some.is_last:
-                nest.partials.write(column, total)
+                partials.write(column, total)
                 return
         block = tile.index(b, self.panel * registers, {1: 1})
         nest.write([self.batch, block, *self.outer, self._position(tile), tile.index(b, 0, {2: 1})], total)
@@ -226,7 +238,7 @@ class _Tile:
 
     def _add_block(self, first: Scalar, block: Scalar, depth: int, total: Scalar) -> Scalar:
         """Add one block of input channels: all taps along all spatial axes."""
-        axes = self.nest.outer(self.outer)
+        axes = self.nest.op.taps(self.nest.b, self.outer)
 
         def step(at: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
             seen = [axis.at(k) for axis, k in zip(axes, at, strict=True)]
@@ -238,7 +250,7 @@ class _Tile:
     def _prefetch(self, at: list[Scalar]) -> None:
         """At the step `at` (block, taps, channel) of the reduction, prefetch some of the next panel."""
         nest, b = self.nest, self.nest.b
-        (*steps, columns), spatial = nest.panel, nest.result[2:-1]
+        (*steps, columns), spatial = nest.panel, nest.shape[2:-1]
         if len(nest.phases) > 1:
             return
         outer = list(self.outer)
@@ -248,16 +260,16 @@ class _Tile:
         following = [self.panel + 1, *(b.index(0) for _ in at[1:])]
         first, step = linearize(b, [*outer, self.row], spatial), linearize(b, at, steps)
         sizes, shape = (math.prod(spatial), byte_width(nest.dtype)), (math.prod(steps), columns)
-        prefetch_panel(b, nest.schedule, nest.weight, following, first, sizes, shape, step)
+        prefetch_panel(b, nest.schedule, nest.reads[1], following, first, sizes, shape, step)
 
     def _taps(
         self, first: Scalar, block: Scalar, places: list[Scalar], taps: list[Scalar], depth: int, total: Scalar
     ) -> Scalar:
         """Add the taps along the last axis, where the position decides which of them read an element."""
-        nest, b = self.nest, self.nest.b
+        nest, b, group = self.nest, self.nest.b, self.nest.products.group
         for seen in self.part.taps:
             size = seen.last - seen.first
-            some = nest.products.tile(Tile((size, self.count, nest.schedule.lanes)))
+            some = nest.products.tile(Tile((size, self.count, nest.lanes)))
             position = some.index(b, self.row + seen.first, {0: 1})
             columns = some.index(b, 0, {1: some.shape[-1], 2: 1})
 
@@ -269,8 +281,9 @@ class _Tile:
 
                 def factors(inner: Scalar) -> tuple[Scalar, Scalar]:
                     self._prefetch([block, *taps, tap, inner])
-                    x = nest.x(self.batch, first + block, place, inner)
-                    return x, nest.weight([self.panel, block, *taps, tap, inner, columns])
+                    channel = inner if group == 1 else inner * group
+                    x = nest.reads[0](nest.op.source(self.batch, first + block, place, channel))
+                    return x, nest.reads[1]([self.panel, block, *taps, tap, inner, columns])
 
                 steps = nest.products.steps(depth)
                 return reduction(b, nest.schedule.unroll, steps, carried, factors, nest.products)

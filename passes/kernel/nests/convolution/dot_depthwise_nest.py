@@ -12,13 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import TypeVar
 
 from xdsl.dialects import vector
 from xdsl.dialects.builtin import i16, i32
 
 from aotc.dialects.aot.tiles import tile_shape, tile_type
-from aotc.dialects.builder import Reader, Scalar, Writer
+from aotc.dialects.builder import Scalar
 from aotc.dialects.graph.interfaces import shape_of
 from aotc.dialects.graph.packed.integers.dot_depthwise import BlockedDotDepthwiseConvOp, BlockedPairDepthwiseConvOp
 from aotc.dialects.graph.packed.integers.dot_products import GROUP
@@ -26,7 +26,9 @@ from aotc.dialects.graph.schedules import WindowSchedule
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.windows.edges import Edges
 from aotc.dialects.graph.windows.sliding import SlidingWindow
-from aotc.passes.kernel.builders.tile_builder import NotVectorizable, Tile, TileBuilder
+from aotc.passes.kernel.builders.tile_builder import TileBuilder
+from aotc.passes.kernel.builders.tiles import NotVectorizable, Tile
+from aotc.passes.kernel.nest import Nest
 from aotc.passes.kernel.nests.convolution.row_tiles import RowTiles, Run, row_tiles, tap_places
 from aotc.passes.kernel.nests.convolution.starting_tiles import starting_tile
 
@@ -34,19 +36,8 @@ Op = TypeVar("Op", BlockedDotDepthwiseConvOp, BlockedPairDepthwiseConvOp)
 
 
 @dataclass(frozen=True)
-class _Nest(Generic[Op]):
+class _Nest(Nest[Op, WindowSchedule]):
     """A nest over images, blocks and positions."""
-
-    op: Op
-    b: TileBuilder
-    reads: Sequence[Reader]
-    writes: Sequence[Writer]
-    schedule: WindowSchedule
-
-    @property
-    def lanes(self) -> int:
-        """Of a block."""
-        return self.schedule.lanes
 
     def outermost(self) -> tuple[int, ...]:
         """How many images and blocks there are; raises NotVectorizable where a block is no vector."""
@@ -119,7 +110,7 @@ class DotDepthwiseNest(_Nest[BlockedDotDepthwiseConvOp]):
 
         (total,) = b.reduce(bounds, [start], rows)
         position = tile.index(b, at, {0: 1})
-        self.writes[0]([batch, block, *outer, position, tile.index(b, 0, {1: 1})], total)
+        self.write([batch, block, *outer, position, tile.index(b, 0, {1: 1})], total)
 
     def _elements(self, place: list[Scalar], part: RowTiles, at: Scalar, group: int, wide: Tile) -> Scalar | None:
         """What a group of taps sees at the positions of a tile, each channel's in its lane; None: only padding."""
@@ -219,7 +210,7 @@ class _PairTile:
         bounds = [window.taps(b, place) for window, place in zip(outer[:-1], position, strict=False)]
         (total,) = b.reduce(bounds, [start], self._rows)
         place = tile.index(b, self.at, {0: 1})
-        self.nest.writes[0]([batch, block, *position, place, tile.index(b, 0, {1: 1})], total)
+        self.nest.write([batch, block, *position, place, tile.index(b, 0, {1: 1})], total)
 
     def _rows(self, taps: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
         """All rows of the kernel, in pairs and perhaps one alone; `taps` are those along the axes before."""
@@ -274,7 +265,7 @@ class _PairTile:
 
         def read(seen: list[Scalar]) -> Scalar:
             lane = tile.index(self.b, 0, {1: 1})
-            index = self.nest.op.weight_index(self.index[1], [*seen, self.b.index(tap)], lane)
+            index = self.nest.op.weight_index(self.index[1], [*seen, self.b.index(tap)], lane, self.b.index(0))
             return self.b.splat(self.nest.reads[1](index), tile)
 
         one = self._interleaved(read(taps), read(_next(taps)) if paired else None, zeros=True)

@@ -9,41 +9,38 @@ from itertools import product
 
 from aotc.dialects import aot
 from aotc.dialects.aot.tiles import tile_shape
-from aotc.dialects.builder import Reader, Scalar, Writer
+from aotc.dialects.builder import Scalar
 from aotc.dialects.graph.convolution import ConvOp
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
 from aotc.dialects.graph.packed.convolution.inner_product_conv import NarrowConvolutionOp
 from aotc.dialects.graph.schedules import InnerProductSchedule, PositionsSchedule
-from aotc.dialects.graph.shapes import Segment, ceil_div, segments
+from aotc.dialects.graph.shapes import Segment, segments
 from aotc.dialects.graph.windows.sliding import SlidingWindow
 from aotc.dialects.graph.windows.transposed import Phases
-from aotc.passes.kernel.builders.tile_builder import Tile, TileBuilder, TileIndex
+from aotc.passes.kernel.builders.tile_builder import TileBuilder
+from aotc.passes.kernel.builders.tiles import Tile, TileIndex
+from aotc.passes.kernel.nest import Nest
 from aotc.passes.kernel.nests.convolution.window_nest import Part, WindowNest, WindowReduction
 from aotc.passes.kernel.nests.products.matmul_nest import chains_of, reduction, sum_of
 from aotc.passes.kernel.nests.row_nest import tree_reduce
 
 
-def narrow_nest(
-    op: NarrowConvolutionOp,
-    b: TileBuilder,
-    reads: Sequence[Reader],
-    writes: Sequence[Writer],
-    schedule: InnerProductSchedule,
-) -> None:
+def narrow_nest(nest: Nest[NarrowConvolutionOp, InnerProductSchedule]) -> None:
     """The blocks are one more window axis, which covers all of them; the nest runs once for each output channel."""
+    op, b = nest.op, nest.b
     images, count, *_, lanes = shape_of(op.x)
     outer = (images, shape_of(op.weight)[0])
 
     def read(index: Sequence[Scalar]) -> Scalar:
         batch, _, *rest = index
-        return reads[0]([batch, *rest])
+        return nest.reads[0]([batch, *rest])
 
     for phases in product(*op.phases()):
         windows = [SlidingWindow(count, count, 1, 1, 0, 0), *(each.window for each in phases)]
 
         def each(j: list[Scalar], phases: Sequence[Phases] = phases, windows: list[SlidingWindow] = windows) -> None:
-            sums = _InnerProducts(op, b, reads, writes, phases, j)
-            WindowNest(b, schedule, outer, windows, lanes, read, sums, most_unrolled=1).run()
+            sums = _InnerProducts(nest, phases, j)
+            WindowNest(b, nest.schedule, outer, windows, lanes, read, sums, most_unrolled=1).run()
 
         b.parallel_for([each.count for each in phases], each)
 
@@ -52,15 +49,12 @@ def narrow_nest(
 class _InnerProducts(WindowReduction):
     """The inner products at phases `j` of `phases`."""
 
-    op: NarrowConvolutionOp
-    b: TileBuilder
-    reads: Sequence[Reader]
-    writes: Sequence[Writer]
+    nest: Nest[NarrowConvolutionOp, InnerProductSchedule]
     phases: Sequence[Phases]
     j: Sequence[Scalar]
 
     def initial(self, part: Part) -> list[Scalar]:
-        return [self.b.splat(0, part.tile, element_type_of(self.op.result))]
+        return [self.nest.b.splat(0, part.tile, element_type_of(self.nest.op.result))]
 
     def step(self, part: Part, taps: list[Scalar], value: Scalar, carried: list[Scalar]) -> list[Scalar]:
         block, *steps = taps
@@ -68,11 +62,11 @@ class _InnerProducts(WindowReduction):
             k * phases.tap_step + (j + phases.first_tap)
             for k, phases, j in zip(steps, self.phases, self.j, strict=True)
         ]
-        weight = self.reads[1]([part.index[1], block, *along, part.index[-1]])
-        return [self.b.fma(value, weight, carried[0])]
+        weight = self.nest.reads[1]([part.index[1], block, *along, part.index[-1]])
+        return [self.nest.b.fma(value, weight, carried[0])]
 
     def finish(self, part: Part, carried: list[Scalar]) -> None:
-        b, (count, lanes) = self.b, part.tile.shape
+        b, (count, lanes) = self.nest.b, part.tile.shape
         batch, output, _, *positions, _ = part.index
         tile = Tile((1, lanes), count if count < lanes else None)
         index: list[Scalar] = []
@@ -81,8 +75,8 @@ class _InnerProducts(WindowReduction):
             start = first * phases.stride + (j + phases.start)
             steps = {-1: phases.stride} if axis + 1 == part.across else {}
             index.append(tile.index(b, start, steps))
-        total = _reduced_across_lanes(b, carried[0]) + self.op.initial(b, self.reads, [output])
-        self.writes[0]([batch, output, *index], total)
+        total = _reduced_across_lanes(b, carried[0]) + self.nest.op.initial(b, self.nest.reads, [output])
+        self.nest.write([batch, output, *index], total)
 
 
 def _reduced_across_lanes(b: TileBuilder, a: Scalar) -> Scalar:
@@ -93,38 +87,29 @@ def _reduced_across_lanes(b: TileBuilder, a: Scalar) -> Scalar:
     return tree_reduce(b, turned, 0, b.add)
 
 
-def positions_nest(
-    op: ConvOp, b: TileBuilder, reads: Sequence[Reader], writes: Sequence[Writer], schedule: PositionsSchedule
-) -> None:
+def positions_nest(nest: Nest[ConvOp, PositionsSchedule]) -> None:
     """Register tiles of output channels x neighbouring positions, of a convolution without groups and padding whose
     windows are one element apart along the last axis: for each tap the lanes are neighbours in x."""
-    images, outputs, *outer, row = shape_of(op.result)
-    lanes = schedule.lanes
+    b, schedule, lanes = nest.b, nest.schedule, nest.lanes
+    images, outputs, *outer, row = nest.shape
     for r in segments(outputs, schedule.mr):
         for c in segments(row, schedule.nr * lanes):
 
             def at(index: list[Scalar], r: Segment = r, c: Segment = c) -> None:
                 batch, *places, rows, columns = index
-                tile = Tile((r.size, ceil_div(c.size, lanes), lanes), c.size if c.size % lanes else None)
+                tile = Tile.of(r.size, c.size, lanes)
                 output = tile.index(b, rows * r.size + r.start, {0: 1})
                 places.append(tile.index(b, columns * c.size + c.start, {1: lanes, 2: 1}))
-                total = _sums_along_positions(op, b, reads, schedule, tile, batch, output, places)
-                writes[0]([batch, output, *places], total)
+                nest.write([batch, output, *places], _sums_along_positions(nest, tile, batch, output, places))
 
             b.parallel_for([images, *outer, r.count, c.count], at)
 
 
 def _sums_along_positions(
-    op: ConvOp,
-    b: TileBuilder,
-    reads: Sequence[Reader],
-    schedule: PositionsSchedule,
-    tile: Tile,
-    batch: Scalar,
-    output: Scalar,
-    places: Sequence[Scalar],
+    nest: Nest[ConvOp, PositionsSchedule], tile: Tile, batch: Scalar, output: Scalar, places: Sequence[Scalar]
 ) -> Scalar:
     """The sums of a tile of results at `places`, for the channels `output`."""
+    op, b, reads = nest.op, nest.b, nest.reads
     windows = op.windows()
     taps = windows[-1].size
 
@@ -134,7 +119,7 @@ def _sums_along_positions(
             seen = [place * window.stride + k * window.dilation for place, k, window in every]
             return reads[1]([output, *at, tap]), reads[0]([batch, at[0], *seen])
 
-        return reduction(b, schedule.unroll, taps, carried, factors)
+        return reduction(b, nest.schedule.unroll, taps, carried, factors)
 
     sums = [b.splat(0, tile, element_type_of(op.result))] * chains_of(tile, taps)
     if op.bias is not None:

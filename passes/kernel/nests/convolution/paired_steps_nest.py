@@ -6,35 +6,28 @@ panel has an order of its steps: first the pairs of both kinds, whose numbers a 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from aotc.dialects import aot
-from aotc.dialects.builder import INDEX, Reader, Scalar, Writer
+from aotc.dialects.builder import INDEX, Scalar
 from aotc.dialects.dtypes import is_unsigned
 from aotc.dialects.graph.interfaces import shape_of
 from aotc.dialects.graph.packed.integers.dot_products import GROUP
 from aotc.dialects.graph.packed.integers.paired_steps import PairedDotConvOp
 from aotc.dialects.graph.schedules import PairedSchedule
 from aotc.dialects.graph.shapes import segments
-from aotc.passes.kernel.builders.tile_builder import Tile, TileBuilder
+from aotc.passes.kernel.builders.tiles import Tile
+from aotc.passes.kernel.nest import Nest
 
 
 @dataclass(frozen=True)
-class PairedDotNest:
+class PairedDotNest(Nest[PairedDotConvOp, PairedSchedule]):
     """The nest over all positions; every one is written once."""
-
-    op: PairedDotConvOp
-    b: TileBuilder
-    reads: Sequence[Reader]
-    writes: Sequence[Writer]
-    schedule: PairedSchedule
 
     def run(self) -> None:
         """Emit the nest."""
         b = self.b
-        batches, panels, *extents, _ = shape_of(self.op.result)
-        *outer, row = extents
+        batches, panels, *outer, row, _ = self.shape
 
         def line(batch: Scalar, panel: Scalar, before: list[Scalar]) -> None:
             for part in segments(row, self.schedule.mr):
@@ -59,7 +52,7 @@ class PairedDotNest:
 
     def _tile(self, batch: Scalar, panel: Scalar, before: list[Scalar], first: Scalar, size: int) -> None:
         """The positions from `first` on, `size` of them."""
-        b, lanes = self.b, self.schedule.lanes
+        b, lanes = self.b, self.lanes
         steps = shape_of(self.op.weight)[1]
         tile = Tile((size, 1, lanes))
         plain, complemented = (b.cast(self.reads[3]([panel, b.index(kind)]), INDEX) for kind in range(2))
@@ -85,13 +78,13 @@ class PairedDotNest:
         (sums,) = b.loop(plain, pairs, 1, [sums], lambda number, now: pair(number, now, complement=True))
         (sums,) = b.loop(pairs * 2, steps, 1, [sums], alone)
         position = tile.index(b, first, {0: 1})
-        self.writes[0]([batch, panel, *before, position, tile.index(b, 0, {2: 1})], sums)
+        self.write([batch, panel, *before, position, tile.index(b, 0, {2: 1})], sums)
 
     def _factors(
         self, batch: Scalar, panel: Scalar, before: list[Scalar], first: Scalar, size: int, step: Scalar
     ) -> tuple[Scalar, Scalar]:
         """The elements of a step, and its weights."""
-        b, wide = self.b, Tile((size, 1, self.schedule.lanes * GROUP), None, GROUP)
+        b, wide = self.b, Tile((size, 1, self.lanes * GROUP), None, GROUP)
         place = b.cast(self.reads[2]([panel, step]), INDEX)
         position = wide.index(b, first, {0: 1})
         x = self.reads[0](self.op.source(batch, [*before, position], place))

@@ -9,7 +9,8 @@ from xdsl.dialects.builtin import i32
 
 from aotc.dialects.builder import Reader, Scalar
 from aotc.dialects.graph.windows.edges import Edges
-from aotc.passes.kernel.builders.tile_builder import Tile, TileBuilder
+from aotc.passes.kernel.builders.tile_builder import TileBuilder
+from aotc.passes.kernel.builders.tiles import Tile
 
 
 def starting_tile(

@@ -15,7 +15,8 @@ from functools import cached_property
 from aotc.dialects.builder import Reader, Scalar
 from aotc.dialects.graph.schedules import InnerProductSchedule, WindowSchedule
 from aotc.dialects.graph.windows.sliding import SlidingWindow
-from aotc.passes.kernel.builders.tile_builder import NotVectorizable, Tile, TileBuilder
+from aotc.passes.kernel.builders.tile_builder import TileBuilder
+from aotc.passes.kernel.builders.tiles import NotVectorizable, Tile
 from aotc.passes.kernel.nests.convolution.row_tiles import RowTiles, Run, TapRange, row_tiles, tap_places
 
 MOST_UNROLLED = 9

@@ -15,7 +15,8 @@ rows, and of the panels of these, have buffers of their own and may be computed 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial, reduce
+from dataclasses import dataclass, replace
+from functools import cached_property, partial, reduce
 from itertools import groupby
 from math import prod
 from operator import and_
@@ -24,11 +25,13 @@ from aotc.dialects.aot.tiles import tile_shape
 from aotc.dialects.builder import Reader, Scalar, Writer, linear_combinations
 from aotc.dialects.graph.packed.convolution.channels import BlockRun, Channels
 from aotc.dialects.graph.packed.winograd.winograd_axes import ABSENT, EXACT, Axis
-from aotc.dialects.graph.packed.winograd.winograd_conv import WinogradSizes, divided
+from aotc.dialects.graph.packed.winograd.winograd_conv import WinogradConvOp, WinogradSizes, divided
 from aotc.dialects.graph.schedules import MatmulSchedule
 from aotc.dialects.graph.shapes import Segment, ceil_div, segments
+from aotc.mathematics.linear_combinations import Sum
 from aotc.mathematics.winograd_transforms import TAPS
-from aotc.passes.kernel.builders.tile_builder import NotVectorizable, Tile, TileBuilder
+from aotc.passes.kernel.builders.tiles import NotVectorizable, Tile
+from aotc.passes.kernel.nest import Nest
 from aotc.passes.kernel.nests.parallel_parts import Share, for_common, in_part, share_of
 from aotc.passes.kernel.nests.products.matmul_nest import PLAIN, Products, batched_matmul
 
@@ -49,77 +52,76 @@ def alike(axis: Axis, segment: int) -> list[tuple[range, range]]:
     return runs
 
 
-class WinogradKernel:
-    """Writes the loops of one `winograd_conv`."""
+@dataclass(frozen=True)
+class WinogradNest(Nest[WinogradConvOp, MatmulSchedule]):
+    """The loops of one `winograd_conv`; its scratch buffers are the transformed operand, products, and of integers
+    filters."""
 
-    def __init__(
-        self,
-        sizes: WinogradSizes,
-        b: TileBuilder,
-        reads: Sequence[Reader],
-        writes: Sequence[Writer],
-        schedule: MatmulSchedule,
-    ) -> None:
-        """`reads`: operand, weight, perhaps bias, and what is written but the result; `writes`: result, transformed
-        operand, products, of integers filters."""
-        if schedule.lanes != sizes.block:
-            raise NotVectorizable("the blocks of channels are not vector registers")
-        self._sizes, self._b, self._schedule = sizes, b, schedule
-        self._types = sizes.types
-        self._lanes, self._sum = sizes.block, linear_combinations(b)
-        self._rows, self._columns = sizes.rows, sizes.columns
-        self._write, self._write_transformed, self._write_products, *self._write_filters = writes
-        given = len(reads) - len(writes) + 1
-        self._x, self._weight, *self._bias = reads[:given]
-        self._transformed, self._products, *self._filters = reads[given:]
-        self._first = b.index(0)
-        """In the scratch buffers the first of the products of the part that is being written."""
-        self._first_filter = self._first
-        """The same in that of filters."""
+    first: Scalar
+    """In the scratch buffers the first of the products of the part that is being written."""
+    first_filter: Scalar
+    """The same in that of filters."""
+
+    @cached_property
+    def sizes(self) -> WinogradSizes:
+        """Those of the operation."""
+        return self.op.sizes
+
+    @cached_property
+    def combine(self) -> Sum[Scalar]:
+        """Writes linear combinations."""
+        return linear_combinations(self.b)
+
+    @cached_property
+    def scratch(self) -> Sequence[Reader]:
+        """Readers of the scratch buffers."""
+        return self.reads[len(self.op.operands) :]
 
     def run(self) -> None:
         """Emit the loops."""
-        sizes = self._sizes
+        sizes = self.sizes
+        if self.lanes != sizes.block:
+            raise NotVectorizable("the blocks of channels are not vector registers")
 
         def part(index: list[Scalar]) -> None:
             row, panel = index
             part = row * sizes.panel_parts + panel
-            self._first = part * sizes.products
-            if self._filters:
-                self._first_filter = part * sizes.filters
-            rows = share_of(self._b, row, sizes.all_rows, sizes.row_parts)
-            self._write_part(rows, share_of(self._b, panel, sizes.panels, sizes.panel_parts))
+            within = replace(self, first=part * sizes.products)
+            if self.writes[3:]:
+                within = replace(within, first_filter=part * sizes.filters)
+            rows = share_of(self.b, row, sizes.all_rows, sizes.row_parts)
+            within._write_part(rows, share_of(self.b, panel, sizes.panels, sizes.panel_parts))
 
-        self._b.parallel_for([sizes.row_parts, sizes.panel_parts], part)
+        self.b.parallel_for([sizes.row_parts, sizes.panel_parts], part)
 
     def _write_part(self, rows: Share, share: Share) -> None:
         """A share of the rows of tiles, block after block, and of each a share of the panels."""
-        b, sizes = self._b, self._sizes
+        b, sizes = self.b, self.sizes
         channels = sizes.channels
         most = ceil_div(sizes.all_rows, sizes.row_parts)
         # padding lanes behind the last channel may be written: nothing reads them, but where another segment follows
         exact_lanes = channels.has_padding or prod(sizes.segments) > 1
-        whole = channels if exact_lanes else Channels.of([channels.blocks * self._lanes], self._lanes)
-        panel_blocks = sizes.width // self._lanes
-        panels = list(segments(ceil_div(sizes.outputs, self._lanes), panel_blocks))
+        whole = channels if exact_lanes else Channels.of([channels.blocks * self.lanes], self.lanes)
+        panel_blocks = sizes.width // self.lanes
+        panels = list(segments(ceil_div(sizes.outputs, self.lanes), panel_blocks))
         exact = rows.size is not None and rows.size % sizes.tile_rows == 0
         end = None if exact else rows.high
 
         def block(number: Scalar) -> None:
             start = rows.low + number * sizes.tile_rows
             for run in whole.runs:
-                for part in segments(run.count, self._types.group):  # a register holds so many blocks of narrow factors
-                    for across in range(self._columns.segments):
+                for part in segments(run.count, self.sizes.types.group):
+                    for across in range(self.sizes.columns.segments):
                         counts = *sizes.segments[:-1], run.number, part.count
                         self._for_rows(start, end, counts, partial(self._transform_row, run, part, across))
             tiles = (
                 b.index(sizes.block_tiles)
                 if exact
-                else b.min((rows.high - start) * self._columns.tiles, sizes.block_tiles)
+                else b.min((rows.high - start) * self.sizes.columns.tiles, sizes.block_tiles)
             )
 
             def panel(number: Scalar, part: Segment) -> None:
-                for write in self._write_filters:
+                for write in self.writes[3:]:
                     self._transform_filters(number, write)
                 self._multiply(number, part.size, tiles)
                 self._for_rows(start, end, (part.size,), partial(self._store_row, number))
@@ -142,15 +144,15 @@ class WinogradKernel:
         `first` is the number in the block of the first tile of the row. Rows from `end` on are left out; None: no block
         has any.
         """
-        b, step = self._b, self._sizes.tile_rows
+        b, step = self.b, self.sizes.tile_rows
 
         def at(index: list[Scalar]) -> None:
             *outer, number = index
             place = start + number
-            *plane, row = self._unravelled(place, [*self._sizes.planes, self._rows.tiles])
+            *plane, row = self._unravelled(place, [*self.sizes.planes, self.sizes.rows.tiles])
 
             def within() -> None:
-                body(outer, plane, row, number * self._columns.tiles)
+                body(outer, plane, row, number * self.sizes.columns.tiles)
 
             if end is None:
                 within()
@@ -161,7 +163,7 @@ class WinogradKernel:
 
     def _unravelled(self, place: Scalar, counts: Sequence[int]) -> list[Scalar]:
         """The index of element number `place` of an array of these extents."""
-        b, index = self._b, list[Scalar]()
+        b, index = self.b, list[Scalar]()
         for number, count in reversed(list(enumerate(counts))):
             if count == 1:
                 index.insert(0, b.index(0))
@@ -173,7 +175,7 @@ class WinogradKernel:
         return index
 
     def _for_tiles(self, tiles: range, body: Callable[[Scalar], None]) -> None:
-        self._b.parallel_range(tiles.start, tiles.stop, 1, body)
+        self.b.parallel_range(tiles.start, tiles.stop, 1, body)
 
     # The operand
 
@@ -189,26 +191,26 @@ class WinogradKernel:
     ) -> None:
         """Transform as many neighbouring blocks of channels as `part` has at once, in a row of tiles, of segment
         `across` of the columns."""
-        b, sizes, f = self._b, self._sizes, self._columns.transforms
+        b, sizes, f = self.b, self.sizes, self.sizes.columns.transforms
         *segment, time, neighbour = index
         block, channel = run.place(time, neighbour * part.size + part.start)
         number = b.index(0)
         for place, count in zip((*segment, b.index(across)), sizes.segments, strict=True):
             number = number * count + place
         channel = channel if prod(sizes.segments) == 1 else number * sizes.channels.count + channel
-        valid = None if run.channels == self._lanes else run.channels
+        valid = None if run.channels == self.lanes else run.channels
         blocks = [block + each for each in range(part.size)]
-        for tiles, elements in alike(self._columns, across):
+        for tiles, elements in alike(self.sizes.columns, across):
 
             def transform(tile: Scalar, elements: range = elements) -> None:
-                column = tile * self._columns.tile_step + (
-                    across * self._columns.segment_step + elements.start - self._columns.window.before
+                column = tile * self.sizes.columns.tile_step + (
+                    across * self.sizes.columns.segment_step + elements.start - self.sizes.columns.window.before
                 )
                 for i, line in enumerate(self._transformed_lines(blocks, plane, segment, row, column, elements)):
-                    registers = Tile((f.inputs, 1, part.size * self._lanes), valid)
-                    product = registers.index(b, self._first + i * f.inputs, {0: 1})
+                    registers = Tile((f.inputs, 1, part.size * self.lanes), valid)
+                    product = registers.index(b, self.first + i * f.inputs, {0: 1})
                     lane = registers.index(b, channel, {-1: 1})
-                    self._write_transformed([product, first + tile, lane], self._joined(line, 0))
+                    self.writes[1]([product, first + tile, lane], self._joined(line, 0))
 
             self._for_tiles(tiles, transform)
 
@@ -226,19 +228,19 @@ class WinogradKernel:
         The columns are transformed one after the other, then the lines, so that few elements are in registers at once.
         The zero point is subtracted from what is transformed, of which it changes little.
         """
-        f = self._rows.transforms
+        f = self.sizes.rows.transforms
         lines = [self._line(blocks, plane, segment, row, column, i, elements) for i in range(f.inputs)]
         columns = zip(*(self._split(line, 1) for line in lines), strict=True)
-        down = [f.transform_input(each, self._sum) for each in columns]
+        down = [f.transform_input(each, self.combine) for each in columns]
         for i, line in enumerate(zip(*down, strict=True)):
-            found = self._columns.transforms.transform_input(line, self._sum)
+            found = self.sizes.columns.transforms.transform_input(line, self.combine)
             yield [self._less_zero_point(value, i, j) for j, value in enumerate(found)]
 
     def _less_zero_point(self, value: Scalar, i: int, j: int) -> Scalar:
         """Transformed element i, j less what it is for a tile of zero points."""
-        if not (point := self._sizes.zero_point):
+        if not (point := self.sizes.zero_point):
             return value
-        down, across = self._rows.transforms, self._columns.transforms
+        down, across = self.sizes.rows.transforms, self.sizes.columns.transforms
         assert isinstance(down, EXACT) and isinstance(across, EXACT)
         factor = down.input_sums[i] * across.input_sums[j]
         return value - point * factor if factor else value
@@ -255,15 +257,15 @@ class WinogradKernel:
     ) -> Scalar:
         """A line of elements of a tile of the operand, its zero point where there are none: [1, n, lanes] with the
         lanes of one block or two."""
-        b, lanes = self._b, len(blocks) * self._lanes
-        line_tile = Tile((1, self._columns.transforms.inputs, lanes))
-        zeros = b.splat(self._sizes.zero_point, line_tile, self._types.factors)
+        b, lanes = self.b, len(blocks) * self.lanes
+        line_tile = Tile((1, self.sizes.columns.transforms.inputs, lanes))
+        zeros = b.splat(self.sizes.zero_point, line_tile, self.sizes.types.factors)
         image, *planes = plane
-        axes, tiles = (*self._sizes.outer, self._rows), (*planes, row)
+        axes, tiles = (*self.sizes.outer, self.sizes.rows), (*planes, row)
         places: list[Scalar] = []
         tests: list[Scalar] = []
         for axis, tile, part in zip(axes, tiles, segment, strict=True):
-            offset = (line if axis is self._rows else 0) - axis.window.before
+            offset = (line if axis is self.sizes.rows else 0) - axis.window.before
             first, last = offset, offset + (axis.tiles - 1) * axis.tile_step + (axis.segments - 1) * axis.segment_step
             if first >= axis.window.extent or last < 0:
                 return zeros
@@ -279,27 +281,27 @@ class WinogradKernel:
             return zeros
 
         def read() -> list[Scalar]:
-            tile = Tile((1, len(elements), self._lanes))
+            tile = Tile((1, len(elements), self.lanes))
             place = [*self._present(places), tile.index(b, column, {1: 1}), tile.index(b, 0, {-1: 1})]
-            part, *others = (self._x([image, block, *place]) for block in blocks)
+            part, *others = (self.reads[0]([image, block, *place]) for block in blocks)
             for other in others:
                 part = b.shuffle(part, other, range(lanes))
-            if self._types.group > 1:
-                part = b.cast(part, self._types.factors)
+            if self.sizes.types.group > 1:
+                part = b.cast(part, self.sizes.types.factors)
             return [b.replace(part, zeros, [0, elements.start])]
 
         return b.when(reduce(and_, tests), read, lambda: [zeros])[0] if tests else read()[0]
 
     def _present(self, places: list[Scalar]) -> list[Scalar]:
         """Places along the outer axes and the rows, without those where there is one axis."""
-        return [] if self._rows is ABSENT else places
+        return [] if self.sizes.rows is ABSENT else places
 
     # The weight
 
     def _transform_filters(self, panel: Scalar, write: Writer) -> None:
         """A panel of a weight of integers, a pair of channels of a block of outputs at a time."""
-        b, types, down, across = self._b, self._types, self._rows.transforms, self._columns.transforms
-        lanes = self._lanes * types.group
+        b, types, down, across = self.b, self.sizes.types, self.sizes.rows.transforms, self.sizes.columns.transforms
+        lanes = self.lanes * types.group
         assert isinstance(down, EXACT) and isinstance(across, EXACT)
 
         def at(index: list[Scalar]) -> None:
@@ -308,39 +310,39 @@ class WinogradKernel:
             for j in range(TAPS):
                 taps = Tile((TAPS, 1, lanes))
                 place = [b.index(0), taps.index(b, 0, {0: 1}), b.index(j), step]
-                line = self._weight([panel, *place, taps.index(b, column * lanes, {-1: 1})])
-                columns.append(down.transform_filter(self._split(b.cast(line, types.factors), 0), self._sum))
+                line = self.reads[1]([panel, *place, taps.index(b, column * lanes, {-1: 1})])
+                columns.append(down.transform_filter(self._split(b.cast(line, types.factors), 0), self.combine))
             number = 0
             for row in zip(*columns, strict=True):
-                for value in across.transform_filter(row, self._sum):
+                for value in across.transform_filter(row, self.combine):
                     register = Tile((1, 1, lanes))
-                    write([self._first_filter + number, step, register.index(b, column * lanes, {-1: 1})], value)
+                    write([self.first_filter + number, step, register.index(b, column * lanes, {-1: 1})], value)
                     number += 1
 
-        b.parallel_for([ceil_div(self._sizes.channels.count, types.group), self._sizes.width // self._lanes], at)
+        b.parallel_for([ceil_div(self.sizes.channels.count, types.group), self.sizes.width // self.lanes], at)
 
     # Matrix products
 
     def _multiply(self, panel: Scalar, count: int, tiles: Scalar) -> None:
         """The products of the block's first `tiles` tiles with the first `count` blocks of a panel of the weight."""
-        sizes = (self._sizes.products, self._sizes.block_tiles, count, self._sizes.steps)
+        sizes = (self.sizes.products, self.sizes.block_tiles, count, self.sizes.steps)
 
         def transformed(index: Sequence[Scalar]) -> Scalar:
-            return self._filters[0]([self._first_filter + self._filter(index[1]), *index[2:]])
+            return self.scratch[2]([self.first_filter + self._filter(index[1]), *index[2:]])
 
-        weight = transformed if self._filters else self._weight
-        operands = in_part(self._transformed, self._first), weight, self._sizes.width
-        write = in_part(self._write_products, self._first)
-        products = PLAIN if self._types.group == 1 else Products(self._types.group)
-        batched_matmul(self._b, self._schedule, self._types.sums, panel, sizes, *operands, write, tiles, products)
+        weight = transformed if self.scratch[2:] else self.reads[1]
+        operands = in_part(self.scratch[0], self.first), weight, self.sizes.width
+        write = in_part(self.writes[2], self.first)
+        products = PLAIN if self.sizes.types.group == 1 else Products(self.sizes.types.group)
+        batched_matmul(self.b, self.schedule, self.sizes.types.sums, panel, sizes, *operands, write, tiles, products)
 
     def _filter(self, product: Scalar) -> Scalar:
         """The number of the filter of a product: along an axis the last ones may have one and the same."""
-        down, across = self._rows.transforms, self._columns.transforms
+        down, across = self.sizes.rows.transforms, self.sizes.columns.transforms
         assert isinstance(down, EXACT) and isinstance(across, EXACT)
-        if self._sizes.filters == self._sizes.products:
+        if self.sizes.filters == self.sizes.products:
             return product
-        b, *last = self._b, down.filter_numbers[-1], across.filter_numbers[-1]
+        b, *last = self.b, down.filter_numbers[-1], across.filter_numbers[-1]
         columns = b.index(across.inputs)
         row, column = b.min(product / columns, last[0]), b.min(b.rem(product, columns), last[1])
         return row * (last[1] + 1) + column
@@ -358,8 +360,8 @@ class WinogradKernel:
 
     def _result_runs(self) -> list[tuple[range, int]]:
         """The tiles of a row in runs with the same number of result columns."""
-        count, size = self._columns.tiles, self._columns.transforms.outputs
-        tail = self._columns.window.positions % size
+        count, size = self.sizes.columns.tiles, self.sizes.columns.transforms.outputs
+        tail = self.sizes.columns.window.positions % size
         runs = [(range(count - (1 if tail else 0)), size), (range(count - 1, count), tail)]
         return [run for run in runs if run[0] and run[1]]
 
@@ -373,36 +375,36 @@ class WinogradKernel:
         columns: int,
         number: Scalar,
     ) -> None:
-        b, down, across = self._b, self._rows.transforms, self._columns.transforms
+        b, down, across = self.b, self.sizes.rows.transforms, self.sizes.columns.transforms
         image, *planes = plane
-        tile = Tile((down.inputs, 1, self._lanes))
-        lane = tile.index(b, channel_block * self._lanes, {-1: 1})
+        tile = Tile((down.inputs, 1, self.lanes))
+        lane = tile.index(b, channel_block * self.lanes, {-1: 1})
         sides: list[list[Scalar]] = []
         for j in range(across.inputs):
-            product = tile.index(b, self._first + j, {0: across.inputs})
-            sides.append(down.transform_output(self._split(self._products([product, number, lane]), 0), self._sum))
+            product = tile.index(b, self.first + j, {0: across.inputs})
+            sides.append(down.transform_output(self._split(self.scratch[1]([product, number, lane]), 0), self.combine))
         lines: list[Scalar] = []
         for line, multiple in zip(zip(*sides, strict=True), down.multiples, strict=True):
-            found = zip(across.transform_output(line, self._sum), across.multiples, strict=True)
+            found = zip(across.transform_output(line, self.combine), across.multiples, strict=True)
             lines.append(self._joined([divided(b, value, multiple * each) for value, each in found][:columns], 1))
         values = self._joined(lines, 0)
 
         def write(rows: int) -> list[Scalar]:
-            block = panel * (self._sizes.width // self._lanes) + channel_block
-            tile = Tile((rows, columns, self._lanes))
+            block = panel * (self.sizes.width // self.lanes) + channel_block
+            tile = Tile((rows, columns, self.lanes))
             value = b.slice(values, [0, 0], [rows, columns])
-            for bias in self._bias:
-                value = value + bias([tile.index(b, block * self._lanes, {-1: 1})])
+            if (bias := self.reader(self.op.bias)) is not None:
+                value = value + bias([tile.index(b, block * self.lanes, {-1: 1})])
             places = self._present([*planes, tile.index(b, row * down.outputs, {0: 1})])
             places.append(tile.index(b, column * across.outputs, {1: 1}))
-            self._write([image, block, *places, tile.index(b, 0, {-1: 1})], value)
+            self.write([image, block, *places, tile.index(b, 0, {-1: 1})], value)
             return []
 
-        tail = self._rows.window.positions % down.outputs
+        tail = self.sizes.rows.window.positions % down.outputs
         if tail == 0:
             write(down.outputs)
         else:
-            last = b.compare("eq", row, self._rows.tiles - 1)
+            last = b.compare("eq", row, self.sizes.rows.tiles - 1)
             b.when(last, lambda: write(tail), lambda: write(down.outputs))
 
     # Tiles of values
@@ -411,13 +413,13 @@ class WinogradKernel:
         """The slices of extent 1 of a tile along axis 0 or 1."""
         sizes = list(tile_shape(grid.ssa)[:2])
         count, sizes[axis] = sizes[axis], 1
-        return [self._b.slice(grid, [place if axis == each else 0 for each in (0, 1)], sizes) for place in range(count)]
+        return [self.b.slice(grid, [place if axis == each else 0 for each in (0, 1)], sizes) for place in range(count)]
 
     def _joined(self, parts: Sequence[Scalar], axis: int) -> Scalar:
         """A tile from slices along axis 0 or 1."""
         sizes = list(tile_shape(parts[0].ssa)[:2])
         sizes[axis] = len(parts)
-        whole = self._b.splat(0, Tile((*sizes, tile_shape(parts[0].ssa)[-1])), parts[0].dtype)
+        whole = self.b.splat(0, Tile((*sizes, tile_shape(parts[0].ssa)[-1])), parts[0].dtype)
         for place, part in enumerate(parts):
-            whole = self._b.replace(part, whole, [place if axis == each else 0 for each in (0, 1)])
+            whole = self.b.replace(part, whole, [place if axis == each else 0 for each in (0, 1)])
         return whole

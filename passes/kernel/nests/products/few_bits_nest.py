@@ -13,49 +13,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from xdsl.dialects.builtin import f32
 
 from aotc.dialects.builder import Reader, Scalar, Writer
+from aotc.dialects.graph.packed.products.few_bits_matmul import FewBitsMatMulOp
 from aotc.dialects.graph.schedules import FewBitsSchedule
 from aotc.dialects.graph.shapes import Segment, ceil_div, linearize, segments
-from aotc.passes.kernel.builders.tile_builder import Tile, TileBuilder
+from aotc.passes.kernel.builders.tiles import Tile
+from aotc.passes.kernel.nest import Nest
 from aotc.passes.kernel.nests.products.matmul_nest import Block, PartialSums, accumulate, for_blocks
-
-
-@dataclass(frozen=True)
-class PackedMatrix:
-    """How a packed matrix is read."""
-
-    bits: int
-    block: int
-    """Steps of the reduction with one scale."""
-    words: Reader
-    """At panel, word, column of the panel."""
-    scales: Reader
-    """At panel, block, column of the panel."""
-    points: Reader | None
-    point: float
-    """The zero point, to which elements of `points` are added."""
-
-    @property
-    def count(self) -> int:
-        """Elements of a word."""
-        return 32 // self.bits
-
-    def elements(self, b: TileBuilder, words: Scalar) -> list[Scalar]:
-        """The elements of words, in order, as f32."""
-        mask = 2**self.bits - 1
-        fields = [b.shift_right(words, b.const(place * self.bits, words.dtype)) for place in range(1, self.count)]
-        return [b.cast(field & mask, f32) for field in (words, *fields)]
-
-    def zero_point(self, b: TileBuilder, place: Sequence[Scalar], tile: Tile) -> Scalar | None:
-        """The zero points at a place of the scales, as f32; None where all are 0."""
-        found = b.splat(self.point, tile, f32) if self.point else None
-        if self.points is None:
-            return found
-        more = b.cast(b.splat(self.points(place), tile), f32)
-        return more if found is None else more + found
 
 
 def line_axis(extents: Sequence[int]) -> int:
@@ -64,25 +32,47 @@ def line_axis(extents: Sequence[int]) -> int:
 
 
 @dataclass(frozen=True)
-class FewBitsNest:
-    """A product of rows, of which there are `extents` along some axes, with a matrix: `sizes` are N and K.
+class FewBitsNest(Nest[FewBitsMatMulOp, FewBitsSchedule]):
+    """The product of rows with a packed matrix.
 
-    Rows of a register tile are neighbours along the last axis of several, `line_axis`.
+    Rows of a register tile are neighbours along the last axis of several, `line_axis`. Words, scales and zero points
+    are read at panel, word or block, and column of the panel.
     """
 
-    b: TileBuilder
-    schedule: FewBitsSchedule
-    extents: Sequence[int]
-    sizes: tuple[int, int]
-    left: Reader
-    """At the index of a row, and k."""
-    matrix: PackedMatrix
-    write: Writer
-    """At the index of a row, and column."""
+    @cached_property
+    def extents(self) -> Sequence[int]:
+        """How many rows there are along each axis."""
+        return self.shape[:-1]
+
+    @cached_property
+    def sizes(self) -> tuple[int, int]:
+        """N and K."""
+        _, _, *sizes = self.op.sizes()
+        return sizes[0], sizes[1]
+
+    @property
+    def block(self) -> int:
+        """Steps of the reduction with one scale."""
+        return self.op.block.value.data
+
+    def _elements(self, words: Scalar) -> list[Scalar]:
+        """The elements of words, in order, as f32."""
+        b, bits = self.b, self.op.bits.value.data
+        fields = [b.shift_right(words, b.const(place * bits, words.dtype)) for place in range(1, self.op.count)]
+        return [b.cast(field & (2**bits - 1), f32) for field in (words, *fields)]
+
+    def _zero_point(self, place: Sequence[Scalar], tile: Tile) -> Scalar | None:
+        """The zero points at a place of the scales, as f32; None where all are 0."""
+        b, point, points = self.b, self.op.point.value.data, self.reader(self.op.points)
+        found = b.splat(point, tile, f32) if point else None
+        if points is None:
+            return found
+        more = b.cast(b.splat(points(place), tile), f32)
+        return more if found is None else more + found
 
     @property
     def _wide(self) -> int:
-        return self.schedule.nr * self.schedule.lanes
+        return self.schedule.nr * self.lanes
 
     @property
     def _outer(self) -> list[int]:
@@ -104,8 +94,15 @@ class FewBitsNest:
         axis = line_axis(self.extents)
         return [*outer[:axis], line, *outer[axis:]]
 
-    def in_registers(self) -> None:
-        """Emit the nest that unpacks words in registers."""
+    def run(self) -> None:
+        """Emit the nest."""
+        if self.schedule.kc is None:
+            self._in_registers()
+        else:
+            self._unpacked(self.reads[-1], self.writes[1])
+
+    def _in_registers(self) -> None:
+        """The nest that unpacks words in registers."""
         for c in segments(self.sizes[0], self._wide):
 
             def at(index: list[Scalar], c: Segment = c) -> None:
@@ -115,7 +112,7 @@ class FewBitsNest:
 
     def _tile(self, outer: list[Scalar], r: Segment, row: Scalar, c: Segment, panel: Scalar) -> None:
         """A register tile, as a column of registers for each vector of the panel."""
-        b, lanes, depth = self.b, self.schedule.lanes, self.sizes[1]
+        b, lanes, depth = self.b, self.lanes, self.sizes[1]
         registers = ceil_div(c.size, lanes)
         panel, first = panel + c.start // self._wide, panel * self._wide + c.start
         tile = Tile((r.size, 1, lanes))
@@ -124,25 +121,25 @@ class FewBitsNest:
 
         def block(number: Scalar, size: int, sums: list[Scalar]) -> list[Scalar]:
             """`sums` plus those of a block of `size` steps."""
-            start = number * self.matrix.block
+            start = number * self.block
             scales = [[panel, number, place] for place in places]
-            points = [self.matrix.zero_point(b, place, tile) for place in scales]
+            points = [self._zero_point(place, tile) for place in scales]
             zero = b.splat(0, tile, f32)
 
             def words(first: Scalar, carried: list[Scalar], steps: int) -> list[Scalar]:
                 """The sums of the products of each register, and that of x, plus `steps` more."""
                 *products, seen = carried
-                for word in range(ceil_div(steps, self.matrix.count)):
-                    at = first + word * self.matrix.count
-                    stored = [self.matrix.words([panel, at / self.matrix.count, place]) for place in places]
-                    fields = [self.matrix.elements(b, b.splat(each, tile)) for each in stored]
-                    for step in range(min(steps - word * self.matrix.count, self.matrix.count)):
-                        x = b.splat(self.left([*lines, at + step]), tile)
+                for word in range(ceil_div(steps, self.op.count)):
+                    at = first + word * self.op.count
+                    stored = [self.reads[1]([panel, at / self.op.count, place]) for place in places]
+                    fields = [self._elements(b.splat(each, tile)) for each in stored]
+                    for step in range(min(steps - word * self.op.count, self.op.count)):
+                        x = b.splat(self.reads[0]([*lines, at + step]), tile)
                         products = [b.fma(x, each[step], total) for each, total in zip(fields, products, strict=True)]
                         seen = seen + x if any(point is not None for point in points) else seen
                 return [*products, seen]
 
-            step = self.matrix.count * self.schedule.unroll
+            step = self.op.count * self.schedule.unroll
             whole = size - size % step
             found = b.loop(0, whole, step, [zero] * (registers + 1), lambda k, now: words(start + k, now, step))
             if whole < size:
@@ -150,12 +147,12 @@ class FewBitsNest:
             *products, seen = found
             for place, point in enumerate(points):
                 value = products[place] if point is None else products[place] - point * seen
-                sums[place] = b.fma(b.splat(self.matrix.scales(scales[place]), tile), value, sums[place])
+                sums[place] = b.fma(b.splat(self.reads[2](scales[place]), tile), value, sums[place])
             return sums
 
         sums = [b.splat(0, tile, f32)] * registers
-        for part in segments(depth, self.matrix.block):
-            first_block = part.start // self.matrix.block
+        for part in segments(depth, self.block):
+            first_block = part.start // self.block
             sums = b.loop(
                 first_block,
                 first_block + part.count,
@@ -163,15 +160,15 @@ class FewBitsNest:
                 sums,
                 lambda number, now, part=part: block(number, part.size, now),
             )
-        whole = Tile((r.size, registers, lanes), c.size if c.size % lanes else None)
+        whole = Tile.of(r.size, c.size, lanes)
         total = b.splat(0, whole, f32)
         for register, part in enumerate(sums):
             total = b.replace(part, total, [0, register])
         column = whole.index(b, first, {-2: lanes, -1: 1})
         self.write([*self._index(outer, whole.index(b, row, {0: 1})), column], total)
 
-    def unpacked(self, read: Reader, write: Writer) -> None:
-        """Emit the nest that unpacks KC steps of a panel at a time into a scratch buffer, which `read` and `write`
+    def _unpacked(self, read: Reader, write: Writer) -> None:
+        """The nest that unpacks KC steps of a panel at a time into a scratch buffer, which `read` and `write`
         access: rows of the panel, then rows of partial sums."""
         columns, depth = self.sizes
         kc, b = min(self.schedule.kc or depth, depth), self.b
@@ -183,7 +180,7 @@ class FewBitsNest:
             panel = index[0] + c.start // self._wide
 
             def part(k: Block) -> None:
-                self._unpack(panel, ceil_div(c.size, self.schedule.lanes), k, write)
+                self._unpack(panel, ceil_div(c.size, self.lanes), k, write)
                 self._for_tiles(lambda outer, r, row: self._product(outer, r, row, c, panel, k, read, partials))
 
             for_blocks(b, depth, kc, part)
@@ -193,27 +190,27 @@ class FewBitsNest:
 
     def _unpack(self, panel: Scalar, registers: int, k: Block, write: Writer) -> None:
         """Steps of a panel as f32: those that share scales after each other."""
-        b, lanes, matrix = self.b, self.schedule.lanes, self.matrix
+        b, lanes, count = self.b, self.lanes, self.op.count
         tile = Tile((1, registers, lanes))
         across = tile.index(b, 0, {1: lanes, 2: 1})
 
         def run(start: Scalar, size: int) -> None:
             """`size` steps from `start` on, counted from the first of the part, which have one scale."""
-            place = [panel, (k.start + start) / matrix.block, across]
-            scale, point = b.splat(matrix.scales(place), tile), matrix.zero_point(b, place, tile)
+            place = [panel, (k.start + start) / self.block, across]
+            scale, point = b.splat(self.reads[2](place), tile), self._zero_point(place, tile)
 
-            def word(first: Scalar, steps: int = matrix.count) -> None:
-                words = b.splat(matrix.words([panel, (k.start + first) / matrix.count, across]), tile)
-                for step, value in enumerate(matrix.elements(b, words)[:steps]):
+            def word(first: Scalar, steps: int = count) -> None:
+                words = b.splat(self.reads[1]([panel, (k.start + first) / count, across]), tile)
+                for step, value in enumerate(self._elements(words)[:steps]):
                     exact = value if point is None else value - point
                     write([first + step, across], exact * scale)
 
-            whole = size - size % matrix.count
-            b.parallel_range(0, whole // matrix.count, 1, lambda number: word(start + number * matrix.count))
+            whole = size - size % count
+            b.parallel_range(0, whole // count, 1, lambda number: word(start + number * count))
             if whole < size:
                 word(start + whole, size - whole)
 
-        for part in segments(k.size, min(matrix.block, k.size)):
+        for part in segments(k.size, min(self.block, k.size)):
             b.parallel_range(
                 0, part.count, 1, lambda number, part=part: run(number * part.size + part.start, part.size)
             )
@@ -230,14 +227,14 @@ class FewBitsNest:
         partials: PartialSums,
     ) -> None:
         """A register tile of the product with what is unpacked of a panel."""
-        b, lanes = self.b, self.schedule.lanes
-        tile = Tile((r.size, ceil_div(c.size, lanes), lanes), c.size if c.size % lanes else None)
+        b, lanes = self.b, self.lanes
+        tile = Tile.of(r.size, c.size, lanes)
         across, line = tile.index(b, 0, {-2: lanes, -1: 1}), self._index(outer, tile.index(b, row, {0: 1}))
         extent = self.extents[line_axis(self.extents)]
         kept = [tile.index(b, linearize(b, [*outer, row], [*self._outer, extent]), {0: 1}), across]
 
         def factors(step: Scalar) -> tuple[Scalar, Scalar]:
-            return self.left([*line, k.start + step]), read([step, across])
+            return self.reads[0]([*line, k.start + step]), read([step, across])
 
         total = accumulate(b, self.schedule, f32, tile, k.size, factors)
         if not (k.is_last and k.is_first is True):

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from functools import partial
+from typing import Any, TypeAlias
 
 from xdsl.ir import Attribute
 
@@ -18,7 +19,9 @@ from aotc.dialects.builder import Reader, Scalar, Writer
 from aotc.dialects.dtypes import byte_width
 from aotc.dialects.graph.schedules import FewBitsSchedule, MatmulSchedule
 from aotc.dialects.graph.shapes import LINE, Segment, ceil_div, segments
-from aotc.passes.kernel.builders.tile_builder import Tile, TileBuilder
+from aotc.passes.kernel.builders.tile_builder import TileBuilder
+from aotc.passes.kernel.builders.tiles import Tile
+from aotc.passes.kernel.nest import Nest
 
 SUMS = 8
 """Accumulators of a small tile that take turns, so that a multiply-add need not wait for the one before: no machine of
@@ -71,6 +74,11 @@ class PartialSums:
 
     read: Reader
     write: Writer
+
+    @staticmethod
+    def of(nest: Nest[Any, Any]) -> PartialSums | None:
+        """That of a nest, the last of its scratch buffers; None where there is none."""
+        return PartialSums(nest.reads[-1], nest.writes[-1]) if nest.op.scratch() else None
 
     def loaded(self, b: TileBuilder, block: Block, at: Sequence[Scalar], initial: Callable[[], Scalar]) -> Scalar:
         """The sums of the blocks before `block`; `initial` where there are none."""
@@ -167,7 +175,7 @@ def sum_of(b: TileBuilder, sums: list[Scalar]) -> Scalar:
 
 @dataclass(frozen=True)
 class MatmulNest:
-    """A product of `sizes` (M, N, K) for each index of `batch`, on register tiles of MR x NR, smaller at the tails.
+    """A product of `sizes` for each index of `batch`, on register tiles of MR x NR, smaller at the tails.
 
     With `partials` the reduction of a panel is done in blocks of KC steps, each of them for all rows:
 
@@ -178,7 +186,8 @@ class MatmulNest:
     schedule: MatmulSchedule
     dtype: Attribute
     batch: Sequence[int]
-    sizes: tuple[int, int, int]
+    sizes: Sequence[int]
+    """M, N and K."""
     factors: Callable[[Place], Factors]
     """The factors of each reduction step at a place."""
     store: Callable[[Place, Scalar], None]
@@ -227,7 +236,7 @@ class MatmulNest:
     ) -> None:
         b, lanes, wide = self.b, self.schedule.lanes, self._panel_width
         row, panel = row * r.size + r.start, panel + c.start // wide
-        tile = Tile((r.size, ceil_div(c.size, lanes), lanes), c.size if c.size % lanes else None)
+        tile = Tile.of(r.size, c.size, lanes)
         column = tile.index(b, panel * wide, {-2: lanes, -1: 1})
         place = Place(outer, tile, row, tile.index(b, row, {0: 1}), panel, column)
         factors = self.factors(place)
@@ -281,23 +290,19 @@ def batched_matmul(
         write([number, tile.index(b, row, {0: 1}), across], total)
 
     def over_rows(number: Scalar, column: Scalar, nr: int) -> None:
+        def at(row: Scalar, mr: int) -> None:
+            product(number, row, mr, column, nr)
+
+        if present is None:
+            b.parallel_segments(rows, schedule.mr, at)
+            return
         for r in segments(rows, schedule.mr):
+            b.sequential_range(r.start, b.min(present, r.stop), r.size, lambda row, r=r: at(row, r.size))
 
-            def at(row: Scalar, mr: int = r.size) -> None:
-                product(number, row, mr, column, nr)
+    def panels(index: list[Scalar]) -> None:
+        b.parallel_segments(registers, schedule.nr, partial(over_rows, index[0]))
 
-            stop = r.start + r.count * r.size
-            if present is None:
-                b.parallel_range(r.start, stop, r.size, at)
-            else:
-                b.sequential_range(r.start, b.min(present, stop), r.size, at)
-
-    def at(index: list[Scalar]) -> None:
-        for c in segments(registers, schedule.nr):
-            stop = c.start + c.count * c.size
-            b.parallel_range(c.start, stop, c.size, lambda column, c=c: over_rows(index[0], column, c.size))
-
-    b.parallel_for([count], at)
+    b.parallel_for([count], panels)
 
 
 def prefetch_panel(

@@ -23,8 +23,9 @@ from aotc.dialects.builder import Reader, Scalar, Writer
 from aotc.dialects.graph.recurrent.lines import Factors, Inputs, Line, Lines, Unit, fourth
 from aotc.dialects.graph.recurrent.shared import REGISTERS, SHARED, WORDS
 from aotc.dialects.graph.schedules import MatmulSchedule, RecurrenceSchedule
-from aotc.dialects.graph.shapes import Segment, ceil_div, segments
-from aotc.passes.kernel.builders.tile_builder import NotVectorizable, Tile, TileBuilder
+from aotc.dialects.graph.shapes import Segment, segments
+from aotc.passes.kernel.builders.tile_builder import TileBuilder
+from aotc.passes.kernel.builders.tiles import NotVectorizable, Tile
 from aotc.passes.kernel.costs.recurrent_cost import Blocks, blocks_of, steps_beside
 from aotc.passes.kernel.nests.products.matmul_nest import SUMS, Products, accumulate
 
@@ -42,13 +43,8 @@ class TileLines(Lines):
         self.kind = kind
 
     def for_each(self, batch: int, single: bool, body: Callable[[Line], None]) -> None:
-        for part in segments(batch, 1 if single else self.schedule.mr):
-            high = part.start + part.count * part.size
-
-            def at(first: Scalar, rows: int = part.size) -> None:
-                body(_TileLine(self, first, rows))
-
-            self.b.parallel_range(part.start, high, part.size, at)
+        most = 1 if single else self.schedule.mr
+        self.b.parallel_segments(batch, most, lambda first, rows: body(_TileLine(self, first, rows)))
 
 
 class _TileLine(Line):
@@ -64,9 +60,8 @@ class _TileLine(Line):
         """`body` for tiles of `registers` columns, given their first column."""
         b, lanes = self._lines.b, self._lines.schedule.lanes
         for part in segments(columns, registers * lanes):
-            tile = Tile((self._rows, ceil_div(part.size, lanes), lanes), part.size if part.size % lanes else None)
-            high = part.start + part.count * part.size
-            b.sequential_range(part.start, high, part.size, lambda first, tile=tile: body(tile, first, lanes))
+            tile = Tile.of(self._rows, part.size, lanes)
+            b.sequential_range(part.start, part.stop, part.size, lambda first, tile=tile: body(tile, first, lanes))
 
     def for_units(self, units: int, body: Unit) -> None:
         b = self._lines.b
@@ -87,14 +82,14 @@ class _TileLine(Line):
         b, lanes = self._lines.b, self._lines.schedule.lanes
         low = high = b.const(0, dtype)
         for part in segments(units, SUMS * lanes):
-            tile = Tile((self._rows, ceil_div(part.size, lanes), lanes), part.size if part.size % lanes else None)
+            tile = Tile.of(self._rows, part.size, lanes)
 
             def extend(first: Scalar, ends: list[Scalar], tile: Tile = tile) -> list[Scalar]:
                 x = read([tile.index(b, self.first, {0: 1}), tile.index(b, first, {-2: lanes, -1: 1})])
                 return [b.min(ends[0], x), b.max(ends[1], x)]  # lanes that are not in memory are 0
 
             zeros = [b.splat(0, tile, dtype)] * 2
-            ends = b.loop(part.start, part.start + part.count * part.size, part.size, zeros, extend)
+            ends = b.loop(part.start, part.stop, part.size, zeros, extend)
             low, high = b.min(low, b.total("min", ends[0])), b.max(high, b.total("max", ends[1]))
         return low, high
 

@@ -13,15 +13,25 @@ their own and may be computed at the same time.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 from xdsl.ir import Attribute
 
-from aotc.dialects.builder import Reader, Scalar, Writer, linear_combinations
-from aotc.dialects.graph.packed.products.strassen_matmul import LEFT_SUMS, PRODUCTS, RESULT_SUMS, StrassenSizes
+from aotc.dialects.builder import Scalar, linear_combinations
+from aotc.dialects.graph.interfaces import element_type_of
+from aotc.dialects.graph.packed.products.strassen_matmul import (
+    LEFT_SUMS,
+    PRODUCTS,
+    RESULT_SUMS,
+    StrassenMatMulOp,
+    StrassenSizes,
+)
 from aotc.dialects.graph.schedules import MatmulSchedule
 from aotc.dialects.graph.shapes import ceil_div, segments
 from aotc.mathematics.linear_combinations import terms
-from aotc.passes.kernel.builders.tile_builder import NotVectorizable, Tile, TileBuilder
+from aotc.passes.kernel.builders.tiles import NotVectorizable, Tile
+from aotc.passes.kernel.nest import Nest
 from aotc.passes.kernel.nests.parallel_parts import Share, for_common, in_part, share_of
 from aotc.passes.kernel.nests.products.matmul_nest import batched_matmul
 
@@ -31,50 +41,47 @@ SUMMED = 2
 """Registers of a row that are summed at a time."""
 
 
-class StrassenKernel:
-    """Writes the loops of one `strassen_matmul`."""
+@dataclass(frozen=True)
+class StrassenNest(Nest[StrassenMatMulOp, MatmulSchedule]):
+    """The loops of one `strassen_matmul`; its scratch buffers are sums, then products."""
 
-    def __init__(
-        self,
-        sizes: StrassenSizes,
-        kind: Attribute,
-        b: TileBuilder,
-        reads: Sequence[Reader],
-        writes: Sequence[Writer],
-        schedule: MatmulSchedule,
-    ) -> None:
-        """`reads`: operand, weight, sums, products; `writes`: result and the last two."""
-        if sizes.left % schedule.lanes or sizes.width % schedule.lanes:
-            raise NotVectorizable("halves and panels are not multiples of a vector register")
-        self._sizes, self._kind, self._b, self._schedule = sizes, kind, b, schedule
-        self._lanes, self._total = schedule.lanes, linear_combinations(b)
-        self._lhs, self._weight, self._sums, self._products = reads
-        self._write, self._write_sums, self._write_products = writes
-        self._first = b.index(0)
-        """In the scratch buffers the first of the seven products of the part that is being written."""
+    first: Scalar
+    """In the scratch buffers the first of the seven products of the part that is being written."""
+
+    @cached_property
+    def sizes(self) -> StrassenSizes:
+        """Those of the operation."""
+        return self.op.sizes
+
+    @property
+    def kind(self) -> Attribute:
+        """What is computed with."""
+        return element_type_of(self.op.weight)
 
     def run(self) -> None:
         """Emit the loops."""
-        b, sizes = self._b, self._sizes
+        b, sizes = self.b, self.sizes
+        if sizes.left % self.lanes or sizes.width % self.lanes:
+            raise NotVectorizable("halves and panels are not multiples of a vector register")
 
         def part(index: list[Scalar]) -> None:
             row, panel = index
-            self._first = (row * sizes.panel_parts + panel) * PRODUCTS
+            within = replace(self, first=(row * sizes.panel_parts + panel) * PRODUCTS)
             blocks = share_of(b, row, sizes.blocks, sizes.row_parts)
             panels = share_of(b, panel, sizes.panels, sizes.panel_parts)
-            b.sequential_for(sizes.batch, lambda outer: self._matrix(outer, blocks, panels))
+            b.sequential_for(sizes.batch, lambda outer: within._matrix(outer, blocks, panels))
 
         b.parallel_for([sizes.row_parts, sizes.panel_parts], part)
 
     def _matrix(self, outer: list[Scalar], blocks: Share, panels: Share) -> None:
         """A share of the blocks in sequence: each overwrites the scratch buffers of the one before."""
         first = 0
-        for part in segments(self._sizes.rows, self._sizes.block_rows):
+        for part in segments(self.sizes.rows, self.sizes.block_rows):
 
             def block(number: Scalar, size: int = part.size) -> None:
-                self._block(outer, number * self._sizes.block_rows, size, panels)
+                self._block(outer, number * self.sizes.block_rows, size, panels)
 
-            for_common(self._b, blocks, first, first + part.count, block)
+            for_common(self.b, blocks, first, first + part.count, block)
             first += part.count
 
     def _block(self, outer: list[Scalar], start: Scalar, size: int, share: Share) -> None:
@@ -82,14 +89,14 @@ class StrassenKernel:
 
         If `size` is odd, the last row of the upper half has none below it.
         """
-        b, sizes, half = self._b, self._sizes, ceil_div(size, 2)
+        b, sizes, half = self.b, self.sizes, ceil_div(size, 2)
         paired = size - half
         b.parallel_for([paired], lambda at: self._sum_row(outer, at[0], [start + at[0], start + half + at[0]]))
         if paired < half:
             self._sum_row(outer, b.index(paired), [start + paired])
 
         def panel(number: Scalar, columns: int, present: Sequence[int]) -> None:
-            self._multiply(number, half, columns // self._lanes)
+            self._multiply(number, half, columns // self.lanes)
             self._store_panel(outer, start, number * sizes.width, present, half, paired)
 
         self._panels(share, panel)
@@ -97,7 +104,7 @@ class StrassenKernel:
     def _panels(self, share: Share, panel: Callable[[Scalar, int, Sequence[int]], None]) -> None:
         """`panel(number, columns, present)` for the panels of a share: the columns of the panel, and how many columns
         of the result are there, for each half of that."""
-        b, sizes = self._b, self._sizes
+        b, sizes = self.b, self.sizes
         right = sizes.columns - sizes.left
         whole = max(right, 0) // sizes.width  # panels of which both halves of the result have all columns
         for part in segments(sizes.left, sizes.width):
@@ -122,35 +129,35 @@ class StrassenKernel:
 
     def _sum_row(self, outer: list[Scalar], row: Scalar, sources: Sequence[Scalar]) -> None:
         """The sums of row `row` of the quarters: rows `sources` of the operand, the lower of which may be missing."""
-        b, sizes, wide = self._b, self._sizes, SUMMED * self._lanes
+        b, sizes, wide = self.b, self.sizes, SUMMED * self.lanes
         halves = (sizes.upper, sizes.depth - sizes.upper)
 
         def sum_at(column: Scalar, count: int, present: Sequence[int]) -> None:
-            tile = Tile((1, count, self._lanes))
+            tile = Tile((1, count, self.lanes))
             quarters = [
                 self._elements(outer, source, column + side * sizes.upper, count, present[side])
                 for source in (*sources, None)[:2]
                 for side in (0, 1)
             ]
-            across = tile.index(b, column, {1: self._lanes, 2: 1})
+            across = tile.index(b, column, {1: self.lanes, 2: 1})
             for product, factors in enumerate(LEFT_SUMS):
-                self._write_sums([self._first + product, row, across], self._total(terms(factors, quarters)))
+                self.writes[1]([self.first + product, row, across], linear_combinations(b)(terms(factors, quarters)))
 
         whole = halves[1] // wide * wide
         b.sequential_range(0, whole // wide, 1, lambda number: sum_at(number * wide, SUMMED, [wide, wide]))
         if tail := halves[0] - whole:
-            sum_at(b.index(whole), ceil_div(tail, self._lanes), [tail, halves[1] - whole])
+            sum_at(b.index(whole), ceil_div(tail, self.lanes), [tail, halves[1] - whole])
 
     def _elements(
         self, outer: list[Scalar], row: Scalar | None, column: Scalar, registers: int, present: int
     ) -> Scalar:
         """Registers with `present` elements of a row from `column` on, then zeros."""
-        b = self._b
-        zeros = b.splat(0, Tile((1, registers, self._lanes)), self._kind)
+        b = self.b
+        zeros = b.splat(0, Tile((1, registers, self.lanes)), self.kind)
         if row is None or present == 0:
             return zeros
-        tile = Tile((1, ceil_div(present, self._lanes), self._lanes), present if present % self._lanes else None)
-        part = self._lhs([*outer, row, tile.index(b, column, {1: self._lanes, 2: 1})])
+        tile = Tile.of(1, present, self.lanes)
+        part = self.reads[0]([*outer, row, tile.index(b, column, {1: self.lanes, 2: 1})])
         return b.replace(part, zeros, [0, 0])
 
     # Matrix products
@@ -158,11 +165,11 @@ class StrassenKernel:
     def _multiply(self, panel: Scalar, rows: int, registers: int) -> None:
         """The seven products of `rows` rows with the first `registers` of a panel of the weight."""
         sizes, operands = (
-            (PRODUCTS, rows, registers, self._sizes.upper),
-            (in_part(self._sums, self._first), self._weight, self._sizes.width),
+            (PRODUCTS, rows, registers, self.sizes.upper),
+            (in_part(self.reads[2], self.first), self.reads[1], self.sizes.width),
         )
-        write = in_part(self._write_products, self._first)
-        batched_matmul(self._b, self._schedule, self._kind, panel, sizes, *operands, write)
+        write = in_part(self.writes[2], self.first)
+        batched_matmul(self.b, self.schedule, self.kind, panel, sizes, *operands, write)
 
     # The result
 
@@ -170,26 +177,25 @@ class StrassenKernel:
         self, outer: list[Scalar], start: Scalar, column: Scalar, present: Sequence[int], half: int, paired: int
     ) -> None:
         """`present` columns from `column` on, of both halves, for the rows from `start` on."""
-        b, sizes = self._b, self._sizes
-        height = max(REGISTERS * self._lanes // max(*present, 1), 1)
+        b, sizes = self.b, self.sizes
+        height = max(REGISTERS * self.lanes // max(*present, 1), 1)
 
         def rows(first: Scalar, count: int, quarters: Sequence[int]) -> None:
             for quarter in quarters:
                 down, side = divmod(quarter, 2)
                 if present[side] == 0:
                     continue
-                valid = present[side] if present[side] % self._lanes else None
-                tile = Tile((count, ceil_div(present[side], self._lanes), self._lanes), valid)
-                across = tile.index(b, 0, {1: self._lanes, 2: 1})
+                tile = Tile.of(count, present[side], self.lanes)
+                across = tile.index(b, 0, {1: self.lanes, 2: 1})
                 found = [
-                    self._products([self._first + product, tile.index(b, first, {0: 1}), across])
+                    self.reads[3]([self.first + product, tile.index(b, first, {0: 1}), across])
                     if factor
-                    else b.const(0, self._kind)
+                    else b.const(0, self.kind)
                     for product, factor in enumerate(RESULT_SUMS[quarter])
                 ]
                 place = tile.index(b, start + first + down * half, {0: 1})
-                value = self._total(terms(RESULT_SUMS[quarter], found))
-                self._write([*outer, place, across + (column + side * sizes.left)], value)
+                value = linear_combinations(b)(terms(RESULT_SUMS[quarter], found))
+                self.write([*outer, place, across + (column + side * sizes.left)], value)
 
         for part in segments(paired, height):
 

@@ -4,38 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import product
 from typing import cast
 
-from xdsl.ir import Attribute
-
 from aotc.dialects.aot import QUAD
-from aotc.dialects.builder import Reader, Scalar, Writer
-from aotc.dialects.graph.schedules import SumsSchedule
+from aotc.dialects.builder import Scalar
+from aotc.dialects.graph.packed.integers.channels_last import ChannelsLastDepthwiseConvOp
 from aotc.dialects.graph.windows.sliding import SlidingWindow
-from aotc.passes.kernel.builders.tile_builder import Tile, TileBuilder
+from aotc.passes.kernel.builders.tiles import Tile
 from aotc.passes.kernel.builders.word_builder import QuadBuilder, WordBuilder
 from aotc.passes.kernel.nests.sums.position_axes import MOST_UNROLLED, Axis, Span, is_whole, over_outside, over_taps
-from aotc.passes.kernel.nests.sums.sums_nest import Operand, sum_of, write_rolled
+from aotc.passes.kernel.nests.sums.sums_nest import Operand, SumsNest, sum_of, write_rolled
 
 
 @dataclass(frozen=True)
-class DepthwiseSums:
+class DepthwiseSums(SumsNest[ChannelsLastDepthwiseConvOp]):
     """Convolution of each channel with a kernel of its own: x [N, 1, spatial.., C], weight [kernel.., C]."""
 
-    b: TileBuilder
-    schedule: SumsSchedule
-    x: Operand
-    weight: Operand
-    summed: Attribute
-    result: Sequence[int]
-    windows: Sequence[SlidingWindow]
-    bias: Reader | None
-    write: Writer
-    beyond: int = 0
-    """What elements outside of x count as."""
+    @cached_property
+    def windows(self) -> Sequence[SlidingWindow]:
+        """Along each axis."""
+        return self.op.windows()
 
     def run(self) -> None:
+        """Emit the nest."""
         specialized = self.schedule.specialized
         *outer, last = self.windows
 
@@ -54,10 +47,10 @@ class DepthwiseSums:
             rows = specialized and self.schedule.lanes == QUAD
             Axis.of(outer[-1], specialized=rows, each_cut=False).over(self.b, 1, row)
 
-        self.b.parallel_for([self.result[0], *self.result[2:-3]], rows)
+        self.b.parallel_for([self.shape[0], *self.shape[2:-3]], rows)
 
     def _columns(self, index: list[Scalar], bounds: list[Span], axis: Axis) -> None:
-        b, channels, width = self.b, self.result[-1], self.schedule.columns
+        b, channels, width = self.b, self.shape[-1], self.schedule.columns
         if self.schedule.lanes == QUAD and not isinstance(b, QuadBuilder):
             width = 1
         full = channels // width * width
@@ -81,7 +74,7 @@ class DepthwiseSums:
 
         # a few windows whose taps are computed: less code and fewer values than loops over what is outside
         is_rest = self.schedule.specialized and any(bound.constant is None for span in spans for bound in span)
-        x = replace(self.x, zero_point=self.x.zero_point + self.beyond) if is_rest else self.x
+        x = replace(self.x, zero_point=self.x.zero_point + self.op.beyond) if is_rest else self.x
 
         def step(at: list[Scalar], now: list[Scalar]) -> list[Scalar]:
             *outer, tap = at
@@ -108,13 +101,13 @@ class DepthwiseSums:
         extents = [window.size for window in self.windows]
         # taps that are written one by one share elements, which a core has too few vector registers for
         most = 1 if self.schedule.lanes == QUAD else MOST_UNROLLED
-        if self.beyond and not is_whole(spans, extents):
+        if self.op.beyond and not is_whole(spans, extents):
             if is_rest:  # as if all elements were outside, and those inside are that much less
                 whole = [(b.index(0), b.index(extent)) for extent in extents]
                 added = over_taps(b, whole, zeros, outside, most)
             else:
                 added = over_outside(b, spans, extents, zeros, outside)
-            start = [total + each * self.beyond for total, each in zip(start, added, strict=True)]
+            start = [total + each * self.op.beyond for total, each in zip(start, added, strict=True)]
         sums = over_taps(b, spans, start * count, step, most)
         if self.schedule.rolled and len(sums) > 1:
             write_rolled(b, sums, width, lambda n, c: [batch, zero, *position, first + n, channel + c], self.write)

@@ -11,33 +11,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from aotc.dialects.aot import LANES
-from aotc.dialects.builder import Reader, Scalar, Writer
-from aotc.dialects.graph.windows.sliding import SlidingWindow
-from aotc.passes.kernel.builders.tile_builder import Tile
+from aotc.dialects.builder import Scalar
+from aotc.passes.kernel.builders.tiles import Tile
+from aotc.passes.kernel.nests.sums.conv_sums_nest import ChannelsLastNest
 from aotc.passes.kernel.nests.sums.position_axes import Span
-from aotc.passes.kernel.nests.sums.sums_nest import Products
 
 
 @dataclass(frozen=True)
-class PatchSums:
+class PatchSums(ChannelsLastNest):
     """Convolution with the channels last: x [N, spatial.., W * C], patch [kernel.., C], result [N, 1, spatial.., M]."""
 
-    products: Products
-    result: Sequence[int]
-    channels: int
-    windows: Sequence[SlidingWindow]
-    bias: Reader | None
-    patch: Reader
-    writes: Sequence[Writer]
-    """Of the result, and of the patch."""
-    beyond: int
-    """What elements outside of x count as."""
-
     def run(self) -> None:
-        self.products.b.parallel_for([self.result[0], *self.result[2:-1]], self._position)
+        """Emit the nest."""
+        self.b.parallel_for([self.shape[0], *self.shape[2:-1]], self._position)
 
     def _position(self, index: list[Scalar]) -> None:
-        b, (batch, *position) = self.products.b, index
+        b, (batch, *position) = self.b, index
         spans = [window.taps(b, at) for window, at in zip(self.windows, position, strict=True)]
         seen = whole = b.index(0)
         for (low, high), window in zip(spans, self.windows, strict=True):
@@ -56,18 +45,18 @@ class PatchSums:
                 return []
 
             b.when(b.compare("eq", seen, whole), copied, cut)
-        depth = b.index(self.products.order.depth)
-        products = replace(self.products, x=replace(self.products.x, read=self.patch))
+        depth = b.index(self.depth)
+        patched = replace(self, reads=(self.reads[-1], *self.reads[1:]))
 
         def at(_: Scalar, output: Scalar) -> list[Scalar]:
             return [batch, b.index(0), *position, output]
 
         def tile(output: Scalar, width: int) -> None:
-            sums = products.start(self.bias, output, width, 1)
-            sums = products.add(sums, [lambda e: [e]], products.begin(output, None, width), (b.index(0), depth))
-            products.finish(sums, at, output, width, self.bias, self.writes[0])
+            sums = self.start(output, width, 1)
+            sums = patched.add(sums, [lambda e: [e]], self.begin(output, None, width), (b.index(0), depth))
+            self.finish(sums, at, output, width)
 
-        products.blocks(tile)
+        self.blocks(tile)
 
     @property
     def _rows(self) -> list[int]:
@@ -77,42 +66,42 @@ class PatchSums:
 
     def _source(self, batch: Scalar, position: Sequence[Scalar], taps: Sequence[Scalar]) -> list[Scalar]:
         """The first element of x that some taps see, those of the others being 0."""
-        b = self.products.b
+        b = self.b
         all_taps = [*taps, *[b.index(0)] * (len(self.windows) - len(taps))]
         *outer, last = (w.source(p, k) for w, p, k in zip(self.windows, position, all_taps, strict=True))
         return [batch, *outer, last * self.channels]
 
     def _target(self, taps: Sequence[Scalar]) -> Scalar:
         """Where a row is in the patch."""
-        row = self.products.b.index(0)
+        row = self.b.index(0)
         for tap, extent in zip(taps, self._rows, strict=True):
             row = row * extent + tap
-        return row * (self.products.order.depth // math.prod(self._rows))
+        return row * (self.depth // math.prod(self._rows))
 
     def _copy(self, batch: Scalar, position: Sequence[Scalar]) -> None:
         """All rows of a window that lies in x, a register at a time."""
-        b, length = self.products.b, self.products.order.depth // math.prod(self._rows)
+        b, length = self.b, self.depth // math.prod(self._rows)
 
         def row(taps: list[Scalar]) -> None:
             *outer, first = self._source(batch, position, taps)
             target = self._target(taps)
             for at in range(0, length, LANES):
                 tile = Tile((LANES,), length - at if length - at < LANES else None)
-                value = self.products.x.read([*outer, tile.index(b, first + at, {-1: 1})])
+                value = self.x.read([*outer, tile.index(b, first + at, {-1: 1})])
                 self.writes[1]([tile.index(b, target + at, {-1: 1})], value)
 
         b.sequential_for(self._rows, row)
 
     def _fill(self) -> None:
         """The patch with what lies outside of x."""
-        b, depth, kind = self.products.b, self.products.order.depth, self.products.x.dtype
+        b, depth, kind = self.b, self.depth, self.x.dtype
         for at in range(0, depth, LANES):
             tile = Tile((LANES,), depth - at if depth - at < LANES else None)
-            self.writes[1]([tile.index(b, at, {-1: 1})], b.const(self.beyond, kind))
+            self.writes[1]([tile.index(b, at, {-1: 1})], b.const(self.op.beyond, kind))
 
     def _copy_cut(self, batch: Scalar, position: Sequence[Scalar], spans: Sequence[Span]) -> None:
         """The elements of a window that lie in x."""
-        b, rows = self.products.b, len(self._rows)
+        b, rows = self.b, len(self._rows)
         low, high = spans[-1] if rows < len(spans) else (b.index(0), b.index(1))
 
         def row(taps: list[Scalar], nothing: list[Scalar]) -> list[Scalar]:
@@ -122,7 +111,7 @@ class PatchSums:
                 low * self.channels,
                 high * self.channels,
                 1,
-                lambda e: self.writes[1]([target + e], self.products.x.read([*outer, first + e])),
+                lambda e: self.writes[1]([target + e], self.x.read([*outer, first + e])),
             )
             return nothing
 

@@ -7,10 +7,12 @@ multiplies and adds two products of 16 bits at once; the zero point is then adde
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
-from typing import TypeAlias, cast
+from typing import TypeAlias, TypeVar, cast
 
 from xdsl.dialects.builtin import i32
 from xdsl.ir import Attribute
@@ -18,14 +20,20 @@ from xdsl.ir import Attribute
 from aotc.dialects.aot import LANES, QUAD, RUN, WORD
 from aotc.dialects.builder import Reader, Scalar, Writer
 from aotc.dialects.dtypes import is_unsigned
-from aotc.dialects.graph.packed.integers.interleaved import Interleaving
+from aotc.dialects.graph.accumulation import AccumulatingOp
+from aotc.dialects.graph.interfaces import element_type_of
+from aotc.dialects.graph.packed.integers.channels_last import InterleavedMatMulOp, InterleavedOp
 from aotc.dialects.graph.packed.integers.paired_nibbles import NIBBLE
+from aotc.dialects.graph.packed.layout import Layout
 from aotc.dialects.graph.schedules import SumsSchedule
 from aotc.dialects.graph.shapes import ceil_div
-from aotc.dialects.graph.windows.sliding import SlidingWindow
-from aotc.passes.kernel.builders.tile_builder import Tile, TileBuilder
+from aotc.passes.kernel.builders.tile_builder import TileBuilder
+from aotc.passes.kernel.builders.tiles import Tile
 from aotc.passes.kernel.builders.word_builder import QuadBuilder, RunIndex, WordBuilder, WordIndex
-from aotc.passes.kernel.nests.sums.position_axes import Axis, Span, is_whole, over_outside
+from aotc.passes.kernel.nest import Nest
+
+Sum = TypeVar("Sum", bound=AccumulatingOp)
+Interleaved = TypeVar("Interleaved", bound=InterleavedOp)
 
 Place: TypeAlias = "Callable[[Scalar], list[Scalar]]"
 """The index of an element of an operand, by its number along the reduction."""
@@ -64,22 +72,72 @@ class Operand:
 
 
 @dataclass(frozen=True)
-class Products:
+class SumsNest(Nest[Sum, SumsSchedule]):
+    """Sums of products of two operands in registers, perhaps of another one that sums start with."""
+
+    def _operand(self, place: int) -> Operand:
+        return Operand(self.reads[place], element_type_of(self.op.operands[place]), self.op.zero_points[place])
+
+    @cached_property
+    def x(self) -> Operand:
+        """The first operand."""
+        return self._operand(0)
+
+    @cached_property
+    def weight(self) -> Operand:
+        """The second operand."""
+        return self._operand(1)
+
+    @cached_property
+    def bias(self) -> Reader | None:
+        """What sums start with; None: with nothing."""
+        return self.reads[2] if self.op.operands[2:] else None
+
+    @cached_property
+    def summed(self) -> Attribute:
+        """The type of the sums."""
+        return element_type_of(self.op.results[0])
+
+
+@dataclass(frozen=True)
+class InterleavedNest(SumsNest[Interleaved]):
     """Adds products of x with interleaved weights to sums, in the order [position, output]."""
 
-    b: TileBuilder
-    schedule: SumsSchedule
-    x: Operand
-    weight: Operand
-    summed: Attribute
-    """The type of the sums."""
-    order: Interleaving
-    outputs: int
-    aligned: bool = True
-    """Whether cut runs begin and end with whole words."""
-    paired: bool = False
-    """Whether weights of two outputs are in a byte. Both are multiplied as they lie in a byte's upper half, so that
-    sums are 16 times what they stand for; what they start with is added in the end."""
+    @cached_property
+    def order(self) -> Layout:
+        """Of the weights."""
+        return self.op.order
+
+    @cached_property
+    def plain(self) -> tuple[int, int, int]:
+        """What has that order: outputs, rows of weights of an output, weights of a row."""
+        return self.op.plain
+
+    @cached_property
+    def outputs(self) -> int:
+        """How many there are."""
+        return self.op.outputs.value.data
+
+    @property
+    def aligned(self) -> bool:
+        """Whether cut runs begin and end with whole words."""
+        return True
+
+    @cached_property
+    def paired(self) -> bool:
+        """Whether weights of two outputs are in a byte. Both are multiplied as they lie in a byte's upper half, so that
+        sums are 16 times what they stand for; what they start with is added in the end."""
+        return self.op.flag("paired")
+
+    @property
+    def row(self) -> int:
+        """The weights of a row."""
+        return self.plain[2]
+
+    @property
+    def depth(self) -> int:
+        """The weights of an output."""
+        return math.prod(self.plain[1:])
 
     def stored(self, width: int) -> int:
         """The bytes that a step of the reduction has for `width` outputs."""
@@ -87,8 +145,8 @@ class Products:
 
     def begin(self, output: Scalar, row: Scalar | None, width: int) -> Scalar:
         """Where a row of weights of the block of `width` outputs begins that starts with `output`."""
-        first = (output / 2 if self.paired else output) * self.order.depth
-        return first if row is None else first + row * (self.order.run * self.stored(width))
+        first = (output / 2 if self.paired else output) * self.depth
+        return first if row is None else first + row * (self.row * self.stored(width))
 
     def add(
         self, sums: Sequence[Scalar], places: Sequence[Place], row: Scalar, span: tuple[Scalar, Scalar]
@@ -106,17 +164,17 @@ class Products:
                 return b.loop(low, high, 1, sums, lambda at, now: self._single(now, places, row, at))
             if self.aligned and word == WORD:
                 return b.loop(low, high, word, sums, lambda at, now: self._words(now, places, row, at))
-            whole = b.compare("eq", high - low, self.order.run)
+            whole = b.compare("eq", high - low, self.row)
             return b.when(
                 whole,
-                lambda: self.add(sums, places, row, (b.index(0), b.index(self.order.run))),
+                lambda: self.add(sums, places, row, (b.index(0), b.index(self.row))),
                 lambda: b.loop(low, high, 1, sums, lambda at, now: self._single(now, places, row, at)),
             )
         first, last = int(low.constant), int(high.constant)
         if word == RUN:
             return self._runs(list(sums), places, row, (first, last))
         begin = min(ceil_div(first, word) * word, last)
-        end = max(min(last, self.order.whole) // word * word, begin)
+        end = max(min(last, self.row) // word * word, begin)
         if word == 1:
             begin, end = first, max(last, first)
         now = list(sums)
@@ -198,7 +256,7 @@ class Products:
         self, now: list[Scalar], row: Scalar, span: tuple[Scalar, Scalar], width: int, step: RunStep
     ) -> list[Scalar]:
         """Goes through the runs of elements span[0] to span[1] of the `width` outputs of a block."""
-        b, run, (low, high), stored = self.b, self.order.run, span, self.stored(width)
+        b, run, (low, high), stored = self.b, self.row, span, self.stored(width)
 
         def whole(at: Scalar, now: list[Scalar]) -> list[Scalar]:
             begin = row + at * stored
@@ -241,10 +299,11 @@ class Products:
         weights: list[Scalar] = []
         for column in range(stored):
             if at.constant is not None:
-                where = row + self.order.within(stored, column, int(at.constant))
+                (within,) = self.order.place(b, [b.index(column), b.index(0), at], (stored, 1, self.row))
+                where = row + within
             elif (word := self.schedule.word) == 1:
                 where = row + at * stored + column
-            else:  # a run of whole words, as `Interleaving.within` has it
+            else:  # a run of whole words, as the layout has it
                 where = row + (at + at / word * ((stored - 1) * word)) + column * word
             weights.append(self.weight.element(b, [where], self.summed))
         for column, weight in enumerate(self._single_weights(weights, width)):
@@ -279,15 +338,15 @@ class Products:
 
     def blocks(self, body: Callable[[Scalar, int], None]) -> None:
         """Loops over the blocks of outputs: `body` gets the first output of a block and how many there are."""
-        columns = self.order.columns * (2 if self.paired else 1)
+        columns = self.order.block(0) * (2 if self.paired else 1)
         full = self.outputs // columns * columns
         self.b.parallel_range(0, full, columns, lambda output: body(output, columns))
         if full < self.outputs:
             body(self.b.index(full), self.outputs - full)
 
-    def start(self, bias: Reader | None, output: Scalar, width: int, positions: int) -> list[Scalar]:
+    def start(self, output: Scalar, width: int, positions: int) -> list[Scalar]:
         """What the sums of a tile begin with; those that `finish` makes quads of, with nothing."""
-        b = self.b
+        b, bias = self.b, self.bias
         if bias is None or self.paired or self._makes_quads(width):
             return [b.const(0, self.summed)] * (width * positions)
         return [bias([output + column]) for column in range(width)] * positions
@@ -298,115 +357,29 @@ class Products:
         place: Callable[[Scalar, Scalar], list[Scalar]],
         output: Scalar,
         width: int,
-        bias: Reader | None,
-        write: Writer,
     ) -> None:
         """Write the sums of a tile of `width` outputs; place(number, output) is the index of an output at a
         position."""
-        b = self.b
+        b, bias = self.b, self.bias
         if self.paired:
             sums = [b.shift_right(each, b.const(NIBBLE, self.summed)) for each in sums]
             if bias is not None and not self._makes_quads(width):
                 sums = [each + bias([output + slot % width]) for slot, each in enumerate(sums)]
         if self.schedule.rolled and len(sums) > 1:
-            write_rolled(b, sums, width, lambda number, column: place(number, output + column), write)
+            write_rolled(b, sums, width, lambda number, column: place(number, output + column), self.write)
             return
         for first in range(0, len(sums), width):
             part, number = sums[first : first + width], b.index(first // width)
             if self._makes_quads(width) and isinstance(b, QuadBuilder):
                 lanes = Tile((QUAD,)).index(b, output, {-1: 1})
                 value = b.quad(part)
-                write(place(number, lanes), value if bias is None else value + bias([lanes]))
+                self.write(place(number, lanes), value if bias is None else value + bias([lanes]))
                 continue
             for column, value in enumerate(part):
-                write(place(number, output + column), value)
+                self.write(place(number, output + column), value)
 
     def _makes_quads(self, width: int) -> bool:
         return self.schedule.lanes == QUAD == width and isinstance(self.b, QuadBuilder)
-
-
-@dataclass(frozen=True)
-class ConvSums:
-    """Convolution with the channels last: x [N, spatial.., W * C], result [N, 1, spatial.., M]."""
-
-    products: Products
-    result: Sequence[int]
-    kernel: Sequence[int]
-    channels: int
-    groups: int
-    windows: Sequence[SlidingWindow]
-    axis: Axis
-    """The last one."""
-    bias: Reader | None
-    write: Writer
-    beyond: int = 0
-    """What elements outside of x count as."""
-
-    def run(self) -> None:
-        b = self.products.b
-
-        def outer(index: list[Scalar]) -> None:
-            def across(first: Scalar, count: int, taps: Span) -> None:
-                self.products.blocks(lambda output, width: self._tile(index, first, count, taps, output, width))
-
-            self.axis.over(b, self.products.schedule.positions, across)
-
-        b.parallel_for([self.result[0], *self.result[2:-2]], outer)
-
-    def _tile(self, index: Sequence[Scalar], first: Scalar, count: int, taps: Span, output: Scalar, width: int) -> None:
-        b, last = self.products.b, self.windows[-1]
-        batch, *position = index
-        runs, inputs = last.dilation == 1 and self.groups == 1, self.channels // self.groups
-        step, shift = last.stride * self.channels, last.before * self.channels
-        each = self.products.outputs // self.groups
-        base = first * step + (output / each * inputs if self.groups > 1 else 0)
-
-        def add(at: list[Scalar], now: list[Scalar]) -> list[Scalar]:
-            seen = [window.source(p, tap) for window, p, tap in zip(self.windows, position, at, strict=False)]
-            row, span = b.index(0), (taps[0] * self.channels, taps[1] * self.channels)
-            for tap, extent in zip(at, self.kernel, strict=False):
-                row = row * extent + tap
-            moved = base
-            if not runs:
-                moved, span = base + at[-1] * (last.dilation * self.channels), (b.index(0), b.index(inputs))
-            begin = self.products.begin(output, row, width)
-
-            def place(number: int) -> Place:
-                return lambda e: [batch, *seen, sum_of(moved, e, number * step - shift)]
-
-            return self.products.add(now, [place(number) for number in range(count)], begin, span)
-
-        bounds = [w.taps(b, p) for w, p in zip(self.windows[:-1], position, strict=True)]
-        sums = self.products.start(self.bias, output, width, count)
-        sums = b.reduce([*bounds, *([] if runs else [taps])], sums, add)
-        if self.beyond and not is_whole([*bounds, taps], self.kernel):
-            sums = self._with_outside(sums, bounds, taps, runs, output, width)
-        self.products.finish(
-            sums, lambda n, o: [batch, b.index(0), *position, first + n, o], output, width, self.bias, self.write
-        )
-
-    def _with_outside(
-        self, sums: list[Scalar], bounds: list[Span], taps: Span, runs: bool, output: Scalar, width: int
-    ) -> list[Scalar]:
-        """The sums with what lies outside of x: all of its elements are one number, which weights are added up for."""
-        b, order = self.products.b, self.products.order
-
-        def add(row: list[Scalar], now: list[Scalar], first: Scalar, last: Scalar) -> list[Scalar]:
-            number = b.index(0)
-            for place, extent in zip(row, self.kernel, strict=False):
-                number = number * extent + place
-            return self.products.add_weights(now, self.products.begin(output, number, width), (first, last))
-
-        zero, run = b.index(0), b.index(order.run)
-        rows = bounds if runs else [*bounds, taps]
-        added = [b.const(0, self.products.summed)] * width
-        added = over_outside(b, rows, self.kernel[: len(rows)], added, lambda row, now: add(row, now, zero, run))
-        if runs and (taps[0].constant, taps[1].constant) != (0, self.kernel[-1]):
-            low, high = taps[0] * self.channels, taps[1] * self.channels
-            added = b.reduce(
-                rows, added, lambda row, now: add(row, add(row, now, zero, b.min(low, run)), b.max(low, high), run)
-            )
-        return [total + added[slot % width] * self.beyond for slot, total in enumerate(sums)]
 
 
 def write_rolled(
@@ -433,17 +406,13 @@ def sum_of(moved: Scalar, element: Scalar, distance: int) -> Scalar:
 
 
 @dataclass(frozen=True)
-class MatMulSums:
+class MatMulSums(InterleavedNest[InterleavedMatMulOp]):
     """A product of lhs [.., K] with interleaved weights: [.., M]."""
 
-    products: Products
-    rows: Sequence[int]
-    bias: Reader | None
-    write: Writer
-
     def run(self) -> None:
-        b, count = self.products.b, self.products.schedule.positions
-        *outer, rows = self.rows or (1,)
+        """Emit the nest."""
+        b, count = self.b, self.schedule.positions
+        *outer, rows = self.shape[:-1] or (1,)
         full = rows // count * count
 
         def at(index: list[Scalar]) -> None:
@@ -454,21 +423,13 @@ class MatMulSums:
         b.parallel_for(outer, at)
 
     def _rows(self, index: list[Scalar], first: Scalar, count: int) -> None:
-        b, products = self.products.b, self.products
-        depth = products.order.depth
-        rows = [[*index, first + number] if self.rows else [] for number in range(count)]
+        b, depth, lines = self.b, self.depth, self.shape[:-1]
+        rows = [[*index, first + number] if lines else [] for number in range(count)]
 
         def tile(output: Scalar, width: int) -> None:
             places: list[Place] = [lambda e, row=row: [*row, e] for row in rows]
-            sums = products.start(self.bias, output, width, count)
-            sums = products.add(sums, places, products.begin(output, None, width), (b.index(0), b.index(depth)))
-            products.finish(
-                sums,
-                lambda n, o: [*index, first + n, o] if self.rows else [o],
-                output,
-                width,
-                self.bias,
-                self.write,
-            )
+            sums = self.start(output, width, count)
+            sums = self.add(sums, places, self.begin(output, None, width), (b.index(0), b.index(depth)))
+            self.finish(sums, lambda n, o: [*index, first + n, o] if lines else [o], output, width)
 
-        products.blocks(tile)
+        self.blocks(tile)

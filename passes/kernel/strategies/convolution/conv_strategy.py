@@ -12,7 +12,6 @@ from typing import TypeVar
 
 from xdsl.ir import SSAValue
 
-from aotc.dialects.builder import Reader, Writer
 from aotc.dialects.graph.convolution import ConvolutionOp, ConvOp, ConvTransposeOp
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
 from aotc.dialects.graph.movement import ReshapeOp, TransposeOp
@@ -20,19 +19,19 @@ from aotc.dialects.graph.packed.convolution.blocked_conv import (
     BlockedConvolutionOp,
     BlockedConvOp,
     BlockedConvTransposeOp,
-    PackConvWeightOp,
+    weight_panels,
 )
 from aotc.dialects.graph.packed.convolution.channels import Channels
 from aotc.dialects.graph.schedules import MatmulSchedule, Schedule, schedule_of
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.windows.axes import ConvolutionalOp
 from aotc.machines.machine import Machine
-from aotc.passes.kernel.builders.tile_builder import NotVectorizable, TileBuilder
+from aotc.passes.kernel.builders.tiles import NotVectorizable
 from aotc.passes.kernel.costs.conv_cost import conv_cycles, conv_schedule, narrow_schedule
 from aotc.passes.kernel.costs.lanes import lanes_of_products
 from aotc.passes.kernel.layouts import Blocked, ChannelsOf, Layouts, block_depth
+from aotc.passes.kernel.nest import Nest
 from aotc.passes.kernel.nests.convolution.conv_nest import ConvNest
-from aotc.passes.kernel.nests.products.matmul_nest import PartialSums
 from aotc.passes.kernel.spatial_tiling import Box, SpatialTiling, TiledImplementation, tiled_windows, window_tiling
 from aotc.passes.kernel.strategies.register_tile_strategy import RegisterTileStrategy
 from aotc.passes.kernel.strategy import KernelStrategy, Prologue
@@ -105,6 +104,8 @@ class DirectConvStrategy(ConvolutionStrategy[ConvolutionOp], RegisterTileStrateg
     Convolutions in groups, of few channels, or of channels with padding lanes between them do not block the reduction.
     """
 
+    BROADCASTS = True
+
     def schedule(self, op: ConvolutionOp, machine: Machine) -> Schedule | None:
         """None where an inner product along the lanes, or windows within blocks, are better."""
         kind, channels, outputs, taps = element_type_of(op.x), shape_of(op.x)[1], shape_of(op.result)[1], taps_of(op)
@@ -118,9 +119,6 @@ class DirectConvStrategy(ConvolutionStrategy[ConvolutionOp], RegisterTileStrateg
     def cost(self, op: ConvolutionOp, schedule: MatmulSchedule, machine: Machine) -> float:
         images, channels, outputs = *shape_of(op.x)[:2], shape_of(op.result)[1]
         return images * conv_cycles(machine, schedule, positions_of(op), outputs, channels, taps_of(op), op.groups)
-
-    def broadcasts(self, op: ConvolutionOp) -> bool:
-        return True
 
     def lay_out(self, op: ConvolutionOp, layouts: Layouts) -> SSAValue | Blocked | None:
         schedule = schedule_of(op)
@@ -146,7 +144,7 @@ class DirectConvStrategy(ConvolutionStrategy[ConvolutionOp], RegisterTileStrateg
         blocked = BlockedConvTransposeOp if isinstance(op, ConvTransposeOp) else BlockedConvOp
         conv = blocked.get(
             x.value,
-            layouts.add(PackConvWeightOp.get(weight, width=width, depth=depth, group=op.groups)),
+            layouts.packed(weight, weight_panels(len(shape_of(weight)), width, depth, op.groups)),
             packed_bias(op, layouts, results),
             **window_properties(op),
             group=op.group,
@@ -162,6 +160,8 @@ class DirectConvStrategy(ConvolutionStrategy[ConvolutionOp], RegisterTileStrateg
 class BlockedConvolutionStrategy(RegisterTileStrategy[BlockedConvolution]):
     """`graph.blocked_conv_transpose`, and all but the spatial tiling of `graph.blocked_conv`."""
 
+    PROLOGUES = (Prologue.STORED,)
+
     def schedule(self, op: BlockedConvolution, machine: Machine) -> Schedule | None:
         kind, operand = element_type_of(op.x), math.prod(shape_of(op.x))
         outputs, channels, groups = op.outputs.value.data, op.channels.value.data, op.group.value.data
@@ -172,36 +172,11 @@ class BlockedConvolutionStrategy(RegisterTileStrategy[BlockedConvolution]):
         groups = op.group.value.data
         return images * conv_cycles(machine, schedule, positions_of(op), outputs, channels, op.kernel(), groups)
 
-    def prologue(self, op: BlockedConvolution, operand: int) -> Prologue:
-        return Prologue.STORED
-
-    def nest(
-        self,
-        op: BlockedConvolution,
-        b: TileBuilder,
-        reads: Sequence[Reader],
-        writes: Sequence[Writer],
-        schedule: MatmulSchedule,
-    ) -> None:
-        weight, lanes = shape_of(op.weight), op.block.value.data
-        if schedule.lanes != lanes or schedule.nr != weight[-1] // lanes:
+    def nest(self, nest: Nest[BlockedConvolution, MatmulSchedule]) -> None:
+        lanes = nest.op.block.value.data
+        if nest.lanes != lanes or nest.schedule.nr != nest.op.width // lanes:
             raise NotVectorizable("the blocks and panels do not fit the schedule")
-        ConvNest(
-            b,
-            schedule,
-            element_type_of(op.result),
-            shape_of(op.result),
-            op.panels,
-            lambda panel, carried, body: op.over_blocks(b, panel, carried, body),
-            weight[1:],
-            lambda position: op.taps(b, position),
-            op.phases()[-1],
-            lambda batch, outer, position, inner: reads[0](op.source(batch, outer, position, inner)),
-            reads[1],
-            None if op.bias is None else reads[2],
-            writes[0],
-            partials=None if op.partials is None else PartialSums(reads[-1], writes[1]),
-        ).run()
+        ConvNest.of(nest, dtype=element_type_of(nest.op.result)).run()
 
 
 class BlockedConvStrategy(BlockedConvolutionStrategy[BlockedConvOp]):

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from aotc.dialects.builder import Reader, Scalar, Writer
+from aotc.dialects.builder import Scalar
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
 from aotc.dialects.graph.packed.convolution.within_lanes import LanesConvolutionOp
 from aotc.dialects.graph.schedules import WindowSchedule
 from aotc.machines.machine import Machine
-from aotc.passes.kernel.builders.tile_builder import TileBuilder
 from aotc.passes.kernel.costs.candidates import window_candidates
 from aotc.passes.kernel.costs.window_cost import window_schedule
+from aotc.passes.kernel.nest import Nest
 from aotc.passes.kernel.nests.convolution.window_nest import Part, WindowNest, WindowReduction
 from aotc.passes.kernel.spatial_tiling import Box, SpatialTiling, TiledImplementation, tiled_windows, window_tiling
 from aotc.passes.kernel.strategy import KernelStrategy, Prologue, Strategies
@@ -23,6 +23,7 @@ class DepthwiseStrategy(KernelStrategy[LanesConvolutionOp]):
     group."""
 
     SCHEDULES = (WindowSchedule,)
+    PROLOGUES = (Prologue.STORED,)
 
     def schedule(self, op: LanesConvolutionOp, machine: Machine) -> WindowSchedule | None:
         return window_schedule(machine, element_type_of(op.x), shape_of(op.x)[-1])
@@ -32,61 +33,49 @@ class DepthwiseStrategy(KernelStrategy[LanesConvolutionOp]):
     ) -> Iterable[WindowSchedule]:
         return window_candidates(schedule, machine)
 
-    def prologue(self, op: LanesConvolutionOp, operand: int) -> Prologue:
-        return Prologue.STORED
-
     def spatial_tiling(self, op: LanesConvolutionOp, schedule: WindowSchedule) -> SpatialTiling | None:
         return window_tiling(op, schedule)
 
     def tiled_implementation(self, op: LanesConvolutionOp, box: Box) -> TiledImplementation | None:
         return tiled_windows(op, op.windows(), box)
 
-    def nest(
-        self,
-        op: LanesConvolutionOp,
-        b: TileBuilder,
-        reads: Sequence[Reader],
-        writes: Sequence[Writer],
-        schedule: WindowSchedule,
-    ) -> None:
-        shape = shape_of(op.x)
-        sums = _ChannelSums(op, b, reads, writes)
-        WindowNest(b, schedule, shape[:2], op.windows(), shape[-1], reads[0], sums).run()
+    def nest(self, nest: Nest[LanesConvolutionOp, WindowSchedule]) -> None:
+        shape = shape_of(nest.op.x)
+        WindowNest(
+            nest.b, nest.schedule, shape[:2], nest.op.windows(), shape[-1], nest.reads[0], _ChannelSums(nest)
+        ).run()
 
 
 @dataclass(frozen=True)
 class _ChannelSums(WindowReduction):
-    op: LanesConvolutionOp
-    b: TileBuilder
-    reads: Sequence[Reader]
-    writes: Sequence[Writer]
+    nest: Nest[LanesConvolutionOp, WindowSchedule]
     number: int = 0
     """The input channel, within each group, that this pass adds."""
 
     def passes(self) -> Sequence[WindowReduction]:
-        return [replace(self, number=number) for number in range(self.op.run)]
+        return [replace(self, number=number) for number in range(self.nest.op.run)]
 
     def view(self, value: Scalar) -> Scalar:
-        if (run := self.op.run) == 1:
+        if (run := self.nest.op.run) == 1:
             return value
-        return self.b.shuffle(value, value, [lane - lane % run + self.number for lane in range(self.lanes)])
+        return self.nest.b.shuffle(value, value, [lane - lane % run + self.number for lane in range(self.lanes)])
 
     @property
     def lanes(self) -> int:
         """Of a block."""
-        return shape_of(self.op.x)[-1]
+        return shape_of(self.nest.op.x)[-1]
 
     def initial(self, part: Part) -> list[Scalar]:
-        if self.op.bias is None:
-            return [self.b.splat(0, part.tile, element_type_of(self.op.result))]
-        return [self.b.splat(self.reads[2](self.op.bias_index(part.index)), part.tile)]
+        if self.nest.op.bias is None:
+            return [self.nest.b.splat(0, part.tile, element_type_of(self.nest.op.result))]
+        return [self.nest.b.splat(self.nest.reads[2](self.nest.op.bias_index(part.index)), part.tile)]
 
     def step(self, part: Part, taps: list[Scalar], value: Scalar, carried: list[Scalar]) -> list[Scalar]:
-        index = self.op.weight_index(part.index[1], taps, part.index[-1], self.b.index(self.number))
-        return [self.b.fma(value, self.reads[1](index), carried[0])]
+        index = self.nest.op.weight_index(part.index[1], taps, part.index[-1], self.nest.b.index(self.number))
+        return [self.nest.b.fma(value, self.nest.reads[1](index), carried[0])]
 
     def finish(self, part: Part, carried: list[Scalar]) -> None:
-        self.writes[0](part.index, carried[0])
+        self.nest.writes[0](part.index, carried[0])
 
 
 STRATEGIES: Strategies = {LanesConvolutionOp: (DepthwiseStrategy(),)}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import ClassVar
 
 from aotc.dialects.graph.convolution import ConvOp
@@ -13,6 +12,7 @@ from aotc.dialects.graph.packed.convolution.channels import Channels
 from aotc.dialects.graph.packed.convolution.within_lanes import BlockedDepthwiseConvOp, BlockedLanesConvOp
 from aotc.dialects.graph.schedules import Schedule, WindowSchedule, schedule_of
 from aotc.machines.machine import Machine
+from aotc.passes.kernel.costs.candidates import window_candidates
 from aotc.passes.kernel.costs.lanes import lanes_of_products
 from aotc.passes.kernel.costs.window_cost import window_schedule
 from aotc.passes.kernel.layouts import Blocked, Layouts
@@ -35,9 +35,7 @@ class LanesConvStrategy(ConvolutionStrategy[ConvOp]):
         return window_schedule(machine, kind, lanes) if is_within_blocks(op, lanes) else None
 
     def candidates(self, op: ConvOp, schedule: WindowSchedule, machine: Machine) -> Iterator[Schedule]:
-        """Other numbers of neighbouring positions."""
-        counts = (count for count in (1, 2, 3, 4, 6, 8, 12) if count < machine.registers)
-        return (replace(schedule, positions=count) for count in counts if count != schedule.positions)
+        return window_candidates(schedule, machine)
 
     def lay_out(self, op: ConvOp, layouts: Layouts) -> Blocked | None:
         schedule = schedule_of(op)

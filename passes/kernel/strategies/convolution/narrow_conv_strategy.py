@@ -10,7 +10,6 @@ from typing import Any, ClassVar
 
 from xdsl.ir import SSAValue
 
-from aotc.dialects.builder import Reader, Writer
 from aotc.dialects.dtypes import byte_width
 from aotc.dialects.graph.convolution import ConvolutionOp, ConvOp, ConvTransposeOp
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
@@ -25,7 +24,7 @@ from aotc.dialects.graph.schedules import InnerProductSchedule, PositionsSchedul
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.windows.sliding import SlidingWindow
 from aotc.machines.machine import Machine
-from aotc.passes.kernel.builders.tile_builder import NotVectorizable, TileBuilder
+from aotc.passes.kernel.builders.tiles import NotVectorizable
 from aotc.passes.kernel.costs.conv_cost import (
     copy_cycles,
     narrow_cycles,
@@ -35,6 +34,7 @@ from aotc.passes.kernel.costs.conv_cost import (
 )
 from aotc.passes.kernel.costs.lanes import lanes_of_products
 from aotc.passes.kernel.layouts import Layouts
+from aotc.passes.kernel.nest import Nest
 from aotc.passes.kernel.nests.convolution.narrow_conv_nest import narrow_nest, positions_nest
 from aotc.passes.kernel.strategies.convolution.conv_strategy import (
     ConvolutionStrategy,
@@ -81,24 +81,15 @@ class NarrowConvolutionStrategy(KernelStrategy[NarrowConvolutionOp]):
     """`graph.narrow_conv` and `graph.narrow_conv_transpose`."""
 
     SCHEDULES: ClassVar[tuple[type[Schedule], ...]] = (InnerProductSchedule,)
+    PROLOGUES = (Prologue.STORED,)
 
     def schedule(self, op: NarrowConvolutionOp, machine: Machine) -> Schedule | None:
         lanes = shape_of(op.x)[-1]
         fits = lanes == lanes_of_products(machine, element_type_of(op.x))
         return InnerProductSchedule(lanes, lanes) if fits else None
 
-    def prologue(self, op: NarrowConvolutionOp, operand: int) -> Prologue:
-        return Prologue.STORED
-
-    def nest(
-        self,
-        op: NarrowConvolutionOp,
-        b: TileBuilder,
-        reads: Sequence[Reader],
-        writes: Sequence[Writer],
-        schedule: InnerProductSchedule,
-    ) -> None:
-        narrow_nest(op, b, reads, writes, schedule)
+    def nest(self, nest: Nest[NarrowConvolutionOp, InnerProductSchedule]) -> None:
+        narrow_nest(nest)
 
 
 class PositionsConvStrategy(ConvolutionStrategy[ConvOp]):
@@ -155,17 +146,10 @@ class PositionsConvStrategy(ConvolutionStrategy[ConvOp]):
         )
         return layouts.scheduled(conv, schedule)
 
-    def nest(
-        self,
-        op: ConvOp,
-        b: TileBuilder,
-        reads: Sequence[Reader],
-        writes: Sequence[Writer],
-        schedule: PositionsSchedule,
-    ) -> None:
-        if not _are_read_as_they_lie(op.windows()):
+    def nest(self, nest: Nest[ConvOp, PositionsSchedule]) -> None:
+        if not _are_read_as_they_lie(nest.op.windows()):
             raise NotVectorizable("x is neither padded nor divided into phases")
-        positions_nest(op, b, reads, writes, schedule)
+        positions_nest(nest)
 
 
 _FEW_OUTPUTS: Sequence[KernelStrategy[Any]] = (NarrowConvStrategy(), PositionsConvStrategy())

@@ -8,7 +8,6 @@ from typing import ClassVar
 
 from xdsl.ir import Attribute
 
-from aotc.dialects.builder import Reader, Writer
 from aotc.dialects.graph.convolution import ConvOp
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
 from aotc.dialects.graph.packed.winograd.winograd_axes import INNER
@@ -19,7 +18,6 @@ from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.structure import ConstantOp
 from aotc.machines.machine import Machine
 from aotc.mathematics.winograd_transforms import TAPS
-from aotc.passes.kernel.builders.tile_builder import TileBuilder
 from aotc.passes.kernel.costs.dot_cost import pair_machine
 from aotc.passes.kernel.costs.lanes import lanes_of_products
 from aotc.passes.kernel.costs.parts_cost import choose_parts
@@ -33,7 +31,8 @@ from aotc.passes.kernel.costs.winograd_cost import (
     winograd_work,
 )
 from aotc.passes.kernel.layouts import Blocked, Layouts
-from aotc.passes.kernel.nests.convolution.winograd_nest import WinogradKernel
+from aotc.passes.kernel.nest import Nest
+from aotc.passes.kernel.nests.convolution.winograd_nest import WinogradNest
 from aotc.passes.kernel.strategies.convolution.conv_strategy import ConvolutionStrategy, packed_bias, result_channels
 from aotc.passes.kernel.strategies.convolution.narrow_conv_strategy import cycles_of_few_outputs
 from aotc.passes.kernel.strategies.register_tile_strategy import RegisterTileStrategy
@@ -162,6 +161,8 @@ def _sizes_of(op: WinogradConvOp) -> ConvolutionSizes:
 class WinogradConvStrategy(RegisterTileStrategy[WinogradConvOp]):
     """`graph.winograd_conv`: transform, batched matmul, transform, for each block of rows of tiles."""
 
+    PROLOGUES = (Prologue.STORED,)
+
     def schedule(self, op: WinogradConvOp, machine: Machine) -> Schedule | None:
         block, sizes, multiplier = shape_of(op.x)[-1], op.sizes, _multiplier(op, machine)
         lanes = lanes_of_products(machine, sizes.types.sums)
@@ -174,21 +175,12 @@ class WinogradConvStrategy(RegisterTileStrategy[WinogradConvOp]):
     def cost(self, op: WinogradConvOp, schedule: MatmulSchedule, machine: Machine) -> float:
         return winograd_cycles(_multiplier(op, machine) or machine, _sizes_of(op), op.output_tile.value.data)
 
-    def prologue(self, op: WinogradConvOp, operand: int) -> Prologue:
-        return Prologue.STORED
-
     def parts(self, op: WinogradConvOp, machine: Machine, threads: int) -> Mapping[str, int]:
         sizes, multiplier = op.sizes, _multiplier(op, machine) or machine
         work = winograd_work(multiplier, _sizes_of(op), op.output_tile.value.data, sizes.tile_rows, sizes.panels)
         parts = choose_parts(machine, work, threads)
         return {"row_parts": parts.rows, "panel_parts": parts.panels}
 
-    def nest(
-        self,
-        op: WinogradConvOp,
-        b: TileBuilder,
-        reads: Sequence[Reader],
-        writes: Sequence[Writer],
-        schedule: MatmulSchedule,
-    ) -> None:
-        WinogradKernel(op.sizes, b, reads, writes, schedule).run()
+    def nest(self, nest: Nest[WinogradConvOp, MatmulSchedule]) -> None:
+        zero = nest.b.index(0)
+        WinogradNest.of(nest, first=zero, first_filter=zero).run()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import TypeVar
 
@@ -11,7 +10,6 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerType, TensorT
 from xdsl.ir import Attribute, SSAValue
 
 from aotc.dialects.aot import LANES, QUAD, RUN, WORD
-from aotc.dialects.builder import Reader, Writer
 from aotc.dialects.graph.accumulation import AccumulatingOp
 from aotc.dialects.graph.conversion import CastOp
 from aotc.dialects.graph.convolution import ConvOp
@@ -19,34 +17,35 @@ from aotc.dialects.graph.elementwise import AddOp
 from aotc.dialects.graph.interfaces import element_type_of, producer, shape_of
 from aotc.dialects.graph.matrices.matmul import MatMulOp
 from aotc.dialects.graph.movement import ReshapeOp, TransposeOp
-from aotc.dialects.graph.packed.convolution.blocked_conv import PackChannelsOp
+from aotc.dialects.graph.packed.convolution.blocked_conv import channel_blocks
 from aotc.dialects.graph.packed.convolution.channels import Channels
 from aotc.dialects.graph.packed.integers.channels_last import (
     ChannelsLastConvOp,
     ChannelsLastDepthwiseConvOp,
     InterleavedMatMulOp,
-    InterleavedOp,
+    words,
 )
-from aotc.dialects.graph.packed.integers.interleaved import InterleaveWordsOp
 from aotc.dialects.graph.packed.integers.paired_nibbles import FEW_BITS, NIBBLE, PairNibblesOp
 from aotc.dialects.graph.schedules import Schedule, SumsSchedule, schedule_of
 from aotc.dialects.graph.structure import ConstantOp
 from aotc.machines.machine import Core
-from aotc.passes.kernel.accesses import Accesses, element_by_element
-from aotc.passes.kernel.builders.tile_builder import TileBuilder
 from aotc.passes.kernel.costs.sums_cost import (
+    depthwise_cycles,
     depthwise_schedule,
     patch_fits,
     patch_pays,
     quads_schedule,
     runs_schedule,
+    scheduled_cycles,
     sums_schedule,
 )
 from aotc.passes.kernel.layouts import Blocked, Layouts
+from aotc.passes.kernel.nest import Nest
+from aotc.passes.kernel.nests.sums.conv_sums_nest import ConvSums
 from aotc.passes.kernel.nests.sums.depthwise_sums_nest import DepthwiseSums
 from aotc.passes.kernel.nests.sums.patches import PatchSums
 from aotc.passes.kernel.nests.sums.position_axes import last_axis
-from aotc.passes.kernel.nests.sums.sums_nest import ConvSums, MatMulSums, Operand, Products
+from aotc.passes.kernel.nests.sums.sums_nest import MatMulSums
 from aotc.passes.kernel.strategies.convolution.conv_strategy import window_properties
 from aotc.passes.kernel.strategy import KernelStrategy, Prologue
 
@@ -56,15 +55,11 @@ Sum = TypeVar("Sum", bound=AccumulatingOp)
 class SumsStrategy(KernelStrategy[Sum]):
     """What strategies for sums in the registers of a core share: operands are read as they lie in memory."""
 
+    ON_VECTORS = False
     SCHEDULES = (SumsSchedule,)
     SUMS_INTEGERS = True
     TILES = False
-
-    def prologue(self, op: Sum, operand: int) -> Prologue:
-        return Prologue.STORED
-
-    def accesses(self, op: Sum, schedule: SumsSchedule) -> Accesses | None:
-        return element_by_element(op)
+    PROLOGUES = (Prologue.STORED,)
 
 
 def _applies(op: AccumulatingOp, core: Core, x: SSAValue, weight: SSAValue) -> bool:
@@ -139,7 +134,7 @@ def channels_last(value: SSAValue, layouts: Layouts) -> SSAValue:
         return turned.x
     if shape[1] == 1 or math.prod(shape[2:]) == 1:
         return value
-    return layouts.add(PackChannelsOp.get(value, block=shape[1]))
+    return layouts.packed(value, channel_blocks(len(shape), shape[1]))
 
 
 def _accumulation(op: AccumulatingOp) -> dict[str, object]:
@@ -152,11 +147,20 @@ def _runs(op: ConvOp) -> bool:
     return op.ints("dilations")[-1] == 1 and op.groups == 1
 
 
+def _sizes(op: ConvOp) -> tuple[int, int, int]:
+    """The outputs of a group, and the runs of elements that are neighbours in memory that they are summed up along: how
+    many there are, and their length."""
+    outputs, channels, *kernel = shape_of(op.weight)
+    run = channels * (kernel[-1] if _runs(op) else 1)
+    return outputs // op.groups, channels * math.prod(kernel) // max(run, 1), run
+
+
 class ChannelsLastStrategy(SumsStrategy[ConvOp]):
     """Lowers to `graph.channels_last_conv`, or where each channel is a group of one output to
     `graph.channels_last_depthwise_conv`."""
 
-    def scalar_schedule(self, op: ConvOp, core: Core, size: bool) -> Schedule | None:
+    def schedule(self, op: ConvOp, core: Core) -> Schedule | None:
+        size = core.small
         if not _applies(op, core, op.x, op.weight) or 0 in (*shape_of(op.x), *shape_of(op.result)):
             return None
         floats, last = not op.sums_integers, op.windows()[-1]
@@ -167,15 +171,13 @@ class ChannelsLastStrategy(SumsStrategy[ConvOp]):
             )
         outputs, channels, *kernel = shape_of(op.weight)  # the channels of a group
         step = 2 if _pairs(op, outputs, channels * math.prod(kernel), op.groups) else 1
-        outputs //= op.groups
-        run = channels * (kernel[-1] if _runs(op) else 1)
+        outputs, rows, run = _sizes(op)
 
         def known(word: int) -> bool:
             return not _runs(op) or last_axis(last, specialized=not size, word=word, channels=channels).is_static
 
         bytes_ = _are_bytes(op.x, op.weight)
         if _are_signed(op.x, op.weight):
-            rows = channels * math.prod(kernel) // run
             fitting = outputs if op.groups == 1 or outputs % QUAD == 0 else 0
             quads = quads_schedule(core.scalars, last.positions, fitting, rows, run, size=size)
             elements = math.prod(shape_of(op.result))
@@ -190,14 +192,22 @@ class ChannelsLastStrategy(SumsStrategy[ConvOp]):
             if on_vectors is not None:
                 return on_vectors
         words = bytes_ and run >= WORD and (known(WORD) or run % WORD == 0)
-        depth = channels * math.prod(kernel)
         schedule = sums_schedule(
-            core.scalars, last.positions, outputs, depth, words=words, floats=floats, size=size, step=step
+            core.scalars, last.positions, outputs, rows * run, words=words, floats=floats, size=size, step=step
         )
         if schedule is None or op.groups == 1:
             return schedule
         fitting = max(count for count in range(step, schedule.columns + 1, step) if outputs % count == 0)
         return replace(schedule, columns=fitting)
+
+    def cost(self, op: ConvOp, schedule: SumsSchedule, core: Core) -> float:
+        floats, last = not op.sums_integers, op.windows()[-1].positions
+        images, channels, *outer, _ = shape_of(op.result)
+        lines = images * math.prod(outer)
+        if op.is_depthwise:
+            taps = math.prod(op.kernel())
+            return lines * depthwise_cycles(core.scalars, schedule, last, channels, taps, floats=floats)
+        return lines * op.groups * scheduled_cycles(core.scalars, schedule, last, *_sizes(op), floats=floats)
 
     def lay_out(self, op: ConvOp, layouts: Layouts) -> Blocked | None:
         schedule = schedule_of(op)
@@ -238,9 +248,8 @@ def _conv(op: ConvOp, layouts: Layouts, schedule: SumsSchedule) -> Blocked:
 def _interleaved(rows: SSAValue, schedule: SumsSchedule, paired: bool, layouts: Layouts) -> SSAValue:
     """Weights [M, S, R] in the order of a schedule, as they are or in pairs."""
     if not paired:
-        return layouts.add(InterleaveWordsOp.get(rows, columns=schedule.columns, word=schedule.word))
-    pairs = layouts.add(PairNibblesOp.get(rows))
-    return layouts.add(InterleaveWordsOp.get(pairs, columns=schedule.columns // 2, word=schedule.word))
+        return layouts.packed(rows, words(schedule.columns, schedule.word))
+    return layouts.packed(layouts.add(PairNibblesOp.get(rows)), words(schedule.columns // 2, schedule.word))
 
 
 def _depthwise(op: ConvOp, layouts: Layouts, schedule: SumsSchedule) -> Blocked:
@@ -263,7 +272,8 @@ def _depthwise(op: ConvOp, layouts: Layouts, schedule: SumsSchedule) -> Blocked:
 class InterleavedProductStrategy(SumsStrategy[MatMulOp]):
     """Lowers products with a constant matrix to `graph.interleaved_matmul`."""
 
-    def scalar_schedule(self, op: MatMulOp, core: Core, size: bool) -> Schedule | None:
+    def schedule(self, op: MatMulOp, core: Core) -> Schedule | None:
+        size = core.small
         if not _applies(op, core, op.lhs, op.rhs) or op.flag("transpose_lhs") or len(shape_of(op.rhs)) != 2:
             return None
         _, rows, columns, depth = op.sizes()
@@ -279,6 +289,11 @@ class InterleavedProductStrategy(SumsStrategy[MatMulOp]):
         words = bytes_ and depth >= WORD
         floats = not op.sums_integers
         return sums_schedule(core.scalars, rows, columns, depth, words=words, floats=floats, size=size, step=step)
+
+    def cost(self, op: MatMulOp, schedule: SumsSchedule, core: Core) -> float:
+        batch, rows, columns, depth = op.sizes()
+        each = scheduled_cycles(core.scalars, schedule, rows, columns, 1, depth, floats=not op.sums_integers)
+        return math.prod(batch) * each
 
     def lay_out(self, op: MatMulOp, layouts: Layouts) -> SSAValue | None:
         schedule = schedule_of(op)
@@ -329,77 +344,23 @@ def _flattened(lhs: SSAValue, weight: SSAValue, layouts: Layouts) -> tuple[SSAVa
 # --- nests -----------------------------------------------------------------------------------------------------------
 
 
-def _operands(op: AccumulatingOp, reads: Sequence[Reader]) -> tuple[Operand, Operand]:
-    points = op.zero_points
-    x, weight = (
-        Operand(read, element_type_of(value), point)
-        for read, value, point in zip(reads, op.operands[:2], points, strict=False)
-    )
-    return x, weight
-
-
-def _products(op: InterleavedOp, b: TileBuilder, reads: Sequence[Reader], schedule: SumsSchedule) -> Products:
-    x, weight = _operands(op, reads)
-    outputs = op.outputs.value.data
-    return Products(b, schedule, x, weight, _summed(op), op.interleaving, outputs, paired=op.flag("paired"))
-
-
-def _summed(op: AccumulatingOp) -> Attribute:
-    return element_type_of(op.results[0])
-
-
 class ChannelsLastConvStrategy(SumsStrategy[ChannelsLastConvOp]):
     """`graph.channels_last_conv`."""
 
-    def nest(
-        self,
-        op: ChannelsLastConvOp,
-        b: TileBuilder,
-        reads: Sequence[Reader],
-        writes: Sequence[Writer],
-        schedule: SumsSchedule,
-    ) -> None:
-        bias, channels = None if op.bias is None else reads[2], op.channels.value.data
-        products = replace(_products(op, b, reads, schedule), aligned=channels % WORD == 0)
-        windows = op.windows()
-        if op.patch is not None:
-            PatchSums(products, shape_of(op.result), channels, windows, bias, reads[-1], writes, op.beyond).run()
-            return
-        # code of their own makes no difference to a tile of one position whose steps are not unrolled
-        differ = schedule.positions > 1 or schedule.word > 1
-        axis = last_axis(
-            windows[-1], specialized=schedule.specialized and differ, word=schedule.word, channels=channels
-        )
-        sizes = shape_of(op.result), op.kernel(), channels, op.groups
-        ConvSums(products, *sizes, windows, axis, bias, writes[0], op.beyond).run()
+    def nest(self, nest: Nest[ChannelsLastConvOp, SumsSchedule]) -> None:
+        kind = ConvSums if nest.op.patch is None else PatchSums
+        kind.of(nest).run()
 
 
 class ChannelsLastDepthwiseStrategy(SumsStrategy[ChannelsLastDepthwiseConvOp]):
     """`graph.channels_last_depthwise_conv`."""
 
-    def nest(
-        self,
-        op: ChannelsLastDepthwiseConvOp,
-        b: TileBuilder,
-        reads: Sequence[Reader],
-        writes: Sequence[Writer],
-        schedule: SumsSchedule,
-    ) -> None:
-        bias, result = None if op.bias is None else reads[2], shape_of(op.result)
-        operands = _operands(op, reads)
-        DepthwiseSums(b, schedule, *operands, _summed(op), result, op.windows(), bias, writes[0], op.beyond).run()
+    def nest(self, nest: Nest[ChannelsLastDepthwiseConvOp, SumsSchedule]) -> None:
+        DepthwiseSums.of(nest).run()
 
 
 class InterleavedMatMulStrategy(SumsStrategy[InterleavedMatMulOp]):
     """`graph.interleaved_matmul`."""
 
-    def nest(
-        self,
-        op: InterleavedMatMulOp,
-        b: TileBuilder,
-        reads: Sequence[Reader],
-        writes: Sequence[Writer],
-        schedule: SumsSchedule,
-    ) -> None:
-        bias = None if op.bias is None else reads[2]
-        MatMulSums(_products(op, b, reads, schedule), shape_of(op.lhs)[:-1], bias, writes[0]).run()
+    def nest(self, nest: Nest[InterleavedMatMulOp, SumsSchedule]) -> None:
+        MatMulSums.of(nest).run()

@@ -12,27 +12,27 @@ from typing import ClassVar, TypeAlias
 from xdsl.dialects.builtin import UnitAttr, i8, i32
 from xdsl.ir import SSAValue
 
-from aotc.dialects.builder import Reader, Writer
 from aotc.dialects.graph.convolution import ConvOp
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
 from aotc.dialects.graph.movement import ReshapeOp, TransposeOp
-from aotc.dialects.graph.packed.convolution.blocked_conv import PackConvWeightOp
+from aotc.dialects.graph.packed.convolution.blocked_conv import weight_panels
 from aotc.dialects.graph.packed.convolution.channels import Channels
 from aotc.dialects.graph.packed.integers.dot_products import (
     GROUP,
     BlockedDotConvOp,
-    InterleaveRowsOp,
     UnfoldTapsOp,
     ZeroPointBiasOp,
+    row_groups,
 )
 from aotc.dialects.graph.quantized.flip import UI8
 from aotc.dialects.graph.schedules import MatmulSchedule, Schedule, schedule_of
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.machines.machine import Machine
-from aotc.passes.kernel.builders.tile_builder import NotVectorizable, TileBuilder
+from aotc.passes.kernel.builders.tiles import NotVectorizable
 from aotc.passes.kernel.costs.conv_cost import conv_cycles, conv_schedule
 from aotc.passes.kernel.costs.dot_cost import dot_machine
 from aotc.passes.kernel.layouts import Blocked, Layouts, block_depth
+from aotc.passes.kernel.nest import Nest
 from aotc.passes.kernel.nests.convolution.conv_nest import ConvNest
 from aotc.passes.kernel.nests.products.matmul_nest import Products
 from aotc.passes.kernel.strategies.convolution.conv_strategy import (
@@ -166,11 +166,11 @@ class DotConvStrategy(ConvolutionStrategy[ConvOp], RegisterTileStrategy[ConvOp])
         inputs, outputs = channels // op.groups, results.count // op.groups
         depth = block_depth(op.groups, inputs, outputs, width, held.lanes)
         weight = layouts.spread(layouts.spread(window[0], 1, held), 0, results)
-        packed = layouts.add(PackConvWeightOp.get(weight, width=width, depth=depth, group=op.groups))
+        packed = layouts.packed(weight, weight_panels(len(shape_of(weight)), width, depth, op.groups))
         complement = complements(op.x, layouts)
         conv = BlockedDotConvOp.get(
             x.value,
-            layouts.add(InterleaveRowsOp.get(packed)),
+            layouts.packed(packed, row_groups(len(shape_of(packed)))),
             starting_sums(op, layouts, results, window, complement),
             **window[2],
             complement=complement,
@@ -186,40 +186,17 @@ class DotConvStrategy(ConvolutionStrategy[ConvOp], RegisterTileStrategy[ConvOp])
 class BlockedDotConvStrategy(RegisterTileStrategy[BlockedDotConvOp]):
     """`graph.blocked_dot_conv`."""
 
+    PROLOGUES = (Prologue.STORED,)
+
     def schedule(self, op: BlockedDotConvOp, machine: Machine) -> Schedule | None:
         operand = ceil_div(math.prod(shape_of(op.x)), GROUP)
         outputs, channels, groups = op.outputs.value.data, op.channels.value.data, op.group.value.data
         steps = ceil_div(channels, GROUP) if groups == 1 else channels
         return conv_schedule(dot_machine(machine), i32, operand, positions_of(op), outputs, steps, op.kernel(), groups)
 
-    def prologue(self, op: BlockedDotConvOp, operand: int) -> Prologue:
-        return Prologue.STORED
-
-    def nest(
-        self,
-        op: BlockedDotConvOp,
-        b: TileBuilder,
-        reads: Sequence[Reader],
-        writes: Sequence[Writer],
-        schedule: MatmulSchedule,
-    ) -> None:
-        lanes = op.block.value.data
-        if schedule.lanes != lanes or schedule.nr * lanes != op.width:
+    def nest(self, nest: Nest[BlockedDotConvOp, MatmulSchedule]) -> None:
+        op, lanes = nest.op, nest.op.block.value.data
+        if nest.lanes != lanes or nest.schedule.nr * lanes != op.width:
             raise NotVectorizable("the blocks and panels do not fit the schedule")
-        ConvNest(
-            b,
-            schedule,
-            i8,
-            shape_of(op.result),
-            op.panels,
-            lambda panel, carried, body: op.over_blocks(b, panel, carried, body),
-            shape_of(op.weight)[1:],
-            lambda position: op.taps(b, position),
-            op.phases()[-1],
-            lambda batch, outer, position, step: reads[0](op.source(batch, outer, position, step * GROUP)),
-            reads[1],
-            reads[2],
-            writes[0],
-            Products(GROUP, narrow_pairs=op.flag("narrow"), complement=op.flag("complement")),
-            op.edges(),
-        ).run()
+        products = Products(GROUP, narrow_pairs=op.flag("narrow"), complement=op.flag("complement"))
+        ConvNest.of(nest, dtype=i8, products=products, edges=op.edges()).run()

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
-from typing import ClassVar
+from collections.abc import Iterable, Iterator
+from typing import ClassVar, TypeVar
 
 from xdsl.dialects.builtin import i32
 
-from aotc.dialects.builder import Reader, Writer
 from aotc.dialects.graph.convolution import ConvOp
 from aotc.dialects.graph.interfaces import shape_of
 from aotc.dialects.graph.movement import ReshapeOp
@@ -17,19 +15,21 @@ from aotc.dialects.graph.packed.integers.dot_depthwise import (
     BlockedPairDepthwiseConvOp,
     DepthwiseSumsOp,
 )
-from aotc.dialects.graph.packed.integers.dot_products import InterleaveRowsOp
+from aotc.dialects.graph.packed.integers.dot_products import row_groups
 from aotc.dialects.graph.schedules import Schedule, WindowSchedule, schedule_of
 from aotc.machines.machine import Machine
-from aotc.passes.kernel.builders.tile_builder import TileBuilder
 from aotc.passes.kernel.costs.candidates import window_candidates
 from aotc.passes.kernel.costs.lanes import lanes_of_products
 from aotc.passes.kernel.costs.window_cost import window_schedule
 from aotc.passes.kernel.layouts import Blocked, Layouts
+from aotc.passes.kernel.nest import Nest
 from aotc.passes.kernel.nests.convolution.dot_depthwise_nest import DotDepthwiseNest, PairDepthwiseNest
 from aotc.passes.kernel.strategies.convolution.conv_strategy import ConvolutionStrategy, window_properties
 from aotc.passes.kernel.strategies.integers.depthwise_taps import is_paired, sums_neighbours
 from aotc.passes.kernel.strategies.integers.dot_conv_strategy import starting_sums, sums_bytes
 from aotc.passes.kernel.strategy import KernelStrategy, Prologue
+
+Sums = TypeVar("Sums", bound=DepthwiseSumsOp)
 
 
 class DotDepthwiseStrategy(ConvolutionStrategy[ConvOp]):
@@ -44,9 +44,7 @@ class DotDepthwiseStrategy(ConvolutionStrategy[ConvOp]):
         return window_schedule(machine, i32, lanes_of_products(machine, i32))
 
     def candidates(self, op: ConvOp, schedule: WindowSchedule, machine: Machine) -> Iterator[Schedule]:
-        """Other numbers of neighbouring positions."""
-        counts = (count for count in (1, 2, 3, 4, 6, 8, 12) if count < machine.registers)
-        return (replace(schedule, positions=count) for count in counts if count != schedule.positions)
+        return window_candidates(schedule, machine)
 
     def lay_out(self, op: ConvOp, layouts: Layouts) -> Blocked | None:
         schedule = schedule_of(op)
@@ -61,34 +59,33 @@ class DotDepthwiseStrategy(ConvolutionStrategy[ConvOp]):
         if layouts.machine is not None and is_paired(op, layouts.machine):
             conv = BlockedPairDepthwiseConvOp.get(x.value, weight, start, **window)
         else:
-            rows = layouts.add(InterleaveRowsOp.get(weight))
+            rows = layouts.packed(weight, row_groups(len(shape_of(weight))))
             conv = BlockedDotDepthwiseConvOp.get(x.value, rows, start, **window, taps_across=kernel[-1])
         return Blocked(layouts.scheduled(conv, schedule), x.channels)
 
 
-class BlockedDotDepthwiseStrategy(KernelStrategy[DepthwiseSumsOp]):
-    """`graph.blocked_dot_depthwise_conv` and `graph.blocked_pair_depthwise_conv`."""
+class DepthwiseSumsStrategy(KernelStrategy[Sums]):
+    """A vector register of sums for each position."""
 
     SCHEDULES: ClassVar[tuple[type[Schedule], ...]] = (WindowSchedule,)
+    PROLOGUES = (Prologue.STORED,)
 
-    def schedule(self, op: DepthwiseSumsOp, machine: Machine) -> WindowSchedule | None:
+    def schedule(self, op: Sums, machine: Machine) -> WindowSchedule | None:
         return window_schedule(machine, i32, shape_of(op.x)[-1])
 
-    def candidates(self, op: DepthwiseSumsOp, schedule: WindowSchedule, machine: Machine) -> Iterable[WindowSchedule]:
+    def candidates(self, op: Sums, schedule: WindowSchedule, machine: Machine) -> Iterable[WindowSchedule]:
         return window_candidates(schedule, machine)
 
-    def prologue(self, op: DepthwiseSumsOp, operand: int) -> Prologue:
-        return Prologue.STORED
 
-    def nest(
-        self,
-        op: DepthwiseSumsOp,
-        b: TileBuilder,
-        reads: Sequence[Reader],
-        writes: Sequence[Writer],
-        schedule: WindowSchedule,
-    ) -> None:
-        if isinstance(op, BlockedPairDepthwiseConvOp):
-            PairDepthwiseNest(op, b, reads, writes, schedule).run()
-        elif isinstance(op, BlockedDotDepthwiseConvOp):
-            DotDepthwiseNest(op, b, reads, writes, schedule).run()
+class BlockedDotDepthwiseStrategy(DepthwiseSumsStrategy[BlockedDotDepthwiseConvOp]):
+    """`graph.blocked_dot_depthwise_conv`."""
+
+    def nest(self, nest: Nest[BlockedDotDepthwiseConvOp, WindowSchedule]) -> None:
+        DotDepthwiseNest.of(nest).run()
+
+
+class BlockedPairDepthwiseStrategy(DepthwiseSumsStrategy[BlockedPairDepthwiseConvOp]):
+    """`graph.blocked_pair_depthwise_conv`."""
+
+    def nest(self, nest: Nest[BlockedPairDepthwiseConvOp, WindowSchedule]) -> None:
+        PairDepthwiseNest.of(nest).run()

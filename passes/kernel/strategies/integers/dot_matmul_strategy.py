@@ -10,20 +10,21 @@ from typing import ClassVar
 from xdsl.dialects.builtin import i8, i32
 from xdsl.ir import SSAValue
 
-from aotc.dialects.builder import Reader, Scalar, Writer
+from aotc.dialects.builder import Scalar
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
 from aotc.dialects.graph.matrices.matmul import MatMulOp
 from aotc.dialects.graph.movement import TransposeOp
-from aotc.dialects.graph.packed.integers.dot_products import GROUP, InterleaveRowsOp, PackedDotMatMulOp, ZeroPointBiasOp
-from aotc.dialects.graph.packed.products.packed_matmul import PackColumnsOp
+from aotc.dialects.graph.packed.integers.dot_products import GROUP, PackedDotMatMulOp, ZeroPointBiasOp, row_groups
+from aotc.dialects.graph.packed.products.packed_matmul import column_panels
 from aotc.dialects.graph.quantized.flip import UI8
 from aotc.dialects.graph.schedules import MatmulSchedule, Schedule, schedule_of
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.machines.machine import Machine
-from aotc.passes.kernel.builders.tile_builder import NotVectorizable, TileBuilder
+from aotc.passes.kernel.builders.tiles import NotVectorizable
 from aotc.passes.kernel.costs.dot_cost import dot_machine
 from aotc.passes.kernel.costs.product_cost import product_cycles, product_schedule
 from aotc.passes.kernel.layouts import Layouts
+from aotc.passes.kernel.nest import Nest
 from aotc.passes.kernel.nests.products.matmul_nest import Factors, MatmulNest, Place, Products, prefetch_panel
 from aotc.passes.kernel.strategies.integers.dot_conv_strategy import complements
 from aotc.passes.kernel.strategies.register_tile_strategy import RegisterTileStrategy
@@ -84,13 +85,15 @@ class DotMatMulStrategy(RegisterTileStrategy[MatMulOp]):
             complement=complement,
         )
         width = _panel_width(schedule, op.sizes()[2])
-        panels = layouts.add(PackColumnsOp.get(op.rhs, width=width, transpose=transposed or None))
-        operands = op.lhs, layouts.add(InterleaveRowsOp.get(panels)), layouts.add(start)
+        panels = layouts.packed(op.rhs, column_panels(2, width, transposed=transposed))
+        operands = op.lhs, layouts.packed(panels, row_groups(3)), layouts.add(start)
         return layouts.scheduled(PackedDotMatMulOp.get(*operands, complement=complement), schedule)
 
 
 class PackedDotMatMulStrategy(RegisterTileStrategy[PackedDotMatMulOp]):
     """`graph.packed_dot_matmul`: panels of NR vectors are streamed."""
+
+    PROLOGUES = (Prologue.STORED,)
 
     def schedule(self, op: PackedDotMatMulOp, machine: Machine) -> Schedule | None:
         return _schedule(machine, op.sizes())
@@ -98,17 +101,8 @@ class PackedDotMatMulStrategy(RegisterTileStrategy[PackedDotMatMulOp]):
     def cost(self, op: PackedDotMatMulOp, schedule: MatmulSchedule, machine: Machine) -> float:
         return _cycles(machine, schedule, op.sizes())
 
-    def prologue(self, op: PackedDotMatMulOp, operand: int) -> Prologue:
-        return Prologue.STORED
-
-    def nest(
-        self,
-        op: PackedDotMatMulOp,
-        b: TileBuilder,
-        reads: Sequence[Reader],
-        writes: Sequence[Writer],
-        schedule: MatmulSchedule,
-    ) -> None:
+    def nest(self, nest: Nest[PackedDotMatMulOp, MatmulSchedule]) -> None:
+        op, b, schedule, (left, right, start) = nest.op, nest.b, nest.schedule, nest.reads
         batch, rows, columns, depth = op.sizes()
         panel = shape_of(op.rhs)[-2:]
         if panel[-1] != _panel_width(schedule, columns) * GROUP:
@@ -122,15 +116,15 @@ class PackedDotMatMulStrategy(RegisterTileStrategy[PackedDotMatMulOp]):
             lanes = replace(wide, valid=stored).index(b, 0, {-2: wide.shape[-1], -1: 1})
 
             def at(k: Scalar) -> tuple[Scalar, Scalar]:
-                prefetch_panel(b, schedule, reads[1], [place.panel + 1], place.first, (rows, 1), panel, k)
-                return reads[0]([*place.outer, row, k * GROUP]), reads[1]([place.panel, k, lanes])
+                prefetch_panel(b, schedule, right, [place.panel + 1], place.first, (rows, 1), panel, k)
+                return left([*place.outer, row, k * GROUP]), right([place.panel, k, lanes])
 
             return at
 
         def store(place: Place, total: Scalar) -> None:
             if depth % GROUP:
                 total = products.add(b, *factors(place, depth % GROUP)(b.index(depth // GROUP)), total)
-            total = total + b.splat(reads[2]([place.column]), place.tile)
-            writes[0]([*place.outer, place.row, place.column], total)
+            total = total + b.splat(start([place.column]), place.tile)
+            nest.write([*place.outer, place.row, place.column], total)
 
         MatmulNest(b, schedule, i32, batch, (rows, columns, depth // GROUP), factors, store, products=products).run()

@@ -15,8 +15,8 @@ from xdsl.ir import Attribute
 
 from aotc.dialects.graph.convolution import ConvOp
 from aotc.dialects.graph.interfaces import shape_of
-from aotc.dialects.graph.packed.convolution.blocked_conv import PackConvWeightOp
-from aotc.dialects.graph.packed.integers.dot_products import InterleaveRowsOp
+from aotc.dialects.graph.packed.convolution.blocked_conv import weight_panels
+from aotc.dialects.graph.packed.integers.dot_products import row_groups
 from aotc.dialects.graph.packed.winograd.winograd_axes import INNER
 from aotc.dialects.graph.packed.winograd.winograd_conv import PAIR, WinogradConvOp, most_sum_bits, sum_bits_of
 from aotc.dialects.graph.schedules import MatmulSchedule, Schedule, WinogradAttr, schedule_of
@@ -83,10 +83,10 @@ class WinogradDotStrategy(ConvolutionStrategy[ConvOp], RegisterTileStrategy[Conv
         x, results = layouts.blocked(op.x, schedule.lanes), result_channels(op, layouts, schedule.lanes)
         tile, width = algorithm.output_tile.data, schedule.nr * schedule.lanes
         weight = layouts.spread(op.weight, 0, results)
-        packed = layouts.add(PackConvWeightOp.get(weight, width=width, depth=x.channels.count))
+        packed = layouts.packed(weight, weight_panels(4, width, x.channels.count))
         conv = WinogradConvOp.get(
             x.value,
-            layouts.add(InterleaveRowsOp.get(packed, group=PAIR)),
+            layouts.packed(packed, row_groups(6, PAIR)),
             packed_bias(op, layouts, results),
             strides=None if set(op.ints("strides")) == {1} else op.strides,
             pads=op.pads,

@@ -3,29 +3,29 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import ClassVar, TypeVar
 
 from xdsl.dialects.builtin import IntegerType, f32, i8
 from xdsl.ir import SSAValue
 
-from aotc.dialects.builder import Reader, Writer
 from aotc.dialects.dtypes import ELEMENT_TYPES, compute_type, is_float, is_unsigned
 from aotc.dialects.graph.conversion import CastOp
 from aotc.dialects.graph.interfaces import element_type_of, producer, shape_of
 from aotc.dialects.graph.matrices.matmul import MatMulOp
 from aotc.dialects.graph.movement import BroadcastOp, ReshapeOp
 from aotc.dialects.graph.packed.products.few_bits_matmul import WORD, FewBitsMatMulOp, PackFewBitsOp
-from aotc.dialects.graph.packed.products.packed_matmul import PackColumnsOp
+from aotc.dialects.graph.packed.products.packed_matmul import column_panels
 from aotc.dialects.graph.quantized.nibbles import FewBitsMatrix
 from aotc.dialects.graph.schedules import FewBitsSchedule, Schedule, schedule_of
 from aotc.dialects.graph.structure import ConstantOp
 from aotc.machines.machine import Machine
-from aotc.passes.kernel.builders.tile_builder import NotVectorizable, TileBuilder
+from aotc.passes.kernel.builders.tiles import NotVectorizable
 from aotc.passes.kernel.costs.few_bits_cost import few_bits_cycles, few_bits_schedule
 from aotc.passes.kernel.layouts import Layouts
-from aotc.passes.kernel.nests.products.few_bits_nest import FewBitsNest, PackedMatrix, line_axis
+from aotc.passes.kernel.nest import Nest
+from aotc.passes.kernel.nests.products.few_bits_nest import FewBitsNest, line_axis
 from aotc.passes.kernel.strategy import KernelStrategy, Prologue
 
 Product = TypeVar("Product", MatMulOp, FewBitsMatMulOp)
@@ -62,6 +62,8 @@ class FewBitsStrategy(_Tiled[MatMulOp]):
     """Lowers to `graph.few_bits_matmul`."""
 
     KEEPS_PACKED: ClassVar[bool] = True
+    PROLOGUES = (Prologue.MOVED,)
+    BROADCASTS = True
 
     def schedule(self, op: MatMulOp, machine: Machine) -> Schedule | None:
         matrix = FewBitsMatrix.of(op.rhs, op.flag("transpose_rhs"))
@@ -72,12 +74,6 @@ class FewBitsStrategy(_Tiled[MatMulOp]):
         if compute_type(element_type_of(matrix.scales)) != f32 or (matrix.block % count and matrix.block < depth):
             return None
         return few_bits_schedule(machine, *_sizes(op), count, matrix.block)
-
-    def broadcasts(self, op: MatMulOp) -> bool:
-        return True
-
-    def prologue(self, op: MatMulOp, operand: int) -> Prologue:
-        return Prologue.MOVED
 
     def lay_out(self, op: MatMulOp, layouts: Layouts) -> SSAValue | None:
         schedule, matrix = schedule_of(op), FewBitsMatrix.of(op.rhs, op.flag("transpose_rhs"))
@@ -121,8 +117,8 @@ class FewBitsStrategy(_Tiled[MatMulOp]):
         elif len(shape_of(value)) == 1:
             value = layouts.add(ReshapeOp.get(value, shape=[1, columns]))
         elif matrix.transposed:
-            return layouts.add(PackColumnsOp.get(value, width=width, transpose=True))
-        return layouts.add(PackColumnsOp.get(value, width=width))
+            return layouts.packed(value, column_panels(2, width, transposed=True))
+        return layouts.packed(value, column_panels(2, width))
 
 
 def _known_point(matrix: FewBitsMatrix) -> float | None:
@@ -138,35 +134,12 @@ def _known_point(matrix: FewBitsMatrix) -> float | None:
 class FewBitsMatMulStrategy(_Tiled[FewBitsMatMulOp]):
     """`graph.few_bits_matmul`: panels of words are streamed."""
 
+    PROLOGUES = (Prologue.MOVED, Prologue.STORED)
+
     def schedule(self, op: FewBitsMatMulOp, machine: Machine) -> Schedule | None:
         return few_bits_schedule(machine, *_sizes(op), op.count, op.block.value.data)
 
-    def prologue(self, op: FewBitsMatMulOp, operand: int) -> Prologue:
-        return Prologue.MOVED if operand == 0 else Prologue.STORED
-
-    def nest(
-        self,
-        op: FewBitsMatMulOp,
-        b: TileBuilder,
-        reads: Sequence[Reader],
-        writes: Sequence[Writer],
-        schedule: FewBitsSchedule,
-    ) -> None:
-        if shape_of(op.rhs)[-1] != schedule.nr * schedule.lanes:
+    def nest(self, nest: Nest[FewBitsMatMulOp, FewBitsSchedule]) -> None:
+        if shape_of(nest.op.rhs)[-1] != nest.schedule.nr * nest.lanes:
             raise NotVectorizable("the panels have another width than the register tile")
-        batch, rows, *sizes = op.sizes()
-        left, words, scales, *others = reads
-        matrix = PackedMatrix(
-            op.bits.value.data,
-            op.block.value.data,
-            words,
-            scales,
-            None if op.points is None else others[0],
-            op.point.value.data,
-        )
-        columns, depth = sizes
-        nest = FewBitsNest(b, schedule, (*batch, rows), (columns, depth), left, matrix, writes[0])
-        if schedule.kc is None:
-            nest.in_registers()
-        else:
-            nest.unpacked(reads[-1], writes[1])
+        FewBitsNest.of(nest).run()

@@ -14,12 +14,11 @@ import numpy as np
 from xdsl.dialects.builtin import DenseArrayBase, DenseIntOrFPElementsAttr, IntegerType, TensorType, UnitAttr
 from xdsl.ir import SSAValue
 
-from aotc.dialects.builder import Reader, Writer
 from aotc.dialects.graph.convolution import ConvOp
 from aotc.dialects.graph.interfaces import Array, element_type_of, shape_of
 from aotc.dialects.graph.movement import PadOp, ReshapeOp
-from aotc.dialects.graph.packed.convolution.blocked_conv import PackConvWeightOp
-from aotc.dialects.graph.packed.integers.dot_products import GROUP, InterleaveRowsOp
+from aotc.dialects.graph.packed.convolution.blocked_conv import weight_panels
+from aotc.dialects.graph.packed.integers.dot_products import GROUP, row_groups
 from aotc.dialects.graph.packed.integers.paired_steps import PairedDotConvOp, PairStepsOp
 from aotc.dialects.graph.quantized.flip import UI8
 from aotc.dialects.graph.schedules import PairedSchedule, Schedule, schedule_of
@@ -27,10 +26,11 @@ from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.structure import ConstantOp
 from aotc.machines.machine import Machine
 from aotc.mathematics.step_pairing import pair_steps
-from aotc.passes.kernel.builders.tile_builder import NotVectorizable, TileBuilder
+from aotc.passes.kernel.builders.tiles import NotVectorizable
 from aotc.passes.kernel.costs.conv_cost import copy_cycles
 from aotc.passes.kernel.costs.paired_steps_cost import PanelSteps, paired_cycles, paired_schedule
 from aotc.passes.kernel.layouts import Blocked, Layouts
+from aotc.passes.kernel.nest import Nest
 from aotc.passes.kernel.nests.convolution.paired_steps_nest import PairedDotNest
 from aotc.passes.kernel.strategies.convolution.conv_strategy import ConvolutionStrategy, positions_of, result_channels
 from aotc.passes.kernel.strategies.integers.dot_conv_strategy import is_unfolded, operand_of, starting_sums, sums_bytes
@@ -113,13 +113,13 @@ class PairedConvStrategy(ConvolutionStrategy[ConvOp]):
         padded = _padded(x.value, pads, op.zero_points[0], layouts)
         *spatial, depth = shape_of(padded)[2:]
         spread = layouts.spread(layouts.spread(weight, 1, x.channels), 0, results)
-        packed = layouts.add(PackConvWeightOp.get(spread, width=lanes, depth=depth))
+        packed = layouts.packed(spread, weight_panels(len(shape_of(spread)), lanes, depth))
         whole = {"strides": strides, "pads": [0] * len(pads), "dilations": dilations}
         start = starting_sums(op, layouts, results, (weight, spatial, whole))
         pitches = [math.prod(spatial[axis:]) * depth for axis in range(half + 1)]
         taps = [pitch * dilation for pitch, dilation in zip(pitches[1:], dilations, strict=True)]
         pairs = PairStepsOp.get(
-            layouts.add(InterleaveRowsOp.get(packed)),
+            layouts.packed(packed, row_groups(len(shape_of(packed)))),
             layouts.add(ReshapeOp.get(start, shape=[math.prod(shape_of(start))])),
             pitches=[pitches[0], *taps, GROUP],
             unsigned=UnitAttr() if element_type_of(padded) == UI8 else None,
@@ -149,18 +149,9 @@ class PairedDotConvStrategy(KernelStrategy[PairedDotConvOp]):
     """`graph.paired_dot_conv`."""
 
     SCHEDULES: ClassVar[tuple[type[Schedule], ...]] = (PairedSchedule,)
+    PROLOGUES = (Prologue.STORED,)
 
-    def prologue(self, op: PairedDotConvOp, operand: int) -> Prologue:
-        return Prologue.STORED
-
-    def nest(
-        self,
-        op: PairedDotConvOp,
-        b: TileBuilder,
-        reads: Sequence[Reader],
-        writes: Sequence[Writer],
-        schedule: PairedSchedule,
-    ) -> None:
-        if shape_of(op.result)[-1] != schedule.lanes:
+    def nest(self, nest: Nest[PairedDotConvOp, PairedSchedule]) -> None:
+        if nest.shape[-1] != nest.schedule.lanes:
             raise NotVectorizable("the panels do not fit the schedule")
-        PairedDotNest(op, b, reads, writes, schedule).run()
+        PairedDotNest.of(nest).run()

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from xdsl.dialects.builtin import i32
 
-from aotc.dialects.builder import INDEX, Reader, Scalar, Writer
+from aotc.dialects.builder import INDEX, Scalar
 from aotc.dialects.graph.interfaces import shape_of
 from aotc.dialects.graph.schedules import Schedule, TreeSchedule
 from aotc.dialects.graph.shapes import segments
 from aotc.dialects.graph.trees.leaves import TreeLeavesOp
 from aotc.dialects.graph.trees.masks import MOST_NODES, WORDS, MaskedTreeLeavesOp, first_leaf
 from aotc.machines.machine import Machine
-from aotc.passes.kernel.accesses import Accesses, element_by_element
-from aotc.passes.kernel.builders.tile_builder import Tile, TileBuilder
+from aotc.passes.kernel.builders.tiles import Tile
+from aotc.passes.kernel.nest import Nest
 from aotc.passes.kernel.strategy import KernelStrategy, Prologue, Strategies
 
 _SHARE = 4
@@ -39,102 +40,75 @@ class MaskedTreesStrategy(KernelStrategy[MaskedTreeLeavesOp]):
 
     SCHEDULES = (TreeSchedule,)
     TILES = False
+    PROLOGUES = (Prologue.STORED,)
 
     def schedule(self, op: MaskedTreeLeavesOp, machine: Machine) -> Schedule | None:
         lanes = shape_of(op.tables)[2]
         rows = min(_ROWS, max(shape_of(op.x)[0], 1))
         return TreeSchedule(lanes, rows, lanes, min(_NODES, op.nodes)) if 4 * lanes == machine.vector_bytes else None
 
-    def prologue(self, op: MaskedTreeLeavesOp, operand: int) -> Prologue:
-        return Prologue.STORED
+    def nest(self, nest: Nest[MaskedTreeLeavesOp, TreeSchedule]) -> None:
+        _MaskedNest.of(nest).run()
 
-    def accesses(self, op: MaskedTreeLeavesOp, schedule: TreeSchedule) -> Accesses | None:
-        return element_by_element(op)
 
-    def nest(
-        self,
-        op: MaskedTreeLeavesOp,
-        b: TileBuilder,
-        reads: Sequence[Reader],
-        writes: Sequence[Writer],
-        schedule: TreeSchedule,
-    ) -> None:
-        trees = op.trees.value.data
-        nest = _Nest(op, b, reads, writes, schedule)
+@dataclass(frozen=True)
+class _MaskedNest(Nest[MaskedTreeLeavesOp, TreeSchedule]):
+    """The loops of groups of trees, while they are written."""
+
+    def run(self) -> None:
+        """Some rows, then all trees for each of them, as many at a time as there are lanes."""
+        b, op, schedule = self.b, self.op, self.schedule
 
         def block(row: Scalar, height: int) -> None:
-            b.sequential_range(0, height, 1, lambda number: op.prepare(b, reads, writes, row + number))
-            for part in segments(trees, schedule.lanes):
+            def at(first: Scalar, size: int) -> None:
+                b.sequential_range(0, height, 1, lambda number: self._group(row + number, first, size))
 
-                def at(first: Scalar, size: int = part.size) -> None:
-                    b.sequential_range(0, height, 1, lambda number: nest.group(row + number, first, size))
+            b.sequential_range(0, height, 1, lambda number: op.prepare(b, self.reads, self.writes, row + number))
+            b.sequential_segments(op.trees.value.data, schedule.lanes, at)
 
-                b.sequential_range(part.start, part.start + part.count * part.size, part.size, at)
+        b.parallel_segments(shape_of(op.x)[0], schedule.rows, block)
 
-        for part in segments(shape_of(op.x)[0], schedule.rows):
-            high = part.start + part.count * part.size
-            b.parallel_range(part.start, high, part.size, lambda row, height=part.size: block(row, height))
-
-
-class _Nest:
-    """The loops of a group of trees, while they are written."""
-
-    def __init__(
-        self,
-        op: MaskedTreeLeavesOp,
-        b: TileBuilder,
-        reads: Sequence[Reader],
-        writes: Sequence[Writer],
-        schedule: TreeSchedule,
-    ) -> None:
-        self._op = op
-        self._b = b
-        _, self._tables, self._keys, self._bits = reads
-        self._write, _, self._write_bits = writes
-        self._lanes = schedule.lanes
-        self._nodes = schedule.steps
-        self._tile = Tile((1, schedule.lanes))
-
-    def group(self, row: Scalar, first: Scalar, size: int) -> None:
+    def _group(self, row: Scalar, first: Scalar, size: int) -> None:
         """`size` trees from `first` on, for one row of features."""
-        b, op, tile = self._b, self._op, self._tile
-        group, lane = first / b.index(self._lanes), tile.index(b, 0, {-1: 1})
+        b, op, schedule, (_, tables, _, bits) = self.b, self.op, self.schedule, self.reads
+        tile = Tile((1, schedule.lanes))
+        group, lane = first / b.index(schedule.lanes), tile.index(b, 0, {-1: 1})
         features = self._features(row)
 
         def ask(node: Scalar, carried: list[Scalar], count: int) -> list[Scalar]:
             (left,) = carried
             for number in range(count):
                 place = (node + number) * WORDS
-                feature, key, mask = (self._tables([group, place + word, lane]) for word in range(WORDS))
+                feature, key, mask = (tables([group, place + word, lane]) for word in range(WORDS))
                 ruled_out = b.compare("gt", self._picked(features, feature), key)
                 left = b.select(ruled_out, left & mask, left)
             return [left]
 
-        whole = op.nodes - op.nodes % self._nodes
-        found = b.loop(0, whole, self._nodes, [b.splat(-1, tile, i32)], lambda node, left: ask(node, left, self._nodes))
+        whole, steps = op.nodes - op.nodes % schedule.steps, schedule.steps
+        found = b.loop(0, whole, steps, [b.splat(-1, tile, i32)], lambda node, left: ask(node, left, steps))
         (left,) = ask(b.index(whole), found, op.nodes - whole)
-        self._write_bits([row, lane], first_leaf(b, left, b.bits_of))
+        self.writes[2]([row, lane], first_leaf(b, left, b.bits_of))
 
         def leaf(place: Scalar) -> None:
-            bit = b.cast(self._bits([row, place]), INDEX)
-            number = self._tables([group, bit + WORDS * op.nodes, place])
-            self._write([row, first + place], b.cast(number, op.to))
+            bit = b.cast(bits([row, place]), INDEX)
+            number = tables([group, bit + WORDS * op.nodes, place])
+            self.write([row, first + place], b.cast(number, op.to))
 
         b.sequential_range(0, size, 1, leaf)
 
     def _features(self, row: Scalar) -> list[Scalar]:
         """All features of a row, in registers."""
-        b, lanes = self._b, self._lanes
+        b, lanes = self.b, self.lanes
         found: list[Scalar] = []
-        for part in segments(shape_of(self._op.keys)[1], lanes):
+        for part in segments(shape_of(self.op.keys)[1], lanes):
             for number in range(part.count):
                 tile = Tile((1, lanes), part.size if part.size < lanes else None)
-                found.append(self._keys([row, tile.index(b, part.start + number * lanes, {-1: 1})]))
+                found.append(self.reads[2]([row, tile.index(b, part.start + number * lanes, {-1: 1})]))
         return found
 
     def _picked(self, features: Sequence[Scalar], numbers: Scalar) -> Scalar:
         """The feature of each lane by its number: of each two registers, then of the right two."""
-        b, pair = self._b, 2 * self._lanes
+        b, pair = self.b, 2 * self.lanes
         last = len(features) - 1
         found = [
             b.pick(features[first], features[min(first + 1, last)], numbers) for first in range(0, len(features), 2)

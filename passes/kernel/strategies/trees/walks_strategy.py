@@ -2,30 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
 from functools import reduce
 
 from xdsl.dialects.builtin import f32
 from xdsl.ir import SSAValue
 
-from aotc.dialects.builder import Reader, Scalar, Writer
+from aotc.dialects.builder import Scalar
 from aotc.dialects.graph.interfaces import element_type_of, producer, shape_of
 from aotc.dialects.graph.schedules import Schedule, TreeSchedule, schedule_of
-from aotc.dialects.graph.shapes import ceil_div, segments
+from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.structure import ConstantOp
 from aotc.dialects.graph.trees.leaves import TreeLeavesOp
 from aotc.dialects.graph.trees.masks import MaskedTreeLeavesOp, PackTreeMasksOp
 from aotc.dialects.graph.trees.packed import PackedTreeLeavesOp, PackTreesOp
 from aotc.machines.machine import Core, Machine
-from aotc.passes.kernel.accesses import Accesses, element_by_element
-from aotc.passes.kernel.builders.tile_builder import TileBuilder
 from aotc.passes.kernel.layouts import Layouts
+from aotc.passes.kernel.nest import Nest
 from aotc.passes.kernel.strategies.trees.masks_strategy import is_masked_best
 from aotc.passes.kernel.strategy import KernelStrategy, Prologue, Strategies
 
 _TREES = 12
 """Walks that keep a core busy while each waits: a step takes some 20 cycles, and a tenth of that in instructions."""
 _STEPS = 2
+_STEP = 2
+"""Cycles of a step of one walk beside others."""
+_BRANCH = 5
+"""Instructions of a node that is a branch: its feature and threshold, a comparison with its flags, a jump."""
 _MOST_BRANCHES = 4096
 """Nodes: a branch takes two to three times the memory of a row of the tables, and a third of the instructions."""
 _MOST_NESTED = 32
@@ -34,18 +37,12 @@ _ROWS = 64
 """Rows that walk down a group of trees before the next group: its nodes stay in the first cache."""
 
 
-def _walk_down(
-    op: PackedTreeLeavesOp,
-    b: TileBuilder,
-    reads: Sequence[Reader],
-    writes: Sequence[Writer],
-    schedule: TreeSchedule,
-) -> None:
+def _walk_down(nest: Nest[PackedTreeLeavesOp, TreeSchedule]) -> None:
     """Groups of trees, whose steps are written one after the other."""
-    rows, trees = shape_of(op.result)
+    op, b, schedule, (rows, trees) = nest.op, nest.b, nest.schedule, nest.shape
 
     def group(row: Scalar, first: Scalar, size: int) -> None:
-        walk = op.walker(b, reads, row)
+        walk = op.walker(b, nest.reads, row)
 
         def on(nodes: list[Scalar]) -> list[Scalar]:
             for _ in range(schedule.steps):
@@ -59,21 +56,16 @@ def _walk_down(
         rounds = ceil_div(op.depth.value.data, schedule.steps)
         nodes = b.reduce([(0, rounds)], [walk.root(place) for place in places], unless_done)
         for place, node in zip(places, nodes, strict=True):
-            writes[0]([row, place], walk.leaf(node))
+            nest.write([row, place], walk.leaf(node))
 
     def block(row: Scalar, height: int) -> None:
-        b.sequential_range(0, height, 1, lambda number: op.prepare(b, reads, writes, row + number))
-        for part in segments(trees, schedule.trees):
-            high = part.start + part.count * part.size
+        def at(first: Scalar, size: int) -> None:
+            b.sequential_range(0, height, 1, lambda number: group(row + number, first, size))
 
-            def at(first: Scalar, size: int = part.size) -> None:
-                b.sequential_range(0, height, 1, lambda number: group(row + number, first, size))
+        b.sequential_range(0, height, 1, lambda number: op.prepare(b, nest.reads, nest.writes, row + number))
+        b.sequential_segments(trees, schedule.trees, at)
 
-            b.sequential_range(part.start, high, part.size, at)
-
-    for part in segments(rows, schedule.rows):
-        high = part.start + part.count * part.size
-        b.parallel_range(part.start, high, part.size, lambda row, height=part.size: block(row, height))
+    b.parallel_segments(rows, schedule.rows, block)
 
 
 class PackedWalkStrategy(KernelStrategy[PackedTreeLeavesOp]):
@@ -81,30 +73,23 @@ class PackedWalkStrategy(KernelStrategy[PackedTreeLeavesOp]):
 
     SCHEDULES = (TreeSchedule,)
     TILES = False
+    PROLOGUES = (Prologue.STORED,)
 
-    def prologue(self, op: PackedTreeLeavesOp, operand: int) -> Prologue:
-        return Prologue.STORED
-
-    def accesses(self, op: PackedTreeLeavesOp, schedule: TreeSchedule) -> Accesses | None:
-        return element_by_element(op)
-
-    def nest(
-        self,
-        op: PackedTreeLeavesOp,
-        b: TileBuilder,
-        reads: Sequence[Reader],
-        writes: Sequence[Writer],
-        schedule: TreeSchedule,
-    ) -> None:
-        _walk_down(op, b, reads, writes, schedule)
+    def nest(self, nest: Nest[PackedTreeLeavesOp, TreeSchedule]) -> None:
+        _walk_down(nest)
 
     def schedule(self, op: PackedTreeLeavesOp, machine: Machine) -> Schedule | None:
         rows, trees = (max(extent, 1) for extent in shape_of(op.result))
         return TreeSchedule(1, min(_ROWS, rows), min(_TREES, trees), min(_STEPS, max(op.depth.value.data, 1)))
 
 
+def _steps(op: TreeLeavesOp) -> int:
+    """The most nodes that all walks ask."""
+    return math.prod(shape_of(op.result)) * op.depth.value.data
+
+
 class WalkStrategy(KernelStrategy[TreeLeavesOp]):
-    """Where processors have vectors, and features are f32, trees are packed; without vectors they may be branches."""
+    """Where processors have vectors, and features are f32, trees are packed."""
 
     SCHEDULES = (TreeSchedule,)
 
@@ -115,9 +100,8 @@ class WalkStrategy(KernelStrategy[TreeLeavesOp]):
             return TreeSchedule(machine.vector_bytes // 4, 1, 1, 1, packed=True, masks=True)
         return TreeSchedule(1, 1, 1, 1, packed=True)
 
-    def scalar_schedule(self, op: TreeLeavesOp, core: Core, size: bool) -> Schedule | None:
-        small = shape_of(op.features)[0] <= _MOST_BRANCHES and op.depth.value.data <= _MOST_NESTED
-        return TreeSchedule(1, 1, 1, 1, branches=True) if small and not size else None
+    def cost(self, op: TreeLeavesOp, schedule: TreeSchedule, machine: Machine) -> float:
+        return _steps(op) * _STEP
 
     def lay_out(self, op: TreeLeavesOp, layouts: Layouts) -> SSAValue | None:
         schedule = schedule_of(op)
@@ -139,4 +123,21 @@ class WalkStrategy(KernelStrategy[TreeLeavesOp]):
         return layouts.added[-1].results[0]
 
 
-STRATEGIES: Strategies = {TreeLeavesOp: (WalkStrategy(),), PackedTreeLeavesOp: (PackedWalkStrategy(),)}
+class BranchesStrategy(KernelStrategy[TreeLeavesOp]):
+    """Without vectors, trees may be branches: `branch-trees` makes code of them."""
+
+    ON_VECTORS = False
+    SCHEDULES = (TreeSchedule,)
+
+    def schedule(self, op: TreeLeavesOp, core: Core) -> Schedule | None:
+        few = shape_of(op.features)[0] <= _MOST_BRANCHES and op.depth.value.data <= _MOST_NESTED
+        return TreeSchedule(1, 1, 1, 1, branches=True) if few and not core.small else None
+
+    def cost(self, op: TreeLeavesOp, schedule: TreeSchedule, core: Core) -> float:
+        return _steps(op) * _BRANCH
+
+
+STRATEGIES: Strategies = {
+    TreeLeavesOp: (WalkStrategy(), BranchesStrategy()),
+    PackedTreeLeavesOp: (PackedWalkStrategy(),),
+}

@@ -1,7 +1,7 @@
-// RUN: aotc-opt %s -p 'choose-schedule{target=x86-64-v3},divide-scratch{target=x86-64-v3 threads=2}' | filecheck %s
-// RUN: aotc-opt %s -p 'choose-schedule{target=x86-64-v3},divide-scratch{target=x86-64-v3 threads=1}' | filecheck %s --check-prefix NONE
-// RUN: aotc-opt %s -p 'choose-schedule{target=x86-64-v3},divide-scratch{target=cortex-m4 threads=2}' | filecheck %s --check-prefix NONE
-// RUN: aotc-opt %s -p 'divide-scratch{target=x86-64-v3 threads=2}' | filecheck %s --check-prefix NONE
+// RUN: aotc-opt %s -p 'choose-schedule{target=test-avx2},divide-scratch{target=test-avx2 threads=2}' | filecheck %s
+// RUN: aotc-opt %s -p 'choose-schedule{target=test-avx2},divide-scratch{target=test-avx2 threads=1}' | filecheck %s --check-prefix NONE
+// RUN: aotc-opt %s -p 'choose-schedule{target=test-avx2},divide-scratch{target=test-m4 threads=2}' | filecheck %s --check-prefix NONE
+// RUN: aotc-opt %s -p 'divide-scratch{target=test-avx2 threads=2}' | filecheck %s --check-prefix NONE
 
 // NONE-NOT: _parts
 

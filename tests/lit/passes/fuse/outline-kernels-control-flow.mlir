@@ -160,3 +160,34 @@ func.func @shifted(%c: tensor<i1>, %x: tensor<4xf32>, %z: tensor<4xf32>) -> (ten
   }
   func.return %y, %s : tensor<4xf32>, tensor<4xf32>
 }
+
+// An inner conditional that does not read the state computes the next one elsewhere: what it hands on is copied.
+// CHECK-LABEL: func.func @anew
+// CHECK:         graph.if %{{[a-z]+}}, %{{[a-z]+}} : (tensor<i1>, tensor<4xf32>)
+// CHECK-NEXT:      ^bb0([[D:%.*]]: tensor<4xf32>):
+// CHECK-NEXT:        func.call @neg_0([[D]])
+// CHECK:           ^bb0([[E:%.*]]: tensor<4xf32>):
+// CHECK-NEXT:        [[C:%.*]] = func.call @copy_0([[E]])
+// CHECK-NEXT:        graph.yield [[C]]
+func.func @anew(%c: tensor<i1>, %x: tensor<4xf32>, %z: tensor<4xf32>) -> tensor<4xf32> attributes {aot.entry} {
+  %y = graph.loop %x, %c, %z {trips = 3 : i64, operandSegmentSizes = array<i32: 0, 0, 1, 0, 2>} : (tensor<4xf32>, tensor<i1>, tensor<4xf32>) -> tensor<4xf32> {
+  ^bb0(%i: tensor<i64>, %v: tensor<4xf32>, %k: tensor<i1>, %w: tensor<4xf32>):
+    %f = graph.if %k, %v, %k, %w : (tensor<i1>, tensor<4xf32>, tensor<i1>, tensor<4xf32>) -> tensor<4xf32> {
+    ^bb0(%a: tensor<4xf32>, %l: tensor<i1>, %b: tensor<4xf32>):
+      %g = graph.if %l, %b : (tensor<i1>, tensor<4xf32>) -> tensor<4xf32> {
+      ^bb0(%d: tensor<4xf32>):
+        %n = graph.neg %d : (tensor<4xf32>) -> tensor<4xf32>
+        graph.yield %n : tensor<4xf32>
+      } {
+      ^bb0(%d: tensor<4xf32>):
+        graph.yield %d : tensor<4xf32>
+      }
+      graph.yield %g : tensor<4xf32>
+    } {
+    ^bb0(%a: tensor<4xf32>, %l: tensor<i1>, %b: tensor<4xf32>):
+      graph.yield %a : tensor<4xf32>
+    }
+    graph.yield %f : tensor<4xf32>
+  }
+  func.return %y : tensor<4xf32>
+}

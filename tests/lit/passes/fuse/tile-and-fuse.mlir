@@ -1,6 +1,6 @@
-// RUN: aotc-opt %s -p 'choose-schedule{target=x86-64-v4},tile-and-fuse{target=x86-64-v4}' | filecheck %s
-// RUN: aotc-opt %s -p 'choose-schedule{target=x86-64-v4},tile-and-fuse{target=cortex-m4}' | filecheck %s --check-prefix PLAIN
-// RUN: aotc-opt %s -p 'choose-schedule{target=x86-64-v4},tile-and-fuse{target=x86-64-v4 threads=2}' | filecheck %s --check-prefix THREADS
+// RUN: aotc-opt %s -p 'choose-schedule{target=test-avx512},tile-and-fuse{target=test-avx512}' | filecheck %s
+// RUN: aotc-opt %s -p 'choose-schedule{target=test-avx512},tile-and-fuse{target=test-m4}' | filecheck %s --check-prefix PLAIN
+// RUN: aotc-opt %s -p 'choose-schedule{target=test-avx512},tile-and-fuse{target=test-avx512 threads=2}' | filecheck %s --check-prefix THREADS
 
 // PLAIN-NOT: graph.staged
 
@@ -141,4 +141,16 @@ func.func @odd(%q: tensor<3x397x64xf32>, %k: tensor<3x64x397xf32>, %v: tensor<3x
   %1 = graph.softmax %0 {axes = array<i64: 2>, log = false} : (tensor<3x397x397xf32>) -> tensor<3x397x397xf32>
   %2 = graph.matmul %1, %v : (tensor<3x397x397xf32>, tensor<3x397x64xf32>) -> tensor<3x397x64xf32>
   func.return %2 : tensor<3x397x64xf32>
+}
+
+// Elements that are encoded in memory are not computed with in stages.
+
+// CHECK-LABEL: func.func @encoded
+// CHECK-NOT:     graph.staged
+func.func @encoded(%q: tensor<8x256x64xf32>, %k: tensor<8x64x256xf32>, %v: tensor<8x256x64xf32>) -> tensor<8x256x64xf32> attributes {aot.entry} {
+  %0 = graph.matmul %q, %k : (tensor<8x256x64xf32>, tensor<8x64x256xf32>) -> tensor<8x256x256xf32>
+  %1 = graph.cast %0 {to = i4} : (tensor<8x256x256xf32>) -> tensor<8x256x256xi4>
+  %2 = graph.cast %1 {to = f32} : (tensor<8x256x256xi4>) -> tensor<8x256x256xf32>
+  %3 = graph.matmul %2, %v : (tensor<8x256x256xf32>, tensor<8x256x64xf32>) -> tensor<8x256x64xf32>
+  func.return %3 : tensor<8x256x64xf32>
 }

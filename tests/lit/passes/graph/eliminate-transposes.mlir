@@ -152,3 +152,16 @@ func.func @main(%x: tensor<2x2x2xf32>) -> tensor<2x2x2xf32> attributes {aot.entr
   %2 = graph.transpose %1 {permutation = array<i64: 1, 2, 0>} : (tensor<2x2x2xf32>) -> tensor<2x2x2xf32>
   func.return %2 : tensor<2x2x2xf32>
 }
+
+// -----
+
+// Two go and two come, as what is computed would be transposed where a constant would not.
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT:    graph.transpose %x
+func.func @main(%x: tensor<2x3x4xf32>, %y: tensor<2x4x3xf32>) -> (tensor<2x4x3xf32>, tensor<2x3x4xf32>) attributes {aot.entry} {
+  %0 = graph.transpose %x {permutation = array<i64: 0, 2, 1>} : (tensor<2x3x4xf32>) -> tensor<2x4x3xf32>
+  %n = graph.exp %y : (tensor<2x4x3xf32>) -> tensor<2x4x3xf32>
+  %1 = graph.add %0, %n : (tensor<2x4x3xf32>, tensor<2x4x3xf32>) -> tensor<2x4x3xf32>
+  %2 = graph.transpose %1 {permutation = array<i64: 0, 2, 1>} : (tensor<2x4x3xf32>) -> tensor<2x3x4xf32>
+  func.return %1, %2 : tensor<2x4x3xf32>, tensor<2x3x4xf32>
+}

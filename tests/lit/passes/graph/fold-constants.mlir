@@ -24,7 +24,7 @@ func.func @main(%s: tensor<f32>) -> (tensor<2xf32>, tensor<128xf32>, tensor<128x
 func.func @packed() -> tensor<2x10x16xf32> attributes {aot.entry} {
   %w = graph.constant dense<1> : tensor<10x20xi8>
   %0 = graph.cast %w {to = f32} : (tensor<10x20xi8>) -> tensor<10x20xf32>
-  %1 = graph.pack_columns %0 {width = 16 : i64} : (tensor<10x20xf32>) -> tensor<2x10x16xf32>
+  %1 = graph.pack %0 {layout = #graph.layout<columns (d1 floordiv 16, d0, d1 mod 16)>} : (tensor<10x20xf32>) -> tensor<2x10x16xf32>
   func.return %1 : tensor<2x10x16xf32>
 }
 

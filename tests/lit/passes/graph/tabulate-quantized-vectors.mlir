@@ -1,8 +1,8 @@
-// RUN: aotc-opt %s -p 'tabulate-quantized{target=x86-64-v4},dce' | filecheck %s --check-prefixes=CHECK,WIDE
-// RUN: aotc-opt %s -p 'tabulate-quantized{target=x86-64-v3},dce' | filecheck %s --check-prefixes=CHECK,AVX2
-// RUN: aotc-opt %s -p 'tabulate-quantized{target=aarch64},dce' | filecheck %s --check-prefixes=CHECK,NEON
-// RUN: aotc-opt %s -p 'tabulate-quantized{target=x86-64},dce' | filecheck %s --check-prefix=NONE
-// RUN: aotc-opt %s -p 'tabulate-quantized{target=rv64gcv},dce' | filecheck %s --check-prefix=NONE
+// RUN: aotc-opt %s -p 'tabulate-quantized{target=test-avx512},dce' | filecheck %s --check-prefixes=CHECK,WIDE
+// RUN: aotc-opt %s -p 'tabulate-quantized{target=test-avx2},dce' | filecheck %s --check-prefixes=CHECK,AVX2
+// RUN: aotc-opt %s -p 'tabulate-quantized{target=test-neon},dce' | filecheck %s --check-prefixes=CHECK,NEON
+// RUN: aotc-opt %s -p 'tabulate-quantized{target=test-sse2},dce' | filecheck %s --check-prefix=NONE
+// RUN: aotc-opt %s -p 'tabulate-quantized{target=test-rvv},dce' | filecheck %s --check-prefix=NONE
 
 // In registers as the machine has them; where nothing permutes bytes, functions stay what they are.
 // NONE-NOT:  graph.lookup

@@ -1,5 +1,5 @@
-// RUN: aotc-opt %s -p 'bound-sums{target=x86-64-v3}' | filecheck %s
-// RUN: aotc-opt %s -p 'bound-sums{target=aarch64}' | filecheck %s --check-prefix NONE
+// RUN: aotc-opt %s -p 'bound-sums{target=test-avx2}' | filecheck %s
+// RUN: aotc-opt %s -p 'bound-sums{target=test-neon}' | filecheck %s --check-prefix NONE
 
 // Without an instruction for pairs of 16 bits nobody asks.
 // NONE-NOT: sum_bits

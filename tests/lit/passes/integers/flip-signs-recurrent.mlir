@@ -1,6 +1,6 @@
-// RUN: aotc-opt %s -p 'flip-signs{target=x86-64-v3}' | filecheck %s --check-prefixes CHECK,NARROW
-// RUN: aotc-opt %s -p 'flip-signs{target="x86_64-linux-gnu:cascadelake"}' | filecheck %s --check-prefixes CHECK,UNSIGNED
-// RUN: aotc-opt %s -p 'flip-signs{target="aarch64-linux-gnu:neoverse-n1"}' | filecheck %s --check-prefixes CHECK,SIGNED
+// RUN: aotc-opt %s -p 'flip-signs{target=test-avx2}' | filecheck %s --check-prefixes CHECK,NARROW
+// RUN: aotc-opt %s -p 'flip-signs{target="test-vnni"}' | filecheck %s --check-prefixes CHECK,UNSIGNED
+// RUN: aotc-opt %s -p 'flip-signs{target="test-sdot"}' | filecheck %s --check-prefixes CHECK,SIGNED
 
 // States are rounded to the type that the machine's dot product wants.
 // CHECK-LABEL: func.func @main

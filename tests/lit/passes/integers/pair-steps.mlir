@@ -1,7 +1,7 @@
-// RUN: aotc-opt %s -p 'pair-steps{target=x86-64-v3}' | filecheck %s
-// RUN: aotc-opt %s -p 'pair-steps{target="x86_64-linux-gnu:cascadelake"}' | filecheck %s --check-prefix VNNI
-// RUN: aotc-opt %s -p 'pair-steps{target=aarch64}' | filecheck %s --check-prefix VNNI
-// RUN: aotc-opt %s -p 'pair-steps{target=x86-64-v3},flip-signs{target=x86-64-v3},choose-algorithms{target=x86-64-v3},choose-schedule{target=x86-64-v3},assign-layouts{target=x86-64-v3},fold-constants' | filecheck %s --check-prefix LAID
+// RUN: aotc-opt %s -p 'pair-steps{target=test-avx2}' | filecheck %s
+// RUN: aotc-opt %s -p 'pair-steps{target="test-vnni"}' | filecheck %s --check-prefix VNNI
+// RUN: aotc-opt %s -p 'pair-steps{target=test-neon}' | filecheck %s --check-prefix VNNI
+// RUN: aotc-opt %s -p 'pair-steps{target=test-avx2},flip-signs{target=test-avx2},choose-algorithms{target=test-avx2},choose-schedule{target=test-avx2},assign-layouts{target=test-avx2},fold-constants' | filecheck %s --check-prefix LAID
 
 // Where an instruction does more at once there are no pairs.
 // VNNI-NOT:    paired

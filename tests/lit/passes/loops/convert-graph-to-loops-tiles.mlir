@@ -95,7 +95,7 @@ func.func private @concat_few(%x: memref<9x3xf32>, %out: memref<9x6xf32>) attrib
 // A channel of blocks is a block and a lane: no quotient is computed.
 func.func private @unpack(%x: memref<1x2x5x8xf32>, %out: memref<1x16x5xf32>) attributes {aot.kernel, aot.schedule = #graph.elementwise_schedule<lanes = 8, registers = 4>} {
   %x_t = bufferization.to_tensor %x : memref<1x2x5x8xf32> to tensor<1x2x5x8xf32>
-  %r = graph.unpack_channels %x_t {channels = 16 : i64} : (tensor<1x2x5x8xf32>) -> tensor<1x16x5xf32>
+  %r = graph.unpack %x_t {layout = #graph.layout<channels (d0, d1 floordiv 8, d2, d1 mod 8)>, shape = array<i64: 1, 16, 5>} : (tensor<1x2x5x8xf32>) -> tensor<1x16x5xf32>
   bufferization.materialize_in_destination %r in %out : (tensor<1x16x5xf32>, memref<1x16x5xf32>) -> ()
   func.return
 }
@@ -132,7 +132,7 @@ func.func private @tangent(%x: memref<64xf64>, %out: memref<64xf64>) attributes 
 // Four bytes side by side, of channels that are apart, are a word for each lane: what is missing is zero.
 func.func private @words(%x: memref<1x3x35xui8>, %out: memref<1x1x35x4xui8>) attributes {aot.kernel, aot.schedule = #graph.elementwise_schedule<lanes = 8, registers = 4>} {
   %x_t = bufferization.to_tensor %x : memref<1x3x35xui8> to tensor<1x3x35xui8>
-  %r = graph.pack_channels %x_t {block = 4 : i64} : (tensor<1x3x35xui8>) -> tensor<1x1x35x4xui8>
+  %r = graph.pack %x_t {layout = #graph.layout<channels (d0, d1 floordiv 4, d2, d1 mod 4)>} : (tensor<1x3x35xui8>) -> tensor<1x1x35x4xui8>
   bufferization.materialize_in_destination %r in %out : (tensor<1x1x35x4xui8>, memref<1x1x35x4xui8>) -> ()
   func.return
 }
@@ -151,7 +151,7 @@ func.func private @words(%x: memref<1x3x35xui8>, %out: memref<1x1x35x4xui8>) att
 func.func private @no_words(%x: memref<1x3x35xf32>, %y: memref<35x4xi8>, %out: memref<1x1x35x4xf32>, %max: memref<35x4xi8>) attributes {aot.kernel, aot.schedule = #graph.elementwise_schedule<lanes = 8, registers = 4>} {
   %x_t = bufferization.to_tensor %x : memref<1x3x35xf32> to tensor<1x3x35xf32>
   %y_t = bufferization.to_tensor %y : memref<35x4xi8> to tensor<35x4xi8>
-  %r = graph.pack_channels %x_t {block = 4 : i64} : (tensor<1x3x35xf32>) -> tensor<1x1x35x4xf32>
+  %r = graph.pack %x_t {layout = #graph.layout<channels (d0, d1 floordiv 4, d2, d1 mod 4)>} : (tensor<1x3x35xf32>) -> tensor<1x1x35x4xf32>
   %m = graph.max %y_t, %y_t : (tensor<35x4xi8>, tensor<35x4xi8>) -> tensor<35x4xi8>
   bufferization.materialize_in_destination %r in %out : (tensor<1x1x35x4xf32>, memref<1x1x35x4xf32>) -> ()
   bufferization.materialize_in_destination %m in %max : (tensor<35x4xi8>, memref<35x4xi8>) -> ()

@@ -1,5 +1,5 @@
-// RUN: aotc-opt %s -p 'recompute-indices{target=cortex-m4}' | filecheck %s
-// RUN: aotc-opt %s -p 'recompute-indices{target=cortex-m0}' | filecheck %s --check-prefix M0
+// RUN: aotc-opt %s -p 'recompute-indices{target=test-m4}' | filecheck %s
+// RUN: aotc-opt %s -p 'recompute-indices{target=test-m0}' | filecheck %s --check-prefix M0
 
 // Large tiles: the indices of all loops over tiles are hidden, once for the sum and once for what follows it.
 // CHECK-LABEL: func.func private @large

@@ -1,6 +1,6 @@
 // RUN: aotc-opt %s -p 'convert-entry-to-vm' --split-input-file --verify-diagnostics | filecheck %s
 
-// CHECK: memref.reinterpret_cast{{.*}}it has no form in bytecode; it is not a contiguous part of a buffer
+// CHECK: memref.reinterpret_cast{{.*}}[no-form-in-bytecode]
 func.func @shifted(%x: memref<8xf32>) attributes {aot.entry} {
   %v = memref.reinterpret_cast %x to offset: [0], sizes: [4, 2], strides: [1, 4] : memref<8xf32> to memref<4x2xf32>
   func.return
@@ -8,7 +8,7 @@ func.func @shifted(%x: memref<8xf32>) attributes {aot.entry} {
 
 // -----
 
-// CHECK: arith.constant{{.*}}bytecode computes with integers only
+// CHECK: arith.constant{{.*}}[no-form-in-bytecode]
 func.func @float() attributes {aot.entry} {
   %c = arith.constant 1.0 : f32
   func.return
@@ -16,7 +16,7 @@ func.func @float() attributes {aot.entry} {
 
 // -----
 
-// CHECK: memref.load{{.*}}bytecode reads and writes tensors of one integer only
+// CHECK: memref.load{{.*}}[no-form-in-bytecode]
 func.func @elements(%x: memref<8xi32>) attributes {aot.entry} {
   %c0 = arith.constant 0 : index
   %v = memref.load %x[%c0] : memref<8xi32>
@@ -25,7 +25,7 @@ func.func @elements(%x: memref<8xi32>) attributes {aot.entry} {
 
 // -----
 
-// CHECK: arith.cmpi{{.*}}it compares without signs
+// CHECK: arith.cmpi{{.*}}[no-form-in-bytecode]
 func.func @unsigned(%x: memref<1xi32>) attributes {aot.entry} {
   %c0 = arith.constant 0 : index
   %v = arith.cmpi ult, %c0, %c0 : index
@@ -34,7 +34,7 @@ func.func @unsigned(%x: memref<1xi32>) attributes {aot.entry} {
 
 // -----
 
-// CHECK: arith.shli{{.*}}bytecode has calls, jumps, and integers
+// CHECK: arith.shli{{.*}}[no-form-in-bytecode]
 func.func @other() attributes {aot.entry} {
   %c0 = arith.constant 0 : index
   %v = arith.shli %c0, %c0 : index
@@ -43,7 +43,7 @@ func.func @other() attributes {aot.entry} {
 
 // -----
 
-// CHECK: func.call{{.*}}kernels write their results to buffers
+// CHECK: func.call{{.*}}[no-form-in-bytecode]
 func.func @value(%x: tensor<4xf32>) attributes {aot.entry} {
   %v = func.call @f() : () -> i32
   func.return
@@ -52,7 +52,7 @@ func.func private @f() -> i32
 
 // -----
 
-// CHECK: memref.load{{.*}}bytecode reads and writes tensors of one integer only
+// CHECK: memref.load{{.*}}[no-form-in-bytecode]
 func.func @real(%x: memref<f32>) attributes {aot.entry} {
   %v = memref.load %x[] : memref<f32>
   func.return

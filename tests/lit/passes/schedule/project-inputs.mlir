@@ -82,7 +82,7 @@ func.func @other_products(%x: tensor<6x5xf32>, %u: tensor<5x4xf32>, %w: tensor<4
 // With one, the weight is packed into panels of its width; behind the products with the state are those of all inputs.
 // CHECK-LABEL: func.func @ahead
 // CHECK:      %[[X:.*]] = graph.reshape %x {shape = array<i64: 6, 1, 5>}
-// CHECK-NEXT: %[[W:.*]] = graph.pack_columns %w {width = 8 : i64, transpose = true} : (tensor<16x5xf32>) -> tensor<2x5x8xf32>
+// CHECK-NEXT: %[[W:.*]] = graph.pack %w {layout = #graph.layout<columns (d0 floordiv 8, d1, d0 mod 8)>} : (tensor<16x5xf32>) -> tensor<2x5x8xf32>
 // CHECK-NEXT: graph.rnn %[[X]], %r, %[[W]], %b {{.*}}ahead = 3, across = 2, beside = 1>{{.*}} : (tensor<6x1x5xf32>, tensor<16x16xf32>, tensor<2x5x8xf32>, tensor<16xf32>) -> (tensor<6x1x16xf32>, tensor<1x16xf32>, tensor<1x16xf32>, tensor<1x112xf32>)
 // CHECK-NEXT: func.return
 func.func @ahead(%x: tensor<6x5xf32>, %w: tensor<16x5xf32>, %b: tensor<16xf32>, %r: tensor<16x16xf32>) -> tensor<6x1x16xf32> attributes {aot.entry} {
@@ -96,9 +96,9 @@ func.func @ahead(%x: tensor<6x5xf32>, %w: tensor<16x5xf32>, %b: tensor<16xf32>, 
 // Layers in a row: the first one multiplies its first two states for the second one, whose weight is there before it,
 // and which begins with these products.
 // CHECK-LABEL: func.func @row
-// CHECK:      %[[P:.*]] = graph.pack_columns %w {width = 8
+// CHECK:      %[[P:.*]] = graph.pack %w {layout = #graph.layout<columns ({{.*}} mod 8)>
 // CHECK:      %[[W:.*]] = graph.constant
-// CHECK-NEXT: %[[V:.*]] = graph.pack_columns %[[W]] {width = 8
+// CHECK-NEXT: %[[V:.*]] = graph.pack %[[W]] {layout = #graph.layout<columns ({{.*}} mod 8)>
 // CHECK-NEXT: %[[B:.*]] = graph.constant
 // CHECK-NEXT: %y, %{{.*}}, %[[F:.*]], %{{.*}}, %{{.*}} = graph.rnn %{{.*}}, %r, %[[P]], %[[V]], %[[B]] {{.*}}leading = 2 : i64, operandSegmentSizes = array<i32: 1, 1, 0, 0, 1, 0, 0, 1, 1>, {{.*}} -> (tensor<6x1x16xf32>, tensor<1x16xf32>, tensor<1x32xf32>, tensor<1x16xf32>, tensor<1x160xf32>)
 // CHECK:      graph.rnn %{{.*}}, %r, %[[V]], %[[B]], %[[F]] {{.*}}operandSegmentSizes = array<i32: 1, 1, 0, 0, 1, 1, 1, 0, 0>

@@ -183,7 +183,7 @@ def test_patching_wants_exactly_one_marker_with_zeros_behind_it() -> None:
         b"head" + weights.marker + bytes(4),
         image.replace(b"\0\0", b"\0x"),
     ):
-        with pytest.raises(CompileError, match="in one piece"):
+        with pytest.raises(CompileError, match="invalid-file"):
             weights.patch(broken, store)
 
 
@@ -206,13 +206,13 @@ def test_shared_library_exports_the_entry_the_descriptor_and_the_metadata(tmp_pa
 
 
 def test_a_shared_library_is_for_this_machine() -> None:
-    with pytest.raises(UsageError, match="this machine only"):
+    with pytest.raises(UsageError, match="not-this-machine"):
         shared_library([b""], lookup("cortex-m4"), "m")
 
 
 def test_linking_without_a_compiler_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
-    with pytest.raises(CompileError, match="no C compiler"):
+    with pytest.raises(CompileError, match="missing-tool"):
         shared_library([b""], lookup("host"), "m")
 
 
@@ -241,7 +241,7 @@ def test_archive_is_one_that_binutils_reads(name: str, tmp_path: Path) -> None:
 def test_a_missing_symbol_is_an_error_of_ours() -> None:
     source = "declare i32 @aotc_nowhere()\ndefine i32 @f() {\n %r = call i32 @aotc_nowhere()\n ret i32 %r\n}\n"
     image = lookup("host").machine().emit_object(binding().parse_assembly(source))
-    with pytest.raises(CompileError, match="cannot be loaded"):
+    with pytest.raises(CompileError, match="not-loadable"):
         load_object(image, ["f"])
 
 

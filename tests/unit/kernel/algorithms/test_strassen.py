@@ -15,9 +15,10 @@ import onnx
 import pytest
 from case_model import Array, CaseModel, PartialRuns, tensor
 from onnx import TensorProto, helper, numpy_helper
-from xdsl.dialects.builtin import f32, f64, i32
+from xdsl.dialects.builtin import TensorType, f32, f64, i32
+from xdsl.utils.test_value import create_ssa_value
 
-from aotc.dialects.graph.packed.products.strassen_matmul import LEFT_SUMS, RESULT_SUMS, RIGHT_SUMS
+from aotc.dialects.graph.packed.products.strassen_matmul import LEFT_SUMS, RESULT_SUMS, RIGHT_SUMS, StrassenWeightOp
 from aotc.dialects.graph.schedules import MatmulSchedule, ScheduleAttr
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.machines.families import X86_AVX2, X86_AVX512
@@ -202,19 +203,9 @@ PLAIN = (6, 8)
 IN_C = (2, 3, 7, 11)
 
 
-WEIGHT = 7
-"""The one whose weight is also summed by a kernel."""
-
-
 def module(numbers: Sequence[int]) -> CaseModel:
     model = CaseModel("strassen")
     model.add(CASES, numbers, PLAIN)
-    if WEIGHT in numbers:
-        case = CASES[WEIGHT]
-        weight, packed = model.input("w", case.plain_inputs()[1]), tensor(case.inputs()[1].shape)
-        attributes = f"left = {case.left} : i64, width = {case.panel * case.lanes} : i64"
-        model.body.append(f"%u = graph.strassen_weight %w {{{attributes}}} : ({weight}) -> {packed}")
-        model.output("u", "%u", packed)
     return model
 
 
@@ -234,8 +225,15 @@ def test_c_gives_the_same_bits(number: int) -> None:
     np.testing.assert_array_equal(results("c", number)[f"tiled{number}"], results("jit", number)[f"tiled{number}"])
 
 
-def test_the_weight_is_summed_alike_at_compile_time_and_by_a_kernel() -> None:
-    np.testing.assert_array_equal(results("jit", WEIGHT)["u"], CASES[WEIGHT].inputs()[1])
+@pytest.mark.parametrize("transpose", [False, True])
+@pytest.mark.parametrize("number", [0, 7])
+def test_the_weight_is_summed_at_compile_time(number: int, transpose: bool) -> None:
+    case = CASES[number]
+    weight = case.plain_inputs()[1].astype(np.float32)
+    weight = np.ascontiguousarray(weight.T) if transpose else weight
+    value = create_ssa_value(TensorType(f32, weight.shape))
+    op = StrassenWeightOp.get(value, left=case.left, width=case.panel * case.lanes, transpose=transpose or None)
+    np.testing.assert_array_equal(op.evaluate([weight])[0], case.inputs()[1].astype(np.float32))
 
 
 # Whole models

@@ -11,12 +11,9 @@ from xdsl.dialects.builtin import TensorType, UnitAttr, i8, i32
 from xdsl.ir import Block
 
 from aotc.dialects.builder import INDEX
-from aotc.dialects.graph.packed.integers.dot_products import (
-    InterleaveRowsOp,
-    ZeroPointBiasOp,
-    is_narrow,
-    is_narrow_anyhow,
-)
+from aotc.dialects.graph.packed.integers.channels_last import words
+from aotc.dialects.graph.packed.integers.dot_products import ZeroPointBiasOp, is_narrow, is_narrow_anyhow, row_groups
+from aotc.dialects.graph.packed.pack import LayoutAttr
 from aotc.dialects.graph.windows.edges import Edges
 from aotc.dialects.graph.windows.sliding import SlidingWindow
 from aotc.passes.kernel.builders.loop_builder import LoopBuilder
@@ -46,11 +43,16 @@ def test_interleaved_rows(rows: int) -> None:
     padded = np.zeros((2, steps * 4, 6), np.int8)
     padded[:, :rows] = x
     expected = padded.reshape(2, steps, 4, 6).swapaxes(2, 3).reshape(2, steps, 24)
-    op = InterleaveRowsOp.get(Block(arg_types=[TensorType(i8, x.shape)]).args[0])
-    (folded,) = op.evaluate([x]) or []
-    np.testing.assert_array_equal(folded, expected)
-    found = _run("%r0 = graph.interleave_rows %x0 {group = 4 : i64}", [x], np.zeros_like(expected))
+    np.testing.assert_array_equal(row_groups(3).pack(x), expected)
+    layout = LayoutAttr(row_groups(3))
+    found = _run(f"%r0 = graph.pack %x0 {{layout = {layout}}}", [x], np.zeros_like(expected))
     np.testing.assert_array_equal(found, expected)
+
+
+def test_words_of_a_kernel() -> None:
+    x, layout = _bytes(7, 3, 11), words(4, 4)
+    found = _run(f"%r0 = graph.pack %x0 {{layout = {LayoutAttr(layout)}}}", [x], np.zeros(x.size, np.int8))
+    np.testing.assert_array_equal(found, layout.pack(x))
 
 
 @pytest.mark.parametrize("complement", [False, True])
@@ -60,11 +62,7 @@ def test_bias_by_the_taps_that_are_seen(point: int, complement: bool) -> None:
     properties = {"extents": [4, 9], "strides": [1, 2], "pads": [1, 1, 2, 0], "dilations": [2, 1]}
     block = Block(arg_types=[TensorType(i8, weight.shape), TensorType(i32, bias.shape)])
     op = ZeroPointBiasOp.get(*block.args, zero_point=point, complement=UnitAttr() if complement else None, **properties)
-    (table,) = op.evaluate([weight, bias]) or []
-    attributes = ", ".join(f"{name} = array<i64: {', '.join(map(str, v))}>" for name, v in properties.items())
-    attributes += ", complement" * complement
-    text = f"%r0 = graph.zero_point_bias %x0, %x1 {{zero_point = {point} : i64, {attributes}}}"
-    np.testing.assert_array_equal(_run(text, [weight, bias], np.zeros_like(table)), table)
+    (table,) = op.evaluate([weight, bias])
     edges = op.edges()
     for position in product(*(range(window.positions) for window in op.windows())):
         seen = np.zeros(weight.shape[2:], bool)

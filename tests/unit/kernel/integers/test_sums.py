@@ -16,8 +16,7 @@ import numpy as np
 import pytest
 from case_model import Array, CaseModel, CaseRuns, array_attributes, tensor, window_values
 
-from aotc.dialects.dtypes import element_type
-from aotc.dialects.graph.packed.integers.interleaved import Interleaving
+from aotc.dialects.graph.packed.integers.channels_last import words
 from aotc.dialects.graph.schedules import ScheduleAttr, SumsSchedule
 from aotc.dialects.graph.windows.sliding import SlidingWindow, sliding_windows
 
@@ -64,15 +63,14 @@ class Case:
         values = window_values(self.kernel, self.strides, self.pads, self.dilations)
         return sliding_windows(self.extents, self.kernel, values["strides"], values["pads"], values["dilations"])
 
-    def order(self) -> Interleaving:
-        """Of the weights, or their pairs."""
+    def rows(self) -> tuple[int, int]:
+        """How many rows of weights an output has, and of how many weights each."""
         rows, run = prod(self.kernel), self.channels
         if self.op == CONV and self.groups == 1 and (self.dilations or (1,))[-1] == 1:
             rows, run = rows // self.kernel[-1], run * self.kernel[-1]
         if self.patch:
             rows, run = 1, rows * run
-        each = 2 if self.paired else 1
-        return Interleaving(-(-self.outputs // each), rows, run, self.tile[1] // each, self.word)
+        return rows, run
 
     @cache  # noqa: B019
     def arrays(self) -> tuple[Array, Array, Array]:
@@ -115,7 +113,7 @@ class Case:
         if self.op == DEPTHWISE:
             x = x[:, None]
         else:
-            weight = weight.reshape(-1)[self.order().order()]
+            weight = words(self.tile[1] // (2 if self.paired else 1), self.word).pack(weight.reshape(-1, *self.rows()))
         if self.op == CONV:
             x = x.reshape(*x.shape[:-2], -1)
         return [x, weight, *([bias] if self.bias else [])]
@@ -316,7 +314,7 @@ CASES = (*FIXED, *PAIRED, *map(random_case, np.random.default_rng(12).spawn(16))
 
 def module(route: str) -> CaseModel:
     model = CaseModel("sums")
-    patches = {n: tensor((case.order().depth,), "i8") for n, case in enumerate(CASES) if case.patch}
+    patches = {n: tensor((prod(case.rows()),), "i8") for n, case in enumerate(CASES) if case.patch}
     model.add_operations(CASES, patches)
     return model
 
@@ -344,14 +342,10 @@ def test_pairs_have_even_and_odd_numbers_of_outputs_in_all_sizes_of_words() -> N
 @pytest.mark.parametrize("shape", [(5, 3, 11), (4, 1, 8), (1, 2, 3), (7, 1, 1), (6, 2, 12)])
 @pytest.mark.parametrize("columns", [1, 2, 4])
 @pytest.mark.parametrize("word", [1, 4, 16])
-def test_interleaved_weights_are_evaluated_as_they_are_read(shape: tuple[int, ...], columns: int, word: int) -> None:
-    """The operation as a kernel, and the places that its definition says."""
+def test_the_first_words_are_those_of_the_first_outputs(shape: tuple[int, ...], columns: int, word: int) -> None:
     x = np.arange(prod(shape), dtype=np.int32).reshape(shape)
-    assert element_type(x.dtype) is not None
-    order = Interleaving(shape[0], shape[1], shape[2], columns, word).order()
-    assert sorted(order) == list(range(x.size))
-    width = min(columns, shape[0])
+    packed, width = words(columns, word).pack(x), min(columns, shape[0])
     if word == 1:
-        np.testing.assert_array_equal(x.reshape(-1)[order][:width], x[:width, 0, 0])
+        np.testing.assert_array_equal(packed[:width], x[:width, 0, 0])
     elif shape[2] >= word:
-        np.testing.assert_array_equal(x.reshape(-1)[order][: width * word], x[:width, 0, :word].reshape(-1))
+        np.testing.assert_array_equal(packed[: width * word], x[:width, 0, :word].reshape(-1))

@@ -6,14 +6,19 @@ from dataclasses import replace
 
 import pytest
 
+from aotc.dialects.aot import LANES, QUAD, RUN, WORD
+from aotc.dialects.graph.schedules import SumsSchedule
 from aotc.dialects.graph.windows.sliding import SlidingWindow
 from aotc.machines.families import CORTEX_M0, CORTEX_M3, CORTEX_M4, CORTEX_M4F, CORTEX_M55, RISCV32
+from aotc.machines.machine import Core
 from aotc.passes.kernel.costs.sums_cost import (
+    depthwise_cycles,
     depthwise_schedule,
     has_words,
     patch_pays,
     quads_schedule,
     runs_schedule,
+    scheduled_cycles,
     spilled_values,
     sums_cycles,
     sums_schedule,
@@ -135,6 +140,47 @@ def test_depthwise_tiles_are_words_of_channels_or_neighbours_that_share_weights(
     assert (quads.lanes, quads.positions, quads.columns, quads.word) == (4, 4, 4, 1)
     assert depthwise_schedule(CORTEX_M55.scalars, 9, 3, words=True, floats=False, size=False).lanes == 1
     assert depthwise_schedule(CORTEX_M55.scalars, 9, 8, words=True, floats=True, size=False).lanes == 1
+
+
+@pytest.mark.parametrize("core", [*CORES, CORTEX_M55], ids=lambda core: core.name)
+def test_estimates_are_linear_in_whole_tiles_and_grow_with_the_depth(core: Core) -> None:
+    unit = core.scalars
+    chosen = [
+        sums_schedule(unit, 12, 8, 96, words=True, floats=False, size=False),
+        runs_schedule(unit, 12, 8, 96, size=False),
+        quads_schedule(unit, 12, 8, 2, 48, size=False),
+    ]
+    for schedule in filter(None, chosen):
+        one = scheduled_cycles(unit, schedule, 12, 8, 2, 48)
+        assert scheduled_cycles(unit, schedule, 24, 8, 2, 48) == 2 * one
+        assert scheduled_cycles(unit, schedule, 12, 16, 2, 48) == pytest.approx(2 * one)
+        assert one < scheduled_cycles(unit, schedule, 12, 8, 4, 48) <= 2 * one
+
+
+def test_estimates_of_vectors_are_below_those_of_words_and_these_below_those_of_bytes() -> None:
+    unit, sizes = CORTEX_M55.scalars, (12, 8, 3, 48)
+    byte = SumsSchedule(1, 2, 2, 1)
+    word, run, quad = replace(byte, word=WORD), SumsSchedule(1, 4, 1, RUN), SumsSchedule(QUAD, 1, QUAD, LANES)
+    found = [scheduled_cycles(unit, each, *sizes) for each in (quad, run, word, byte)]
+    assert found == sorted(found)
+    assert scheduled_cycles(unit, quad, 12, 9, 3, 48) > found[0]  # the ninth output is of words
+    patched = replace(quad, patch=True)
+    for rows, run_length in ((10, 4), (3, 48)):
+        cycles = [scheduled_cycles(unit, each, 12, 64, rows, run_length) for each in (patched, quad)]
+        assert (cycles[0] < unit.sums.most_patch_time * cycles[1]) is patch_pays(unit, 64, rows, run_length)
+
+
+def test_estimates_of_depthwise_convolutions() -> None:
+    unit = CORTEX_M55.scalars
+    quad, word, one = SumsSchedule(QUAD, 4, QUAD), SumsSchedule(1, 1, WORD, WORD), SumsSchedule(1, 1, 1)
+    found = [depthwise_cycles(unit, each, 8, 8, 9) for each in (quad, word, one)]
+    assert found == sorted(found)
+    for schedule in (quad, word, one):
+        whole, rest = (depthwise_cycles(unit, schedule, 8, channels, 9) for channels in (8, 3))
+        assert depthwise_cycles(unit, schedule, 8, 11, 9) == whole + rest
+        assert depthwise_cycles(unit, schedule, 16, 8, 9) == 2 * whole
+    shared = replace(one, positions=4)
+    assert depthwise_cycles(unit, shared, 8, 3, 9, floats=True) < depthwise_cycles(unit, one, 8, 3, 9, floats=True)
 
 
 def test_positions_of_an_axis_fall_into_stretches_of_equal_taps() -> None:

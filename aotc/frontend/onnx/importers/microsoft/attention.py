@@ -35,7 +35,7 @@ def _heads(node: Node, x: SSAValue, count: int) -> SSAValue:
     """[batch, steps, count * size] as heads."""
     batch, steps, width = shape_of(x)
     if count < 1 or width % count:
-        node.fail(f"{width} columns do not divide into {count} heads")
+        node.fail("invalid-shape", f"{width} columns do not divide into {count} heads")
     return node.emit(TransposeOp, reshape(node, x, [batch, steps, count, width // count]), permutation=[0, 2, 1, 3])
 
 
@@ -99,7 +99,8 @@ def _mask(node: Node, position: int, batch: int, steps: int, keys: int, like: SS
         return _where_masked(node, reshape(node, kept, [batch, 1, 1, keys]), like)
     if shape == (batch, steps, keys):
         return _where_masked(node, reshape(node, kept, [batch, 1, steps, keys]), like)
-    node.fail(f"a mask (input {position}) of shape {list(shape)} is not supported", f"there are {keys} keys")
+    what = f"a mask (input {position}) of shape {list(shape)} is not supported"
+    node.fail("unsupported-shape", what, f"there are {keys} keys")
 
 
 def _causal(node: Node, steps: int, keys: int, like: SSAValue) -> SSAValue | None:
@@ -119,9 +120,11 @@ def _appended(node: Node, past: SSAValue | None, x: SSAValue) -> SSAValue:
 def attention(node: Node) -> list[SSAValue]:
     """Query, key and value are one product with the input."""
     if node.attr("do_rotary", 0):
-        node.fail("do_rotary = 1 is not supported", fix="export the model with RotaryEmbedding nodes")
+        fix = "export the model with RotaryEmbedding nodes"
+        node.fail("unsupported-attribute", "do_rotary = 1 is not supported", fix=fix)
     if node.optional(6) is not None:
-        node.fail("a past that shares its buffer with the present is not supported", fix="export it without")
+        what = "a past that shares its buffer with the present is not supported"
+        node.fail("unsupported-input", what, fix="export it without")
     return _self_attention(node, node.input(0), node.input(1), mask=3, past=4, addend=node.optional(5))
 
 
@@ -147,7 +150,7 @@ def _self_attention(
     width = shape_of(product)[2]
     sizes: list[int] = list(node.attr("qkv_hidden_sizes", [])) or [width // 3] * 3
     if len(sizes) != 3 or sum(sizes) != width:
-        node.fail(f"qkv_hidden_sizes = {sizes} do not divide {width} columns")
+        node.fail("invalid-attribute", f"qkv_hidden_sizes = {sizes} do not divide {width} columns")
     starts = np.cumsum([0, *sizes]).tolist()
     parts = [cut(node, product, {2: (start, 1, size)}) for start, size in zip(starts, sizes, strict=False)]
     q, k, v = (_heads(node, part, heads) for part in parts)
@@ -168,7 +171,8 @@ def multi_head_attention(node: Node) -> list[SSAValue]:
     """Query, key and value are given: each alone, as heads already, or packed side by side."""
     heads = node.attr("num_heads", 1)
     if any(node.optional(position) is not None for position in (8, 9)):
-        node.fail("a past that shares its buffer with the present is not supported", fix="export it without")
+        what = "a past that shares its buffer with the present is not supported"
+        node.fail("unsupported-input", what, fix="export it without")
     q, k, v = _query_key_value(node, heads)
     k, v = _appended(node, node.optional(6), k), _appended(node, node.optional(7), v)
     (batch, _, steps, _), keys = shape_of(q), shape_of(k)[2]
@@ -210,7 +214,7 @@ def _query_key_value(node: Node, heads: int) -> tuple[SSAValue, SSAValue, SSAVal
 def rotary_embedding(node: Node) -> SSAValue:
     x, shape = node.input(0), node.shape(0)
     if node.attr("is_packed_batching", 0):
-        node.fail("is_packed_batching = 1 is not supported")
+        node.fail("unsupported-attribute", "is_packed_batching = 1 is not supported")
     cos, sin = node.input(2), node.input(3)
     count = node.attr("num_heads", 0)
     if len(shape) == 3:
@@ -267,12 +271,13 @@ def group_query_attention(node: Node) -> list[SSAValue]:
     """
     heads, groups = node.attr("num_heads", 0), node.attr("kv_num_heads", 0)
     if heads < 1 or groups < 1 or heads % groups:
-        node.fail(f"num_heads = {heads} is not a multiple of kv_num_heads = {groups}")
+        node.fail("invalid-attribute", f"num_heads = {heads} is not a multiple of kv_num_heads = {groups}")
     for name, refused in (("smooth_softmax", 1), ("qk_output", 1), ("qk_output", 2)):
         if node.attr(name, 0) == refused:
-            node.fail(f"{name} = {refused} is not supported")
+            node.fail("unsupported-attribute", f"{name} = {refused} is not supported")
     if any(node.optional(position) is not None for position in range(11, 14)):
-        node.fail("a head sink or a quantised cache is not supported", fix="export the model without")
+        what = "a head sink or a quantised cache is not supported"
+        node.fail("unsupported-input", what, fix="export the model without")
     query = node.input(0)
     batch, steps, width = shape_of(query)
     if node.optional(1) is None:

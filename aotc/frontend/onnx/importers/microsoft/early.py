@@ -20,7 +20,7 @@ def _scaled(node: Node, x: SSAValue, name: str, default: float | None = None) ->
     """x times an attribute."""
     factor = node.attr(name, default)
     if factor is None:
-        node.fail(f"the attribute {name} is missing", "the operator requires it")
+        node.fail("missing-attribute", f"the attribute {name} is missing", "the operator requires it")
     return x if factor == 1 else node.emit(MulOp, x, scalar(node, factor, x))
 
 
@@ -57,7 +57,7 @@ def image_scaler(node: Node) -> SSAValue:
     """[N, C, H, W] times a number, plus one number for each channel."""
     x, bias = node.input(0), np.asarray(node.attr("bias", []), np.float32)
     if len(node.shape(0)) != 4 or len(bias) != node.shape(0)[1]:
-        node.fail(f"bias has {len(bias)} numbers, the picture is {list(node.shape(0))}")
+        node.fail("invalid-attribute", f"bias has {len(bias)} numbers, the picture is {list(node.shape(0))}")
     return node.emit(AddOp, _scaled(node, x, "scale", 1.0), node.constant(bias.reshape(-1, 1, 1)))
 
 
@@ -66,11 +66,12 @@ def crop(node: Node) -> SSAValue:
     """[N, C, H, W] without a border (left, top, right, bottom), or as much of it as `scale` (height, width) says."""
     shape, border = node.shape(0), node.attr("border", [])
     if len(shape) != 4 or len(border) != 4:
-        node.fail(f"border {border} must be four numbers, the picture {list(shape)} have four axes")
+        what = f"border {border} must be four numbers, the picture {list(shape)} have four axes"
+        node.fail("invalid-attribute", what)
     left, top, right, bottom = border
     height, width = node.attr("scale", [shape[2] - top - bottom, shape[3] - left - right])
     if min(left, top, height, width) < 0 or top + height > shape[2] or left + width > shape[3]:
-        node.fail(f"{height} x {width} from ({top}, {left}) on do not lie in {list(shape)}")
+        node.fail("invalid-attribute", f"{height} x {width} from ({top}, {left}) on do not lie in {list(shape)}")
     return cut(node, node.input(0), {2: (top, 1, height), 3: (left, 1, width)})
 
 

@@ -51,7 +51,8 @@ class _Weight:
         direction, or for each of its columns."""
         integers = node.constant_input(position, "the weight")
         if integers.ndim != 3:
-            node.fail(f"the weight (input {position}) must have three axes, found {list(integers.shape)}")
+            what = f"the weight (input {position}) must have three axes, found {list(integers.shape)}"
+            node.fail("invalid-shape", what)
         directions, _, columns = integers.shape
 
         def along(values: Array) -> Array:

@@ -86,7 +86,8 @@ def _summed(node: Node, *positions: int) -> SSAValue:
     for value in given[1:]:
         total = node.emit(AddOp, total, value)
     if shape_of(total) != node.shape(0):
-        node.fail(f"input 1 of shape {list(node.shape(1))} does not broadcast to {list(node.shape(0))}")
+        what = f"input 1 of shape {list(node.shape(1))} does not broadcast to {list(node.shape(0))}"
+        node.fail("invalid-shape", what)
     return total
 
 
@@ -139,7 +140,8 @@ def _embedded(
     words, positions, segments = tables
     batch, length = node.shape(0)
     if words is None or positions is None or gamma is None or beta is None:
-        node.fail("a table of words or positions, a scale or a bias is missing", "the operator requires them")
+        what = "a table of words or positions, a scale or a bias is missing"
+        node.fail("missing-input", what, "the operator requires them")
     total = node.emit(GatherOp, words, node.input(0), axis=0)
     if places is None:
         of_places = cut(node, positions, {0: (0, 1, length)})

@@ -18,7 +18,7 @@ from aotc.dialects.graph.logical import CompareOp, WhereOp
 from aotc.dialects.graph.matrices.inverse import InverseOp
 from aotc.dialects.graph.matrices.matmul import MatMulOp
 from aotc.dialects.graph.movement import TransposeOp
-from aotc.dialects.graph.quantized.nibbles import UnpackOp
+from aotc.dialects.graph.quantized.nibbles import UnpackBitsOp
 from aotc.dialects.graph.reduction import ReduceOp
 from aotc.frontend.onnx.composition import cast, reshape, scalar
 from aotc.frontend.onnx.importers.contraction import along, centred, convolve, gemm, multiply
@@ -57,8 +57,7 @@ def _activated(node: Node, x: SSAValue) -> SSAValue:
     name: str = node.attr("activation", "")
     if not name:
         return x
-    if name not in _ACTIVATIONS:
-        node.fail(f"activation = {name} is not supported", fix="choose from " + ", ".join(_ACTIVATIONS))
+    node.require_choice("activation", name, _ACTIVATIONS)
     function, names, defaults = _ACTIVATIONS[name]
     listed: list[float] = list(node.attr("activation_params", []))
     given = [*listed, *defaults[len(listed) :]][: len(defaults)]
@@ -118,11 +117,11 @@ def fused_matmul(node: Node) -> SSAValue:
 def distances(node: Node) -> SSAValue:
     """How far apart each row of one matrix is from each of another, by |a|^2 - 2 a b + |b|^2."""
     metric = node.attr("metric", "sqeuclidean")
-    if metric not in ("euclidean", "sqeuclidean"):
-        node.fail(f"metric is {metric!r}", "it must be euclidean or sqeuclidean")
+    node.require_choice("metric", metric, ("euclidean", "sqeuclidean"))
     a, b = node.input(0), node.input(1)
     if len(node.shape(0)) != 2 or len(node.shape(1)) != 2 or node.shape(0)[1] != node.shape(1)[1]:
-        node.fail(f"matrices {list(node.shape(0))} and {list(node.shape(1))} must have as many columns")
+        what = f"matrices {list(node.shape(0))} and {list(node.shape(1))} must have as many columns"
+        node.fail("invalid-shape", what)
     left, right = (
         node.emit(ReduceOp, node.emit(MulOp, each, each), kind="sum", axes=[1], keepdims=True) for each in (a, b)
     )
@@ -173,14 +172,13 @@ def matmul_n_bits(node: Node) -> SSAValue:
         node.attr(name, default) for name, default in (("N", 0), ("K", 0), ("bits", 4), ("block_size", 0))
     )
     if bits not in (2, 4, 8) or columns < 1 or depth < 1 or block < 1:
-        node.fail(
-            f"N = {columns}, K = {depth}, bits = {bits}, block_size = {block} are not supported",
-            fix="bits may be 2, 4 or 8",
-        )
+        what = f"N = {columns}, K = {depth}, bits = {bits}, block_size = {block} are not supported"
+        node.fail("unsupported-attribute", what, fix="bits may be 2, 4 or 8")
     blocks = -(-depth // block)
     packed = node.constant_input(1, "the weight")
     if packed.size != columns * blocks * block * bits // 8:
-        node.fail(f"the weight has {packed.size} bytes, expected {columns * blocks * block * bits // 8}")
+        what = f"the weight has {packed.size} bytes, expected {columns * blocks * block * bits // 8}"
+        node.fail("invalid-shape", what)
     whole = blocks * block
     x, packed = node.input(0), packed.reshape(columns, whole * bits // 8).view(np.uint8)
     if (places := _places(node, depth, block)) is not None:
@@ -190,7 +188,7 @@ def matmul_n_bits(node: Node) -> SSAValue:
         packed = np.bitwise_or.reduce(shifted, axis=-1)
         x = node.emit(GatherOp, x, node.constant(places), axis=len(shape_of(x)) - 1)
     stored = node.constant(packed)
-    weight = node.emit(UnpackOp, stored, bits=bits) if bits < 8 else stored
+    weight = node.emit(UnpackBitsOp, stored, bits=bits) if bits < 8 else stored
     weight = reshape(node, weight, [columns, whole])
     scales = reshape(node, node.input(2), [columns, blocks])
     point = _zero_points(node, columns, blocks, bits)
@@ -208,9 +206,8 @@ def _places(node: Node, depth: int, block: int) -> Array | None:
     groups = node.constant_input(4, "g_idx").reshape(-1)[:depth]
     places = np.argsort(groups, kind="stable").astype(np.int64)
     if groups.size != depth or not (groups[places] == np.arange(depth) // block).all():
-        node.fail(
-            f"g_idx does not put {block} columns into each block", fix="export the model with blocks of equal size"
-        )
+        what = f"g_idx does not put {block} columns into each block"
+        node.fail("unsupported-value", what, fix="export the model with blocks of equal size")
     return None if bool((places == np.arange(depth)).all()) else places
 
 
@@ -228,6 +225,6 @@ def _zero_points(node: Node, columns: int, blocks: int, bits: int) -> SSAValue:
     if element_type_of(given) == node.element_type(2):
         return reshape(node, given, [columns, blocks])
     if numpy_dtype(element_type_of(given)) != np.uint8:
-        node.fail("the zero points are neither packed like the weight nor of the type of the scales")
+        node.fail("invalid-shape", "the zero points are neither packed like the weight nor of the type of the scales")
     found = node.constant_input(3, "the zero points").reshape(columns, -1)
     return node.constant(np.ascontiguousarray(_fields(found, bits)[:, :blocks]))

@@ -46,7 +46,7 @@ def range_by_one(node: Node) -> SSAValue | Sequence[SSAValue | None]:
 def expand_dims(node: Node) -> SSAValue:
     shape = [*node.shape(0)]
     if math.prod(node.shape(1)) != 1:
-        node.fail(f"the axis is one number, found {list(node.shape(1))}")
+        node.fail("invalid-shape", f"the axis is one number, found {list(node.shape(1))}")
     axis = int(node.constant_input(1, "the axis").reshape(()))
     shape.insert(normalize_axis(axis, len(shape) + 1), 1)
     return reshape(node, node.input(0), shape)

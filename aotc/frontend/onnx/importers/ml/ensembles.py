@@ -21,6 +21,9 @@ _SWAPPED = ("BRANCH_GTE", "BRANCH_GT")
 _EQUALITIES = ("BRANCH_EQ", "BRANCH_NEQ", "BRANCH_MEMBER")
 
 
+NEUTRAL = {"mean": 0.0, "sum": 0.0, "min": np.inf, "max": -np.inf}
+"""What a leaf says of a target that it says nothing of, by kind of reduction."""
+
 _NO_TREES = np.zeros(0, np.int64)
 
 
@@ -236,11 +239,11 @@ class Weights:
         _, first = np.unique(self.leaves, return_index=True)
         return Weights(self.leaves[first], self.targets[first], self.values[first])
 
-    def dense(self, leaves: int, targets: int, absent: float) -> Array:
-        """[leaves, targets], `absent` where a leaf says nothing of a target."""
-        found = np.full([leaves, targets], absent, self.values.dtype)
-        found[self.leaves, self.targets] = 0
-        np.add.at(found, (self.leaves, self.targets), self.values)
+    def dense(self, leaves: int, targets: int, kind: str) -> Array:
+        """[leaves, targets]: the weights of a leaf for a target reduced by `kind`, and the neutral element of that
+        where a leaf says nothing of a target."""
+        found = np.full([leaves, targets], NEUTRAL[kind], self.values.dtype)
+        {"min": np.minimum, "max": np.maximum}.get(kind, np.add).at(found, (self.leaves, self.targets), self.values)
         return found
 
     def present(self, leaves: int, targets: int) -> Array:

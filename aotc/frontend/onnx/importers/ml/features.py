@@ -32,7 +32,7 @@ def _per_feature(node: Node, values: Any, what: str) -> Array:
     """One value for all features, or one for each."""
     found, features = np.array(values), node.shape(0)[-1] if node.shape(0) else 1
     if found.size not in (1, features):
-        node.fail(f"{what} has {found.size} values for {features} features")
+        node.fail("invalid-attribute", f"{what} has {found.size} values for {features} features")
     return found
 
 
@@ -48,7 +48,7 @@ def normalizer(node: Node) -> SSAValue:
     """Of a row that is all zeros the norm is 1. As in onnxruntime, MAX divides by the maximum, not by that of sizes."""
     x, norm = node.input(0), node.attr("norm", "MAX")
     if len(node.shape(0)) not in (1, 2):
-        node.fail(f"its input must be [rows, features], found {list(node.shape(0))}")
+        node.fail("invalid-shape", f"its input must be [rows, features], found {list(node.shape(0))}")
 
     def total(value: SSAValue, kind: str) -> SSAValue:
         return node.emit(ReduceOp, value, kind=kind, axes=[-1], keepdims=True)
@@ -61,7 +61,7 @@ def normalizer(node: Node) -> SSAValue:
         case "L2":
             size = total(cast(node, node.emit(MulOp, x, x), f32), "sum")
         case _:
-            node.fail(f"norm = {norm} is not supported", fix="choose from MAX, L1, L2")
+            node.fail("unsupported-attribute", f"norm = {norm} is not supported", fix="choose from MAX, L1, L2")
     x = cast(node, x, f32)
     nothing = node.emit(CompareOp, size, scalar(node, 0, size), how="eq")
     safe = node.emit(WhereOp, nothing, scalar(node, 1, size), size)
@@ -89,7 +89,7 @@ def imputer(node: Node) -> SSAValue:
         ("imputed_value_floats", "replaced_value_float") if real else ("imputed_value_int64s", "replaced_value_int64")
     )
     if not node.attr(values):
-        node.fail(f"it has no {values}", "its input is " + ("real" if real else "integer"))
+        node.fail("missing-attribute", f"it has no {values}", "its input is " + ("real" if real else "integer"))
     dtype = numpy_dtype(element_type_of(x))
     new, old = (
         _per_feature(node, node.attr(values), values).astype(dtype),
@@ -106,10 +106,11 @@ def imputer(node: Node) -> SSAValue:
 def one_hot_encoder(node: Node) -> SSAValue:
     """A category that is not among those given is all zeros, also where `zeros` is 0: then it counts as impossible."""
     if node.attr("cats_strings"):
-        node.fail("its categories are names", "text has no fixed size", "encode them before the model")
+        fix = "encode them before the model"
+        node.fail("unsupported-type", "its categories are names", "text has no fixed size", fix)
     categories = np.array(node.attr("cats_int64s", []), np.int64)
     if not categories.size:
-        node.fail("it has no cats_int64s")
+        node.fail("missing-attribute", "it has no cats_int64s")
     again = [place for place, each in enumerate(categories) if each in categories[place + 1 :]]
     x, shape = cast(node, node.input(0), i64), node.shape(0)
     hit = node.emit(CompareOp, reshape(node, x, [*shape, 1]), node.constant(categories), how="eq")
@@ -126,7 +127,7 @@ def feature_vectorizer(node: Node) -> SSAValue:
     """Rows side by side; those that are longer than told are cut off, those that are shorter are filled up with 0."""
     sizes: list[int] = node.attr("inputdimensions", [])
     if len(sizes) != len(node.inputs) or min(sizes, default=0) < 1:
-        node.fail(f"inputdimensions = {sizes} for {len(node.inputs)} inputs")
+        node.fail("invalid-attribute", f"inputdimensions = {sizes} for {len(node.inputs)} inputs")
     parts: list[SSAValue] = []
     for position, size in enumerate(sizes):
         shape = node.shape(position)
@@ -145,10 +146,10 @@ def feature_vectorizer(node: Node) -> SSAValue:
 def array_feature_extractor(node: Node) -> SSAValue:
     shape, count = node.shape(0), math.prod(node.shape(1))
     if not shape or not count:
-        node.fail(f"there is nothing to take from {list(shape)} at {list(node.shape(1))}")
+        node.fail("invalid-shape", f"there is nothing to take from {list(shape)} at {list(node.shape(1))}")
     known = node.known(1)
     if known is not None and not (known.min() >= 0 and known.max() < shape[-1]):
-        node.fail(f"indices reach beyond the {shape[-1]} elements of the last axis")
+        node.fail("invalid-value", f"indices reach beyond the {shape[-1]} elements of the last axis")
     x = reshape(node, node.input(0), [1, *shape]) if len(shape) == 1 else node.input(0)
     return node.emit(GatherOp, x, reshape(node, node.input(1), [count]), axis=len(shape_of(x)) - 1)
 
@@ -159,7 +160,7 @@ def label_encoder(node: Node) -> SSAValue:
     x = node.input(0)
     keys, values = _column(node, "keys"), _column(node, "values")
     if len(keys) != len(values) or not len(keys):
-        node.fail(f"there are {len(keys)} keys and {len(values)} values")
+        node.fail("invalid-attribute", f"there are {len(keys)} keys and {len(values)} values")
     tensor = node.attr("default_tensor")
     default = tensor.reshape(-1)[0] if tensor is not None else _default(node, values)
     dtype = numpy_dtype(element_type_of(x))
@@ -181,7 +182,8 @@ def label_encoder(node: Node) -> SSAValue:
 def _column(node: Node, name: str) -> Array:
     """The keys or the values, in whichever attribute they are."""
     if node.attr(f"{name}_strings") or (name == "keys" and node.attr("classes_strings")):
-        node.fail(f"its {name} are names", "text has no fixed size", "encode them outside of the model")
+        fix = "encode them outside of the model"
+        node.fail("unsupported-type", f"its {name} are names", "text has no fixed size", fix)
     if (tensor := node.attr(f"{name}_tensor")) is not None:
         return tensor.reshape(-1)
     floats, ints = node.attr(f"{name}_floats"), node.attr(f"{name}_int64s")
@@ -224,5 +226,5 @@ def zip_map(node: Node) -> SSAValue:
     """A list of dictionaries is the table of their values: its columns are in the order of the labels."""
     names: list[Any] = node.attr("classlabels_strings", []) or node.attr("classlabels_int64s", [])
     shown = ", ".join(map(str, names[:10])) + (", ..." if len(names) > 10 else "")
-    node.note(f"output {node.outputs[0]!r} is a table", f"its columns are those of {shown}")
+    node.note("changed-output", f"output {node.outputs[0]!r} is a table", f"its columns are those of {shown}")
     return node.input(0)

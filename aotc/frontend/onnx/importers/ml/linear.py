@@ -40,7 +40,7 @@ _DOMAIN = "ai.onnx.ml"
 def _floats(node: Node, name: str, size: int | None = None) -> Array:
     found = np.array(node.attr(name, []), np.float32)
     if size is not None and found.size != size:
-        node.fail(f"{name} has {found.size} values, expected {size}")
+        node.fail("invalid-attribute", f"{name} has {found.size} values, expected {size}")
     return found
 
 
@@ -54,7 +54,7 @@ def _linear(node: Node, x: SSAValue, matrix: Array, offset: Array) -> SSAValue:
 def linear_regressor(node: Node) -> SSAValue:
     x, targets = real_rows(node), node.attr("targets", 1)
     if targets < 1:
-        node.fail(f"targets = {targets}")
+        node.fail("invalid-attribute", f"targets = {targets}")
     matrix = _floats(node, "coefficients", targets * shape_of(x)[1]).reshape(targets, -1)
     offset = _floats(node, "intercepts")
     scores = _linear(
@@ -71,12 +71,12 @@ def linear_classifier(node: Node) -> list[SSAValue]:
     offset = _floats(node, "intercepts")
     count = offset.size
     if not count:
-        node.fail("it has no intercepts", fix="there is one for each class")
+        node.fail("missing-attribute", "it has no intercepts", fix="there is one for each class")
     matrix = _floats(node, "coefficients", count * shape_of(x)[1]).reshape(count, -1)
     scores = _linear(node, x, matrix, offset)
     if count > 1:
         if len(known) != count:
-            node.fail(f"{len(known)} labels for {count} classes")
+            node.fail("invalid-attribute", f"{len(known)} labels for {count} classes")
         return [label_of(node, best(node, scores), known), transformed(node, scores)]
     two = len(known) == 2
     label = decided(node, scores, 0, known if two else [0, 1])
@@ -100,10 +100,10 @@ class _Kernel(NamedTuple):
     def of(node: Node, linear: bool) -> _Kernel:
         parameters = _floats(node, "kernel_params")
         if parameters.size not in (0, 3):
-            node.fail(f"kernel_params has {parameters.size} values, expected gamma, coef0 and degree")
+            what = f"kernel_params has {parameters.size} values, expected gamma, coef0 and degree"
+            node.fail("invalid-attribute", what)
         name = "LINEAR" if linear else node.attr("kernel_type", "LINEAR")
-        if name not in ("LINEAR", "POLY", "RBF", "SIGMOID"):
-            node.fail(f"kernel_type = {name} is not supported", fix="choose from LINEAR, POLY, RBF, SIGMOID")
+        node.require_choice("kernel_type", name, ("LINEAR", "POLY", "RBF", "SIGMOID"))
         return _Kernel(name, *(parameters.tolist() if parameters.size else (0.0, 0.0, 0.0)))
 
     def apply(self, node: Node, x: SSAValue, vectors: Array) -> SSAValue:
@@ -136,7 +136,7 @@ def svm_regressor(node: Node) -> SSAValue:
     features = shape_of(x)[1]
     offset = _floats(node, "rho")
     if not offset.size:
-        node.fail("it has no rho")
+        node.fail("missing-attribute", "it has no rho")
     if vectors > 0:
         x = _Kernel.of(node, False).apply(
             node, x, _floats(node, "support_vectors", vectors * features).reshape(vectors, -1)
@@ -154,11 +154,11 @@ def svm_classifier(node: Node) -> list[SSAValue]:
     known = labels(node, "classlabels_ints", "classlabels_strings")
     per_class = np.array(node.attr("vectors_per_class", []), np.int64)
     if len(known) < 2:
-        node.fail(f"it has {len(known)} class labels", fix="it needs two or more")
+        node.fail("invalid-attribute", f"it has {len(known)} class labels", fix="it needs two or more")
     if not per_class.sum():
         return _linear_svm(node, x, known)
     if len(per_class) != len(known) or (per_class < 0).any():
-        node.fail(f"vectors_per_class has {len(per_class)} values for {len(known)} classes")
+        node.fail("invalid-attribute", f"vectors_per_class has {len(per_class)} values for {len(known)} classes")
     return _pairwise_svm(node, x, known, per_class)
 
 
@@ -166,7 +166,7 @@ def _linear_svm(node: Node, x: SSAValue, known: list[int]) -> list[SSAValue]:
     """One plane for each class."""
     count, offset = len(known), _floats(node, "rho")
     if not offset.size:
-        node.fail("it has no rho")
+        node.fail("missing-attribute", "it has no rho")
     coefficients = _floats(node, "coefficients", count * shape_of(x)[1])
     scores = _linear(node, x, coefficients.reshape(count, -1), np.repeat(offset[:1], count))
     if count > 2:

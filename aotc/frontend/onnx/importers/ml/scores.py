@@ -29,7 +29,7 @@ def rows(node: Node) -> SSAValue:
     """Input 0 as [rows, features]; a vector is one row."""
     shape = node.shape(0)
     if len(shape) not in (1, 2) or not shape[-1]:
-        node.fail(f"its input must be [rows, features], found {list(shape)}")
+        node.fail("invalid-shape", f"its input must be [rows, features], found {list(shape)}")
     return reshape(node, node.input(0), [1, *shape] if len(shape) == 1 else shape)
 
 
@@ -93,8 +93,7 @@ def transform_name(node: Node) -> str:
     given: str | int = node.attr("post_transform", "NONE")
     known = list(TRANSFORMS)
     name = known[given] if isinstance(given, int) and 0 <= given < len(known) else str(given)
-    if name not in TRANSFORMS:
-        node.fail(f"post_transform = {name} is not supported", fix="choose from " + ", ".join(TRANSFORMS))
+    node.require_choice("post_transform", name, TRANSFORMS)
     return name
 
 
@@ -107,13 +106,13 @@ def labels(node: Node, ints: str, strings: str) -> list[int]:
     """The labels of the classes. For names they are their positions, of which the user is told."""
     names: list[str] = node.attr(strings, [])
     if names and node.attr(ints):
-        node.fail(f"it has both {ints} and {strings}", fix="keep one")
+        node.fail("invalid-attribute", f"it has both {ints} and {strings}", fix="keep one")
     if names:
         if node.outputs[0]:
             shown = ", ".join(f"{number}: {name}" for number, name in enumerate(names[:10]))
             more = ", ..." if len(names) > 10 else ""
             why = f"text has no fixed size; the numbers stand for {shown}{more}"
-            node.note(f"output {node.outputs[0]!r} has numbers of classes, not names", why)
+            node.note("changed-output", f"output {node.outputs[0]!r} has numbers of classes, not names", why)
         return list(range(len(names)))
     return list(node.attr(ints, []))
 

@@ -21,6 +21,7 @@ from aotc.dialects.graph.trees.leaves import TreeLeavesOp
 from aotc.frontend.onnx.composition import cast, reshape, scalar
 from aotc.frontend.onnx.importers.ml.ensembles import (
     MODES,
+    NEUTRAL,
     EnsembleError,
     Forest,
     Nodes,
@@ -56,9 +57,6 @@ _AGGREGATES = {"AVERAGE": "mean", "SUM": "sum", "MIN": "min", "MAX": "max"}
 _FEW = 8
 """Targets whose sums a processor has registers for; of more, what leaves say is gathered, then reduced on vectors."""
 
-_ABSENT = {"mean": 0.0, "sum": 0.0, "min": np.inf, "max": -np.inf}
-"""What a leaf says of a target that it says nothing of."""
-
 
 @dataclass(frozen=True)
 class Ensemble:
@@ -74,7 +72,7 @@ def tree_ensemble_regressor(node: Node) -> SSAValue:
     scores = _Scores(node, _ensemble(node, "target"), targets, node.attr("aggregate_function", "SUM")).scores()
     base = _values(node, "base_values")
     if base.size not in (0, 1, targets):
-        node.fail(f"base_values has {base.size} values for {targets} targets")
+        node.fail("invalid-attribute", f"base_values has {base.size} values for {targets} targets")
     if base.size == targets:
         scores = node.emit(AddOp, scores, node.constant(base.astype(numpy_dtype(element_type_of(scores)))))
     return _of_targets(node, cast(node, scores, f32))
@@ -90,8 +88,7 @@ def _of_targets(node: Node, scores: SSAValue) -> SSAValue:
 @onnx_op("TreeEnsemble", domain=_DOMAIN)
 def tree_ensemble(node: Node) -> SSAValue:
     number = node.attr("aggregate_function", 1)
-    if not 0 <= number < len(_AGGREGATES):
-        node.fail(f"aggregate_function = {number} is not supported", fix=f"use 0 to {len(_AGGREGATES) - 1}")
+    node.require_choice("aggregate_function", number, range(len(_AGGREGATES)))
     scores = _Scores(node, _version_5(node), node.attr("n_targets", 1), list(_AGGREGATES)[number]).scores()
     return _of_targets(node, scores)
 
@@ -102,11 +99,11 @@ def tree_ensemble_classifier(node: Node) -> list[SSAValue]:
     ensemble = _ensemble(node, "class")
     count = len(known)
     if not count:
-        node.fail("it has no class labels", fix="give it classlabels_int64s")
+        node.fail("missing-attribute", "it has no class labels", fix="give it classlabels_int64s")
     computed = _Scores(node, ensemble, count, "SUM")
     scores, base = computed.scores(), _values(node, "base_values")
     if base.size not in (0, 1, count):
-        node.fail(f"base_values has {base.size} values for {count} classes")
+        node.fail("invalid-attribute", f"base_values has {base.size} values for {count} classes")
     if count == 2:
         found = _two_classes(computed, scores, base, known)
     else:
@@ -180,7 +177,7 @@ def _values(node: Node, name: str) -> Array:
 def _ints(node: Node, name: str, count: int | None = None) -> Array:
     found = np.array(node.attr(name, []), np.int64)
     if count is not None and len(found) != count:
-        node.fail(f"{name} has {len(found)} values, expected {count}")
+        node.fail("invalid-attribute", f"{name} has {len(found)} values, expected {count}")
     return found
 
 
@@ -189,13 +186,14 @@ def _ensemble(node: Node, kind: str) -> Ensemble:
     trees = _ints(node, "nodes_treeids")
     count = len(trees)
     if not count:
-        node.fail("it has no nodes")
+        node.fail("missing-attribute", "it has no nodes")
     modes: list[str] = node.attr("nodes_modes", [])
     values = _values(node, "nodes_values")
     if len(modes) != count or len(values) != count:
-        node.fail(f"{count} nodes have {len(modes)} nodes_modes and {len(values)} nodes_values")
+        node.fail("invalid-attribute", f"{count} nodes have {len(modes)} nodes_modes and {len(values)} nodes_values")
     if unknown := set(modes) - {*MODES[:6], "LEAF"}:
-        node.fail(f"nodes_modes has {sorted(unknown)[0]!r}", fix="it may have LEAF, " + ", ".join(MODES[:6]))
+        fix = "it may have LEAF, " + ", ".join(MODES[:6])
+        node.fail("invalid-attribute", f"nodes_modes has {sorted(unknown)[0]!r}", fix=fix)
     find = _Finder(node, trees, _ints(node, "nodes_nodeids", count))
     missing = _ints(node, "nodes_missing_value_tracks_true")
     missing = (
@@ -214,7 +212,7 @@ def _ensemble(node: Node, kind: str) -> Ensemble:
     places = find(_ints(node, f"{kind}_treeids", len(targets)), _ints(node, f"{kind}_nodeids", len(targets)))
     weights = _values(node, f"{kind}_weights")
     if len(weights) != len(targets):
-        node.fail(f"{kind}_weights has {len(weights)} values, expected {len(targets)}")
+        node.fail("invalid-attribute", f"{kind}_weights has {len(weights)} values, expected {len(targets)}")
     kept = is_leaf[places]
     return Ensemble(nodes, Weights(numbers[places[kept]] - len(inner), targets[kept], weights[kept]))
 
@@ -226,13 +224,13 @@ class _Finder:
         self._node = node
         self._known = {pair: place for place, pair in enumerate(zip(trees.tolist(), numbers.tolist(), strict=True))}
         if len(self._known) < len(trees):
-            node.fail("two nodes of a tree have one number")
+            node.fail("invalid-tree", "two nodes of a tree have one number")
 
     def __call__(self, trees: Array, numbers: Array) -> Array:
         pairs = list(zip(trees.tolist(), numbers.tolist(), strict=True))
         missing = next((pair for pair in pairs if pair not in self._known), None)
         if missing is not None:
-            self._node.fail(f"tree {missing[0]} has no node {missing[1]}")
+            self._node.fail("invalid-tree", f"tree {missing[0]} has no node {missing[1]}")
         return np.array([self._known[pair] for pair in pairs], np.int64)
 
 
@@ -242,7 +240,7 @@ def _version_5(node: Node) -> Ensemble:
     modes = np.asarray(node.attr("nodes_modes", np.zeros(0, np.uint8))).reshape(-1).astype(np.int64)
     splits = np.asarray(node.attr("nodes_splits", np.zeros(0, np.float32))).reshape(-1)
     if len(modes) != count or len(splits) != count:
-        node.fail(f"{count} nodes have {len(modes)} nodes_modes and {len(splits)} nodes_splits")
+        node.fail("invalid-attribute", f"{count} nodes have {len(modes)} nodes_modes and {len(splits)} nodes_splits")
     missing = _ints(node, "nodes_missing_value_tracks_true")
     missing = (
         np.zeros(count, np.bool_) if not missing.size else _ints(node, "nodes_missing_value_tracks_true", count) > 0
@@ -252,7 +250,7 @@ def _version_5(node: Node) -> Ensemble:
     targets = _ints(node, "leaf_targetids")
     weights = np.asarray(node.attr("leaf_weights", np.zeros(0, np.float32))).reshape(-1)
     if len(weights) != len(targets) or (ids < 0).any() or (ids >= np.where(leads, len(targets), count)).any():
-        node.fail("a node leads to a node or a leaf that does not exist, or a leaf has no weight")
+        node.fail("invalid-tree", "a node leads to a node or a leaf that does not exist, or a leaf has no weight")
     members = np.asarray(node.attr("membership_values", np.zeros(0, splits.dtype))).reshape(-1)
     ends = np.flatnonzero(np.isnan(members))
     sets = [part[~np.isnan(part)] for part in np.split(members, ends)] if members.size else []
@@ -279,11 +277,10 @@ class _Scores:
     """The aggregated weights of an ensemble's leaves."""
 
     def __init__(self, node: Node, ensemble: Ensemble, targets: int, aggregate: str) -> None:
-        if aggregate not in _AGGREGATES:
-            node.fail(f"aggregate_function = {aggregate} is not supported", fix="choose from " + ", ".join(_AGGREGATES))
+        node.require_choice("aggregate_function", aggregate, _AGGREGATES)
         weights = ensemble.weights
         if targets < 1 or (weights.targets.size and not 0 <= weights.targets.min() <= weights.targets.max() < targets):
-            node.fail(f"a weight is for a target that does not exist, of {targets}")
+            node.fail("invalid-tree", f"a weight is for a target that does not exist, of {targets}")
         if targets == 1:  # of several weights of a leaf onnxruntime takes the first
             weights = weights.first_of_each_leaf()
         self.node = node
@@ -296,12 +293,12 @@ class _Scores:
             x = cast(node, x, f32)
         dtype = numpy_dtype(element_type_of(x))
         if thresholds != dtype and node.op_type == "TreeEnsemble":
-            node.fail(f"nodes_splits are {thresholds}, the features {dtype}", fix="give them one type")
+            node.fail("invalid-type", f"nodes_splits are {thresholds}, the features {dtype}", fix="give them one type")
         nodes = ensemble.nodes
         try:
             self.forest = forest(replace(nodes, thresholds=nodes.thresholds.astype(dtype)), shape_of(x)[1])
         except EnsembleError as error:
-            node.fail(str(error), fix="the model is invalid: export it again")
+            node.fail("invalid-tree", str(error), fix="the model is invalid: export it again")
         narrow = _narrow_source(x)
         if (
             narrow is not None
@@ -314,11 +311,11 @@ class _Scores:
         self.dtype = dtype
         self.trees = len(nodes.roots)
         if not self.trees:
-            node.fail("it has no trees")
+            node.fail("missing-attribute", "it has no trees")
         self._x = x
         self._single = self._one_target_each(self.forest)
         values, present = (
-            weights.dense(nodes.leaves, targets, _ABSENT[self.kind]),
+            weights.dense(nodes.leaves, targets, self.kind),
             weights.present(nodes.leaves, targets),
         )
         owners = self.forest.trees_of_leaves
@@ -343,7 +340,7 @@ class _Scores:
 
     def scores(self) -> SSAValue:
         """[rows, targets]."""
-        node, absent = self.node, _ABSENT[self.kind]
+        node, absent = self.node, NEUTRAL[self.kind]
         total = self._reduced(self._values, self.kind)
         if not np.isinf(absent):
             return total
@@ -370,7 +367,7 @@ class _Scores:
     def _reduced(self, values: Array, kind: str) -> SSAValue:
         """What the leaves of all trees say, reduced over trees: [leaves, targets], or [leaves, 1] where each tree is
         for one target."""
-        node, neutral = self.node, _ABSENT[kind]
+        node, neutral = self.node, NEUTRAL[kind]
         roots, depths = self.forest.roots, self.forest.depths  # neighbours that take about as long are a good group
         if self._single is None:
             leaves = self._leaves(roots[np.argsort(depths, kind="stable")])

@@ -34,7 +34,8 @@ def dft(node: Node) -> SSAValue:
         axis = node.attr("axis", 1)
     axis = normalize_axis(axis, len(shape))
     if axis == len(shape) - 1 or shape[-1] not in (1, 2):
-        node.fail(f"the input {list(shape)} must have another last axis than {axis}, of one or two elements")
+        what = f"the input {list(shape)} must have another last axis than {axis}, of one or two elements"
+        node.fail("invalid-shape", what)
     inverse, one_sided = bool(node.attr("inverse", 0)), bool(node.attr("onesided", 0))
     default = 2 * (shape[axis] - 1) if inverse and one_sided else shape[axis]
     length = default if node.optional(1) is None else int(node.constant_input(1, "the length").reshape(()))
@@ -51,16 +52,17 @@ def stft(node: Node) -> SSAValue:
     elif window is not None:
         (length,) = shape_of(window)
     else:
-        node.fail("neither a window nor the length of frames is there")
+        node.fail("missing-input", "neither a window nor the length of frames is there")
     signal = reshape(node, node.input(0), [*shape, 1]) if len(shape) == 2 else node.input(0)
     batch, samples, parts = shape_of(signal)
     if step < 1 or not 1 <= length <= samples:
-        node.fail(f"frames of {length} by steps of {step} do not lie in {samples} samples")
+        node.fail("invalid-value", f"frames of {length} by steps of {step} do not lie in {samples} samples")
     places = np.arange((samples - length) // step + 1)[:, None] * step + np.arange(length)
     frames = node.emit(GatherOp, signal, node.constant(places, np.int64), axis=1)
     if window is not None:
         if shape_of(window) != (length,):
-            node.fail(f"the window {list(shape_of(window))} must have the {length} elements of a frame")
+            what = f"the window {list(shape_of(window))} must have the {length} elements of a frame"
+            node.fail("invalid-shape", what)
         frames = node.emit(MulOp, frames, reshape(node, window, [length, 1]))
     assert shape_of(frames) == (batch, places.shape[0], length, parts)
     return _transform(node, frames, 2, length, inverse=False, one_sided=bool(node.attr("onesided", 1)))
@@ -70,7 +72,7 @@ def _transform(node: Node, x: SSAValue, axis: int, length: int, inverse: bool, o
     """The transform of `x` along an axis: rows of its elements times one matrix."""
     shape = shape_of(x)
     if length < 1:
-        node.fail(f"a transform of length {length}", fix="use a positive one")
+        node.fail("invalid-value", f"a transform of length {length}", fix="use a positive one")
     used = min(shape[axis], length // 2 + 1 if inverse and one_sided else length)
     x = cut(node, x, {axis: (0, 1, used)})
     dtype = numpy_dtype(element_type_of(x))
@@ -124,7 +126,8 @@ def mel_weight_matrix(node: Node) -> SSAValue:
     edges = low + np.arange(int(bins) + 2) * ((high - low) / (int(bins) + 2))
     places = np.floor((int(length) + 1) * 700 * (10 ** (edges / 2595) - 1) / rate).astype(np.int64)
     if places.min() < 0 or places.max() > rows:
-        node.fail(f"the edges {lower} and {upper} Hz are not within the spectrum of {rate} samples a second")
+        what = f"the edges {lower} and {upper} Hz are not within the spectrum of {rate} samples a second"
+        node.fail("invalid-value", what)
     result = np.zeros((rows, int(bins)))
     index = np.arange(rows)
     for column, (left, center, right) in enumerate(zip(places, places[1:], places[2:], strict=False)):

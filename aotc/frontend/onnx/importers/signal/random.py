@@ -46,7 +46,7 @@ def seed_of(node: Node) -> int:
 def _kind(node: Node, default: Attribute) -> Attribute:
     kind = default if node.attr("dtype") is None else node.type_attr("dtype")
     if not is_float(kind):
-        node.fail(f"random numbers of type {kind}", "they are floats", "give dtype")
+        node.fail("invalid-type", f"random numbers of type {kind}", "they are floats", "give dtype")
     return kind
 
 
@@ -80,7 +80,8 @@ def multinomial(node: Node) -> SSAValue:
     """The first class up to which the probabilities add up to more than a uniform number."""
     x, samples = node.input(0), node.attr("sample_size", 1)
     if len(shape_of(x)) != 2 or samples < 1:
-        node.fail(f"the input {list(shape_of(x))} must be a matrix, and sample_size {samples} positive")
+        what = f"the input {list(shape_of(x))} must be a matrix, and sample_size {samples} positive"
+        node.fail("invalid-shape", what)
     batch, classes = shape_of(x)
     sums = node.emit(CumulativeOp, node.emit(SoftmaxOp, x, axes=[1]), kind="sum", axis=1)
     drawn = random(node, [batch, samples, 1], node.element_type(0))

@@ -35,7 +35,7 @@ def compress(node: Node) -> SSAValue:
     axis = normalize_axis(axis, len(shape_of(x)))
     size = math.prod(node.shape(1))
     if size > shape_of(x)[axis]:
-        node.fail(f"the condition has {size} elements, axis {axis} of {list(shape_of(x))} has fewer")
+        node.fail("invalid-shape", f"the condition has {size} elements, axis {axis} of {list(shape_of(x))} has fewer")
     indices, count = node.emit_all(NonZeroOp, reshape(node, node.input(1), [size]))
     cut = node.cut_to_count(indices, 1, count)
     places = reshape(node, cut, [shape_of(cut)[1]])
@@ -66,18 +66,18 @@ def tf_idf_vectorizer(node: Node) -> SSAValue:
     """Of numbers; of strings it is refused by the type of its input."""
     pool, starts, columns = node.attr("pool_int64s"), node.attr("ngram_counts"), node.attr("ngram_indexes")
     if pool is None:
-        node.fail("pool_int64s is missing", "only numbers can be counted")
+        node.fail("missing-attribute", "pool_int64s is missing", "only numbers can be counted")
     least, most, mode = node.attr("min_gram_length"), node.attr("max_gram_length"), node.attr("mode")
-    if mode not in ("TF", "IDF", "TFIDF"):
-        node.fail(f"mode is {mode!r}", "it must be TF, IDF or TFIDF")
+    node.require_choice("mode", mode, ("TF", "IDF", "TFIDF"))
     grams: list[list[int]] = []
     for length, (start, end) in enumerate(zip(starts, [*starts[1:], len(pool)], strict=True), 1):
         if not 0 <= start <= end <= len(pool) or (end - start) % length:
-            node.fail(f"ngram_counts {starts} do not cut {len(pool)} items into n-grams")
+            node.fail("invalid-attribute", f"ngram_counts {starts} do not cut {len(pool)} items into n-grams")
         grams += [pool[place : place + length] for place in range(start, end, length)]
     weights = node.attr("weights", [1.0] * len(grams))
     if len(columns) != len(grams) or len(weights) != len(grams) or any(column < 0 for column in columns):
-        node.fail(f"there are {len(grams)} n-grams, {len(columns)} indexes and {len(weights)} weights")
+        what = f"there are {len(grams)} n-grams, {len(columns)} indexes and {len(weights)} weights"
+        node.fail("invalid-attribute", what)
     chosen = [number for number, gram in enumerate(grams) if least <= len(gram) <= most]
     longest = max((len(grams[number]) for number in chosen), default=1)
     table = np.zeros((len(chosen), longest), np.int64)

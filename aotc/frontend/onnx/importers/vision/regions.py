@@ -15,10 +15,8 @@ from aotc.frontend.onnx.registry import Node, onnx_op
 def roi_align(node: Node) -> SSAValue:
     default = "half_pixel" if node.opset >= 16 else "output_half_pixel"
     where, mode = node.attr("coordinate_transformation_mode", default), node.attr("mode", "avg")
-    if where not in ("half_pixel", "output_half_pixel"):
-        node.fail(f"coordinate_transformation_mode is {where!r}", "it must be half_pixel or output_half_pixel")
-    if mode not in ("avg", "max"):
-        node.fail(f"mode is {mode!r}", "it must be avg or max")
+    node.require_choice("coordinate_transformation_mode", where, ("half_pixel", "output_half_pixel"))
+    node.require_choice("mode", mode, ("avg", "max"))
     return node.emit(
         RoiAlignOp,
         node.input(0),

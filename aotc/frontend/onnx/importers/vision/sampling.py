@@ -46,7 +46,8 @@ def affine_grid(node: Node) -> SSAValue:
     batch, *extents = (int(each) for each in node.constant_input(1, "the size"))
     count = len(extents) - 1
     if count not in (2, 3) or list(node.shape(0)) != [batch, count, count + 1]:
-        node.fail(f"theta {list(node.shape(0))} does not fit the size {[batch, *extents]}", "it is [N, d, d + 1]")
+        what = f"theta {list(node.shape(0))} does not fit the size {[batch, *extents]}"
+        node.fail("invalid-shape", what, "it is [N, d, d + 1]")
     dtype = numpy_dtype(node.element_type(0))
     axes = [_places(extent, bool(node.attr("align_corners", 0))) for extent in extents[1:]]
     node.require_room(math.prod(extents[1:]) * (count + 1), dtype)
@@ -67,17 +68,18 @@ def _places(extent: int, align_corners: bool) -> Array:
 def deform_conv(node: Node) -> SSAValue:
     x, weight = node.shape(0), node.shape(1)
     if len(weight) != len(x) or len(x) < 3:
-        node.fail(f"W {list(weight)} must have the rank of X {list(x)}, 3 or more")
+        node.fail("invalid-shape", f"W {list(weight)} must have the rank of X {list(x)}, 3 or more")
     kernel = list(weight[2:])
     if (given := node.attr("kernel_shape", kernel)) != kernel:
-        node.fail(f"kernel_shape is {given}, W has {kernel}")
+        node.fail("invalid-attribute", f"kernel_shape is {given}, W has {kernel}")
     group = node.attr("group", 1)
     if group < 1 or weight[0] % group or weight[1] * group != x[1]:
-        node.fail(f"W {list(weight)} in {group} groups does not fit X {list(x)}")
+        node.fail("invalid-shape", f"W {list(weight)} in {group} groups does not fit X {list(x)}")
     windows = window_attributes(node, x[2:], kernel)
     columns = node.emit(DeformOp, node.input(0), node.input(2), node.optional(4), kernel=kernel, **windows)
     if shape_of(node.input(2))[1] != node.attr("offset_group", 1) * math.prod(kernel) * len(kernel):
-        node.fail(f"offset_group is {node.attr('offset_group', 1)}, the offsets are {list(node.shape(2))}")
+        what = f"offset_group is {node.attr('offset_group', 1)}, the offsets are {list(node.shape(2))}"
+        node.fail("invalid-attribute", what)
     outer = shape_of(columns)[3:]
     taps = weight[1] * math.prod(kernel)
     columns = reshape(node, columns, [x[0], group, taps, math.prod(outer)])
@@ -101,14 +103,14 @@ def col2im(node: Node) -> SSAValue:
 def max_unpool(node: Node) -> SSAValue:
     x, kernel = node.shape(0), node.attr("kernel_shape")
     if len(kernel) != len(x) - 2 or node.shape(1) != x:
-        node.fail(f"kernel_shape {kernel} and indices {list(node.shape(1))} must fit X {list(x)}")
+        node.fail("invalid-shape", f"kernel_shape {kernel} and indices {list(node.shape(1))} must fit X {list(x)}")
     windows = window_attributes(node, x[2:], kernel)
     axes, pads = len(kernel), windows["pads"]
     inferred = list(x[:2])
     for axis, (extent, size, stride) in enumerate(zip(x[2:], kernel, windows["strides"], strict=True)):
         inferred.append((extent - 1) * stride - pads[axis] - pads[axes + axis] + size)
     if any(extent < 0 for extent in inferred):
-        node.fail(f"pads {pads} remove more than there is of {list(x)}")
+        node.fail("invalid-attribute", f"pads {pads} remove more than there is of {list(x)}")
     zero = node.constant(np.zeros((), numpy_dtype(node.element_type(0))))
     zeros = node.emit(BroadcastOp, zero, shape=[math.prod(inferred)])
     flat = [reshape(node, node.input(position), [math.prod(x)]) for position in (1, 0)]
@@ -118,7 +120,7 @@ def max_unpool(node: Node) -> SSAValue:
     # indices are into the tensor without output_shape; what that has more is zero, at the end of each axis
     wanted = [int(extent) for extent in node.constant_input(2, "the shape of the output").reshape(-1)]
     if len(wanted) != len(inferred):
-        node.fail(f"output_shape {wanted} must have an extent for each axis of {inferred}")
+        node.fail("invalid-value", f"output_shape {wanted} must have an extent for each axis of {inferred}")
     filled = cut(
         node, filled, {axis: (0, 1, min(pair)) for axis, pair in enumerate(zip(wanted, inferred, strict=True))}
     )

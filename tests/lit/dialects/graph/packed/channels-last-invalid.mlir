@@ -24,22 +24,6 @@ func.func @kernel(%x: tensor<1x8x18xi8>, %w: tensor<30xi8>) {
 
 // -----
 
-// CHECK: columns and the elements of a word must be positive, found 0 and 4
-func.func @columns(%x: tensor<5x3x6xi8>) {
-  %0 = graph.interleave_words %x {columns = 0 : i64, word = 4 : i64} : (tensor<5x3x6xi8>) -> tensor<90xi8>
-  func.return
-}
-
-// -----
-
-// CHECK: the weights must be [outputs, rows, run], found [5, 18]
-func.func @rank(%x: tensor<5x18xi8>) {
-  %0 = graph.interleave_words %x {columns = 1 : i64, word = 4 : i64} : (tensor<5x18xi8>) -> tensor<90xi8>
-  func.return
-}
-
-// -----
-
 // CHECK: the bias of 5 channels has shape [4]
 func.func @bias(%l: tensor<3x18xi8>, %w: tensor<90xi8>, %b: tensor<4xi32>) {
   %0 = graph.interleaved_matmul %l, %w, %b {accumulator = i32, outputs = 5 : i64, columns = 2 : i64, word = 4 : i64} : (tensor<3x18xi8>, tensor<90xi8>, tensor<4xi32>) -> tensor<3x5xi32>

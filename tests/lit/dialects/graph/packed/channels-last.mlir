@@ -2,12 +2,12 @@
 // RUN: aotc-opt %s -p convert-graph-to-loops,canonicalize,cse | filecheck %s --check-prefix=LOOPS
 
 // CHECK-LABEL: func.func @forms
-// CHECK-NEXT: graph.interleave_words %w {columns = 2 : i64, word = 4 : i64} : (tensor<5x3x6xi8>) -> tensor<90xi8>
+// CHECK-NEXT: graph.pack %w {layout = #graph.layout<words ((d0 floordiv 2, d1, d2 floordiv 4, d0 mod 2, d2 mod 4)), tight>} : (tensor<5x3x6xi8>) -> tensor<90xi8>
 // CHECK-NEXT: graph.channels_last_conv %x, %v, %b {strides = array<i64: 1, 1>, {{.*}}} : (tensor<1x8x18xi8>, tensor<90xi8>, tensor<5xi32>) -> tensor<1x1x6x7x5xi32>
 // CHECK-NEXT: graph.interleaved_matmul %l, %v {{.*}} : (tensor<2x3x18xi8>, tensor<90xi8>) -> tensor<2x3x5xi32>
 // CHECK-NEXT: graph.channels_last_depthwise_conv %d, %k {{.*}} : (tensor<1x1x6x7x5xf32>, tensor<3x3x5xf32>) -> tensor<1x1x4x5x5xf32>
 func.func @forms(%w: tensor<5x3x6xi8>, %x: tensor<1x8x18xi8>, %v: tensor<90xi8>, %b: tensor<5xi32>, %l: tensor<2x3x18xi8>, %d: tensor<1x1x6x7x5xf32>, %k: tensor<3x3x5xf32>) {
-  %0 = graph.interleave_words %w {columns = 2 : i64, word = 4 : i64} : (tensor<5x3x6xi8>) -> tensor<90xi8>
+  %0 = graph.pack %w {layout = #graph.layout<words ((d0 floordiv 2, d1, d2 floordiv 4, d0 mod 2, d2 mod 4)), tight>} : (tensor<5x3x6xi8>) -> tensor<90xi8>
   %1 = graph.channels_last_conv %x, %v, %b {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, accumulator = i32, x_zero_point = 3 : i64, kernel_shape = array<i64: 3, 3>, channels = 2 : i64, outputs = 5 : i64, columns = 2 : i64, word = 4 : i64} : (tensor<1x8x18xi8>, tensor<90xi8>, tensor<5xi32>) -> tensor<1x1x6x7x5xi32>
   %2 = graph.interleaved_matmul %l, %v {accumulator = i32, outputs = 5 : i64, columns = 2 : i64, word = 4 : i64} : (tensor<2x3x18xi8>, tensor<90xi8>) -> tensor<2x3x5xi32>
   %3 = graph.channels_last_depthwise_conv %d, %k {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>} : (tensor<1x1x6x7x5xf32>, tensor<3x3x5xf32>) -> tensor<1x1x4x5x5xf32>

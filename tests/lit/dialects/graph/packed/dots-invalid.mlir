@@ -1,13 +1,5 @@
 // RUN: aotc-opt %s --split-input-file --verify-diagnostics | filecheck %s
 
-// CHECK: groups of 0 rows
-func.func @rows(%m: tensor<7x6xi8>) {
-  %0 = graph.interleave_rows %m {group = 0 : i64} : (tensor<7x6xi8>) -> tensor<2x24xi8>
-  func.return
-}
-
-// -----
-
 // CHECK: the operand has element type f32, expected an integer of 8 bits
 func.func @flip(%m: tensor<7xf32>) {
   %0 = graph.flip_sign %m : (tensor<7xf32>) -> tensor<7xf32>

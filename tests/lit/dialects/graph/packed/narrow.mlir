@@ -1,5 +1,5 @@
 // RUN: aotc-opt %s | aotc-opt | filecheck %s
-// RUN: aotc-opt %s -p 'choose-schedule{target=x86-64-v4},assign-layouts' | filecheck %s --check-prefix=LAYOUT
+// RUN: aotc-opt %s -p 'choose-schedule{target=test-avx512},assign-layouts' | filecheck %s --check-prefix=LAYOUT
 // RUN: aotc-opt %s -p convert-graph-to-loops,canonicalize,cse | filecheck %s --check-prefix=LOOPS
 
 // CHECK-LABEL: func.func @forms
@@ -13,11 +13,11 @@ func.func @forms(%x: tensor<1x2x20x16xf32>, %w: tensor<3x2x5x16xf32>, %b: tensor
 
 // One output channel would leave fifteen lanes empty, ten are worth a block; the narrow result is plain.
 // LAYOUT-LABEL: func.func @main
-// LAYOUT:      %[[X:.*]] = graph.pack_channels %x {block = 16 : i64}
-// LAYOUT:      %[[W:.*]] = graph.pack_channels %v {block = 16 : i64} : (tensor<1x32x5xf32>) -> tensor<1x2x5x16xf32>
+// LAYOUT:      %[[X:.*]] = graph.pack %x {layout = #graph.layout<channels ({{[^)]*}} mod 16)>}
+// LAYOUT:      %[[W:.*]] = graph.pack %v {layout = #graph.layout<channels (d0, d1 floordiv 16, d2, d1 mod 16)>} : (tensor<1x32x5xf32>) -> tensor<1x2x5x16xf32>
 // LAYOUT:      %[[ONE:.*]] = graph.narrow_conv %[[X]], %[[W]] {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, schedule = #graph.inner_product_schedule<lanes = 16, positions = 16>} : (tensor<1x2x20x16xf32>, tensor<1x2x5x16xf32>) -> tensor<1x1x16xf32>
 // LAYOUT:      graph.blocked_conv %[[X]]
-// LAYOUT:      %[[MANY:.*]] = graph.unpack_channels
+// LAYOUT:      %[[MANY:.*]] = graph.unpack
 // LAYOUT:      func.return %[[ONE]], %[[MANY]]
 func.func @main(%x: tensor<1x32x20xf32>, %v: tensor<1x32x5xf32>, %w: tensor<14x32x5xf32>) -> (tensor<1x1x16xf32>, tensor<1x14x16xf32>) attributes {aot.entry} {
   %0 = graph.conv %x, %v {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, group = 1} : (tensor<1x32x20xf32>, tensor<1x32x5xf32>) -> tensor<1x1x16xf32>

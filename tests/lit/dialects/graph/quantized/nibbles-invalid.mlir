@@ -2,7 +2,7 @@
 
 // CHECK: bits must be 1, 2 or 4, found 3
 func.func @bits(%x: tensor<2xui8>) {
-  %0 = graph.unpack %x {bits = 3 : i64} : (tensor<2xui8>) -> tensor<4xui8>
+  %0 = graph.unpack_bits %x {bits = 3 : i64} : (tensor<2xui8>) -> tensor<4xui8>
   func.return
 }
 
@@ -10,6 +10,6 @@ func.func @bits(%x: tensor<2xui8>) {
 
 // CHECK: x must be a tensor of ui8, found tensor<2xi8>
 func.func @signed(%x: tensor<2xi8>) {
-  %0 = graph.unpack %x {bits = 4 : i64} : (tensor<2xi8>) -> tensor<4xui8>
+  %0 = graph.unpack_bits %x {bits = 4 : i64} : (tensor<2xi8>) -> tensor<4xui8>
   func.return
 }

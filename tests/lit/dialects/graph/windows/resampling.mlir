@@ -34,11 +34,11 @@ func.func private @tiles(%x: memref<1x2x8x5x16xf32>, %p: memref<9x2xi64>, %q: me
 // LAYOUT-LABEL: func.func @growing
 // LAYOUT:      %[[X:.*]] = graph.blocked_conv
 // LAYOUT-NEXT: %[[WIDE:.*]] = graph.resample %[[X]], %p, %q {axis = 3 : i64} : (tensor<1x1x3x5x16xf32>, tensor<10x2xi64>, tensor<10x2xf32>) -> tensor<1x1x3x10x16xf32>
-// LAYOUT-NEXT: %[[PLAIN:.*]] = graph.unpack_channels %[[WIDE]]
+// LAYOUT-NEXT: %[[PLAIN:.*]] = graph.unpack %[[WIDE]]
 // LAYOUT-NEXT: %[[RESULT:.*]] = graph.resample %[[PLAIN]], %r, %s {axis = 2 : i64} : (tensor<1x8x3x10xf32>,
 // LAYOUT-NEXT: %[[INSIDE:.*]] = graph.resample %[[WIDE]], %r, %s {axis = 2 : i64} : (tensor<1x1x3x10x16xf32>,
 // LAYOUT-NEXT: %[[RELU:.*]] = graph.relu %[[INSIDE]]
-// LAYOUT-NEXT: %[[LAST:.*]] = graph.unpack_channels %[[RELU]]
+// LAYOUT-NEXT: %[[LAST:.*]] = graph.unpack %[[RELU]]
 // LAYOUT-NEXT: func.return %[[RESULT]], %[[LAST]]
 func.func @growing(%x: tensor<1x3x3x5xf32>, %p: tensor<10x2xi64>, %q: tensor<10x2xf32>, %r: tensor<6x2xi64>, %s: tensor<6x2xf32>) -> (tensor<1x8x6x10xf32>, tensor<1x8x6x10xf32>) attributes {aot.entry} {
   %w = graph.constant dense<1.0> : tensor<8x3x1x1xf32>

@@ -1,7 +1,7 @@
-// RUN: aotc-opt %s -p 'choose-algorithms{target=x86-64-v3}' | filecheck %s
-// RUN: aotc-opt %s -p 'choose-algorithms{target="x86_64-linux-gnu:cascadelake"}' | filecheck %s --check-prefix=FOUR
-// RUN: aotc-opt %s -p 'choose-algorithms{target=aarch64}' | filecheck %s --check-prefix=NONE
-// RUN: aotc-opt %s -p 'choose-algorithms{target=x86-64-v3},choose-schedule{target=x86-64-v3},assign-layouts' | filecheck %s --check-prefix=LAYOUT
+// RUN: aotc-opt %s -p 'choose-algorithms{target=test-avx2}' | filecheck %s
+// RUN: aotc-opt %s -p 'choose-algorithms{target="test-vnni"}' | filecheck %s --check-prefix=FOUR
+// RUN: aotc-opt %s -p 'choose-algorithms{target=test-neon}' | filecheck %s --check-prefix=NONE
+// RUN: aotc-opt %s -p 'choose-algorithms{target=test-avx2},choose-schedule{target=test-avx2},assign-layouts' | filecheck %s --check-prefix=LAYOUT
 
 // Where one instruction has four products few positions are not worth the transforms; where none has two of 16 bits,
 // sums are computed as they are written.
@@ -13,9 +13,9 @@
 // Stride 2 of few channels, a weight that is not constant, fewer channels than lanes, 5 x 5 taps:
 // CHECK-NOT:  algorithm
 // LAYOUT-LABEL: func.func @main
-// LAYOUT:      %[[X:.*]] = graph.pack_channels %x {block = 8 : i64}
-// LAYOUT-NEXT: %[[W:.*]] = graph.pack_conv_weight %{{.*}} {width = [[N:[0-9]+]] : i64, depth = 16 : i64, group = 1 : i64} : (tensor<32x16x3x3xi8>) -> tensor<{{[0-9]+}}x1x3x3x16x[[N]]xi8>
-// LAYOUT-NEXT: %[[PAIRS:.*]] = graph.interleave_rows %[[W]] {group = 2 : i64} : (tensor<{{[0-9]+}}x1x3x3x16x[[N]]xi8>) -> tensor<{{[0-9]+x1x3x3x8x[0-9]+}}xi8>
+// LAYOUT:      %[[X:.*]] = graph.pack %x {layout = #graph.layout<channels ({{[^)]*}} mod 8)>}
+// LAYOUT-NEXT: %[[W:.*]] = graph.pack %{{.*}} {layout = #graph.layout<conv_weight (d0 floordiv [[N:[0-9]+]], d1 floordiv 16, d2, d3, d1 mod 16, d0 mod [[N]])>} : (tensor<32x16x3x3xi8>) -> tensor<{{[0-9]+}}x1x3x3x16x[[N]]xi8>
+// LAYOUT-NEXT: %[[PAIRS:.*]] = graph.pack %[[W]] {layout = #graph.layout<rows (d0, d1, d2, d3, d4 floordiv 2, (d5, d4 mod 2))>} : (tensor<{{[0-9]+}}x1x3x3x16x[[N]]xi8>) -> tensor<{{[0-9]+x1x3x3x8x[0-9]+}}xi8>
 // LAYOUT-NEXT: graph.winograd_conv %[[X]], %[[PAIRS]] {pads = array<i64: 1, 1, 1, 1>, channels = 16 : i64, outputs = 32 : i64, {{.*}}x_zero_point = 3 : i64{{.*}}schedule = #graph.matmul_schedule<lanes = 8, {{.*}} : (tensor<1x2x32x32x8xui8>, tensor<{{[0-9]+x1x3x3x8x[0-9]+}}xi8>) -> (tensor<1x4x32x32x8xi32>, tensor<36x{{[0-9]+}}x24xi16>, tensor<36x{{[0-9]+}}x[[N]]xi32>, tensor<36x{{[0-9]+x[0-9]+}}xi16>)
 func.func @main(%x: tensor<1x16x32x32xui8>, %v: tensor<32x16x3x3xi8>, %few: tensor<1x4x32x32xui8>) attributes {aot.entry} {
   %0 = graph.constant dense<1> : tensor<32x16x3x3xi8>

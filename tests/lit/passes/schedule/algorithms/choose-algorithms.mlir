@@ -1,7 +1,7 @@
-// RUN: aotc-opt %s -p 'choose-algorithms{target=x86-64-v4}' | filecheck %s
-// RUN: aotc-opt %s -p 'choose-algorithms{target=x86-64-v4 accuracy=strict}' | filecheck %s --check-prefix=STRICT
-// RUN: aotc-opt %s -p 'choose-algorithms{target=cortex-m4}' | filecheck %s --check-prefix=STRICT
-// RUN: aotc-opt %s -p 'choose-algorithms{target=x86-64-v4},choose-schedule{target=x86-64-v4},assign-layouts' | filecheck %s --check-prefix=LAYOUT
+// RUN: aotc-opt %s -p 'choose-algorithms{target=test-avx512}' | filecheck %s
+// RUN: aotc-opt %s -p 'choose-algorithms{target=test-avx512 accuracy=strict}' | filecheck %s --check-prefix=STRICT
+// RUN: aotc-opt %s -p 'choose-algorithms{target=test-m4}' | filecheck %s --check-prefix=STRICT
+// RUN: aotc-opt %s -p 'choose-algorithms{target=test-avx512},choose-schedule{target=test-avx512},assign-layouts' | filecheck %s --check-prefix=LAYOUT
 
 // STRICT-NOT: algorithm
 
@@ -17,7 +17,7 @@
 // CHECK-NOT:  algorithm
 
 // LAYOUT-LABEL: func.func @main
-// LAYOUT:      %[[X:.*]] = graph.pack_channels %x {block = 16 : i64}
+// LAYOUT:      %[[X:.*]] = graph.pack %x {layout = #graph.layout<channels ({{[^)]*}} mod 16)>}
 // LAYOUT-NEXT: %[[W:.*]] = graph.winograd_weight %{{.*}} {output_tile = 4 : i64, width = 32 : i64} : (tensor<32x16x3x3xf32>) -> tensor<1x36x16x32xf32>
 // LAYOUT-NEXT: graph.winograd_conv %[[X]], %[[W]] {pads = array<i64: 1, 1, 1, 1>, channels = 16 : i64, outputs = 32 : i64, output_tile = 4 : i64, tile_rows = {{[0-9]+}} : i64, schedule = #graph.matmul_schedule<lanes = 16, mr = {{[0-9]+}}, nr = 2,
 func.func @main(%x: tensor<1x16x64x64xf32>, %v: tensor<32x16x3x3xf32>) -> (tensor<1x32x64x64xf32>, tensor<1x32x32x32xf32>, tensor<1x32x60x60xf32>, tensor<1x32x64x64xf32>) attributes {aot.entry} {

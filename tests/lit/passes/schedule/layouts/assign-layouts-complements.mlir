@@ -1,7 +1,7 @@
-// RUN: aotc-opt %s -p 'choose-schedule{target=x86-64-v3},assign-layouts{target=x86-64-v3}' | filecheck %s
-// RUN: aotc-opt %s -p 'choose-schedule{target=x86-64-v3},assign-layouts{target=x86-64-v3},fold-constants,prove-narrow-pairs' | filecheck %s --check-prefix PROVED
-// RUN: aotc-opt %s -p 'choose-schedule{target="x86_64-linux-gnu:cascadelake"},assign-layouts{target="x86_64-linux-gnu:cascadelake"}' | filecheck %s --check-prefix VNNI
-// RUN: aotc-opt %s -p 'choose-schedule{target=x86-64-v3},assign-layouts' | filecheck %s --check-prefix UNKNOWN
+// RUN: aotc-opt %s -p 'choose-schedule{target=test-avx2},assign-layouts{target=test-avx2}' | filecheck %s
+// RUN: aotc-opt %s -p 'choose-schedule{target=test-avx2},assign-layouts{target=test-avx2},fold-constants,prove-narrow-pairs' | filecheck %s --check-prefix PROVED
+// RUN: aotc-opt %s -p 'choose-schedule{target="test-vnni"},assign-layouts{target="test-vnni"}' | filecheck %s --check-prefix VNNI
+// RUN: aotc-opt %s -p 'choose-schedule{target=test-avx2},assign-layouts' | filecheck %s --check-prefix UNKNOWN
 
 // Signed integers are multiplied with magnitudes, and what sums start with counts the negative weights that are seen.
 // CHECK-LABEL: func.func @signed

@@ -1,7 +1,7 @@
-// RUN: aotc-opt %s -p 'choose-schedule{target="x86-64-v3"},assign-layouts{target="x86-64-v3"},fold-constants' | filecheck %s
-// RUN: aotc-opt %s -p 'choose-schedule{target="x86-64"},assign-layouts{target="x86-64"},fold-constants' | filecheck %s --check-prefix PAIRS
-// RUN: aotc-opt %s -p 'choose-schedule{target="x86_64-linux-gnu:cascadelake"},assign-layouts{target="x86_64-linux-gnu:cascadelake"},fold-constants' | filecheck %s --check-prefix VNNI
-// RUN: aotc-opt %s -p 'choose-schedule{target="aarch64"},assign-layouts{target="aarch64"},fold-constants' | filecheck %s --check-prefix NEON
+// RUN: aotc-opt %s -p 'choose-schedule{target="test-avx2"},assign-layouts{target="test-avx2"},fold-constants' | filecheck %s
+// RUN: aotc-opt %s -p 'choose-schedule{target="test-sse2"},assign-layouts{target="test-sse2"},fold-constants' | filecheck %s --check-prefix PAIRS
+// RUN: aotc-opt %s -p 'choose-schedule{target="test-vnni"},assign-layouts{target="test-vnni"},fold-constants' | filecheck %s --check-prefix VNNI
+// RUN: aotc-opt %s -p 'choose-schedule{target="test-neon"},assign-layouts{target="test-neon"},fold-constants' | filecheck %s --check-prefix NEON
 
 // Two taps of a column at once, where four neighbouring ones take several instructions; the weights lie as they are.
 // CHECK-LABEL: func.func @rows

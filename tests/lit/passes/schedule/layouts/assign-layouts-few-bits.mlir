@@ -1,4 +1,4 @@
-// RUN: aotc-opt %s -p 'choose-schedule{target=x86-64-v3},assign-layouts,fold-constants,cse,dce' | filecheck %s
+// RUN: aotc-opt %s -p 'choose-schedule{target=test-avx2},assign-layouts,fold-constants,cse,dce' | filecheck %s
 
 // Words, scales and zero points in panels of as many columns as three registers have. One zero point is an attribute.
 // CHECK-LABEL: func.func @blocks
@@ -12,7 +12,7 @@ func.func @blocks(%x: tensor<1x64xf32>) -> (tensor<1x40xf32>, tensor<1x40xf32>) 
   %s = graph.constant dense<0.5> : tensor<40x4xf32>
   %z = graph.constant dense<7> : tensor<40x4xui8>
   %p = graph.constant dense<8> : tensor<ui8>
-  %0 = graph.unpack %b {bits = 4 : i64} : (tensor<40x32xui8>) -> tensor<40x64xui8>
+  %0 = graph.unpack_bits %b {bits = 4 : i64} : (tensor<40x32xui8>) -> tensor<40x64xui8>
   %1 = graph.dequantize %0, %s, %z {axis = 1 : i64, block_size = 16 : i64, to = f32} : (tensor<40x64xui8>, tensor<40x4xf32>, tensor<40x4xui8>) -> tensor<40x64xf32>
   %2 = graph.dequantize %0, %s, %p {axis = 1 : i64, block_size = 16 : i64, to = f32} : (tensor<40x64xui8>, tensor<40x4xf32>, tensor<ui8>) -> tensor<40x64xf32>
   %3 = graph.matmul %x, %1 {transpose_rhs = true} : (tensor<1x64xf32>, tensor<40x64xf32>) -> tensor<1x40xf32>

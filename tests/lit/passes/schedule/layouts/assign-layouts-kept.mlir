@@ -10,7 +10,7 @@
 // CHECK:         [[J:%.*]] = graph.concat {{.*}} {axis = 1 : i64} : {{.*}} -> tensor<1x4x6x16xf32>
 // CHECK:         [[R:%.*]] = graph.regroup_channels [[J]] {{{.*}}} : (tensor<1x4x6x16xf32>) -> tensor<1x3x6x16xf32>
 // CHECK:         graph.blocked_conv [[R]], {{.*}}group = 2 : i64, channels = 44 : i64, outputs = 44 : i64, {{.*}}order = columns>}
-// CHECK:         [[P:%.*]] = graph.pack_channels %g {block = 16 : i64}
+// CHECK:         [[P:%.*]] = graph.pack %g {layout = #graph.layout<channels ({{[^)]*}} mod 16)>}
 // CHECK:         [[G:%.*]] = graph.blocked_conv [[P]], {{.*}}group = 2 : i64, channels = 8 : i64, outputs = 52 : i64
 // CHECK:         graph.slice [[G]]
 // CHECK-NEXT:    graph.regroup_channels [[G]] {sources = array<i64: 26, 27,
@@ -73,7 +73,7 @@ func.func @reductions(%x: tensor<4x16xf32>, %y: tensor<16x32xf32>) -> (tensor<4x
 
 // CHECK-LABEL: func.func @moved
 // CHECK:         [[C:%.*]] = graph.blocked_conv
-// CHECK-NEXT:    [[U:%.*]] = graph.unpack_channels [[C]]
+// CHECK-NEXT:    [[U:%.*]] = graph.unpack [[C]]
 // CHECK-NEXT:    graph.reshape [[C]] {shape = array<i64: 1, 2, 2, 3, 16>}
 // CHECK:         graph.reshape [[U]] {shape = array<i64: 1, 16, 12>}
 // CHECK-NEXT:    graph.slice [[U]] {{{.*}}steps = array<i64: 1, 2, 1>

@@ -1,5 +1,5 @@
-// RUN: aotc-opt %s -p 'choose-schedule{target=cortex-m4f},assign-layouts,dce' | filecheck %s
-// RUN: aotc-opt %s -p 'choose-schedule{target=cortex-m55},assign-layouts,fold-constants,canonicalize,cse,dce' | filecheck %s --check-prefix QUADS
+// RUN: aotc-opt %s -p 'choose-schedule{target=test-m4f},assign-layouts,dce' | filecheck %s
+// RUN: aotc-opt %s -p 'choose-schedule{target=test-m55},assign-layouts,fold-constants,canonicalize,cse,dce' | filecheck %s --check-prefix QUADS
 
 // Where sums become quads, they start with what the zero point of x comes to over all weights (27 ones, times -3), which
 // then is what lies outside of x; without a zero point there is nothing to start with.
@@ -16,7 +16,7 @@
 // flattened result nothing is moved but weights; factors for each channel lie along the last axis.
 // CHECK-LABEL: func.func @main
 // CHECK-DAG:   %[[X:.*]] = graph.reshape %x {shape = array<i64: 1, 6, 21>} : (tensor<1x6x7x3xi8>) -> tensor<1x6x21xi8>
-// CHECK-DAG:   %[[W:.*]] = graph.interleave_words %{{.*}} {columns = {{.*}}, word = 4 : i64} : (tensor<8x3x9xi8>) -> tensor<216xi8>
+// CHECK-DAG:   %[[W:.*]] = graph.pack %{{.*}} {layout = #graph.layout<words ({{.*}}, d2 mod 4)), tight>} : (tensor<8x3x9xi8>) -> tensor<216xi8>
 // CHECK:       %[[C:.*]] = graph.channels_last_conv %[[X]], %[[W]] {{.*}}x_zero_point = 3 : i64, kernel_shape = array<i64: 3, 3>, channels = 3 : i64, outputs = 8 : i64, {{.*}} -> tensor<1x1x6x7x8xi32>
 // CHECK-NEXT:  %[[Q:.*]] = graph.requantize %[[C]], %f {axis = 4 : i64, {{.*}} -> tensor<1x1x6x7x8xi8>
 // CHECK-DAG:   %[[K:.*]] = graph.reshape %{{.*}} : (tensor<9x8xi8>) -> tensor<3x3x8xi8>
@@ -27,7 +27,7 @@
 // CHECK-DAG:   %[[T:.*]] = graph.transpose %{{.*}} {permutation = array<i64: 0, 2, 1>} : (tensor<5x8x42xi8>) -> tensor<5x42x8xi8>
 // CHECK-DAG:   %[[F:.*]] = graph.reshape %[[L]] {shape = array<i64: 1, 336>}
 // CHECK:       graph.interleaved_matmul %[[F]], %{{.*}} : (tensor<1x336xi8>, tensor<1680xi8>) -> tensor<1x5xi32>
-// CHECK-NOT:   pack_channels
+// CHECK-NOT:   graph.pack
 // CHECK:       func.return
 func.func @main(%x: tensor<1x6x7x3xi8>) -> tensor<1x5xi32> attributes {aot.entry} {
   %w = graph.constant dense<1> : tensor<8x3x3x3xi8>
@@ -50,7 +50,7 @@ func.func @main(%x: tensor<1x6x7x3xi8>) -> tensor<1x5xi32> attributes {aot.entry
 // Other axes of factors need plain tensors, and so do products of other matrices than a flattened image.
 // CHECK-LABEL: func.func @others
 // CHECK:       %[[C:.*]] = graph.channels_last_conv
-// CHECK:       %[[U:.*]] = graph.unpack_channels %[[C]] {channels = 8 : i64}
+// CHECK:       %[[U:.*]] = graph.unpack %[[C]] {layout = #graph.layout<channels {{[^>]*}}>, shape = array<i64: {{[0-9]+}}, 8{{(, [0-9]+)*}}>}
 // CHECK:       graph.requantize %[[U]], %f {axis = 2 : i64
 // CHECK:       graph.interleaved_matmul %{{.*}} : (tensor<1x8x42xi8>, tensor<210xi8>) -> tensor<1x8x5xi32>
 func.func @others(%x: tensor<1x3x6x7xi8>) -> (tensor<1x8x6x7xi8>, tensor<1x8x5xi32>) attributes {aot.entry} {

@@ -1,7 +1,7 @@
-// RUN: aotc-opt %s -p 'choose-schedule{target=x86-64-v4}' | filecheck %s
-// RUN: aotc-opt %s -p 'choose-schedule{target=x86-64-v3}' | filecheck %s --check-prefix=AVX2
-// RUN: aotc-opt %s -p 'choose-schedule{target=cortex-m4f}' | filecheck %s --check-prefix=SCALAR
-// RUN: aotc-opt %s -p 'choose-algorithms{target=x86-64-v4}' | filecheck %s --check-prefix=ALGORITHM
+// RUN: aotc-opt %s -p 'choose-schedule{target=test-avx512}' | filecheck %s
+// RUN: aotc-opt %s -p 'choose-schedule{target=test-avx2}' | filecheck %s --check-prefix=AVX2
+// RUN: aotc-opt %s -p 'choose-schedule{target=test-m4f}' | filecheck %s --check-prefix=SCALAR
+// RUN: aotc-opt %s -p 'choose-algorithms{target=test-avx512}' | filecheck %s --check-prefix=ALGORITHM
 
 // A few rows take what they multiply out of words in registers; many unpack a panel first.
 // CHECK-LABEL: func.func @rows
@@ -16,7 +16,7 @@
 func.func @rows(%x: tensor<1x64xf32>, %y: tensor<4x1x64xf32>, %z: tensor<90x64xf32>) attributes {aot.entry} {
   %b = graph.constant dense<17> : tensor<64x32xui8>
   %s = graph.constant dense<0.5> : tensor<64x4xf32>
-  %0 = graph.unpack %b {bits = 4 : i64} : (tensor<64x32xui8>) -> tensor<64x64xui8>
+  %0 = graph.unpack_bits %b {bits = 4 : i64} : (tensor<64x32xui8>) -> tensor<64x64xui8>
   %1 = graph.dequantize %0, %s {axis = 1 : i64, block_size = 16 : i64, to = f32} : (tensor<64x64xui8>, tensor<64x4xf32>) -> tensor<64x64xf32>
   %2 = graph.matmul %x, %1 {transpose_rhs = true} : (tensor<1x64xf32>, tensor<64x64xf32>) -> tensor<1x64xf32>
   %3 = graph.matmul %y, %1 {transpose_rhs = true} : (tensor<4x1x64xf32>, tensor<64x64xf32>) -> tensor<4x1x64xf32>
@@ -63,7 +63,7 @@ func.func @others(%x: tensor<1x64xf32>, %y: tensor<1x64xf64>, %z: tensor<64x1xf3
   %t = graph.constant dense<0.5> : tensor<64x6xf32>
   %u = graph.constant dense<0.5> : tensor<f64>
   %v = graph.constant dense<0.5> : tensor<f32>
-  %0 = graph.unpack %b {bits = 4 : i64} : (tensor<64x32xui8>) -> tensor<64x64xui8>
+  %0 = graph.unpack_bits %b {bits = 4 : i64} : (tensor<64x32xui8>) -> tensor<64x64xui8>
   %1 = graph.dequantize %0, %s {axis = 1 : i64, block_size = 0 : i64, to = f32} : (tensor<64x64xui8>, tensor<64xf32>) -> tensor<64x64xf32>
   %2 = graph.dequantize %0, %t {axis = 1 : i64, block_size = 12 : i64, to = f32} : (tensor<64x64xui8>, tensor<64x6xf32>) -> tensor<64x64xf32>
   %3 = graph.dequantize %0, %v {axis = 1 : i64, block_size = 0 : i64, to = f64} : (tensor<64x64xui8>, tensor<f32>) -> tensor<64x64xf64>

@@ -1,7 +1,7 @@
-// RUN: aotc-opt %s -p 'choose-schedule{target=x86-64-v4}' | filecheck %s
-// RUN: aotc-opt %s -p 'choose-schedule{target=x86-64-v4},choose-schedule{target=x86-64-v3}' | filecheck %s
-// RUN: aotc-opt %s -p 'choose-schedule{target=aarch64}' | filecheck %s --check-prefix NEON
-// RUN: aotc-opt %s -p 'choose-schedule{target=cortex-m4f}' | filecheck %s --check-prefix PLAIN
+// RUN: aotc-opt %s -p 'choose-schedule{target=test-avx512}' | filecheck %s
+// RUN: aotc-opt %s -p 'choose-schedule{target=test-avx512},choose-schedule{target=test-avx2}' | filecheck %s
+// RUN: aotc-opt %s -p 'choose-schedule{target=test-neon}' | filecheck %s --check-prefix NEON
+// RUN: aotc-opt %s -p 'choose-schedule{target=test-m4f}' | filecheck %s --check-prefix PLAIN
 
 // What has a schedule keeps it: a second pass, for whatever target, changes nothing. Without vectors there is none.
 // PLAIN-NOT: lanes = {{4|16}}
