@@ -8,11 +8,9 @@ from functools import cache
 from typing import ClassVar
 
 from xdsl.dialects.builtin import (
-    I64,
     AnyFloatConstr,
     BFloat16Type,
     FixedBitwidthType,
-    IntegerAttr,
     IntegerType,
     SignlessIntegerConstraint,
     VectorType,
@@ -32,6 +30,8 @@ from xdsl.irdl import (
     traits_def,
 )
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, Pure
+
+from aotc.dialects.properties import int_prop
 
 
 @cache
@@ -102,7 +102,7 @@ class FCmpOp(IRDLOperation):
     T: ClassVar = VarConstraint("T", VectorType.constr(AnyFloatConstr))
 
     name = "llvm_ext.fcmp"
-    predicate = prop_def(IntegerAttr[I64])
+    predicate = int_prop()
     fastmathFlags = prop_def(FastMathAttr, default_value=FastMathAttr(None))
     lhs = operand_def(T)
     rhs = operand_def(T)
@@ -150,7 +150,7 @@ class MaskedLoadOp(IRDLOperation):
     T: ClassVar = VarConstraint("T", _VECTOR)
 
     name = "llvm_ext.masked_load"
-    alignment = prop_def(IntegerAttr[I64])
+    alignment = int_prop()
     pointer = operand_def(LLVMPointerType)
     mask = operand_def(_MASK)
     rest = operand_def(T)
@@ -165,7 +165,7 @@ class MaskedStoreOp(IRDLOperation):
     """Store the lanes of a vector whose bit of the mask is set; the address is a multiple of `alignment` bytes."""
 
     name = "llvm_ext.masked_store"
-    alignment = prop_def(IntegerAttr[I64])
+    alignment = int_prop()
     value = operand_def(_VECTOR)
     pointer = operand_def(LLVMPointerType)
     mask = operand_def(_MASK)

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects.builtin import (
-    I64,
     DenseIntOrFPElementsAttr,
     DenseResourceAttr,
     FunctionType,
@@ -52,6 +51,8 @@ from xdsl.parser import AttrParser, Parser
 from xdsl.printer import Printer
 from xdsl.traits import IsolatedFromAbove, IsTerminator, Pure, SymbolOpInterface
 from xdsl.utils.exceptions import VerifyException
+
+from aotc.dialects.properties import int_prop
 
 
 @irdl_attr_definition
@@ -103,7 +104,7 @@ class ImmediateOp(IRDLOperation):
     """An integer: `vm.immediate 10`."""
 
     name = "vm.immediate"
-    value = prop_def(IntegerAttr[I64])
+    value = int_prop()
     result = result_def(InlineType)
     traits = traits_def(Pure())
     assembly_format = "$value attr-dict"
@@ -131,7 +132,7 @@ class PlaceOp(IRDLOperation):
     """A tensor at a fixed place of the machine's workspace: `vm.place 64 : memref<1x8xf32>`, in bytes."""
 
     name = "vm.place"
-    offset = prop_def(IntegerAttr[I64])
+    offset = int_prop()
     kind = prop_def(MemRefType)
     result = result_def(InlineType)
     traits = traits_def(Pure())
@@ -142,7 +143,7 @@ class PlaceOp(IRDLOperation):
         super().__init__(properties=properties, result_types=[InlineType()])
 
     def verify_(self) -> None:
-        if self.offset.value.data < 0 or not self.kind.has_static_shape():
+        if self.offset < 0 or not self.kind.has_static_shape():
             raise VerifyException("a place is some bytes behind the start of the workspace, and of a known shape")
 
 

@@ -80,14 +80,14 @@ class _Emitter:
         build = self._builder
         match value.owner:
             case ImmediateOp(value=number):
-                return build.imm(number.value.data)
+                return build.imm(number)
             case StateOp():
                 return build.vm_state()
             case ConstantOp(value=constant):
                 return build.c(build.add_constant(self._constant(constant)))
             case PlaceOp(offset=offset, kind=kind):
                 shape = ShapeTuple(kind.get_shape())
-                return build.c(build.add_constant(Place(offset.value.data, numpy_dtype(kind.element_type), shape)))
+                return build.c(build.add_constant(Place(offset, numpy_dtype(kind.element_type), shape)))
             case _:
                 register = register_of(value)
                 assert register is not None, "allocate-registers has not run"

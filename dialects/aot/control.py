@@ -2,13 +2,14 @@
 
 from typing import ClassVar
 
-from xdsl.dialects.builtin import I1, I32, I64, AnyFloatConstr, IntegerAttr, i1, i64
+from xdsl.dialects.builtin import I1, I32, AnyFloatConstr, IntegerAttr, i1, i64
 from xdsl.ir import Operation, SSAValue
-from xdsl.irdl import IRDLOperation, VarConstraint, irdl_op_definition, operand_def, prop_def, result_def, traits_def
+from xdsl.irdl import IRDLOperation, VarConstraint, irdl_op_definition, operand_def, result_def, traits_def
 from xdsl.traits import MemoryWriteEffect, Pure
 from xdsl.utils.exceptions import VerifyException
 
 from aotc.dialects.aot.types import PtrType
+from aotc.dialects.properties import int_prop
 
 
 @irdl_op_definition
@@ -31,7 +32,7 @@ class IsAlignedOp(IRDLOperation):
 
     name = "aot.is_aligned"
     pointer = operand_def(PtrType)
-    alignment = prop_def(IntegerAttr[I64])
+    alignment = int_prop()
     result = result_def(I1)
     traits = traits_def(Pure())
     assembly_format = "$pointer `to` $alignment attr-dict `:` type($pointer)"
@@ -41,7 +42,7 @@ class IsAlignedOp(IRDLOperation):
         super().__init__(operands=[pointer], properties=properties, result_types=[i1])
 
     def verify_(self) -> None:
-        alignment = self.alignment.value.data
+        alignment = self.alignment
         if alignment < 1 or alignment & (alignment - 1):
             raise VerifyException(f"the alignment must be a power of two, found {alignment}")
 

@@ -31,8 +31,8 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from aotc.dialects.aot.properties import word
 from aotc.dialects.aot.tiles import tile_type
+from aotc.dialects.properties import word
 from aotc.machines.instructions import INSTRUCTIONS
 from aotc.machines.instructions.evaluation import evaluate
 from aotc.machines.instructions.rows import Instruction, Lanes

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from xdsl.dialects.builtin import I32, I64, IntegerAttr, UnitAttr, i32, i64
+from xdsl.dialects.builtin import I32, IntegerAttr, UnitAttr, i32, i64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
     irdl_op_definition,
     operand_def,
-    opt_prop_def,
-    prop_def,
     result_def,
     traits_def,
 )
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
+
+from aotc.dialects.properties import int_prop, unit_prop
 
 
 @irdl_op_definition
@@ -37,8 +37,8 @@ class RoundProductOp(IRDLOperation):
     x = operand_def(I32)
     factor = operand_def(I32)
     above = operand_def(I32)
-    shift = prop_def(IntegerAttr[I64])
-    near = opt_prop_def(UnitAttr)
+    shift = int_prop()
+    near = unit_prop()
     result = result_def(I32)
     traits = traits_def(Pure())
     assembly_format = "$x `,` $factor `,` $above `,` $shift (`near` $near^)? attr-dict"
@@ -50,6 +50,6 @@ class RoundProductOp(IRDLOperation):
         super().__init__(operands=[x, factor, above], result_types=[i32], properties=properties)
 
     def verify_(self) -> None:
-        if self.shift.value.data not in self.SHIFTS:
+        if self.shift not in self.SHIFTS:
             least, most = self.SHIFTS[0], self.SHIFTS[-1]
-            raise VerifyException(f"the shift must be {least} to {most}, found {self.shift.value.data}")
+            raise VerifyException(f"the shift must be {least} to {most}, found {self.shift}")

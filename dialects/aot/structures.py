@@ -2,7 +2,7 @@
 
 from typing import ClassVar
 
-from xdsl.dialects.builtin import I64, IntegerAttr, IntegerType, StringAttr, i64
+from xdsl.dialects.builtin import IntegerAttr, IntegerType, StringAttr, i64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     BaseAttr,
@@ -18,6 +18,7 @@ from xdsl.traits import MemoryWriteEffect, Pure
 from xdsl.utils.exceptions import VerifyException
 
 from aotc.dialects.aot.types import PtrType, StructType
+from aotc.dialects.properties import int_prop
 
 
 @irdl_op_definition
@@ -25,7 +26,7 @@ class AllocaOp(IRDLOperation):
     """An array of `count` scalars, pointers or structures on the stack: `aot.alloca 2 : !aot.ptr<i64>`."""
 
     name = "aot.alloca"
-    count = prop_def(IntegerAttr[I64])
+    count = int_prop()
     result = result_def(PtrType)
     assembly_format = "$count attr-dict `:` type($result)"
     traits = traits_def(MemoryWriteEffect())
@@ -40,7 +41,7 @@ class ElementOp(IRDLOperation):
 
     name = "aot.element"
     pointer = operand_def(PtrType)
-    position = prop_def(IntegerAttr[I64])
+    position = int_prop()
     result = result_def(PtrType | IntegerType)
     assembly_format = "$pointer `[` $position `]` attr-dict `:` type($pointer) `->` type($result)"
 
@@ -57,7 +58,7 @@ class SetElementOp(IRDLOperation):
 
     name = "aot.set_element"
     pointer = operand_def(PtrType)
-    position = prop_def(IntegerAttr[I64])
+    position = int_prop()
     value = operand_def(PtrType | IntegerType)
     assembly_format = "$pointer `[` $position `]` `,` $value attr-dict `:` type($pointer) `,` type($value)"
     traits = traits_def(MemoryWriteEffect())
@@ -72,7 +73,7 @@ class FieldOp(IRDLOperation):
 
     name = "aot.field"
     pointer = operand_def(PtrType)
-    position = prop_def(IntegerAttr[I64])
+    position = int_prop()
     field = prop_def(StringAttr)
     result = result_def(PtrType | IntegerType)
     assembly_format = "$pointer `[` $position `]` $field attr-dict `:` type($pointer) `->` type($result)"
@@ -95,7 +96,7 @@ class SetFieldOp(IRDLOperation):
 
     name = "aot.set_field"
     pointer = operand_def(PtrType)
-    position = prop_def(IntegerAttr[I64])
+    position = int_prop()
     field = prop_def(StringAttr)
     value = operand_def(PtrType | IntegerType)
     assembly_format = "$pointer `[` $position `]` $field `,` $value attr-dict `:` type($pointer) `,` type($value)"
@@ -118,7 +119,7 @@ class AddressOp(IRDLOperation):
     name = "aot.address"
     T: ClassVar = VarConstraint("T", BaseAttr(PtrType))
     pointer = operand_def(T)
-    position = prop_def(IntegerAttr[I64])
+    position = int_prop()
     result = result_def(T)
     traits = traits_def(Pure())
     assembly_format = "$pointer `[` $position `]` attr-dict `:` type($pointer)"

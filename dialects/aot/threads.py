@@ -1,9 +1,11 @@
 """What kernels know of the threads that run them together: whose share of the work to do, and which phase of it."""
 
-from xdsl.dialects.builtin import I64, IndexType, IntegerAttr, i64
-from xdsl.irdl import IRDLOperation, irdl_op_definition, prop_def, result_def, traits_def
+from xdsl.dialects.builtin import IndexType, IntegerAttr, i64
+from xdsl.irdl import IRDLOperation, irdl_op_definition, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
+
+from aotc.dialects.properties import int_prop
 
 
 @irdl_op_definition
@@ -25,7 +27,7 @@ class PhaseOp(IRDLOperation):
     any begins the next."""
 
     name = "aot.phase"
-    count = prop_def(IntegerAttr[I64])
+    count = int_prop()
     result = result_def(IndexType())
     traits = traits_def(Pure())
     assembly_format = "$count attr-dict"
@@ -34,5 +36,5 @@ class PhaseOp(IRDLOperation):
         super().__init__(properties={"count": IntegerAttr(count, i64)}, result_types=[IndexType()])
 
     def verify_(self) -> None:
-        if self.count.value.data < 2:
-            raise VerifyException(f"phases are two or more, found {self.count.value.data}")
+        if self.count < 2:
+            raise VerifyException(f"phases are two or more, found {self.count}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import IntegerType, UnitAttr, VectorType, i8, i32
+from xdsl.dialects.builtin import IntegerType, VectorType, i8, i32
 from xdsl.ir import SSAValue
 from xdsl.irdl import (
     AnyAttr,
@@ -14,15 +14,14 @@ from xdsl.irdl import (
     VarConstraint,
     irdl_op_definition,
     operand_def,
-    opt_prop_def,
     result_def,
     traits_def,
 )
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from aotc.dialects.aot.properties import flag
 from aotc.dialects.aot.tiles import tile_shape
+from aotc.dialects.properties import flag, unit_prop
 
 _SUMS = 32
 """Bits of a lane of sums."""
@@ -49,10 +48,10 @@ class TileDotOp(IRDLOperation):
     lhs = operand_def(T)
     rhs = operand_def(T)
     sums = operand_def(S)
-    lhs_unsigned = opt_prop_def(UnitAttr)
-    rhs_unsigned = opt_prop_def(UnitAttr)
-    narrow_pairs = opt_prop_def(UnitAttr)
-    complement = opt_prop_def(UnitAttr)
+    lhs_unsigned = unit_prop()
+    rhs_unsigned = unit_prop()
+    narrow_pairs = unit_prop()
+    complement = unit_prop()
     result = result_def(S)
     traits = traits_def(Pure())
     irdl_options = (ParsePropInAttrDict(),)
@@ -82,7 +81,7 @@ class TileDotOp(IRDLOperation):
     @property
     def unsigned(self) -> tuple[bool, bool]:
         """Of each factor, whether it is unsigned."""
-        return self.lhs_unsigned is not None, self.rhs_unsigned is not None
+        return self.lhs_unsigned, self.rhs_unsigned
 
     @property
     def bits(self) -> int:
@@ -94,9 +93,9 @@ class TileDotOp(IRDLOperation):
         kind = self.lhs.type.element_type
         if not isinstance(kind, IntegerType) or kind.width.data not in (8, 16) or self.sums.type.element_type != i32:
             raise VerifyException("factors are integers of 8 or 16 bits, sums are i32")
-        if self.narrow_pairs is not None and kind.width.data != 8:
+        if self.narrow_pairs and kind.width.data != 8:
             raise VerifyException("narrow pairs are pairs of 8-bit integers")
-        if self.complement is not None and (kind.width.data != 8 or self.unsigned[1]):
+        if self.complement and (kind.width.data != 8 or self.unsigned[1]):
             raise VerifyException("complements are of 8-bit integers, with a signed rhs")
         *outer, lanes = tile_shape(self.sums)
         if tile_shape(self.lhs) != (*outer, lanes * (_SUMS // kind.width.data)):
@@ -124,8 +123,8 @@ class TileDotPairOp(IRDLOperation):
     next_lhs = operand_def(T)
     next_rhs = operand_def(T)
     sums = operand_def(S)
-    lhs_unsigned = opt_prop_def(UnitAttr)
-    complement = opt_prop_def(UnitAttr)
+    lhs_unsigned = unit_prop()
+    complement = unit_prop()
     result = result_def(S)
     traits = traits_def(Pure())
     irdl_options = (ParsePropInAttrDict(),)
@@ -150,7 +149,7 @@ class TileDotPairOp(IRDLOperation):
         kind = self.lhs.type.element_type
         if kind != i8 or self.sums.type.element_type != i32:
             raise VerifyException("factors are integers of 8 bits, sums are i32")
-        if self.complement is None and self.lhs_unsigned is None:
+        if not self.complement and not self.lhs_unsigned:
             raise VerifyException("a signed lhs is multiplied by complements only")
         *outer, lanes = tile_shape(self.sums)
         if tile_shape(self.lhs) != (*outer, lanes * (_SUMS // 8)):

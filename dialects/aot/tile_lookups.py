@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import I64, IntegerAttr, IntegerType, VectorType
+from xdsl.dialects.builtin import IntegerType, VectorType
 from xdsl.ir import SSAValue
 from xdsl.irdl import (
     AnyAttr,
@@ -14,7 +14,6 @@ from xdsl.irdl import (
     VarConstraint,
     irdl_op_definition,
     operand_def,
-    prop_def,
     result_def,
     traits_def,
     var_operand_def,
@@ -22,8 +21,8 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from aotc.dialects.aot.properties import integer
 from aotc.dialects.aot.tiles import tile_shape
+from aotc.dialects.properties import int_prop, integer
 
 ENTRIES = 256
 """Of a table: one for each byte."""
@@ -43,7 +42,7 @@ class TileLookupOp(IRDLOperation):
     T: ClassVar = VarConstraint("T", VectorType.constr(AnyAttr()))
     x = operand_def(T)
     table = var_operand_def(VectorType)
-    width = prop_def(IntegerAttr[I64])
+    width = int_prop()
     result = result_def(T)
     traits = traits_def(Pure())
     irdl_options = (ParsePropInAttrDict(),)
@@ -60,6 +59,6 @@ class TileLookupOp(IRDLOperation):
         entries = sum(value.type.element_count() for value in self.table if isinstance(value.type, VectorType))
         if entries != ENTRIES or len({value.type for value in self.table}) > 1:
             raise VerifyException(f"a table has {ENTRIES} entries in registers of one type, found {entries}")
-        lanes, width = tile_shape(self.x)[-1], self.width.value.data
+        lanes, width = tile_shape(self.x)[-1], self.width
         if width < lanes or width % lanes:
             raise VerifyException(f"{width} bytes at once are not whole registers of {lanes}")

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import I64, IntegerAttr, UnitAttr, VectorType, f32, i8, i32
+from xdsl.dialects.builtin import VectorType, f32, i8, i32
 from xdsl.ir import SSAValue
 from xdsl.irdl import (
     IRDLOperation,
     ParsePropInAttrDict,
     irdl_op_definition,
-    opt_prop_def,
-    prop_def,
     result_def,
     traits_def,
     var_operand_def,
@@ -19,8 +17,8 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from aotc.dialects.aot.properties import flag, integer
 from aotc.dialects.aot.tiles import tile_shape, tile_type
+from aotc.dialects.properties import flag, int_prop, integer, unit_prop
 
 PARTS = 4
 """Registers of 32-bit lanes whose bytes fill a register."""
@@ -42,10 +40,10 @@ class TileNarrowOp(IRDLOperation):
 
     name = "aot.tile_narrow"
     parts = var_operand_def(VectorType)
-    zero_point = prop_def(IntegerAttr[I64])
-    low = prop_def(IntegerAttr[I64])
-    high = prop_def(IntegerAttr[I64])
-    unsigned = opt_prop_def(UnitAttr)
+    zero_point = int_prop()
+    low = int_prop()
+    high = int_prop()
+    unsigned = unit_prop()
     result = result_def(VectorType)
     traits = traits_def(Pure())
     irdl_options = (ParsePropInAttrDict(),)
@@ -63,12 +61,12 @@ class TileNarrowOp(IRDLOperation):
     @property
     def numbers(self) -> tuple[int, int, int]:
         """The zero point, the least and the greatest result."""
-        return self.zero_point.value.data, self.low.value.data, self.high.value.data
+        return self.zero_point, self.low, self.high
 
     @property
     def range(self) -> tuple[int, int]:
         """Of the bytes."""
-        return (-128, 127) if self.unsigned is None else (0, 255)
+        return (-128, 127) if not self.unsigned else (0, 255)
 
     def verify_(self) -> None:
         kinds = {value.type for value in self.parts}

@@ -16,11 +16,9 @@ from typing import Any, ClassVar, Literal, TypeAlias, cast, get_args
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
-    I64,
     DenseArrayBase,
     DenseIntOrFPElementsAttr,
     IndexType,
-    IntegerAttr,
     IntegerType,
     MemRefType,
     StringAttr,
@@ -36,7 +34,6 @@ from xdsl.irdl import (
     VarConstraint,
     irdl_op_definition,
     operand_def,
-    opt_prop_def,
     prop_def,
     result_def,
     traits_def,
@@ -45,7 +42,7 @@ from xdsl.irdl import (
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, Pure
 from xdsl.utils.exceptions import VerifyException
 
-from aotc.dialects.aot.properties import int_array, integer, ints, word
+from aotc.dialects.properties import int_array, integer, ints, opt_int_prop, word
 
 Reduction: TypeAlias = Literal["add", "mul", "max", "min", "umax", "umin", "ogt"]
 """Kinds of `aot.tile_reduce`; `max` and `min` take integers for signed, `umax` and `umin` for unsigned; `ogt` keeps
@@ -129,9 +126,9 @@ class _TileInMemory(IRDLOperation):
     What is at `indices` is in the buffer itself, or right behind its end: no pointer goes further."""
 
     strides = prop_def(DenseArrayBase.constr(i64))
-    offset = opt_prop_def(IntegerAttr[I64])
+    offset = opt_int_prop()
     """A constant part of the address, so that registers at one base differ in a displacement only; 0 where absent."""
-    valid = opt_prop_def(IntegerAttr[I64])
+    valid = opt_int_prop()
     """Only the first `valid` lanes are in memory (all, where absent): the rest of a load is zero, of a store dropped.
 
     With more than one dimension, counts along the last two together: register j of the last has the lanes from j * L
@@ -143,11 +140,11 @@ class _TileInMemory(IRDLOperation):
 
     def displacement(self) -> int:
         """`offset` as an int."""
-        return 0 if self.offset is None else self.offset.value.data
+        return self.offset or 0
 
     def count(self) -> int | None:
         """`valid` as an int."""
-        return None if self.valid is None else self.valid.value.data
+        return self.valid
 
     def _verify(self, buffer: SSAValue, indices: Sequence[SSAValue], tile: Attribute) -> None:
         assert isinstance(buffer.type, MemRefType) and isinstance(tile, VectorType)
@@ -178,7 +175,7 @@ class TileLoadOp(_TileInMemory):
     name = "aot.tile_load"
     buffer = operand_def(MemRefType)
     indices = var_operand_def(IndexType)
-    group = opt_prop_def(IntegerAttr[I64])
+    group = opt_int_prop()
     result = result_def(VectorType)
     traits = traits_def(MemoryReadEffect())
     irdl_options = (ParsePropInAttrDict(),)
@@ -201,7 +198,7 @@ class TileLoadOp(_TileInMemory):
 
     def repeated(self) -> int:
         """`group` as an int: how many elements a stride of 0 along the lanes repeats."""
-        return 1 if self.group is None else self.group.value.data
+        return 1 if self.group is None else self.group
 
     def verify_(self) -> None:
         self._verify(self.buffer, self.indices, self.result.type)

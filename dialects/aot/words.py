@@ -14,12 +14,9 @@ from typing import TypeAlias, cast
 
 from xdsl.dialects.builtin import (
     I32,
-    I64,
     IndexType,
-    IntegerAttr,
     IntegerType,
     MemRefType,
-    UnitAttr,
     VectorType,
     f32,
     i8,
@@ -33,8 +30,6 @@ from xdsl.irdl import (
     irdl_op_definition,
     operand_def,
     opt_operand_def,
-    opt_prop_def,
-    prop_def,
     result_def,
     traits_def,
     var_operand_def,
@@ -42,7 +37,7 @@ from xdsl.irdl import (
 from xdsl.traits import MemoryReadEffect, Pure
 from xdsl.utils.exceptions import VerifyException
 
-from aotc.dialects.aot.properties import flag, integer
+from aotc.dialects.properties import flag, int_prop, integer, unit_prop
 
 WORD = 4
 """Bytes of a word."""
@@ -87,8 +82,8 @@ class WordWidenOp(IRDLOperation):
     name = "aot.word_widen"
     word = operand_def(I32)
     added = opt_operand_def(I32)
-    odd = opt_prop_def(UnitAttr)
-    zero_extend = opt_prop_def(UnitAttr)
+    odd = unit_prop()
+    zero_extend = unit_prop()
     result = result_def(I32)
     traits = traits_def(Pure())
     irdl_options = (ParsePropInAttrDict(),)
@@ -126,7 +121,7 @@ class HalfDotOp(IRDLOperation):
     a = operand_def(I32)
     b = operand_def(I32)
     sum = operand_def(I32)
-    high = opt_prop_def(UnitAttr)
+    high = unit_prop()
     result = result_def(I32)
     traits = traits_def(Pure())
     irdl_options = (ParsePropInAttrDict(),)
@@ -151,10 +146,10 @@ class RunDotOp(IRDLOperation):
     w = operand_def(MemRefType)
     w_indices = var_operand_def(IndexType)
     sum = operand_def(I32)
-    count = prop_def(IntegerAttr[I64])
-    added = prop_def(IntegerAttr[I64])
-    x_zero_extend = opt_prop_def(UnitAttr)
-    w_zero_extend = opt_prop_def(UnitAttr)
+    count = int_prop()
+    added = int_prop()
+    x_zero_extend = unit_prop()
+    w_zero_extend = unit_prop()
     result = result_def(I32)
     traits = traits_def(MemoryReadEffect())
     irdl_options = (AttrSizedOperandSegments(as_property=True), ParsePropInAttrDict())
@@ -177,10 +172,10 @@ class RunDotOp(IRDLOperation):
     def verify_(self) -> None:
         for buffer, indices in ((self.x, self.x_indices), (self.w, self.w_indices)):
             _check_bytes(buffer, indices)
-        if not 0 < self.count.value.data <= RUN:
-            raise VerifyException(f"a run has 1 to {RUN} bytes, found {self.count.value.data}")
-        if not -(1 << 15) <= self.added.value.data < (1 << 15) - 255:
-            raise VerifyException(f"{self.added.value.data} and a byte do not fit 16 bits")
+        if not 0 < self.count <= RUN:
+            raise VerifyException(f"a run has 1 to {RUN} bytes, found {self.count}")
+        if not -(1 << 15) <= self.added < (1 << 15) - 255:
+            raise VerifyException(f"{self.added} and a byte do not fit 16 bits")
 
 
 _BYTES = VectorType(i8, [LANES])
@@ -276,10 +271,10 @@ class QuadQuantizeOp(IRDLOperation):
 
     name = "aot.quad_quantize"
     x = operand_def(VectorType)
-    zero_point = prop_def(IntegerAttr[I64])
-    low = prop_def(IntegerAttr[I64])
-    high = prop_def(IntegerAttr[I64])
-    zero_extend = opt_prop_def(UnitAttr)
+    zero_point = int_prop()
+    low = int_prop()
+    high = int_prop()
+    zero_extend = unit_prop()
     result = result_def(VectorType)
     traits = traits_def(Pure())
     irdl_options = (ParsePropInAttrDict(),)
@@ -302,13 +297,13 @@ class QuadQuantizeOp(IRDLOperation):
     @property
     def bounds(self) -> tuple[int, int]:
         """The least and the greatest result."""
-        return self.low.value.data, self.high.value.data
+        return self.low, self.high
 
     @property
     def limits(self) -> tuple[int, int]:
         """Those of the result's type."""
         bits = cast(IntegerType, self.result.type.get_element_type()).width.data
-        return (-(1 << bits - 1), (1 << bits - 1) - 1) if self.zero_extend is None else (0, (1 << bits) - 1)
+        return (-(1 << bits - 1), (1 << bits - 1) - 1) if not self.zero_extend else (0, (1 << bits) - 1)
 
     def verify_(self) -> None:
         kind = self.result.type.get_element_type()
@@ -318,7 +313,7 @@ class QuadQuantizeOp(IRDLOperation):
                 f"four f32 become integers of 8 or 16 bits, found {self.x.type} and {self.result.type}"
             )
         (low, high), (least, most) = self.bounds, self.limits
-        if not least <= low <= high <= most or abs(self.zero_point.value.data) > 1 << 16:
+        if not least <= low <= high <= most or abs(self.zero_point) > 1 << 16:
             raise VerifyException(f"{low} and {high} are not bounds within {least} to {most}")
 
 

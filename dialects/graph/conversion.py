@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import cast
 
 import numpy as np
-from xdsl.dialects.builtin import I64, BoolAttr, IntegerAttr, StringAttr, TensorType, f32, i32, i64
+from xdsl.dialects.builtin import StringAttr, TensorType, f32, i32
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, prop_def, result_def
 
@@ -25,6 +25,7 @@ from aotc.dialects.dtypes import (
 from aotc.dialects.graph.elementwise import BroadcastOp, Domain
 from aotc.dialects.graph.interfaces import Array, ElementOp, Quantization, ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.shapes import ceil_div, normalize_axis
+from aotc.dialects.properties import int_prop, opt_bool_prop
 
 
 @irdl_op_definition
@@ -38,7 +39,7 @@ class CastOp(BroadcastOp):
     name = "graph.cast"
     x = operand_def(TensorType)
     to = prop_def(Attribute)
-    keep_overflow = opt_prop_def(BoolAttr)
+    keep_overflow = opt_bool_prop()
     rounding = opt_prop_def(StringAttr)
     result = result_def(TensorType)
 
@@ -56,12 +57,10 @@ class CastOp(BroadcastOp):
         return self.to
 
     def scalar(self, b: Builder, *operands: Scalar) -> Scalar:
-        return b.convert_element(
-            operands[0], self.to, saturate=not self.flag("keep_overflow"), rounding=self._rounding()
-        )
+        return b.convert_element(operands[0], self.to, saturate=not self.keep_overflow, rounding=self._rounding())
 
     def compute(self, *operands: Array) -> Array:
-        saturate, rounding = not self.flag("keep_overflow"), self._rounding()
+        saturate, rounding = not self.keep_overflow, self._rounding()
         return arrays.convert(operands[0], numpy_dtype(self.to), saturate=saturate, rounding=rounding)
 
 
@@ -80,19 +79,19 @@ class AffineOp(ElementOp, ABC):
     x = operand_def(TensorType)
     scale = operand_def(TensorType)
     zero_point = opt_operand_def(TensorType)
-    axis = prop_def(IntegerAttr[I64], default_value=IntegerAttr(1, i64))
-    block_size = prop_def(IntegerAttr[I64], default_value=IntegerAttr(0, i64))
+    axis = int_prop(1)
+    block_size = int_prop(0)
     to = prop_def(Attribute)
     result = result_def(TensorType)
 
     def infer_types(self) -> Sequence[TensorType]:
         shape, scales = shape_of(self.x), shape_of(self.scale)
-        block = self.block_size.value.data
+        block = self.block_size
         points = scales if self.zero_point is None else shape_of(self.zero_point)
         if points != scales and not (_is_single(points) and (_is_single(scales) or block)):
             raise ShapeError(f"the zero point's shape {points} is not the scale's {scales}")
         if not _is_single(scales) or block:
-            axis = normalize_axis(self.axis.value.data, len(shape))
+            axis = normalize_axis(self.axis, len(shape))
             expected = (
                 tuple(ceil_div(extent, block) if i == axis else extent for i, extent in enumerate(shape))
                 if block > 0
@@ -108,8 +107,8 @@ class AffineOp(ElementOp, ABC):
 
     def operand_axes(self, axis: int) -> Mapping[int, int] | None:
         """That of x, and those of scales: there may be one for each index of `self.axis`, or for each block of x."""
-        is_blocked = self.block_size.value.data > 0
-        is_along = self.axis.value.data % len(shape_of(self.x)) == axis
+        is_blocked = self.block_size > 0
+        is_along = self.axis % len(shape_of(self.x)) == axis
         axes = {0: axis} if shape_of(self.x)[axis] > 1 else {}
         for place, shape in enumerate(map(shape_of, self.operands[1:]), 1):
             if not _is_single(shape) and (is_blocked or is_along):
@@ -122,8 +121,8 @@ class AffineOp(ElementOp, ABC):
 
     def _parameters(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader]) -> list[Scalar]:
         """The scale and, if there is one, the zero point for the element at `index`."""
-        block = self.block_size.value.data
-        axis = self.axis.value.data
+        block = self.block_size
+        axis = self.axis
 
         def place(value: SSAValue) -> list[Scalar]:
             if _is_single(shape_of(value)):
@@ -137,7 +136,7 @@ class AffineOp(ElementOp, ABC):
     def _parameter_arrays(self, operands: Sequence[Array]) -> list[Array]:
         """The scale and the zero point, broadcast to x."""
         shape = operands[0].shape
-        block, axis = self.block_size.value.data, self.axis.value.data
+        block, axis = self.block_size, self.axis
         found: list[Array] = []
         for array in operands[1:]:
             if _is_single(array.shape):
@@ -160,7 +159,7 @@ class QuantizeOp(AffineOp):
 
     name = "graph.quantize"
     precision = opt_prop_def(Attribute)
-    keep_overflow = opt_prop_def(BoolAttr)
+    keep_overflow = opt_bool_prop()
 
     def result_quantization(self) -> Quantization | None:
         return Quantization(self.scale, self.zero_point)
@@ -181,7 +180,7 @@ class QuantizeOp(AffineOp):
             quotient = b.cast(b.decode(b.convert_element(quotient, self.precision)), f32)
         if is_minifloat(self.to):
             value = quotient + b.cast(zero_point[0], f32) if zero_point else quotient
-            return b.convert_element(value, self.to, saturate=not self.flag("keep_overflow"))
+            return b.convert_element(value, self.to, saturate=not self.keep_overflow)
         bounds = integer_range(self.to)
         if byte_width(self.to) <= 2:  # clamped first, which is the same, and then far from 2^22
             low, high = ((b.const(each, f32) - b.cast(zero_point[0], f32)) if zero_point else each for each in bounds)
@@ -206,7 +205,7 @@ class QuantizeOp(AffineOp):
             if zero_point:
                 value = value + zero_point[0]
             if is_minifloat(self.to):
-                return [arrays.convert(value, numpy_dtype(self.to), saturate=not self.flag("keep_overflow"))]
+                return [arrays.convert(value, numpy_dtype(self.to), saturate=not self.keep_overflow)]
             low, high = integer_range(self.to)
             value = np.where(value > low, value, np.float32(low))
             return [np.where(value < high, value, np.float32(high)).astype(numpy_dtype(self.to))]
@@ -227,7 +226,7 @@ class DequantizeOp(AffineOp):
             raise ShapeError(f"the operand has element type {element_type_of(self.x)}, expected integer or minifloat")
         Domain.FLOAT.require(self.to, "the result")
         point = None if self.zero_point is None else element_type_of(self.zero_point)
-        if point not in (None, element_type_of(self.x)) and not (self.block_size.value.data and point == self.to):
+        if point not in (None, element_type_of(self.x)) and not (self.block_size and point == self.to):
             raise ShapeError(f"the zero point has element type {point}, not {element_type_of(self.x)}")
         return super().infer_types()
 

@@ -12,22 +12,23 @@ from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 import numpy as np
-from xdsl.dialects.builtin import I64, IntegerAttr, TensorType
-from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def
+from xdsl.dialects.builtin import TensorType
+from xdsl.irdl import irdl_op_definition
 
 from aotc.dialects.arrays import scaled
 from aotc.dialects.builder import Builder, Reader, Scalar, Writer
 from aotc.dialects.graph.accumulation import AccumulatingOp
 from aotc.dialects.graph.interfaces import Array, ChannelWeightsOp, ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.windows.axes import ConvolutionalOp, SlidingAxes, TransposedAxes, check_bias
+from aotc.dialects.properties import int_prop, opt_int_prop
 
 
 class ConvolutionOp(ConvolutionalOp, ChannelWeightsOp, AccumulatingOp, ABC):
     """x [N, C, spatial...], a weight [.., .., kernel...], and optionally a bias [M]."""
 
-    group = prop_def(IntegerAttr[I64])
-    x_zero_point = opt_prop_def(IntegerAttr[I64])
-    w_zero_point = opt_prop_def(IntegerAttr[I64])
+    group = int_prop()
+    x_zero_point = opt_int_prop()
+    w_zero_point = opt_int_prop()
     ZERO_POINTS: ClassVar[tuple[str, str]] = ("x_zero_point", "w_zero_point")
 
     CHANNELS: ClassVar[int] = 1
@@ -36,7 +37,7 @@ class ConvolutionOp(ConvolutionalOp, ChannelWeightsOp, AccumulatingOp, ABC):
     @property
     def groups(self) -> int:
         """The number of groups of channels that do not see each other."""
-        return self.group.value.data
+        return self.group
 
     def spatial(self) -> tuple[int, ...]:
         return shape_of(self.x)[2:]
@@ -94,7 +95,7 @@ class ConvOp(SlidingAxes, ConvolutionOp):
     """Convolution (a cross-correlation); the weight is [M, C / group, kernel...]."""
 
     name = "graph.conv"
-    sum_bits = opt_prop_def(IntegerAttr[I64])
+    sum_bits = opt_int_prop()
     """Of integers: as an integer of how many bits, with sign, each sum without bias is known to fit (`bound-sums`).
     Absent: nothing is known."""
 

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
-from xdsl.dialects.builtin import I64, BoolAttr, IntegerAttr, IntegerType, TensorType, i1, i64
+from xdsl.dialects.builtin import IntegerType, TensorType, i1, i64
 from xdsl.ir import SSAValue
-from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
+from xdsl.irdl import irdl_op_definition, operand_def, result_def
 
 from aotc.dialects.builder import INDEX, Builder, Reader, Scalar
 from aotc.dialects.dtypes import byte_width, integer_range, is_unsigned
@@ -27,6 +27,7 @@ from aotc.dialects.graph.interfaces import (
     shape_of,
 )
 from aotc.dialects.graph.shapes import require_axis
+from aotc.dialects.properties import int_prop, opt_bool_prop
 
 
 def require_indices(value: SSAValue) -> None:
@@ -63,7 +64,7 @@ class AxisGatherOp(ElementOp, ABC):
 
     x = operand_def(TensorType)
     indices = operand_def(TensorType)
-    axis = prop_def(IntegerAttr[I64])
+    axis = int_prop()
     result = result_def(TensorType)
     FUSION: ClassVar[Fusion] = Fusion.INJECTIVE
     MOVES: ClassVar[bool] = True
@@ -76,7 +77,7 @@ class GatherOp(AxisGatherOp):
     name = "graph.gather"
 
     def infer_types(self) -> Sequence[TensorType]:
-        x, indices, axis = shape_of(self.x), shape_of(self.indices), self.axis.value.data
+        x, indices, axis = shape_of(self.x), shape_of(self.indices), self.axis
         require_axis(axis, len(x))
         require_indices(self.indices)
         shape = [*x[:axis], *indices, *x[axis + 1 :]]
@@ -86,13 +87,13 @@ class GatherOp(AxisGatherOp):
 
     def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
         x, indices = operands
-        axis = self.axis.value.data
+        axis = self.axis
         if 0 in shape_of(self.result):
             return [np.zeros(shape_of(self.result), x.dtype)]
         return [np.take(x, _clamped_array(indices, x.shape[axis]), axis)]
 
     def element(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
-        axis, rank = self.axis.value.data, len(shape_of(self.indices))
+        axis, rank = self.axis, len(shape_of(self.indices))
         picked = clamped(b, reads[1](index[axis : axis + rank]), shape_of(self.x)[axis])
         return reads[0]([*index[:axis], picked, *index[axis + rank :]])
 
@@ -104,7 +105,7 @@ class GatherElementsOp(AxisGatherOp):
     name = "graph.gather_elements"
 
     def infer_types(self) -> Sequence[TensorType]:
-        x, indices, axis = shape_of(self.x), shape_of(self.indices), self.axis.value.data
+        x, indices, axis = shape_of(self.x), shape_of(self.indices), self.axis
         require_axis(axis, len(x))
         require_indices(self.indices)
         if len(x) != len(indices):
@@ -117,7 +118,7 @@ class GatherElementsOp(AxisGatherOp):
 
     def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
         x, indices = operands
-        axis = self.axis.value.data
+        axis = self.axis
         if indices.size == 0:
             return [np.zeros(indices.shape, x.dtype)]
         where = list(np.indices(indices.shape))
@@ -125,7 +126,7 @@ class GatherElementsOp(AxisGatherOp):
         return [x[tuple(where)]]
 
     def element(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
-        axis = self.axis.value.data
+        axis = self.axis
         picked = clamped(b, reads[1](index), shape_of(self.x)[axis])
         return reads[0]([*index[:axis], picked, *index[axis + 1 :]])
 
@@ -146,13 +147,13 @@ class GatherNdOp(ElementOp):
     name = "graph.gather_nd"
     x = operand_def(TensorType)
     indices = operand_def(TensorType)
-    batch_dims = prop_def(IntegerAttr[I64])
+    batch_dims = int_prop()
     result = result_def(TensorType)
     FUSION: ClassVar[Fusion] = Fusion.INJECTIVE
     MOVES: ClassVar[bool] = True
 
     def infer_types(self) -> Sequence[TensorType]:
-        x, indices, batch = shape_of(self.x), shape_of(self.indices), self.batch_dims.value.data
+        x, indices, batch = shape_of(self.x), shape_of(self.indices), self.batch_dims
         require_indices(self.indices)
         if not 0 <= batch < min(len(x), len(indices)):
             raise ShapeError(f"batch_dims {batch} must be below the ranks of {list(x)} and {list(indices)}")
@@ -168,7 +169,7 @@ class GatherNdOp(ElementOp):
 
     def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
         x, indices = operands
-        batch, depth = self.batch_dims.value.data, indices.shape[-1]
+        batch, depth = self.batch_dims, indices.shape[-1]
         if 0 in shape_of(self.result):
             return [np.zeros(shape_of(self.result), x.dtype)]
         picked = [_clamped_array(indices[..., axis], x.shape[batch + axis]) for axis in range(depth)]
@@ -176,7 +177,7 @@ class GatherNdOp(ElementOp):
         return [x[(*own, *picked)]]
 
     def element(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
-        x, indices, batch = shape_of(self.x), shape_of(self.indices), self.batch_dims.value.data
+        x, indices, batch = shape_of(self.x), shape_of(self.indices), self.batch_dims
         outer, inner = index[: len(indices) - 1], index[len(indices) - 1 :]
         picked = [clamped(b, reads[1]([*outer, b.index(axis)]), x[batch + axis]) for axis in range(indices[-1])]
         return reads[0]([*index[:batch], *picked, *inner])
@@ -190,14 +191,14 @@ class ReverseSequenceOp(ElementOp):
     name = "graph.reverse_sequence"
     x = operand_def(TensorType)
     lengths = operand_def(TensorType)
-    batch = prop_def(IntegerAttr[I64])
-    time = prop_def(IntegerAttr[I64])
+    batch = int_prop()
+    time = int_prop()
     result = result_def(TensorType)
     FUSION: ClassVar[Fusion] = Fusion.INJECTIVE
     MOVES: ClassVar[bool] = True
 
     def infer_types(self) -> Sequence[TensorType]:
-        x, batch, time = shape_of(self.x), self.batch.value.data, self.time.value.data
+        x, batch, time = shape_of(self.x), self.batch, self.time
         require_axis(batch, len(x))
         require_axis(time, len(x))
         require_indices(self.lengths)
@@ -207,15 +208,15 @@ class ReverseSequenceOp(ElementOp):
 
     def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
         x, lengths = operands
-        batch, time = self.batch.value.data, self.time.value.data
+        batch, time = self.batch, self.time
         places = np.indices(x.shape)
         length = np.clip(lengths.astype(np.int64), 0, x.shape[time])[places[batch]]
         places[time] = np.where(places[time] < length, length - 1 - places[time], places[time])
         return [x[tuple(places)]]
 
     def element(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
-        time, extent = self.time.value.data, shape_of(self.x)[self.time.value.data]
-        given = b.cast(reads[1]([index[self.batch.value.data]]), i64)
+        time, extent = self.time, shape_of(self.x)[self.time]
+        given = b.cast(reads[1]([index[self.batch]]), i64)
         b.guard(lambda: b.compare("ge", given, 0) & b.compare("le", given, extent))
         length, at = b.min(b.max(given, 0), extent), b.cast(index[time], i64)
         place = b.cast(b.select(b.compare("lt", at, length), length - 1 - at, at), INDEX)
@@ -231,14 +232,14 @@ class UpdateCacheOp(ElementOp):
     x = operand_def(TensorType)
     update = operand_def(TensorType)
     starts = operand_def(TensorType)
-    axis = prop_def(IntegerAttr[I64])
-    circular = opt_prop_def(BoolAttr)
+    axis = int_prop()
+    circular = opt_bool_prop()
     result = result_def(TensorType)
     FUSION: ClassVar[Fusion] = Fusion.INJECTIVE
     MOVES: ClassVar[bool] = True
 
     def infer_types(self) -> Sequence[TensorType]:
-        x, update, axis = shape_of(self.x), shape_of(self.update), self.axis.value.data
+        x, update, axis = shape_of(self.x), shape_of(self.update), self.axis
         require_axis(axis, len(x))
         require_indices(self.starts)
         if axis == 0 or len(update) != len(x) or update[axis] > x[axis]:
@@ -250,12 +251,12 @@ class UpdateCacheOp(ElementOp):
         return [TensorType(common_element_type(self.x, self.update), x)]
 
     def element(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
-        axis = self.axis.value.data
+        axis = self.axis
         extent, written = shape_of(self.x)[axis], shape_of(self.update)[axis]
         given = b.cast(reads[2]([index[0]]), i64)
         b.guard(lambda: b.compare("ge", given, 0) & b.compare("lt", given, extent))
         offset = b.cast(index[axis], i64) - given
-        if self.flag("circular"):
+        if self.circular:
             offset = b.select(b.compare("lt", offset, 0), offset + extent, offset)
         new = b.compare("ge", offset, 0) & b.compare("lt", offset, written)
 

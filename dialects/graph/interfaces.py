@@ -56,6 +56,7 @@ from aotc.dialects.arrays import Array
 from aotc.dialects.builder import Builder, Reader, Scalar, Writer
 from aotc.dialects.dtypes import compute_type, is_narrow_float
 from aotc.dialects.graph.patterns import patterns_of
+from aotc.dialects.properties import Flag
 
 Op = TypeVar("Op", bound=Operation)
 
@@ -145,10 +146,6 @@ def to_attribute(value: object) -> Attribute:
             return DenseArrayBase.from_list(i64, [int(item) for item in items])
         case _:
             raise TypeError(f"no attribute for {value!r}")
-
-
-_FLAGS = {"UnitAttr(), or None where it does not hold": UnitAttr(), "a bool": BoolAttr.from_bool(True)}
-"""The two kinds of flags, by what they are given as."""
 
 
 def _refused(constraint: AttrConstraint, attribute: Attribute) -> str | None:
@@ -253,9 +250,11 @@ class GraphOp(IRDLOperation, HasCanonicalizationPatternsInterface, ABC):
         asked = {name for name, each in definition.results if isinstance(each, OptResultDef) and attributes.get(name)}
         declared_results = dict(definition.results)
         properties = {
-            name: cls._property(name, value)
+            name: attribute
             for name, value in attributes.items()
-            if value is not None and name not in declared_results
+            if value is not None
+            and name not in declared_results
+            and (attribute := cls._property(name, value)) is not None
         }
         for name, property_def in definition.properties.items():
             if name not in properties and property_def.default_value is not None:
@@ -270,13 +269,16 @@ class GraphOp(IRDLOperation, HasCanonicalizationPatternsInterface, ABC):
         return op
 
     @classmethod
-    def _property(cls, name: str, value: object) -> Attribute:
-        """The attribute for a property; raises TypeError where there is none, or one of another kind."""
-        declared = cls.get_irdl_definition().properties.get(name)
-        if declared is None:
+    def _property(cls, name: str, value: object) -> Attribute | None:
+        """The attribute for a property, None for a flag that does not hold; raises TypeError where there is no such
+        property, or one of another kind."""
+        if (declared := cls.get_irdl_definition().properties.get(name)) is None:
             raise TypeError(f"{cls.name} has no property {name}")
+        field = getattr(cls, name, None)
+        if isinstance(field, Flag) and isinstance(value, bool):
+            return field.attribute(value)
         if (why := _refused(declared.constr, attribute := to_attribute(value))) is not None:
-            wanted = next((text for text, flag in _FLAGS.items() if _refused(declared.constr, flag) is None), why)
+            wanted = "a bool" if isinstance(field, Flag) else why
             raise TypeError(f"{cls.name}: the property {name} wants {wanted}, and is given {value!r}")
         return attribute
 

@@ -14,7 +14,7 @@ from operator import and_
 from typing import ClassVar
 
 import numpy as np
-from xdsl.dialects.builtin import I64, BoolAttr, DenseArrayBase, IntegerAttr, StringAttr, TensorType, i64
+from xdsl.dialects.builtin import DenseArrayBase, StringAttr, TensorType, i64
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, prop_def, result_def, var_operand_def
 
 from aotc.dialects.builder import Builder, Reader, Scalar
@@ -28,6 +28,7 @@ from aotc.dialects.graph.interfaces import (
     shape_of,
 )
 from aotc.dialects.graph.shapes import broadcast, broadcast_index, delinearize, linearize, require_axis
+from aotc.dialects.properties import bool_prop, int_prop
 
 
 class MovementOp(ElementOp, ABC):
@@ -165,7 +166,7 @@ class ConcatOp(ElementOp):
 
     name = "graph.concat"
     parts = var_operand_def(TensorType)
-    axis = prop_def(IntegerAttr[I64])
+    axis = int_prop()
     result = result_def(TensorType)
     FUSION: ClassVar[Fusion] = Fusion.INJECTIVE
     MOVES: ClassVar[bool] = True
@@ -173,7 +174,7 @@ class ConcatOp(ElementOp):
     @property
     def dimension(self) -> int:
         """The axis as an int."""
-        return self.axis.value.data
+        return self.axis
 
     def infer_types(self) -> Sequence[TensorType]:
         if not self.parts:
@@ -311,7 +312,7 @@ class TriluOp(ElementOp):
     name = "graph.trilu"
     x = operand_def(TensorType)
     diagonal = operand_def(TensorType)
-    upper = prop_def(BoolAttr)
+    upper = bool_prop()
     result = result_def(TensorType)
     MOVES: ClassVar[bool] = True
 
@@ -325,11 +326,11 @@ class TriluOp(ElementOp):
     def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
         x, diagonal = operands[0], int(operands[1].reshape(()))
         rows, columns = np.indices(x.shape[-2:])
-        kept = columns - rows >= diagonal if self.flag("upper") else columns - rows <= diagonal
+        kept = columns - rows >= diagonal if self.upper else columns - rows <= diagonal
         return [np.where(kept, x, np.zeros((), x.dtype))]
 
     def element(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
         diagonal = reads[1]([b.index(0)] * len(shape_of(self.diagonal)))
         offset = b.cast(index[-1], i64) - b.cast(index[-2], i64)
-        kept = b.compare("ge" if self.flag("upper") else "le", offset, diagonal)
+        kept = b.compare("ge" if self.upper else "le", offset, diagonal)
         return b.when(kept, lambda: [reads[0](index)], lambda: [b.zero(element_type_of(self.x))])[0]

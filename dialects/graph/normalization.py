@@ -6,8 +6,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 import numpy as np
-from xdsl.dialects.builtin import BoolAttr, Float64Type, FloatAttr, TensorType
-from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
+from xdsl.dialects.builtin import TensorType
+from xdsl.irdl import irdl_op_definition, operand_def, result_def
 
 from aotc.dialects import arrays
 from aotc.dialects.builder import Builder, Reader, Scalar, Writer
@@ -15,6 +15,7 @@ from aotc.dialects.dtypes import compute_type
 from aotc.dialects.graph.elementwise import Domain
 from aotc.dialects.graph.interfaces import Array, ScaleShiftOp, ShapeError, element_type_of, shape_of, tensor_type
 from aotc.dialects.graph.reduction import RowwiseOp, merge_index, reduced_shape, rows
+from aotc.dialects.properties import bool_prop, float_prop
 
 
 class RowOp(RowwiseOp, ABC):
@@ -69,7 +70,7 @@ class SoftmaxOp(RowOp):
     """exp(x - max) / sum(exp(x - max)) over `axes`; with `log` its logarithm."""
 
     name = "graph.softmax"
-    log = prop_def(BoolAttr, default_value=BoolAttr.from_bool(False))
+    log = bool_prop(False)
 
     def row(self, b: Builder, read: Reader, write: Writer) -> None:
         extents = self.row_extents()
@@ -87,7 +88,7 @@ class SoftmaxOp(RowOp):
             return [carried[0] + b.exp_of_nonpositive(read(inner) - top)]
 
         (total,) = b.reduce(bounds, [b.const(0, kind)], add)
-        if self.flag("log"):
+        if self.log:
             shift = b.math("log", total)
             b.parallel_for(extents, lambda inner: write(inner, read(inner) - top - shift))
         else:
@@ -96,7 +97,7 @@ class SoftmaxOp(RowOp):
     def compute(self, row: Array) -> Array:
         shifted = row - row.max(-1, keepdims=True)
         total = np.exp(shifted).sum(-1, keepdims=True)
-        return shifted - np.log(total) if self.flag("log") else np.exp(shifted) / total
+        return shifted - np.log(total) if self.log else np.exp(shifted) / total
 
 
 @irdl_op_definition
@@ -109,7 +110,7 @@ class NormalizeOp(RowOp):
     """
 
     name = "graph.normalize"
-    epsilon = prop_def(FloatAttr[Float64Type])
+    epsilon = float_prop()
 
     def row(self, b: Builder, read: Reader, write: Writer) -> None:
         extents = self.row_extents()
@@ -126,14 +127,14 @@ class NormalizeOp(RowOp):
             return [carried[0] + distance * distance]
 
         (squares,) = b.reduce(bounds, [zero], square)
-        inverse = 1 / b.math("sqrt", squares / count + self.epsilon.value.data)
+        inverse = 1 / b.math("sqrt", squares / count + self.epsilon)
         b.parallel_for(extents, lambda inner: write(inner, (read(inner) - mean - drift) * inverse))
 
     def compute(self, row: Array) -> Array:
         distance = row - row.mean(-1, keepdims=True)
         distance = distance - distance.mean(-1, keepdims=True)
         variance = (distance * distance).mean(-1, keepdims=True)
-        return distance * (1 / np.sqrt(variance + row.dtype.type(self.epsilon.value.data)))
+        return distance * (1 / np.sqrt(variance + row.dtype.type(self.epsilon)))
 
 
 @irdl_op_definition
@@ -149,7 +150,7 @@ class BatchNormOp(ScaleShiftOp):
     bias = operand_def(TensorType)
     mean = operand_def(TensorType)
     variance = operand_def(TensorType)
-    epsilon = prop_def(FloatAttr[Float64Type])
+    epsilon = float_prop()
     result = result_def(TensorType)
 
     def infer_types(self) -> Sequence[TensorType]:
@@ -163,7 +164,7 @@ class BatchNormOp(ScaleShiftOp):
 
     def factor_and_offset(self, parameters: Sequence[Array]) -> tuple[Array, Array]:
         scale, bias, mean, variance = parameters
-        factor = scale / np.sqrt(variance + self.epsilon.value.data)
+        factor = scale / np.sqrt(variance + self.epsilon)
         rank = len(shape_of(self.x))
         column = [-1] + [1] * (rank - 2) if rank > 1 else [1]
         return factor.reshape(column), (bias - mean * factor).reshape(column)
@@ -172,7 +173,7 @@ class BatchNormOp(ScaleShiftOp):
         channel = [index[1] if len(index) > 1 else b.index(0)]
         kind = compute_type(element_type_of(self.x))
         scale, bias, mean, variance = (b.cast(read(channel), kind) for read in reads[1:])
-        factor = scale / b.math("sqrt", variance + self.epsilon.value.data)
+        factor = scale / b.math("sqrt", variance + self.epsilon)
         return reads[0](index) * factor + (bias - mean * factor)
 
     def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
@@ -180,5 +181,5 @@ class BatchNormOp(ScaleShiftOp):
         column = [-1] + [1] * (x.ndim - 2)
         scale, bias, mean, variance = (array.astype(x.dtype).reshape(column) for array in operands[1:])
         with np.errstate(all="ignore"):
-            factor = scale / np.sqrt(variance + x.dtype.type(self.epsilon.value.data))
+            factor = scale / np.sqrt(variance + x.dtype.type(self.epsilon))
             return [arrays.convert(x * factor + (bias - mean * factor), operands[0].dtype)]

@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from xdsl.dialects.builtin import I64, DenseArrayBase, Float64Type, FloatAttr, IntegerAttr, StringAttr, TensorType, i64
+from xdsl.dialects.builtin import DenseArrayBase, Float64Type, StringAttr, TensorType, i64
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, prop_def, result_def
 
@@ -18,6 +18,7 @@ from aotc.dialects.builder import Builder, Reader, Scalar
 from aotc.dialects.dtypes import ELEMENT_TYPES, compute_type, is_float
 from aotc.dialects.graph.interfaces import ElementOp, ShapeError
 from aotc.dialects.graph.shapes import linearize
+from aotc.dialects.properties import float_prop, int_prop
 
 GAMMA = 0x9E3779B97F4A7C15
 _MIX = ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB))
@@ -59,9 +60,9 @@ class RandomOp(ElementOp):
 
     name = "graph.random"
     distribution = prop_def(StringAttr)
-    seed = prop_def(IntegerAttr[I64])
-    low = prop_def(FloatAttr[Float64Type])
-    high = prop_def(FloatAttr[Float64Type])
+    seed = int_prop()
+    low = float_prop()
+    high = float_prop()
     shape = prop_def(DenseArrayBase.constr(i64))
     to = prop_def(Attribute)
     result = result_def(TensorType)
@@ -74,8 +75,8 @@ class RandomOp(ElementOp):
         return [TensorType(self.to, self.ints("shape"))]
 
     def element(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
-        kind, seed = compute_type(self.to), self.seed.value.data
-        low, high = self.low.value.data, self.high.value.data
+        kind, seed = compute_type(self.to), self.seed
+        low, high = self.low, self.high
         position = linearize(b, index, self.ints("shape"))
         if self.distribution.data == "uniform":
             return unit(b, word(b, seed, position), kind) * (high - low) + low

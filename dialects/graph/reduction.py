@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar, cast
 
 import numpy as np
-from xdsl.dialects.builtin import I64, BoolAttr, DenseArrayBase, IntegerAttr, StringAttr, TensorType, i64
+from xdsl.dialects.builtin import BoolAttr, DenseArrayBase, StringAttr, TensorType, i64
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 
@@ -18,6 +18,7 @@ from aotc.dialects.dtypes import integer_range, is_float
 from aotc.dialects.graph.elementwise import Domain
 from aotc.dialects.graph.interfaces import Array, LoopNestOp, ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.shapes import normalize_axis
+from aotc.dialects.properties import bool_prop, int_prop
 
 _FALSE = BoolAttr.from_bool(False)
 
@@ -104,7 +105,7 @@ class ReduceOp(RowwiseOp):
 
     name = "graph.reduce"
     kind = prop_def(StringAttr)
-    keepdims = prop_def(BoolAttr, default_value=_FALSE)
+    keepdims = bool_prop(False)
     result = result_def(TensorType)
 
     MONOIDS: ClassVar = {"sum": _SUM, "mean": _SUM, "prod": _PRODUCT, "max": _MAXIMUM, "min": _MINIMUM}
@@ -119,7 +120,7 @@ class ReduceOp(RowwiseOp):
 
     def infer_types(self) -> Sequence[TensorType]:
         self.monoid()
-        shape = reduced_shape(shape_of(self.x), self.along(), self.flag("keepdims"))
+        shape = reduced_shape(shape_of(self.x), self.along(), self.keepdims)
         return [TensorType(element_type_of(self.x), shape)]
 
     def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
@@ -127,7 +128,7 @@ class ReduceOp(RowwiseOp):
         kind = element_type_of(self.x)
 
         def each(index: list[Scalar]) -> None:
-            outer = outer_index(index, axes, self.flag("keepdims"))
+            outer = outer_index(index, axes, self.keepdims)
 
             def step(inner: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
                 return [monoid.combine(b, carried[0], reads[0](merge_index(len(shape), axes, inner, outer)))]
@@ -161,19 +162,19 @@ class ArgReduceOp(LoopNestOp):
     name = "graph.arg_reduce"
     x = operand_def(TensorType)
     kind = prop_def(StringAttr)
-    axis = prop_def(IntegerAttr[I64])
-    keepdims = prop_def(BoolAttr, default_value=_FALSE)
-    last = prop_def(BoolAttr, default_value=_FALSE)
+    axis = int_prop()
+    keepdims = bool_prop(False)
+    last = bool_prop(False)
     result = result_def(TensorType)
 
     def along(self) -> tuple[int]:
         """The axis, counted from the front."""
-        return (normalize_axis(self.axis.value.data, len(shape_of(self.x))),)
+        return (normalize_axis(self.axis, len(shape_of(self.x))),)
 
     def better(self) -> Comparison:
         """How an element compares to those it is taken instead of."""
         strict = {"max": "gt", "min": "lt"}[self.kind.data]
-        return cast(Comparison, strict.replace("t", "e") if self.flag("last") else strict)
+        return cast(Comparison, strict.replace("t", "e") if self.last else strict)
 
     def infer_types(self) -> Sequence[TensorType]:
         if self.kind.data not in ("max", "min"):
@@ -182,13 +183,13 @@ class ArgReduceOp(LoopNestOp):
         shape, axes = shape_of(self.x), self.along()
         if shape[axes[0]] == 0:
             raise ShapeError(f"axis {axes[0]} has no elements")
-        return [TensorType(i64, reduced_shape(shape, axes, self.flag("keepdims")))]
+        return [TensorType(i64, reduced_shape(shape, axes, self.keepdims))]
 
     def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
         shape, axes = shape_of(self.x), self.along()
 
         def each(index: list[Scalar]) -> None:
-            outer = outer_index(index, axes, self.flag("keepdims"))
+            outer = outer_index(index, axes, self.keepdims)
 
             def at(position: Scalar) -> Scalar:
                 return reads[0](merge_index(len(shape), axes, [position], outer))
@@ -223,9 +224,9 @@ class CumulativeOp(LoopNestOp):
     name = "graph.cumulative"
     x = operand_def(TensorType)
     kind = prop_def(StringAttr)
-    axis = prop_def(IntegerAttr[I64])
-    exclusive = prop_def(BoolAttr, default_value=_FALSE)
-    reverse = prop_def(BoolAttr, default_value=_FALSE)
+    axis = int_prop()
+    exclusive = bool_prop(False)
+    reverse = bool_prop(False)
     result = result_def(TensorType)
 
     MONOIDS: ClassVar = {"sum": _SUM, "prod": _PRODUCT}
@@ -236,7 +237,7 @@ class CumulativeOp(LoopNestOp):
 
     def along(self) -> int:
         """The axis, counted from the front."""
-        return normalize_axis(self.axis.value.data, len(shape_of(self.x)))
+        return normalize_axis(self.axis, len(shape_of(self.x)))
 
     def infer_types(self) -> Sequence[TensorType]:
         self.monoid()
@@ -249,10 +250,10 @@ class CumulativeOp(LoopNestOp):
 
         def each(outer: list[Scalar]) -> None:
             def step(inner: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
-                place = b.index(shape[axis] - 1) - inner[0] if self.flag("reverse") else inner[0]
+                place = b.index(shape[axis] - 1) - inner[0] if self.reverse else inner[0]
                 index = merge_index(len(shape), (axis,), [place], outer)
                 total = monoid.combine(b, carried[0], reads[0](index))
-                writes[0](index, carried[0] if self.flag("exclusive") else total)
+                writes[0](index, carried[0] if self.exclusive else total)
                 return [total]
 
             b.reduce([(0, shape[axis])], [b.const(monoid.neutral(kind), kind)], step)
@@ -262,12 +263,12 @@ class CumulativeOp(LoopNestOp):
     def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
         axis, monoid = self.along(), self.monoid()
         wide = arrays.widen(operands[0])
-        wide = np.flip(wide, axis) if self.flag("reverse") else wide
+        wide = np.flip(wide, axis) if self.reverse else wide
         shape = list(wide.shape)
         shape[axis] = 1
         start = np.full(shape, monoid.neutral(element_type_of(self.x)), wide.dtype)
         with np.errstate(all="ignore"):
             running = monoid.ufunc.accumulate(np.concatenate([start, wide], axis), axis, dtype=wide.dtype)
-        running = np.delete(running, -1 if self.flag("exclusive") else 0, axis)
-        running = np.flip(running, axis) if self.flag("reverse") else running
+        running = np.delete(running, -1 if self.exclusive else 0, axis)
+        running = np.flip(running, axis) if self.reverse else running
         return [arrays.convert(running, operands[0].dtype)]

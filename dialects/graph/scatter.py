@@ -16,8 +16,8 @@ from operator import and_
 from typing import ClassVar
 
 import numpy as np
-from xdsl.dialects.builtin import I64, BoolAttr, IntegerAttr, StringAttr, TensorType, i1, i64
-from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
+from xdsl.dialects.builtin import StringAttr, TensorType, i1, i64
+from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 
 from aotc.dialects.arrays import ranked
 from aotc.dialects.builder import Builder, Reader, Scalar, ScalarLike, Writer
@@ -25,6 +25,7 @@ from aotc.dialects.dtypes import is_float
 from aotc.dialects.graph.indexing import from_front, require_covered, require_indices
 from aotc.dialects.graph.interfaces import Array, LoopNestOp, ShapeError, common_element_type, element_type_of, shape_of
 from aotc.dialects.graph.shapes import require_axis
+from aotc.dialects.properties import int_prop, opt_bool_prop
 
 _REDUCTIONS = {"none", "add", "mul", "max", "min"}
 _UFUNCS = {"add": np.add, "mul": np.multiply, "max": np.maximum, "min": np.minimum}
@@ -85,10 +86,10 @@ class ScatterOp(LoopNestOp, ABC):
 class ScatteringElements(ScatterOp, ABC):
     """Element by element along `axis`: result[i... with i[axis] = indices[i...]] takes updates[i...]."""
 
-    axis = prop_def(IntegerAttr[I64])
+    axis = int_prop()
 
     def check(self) -> None:
-        x, indices, axis = shape_of(self.x), shape_of(self.indices), self.axis.value.data
+        x, indices, axis = shape_of(self.x), shape_of(self.indices), self.axis
         require_axis(axis, len(x))
         if len(x) != len(indices) or indices != shape_of(self.updates):
             raise ShapeError(
@@ -100,14 +101,14 @@ class ScatteringElements(ScatterOp, ABC):
 
     def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
         x, indices, updates = operands
-        axis = self.axis.value.data
+        axis = self.axis
         where = list(np.indices(indices.shape))
         signed = indices.astype(np.int64)
         where[axis] = np.where(signed < 0, signed + x.shape[axis], signed)
         return [self._scattered(x, tuple(where), updates)]
 
     def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
-        x, indices, axis = shape_of(self.x), shape_of(self.indices), self.axis.value.data
+        x, indices, axis = shape_of(self.x), shape_of(self.indices), self.axis
 
         def body(index: list[Scalar]) -> None:
             tests = [
@@ -175,12 +176,12 @@ class Selecting(LoopNestOp, ABC):
     """
 
     x = operand_def(TensorType)
-    k = prop_def(IntegerAttr[I64])
-    axis = prop_def(IntegerAttr[I64])
-    smallest = opt_prop_def(BoolAttr)
+    k = int_prop()
+    axis = int_prop()
+    smallest = opt_bool_prop()
 
     def infer_types(self) -> Sequence[TensorType]:
-        x, axis, k = shape_of(self.x), self.axis.value.data, self.k.value.data
+        x, axis, k = shape_of(self.x), self.axis, self.k
         require_axis(axis, len(x))
         if not 0 <= k <= x[axis]:
             raise ShapeError(f"there are no {k} elements along axis {axis} of {list(x)}")
@@ -189,14 +190,14 @@ class Selecting(LoopNestOp, ABC):
 
     def precedes(self, b: Builder, one: Scalar, other: Scalar) -> Scalar:
         """Whether an element comes before another whatever their indices."""
-        lesser, greater = (one, other) if self.flag("smallest") else (other, one)
+        lesser, greater = (one, other) if self.smallest else (other, one)
         before = b.compare("lt", lesser, greater)
         if not is_float(one.dtype):
             return before
         return before | (b.compare("ne", greater, greater) & b.compare("eq", lesser, lesser))
 
     def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
-        x, axis, k = shape_of(self.x), self.axis.value.data, self.k.value.data
+        x, axis, k = shape_of(self.x), self.axis, self.k
         none, zero = b.index(-1), b.const(0, element_type_of(self.x))
 
         def body(outer: list[Scalar]) -> None:
@@ -250,8 +251,8 @@ class TopKOp(Selecting):
 
     def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
         (x,) = operands
-        axis, k = self.axis.value.data, self.k.value.data
-        ranks = ranked(x) if self.flag("smallest") else -ranked(x)
+        axis, k = self.axis, self.k
+        ranks = ranked(x) if self.smallest else -ranked(x)
         positions = np.take(np.argsort(ranks, axis=axis, kind="stable"), range(k), axis=axis)
         return [np.take_along_axis(x, positions, axis), positions.astype(np.int64)]
 
@@ -301,10 +302,10 @@ class TopKInMemoryOp(Selecting):
     @property
     def depth(self) -> int:
         """Levels of the tree."""
-        return max(self.k.value.data.bit_length(), 1)
+        return max(self.k.bit_length(), 1)
 
     def infer_types(self) -> Sequence[TensorType]:
         values, positions = super().infer_types()
-        axis, shape = self.axis.value.data, list(values.get_shape())
+        axis, shape = self.axis, list(values.get_shape())
         shape[axis] = 2**self.depth - 1
         return [values, positions, TensorType(element_type_of(self.x), shape), TensorType(i64, shape)]

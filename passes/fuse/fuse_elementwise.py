@@ -25,16 +25,16 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.passes import ModulePass
 
 from aotc.dialects.graph.compound.control_flow import graph_blocks
 from aotc.dialects.graph.interfaces import ElementOp, Fusion, is_join, is_kernel
+from aotc.passes.fuse.fusion_policy import FusingPass
 from aotc.passes.fuse.groups import sort_operations
 from aotc.passes.fuse.growing import Growth
 
 
 @dataclass(frozen=True)
-class FuseElementwisePass(ModulePass):
+class FuseElementwisePass(FusingPass):
     """Join elementwise operations and data movement into groups of one loop nest."""
 
     name = "fuse-elementwise"
@@ -46,5 +46,5 @@ class FuseElementwisePass(ModulePass):
                 if root.parent is not block or not isinstance(root, ElementOp) or not is_kernel(root):
                     continue
                 if root.FUSION in (Fusion.POINTWISE, Fusion.INJECTIVE) and not is_join(root):
-                    Growth(root, position, several_outputs=True).grow()
+                    Growth(root, position, self, several_outputs=True).grow()
             sort_operations(block)

@@ -31,20 +31,19 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue, Use
-from xdsl.passes import ModulePass
 
 from aotc.dialects.graph.compound.control_flow import graph_blocks
 from aotc.dialects.graph.interfaces import AnchorOp, ElementOp, Fusion, is_kernel, shape_of
 from aotc.dialects.graph.structure import FusedOp
 from aotc.model.weight_store import WeightStore
-from aotc.passes.fuse.fusion_policy import MAX_OPERATIONS, buffers, may_duplicate, most_buffers
+from aotc.passes.fuse.fusion_policy import FusingPass, buffers, may_duplicate
 from aotc.passes.fuse.groups import make_group
 from aotc.passes.fuse.vectorizable import VectorForms
 from aotc.passes.kernel.strategy import Prologue, is_vectorized, strategy_of, works_on_tiles
 
 
 @dataclass(frozen=True)
-class FuseEpiloguesPass(ModulePass):
+class FuseEpiloguesPass(FusingPass):
     """Apply the pointwise operations on an anchor's result where the anchor writes it."""
 
     name = "fuse-epilogues"
@@ -55,20 +54,24 @@ class FuseEpiloguesPass(ModulePass):
             position = {each: number for number, each in enumerate(block.ops)}
             for anchor in position:
                 if isinstance(anchor, AnchorOp) and anchor.parent is block:
-                    _fuse(anchor, position, forms)
+                    _fuse(anchor, position, forms, self)
 
 
-def _fuse(anchor: AnchorOp, position: Mapping[Operation, int], forms: VectorForms) -> None:
+def _fuse(anchor: AnchorOp, position: Mapping[Operation, int], forms: VectorForms, limits: FusingPass) -> None:
     used = [result for result in anchor.results if result.first_use is not None]
     if len(used) != 1:
         return
-    epilogue = _epilogue(anchor, used[0], position, forms if works_on_tiles(anchor) else None)
+    epilogue = _epilogue(anchor, used[0], position, forms if works_on_tiles(anchor) else None, limits)
     if epilogue:
         make_group([anchor, *epilogue], [epilogue[-1].results[0]])
 
 
 def _epilogue(
-    anchor: AnchorOp, result: SSAValue, position: Mapping[Operation, int], forms: VectorForms | None
+    anchor: AnchorOp,
+    result: SSAValue,
+    position: Mapping[Operation, int],
+    forms: VectorForms | None,
+    limits: FusingPass,
 ) -> list[Operation]:
     """The operations to apply to `result`, in order: the longest sequence of which only the last is used elsewhere.
 
@@ -82,9 +85,9 @@ def _epilogue(
     while waiting:
         op = min(waiting, key=lambda user: position.get(user, -1))
         waiting.remove(op)
-        if len(members) == MAX_OPERATIONS or not _fits(op, result, forms):
+        if len(members) == limits.most_operations or not _fits(op, result, forms):
             break
-        if buffers([*members, op]) > most_buffers(members):
+        if not limits.has_room(members, buffers([*members, op])):
             break
         members.append(op)
         values.add(op.results[0])
@@ -94,7 +97,7 @@ def _epilogue(
     while longest and _readers_widen(longest[-1]):
         longest.pop()
     last = longest[-1].results[0] if longest else result
-    if forms is not None and len(longest) + 1 < MAX_OPERATIONS and (transpose := _transpose(last)) is not None:
+    if forms is not None and len(longest) + 1 < limits.most_operations and (transpose := _transpose(last)) is not None:
         longest.append(transpose)
     return longest
 

@@ -26,18 +26,18 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.passes import ModulePass
 
 from aotc.dialects.graph.compound.control_flow import graph_blocks
 from aotc.dialects.graph.interfaces import AnchorOp
 from aotc.dialects.graph.structure import FusedOp
 from aotc.model.weight_store import WeightStore
+from aotc.passes.fuse.fusion_policy import FusingPass
 from aotc.passes.fuse.growing import Growth, has_producers
 from aotc.passes.fuse.vectorizable import VectorForms
 
 
 @dataclass(frozen=True)
-class FuseProloguesPass(ModulePass):
+class FuseProloguesPass(FusingPass):
     """Compute cheap operands of an anchor where it reads them."""
 
     name = "fuse-prologues"
@@ -48,4 +48,4 @@ class FuseProloguesPass(ModulePass):
             position = {each: number for number, each in enumerate(block.ops)}
             for root in reversed(list(position)):
                 if isinstance(root, AnchorOp | FusedOp) and has_producers(root, position):
-                    Growth(root, position, several_outputs=False, forms=forms).grow()
+                    Growth(root, position, self, several_outputs=False, forms=forms).grow()

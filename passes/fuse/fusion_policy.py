@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from xdsl.ir import Operation, SSAValue
+from xdsl.passes import ModulePass
 
 from aotc.dialects.dtypes import byte_width
 from aotc.dialects.graph.interfaces import AnchorOp, ElementOp, element_type_of, shape_of
 from aotc.passes.fuse.cost import element_cost
 from aotc.passes.fuse.groups import is_single_constant
-
-MAX_OPERATIONS = 32
-"""The most operations of a group, so that a kernel fits on a screen."""
-
-MAX_BUFFERS = 12
-"""The most buffers a kernel reads and writes for each anchor in it."""
 
 CHEAP = 12
 """Arithmetic operations worth repeating at every read to keep a tensor narrow in memory: a dequantisation."""
@@ -32,11 +28,19 @@ def buffers(ops: Sequence[Operation]) -> int:
     return sum(not is_single_constant(value) for value in read - inside) + 1
 
 
-def most_buffers(ops: Sequence[Operation]) -> int:
-    """The most buffers that a kernel of `ops` may have, groups included: it grows with the anchors, whose stages take
-    turns."""
-    anchors = sum(isinstance(op, AnchorOp) and not op.regions for outer in ops for op in outer.walk())
-    return MAX_BUFFERS * max(anchors, 1)
+@dataclass(frozen=True)
+class FusingPass(ModulePass):
+    """What passes that fuse have for options: how large kernels may get."""
+
+    most_operations: int = 32
+    """Of a group, so that a kernel fits on a screen."""
+    most_buffers: int = 12
+    """That a kernel reads and writes, for each anchor in it."""
+
+    def has_room(self, kernel: Sequence[Operation], count: int) -> bool:
+        """Whether a kernel, groups included, may have `count` buffers: more with anchors, whose stages take turns."""
+        anchors = sum(isinstance(op, AnchorOp) and not op.regions for outer in kernel for op in outer.walk())
+        return count <= self.most_buffers * max(anchors, 1)
 
 
 def recomputing_cost(op: ElementOp) -> int:

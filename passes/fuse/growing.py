@@ -11,7 +11,7 @@ from xdsl.ir import Operation, OpResult, SSAValue
 
 from aotc.dialects.graph.interfaces import AnchorOp, ElementOp, Fusion, GraphOp, is_join, is_kernel, shape_of
 from aotc.dialects.graph.structure import ConstantOp, FusedOp, YieldOp
-from aotc.passes.fuse.fusion_policy import MAX_OPERATIONS, may_duplicate, may_recompute, most_buffers, recomputing_cost
+from aotc.passes.fuse.fusion_policy import FusingPass, may_duplicate, may_recompute, recomputing_cost
 from aotc.passes.fuse.groups import is_single_constant, make_group
 from aotc.passes.fuse.reads import Reads, operand_reads, reads_of
 from aotc.passes.fuse.vectorizable import VectorForms
@@ -51,11 +51,13 @@ class Growth:
         self,
         root: GraphOp | FusedOp,
         position: Mapping[Operation, int],
+        limits: FusingPass,
         *,
         several_outputs: bool,
         forms: VectorForms | None = None,
     ) -> None:
         self._position = position
+        self._limits = limits
         self._several_outputs = several_outputs
         self._forms = forms
         self.members: list[Operation] = [root]
@@ -107,7 +109,9 @@ class Growth:
             return False
         result = op.results[0]
         need = self._needs[result]
-        if self._size >= MAX_OPERATIONS or self._buffers_with(op) > most_buffers(self.members):
+        if self._size >= self._limits.most_operations:
+            return False
+        if not self._limits.has_room(self.members, self._buffers_with(op)):
             return False
         if need.reads.count > math.prod(shape_of(result)) and not may_recompute(op, need.repeated):
             return False

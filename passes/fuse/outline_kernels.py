@@ -216,7 +216,7 @@ def _make_kernel(group: FusedOp | ExternalOp, name: str) -> FuncOp:
         kernel = FuncOp.external(name, [value.type for value in group.inputs], [group.result.type])
         mark_kernel(kernel, [[]])
         (scratch_bytes,) = shape_of(group.scratch[0]) if group.scratch else (0,)
-        made = External(group.codegen.data, group.kernel.data, group.settings, group.by_name is not None, scratch_bytes)
+        made = External(group.codegen.data, group.kernel.data, group.settings, group.by_name, scratch_bytes)
         EXTERNAL.set(kernel, made)
         return kernel
     inner = group.body.detach_block(group.block)

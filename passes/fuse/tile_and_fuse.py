@@ -34,7 +34,6 @@ from math import prod
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, OpResult, Region, SSAValue
-from xdsl.passes import ModulePass
 
 from aotc.dialects.dtypes import byte_width, is_encoded
 from aotc.dialects.graph.compound.control_flow import graph_blocks
@@ -47,7 +46,7 @@ from aotc.machines.machine import Machine
 from aotc.machines.targets import machine_of
 from aotc.model.locations import fuse_locations
 from aotc.model.weight_store import WeightStore
-from aotc.passes.fuse.fusion_policy import MAX_OPERATIONS, buffers, most_buffers
+from aotc.passes.fuse.fusion_policy import FusingPass, buffers
 from aotc.passes.fuse.groups import copy_group
 from aotc.passes.fuse.vectorizable import Form, VectorForms
 from aotc.passes.kernel.nests.tile_walk import Plan, Step, Walk
@@ -66,7 +65,7 @@ _LOOKED_AT = 3
 
 
 @dataclass(frozen=True)
-class TileAndFusePass(ModulePass):
+class TileAndFusePass(FusingPass):
     """Compute an anchor in spatial tiles for the anchor that reads it, in one kernel."""
 
     name = "tile-and-fuse"
@@ -82,7 +81,7 @@ class TileAndFusePass(ModulePass):
         for block in graph_blocks(op):
             for anchor in reversed(list(block.ops)):
                 if isinstance(anchor, AnchorOp) and anchor.parent is block:
-                    _fuse(anchor, machine, forms, self.threads)
+                    _fuse(anchor, machine, forms, self.threads, self)
 
 
 @dataclass(frozen=True)
@@ -95,7 +94,7 @@ class _Link:
     """The position of the operand of the reading anchor."""
 
 
-def _fuse(last: AnchorOp, machine: Machine, forms: VectorForms, threads: int) -> None:
+def _fuse(last: AnchorOp, machine: Machine, forms: VectorForms, threads: int, limits: FusingPass) -> None:
     """Make one kernel of `last` and all anchors before it for which that pays."""
     schedule = schedule_of(last)
     if schedule is None or not _is_stage(last) or (tiling := strategy_of(last).spatial_tiling(last, schedule)) is None:
@@ -104,9 +103,9 @@ def _fuse(last: AnchorOp, machine: Machine, forms: VectorForms, threads: int) ->
     found: list[tuple[_Chain, Box]] = []
     while (link := _link(chain.stages[0].anchor, forms)) is not None:
         chain = chain.with_link(link)
-        if not chain.pays(machine) or len(chain.ops) > MAX_OPERATIONS:
+        if not chain.pays(machine) or len(chain.ops) > limits.most_operations:
             break
-        if buffers(chain.ops) > most_buffers(chain.ops):
+        if not limits.has_room(chain.ops, buffers(chain.ops)):
             break
         if (tile := chain.tile(machine)) is not None:
             found.append((chain, tile))

@@ -50,9 +50,6 @@ from aotc.passes.graph.quantization.integer_sums import Constants, Raised
 from aotc.passes.graph.quantization.pairs import FixedSum, Numbers, Terms, fixed_sum, product_multiplier
 from aotc.passes.graph.quantization.real_values import Parameters, dequantized, quantization
 
-_MOST_NUMBERS = 1 << 12
-"""Of a constant operand, different ones: as many times 256 pairs are tried."""
-
 
 @dataclass(frozen=True)
 class FixArithmeticPass(ModulePass):
@@ -62,18 +59,44 @@ class FixArithmeticPass(ModulePass):
 
     tables: bool = True
     """Whether terms may be looked up: not on vectors, whose registers have no tables of 32 bits."""
+    most_numbers: int = 1 << 12
+    """Different ones of a constant operand: as many times 256 pairs are tried."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         store = WeightStore.of(ctx)
         for block in graph_blocks(op):
             constants = Constants(block, store)
             for each in list(block.ops):
-                if isinstance(each, QuantizeOp) and (fixed := _fixed(each, constants, self.tables)) is not None:
+                if isinstance(each, QuantizeOp) and (fixed := self._fixed(each, constants)) is not None:
                     location = fuse_locations(old.location for old in fixed.replaced)
                     for new in fixed.ops:
                         new.location = location
                     fixed.ops[-1].results[0].name_hint = each.result.name_hint
                     Rewriter.replace_op(each, fixed.ops, [fixed.ops[-1].results[0]])
+
+    def _fixed(self, op: QuantizeOp, constants: Constants) -> Raised | None:
+        target, found = quantization(op, constants.store), _arithmetic(op, constants.store)
+        if target is None or found is None:
+            return None
+        root, after = found
+        left, right = (_operand(value, constants.store, self.most_numbers) for value in (root.lhs, root.rhs))
+        if left is None or right is None or (left.source is None and right.source is None):
+            return None
+        wanted = _wanted(root, after, left, right, constants.store)
+        if wanted is None or wanted.min() == wanted.max():
+            return None
+        raised = Raised(replaced=[*left.ops, *right.ops, root, *after])
+        if isinstance(root, MulOp):
+            return raised if _product(raised, left, right, wanted, target, constants) else None
+        numbers = right.numbers.negated() if isinstance(root, SubOp) else right.numbers
+        fixed = fixed_sum(left.numbers, numbers, wanted, float(target.scale), target.zero_point)
+        if fixed is None:
+            return None
+        sides = ((left, fixed.left), (right, fixed.right))
+        if not self.tables and any(side.source is not None and terms.factor is None for side, terms in sides):
+            return None
+        _sum(raised, left, right, fixed, wanted, target, constants)
+        return raised
 
 
 @dataclass(frozen=True)
@@ -86,31 +109,6 @@ class _Operand:
     """The integers, by the bits of which `numbers` are in order; None: a constant."""
     places: Array | None = None
     """Of a constant: which of the numbers each element is."""
-
-
-def _fixed(op: QuantizeOp, constants: Constants, tables: bool) -> Raised | None:
-    target, found = quantization(op, constants.store), _arithmetic(op, constants.store)
-    if target is None or found is None:
-        return None
-    root, after = found
-    left, right = (_operand(value, constants.store) for value in (root.lhs, root.rhs))
-    if left is None or right is None or (left.source is None and right.source is None):
-        return None
-    wanted = _wanted(root, after, left, right, constants.store)
-    if wanted is None or wanted.min() == wanted.max():
-        return None
-    raised = Raised(replaced=[*left.ops, *right.ops, root, *after])
-    if isinstance(root, MulOp):
-        return raised if _product(raised, left, right, wanted, target, constants) else None
-    numbers = right.numbers.negated() if isinstance(root, SubOp) else right.numbers
-    fixed = fixed_sum(left.numbers, numbers, wanted, float(target.scale), target.zero_point)
-    if fixed is None:
-        return None
-    sides = ((left, fixed.left), (right, fixed.right))
-    if not tables and any(side.source is not None and terms.factor is None for side, terms in sides):
-        return None
-    _sum(raised, left, right, fixed, wanted, target, constants)
-    return raised
 
 
 def _arithmetic(op: QuantizeOp, store: WeightStore) -> tuple[BinaryOp, list[ElementOp]] | None:
@@ -128,7 +126,7 @@ def _arithmetic(op: QuantizeOp, store: WeightStore) -> tuple[BinaryOp, list[Elem
     return None
 
 
-def _operand(value: SSAValue, store: WeightStore) -> _Operand | None:
+def _operand(value: SSAValue, store: WeightStore, most_numbers: int) -> _Operand | None:
     chain, op = Chain(store), producer(value, ElementOp)
     if op is not None and chain.take(op) and chain.source is not None:
         numbers = chain.table(value)
@@ -143,7 +141,7 @@ def _operand(value: SSAValue, store: WeightStore) -> _Operand | None:
     if array is None or array.dtype != np.float32 or not array.size or not bool(np.isfinite(array).all()):
         return None
     numbers, places = np.unique(array, return_inverse=True)
-    if numbers.size > _MOST_NUMBERS:
+    if numbers.size > most_numbers:
         return None
     return _Operand(Numbers(numbers), [], None, places.reshape(array.shape))
 

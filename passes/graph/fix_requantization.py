@@ -72,7 +72,7 @@ class FixRequantizationPass(ModulePass):
         Rewriter.replace_op(op, [new])
 
     def _exact(self, op: RequantizeOp, multiplier: Array, constants: Constants) -> FixedRequantizeOp | None:
-        most = greatest_of(op.x, op.axis.value.data, constants.store)
+        most = greatest_of(op.x, op.axis, constants.store)
         if multiplier.size == 1:
             most = most.max(initial=0)
         multipliers, greatest = np.broadcast_arrays(np.atleast_1d(multiplier), np.atleast_1d(most))

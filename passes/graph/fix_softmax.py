@@ -59,7 +59,7 @@ class FixSoftmaxPass(ModulePass):
 
 def _fix(op: QuantizeOp, constants: Constants) -> None:
     target, softmax = quantization(op, constants.store), producer(op.x, SoftmaxOp)
-    if target is None or softmax is None or softmax.flag("log"):
+    if target is None or softmax is None or softmax.log:
         return
     source = dequantized(softmax.x, constants.store)
     if source is None or source.scale is None or not is_byte(source.value):

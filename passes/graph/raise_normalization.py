@@ -115,4 +115,4 @@ def _is_square(op: GraphOp, x: SSAValue, store: WeightStore) -> bool:
 
 def _mean_axes(op: ReduceOp) -> tuple[int, ...] | None:
     """The axes of a mean that keeps them, at least one."""
-    return op.along() or None if op.kind.data == "mean" and op.flag("keepdims") else None
+    return op.along() or None if op.kind.data == "mean" and op.keepdims else None

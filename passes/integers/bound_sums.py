@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 from xdsl.context import Context
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from aotc.dialects.constants import computed_array
@@ -48,7 +48,7 @@ class BoundSumsPass(ModulePass):
             return
         for each in integer_sums(op):
             if isinstance(each, ConvOp) and (weight := computed_array(each.weight, store)) is not None:
-                each.sum_bits = IntegerAttr(_bits(each, weight), i64)
+                each.sum_bits = _bits(each, weight)
 
 
 def _bits(op: ConvOp, weight: np.ndarray[Any, Any]) -> int:

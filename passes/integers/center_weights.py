@@ -71,7 +71,7 @@ def _center(op: ConvOp | MatMulOp, kinds: Sequence[Attribute], store: WeightStor
     if not known.size or (isinstance(op, MatMulOp) and known.ndim != 2):
         return
     values = op.factor_array(1, known)
-    seen = (-1 if op.flag("transpose_rhs") else -2,) if isinstance(op, MatMulOp) else tuple(range(1, values.ndim))
+    seen = (-1 if op.transpose_rhs else -2,) if isinstance(op, MatMulOp) else tuple(range(1, values.ndim))
     low, high = values.min(axis=seen, keepdims=True), values.max(axis=seen, keepdims=True)
     if int((high - low).max()) > _MOST - _LEAST:
         return

@@ -184,8 +184,8 @@ def _read_flipped(op: DequantizeOp, value: SSAValue) -> None:
 
 def _add_flipped(op: FixedAddOp, operand: int, value: SSAValue) -> None:
     """Add the flipped operand instead: with what the sum is more in its offset."""
-    more = op.number(("x_factor", "y_factor")[operand]) * _shift(op.operands[operand])
-    op.properties["offset"] = IntegerAttr(wrap(op.number("offset") - more, i32), i64)
+    more = (op.x_factor, op.y_factor)[operand] * _shift(op.operands[operand])
+    op.offset = wrap(op.offset - more, i32)
     op.operands[operand] = value
 
 
@@ -231,7 +231,7 @@ def _quantize(flips: _Flips, op: QuantizeOp) -> GraphOp:
 def _requantize(flips: _Flips, op: RequantizeOp | FixedAddOp) -> GraphOp:
     shift = _shift(op.result)
     moved = {
-        name: IntegerAttr(value.value.data + shift, i64)
+        name: IntegerAttr(value + shift, i64)
         for name, value in (("zero_point", op.zero_point), ("low", op.low), ("high", op.high))
     }
     return type(op).get(*op.operands, **(op.properties | moved | {"to": flipped_type(op.to)}))

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, UnitAttr
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from aotc.dialects.constants import known_array
@@ -39,4 +39,4 @@ class ProveFractionsPass(ModulePass):
             if isinstance(each, RequantizeOp):
                 multiplier = known_array(each.multiplier, store)
                 if multiplier is not None and bool(np.all(np.abs(multiplier) < 1)):  # not where one is NaN
-                    each.fractions = UnitAttr()
+                    each.fractions = True

@@ -19,7 +19,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, UnitAttr
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from aotc.dialects.constants import known_array
@@ -37,7 +37,7 @@ class ProveNarrowPairsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         store = WeightStore.of(ctx)
         for each in op.walk():
-            if isinstance(each, DotOp) and each.complement is None:
+            if isinstance(each, DotOp) and not each.complement:
                 weight = known_array(each.operands[1], store)
                 if weight is not None and is_narrow(weight, unsigned=each.left_type == UI8):
-                    each.narrow = UnitAttr()
+                    each.narrow = True

@@ -39,10 +39,10 @@ from aotc.dialects.aot import (
     StructType,
     SymbolOp,
 )
-from aotc.dialects.aot.properties import integer, number, word
 from aotc.dialects.aot.structures import field_type
 from aotc.dialects.dtypes import dtype_name
 from aotc.dialects.operations import make
+from aotc.dialects.properties import integer, number, word
 from aotc.errors import CompileError
 from aotc.model.conventions import CALL_PACKED
 from aotc.model.dlpack import CPU, DLPACK_TYPES, HANDLE_CODE, TENSOR_CODE

@@ -139,7 +139,7 @@ def _take_thread(kernel: FuncOp) -> int:
         argument: SSAValue | None = None
         for op in [op for op in kernel.walk() if isinstance(op, kind)]:
             argument = argument or append_argument(kernel, i32, Argument(name=name), name)
-            count = op.count.value.data if isinstance(op, PhaseOp) else count
+            count = op.count if isinstance(op, PhaseOp) else count
             Rewriter.replace_op(op, arith.IndexCastOp(argument, IndexType()))
     return count
 

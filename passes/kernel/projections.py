@@ -37,7 +37,7 @@ def projection(x: SSAValue) -> Projection | None:
     if product is None or not total.has_one_use() or (bias is not None and shape_of(bias) != shape_of(x)[2:]):
         return None
     matrices = len(shape_of(product.lhs)) == len(shape_of(product.rhs)) == 2
-    plain = product.flag("transpose_rhs") and not product.flag("transpose_lhs")
+    plain = product.transpose_rhs and not product.transpose_lhs
     return Projection(product.lhs, product.rhs, bias) if matrices and plain else None
 
 
@@ -62,7 +62,7 @@ def preceding(op: RecurrenceOp) -> RecurrenceOp | None:
     before = made_by(found.rows)
     if before is None or before.parent is not op.parent or not single(before):
         return None
-    together = before.sizes[0] == op.sizes[0] and before.flag("reverse") == op.flag("reverse")
+    together = before.sizes[0] == op.sizes[0] and before.reverse == op.reverse
     return before if together else None
 
 

@@ -43,8 +43,6 @@ from aotc.dialects.aot import OpaqueOp
 from aotc.dialects.aot.contract import kernels
 from aotc.machines.targets import core_of
 
-OWN_WORK = 40
-"""Operations of an iteration for each that is repeated in it, at least, where the index of the loop is hidden, too."""
 TRIPS = 2
 """How often a loop is taken to run whose bounds are not known."""
 
@@ -56,13 +54,15 @@ class RecomputeIndicesPass(ModulePass):
     name = "recompute-indices"
 
     target: str = "host"
+    own_work: int = 40
+    """Operations of an iteration for each that is repeated in it, at least, where the loop's index is hidden, too."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         least = core_of(self.target).scalars.sums.recomputed
         for function in kernels(op):
             for loop in [each for each in function.walk() if isinstance(each, scf.ForOp)]:
                 if _is_innermost(loop):
-                    _treat(loop, least)
+                    _treat(loop, least, max(self.own_work, least))
 
 
 def _is_walk(op: Operation | None) -> bool:
@@ -86,14 +86,14 @@ def _is_innermost(loop: scf.ForOp) -> bool:
     return _sums_up(loop) or not any(_is_walk(each) for each in loop.body.walk())
 
 
-def _treat(loop: scf.ForOp, least: int) -> None:
+def _treat(loop: scf.ForOp, least: int, own: int) -> None:
     """Recompute indices in the body of the innermost loop where that is little work, of `loop` and those around it."""
     at: Operation | None = loop
     while isinstance(at, scf.ForOp) and _is_walk(at):
         if any(isinstance(each, OpaqueOp) for each in at.body.block.ops):
             return
-        for own, work in ((True, max(OWN_WORK, least)), (False, least)):
-            plan = _Recomputation(at, own)
+        for hides_own, work in ((True, own), (False, least)):
+            plan = _Recomputation(at, hides_own)
             if _work(at.body.block) >= work * plan.cost:
                 plan.apply()
                 return

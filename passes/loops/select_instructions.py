@@ -87,17 +87,15 @@ def _dot(w: Writer, op: TileDotOp) -> Register:
         w.value(factor, _factor(op.bits, unsigned))
         for factor, unsigned in zip((op.lhs, op.rhs), op.unsigned, strict=True)
     )
-    narrow, complement = op.narrow_pairs is not None, op.complement is not None
-    return dot(w, lhs, rhs, w.value(op.sums, "s32"), narrow=narrow, complement=complement)
+    return dot(w, lhs, rhs, w.value(op.sums, "s32"), narrow=op.narrow_pairs, complement=op.complement)
 
 
 def _dot_pair(w: Writer, op: TileDotPairOp) -> Register:
-    complement = op.complement is not None
-    kind = _factor(8, unsigned=op.lhs_unsigned is not None)
+    kind = _factor(8, unsigned=op.lhs_unsigned)
     first, following = (
         (w.value(lhs, kind), w.value(rhs, "s8")) for lhs, rhs in ((op.lhs, op.rhs), (op.next_lhs, op.next_rhs))
     )
-    return dot_pair(w, (first, following), w.value(op.sums, "s32"), complement=complement)
+    return dot_pair(w, (first, following), w.value(op.sums, "s32"), complement=op.complement)
 
 
 _EXPANSIONS: dict[type[Operation], Expansion] = {TileDotOp: _dot, TileDotPairOp: _dot_pair}

@@ -15,6 +15,7 @@ from aotc.dialects.aot import tiles
 from aotc.dialects.aot.tile_lookups import TileLookupOp
 from aotc.dialects.aot.tile_narrowing import PARTS, TileNarrowOp
 from aotc.dialects.aot.tiles import tile_shape, tile_type
+from aotc.dialects.properties import integer
 from aotc.passes.loops.registers import place_properties, register_places
 from aotc.passes.loops.unrolling import Registers, Unrolling
 
@@ -37,11 +38,11 @@ def narrow(u: Unrolling, op: TileNarrowOp) -> Sequence[Registers]:
 def lookup(u: Unrolling, op: TileLookupOp) -> Sequence[Registers]:
     """As many registers together as are looked up at once, the last ones repeated."""
     registers, table = u.registers(op.x), [register for tile in op.table for register in u.registers(tile)]
-    lanes, width = tile_shape(op.x)[-1], op.width.value.data
+    lanes, width = tile_shape(op.x)[-1], op.width
     found = dict[int, SSAValue]()
     for some in _together(op.result, len(registers), width // lanes):
         x = _beside(u, [registers[place] for place in some], width)
-        result = u.emit(TileLookupOp, (x, *table), x.type, {"width": op.width})
+        result = u.emit(TileLookupOp, (x, *table), x.type, {"width": integer(width)})
         for number, place in enumerate(some):
             found[place] = u.part(result, number * lanes, lanes)
     return [[found[place] for place in range(len(registers))]]

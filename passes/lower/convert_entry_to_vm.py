@@ -121,7 +121,7 @@ class _Conversion:
         self._weights: dict[SSAValue, str] = {}
         self._output: SSAValue | None = None
         self._body = Region(Block(arg_types=[vm.REGISTER] * len(main.args)))
-        self._constants: dict[tuple[type[Operation], Attribute, Attribute | None], vm.PlaceOp | vm.ConstantOp] = {}
+        self._constants: dict[tuple[Attribute, ...], vm.PlaceOp | vm.ConstantOp] = {}
         """Places and weights, which are made once, at the head of the function."""
         self._once_kept: dict[SSAValue, SSAValue] = {}
         """Places and constants in registers, which are moved there once."""
@@ -217,7 +217,7 @@ class _Conversion:
 
     def _once(self, op: vm.PlaceOp | vm.ConstantOp, named: SSAValue) -> SSAValue:
         """The value of an operation without operands that will be at the head, or of an equal one."""
-        key = (type(op), op.offset, op.kind) if isinstance(op, vm.PlaceOp) else (type(op), op.value, None)
+        key = tuple(op.properties.values())
         if key not in self._constants:
             op.result.name_hint = named.name_hint
             self._constants[key] = op

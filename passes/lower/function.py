@@ -11,8 +11,8 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 
 from aotc.dialects import aot
 from aotc.dialects.aot.contract import BRANCHES, arguments_of, is_kernel
-from aotc.dialects.aot.properties import integer
 from aotc.dialects.operations import take_name
+from aotc.dialects.properties import integer
 from aotc.errors import CompileError
 from aotc.passes.lower.llvm_builder import UNIT, LLVMBuilder
 from aotc.passes.lower.module import ModuleLowering

@@ -34,8 +34,8 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from aotc.dialects import llvm_ext
-from aotc.dialects.aot.properties import number
 from aotc.dialects.operations import append, make
+from aotc.dialects.properties import number
 
 PTR = llvm.LLVMPointerType()
 VOID = llvm.LLVMVoidType()

@@ -146,24 +146,24 @@ def _pointee(pointer: SSAValue) -> Attribute:
 def _alloca(f: FunctionLowering, op: aot.AllocaOp) -> None:
     kind = _pointee(op.result)
     memory = f.types.value(kind) if isinstance(kind, aot.StructType) else f.types.memory(kind)
-    f.set(op.result, f.b.stack(op.count.value.data, memory))
+    f.set(op.result, f.b.stack(op.count, memory))
 
 
 def _address(f: FunctionLowering, op: aot.AddressOp) -> None:
     kind = _pointee(op.pointer)
     memory = f.types.value(kind) if isinstance(kind, aot.StructType) else f.types.memory(kind)
-    f.set(op.result, f.b.offset(f.get(op.pointer), memory, op.position.value.data))
+    f.set(op.result, f.b.offset(f.get(op.pointer), memory, op.position))
 
 
 def _element_read(f: FunctionLowering, op: aot.ElementOp) -> None:
     kind = _pointee(op.pointer)
-    address = f.b.offset(f.get(op.pointer), f.types.memory(kind), op.position.value.data)
+    address = f.b.offset(f.get(op.pointer), f.types.memory(kind), op.position)
     f.set(op.result, read(f, address, kind, f.types.size(kind)))
 
 
 def _element_write(f: FunctionLowering, op: aot.SetElementOp) -> None:
     kind = _pointee(op.pointer)
-    address = f.b.offset(f.get(op.pointer), f.types.memory(kind), op.position.value.data)
+    address = f.b.offset(f.get(op.pointer), f.types.memory(kind), op.position)
     write(f, f.get(op.value), address, kind, f.types.size(kind))
 
 
@@ -171,7 +171,7 @@ def _field_address(f: FunctionLowering, op: aot.FieldOp | aot.SetFieldOp) -> SSA
     kind = _pointee(op.pointer)
     assert isinstance(kind, aot.StructType)
     layout, paths = f.types.struct(kind)
-    return f.b.offset(f.get(op.pointer), layout, op.position.value.data, *paths[op.field.data])
+    return f.b.offset(f.get(op.pointer), layout, op.position, *paths[op.field.data])
 
 
 def _field_read(f: FunctionLowering, op: aot.FieldOp) -> None:
@@ -191,7 +191,7 @@ def _is_null(f: FunctionLowering, op: aot.IsNullOp) -> None:
 
 def _is_aligned(f: FunctionLowering, op: aot.IsAlignedOp) -> None:
     address = f.b.convert(llvm.PtrToIntOp, f.get(op.pointer), f.types.index)
-    rest = f.b.integer_op(llvm.AndOp, address, f.b.constant(op.alignment.value.data - 1, f.types.index), None)
+    rest = f.b.integer_op(llvm.AndOp, address, f.b.constant(op.alignment - 1, f.types.index), None)
     f.set(op.result, f.b.icmp("eq", rest, f.b.constant(0, f.types.index)))
 
 

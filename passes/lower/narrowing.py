@@ -85,7 +85,7 @@ def _bytes(b: LLVMBuilder, op: TileNarrowOp, halves: Sequence[SSAValue]) -> SSAV
     """Two registers of i16 as one of clamped bytes."""
     lanes, (_, low, high) = tile_shape(halves[0])[0] // 2, op.numbers
     bytes_ = VectorType(i8, [4 * lanes])
-    packs, sign = ("packsswb", "s") if op.unsigned is None else ("packuswb", "u")
+    packs, sign = ("packsswb", "s") if not op.unsigned else ("packuswb", "u")
     result = b.intrinsic(_name(packs, lanes), halves, bytes_)
     for bound, end, name in ((low, op.range[0], "max"), (high, op.range[1], "min")):
         if bound != end:

@@ -39,12 +39,12 @@ def _widen(f: FunctionLowering, op: WordWidenOp) -> None:
     b, word = f.b, f.get(op.word)
     added = None if op.added is None else f.get(op.added)
     if f.module.has_dsp:
-        name = f"llvm.arm.{'u' if op.zero_extend is not None else 's'}xt{'b16' if added is None else 'ab16'}"
-        given = (_rotated(f, word, op.odd is not None),)
+        name = f"llvm.arm.{'u' if op.zero_extend else 's'}xt{'b16' if added is None else 'ab16'}"
+        given = (_rotated(f, word, op.odd),)
         f.set(op.result, b.intrinsic(name, given if added is None else (added, *given), i32))
         return
-    extend = llvm.ZExtOp if op.zero_extend is not None else llvm.SExtOp
-    first = 1 if op.odd is not None else 0
+    extend = llvm.ZExtOp if op.zero_extend else llvm.SExtOp
+    first = 1 if op.odd else 0
 
     def shifted(value: SSAValue, by: int) -> SSAValue:
         return b.integer_op(llvm.LShrOp, value, b.constant(by, i32)) if by else value
@@ -75,7 +75,7 @@ def _half_dot(f: FunctionLowering, op: HalfDotOp) -> None:
     b = f.b
 
     def half(value: SSAValue) -> SSAValue:
-        if op.high is not None:
+        if op.high:
             return b.integer_op(llvm.AShrOp, value, b.constant(16, i32))
         return b.convert(llvm.SExtOp, b.convert(llvm.TruncOp, value, i16), i32)
 
@@ -85,7 +85,7 @@ def _half_dot(f: FunctionLowering, op: HalfDotOp) -> None:
 
 def _run_dot(f: FunctionLowering, op: RunDotOp) -> None:
     """In a vector where the run is whole, which LLVM makes one instruction of, else one element after the other."""
-    b, count, total = f.b, op.count.value.data, f.get(op.sum)
+    b, count, total = f.b, op.count, f.get(op.sum)
     factors: list[list[SSAValue]] = []
     lanes = count if count == RUN else 1
     kinds = {width: VectorType(kind, [lanes]) if lanes > 1 else kind for width, kind in ((8, i8), (16, i16), (32, i32))}
@@ -94,12 +94,12 @@ def _run_dot(f: FunctionLowering, op: RunDotOp) -> None:
         (op.w, op.w_indices, op.w_zero_extend),
     ):
         address = element_address(f, buffer, indices)
-        extend = llvm.SExtOp if unsigned is None else llvm.ZExtOp
+        extend = llvm.SExtOp if not unsigned else llvm.ZExtOp
         loads = [b.load(b.offset(address, i8, at), kinds[8], 1) for at in range(0, count, lanes)]
         factors.append([b.convert(extend, each, kinds[16]) for each in loads])
     for x, w in zip(*factors, strict=True):
-        if op.added.value.data:
-            x = b.integer_op(llvm.AddOp, x, b.constant(op.added.value.data, x.type))
+        if op.added:
+            x = b.integer_op(llvm.AddOp, x, b.constant(op.added, x.type))
         wide_x, wide_w = b.convert(llvm.SExtOp, x, kinds[32]), b.convert(llvm.SExtOp, w, kinds[32])
         terms = b.integer_op(llvm.MulOp, wide_x, wide_w)
         if lanes > 1:
@@ -128,7 +128,7 @@ def _quad_quantize(f: FunctionLowering, op: QuadQuantizeOp) -> None:
     b, wide = f.b, VectorType(i32, [QUAD])
     whole = b.intrinsic("llvm.roundeven.v4f32", (f.get(op.x),), op.x.type)
     value = b.intrinsic("llvm.fptosi.sat.v4i32.v4f32", (whole,), wide)
-    value = b.intrinsic("llvm.sadd.sat.v4i32", (value, b.constant(op.zero_point.value.data, wide)), wide)
+    value = b.intrinsic("llvm.sadd.sat.v4i32", (value, b.constant(op.zero_point, wide)), wide)
     for name, bound in zip(("smax", "smin"), op.bounds, strict=True):
         value = b.intrinsic(f"llvm.{name}.v4i32", (value, b.constant(bound, wide)), wide)
     f.set(op.result, b.convert(llvm.TruncOp, value, op.result.type))
@@ -159,8 +159,8 @@ def _quad_rescale(f: FunctionLowering, op: QuadRescaleOp) -> None:
 def _round_product(f: FunctionLowering, op: RoundProductOp) -> None:
     x, factor, above = map(f.get, op.operands)
     helpers = f.module.helpers
-    helper = helpers.round_product if op.near is None else helpers.round_near_product
-    f.set(op.result, helper(f.b, x, factor, above, op.shift.value.data))
+    helper = helpers.round_product if not op.near else helpers.round_near_product
+    f.set(op.result, helper(f.b, x, factor, above, op.shift))
 
 
 LOWERINGS: Lowerings = {

@@ -56,9 +56,9 @@ def _branch(op: TreeLeavesOp, store: WeightStore) -> None:
     if not _can_branch(features, thresholds, children, roots):
         return
     nodes = _below(children, roots)
-    places = np.full(len(features) + op.leaves.value.data, -1, np.int64)
+    places = np.full(len(features) + op.leaves, -1, np.int64)
     places[nodes] = np.arange(len(nodes))
-    places[len(features) :] = np.arange(op.leaves.value.data) + len(nodes)
+    places[len(features) :] = np.arange(op.leaves) + len(nodes)
     new = BranchingTreesOp.get(
         op.x,
         features=features[nodes].tolist(),

@@ -20,7 +20,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -67,4 +67,4 @@ def _round(op: RecurrenceOp, machine: Machine, store: WeightStore) -> None:
     constant.location = op.location
     Rewriter.insert_op(constant, InsertPoint.before(op))
     op.operands[op.operands.index(op.weight)] = constant.result
-    op.exponent = IntegerAttr(exponent, i64)
+    op.exponent = exponent

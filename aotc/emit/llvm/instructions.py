@@ -116,7 +116,8 @@ def _icmp(t: Operands, op: llvm.ICmpOp) -> str:
 
 
 def _fcmp(t: Operands, op: llvm.FCmpOp | llvm_ext.FCmpOp) -> str:
-    predicate = llvm.FCmpPredicateFlag.from_int(op.predicate.value.data).lstrip("_")
+    number = op.predicate if isinstance(op, llvm_ext.FCmpOp) else op.predicate.value.data
+    predicate = llvm.FCmpPredicateFlag.from_int(number).lstrip("_")
     return f"fcmp {fast_math(op)}{predicate} {t.typed(op.lhs)}, {t.names[op.rhs]}"
 
 
@@ -186,14 +187,14 @@ def _reduction(t: Operands, op: Operation) -> str:
 
 
 def _masked_load(t: Operands, op: llvm_ext.MaskedLoadOp) -> str:
-    pointer = f"ptr align {op.alignment.value.data} {t.names[op.pointer]}"
+    pointer = f"ptr align {op.alignment} {t.names[op.pointer]}"
     name = f"@llvm.masked.load.{suffix(op.res.type)}.p0"
     return f"call {type_text(op.res.type)} {name}({pointer}, {t.typed(op.mask)}, {t.typed(op.rest)})"
 
 
 def _masked_store(t: Operands, op: llvm.MaskedStoreOp | llvm_ext.MaskedStoreOp) -> str:
     value, address, mask = op.operands
-    pointer = f"ptr align {op.alignment.value.data} {t.names[address]}"
+    pointer = f"ptr align {op.alignment} {t.names[address]}"
     return f"call void @llvm.masked.store.{suffix(value.type)}.p0({t.typed(value)}, {pointer}, {t.typed(mask)})"
 
 

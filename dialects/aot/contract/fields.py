@@ -9,7 +9,7 @@ from typing import Generic, Protocol, Self, TypeVar, overload
 from xdsl.dialects.builtin import BytesAttr, DenseArrayBase, FloatAttr, IntegerAttr, StringAttr, UnitAttr, f64, i64
 from xdsl.ir import Attribute
 
-from aotc.dialects.aot import properties
+from aotc.dialects import properties
 from aotc.errors import CompileError
 
 T = TypeVar("T")

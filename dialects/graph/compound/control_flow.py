@@ -31,6 +31,7 @@ from xdsl.traits import IsolatedFromAbove, Pure
 from aotc.dialects.aot.contract import entries
 from aotc.dialects.graph.interfaces import GraphOp, ShapeError, element_type_of, shape_of, tensor_type, to_attribute
 from aotc.dialects.graph.structure import YieldOp
+from aotc.dialects.properties import opt_int_prop
 
 MOST_TRIPS = (1 << 31) - 1
 """The most iterations of a loop: what an index holds on every target."""
@@ -145,7 +146,7 @@ class LoopOp(ControlOp):
     carried = var_operand_def(TensorType)
     scanned = var_operand_def(TensorType)
     captured = var_operand_def(TensorType)
-    trips = opt_prop_def(IntegerAttr)
+    trips = opt_int_prop()
     scanned_backward = opt_prop_def(DenseArrayBase)
     stacked_backward = opt_prop_def(DenseArrayBase)
     outputs = var_result_def(TensorType)
@@ -197,7 +198,7 @@ class LoopOp(ControlOp):
     @property
     def most_trips(self) -> int | None:
         """How often the region runs, with a condition at most; None where that is known at run time only."""
-        return None if self.trips is None else self.trips.value.data
+        return self.trips
 
     @property
     def iteration(self) -> BlockArgument:

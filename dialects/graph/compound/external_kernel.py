@@ -15,9 +15,10 @@ from xdsl.dialects.builtin import (
     i8,
 )
 from xdsl.ir import SSAValue
-from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def, result_def, var_operand_def, var_result_def
+from xdsl.irdl import irdl_op_definition, prop_def, result_def, var_operand_def, var_result_def
 
 from aotc.dialects.graph.interfaces import GraphOp, ShapeError, shape_of, tensor_type, to_attribute
+from aotc.dialects.properties import unit_prop
 from aotc.model.codegens import Setting
 
 
@@ -34,7 +35,7 @@ class ExternalOp(GraphOp):
     codegen = prop_def(StringAttr)
     kernel = prop_def(StringAttr)
     settings = prop_def(DictionaryAttr, default_value=DictionaryAttr({}))
-    by_name = opt_prop_def(UnitAttr)
+    by_name = unit_prop()
     result = result_def(TensorType)
     scratch = var_result_def(TensorType)
 

@@ -10,9 +10,8 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
-from xdsl.dialects.builtin import I64, BoolAttr, IntegerAttr
 from xdsl.ir import Attribute
-from xdsl.irdl import irdl_op_definition, opt_prop_def
+from xdsl.irdl import irdl_op_definition
 
 from aotc.dialects import arrays
 from aotc.dialects.arrays import scaled
@@ -22,6 +21,7 @@ from aotc.dialects.graph.accumulation import AccumulatingOp
 from aotc.dialects.graph.interfaces import Array, ChannelWeightsOp, ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.packed.products.packed_matmul import Elements, ProductOp
 from aotc.dialects.graph.shapes import broadcast
+from aotc.dialects.properties import opt_bool_prop, opt_int_prop
 
 
 @irdl_op_definition
@@ -29,27 +29,27 @@ class MatMulOp(ProductOp, ChannelWeightsOp, AccumulatingOp):
     """A product with matrices rhs [..., K, N]; `transpose_rhs` says that they are stored [..., N, K]."""
 
     name = "graph.matmul"
-    transpose_rhs = opt_prop_def(BoolAttr)
-    lhs_zero_point = opt_prop_def(IntegerAttr[I64])
-    rhs_zero_point = opt_prop_def(IntegerAttr[I64])
+    transpose_rhs = opt_bool_prop()
+    lhs_zero_point = opt_int_prop()
+    rhs_zero_point = opt_int_prop()
     ZERO_POINTS: ClassVar[tuple[str, str]] = ("lhs_zero_point", "rhs_zero_point")
     MATRIX_RANK: ClassVar[int] = 2
     CHANNELS: ClassVar[int] = -1
 
     def contracted_axes(self) -> tuple[int, int] | None:
         lhs, rhs = len(shape_of(self.lhs)), len(shape_of(self.rhs))
-        return lhs - (2 if self.flag("transpose_lhs") else 1), rhs - (1 if self.flag("transpose_rhs") else 2)
+        return lhs - (2 if self.transpose_lhs else 1), rhs - (1 if self.transpose_rhs else 2)
 
     def scaled_weight(self, weight: Array, factors: Array) -> Array:
-        factors = factors[:, None] if self.flag("transpose_rhs") else factors
+        factors = factors[:, None] if self.transpose_rhs else factors
         return scaled(weight, factors, element_type_of(self.result))
 
     def sizes(self) -> tuple[tuple[int, ...], int, int, int]:
         lhs, rhs = shape_of(self.lhs), shape_of(self.rhs)
         if len(lhs) < 2 or len(rhs) < 2:
             raise ShapeError(f"operands must be matrices or batches of them, found {list(lhs)} and {list(rhs)}")
-        m, k = reversed(lhs[-2:]) if self.flag("transpose_lhs") else lhs[-2:]
-        depth, n = reversed(rhs[-2:]) if self.flag("transpose_rhs") else rhs[-2:]
+        m, k = reversed(lhs[-2:]) if self.transpose_lhs else lhs[-2:]
+        depth, n = reversed(rhs[-2:]) if self.transpose_rhs else rhs[-2:]
         if k != depth:
             raise ShapeError(f"{list(lhs)} and {list(rhs)} do not multiply: inner dimensions are {k} and {depth}")
         return broadcast(lhs[:-2], rhs[:-2]), m, n, k
@@ -63,12 +63,12 @@ class MatMulOp(ProductOp, ChannelWeightsOp, AccumulatingOp):
     def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
         dtype = numpy_dtype(self.product_type())
         lhs, rhs = (self.factor_array(place, arrays.widen(operand)) for place, operand in enumerate(operands))
-        if self.flag("transpose_lhs"):
+        if self.transpose_lhs:
             lhs = lhs.swapaxes(-1, -2)
-        if self.flag("transpose_rhs"):
+        if self.transpose_rhs:
             rhs = rhs.swapaxes(-1, -2)
         return [arrays.convert(np.matmul(lhs, rhs), dtype)]
 
     def right(self, b: Builder, read: Reader, outer: Sequence[Scalar], column: Scalar) -> Elements:
         matrix = self.matrix(b, outer)
-        return lambda k: read([*matrix, *((column, k) if self.flag("transpose_rhs") else (k, column))])
+        return lambda k: read([*matrix, *((column, k) if self.transpose_rhs else (k, column))])

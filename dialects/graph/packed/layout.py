@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from itertools import chain
 from operator import mul
@@ -103,6 +103,16 @@ class Layout:
     def block(self, dim: int) -> int:
         """The elements of a block of a dimension."""
         return math.prod(mode.extent for mode in self._of(dim) if mode.extent is not None)
+
+    def interleaved(self, group: int) -> Layout:
+        """The same with each `group` neighbours along the last axis but one side by side, for each place in the last
+        one; of blocks, whole groups. Raises ShapeError."""
+        *outer, (inner,), last = self.axes
+        whole, rest = (None, 0) if inner.extent is None else divmod(inner.extent, max(group, 1))
+        if rest:
+            raise ShapeError(f"groups of {group} do not divide blocks of {inner.extent}")
+        step, within = Mode(inner.dim, inner.stride * group, whole), Mode(inner.dim, inner.stride, group)
+        return replace(self, axes=(*outer, (step,), (*last, within)))
 
     # Shapes
 

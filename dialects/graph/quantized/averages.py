@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import I64, BoolAttr, DenseArrayBase, IntegerAttr, IntegerType, TensorType, i32, i64
+from xdsl.dialects.builtin import DenseArrayBase, IntegerType, TensorType, i32, i64
 from xdsl.ir import Attribute
-from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def
+from xdsl.irdl import irdl_op_definition, operand_def, prop_def
 
 from aotc.dialects.builder import Builder, Reader, Scalar, Writer
 from aotc.dialects.dtypes import compute_type
 from aotc.dialects.graph.interfaces import ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.quantized.requantization import check_clamp
 from aotc.dialects.graph.windows.pooling import WindowOp, product
+from aotc.dialects.properties import int_prop, opt_bool_prop
 
 MANTISSA = 24
 """Bits of an f32."""
@@ -38,38 +39,32 @@ class FixedAveragePoolOp(WindowOp):
     factors = operand_def(TensorType)
     middles = operand_def(TensorType)
     counts = prop_def(DenseArrayBase)
-    include_pad = opt_prop_def(BoolAttr)
-    x_zero_point = prop_def(IntegerAttr[I64])
-    mantissa = prop_def(IntegerAttr[I64])
-    fraction = prop_def(IntegerAttr[I64])
-    guard = prop_def(IntegerAttr[I64])
-    zero_point = prop_def(IntegerAttr[I64])
-    low = prop_def(IntegerAttr[I64])
-    high = prop_def(IntegerAttr[I64])
+    include_pad = opt_bool_prop()
+    x_zero_point = int_prop()
+    mantissa = int_prop()
+    fraction = int_prop()
+    guard = int_prop()
+    zero_point = int_prop()
+    low = int_prop()
+    high = int_prop()
     to = prop_def(Attribute)
-
-    def number(self, name: str) -> int:
-        """The property `name`, an integer."""
-        attribute = self.properties[name]
-        assert isinstance(attribute, IntegerAttr)
-        return attribute.value.data
 
     def infer_types(self) -> Sequence[TensorType]:
         kind, rows = element_type_of(self.x), len(self.ints("counts"))
         if not isinstance(kind, IntegerType) or kind.width.data != 8:
             raise ShapeError(f"the elements must be integers of 8 bits, found {kind}")
-        check_clamp(self.to, *map(self.number, ("low", "high", "zero_point")))
-        levels = self.number("high") - self.number("low")
+        check_clamp(self.to, self.low, self.high, self.zero_point)
+        levels = self.high - self.low
         if not rows or list(self.ints("counts")) != sorted({*self.ints("counts")}) or self.ints("counts")[0] < 1:
             raise ShapeError(f"counts must be positive and grow, found {list(self.ints('counts'))}")
         if self.factors.type != TensorType(i32, [rows]):
             raise ShapeError(f"factors are {self.factors.type}, expected i32 for {rows} counts")
         if self.middles.type != TensorType(i32, [rows, levels]):
             raise ShapeError(f"middles are {self.middles.type}, expected i32 for {rows} counts and {levels} levels")
-        if not 0 < self.number("fraction") < 31 or not 0 < 4 * self.number("guard") < 1 << self.number("fraction"):
-            raise ShapeError(f"a guard of {self.number('guard')} is too great for a fraction of 2^-fraction")
-        if not 1 << MANTISSA - 1 <= self.number("mantissa") < 1 << MANTISSA:
-            raise ShapeError(f"a mantissa has {MANTISSA} bits, found {self.number('mantissa')}")
+        if not 0 < self.fraction < 31 or not 0 < 4 * self.guard < 1 << self.fraction:
+            raise ShapeError(f"a guard of {self.guard} is too great for a fraction of 2^-fraction")
+        if not 1 << MANTISSA - 1 <= self.mantissa < 1 << MANTISSA:
+            raise ShapeError(f"a mantissa has {MANTISSA} bits, found {self.mantissa}")
         return super().infer_types()
 
     def result_element_type(self) -> Attribute:
@@ -79,7 +74,7 @@ class FixedAveragePoolOp(WindowOp):
         return [b.const(0, i32)]
 
     def combine(self, b: Builder, source: Sequence[Scalar], value: Scalar, carried: list[Scalar]) -> list[Scalar]:
-        return [carried[0] + (b.cast(value, i32) - self.number("x_zero_point"))]
+        return [carried[0] + (b.cast(value, i32) - self.x_zero_point)]
 
     def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
         windows, end = self.windows(), 2 + self.rank
@@ -90,25 +85,25 @@ class FixedAveragePoolOp(WindowOp):
 
             def integer(taps: Sequence[Scalar]) -> Scalar:
                 seen = (w.source(p, tap) for w, p, tap in zip(windows, position, taps, strict=True))
-                return b.cast(reads[0]([*index[:2], *seen, *index[end:]]), i32) - self.number("x_zero_point")
+                return b.cast(reads[0]([*index[:2], *seen, *index[end:]]), i32) - self.x_zero_point
 
             (total,) = b.reduce(bounds, self.initial(b), lambda taps, sums: [sums[0] + integer(taps)])
             row = self._row(b, position)
-            fraction, guard = self.number("fraction"), self.number("guard")
-            scaled = total * reads[1]([row]) + ((2 * self.number("zero_point") + 1 << fraction - 1) + guard)
+            fraction, guard = self.fraction, self.guard
+            scaled = total * reads[1]([row]) + ((2 * self.zero_point + 1 << fraction - 1) + guard)
             above = b.shift_right(scaled, b.const(fraction, i32))
 
             def decided() -> list[Scalar]:
                 total = b.const(0, i64)
                 (total,) = b.reduce(bounds, [total], lambda taps, sums: [self._added(b, sums[0], integer(taps))])
-                low, high = self.number("low"), self.number("high")
+                low, high = self.low, self.high
                 level = b.min(b.max(above, low + 1), high) - (low + 1)
                 distance = b.cast(total, i32) - reads[2]([row, b.cast(level, row.dtype)])
                 return [above - b.cast(b.compare("lt", distance, 0), i32)]
 
             near = b.compare("lt", scaled & ((1 << fraction) - 1), 2 * guard)
             (above,) = b.when(near, decided, lambda: [above])
-            value = b.min(b.max(above, self.number("low")), self.number("high"))
+            value = b.min(b.max(above, self.low), self.high)
             writes[0](index, b.encode(b.cast(value, compute_type(self.to)), self.to))
 
         b.parallel_for(shape_of(self.result), at)
@@ -118,7 +113,7 @@ class FixedAveragePoolOp(WindowOp):
         counts = self.ints("counts")
         if len(counts) == 1:
             return b.index(0)
-        padded = self.flag("include_pad")
+        padded = self.include_pad
         along = [
             w.padded_taps(b, p) if padded else self.counted(b, w, p)
             for w, p in zip(self.windows(), position, strict=True)
@@ -131,7 +126,7 @@ class FixedAveragePoolOp(WindowOp):
     def _added(self, b: Builder, total: Scalar, integer: Scalar) -> Scalar:
         """What f32 makes of a sum of floats and an integer times the scale."""
         most = max(self.ints("counts"))
-        wide = b.cast(integer, i64) * (2 * self.number("mantissa"))
+        wide = b.cast(integer, i64) * (2 * self.mantissa)
         return rounded(b, total + rounded(b, wide, 8), 8 + most.bit_length())
 
 

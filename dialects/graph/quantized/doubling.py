@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
-from xdsl.dialects.builtin import I64, IntegerAttr, TensorType, i32, i64
+from xdsl.dialects.builtin import TensorType, i32
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 
@@ -19,6 +19,7 @@ from aotc.dialects.graph.quantized.requantization import (
     parameter_axes,
     parameter_index,
 )
+from aotc.dialects.properties import int_prop
 
 
 @irdl_op_definition
@@ -34,10 +35,10 @@ class DoublingRequantizeOp(ElementOp):
     x = operand_def(TensorType)
     factor = operand_def(TensorType)
     shift = operand_def(TensorType)
-    axis = prop_def(IntegerAttr[I64], default_value=IntegerAttr(1, i64))
-    zero_point = prop_def(IntegerAttr[I64], default_value=IntegerAttr(0, i64))
-    low = prop_def(IntegerAttr[I64])
-    high = prop_def(IntegerAttr[I64])
+    axis = int_prop(1)
+    zero_point = int_prop(0)
+    low = int_prop()
+    high = int_prop()
     to = prop_def(Attribute)
     result = result_def(TensorType)
 
@@ -47,26 +48,26 @@ class DoublingRequantizeOp(ElementOp):
                 raise ShapeError(f"an operand has element type {element_type_of(value)}, expected i32")
         if shape_of(self.factor) != shape_of(self.shift):
             raise ShapeError(f"{shape_of(self.factor)} factors and {shape_of(self.shift)} shifts")
-        check_parameters(self.x, self.factor, self.axis.value.data)
-        check_clamp(self.to, self.low.value.data, self.high.value.data, self.zero_point.value.data)
+        check_parameters(self.x, self.factor, self.axis)
+        check_clamp(self.to, self.low, self.high, self.zero_point)
         return [TensorType(self.to, shape_of(self.x))]
 
     def single_elements(self) -> Iterable[int]:
         return (1, 2)
 
     def operand_axes(self, axis: int) -> Mapping[int, int] | None:
-        axes = dict(parameter_axes(self.x, self.factor, self.axis.value.data, axis))
+        axes = dict(parameter_axes(self.x, self.factor, self.axis, axis))
         return axes | ({2: axes[1]} if 1 in axes else {})
 
     def element(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
-        place = parameter_index(b, self.factor, self.axis.value.data, index)
-        value = b.rescaled(reads[0](index), reads[1](place), reads[2](place)) + self.zero_point.value.data
-        value = b.min(b.max(value, self.low.value.data), self.high.value.data)
+        place = parameter_index(b, self.factor, self.axis, index)
+        value = b.rescaled(reads[0](index), reads[1](place), reads[2](place)) + self.zero_point
+        value = b.min(b.max(value, self.low), self.high)
         return b.encode(b.cast(value, compute_type(self.to)), self.to)
 
     def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
         x = operands[0].astype(np.int64)
-        factor, shift = (along_axis(each, self.axis.value.data, x.ndim).astype(np.int64) for each in operands[1:])
+        factor, shift = (along_axis(each, self.axis, x.ndim).astype(np.int64) for each in operands[1:])
         value, mask = (x * factor + (1 << 30)) >> 31, (1 << shift) - 1
-        value = (value >> shift) + ((value & mask) > (mask >> 1) + (value < 0)) + self.zero_point.value.data
-        return [np.clip(value, self.low.value.data, self.high.value.data).astype(numpy_dtype(self.to))]
+        value = (value >> shift) + ((value & mask) > (mask >> 1) + (value < 0)) + self.zero_point
+        return [np.clip(value, self.low, self.high).astype(numpy_dtype(self.to))]

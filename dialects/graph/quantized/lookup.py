@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from xdsl.dialects.builtin import I64, IntegerAttr, IntegerType, TensorType
-from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, result_def
+from xdsl.dialects.builtin import IntegerType, TensorType
+from xdsl.irdl import irdl_op_definition, operand_def, result_def
 
 from aotc.dialects.aot.tile_lookups import ENTRIES
 from aotc.dialects.builder import Builder, Reader, Scalar
 from aotc.dialects.graph.interfaces import Array, ElementOp, ShapeError, element_type_of, shape_of
+from aotc.dialects.properties import opt_int_prop
 
 
 @irdl_op_definition
@@ -23,14 +24,14 @@ class LookupOp(ElementOp):
     name = "graph.lookup"
     x = operand_def(TensorType)
     table = operand_def(TensorType)
-    width = opt_prop_def(IntegerAttr[I64])
-    row = opt_prop_def(IntegerAttr[I64])
+    width = opt_int_prop()
+    row = opt_int_prop()
     result = result_def(TensorType)
 
     @property
     def registers(self) -> tuple[int, int] | None:
         """`width` and `row`; None where elements are looked up one by one."""
-        return None if self.width is None or self.row is None else (self.width.value.data, self.row.value.data)
+        return None if self.width is None or self.row is None else (self.width, self.row)
 
     def infer_types(self) -> Sequence[TensorType]:
         kind = element_type_of(self.x)

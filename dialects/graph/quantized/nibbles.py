@@ -7,15 +7,16 @@ from dataclasses import dataclass
 from typing import ClassVar, Self
 
 import numpy as np
-from xdsl.dialects.builtin import I64, IntegerAttr, IntegerType, TensorType
+from xdsl.dialects.builtin import IntegerType, TensorType
 from xdsl.ir import OpResult, SSAValue
-from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
+from xdsl.irdl import irdl_op_definition, operand_def, result_def
 
 from aotc.dialects.builder import Builder, Reader, Scalar
 from aotc.dialects.dtypes import ELEMENT_TYPES
 from aotc.dialects.graph.conversion import DequantizeOp
 from aotc.dialects.graph.interfaces import Array, ElementOp, Fusion, ShapeError, element_type_of, producer, shape_of
 from aotc.dialects.graph.structure import ConstantOp
+from aotc.dialects.properties import int_prop
 
 _UI8 = ELEMENT_TYPES["uint8"]
 
@@ -35,30 +36,30 @@ class UnpackBitsOp(ElementOp):
 
     name = "graph.unpack_bits"
     x = operand_def(TensorType)
-    bits = prop_def(IntegerAttr[I64])
+    bits = int_prop()
     result = result_def(TensorType)
     FUSION: ClassVar[Fusion] = Fusion.INJECTIVE
 
     @property
     def count(self) -> int:
         """Elements of a byte."""
-        return 8 // self.bits.value.data
+        return 8 // self.bits
 
     def infer_types(self) -> Sequence[TensorType]:
         shape = shape_of(self.x)
         if element_type_of(self.x) != _UI8 or not shape:
             raise ShapeError(f"x must be a tensor of ui8, found {self.x.type}")
-        if self.bits.value.data not in (1, 2, 4):
-            raise ShapeError(f"bits must be 1, 2 or 4, found {self.bits.value.data}")
+        if self.bits not in (1, 2, 4):
+            raise ShapeError(f"bits must be 1, 2 or 4, found {self.bits}")
         return [TensorType(_UI8, [*shape[:-1], shape[-1] * self.count])]
 
     def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
-        bits = self.bits.value.data
+        bits = self.bits
         shifts = np.arange(self.count, dtype=np.uint8) * np.uint8(bits)
         return [((operands[0][..., None] >> shifts) & np.uint8(2**bits - 1)).reshape(shape_of(self.result))]
 
     def element(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
-        bits, count = self.bits.value.data, b.index(self.count)
+        bits, count = self.bits, b.index(self.count)
         byte = reads[0]([*index[:-1], index[-1] / count])
         shift = b.cast(b.rem(index[-1], count) * bits, _UI8)
         return b.shift_right(byte, shift) & (2**bits - 1)
@@ -92,9 +93,9 @@ class FewBitsMatrix:
         op = producer(value, DequantizeOp)
         if op is None or len(shape_of(op.x)) != 2 or not _is_known(op):
             return None
-        scales, block = shape_of(op.scale), op.block_size.value.data
+        scales, block = shape_of(op.scale), op.block_size
         along, bits = int(transposed), _bits(op.x)
-        depth, is_along = shape_of(op.x)[along], op.axis.value.data % 2 == along
+        depth, is_along = shape_of(op.x)[along], op.axis % 2 == along
         if bits is None or (bits == 8 and not block) or (is_along != (block > 0) and scales not in ((), (1,))):
             return None
         return cls(op.x, bits, op.scale, op.zero_point, min(block, depth) if block else depth, transposed)
@@ -107,7 +108,7 @@ def _bits(value: SSAValue) -> int | None:
         return None
     while isinstance(value, OpResult) and isinstance(value.op, ElementOp):
         if isinstance(value.op, UnpackBitsOp):
-            return value.op.bits.value.data
+            return value.op.bits
         if not value.op.MOVES:
             break
         value = value.op.operands[0]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
-from xdsl.dialects.builtin import I64, IntegerAttr, IntegerType, TensorType, UnitAttr, f32, i32, i64
+from xdsl.dialects.builtin import IntegerType, TensorType, f32, i32, i64
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
+from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 
 from aotc.dialects.aot.rounding import RoundProductOp
 from aotc.dialects.builder import Builder, Reader, Scalar
@@ -15,6 +15,7 @@ from aotc.dialects.dtypes import compute_type, integer_range, numpy_dtype
 from aotc.dialects.graph.accumulation import MOST_BITS
 from aotc.dialects.graph.interfaces import Array, ElementOp, ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.shapes import broadcast_index, normalize_axis
+from aotc.dialects.properties import int_prop, opt_int_prop, unit_prop
 
 
 @irdl_op_definition
@@ -29,50 +30,50 @@ class RequantizeOp(ElementOp):
     name = "graph.requantize"
     x = operand_def(TensorType)
     multiplier = operand_def(TensorType)
-    axis = prop_def(IntegerAttr[I64], default_value=IntegerAttr(1, i64))
-    zero_point = prop_def(IntegerAttr[I64], default_value=IntegerAttr(0, i64))
-    low = prop_def(IntegerAttr[I64])
-    high = prop_def(IntegerAttr[I64])
-    fractions = opt_prop_def(UnitAttr)
+    axis = int_prop(1)
+    zero_point = int_prop(0)
+    low = int_prop()
+    high = int_prop()
+    fractions = unit_prop()
     to = prop_def(Attribute)
     result = result_def(TensorType)
 
     @property
     def range(self) -> tuple[int, int]:
         """The least and greatest product that is not clamped, rounded."""
-        point = self.zero_point.value.data
-        return self.low.value.data - point, self.high.value.data - point
+        point = self.zero_point
+        return self.low - point, self.high - point
 
     def infer_types(self) -> Sequence[TensorType]:
         if element_type_of(self.x) != i32:
             raise ShapeError(f"the operand has element type {element_type_of(self.x)}, expected i32")
         if element_type_of(self.multiplier) != f32:
             raise ShapeError(f"the multiplier has element type {element_type_of(self.multiplier)}, expected f32")
-        check_parameters(self.x, self.multiplier, self.axis.value.data)
-        check_clamp(self.to, self.low.value.data, self.high.value.data, self.zero_point.value.data)
+        check_parameters(self.x, self.multiplier, self.axis)
+        check_clamp(self.to, self.low, self.high, self.zero_point)
         return [TensorType(self.to, shape_of(self.x))]
 
     def single_elements(self) -> Iterable[int]:
         return (1,)
 
     def operand_axes(self, axis: int) -> Mapping[int, int] | None:
-        return parameter_axes(self.x, self.multiplier, self.axis.value.data, axis)
+        return parameter_axes(self.x, self.multiplier, self.axis, axis)
 
     def element(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
-        multiplier = reads[1](parameter_index(b, self.multiplier, self.axis.value.data, index))
-        point, low, high = (each.value.data for each in (self.zero_point, self.low, self.high))
+        multiplier = reads[1](parameter_index(b, self.multiplier, self.axis, index))
+        point, low, high = self.zero_point, self.low, self.high
         product = b.cast(reads[0](index), f32) * multiplier
-        return b.quantized(product, point, low, high, self.to, bounded=self.flag("fractions"))
+        return b.quantized(product, point, low, high, self.to, bounded=self.fractions)
 
     def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
         x, multiplier = operands
-        factor = along_axis(multiplier, self.axis.value.data, x.ndim)
+        factor = along_axis(multiplier, self.axis, x.ndim)
         low, high = self.range
         with np.errstate(all="ignore"):
             value = np.rint(x.astype(np.float32) * factor)
             value = np.where(value > low, value, np.float32(low))
             value = np.where(value < high, value, np.float32(high)).astype(np.int32)
-        return [(value + self.zero_point.value.data).astype(numpy_dtype(self.to))]
+        return [(value + self.zero_point).astype(numpy_dtype(self.to))]
 
 
 def check_parameters(x: SSAValue, parameters: SSAValue, axis: int) -> None:
@@ -131,59 +132,54 @@ class FixedRequantizeOp(ElementOp):
     name = "graph.fixed_requantize"
     x = operand_def(TensorType)
     factor = operand_def(TensorType)
-    axis = prop_def(IntegerAttr[I64], default_value=IntegerAttr(1, i64))
-    shift = prop_def(IntegerAttr[I64])
-    most = prop_def(IntegerAttr[I64])
-    guard = prop_def(IntegerAttr[I64])
-    up = opt_prop_def(IntegerAttr[I64])
-    drop = opt_prop_def(IntegerAttr[I64])
-    split = opt_prop_def(IntegerAttr[I64])
-    zero_point = prop_def(IntegerAttr[I64], default_value=IntegerAttr(0, i64))
-    low = prop_def(IntegerAttr[I64])
-    high = prop_def(IntegerAttr[I64])
+    axis = int_prop(1)
+    shift = int_prop()
+    most = int_prop()
+    guard = int_prop()
+    up = opt_int_prop()
+    drop = opt_int_prop()
+    split = opt_int_prop()
+    zero_point = int_prop(0)
+    low = int_prop()
+    high = int_prop()
     to = prop_def(Attribute)
     result = result_def(TensorType)
-
-    def number(self, name: str) -> int:
-        """The property `name`, an integer; 0 where it is absent."""
-        attribute = self.properties.get(name)
-        return attribute.value.data if isinstance(attribute, IntegerAttr) else 0
 
     @property
     def range(self) -> tuple[int, int]:
         """The least and greatest rounded product that is not clamped."""
-        return self.number("low") - self.number("zero_point"), self.number("high") - self.number("zero_point")
+        return self.low - self.zero_point, self.high - self.zero_point
 
     @property
     def fraction(self) -> int:
         """How many upper bits of a product are below an integer of the result."""
-        lost = self.number("drop") + self.number("split") if self.split is not None else 32 - self.number("up")
-        return self.number("shift") - lost
+        lost = (self.drop or 0) + (self.split or 0) if self.split is not None else 32 - (self.up or 0)
+        return self.shift - lost
 
     @property
     def is_near(self) -> bool:
         """Whether the distance of a product that is computed in full to its middle is an i32: its upper bits are less
         than `guard` from there, and low bits of a factor make less than most / 2^split and one of them."""
-        units = self.number("guard")
+        units = self.guard
         if self.split is not None:
-            units += (self.number("most") >> self.number("split")) + 2
-        return units << (self.number("shift") - self.fraction) <= 2**31
+            units += (self.most >> (self.split or 0)) + 2
+        return units << (self.shift - self.fraction) <= 2**31
 
     def infer_types(self) -> Sequence[TensorType]:
         for value in self.operands:
             if element_type_of(value) != i32:
                 raise ShapeError(f"an operand has element type {element_type_of(value)}, expected i32")
-        check_parameters(self.x, self.factor, self.axis.value.data)
-        check_clamp(self.to, *map(self.number, ("low", "high", "zero_point")))
-        shift, most, guard, fraction = (*map(self.number, ("shift", "most", "guard")), self.fraction)
+        check_parameters(self.x, self.factor, self.axis)
+        check_clamp(self.to, self.low, self.high, self.zero_point)
+        shift, most, guard, fraction = self.shift, self.most, self.guard, self.fraction
         if self.split is not None and self.up is not None:
             raise ShapeError("only products in 64 bits shift the operand up")
         if not (1 < fraction < 31 and shift in RoundProductOp.SHIFTS and 0 < guard < 1 << fraction - 1):
             raise ShapeError(f"a shift of {shift}, {fraction} bits of fraction and a guard of {guard} do not fit")
-        split = None if self.split is None else self.number("split")
+        split = self.split
         if guard < least_guard(*self.range, fraction, most, split):
             raise ShapeError(f"a guard of {guard} is too small for {fraction} bits of fraction")
-        by = self.number("up") if split is None else split
+        by = (self.up or 0) if split is None else split
         if most < 0 or most << by >= 2**31:
             raise ShapeError(f"{most} times 2^{by} is not an i32")
         return [TensorType(self.to, shape_of(self.x))]
@@ -192,40 +188,38 @@ class FixedRequantizeOp(ElementOp):
         return (1,)
 
     def operand_axes(self, axis: int) -> Mapping[int, int] | None:
-        return parameter_axes(self.x, self.factor, self.axis.value.data, axis)
+        return parameter_axes(self.x, self.factor, self.axis, axis)
 
     def element(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
-        x, factor = reads[0](index), reads[1](parameter_index(b, self.factor, self.axis.value.data, index))
-        fraction, guard = self.fraction, self.number("guard")
+        x, factor = reads[0](index), reads[1](parameter_index(b, self.factor, self.axis, index))
+        fraction, guard = self.fraction, self.guard
         upper = self._upper(b, x, factor) + ((1 << fraction - 1) + guard)
         above = b.shift_right(upper, b.const(fraction, i32))
         near = b.compare("lt", upper & ((1 << fraction) - 1), 2 * guard)
         (value,) = b.when(near, lambda: [self._rounded(b, x, factor, above)], lambda: [above])
-        value = b.min(b.max(value + self.number("zero_point"), self.number("low")), self.number("high"))
+        value = b.min(b.max(value + self.zero_point, self.low), self.high)
         return b.encode(b.cast(value, compute_type(self.to)), self.to)
 
     def _rounded(self, b: Builder, x: Scalar, factor: Scalar, above: Scalar) -> Scalar:
-        product = RoundProductOp(x.ssa, factor.ssa, above.ssa, self.number("shift"), near=self.is_near)
+        product = RoundProductOp(x.ssa, factor.ssa, above.ssa, self.shift, near=self.is_near)
         return b.scalar(b.insert(product), i32)
 
     def _upper(self, b: Builder, x: Scalar, factor: Scalar) -> Scalar:
         """The upper bits of the product: rounded down, and with `split` less or more what low bits of the factor
         make."""
         if self.split is None:
-            product = b.cast(_shifted(b, x, self.number("up")), i64) * b.cast(factor, i64)
+            product = b.cast(_shifted(b, x, (self.up or 0)), i64) * b.cast(factor, i64)
             return b.cast(b.shift_right(product, b.const(32, i64)), i32)
-        split, kept = self.number("split"), b.shift_right(factor, b.const(self.number("drop"), i32))
+        split, kept = (self.split or 0), b.shift_right(factor, b.const((self.drop or 0), i32))
         lower = b.shift_right(x * (kept & ((1 << split) - 1)), b.const(split, i32))
         return x * b.shift_right(kept, b.const(split, i32)) + lower
 
     def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
         x, factor = operands
-        multiplier = np.ldexp(factor.astype(np.float32), -self.number("shift"))
-        factors = along_axis(multiplier, self.axis.value.data, x.ndim)
-        point = self.number("zero_point")
-        value = np.clip(
-            np.rint(x.astype(np.float32) * factors), self.number("low") - point, self.number("high") - point
-        )
+        multiplier = np.ldexp(factor.astype(np.float32), -self.shift)
+        factors = along_axis(multiplier, self.axis, x.ndim)
+        point = self.zero_point
+        value = np.clip(np.rint(x.astype(np.float32) * factors), self.low - point, self.high - point)
         return [(value.astype(np.int32) + point).astype(numpy_dtype(self.to))]
 
 

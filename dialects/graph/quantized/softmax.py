@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from xdsl.dialects.builtin import I64, IntegerAttr, IntegerType, TensorType, i32, i64
+from xdsl.dialects.builtin import IntegerType, TensorType, i32, i64
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 
@@ -14,6 +14,7 @@ from aotc.dialects.dtypes import compute_type, numpy_dtype
 from aotc.dialects.graph.interfaces import Array, ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.quantized.requantization import check_clamp
 from aotc.dialects.graph.reduction import RowwiseOp, merge_index, reduced_shape, rows
+from aotc.dialects.properties import int_prop
 
 
 @irdl_op_definition
@@ -30,11 +31,11 @@ class FixedSoftmaxOp(RowwiseOp):
     x = operand_def(TensorType)
     table = operand_def(TensorType)
     accumulator = prop_def(Attribute)
-    factor = prop_def(IntegerAttr[I64])
-    shift = prop_def(IntegerAttr[I64])
-    zero_point = prop_def(IntegerAttr[I64])
-    low = prop_def(IntegerAttr[I64])
-    high = prop_def(IntegerAttr[I64])
+    factor = int_prop()
+    shift = int_prop()
+    zero_point = int_prop()
+    low = int_prop()
+    high = int_prop()
     to = prop_def(Attribute)
     result = result_def(TensorType)
 
@@ -46,21 +47,21 @@ class FixedSoftmaxOp(RowwiseOp):
             raise ShapeError(f"the table is {self.table.type}, expected 1 to 256 i32")
         if self.accumulator not in (i32, i64):
             raise ShapeError(f"the accumulator must be i32 or i64, found {self.accumulator}")
-        if self.factor.value.data < 1 or self.steps < 1:
-            raise ShapeError(f"the scale {self.factor.value.data} / 2^{self.shift.value.data} is not below 1")
-        check_clamp(self.to, self.low.value.data, self.high.value.data, self.zero_point.value.data)
+        if self.factor < 1 or self.steps < 1:
+            raise ShapeError(f"the scale {self.factor} / 2^{self.shift} is not below 1")
+        check_clamp(self.to, self.low, self.high, self.zero_point)
         self.along()
         return [TensorType(self.to, shape_of(self.x))]
 
     @property
     def before(self) -> int:
         """By how many bits numerators are shifted up."""
-        return self.factor.value.data.bit_length() - 1
+        return self.factor.bit_length() - 1
 
     @property
     def steps(self) -> int:
         """How many bits quotients have after their first."""
-        return self.shift.value.data - self.before
+        return self.shift - self.before
 
     def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
         shape, axes, kind = shape_of(self.x), self.along(), self.accumulator
@@ -84,7 +85,7 @@ class FixedSoftmaxOp(RowwiseOp):
 
             (top,) = b.reduce(bounds, [b.const(-128, i32)], lambda inner, best: [b.max(best[0], integer(inner))])
             (total,) = b.reduce(bounds, [b.const(0, kind)], lambda inner, carried: [carried[0] + entry(inner)])
-            whole = total if self.factor.value.data == 1 else total * self.factor.value.data
+            whole = total if self.factor == 1 else total * self.factor
 
             def write(inner: list[Scalar]) -> None:
                 value = self._result(b, entry(inner), whole)
@@ -108,8 +109,8 @@ class FixedSoftmaxOp(RowwiseOp):
         # twice what is left is more than the denominator: beyond the middle; as much: in the middle
         is_odd = b.compare("ne", quotient & 1, 0)
         up = b.compare("gt", rest, whole) | (b.compare("eq", rest, whole) & is_odd)
-        value = quotient + b.cast(up, i32) + self.zero_point.value.data
-        value = b.min(b.max(value, self.low.value.data), self.high.value.data)
+        value = quotient + b.cast(up, i32) + self.zero_point
+        value = b.min(b.max(value, self.low), self.high)
         return b.encode(b.cast(value, compute_type(self.to)), self.to)
 
     def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
@@ -121,11 +122,11 @@ class FixedSoftmaxOp(RowwiseOp):
         table = np.zeros(256, np.int64)
         table[: operands[1].size] = operands[1]
         entries = table[flat.max(-1, keepdims=True) - flat]
-        whole = entries.sum(-1, keepdims=True) * self.factor.value.data
+        whole = entries.sum(-1, keepdims=True) * self.factor
         rest, value = entries << self.before, np.zeros_like(entries)
         for _ in range(self.steps + 1):
             above = rest >= whole
             rest, value = 2 * np.where(above, rest - whole, rest), 2 * value + above
-        value = value + ((rest > whole) | ((rest == whole) & (value % 2 == 1))) + self.zero_point.value.data
-        value = np.clip(value, self.low.value.data, self.high.value.data).astype(numpy_dtype(self.to))
+        value = value + ((rest > whole) | ((rest == whole) & (value % 2 == 1))) + self.zero_point
+        value = np.clip(value, self.low, self.high).astype(numpy_dtype(self.to))
         return [value.reshape([x.shape[axis] for axis in [*kept, *axes]]).transpose(np.argsort([*kept, *axes]))]

@@ -9,14 +9,13 @@ from abc import ABC
 from collections.abc import Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import BoolAttr, TensorType
+from xdsl.dialects.builtin import TensorType
 from xdsl.ir import SSAValue
 from xdsl.irdl import (
     AttrSizedResultSegments,
     irdl_op_definition,
     operand_def,
     opt_operand_def,
-    opt_prop_def,
     opt_result_def,
     result_def,
 )
@@ -24,6 +23,7 @@ from xdsl.irdl import (
 from aotc.dialects.builder import Scalar
 from aotc.dialects.graph.interfaces import ShapeError
 from aotc.dialects.graph.recurrent.recurrence import RecurrenceOp, Steps
+from aotc.dialects.properties import opt_bool_prop
 
 
 @irdl_op_definition
@@ -216,7 +216,7 @@ class LstmCell(RecurrenceOp, ABC):
     STATES: ClassVar[int] = 2
     initial_c = opt_operand_def(TensorType)
     peepholes = opt_operand_def(TensorType)
-    input_forget = opt_prop_def(BoolAttr)
+    input_forget = opt_bool_prop()
     y = result_def(TensorType)
     y_h = result_def(TensorType)
     y_c = result_def(TensorType)
@@ -256,7 +256,7 @@ class LstmCell(RecurrenceOp, ABC):
 
             memory = old([row, unit])
             entered = opened(0, 0, memory, 0)
-            kept = 1 - entered if self.flag("input_forget") else opened(2, 0, memory, 2)
+            kept = 1 - entered if self.input_forget else opened(2, 0, memory, 2)
             memory = kept * memory + entered * opened(3, 1)
             state = opened(1, 0, memory, 1) * steps.activation(2, memory)
             c([row, unit], memory)

@@ -11,13 +11,8 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar, Self
 
 from xdsl.dialects.builtin import (
-    I64,
     ArrayAttr,
-    BoolAttr,
     DenseArrayBase,
-    Float64Type,
-    FloatAttr,
-    IntegerAttr,
     StringAttr,
     TensorType,
     f64,
@@ -27,7 +22,6 @@ from xdsl.irdl import (
     AttrSizedOperandSegments,
     operand_def,
     opt_operand_def,
-    opt_prop_def,
     opt_result_def,
     prop_def,
     result_def,
@@ -42,6 +36,7 @@ from aotc.dialects.graph.recurrent.activations import ACTIVATIONS
 from aotc.dialects.graph.recurrent.lines import Factors, Inputs, Line, Lines, ScalarLines, Unit
 from aotc.dialects.graph.recurrent.shared import check_shared, is_shared
 from aotc.dialects.graph.shapes import ceil_div
+from aotc.dialects.properties import opt_bool_prop, opt_float_prop, opt_int_prop
 
 
 class RecurrenceOp(LoopNestOp, ABC):
@@ -72,13 +67,13 @@ class RecurrenceOp(LoopNestOp, ABC):
     begun = opt_operand_def(TensorType)
     following_weight = opt_operand_def(TensorType)
     following_bias = opt_operand_def(TensorType)
-    leading = opt_prop_def(IntegerAttr[I64])
+    leading = opt_int_prop()
     activations = prop_def(ArrayAttr[StringAttr])
     alphas = prop_def(DenseArrayBase.constr(f64))
     betas = prop_def(DenseArrayBase.constr(f64))
-    clip = opt_prop_def(FloatAttr[Float64Type])
-    exponent = opt_prop_def(IntegerAttr[I64])
-    reverse = opt_prop_def(BoolAttr)
+    clip = opt_float_prop()
+    exponent = opt_int_prop()
+    reverse = opt_bool_prop()
     following = opt_result_def(TensorType)
     sums = result_def(TensorType)
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
@@ -192,7 +187,7 @@ class RecurrenceOp(LoopNestOp, ABC):
     @property
     def first_steps(self) -> int:
         """`leading`, or 0."""
-        return 0 if self.leading is None else self.leading.value.data
+        return self.leading or 0
 
     @property
     def begun_steps(self) -> int:
@@ -345,7 +340,7 @@ class Steps:
 
         def step(number: Scalar) -> None:
             self.number = number
-            op.step(self, length - 1 - number if op.flag("reverse") else number)
+            op.step(self, length - 1 - number if op.reverse else number)
 
         if op.ahead or op.first_steps:
             self._begin()
@@ -388,7 +383,7 @@ class Steps:
     def _scaled(self, total: Scalar) -> Scalar:
         """The sum of products with what the weight holds, as that of products with its elements."""
         exponent = self.op.exponent
-        return total if exponent is None else total * 2.0**exponent.value.data
+        return total if exponent is None else total * 2.0**exponent
 
     def _factors(self, state: OpResult, matrix: SSAValue) -> Factors:
         shared = self.op.exponent is not None
@@ -454,7 +449,7 @@ class Steps:
 
         def left(index: Sequence[Scalar]) -> Scalar:
             number, row, k = index
-            return read([last - number if op.flag("reverse") else number, row, k])
+            return read([last - number if op.reverse else number, row, k])
 
         def store(index: Sequence[Scalar], total: Scalar) -> None:
             number, row, column = index
@@ -494,6 +489,6 @@ class Steps:
     def gate(self, number: int, x: Scalar) -> Scalar:
         """A gate: the activation of what was added up, within the limits."""
         if self.op.clip is not None:
-            limit = self.op.clip.value.data
+            limit = self.op.clip
             x = self.b.min(self.b.max(x, -limit), limit)
         return self.activation(number, x)

@@ -30,7 +30,7 @@ class RoundedLstmOp(LstmCell, DotOp):
     In each step those of a line's state, to which it is rounded as `state_type` (`ui8` or `i8`) in the scratch buffer
     `rounded`, are multiplied with `weight`, i8, and the sums, in i32, with both scales. `state_scales` [4 * H], and
     `weight_points`, i32 [4 * H] (0 where absent), are of each column; `weight_sums`, i32 [4 * H], are what the weights
-    of a column, less its point, add up to. Packed weights have interleaved rows (`row_groups`).
+    of a column, less its point, add up to. Packed weights have interleaved rows.
     (com.microsoft DynamicQuantizeLSTM.)
     """
 
@@ -113,7 +113,7 @@ class RoundedLstmOp(LstmCell, DotOp):
 
         shape = shape_of(self.weight)
         group = self.INTERLEAVED if len(shape) == 3 else 1
-        factors = Factors(read, steps.reader(self.weight), shape, self.sizes[2], group, self.flag("narrow"))
+        factors = Factors(read, steps.reader(self.weight), shape, self.sizes[2], group, self.narrow)
         steps.line.multiply(steps.number, [factors], self.columns, i32, store)
 
     def _round(self, steps: Steps) -> _Rounding:

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from xdsl.dialects.builtin import BoolAttr, TensorType, i1, i64
+from xdsl.dialects.builtin import TensorType, i1, i64
 from xdsl.ir import Attribute
-from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, result_def
+from xdsl.irdl import irdl_op_definition, operand_def, result_def
 
 from aotc.dialects.arrays import ranked
 from aotc.dialects.builder import INDEX, Builder, Reader, Scalar, Writer
 from aotc.dialects.dtypes import is_float
 from aotc.dialects.graph.interfaces import Array, LoopNestOp, ShapeError, element_type_of, shape_of
+from aotc.dialects.properties import opt_bool_prop
 
 
 class _Rows:
@@ -53,7 +54,7 @@ class UniqueOp(LoopNestOp):
 
     name = "graph.unique"
     x = operand_def(TensorType)
-    sorted = opt_prop_def(BoolAttr)
+    sorted = opt_bool_prop()
     indices = result_def(TensorType)
     inverse = result_def(TensorType)
     counts = result_def(TensorType)
@@ -71,7 +72,7 @@ class UniqueOp(LoopNestOp):
             return None
         columns = np.stack([ranked(column) for column in x.T], axis=1)
         _, first, inverse, counts = np.unique(columns, True, True, True, axis=0)
-        if not self.flag("sorted"):
+        if not self.sorted:
             found = np.argsort(first)
             first, counts, inverse = first[found], counts[found], np.argsort(found)[inverse.reshape(-1)]
         padding = (0, len(x) - len(first))
@@ -82,7 +83,7 @@ class UniqueOp(LoopNestOp):
     def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
         size = shape_of(self.x)[0]
         rows = _Rows(b, reads[0], shape_of(self.x)[1], element_type_of(self.x))
-        finish = self._in_order(b, rows, writes) if self.flag("sorted") else self._as_found(b, rows, writes)
+        finish = self._in_order(b, rows, writes) if self.sorted else self._as_found(b, rows, writes)
         none = b.const(-1, i64)
 
         def pad(place: Scalar) -> None:
@@ -146,6 +147,6 @@ class UniqueOp(LoopNestOp):
             b.only_when(equal, lambda: writes[1](at, b.cast(place, i64)))
             return [b.select(equal, carried[0] + 1, carried[0])]
 
-        start = row if not self.flag("sorted") else b.index(0)
+        start = row if not self.sorted else b.index(0)
         (count,) = b.reduce([(start, shape_of(self.x)[0])], [b.const(0, i64)], step)
         writes[2]([place], count)

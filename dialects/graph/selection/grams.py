@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import I64, IntegerAttr, TensorType, f32, i1, i64
-from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
+from xdsl.dialects.builtin import TensorType, f32, i1, i64
+from xdsl.irdl import irdl_op_definition, operand_def, result_def
 
 from aotc.dialects.builder import INDEX, Builder, Reader, Scalar, Writer
 from aotc.dialects.graph.indexing import require_indices
 from aotc.dialects.graph.interfaces import LoopNestOp, ShapeError, element_type_of, shape_of
+from aotc.dialects.properties import int_prop
 
 
 @irdl_op_definition
@@ -25,12 +26,12 @@ class CountGramsOp(LoopNestOp):
     x = operand_def(TensorType)
     grams = operand_def(TensorType)
     lengths = operand_def(TensorType)
-    skips = prop_def(IntegerAttr[I64])
+    skips = int_prop()
     result = result_def(TensorType)
 
     def infer_types(self) -> Sequence[TensorType]:
         x, grams = shape_of(self.x), shape_of(self.grams)
-        if not x or len(grams) != 2 or shape_of(self.lengths) != grams[:1] or self.skips.value.data < 0:
+        if not x or len(grams) != 2 or shape_of(self.lengths) != grams[:1] or self.skips < 0:
             raise ShapeError(f"grams must be a matrix with a length for each row, found {list(grams)} for {list(x)}")
         require_indices(self.x)
         if any(element_type_of(value) != i64 for value in (self.grams, self.lengths)):
@@ -38,10 +39,10 @@ class CountGramsOp(LoopNestOp):
         return [TensorType(f32, [*x[:-1], grams[0]])]
 
     def operations(self) -> int:
-        return math.prod(shape_of(self.result)) * shape_of(self.x)[-1] * (1 + self.skips.value.data)
+        return math.prod(shape_of(self.result)) * shape_of(self.x)[-1] * (1 + self.skips)
 
     def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
-        items, skips = shape_of(self.x)[-1], self.skips.value.data
+        items, skips = shape_of(self.x)[-1], self.skips
 
         def body(index: list[Scalar]) -> None:
             *outer, gram = index

@@ -5,19 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import I64, BoolAttr, IntegerAttr, TensorType, f32, i1, i64
+from xdsl.dialects.builtin import TensorType, f32, i1, i64
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     irdl_op_definition,
     operand_def,
     opt_operand_def,
-    opt_prop_def,
-    prop_def,
     result_def,
 )
 
 from aotc.dialects.builder import INDEX, Builder, Reader, Scalar, Writer
 from aotc.dialects.graph.interfaces import LoopNestOp, ShapeError, common_element_type, element_type_of, shape_of
+from aotc.dialects.properties import int_prop, opt_bool_prop
 
 
 @irdl_op_definition
@@ -37,8 +36,8 @@ class SuppressOp(LoopNestOp):
     most = opt_operand_def(TensorType)
     overlap_threshold = opt_operand_def(TensorType)
     score_threshold = opt_operand_def(TensorType)
-    limit = prop_def(IntegerAttr[I64])
-    centered = opt_prop_def(BoolAttr)
+    limit = int_prop()
+    centered = opt_bool_prop()
     COMPUTED: ClassVar[int | None] = 2
     selected = result_def(TensorType)
     count = result_def(TensorType)
@@ -46,7 +45,7 @@ class SuppressOp(LoopNestOp):
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
     def infer_types(self) -> Sequence[TensorType]:
-        boxes, scores, limit = shape_of(self.boxes), shape_of(self.scores), self.limit.value.data
+        boxes, scores, limit = shape_of(self.boxes), shape_of(self.scores), self.limit
         if len(boxes) != 3 or boxes[2] != 4 or len(scores) != 3 or (scores[0], scores[2]) != boxes[:2]:
             raise ShapeError(f"boxes must be [N, B, 4] and scores [N, C, B], found {list(boxes)} and {list(scores)}")
         if not 0 <= limit <= boxes[1]:
@@ -62,11 +61,11 @@ class SuppressOp(LoopNestOp):
 
     def operations(self) -> int:
         batches, classes, boxes = shape_of(self.scores)
-        return batches * classes * boxes * self.limit.value.data
+        return batches * classes * boxes * self.limit
 
     def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
         batches, classes, boxes = shape_of(self.scores)
-        limit = self.limit.value.data
+        limit = self.limit
         places = {value: place for place, value in enumerate([*self.operands, *self.scratch()])}
         first = [b.index(0)]
         read_alive, write_alive = reads[places[self.alive]], writes[2]
@@ -127,7 +126,7 @@ class SuppressOp(LoopNestOp):
     def _corners(self, b: Builder, read: Reader, batch: Scalar, box: Scalar) -> list[Scalar]:
         """The least and the greatest coordinate along each axis, one axis after the other."""
         one, two, three, four = (read([batch, box, b.index(column)]) for column in range(4))
-        if self.flag("centered"):
+        if self.centered:
             half = [three / 2.0, four / 2.0]
             return [one - half[0], one + half[0], two - half[1], two + half[1]]
         return [b.min(one, three), b.max(one, three), b.min(two, four), b.max(two, four)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import I64, DenseArrayBase, IntegerAttr, IntegerType, TensorType, f64
+from xdsl.dialects.builtin import DenseArrayBase, IntegerType, TensorType, f64
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
 
@@ -14,6 +14,7 @@ from aotc.dialects.builder import INDEX, Builder, Reader, Scalar
 from aotc.dialects.dtypes import is_encoded, is_float
 from aotc.dialects.graph.interfaces import ElementOp, Fusion, ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.trees.leaves import check_sizes
+from aotc.dialects.properties import int_prop
 
 
 @irdl_op_definition
@@ -34,13 +35,13 @@ class BranchingTreesOp(ElementOp):
     children = prop_def(DenseArrayBase)
     roots = prop_def(DenseArrayBase)
     missing = opt_prop_def(DenseArrayBase)
-    leaves = prop_def(IntegerAttr[I64])
+    leaves = int_prop()
     to = prop_def(Attribute)
     result = result_def(TensorType)
 
     def infer_types(self) -> Sequence[TensorType]:
         x, features, children = shape_of(self.x), self.ints("features"), self.ints("children")
-        count, leaves = len(features), self.leaves.value.data
+        count, leaves = len(features), self.leaves
         if len(x) != 2 or any(not 0 <= feature < x[1] for feature in features):
             raise ShapeError(f"x must be [rows, features] with all features that are asked for, found {list(x)}")
         if is_encoded(element_type_of(self.x)):

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from functools import reduce
 from typing import ClassVar
 
-from xdsl.dialects.builtin import I64, IntegerAttr, TensorType, f32, i32
+from xdsl.dialects.builtin import TensorType, f32, i32
 from xdsl.ir import Attribute
-from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
+from xdsl.irdl import irdl_op_definition, operand_def, result_def
 
 from aotc.dialects.builder import INDEX, Builder, Reader, Scalar, Writer
 from aotc.dialects.dtypes import ELEMENT_TYPES, compute_type
@@ -19,6 +19,7 @@ from aotc.dialects.graph.interfaces import LoopNestOp, ShapeError, element_type_
 from aotc.dialects.graph.quantized.flip import UI8
 from aotc.dialects.graph.trees.branches import BranchingTreesOp
 from aotc.dialects.graph.trees.leaves import TreeLeavesOp
+from aotc.dialects.properties import int_prop, opt_int_prop
 
 _MOST_SUMS = 8
 """That a processor without vectors keeps in registers."""
@@ -68,7 +69,7 @@ class PickedSumOp(LoopNestOp, ABC):
     def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
         (rows, picked), extent, width = shape_of(self.indices), shape_of(self.table)[0], self.width
         walks = producer(self.indices, TreeLeavesOp) or producer(self.indices, BranchingTreesOp)
-        exists = walks is not None and walks.leaves.value.data <= extent
+        exists = walks is not None and walks.leaves <= extent
         zero = b.const(0, compute_type(element_type_of(self.result)))
 
         def row(index: list[Scalar]) -> None:
@@ -116,9 +117,9 @@ class VoteSumOp(PickedSumOp):
     """
 
     name = "graph.vote_sum"
-    targets = prop_def(IntegerAttr[I64])
-    divisor = prop_def(IntegerAttr[I64])
-    wide = opt_prop_def(IntegerAttr[I64])
+    targets = int_prop()
+    divisor = int_prop()
+    wide = opt_int_prop()
     CODE: ClassVar[int] = 128
     """Bytes of code that dividing takes, about."""
     WIDE_CODE: ClassVar[int] = 64
@@ -126,16 +127,16 @@ class VoteSumOp(PickedSumOp):
 
     @property
     def width(self) -> int:
-        return self.targets.value.data
+        return self.targets
 
     def check_table(self) -> Attribute:
         kind, (rows, columns) = element_type_of(self.table), shape_of(self.table)
         if kind not in (UI8, UI16) or columns not in (self.width, self.width + 1):
             raise ShapeError(f"the table has {columns} columns of {kind}, not {self.width} or one more of ui8 or ui16")
-        if not 0 < self.divisor.value.data * MOST_VOTES < MOST_EXACT:
-            raise ShapeError(f"the divisor {self.divisor.value.data} times {MOST_VOTES} votes is not an exact f32")
+        if not 0 < self.divisor * MOST_VOTES < MOST_EXACT:
+            raise ShapeError(f"the divisor {self.divisor} times {MOST_VOTES} votes is not an exact f32")
         if self.wide is not None:
-            wide = self.wide.value.data
+            wide = self.wide
             if kind != UI8 or not 0 <= wide < rows or (rows - wide) % 2:
                 raise ShapeError(f"the last of {rows} rows of {kind} are no pairs from {wide} on")
         return f32
@@ -148,11 +149,11 @@ class VoteSumOp(PickedSumOp):
 
         votes = narrow(row)
         if self.wide is not None:
-            low, is_wide = votes, b.compare("ge", row, self.wide.value.data)
+            low, is_wide = votes, b.compare("ge", row, self.wide)
 
             def both() -> list[Scalar]:
                 return [each + high * BYTE for each, high in zip(low, narrow(row + 1), strict=True)]
 
             votes = b.when(is_wide, both, lambda: low)
-        cast = b.cast(reduce(b.add, votes) * self.divisor.value.data, f32)
+        cast = b.cast(reduce(b.add, votes) * self.divisor, f32)
         return [b.cast(votes[int(column.constant or 0)], f32) / cast for column in columns]

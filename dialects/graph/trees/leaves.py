@@ -11,9 +11,9 @@ from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
-from xdsl.dialects.builtin import I64, IntegerAttr, IntegerType, TensorType
+from xdsl.dialects.builtin import IntegerType, TensorType
 from xdsl.ir import Attribute
-from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, prop_def, result_def
+from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, result_def
 
 from aotc.dialects.builder import INDEX, Builder, Reader, Scalar
 from aotc.dialects.dtypes import is_encoded, is_float
@@ -27,6 +27,7 @@ from aotc.dialects.graph.interfaces import (
     element_type_of,
     shape_of,
 )
+from aotc.dialects.properties import int_prop, opt_int_prop
 
 
 def check_sizes(depth: int, leaves: int) -> None:
@@ -55,9 +56,9 @@ class TreeLeavesOp(ElementOp):
     children = operand_def(TensorType)
     roots = operand_def(TensorType)
     missing = opt_operand_def(TensorType)
-    depth = prop_def(IntegerAttr[I64])
-    leaves = prop_def(IntegerAttr[I64])
-    most = opt_prop_def(IntegerAttr[I64])
+    depth = int_prop()
+    leaves = int_prop()
+    most = opt_int_prop()
     result = result_def(TensorType)
 
     def infer_types(self) -> Sequence[TensorType]:
@@ -80,7 +81,7 @@ class TreeLeavesOp(ElementOp):
             require_indices(value)
         if is_encoded(common_element_type(self.x, self.thresholds)):
             raise ShapeError(f"{element_type_of(self.x)} cannot be compared")
-        check_sizes(self.depth.value.data, self.leaves.value.data)
+        check_sizes(self.depth, self.leaves)
         kind = common_element_type(self.children, self.roots)
         return [TensorType(kind, [x[0], shape_of(self.roots)[0]])]
 
@@ -88,7 +89,7 @@ class TreeLeavesOp(ElementOp):
         x, features, thresholds, children, roots = operands[:5]
         count, row = len(features), np.arange(len(x))[:, None]
         node = np.broadcast_to(roots.astype(np.int64), shape_of(self.result))
-        for _ in range(self.depth.value.data):
+        for _ in range(self.depth):
             at = np.minimum(node, count - 1)
             value = x[row, features[at].astype(np.int64)]
             first = value <= thresholds[at]

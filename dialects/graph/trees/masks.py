@@ -13,14 +13,15 @@ from typing import ClassVar
 
 import numpy as np
 from xdsl.dialects.arith import BitcastOp
-from xdsl.dialects.builtin import I64, BoolAttr, IntegerAttr, IntegerType, TensorType, f32, i32
+from xdsl.dialects.builtin import IntegerType, TensorType, f32, i32
 from xdsl.ir import Attribute
-from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, prop_def, result_def
+from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, prop_def, result_def
 
 from aotc.dialects.builder import INDEX, Builder, Reader, Scalar, Writer
 from aotc.dialects.graph.interfaces import Array, ConstantPackerOp, LoopNestOp, ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.trees.packed import keys_of, write_keys
+from aotc.dialects.properties import int_prop, opt_bool_prop
 
 MOST_NODES = 31
 """Of a tree: its leaves are bits of 32."""
@@ -53,13 +54,13 @@ class PackTreeMasksOp(ConstantPackerOp):
     children = operand_def(TensorType)
     roots = operand_def(TensorType)
     missing = opt_operand_def(TensorType)
-    features = prop_def(IntegerAttr[I64])
-    nodes = prop_def(IntegerAttr[I64])
-    lanes = prop_def(IntegerAttr[I64])
+    features = int_prop()
+    nodes = int_prop()
+    lanes = int_prop()
     result = result_def(TensorType)
 
     def infer_types(self) -> Sequence[TensorType]:
-        count, nodes, lanes = shape_of(self.tested)[0], self.nodes.value.data, self.lanes.value.data
+        count, nodes, lanes = shape_of(self.tested)[0], self.nodes, self.lanes
         if element_type_of(self.thresholds) != f32:
             raise ShapeError(f"thresholds must be f32, found {element_type_of(self.thresholds)}")
         if shape_of(self.thresholds) != (count,) or shape_of(self.children) != (count, 2):
@@ -71,10 +72,10 @@ class PackTreeMasksOp(ConstantPackerOp):
     def evaluate(self, operands: Sequence[Array]) -> Sequence[Array]:
         tested, thresholds, children, roots, *missing = operands
         groups, rows, lanes = shape_of(self.result)
-        nodes = self.nodes.value.data
+        nodes = self.nodes
         tested = tested.astype(np.int32)
         if missing:
-            tested = tested + missing[0] * np.int32(self.features.value.data)
+            tested = tested + missing[0] * np.int32(self.features)
         keys = keys_of(thresholds)
         found = np.zeros([groups * lanes, rows], np.int32)
         found[:, 1 : WORDS * nodes : WORDS] = _NEVER
@@ -131,16 +132,16 @@ class MaskedTreeLeavesOp(LoopNestOp):
     name = "graph.masked_tree_leaves"
     x = operand_def(TensorType)
     tables = operand_def(TensorType)
-    trees = prop_def(IntegerAttr[I64])
+    trees = int_prop()
     to = prop_def(Attribute)
-    missing = opt_prop_def(BoolAttr)
+    missing = opt_bool_prop()
     COMPUTED: ClassVar[int | None] = 1
     result = result_def(TensorType)
     keys = result_def(TensorType)
     bits = result_def(TensorType)
 
     def infer_types(self) -> Sequence[TensorType]:
-        x, tables, trees = shape_of(self.x), shape_of(self.tables), self.trees.value.data
+        x, tables, trees = shape_of(self.x), shape_of(self.tables), self.trees
         if len(x) != 2 or element_type_of(self.x) != f32:
             raise ShapeError(f"x must be [rows, features] of f32, found {self.x.type}")
         if len(tables) != 3 or element_type_of(self.tables) != i32 or table_rows(self.nodes) != tables[1]:
@@ -149,7 +150,7 @@ class MaskedTreeLeavesOp(LoopNestOp):
             raise ShapeError(f"{trees} trees are not {tables[0]} groups of {tables[2]}")
         if not isinstance(self.to, IntegerType):
             raise ShapeError(f"leaves are numbered by integers, not {self.to}")
-        copies = 2 if self.flag("missing") else 1
+        copies = 2 if self.missing else 1
         keys, bits = TensorType(i32, [x[0], copies * x[1]]), TensorType(i32, [x[0], tables[2]])
         return [TensorType(self.to, [x[0], trees]), keys, bits]
 
@@ -184,7 +185,7 @@ class MaskedTreeLeavesOp(LoopNestOp):
                 bit = b.cast(first_leaf(b, left, bits_of), INDEX)
                 writes[0]([index[0], number], b.cast(tables([group, bit + WORDS * self.nodes, lane]), self.to))
 
-            b.sequential_range(0, self.trees.value.data, 1, tree)
+            b.sequential_range(0, self.trees, 1, tree)
 
         b.parallel_for([shape_of(self.x)[0], 1], row)
 

@@ -12,12 +12,13 @@ from typing import ClassVar
 
 import numpy as np
 from xdsl.dialects.arith import BitcastOp
-from xdsl.dialects.builtin import I64, BoolAttr, Float32Type, IntegerAttr, IntegerType, TensorType, f32, i32
-from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, prop_def, result_def
+from xdsl.dialects.builtin import Float32Type, IntegerType, TensorType, f32, i32
+from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, result_def
 
 from aotc.dialects.builder import INDEX, Builder, Reader, Scalar, Writer
 from aotc.dialects.graph.interfaces import Array, ConstantPackerOp, LoopNestOp, ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.trees.leaves import Walk, check_sizes
+from aotc.dialects.properties import int_prop, opt_bool_prop
 
 _WORDS = 4
 _LEAST, _GREATEST = -(2**31), 2**31 - 1
@@ -58,8 +59,8 @@ class PackTreesOp(ConstantPackerOp):
     thresholds = operand_def(TensorType)
     children = operand_def(TensorType)
     missing = opt_operand_def(TensorType)
-    features = prop_def(IntegerAttr[I64])
-    leaves = prop_def(IntegerAttr[I64])
+    features = int_prop()
+    leaves = int_prop()
     result = result_def(TensorType)
 
     def infer_types(self) -> Sequence[TensorType]:
@@ -68,8 +69,8 @@ class PackTreesOp(ConstantPackerOp):
             raise ShapeError(f"thresholds must be f32, found {element_type_of(self.thresholds)}")
         if shape_of(self.thresholds) != (count,) or shape_of(self.children) != (count, 2):
             raise ShapeError(f"thresholds and children of {count} nodes must be [{count}] and [{count}, 2]")
-        check_sizes(0, self.leaves.value.data)
-        return [TensorType(i32, [count + self.leaves.value.data, _WORDS])]
+        check_sizes(0, self.leaves)
+        return [TensorType(i32, [count + self.leaves, _WORDS])]
 
     def evaluate(self, operands: Sequence[Array]) -> Sequence[Array]:
         tested, thresholds, children, *missing = operands
@@ -78,7 +79,7 @@ class PackTreesOp(ConstantPackerOp):
         found[:, 2:] = np.arange(total)[:, None]
         found[:count, 0] = tested
         if missing:
-            found[:count, 0] += missing[0] * self.features.value.data
+            found[:count, 0] += missing[0] * self.features
         found[:count, 1] = keys_of(thresholds)
         found[:count, 2:] = children
         return [found]
@@ -95,15 +96,15 @@ class PackedTreeLeavesOp(LoopNestOp):
     x = operand_def(TensorType)
     nodes = operand_def(TensorType)
     roots = operand_def(TensorType)
-    depth = prop_def(IntegerAttr[I64])
-    inner = prop_def(IntegerAttr[I64])
-    missing = opt_prop_def(BoolAttr)
+    depth = int_prop()
+    inner = int_prop()
+    missing = opt_bool_prop()
     COMPUTED: ClassVar[int | None] = 1
     result = result_def(TensorType)
     keys = result_def(TensorType)
 
     def infer_types(self) -> Sequence[TensorType]:
-        x, nodes, inner = shape_of(self.x), shape_of(self.nodes), self.inner.value.data
+        x, nodes, inner = shape_of(self.x), shape_of(self.nodes), self.inner
         if len(x) != 2 or element_type_of(self.x) != f32:
             raise ShapeError(f"x must be [rows, features] of f32, found {self.x.type}")
         if len(nodes) != 2 or nodes[1] != _WORDS or element_type_of(self.nodes) != i32:
@@ -112,14 +113,14 @@ class PackedTreeLeavesOp(LoopNestOp):
             raise ShapeError(f"inner must be between 0 and {nodes[0]}, found {inner}")
         if len(shape_of(self.roots)) != 1 or not isinstance(element_type_of(self.roots), IntegerType):
             raise ShapeError(f"roots must be [trees] of integers, found {self.roots.type}")
-        check_sizes(self.depth.value.data, nodes[0] - inner)
+        check_sizes(self.depth, nodes[0] - inner)
         result = TensorType(element_type_of(self.roots), [x[0], shape_of(self.roots)[0]])
         return [result, TensorType(i32, [x[0], self.copies * x[1]])]
 
     @property
     def copies(self) -> int:
         """How many copies of the features there are."""
-        return 2 if self.flag("missing") else 1
+        return 2 if self.missing else 1
 
     def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
         def row(index: list[Scalar]) -> None:
@@ -127,7 +128,7 @@ class PackedTreeLeavesOp(LoopNestOp):
             self.prepare(b, reads, writes, index[0])
 
             def tree(number: Scalar) -> None:
-                (node,) = b.reduce([(0, self.depth.value.data)], [walk.root(number)], lambda _, at: [walk.step(at[0])])
+                (node,) = b.reduce([(0, self.depth)], [walk.root(number)], lambda _, at: [walk.step(at[0])])
                 writes[0]([index[0], number], walk.leaf(node))
 
             b.sequential_range(0, shape_of(self.roots)[0], 1, tree)
@@ -145,7 +146,7 @@ class PackedTreeLeavesOp(LoopNestOp):
 
 class _PackedWalk(Walk):
     def __init__(self, op: PackedTreeLeavesOp, b: Builder, reads: Sequence[Reader], row: Scalar) -> None:
-        super().__init__(b, row, reads[3], reads[2], op.inner.value.data, element_type_of(op.result))
+        super().__init__(b, row, reads[3], reads[2], op.inner, element_type_of(op.result))
         self._words = reads[1]
 
     def step(self, node: Scalar) -> Scalar:

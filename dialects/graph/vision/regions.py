@@ -7,14 +7,15 @@ from abc import ABC
 from collections.abc import Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import I64, BoolAttr, DenseArrayBase, Float64Type, FloatAttr, IntegerAttr, TensorType, i64
-from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
+from xdsl.dialects.builtin import DenseArrayBase, TensorType, i64
+from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 
 from aotc.dialects.builder import INDEX, Builder, Reader, Scalar, Writer
 from aotc.dialects.dtypes import compute_type
 from aotc.dialects.graph.elementwise import Domain
 from aotc.dialects.graph.indexing import require_indices
 from aotc.dialects.graph.interfaces import LoopNestOp, ShapeError, common_element_type, element_type_of, shape_of
+from aotc.dialects.properties import float_prop, int_prop, opt_bool_prop
 
 
 class RegionsOp(LoopNestOp, ABC):
@@ -24,7 +25,7 @@ class RegionsOp(LoopNestOp, ABC):
     """
 
     size = prop_def(DenseArrayBase.constr(i64))
-    scale = prop_def(FloatAttr[Float64Type])
+    scale = float_prop()
     result = result_def(TensorType)
     COLUMNS: ClassVar[int]
 
@@ -61,28 +62,28 @@ class RoiAlignOp(RegionsOp):
     x = operand_def(TensorType)
     rois = operand_def(TensorType)
     batches = operand_def(TensorType)
-    ratio = prop_def(IntegerAttr[I64])
-    half_pixel = opt_prop_def(BoolAttr)
-    maximum = opt_prop_def(BoolAttr)
+    ratio = int_prop()
+    half_pixel = opt_bool_prop()
+    maximum = opt_bool_prop()
     COLUMNS: ClassVar[int] = 4
 
     def infer_types(self) -> Sequence[TensorType]:
         require_indices(self.batches)
         if shape_of(self.batches) != shape_of(self.rois)[:1]:
             raise ShapeError(f"batches must be one for each region, found {list(shape_of(self.batches))}")
-        if self.ratio.value.data < 0:
-            raise ShapeError(f"the ratio must not be negative, found {self.ratio.value.data}")
+        if self.ratio < 0:
+            raise ShapeError(f"the ratio must not be negative, found {self.ratio}")
         return super().infer_types()
 
     def operations(self) -> int:
-        return 8 * math.prod(shape_of(self.result)) * max(self.ratio.value.data, 1) ** 2
+        return 8 * math.prod(shape_of(self.result)) * max(self.ratio, 1) ** 2
 
     def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
-        size, ratio = self.ints("size"), self.ratio.value.data
+        size, ratio = self.ints("size"), self.ratio
         extents = shape_of(self.x)[2:]
         kind = compute_type(element_type_of(self.x))
-        offset = 0.5 if self.flag("half_pixel") else 0.0
-        zero, maximum = b.const(0, kind), self.flag("maximum")
+        offset = 0.5 if self.half_pixel else 0.0
+        zero, maximum = b.const(0, kind), self.maximum
 
         def body(index: list[Scalar]) -> None:
             region, channel, *bins = index
@@ -91,11 +92,8 @@ class RoiAlignOp(RegionsOp):
             widths: list[Scalar] = []
             counts: list[Scalar] = []
             for axis in range(2):
-                low, high = (
-                    reads[1]([region, b.index(place)]) * self.scale.value.data - offset
-                    for place in (1 - axis, 3 - axis)
-                )
-                whole = high - low if self.flag("half_pixel") else b.max(high - low, 1.0)
+                low, high = (reads[1]([region, b.index(place)]) * self.scale - offset for place in (1 - axis, 3 - axis))
+                whole = high - low if self.half_pixel else b.max(high - low, 1.0)
                 widths.append(whole / size[axis])
                 starts.append(low + b.cast(b.cast(bins[axis], i64), kind) * widths[axis])
                 count = b.math("ceil", widths[axis]) if not ratio else b.const(ratio, kind)
@@ -168,7 +166,7 @@ class RoiMaxOp(RegionsOp):
         zero = b.const(0, kind)
 
         def rounded(region: Scalar, column: int) -> Scalar:
-            place = reads[1]([region, b.index(column)]) * self.scale.value.data
+            place = reads[1]([region, b.index(column)]) * self.scale
             far = b.min(b.max(place, -(2.0**30)), 2.0**30)
             magnitude = b.math("floor", b.abs(far) + 0.5)  # half away from zero
             return b.select(b.compare("lt", far, 0), -magnitude, magnitude)

@@ -10,14 +10,15 @@ from collections.abc import Callable, Sequence
 from functools import reduce
 from operator import and_
 
-from xdsl.dialects.builtin import BoolAttr, StringAttr, TensorType, i64
-from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
+from xdsl.dialects.builtin import StringAttr, TensorType, i64
+from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 
 from aotc.dialects.builder import INDEX, Builder, Reader, Scalar, Writer
 from aotc.dialects.dtypes import compute_type, is_float
 from aotc.dialects.graph.elementwise import Domain
 from aotc.dialects.graph.interfaces import LoopNestOp, ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.shapes import inside
+from aotc.dialects.properties import opt_bool_prop
 
 MODES = {"nearest": 1, "linear": 2, "cubic": 4}
 """How many elements along an axis a sample is made of."""
@@ -99,7 +100,7 @@ class GridSampleOp(LoopNestOp):
     grid = operand_def(TensorType)
     mode = prop_def(StringAttr)
     padding = prop_def(StringAttr)
-    align_corners = opt_prop_def(BoolAttr)
+    align_corners = opt_bool_prop()
     result = result_def(TensorType)
 
     def infer_types(self) -> Sequence[TensorType]:
@@ -152,10 +153,10 @@ class GridSampleOp(LoopNestOp):
 
     def _place(self, b: Builder, given: Scalar, extent: int) -> Scalar:
         """A place of the grid as one of x, and, but with zeros, one that is not outside."""
-        place = (given + 1) * ((extent - 1) / 2) if self.flag("align_corners") else ((given + 1) * extent - 1) * 0.5
+        place = (given + 1) * ((extent - 1) / 2) if self.align_corners else ((given + 1) * extent - 1) * 0.5
         if self.mode.data == "nearest":
             place = b.math("roundeven", place)
-        low, high = (0.0, extent - 1.0) if self.flag("align_corners") else (-0.5, extent - 0.5)
+        low, high = (0.0, extent - 1.0) if self.align_corners else (-0.5, extent - 0.5)
         outside = b.compare("lt", place, low) | b.compare("gt", place, high)
         if self.padding.data == "border" and self.mode.data != "cubic":  # there each element is the nearest inside
             return b.select(outside, b.min(b.max(place, 0.0), extent - 1.0), place)
@@ -184,7 +185,7 @@ class GridSampleOp(LoopNestOp):
     def _inside(self, b: Builder, index: Scalar, extent: int) -> Scalar:
         """An index of a tap as one inside x: the nearest, or mirrored at the edge beyond which it is."""
         if self.padding.data == "reflection":
-            edge = 0 if self.flag("align_corners") else 1
+            edge = 0 if self.align_corners else 1
             below = -index - edge
             above = (2 * extent - 2 + edge) - index
             index = b.select(b.compare("lt", index, 0), below, index)

@@ -11,9 +11,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import I64, BoolAttr, DenseArrayBase, IntegerAttr, IntegerType, TensorType, i32, i64
+from xdsl.dialects.builtin import DenseArrayBase, IntegerType, TensorType, i32, i64
 from xdsl.ir import Attribute
-from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
+from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 
 from aotc.dialects.builder import Builder, Reader, Scalar, Writer
 from aotc.dialects.dtypes import integer_range, is_float
@@ -22,6 +22,7 @@ from aotc.dialects.graph.interfaces import ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.shapes import linearize
 from aotc.dialects.graph.windows.axes import WindowedOp
 from aotc.dialects.graph.windows.sliding import SlidingWindow, sliding_windows
+from aotc.dialects.properties import int_prop, opt_bool_prop, opt_int_prop
 
 
 class WindowOp(WindowedOp, ABC):
@@ -29,7 +30,7 @@ class WindowOp(WindowedOp, ABC):
 
     x = operand_def(TensorType)
     kernel = prop_def(DenseArrayBase)
-    ceil = opt_prop_def(BoolAttr)
+    ceil = opt_bool_prop()
     result = result_def(TensorType)
 
     BLOCKED: ClassVar[bool] = True
@@ -48,7 +49,7 @@ class WindowOp(WindowedOp, ABC):
             self.ints("strides"),
             self.ints("pads"),
             self.ints("dilations"),
-            self.flag("ceil"),
+            self.ceil,
         )
 
     def operations(self) -> int:
@@ -137,7 +138,7 @@ class MaxPoolIndicesOp(WindowOp):
     """
 
     name = "graph.max_pool_indices"
-    column_major = opt_prop_def(BoolAttr)
+    column_major = opt_bool_prop()
     BLOCKED: ClassVar[bool] = False
 
     def result_element_type(self) -> Attribute:
@@ -149,7 +150,7 @@ class MaxPoolIndicesOp(WindowOp):
     def combine(self, b: Builder, source: Sequence[Scalar], value: Scalar, carried: list[Scalar]) -> list[Scalar]:
         best, where = carried
         axes = list(range(len(source)))
-        if self.flag("column_major"):
+        if self.column_major:
             axes[2:] = reversed(axes[2:])
         x = shape_of(self.x)
         flat = linearize(b, [source[axis] for axis in axes], [x[axis] for axis in axes])
@@ -165,7 +166,7 @@ class AveragePoolOp(WindowOp):
     """The mean of each window; with `include_pad` its padding counts as zeros. An empty window gives 0."""
 
     name = "graph.average_pool"
-    include_pad = opt_prop_def(BoolAttr)
+    include_pad = opt_bool_prop()
 
     def infer_types(self) -> Sequence[TensorType]:
         if not is_float(element_type_of(self.x)):
@@ -179,7 +180,7 @@ class AveragePoolOp(WindowOp):
         return [carried[0] + value]
 
     def counted(self, b: Builder, window: SlidingWindow, position: Scalar) -> Scalar:
-        return window.padded_taps(b, position) if self.flag("include_pad") else super().counted(b, window, position)
+        return window.padded_taps(b, position) if self.include_pad else super().counted(b, window, position)
 
     def finish(self, b: Builder, count: Callable[[], Scalar], carried: list[Scalar]) -> Scalar:
         return carried[0] / count()
@@ -190,7 +191,7 @@ class SumPoolOp(WindowOp):
     """The sum of each window of narrow integers less their zero point, in i32."""
 
     name = "graph.sum_pool"
-    x_zero_point = opt_prop_def(IntegerAttr[I64])
+    x_zero_point = opt_int_prop()
     BLOCKED: ClassVar[bool] = False
 
     def infer_types(self) -> Sequence[TensorType]:
@@ -206,7 +207,7 @@ class SumPoolOp(WindowOp):
         return [b.const(0, i32)]
 
     def combine(self, b: Builder, source: Sequence[Scalar], value: Scalar, carried: list[Scalar]) -> list[Scalar]:
-        point = 0 if self.x_zero_point is None else self.x_zero_point.value.data
+        point = self.x_zero_point or 0
         return [carried[0] + (b.cast(value, i32) - point)]
 
 
@@ -215,7 +216,7 @@ class LpPoolOp(WindowOp):
     """The p-norm of each window: (sum of |x|^p)^(1/p)."""
 
     name = "graph.lp_pool"
-    p = prop_def(IntegerAttr[I64])
+    p = int_prop()
 
     def infer_types(self) -> Sequence[TensorType]:
         if not is_float(element_type_of(self.x)):
@@ -227,7 +228,7 @@ class LpPoolOp(WindowOp):
     @property
     def exponent(self) -> int:
         """p."""
-        return self.p.value.data
+        return self.p
 
     def initial(self, b: Builder) -> list[Scalar]:
         return [b.const(0.0, element_type_of(self.x))]

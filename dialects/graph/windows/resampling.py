@@ -6,13 +6,14 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from xdsl.dialects.builtin import I64, IntegerAttr, TensorType, i64
-from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
+from xdsl.dialects.builtin import TensorType, i64
+from xdsl.irdl import irdl_op_definition, operand_def, result_def
 
 from aotc.dialects import arrays
 from aotc.dialects.builder import INDEX, Builder, Reader, Scalar, Writer
 from aotc.dialects.graph.interfaces import Array, LoopNestOp, ShapeError, common_element_type, element_type_of, shape_of
 from aotc.dialects.graph.shapes import require_axis
+from aotc.dialects.properties import int_prop
 
 
 @irdl_op_definition
@@ -26,11 +27,11 @@ class ResampleOp(LoopNestOp):
     x = operand_def(TensorType)
     places = operand_def(TensorType)
     weights = operand_def(TensorType)
-    axis = prop_def(IntegerAttr[I64])
+    axis = int_prop()
     result = result_def(TensorType)
 
     def infer_types(self) -> Sequence[TensorType]:
-        x, places, axis = shape_of(self.x), shape_of(self.places), self.axis.value.data
+        x, places, axis = shape_of(self.x), shape_of(self.places), self.axis
         require_axis(axis, len(x))
         if len(places) != 2 or places != shape_of(self.weights) or element_type_of(self.places) != i64:
             raise ShapeError(f"places and weights must be matrices of one shape, found {list(places)}")
@@ -43,12 +44,12 @@ class ResampleOp(LoopNestOp):
     def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
         x, places, weights = operands
         wide = np.promote_types(arrays.widen(x).dtype, np.float32)
-        taps = np.moveaxis(x.astype(wide), self.axis.value.data, -1)[..., places]
+        taps = np.moveaxis(x.astype(wide), self.axis, -1)[..., places]
         sums = (taps * weights.astype(wide)).sum(-1)
-        return [arrays.convert(np.moveaxis(sums, -1, self.axis.value.data), x.dtype)]
+        return [arrays.convert(np.moveaxis(sums, -1, self.axis), x.dtype)]
 
     def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
-        axis, taps = self.axis.value.data, shape_of(self.places)[1]
+        axis, taps = self.axis, shape_of(self.places)[1]
         zero = b.const(0, element_type_of(self.result))
 
         def body(index: list[Scalar]) -> None:

@@ -42,7 +42,7 @@ class Blas:
         _, m, n, k = op.sizes()
         lhs, rhs = (math.prod(shape_of(value)[:-2]) for value in (op.lhs, op.rhs))
         batch = math.prod(shape_of(op.result)[:-2])
-        transposed = op.flag("transpose_lhs"), op.flag("transpose_rhs")
+        transposed = op.transpose_lhs, op.transpose_rhs
         if rhs == 1 and not transposed[0]:  # one matrix for all of the batch is one product
             m, lhs, batch = m * lhs, 1, 1
         if {lhs, rhs} - {1, batch} or batch * m * n * k < LEAST:

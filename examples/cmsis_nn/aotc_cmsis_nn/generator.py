@@ -125,7 +125,7 @@ def _fully_connected(after: Requantization, target: str, store: WeightStore) -> 
     lhs, rhs = product.operands
     outputs = shape_of(product.result)[-1]
     numbers = after.per_channel(outputs, len(shape_of(product.result)) - 1)
-    if len(shape_of(lhs)) != 2 or len(shape_of(rhs)) != 2 or product.flag("transpose_lhs") or numbers is None:
+    if len(shape_of(lhs)) != 2 or len(shape_of(rhs)) != 2 or product.transpose_lhs or numbers is None:
         return None
     if product.zero_points[1] or (bias is not None and bias.size not in (1, outputs)):
         return None
@@ -141,7 +141,7 @@ def _fully_connected(after: Requantization, target: str, store: WeightStore) -> 
         "fully_connected",
         [
             Operand(lhs),
-            Operand(rhs, None if product.flag("transpose_rhs") else (1, 0)),
+            Operand(rhs, None if product.transpose_rhs else (1, 0)),
             Operand(np.ascontiguousarray(np.broadcast_to(start, (outputs,)))),
             *(Operand(each if many else each[:1]) for each in numbers),
         ],
@@ -157,7 +157,7 @@ def _pool_settings(op: WindowOp, clamp: tuple[int, int]) -> dict[str, tuple[int,
 
 def _fits_pool(op: WindowOp, x: SSAValue) -> bool:
     """Whether CMSIS-NN has such windows: on images, without holes, the last one within the padded image."""
-    return op.rank == 2 and len(shape_of(x)) == 4 and set(op.ints("dilations")) == {1} and not op.flag("ceil")
+    return op.rank == 2 and len(shape_of(x)) == 4 and set(op.ints("dilations")) == {1} and not op.ceil
 
 
 def _max_pool(op: MaxPoolOp) -> Claim | None:
@@ -168,7 +168,7 @@ def _max_pool(op: MaxPoolOp) -> Claim | None:
 
 def _mean_pool(op: SumPoolOp, after: Requantization) -> Claim | None:
     count = math.prod(op.ints("kernel"))
-    point = 0 if op.x_zero_point is None else op.x_zero_point.value.data
+    point = op.x_zero_point or 0
     same = after.multipliers.size == 1 and abs(float(after.scales.reshape(-1)[0]) * count - 1) < SAME_SCALE
     if not _is_int8(op.x) or not _fits_pool(op, op.x) or not same or point != after.zero_point:
         return None

@@ -62,8 +62,8 @@ def requantization(op: Operation, store: WeightStore) -> Requantization | None:
     else:
         scale = numbers[0].astype(np.float64)
         if isinstance(op, FixedRequantizeOp):
-            scale = np.ldexp(scale, -op.number("shift"))
+            scale = np.ldexp(scale, -op.shift)
         fraction, exponent = np.frexp(scale)  # at most 24 bits of it are set
         multipliers, shifts = np.ldexp(fraction, 31).astype(np.int32), exponent.astype(np.int32)
-    point, low, high = (each.value.data for each in (op.zero_point, op.low, op.high))
-    return Requantization(op.x, multipliers, shifts, op.axis.value.data % rank, point, low, high)
+    point, low, high = op.zero_point, op.low, op.high
+    return Requantization(op.x, multipliers, shifts, op.axis % rank, point, low, high)

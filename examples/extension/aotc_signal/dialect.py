@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
-from xdsl.dialects.builtin import FloatAttr, TensorType
+from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Dialect
-from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
+from xdsl.irdl import irdl_op_definition, operand_def, result_def
 
 from aotc.dialects.builder import Builder, Reader, Scalar
 from aotc.dialects.dtypes import is_float
 from aotc.dialects.graph.interfaces import Array, ElementOp, Fusion, ShapeError, element_type_of, shape_of, tensor_type
+from aotc.dialects.properties import float_prop
 from aotc_signal.dot import DotScheduleAttr
 from aotc_signal.fir import FirScheduleAttr
 
@@ -23,7 +24,7 @@ class PreemphasisOp(ElementOp):
 
     name = "signal.preemphasis"
     x = operand_def(TensorType)
-    coefficient = prop_def(FloatAttr)
+    coefficient = float_prop()
     result = result_def(TensorType)
 
     FUSION: ClassVar[Fusion] = Fusion.NEVER  # an element reads two elements of x: neither pointwise nor injective
@@ -38,7 +39,7 @@ class PreemphasisOp(ElementOp):
     def evaluate(self, operands: Sequence[Array]) -> Sequence[Array]:
         (x,) = operands
         before = np.concatenate([np.zeros_like(x[..., :1]), x[..., :-1]], axis=-1)
-        return [(x - x.dtype.type(self.coefficient.value.data) * before).astype(x.dtype)]
+        return [(x - x.dtype.type(self.coefficient) * before).astype(x.dtype)]
 
     def element(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
         *outer, t = index
@@ -48,7 +49,7 @@ class PreemphasisOp(ElementOp):
             lambda: [reads[0]([*outer, t - 1])],
             lambda: [b.const(0.0, element_type_of(self.x))],
         )
-        return value - before * self.coefficient.value.data
+        return value - before * self.coefficient
 
 
 SIGNAL = Dialect("signal", [PreemphasisOp], [DotScheduleAttr, FirScheduleAttr])

@@ -49,7 +49,7 @@ class DotStrategy(KernelStrategy[MatMulOp]):
     def schedule(self, op: MatMulOp, machine: Machine) -> DotSchedule | None:
         _, _, columns, depth = op.sizes()
         lanes = lanes_of(machine, element_type_of(op.lhs))
-        if lanes == 1 or columns != 1 or depth < lanes or op.flag("transpose_lhs"):
+        if lanes == 1 or columns != 1 or depth < lanes or op.transpose_lhs:
             return None
         if len(shape_of(op.rhs)) != 2 or isinstance(op.rhs.owner, ConstantOp):
             return None

@@ -31,5 +31,5 @@ class DropIdlePreemphasisPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for filter_ in [inner for inner in op.walk() if isinstance(inner, PreemphasisOp)]:
-            if filter_.coefficient.value.data == 0.0:
+            if filter_.coefficient == 0.0:
                 Rewriter.replace_op(filter_, [], [filter_.x])

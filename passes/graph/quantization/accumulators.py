@@ -72,7 +72,7 @@ def _terms_of_mean(value: SSAValue) -> int | None:
     pool, reduction = producer(value, SumPoolOp), producer(value, ReduceOp)
     if pool is not None:
         low, high = integer_range(element_type_of(pool.x))
-        point = 0 if pool.x_zero_point is None else pool.x_zero_point.value.data
+        point = pool.x_zero_point or 0
         return math.prod(pool.ints("kernel")) * max(point - low, high - point)
     if reduction is None or reduction.kind.data != "sum" or (cast := producer(reduction.x, CastOp)) is None:
         return None
@@ -102,7 +102,7 @@ def _range(op: AccumulatingOp, axis: int, rank: int, store: WeightStore) -> tupl
         columns = by_output(op, weights).reshape(shape_of(op.result)[CHANNEL_AXIS], -1)
     else:
         assert isinstance(op, MatMulOp)
-        matrix = weights if op.flag("transpose_rhs") else weights.swapaxes(-1, -2)
+        matrix = weights if op.transpose_rhs else weights.swapaxes(-1, -2)
         if axis % rank != rank - 1:
             matrix = matrix.reshape(1, math.prod(matrix.shape[:-1]), -1)
         columns = np.moveaxis(matrix, -2, 0).reshape(matrix.shape[-2], -1, matrix.shape[-1])

@@ -139,7 +139,7 @@ def bias(value: SSAValue, scale: Array | None, store: WeightStore) -> Array | No
     op = producer(value, DequantizeOp)
     if op is not None and element_type_of(op.x) == i32:
         array, given = computed_array(op.x, store), computed_array(op.scale, store)
-        if array is None or given is None or op.block_size.value.data or given.size not in (1, scale.size):
+        if array is None or given is None or op.block_size or given.size not in (1, scale.size):
             return None
         if op.zero_point is not None and not _is_zero(op.zero_point, store):
             return None

@@ -89,11 +89,11 @@ def _dequantize(value: SSAValue, by: Parameters, constants: Constants) -> Dequan
 def _transposed_channels(op: TransposeOp) -> Raised | None:
     """A transpose of weights with a scale for each channel."""
     inner = producer(op.x, DequantizeOp)
-    if inner is None or inner.block_size.value.data or producer(inner.x, ConstantOp) is None:
+    if inner is None or inner.block_size or producer(inner.x, ConstantOp) is None:
         return None
     if shape_of(inner.scale) in ((), (1,)):
         return None
-    axis = op.ints("permutation").index(inner.axis.value.data % len(shape_of(op.x)))
+    axis = op.ints("permutation").index(inner.axis % len(shape_of(op.x)))
     raised = Raised(replaced=[op])
     moved = raised.add(TransposeOp.get(inner.x, permutation=op.ints("permutation")))
     raised.add(DequantizeOp.get(moved, inner.scale, inner.zero_point, axis=axis, to=inner.to))

@@ -251,7 +251,7 @@ class _Sums:
         """The sum of the weights of each sum, i64, as it broadcasts to the matrix products, or by channel."""
         op, wide = self.op, values.astype(np.int64)
         if isinstance(op, MatMulOp):
-            return wide.sum(-1 if op.flag("transpose_rhs") else -2, keepdims=True).reshape(
+            return wide.sum(-1 if op.transpose_rhs else -2, keepdims=True).reshape(
                 (*values.shape[:-2], *((1,) if values.ndim > 2 else ()), -1)
             )
         return by_output(op, wide).sum(axis=tuple(range(1, wide.ndim)))
@@ -275,7 +275,7 @@ def _may_be_taken_off(op: SumOp, offset: SSAValue) -> bool:
     written as such zero points."""
     shape = shape_of(offset)
     if isinstance(op, MatMulOp):
-        return math.prod(shape) == 1 or (shape[-1] == 1 and not op.flag("transpose_lhs"))
+        return math.prod(shape) == 1 or (shape[-1] == 1 and not op.transpose_lhs)
     return isinstance(op, ConvOp) and math.prod(shape) == 1 and min(op.ints("pads")) >= 0
 
 
@@ -297,7 +297,7 @@ def _scale_of_results(op: SumOp, known: Weights) -> Array | None:
         return scale.reshape(())
     rank = known.values.ndim
     if isinstance(op, MatMulOp):
-        return scale if known.axis == rank - (2 if op.flag("transpose_rhs") else 1) else None
+        return scale if known.axis == rank - (2 if op.transpose_rhs else 1) else None
     if isinstance(op, ConvTransposeOp):
         return np.tile(scale, op.groups) if known.axis == 1 else None
     return scale if known.axis == 0 else None

@@ -35,7 +35,7 @@ def raise_mean(op: GraphOp, constants: Constants, *, always: bool = False, fixed
         case ReduceOp() if op.kind.data == "mean":
             rank = len(shape_of(op.x))
             counts = np.array(op.count())
-            is_exact = rank > 2 and op.along() == tuple(range(2, rank)) and op.flag("keepdims")
+            is_exact = rank > 2 and op.along() == tuple(range(2, rank)) and op.keepdims
         case AveragePoolOp():
             counts, is_exact = _counts(op), False
         case _:
@@ -125,8 +125,8 @@ def _counts(op: AveragePoolOp) -> Array:
     counts = np.ones([1] * len(shape_of(op.result)), np.int64)
     for axis, window in enumerate(windows, 2):
         places = np.arange(window.positions)[:, None] * window.stride + np.arange(window.size) * window.dilation
-        inside = places < window.extent + window.before + (window.after if op.flag("include_pad") else 0)
-        if not op.flag("include_pad"):
+        inside = places < window.extent + window.before + (window.after if op.include_pad else 0)
+        if not op.include_pad:
             inside &= places >= window.before
         along = np.maximum(inside.sum(1), 1)
         counts = counts * along.reshape([-1 if each == axis else 1 for each in range(counts.ndim)])

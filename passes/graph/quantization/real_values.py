@@ -116,13 +116,13 @@ def weights(value: SSAValue, store: WeightStore) -> Weights | None:
         array = computed_array(value, store)
         return None if array is None or narrowest(array) is None else Weights(value, array, None, 0)
     op = producer(value, DequantizeOp)
-    if op is None or op.to != f32 or op.block_size.value.data or not is_narrow_integer(element_type_of(op.x)):
+    if op is None or op.to != f32 or op.block_size or not is_narrow_integer(element_type_of(op.x)):
         return None
     array, scale = computed_array(op.x, store), computed_array(op.scale, store)
     point = np.zeros((), np.int32) if op.zero_point is None else computed_array(op.zero_point, store)
     if array is None or scale is None or point is None or not _is_scale(scale):
         return None
-    axis, rank = op.axis.value.data % max(array.ndim, 1), array.ndim
+    axis, rank = op.axis % max(array.ndim, 1), array.ndim
     points = widen(point).astype(np.int32)
     if points.size > 1:
         points = points.reshape([-1 if each == axis else 1 for each in range(rank)])
@@ -146,7 +146,7 @@ def _single_parameters(op: DequantizeOp | QuantizeOp, store: WeightStore) -> tup
     """The one scale, a positive number of f32, and zero point."""
     scale = computed_array(op.scale, store)
     point = np.zeros((), np.int32) if op.zero_point is None else computed_array(op.zero_point, store)
-    if scale is None or point is None or scale.size != 1 or op.block_size.value.data or not _is_scale(scale):
+    if scale is None or point is None or scale.size != 1 or op.block_size or not _is_scale(scale):
         return None
     return np.float32(scale.item()), int(widen(point).item())
 

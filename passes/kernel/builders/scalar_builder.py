@@ -29,10 +29,10 @@ from xdsl.rewriter import InsertPoint
 
 from aotc.dialects import aot
 from aotc.dialects.aot.contract import NONPOSITIVE
-from aotc.dialects.aot.properties import number
 from aotc.dialects.aot.tiles import CONVERSIONS
 from aotc.dialects.builder import INDEX, Bitwise, Builder, Comparison, Number, Reader, Rounding, Scalar, ScalarLike
 from aotc.dialects.dtypes import ELEMENT_TYPES, compute_type, is_float, is_unsigned, storage_type, wrap
+from aotc.dialects.properties import number
 from aotc.passes.kernel.builders import encodings
 from aotc.passes.kernel.builders.arithmetic import MATH, binary, conversion, predicate, quotient
 

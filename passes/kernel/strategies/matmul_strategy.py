@@ -65,7 +65,7 @@ class ProductStrategy(RegisterTileStrategy[Product]):
             last = batch[len(batch) - len(extents) :]
             return tuple(range(1) if extent == 1 else axis for extent, axis in zip(extents, last, strict=True))
 
-        transposed = op.flag("transpose_lhs")
+        transposed = op.transpose_lhs
         outer, matrix = shape_of(op.rhs)[: -op.MATRIX_RANK], whole(op.rhs)[-op.MATRIX_RANK :]
         depth = whole(op.lhs)[-2 if transposed else -1]
         of_lhs = (depth, rows) if transposed else (rows, depth)
@@ -101,7 +101,7 @@ class MatMulStrategy(ProductStrategy[MatMulOp]):
         Without packing, the reduction is not blocked. Packing what one row is multiplied with takes longer than the
         product, which is done without where the terms of a column are neighbours.
         """
-        schedule, transposed = schedule_of(op), op.flag("transpose_rhs")
+        schedule, transposed = schedule_of(op), op.transpose_rhs
         if not isinstance(schedule, MatmulSchedule):
             return None
         packed = transposed or layouts.is_constant(op.rhs)
@@ -120,7 +120,7 @@ class MatMulStrategy(ProductStrategy[MatMulOp]):
             op.lhs,
             panels,
             columns=shape_of(op.result)[-1],
-            transpose_lhs=op.flag("transpose_lhs") or None,
+            transpose_lhs=op.transpose_lhs,
             partials=schedule.kc is not None,
         )
         return layouts.scheduled(product, schedule)
@@ -128,10 +128,10 @@ class MatMulStrategy(ProductStrategy[MatMulOp]):
     def _is_one_row(self, op: MatMulOp) -> bool:
         """Whether the left matrix is one row, and no elements are widened to be multiplied and added up."""
         kind, other = element_type_of(op.lhs), element_type_of(op.rhs)
-        return op.sizes()[1] == 1 and not op.flag("transpose_lhs") and compute_type(kind) == kind == other
+        return op.sizes()[1] == 1 and not op.transpose_lhs and compute_type(kind) == kind == other
 
     def nest(self, nest: Nest[MatMulOp, MatmulSchedule]) -> None:
-        if nest.op.flag("transpose_rhs"):
+        if nest.op.transpose_rhs:
             raise NotVectorizable("the columns of a transposed operand do not lie along the lanes")
         super().nest(nest)
 

@@ -108,7 +108,7 @@ class GatherLayout(KernelStrategy[GatherOp]):
 
     def lay_out(self, op: GatherOp, layouts: Layouts) -> Blocked | None:
         x = layouts.computed(op.x)
-        return None if x is None or op.axis.value.data < 2 else layouts.copied_on_blocks(op, x, op.indices)
+        return None if x is None or op.axis < 2 else layouts.copied_on_blocks(op, x, op.indices)
 
 
 STRATEGIES: Strategies = {

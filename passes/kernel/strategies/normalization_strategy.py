@@ -79,7 +79,7 @@ class SoftmaxStrategy(RowStrategy[SoftmaxOp]):
             return b.exp_of_nonpositive(value(part) - part.spread(top))
 
         total = row.fold("add", 0, kind, power, b.add)
-        log = nest.op.flag("log")
+        log = nest.op.log
         scale = b.math("log", total) if log else 1 / total
         yield
         if log:
@@ -119,7 +119,7 @@ class NormalizeStrategy(RowStrategy[NormalizeOp]):
             mean = layouts.per_channel(means(distance), shape, x.channels)
             distance = layouts.add(SubOp.get(distance, mean))
         variance = means(layouts.add(MulOp.get(distance, distance)))
-        root = layouts.add(SqrtOp.get(layouts.add(AddOp.get(variance, number(op.epsilon.value.data)))))
+        root = layouts.add(SqrtOp.get(layouts.add(AddOp.get(variance, number(op.epsilon)))))
         inverse = layouts.per_channel(layouts.add(DivOp.get(number(1.0), root)), shape, x.channels)
         return Blocked(layouts.add(MulOp.get(distance, inverse)), x.channels)
 
@@ -143,7 +143,7 @@ class NormalizeStrategy(RowStrategy[NormalizeOp]):
             return part.masked(distance(part) * distance(part), 0)
 
         squares = row.fold("add", 0, kind, square, b.add)
-        inverse = 1 / b.math("sqrt", squares * each + op.epsilon.value.data)
+        inverse = 1 / b.math("sqrt", squares * each + op.epsilon)
         yield
         row.sequential_for(lambda part: nest.write(part.index, distance(part) * part.spread(inverse)))
 

@@ -9,7 +9,6 @@ from xdsl.ir import SSAValue
 
 from aotc.dialects.dtypes import byte_width, compute_type
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
-from aotc.dialects.graph.packed.integers.dot_products import row_groups
 from aotc.dialects.graph.packed.products.packed_matmul import column_panels
 from aotc.dialects.graph.recurrent.lines import ScalarLines
 from aotc.dialects.graph.recurrent.recurrence import RecurrenceOp
@@ -99,8 +98,8 @@ def _plan(op: RecurrenceOp, machine: Machine) -> tuple[Ahead | None, Lead | None
 
 def _packed(op: RecurrenceOp, matrix: SSAValue, width: int, layouts: Layouts) -> SSAValue:
     """The panels of a matrix, of `width` columns each."""
-    panels = layouts.packed(matrix, column_panels(2, width, transposed=True))
-    return panels if op.INTERLEAVED == 1 else layouts.packed(panels, row_groups(3, op.INTERLEAVED))
+    panels = column_panels(2, width, transposed=True)
+    return layouts.packed(matrix, panels if op.INTERLEAVED == 1 else panels.interleaved(op.INTERLEAVED))
 
 
 class ScalarRecurrenceStrategy(KernelStrategy[RecurrenceOp]):

@@ -78,7 +78,7 @@ class ReduceStrategy(RowwiseStrategy[ReduceOp]):
 
         def each(row: Row) -> None:
             total = row.fold(LANES[op.kind.data], neutral, kind, value, lambda x, y: monoid.combine(b, x, y))
-            kept = [axis for axis in range(len(shape)) if op.flag("keepdims") or axis not in axes]
+            kept = [axis for axis in range(len(shape)) if op.keepdims or axis not in axes]
             nest.write(row.result_index(kept), total / op.count() if op.kind.data == "mean" else total)
 
         Rows(b, shape, axes, nest.schedule).parallel_for(each)
@@ -118,7 +118,7 @@ class ArgReduceStrategy(_RowSchedules[ArgReduceOp]):
             best, position = row.walk([start, b.splat(0, first.tile, numbers.dtype)], step)
             if rows.across:
                 position = self._best_lane(op, b, best, position)
-            kept = [k for k in range(len(shape)) if op.flag("keepdims") or k != axis]
+            kept = [k for k in range(len(shape)) if op.keepdims or k != axis]
             nest.write(row.result_index(kept), b.cast(position, i64))
 
         rows.parallel_for(each)
@@ -130,8 +130,8 @@ class ArgReduceStrategy(_RowSchedules[ArgReduceOp]):
         greatest = op.kind.data == "max"
         top = b.total("max" if greatest else "min", best)
         worse = b.compare("lt" if greatest else "gt", best, top)
-        never = -1 if op.flag("last") else integer_range(position.dtype)[1]
-        return b.total("max" if op.flag("last") else "min", b.select(worse, b.const(never, position.dtype), position))
+        never = -1 if op.last else integer_range(position.dtype)[1]
+        return b.total("max" if op.last else "min", b.select(worse, b.const(never, position.dtype), position))
 
 
 class CumulativeStrategy(_RowSchedules[CumulativeOp]):
@@ -153,10 +153,10 @@ class CumulativeStrategy(_RowSchedules[CumulativeOp]):
 
         def each(row: Row) -> None:
             def step(i: Scalar, carried: list[Scalar]) -> list[Scalar]:
-                place = b.index(shape[axis] - 1) - i if op.flag("reverse") else i
+                place = b.index(shape[axis] - 1) - i if op.reverse else i
                 part = row.at(axis, place)
                 total = monoid.combine(b, carried[0], nest.reads[0](part.index))
-                nest.write(part.index, carried[0] if op.flag("exclusive") else total)
+                nest.write(part.index, carried[0] if op.exclusive else total)
                 return [total]
 
             b.loop(0, shape[axis], 1, [b.splat(monoid.neutral(kind), row.at(axis, b.index(0)).tile, kind)], step)

@@ -33,7 +33,7 @@ class ResampleStrategy(KernelStrategy[ResampleOp]):
     def schedule(self, op: ResampleOp, machine: Machine) -> ResampleSchedule | None:
         axes, lanes = _tile_axes(op), lanes_of(machine, element_type_of(op.x))
         extent = shape_of(op.result)[axes[1]]
-        if lanes == 1 or axes[1] == op.axis.value.data or 2 * extent <= lanes:
+        if lanes == 1 or axes[1] == op.axis or 2 * extent <= lanes:
             return None  # neighbouring results read elements that are not contiguous, or there are few of them
         registers = min(machine.use.chain, ceil_div(extent, lanes))
         return ResampleSchedule(lanes, machine.use.chain // registers, registers)
@@ -44,7 +44,7 @@ class ResampleStrategy(KernelStrategy[ResampleOp]):
     def lay_out(self, op: ResampleOp, layouts: Layouts) -> SSAValue | Blocked | None:
         """In NCHWc, unless the result leaves the function and is larger than x: then it costs less to unpack x
         first."""
-        x, axis, shape = layouts.computed(op.x), op.axis.value.data, shape_of(op.result)
+        x, axis, shape = layouts.computed(op.x), op.axis, shape_of(op.result)
         if x is None or axis < 2:
             return None
         if axis < axis_of_lanes(shape) and shape[axis] > shape_of(op.x)[axis] and layouts.is_result(op.result):
@@ -53,7 +53,7 @@ class ResampleStrategy(KernelStrategy[ResampleOp]):
 
     def nest(self, nest: Nest[ResampleOp, ResampleSchedule]) -> None:
         op, b, schedule = nest.op, nest.b, nest.schedule
-        shape, taps, axis = nest.shape, shape_of(op.places)[1], op.axis.value.data
+        shape, taps, axis = nest.shape, shape_of(op.places)[1], op.axis
         row_axis, lane_axis = _tile_axes(op)
         if lane_axis == axis:
             raise NotVectorizable("neighbouring elements are gathered along the lanes")
@@ -96,7 +96,7 @@ class ResampleStrategy(KernelStrategy[ResampleOp]):
 def _tile_axes(op: ResampleOp) -> tuple[int | None, int]:
     """The axis along which a tile has rows, if any, and that of its lanes: the innermost axes that are longer than
     1."""
-    shape, axis = shape_of(op.result), op.axis.value.data
+    shape, axis = shape_of(op.result), op.axis
     lanes = axis_of_lanes(shape)
     return max((k for k in range(len(shape)) if k not in (axis, lanes) and shape[k] > 1), default=None), lanes
 

@@ -58,7 +58,7 @@ class ScatterElementsStrategy(_WithScratch[ScatterElementsOp]):
     IN_MEMORY = ScatterElementsInMemoryOp
 
     def schedule(self, op: ScatterElementsOp, machine: Machine) -> ScatterSchedule | None:
-        return _schedule_if_many(shape_of(op.indices)[op.axis.value.data])
+        return _schedule_if_many(shape_of(op.indices)[op.axis])
 
 
 class ScatterNdStrategy(_WithScratch[ScatterNdOp]):
@@ -76,7 +76,7 @@ class TopKStrategy(_WithScratch[TopKOp]):
     IN_MEMORY = TopKInMemoryOp
 
     def schedule(self, op: TopKOp, machine: Machine) -> ScatterSchedule | None:
-        return _schedule_if_many(shape_of(op.x)[op.axis.value.data])
+        return _schedule_if_many(shape_of(op.x)[op.axis])
 
 
 class ScatterElementsInMemoryStrategy(KernelStrategy[ScatterElementsInMemoryOp]):
@@ -86,7 +86,7 @@ class ScatterElementsInMemoryStrategy(KernelStrategy[ScatterElementsInMemoryOp])
 
     def nest(self, nest: Nest[ScatterElementsInMemoryOp, ScatterSchedule]) -> None:
         op, b, reads = nest.op, nest.b, nest.reads
-        x, indices, axis = shape_of(op.x), shape_of(op.indices), op.axis.value.data
+        x, indices, axis = shape_of(op.x), shape_of(op.indices), op.axis
         memory, remember = reads[-1], nest.writes[1]
 
         def piece(outer: list[Scalar]) -> None:
@@ -148,7 +148,7 @@ class TopKInMemoryStrategy(KernelStrategy[TopKInMemoryOp]):
 
     def nest(self, nest: Nest[TopKInMemoryOp, ScatterSchedule]) -> None:
         op, b, writes = nest.op, nest.b, nest.writes
-        x, axis, k = shape_of(op.x), op.axis.value.data, op.k.value.data
+        x, axis, k = shape_of(op.x), op.axis, op.k
         size = 2**op.depth - 1
         last = b.const(2**63 - 1, i64)
 
@@ -194,7 +194,7 @@ class _Heap:
 
     def at(self, place: Scalar) -> list[Scalar]:
         """The index of a place of the line."""
-        axis = self.nest.op.axis.value.data
+        axis = self.nest.op.axis
         return [*self.outer[:axis], place, *self.outer[axis + 1 :]]
 
     def node(self, number: Scalar) -> list[Scalar]:

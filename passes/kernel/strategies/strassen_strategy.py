@@ -60,14 +60,14 @@ class StrassenStrategy(RegisterTileStrategy[MatMulOp]):
         if not isinstance(schedule, MatmulSchedule) or not isinstance(algorithm, StrassenAttr):
             return None
         left, width = _sizes(op).left(schedule.lanes), schedule.nr * schedule.lanes
-        weight = StrassenWeightOp.get(op.rhs, left=left, width=width, transpose=op.flag("transpose_rhs") or None)
+        weight = StrassenWeightOp.get(op.rhs, left=left, width=width, transpose=op.transpose_rhs)
         columns, rows = shape_of(op.result)[-1], algorithm.rows.data
         product = StrassenMatMulOp.get(op.lhs, layouts.add(weight), columns=columns, left=left, block_rows=rows)
         return layouts.narrowed(layouts.scheduled(product, schedule), op.result)
 
 
 def _is_applicable(op: MatMulOp) -> bool:
-    single = len(shape_of(op.rhs)) == 2 and not op.flag("transpose_lhs")
+    single = len(shape_of(op.rhs)) == 2 and not op.transpose_lhs
     return single and isinstance(op.rhs.owner, ConstantOp)
 
 

@@ -12,8 +12,8 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from aotc.dialects.aot import InstructionOp, TileCompareOp, TileConvertOp, TileSelectOp, tile_shape, tile_type
 from aotc.dialects.aot.instruction import element_type, types_of
-from aotc.dialects.aot.properties import word
 from aotc.dialects.operations import make
+from aotc.dialects.properties import word
 from aotc.machines.instructions import INSTRUCTIONS, values
 from aotc.machines.instructions.values import BOOLEAN, Value, bits_of, is_signed
 from aotc.passes.loops.selection.processor import Processor

@@ -110,7 +110,10 @@ def test_every_unsupported_node_is_listed(tmp_path: Path) -> None:
     message = fails(3, "compile", path, "-o", tmp_path / "out", says="first (NoSuchOp)")
     assert "second (OtherOp)" in message and "fine" not in message
     report = json.loads(aotc("check", path, "--json").stdout)
-    assert not report["ok"] and {problem["node"] for problem in report["problems"]} == {"first", "second"}
+    assert not report["ok"] and {(problem["node"], problem["id"]) for problem in report["problems"]} == {
+        ("first", "unsupported-operator"),
+        ("second", "unsupported-operator"),
+    }
 
 
 def test_check_names_what_of_a_quantised_model_stays_in_floats() -> None:

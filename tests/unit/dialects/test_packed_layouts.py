@@ -72,6 +72,9 @@ OURS: list[Case] = [
     (column_panels(2, 8), (5, 20)),
     (column_panels(3, 4, transposed=True), (2, 7, 3)),
     (row_groups(3), (2, 7, 6)),
+    (weight_panels(4, 4, 8, 2).interleaved(4), (6, 5, 1, 2)),
+    (weight_panels(3, 4, 6).interleaved(2), (6, 5, 3)),
+    (column_panels(2, 4, transposed=True).interleaved(4), (6, 10)),
     (row_groups(2, 2), (4, 3)),
     *(
         (words(columns, word), shape)
@@ -158,6 +161,8 @@ def test_what_keeps_its_order_is_seen() -> None:
         (lambda: Layout("x", (blocks(0, 2), (Mode(1),)), tight=True), "a tight layout has one axis, found 2"),
         (lambda: Layout("x", (blocks(0, 2)[::-1],), tight=True), "do not lie within its blocks"),
         (lambda: Layout("x", ((Mode(0),),), groups=2), "2 groups and parts"),
+        (lambda: row_groups(2, 0), "blocks of dimension 0 must be positive, found 0"),
+        (lambda: weight_panels(3, 4, 6).interleaved(4), "groups of 4 do not divide blocks of 6"),
         (lambda: channel_blocks(3, 4).packed((1, 2)), "a layout of 3 dimensions is not of"),
         (lambda: channel_blocks(2, 4, (3, 3)).packed((1, 7)), "are not 7 channels"),
         (lambda: weight_panels(3, 2, 4, 4).packed((6, 2, 1)), "6 output channels do not divide into 4 groups"),

@@ -76,7 +76,7 @@ def test_what_shrinks_is_resampled_first_and_of_what_grows_the_last_axis(
     rows, columns = sizes
     head = f"g (float[1,2,4,5] x) => (float[1,2,{rows},{columns}] y) <int64[4] s = {{1,2,{rows},{columns}}}>"
     imported = Imported(parse(head + '{ y = Resize<mode="linear">(x, "", "", s) }'))
-    assert [op.axis.value.data for op in imported.operations if isinstance(op, ResampleOp)] == axes
+    assert [op.axis for op in imported.operations if isinstance(op, ResampleOp)] == axes
 
 
 @pytest.mark.parametrize("mode", ["half_pixel", "half_pixel_symmetric"])

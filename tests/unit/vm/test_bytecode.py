@@ -138,7 +138,7 @@ def interpreted(function: vm.FuncOp, arguments: list[int]) -> int:
         for op in block.ops:
             match op:
                 case vm.ImmediateOp():
-                    known[op.result] = op.value.value.data
+                    known[op.result] = op.value
                 case vm.CallOp():
                     assert op.result is not None
                     value = compute[op.callee.data.split(".")[-1]](*(known[each] for each in op.arguments))

@@ -353,7 +353,7 @@ class Integers(Readings):
 
     def widen_word(self, op: aot.WordWidenOp, _: int) -> Expr:
         """Two bytes of a word as halves."""
-        sign, place = "u" if op.zero_extend is not None else "s", "odd" if op.odd is not None else "even"
+        sign, place = "u" if op.zero_extend else "s", "odd" if op.odd else "even"
         name = f"aotc_widen_{sign}_{place}" + ("" if op.added is None else "_add")
         return self._word(name, *op.operands)
 
@@ -363,12 +363,12 @@ class Integers(Readings):
 
     def dot_halves(self, op: aot.HalfDotOp, _: int) -> Expr:
         """The sum of a product."""
-        return self._word(f"aotc_half_dot_{'low' if op.high is None else 'high'}", op.a, op.b, op.sum)
+        return self._word(f"aotc_half_dot_{'low' if not op.high else 'high'}", op.a, op.b, op.sum)
 
     def round_product(self, op: aot.RoundProductOp, _: int) -> Expr:
         """The product as floats round it."""
-        name = "aotc_round_product" if op.near is None else "aotc_round_near_product"
-        return self._word(name, *op.operands, literals=[op.shift.value.data])
+        name = "aotc_round_product" if not op.near else "aotc_round_near_product"
+        return self._word(name, *op.operands, literals=[op.shift])
 
     def opaque(self, op: aot.OpaqueOp, _: int) -> Expr:
         """An index that is computed of again."""

@@ -56,7 +56,7 @@ class Memory:
     def member(self, op: aot.FieldOp | aot.SetFieldOp | aot.ElementOp | aot.SetElementOp) -> Expr:
         """`p[2]` or `p[2].field` as a place to read or write."""
         pointer = self._scope.atom(op.pointer)
-        position = op.position.value.data
+        position = op.position
         value = op.value if isinstance(op, aot.SetFieldOp | aot.SetElementOp) else op.result
         ctype = ctype_of(value.type, self._scope.index)
         if isinstance(op, aot.ElementOp | aot.SetElementOp):
@@ -108,7 +108,7 @@ class Memory:
                 return convert_pointer(e, target, explicit=True)
             case aot.AddressOp():
                 e = self._scope.operand(op.pointer)
-                position = op.position.value.data
+                position = op.position
                 return e if position == 0 else binary("+", e, integer_expr(position), e.ctype)
             case aot.NullOp():
                 self._scope.include("stddef.h")
@@ -119,7 +119,7 @@ class Memory:
             case aot.IsAlignedOp():
                 self._scope.include("stdint.h")
                 address = cast_expr(self._scope.operand(op.pointer), UINTPTR)
-                rest = binary("%", address, integer_expr(op.alignment.value.data), UINTPTR)
+                rest = binary("%", address, integer_expr(op.alignment), UINTPTR)
                 return binary("==", rest, integer_expr(0), BOOL)
             case aot.SymbolOp():
                 return self._scope.unit.table(op.symbol.string_value())
@@ -135,9 +135,9 @@ class Memory:
             e = self.element(buffer, indices)
             self._scope.note_read(root(buffer))
             places.append(replace(e, text=f"&{e.text}", level=Level.UNARY, ctype=pointer_to(e.ctype, True)))
-        signs = "".join("s" if flag is None else "u" for flag in (op.x_zero_extend, op.w_zero_extend))
+        signs = "".join("s" if not flag else "u" for flag in (op.x_zero_extend, op.w_zero_extend))
         total = self._integers.convert(self._integers.signed(op.sum), op.sum, SIGNED[32])
-        numbers = (integer_expr(each.value.data) for each in (op.added, op.count))
+        numbers = (integer_expr(each) for each in (op.added, op.count))
         return call(self._scope.helper(f"aotc_run_dot_{signs}"), *places, total, *numbers, ctype=SIGNED[32])
 
     def _buffer(self, op: aot.BufferOp) -> Expr:

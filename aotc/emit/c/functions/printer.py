@@ -169,7 +169,7 @@ class FunctionPrinter(ControlFlow):
             self.unit.struct(pointee)
         ctype = cast(CType, ctype_of(op.result.type, self.index).pointee) if pointee != IntegerType(8) else SIGNED[8]
         name = self._name(op.result.name_hint or "values")
-        self._emit(f"{ctype.declare(name)}[{op.count.value.data}];")
+        self._emit(f"{ctype.declare(name)}[{op.count}];")
         self._values[op.result] = name_expr(name, ctype_of(op.result.type, self.index))
 
     def _array(self, op: memref.AllocaOp) -> None:

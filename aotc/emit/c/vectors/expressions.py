@@ -93,8 +93,8 @@ class Vectors(VectorMemory):
 
     def quantize(self, op: aot.QuadQuantizeOp) -> Expr:
         """Integers of floats, first in lanes of 32 bits."""
-        narrow, sign = self.ctype(op.result), "signed" if op.zero_extend is None else "unsigned"
-        numbers = [number_expr(each.value.data) for each in (op.zero_point, op.low, op.high)]
+        narrow, sign = self.ctype(op.result), "signed" if not op.zero_extend else "unsigned"
+        numbers = [number_expr(each) for each in (op.zero_point, op.low, op.high)]
         e = self.macro(f"quantized_{sign}{narrow.bits}", self.ctype(op.x), self.scope.operand(op.x), *numbers)
         wide = replace(e, ctype=vector_ctype(UNSIGNED[32], narrow.lanes))
         return replace(self.converted(wide, narrow), origin=wide)
@@ -145,7 +145,7 @@ class Vectors(VectorMemory):
     def narrow(self, op: aot.TileNarrowOp) -> Expr:
         """Bytes of wider lanes."""
         parts = [self.scope.atom(value) for value in op.parts]
-        sign = "signed" if op.unsigned is None else "unsigned"
+        sign = "signed" if not op.unsigned else "unsigned"
         numbers = map(number_expr, op.numbers)
         e = self.macro(f"narrow_{sign}{len(parts)}", cast(VectorCType, parts[0].ctype), *parts, *numbers)
         return replace(e, ctype=self.ctype(op.result))

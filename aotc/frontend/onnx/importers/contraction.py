@@ -24,8 +24,8 @@ def gemm(node: Node) -> SSAValue:
         MatMulOp,
         node.input(0),
         node.input(1),
-        transpose_lhs=True if node.attr("transA", 0) else None,
-        transpose_rhs=True if node.attr("transB", 0) else None,
+        transpose_lhs=bool(node.attr("transA", 0)),
+        transpose_rhs=bool(node.attr("transB", 0)),
     )
     addend, kind = node.optional(2), element_type_of(product)
     alpha, beta = node.attr("alpha", 1.0), node.attr("beta", 1.0)

@@ -49,7 +49,7 @@ def _cast(node: Node, to: Attribute) -> SSAValue:
         CastOp,
         x,
         to=to,
-        keep_overflow=None if node.attr("saturate", 1) else True,
+        keep_overflow=not node.attr("saturate", 1),
         rounding=None if rounding == "up" else rounding,
     )
 

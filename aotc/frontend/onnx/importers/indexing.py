@@ -71,7 +71,7 @@ def top_k(node: Node) -> list[SSAValue]:
             node.fail_unknown(1, "K")
         return counted_top_k(node, axis, node.constant(shape[axis], np.int64))
     k: int = node.attr("k") if node.opset < 10 else int(node.constant_input(1, "K").reshape(()))
-    smallest = None if node.attr("largest", 1) else True
+    smallest = not node.attr("largest", 1)
     return node.emit_all(TopKOp, node.input(0), k=k, axis=axis, smallest=smallest)
 
 
@@ -79,7 +79,7 @@ def counted_top_k(node: Node, axis: int, count: SSAValue) -> list[SSAValue]:
     """As many as K says when the model runs, of at most `count` (i64, rank 0) parts along the axis."""
     asked = cast(node, reshape(node, node.input(1), []), i64)
     most = min([node.shape(0)[axis], *_bounds_of(node, node.input(1))])
-    smallest = None if node.attr("largest", 1) else True
+    smallest = not node.attr("largest", 1)
     results = node.emit_all(TopKOp, node.input(0), k=most, axis=axis, smallest=smallest)
     zero = scalar(node, 0, count)
     number = node.emit(MinOp, node.emit(MaxOp, asked, zero), node.emit(MinOp, count, scalar(node, most, count)))
@@ -135,5 +135,4 @@ def tensor_scatter(node: Node) -> SSAValue:
     if starts is None:
         starts = node.constant(np.zeros(shape[:1], np.int64))
     axis = normalize_axis(node.attr("axis", -2), len(shape))
-    circular = True if mode == "circular" else None
-    return node.emit(UpdateCacheOp, node.input(0), node.input(1), starts, axis=axis, circular=circular)
+    return node.emit(UpdateCacheOp, node.input(0), node.input(1), starts, axis=axis, circular=mode == "circular")

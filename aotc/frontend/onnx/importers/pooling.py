@@ -57,11 +57,7 @@ def _pool(node: Node, op_class: type[GraphOp], x: SSAValue, **attributes: object
     if any(pad >= span for pad, span in zip(pads, spans * 2, strict=False)):
         why = "a window would lie in the padding alone and have no elements"
         node.fail("unsupported-attribute", f"pads {pads} must be smaller than the kernel, which spans {spans}", why)
-    return node.emit(op_class, x, kernel=kernel, ceil=_true(node, "ceil_mode"), **windows, **attributes)
-
-
-def _true(node: Node, name: str) -> bool | None:
-    return True if node.attr(name, 0) else None
+    return node.emit(op_class, x, kernel=kernel, ceil=bool(node.attr("ceil_mode", 0)), **windows, **attributes)
 
 
 @onnx_op("MaxPool")
@@ -69,12 +65,12 @@ def max_pool(node: Node) -> list[SSAValue | None]:
     result = _pool(node, MaxPoolOp, node.input(0))
     if len(node.outputs) < 2 or not node.outputs[1]:
         return [result]
-    return [result, _pool(node, MaxPoolIndicesOp, node.input(0), column_major=_true(node, "storage_order"))]
+    return [result, _pool(node, MaxPoolIndicesOp, node.input(0), column_major=bool(node.attr("storage_order", 0)))]
 
 
 @onnx_op("AveragePool")
 def average_pool(node: Node) -> SSAValue:
-    return _pool(node, AveragePoolOp, node.input(0), include_pad=_true(node, "count_include_pad"))
+    return _pool(node, AveragePoolOp, node.input(0), include_pad=bool(node.attr("count_include_pad", 0)))
 
 
 @onnx_op("LpPool")

@@ -47,7 +47,7 @@ def quantize_linear(node: Node) -> SSAValue:
         block_size=node.attr("block_size", 0),
         to=to,
         precision=_division_type(node),
-        keep_overflow=True if is_minifloat(to) and not node.attr("saturate", 1) else None,
+        keep_overflow=is_minifloat(to) and not node.attr("saturate", 1),
     )
 
 

@@ -231,7 +231,7 @@ class Layer:
             "alphas": list(alphas),
             "betas": list(betas),
             "clip": None if self.clip is None else float(self.clip),
-            "reverse": direction.reverse or None,
-            "input_forget": True if self.is_lstm and node.attr("input_forget", 0) else None,
+            "reverse": direction.reverse,
+            "input_forget": self.is_lstm and bool(node.attr("input_forget", 0)),
             "gated": True if self.op_class is GruOp and not node.attr("linear_before_reset", 0) else None,
         }

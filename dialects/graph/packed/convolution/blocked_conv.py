@@ -12,9 +12,9 @@ from abc import ABC
 from collections.abc import Callable, Sequence
 from typing import ClassVar, TypeAlias
 
-from xdsl.dialects.builtin import I64, DenseArrayBase, IntegerAttr, TensorType
+from xdsl.dialects.builtin import DenseArrayBase, TensorType
 from xdsl.ir import Attribute
-from xdsl.irdl import irdl_op_definition, opt_prop_def, opt_result_def, prop_def, result_def
+from xdsl.irdl import irdl_op_definition, opt_prop_def, opt_result_def, result_def
 
 from aotc.dialects.builder import Builder, Reader, Scalar, Writer
 from aotc.dialects.dtypes import compute_type
@@ -29,6 +29,7 @@ from aotc.dialects.graph.packed.layout import Layout, Mode, blocks
 from aotc.dialects.graph.schedules import check_partial_sums
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.windows.axes import ConvolutionalOp, SlidingAxes, TransposedAxes, check_bias
+from aotc.dialects.properties import int_prop
 
 PanelBlockBody: TypeAlias = Callable[[Scalar, int, list[Scalar]], list[Scalar]]
 """The body of a loop over the blocks of x that a panel reads: number of the block among these, its channels, carried
@@ -72,12 +73,12 @@ class BlockedConvolutionOp(ConvolutionalOp, ABC):
     COMPUTED: ClassVar[int | None] = 1
     result = result_def(TensorType)
     partials = opt_result_def(TensorType)
-    group = prop_def(IntegerAttr[I64])
-    channels = prop_def(IntegerAttr[I64])
+    group = int_prop()
+    channels = int_prop()
     parts = opt_prop_def(DenseArrayBase)
-    outputs = prop_def(IntegerAttr[I64])
+    outputs = int_prop()
     """M, the number of output channels."""
-    block = prop_def(IntegerAttr[I64])
+    block = int_prop()
     """Lanes of the result."""
 
     @property
@@ -103,7 +104,7 @@ class BlockedConvolutionOp(ConvolutionalOp, ABC):
 
     def sum_type(self, blocks: int) -> Attribute:
         """The element type of the result, of so many blocks; raises ShapeError where types or the bias do not fit."""
-        check_bias(self.bias, blocks, self.block.value.data)
+        check_bias(self.bias, blocks, self.block)
         return narrowest_element_type(*self.operands)
 
     def weight_index(
@@ -120,8 +121,8 @@ class BlockedConvolutionOp(ConvolutionalOp, ABC):
         x, weight, rank = shape_of(self.x), shape_of(self.weight), len(self.ints("strides"))
         if len(x) not in (rank + 2, rank + 3) or len(weight) != rank + 4:
             raise ShapeError(f"operand {list(x)} and weight {list(weight)} do not fit {rank} spatial axes")
-        group, channels, outputs = self.group.value.data, self.channels.value.data, self.outputs.value.data
-        depth, width, block, held = self.depth, self.width, self.block.value.data, self.held
+        group, channels, outputs = self.group, self.channels, self.outputs
+        depth, width, block, held = self.depth, self.width, self.block, self.held
         whole = depth == x[1]
         if self.blocked_operand:
             whole = depth > 0 and x[-1] % depth == 0 and x[1] == ceil_div(channels, x[-1])
@@ -147,19 +148,19 @@ class BlockedConvolutionOp(ConvolutionalOp, ABC):
         check_partial_sums(self, self.partials)
 
     def operations(self) -> int:
-        channels = self.channels.value.data // self.group.value.data
-        return 2 * math.prod((shape_of(self.x)[0], *self.meetings(), self.outputs.value.data, channels, *self.kernel()))
+        channels = self.channels // self.group
+        return 2 * math.prod((shape_of(self.x)[0], *self.meetings(), self.outputs, channels, *self.kernel()))
 
     @property
     def held(self) -> Channels:
         """The lanes of the channels of x, in blocks of the weight."""
-        parts = (self.channels.value.data,) if self.parts is None else self.ints("parts")
+        parts = (self.channels,) if self.parts is None else self.ints("parts")
         return Channels.of(parts, max(self.depth, 1))
 
     def over_blocks(self, b: Builder, panel: Scalar, carried: list[Scalar], body: PanelBlockBody) -> list[Scalar]:
         """Loops over the blocks of x that `panel` reads, carrying values: `body` gets the number of a block among
         these, and how many channels it has."""
-        if self.group.value.data == 1:
+        if self.group == 1:
             return self.held.over_blocks(b, carried, lambda block, _, depth, now: body(block, depth, now))
         panels = self.panels
         whole, count = panels.seen(panel)
@@ -171,7 +172,7 @@ class BlockedConvolutionOp(ConvolutionalOp, ABC):
     @property
     def panels(self) -> GroupedPanels:
         """The blocks of x that each panel of the weight reads."""
-        group, channels, outputs = self.group.value.data, self.channels.value.data, self.outputs.value.data
+        group, channels, outputs = self.group, self.channels, self.outputs
         return GroupedPanels(group, channels // group, outputs // group, self.width, self.depth)
 
     def source(self, batch: Scalar, outer: Scalar, position: Sequence[Scalar], inner: Scalar) -> list[Scalar]:
@@ -182,7 +183,7 @@ class BlockedConvolutionOp(ConvolutionalOp, ABC):
         return [batch, outer / parts, *position, outer.b.rem(outer, outer.b.index(parts)) * self.panels.depth + inner]
 
     def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
-        shape, block, width, panels = shape_of(self.result), self.block.value.data, self.width, self.panels
+        shape, block, width, panels = shape_of(self.result), self.block, self.width, self.panels
 
         def body(index: list[Scalar]) -> None:
             batch, outer, *position, lane = index

@@ -11,12 +11,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import I64, BoolAttr, DenseArrayBase, IntegerAttr, IntegerType, TensorType, i8
+from xdsl.dialects.builtin import DenseArrayBase, IntegerType, TensorType, i8
 from xdsl.irdl import (
     irdl_op_definition,
     operand_def,
     opt_operand_def,
-    opt_prop_def,
     opt_result_def,
     prop_def,
     result_def,
@@ -31,6 +30,7 @@ from aotc.dialects.graph.packed.integers.paired_nibbles import nibbles
 from aotc.dialects.graph.packed.layout import Layout, Mode, blocks
 from aotc.dialects.graph.shapes import ceil_div, linearize
 from aotc.dialects.graph.windows.axes import SlidingAxes, check_bias
+from aotc.dialects.properties import int_prop, opt_bool_prop, opt_int_prop
 
 
 def words(columns: int, word: int) -> Layout:
@@ -49,15 +49,15 @@ class ChannelsLastAxes(SlidingAxes, AccumulatingOp, ABC):
     """Convolution with the channels last, in which what lies outside of x may count as a number instead of nothing."""
 
     ZERO_POINTS: ClassVar[tuple[str, str]] = ("x_zero_point", "w_zero_point")
-    x_zero_point = opt_prop_def(IntegerAttr[I64])
-    w_zero_point = opt_prop_def(IntegerAttr[I64])
-    outside = opt_prop_def(IntegerAttr[I64])
+    x_zero_point = opt_int_prop()
+    w_zero_point = opt_int_prop()
+    outside = opt_int_prop()
     """What each element outside of x counts as: its zero point, where sums start with all weights times that."""
 
     @property
     def beyond(self) -> int:
         """`outside` as an int, 0 where it is absent."""
-        return 0 if self.outside is None else self.outside.value.data
+        return self.outside or 0
 
     def check_outside(self) -> None:
         """Raise ShapeError unless what is outside of x is a number of its type, and x has no zero point beside it."""
@@ -93,10 +93,10 @@ class InterleavedOp(LoopNestOp, AccumulatingOp, ABC):
     bytes, of half as many outputs and columns.
     """
 
-    outputs = prop_def(IntegerAttr[I64])
-    columns = prop_def(IntegerAttr[I64])
-    word = prop_def(IntegerAttr[I64])
-    paired = opt_prop_def(BoolAttr)
+    outputs = int_prop()
+    columns = int_prop()
+    word = int_prop()
+    paired = opt_bool_prop()
 
     @property
     @abstractmethod
@@ -106,7 +106,7 @@ class InterleavedOp(LoopNestOp, AccumulatingOp, ABC):
     @property
     def plain(self) -> tuple[int, int, int]:
         """Outputs, or pairs of them, rows of an output, and weights of a row."""
-        return (ceil_div(self.outputs.value.data, 2 if self.flag("paired") else 1), *self.rows)
+        return (ceil_div(self.outputs, 2 if self.paired else 1), *self.rows)
 
     @property
     def depth(self) -> int:
@@ -116,21 +116,21 @@ class InterleavedOp(LoopNestOp, AccumulatingOp, ABC):
     @property
     def order(self) -> Layout:
         """Where the weights lie, or their pairs."""
-        return words(self.columns.value.data // (2 if self.flag("paired") else 1), self.word.value.data)
+        return words(self.columns // (2 if self.paired else 1), self.word)
 
     def weight_of(self, b: Builder, read: Reader, output: Scalar, row: Scalar, element: Scalar) -> Scalar:
         """A weight of an output, as it is stored or as i32."""
         stored = self.order.reader(b, read, self.plain)
-        if not self.flag("paired"):
+        if not self.paired:
             return stored([output, row, element])
         lower, upper = nibbles(b, stored([output / 2, row, element]))
         return b.select(b.compare("eq", b.rem(output, b.index(2)), 0), lower, upper)
 
     def check_weights(self) -> None:
         """Raise ShapeError where there are not as many weights as there must be."""
-        if self.flag("paired") and (self.columns.value.data % 2 or not self.sums_integers or self.zero_points[1]):
+        if self.paired and (self.columns % 2 or not self.sums_integers or self.zero_points[1]):
             raise ShapeError("weights are paired for an even number of integer sums, and without a zero point")
-        if self.flag("paired") and element_type_of(self.operands[1]) != i8:
+        if self.paired and element_type_of(self.operands[1]) != i8:
             raise ShapeError(f"pairs of weights are i8, found {element_type_of(self.operands[1])}")
         if (needed := self.order.packed(self.plain)) != (given := list(shape_of(self.operands[1]))):
             raise ShapeError(f"the weights must be {needed}, found {given}")
@@ -150,8 +150,8 @@ class ChannelsLastConvOp(ChannelsLastAxes, InterleavedOp):
 
     name = "graph.channels_last_conv"
     kernel_shape = prop_def(DenseArrayBase)
-    channels = prop_def(IntegerAttr[I64])
-    group = opt_prop_def(IntegerAttr[I64])
+    channels = int_prop()
+    group = opt_int_prop()
     COMPUTED: ClassVar[int | None] = 1
     result = result_def(TensorType)
     patch = opt_result_def(TensorType)
@@ -159,19 +159,19 @@ class ChannelsLastConvOp(ChannelsLastAxes, InterleavedOp):
     @property
     def groups(self) -> int:
         """The groups of channels and outputs."""
-        return 1 if self.group is None else self.group.value.data
+        return 1 if self.group is None else self.group
 
     @property
     def inputs(self) -> int:
         """The channels of a group."""
-        return self.channels.value.data // self.groups
+        return self.channels // self.groups
 
     def kernel(self) -> tuple[int, ...]:
         return self.ints("kernel_shape")
 
     def spatial(self) -> tuple[int, ...]:
         *outer, last = shape_of(self.x)[1:]
-        return (*outer, last // self.channels.value.data)
+        return (*outer, last // self.channels)
 
     @property
     def runs(self) -> bool:
@@ -190,19 +190,19 @@ class ChannelsLastConvOp(ChannelsLastAxes, InterleavedOp):
         return rows, run
 
     def infer_types(self) -> Sequence[TensorType]:
-        x, kernel, channels = shape_of(self.x), self.kernel(), self.channels.value.data
+        x, kernel, channels = shape_of(self.x), self.kernel(), self.channels
         if len(x) < 2 or len(kernel) != len(x) - 1:
             raise ShapeError(f"operand {list(x)} and kernel {list(kernel)} do not fit")
         if channels < 1 or x[-1] % channels:
             raise ShapeError(f"{channels} channels do not divide the last axis of {list(x)}")
-        groups, columns = self.groups, self.columns.value.data
-        if groups < 1 or channels % groups or self.outputs.value.data % groups:
-            raise ShapeError(f"{groups} groups do not divide {channels} channels and {self.outputs.value.data} outputs")
-        if groups > 1 and columns > 0 and self.outputs.value.data // groups % columns:
+        groups, columns = self.groups, self.columns
+        if groups < 1 or channels % groups or self.outputs % groups:
+            raise ShapeError(f"{groups} groups do not divide {channels} channels and {self.outputs} outputs")
+        if groups > 1 and columns > 0 and self.outputs // groups % columns:
             raise ShapeError(f"{columns} outputs side by side do not divide those of a group")
         self.check_weights()
         self.check_outside()
-        outputs = self.outputs.value.data
+        outputs = self.outputs
         check_bias(self.bias, outputs)
         if self.patch is not None and groups > 1:
             raise ShapeError("a position has one patch, not one for each group")
@@ -213,7 +213,7 @@ class ChannelsLastConvOp(ChannelsLastAxes, InterleavedOp):
         return 2 * math.prod(shape_of(self.result)) * self.depth
 
     def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
-        channels, inputs, outputs = self.channels.value.data, self.inputs, self.outputs.value.data
+        channels, inputs, outputs = self.channels, self.inputs, self.outputs
         within = (*self.kernel(), inputs)
 
         def weight_at(output: Scalar, at: Sequence[Scalar]) -> Scalar:
@@ -243,8 +243,8 @@ class InterleavedMatMulOp(InterleavedOp):
     lhs = operand_def(TensorType)
     rhs = operand_def(TensorType)
     bias = opt_operand_def(TensorType)
-    lhs_zero_point = opt_prop_def(IntegerAttr[I64])
-    rhs_zero_point = opt_prop_def(IntegerAttr[I64])
+    lhs_zero_point = opt_int_prop()
+    rhs_zero_point = opt_int_prop()
     result = result_def(TensorType)
 
     @property
@@ -256,8 +256,8 @@ class InterleavedMatMulOp(InterleavedOp):
         if not lhs:
             raise ShapeError("the left operand has no axis to sum up along")
         self.check_weights()
-        check_bias(self.bias, self.outputs.value.data)
-        return [TensorType(self.summed_type(*self.operands[2:]), [*lhs[:-1], self.outputs.value.data])]
+        check_bias(self.bias, self.outputs)
+        return [TensorType(self.summed_type(*self.operands[2:]), [*lhs[:-1], self.outputs])]
 
     def operations(self) -> int:
         return 2 * math.prod(shape_of(self.result)) * self.depth

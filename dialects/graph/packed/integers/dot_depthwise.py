@@ -8,8 +8,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import I64, IntegerAttr, TensorType, i8, i32
-from xdsl.irdl import irdl_op_definition, prop_def
+from xdsl.dialects.builtin import TensorType, i8, i32
+from xdsl.irdl import irdl_op_definition
 
 from aotc.dialects.builder import Builder, Reader, Scalar
 from aotc.dialects.graph.interfaces import ShapeError, element_type_of, shape_of
@@ -18,6 +18,7 @@ from aotc.dialects.graph.packed.integers.dot_products import GROUP, DotOp, check
 from aotc.dialects.graph.quantized.flip import UI8
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.windows.edges import Edges
+from aotc.dialects.properties import int_prop
 
 
 class DepthwiseSumsOp(LanesOp, ABC):
@@ -60,11 +61,11 @@ class BlockedDotDepthwiseConvOp(DepthwiseSumsOp, DotOp):
     """
 
     name = "graph.blocked_dot_depthwise_conv"
-    taps_across = prop_def(IntegerAttr[I64])
+    taps_across = int_prop()
     """The extent of the last axis of the kernel."""
 
     def kernel(self) -> tuple[int, ...]:
-        return (*shape_of(self.weight)[1:-2], self.taps_across.value.data)
+        return (*shape_of(self.weight)[1:-2], self.taps_across)
 
     def check_weight(self, blocks: int, lanes: int) -> None:
         weight, x = shape_of(self.weight), shape_of(self.x)

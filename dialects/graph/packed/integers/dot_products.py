@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from itertools import product
 
 import numpy as np
-from xdsl.dialects.builtin import I64, DenseArrayBase, IntegerAttr, IntegerType, TensorType, UnitAttr, i8, i32
+from xdsl.dialects.builtin import DenseArrayBase, IntegerType, TensorType, i8, i32
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, prop_def, result_def
+from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, prop_def, result_def
 
 from aotc.dialects.builder import Builder, Reader, Scalar, Writer
 from aotc.dialects.dtypes import integer_range
@@ -28,12 +28,14 @@ from aotc.dialects.graph.interfaces import (
     shape_of,
 )
 from aotc.dialects.graph.packed.convolution.blocked_conv import BlockedConvolutionOp
-from aotc.dialects.graph.packed.layout import Layout, Mode, blocks
+from aotc.dialects.graph.packed.layout import Layout, Mode
+from aotc.dialects.graph.packed.products.packed_matmul import column_panels
 from aotc.dialects.graph.quantized.flip import UI8
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.windows.axes import SlidingAxes
 from aotc.dialects.graph.windows.edges import Edges
 from aotc.dialects.graph.windows.sliding import SlidingWindow, sliding_windows
+from aotc.dialects.properties import int_prop, unit_prop
 
 GROUP = 4
 """Products of a lane in one step."""
@@ -41,8 +43,7 @@ GROUP = 4
 
 def row_groups(rank: int, group: int = GROUP) -> Layout:
     """Groups of `group` rows of matrices [.., K, N], element by element: [.., ceil(K / group), N * group]."""
-    step, within = blocks(rank - 2, group)
-    return Layout("rows", (*((Mode(dim),) for dim in range(rank - 2)), (step,), (Mode(rank - 1), within)))
+    return Layout("rows", tuple((Mode(dim),) for dim in range(rank))).interleaved(group)
 
 
 @irdl_op_definition
@@ -57,18 +58,18 @@ class ZeroPointBiasOp(ConstantPackerOp):
     name = "graph.zero_point_bias"
     weight = operand_def(TensorType)
     bias = opt_operand_def(TensorType)
-    zero_point = prop_def(IntegerAttr[I64])
+    zero_point = int_prop()
     extents = prop_def(DenseArrayBase)
     strides = prop_def(DenseArrayBase)
     pads = prop_def(DenseArrayBase)
     dilations = prop_def(DenseArrayBase)
-    complement = opt_prop_def(UnitAttr)
+    complement = unit_prop()
     result = result_def(TensorType)
 
     @property
     def counts_weights(self) -> bool:
         """Whether it is more than the bias."""
-        return self.zero_point.value.data != 0 or self.complement is not None
+        return self.zero_point != 0 or self.complement
 
     def windows(self) -> list[SlidingWindow]:
         """The window along each axis; raises ShapeError."""
@@ -92,8 +93,8 @@ class ZeroPointBiasOp(ConstantPackerOp):
         weight = operands[0].astype(np.int64)
         bias = operands[1].astype(np.int64) if len(operands) > 1 else np.zeros(len(weight), np.int64)
         windows, edges = self.windows(), self.edges()
-        counted = weight * self.zero_point.value.data
-        if self.complement is not None:
+        counted = weight * self.zero_point
+        if self.complement:
             counted += np.minimum(weight, 0)
         table = np.empty([*(each.count for each in edges), len(weight)], np.int64)
         for cases in product(*(range(each.count) for each in edges)):
@@ -150,16 +151,16 @@ class UnfoldTapsOp(LoopNestOp):
 
     name = "graph.unfold_taps"
     x = operand_def(TensorType)
-    size = prop_def(IntegerAttr[I64])
-    stride = prop_def(IntegerAttr[I64])
-    before = prop_def(IntegerAttr[I64])
-    after = prop_def(IntegerAttr[I64])
-    fill = prop_def(IntegerAttr[I64])
+    size = int_prop()
+    stride = int_prop()
+    before = int_prop()
+    after = int_prop()
+    fill = int_prop()
     result = result_def(TensorType)
 
     def window(self) -> SlidingWindow:
         """Along the last axis."""
-        size, stride, before, after = (each.value.data for each in (self.size, self.stride, self.before, self.after))
+        size, stride, before, after = self.size, self.stride, self.before, self.after
         return SlidingWindow(shape_of(self.x)[-1], size, stride, 1, before, after)
 
     def infer_types(self) -> Sequence[TensorType]:
@@ -169,14 +170,14 @@ class UnfoldTapsOp(LoopNestOp):
         if min(window.size, window.stride) < 1:
             raise ShapeError(f"a window of {window.size} taps with stride {window.stride}")
         low, high = integer_range(kind)
-        if not low <= self.fill.value.data <= high:
-            raise ShapeError(f"{self.fill.value.data} is not a {kind}")
+        if not low <= self.fill <= high:
+            raise ShapeError(f"{self.fill} is not a {kind}")
         lanes = ceil_div(shape[1] * window.size, GROUP) * GROUP
         return [TensorType(kind, [shape[0], 1, *shape[2:-1], window.positions, lanes])]
 
     def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
         channels, window, (*outer, lanes) = shape_of(self.x)[1], self.window(), shape_of(self.result)
-        fill = b.const(self.fill.value.data, element_type_of(self.x))
+        fill = b.const(self.fill, element_type_of(self.x))
 
         def body(index: list[Scalar]) -> None:
             batch, _, *rows, position = index
@@ -241,8 +242,8 @@ class DotOp(LoopNestOp, ABC):
     there, and sums start with so much less.
     """
 
-    narrow = opt_prop_def(UnitAttr)
-    complement = opt_prop_def(UnitAttr)
+    narrow = unit_prop()
+    complement = unit_prop()
 
     @property
     def left_type(self) -> Attribute:
@@ -251,13 +252,13 @@ class DotOp(LoopNestOp, ABC):
 
     def check_complement(self) -> None:
         """Raise ShapeError where there are complements of integers without sign."""
-        if self.complement is not None and self.left_type != i8:
+        if self.complement and self.left_type != i8:
             raise ShapeError(f"complements are of signed integers, found {self.left_type}")
 
     def factors(self, b: Builder, x: Scalar, weight: Scalar) -> tuple[Scalar, Scalar]:
         """What is multiplied, as i32."""
         x, weight = b.cast(x, i32), b.cast(weight, i32)
-        return (x if self.complement is None else x - b.shift_right(weight, b.const(31, i32))), weight
+        return (x if not self.complement else x - b.shift_right(weight, b.const(31, i32))), weight
 
 
 @irdl_op_definition
@@ -286,7 +287,7 @@ class BlockedDotConvOp(SlidingAxes, BlockedConvolutionOp, DotOp):
         self.check_complement()
         if not self.blocked_operand or shape_of(self.weight)[-1] % GROUP:
             raise ShapeError(f"x is blocked and the weight has interleaved rows, found {list(shape_of(self.weight))}")
-        check_table(self.bias, self.windows(), blocks * self.block.value.data)
+        check_table(self.bias, self.windows(), blocks * self.block)
         return i32
 
     def edges(self) -> list[Edges]:
@@ -310,8 +311,7 @@ class BlockedDotConvOp(SlidingAxes, BlockedConvolutionOp, DotOp):
 class PackedDotMatMulOp(DotOp):
     """8-bit integers [.., M, K] times a matrix [K, `columns`], i8, in panels of interleaved rows: sums in i32.
 
-    The matrix is [panels, ceil(K / 4), width * 4], as `column_panels` and `row_groups` make it. Sums start with
-    `bias`, i32 [columns].
+    The matrix is [panels, ceil(K / 4), width * 4]: `column_panels`, interleaved. Sums start with `bias`, i32 [columns].
     """
 
     name = "graph.packed_dot_matmul"
@@ -342,15 +342,15 @@ class PackedDotMatMulOp(DotOp):
         return 2 * math.prod((*batch, *sizes))
 
     def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
-        width, depth = shape_of(self.rhs)[-1] // GROUP, shape_of(self.lhs)[-1]
+        *_, columns, depth = self.sizes()
+        panels = column_panels(2, shape_of(self.rhs)[-1] // GROUP).interleaved(GROUP)
+        weights = panels.reader(b, reads[1], (depth, columns))
 
         def body(index: list[Scalar]) -> None:
             *row, column = index
-            panel, within = column / width, b.rem(column, b.index(width))
 
             def step(at: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
-                place = [panel, at[0] / GROUP, within * GROUP + b.rem(at[0], b.index(GROUP))]
-                x, weight = self.factors(b, reads[0]([*row, at[0]]), reads[1](place))
+                x, weight = self.factors(b, reads[0]([*row, at[0]]), weights([at[0], column]))
                 return [carried[0] + x * weight]
 
             writes[0](index, b.reduce([(0, depth)], [reads[2]([column])], step)[0])

@@ -11,13 +11,14 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from xdsl.dialects.builtin import I64, DenseArrayBase, IntegerAttr, TensorType, UnitAttr, i8, i32
-from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
+from xdsl.dialects.builtin import DenseArrayBase, TensorType, i8, i32
+from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 
 from aotc.dialects.builder import INDEX, Builder, Reader, Scalar, Writer
 from aotc.dialects.graph.interfaces import Array, ConstantPackerOp, LoopNestOp, ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.packed.integers.dot_products import GROUP
 from aotc.dialects.graph.quantized.flip import FLIPPED, UI8
+from aotc.dialects.properties import int_prop, unit_prop
 from aotc.mathematics.step_pairing import check_pairing, pair_steps
 
 KINDS = 2
@@ -39,7 +40,7 @@ class PairStepsOp(ConstantPackerOp):
     weight = operand_def(TensorType)
     start = operand_def(TensorType)
     pitches = prop_def(DenseArrayBase)
-    unsigned = opt_prop_def(UnitAttr)
+    unsigned = unit_prop()
     paired = result_def(TensorType)
     places = result_def(TensorType)
     counts = result_def(TensorType)
@@ -69,14 +70,14 @@ class PairStepsOp(ConstantPackerOp):
         distances = np.indices(axes).reshape(len(axes), -1).T @ pitches
         paired, places = np.empty_like(split), np.empty(split.shape[:2], np.int32)
         counts, sums = np.empty((panels, KINDS), np.int32), start.astype(np.int64).reshape(panels, -1)
-        pairings = pair_steps(split, plain=self.unsigned is not None)
+        pairings = pair_steps(split, plain=self.unsigned)
         for panel, (steps, pairing) in enumerate(zip(split, pairings, strict=True)):
             paired[panel], places[panel] = steps[pairing.order], distances[pairing.order]
             counts[panel] = pairing.plain, pairing.complemented
             check_pairing(paired[panel], pairing.plain, pairing.complemented)
             complemented = paired[panel][2 * pairing.plain :]
             sums[panel] -= _of_lanes(np.minimum(complemented, 0))
-            if self.unsigned is not None:
+            if self.unsigned:
                 sums[panel] += FLIPPED * _of_lanes(complemented)
         shape = (panels, split.shape[1], width)
         return [paired.reshape(shape), places, counts, sums.reshape(-1).astype(np.int32)]
@@ -111,7 +112,7 @@ class PairedDotConvOp(LoopNestOp):
     strides = prop_def(DenseArrayBase)
     extents = prop_def(DenseArrayBase)
     """Positions along each spatial axis."""
-    products = prop_def(IntegerAttr[I64])
+    products = int_prop()
     """Of a result: not those of weights that fill up steps."""
     result = result_def(TensorType)
 
@@ -142,7 +143,7 @@ class PairedDotConvOp(LoopNestOp):
         return element_type_of(self.x) == UI8
 
     def operations(self) -> int:
-        return 2 * math.prod(shape_of(self.result)) * self.products.value.data
+        return 2 * math.prod(shape_of(self.result)) * self.products
 
     def source(self, batch: Scalar, position: Sequence[Scalar], place: Scalar) -> list[Scalar]:
         """Where in x the elements of a step at `place` are."""

@@ -11,13 +11,12 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
-from xdsl.dialects.builtin import I64, BoolAttr, FloatAttr, IntegerAttr, IntegerType, TensorType, f32, i32
+from xdsl.dialects.builtin import IntegerType, TensorType, f32, i32
 from xdsl.ir import Attribute
 from xdsl.irdl import (
     irdl_op_definition,
     operand_def,
     opt_operand_def,
-    opt_prop_def,
     opt_result_def,
     prop_def,
     result_def,
@@ -30,6 +29,7 @@ from aotc.dialects.graph.interfaces import Array, ConstantPackerOp, LoopNestOp, 
 from aotc.dialects.graph.packed.layout import Layout, blocks
 from aotc.dialects.graph.schedules import FewBitsSchedule, schedule_of
 from aotc.dialects.graph.shapes import ceil_div
+from aotc.dialects.properties import float_prop, int_prop, opt_bool_prop, opt_int_prop
 
 WORD = 32
 """Bits of a word."""
@@ -52,14 +52,14 @@ class PackFewBitsOp(ConstantPackerOp):
 
     name = "graph.pack_few_bits"
     x = operand_def(TensorType)
-    bits = prop_def(IntegerAttr[I64])
-    offset = prop_def(IntegerAttr[I64])
-    width = prop_def(IntegerAttr[I64])
-    transpose = opt_prop_def(BoolAttr)
+    bits = int_prop()
+    offset = int_prop()
+    width = int_prop()
+    transpose = opt_bool_prop()
     result = result_def(TensorType)
 
     def infer_types(self) -> Sequence[TensorType]:
-        shape, bits, width = shape_of(self.x), self.bits.value.data, self.width.value.data
+        shape, bits, width = shape_of(self.x), self.bits, self.width
         if len(shape) != 2 or not isinstance(element_type_of(self.x), IntegerType):
             raise ShapeError(f"the operand must be a matrix of integers, found {self.x.type}")
         if bits not in (2, 4, 8) or width < 1:
@@ -69,13 +69,13 @@ class PackFewBitsOp(ConstantPackerOp):
     @property
     def layout(self) -> Layout:
         """Of the elements: by their places in a word, [32 / bits, panels, words, width]."""
-        row, column = (1, 0) if self.flag("transpose") else (0, 1)
-        (word, place), (panel, lane) = blocks(row, WORD // self.bits.value.data), blocks(column, self.width.value.data)
+        row, column = (1, 0) if self.transpose else (0, 1)
+        (word, place), (panel, lane) = blocks(row, WORD // self.bits), blocks(column, self.width)
         return Layout("few_bits", ((place,), (panel,), (word,), (lane,)))
 
     def evaluate(self, operands: Sequence[Array]) -> Sequence[Array]:
-        bits = self.bits.value.data
-        fields = (operands[0].astype(np.int16) + np.int16(self.offset.value.data)).astype(np.uint8)
+        bits = self.bits
+        fields = (operands[0].astype(np.int16) + np.int16(self.offset)).astype(np.uint8)
         words = np.zeros(shape_of(self.result), np.uint32)
         for place, field in enumerate(self.layout.pack(fields & np.uint8(2**bits - 1))):
             words |= field.astype(np.uint32) << np.uint32(place * bits)
@@ -99,12 +99,12 @@ class FewBitsMatMulOp(LoopNestOp):
     rhs = operand_def(TensorType)
     scales = operand_def(TensorType)
     points = opt_operand_def(TensorType)
-    columns = prop_def(IntegerAttr[I64])
-    bits = prop_def(IntegerAttr[I64])
-    block = prop_def(IntegerAttr[I64])
-    point = prop_def(FloatAttr)
+    columns = int_prop()
+    bits = int_prop()
+    block = int_prop()
+    point = float_prop()
     to = prop_def(Attribute)
-    kc = opt_prop_def(IntegerAttr[I64])
+    kc = opt_int_prop()
     COMPUTED: ClassVar[int | None] = 1
     result = result_def(TensorType)
     panel = opt_result_def(TensorType)
@@ -112,18 +112,18 @@ class FewBitsMatMulOp(LoopNestOp):
     @property
     def count(self) -> int:
         """Elements of a word."""
-        return WORD // self.bits.value.data
+        return WORD // self.bits
 
     def sizes(self) -> tuple[tuple[int, ...], int, int, int]:
         """The batch shape, M, the number of columns, and K."""
         *batch, rows, depth = shape_of(self.lhs)
-        return tuple(batch), rows, self.columns.value.data, depth
+        return tuple(batch), rows, self.columns, depth
 
     def infer_types(self) -> Sequence[TensorType]:
         lhs, rhs = shape_of(self.lhs), shape_of(self.rhs)
         if len(lhs) < 2 or len(rhs) != 3 or element_type_of(self.rhs) != i32:
             raise ShapeError(f"operands must be rows and panels of words, found {self.lhs.type} and {self.rhs.type}")
-        columns, bits, block = self.columns.value.data, self.bits.value.data, self.block.value.data
+        columns, bits, block = self.columns, self.bits, self.block
         if bits not in (2, 4, 8) or block < 1 or (block % self.count and block < lhs[-1]):
             raise ShapeError(f"blocks of {block} elements of {bits} bits are not whole words")
         if rhs[:2] != (ceil_div(columns, rhs[-1]), ceil_div(lhs[-1] * bits, WORD)):
@@ -139,7 +139,7 @@ class FewBitsMatMulOp(LoopNestOp):
         result = TensorType(self.to, [*lhs[:-1], columns])
         if self.kc is None:
             return [result]
-        kc = self.kc.value.data
+        kc = self.kc
         if kc < lhs[-1] and (kc % self.count or (block < lhs[-1] and kc % block and block % kc)):
             raise ShapeError(f"kc = {kc} is not in whole words and blocks of {block}")
         return [result, TensorType(f32, [kc + (math.prod(lhs[:-1]) if kc < lhs[-1] else 0), rhs[-1]])]
@@ -147,7 +147,7 @@ class FewBitsMatMulOp(LoopNestOp):
     def verify_(self) -> None:
         super().verify_()
         schedule = schedule_of(self)
-        if isinstance(schedule, FewBitsSchedule) and schedule.kc != (None if self.kc is None else self.kc.value.data):
+        if isinstance(schedule, FewBitsSchedule) and schedule.kc != (self.kc):
             raise VerifyException(f"kc = {schedule.kc} of the schedule is not that of the operation")
 
     def operations(self) -> int:
@@ -156,7 +156,7 @@ class FewBitsMatMulOp(LoopNestOp):
 
     def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
         batch, rows, columns, depth = self.sizes()
-        width, bits, block = shape_of(self.rhs)[-1], self.bits.value.data, self.block.value.data
+        width, bits, block = shape_of(self.rhs)[-1], self.bits, self.block
         points = reads[3] if self.points is not None else None
 
         def body(index: list[Scalar]) -> None:
@@ -168,7 +168,7 @@ class FewBitsMatMulOp(LoopNestOp):
                 shift = b.cast(b.rem(k, b.index(self.count)) * bits, i32)
                 field = b.shift_right(reads[1]([panel, k / self.count, lane]), shift) & (2**bits - 1)
                 place = [panel, k / block, lane]
-                value = b.cast(field, f32) - self.point.value.data
+                value = b.cast(field, f32) - self.point
                 if points is not None:
                     value = value - b.cast(b.decode(points(place)), f32)
                 x = b.cast(reads[0]([*row, k]), f32)

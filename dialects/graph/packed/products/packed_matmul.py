@@ -7,9 +7,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import ClassVar, TypeAlias
 
-from xdsl.dialects.builtin import I64, BoolAttr, IntegerAttr, TensorType
+from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute
-from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, opt_result_def, prop_def, result_def
+from xdsl.irdl import irdl_op_definition, operand_def, opt_result_def, result_def
 
 from aotc.dialects.builder import Builder, Reader, Scalar, Writer
 from aotc.dialects.dtypes import compute_type
@@ -23,6 +23,7 @@ from aotc.dialects.graph.interfaces import (
 from aotc.dialects.graph.packed.layout import Layout, Mode, blocks
 from aotc.dialects.graph.schedules import check_partial_sums
 from aotc.dialects.graph.shapes import broadcast, broadcast_index, ceil_div
+from aotc.dialects.properties import int_prop, opt_bool_prop
 
 
 def column_panels(rank: int, width: int, *, transposed: bool = False) -> Layout:
@@ -44,7 +45,7 @@ class ProductOp(LoopNestOp, ABC):
 
     lhs = operand_def(TensorType)
     rhs = operand_def(TensorType)
-    transpose_lhs = opt_prop_def(BoolAttr)
+    transpose_lhs = opt_bool_prop()
     result = result_def(TensorType)
 
     MATRIX_RANK: ClassVar[int]
@@ -77,7 +78,7 @@ class ProductOp(LoopNestOp, ABC):
     def left(self, b: Builder, read: Reader, outer: Sequence[Scalar], row: Scalar) -> Elements:
         """A row of lhs."""
         batch = broadcast_index(b, outer, shape_of(self.lhs)[:-2])
-        return lambda k: read([*batch, *((k, row) if self.flag("transpose_lhs") else (row, k))])
+        return lambda k: read([*batch, *((k, row) if self.transpose_lhs else (row, k))])
 
     def matrix(self, b: Builder, outer: Sequence[Scalar]) -> list[Scalar]:
         """The index of a matrix in rhs."""
@@ -109,7 +110,7 @@ class PackedMatMulOp(ProductOp):
     """
 
     name = "graph.packed_matmul"
-    columns = prop_def(IntegerAttr[I64])
+    columns = int_prop()
     COMPUTED: ClassVar[int | None] = 1
     result = result_def(TensorType)
     partials = opt_result_def(TensorType)
@@ -119,8 +120,8 @@ class PackedMatMulOp(ProductOp):
         lhs, rhs = shape_of(self.lhs), shape_of(self.rhs)
         if len(lhs) < 2 or len(rhs) < 3:
             raise ShapeError(f"operands must be matrices or batches of them, found {list(lhs)} and {list(rhs)}")
-        m, depth = reversed(lhs[-2:]) if self.flag("transpose_lhs") else lhs[-2:]
-        columns = self.columns.value.data
+        m, depth = reversed(lhs[-2:]) if self.transpose_lhs else lhs[-2:]
+        columns = self.columns
         if rhs[-2] != depth or rhs[-3] != ceil_div(columns, rhs[-1]):
             raise ShapeError(f"{list(lhs)} and panels {list(rhs)} of {columns} columns do not multiply")
         return broadcast(lhs[:-2], rhs[:-3]), m, columns, depth

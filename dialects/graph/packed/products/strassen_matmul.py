@@ -27,8 +27,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from xdsl.dialects.builtin import I64, BoolAttr, IntegerAttr, TensorType
-from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
+from xdsl.dialects.builtin import TensorType
+from xdsl.irdl import irdl_op_definition, operand_def, result_def
 
 from aotc.dialects.builder import Builder, Reader, Scalar, Writer, linear_combinations
 from aotc.dialects.dtypes import byte_width, compute_type, is_float, numpy_dtype
@@ -44,6 +44,7 @@ from aotc.dialects.graph.interfaces import (
 from aotc.dialects.graph.packed.layout import Layout, Mode, blocks
 from aotc.dialects.graph.schedules import check_partial_sums
 from aotc.dialects.graph.shapes import LINE, ceil_div, segments
+from aotc.dialects.properties import int_prop, opt_bool_prop, opt_int_prop
 from aotc.mathematics.linear_combinations import terms
 
 LEFT_SUMS = ((1, 0, 0, 1), (0, 0, 1, 1), (1, 0, 0, 0), (0, 0, 0, 1), (1, 1, 0, 0), (-1, 0, 1, 0), (0, 1, 0, -1))
@@ -66,9 +67,9 @@ class StrassenWeightOp(ConstantPackerOp):
 
     name = "graph.strassen_weight"
     weight = operand_def(TensorType)
-    left = prop_def(IntegerAttr[I64])
-    width = prop_def(IntegerAttr[I64])
-    transpose = opt_prop_def(BoolAttr)
+    left = int_prop()
+    width = int_prop()
+    transpose = opt_bool_prop()
     result = result_def(TensorType)
 
     def _extents(self) -> tuple[int, int]:
@@ -76,10 +77,10 @@ class StrassenWeightOp(ConstantPackerOp):
         shape = shape_of(self.weight)
         if len(shape) != 2:
             raise ShapeError(f"the weight must be a matrix, found {list(shape)}")
-        return (shape[1], shape[0]) if self.flag("transpose") else (shape[0], shape[1])
+        return (shape[1], shape[0]) if self.transpose else (shape[0], shape[1])
 
     def infer_types(self) -> Sequence[TensorType]:
-        (depth, columns), left, width = self._extents(), self.left.value.data, self.width.value.data
+        (depth, columns), left, width = self._extents(), self.left, self.width
         if width < 1:
             raise ShapeError(f"the width must be positive, found {width}")
         if left < 1 or columns > 2 * left:
@@ -92,12 +93,12 @@ class StrassenWeightOp(ConstantPackerOp):
     @property
     def layout(self) -> Layout:
         """Of the sums [7, ceil(K / 2), left]."""
-        panel, column = blocks(2, self.width.value.data)
+        panel, column = blocks(2, self.width)
         return Layout("strassen_weight", ((panel,), (Mode(0),), (Mode(1),), (column,)))
 
     def evaluate(self, operands: Sequence[Array]) -> Sequence[Array]:
-        weight = operands[0].T if self.flag("transpose") else operands[0]
-        (depth, columns), left = weight.shape, self.left.value.data
+        weight = operands[0].T if self.transpose else operands[0]
+        (depth, columns), left = weight.shape, self.left
         upper = ceil_div(depth, 2)
         whole = np.pad(weight.astype(np.float64), [(0, 2 * upper - depth), (0, 2 * left - columns)])
         quarters = whole.reshape(2, upper, 2, left).swapaxes(1, 2).reshape(4, upper, left)
@@ -161,13 +162,13 @@ class StrassenMatMulOp(LoopNestOp):
     name = "graph.strassen_matmul"
     lhs = operand_def(TensorType)
     weight = operand_def(TensorType)
-    columns = prop_def(IntegerAttr[I64])
-    left = prop_def(IntegerAttr[I64])
+    columns = int_prop()
+    left = int_prop()
     """As for `strassen_weight`."""
-    block_rows = prop_def(IntegerAttr[I64])
-    row_parts = opt_prop_def(IntegerAttr[I64])
+    block_rows = int_prop()
+    row_parts = opt_int_prop()
     """Absent: one."""
-    panel_parts = opt_prop_def(IntegerAttr[I64])
+    panel_parts = opt_int_prop()
     """Absent: one."""
     COMPUTED: ClassVar[int | None] = 1
     result = result_def(TensorType)
@@ -178,9 +179,8 @@ class StrassenMatMulOp(LoopNestOp):
     def sizes(self) -> StrassenSizes:
         """What the kernel is about."""
         *batch, rows, depth = shape_of(self.lhs)
-        numbers = (self.columns, self.block_rows, self.left)
-        columns, block_rows, left = (each.value.data for each in numbers)
-        parts = (1 if each is None else each.value.data for each in (self.row_parts, self.panel_parts))
+        columns, block_rows, left = self.columns, self.block_rows, self.left
+        parts = (1 if each is None else each for each in (self.row_parts, self.panel_parts))
         width = shape_of(self.weight)[-1]
         return StrassenSizes(tuple(batch), rows, columns, depth, block_rows, left, width, *parts)
 

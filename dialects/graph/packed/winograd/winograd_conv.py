@@ -29,7 +29,7 @@ from operator import and_
 from typing import ClassVar
 
 import numpy as np
-from xdsl.dialects.builtin import I64, DenseArrayBase, IntegerAttr, TensorType, i8, i16, i32
+from xdsl.dialects.builtin import DenseArrayBase, TensorType, i8, i16, i32
 from xdsl.ir import Attribute
 from xdsl.irdl import (
     irdl_op_definition,
@@ -58,6 +58,7 @@ from aotc.dialects.graph.schedules import check_partial_sums
 from aotc.dialects.graph.shapes import LINE, ceil_div, inside
 from aotc.dialects.graph.windows.axes import check_bias
 from aotc.dialects.graph.windows.sliding import sliding_windows
+from aotc.dialects.properties import int_prop, opt_int_prop
 from aotc.mathematics.winograd_transforms import TAPS, inverse_of_odd, power_of_two
 
 PAIR = 2
@@ -193,7 +194,7 @@ class WinogradConvOp(LoopNestOp):
     With `parts`, which add up to C, the channels of x are not in all lanes (see `channels`).
 
     Of x in i8 or ui8, less `x_zero_point`, the window is 3 x 3 taps, and the weight is i8 and not transformed, but that
-    of `weight_panels` with interleaved rows (`row_groups` of 2): [panels, 1, 3, 3, ceil(C / 2), 2 * width]. A
+    in `weight_panels`, pairs of rows interleaved: [panels, 1, 3, 3, ceil(C / 2), 2 * width]. A
     third scratch buffer, `filters` [(m + 2) ** 2, ceil(C / 2), 2 * width], its rows rounded up likewise, holds a
     transformed panel. It is i16, as `transformed` is; bias, `products` and the result are i32.
     """
@@ -212,20 +213,20 @@ class WinogradConvOp(LoopNestOp):
     """Numbers of spatial axes, of the last two. Absent: all."""
     pads = prop_def(DenseArrayBase)
     """All begins, then all ends."""
-    channels = prop_def(IntegerAttr[I64])
+    channels = int_prop()
     parts = opt_prop_def(DenseArrayBase)
-    outputs = prop_def(IntegerAttr[I64])
-    x_zero_point = opt_prop_def(IntegerAttr[I64])
+    outputs = int_prop()
+    x_zero_point = opt_int_prop()
     """Absent: 0."""
-    sum_bits = opt_prop_def(IntegerAttr[I64])
+    sum_bits = opt_int_prop()
     """Of integers: as an integer of how many bits, with sign, each sum without bias is known to fit. Absent: what is
     known is the number of channels."""
-    output_tile = prop_def(IntegerAttr[I64])
+    output_tile = int_prop()
     """m: 4 or 2."""
-    tile_rows = prop_def(IntegerAttr[I64])
-    row_parts = opt_prop_def(IntegerAttr[I64])
+    tile_rows = int_prop()
+    row_parts = opt_int_prop()
     """Absent: one."""
-    panel_parts = opt_prop_def(IntegerAttr[I64])
+    panel_parts = opt_int_prop()
     """Absent: one."""
     COMPUTED: ClassVar[int | None] = 1
     result = result_def(TensorType)
@@ -244,7 +245,7 @@ class WinogradConvOp(LoopNestOp):
         kernel, strides, dilations = of_all("kernel", TAPS), of_all("strides", 1), of_all("dilations", 1)
         windows = sliding_windows(extents, kernel, strides, self.ints("pads"), dilations)
         tiled = None if self.tiled_axes is None else self.ints("tiled_axes")
-        return axes_of(windows, tiled, self.output_tile.value.data, exact=self.types.group > 1)
+        return axes_of(windows, tiled, self.output_tile, exact=self.types.group > 1)
 
     @property
     def types(self) -> WinogradTypes:
@@ -257,7 +258,7 @@ class WinogradConvOp(LoopNestOp):
     @property
     def held(self) -> Channels:
         """The lanes of the channels of x."""
-        parts = (self.channels.value.data,) if self.parts is None else self.ints("parts")
+        parts = (self.channels,) if self.parts is None else self.ints("parts")
         return Channels.of(parts, shape_of(self.x)[-1])
 
     @property
@@ -270,13 +271,13 @@ class WinogradConvOp(LoopNestOp):
             columns,
             shape_of(self.x)[0],
             self.held,
-            self.outputs.value.data,
+            self.outputs,
             shape_of(self.weight)[-1] // self.types.group,
-            self.tile_rows.value.data,
+            self.tile_rows,
             self.types,
-            0 if self.x_zero_point is None else self.x_zero_point.value.data,
-            1 if self.row_parts is None else self.row_parts.value.data,
-            1 if self.panel_parts is None else self.panel_parts.value.data,
+            self.x_zero_point or 0,
+            1 if self.row_parts is None else self.row_parts,
+            1 if self.panel_parts is None else self.panel_parts,
         )
 
     def infer_types(self) -> Sequence[TensorType]:
@@ -284,7 +285,7 @@ class WinogradConvOp(LoopNestOp):
         least, rank = ("4 or more", 4) if self.types.group == 1 else ("5", 6)
         if len(x) < 4 or len(weight) != rank or (rank == 6 and len(x) != 5):
             raise ShapeError(f"operand {list(x)} and weight {list(weight)} must be of rank {least} and {rank}")
-        channels, outputs, block = self.channels.value.data, self.outputs.value.data, x[-1]
+        channels, outputs, block = self.channels, self.outputs, x[-1]
         axes, held, types = self.axes, self.held, self.types
         size = math.prod(axis.transforms.inputs for axis in axes)
         segments = math.prod(axis.segments for axis in axes)
@@ -297,8 +298,8 @@ class WinogradConvOp(LoopNestOp):
             raise ShapeError(f"{channels} channels do not fit operand {list(x)}, weight {list(weight)}")
         if uneven or width % block or weight[0] != ceil_div(outputs, width):
             raise ShapeError(f"{outputs} output channels in blocks of {block} do not fit weight {list(weight)}")
-        if self.tile_rows.value.data < 1:
-            raise ShapeError(f"tile_rows must be positive, found {self.tile_rows.value.data}")
+        if self.tile_rows < 1:
+            raise ShapeError(f"tile_rows must be positive, found {self.tile_rows}")
         result = [x[0], ceil_div(outputs, block), *(axis.window.positions for axis in axes), block]
         check_bias(self.bias, result[1], block)
         kind = self._result_type(types)
@@ -328,9 +329,9 @@ class WinogradConvOp(LoopNestOp):
             raise ShapeError(f"weight and bias of 8-bit integers are i8 and i32, found {', '.join(map(str, kinds))}")
         if shape_of(self.x)[-1] % types.group:
             raise ShapeError(f"blocks of {shape_of(self.x)[-1]} channels are not pairs")
-        known = sum_bits_of(self.channels.value.data) if self.sum_bits is None else self.sum_bits.value.data
+        known = sum_bits_of(self.channels) if self.sum_bits is None else self.sum_bits
         strides = [axis.window.stride for axis in self.axes]
-        if known > (most := most_sum_bits(self.output_tile.value.data, strides)):
+        if known > (most := most_sum_bits(self.output_tile, strides)):
             raise ShapeError(f"sums of {known} bits are not known to fit {most}, which these tiles are exact for")
         return types.sums
 
@@ -342,7 +343,7 @@ class WinogradConvOp(LoopNestOp):
         """Those of direct convolution."""
         images, _, *positions, _ = shape_of(self.result)
         taps = [axis.window.size for axis in self.axes]
-        return 2 * math.prod((images, self.outputs.value.data, *positions, self.channels.value.data, *taps))
+        return 2 * math.prod((images, self.outputs, *positions, self.channels, *taps))
 
     def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
         """Tile by tile: the products of all channels are summed, then transformed."""
@@ -351,7 +352,7 @@ class WinogradConvOp(LoopNestOp):
         total, shape, channels = (
             linear_combinations(b),
             [axis.transforms.inputs for axis in axes],
-            self.channels.value.data,
+            self.channels,
         )
         zero, point = b.const(0, element_type_of(self.result)), self.sizes.zero_point
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from xdsl.dialects.builtin import I64, DenseArrayBase, IntegerAttr, TensorType
-from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
+from xdsl.dialects.builtin import DenseArrayBase, TensorType
+from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, result_def
 
 from aotc.dialects.dtypes import compute_type, is_float, numpy_dtype
 from aotc.dialects.graph.interfaces import Array, ConstantPackerOp, ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.packed.layout import Layout, Mode, blocks
 from aotc.dialects.graph.packed.winograd.winograd_axes import Axis, axes_of
 from aotc.dialects.graph.windows.sliding import SlidingWindow
+from aotc.dialects.properties import int_prop
 
 
 @irdl_op_definition
@@ -27,10 +28,10 @@ class WinogradWeightOp(ConstantPackerOp):
 
     name = "graph.winograd_weight"
     weight = operand_def(TensorType)
-    output_tile = prop_def(IntegerAttr[I64])
+    output_tile = int_prop()
     tiled_axes = opt_prop_def(DenseArrayBase)
     """Numbers of spatial axes, of the last two. Absent: all."""
-    width = prop_def(IntegerAttr[I64])
+    width = int_prop()
     result = result_def(TensorType)
 
     @property
@@ -38,10 +39,10 @@ class WinogradWeightOp(ConstantPackerOp):
         """How the taps along each axis are transformed; what is not about the weight is arbitrary."""
         windows = [SlidingWindow(taps, taps, 1, 1, 0, 0) for taps in shape_of(self.weight)[2:]]
         tiled = None if self.tiled_axes is None else self.ints("tiled_axes")
-        return axes_of(windows, tiled, self.output_tile.value.data)
+        return axes_of(windows, tiled, self.output_tile)
 
     def infer_types(self) -> Sequence[TensorType]:
-        shape, width = shape_of(self.weight), self.width.value.data
+        shape, width = shape_of(self.weight), self.width
         if len(shape) < 3 or 0 in shape[2:]:
             raise ShapeError(f"the weight must be [M, C, taps..], found {list(shape)}")
         if width < 1:
@@ -55,12 +56,12 @@ class WinogradWeightOp(ConstantPackerOp):
     @property
     def layout(self) -> Layout:
         """Of a transformed weight [M, C, segments and products along each axis..]."""
-        (panel, column), rank = blocks(0, self.width.value.data), 2 * len(shape_of(self.weight)) - 2
+        (panel, column), rank = blocks(0, self.width), 2 * len(shape_of(self.weight)) - 2
         products, segments = (tuple(map(Mode, range(first, rank, 2))) for first in (3, 2))
         return Layout("winograd_weight", ((panel,), products, (*segments, Mode(1)), (column,)))
 
     def evaluate(self, operands: Sequence[Array]) -> Sequence[Array]:
-        (weight,), width = operands, self.width.value.data
+        (weight,), width = operands, self.width
         result = np.zeros(shape_of(self.result), numpy_dtype(element_type_of(self.result)))
         for panel, place in enumerate(result):  # one at a time: all in f64 would be many times as large as a cache
             part = weight[panel * width : (panel + 1) * width]

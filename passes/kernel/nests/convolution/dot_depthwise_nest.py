@@ -105,7 +105,7 @@ class DotDepthwiseNest(_Nest[BlockedDotDepthwiseConvOp]):
                 x = self._elements([batch, block, *places], part, at, group, wide)
                 if x is not None:
                     weight = b.splat(self.reads[1]([block, *taps, b.index(group), lane]), wide)
-                    total = b.dot(x, weight, total, narrow_pairs=self.op.flag("narrow"))
+                    total = b.dot(x, weight, total, narrow_pairs=self.op.narrow)
             return [total]
 
         (total,) = b.reduce(bounds, [start], rows)

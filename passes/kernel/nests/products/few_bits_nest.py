@@ -53,17 +53,17 @@ class FewBitsNest(Nest[FewBitsMatMulOp, FewBitsSchedule]):
     @property
     def block(self) -> int:
         """Steps of the reduction with one scale."""
-        return self.op.block.value.data
+        return self.op.block
 
     def _elements(self, words: Scalar) -> list[Scalar]:
         """The elements of words, in order, as f32."""
-        b, bits = self.b, self.op.bits.value.data
+        b, bits = self.b, self.op.bits
         fields = [b.shift_right(words, b.const(place * bits, words.dtype)) for place in range(1, self.op.count)]
         return [b.cast(field & (2**bits - 1), f32) for field in (words, *fields)]
 
     def _zero_point(self, place: Sequence[Scalar], tile: Tile) -> Scalar | None:
         """The zero points at a place of the scales, as f32; None where all are 0."""
-        b, point, points = self.b, self.op.point.value.data, self.reader(self.op.points)
+        b, point, points = self.b, self.op.point, self.reader(self.op.points)
         found = b.splat(point, tile, f32) if point else None
         if points is None:
             return found

@@ -21,7 +21,7 @@ class ChannelsLastNest(InterleavedNest[ChannelsLastConvOp]):
     @cached_property
     def channels(self) -> int:
         """Of x."""
-        return self.op.channels.value.data
+        return self.op.channels
 
     @property
     def aligned(self) -> bool:

@@ -116,7 +116,7 @@ class InterleavedNest(SumsNest[Interleaved]):
     @cached_property
     def outputs(self) -> int:
         """How many there are."""
-        return self.op.outputs.value.data
+        return self.op.outputs
 
     @property
     def aligned(self) -> bool:
@@ -127,7 +127,7 @@ class InterleavedNest(SumsNest[Interleaved]):
     def paired(self) -> bool:
         """Whether weights of two outputs are in a byte. Both are multiplied as they lie in a byte's upper half, so that
         sums are 16 times what they stand for; what they start with is added in the end."""
-        return self.op.flag("paired")
+        return self.op.paired
 
     @property
     def row(self) -> int:

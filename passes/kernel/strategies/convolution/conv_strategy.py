@@ -164,16 +164,16 @@ class BlockedConvolutionStrategy(RegisterTileStrategy[BlockedConvolution]):
 
     def schedule(self, op: BlockedConvolution, machine: Machine) -> Schedule | None:
         kind, operand = element_type_of(op.x), math.prod(shape_of(op.x))
-        outputs, channels, groups = op.outputs.value.data, op.channels.value.data, op.group.value.data
+        outputs, channels, groups = op.outputs, op.channels, op.group
         return conv_schedule(machine, kind, operand, positions_of(op), outputs, channels, op.kernel(), groups)
 
     def cost(self, op: BlockedConvolution, schedule: MatmulSchedule, machine: Machine) -> float:
-        images, outputs, channels = shape_of(op.x)[0], op.outputs.value.data, op.channels.value.data
-        groups = op.group.value.data
+        images, outputs, channels = shape_of(op.x)[0], op.outputs, op.channels
+        groups = op.group
         return images * conv_cycles(machine, schedule, positions_of(op), outputs, channels, op.kernel(), groups)
 
     def nest(self, nest: Nest[BlockedConvolution, MatmulSchedule]) -> None:
-        lanes = nest.op.block.value.data
+        lanes = nest.op.block
         if nest.lanes != lanes or nest.schedule.nr != nest.op.width // lanes:
             raise NotVectorizable("the blocks and panels do not fit the schedule")
         ConvNest.of(nest, dtype=element_type_of(nest.op.result)).run()

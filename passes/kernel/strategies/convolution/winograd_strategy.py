@@ -146,8 +146,8 @@ def _sizes_of(op: WinogradConvOp) -> ConvolutionSizes:
     rows, columns = sizes.rows, sizes.columns
     return ConvolutionSizes(
         prod(sizes.planes),
-        op.channels.value.data,
-        op.outputs.value.data,
+        op.channels,
+        op.outputs,
         rows.window.positions,
         columns.window.positions,
         op.types.group,
@@ -173,11 +173,11 @@ class WinogradConvStrategy(RegisterTileStrategy[WinogradConvOp]):
         return batched_matmul_schedule(multiplier, block, products, sizes.panels, streamed=streamed)
 
     def cost(self, op: WinogradConvOp, schedule: MatmulSchedule, machine: Machine) -> float:
-        return winograd_cycles(_multiplier(op, machine) or machine, _sizes_of(op), op.output_tile.value.data)
+        return winograd_cycles(_multiplier(op, machine) or machine, _sizes_of(op), op.output_tile)
 
     def parts(self, op: WinogradConvOp, machine: Machine, threads: int) -> Mapping[str, int]:
         sizes, multiplier = op.sizes, _multiplier(op, machine) or machine
-        work = winograd_work(multiplier, _sizes_of(op), op.output_tile.value.data, sizes.tile_rows, sizes.panels)
+        work = winograd_work(multiplier, _sizes_of(op), op.output_tile, sizes.tile_rows, sizes.panels)
         parts = choose_parts(machine, work, threads)
         return {"row_parts": parts.rows, "panel_parts": parts.panels}
 

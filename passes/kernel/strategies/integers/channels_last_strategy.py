@@ -239,7 +239,7 @@ def _conv(op: ConvOp, layouts: Layouts, schedule: SumsSchedule) -> Blocked:
         outputs=outputs,
         columns=schedule.columns,
         word=schedule.word,
-        paired=True if paired else None,
+        paired=paired,
         patch=schedule.patch,
     )
     return Blocked(layouts.scheduled(conv, schedule), Channels.of([outputs], outputs))
@@ -274,7 +274,7 @@ class InterleavedProductStrategy(SumsStrategy[MatMulOp]):
 
     def schedule(self, op: MatMulOp, core: Core) -> Schedule | None:
         size = core.small
-        if not _applies(op, core, op.lhs, op.rhs) or op.flag("transpose_lhs") or len(shape_of(op.rhs)) != 2:
+        if not _applies(op, core, op.lhs, op.rhs) or op.transpose_lhs or len(shape_of(op.rhs)) != 2:
             return None
         _, rows, columns, depth = op.sizes()
         bytes_, step = _are_bytes(op.lhs, op.rhs), 2 if _pairs(op, columns, depth) else 1
@@ -301,7 +301,7 @@ class InterleavedProductStrategy(SumsStrategy[MatMulOp]):
             return None
         *_, columns, depth = op.sizes()
         weight, paired = _as_bytes(op.rhs, layouts), _pairs(op, columns, depth)
-        if not op.flag("transpose_rhs"):
+        if not op.transpose_rhs:
             weight = layouts.add(TransposeOp.get(weight, permutation=[1, 0]))
         lhs, weight = _flattened(op.lhs, weight, layouts)
         rows = layouts.add(ReshapeOp.get(weight, shape=[columns, 1, depth]))
@@ -316,7 +316,7 @@ class InterleavedProductStrategy(SumsStrategy[MatMulOp]):
             outputs=columns,
             columns=schedule.columns,
             word=schedule.word,
-            paired=True if paired else None,
+            paired=paired,
         )
         return layouts.scheduled(product, schedule)
 

@@ -9,7 +9,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import ClassVar, TypeAlias
 
-from xdsl.dialects.builtin import UnitAttr, i8, i32
+from xdsl.dialects.builtin import i8, i32
 from xdsl.ir import SSAValue
 
 from aotc.dialects.graph.convolution import ConvOp
@@ -22,7 +22,6 @@ from aotc.dialects.graph.packed.integers.dot_products import (
     BlockedDotConvOp,
     UnfoldTapsOp,
     ZeroPointBiasOp,
-    row_groups,
 )
 from aotc.dialects.graph.quantized.flip import UI8
 from aotc.dialects.graph.schedules import MatmulSchedule, Schedule, schedule_of
@@ -63,7 +62,7 @@ def sums_bytes(op: ConvOp) -> bool:
 
 
 def starting_sums(
-    op: ConvOp, layouts: Layouts, channels: Channels, window: Window | None = None, complement: UnitAttr | None = None
+    op: ConvOp, layouts: Layouts, channels: Channels, window: Window | None = None, complement: bool = False
 ) -> SSAValue:
     """What sums start with, by the taps that a position sees, with an element for each lane; of `op` as it is, or as
     `window` says; with `complement`, of sums of complements, too."""
@@ -79,10 +78,10 @@ def starting_sums(
     return layouts.add(ReshapeOp.get(packed, shape=[*cases, math.prod(shape_of(packed)[1:])]))
 
 
-def complements(x: SSAValue, layouts: Layouts) -> UnitAttr | None:
-    """Given where x is multiplied with magnitudes of weights, its complement with those of negative ones."""
+def complements(x: SSAValue, layouts: Layouts) -> bool:
+    """Whether x is multiplied with magnitudes of weights, its complement with those of negative ones."""
     machine = layouts.machine
-    return UnitAttr() if machine is not None and machine.dot.complements and element_type_of(x) == i8 else None
+    return machine is not None and machine.dot.complements and element_type_of(x) == i8
 
 
 def is_unfolded(op: ConvOp) -> bool:
@@ -166,11 +165,11 @@ class DotConvStrategy(ConvolutionStrategy[ConvOp], RegisterTileStrategy[ConvOp])
         inputs, outputs = channels // op.groups, results.count // op.groups
         depth = block_depth(op.groups, inputs, outputs, width, held.lanes)
         weight = layouts.spread(layouts.spread(window[0], 1, held), 0, results)
-        packed = layouts.packed(weight, weight_panels(len(shape_of(weight)), width, depth, op.groups))
+        panels = weight_panels(len(shape_of(weight)), width, depth, op.groups)
         complement = complements(op.x, layouts)
         conv = BlockedDotConvOp.get(
             x.value,
-            layouts.packed(packed, row_groups(len(shape_of(packed)))),
+            layouts.packed(weight, panels.interleaved(GROUP)),
             starting_sums(op, layouts, results, window, complement),
             **window[2],
             complement=complement,
@@ -190,13 +189,13 @@ class BlockedDotConvStrategy(RegisterTileStrategy[BlockedDotConvOp]):
 
     def schedule(self, op: BlockedDotConvOp, machine: Machine) -> Schedule | None:
         operand = ceil_div(math.prod(shape_of(op.x)), GROUP)
-        outputs, channels, groups = op.outputs.value.data, op.channels.value.data, op.group.value.data
+        outputs, channels, groups = op.outputs, op.channels, op.group
         steps = ceil_div(channels, GROUP) if groups == 1 else channels
         return conv_schedule(dot_machine(machine), i32, operand, positions_of(op), outputs, steps, op.kernel(), groups)
 
     def nest(self, nest: Nest[BlockedDotConvOp, MatmulSchedule]) -> None:
-        op, lanes = nest.op, nest.op.block.value.data
+        op, lanes = nest.op, nest.op.block
         if nest.lanes != lanes or nest.schedule.nr * lanes != op.width:
             raise NotVectorizable("the blocks and panels do not fit the schedule")
-        products = Products(GROUP, narrow_pairs=op.flag("narrow"), complement=op.flag("complement"))
+        products = Products(GROUP, narrow_pairs=op.narrow, complement=op.complement)
         ConvNest.of(nest, dtype=i8, products=products, edges=op.edges()).run()

@@ -14,7 +14,7 @@ from aotc.dialects.builder import Scalar
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
 from aotc.dialects.graph.matrices.matmul import MatMulOp
 from aotc.dialects.graph.movement import TransposeOp
-from aotc.dialects.graph.packed.integers.dot_products import GROUP, PackedDotMatMulOp, ZeroPointBiasOp, row_groups
+from aotc.dialects.graph.packed.integers.dot_products import GROUP, PackedDotMatMulOp, ZeroPointBiasOp
 from aotc.dialects.graph.packed.products.packed_matmul import column_panels
 from aotc.dialects.graph.quantized.flip import UI8
 from aotc.dialects.graph.schedules import MatmulSchedule, Schedule, schedule_of
@@ -57,7 +57,7 @@ class DotMatMulStrategy(RegisterTileStrategy[MatMulOp]):
         if (
             kinds not in ((i8, i8), (UI8, i8))
             or op.zero_points[1]
-            or op.flag("transpose_lhs")
+            or op.transpose_lhs
             or len(shape_of(op.rhs)) != 2
             or not Layouts.is_constant(op.rhs)
         ):
@@ -68,7 +68,7 @@ class DotMatMulStrategy(RegisterTileStrategy[MatMulOp]):
         return _cycles(machine, schedule, op.sizes())
 
     def lay_out(self, op: MatMulOp, layouts: Layouts) -> SSAValue | None:
-        schedule, transposed = schedule_of(op), op.flag("transpose_rhs")
+        schedule, transposed = schedule_of(op), op.transpose_rhs
         if not isinstance(schedule, MatmulSchedule):
             return None
         columns = op.rhs if transposed else layouts.add(TransposeOp.get(op.rhs, permutation=[1, 0]))
@@ -85,8 +85,8 @@ class DotMatMulStrategy(RegisterTileStrategy[MatMulOp]):
             complement=complement,
         )
         width = _panel_width(schedule, op.sizes()[2])
-        panels = layouts.packed(op.rhs, column_panels(2, width, transposed=transposed))
-        operands = op.lhs, layouts.packed(panels, row_groups(3)), layouts.add(start)
+        panels = column_panels(2, width, transposed=transposed).interleaved(GROUP)
+        operands = op.lhs, layouts.packed(op.rhs, panels), layouts.add(start)
         return layouts.scheduled(PackedDotMatMulOp.get(*operands, complement=complement), schedule)
 
 
@@ -107,7 +107,7 @@ class PackedDotMatMulStrategy(RegisterTileStrategy[PackedDotMatMulOp]):
         panel = shape_of(op.rhs)[-2:]
         if panel[-1] != _panel_width(schedule, columns) * GROUP:
             raise NotVectorizable("the panels have another width than the register tile")
-        products = Products(GROUP, narrow_pairs=op.flag("narrow"), complement=op.flag("complement"))
+        products = Products(GROUP, narrow_pairs=op.narrow, complement=op.complement)
 
         def factors(place: Place, present: int | None = None) -> Factors:
             wide = products.tile(place.tile, present)

@@ -16,10 +16,10 @@ from xdsl.ir import Attribute
 from aotc.dialects.graph.convolution import ConvOp
 from aotc.dialects.graph.interfaces import shape_of
 from aotc.dialects.graph.packed.convolution.blocked_conv import weight_panels
-from aotc.dialects.graph.packed.integers.dot_products import row_groups
 from aotc.dialects.graph.packed.winograd.winograd_axes import INNER
 from aotc.dialects.graph.packed.winograd.winograd_conv import PAIR, WinogradConvOp, most_sum_bits, sum_bits_of
 from aotc.dialects.graph.schedules import MatmulSchedule, Schedule, WinogradAttr, schedule_of
+from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.structure import ConstantOp
 from aotc.machines.machine import Machine
 from aotc.mathematics.strided_transforms import STRIDE
@@ -61,7 +61,7 @@ class WinogradDotStrategy(ConvolutionStrategy[ConvOp], RegisterTileStrategy[Conv
         pairs = pair_machine(machine)
         if pairs is None or not sums_bytes(op) or not _is_applicable(op):
             return ()
-        bits = sum_bits_of(shape_of(op.x)[1]) if op.sum_bits is None else op.sum_bits.value.data
+        bits = sum_bits_of(shape_of(op.x)[1]) if op.sum_bits is None else op.sum_bits
         found = winograd_choices(pairs, i32, _sizes(op))
         return [each for each in found if bits <= most_sum_bits(each.output_tile.data, op.ints("strides"))]
 
@@ -83,10 +83,10 @@ class WinogradDotStrategy(ConvolutionStrategy[ConvOp], RegisterTileStrategy[Conv
         x, results = layouts.blocked(op.x, schedule.lanes), result_channels(op, layouts, schedule.lanes)
         tile, width = algorithm.output_tile.data, schedule.nr * schedule.lanes
         weight = layouts.spread(op.weight, 0, results)
-        packed = layouts.packed(weight, weight_panels(4, width, x.channels.count))
+        panels = weight_panels(4, width, ceil_div(x.channels.count, PAIR) * PAIR)
         conv = WinogradConvOp.get(
             x.value,
-            layouts.packed(packed, row_groups(6, PAIR)),
+            layouts.packed(weight, panels.interleaved(PAIR)),
             packed_bias(op, layouts, results),
             strides=None if set(op.ints("strides")) == {1} else op.strides,
             pads=op.pads,

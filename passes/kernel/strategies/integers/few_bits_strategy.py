@@ -66,9 +66,9 @@ class FewBitsStrategy(_Tiled[MatMulOp]):
     BROADCASTS = True
 
     def schedule(self, op: MatMulOp, machine: Machine) -> Schedule | None:
-        matrix = FewBitsMatrix.of(op.rhs, op.flag("transpose_rhs"))
+        matrix = FewBitsMatrix.of(op.rhs, op.transpose_rhs)
         kind = element_type_of(op.lhs)
-        if matrix is None or op.flag("transpose_lhs") or not is_float(kind) or compute_type(kind) != f32:
+        if matrix is None or op.transpose_lhs or not is_float(kind) or compute_type(kind) != f32:
             return None
         count, depth = WORD // matrix.bits, op.sizes()[-1]
         if compute_type(element_type_of(matrix.scales)) != f32 or (matrix.block % count and matrix.block < depth):
@@ -76,7 +76,7 @@ class FewBitsStrategy(_Tiled[MatMulOp]):
         return few_bits_schedule(machine, *_sizes(op), count, matrix.block)
 
     def lay_out(self, op: MatMulOp, layouts: Layouts) -> SSAValue | None:
-        schedule, matrix = schedule_of(op), FewBitsMatrix.of(op.rhs, op.flag("transpose_rhs"))
+        schedule, matrix = schedule_of(op), FewBitsMatrix.of(op.rhs, op.transpose_rhs)
         if not isinstance(schedule, FewBitsSchedule) or matrix is None:
             return None
         width = schedule.nr * schedule.lanes
@@ -84,7 +84,7 @@ class FewBitsStrategy(_Tiled[MatMulOp]):
         assert isinstance(kind, IntegerType)
         offset = 0 if is_unsigned(kind) else 2 ** (matrix.bits - 1)
         words = PackFewBitsOp.get(
-            matrix.values, bits=matrix.bits, offset=offset, width=width, transpose=matrix.transposed or None
+            matrix.values, bits=matrix.bits, offset=offset, width=width, transpose=matrix.transposed
         )
         point, points = _known_point(matrix), None
         if point is None:
@@ -137,7 +137,7 @@ class FewBitsMatMulStrategy(_Tiled[FewBitsMatMulOp]):
     PROLOGUES = (Prologue.MOVED, Prologue.STORED)
 
     def schedule(self, op: FewBitsMatMulOp, machine: Machine) -> Schedule | None:
-        return few_bits_schedule(machine, *_sizes(op), op.count, op.block.value.data)
+        return few_bits_schedule(machine, *_sizes(op), op.count, op.block)
 
     def nest(self, nest: Nest[FewBitsMatMulOp, FewBitsSchedule]) -> None:
         if shape_of(nest.op.rhs)[-1] != nest.schedule.nr * nest.lanes:

@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from typing import ClassVar, cast
 
 import numpy as np
-from xdsl.dialects.builtin import DenseArrayBase, DenseIntOrFPElementsAttr, IntegerType, TensorType, UnitAttr
+from xdsl.dialects.builtin import DenseArrayBase, DenseIntOrFPElementsAttr, IntegerType, TensorType
 from xdsl.ir import SSAValue
 
 from aotc.dialects.graph.convolution import ConvOp
 from aotc.dialects.graph.interfaces import Array, element_type_of, shape_of
 from aotc.dialects.graph.movement import PadOp, ReshapeOp
 from aotc.dialects.graph.packed.convolution.blocked_conv import weight_panels
-from aotc.dialects.graph.packed.integers.dot_products import GROUP, row_groups
+from aotc.dialects.graph.packed.integers.dot_products import GROUP
 from aotc.dialects.graph.packed.integers.paired_steps import PairedDotConvOp, PairStepsOp
 from aotc.dialects.graph.quantized.flip import UI8
 from aotc.dialects.graph.schedules import PairedSchedule, Schedule, schedule_of
@@ -113,16 +113,16 @@ class PairedConvStrategy(ConvolutionStrategy[ConvOp]):
         padded = _padded(x.value, pads, op.zero_points[0], layouts)
         *spatial, depth = shape_of(padded)[2:]
         spread = layouts.spread(layouts.spread(weight, 1, x.channels), 0, results)
-        packed = layouts.packed(spread, weight_panels(len(shape_of(spread)), lanes, depth))
+        panels = weight_panels(len(shape_of(spread)), lanes, depth)
         whole = {"strides": strides, "pads": [0] * len(pads), "dilations": dilations}
         start = starting_sums(op, layouts, results, (weight, spatial, whole))
         pitches = [math.prod(spatial[axis:]) * depth for axis in range(half + 1)]
         taps = [pitch * dilation for pitch, dilation in zip(pitches[1:], dilations, strict=True)]
         pairs = PairStepsOp.get(
-            layouts.packed(packed, row_groups(len(shape_of(packed)))),
+            layouts.packed(spread, panels.interleaved(GROUP)),
             layouts.add(ReshapeOp.get(start, shape=[math.prod(shape_of(start))])),
             pitches=[pitches[0], *taps, GROUP],
-            unsigned=UnitAttr() if element_type_of(padded) == UI8 else None,
+            unsigned=element_type_of(padded) == UI8,
         )
         layouts.add(pairs)
         products = shape_of(op.x)[1] * math.prod(op.kernel())

@@ -17,7 +17,7 @@ class RequantizeLayout(KernelStrategy[RequantizeOp | FixedRequantizeOp | Doublin
 
     def lay_out(self, op: RequantizeOp | FixedRequantizeOp | DoublingRequantizeOp, layouts: Layouts) -> Blocked | None:
         factor, *shift = op.operands[1:]
-        x, axis, shape = layouts.computed(op.x), op.axis.value.data % len(shape_of(op.x)), shape_of(op.x)
+        x, axis, shape = layouts.computed(op.x), op.axis % len(shape_of(op.x)), shape_of(op.x)
         if x is None:
             return None
         if shape_of(factor) in ((), (1,)):

@@ -32,7 +32,7 @@ def is_masked_best(op: TreeLeavesOp, machine: Machine) -> bool:
     lanes = machine.vector_bytes // 4
     copies = 1 if op.missing is None else 2
     few = copies * shape_of(op.x)[1] <= machine.registers // _SHARE * lanes
-    return machine.picks and few and op.most is not None and 0 < op.most.value.data <= MOST_NODES
+    return machine.picks and few and op.most is not None and 0 < op.most <= MOST_NODES
 
 
 class MaskedTreesStrategy(KernelStrategy[MaskedTreeLeavesOp]):
@@ -64,7 +64,7 @@ class _MaskedNest(Nest[MaskedTreeLeavesOp, TreeSchedule]):
                 b.sequential_range(0, height, 1, lambda number: self._group(row + number, first, size))
 
             b.sequential_range(0, height, 1, lambda number: op.prepare(b, self.reads, self.writes, row + number))
-            b.sequential_segments(op.trees.value.data, schedule.lanes, at)
+            b.sequential_segments(op.trees, schedule.lanes, at)
 
         b.parallel_segments(shape_of(op.x)[0], schedule.rows, block)
 

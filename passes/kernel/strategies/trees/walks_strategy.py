@@ -53,7 +53,7 @@ def _walk_down(nest: Nest[PackedTreeLeavesOp, TreeSchedule]) -> None:
             return b.when(walk.goes_on(reduce(b.min, nodes)), lambda: on(nodes), lambda: nodes)
 
         places = [first + number for number in range(size)]
-        rounds = ceil_div(op.depth.value.data, schedule.steps)
+        rounds = ceil_div(op.depth, schedule.steps)
         nodes = b.reduce([(0, rounds)], [walk.root(place) for place in places], unless_done)
         for place, node in zip(places, nodes, strict=True):
             nest.write([row, place], walk.leaf(node))
@@ -80,12 +80,12 @@ class PackedWalkStrategy(KernelStrategy[PackedTreeLeavesOp]):
 
     def schedule(self, op: PackedTreeLeavesOp, machine: Machine) -> Schedule | None:
         rows, trees = (max(extent, 1) for extent in shape_of(op.result))
-        return TreeSchedule(1, min(_ROWS, rows), min(_TREES, trees), min(_STEPS, max(op.depth.value.data, 1)))
+        return TreeSchedule(1, min(_ROWS, rows), min(_TREES, trees), min(_STEPS, max(op.depth, 1)))
 
 
 def _steps(op: TreeLeavesOp) -> int:
     """The most nodes that all walks ask."""
-    return math.prod(shape_of(op.result)) * op.depth.value.data
+    return math.prod(shape_of(op.result)) * op.depth
 
 
 class WalkStrategy(KernelStrategy[TreeLeavesOp]):
@@ -110,7 +110,7 @@ class WalkStrategy(KernelStrategy[TreeLeavesOp]):
         tables = op.features, op.thresholds, op.children, op.missing
         if any(value is not None and producer(value, ConstantOp) is None for value in tables):
             return None
-        missing = True if op.missing is not None else None
+        missing = op.missing is not None
         if schedule.masks and op.most is not None and producer(op.roots, ConstantOp) is not None:
             options = {"features": shape_of(op.x)[1], "nodes": op.most, "lanes": schedule.lanes}
             masks = layouts.add(PackTreeMasksOp.get(*tables[:3], op.roots, op.missing, **options))
@@ -130,7 +130,7 @@ class BranchesStrategy(KernelStrategy[TreeLeavesOp]):
     SCHEDULES = (TreeSchedule,)
 
     def schedule(self, op: TreeLeavesOp, core: Core) -> Schedule | None:
-        few = shape_of(op.features)[0] <= _MOST_BRANCHES and op.depth.value.data <= _MOST_NESTED
+        few = shape_of(op.features)[0] <= _MOST_BRANCHES and op.depth <= _MOST_NESTED
         return TreeSchedule(1, 1, 1, 1, branches=True) if few and not core.small else None
 
     def cost(self, op: TreeLeavesOp, schedule: TreeSchedule, core: Core) -> float:

@@ -1,4 +1,5 @@
 // RUN: aotc-opt %s -p fix-arithmetic,dce --split-input-file | filecheck %s
+// RUN: aotc-opt %s -p 'fix-arithmetic{most-numbers=1},dce' --split-input-file | filecheck %s --check-prefix FLOATS
 
 // A relu is in the clamp; the zero points of both sides are in the offset.
 // CHECK-LABEL: func.func @main
@@ -101,4 +102,22 @@ func.func @main(%x: tensor<1x4xi8>, %y: tensor<1x4xi8>, %wide: tensor<1x4xi16>, 
   %q5 = graph.quantize %gated, %s {axis = 1, block_size = 0, to = i8} : (tensor<1x4xf32>, tensor<f32>) -> tensor<1x4xi8>
   %q6 = graph.quantize %spread, %other {axis = 1, block_size = 0, to = i8} : (tensor<1x1x4xf32>, tensor<f32>) -> tensor<1x1x4xi8>
   func.return %q0, %q1, %q2, %q3, %q4, %q5, %q6 : tensor<1x4xi8>, tensor<1x4xi8>, tensor<1x4xi8>, tensor<1x4xi8>, tensor<1x4xi8>, tensor<1x4xi8>, tensor<1x1x4xi8>
+}
+
+// -----
+
+// A constant operand may have as many different numbers as pairs of them with all integers are tried.
+// CHECK-LABEL: func.func @numbers
+// CHECK:         graph.fixed_add
+// FLOATS-LABEL: func.func @numbers
+// FLOATS-NOT:     graph.fixed_add
+// FLOATS:         graph.add
+func.func @numbers(%x: tensor<1x2xi8>) -> tensor<1x2xi8> attributes {aot.entry} {
+  %s = graph.constant dense<5.000000e-01> : tensor<f32>
+  %z = graph.constant dense<5> : tensor<i8>
+  %c = graph.constant dense<[[1.000000e+00, 2.000000e+00]]> : tensor<1x2xf32>
+  %a = graph.dequantize %x, %s {axis = 1, block_size = 0, to = f32} : (tensor<1x2xi8>, tensor<f32>) -> tensor<1x2xf32>
+  %b = graph.add %a, %c : (tensor<1x2xf32>, tensor<1x2xf32>) -> tensor<1x2xf32>
+  %q = graph.quantize %b, %s, %z {axis = 1, block_size = 0, to = i8} : (tensor<1x2xf32>, tensor<f32>, tensor<i8>) -> tensor<1x2xi8>
+  func.return %q : tensor<1x2xi8>
 }

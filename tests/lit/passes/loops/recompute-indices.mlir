@@ -1,5 +1,6 @@
 // RUN: aotc-opt %s -p 'recompute-indices{target=test-m4}' | filecheck %s
 // RUN: aotc-opt %s -p 'recompute-indices{target=test-m0}' | filecheck %s --check-prefix M0
+// RUN: aotc-opt %s -p 'recompute-indices{target=test-m4 own-work=1000}' | filecheck %s --check-prefix OWN
 
 // Large tiles: the indices of all loops over tiles are hidden, once for the sum and once for what follows it.
 // CHECK-LABEL: func.func private @large
@@ -13,6 +14,11 @@
 // CHECK:          %[[I2:.*]] = aot.opaque %i
 // CHECK-NEXT:     %[[J2:.*]] = aot.opaque %j
 // CHECK-NEXT:     memref.store %sum, %out[%[[I2]], %[[J2]]]
+// Where a tile should be larger still, its own index is not hidden.
+// OWN-LABEL: func.func private @large
+// OWN:         aot.opaque %i
+// OWN-NOT:     aot.opaque %j
+// OWN-LABEL: func.func private @small
 func.func private @large(%x: memref<4000xi32>, %out: memref<25x20xi32>) attributes {aot.kernel} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 from kernel_program import ENTRY, Array, as_loops, kernel, through_llvm
-from xdsl.dialects.builtin import TensorType, UnitAttr, i8, i32
+from xdsl.dialects.builtin import TensorType, i8, i32
 from xdsl.ir import Block
 
 from aotc.dialects.builder import INDEX
@@ -61,7 +61,7 @@ def test_bias_by_the_taps_that_are_seen(point: int, complement: bool) -> None:
     weight, bias = _bytes(6, 3, 3, 2), _RANDOM.integers(-999, 999, 6).astype(np.int32)
     properties = {"extents": [4, 9], "strides": [1, 2], "pads": [1, 1, 2, 0], "dilations": [2, 1]}
     block = Block(arg_types=[TensorType(i8, weight.shape), TensorType(i32, bias.shape)])
-    op = ZeroPointBiasOp.get(*block.args, zero_point=point, complement=UnitAttr() if complement else None, **properties)
+    op = ZeroPointBiasOp.get(*block.args, zero_point=point, complement=complement, **properties)
     (table,) = op.evaluate([weight, bias])
     edges = op.edges()
     for position in product(*(range(window.positions) for window in op.windows())):

@@ -14,7 +14,7 @@ from kernel_program import ENTRY, as_loops, kernel, through_llvm
 from onnx import save
 from quick_c import open_quickly
 from test_dot_kernels import CONVOLUTIONS, Cases
-from xdsl.dialects.builtin import TensorType, UnitAttr, i8, i32
+from xdsl.dialects.builtin import TensorType, i8, i32
 from xdsl.ir import Block
 from xdsl.parser import Parser
 
@@ -110,7 +110,7 @@ def test_paired_convolution_by_definition(unsigned: bool) -> None:
     start = _RANDOM.integers(-999, 999, 16).astype(np.int32)
     block = Block(arg_types=[TensorType(i8, weight.shape), TensorType(i32, start.shape)])
     pitches = [5 * 7 * 8, 7 * 8, 8, 4]
-    op = PairStepsOp.get(*block.args, pitches=pitches, unsigned=UnitAttr() if unsigned else None)
+    op = PairStepsOp.get(*block.args, pitches=pitches, unsigned=unsigned)
     paired, places, counts, bias = op.evaluate([weight, start]) or []
     assert counts.sum() > 4 and (counts[:, 0].sum() > 0) == unsigned
     names: dict[Any, str] = {np.dtype(np.int8): "i8", np.dtype(np.uint8): "ui8", np.dtype(np.int32): "i32"}

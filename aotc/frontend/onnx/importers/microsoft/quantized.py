@@ -105,9 +105,8 @@ def qlinear_average_pool(node: Node) -> SSAValue:
 
     def pool(x: SSAValue) -> SSAValue:
         windows = window_attributes(node, shape_of(x)[2:], kernel, crop=True)
-        flags = {"ceil": node.attr("ceil_mode", 0), "include_pad": node.attr("count_include_pad", 0)}
-        given = {name: True for name, value in flags.items() if value}
-        return node.emit(AveragePoolOp, x, kernel=kernel, **windows, **given)
+        flags = {"ceil": bool(node.attr("ceil_mode", 0)), "include_pad": bool(node.attr("count_include_pad", 0))}
+        return node.emit(AveragePoolOp, x, kernel=kernel, **windows, **flags)
 
     return _channels_first(node, pool)
 
@@ -124,10 +123,9 @@ def qlinear_concat(node: Node) -> SSAValue:
 @onnx_op("QGemm", domain=_DOMAIN)
 def qgemm(node: Node) -> SSAValue:
     """alpha * A * B + C, where C is i32 at the scale of the product; without a scale of the result, real numbers."""
-    transposed = {"transpose_lhs": node.attr("transA", 0), "transpose_rhs": node.attr("transB", 0)}
-    given = {name: True for name, value in transposed.items() if value}
+    transposed = {"transpose_lhs": bool(node.attr("transA", 0)), "transpose_rhs": bool(node.attr("transB", 0))}
     along = 0 if node.attr("transB", 0) else 1
-    product = node.emit(MatMulOp, _real(node, 0), _real(node, 3, axis=along), **given)
+    product = node.emit(MatMulOp, _real(node, 0), _real(node, 3, axis=along), **transposed)
     alpha = node.attr("alpha", 1.0)
     if alpha != 1.0:
         product = node.emit(MulOp, product, scalar(node, alpha, product))

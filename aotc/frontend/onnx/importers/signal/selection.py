@@ -54,7 +54,7 @@ def unique(node: Node) -> list[SSAValue]:
         order = [axis, *(each for each in range(len(shape)) if each != axis)]
         rows = node.emit(TransposeOp, x, permutation=order)
     rows = reshape(node, rows, [shape[axis], math.prod(shape) // max(shape[axis], 1)])
-    in_order = True if node.attr("sorted", 1) else None
+    in_order = bool(node.attr("sorted", 1))
     indices, inverse, counts, count = node.emit_all(UniqueOp, rows, sorted=in_order)
     values = node.emit(GatherOp, x, indices, axis=axis)
     bounded = node.bounded

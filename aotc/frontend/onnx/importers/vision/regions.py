@@ -25,8 +25,8 @@ def roi_align(node: Node) -> SSAValue:
         size=[node.attr("output_height", 1), node.attr("output_width", 1)],
         scale=float(node.attr("spatial_scale", 1.0)),
         ratio=node.attr("sampling_ratio", 0),
-        half_pixel=True if where == "half_pixel" else None,
-        maximum=True if mode == "max" else None,
+        half_pixel=where == "half_pixel",
+        maximum=mode == "max",
     )
 
 
@@ -50,6 +50,6 @@ def non_max_suppression(node: Node) -> SSAValue:
         None if v is None else cast(node, reshape(node, v, [1]), kind) for v, kind in zip(options, kinds, strict=True)
     ]
     boxes, scores = node.input(0), node.input(1)
-    centered = True if node.attr("center_point_box", 0) else None
+    centered = bool(node.attr("center_point_box", 0))
     selected, length, *_ = node.emit_all(SuppressOp, boxes, scores, *singles, limit=limit, centered=centered)
     return node.bounded(selected, 0, length)

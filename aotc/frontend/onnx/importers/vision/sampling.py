@@ -35,7 +35,7 @@ def grid_sample(node: Node) -> SSAValue:
         node.input(1),
         mode=_GRID_MODES.get(mode, mode),
         padding=node.attr("padding_mode", "zeros"),
-        align_corners=True if node.attr("align_corners", 0) else None,
+        align_corners=bool(node.attr("align_corners", 0)),
     )
 
 

@@ -14,8 +14,7 @@
 // CHECK-NOT:  algorithm
 // LAYOUT-LABEL: func.func @main
 // LAYOUT:      %[[X:.*]] = graph.pack %x {layout = #graph.layout<channels ({{[^)]*}} mod 8)>}
-// LAYOUT-NEXT: %[[W:.*]] = graph.pack %{{.*}} {layout = #graph.layout<conv_weight (d0 floordiv [[N:[0-9]+]], d1 floordiv 16, d2, d3, d1 mod 16, d0 mod [[N]])>} : (tensor<32x16x3x3xi8>) -> tensor<{{[0-9]+}}x1x3x3x16x[[N]]xi8>
-// LAYOUT-NEXT: %[[PAIRS:.*]] = graph.pack %[[W]] {layout = #graph.layout<rows (d0, d1, d2, d3, d4 floordiv 2, (d5, d4 mod 2))>} : (tensor<{{[0-9]+}}x1x3x3x16x[[N]]xi8>) -> tensor<{{[0-9]+x1x3x3x8x[0-9]+}}xi8>
+// LAYOUT-NEXT: %[[PAIRS:.*]] = graph.pack %{{.*}} {layout = #graph.layout<conv_weight (d0 floordiv [[N:[0-9]+]], d1 floordiv 16, d2, d3, d1 floordiv 2 mod 8, (d0 mod [[N]], d1 mod 2))>} : (tensor<32x16x3x3xi8>) -> tensor<{{[0-9]+x1x3x3x8x[0-9]+}}xi8>
 // LAYOUT-NEXT: graph.winograd_conv %[[X]], %[[PAIRS]] {pads = array<i64: 1, 1, 1, 1>, channels = 16 : i64, outputs = 32 : i64, {{.*}}x_zero_point = 3 : i64{{.*}}schedule = #graph.matmul_schedule<lanes = 8, {{.*}} : (tensor<1x2x32x32x8xui8>, tensor<{{[0-9]+x1x3x3x8x[0-9]+}}xi8>) -> (tensor<1x4x32x32x8xi32>, tensor<36x{{[0-9]+}}x24xi16>, tensor<36x{{[0-9]+}}x[[N]]xi32>, tensor<36x{{[0-9]+x[0-9]+}}xi16>)
 func.func @main(%x: tensor<1x16x32x32xui8>, %v: tensor<32x16x3x3xi8>, %few: tensor<1x4x32x32xui8>) attributes {aot.entry} {
   %0 = graph.constant dense<1> : tensor<32x16x3x3xi8>

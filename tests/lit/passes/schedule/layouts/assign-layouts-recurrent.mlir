@@ -24,8 +24,7 @@ func.func @kept(%x: tensor<3x1x4xf32>, %p: tensor<1x4x8xf32>, %w: tensor<4x4xf32
 
 // The rows of a weight of integers are interleaved.
 // CHECK-LABEL: func.func @rounded
-// CHECK-NEXT: %[[P:.*]] = graph.pack %w {layout = #graph.layout<columns (d0 floordiv 8, d1, d0 mod 8)>} : (tensor<24x6xi8>) -> tensor<3x6x8xi8>
-// CHECK-NEXT: %[[I:.*]] = graph.pack %[[P]] {layout = #graph.layout<rows (d0, d1 floordiv 4, (d2, d1 mod 4))>} : (tensor<3x6x8xi8>) -> tensor<3x2x32xi8>
+// CHECK-NEXT: %[[I:.*]] = graph.pack %w {layout = #graph.layout<columns (d0 floordiv 8, d1 floordiv 4, (d0 mod 8, d1 mod 4))>} : (tensor<24x6xi8>) -> tensor<3x2x32xi8>
 // CHECK-NEXT: graph.rounded_lstm %x, %[[I]], %s, %n
 func.func @rounded(%x: tensor<2x1x24xf32>, %s: tensor<24xf32>, %n: tensor<24xi32>, %w: tensor<24x6xi8>) -> tensor<2x1x6xf32> attributes {aot.entry} {
   %0, %1, %2, %3, %4, %5, %6 = graph.rounded_lstm %x, %w, %s, %n {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 0>, activations = ["sigmoid", "tanh", "tanh"], alphas = array<f64: 0.0, 0.0, 0.0>, betas = array<f64: 0.0, 0.0, 0.0>, state_type = ui8, schedule = #graph.recurrence_schedule<lanes = 4, mr = 1, nr = 2, unroll = 1, units = 1>} : (tensor<2x1x24xf32>, tensor<24x6xi8>, tensor<24xf32>, tensor<24xi32>) -> (tensor<2x1x6xf32>, tensor<1x6xf32>, tensor<1x6xf32>, tensor<1x6xf32>, tensor<1x6xf32>, tensor<1x24xf32>, tensor<1x6xui8>)
