@@ -109,11 +109,6 @@ def divide(lhs: Array, rhs: Array) -> Array:
     return np.floor_divide(lhs - np.fmod(lhs, rhs), rhs)
 
 
-def remainder(lhs: Array, rhs: Array) -> Array:
-    """lhs - trunc(lhs / rhs) * rhs; of integers lhs where rhs is zero, as `divide` has it."""
-    return np.fmod(lhs, rhs) if is_float_array(lhs) else np.where(rhs == 0, lhs, np.fmod(lhs, rhs))
-
-
 def erf(array: Array) -> Array:
     """The error function."""
     return np.asarray(np.frompyfunc(math.erf, 1, 1)(array)).astype(array.dtype)

@@ -184,6 +184,11 @@ class Builder(ABC):
         """a >> by for 0 <= by < width; arithmetic on signed types."""
 
     @abstractmethod
+    def bitcast(self, a: Scalar, dtype: Attribute) -> Scalar:
+        """The scalar of graph type `dtype`, which memory holds in as many bits as that of `a`, that has the bits of
+        `a`. Bits of floats are not vectorised."""
+
+    @abstractmethod
     def from_bits(self, a: Scalar) -> Scalar:
         """The f32 that has the bits of an i32."""
 
@@ -222,6 +227,14 @@ class Builder(ABC):
         `registers` are bytes: how many are looked up at once where x is many, and how many of the table lie in one
         register; None: x is one.
         """
+
+    @abstractmethod
+    def opaque(self, a: Scalar) -> Scalar:
+        """The same index, of which compilers know nothing: see `aot.opaque`."""
+
+    @abstractmethod
+    def round_product(self, x: Scalar, factor: Scalar, above: Scalar, shift: int, *, near: bool = False) -> Scalar:
+        """What f32 rounds the product x * factor / 2^shift of i32 to: see `aot.round_product`."""
 
     # Conversion
 
@@ -324,22 +337,40 @@ class Builder(ABC):
         """One sequential loop that carries values: `body(carried)` gives the next ones as long as `condition` of them
         holds."""
 
-    @abstractmethod
     def reduce(
         self,
         bounds: Sequence[tuple[ScalarLike, ScalarLike]],
         init: Sequence[Scalar],
         body: Callable[[list[Scalar], list[Scalar]], Sequence[Scalar]],
     ) -> list[Scalar]:
-        """Nested sequential loops that carry values; `bounds` are (low, high) of each, outermost first."""
+        """Nested sequential loops that carry values: `body(index, carried)` gives the next ones; `bounds` are (low,
+        high) of each, outermost first."""
 
-    @abstractmethod
+        def nest(index: list[Scalar], carried: Sequence[Scalar]) -> list[Scalar]:
+            if len(index) == len(bounds):
+                return list(body(index, list(carried)))
+            low, high = bounds[len(index)]
+            return self.loop(low, high, 1, carried, lambda i, now: nest([*index, i], now))
+
+        return nest([], init)
+
     def sequential_range(self, low: ScalarLike, high: ScalarLike, step: int, body: Callable[[Scalar], None]) -> None:
         """As `parallel_range`, one iteration after the other."""
 
-    @abstractmethod
+        def at(position: Scalar, nothing: list[Scalar]) -> list[Scalar]:
+            body(position)
+            return nothing
+
+        self.loop(low, high, step, [], at)
+
     def sequential_for(self, extents: Sequence[int], body: Callable[[list[Scalar]], None]) -> None:
         """As `parallel_for`, one iteration after the other."""
+
+        def at(index: list[Scalar], nothing: list[Scalar]) -> list[Scalar]:
+            body(index)
+            return nothing
+
+        self.reduce([(0, extent) for extent in extents], [], at)
 
     @abstractmethod
     def when(
@@ -347,9 +378,14 @@ class Builder(ABC):
     ) -> list[Scalar]:
         """A conditional with results: only the taken side is evaluated."""
 
-    @abstractmethod
     def only_when(self, condition: Scalar, then: Callable[[], None]) -> None:
         """A conditional for its effect."""
+
+        def body() -> list[Scalar]:
+            then()
+            return []
+
+        self.when(condition, body, list)
 
 
 def linear_combinations(b: Builder) -> Sum[Scalar]:

@@ -80,6 +80,7 @@ def numpy_dtype(kind: Attribute | str) -> DType:
     return _DTYPES[kind if isinstance(kind, str) else _NAMES[kind]]
 
 
+@cache
 def element_type(dtype: DType | str) -> Attribute:
     """The graph element type of a numpy dtype or of a name; KeyError where there is none."""
     return ELEMENT_TYPES[dtype if isinstance(dtype, str) else dtype.name]

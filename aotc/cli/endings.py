@@ -23,7 +23,7 @@ def ending(error: BaseException) -> int | None:
             print(f"error: {Problem('unusable-file', what, node=str(error.filename or ''))}", file=sys.stderr)
             return EXIT_FILE
         case KeyboardInterrupt():
-            print("error: interrupted; nothing was written", file=sys.stderr)
+            print("error: interrupted; no file is half written", file=sys.stderr)
             return EXIT_INTERRUPTED
         case _:
             return None

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
-from collections.abc import Iterable, Mapping
-from contextlib import suppress
+import signal
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from mmap import mmap
 from pathlib import Path
 from typing import TypeAlias
@@ -20,25 +22,89 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0)
 def write_files(directory: Path, files: Mapping[str, Content]) -> list[Path]:
     """Write `files` (name: content) into `directory`, created if missing; returns their paths.
 
-    Every file is written completely under a temporary name before the first is renamed, so that an error or an
-    interrupt leaves what was there before. Names are random and files new, so that any number of threads and processes
-    may write into one folder. A symbolic link of a file's name is replaced, not followed. Raises OSError.
+    All or none: every file is written completely under a temporary name before the first is renamed, and what was there
+    comes back where a later one cannot be renamed, or where an interrupt arrives until then. Names are random and files
+    new, so that any number of threads and processes may write into one folder. A symbolic link of a file's name is
+    replaced, not followed. Raises OSError, which names the file, and ValueError where a name is a path.
     """
+    for name in files:
+        if name in ("", ".", "..") or name != Path(name).name:
+            raise ValueError(f"{name!r} is no name of a file")
+        if (final := directory / name).is_dir() and not final.is_symlink():
+            raise IsADirectoryError(errno.EISDIR, "a folder has the name of the file", str(final))
     directory.mkdir(parents=True, exist_ok=True)
-    pending: list[tuple[Path, Path]] = []
+    with ExitStack() as temporaries:
+        paths = [directory / name for name in files]
+        pending = [_written(final, content, temporaries) for final, content in zip(paths, files.values(), strict=True)]
+        _renamed(zip(pending, paths, strict=True), temporaries)
+    return paths
+
+
+def _written(final: Path, content: Content, leftovers: ExitStack) -> Path:
+    """The file under a temporary name, which `leftovers` removes where it is still there."""
+    temporary = _temporary(final)
     try:
-        for name, content in files.items():
-            final = directory / name
-            temporary = directory / f".{name}.{secrets.token_hex(8)}.tmp"
-            pending.append((temporary, final))
-            with os.fdopen(os.open(temporary, _NEW, 0o666), "wb") as stream:
-                for chunk in (content,) if isinstance(content, str | bytes | memoryview | mmap) else content:
-                    stream.write(chunk.encode() if isinstance(chunk, str) else chunk)
-        for temporary, final in pending:
-            os.replace(temporary, final)
-    except BaseException:
-        for temporary, _ in pending:
-            with suppress(OSError):
-                temporary.unlink(missing_ok=True)
+        with os.fdopen(os.open(temporary, _NEW, 0o666), "wb") as stream:
+            leftovers.callback(temporary.unlink, missing_ok=True)
+            for chunk in (content,) if isinstance(content, str | bytes | memoryview | mmap) else content:
+                stream.write(chunk.encode() if isinstance(chunk, str) else chunk)
+    except OSError as error:
+        error.filename = str(final)  # a full disk says nothing of it
         raise
-    return [final for _, final in pending]
+    return temporary
+
+
+def _temporary(final: Path) -> Path:
+    return final.with_name(f".{final.name}.{secrets.token_hex(8)}.tmp")
+
+
+def _renamed(pending: Iterable[tuple[Path, Path]], leftovers: ExitStack) -> None:
+    """All files under their own names, or none of them."""
+    done: list[tuple[Path, Path | None]] = []
+    with _signals_held() as is_interrupted:
+        try:
+            for temporary, final in pending:
+                before = None
+                if final.is_symlink() or final.exists():
+                    before = _temporary(final)
+                    leftovers.callback(before.unlink, missing_ok=True)
+                    _kept(final, before)
+                done.append((final, before))
+                os.replace(temporary, final)
+            if not is_interrupted():
+                return
+        except BaseException:
+            _undone(done)
+            raise
+        _undone(done)
+
+
+def _kept(final: Path, before: Path) -> None:
+    """What is there under another name, too; under that alone where the file system has no two names of a file."""
+    try:
+        os.link(final, before, follow_symlinks=False)
+    except OSError:
+        os.rename(final, before)
+
+
+def _undone(done: Sequence[tuple[Path, Path | None]]) -> None:
+    for final, before in reversed(done):
+        if before is None:
+            final.unlink(missing_ok=True)
+        else:
+            os.replace(before, final)
+
+
+@contextmanager
+def _signals_held() -> Generator[Callable[[], bool]]:
+    """Signals that end a program wait until the block is left; whether one waits. (Where the system has no such masks,
+    they do not wait.)"""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield lambda: False
+        return
+    held = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, held)
+    try:
+        yield lambda: bool(signal.sigpending() & (held - before))
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 METADATA_VERSION = 1
 
@@ -254,12 +255,15 @@ def to_json(info: ModelInfo, artifacts: Sequence[Mapping[str, Any]] = (), *, ind
 
 
 def from_json(text: str) -> ModelInfo:
-    """What `to_json` wrote; members it does not know are ignored. Raises ValueError on anything else."""
+    """What `to_json` wrote; members it does not know are ignored. Raises ValueError on anything else: members of other
+    types, a name that is no C identifier."""
     try:
         members = json.loads(text)
         if (version := members["version"]) != METADATA_VERSION:
             raise ValueError(f"the metadata has version {version}, this is aotc for version {METADATA_VERSION}")
         plan, footprint, origin = members["plan"], members.get("footprint"), members.get("origin")
+        if not re.fullmatch("[A-Za-z_][A-Za-z0-9_]*", members["name"]):
+            raise ValueError(f"the name {members['name']!r} is no C identifier")
         return _build(
             ModelInfo,
             members,
@@ -290,13 +294,29 @@ def _footprint(members: Mapping[str, Any]) -> Footprint:
 def _build(kind: type[_T], members: Mapping[str, Any], **parts: object) -> _T:
     """An instance of dataclass `kind` from JSON members, arrays as tuples; `parts` are ready."""
     values: dict[str, object] = parts
-    for name in _names(kind):
+    for name, hint in _types(kind).items():
         if name in members and name not in parts:
             value = members[name]
-            values[name] = tuple(value) if isinstance(value, list) else value
+            values[name] = value = tuple(value) if isinstance(value, list) else value
+            if not _is(value, hint):
+                raise ValueError(f"{name} of {kind.__name__} is {value!r}")
     return kind(**values)
 
 
 @cache
-def _names(kind: type) -> tuple[str, ...]:
-    return tuple(item.name for item in fields(kind))
+def _types(kind: type) -> dict[str, Any]:
+    """The fields of a dataclass and their types."""
+    hints = get_type_hints(kind)
+    return {item.name: hints[item.name] for item in fields(kind)}
+
+
+def _is(value: object, hint: Any) -> bool:
+    """Whether a value from JSON, arrays as tuples, is of a type: a plain one, a tuple of any length, a union."""
+    match get_origin(hint), get_args(hint):
+        case (None, _):
+            allowed = (int, float) if hint is float else hint
+            return isinstance(value, allowed) and (hint is bool or not isinstance(value, bool))
+        case (origin, (each, _)) if origin is tuple:
+            return isinstance(value, tuple) and all(_is(one, each) for one in value)
+        case (_, kinds):
+            return any(_is(value, each) for each in kinds)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-import numpy as np
-from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
     BFloat16Type,
     FixedBitwidthType,
@@ -17,14 +15,13 @@ from xdsl.dialects.builtin import (
     f64,
     i1,
     i32,
-    i64,
 )
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 
 from aotc.dialects.builder import Builder, Reader, Scalar
-from aotc.dialects.dtypes import ELEMENT_TYPES, is_encoded, is_float, is_narrow_float, numpy_dtype
-from aotc.dialects.graph.interfaces import Array, ElementOp, ShapeError, element_type_of, shape_of
+from aotc.dialects.dtypes import ELEMENT_TYPES, is_encoded, is_float, is_narrow_float
+from aotc.dialects.graph.interfaces import ElementOp, ShapeError, element_type_of, shape_of
 
 _U8, _U32, _U64 = (ELEMENT_TYPES[f"uint{width}"] for width in (8, 32, 64))
 
@@ -47,12 +44,6 @@ class BitCastOp(ElementOp):
             raise ShapeError(f"{kind} has {_width(kind)} bits, {self.to} {_width(self.to)}")
         return [TensorType(self.to, shape_of(self.x))]
 
-    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
-        kinds = (element_type_of(self.x), self.to)
-        if any(is_encoded(kind) for kind in kinds) or self.to == i1:
-            return None
-        return [np.ascontiguousarray(operands[0]).view(numpy_dtype(self.to)).reshape(operands[0].shape)]
-
     def element(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
         value, kind = reads[0](index), element_type_of(self.x)
         return value if kind == self.to else _from_bits(b, _bits(b, value, kind), self.to)
@@ -69,14 +60,14 @@ def _width(kind: Attribute) -> int:
 def _bits(b: Builder, value: Scalar, kind: Attribute) -> Scalar:
     """An element as an unsigned integer: of 64 bits, or of 32 for all that are narrower."""
     if isinstance(kind, Float16Type):
-        return _bits_of_half(b, b.scalar(b.insert(arith.BitcastOp(value.ssa, i32)), _U32))
+        return _bits_of_half(b, b.bitcast(value, _U32))
     if isinstance(kind, BFloat16Type):
-        return b.shift_right(b.scalar(b.insert(arith.BitcastOp(value.ssa, i32)), _U32), b.const(16, _U32))
+        return b.shift_right(b.bitcast(value, _U32), b.const(16, _U32))
     if is_float(kind) and not is_encoded(kind):
         wide = kind == f64
-        return b.scalar(b.insert(arith.BitcastOp(value.ssa, i64 if wide else i32)), _U64 if wide else _U32)
+        return b.bitcast(value, _U64 if wide else _U32)
     if is_encoded(kind):
-        return b.cast(b.scalar(value.ssa, _U8), _U32) & (2 ** _width(kind) - 1)
+        return b.cast(b.bitcast(value, _U8), _U32) & (2 ** _width(kind) - 1)
     if _width(kind) == 64:
         return b.cast(value, _U64)
     bits = b.cast(value, _U32)
@@ -89,14 +80,14 @@ def _from_bits(b: Builder, bits: Scalar, kind: Attribute) -> Scalar:
         return _half_of_bits(b, bits)
     if is_narrow_float(kind):
         bits = b.shift_left(bits, b.const(16, _U32))
-        return b.scalar(b.insert(arith.BitcastOp(bits.ssa, f32)), f32)
+        return b.bitcast(bits, f32)
     if is_encoded(kind):
         if isinstance(kind, IntegerType) and kind not in (ELEMENT_TYPES["uint4"], ELEMENT_TYPES["uint2"]):
             by = b.const(32 - _width(kind), i32)  # the byte of memory is extended
             bits = b.shift_right(b.shift_left(b.cast(bits, i32), by), by)
-        return b.scalar(b.cast(bits, _U8).ssa, kind)
+        return b.bitcast(b.cast(bits, _U8), kind)
     if is_float(kind):
-        return b.scalar(b.insert(arith.BitcastOp(bits.ssa, kind)), kind)
+        return b.bitcast(bits, kind)
     return b.cast(bits, kind)
 
 
@@ -111,7 +102,7 @@ def _bits_of_half(b: Builder, bits: Scalar) -> Scalar:
     drop = b.const(_MANTISSA, _U32)
     normal = b.shift_right(size - _REBIAS, drop)
     special = b.shift_right(size, drop) & 0x3FF | 0x7C00
-    value = b.scalar(b.insert(arith.BitcastOp(size.ssa, f32)), f32)
+    value = b.bitcast(size, f32)
     tiny = b.compare("lt", size, 113 << 23)
     subnormal = b.cast(b.cast(b.select(tiny, value, 0.0) * 2.0**24, i32), _U32)
     code = b.select(tiny, subnormal, b.select(b.compare("ge", size, 0x7F800000), special, normal))
@@ -124,7 +115,7 @@ def _half_of_bits(b: Builder, bits: Scalar) -> Scalar:
     size = bits & 0x7FFF
     moved = b.shift_left(size, b.const(_MANTISSA, _U32))
     code = b.select(b.compare("ge", size, 0x7C00), moved | 0x7F800000, moved + _REBIAS) | sign
-    wide = b.scalar(b.insert(arith.BitcastOp(code.ssa, f32)), f32)
+    wide = b.bitcast(code, f32)
     small = b.cast(b.cast(size, i32), f32) * 2.0**-24
     small = b.select(b.compare("eq", sign, 0), small, -small)
     return b.select(b.compare("lt", size, 0x400), small, wide)

@@ -14,6 +14,7 @@ import numpy as np
 from xdsl.dialects.builtin import BoolAttr, DenseIntOrFPElementsAttr, StringAttr
 from xdsl.ir import Operation, SSAValue
 
+from aotc.dialects.attributes import to_attribute
 from aotc.dialects.dtypes import byte_width, is_float
 from aotc.dialects.graph.conversion import AffineOp, CastOp
 from aotc.dialects.graph.convolution import ConvOp
@@ -27,7 +28,6 @@ from aotc.dialects.graph.interfaces import (
     element_type_of,
     producer,
     shape_of,
-    to_attribute,
 )
 from aotc.dialects.graph.logical import NotOp
 from aotc.dialects.graph.matrices.matmul import MatMulOp

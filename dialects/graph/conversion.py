@@ -6,12 +6,10 @@ from abc import ABC
 from collections.abc import Iterable, Mapping, Sequence
 from typing import cast
 
-import numpy as np
 from xdsl.dialects.builtin import StringAttr, TensorType, f32, i32
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, prop_def, result_def
 
-from aotc.dialects import arrays
 from aotc.dialects.builder import Builder, Reader, Rounding, Scalar
 from aotc.dialects.dtypes import (
     ELEMENT_TYPES,
@@ -20,10 +18,9 @@ from aotc.dialects.dtypes import (
     integer_range,
     is_float,
     is_minifloat,
-    numpy_dtype,
 )
 from aotc.dialects.graph.elementwise import BroadcastOp, Domain
-from aotc.dialects.graph.interfaces import Array, ElementOp, Quantization, ShapeError, element_type_of, shape_of
+from aotc.dialects.graph.interfaces import ElementOp, Quantization, ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.shapes import ceil_div, normalize_axis
 from aotc.dialects.properties import int_prop, opt_bool_prop
 
@@ -58,10 +55,6 @@ class CastOp(BroadcastOp):
 
     def scalar(self, b: Builder, *operands: Scalar) -> Scalar:
         return b.convert_element(operands[0], self.to, saturate=not self.keep_overflow, rounding=self._rounding())
-
-    def compute(self, *operands: Array) -> Array:
-        saturate, rounding = not self.keep_overflow, self._rounding()
-        return arrays.convert(operands[0], numpy_dtype(self.to), saturate=saturate, rounding=rounding)
 
 
 def _is_single(shape: Sequence[int]) -> bool:
@@ -133,21 +126,6 @@ class AffineOp(ElementOp, ABC):
 
         return [read(place(value)) for read, value in zip(reads[1:], self.operands[1:], strict=True)]
 
-    def _parameter_arrays(self, operands: Sequence[Array]) -> list[Array]:
-        """The scale and the zero point, broadcast to x."""
-        shape = operands[0].shape
-        block, axis = self.block_size, self.axis
-        found: list[Array] = []
-        for array in operands[1:]:
-            if _is_single(array.shape):
-                array = array.reshape(())
-            elif block:
-                array = np.take(array, np.arange(shape[axis]) // block, axis)
-            else:
-                array = array.reshape([-1 if i == axis % len(shape) else 1 for i in range(len(shape))])
-            found.append(array)
-        return found
-
 
 @irdl_op_definition
 class QuantizeOp(AffineOp):
@@ -187,28 +165,13 @@ class QuantizeOp(AffineOp):
             value = b.select(b.compare("gt", quotient, low), quotient, low)
             value = b.rounded(b.select(b.compare("lt", value, high), value, high))
             value = value + b.cast(zero_point[0], i32) if zero_point else value
-            return b.scalar(b.cast(value, compute_type(self.to)).ssa, self.to)
+            return b.bitcast(b.cast(value, compute_type(self.to)), self.to)
         low, high = bounds
         value = b.math("roundeven", quotient)
         value = value + b.cast(zero_point[0], f32) if zero_point else value
         value = b.select(b.compare("gt", value, low), value, low)
         value = b.select(b.compare("lt", value, high), value, high)
-        return b.scalar(b.cast(value, compute_type(self.to)).ssa, self.to)
-
-    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
-        scale, *zero_point = (array.astype(np.float32) for array in self._parameter_arrays(operands))
-        with np.errstate(all="ignore"):
-            quotient = operands[0].astype(np.float32) / scale
-            if self.precision is not None:
-                quotient = arrays.convert(quotient, numpy_dtype(self.precision)).astype(np.float32)
-            value = quotient if is_minifloat(self.to) else np.rint(quotient)
-            if zero_point:
-                value = value + zero_point[0]
-            if is_minifloat(self.to):
-                return [arrays.convert(value, numpy_dtype(self.to), saturate=not self.keep_overflow)]
-            low, high = integer_range(self.to)
-            value = np.where(value > low, value, np.float32(low))
-            return [np.where(value < high, value, np.float32(high)).astype(numpy_dtype(self.to))]
+        return b.bitcast(b.cast(value, compute_type(self.to)), self.to)
 
 
 @irdl_op_definition
@@ -238,16 +201,6 @@ class DequantizeOp(AffineOp):
             value = value - b.cast(zero_point[0], stored)
         kind = compute_type(self.to)
         return b.cast(value, kind) * b.cast(scale, kind)
-
-    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
-        scale, *zero_point = self._parameter_arrays(operands)
-        with np.errstate(all="ignore"):
-            stored = numpy_dtype(self._difference_type())
-            value = operands[0].astype(stored)
-            if zero_point:
-                value = value - zero_point[0].astype(stored)
-            kind = numpy_dtype(compute_type(self.to))
-            return [arrays.convert(value.astype(kind) * scale.astype(kind), numpy_dtype(self.to))]
 
     def _difference_type(self) -> Attribute:
         """The type in which x - zero_point is computed."""

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from enum import Flag, auto
 from typing import ClassVar
 
-import numpy as np
 from xdsl.dialects.builtin import Float64Type, TensorType, f32, f64, i1
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, result_def
 
-from aotc.dialects import arrays
 from aotc.dialects.builder import Builder, Reader, Scalar
-from aotc.dialects.dtypes import is_float, is_unsigned, numpy_dtype
-from aotc.dialects.graph.interfaces import Array, ElementOp, ShapeError, common_element_type, element_type_of, shape_of
+from aotc.dialects.dtypes import is_float, is_unsigned
+from aotc.dialects.graph.interfaces import ElementOp, ShapeError, common_element_type, element_type_of, shape_of
 from aotc.dialects.graph.shapes import broadcast, broadcast_index
 
 
@@ -42,18 +40,9 @@ class BroadcastOp(ElementOp, ABC):
 
     BROADCASTS: ClassVar[bool] = True
 
-    NUMPY: ClassVar[Callable[..., Array] | None] = None
-    """`scalar` on whole arrays, where that is a function."""
-
     @abstractmethod
     def scalar(self, b: Builder, *operands: Scalar) -> Scalar:
         """Emit the result element from the operands' elements."""
-
-    def compute(self, *operands: Array) -> Array | None:
-        """`scalar` on whole arrays; narrow types come, and may go, as what they are computed in. None where it does not
-        fold."""
-        function = type(self).NUMPY
-        return None if function is None else function(*operands)
 
     def result_element_type(self) -> Attribute:
         """The result's element type; that of the first operand unless overridden."""
@@ -67,13 +56,6 @@ class BroadcastOp(ElementOp, ABC):
             read(broadcast_index(b, index, shape_of(value))) for read, value in zip(reads, self.operands, strict=True)
         ]
         return self.scalar(b, *values)
-
-    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
-        with np.errstate(all="ignore"):
-            value = self.compute(*(arrays.widen(operand) for operand in operands))
-            if value is None:
-                return None
-            return [arrays.convert(np.asarray(value), numpy_dtype(self.result_element_type()))]
 
 
 class UnaryOp(BroadcastOp, ABC):
@@ -136,7 +118,6 @@ class AddOp(BinaryOp):
     """lhs + rhs; integers wrap."""
 
     name = "graph.add"
-    NUMPY: ClassVar = np.add
 
     def scalar(self, b: Builder, *operands: Scalar) -> Scalar:
         return operands[0] + operands[1]
@@ -147,7 +128,6 @@ class SubOp(BinaryOp):
     """lhs - rhs; integers wrap."""
 
     name = "graph.sub"
-    NUMPY: ClassVar = np.subtract
 
     def scalar(self, b: Builder, *operands: Scalar) -> Scalar:
         return operands[0] - operands[1]
@@ -158,7 +138,6 @@ class MulOp(BinaryOp):
     """lhs * rhs; integers wrap."""
 
     name = "graph.mul"
-    NUMPY: ClassVar = np.multiply
 
     def scalar(self, b: Builder, *operands: Scalar) -> Scalar:
         return operands[0] * operands[1]
@@ -169,7 +148,6 @@ class DivOp(BinaryOp):
     """lhs / rhs; integers truncate towards zero and wrap, by zero they are zero."""
 
     name = "graph.div"
-    NUMPY: ClassVar = arrays.divide
 
     def scalar(self, b: Builder, *operands: Scalar) -> Scalar:
         lhs, rhs = operands
@@ -181,7 +159,6 @@ class RemOp(BinaryOp):
     """lhs - trunc(lhs / rhs) * rhs, with the sign of lhs: the `%` and `fmod` of C; lhs for the integer rhs 0."""
 
     name = "graph.rem"
-    NUMPY: ClassVar = arrays.remainder
 
     def scalar(self, b: Builder, *operands: Scalar) -> Scalar:
         return remainder(b, *operands)
@@ -198,11 +175,6 @@ class ModOp(BinaryOp):
         rest = remainder(b, lhs, rhs)
         opposite = b.compare("ne", b.compare("lt", rest, 0), b.compare("lt", rhs, 0))
         return b.select(b.compare("ne", rest, 0) & opposite, rest + rhs, rest)
-
-    def compute(self, *operands: Array) -> Array:
-        lhs, rhs = operands
-        rest = arrays.remainder(lhs, rhs)
-        return np.where((rest != 0) & ((rest < 0) != (rhs < 0)), rest + rhs, rest)
 
 
 @irdl_op_definition
@@ -228,17 +200,12 @@ class PowOp(BroadcastOp):
         power = b.pow(b.cast(operands[0], kind), b.cast(operands[1], kind))
         return b.convert(power, operands[0].dtype)
 
-    def compute(self, *operands: Array) -> Array:
-        kind = np.float64 if self._computes_in_f64() else np.float32
-        return arrays.convert(np.power(operands[0].astype(kind), operands[1].astype(kind)), operands[0].dtype)
-
 
 @irdl_op_definition
 class MaxOp(BinaryOp):
     """The greater of lhs and rhs; NaN if either is."""
 
     name = "graph.max"
-    NUMPY: ClassVar = np.maximum
 
     def scalar(self, b: Builder, *operands: Scalar) -> Scalar:
         return b.max(*operands)
@@ -249,7 +216,6 @@ class MinOp(BinaryOp):
     """The lesser of lhs and rhs; NaN if either is."""
 
     name = "graph.min"
-    NUMPY: ClassVar = np.minimum
 
     def scalar(self, b: Builder, *operands: Scalar) -> Scalar:
         return b.min(*operands)
@@ -260,7 +226,6 @@ class NegOp(UnaryOp):
     """-x; integers wrap."""
 
     name = "graph.neg"
-    NUMPY: ClassVar = np.negative
 
     def scalar(self, b: Builder, *operands: Scalar) -> Scalar:
         return -operands[0]
@@ -271,7 +236,6 @@ class AbsOp(UnaryOp):
     """|x|; the least integer stays itself."""
 
     name = "graph.abs"
-    NUMPY: ClassVar = np.abs
 
     def scalar(self, b: Builder, *operands: Scalar) -> Scalar:
         return b.abs(operands[0])
@@ -282,7 +246,6 @@ class SignOp(UnaryOp):
     """-1, 0 or 1 with the sign of x; zeros and NaN stay themselves."""
 
     name = "graph.sign"
-    NUMPY: ClassVar = np.sign
 
     def scalar(self, b: Builder, *operands: Scalar) -> Scalar:
         x = operands[0]
@@ -298,6 +261,3 @@ class ReluOp(UnaryOp):
 
     def scalar(self, b: Builder, *operands: Scalar) -> Scalar:
         return b.max(operands[0], 0)
-
-    def compute(self, *operands: Array) -> Array:
-        return np.maximum(operands[0], np.zeros((), operands[0].dtype))

@@ -5,13 +5,10 @@ from __future__ import annotations
 from abc import ABC
 from typing import ClassVar
 
-import numpy as np
 from xdsl.irdl import irdl_op_definition
 
-from aotc.dialects import arrays
 from aotc.dialects.builder import Builder, Scalar
 from aotc.dialects.graph.elementwise import Domain, UnaryOp
-from aotc.dialects.graph.interfaces import Array
 
 
 def sigmoid(b: Builder, x: Scalar) -> Scalar:
@@ -39,7 +36,6 @@ class ExpOp(FunctionOp):
     """e to the power x."""
 
     name = "graph.exp"
-    NUMPY: ClassVar = np.exp
 
 
 @irdl_op_definition
@@ -47,7 +43,6 @@ class LogOp(FunctionOp):
     """The natural logarithm."""
 
     name = "graph.log"
-    NUMPY: ClassVar = np.log
 
 
 @irdl_op_definition
@@ -55,7 +50,6 @@ class SqrtOp(FunctionOp):
     """The square root."""
 
     name = "graph.sqrt"
-    NUMPY: ClassVar = np.sqrt
 
 
 @irdl_op_definition
@@ -63,7 +57,6 @@ class SinOp(FunctionOp):
     """The sine of x in radians."""
 
     name = "graph.sin"
-    NUMPY: ClassVar = np.sin
 
 
 @irdl_op_definition
@@ -71,7 +64,6 @@ class CosOp(FunctionOp):
     """The cosine of x in radians."""
 
     name = "graph.cos"
-    NUMPY: ClassVar = np.cos
 
 
 @irdl_op_definition
@@ -79,7 +71,6 @@ class TanOp(FunctionOp):
     """The tangent of x in radians."""
 
     name = "graph.tan"
-    NUMPY: ClassVar = np.tan
 
 
 @irdl_op_definition
@@ -87,7 +78,6 @@ class AsinOp(FunctionOp):
     """The arc sine, in radians."""
 
     name = "graph.asin"
-    NUMPY: ClassVar = np.arcsin
 
 
 @irdl_op_definition
@@ -95,7 +85,6 @@ class AcosOp(FunctionOp):
     """The arc cosine, in radians."""
 
     name = "graph.acos"
-    NUMPY: ClassVar = np.arccos
 
 
 @irdl_op_definition
@@ -103,7 +92,6 @@ class AtanOp(FunctionOp):
     """The arc tangent, in radians."""
 
     name = "graph.atan"
-    NUMPY: ClassVar = np.arctan
 
 
 @irdl_op_definition
@@ -111,7 +99,6 @@ class SinhOp(FunctionOp):
     """The hyperbolic sine."""
 
     name = "graph.sinh"
-    NUMPY: ClassVar = np.sinh
 
 
 @irdl_op_definition
@@ -119,7 +106,6 @@ class CoshOp(FunctionOp):
     """The hyperbolic cosine."""
 
     name = "graph.cosh"
-    NUMPY: ClassVar = np.cosh
 
 
 @irdl_op_definition
@@ -127,7 +113,6 @@ class TanhOp(FunctionOp):
     """The hyperbolic tangent."""
 
     name = "graph.tanh"
-    NUMPY: ClassVar = np.tanh
 
 
 @irdl_op_definition
@@ -135,7 +120,6 @@ class AsinhOp(FunctionOp):
     """The inverse hyperbolic sine."""
 
     name = "graph.asinh"
-    NUMPY: ClassVar = np.arcsinh
 
 
 @irdl_op_definition
@@ -143,7 +127,6 @@ class AcoshOp(FunctionOp):
     """The inverse hyperbolic cosine."""
 
     name = "graph.acosh"
-    NUMPY: ClassVar = np.arccosh
 
 
 @irdl_op_definition
@@ -151,7 +134,6 @@ class AtanhOp(FunctionOp):
     """The inverse hyperbolic tangent."""
 
     name = "graph.atanh"
-    NUMPY: ClassVar = np.arctanh
 
 
 @irdl_op_definition
@@ -159,7 +141,6 @@ class ErfOp(FunctionOp):
     """The error function."""
 
     name = "graph.erf"
-    NUMPY: ClassVar = arrays.erf
 
 
 @irdl_op_definition
@@ -167,7 +148,6 @@ class FloorOp(FunctionOp):
     """The greatest integer not above x."""
 
     name = "graph.floor"
-    NUMPY: ClassVar = np.floor
 
 
 @irdl_op_definition
@@ -175,7 +155,6 @@ class CeilOp(FunctionOp):
     """The least integer not below x."""
 
     name = "graph.ceil"
-    NUMPY: ClassVar = np.ceil
 
 
 @irdl_op_definition
@@ -183,7 +162,6 @@ class RoundOp(FunctionOp):
     """The nearest integer, ties to even."""
 
     name = "graph.round"
-    NUMPY: ClassVar = np.rint
 
     def scalar(self, b: Builder, *operands: Scalar) -> Scalar:
         return b.math("roundeven", operands[0])
@@ -199,10 +177,6 @@ class SigmoidOp(UnaryOp):
     def scalar(self, b: Builder, *operands: Scalar) -> Scalar:
         return sigmoid(b, operands[0])
 
-    def compute(self, *operands: Array) -> Array:
-        one = operands[0].dtype.type(1)
-        return one / (one + np.exp(-operands[0]))
-
 
 @irdl_op_definition
 class SoftplusOp(UnaryOp):
@@ -215,10 +189,6 @@ class SoftplusOp(UnaryOp):
 
     def scalar(self, b: Builder, *operands: Scalar) -> Scalar:
         return softplus(b, operands[0])
-
-    def compute(self, *operands: Array) -> Array:
-        x = operands[0].astype(np.float64)
-        return (np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x)))).astype(operands[0].dtype)
 
 
 @irdl_op_definition
@@ -239,9 +209,3 @@ class MishOp(UnaryOp):
         power = b.math("exp", b.min(x, self.LARGE))
         numerator = power * (power + 2.0)
         return x * (numerator / (numerator + 2.0))
-
-    def compute(self, *operands: Array) -> Array:
-        x = operands[0].astype(np.float64)
-        power = np.exp(np.minimum(x, self.LARGE))
-        numerator = power * (power + 2)
-        return (x * (numerator / (numerator + 2))).astype(operands[0].dtype)

@@ -10,7 +10,6 @@ from abc import ABC
 from collections.abc import Sequence
 from typing import ClassVar
 
-import numpy as np
 from xdsl.dialects.builtin import IntegerType, TensorType, i1, i64
 from xdsl.ir import SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, result_def
@@ -18,7 +17,6 @@ from xdsl.irdl import irdl_op_definition, operand_def, result_def
 from aotc.dialects.builder import INDEX, Builder, Reader, Scalar
 from aotc.dialects.dtypes import byte_width, integer_range, is_unsigned
 from aotc.dialects.graph.interfaces import (
-    Array,
     ElementOp,
     Fusion,
     ShapeError,
@@ -54,11 +52,6 @@ def clamped(b: Builder, index: Scalar, extent: int) -> Scalar:
     return b.cast(b.min(b.max(from_front(b, index, extent), 0), extent - 1), INDEX)
 
 
-def _clamped_array(indices: Array, extent: int | Array) -> Array:
-    indices = indices.astype(np.int64)
-    return np.clip(np.where(indices < 0, indices + extent, indices), 0, np.asarray(extent) - 1)
-
-
 class AxisGatherOp(ElementOp, ABC):
     """Elements of x at run-time `indices` along one `axis`."""
 
@@ -85,13 +78,6 @@ class GatherOp(AxisGatherOp):
             raise ShapeError(f"axis {axis} of {list(x)} has no element to gather")
         return [TensorType(element_type_of(self.x), shape)]
 
-    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
-        x, indices = operands
-        axis = self.axis
-        if 0 in shape_of(self.result):
-            return [np.zeros(shape_of(self.result), x.dtype)]
-        return [np.take(x, _clamped_array(indices, x.shape[axis]), axis)]
-
     def element(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
         axis, rank = self.axis, len(shape_of(self.indices))
         picked = clamped(b, reads[1](index[axis : axis + rank]), shape_of(self.x)[axis])
@@ -115,15 +101,6 @@ class GatherElementsOp(AxisGatherOp):
             if x[axis] == 0:
                 raise ShapeError(f"axis {axis} of {list(x)} has no element to gather")
         return [TensorType(element_type_of(self.x), indices)]
-
-    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
-        x, indices = operands
-        axis = self.axis
-        if indices.size == 0:
-            return [np.zeros(indices.shape, x.dtype)]
-        where = list(np.indices(indices.shape))
-        where[axis] = _clamped_array(indices, x.shape[axis])
-        return [x[tuple(where)]]
 
     def element(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
         axis = self.axis
@@ -167,15 +144,6 @@ class GatherNdOp(ElementOp):
             raise ShapeError(f"{list(x)} has no element to gather")
         return [TensorType(element_type_of(self.x), shape)]
 
-    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
-        x, indices = operands
-        batch, depth = self.batch_dims, indices.shape[-1]
-        if 0 in shape_of(self.result):
-            return [np.zeros(shape_of(self.result), x.dtype)]
-        picked = [_clamped_array(indices[..., axis], x.shape[batch + axis]) for axis in range(depth)]
-        own = np.indices(indices.shape[:-1])[:batch]
-        return [x[(*own, *picked)]]
-
     def element(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
         x, indices, batch = shape_of(self.x), shape_of(self.indices), self.batch_dims
         outer, inner = index[: len(indices) - 1], index[len(indices) - 1 :]
@@ -205,14 +173,6 @@ class ReverseSequenceOp(ElementOp):
         if batch == time or shape_of(self.lengths) != (x[batch],):
             raise ShapeError(f"lengths must be [{x[batch]}] for another axis than {time}, found {self.lengths.type}")
         return [TensorType(element_type_of(self.x), x)]
-
-    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
-        x, lengths = operands
-        batch, time = self.batch, self.time
-        places = np.indices(x.shape)
-        length = np.clip(lengths.astype(np.int64), 0, x.shape[time])[places[batch]]
-        places[time] = np.where(places[time] < length, length - 1 - places[time], places[time])
-        return [x[tuple(places)]]
 
     def element(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
         time, extent = self.time, shape_of(self.x)[self.time]

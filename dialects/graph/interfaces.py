@@ -17,20 +17,16 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
-from typing import Any, ClassVar, NamedTuple, Self, TypeVar, cast
+from typing import ClassVar, NamedTuple, Self, TypeVar, cast
 
+import numpy as np
 from xdsl.dialects.builtin import (
-    ArrayAttr,
-    BoolAttr,
     DenseArrayBase,
-    FloatAttr,
     FunctionType,
     IntegerAttr,
     ShapedType,
-    StringAttr,
     TensorType,
     UnitAttr,
-    f64,
     i64,
 )
 from xdsl.interfaces import HasCanonicalizationPatternsInterface
@@ -53,8 +49,10 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from aotc.dialects.arrays import Array
+from aotc.dialects.attributes import to_attribute
 from aotc.dialects.builder import Builder, Reader, Scalar, Writer
 from aotc.dialects.dtypes import compute_type, is_narrow_float
+from aotc.dialects.evaluation import evaluate_element, evaluate_loops, evaluate_places
 from aotc.dialects.graph.patterns import patterns_of
 from aotc.dialects.properties import Flag
 
@@ -124,30 +122,6 @@ def narrowest_element_type(*values: SSAValue) -> Attribute:
     return common_element_type(*values)
 
 
-def to_attribute(value: object) -> Attribute:
-    """The attribute for a plain Python value: ints i64, floats f64, bools i1, strings, sequences of ints or floats."""
-    match value:
-        case Attribute():
-            return value
-        case bool():
-            return BoolAttr.from_bool(value)
-        case int():
-            return IntegerAttr(value, i64)
-        case float():
-            return FloatAttr(value, f64)
-        case str():
-            return StringAttr(value)
-        case list() | tuple():
-            items = cast(Sequence[Any], value)
-            if any(isinstance(item, str) for item in items):
-                return ArrayAttr([StringAttr(item) for item in items])
-            if any(isinstance(item, float) for item in items):
-                return DenseArrayBase.from_list(f64, [float(item) for item in items])
-            return DenseArrayBase.from_list(i64, [int(item) for item in items])
-        case _:
-            raise TypeError(f"no attribute for {value!r}")
-
-
 def _refused(constraint: AttrConstraint, attribute: Attribute) -> str | None:
     """Why an attribute does not satisfy the constraint of a property; None where it does."""
     try:
@@ -178,7 +152,7 @@ class GraphOp(IRDLOperation, HasCanonicalizationPatternsInterface, ABC):
         """The result types that the operands and attributes give; raises `ShapeError` where they do not fit."""
 
     def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
-        """The results on constant operands, or None where the operation does not fold. Must agree with the kernel."""
+        """The results on constant operands, or None where the operation does not fold."""
         return None
 
     def operations(self) -> int:
@@ -397,6 +371,25 @@ class ElementOp(GraphOp, ABC):
         may happen inside `b.when`, so that an out-of-range element is never read.
         """
 
+    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
+        """What `element` says, computed on arrays."""
+        kind = tensor_type(self.results[0])
+        shape = kind.get_shape()
+        if (offset := self.view_offset()) is not None:
+            return [operands[0].reshape(-1)[offset : offset + math.prod(shape)].reshape(shape)]
+        if self.part_offsets() is not None:
+            return [np.concatenate([operand.reshape(-1) for operand in operands]).reshape(shape)]
+        if self.BROADCASTS:
+            found = self.evaluate_places(operands)
+        else:
+            found = evaluate_element(self.element, operands, kind, encoded=self.MOVES)
+        return None if found is None else [np.broadcast_to(found, shape)]
+
+    def evaluate_places(self, operands: Sequence[Array]) -> Array | None:
+        """The elements of the result for those of operands at the same places, arrays that broadcast to a shape,
+        whatever those of the operands; of an operation whose elements depend on nothing else."""
+        return evaluate_places(self.element, operands, tensor_type(self.results[0]), encoded=self.MOVES)
+
 
 class ConstantPackerOp(GraphOp, ABC):
     """Computes what kernels read from constants, when a model is compiled: it has no kernel."""
@@ -452,6 +445,10 @@ class LoopNestOp(AnchorOp, ABC):
         A result is write-only: it may have another type in memory (a fused epilogue), so it cannot hold partial sums.
         An operand read through `reads` may be an expression (a fused prologue); read it as often as needed.
         """
+
+    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
+        """What `loops` says, computed on arrays."""
+        return evaluate_loops(self.loops, operands, list(map(tensor_type, self.results)), len(self.scratch()))
 
 
 class ChannelWeightsOp(AnchorOp, ABC):

@@ -13,13 +13,11 @@ from itertools import accumulate
 from operator import and_
 from typing import ClassVar
 
-import numpy as np
 from xdsl.dialects.builtin import DenseArrayBase, StringAttr, TensorType, i64
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, prop_def, result_def, var_operand_def
 
 from aotc.dialects.builder import Builder, Reader, Scalar
 from aotc.dialects.graph.interfaces import (
-    Array,
     ElementOp,
     Fusion,
     ShapeError,
@@ -54,9 +52,6 @@ class ReshapeOp(MovementOp):
             raise ShapeError(f"{math.prod(source)} elements of shape {list(source)} have no shape {list(target)}")
         return [TensorType(element_type_of(self.x), target)]
 
-    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
-        return [operands[0].reshape(self.ints("shape"))]
-
     def view_offset(self) -> int | None:
         return 0
 
@@ -76,9 +71,6 @@ class TransposeOp(MovementOp):
         if sorted(permutation) != list(range(len(shape))):
             raise ShapeError(f"{list(permutation)} is not a permutation of the {len(shape)} axes")
         return [TensorType(element_type_of(self.x), [shape[axis] for axis in permutation])]
-
-    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
-        return [operands[0].transpose(self.ints("permutation"))]
 
     def permuted_axes(self) -> Sequence[int]:
         return self.ints("permutation")
@@ -104,9 +96,6 @@ class BroadcastOp(MovementOp):
         if broadcast(shape_of(self.x), shape) != shape:
             raise ShapeError(f"shape {list(shape_of(self.x))} does not broadcast to {list(shape)}")
         return [TensorType(element_type_of(self.x), shape)]
-
-    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
-        return [np.broadcast_to(operands[0], self.ints("shape"))]
 
     def element(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
         return reads[0](broadcast_index(b, index, shape_of(self.x)))
@@ -134,13 +123,6 @@ class SliceOp(MovementOp):
                     f"axis {axis}: elements {start}..{start + (count - 1) * step} are not in 0..{extent - 1}"
                 )
         return [TensorType(element_type_of(self.x), shape)]
-
-    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
-        picks = [
-            start + step * np.arange(count)
-            for start, step, count in zip(self.ints("starts"), self.ints("steps"), self.ints("shape"), strict=True)
-        ]
-        return [operands[0][np.ix_(*picks)] if picks else operands[0]]
 
     def view_offset(self) -> int | None:
         """A run: one index of each leading axis, consecutive ones of one axis, all of those behind it."""
@@ -191,9 +173,6 @@ class ConcatOp(ElementOp):
             raise ShapeError(f"shapes differ beyond axis {axis}: " + ", ".join(str(list(shape)) for shape in shapes))
         total = sum(shape[axis] for shape in shapes)
         return [TensorType(kind, [*shapes[0][:axis], total, *shapes[0][axis + 1 :]])]
-
-    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
-        return [np.concatenate(operands, self.dimension)]
 
     def part_offsets(self) -> Sequence[int] | None:
         shape, axis = shape_of(self.result), self.dimension
@@ -259,16 +238,6 @@ class PadOp(ElementOp):
         shape, pads = shape_of(self.x), self.ints("pads")
         return list(zip(shape, pads[: len(shape)], pads[len(shape) :], strict=True))
 
-    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
-        widths = [(before, after) for _, before, after in self._axes()]
-        if self.mode.data == "constant":
-            value = operands[1].reshape(()) if self.value is not None else np.zeros((), operands[0].dtype)
-            result = np.full(shape_of(self.result), value, operands[0].dtype)
-            inside = tuple(slice(before, before + extent) for extent, before, _ in self._axes())
-            result[inside] = operands[0]
-            return [result]
-        return [np.pad(operands[0], widths, self.mode.data) if widths else operands[0]]  # pyright: ignore[reportArgumentType, reportCallIssue]
-
     def reads_once(self) -> bool:
         return self.mode.data == "constant"
 
@@ -322,12 +291,6 @@ class TriluOp(ElementOp):
         if math.prod(shape_of(self.diagonal)) != 1 or element_type_of(self.diagonal) != i64:
             raise ShapeError(f"the diagonal must be one i64, found {self.diagonal.type}")
         return [TensorType(element_type_of(self.x), shape_of(self.x))]
-
-    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
-        x, diagonal = operands[0], int(operands[1].reshape(()))
-        rows, columns = np.indices(x.shape[-2:])
-        kept = columns - rows >= diagonal if self.upper else columns - rows <= diagonal
-        return [np.where(kept, x, np.zeros((), x.dtype))]
 
     def element(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
         diagonal = reads[1]([b.index(0)] * len(shape_of(self.diagonal)))

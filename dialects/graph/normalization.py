@@ -9,12 +9,11 @@ import numpy as np
 from xdsl.dialects.builtin import TensorType
 from xdsl.irdl import irdl_op_definition, operand_def, result_def
 
-from aotc.dialects import arrays
 from aotc.dialects.builder import Builder, Reader, Scalar, Writer
 from aotc.dialects.dtypes import compute_type
 from aotc.dialects.graph.elementwise import Domain
 from aotc.dialects.graph.interfaces import Array, ScaleShiftOp, ShapeError, element_type_of, shape_of, tensor_type
-from aotc.dialects.graph.reduction import RowwiseOp, merge_index, reduced_shape, rows
+from aotc.dialects.graph.reduction import RowwiseOp, merge_index, reduced_shape
 from aotc.dialects.properties import bool_prop, float_prop
 
 
@@ -50,20 +49,6 @@ class RowOp(RowwiseOp, ABC):
     def row(self, b: Builder, read: Reader, write: Writer) -> None:
         """Emit the loops of one row; `read` and `write` take indices within it."""
 
-    @abstractmethod
-    def compute(self, row: Array) -> Array:
-        """The result rows for the rows along the last axis; f16 and bf16 come, and may go, as f32."""
-
-    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
-        x, axes = operands[0], self.along()
-        if x.size == 0:
-            return [x]
-        kept = [axis for axis in range(x.ndim) if axis not in axes]
-        with np.errstate(all="ignore"):
-            flat = arrays.convert(self.compute(rows(arrays.widen(x), axes)), x.dtype)
-        moved = flat.reshape([x.shape[axis] for axis in [*kept, *axes]])
-        return [moved.transpose(np.argsort([*kept, *axes]))]
-
 
 @irdl_op_definition
 class SoftmaxOp(RowOp):
@@ -93,11 +78,6 @@ class SoftmaxOp(RowOp):
             b.parallel_for(extents, lambda inner: write(inner, read(inner) - top - shift))
         else:
             b.parallel_for(extents, lambda inner: write(inner, b.exp_of_nonpositive(read(inner) - top) / total))
-
-    def compute(self, row: Array) -> Array:
-        shifted = row - row.max(-1, keepdims=True)
-        total = np.exp(shifted).sum(-1, keepdims=True)
-        return shifted - np.log(total) if self.log else np.exp(shifted) / total
 
 
 @irdl_op_definition
@@ -129,12 +109,6 @@ class NormalizeOp(RowOp):
         (squares,) = b.reduce(bounds, [zero], square)
         inverse = 1 / b.math("sqrt", squares / count + self.epsilon)
         b.parallel_for(extents, lambda inner: write(inner, (read(inner) - mean - drift) * inverse))
-
-    def compute(self, row: Array) -> Array:
-        distance = row - row.mean(-1, keepdims=True)
-        distance = distance - distance.mean(-1, keepdims=True)
-        variance = (distance * distance).mean(-1, keepdims=True)
-        return distance * (1 / np.sqrt(variance + row.dtype.type(self.epsilon)))
 
 
 @irdl_op_definition
@@ -175,11 +149,3 @@ class BatchNormOp(ScaleShiftOp):
         scale, bias, mean, variance = (b.cast(read(channel), kind) for read in reads[1:])
         factor = scale / b.math("sqrt", variance + self.epsilon)
         return reads[0](index) * factor + (bias - mean * factor)
-
-    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
-        x = arrays.widen(operands[0])
-        column = [-1] + [1] * (x.ndim - 2)
-        scale, bias, mean, variance = (array.astype(x.dtype).reshape(column) for array in operands[1:])
-        with np.errstate(all="ignore"):
-            factor = scale / np.sqrt(variance + x.dtype.type(self.epsilon))
-            return [arrays.convert(x * factor + (bias - mean * factor), operands[0].dtype)]

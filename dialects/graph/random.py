@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-import numpy as np
 from xdsl.dialects.builtin import DenseArrayBase, Float64Type, StringAttr, TensorType, i64
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, prop_def, result_def
@@ -32,15 +31,6 @@ def word(b: Builder, seed: int, number: Scalar) -> Scalar:
     for shift, factor in _MIX:
         value = (value ^ b.shift_right(value, b.const(shift, _WORD))) * factor
     return value ^ b.shift_right(value, b.const(_LAST, _WORD))
-
-
-def words(seed: int, count: int) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
-    """The first words of the sequence."""
-    with np.errstate(over="ignore"):
-        value = np.arange(1, count + 1, dtype=np.uint64) * np.uint64(GAMMA) + np.uint64(seed % 2**64)
-        for shift, factor in _MIX:
-            value = (value ^ (value >> np.uint64(shift))) * np.uint64(factor)
-        return value ^ (value >> np.uint64(_LAST))
 
 
 def unit(b: Builder, bits: Scalar, kind: Attribute) -> Scalar:

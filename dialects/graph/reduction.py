@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -35,13 +36,6 @@ def merge_index(rank: int, axes: Sequence[int], inner: Sequence[Scalar], outer: 
     """The index that is `inner` on `axes` (ascending) and `outer` on the other axes."""
     insides, outsides = iter(inner), iter(outer)
     return [next(insides) if axis in axes else next(outsides) for axis in range(rank)]
-
-
-def rows(array: Array, axes: Sequence[int]) -> Array:
-    """`array` with `axes` last and flattened to one: a row is what one result element reduces, in index order."""
-    kept = [axis for axis in range(array.ndim) if axis not in axes]
-    count = int(np.prod([array.shape[axis] for axis in axes]))
-    return array.transpose([*kept, *axes]).reshape([*(array.shape[axis] for axis in kept), count])
 
 
 def reduced_shape(shape: Sequence[int], axes: Sequence[int], keepdims: bool) -> list[int]:
@@ -139,16 +133,17 @@ class ReduceOp(RowwiseOp):
         b.parallel_for(shape_of(self.result), each)
 
     def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
-        axes, monoid = self.along(), self.monoid()
-        wide = arrays.widen(operands[0])
-        neutral = np.array(monoid.neutral(element_type_of(self.x))).astype(wide.dtype)
-        flat = rows(wide, axes)
+        """The same by numpy's own loop: a step of Python for each of 4 million terms takes 20 s instead of 20 ms."""
+        axes, monoid, x = self.along(), self.monoid(), arrays.widen(operands[0])
+        kept = [axis for axis in range(x.ndim) if axis not in axes]
+        outer, count = [x.shape[axis] for axis in kept], math.prod(x.shape[axis] for axis in axes)
+        terms = x.transpose([*kept, *axes]).reshape([*outer, count])
+        start = np.full((*outer, 1), monoid.neutral(element_type_of(self.x)), x.dtype)
         with np.errstate(all="ignore"):
-            # accumulate, unlike reduce, adds in index order, as the kernel does
-            start = np.broadcast_to(neutral, (*flat.shape[:-1], 1))
-            total = monoid.ufunc.accumulate(np.concatenate([start, flat], -1), -1, dtype=wide.dtype)[..., -1]
+            # accumulate, unlike reduce, adds in index order
+            total = monoid.ufunc.accumulate(np.concatenate([start, terms], -1), -1, dtype=x.dtype)[..., -1]
             if self.kind.data == "mean":
-                total = arrays.divide(total, np.array(self.count()).astype(wide.dtype))
+                total = arrays.divide(total, np.array(self.count(), x.dtype))
         return [arrays.convert(total.reshape(shape_of(self.result)), operands[0].dtype)]
 
 
@@ -205,16 +200,6 @@ class ArgReduceOp(LoopNestOp):
 
         b.parallel_for(shape_of(self.result), each)
 
-    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
-        flat = rows(arrays.widen(operands[0]), self.along())
-        better = {"gt": np.greater, "ge": np.greater_equal, "lt": np.less, "le": np.less_equal}[self.better()]
-        best = flat[..., 0]
-        position = np.zeros(best.shape, np.int64)
-        for i in range(1, flat.shape[-1]):
-            take = better(flat[..., i], best)
-            best, position = np.where(take, flat[..., i], best), np.where(take, i, position)
-        return [position.reshape(shape_of(self.result))]
-
 
 @irdl_op_definition
 class CumulativeOp(LoopNestOp):
@@ -259,16 +244,3 @@ class CumulativeOp(LoopNestOp):
             b.reduce([(0, shape[axis])], [b.const(monoid.neutral(kind), kind)], step)
 
         b.parallel_for(reduced_shape(shape, (axis,), keepdims=False), each)
-
-    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
-        axis, monoid = self.along(), self.monoid()
-        wide = arrays.widen(operands[0])
-        wide = np.flip(wide, axis) if self.reverse else wide
-        shape = list(wide.shape)
-        shape[axis] = 1
-        start = np.full(shape, monoid.neutral(element_type_of(self.x)), wide.dtype)
-        with np.errstate(all="ignore"):
-            running = monoid.ufunc.accumulate(np.concatenate([start, wide], axis), axis, dtype=wide.dtype)
-        running = np.delete(running, -1 if self.exclusive else 0, axis)
-        running = np.flip(running, axis) if self.reverse else running
-        return [arrays.convert(running, operands[0].dtype)]

@@ -15,20 +15,17 @@ from functools import reduce
 from operator import and_
 from typing import ClassVar
 
-import numpy as np
 from xdsl.dialects.builtin import StringAttr, TensorType, i1, i64
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 
-from aotc.dialects.arrays import ranked
 from aotc.dialects.builder import Builder, Reader, Scalar, ScalarLike, Writer
-from aotc.dialects.dtypes import is_float
+from aotc.dialects.dtypes import is_float, is_narrow_float
 from aotc.dialects.graph.indexing import from_front, require_covered, require_indices
-from aotc.dialects.graph.interfaces import Array, LoopNestOp, ShapeError, common_element_type, element_type_of, shape_of
+from aotc.dialects.graph.interfaces import LoopNestOp, ShapeError, common_element_type, element_type_of, shape_of
 from aotc.dialects.graph.shapes import require_axis
 from aotc.dialects.properties import int_prop, opt_bool_prop
 
 _REDUCTIONS = {"none", "add", "mul", "max", "min"}
-_UFUNCS = {"add": np.add, "mul": np.multiply, "max": np.maximum, "min": np.minimum}
 
 
 class ScatterOp(LoopNestOp, ABC):
@@ -69,18 +66,10 @@ class ScatterOp(LoopNestOp, ABC):
             case _:
                 return update
 
-    def _scattered(self, x: Array, where: tuple[Array, ...], updates: Array) -> Array:
-        """x after updates[i] has gone to x[where[0][i], where[1][i], ...] for every i, but those outside."""
-        inside = np.ones(where[0].shape, np.bool_)
-        for indices, extent in zip(where, x.shape, strict=False):
-            inside &= (indices >= 0) & (indices < extent)
-        result = x.copy()
-        place = tuple(indices[inside] for indices in where)
-        if self.reduction.data == "none":
-            result[place] = updates[inside]
-        else:
-            _UFUNCS[self.reduction.data].at(result, place, updates[inside])
-        return result
+    def updated(self, b: Builder, old: Scalar, update: Scalar) -> Scalar:
+        """One update of an element, rounded as memory would hold it before the next one."""
+        kind, value = element_type_of(self.x), self.combine(b, old, update)
+        return b.cast(value, kind) if is_narrow_float(kind) else value
 
 
 class ScatteringElements(ScatterOp, ABC):
@@ -99,14 +88,6 @@ class ScatteringElements(ScatterOp, ABC):
         if 0 not in indices:
             require_covered(x, indices, axis)
 
-    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
-        x, indices, updates = operands
-        axis = self.axis
-        where = list(np.indices(indices.shape))
-        signed = indices.astype(np.int64)
-        where[axis] = np.where(signed < 0, signed + x.shape[axis], signed)
-        return [self._scattered(x, tuple(where), updates)]
-
     def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
         x, indices, axis = shape_of(self.x), shape_of(self.indices), self.axis
 
@@ -122,7 +103,7 @@ class ScatteringElements(ScatterOp, ABC):
             def step(at: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
                 place = [*index[:axis], at[0], *index[axis + 1 :]]
                 meets = b.compare("eq", from_front(b, reads[1](place), x[axis]), target)
-                return b.when(meets, lambda: [self.combine(b, carried[0], reads[2](place))], lambda: carried)
+                return b.when(meets, lambda: [self.updated(b, carried[0], reads[2](place))], lambda: carried)
 
             writes[0](index, b.reduce([(0, count)], [reads[0](index)], step)[0])
 
@@ -143,13 +124,6 @@ class ScatteringSlices(ScatterOp, ABC):
         if updates != expected:
             raise ShapeError(f"updates must have shape {list(expected)}, found {list(updates)}")
 
-    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
-        x, indices, updates = operands
-        signed = indices.astype(np.int64)
-        signed = np.where(signed < 0, signed + np.array(x.shape[: indices.shape[-1]]), signed)
-        where = tuple(signed[..., position] for position in range(indices.shape[-1]))
-        return [self._scattered(x, where, updates)]
-
     def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
         x, indices = shape_of(self.x), shape_of(self.indices)
         depth = indices[-1]
@@ -161,7 +135,7 @@ class ScatteringSlices(ScatterOp, ABC):
                 found = [from_front(b, reads[1]([*at, b.index(k)]), x[k]) for k in range(depth)]
                 meets = reduce(and_, (b.compare("eq", f, t) for f, t in zip(found, target, strict=True)))
                 update = [*at, *index[depth:]]
-                return b.when(meets, lambda: [self.combine(b, carried[0], reads[2](update))], lambda: carried)
+                return b.when(meets, lambda: [self.updated(b, carried[0], reads[2](update))], lambda: carried)
 
             bounds = [(0, extent) for extent in indices[:-1]]
             writes[0](index, b.reduce(bounds, [reads[0](index)], step)[0])
@@ -248,13 +222,6 @@ class TopKOp(Selecting):
     name = "graph.top_k"
     values = result_def(TensorType)
     positions = result_def(TensorType)
-
-    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
-        (x,) = operands
-        axis, k = self.axis, self.k
-        ranks = ranked(x) if self.smallest else -ranked(x)
-        positions = np.take(np.argsort(ranks, axis=axis, kind="stable"), range(k), axis=axis)
-        return [np.take_along_axis(x, positions, axis), positions.astype(np.int64)]
 
 
 class _ScatteringInMemory(ScatterOp, ABC):

@@ -128,9 +128,6 @@ class CopyOp(ElementOp):
     def infer_types(self) -> Sequence[TensorType]:
         return [tensor_type(self.x)]
 
-    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
-        return [operands[0]]
-
     def element(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
         return reads[0](index)
 

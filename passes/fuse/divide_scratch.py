@@ -21,8 +21,9 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from aotc.dialects.attributes import to_attribute
 from aotc.dialects.constants import constant_bytes
-from aotc.dialects.graph.interfaces import AnchorOp, to_attribute
+from aotc.dialects.graph.interfaces import AnchorOp
 from aotc.machines.targets import machine_of
 from aotc.passes.kernel.strategy import is_vectorized, strategy_of
 

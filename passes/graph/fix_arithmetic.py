@@ -151,10 +151,10 @@ def _wanted(
 ) -> Array | None:
     """The result for each pair of numbers, i64 [left, right]; None where an operation does not fold."""
     pairs = np.broadcast_arrays(left.numbers.values[:, None], right.numbers.values[None, :])
-    computed = root.evaluate(pairs)
+    computed = root.evaluate_places(pairs)
     if computed is None:
         return None
-    result = evaluated(after, {root.result: computed[0]}, store).get(after[-1].results[0])
+    result = evaluated(after, {root.result: computed}, store).get(after[-1].results[0])
     return None if result is None else result.astype(np.int64)
 
 

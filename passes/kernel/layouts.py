@@ -17,6 +17,7 @@ from typing import TypeAlias
 
 from xdsl.ir import OpResult, SSAValue
 
+from aotc.dialects.attributes import to_attribute
 from aotc.dialects.graph.conversion import CastOp
 from aotc.dialects.graph.interfaces import (
     AnchorOp,
@@ -25,7 +26,6 @@ from aotc.dialects.graph.interfaces import (
     element_type_of,
     producer,
     shape_of,
-    to_attribute,
 )
 from aotc.dialects.graph.movement import BroadcastOp, ReshapeOp, SliceOp
 from aotc.dialects.graph.packed.convolution.blocked_conv import channel_blocks

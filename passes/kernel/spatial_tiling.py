@@ -11,7 +11,8 @@ from typing import TypeAlias
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Block, SSAValue
 
-from aotc.dialects.graph.interfaces import AnchorOp, element_type_of, shape_of, to_attribute
+from aotc.dialects.attributes import to_attribute
+from aotc.dialects.graph.interfaces import AnchorOp, element_type_of, shape_of
 from aotc.dialects.graph.schedules import MatmulSchedule, Schedule, WindowSchedule
 from aotc.dialects.graph.windows.sliding import SlidingWindow
 

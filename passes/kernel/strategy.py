@@ -32,6 +32,7 @@ from aotc.model.locations import node_names
 from aotc.model.memo import Memo
 from aotc.passes.kernel.accesses import Accesses, element_by_element, traced
 from aotc.passes.kernel.builders.tiles import NotVectorizable
+from aotc.passes.kernel.costs.candidates import near
 from aotc.passes.kernel.layouts import Blocked, ChannelsOf, Layouts
 from aotc.passes.kernel.nest import LoopNest, Nest
 from aotc.passes.kernel.signature import signature
@@ -95,7 +96,7 @@ class KernelStrategy(Generic[Op]):
 
     def candidates(self, op: Op, schedule: Any, machine: Machine) -> Iterable[Schedule]:
         """Schedules near `schedule`, for a search that measures them."""
-        return ()
+        return near(schedule, machine)
 
     def algorithm(self, op: Op, machine: Machine) -> Attribute | None:
         """A faster algorithm that rounds differently (by at most 1e-4 of the greatest result), if there is one."""
@@ -111,8 +112,14 @@ class KernelStrategy(Generic[Op]):
         """The result as it is computed best: in the NCHWc layout, on packed weights, with a scratch buffer.
 
         For an operation with several results it is the first result of the new operation, whose first results must
-        correspond to the old ones. None: the operation works on plain tensors (row-major, not blocked).
+        correspond to the old ones. None: the operation works on plain tensors (row-major, not blocked). By default that
+        of `lower`, where the operation has a schedule.
         """
+        schedule = schedule_of(op)
+        return self.lower(op, layouts, schedule) if isinstance(schedule, self.SCHEDULES) else None
+
+    def lower(self, op: Op, layouts: Layouts, schedule: Any) -> SSAValue | Blocked | None:
+        """As `lay_out`, for an operation with a schedule of one of the kinds in `SCHEDULES`."""
         return None
 
     def lay_out_reshaped(self, op: Op, layouts: Layouts, shape: Sequence[int]) -> Blocked | None:

@@ -29,7 +29,8 @@ from xdsl.printer import Printer
 from xdsl.traits import IsolatedFromAbove, Pure
 
 from aotc.dialects.aot.contract import entries
-from aotc.dialects.graph.interfaces import GraphOp, ShapeError, element_type_of, shape_of, tensor_type, to_attribute
+from aotc.dialects.attributes import to_attribute
+from aotc.dialects.graph.interfaces import GraphOp, ShapeError, element_type_of, shape_of, tensor_type
 from aotc.dialects.graph.structure import YieldOp
 from aotc.dialects.properties import opt_int_prop
 

@@ -17,7 +17,8 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import SSAValue
 from xdsl.irdl import irdl_op_definition, prop_def, result_def, var_operand_def, var_result_def
 
-from aotc.dialects.graph.interfaces import GraphOp, ShapeError, shape_of, tensor_type, to_attribute
+from aotc.dialects.attributes import to_attribute
+from aotc.dialects.graph.interfaces import GraphOp, ShapeError, shape_of, tensor_type
 from aotc.dialects.properties import unit_prop
 from aotc.model.codegens import Setting
 

@@ -32,6 +32,7 @@ from xdsl.irdl import (
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 
+from aotc.dialects.attributes import to_attribute
 from aotc.dialects.dtypes import is_encoded
 from aotc.dialects.graph.interfaces import (
     AnchorOp,
@@ -42,7 +43,6 @@ from aotc.dialects.graph.interfaces import (
     element_type_of,
     shape_of,
     tensor_type,
-    to_attribute,
 )
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.structure import ConstantOp, YieldOp, parse_group, print_group

@@ -9,14 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-import numpy as np
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition
 
-from aotc.dialects import arrays
 from aotc.dialects.arrays import scaled
 from aotc.dialects.builder import Builder, Reader, Scalar
-from aotc.dialects.dtypes import numpy_dtype
 from aotc.dialects.graph.accumulation import AccumulatingOp
 from aotc.dialects.graph.interfaces import Array, ChannelWeightsOp, ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.packed.products.packed_matmul import Elements, ProductOp
@@ -59,15 +56,6 @@ class MatMulOp(ProductOp, ChannelWeightsOp, AccumulatingOp):
 
     def multiplied(self, b: Builder, *values: Scalar) -> list[Scalar]:
         return self.factors(b, *values)
-
-    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
-        dtype = numpy_dtype(self.product_type())
-        lhs, rhs = (self.factor_array(place, arrays.widen(operand)) for place, operand in enumerate(operands))
-        if self.transpose_lhs:
-            lhs = lhs.swapaxes(-1, -2)
-        if self.transpose_rhs:
-            rhs = rhs.swapaxes(-1, -2)
-        return [arrays.convert(np.matmul(lhs, rhs), dtype)]
 
     def right(self, b: Builder, read: Reader, outer: Sequence[Scalar], column: Scalar) -> Elements:
         matrix = self.matrix(b, outer)

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-import numpy as np
 from xdsl.dialects.builtin import TensorType, i32
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 
 from aotc.dialects.builder import Builder, Reader, Scalar
-from aotc.dialects.dtypes import compute_type, numpy_dtype
-from aotc.dialects.graph.interfaces import Array, ElementOp, ShapeError, element_type_of, shape_of
+from aotc.dialects.dtypes import compute_type
+from aotc.dialects.graph.interfaces import ElementOp, ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.quantized.requantization import (
-    along_axis,
     check_clamp,
     check_parameters,
     parameter_axes,
@@ -64,10 +62,3 @@ class DoublingRequantizeOp(ElementOp):
         value = b.rescaled(reads[0](index), reads[1](place), reads[2](place)) + self.zero_point
         value = b.min(b.max(value, self.low), self.high)
         return b.encode(b.cast(value, compute_type(self.to)), self.to)
-
-    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
-        x = operands[0].astype(np.int64)
-        factor, shift = (along_axis(each, self.axis, x.ndim).astype(np.int64) for each in operands[1:])
-        value, mask = (x * factor + (1 << 30)) >> 31, (1 << shift) - 1
-        value = (value >> shift) + ((value & mask) > (mask >> 1) + (value < 0)) + self.zero_point
-        return [np.clip(value, self.low, self.high).astype(numpy_dtype(self.to))]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
 from xdsl.dialects.builtin import IntegerType, TensorType, i32
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
@@ -12,7 +11,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 from aotc.dialects.builder import Builder, Scalar
 from aotc.dialects.graph.accumulation import MOST_BITS
 from aotc.dialects.graph.elementwise import BroadcastOp
-from aotc.dialects.graph.interfaces import Array, ShapeError, element_type_of
+from aotc.dialects.graph.interfaces import ShapeError, element_type_of
 from aotc.dialects.graph.quantized.requantization import check_clamp
 from aotc.dialects.properties import bool_prop, int_prop
 
@@ -66,15 +65,6 @@ class FixedAddOp(BroadcastOp):
             value = value + (b.shift_right(value, shift) & 1) + self._below_half()
         point, low, high = self.zero_point, self.low, self.high
         return b.clamped(b.shift_right(value, shift), point, low, high, self.to)
-
-    def compute(self, *operands: Array) -> Array:
-        x, y = (each.astype(np.int32) for each in operands)
-        shift = self.shift
-        value = x * np.int32(self.x_factor) + y * np.int32(self.y_factor)
-        value = value + np.int32(self.offset)
-        if self.even:
-            value = value + ((value >> shift) & 1) + np.int32(self._below_half())
-        return np.clip((value >> shift) + self.zero_point, self.low, self.high)
 
     def _below_half(self) -> int:
         return (1 << self.shift - 1) - 1

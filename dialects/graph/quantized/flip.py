@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-import numpy as np
 from xdsl.dialects.builtin import TensorType, i8
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, result_def
@@ -13,7 +12,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, result_def
 from aotc.dialects.builder import Builder, Scalar
 from aotc.dialects.dtypes import ELEMENT_TYPES
 from aotc.dialects.graph.elementwise import BroadcastOp
-from aotc.dialects.graph.interfaces import Array, ShapeError, element_type_of
+from aotc.dialects.graph.interfaces import ShapeError, element_type_of
 
 UI8 = ELEMENT_TYPES["uint8"]
 FLIPPED = 128
@@ -45,7 +44,3 @@ class FlipSignOp(BroadcastOp):
     def scalar(self, b: Builder, *operands: Scalar) -> Scalar:
         kind = self.result_element_type()
         return b.cast(operands[0], kind) + b.const(FLIPPED if kind == UI8 else -FLIPPED, kind)
-
-    def compute(self, *operands: Array) -> Array:
-        (x,) = operands
-        return (np.ascontiguousarray(x).view(np.uint8) ^ FLIPPED).view(np.uint8 if x.dtype == np.int8 else np.int8)

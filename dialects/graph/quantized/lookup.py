@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-import numpy as np
 from xdsl.dialects.builtin import IntegerType, TensorType
 from xdsl.irdl import irdl_op_definition, operand_def, result_def
 
 from aotc.dialects.aot.tile_lookups import ENTRIES
 from aotc.dialects.builder import Builder, Reader, Scalar
-from aotc.dialects.graph.interfaces import Array, ElementOp, ShapeError, element_type_of, shape_of
+from aotc.dialects.graph.interfaces import ElementOp, ShapeError, element_type_of, shape_of
 from aotc.dialects.properties import opt_int_prop
 
 
@@ -51,7 +50,3 @@ class LookupOp(ElementOp):
 
     def element(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
         return b.lookup(reads[0](index), reads[1], self.registers)
-
-    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
-        x, table = operands
-        return [table[np.ascontiguousarray(x).view(np.uint8)]]

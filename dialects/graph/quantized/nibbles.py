@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
-import numpy as np
 from xdsl.dialects.builtin import IntegerType, TensorType
 from xdsl.ir import OpResult, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, result_def
@@ -14,7 +13,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, result_def
 from aotc.dialects.builder import Builder, Reader, Scalar
 from aotc.dialects.dtypes import ELEMENT_TYPES
 from aotc.dialects.graph.conversion import DequantizeOp
-from aotc.dialects.graph.interfaces import Array, ElementOp, Fusion, ShapeError, element_type_of, producer, shape_of
+from aotc.dialects.graph.interfaces import ElementOp, Fusion, ShapeError, element_type_of, producer, shape_of
 from aotc.dialects.graph.structure import ConstantOp
 from aotc.dialects.properties import int_prop
 
@@ -52,11 +51,6 @@ class UnpackBitsOp(ElementOp):
         if self.bits not in (1, 2, 4):
             raise ShapeError(f"bits must be 1, 2 or 4, found {self.bits}")
         return [TensorType(_UI8, [*shape[:-1], shape[-1] * self.count])]
-
-    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
-        bits = self.bits
-        shifts = np.arange(self.count, dtype=np.uint8) * np.uint8(bits)
-        return [((operands[0][..., None] >> shifts) & np.uint8(2**bits - 1)).reshape(shape_of(self.result))]
 
     def element(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
         bits, count = self.bits, b.index(self.count)

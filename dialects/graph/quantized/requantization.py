@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-import numpy as np
 from xdsl.dialects.builtin import IntegerType, TensorType, f32, i32, i64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 
 from aotc.dialects.aot.rounding import RoundProductOp
 from aotc.dialects.builder import Builder, Reader, Scalar
-from aotc.dialects.dtypes import compute_type, integer_range, numpy_dtype
+from aotc.dialects.dtypes import compute_type, integer_range
 from aotc.dialects.graph.accumulation import MOST_BITS
-from aotc.dialects.graph.interfaces import Array, ElementOp, ShapeError, element_type_of, shape_of
+from aotc.dialects.graph.interfaces import ElementOp, ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.shapes import broadcast_index, normalize_axis
 from aotc.dialects.properties import int_prop, opt_int_prop, unit_prop
 
@@ -65,16 +64,6 @@ class RequantizeOp(ElementOp):
         product = b.cast(reads[0](index), f32) * multiplier
         return b.quantized(product, point, low, high, self.to, bounded=self.fractions)
 
-    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
-        x, multiplier = operands
-        factor = along_axis(multiplier, self.axis, x.ndim)
-        low, high = self.range
-        with np.errstate(all="ignore"):
-            value = np.rint(x.astype(np.float32) * factor)
-            value = np.where(value > low, value, np.float32(low))
-            value = np.where(value < high, value, np.float32(high)).astype(np.int32)
-        return [(value + self.zero_point).astype(numpy_dtype(self.to))]
-
 
 def check_parameters(x: SSAValue, parameters: SSAValue, axis: int) -> None:
     """Raise ShapeError unless there is one parameter, or one for each index of an axis of x, or parameters of its rank
@@ -103,15 +92,6 @@ def parameter_index(b: Builder, parameters: SSAValue, axis: int, index: Sequence
     if len(shape) == len(index) > 1:
         return broadcast_index(b, index, shape)
     return [b.index(0)] * len(shape) if shape in ((), (1,)) else [index[axis % len(index)]]
-
-
-def along_axis(parameters: Array, axis: int, rank: int) -> Array:
-    """Parameters as they broadcast to a tensor of `rank`."""
-    if parameters.size == 1:
-        return parameters.reshape(())
-    if parameters.ndim == rank > 1:
-        return parameters
-    return parameters.reshape([-1 if each == axis % rank else 1 for each in range(rank)])
 
 
 @irdl_op_definition
@@ -201,8 +181,7 @@ class FixedRequantizeOp(ElementOp):
         return b.encode(b.cast(value, compute_type(self.to)), self.to)
 
     def _rounded(self, b: Builder, x: Scalar, factor: Scalar, above: Scalar) -> Scalar:
-        product = RoundProductOp(x.ssa, factor.ssa, above.ssa, self.shift, near=self.is_near)
-        return b.scalar(b.insert(product), i32)
+        return b.round_product(x, factor, above, self.shift, near=self.is_near)
 
     def _upper(self, b: Builder, x: Scalar, factor: Scalar) -> Scalar:
         """The upper bits of the product: rounded down, and with `split` less or more what low bits of the factor
@@ -213,14 +192,6 @@ class FixedRequantizeOp(ElementOp):
         split, kept = (self.split or 0), b.shift_right(factor, b.const((self.drop or 0), i32))
         lower = b.shift_right(x * (kept & ((1 << split) - 1)), b.const(split, i32))
         return x * b.shift_right(kept, b.const(split, i32)) + lower
-
-    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
-        x, factor = operands
-        multiplier = np.ldexp(factor.astype(np.float32), -self.shift)
-        factors = along_axis(multiplier, self.axis, x.ndim)
-        point = self.zero_point
-        value = np.clip(np.rint(x.astype(np.float32) * factors), self.low - point, self.high - point)
-        return [(value.astype(np.int32) + point).astype(numpy_dtype(self.to))]
 
 
 def _shifted(b: Builder, x: Scalar, by: int) -> Scalar:

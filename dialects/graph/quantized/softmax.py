@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
 from xdsl.dialects.builtin import IntegerType, TensorType, i32, i64
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 
 from aotc.dialects.builder import INDEX, Builder, Reader, Scalar, Writer
-from aotc.dialects.dtypes import compute_type, numpy_dtype
-from aotc.dialects.graph.interfaces import Array, ShapeError, element_type_of, shape_of
+from aotc.dialects.dtypes import compute_type
+from aotc.dialects.graph.interfaces import ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.quantized.requantization import check_clamp
-from aotc.dialects.graph.reduction import RowwiseOp, merge_index, reduced_shape, rows
+from aotc.dialects.graph.reduction import RowwiseOp, merge_index, reduced_shape
 from aotc.dialects.properties import int_prop
 
 
@@ -112,21 +111,3 @@ class FixedSoftmaxOp(RowwiseOp):
         value = quotient + b.cast(up, i32) + self.zero_point
         value = b.min(b.max(value, self.low), self.high)
         return b.encode(b.cast(value, compute_type(self.to)), self.to)
-
-    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
-        x, axes = operands[0].astype(np.int64), self.along()
-        if not x.size:
-            return [operands[0].astype(numpy_dtype(self.to))]
-        kept = [axis for axis in range(x.ndim) if axis not in axes]
-        flat = rows(x, axes)
-        table = np.zeros(256, np.int64)
-        table[: operands[1].size] = operands[1]
-        entries = table[flat.max(-1, keepdims=True) - flat]
-        whole = entries.sum(-1, keepdims=True) * self.factor
-        rest, value = entries << self.before, np.zeros_like(entries)
-        for _ in range(self.steps + 1):
-            above = rest >= whole
-            rest, value = 2 * np.where(above, rest - whole, rest), 2 * value + above
-        value = value + ((rest > whole) | ((rest == whole) & (value % 2 == 1))) + self.zero_point
-        value = np.clip(value, self.low, self.high).astype(numpy_dtype(self.to))
-        return [value.reshape([x.shape[axis] for axis in [*kept, *axes]]).transpose(np.argsort([*kept, *axes]))]

@@ -67,6 +67,7 @@ class UniqueOp(LoopNestOp):
         return [*[TensorType(i64, [x[0]])] * 3, TensorType(i64, [])]
 
     def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
+        """The same by sorting: extents depend on it, and loops take 2 s for 100 rows."""
         (x,) = operands
         if not x.size:
             return None

@@ -29,6 +29,7 @@ class NonZeroOp(LoopNestOp):
         return [TensorType(i64, [len(shape), math.prod(shape)]), TensorType(i64, [])]
 
     def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
+        """The same by numpy: extents depend on it, and loops take 100 us for each element."""
         (x,) = operands
         found = np.array(np.nonzero(x.reshape(x.shape or (1,))), np.int64)[: x.ndim]
         indices = np.full(shape_of(self.indices), -1, np.int64)

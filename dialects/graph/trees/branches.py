@@ -9,7 +9,6 @@ from xdsl.dialects.builtin import DenseArrayBase, IntegerType, TensorType, f64
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
 
-from aotc.dialects.aot.opaque import OpaqueOp
 from aotc.dialects.builder import INDEX, Builder, Reader, Scalar
 from aotc.dialects.dtypes import is_encoded, is_float
 from aotc.dialects.graph.interfaces import ElementOp, Fusion, ShapeError, element_type_of, shape_of
@@ -77,7 +76,7 @@ class BranchingTreesOp(ElementOp):
         def among(roots: Sequence[int], tree: Scalar, first: int) -> Scalar:
             """The leaf of the tree of this number, which begins at one of the roots; that of the first is `first`."""
             if len(roots) == 1:
-                return opaque(b.cast(walk(index[0], roots[0]), INDEX))
+                return b.opaque(b.cast(walk(index[0], roots[0]), INDEX))
             half = len(roots) // 2
             lower = b.compare("lt", tree, first + half)
             return b.when(
@@ -88,10 +87,7 @@ class BranchingTreesOp(ElementOp):
         if index[1].constant is not None:
             return walk(index[0], roots[int(index[1].constant)])
 
-        def opaque(value: Scalar) -> Scalar:
-            return b.scalar(b.insert(OpaqueOp(value.ssa)), INDEX)
-
-        return b.cast(among(roots, opaque(index[1]), 0), self.to)
+        return b.cast(among(roots, b.opaque(index[1]), 0), self.to)
 
 
 def _number(threshold: float, kind: Attribute) -> int | float:

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import ClassVar
 
-import numpy as np
 from xdsl.dialects.builtin import IntegerType, TensorType
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, result_def
@@ -19,7 +18,6 @@ from aotc.dialects.builder import INDEX, Builder, Reader, Scalar
 from aotc.dialects.dtypes import is_encoded, is_float
 from aotc.dialects.graph.indexing import require_indices
 from aotc.dialects.graph.interfaces import (
-    Array,
     ElementOp,
     Fusion,
     ShapeError,
@@ -84,19 +82,6 @@ class TreeLeavesOp(ElementOp):
         check_sizes(self.depth, self.leaves)
         kind = common_element_type(self.children, self.roots)
         return [TensorType(kind, [x[0], shape_of(self.roots)[0]])]
-
-    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
-        x, features, thresholds, children, roots = operands[:5]
-        count, row = len(features), np.arange(len(x))[:, None]
-        node = np.broadcast_to(roots.astype(np.int64), shape_of(self.result))
-        for _ in range(self.depth):
-            at = np.minimum(node, count - 1)
-            value = x[row, features[at].astype(np.int64)]
-            first = value <= thresholds[at]
-            if self.missing is not None:
-                first |= operands[5][at] & (value != value)
-            node = np.where(node < count, children[at, np.where(first, 0, 1)], node)
-        return [(node - count).astype(roots.dtype)]
 
     def element(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
         x, features, thresholds, children, roots, *missing = reads

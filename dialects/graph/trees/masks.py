@@ -12,7 +12,6 @@ from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 import numpy as np
-from xdsl.dialects.arith import BitcastOp
 from xdsl.dialects.builtin import IntegerType, TensorType, f32, i32
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, prop_def, result_def
@@ -168,7 +167,7 @@ class MaskedTreeLeavesOp(LoopNestOp):
         lanes = shape_of(self.tables)[2]
 
         def bits_of(number: Scalar) -> Scalar:
-            return b.scalar(b.insert(BitcastOp(number.ssa, i32)), i32)
+            return b.bitcast(number, i32)
 
         def row(index: list[Scalar]) -> None:
             self.prepare(b, reads, writes, index[0])

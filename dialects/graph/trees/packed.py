@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
-from xdsl.dialects.arith import BitcastOp
 from xdsl.dialects.builtin import Float32Type, IntegerType, TensorType, f32, i32
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, result_def
 
@@ -37,7 +36,7 @@ def write_keys(b: Builder, read: Reader, write: Writer, row: Scalar, count: int,
 
     def feature(number: Scalar) -> None:
         value = read([row, number])
-        bits = b.scalar(b.insert(BitcastOp((value + 0.0).ssa, i32)), i32)
+        bits = b.bitcast(value + 0.0, i32)
         key = bits ^ (b.shift_right(bits, b.const(31, i32)) & _LOWER_BITS)
         known = b.compare("eq", value, value)
         for first, missing in zip(range(0, keys, count), (_GREATEST, _LEAST), strict=False):

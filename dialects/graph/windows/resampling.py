@@ -5,13 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-import numpy as np
 from xdsl.dialects.builtin import TensorType, i64
 from xdsl.irdl import irdl_op_definition, operand_def, result_def
 
-from aotc.dialects import arrays
 from aotc.dialects.builder import INDEX, Builder, Reader, Scalar, Writer
-from aotc.dialects.graph.interfaces import Array, LoopNestOp, ShapeError, common_element_type, element_type_of, shape_of
+from aotc.dialects.graph.interfaces import LoopNestOp, ShapeError, common_element_type, element_type_of, shape_of
 from aotc.dialects.graph.shapes import require_axis
 from aotc.dialects.properties import int_prop
 
@@ -40,13 +38,6 @@ class ResampleOp(LoopNestOp):
 
     def operations(self) -> int:
         return 2 * math.prod(shape_of(self.result)) * shape_of(self.places)[1]
-
-    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
-        x, places, weights = operands
-        wide = np.promote_types(arrays.widen(x).dtype, np.float32)
-        taps = np.moveaxis(x.astype(wide), self.axis, -1)[..., places]
-        sums = (taps * weights.astype(wide)).sum(-1)
-        return [arrays.convert(np.moveaxis(sums, -1, self.axis), x.dtype)]
 
     def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
         axis, taps = self.axis, shape_of(self.places)[1]

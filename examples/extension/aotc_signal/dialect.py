@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-import numpy as np
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Dialect
 from xdsl.irdl import irdl_op_definition, operand_def, result_def
 
 from aotc.dialects.builder import Builder, Reader, Scalar
 from aotc.dialects.dtypes import is_float
-from aotc.dialects.graph.interfaces import Array, ElementOp, Fusion, ShapeError, element_type_of, shape_of, tensor_type
+from aotc.dialects.graph.interfaces import ElementOp, Fusion, ShapeError, element_type_of, shape_of, tensor_type
 from aotc.dialects.properties import float_prop
 from aotc_signal.dot import DotScheduleAttr
 from aotc_signal.fir import FirScheduleAttr
@@ -35,11 +34,6 @@ class PreemphasisOp(ElementOp):
         if not shape_of(self.x):
             raise ShapeError("pre-emphasis needs a time axis")
         return [tensor_type(self.x)]
-
-    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array]:
-        (x,) = operands
-        before = np.concatenate([np.zeros_like(x[..., :1]), x[..., :-1]], axis=-1)
-        return [(x - x.dtype.type(self.coefficient) * before).astype(x.dtype)]
 
     def element(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
         *outer, t = index

@@ -38,6 +38,16 @@ def test_model_with_the_operator_runs() -> None:
     np.testing.assert_allclose(compiled({"x": x})["y"], expected(x, 0.97), rtol=1e-6, atol=1e-6)
 
 
+def test_constants_are_filtered_when_compiling(tmp_path: Path) -> None:
+    """As `element` says: the operator has no other definition."""
+    whole, x = model(0.97), np.random.default_rng(1).standard_normal((2, 160)).astype(np.float32)
+    del whole.graph.input[:]
+    whole.graph.initializer.append(onnx.numpy_helper.from_array(x, "x"))
+    aotc.compile_to(whole, tmp_path, name="front_end", stop_after="graph")
+    assert "signal.preemphasis" not in (tmp_path / "front_end.graph.mlir").read_text()
+    assert aotc.compile(whole)({})["y"].tobytes() == expected(x, 0.97).tobytes()
+
+
 def test_operator_reaches_c(tmp_path: Path) -> None:
     aotc.compile_to(model(0.97), tmp_path, name="front_end")
     assert "filter" in (tmp_path / "front_end.c").read_text()

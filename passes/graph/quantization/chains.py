@@ -63,12 +63,11 @@ def evaluated(ops: Sequence[ElementOp], values: dict[SSAValue, Array], store: We
     element. Results from the first operation on that does not fold are missing."""
     values = dict(values)
     shape = next(iter(values.values())).shape
-    with np.errstate(all="ignore"):
-        for op in ops:
-            computed = op.evaluate([_operand(value, values, store) for value in op.operands])
-            if computed is None or computed[0].shape != shape:
-                break
-            values[op.results[0]] = computed[0]
+    for op in ops:
+        computed = op.evaluate_places([_operand(value, values, store) for value in op.operands])
+        if computed is None or computed.shape != shape:
+            break
+        values[op.results[0]] = computed
     return values
 
 

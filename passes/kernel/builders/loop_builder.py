@@ -175,43 +175,6 @@ class LoopBuilder(ScalarBuilder):
         self.effect(op)
         return [Scalar(self, value.dtype, result) for value, result in zip(init, op.results, strict=True)]
 
-    def reduce(
-        self,
-        bounds: Sequence[tuple[ScalarLike, ScalarLike]],
-        init: Sequence[Scalar],
-        body: Callable[[list[Scalar], list[Scalar]], Sequence[Scalar]],
-    ) -> list[Scalar]:
-        """Nested sequential loops carrying `init`; `body(index, carried)` gives the next values.
-
-        `bounds` are (low, high) per loop, outermost first.
-        """
-
-        def nest(index: list[Scalar], carried: Sequence[Scalar]) -> list[Scalar]:
-            if len(index) == len(bounds):
-                return list(body(index, list(carried)))
-            low, high = bounds[len(index)]
-            return self.loop(low, high, 1, carried, lambda i, now: nest([*index, i], now))
-
-        return nest([], init)
-
-    def sequential_range(self, low: ScalarLike, high: ScalarLike, step: int, body: Callable[[Scalar], None]) -> None:
-        """As `parallel_range`, one after the other."""
-
-        def at(position: Scalar, nothing: list[Scalar]) -> list[Scalar]:
-            body(position)
-            return nothing
-
-        self.loop(low, high, step, [], at)
-
-    def sequential_for(self, extents: Sequence[int], body: Callable[[list[Scalar]], None]) -> None:
-        """As `parallel_for`, one after the other."""
-
-        def at(index: list[Scalar], nothing: list[Scalar]) -> list[Scalar]:
-            body(index)
-            return nothing
-
-        self.reduce([(0, extent) for extent in extents], [], at)
-
     def when(
         self, condition: Scalar, then: Callable[[], Sequence[Scalar]], otherwise: Callable[[], Sequence[Scalar]]
     ) -> list[Scalar]:
@@ -233,15 +196,6 @@ class LoopBuilder(ScalarBuilder):
         op = scf.IfOp(condition.ssa, kinds, Region(blocks[0]), Region(blocks[1]))
         self.effect(op)
         return [Scalar(self, value.dtype, result) for value, result in zip(results[0], op.results, strict=True)]
-
-    def only_when(self, condition: Scalar, then: Callable[[], None]) -> None:
-        """An scf.if for its effect."""
-
-        def body() -> list[Scalar]:
-            then()
-            return []
-
-        self.when(condition, body, list)
 
     def _alike(self, value: Scalar, other: Scalar) -> SSAValue:
         """`value` with the type of `other`, of which only one will be there."""

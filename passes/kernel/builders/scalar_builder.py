@@ -202,6 +202,12 @@ class ScalarBuilder(Builder):
         x, y = self._operands(a, by)
         return Scalar(self, a.dtype, self.emit(op(x, y)))
 
+    def bitcast(self, a: Scalar, dtype: Attribute) -> Scalar:
+        target = storage_type(dtype)
+        if target == storage_type(a.dtype):
+            return Scalar(self, dtype, a.ssa)
+        return Scalar(self, dtype, self.insert(cast(Operation, arith.BitcastOp(a.ssa, target))))
+
     def from_bits(self, a: Scalar) -> Scalar:
         source = a.ssa.type
         target = VectorType(f32, source.get_shape()) if isinstance(source, VectorType) else f32
@@ -248,6 +254,12 @@ class ScalarBuilder(Builder):
 
     def lookup(self, x: Scalar, table: Reader, registers: tuple[int, int] | None = None) -> Scalar:
         return table([self.cast(self.cast(x, _UI8), INDEX)])
+
+    def opaque(self, a: Scalar) -> Scalar:
+        return Scalar(self, a.dtype, self.insert(aot.OpaqueOp(a.ssa)))
+
+    def round_product(self, x: Scalar, factor: Scalar, above: Scalar, shift: int, *, near: bool = False) -> Scalar:
+        return Scalar(self, i32, self.insert(aot.RoundProductOp(x.ssa, factor.ssa, above.ssa, shift, near=near)))
 
     # Conversion
 

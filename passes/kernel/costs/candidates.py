@@ -2,17 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from functools import singledispatch
 
-from aotc.dialects.graph.schedules import ElementwiseSchedule, ResampleSchedule, RowSchedule, WindowSchedule
+from aotc.dialects.graph.schedules import (
+    ElementwiseSchedule,
+    FewBitsSchedule,
+    InnerProductSchedule,
+    MatmulSchedule,
+    PositionsSchedule,
+    ResampleSchedule,
+    RowSchedule,
+    Schedule,
+    WindowSchedule,
+)
 from aotc.machines.machine import Machine
 
 MOST_AT_ONCE = 8
 """The most rows, or rows times registers, to compute at once: more hide no more latency."""
 
 
-def counts(machine: Machine, given: int) -> Iterator[int]:
+@singledispatch
+def near(schedule: Schedule, machine: Machine) -> Iterable[Schedule]:
+    """Schedules near `schedule`, by its kind; none where that has no others."""
+    return ()
+
+
+def _counts(machine: Machine, given: int) -> Iterator[int]:
     """The numbers of registers that a tile of one axis may have, except `given`."""
     return (count for count in (1, 2, 3, 4, 6, 8, 12) if count < machine.registers and count != given)
 
@@ -23,25 +40,78 @@ def _pairs(given: tuple[int, int]) -> Iterator[tuple[int, int]]:
     return (pair for pair in sizes if pair[0] * pair[1] <= MOST_AT_ONCE and pair != given)
 
 
-def row_candidates(schedule: RowSchedule, machine: Machine) -> Iterator[RowSchedule]:
+def _tiles(mr: int, nr: int, registers: int) -> list[tuple[int, int]]:
+    """Tiles near mr x nr whose accumulators, a row of vectors and a broadcast fit the registers."""
+    found: set[tuple[int, int]] = set()
+    for width in {nr // 2, nr - 1, nr, nr + 1, 2 * nr} - {0}:
+        most = (registers - 1) // width - 1
+        found |= {(height, width) for height in (most, most - 1, mr, mr - 1, mr + 1) if 1 <= height <= most}
+    return sorted(found - {(mr, nr)})
+
+
+@near.register
+def _(schedule: MatmulSchedule, machine: Machine) -> Iterator[MatmulSchedule]:
+    """Other tiles of about the same size, the other order, other unrolling, all lines at once, with and without
+    prefetching."""
+    for mr, nr in _tiles(schedule.mr, schedule.nr, machine.registers):
+        yield replace(schedule, mr=mr, nr=nr)
+    order = "rows" if schedule.order == "columns" else "columns"
+    yield replace(schedule, order=order, prefetch=False, kc=None, mc=None)
+    if schedule.mc is not None:
+        yield replace(schedule, mc=None)
+    for unroll in (1, 2, 4, 8):
+        if unroll != schedule.unroll:
+            yield replace(schedule, unroll=unroll)
+    if schedule.order == "columns":
+        yield replace(schedule, prefetch=not schedule.prefetch)
+
+
+@near.register
+def _(schedule: FewBitsSchedule, machine: Machine) -> Iterator[FewBitsSchedule]:
+    """Panels of other widths, more words at once."""
+    for nr in {schedule.nr // 2, schedule.nr + 1, 2 * schedule.nr} - {0}:
+        yield replace(schedule, nr=nr)
+    for unroll in {1, 2, 4} - {schedule.unroll}:
+        yield replace(schedule, unroll=unroll)
+
+
+@near.register
+def _(schedule: InnerProductSchedule, machine: Machine) -> Iterator[InnerProductSchedule]:
+    """Fewer positions: half as many, repeatedly."""
+    counts = (schedule.lanes >> halvings for halvings in range(schedule.lanes.bit_length()))
+    return (replace(schedule, positions=count) for count in counts if count != schedule.positions)
+
+
+@near.register
+def _(schedule: PositionsSchedule, machine: Machine) -> Iterator[PositionsSchedule]:
+    """Other tiles of about the same size."""
+    tiles = _tiles(schedule.mr, schedule.nr, machine.registers)
+    return (replace(schedule, mr=mr, nr=nr) for mr, nr in tiles)
+
+
+@near.register
+def _(schedule: RowSchedule, machine: Machine) -> Iterator[RowSchedule]:
     """Other numbers of rows computed at once; for one row, other numbers of registers in a step."""
     if schedule.rows * schedule.stages == 1:
-        return (replace(schedule, registers=count) for count in counts(machine, schedule.registers))
+        return (replace(schedule, registers=count) for count in _counts(machine, schedule.registers))
     pairs = _pairs((schedule.stages, schedule.rows))
     return (replace(schedule, stages=stages, rows=rows) for stages, rows in pairs)
 
 
-def window_candidates(schedule: WindowSchedule, machine: Machine) -> Iterator[WindowSchedule]:
+@near.register
+def _(schedule: WindowSchedule, machine: Machine) -> Iterator[WindowSchedule]:
     """Other numbers of neighbouring positions."""
-    return (replace(schedule, positions=count) for count in counts(machine, schedule.positions))
+    return (replace(schedule, positions=count) for count in _counts(machine, schedule.positions))
 
 
-def resample_candidates(schedule: ResampleSchedule) -> Iterator[ResampleSchedule]:
+@near.register
+def _(schedule: ResampleSchedule, machine: Machine) -> Iterator[ResampleSchedule]:
     """Other tiles of rows and registers."""
     pairs = _pairs((schedule.rows, schedule.registers))
     return (replace(schedule, rows=rows, registers=registers) for rows, registers in pairs)
 
 
-def elementwise_candidates(schedule: ElementwiseSchedule, machine: Machine) -> Iterator[ElementwiseSchedule]:
+@near.register
+def _(schedule: ElementwiseSchedule, machine: Machine) -> Iterator[ElementwiseSchedule]:
     """Other numbers of registers."""
-    return (replace(schedule, registers=count) for count in counts(machine, schedule.registers))
+    return (replace(schedule, registers=count) for count in _counts(machine, schedule.registers))

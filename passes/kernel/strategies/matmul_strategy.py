@@ -18,7 +18,7 @@ from aotc.dialects.graph.matrices.matmul import MatMulOp
 from aotc.dialects.graph.movement import ReshapeOp
 from aotc.dialects.graph.packed.products.packed_matmul import PackedMatMulOp, ProductOp, column_panels
 from aotc.dialects.graph.reduction import ReduceOp
-from aotc.dialects.graph.schedules import MatmulSchedule, Schedule, ScheduleAttr, schedule_of
+from aotc.dialects.graph.schedules import MatmulSchedule, Schedule, ScheduleAttr
 from aotc.dialects.graph.structure import ConstantOp
 from aotc.machines.machine import Machine
 from aotc.passes.kernel.builders.tiles import NotVectorizable
@@ -27,14 +27,15 @@ from aotc.passes.kernel.layouts import Layouts
 from aotc.passes.kernel.nest import Nest
 from aotc.passes.kernel.nests.products.matmul_nest import Factors, MatmulNest, PartialSums, Place, prefetch_panel
 from aotc.passes.kernel.spatial_tiling import Box, SpatialTiling, TiledImplementation, whole
-from aotc.passes.kernel.strategies.register_tile_strategy import RegisterTileStrategy
-from aotc.passes.kernel.strategy import Prologue
+from aotc.passes.kernel.strategy import KernelStrategy, Prologue
 
 Product = TypeVar("Product", bound=ProductOp)
 
 
-class ProductStrategy(RegisterTileStrategy[Product]):
+class ProductStrategy(KernelStrategy[Product]):
     """Matrix products, whatever the layout of the operands."""
+
+    SCHEDULES = (MatmulSchedule,)
 
     def schedule(self, op: Product, machine: Machine) -> Schedule | None:
         _, m, n, depth = op.sizes()
@@ -95,15 +96,13 @@ class MatMulStrategy(ProductStrategy[MatMulOp]):
     def is_streamed(self, op: MatMulOp) -> bool:
         return isinstance(op.rhs.owner, ConstantOp)
 
-    def lay_out(self, op: MatMulOp, layouts: Layouts) -> SSAValue | None:
+    def lower(self, op: MatMulOp, layouts: Layouts, schedule: MatmulSchedule) -> SSAValue | None:
         """Pack the right matrix into panels where it is constant (at compile time) or transposed (when the model runs).
 
         Without packing, the reduction is not blocked. Packing what one row is multiplied with takes longer than the
         product, which is done without where the terms of a column are neighbours.
         """
-        schedule, transposed = schedule_of(op), op.transpose_rhs
-        if not isinstance(schedule, MatmulSchedule):
-            return None
+        transposed = op.transpose_rhs
         packed = transposed or layouts.is_constant(op.rhs)
         if transposed and not layouts.is_constant(op.rhs) and self._is_one_row(op):
             terms = layouts.add(MulOp.get(op.lhs, op.rhs))

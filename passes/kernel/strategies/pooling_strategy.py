@@ -18,7 +18,6 @@ from aotc.dialects.graph.windows.pooling import MaxPoolOp, WindowOp, product
 from aotc.machines.machine import Machine
 from aotc.passes.kernel.builders.tile_builder import TileBuilder
 from aotc.passes.kernel.builders.tiles import NotVectorizable, Tile
-from aotc.passes.kernel.costs.candidates import window_candidates
 from aotc.passes.kernel.costs.window_cost import window_schedule
 from aotc.passes.kernel.layouts import Blocked, ChannelsOf, Layouts
 from aotc.passes.kernel.nest import Nest
@@ -37,9 +36,6 @@ class PoolingStrategy(KernelStrategy[WindowOp]):
         if isinstance(op, MaxPoolOp) and kind in (i8, UI8):
             kind = i32  # of which a block of 8-bit integers has the lanes
         return window_schedule(machine, kind, x[-1]) if len(x) > 2 + op.rank else None
-
-    def candidates(self, op: WindowOp, schedule: WindowSchedule, machine: Machine) -> Iterable[WindowSchedule]:
-        return window_candidates(schedule, machine)
 
     def lay_out(self, op: WindowOp, layouts: Layouts) -> SSAValue | Blocked | None:
         x = layouts.computed(op.x) if op.BLOCKED else None

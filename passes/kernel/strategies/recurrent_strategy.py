@@ -12,7 +12,7 @@ from aotc.dialects.graph.interfaces import element_type_of, shape_of
 from aotc.dialects.graph.packed.products.packed_matmul import column_panels
 from aotc.dialects.graph.recurrent.lines import ScalarLines
 from aotc.dialects.graph.recurrent.recurrence import RecurrenceOp
-from aotc.dialects.graph.schedules import RecurrenceSchedule, Schedule, SumsSchedule, schedule_of
+from aotc.dialects.graph.schedules import RecurrenceSchedule, Schedule, SumsSchedule
 from aotc.machines.machine import Core, Machine
 from aotc.passes.kernel.costs.dot_cost import dot_machine
 from aotc.passes.kernel.costs.product_cost import product_schedule
@@ -49,10 +49,9 @@ class RecurrenceStrategy(KernelStrategy[RecurrenceOp]):
             found = replace(found, ahead=own.rows, across=own.across, beside=own.beside)
         return found if next_ is None else replace(found, leading=next_.steps, following=next_.beside)
 
-    def lay_out(self, op: RecurrenceOp, layouts: Layouts) -> SSAValue | None:
-        schedule = schedule_of(op)
+    def lower(self, op: RecurrenceOp, layouts: Layouts, schedule: RecurrenceSchedule) -> SSAValue | None:
         matrices = [value for value, _ in op.matrices()]
-        if not isinstance(schedule, RecurrenceSchedule) or any(len(shape_of(value)) == 3 for value in matrices):
+        if any(len(shape_of(value)) == 3 for value in matrices):
             return None
         width = schedule.nr * schedule.lanes
         packed = {value: _packed(op, value, width, layouts) for value in matrices}

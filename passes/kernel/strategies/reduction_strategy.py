@@ -14,20 +14,18 @@ from xdsl.ir import SSAValue
 from aotc.dialects.aot.tiles import Reduction
 from aotc.dialects.builder import Scalar
 from aotc.dialects.dtypes import integer_range
-from aotc.dialects.graph.interfaces import AnchorOp, element_type_of, shape_of
+from aotc.dialects.graph.interfaces import element_type_of, shape_of
 from aotc.dialects.graph.reduction import ArgReduceOp, CumulativeOp, ReduceOp, RowwiseOp
 from aotc.dialects.graph.schedules import RowSchedule
 from aotc.machines.machine import Machine
 from aotc.passes.kernel.builders.tile_builder import TileBuilder
 from aotc.passes.kernel.builders.tiles import NotVectorizable
-from aotc.passes.kernel.costs.candidates import row_candidates
 from aotc.passes.kernel.costs.row_cost import axis_of_lanes, reduction_schedule
 from aotc.passes.kernel.layouts import Blocked, ChannelsOf, Layouts
 from aotc.passes.kernel.nest import Nest
 from aotc.passes.kernel.nests.row_nest import Part, Row, Rows, lane_numbers
 from aotc.passes.kernel.strategy import KernelStrategy, Strategies
 
-Op = TypeVar("Op", bound=AnchorOp)
 Rowwise = TypeVar("Rowwise", bound=RowwiseOp)
 
 LANES: dict[str, Reduction] = {"sum": "add", "mean": "add", "prod": "mul", "max": "max", "min": "min"}
@@ -36,15 +34,10 @@ FEW = 4
 """Below this number of elements, adding one by one is faster than reducing across lanes."""
 
 
-class _RowSchedules(KernelStrategy[Op]):
-    SCHEDULES = (RowSchedule,)
-
-    def candidates(self, op: Op, schedule: RowSchedule, machine: Machine) -> Iterable[RowSchedule]:
-        return row_candidates(schedule, machine)
-
-
-class RowwiseStrategy(_RowSchedules[Rowwise]):
+class RowwiseStrategy(KernelStrategy[Rowwise]):
     """Operations on rows along any axes."""
+
+    SCHEDULES = (RowSchedule,)
 
     def lay_out(self, op: Rowwise, layouts: Layouts) -> SSAValue | Blocked | None:
         """Rows within a channel are the same in the NCHWc layout."""
@@ -84,8 +77,10 @@ class ReduceStrategy(RowwiseStrategy[ReduceOp]):
         Rows(b, shape, axes, nest.schedule).parallel_for(each)
 
 
-class ArgReduceStrategy(_RowSchedules[ArgReduceOp]):
+class ArgReduceStrategy(KernelStrategy[ArgReduceOp]):
     """The best element so far, and its position, in each element of a tile."""
+
+    SCHEDULES = (RowSchedule,)
 
     def schedule(self, op: ArgReduceOp, machine: Machine) -> RowSchedule | None:
         schedule = reduction_schedule(machine, element_type_of(op.x), shape_of(op.x), op.along())
@@ -134,8 +129,10 @@ class ArgReduceStrategy(_RowSchedules[ArgReduceOp]):
         return b.total("max" if op.last else "min", b.select(worse, b.const(never, position.dtype), position))
 
 
-class CumulativeStrategy(_RowSchedules[CumulativeOp]):
+class CumulativeStrategy(KernelStrategy[CumulativeOp]):
     """Running totals of neighbouring rows, one in each lane."""
+
+    SCHEDULES = (RowSchedule,)
 
     def schedule(self, op: CumulativeOp, machine: Machine) -> RowSchedule | None:
         shape, axis = shape_of(op.x), op.along()

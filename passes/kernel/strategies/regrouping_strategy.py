@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -15,7 +15,6 @@ from aotc.dialects.graph.schedules import ElementwiseSchedule
 from aotc.machines.machine import Machine
 from aotc.passes.kernel.builders.tile_builder import TileBuilder
 from aotc.passes.kernel.builders.tiles import NotVectorizable, Tile
-from aotc.passes.kernel.costs.candidates import elementwise_candidates
 from aotc.passes.kernel.nest import Nest
 from aotc.passes.kernel.strategy import KernelStrategy, Prologue, Strategies
 
@@ -33,11 +32,6 @@ class RegroupStrategy(KernelStrategy[RegroupChannelsOp]):
         lanes = op.lanes
         fits = lanes * byte_width(element_type_of(op.result)) <= machine.vector_bytes
         return ElementwiseSchedule(lanes, machine.use.chain) if fits and lanes > 1 and not lanes & (lanes - 1) else None
-
-    def candidates(
-        self, op: RegroupChannelsOp, schedule: ElementwiseSchedule, machine: Machine
-    ) -> Iterable[ElementwiseSchedule]:
-        return elementwise_candidates(schedule, machine)
 
     def nest(self, nest: Nest[RegroupChannelsOp, ElementwiseSchedule]) -> None:
         op, b, schedule = nest.op, nest.b, nest.schedule

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from xdsl.ir import SSAValue
 
 from aotc.dialects.builder import INDEX, Scalar
@@ -13,7 +11,6 @@ from aotc.dialects.graph.shapes import Segment, ceil_div, segments
 from aotc.dialects.graph.windows.resampling import ResampleOp
 from aotc.machines.machine import Machine
 from aotc.passes.kernel.builders.tiles import NotVectorizable, Tile
-from aotc.passes.kernel.costs.candidates import resample_candidates
 from aotc.passes.kernel.costs.lanes import lanes_of
 from aotc.passes.kernel.costs.row_cost import axis_of_lanes
 from aotc.passes.kernel.layouts import Blocked, Layouts
@@ -37,9 +34,6 @@ class ResampleStrategy(KernelStrategy[ResampleOp]):
             return None  # neighbouring results read elements that are not contiguous, or there are few of them
         registers = min(machine.use.chain, ceil_div(extent, lanes))
         return ResampleSchedule(lanes, machine.use.chain // registers, registers)
-
-    def candidates(self, op: ResampleOp, schedule: ResampleSchedule, machine: Machine) -> Iterable[ResampleSchedule]:
-        return resample_candidates(schedule)
 
     def lay_out(self, op: ResampleOp, layouts: Layouts) -> SSAValue | Blocked | None:
         """In NCHWc, unless the result leaves the function and is larger than x: then it costs less to unpack x

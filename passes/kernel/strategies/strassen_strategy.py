@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import ClassVar
 
 from xdsl.ir import Attribute, SSAValue
 
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
 from aotc.dialects.graph.matrices.matmul import MatMulOp
 from aotc.dialects.graph.packed.products.strassen_matmul import StrassenMatMulOp, StrassenWeightOp
-from aotc.dialects.graph.schedules import MatmulSchedule, Schedule, StrassenAttr, schedule_of
+from aotc.dialects.graph.schedules import MatmulSchedule, Schedule, StrassenAttr
 from aotc.dialects.graph.structure import ConstantOp
 from aotc.machines.machine import Machine
 from aotc.passes.kernel.costs.lanes import lanes_of_products
@@ -27,14 +26,14 @@ from aotc.passes.kernel.costs.strassen_cost import (
 from aotc.passes.kernel.layouts import Layouts
 from aotc.passes.kernel.nest import Nest
 from aotc.passes.kernel.nests.products.strassen_nest import StrassenNest
-from aotc.passes.kernel.strategies.register_tile_strategy import RegisterTileStrategy
-from aotc.passes.kernel.strategy import Prologue
+from aotc.passes.kernel.strategy import KernelStrategy, Prologue
 
 
-class StrassenStrategy(RegisterTileStrategy[MatMulOp]):
+class StrassenStrategy(KernelStrategy[MatMulOp]):
     """`graph.matmul` of an lhs that is not transposed with one constant matrix, where its `algorithm` says so."""
 
-    ALGORITHMS: ClassVar[tuple[type[Attribute], ...]] = (StrassenAttr,)
+    SCHEDULES = (MatmulSchedule,)
+    ALGORITHMS = (StrassenAttr,)
     PROLOGUES = (Prologue.MOVED,)
 
     def algorithm(self, op: MatMulOp, machine: Machine) -> Attribute | None:
@@ -54,10 +53,10 @@ class StrassenStrategy(RegisterTileStrategy[MatMulOp]):
     def cost(self, op: MatMulOp, schedule: MatmulSchedule, machine: Machine) -> float:
         return strassen_cycles(machine, element_type_of(op.lhs), _sizes(op))
 
-    def lay_out(self, op: MatMulOp, layouts: Layouts) -> SSAValue | None:
+    def lower(self, op: MatMulOp, layouts: Layouts, schedule: MatmulSchedule) -> SSAValue | None:
         """Sums of the quarters of the constant are packed at compile time."""
-        schedule, algorithm = schedule_of(op), op.attributes.get(op.ALGORITHM)
-        if not isinstance(schedule, MatmulSchedule) or not isinstance(algorithm, StrassenAttr):
+        algorithm = op.attributes.get(op.ALGORITHM)
+        if not isinstance(algorithm, StrassenAttr):
             return None
         left, width = _sizes(op).left(schedule.lanes), schedule.nr * schedule.lanes
         weight = StrassenWeightOp.get(op.rhs, left=left, width=width, transpose=op.transpose_rhs)
@@ -76,9 +75,10 @@ def _sizes(op: MatMulOp) -> ProductSizes:
     return ProductSizes(math.prod(batch), m, n, depth)
 
 
-class StrassenMatMulStrategy(RegisterTileStrategy[StrassenMatMulOp]):
+class StrassenMatMulStrategy(KernelStrategy[StrassenMatMulOp]):
     """`graph.strassen_matmul`: seven batched matmuls of sums for each block of rows."""
 
+    SCHEDULES = (MatmulSchedule,)
     PROLOGUES = (Prologue.MOVED, Prologue.STORED)
 
     def schedule(self, op: StrassenMatMulOp, machine: Machine) -> Schedule | None:

@@ -13,7 +13,6 @@ from drafts import Draft, agrees_with_onnxruntime, draft, has_no_warnings_in_c, 
 from harness import Array
 
 import aotc
-from aotc.dialects.graph.random import words
 
 RANDOM = np.random.default_rng(8)
 
@@ -77,6 +76,15 @@ def outputs(text: str, feed: dict[str, Array] | None = None, **options: Any) -> 
 
 
 UNIFORM = "g (float[1] x) => (u, y) { u = RandomUniform<shape=[100, 50], low=-2.0, high=6.0, seed=3.0>() y = Relu(x) }"
+
+
+def words(seed: int, count: int) -> Array:
+    """The first words of the sequence that `seed` begins (SplitMix64)."""
+    with np.errstate(over="ignore"):
+        value = np.arange(1, count + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(seed)
+        for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+            value = (value ^ (value >> np.uint64(shift))) * np.uint64(factor)
+        return value ^ (value >> np.uint64(31))
 
 
 def test_uniform_numbers_are_those_of_the_generator() -> None:

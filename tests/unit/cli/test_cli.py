@@ -220,7 +220,7 @@ def test_interrupt(tmp_path: Path) -> None:
         process.send_signal(signal.SIGINT)
         stderr = process.stderr.read()
     assert process.returncode == 130, stderr[-300:]
-    assert stderr.endswith(b"error: interrupted; nothing was written\n") and b"Traceback" not in stderr
+    assert stderr.endswith(b"error: interrupted; no file is half written\n") and b"Traceback" not in stderr
     assert not list(tmp_path.glob("out/*"))
 
 

@@ -193,7 +193,7 @@ def in_parent(): os.kill(here, signal.SIGINT)
 def in_copy(made, code): signal.pause()
 """
     done = command("-o", str(tmp_path / "out"), "--emit", "shared", "--jobs", "3", before=_WATCHED + before)
-    assert (done.returncode, done.stderr) == (130, "error: interrupted; nothing was written\n")
+    assert (done.returncode, done.stderr) == (130, "error: interrupted; no file is half written\n")
     assert not (tmp_path / "out").exists()
 
 

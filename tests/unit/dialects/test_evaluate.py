@@ -6,17 +6,23 @@ from typing import Any
 
 import numpy as np
 import pytest
+from xdsl.dialects import arith
 from xdsl.dialects import test as unregistered
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import SSAValue
 
+from aotc.dialects import array_builder
+from aotc.dialects.builder import Builder, Scalar
 from aotc.dialects.dtypes import ELEMENT_TYPES, element_type
 from aotc.dialects.graph.conversion import DequantizeOp, QuantizeOp
-from aotc.dialects.graph.elementwise import AddOp, ModOp, PowOp, RemOp
+from aotc.dialects.graph.elementwise import AddOp, MaxOp, MinOp, ModOp, PowOp, RemOp, SignOp
 from aotc.dialects.graph.interfaces import GraphOp, ShapeError
 from aotc.dialects.graph.logical import ShiftLeftOp, ShiftRightOp
+from aotc.dialects.graph.matrices.matmul import MatMulOp
 from aotc.dialects.graph.normalization import NormalizeOp, SoftmaxOp
 from aotc.dialects.graph.reduction import ArgReduceOp, CumulativeOp, ReduceOp
+from aotc.dialects.graph.scatter import ScatterElementsOp, TopKOp
+from aotc.dialects.graph.windows.resampling import ResampleOp
 
 Array = np.ndarray[Any, Any]
 
@@ -114,3 +120,48 @@ def test_operands_that_do_not_fit_are_refused() -> None:
         ShiftLeftOp.get(x, x)
     with pytest.raises(ShapeError, match="name an axis twice"):
         ReduceOp.get(x, kind="sum", axes=[0, -2])
+
+
+def test_what_would_take_too_long_is_not_folded(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = np.arange(64, dtype=np.float32)
+    op = TopKOp.get(placeholder(x), k=8, axis=0)
+    assert op.evaluate([x]) is not None
+    monkeypatch.setattr(array_builder, "MOST_WORK", 1 << 16)
+    assert op.evaluate([x]) is None
+
+
+def test_what_would_be_read_outside_of_an_operand_is_not_folded() -> None:
+    x, weights = np.ones((1, 4), np.float32), np.ones((2, 1), np.float32)
+    for places, folds in (([[0], [3]], True), ([[0], [4]], False), ([[-1], [0]], False)):
+        operands = [x, np.array(places), weights]
+        op = ResampleOp.get(*map(placeholder, operands), axis=1)
+        assert (op.evaluate(operands) is not None) is folds
+
+
+def test_what_writes_operations_of_ir_is_not_folded(monkeypatch: pytest.MonkeyPatch) -> None:
+    def inserted(self: AddOp, b: Builder, *operands: Scalar) -> Scalar:
+        return b.scalar(b.insert(arith.AddfOp(operands[0].ssa, operands[1].ssa)), operands[0].dtype)
+
+    monkeypatch.setattr(AddOp, "scalar", inserted)
+    x = np.ones(3, np.float32)
+    assert AddOp.get(placeholder(x), placeholder(x)).evaluate([x, x]) is None
+
+
+def test_each_update_of_a_narrow_float_is_rounded() -> None:
+    x, indices, update = np.ones(1, np.float16), np.zeros(9, np.int64), np.float16(1.0009765625)
+    expected = x[0]
+    for _ in indices:
+        expected = np.float16(np.float32(expected) * np.float32(update))
+    assert fold(ScatterElementsOp, x, indices, np.full(9, update), axis=0, reduction="mul") == expected
+
+
+def test_products_are_summed_in_index_order() -> None:
+    """Whatever BLAS does."""
+    x = np.array([[1e8, 1, -1e8, 1]], np.float32)
+    assert fold(MatMulOp, x, np.ones((4, 1), np.float32)) == 1
+
+
+def test_zeros_keep_their_sign() -> None:
+    assert np.signbit(fold(SignOp, np.array([-0.0], np.float32)))[0]
+    assert not np.signbit(fold(MaxOp, np.array([-0.0, 0.0]), np.array([0.0, -0.0]))).any()
+    assert np.signbit(fold(MinOp, np.array([-0.0, 0.0]), np.array([0.0, -0.0]))).all()

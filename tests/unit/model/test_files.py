@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import signal
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -59,3 +62,75 @@ def test_the_mode_is_the_users(tmp_path: Path) -> None:
     finally:
         os.umask(before)
     assert path.stat().st_mode & 0o777 == 0o640
+
+
+def _folder(path: Path) -> dict[str, str]:
+    return {each.name: each.read_text() for each in path.iterdir() if each.is_file()}
+
+
+def test_a_folder_in_the_way_is_seen_before_anything_is_written(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("before")
+    (tmp_path / "b").mkdir()
+    with pytest.raises(IsADirectoryError) as caught:
+        write_files(tmp_path, {"a": "after", "b": "after"})
+    assert caught.value.filename == str(tmp_path / "b")
+    assert _folder(tmp_path) == {"a": "before"}
+
+
+@pytest.mark.parametrize("has_links", [True, False])
+def test_a_rename_that_fails_takes_those_before_it_back(
+    has_links: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a").write_text("before")
+    (tmp_path / "c").write_text("before")
+    replace = os.replace
+
+    def refused(*_: object, **__: object) -> None:
+        raise PermissionError
+
+    def failing(source: Path, target: Path) -> None:
+        if Path(target).name == "c" and not Path(source).read_text() == "before":
+            raise PermissionError
+        replace(source, target)
+
+    monkeypatch.setattr(files.os, "replace", failing)
+    if not has_links:
+        monkeypatch.setattr(files.os, "link", refused)
+    with pytest.raises(PermissionError):
+        write_files(tmp_path, {"a": "after", "b": "after", "c": "after"})
+    assert _folder(tmp_path) == {"a": "before", "c": "before"}
+
+
+def test_an_interrupt_between_two_renames_leaves_what_was_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a").write_text("before")
+    replace, sent = os.replace, []
+
+    def interrupting(source: Path, target: Path) -> None:
+        replace(source, target)
+        if not sent:
+            sent.append(target)
+            os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr(files.os, "replace", interrupting)
+    with pytest.raises(KeyboardInterrupt):
+        write_files(tmp_path, {"a": "after", "b": "after"})
+    assert sent and _folder(tmp_path) == {"a": "before"}
+
+
+def test_an_error_names_the_file_and_not_the_temporary_one(tmp_path: Path) -> None:
+    def full() -> Iterator[str]:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        yield ""
+
+    with pytest.raises(OSError, match="No space left") as caught:
+        write_files(tmp_path, {"a": full()})
+    assert caught.value.filename == str(tmp_path / "a") and not _folder(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["../a", "/a", "b/a", "..", ""])
+def test_a_name_is_no_path(name: str, tmp_path: Path) -> None:
+    with pytest.raises(ValueError):
+        write_files(tmp_path / "out", {name: "x"})
+    assert not list(tmp_path.rglob("*"))

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
+from aotc.machines.targets import TARGETS
 from aotc.pipeline.universe import UNIVERSE
 
 LIT = Path(__file__).parents[2] / "lit"
 MOST_LINES = 250
 OF_SEVERAL = {"external-kernels", "fuse-tiled", "row-tiles", "staged-tiles-invalid", "prefetch"}
 """What several passes do together."""
+
+CHOICES = ("schedule", "fuse", "integers", "kernel")
+"""Rooms whose passes choose by the numbers of a machine."""
 
 
 def _passes(path: Path) -> list[str]:
@@ -28,3 +33,10 @@ def test_lit_files_have_the_names_of_passes_and_passes_have_lit_files() -> None:
     named = {path: _passes(path) for path in files}
     assert {path.stem for path, passes in named.items() if not passes} == OF_SEVERAL
     assert set(UNIVERSE.all_passes) - {name for passes in named.values() for name in passes} == set()
+
+
+def test_choices_are_tested_on_machines_that_nobody_measures() -> None:
+    files = [path for room in CHOICES for path in (LIT / "passes" / room).rglob("*.mlir")]
+    named = {(path.name, name) for path in files for name in re.findall(r"target\W+([\w-]+)", path.read_text())}
+    assert {name for _, name in named if name.startswith("test-")}
+    assert {each for each in named if each[1] in TARGETS or each[1].startswith(("x86_64-", "aarch64-"))} == set()

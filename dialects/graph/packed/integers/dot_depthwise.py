@@ -8,14 +8,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import TensorType, i8, i32
+from xdsl.dialects.builtin import TensorType, i32
 from xdsl.irdl import irdl_op_definition
 
 from aotc.dialects.builder import Builder, Reader, Scalar
-from aotc.dialects.graph.interfaces import ShapeError, element_type_of, shape_of
+from aotc.dialects.graph.interfaces import ShapeError, shape_of
 from aotc.dialects.graph.packed.convolution.within_lanes import LanesOp
-from aotc.dialects.graph.packed.integers.dot_products import GROUP, DotOp, check_table, edges_in
-from aotc.dialects.graph.quantized.flip import UI8
+from aotc.dialects.graph.packed.integers.dot_products import GROUP, DotOp, check_bytes, check_table, edges_in
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.windows.edges import Edges
 from aotc.dialects.properties import int_prop
@@ -32,9 +31,8 @@ class DepthwiseSumsOp(LanesOp, ABC):
         """Raise ShapeError unless the weight fits so many blocks of lanes."""
 
     def infer_types(self) -> Sequence[TensorType]:
-        x, kinds = shape_of(self.x), [element_type_of(value) for value in self.operands]
-        if kinds[0] not in (i8, UI8) or kinds[1:] != [i8, i32]:
-            raise ShapeError(f"x, weight and bias are 8-bit integers, i8 and i32, found {', '.join(map(str, kinds))}")
+        x = shape_of(self.x)
+        check_bytes(self)
         if len(x) < 4:
             raise ShapeError(f"the operand {list(x)} has no blocks of channels, or no spatial axes")
         self.check_weight(x[1], x[-1])

@@ -22,6 +22,7 @@ from aotc.dialects.dtypes import integer_range
 from aotc.dialects.graph.interfaces import (
     Array,
     ConstantPackerOp,
+    GraphOp,
     LoopNestOp,
     ShapeError,
     element_type_of,
@@ -233,6 +234,13 @@ def is_narrow_anyhow(weight: Array) -> bool:
     return bool(np.abs(weight.astype(np.int16)).max(initial=0) <= NARROW_SUM // 2)
 
 
+def check_bytes(op: GraphOp) -> None:
+    """Raise ShapeError unless the operands are 8-bit integers, weights with sign and what sums start with."""
+    kinds = [element_type_of(value) for value in op.operands]
+    if kinds[0] not in (i8, UI8) or kinds[1:] != [i8, i32]:
+        raise ShapeError(f"x, weight and bias are 8-bit integers, i8 and i32, found {', '.join(map(str, kinds))}")
+
+
 class DotOp(LoopNestOp, ABC):
     """Sums of products of 8-bit integers and the second operand: weights with interleaved neighbours.
 
@@ -281,9 +289,7 @@ class BlockedDotConvOp(SlidingAxes, BlockedConvolutionOp, DotOp):
         return shape_of(self.weight)[-1] // GROUP
 
     def sum_type(self, blocks: int) -> Attribute:
-        kinds = [element_type_of(value) for value in self.operands]
-        if kinds[0] not in (i8, UI8) or kinds[1:] != [i8, i32]:
-            raise ShapeError(f"x, weight and bias are 8-bit integers, i8 and i32, found {', '.join(map(str, kinds))}")
+        check_bytes(self)
         self.check_complement()
         if not self.blocked_operand or shape_of(self.weight)[-1] % GROUP:
             raise ShapeError(f"x is blocked and the weight has interleaved rows, found {list(shape_of(self.weight))}")
@@ -321,9 +327,7 @@ class PackedDotMatMulOp(DotOp):
     result = result_def(TensorType)
 
     def infer_types(self) -> Sequence[TensorType]:
-        kinds = [element_type_of(value) for value in self.operands]
-        if kinds[0] not in (i8, UI8) or kinds[1:] != [i8, i32]:
-            raise ShapeError(f"operands are 8-bit integers, i8 and i32, found {', '.join(map(str, kinds))}")
+        check_bytes(self)
         self.check_complement()
         lhs, rhs, bias = (shape_of(value) for value in self.operands)
         if len(lhs) < 2 or len(rhs) != 3 or len(bias) != 1 or not rhs[-1] or rhs[-1] % GROUP:

@@ -22,7 +22,7 @@ from aotc.dialects.graph.packed.convolution.blocked_conv import (
     weight_panels,
 )
 from aotc.dialects.graph.packed.convolution.channels import Channels
-from aotc.dialects.graph.schedules import MatmulSchedule, Schedule, schedule_of
+from aotc.dialects.graph.schedules import MatmulSchedule, Schedule
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.windows.axes import ConvolutionalOp
 from aotc.machines.machine import Machine
@@ -33,7 +33,6 @@ from aotc.passes.kernel.layouts import Blocked, ChannelsOf, Layouts, block_depth
 from aotc.passes.kernel.nest import Nest
 from aotc.passes.kernel.nests.convolution.conv_nest import ConvNest
 from aotc.passes.kernel.spatial_tiling import Box, SpatialTiling, TiledImplementation, tiled_windows, window_tiling
-from aotc.passes.kernel.strategies.register_tile_strategy import RegisterTileStrategy
 from aotc.passes.kernel.strategy import KernelStrategy, Prologue
 
 Convolution = TypeVar("Convolution", bound=ConvolutionOp)
@@ -98,12 +97,13 @@ def packed_bias(op: ConvolutionOp, layouts: Layouts, channels: Channels) -> SSAV
     return None if op.bias is None else layouts.pack_vector(op.bias, channels)
 
 
-class DirectConvStrategy(ConvolutionStrategy[ConvolutionOp], RegisterTileStrategy[ConvolutionOp]):
+class DirectConvStrategy(ConvolutionStrategy[ConvolutionOp]):
     """Lowers to `graph.blocked_conv` or `graph.blocked_conv_transpose`; a tensor of few channels is read as it lies.
 
     Convolutions in groups, of few channels, or of channels with padding lanes between them do not block the reduction.
     """
 
+    SCHEDULES = (MatmulSchedule,)
     BROADCASTS = True
 
     def schedule(self, op: ConvolutionOp, machine: Machine) -> Schedule | None:
@@ -120,10 +120,7 @@ class DirectConvStrategy(ConvolutionStrategy[ConvolutionOp], RegisterTileStrateg
         images, channels, outputs = *shape_of(op.x)[:2], shape_of(op.result)[1]
         return images * conv_cycles(machine, schedule, positions_of(op), outputs, channels, taps_of(op), op.groups)
 
-    def lay_out(self, op: ConvolutionOp, layouts: Layouts) -> SSAValue | Blocked | None:
-        schedule = schedule_of(op)
-        if not isinstance(schedule, MatmulSchedule):
-            return None
+    def lower(self, op: ConvolutionOp, layouts: Layouts, schedule: MatmulSchedule) -> SSAValue | Blocked | None:
         weight = weight_by_outputs(op, layouts)
         lanes, channels = schedule.lanes, shape_of(op.x)[1]
         computed, dense = layouts.computed(op.x), Channels.of([channels], lanes)
@@ -157,9 +154,10 @@ class DirectConvStrategy(ConvolutionStrategy[ConvolutionOp], RegisterTileStrateg
         return Blocked(layouts.scheduled(conv, schedule), results)
 
 
-class BlockedConvolutionStrategy(RegisterTileStrategy[BlockedConvolution]):
+class BlockedConvolutionStrategy(KernelStrategy[BlockedConvolution]):
     """`graph.blocked_conv_transpose`, and all but the spatial tiling of `graph.blocked_conv`."""
 
+    SCHEDULES = (MatmulSchedule,)
     PROLOGUES = (Prologue.STORED,)
 
     def schedule(self, op: BlockedConvolution, machine: Machine) -> Schedule | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from aotc.dialects.builder import Scalar
@@ -10,7 +10,6 @@ from aotc.dialects.graph.interfaces import element_type_of, shape_of
 from aotc.dialects.graph.packed.convolution.within_lanes import LanesConvolutionOp
 from aotc.dialects.graph.schedules import WindowSchedule
 from aotc.machines.machine import Machine
-from aotc.passes.kernel.costs.candidates import window_candidates
 from aotc.passes.kernel.costs.window_cost import window_schedule
 from aotc.passes.kernel.nest import Nest
 from aotc.passes.kernel.nests.convolution.window_nest import Part, WindowNest, WindowReduction
@@ -27,11 +26,6 @@ class DepthwiseStrategy(KernelStrategy[LanesConvolutionOp]):
 
     def schedule(self, op: LanesConvolutionOp, machine: Machine) -> WindowSchedule | None:
         return window_schedule(machine, element_type_of(op.x), shape_of(op.x)[-1])
-
-    def candidates(
-        self, op: LanesConvolutionOp, schedule: WindowSchedule, machine: Machine
-    ) -> Iterable[WindowSchedule]:
-        return window_candidates(schedule, machine)
 
     def spatial_tiling(self, op: LanesConvolutionOp, schedule: WindowSchedule) -> SpatialTiling | None:
         return window_tiling(op, schedule)

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import ClassVar
-
 from aotc.dialects.graph.convolution import ConvOp
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
 from aotc.dialects.graph.movement import ReshapeOp, TransposeOp
 from aotc.dialects.graph.packed.convolution.channels import Channels
 from aotc.dialects.graph.packed.convolution.within_lanes import BlockedDepthwiseConvOp, BlockedLanesConvOp
-from aotc.dialects.graph.schedules import Schedule, WindowSchedule, schedule_of
+from aotc.dialects.graph.schedules import Schedule, WindowSchedule
 from aotc.machines.machine import Machine
-from aotc.passes.kernel.costs.candidates import window_candidates
 from aotc.passes.kernel.costs.lanes import lanes_of_products
 from aotc.passes.kernel.costs.window_cost import window_schedule
 from aotc.passes.kernel.layouts import Blocked, Layouts
@@ -27,20 +23,14 @@ from aotc.passes.kernel.strategies.convolution.conv_strategy import (
 class LanesConvStrategy(ConvolutionStrategy[ConvOp]):
     """Lowers to `graph.blocked_depthwise_conv` where each channel is a group, else to `graph.blocked_lanes_conv`."""
 
-    SCHEDULES: ClassVar[tuple[type[Schedule], ...]] = (WindowSchedule,)
+    SCHEDULES = (WindowSchedule,)
 
     def schedule(self, op: ConvOp, machine: Machine) -> Schedule | None:
         kind = element_type_of(op.x)
         lanes = lanes_of_products(machine, kind)
         return window_schedule(machine, kind, lanes) if is_within_blocks(op, lanes) else None
 
-    def candidates(self, op: ConvOp, schedule: WindowSchedule, machine: Machine) -> Iterator[Schedule]:
-        return window_candidates(schedule, machine)
-
-    def lay_out(self, op: ConvOp, layouts: Layouts) -> Blocked | None:
-        schedule = schedule_of(op)
-        if not isinstance(schedule, WindowSchedule):
-            return None
+    def lower(self, op: ConvOp, layouts: Layouts, schedule: WindowSchedule) -> Blocked | None:
         return _depthwise(op, layouts, schedule) if op.is_depthwise else _groups(op, layouts, schedule)
 
 

@@ -4,9 +4,8 @@ positions."""
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from xdsl.ir import SSAValue
 
@@ -20,7 +19,7 @@ from aotc.dialects.graph.packed.convolution.inner_product_conv import (
     NarrowConvOp,
     NarrowConvTransposeOp,
 )
-from aotc.dialects.graph.schedules import InnerProductSchedule, PositionsSchedule, Schedule, schedule_of
+from aotc.dialects.graph.schedules import InnerProductSchedule, PositionsSchedule, Schedule
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.windows.sliding import SlidingWindow
 from aotc.machines.machine import Machine
@@ -42,7 +41,6 @@ from aotc.passes.kernel.strategies.convolution.conv_strategy import (
     weight_by_outputs,
     window_properties,
 )
-from aotc.passes.kernel.strategies.register_tile_strategy import tiles_near
 from aotc.passes.kernel.strategy import KernelStrategy, Prologue
 
 
@@ -50,7 +48,7 @@ class NarrowConvStrategy(ConvolutionStrategy[ConvolutionOp]):
     """Lowers to `graph.narrow_conv` or `graph.narrow_conv_transpose`, where output channels would leave most lanes
     empty."""
 
-    SCHEDULES: ClassVar[tuple[type[Schedule], ...]] = (InnerProductSchedule,)
+    SCHEDULES = (InnerProductSchedule,)
 
     def schedule(self, op: ConvolutionOp, machine: Machine) -> Schedule | None:
         channels, outputs = shape_of(op.x)[1], shape_of(op.result)[1]
@@ -61,15 +59,7 @@ class NarrowConvStrategy(ConvolutionStrategy[ConvolutionOp]):
         channels, taps = shape_of(op.x)[1], math.prod(taps_of(op))
         return images * math.prod(positions) * narrow_cycles(machine, schedule.lanes, channels, outputs, taps)
 
-    def candidates(self, op: ConvolutionOp, schedule: InnerProductSchedule, machine: Machine) -> Iterator[Schedule]:
-        """Fewer positions: half as many, repeatedly."""
-        counts = (schedule.lanes >> halvings for halvings in range(schedule.lanes.bit_length()))
-        return (replace(schedule, positions=count) for count in counts if count != schedule.positions)
-
-    def lay_out(self, op: ConvolutionOp, layouts: Layouts) -> SSAValue | None:
-        schedule = schedule_of(op)
-        if not isinstance(schedule, InnerProductSchedule):
-            return None
+    def lower(self, op: ConvolutionOp, layouts: Layouts, schedule: InnerProductSchedule) -> SSAValue | None:
         weight = weight_by_outputs(op, layouts)
         dense = Channels.of([shape_of(op.x)[1]], schedule.lanes)
         narrow = NarrowConvTransposeOp if isinstance(op, ConvTransposeOp) else NarrowConvOp
@@ -80,7 +70,7 @@ class NarrowConvStrategy(ConvolutionStrategy[ConvolutionOp]):
 class NarrowConvolutionStrategy(KernelStrategy[NarrowConvolutionOp]):
     """`graph.narrow_conv` and `graph.narrow_conv_transpose`."""
 
-    SCHEDULES: ClassVar[tuple[type[Schedule], ...]] = (InnerProductSchedule,)
+    SCHEDULES = (InnerProductSchedule,)
     PROLOGUES = (Prologue.STORED,)
 
     def schedule(self, op: NarrowConvolutionOp, machine: Machine) -> Schedule | None:
@@ -96,7 +86,7 @@ class PositionsConvStrategy(ConvolutionStrategy[ConvOp]):
     """Positions along the last axis in the lanes, of a plain tensor that is padded before. Where windows are several
     elements apart, the elements that are so far apart become a channel, of the weight too."""
 
-    SCHEDULES: ClassVar[tuple[type[Schedule], ...]] = (PositionsSchedule,)
+    SCHEDULES = (PositionsSchedule,)
 
     def schedule(self, op: ConvOp, machine: Machine) -> Schedule | None:
         """None where there are groups, of which a tensor in blocks has several in its lanes."""
@@ -117,14 +107,9 @@ class PositionsConvStrategy(ConvolutionStrategy[ConvOp]):
         lies_as_read = channels < schedule.lanes and _are_read_as_they_lie(op.windows())
         return sums + (0 if lies_as_read else copy_cycles(machine, elements * byte_width(element_type_of(op.x))))
 
-    def candidates(self, op: ConvOp, schedule: PositionsSchedule, machine: Machine) -> Iterator[Schedule]:
-        """Other tiles of about the same size."""
-        for mr, nr in tiles_near(schedule.mr, schedule.nr, machine.registers):
-            yield replace(schedule, mr=mr, nr=nr)
-
-    def lay_out(self, op: ConvOp, layouts: Layouts) -> SSAValue | None:
-        schedule, windows = schedule_of(op), op.windows()
-        if not isinstance(schedule, PositionsSchedule) or _are_read_as_they_lie(windows):
+    def lower(self, op: ConvOp, layouts: Layouts, schedule: PositionsSchedule) -> SSAValue | None:
+        windows = op.windows()
+        if _are_read_as_they_lie(windows):
             return None
         *outer, along = windows
         lengths = [_length(window) for window in windows]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import prod
-from typing import ClassVar
 
 from xdsl.ir import Attribute
 
@@ -13,7 +12,7 @@ from aotc.dialects.graph.interfaces import element_type_of, shape_of
 from aotc.dialects.graph.packed.winograd.winograd_axes import INNER
 from aotc.dialects.graph.packed.winograd.winograd_conv import WinogradConvOp
 from aotc.dialects.graph.packed.winograd.winograd_weight import WinogradWeightOp
-from aotc.dialects.graph.schedules import MatmulSchedule, Schedule, WinogradAttr, schedule_of
+from aotc.dialects.graph.schedules import MatmulSchedule, Schedule, WinogradAttr
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.structure import ConstantOp
 from aotc.machines.machine import Machine
@@ -35,15 +34,15 @@ from aotc.passes.kernel.nest import Nest
 from aotc.passes.kernel.nests.convolution.winograd_nest import WinogradNest
 from aotc.passes.kernel.strategies.convolution.conv_strategy import ConvolutionStrategy, packed_bias, result_channels
 from aotc.passes.kernel.strategies.convolution.narrow_conv_strategy import cycles_of_few_outputs
-from aotc.passes.kernel.strategies.register_tile_strategy import RegisterTileStrategy
-from aotc.passes.kernel.strategy import Prologue
+from aotc.passes.kernel.strategy import KernelStrategy, Prologue
 
 
-class WinogradStrategy(ConvolutionStrategy[ConvOp], RegisterTileStrategy[ConvOp]):
+class WinogradStrategy(ConvolutionStrategy[ConvOp]):
     """`graph.conv` with stride and dilation 1 along some of the last two axes, with a constant weight, where its
     `algorithm` says so."""
 
-    ALGORITHMS: ClassVar[tuple[type[Attribute], ...]] = (WinogradAttr,)
+    SCHEDULES = (MatmulSchedule,)
+    ALGORITHMS = (WinogradAttr,)
 
     def algorithm(self, op: ConvOp, machine: Machine) -> Attribute | None:
         """Winograd's minimal filtering where that is faster."""
@@ -68,9 +67,9 @@ class WinogradStrategy(ConvolutionStrategy[ConvOp], RegisterTileStrategy[ConvOp]
         assert isinstance(algorithm, WinogradAttr)
         return winograd_cycles(machine, _sizes(op), algorithm.output_tile.data)
 
-    def lay_out(self, op: ConvOp, layouts: Layouts) -> Blocked | None:
-        schedule, algorithm = schedule_of(op), op.attributes.get(op.ALGORITHM)
-        if not isinstance(schedule, MatmulSchedule) or not isinstance(algorithm, WinogradAttr):
+    def lower(self, op: ConvOp, layouts: Layouts, schedule: MatmulSchedule) -> Blocked | None:
+        algorithm = op.attributes.get(op.ALGORITHM)
+        if not isinstance(algorithm, WinogradAttr):
             return None
         output_tile, width = algorithm.output_tile.data, schedule.nr * schedule.lanes
         x, results = layouts.blocked(op.x, schedule.lanes), result_channels(op, layouts, schedule.lanes)
@@ -158,9 +157,10 @@ def _sizes_of(op: WinogradConvOp) -> ConvolutionSizes:
     )
 
 
-class WinogradConvStrategy(RegisterTileStrategy[WinogradConvOp]):
+class WinogradConvStrategy(KernelStrategy[WinogradConvOp]):
     """`graph.winograd_conv`: transform, batched matmul, transform, for each block of rows of tiles."""
 
+    SCHEDULES = (MatmulSchedule,)
     PROLOGUES = (Prologue.STORED,)
 
     def schedule(self, op: WinogradConvOp, machine: Machine) -> Schedule | None:

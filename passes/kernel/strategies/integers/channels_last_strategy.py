@@ -26,7 +26,7 @@ from aotc.dialects.graph.packed.integers.channels_last import (
     words,
 )
 from aotc.dialects.graph.packed.integers.paired_nibbles import FEW_BITS, NIBBLE, PairNibblesOp
-from aotc.dialects.graph.schedules import Schedule, SumsSchedule, schedule_of
+from aotc.dialects.graph.schedules import Schedule, SumsSchedule
 from aotc.dialects.graph.structure import ConstantOp
 from aotc.machines.machine import Core
 from aotc.passes.kernel.costs.sums_cost import (
@@ -209,10 +209,7 @@ class ChannelsLastStrategy(SumsStrategy[ConvOp]):
             return lines * depthwise_cycles(core.scalars, schedule, last, channels, taps, floats=floats)
         return lines * op.groups * scheduled_cycles(core.scalars, schedule, last, *_sizes(op), floats=floats)
 
-    def lay_out(self, op: ConvOp, layouts: Layouts) -> Blocked | None:
-        schedule = schedule_of(op)
-        if not isinstance(schedule, SumsSchedule):
-            return None
+    def lower(self, op: ConvOp, layouts: Layouts, schedule: SumsSchedule) -> Blocked | None:
         return _depthwise(op, layouts, schedule) if op.is_depthwise else _conv(op, layouts, schedule)
 
 
@@ -295,10 +292,7 @@ class InterleavedProductStrategy(SumsStrategy[MatMulOp]):
         each = scheduled_cycles(core.scalars, schedule, rows, columns, 1, depth, floats=not op.sums_integers)
         return math.prod(batch) * each
 
-    def lay_out(self, op: MatMulOp, layouts: Layouts) -> SSAValue | None:
-        schedule = schedule_of(op)
-        if not isinstance(schedule, SumsSchedule):
-            return None
+    def lower(self, op: MatMulOp, layouts: Layouts, schedule: SumsSchedule) -> SSAValue | None:
         *_, columns, depth = op.sizes()
         weight, paired = _as_bytes(op.rhs, layouts), _pairs(op, columns, depth)
         if not op.transpose_rhs:

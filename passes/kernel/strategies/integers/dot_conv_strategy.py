@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import ClassVar, TypeAlias
+from typing import TypeAlias
 
 from xdsl.dialects.builtin import i8, i32
 from xdsl.ir import SSAValue
@@ -24,7 +24,7 @@ from aotc.dialects.graph.packed.integers.dot_products import (
     ZeroPointBiasOp,
 )
 from aotc.dialects.graph.quantized.flip import UI8
-from aotc.dialects.graph.schedules import MatmulSchedule, Schedule, schedule_of
+from aotc.dialects.graph.schedules import MatmulSchedule, Schedule
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.machines.machine import Machine
 from aotc.passes.kernel.builders.tiles import NotVectorizable
@@ -42,8 +42,7 @@ from aotc.passes.kernel.strategies.convolution.conv_strategy import (
     window_properties,
 )
 from aotc.passes.kernel.strategies.integers.depthwise_taps import sums_neighbours
-from aotc.passes.kernel.strategies.register_tile_strategy import RegisterTileStrategy
-from aotc.passes.kernel.strategy import Prologue
+from aotc.passes.kernel.strategy import KernelStrategy, Prologue
 
 Window: TypeAlias = "tuple[SSAValue, Sequence[int], Mapping[str, object]]"
 """Of a convolution: the weight, the spatial extents of x, and the properties of the window."""
@@ -123,10 +122,11 @@ def operand_of(op: ConvOp, layouts: Layouts, lanes: int) -> tuple[Blocked, Windo
     return Blocked(layouts.pack(op.x, dense), dense), window
 
 
-class DotConvStrategy(ConvolutionStrategy[ConvOp], RegisterTileStrategy[ConvOp]):
+class DotConvStrategy(ConvolutionStrategy[ConvOp]):
     """Lowers to `graph.blocked_dot_conv`."""
 
-    SUMS_INTEGERS: ClassVar[bool] = True
+    SCHEDULES = (MatmulSchedule,)
+    SUMS_INTEGERS = True
 
     def schedule(self, op: ConvOp, machine: Machine) -> Schedule | None:
         if not sums_bytes(op) or sums_neighbours(op, machine):
@@ -153,10 +153,7 @@ class DotConvStrategy(ConvolutionStrategy[ConvOp], RegisterTileStrategy[ConvOp])
     def _taps(op: ConvOp) -> Sequence[int]:
         return [*op.kernel()[:-1], 1] if is_unfolded(op) else taps_of(op)
 
-    def lay_out(self, op: ConvOp, layouts: Layouts) -> Blocked | None:
-        schedule = schedule_of(op)
-        if not isinstance(schedule, MatmulSchedule):
-            return None
+    def lower(self, op: ConvOp, layouts: Layouts, schedule: MatmulSchedule) -> Blocked | None:
         lanes = schedule.lanes
         x, window = operand_of(op, layouts, lanes)
         channels = x.channels.count
@@ -182,9 +179,10 @@ class DotConvStrategy(ConvolutionStrategy[ConvOp], RegisterTileStrategy[ConvOp])
         return Blocked(layouts.scheduled(conv, schedule), results)
 
 
-class BlockedDotConvStrategy(RegisterTileStrategy[BlockedDotConvOp]):
+class BlockedDotConvStrategy(KernelStrategy[BlockedDotConvOp]):
     """`graph.blocked_dot_conv`."""
 
+    SCHEDULES = (MatmulSchedule,)
     PROLOGUES = (Prologue.STORED,)
 
     def schedule(self, op: BlockedDotConvOp, machine: Machine) -> Schedule | None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import ClassVar, TypeVar
+from typing import TypeVar
 
 from xdsl.dialects.builtin import i32
 
@@ -16,9 +15,8 @@ from aotc.dialects.graph.packed.integers.dot_depthwise import (
     DepthwiseSumsOp,
 )
 from aotc.dialects.graph.packed.integers.dot_products import row_groups
-from aotc.dialects.graph.schedules import Schedule, WindowSchedule, schedule_of
+from aotc.dialects.graph.schedules import Schedule, WindowSchedule
 from aotc.machines.machine import Machine
-from aotc.passes.kernel.costs.candidates import window_candidates
 from aotc.passes.kernel.costs.lanes import lanes_of_products
 from aotc.passes.kernel.costs.window_cost import window_schedule
 from aotc.passes.kernel.layouts import Blocked, Layouts
@@ -35,21 +33,15 @@ Sums = TypeVar("Sums", bound=DepthwiseSumsOp)
 class DotDepthwiseStrategy(ConvolutionStrategy[ConvOp]):
     """Lowers to `graph.blocked_dot_depthwise_conv`, or `graph.blocked_pair_depthwise_conv`."""
 
-    SCHEDULES: ClassVar[tuple[type[Schedule], ...]] = (WindowSchedule,)
-    SUMS_INTEGERS: ClassVar[bool] = True
+    SCHEDULES = (WindowSchedule,)
+    SUMS_INTEGERS = True
 
     def schedule(self, op: ConvOp, machine: Machine) -> Schedule | None:
         if not (sums_bytes(op) and sums_neighbours(op, machine)):
             return None
         return window_schedule(machine, i32, lanes_of_products(machine, i32))
 
-    def candidates(self, op: ConvOp, schedule: WindowSchedule, machine: Machine) -> Iterator[Schedule]:
-        return window_candidates(schedule, machine)
-
-    def lay_out(self, op: ConvOp, layouts: Layouts) -> Blocked | None:
-        schedule = schedule_of(op)
-        if not isinstance(schedule, WindowSchedule):
-            return None
+    def lower(self, op: ConvOp, layouts: Layouts, schedule: WindowSchedule) -> Blocked | None:
         x = layouts.blocked(op.x, schedule.lanes)
         channels, _, *kernel = shape_of(op.weight)
         packed = layouts.pack(layouts.add(ReshapeOp.get(op.weight, shape=[1, channels, *kernel])), x.channels)
@@ -67,14 +59,11 @@ class DotDepthwiseStrategy(ConvolutionStrategy[ConvOp]):
 class DepthwiseSumsStrategy(KernelStrategy[Sums]):
     """A vector register of sums for each position."""
 
-    SCHEDULES: ClassVar[tuple[type[Schedule], ...]] = (WindowSchedule,)
+    SCHEDULES = (WindowSchedule,)
     PROLOGUES = (Prologue.STORED,)
 
     def schedule(self, op: Sums, machine: Machine) -> WindowSchedule | None:
         return window_schedule(machine, i32, shape_of(op.x)[-1])
-
-    def candidates(self, op: Sums, schedule: WindowSchedule, machine: Machine) -> Iterable[WindowSchedule]:
-        return window_candidates(schedule, machine)
 
 
 class BlockedDotDepthwiseStrategy(DepthwiseSumsStrategy[BlockedDotDepthwiseConvOp]):

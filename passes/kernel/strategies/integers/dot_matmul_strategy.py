@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import ClassVar
 
 from xdsl.dialects.builtin import i8, i32
 from xdsl.ir import SSAValue
@@ -17,7 +16,7 @@ from aotc.dialects.graph.movement import TransposeOp
 from aotc.dialects.graph.packed.integers.dot_products import GROUP, PackedDotMatMulOp, ZeroPointBiasOp
 from aotc.dialects.graph.packed.products.packed_matmul import column_panels
 from aotc.dialects.graph.quantized.flip import UI8
-from aotc.dialects.graph.schedules import MatmulSchedule, Schedule, schedule_of
+from aotc.dialects.graph.schedules import MatmulSchedule, Schedule
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.machines.machine import Machine
 from aotc.passes.kernel.builders.tiles import NotVectorizable
@@ -27,8 +26,7 @@ from aotc.passes.kernel.layouts import Layouts
 from aotc.passes.kernel.nest import Nest
 from aotc.passes.kernel.nests.products.matmul_nest import Factors, MatmulNest, Place, Products, prefetch_panel
 from aotc.passes.kernel.strategies.integers.dot_conv_strategy import complements
-from aotc.passes.kernel.strategies.register_tile_strategy import RegisterTileStrategy
-from aotc.passes.kernel.strategy import Prologue
+from aotc.passes.kernel.strategy import KernelStrategy, Prologue
 
 
 def _schedule(machine: Machine, sizes: tuple[Sequence[int], int, int, int]) -> Schedule | None:
@@ -47,10 +45,11 @@ def _cycles(machine: Machine, schedule: MatmulSchedule, sizes: tuple[Sequence[in
     return math.prod(batch) * product_cycles(dot_machine(machine), schedule, rows, columns, depth // GROUP)
 
 
-class DotMatMulStrategy(RegisterTileStrategy[MatMulOp]):
+class DotMatMulStrategy(KernelStrategy[MatMulOp]):
     """Lowers to `graph.packed_dot_matmul`."""
 
-    SUMS_INTEGERS: ClassVar[bool] = True
+    SCHEDULES = (MatmulSchedule,)
+    SUMS_INTEGERS = True
 
     def schedule(self, op: MatMulOp, machine: Machine) -> Schedule | None:
         kinds = element_type_of(op.lhs), element_type_of(op.rhs)
@@ -67,10 +66,8 @@ class DotMatMulStrategy(RegisterTileStrategy[MatMulOp]):
     def cost(self, op: MatMulOp, schedule: MatmulSchedule, machine: Machine) -> float:
         return _cycles(machine, schedule, op.sizes())
 
-    def lay_out(self, op: MatMulOp, layouts: Layouts) -> SSAValue | None:
-        schedule, transposed = schedule_of(op), op.transpose_rhs
-        if not isinstance(schedule, MatmulSchedule):
-            return None
+    def lower(self, op: MatMulOp, layouts: Layouts, schedule: MatmulSchedule) -> SSAValue | None:
+        transposed = op.transpose_rhs
         columns = op.rhs if transposed else layouts.add(TransposeOp.get(op.rhs, permutation=[1, 0]))
         none: list[int] = []
         complement = complements(op.lhs, layouts)
@@ -90,9 +87,10 @@ class DotMatMulStrategy(RegisterTileStrategy[MatMulOp]):
         return layouts.scheduled(PackedDotMatMulOp.get(*operands, complement=complement), schedule)
 
 
-class PackedDotMatMulStrategy(RegisterTileStrategy[PackedDotMatMulOp]):
+class PackedDotMatMulStrategy(KernelStrategy[PackedDotMatMulOp]):
     """`graph.packed_dot_matmul`: panels of NR vectors are streamed."""
 
+    SCHEDULES = (MatmulSchedule,)
     PROLOGUES = (Prologue.STORED,)
 
     def schedule(self, op: PackedDotMatMulOp, machine: Machine) -> Schedule | None:

@@ -8,7 +8,6 @@ of them, so that 2.25 times fewer multiplications are worth the transforms.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 from xdsl.dialects.builtin import i32
 from xdsl.ir import Attribute
@@ -18,7 +17,7 @@ from aotc.dialects.graph.interfaces import shape_of
 from aotc.dialects.graph.packed.convolution.blocked_conv import weight_panels
 from aotc.dialects.graph.packed.winograd.winograd_axes import INNER
 from aotc.dialects.graph.packed.winograd.winograd_conv import PAIR, WinogradConvOp, most_sum_bits, sum_bits_of
-from aotc.dialects.graph.schedules import MatmulSchedule, Schedule, WinogradAttr, schedule_of
+from aotc.dialects.graph.schedules import MatmulSchedule, Schedule, WinogradAttr
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.structure import ConstantOp
 from aotc.machines.machine import Machine
@@ -34,17 +33,17 @@ from aotc.passes.kernel.costs.winograd_cost import (
 from aotc.passes.kernel.layouts import Blocked, Layouts
 from aotc.passes.kernel.strategies.convolution.conv_strategy import ConvolutionStrategy, packed_bias, result_channels
 from aotc.passes.kernel.strategies.integers.dot_conv_strategy import DotConvStrategy, sums_bytes
-from aotc.passes.kernel.strategies.register_tile_strategy import RegisterTileStrategy
 
 _DIRECT = DotConvStrategy()
 
 
-class WinogradDotStrategy(ConvolutionStrategy[ConvOp], RegisterTileStrategy[ConvOp]):
+class WinogradDotStrategy(ConvolutionStrategy[ConvOp]):
     """`graph.conv` of 8-bit integers, 3 x 3 taps, strides of 1 or 2, with a constant weight, where its `algorithm` says
     so."""
 
-    SUMS_INTEGERS: ClassVar[bool] = True
-    ALGORITHMS: ClassVar[tuple[type[Attribute], ...]] = (WinogradAttr,)
+    SCHEDULES = (MatmulSchedule,)
+    SUMS_INTEGERS = True
+    ALGORITHMS = (WinogradAttr,)
 
     def algorithm(self, op: ConvOp, machine: Machine) -> Attribute | None:
         """Winograd's minimal filtering where that is faster."""
@@ -76,9 +75,9 @@ class WinogradDotStrategy(ConvolutionStrategy[ConvOp], RegisterTileStrategy[Conv
         assert isinstance(algorithm, WinogradAttr)
         return winograd_cycles(pair_machine(machine) or machine, _sizes(op), algorithm.output_tile.data)
 
-    def lay_out(self, op: ConvOp, layouts: Layouts) -> Blocked | None:
-        schedule, algorithm = schedule_of(op), op.attributes.get(op.ALGORITHM)
-        if not isinstance(schedule, MatmulSchedule) or not isinstance(algorithm, WinogradAttr):
+    def lower(self, op: ConvOp, layouts: Layouts, schedule: MatmulSchedule) -> Blocked | None:
+        algorithm = op.attributes.get(op.ALGORITHM)
+        if not isinstance(algorithm, WinogradAttr):
             return None
         x, results = layouts.blocked(op.x, schedule.lanes), result_channels(op, layouts, schedule.lanes)
         tile, width = algorithm.output_tile.data, schedule.nr * schedule.lanes

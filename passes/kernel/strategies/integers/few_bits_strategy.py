@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import ClassVar, TypeVar
+from typing import TypeVar
 
 from xdsl.dialects.builtin import IntegerType, f32, i8
 from xdsl.ir import SSAValue
@@ -18,7 +18,7 @@ from aotc.dialects.graph.movement import BroadcastOp, ReshapeOp
 from aotc.dialects.graph.packed.products.few_bits_matmul import WORD, FewBitsMatMulOp, PackFewBitsOp
 from aotc.dialects.graph.packed.products.packed_matmul import column_panels
 from aotc.dialects.graph.quantized.nibbles import FewBitsMatrix
-from aotc.dialects.graph.schedules import FewBitsSchedule, Schedule, schedule_of
+from aotc.dialects.graph.schedules import FewBitsSchedule, Schedule
 from aotc.dialects.graph.structure import ConstantOp
 from aotc.machines.machine import Machine
 from aotc.passes.kernel.builders.tiles import NotVectorizable
@@ -42,26 +42,22 @@ def _sizes(op: MatMulOp | FewBitsMatMulOp) -> tuple[int, int, int, int]:
 class _Tiled(KernelStrategy[Product]):
     """What is asked of both operations."""
 
-    SCHEDULES: ClassVar[tuple[type[Schedule], ...]] = (FewBitsSchedule,)
+    SCHEDULES = (FewBitsSchedule,)
 
     def cost(self, op: Product, schedule: FewBitsSchedule, machine: Machine) -> float:
         rows, times, columns, depth = _sizes(op)
         return few_bits_cycles(machine, schedule, rows, columns, depth, times)
 
     def candidates(self, op: Product, schedule: FewBitsSchedule, machine: Machine) -> Iterator[Schedule]:
-        """Panels of other widths, more words at once, and the other place to unpack to."""
-        depth = op.sizes()[-1]
-        for nr in {schedule.nr // 2, schedule.nr + 1, 2 * schedule.nr} - {0}:
-            yield replace(schedule, nr=nr)
-        for unroll in {1, 2, 4} - {schedule.unroll}:
-            yield replace(schedule, unroll=unroll)
-        yield replace(schedule, kc=depth if schedule.kc is None else None)
+        """And the other place to unpack to."""
+        yield from super().candidates(op, schedule, machine)
+        yield replace(schedule, kc=op.sizes()[-1] if schedule.kc is None else None)
 
 
 class FewBitsStrategy(_Tiled[MatMulOp]):
     """Lowers to `graph.few_bits_matmul`."""
 
-    KEEPS_PACKED: ClassVar[bool] = True
+    KEEPS_PACKED = True
     PROLOGUES = (Prologue.MOVED,)
     BROADCASTS = True
 
@@ -75,9 +71,9 @@ class FewBitsStrategy(_Tiled[MatMulOp]):
             return None
         return few_bits_schedule(machine, *_sizes(op), count, matrix.block)
 
-    def lay_out(self, op: MatMulOp, layouts: Layouts) -> SSAValue | None:
-        schedule, matrix = schedule_of(op), FewBitsMatrix.of(op.rhs, op.transpose_rhs)
-        if not isinstance(schedule, FewBitsSchedule) or matrix is None:
+    def lower(self, op: MatMulOp, layouts: Layouts, schedule: FewBitsSchedule) -> SSAValue | None:
+        matrix = FewBitsMatrix.of(op.rhs, op.transpose_rhs)
+        if matrix is None:
             return None
         width = schedule.nr * schedule.lanes
         kind = element_type_of(matrix.values)

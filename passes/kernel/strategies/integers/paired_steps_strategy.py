@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, cast
+from typing import cast
 
 import numpy as np
 from xdsl.dialects.builtin import DenseArrayBase, DenseIntOrFPElementsAttr, IntegerType, TensorType
@@ -21,7 +21,7 @@ from aotc.dialects.graph.packed.convolution.blocked_conv import weight_panels
 from aotc.dialects.graph.packed.integers.dot_products import GROUP
 from aotc.dialects.graph.packed.integers.paired_steps import PairedDotConvOp, PairStepsOp
 from aotc.dialects.graph.quantized.flip import UI8
-from aotc.dialects.graph.schedules import PairedSchedule, Schedule, schedule_of
+from aotc.dialects.graph.schedules import PairedSchedule
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.structure import ConstantOp
 from aotc.machines.machine import Machine
@@ -99,13 +99,10 @@ def _paired(panels: Array, *, plain: bool) -> PanelSteps:
 class PairedConvStrategy(ConvolutionStrategy[ConvOp]):
     """Lowers to `graph.paired_dot_conv`. `pair-steps` proposes the schedule, since that depends on the weight."""
 
-    SCHEDULES: ClassVar[tuple[type[Schedule], ...]] = (PairedSchedule,)
-    SUMS_INTEGERS: ClassVar[bool] = True
+    SCHEDULES = (PairedSchedule,)
+    SUMS_INTEGERS = True
 
-    def lay_out(self, op: ConvOp, layouts: Layouts) -> Blocked | None:
-        schedule = schedule_of(op)
-        if not isinstance(schedule, PairedSchedule):
-            return None
+    def lower(self, op: ConvOp, layouts: Layouts, schedule: PairedSchedule) -> Blocked | None:
         lanes, results = schedule.lanes, result_channels(op, layouts, schedule.lanes)
         x, (weight, _, properties) = operand_of(op, layouts, lanes)
         strides, pads, dilations = (_numbers(properties[name]) for name in ("strides", "pads", "dilations"))
@@ -148,7 +145,7 @@ def _padded(x: SSAValue, pads: Sequence[int], fill: int, layouts: Layouts) -> SS
 class PairedDotConvStrategy(KernelStrategy[PairedDotConvOp]):
     """`graph.paired_dot_conv`."""
 
-    SCHEDULES: ClassVar[tuple[type[Schedule], ...]] = (PairedSchedule,)
+    SCHEDULES = (PairedSchedule,)
     PROLOGUES = (Prologue.STORED,)
 
     def nest(self, nest: Nest[PairedDotConvOp, PairedSchedule]) -> None:

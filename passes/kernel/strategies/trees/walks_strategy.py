@@ -10,7 +10,7 @@ from xdsl.ir import SSAValue
 
 from aotc.dialects.builder import Scalar
 from aotc.dialects.graph.interfaces import element_type_of, producer, shape_of
-from aotc.dialects.graph.schedules import Schedule, TreeSchedule, schedule_of
+from aotc.dialects.graph.schedules import Schedule, TreeSchedule
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.structure import ConstantOp
 from aotc.dialects.graph.trees.leaves import TreeLeavesOp
@@ -103,9 +103,8 @@ class WalkStrategy(KernelStrategy[TreeLeavesOp]):
     def cost(self, op: TreeLeavesOp, schedule: TreeSchedule, machine: Machine) -> float:
         return _steps(op) * _STEP
 
-    def lay_out(self, op: TreeLeavesOp, layouts: Layouts) -> SSAValue | None:
-        schedule = schedule_of(op)
-        if not isinstance(schedule, TreeSchedule) or not schedule.packed:
+    def lower(self, op: TreeLeavesOp, layouts: Layouts, schedule: TreeSchedule) -> SSAValue | None:
+        if not schedule.packed:
             return None
         tables = op.features, op.thresholds, op.children, op.missing
         if any(value is not None and producer(value, ConstantOp) is None for value in tables):
