@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias, Unpack
 
 from aotc.compiler.origin import origin_of
+from aotc.dialects.aot.contract import TARGET
 from aotc.errors import Problem, UsageError, warn
 from aotc.machines.targets import lookup
 from aotc.machines.tuning_table import TuningTable
@@ -96,6 +97,7 @@ def import_source(source: Source, options: CompileOptions, report: Callable[[str
         report("import")
     origin = origin_of(source, options)
     found = _import(source, options) if options.start_at is None else _resume(source, options.start_at, options)
+    TARGET.set(found.module, options.target)
     if found.origin is not None:  # IR knows of which model it is
         origin = replace(origin, model_sha256=found.origin.model_sha256)
     found.origin = origin

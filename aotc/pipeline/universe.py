@@ -30,6 +30,7 @@ UNIVERSE = Universe(
     },
     all_passes={
         # graph
+        "attach-target": _lazy("aotc.passes.graph.attach_target", "AttachTargetPass"),
         "annotate-quantization": _lazy("aotc.passes.graph.annotate_quantization", "AnnotateQuantizationPass"),
         "infer-shapes": _lazy("aotc.passes.graph.infer_shapes", "InferShapesPass"),
         "fold-constants": _lazy("aotc.passes.graph.fold_constants", "FoldConstantsPass"),

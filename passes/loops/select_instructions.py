@@ -1,6 +1,6 @@
 """Write operations on registers as instructions that the target has, or as a few others.
 
-`select-instructions{target="x86-64-v3"}`, before:
+`attach-target{target="x86-64-v3"},select-instructions`, before:
 ```mlir
 %r = aot.tile_dot %x, %w, %sums {lhs_unsigned, narrow_pairs} : vector<32xi8>, vector<8xi32>
 ```
@@ -28,6 +28,7 @@ from xdsl.ir import Block, Operation
 from xdsl.passes import ModulePass
 
 from aotc.dialects.aot import TileDotOp, TileDotPairOp
+from aotc.dialects.aot.contract import TARGET
 from aotc.dialects.operations import take_name, walk
 from aotc.machines.targets import instructions_of
 from aotc.passes.loops.selection.dots import dot, dot_pair
@@ -43,9 +44,6 @@ class SelectInstructionsPass(ModulePass):
 
     name = "select-instructions"
 
-    target: str | None = None
-    """A target in the syntax of `--target`."""
-
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in op.ops:
             if isinstance(function, FuncOp):
@@ -59,7 +57,9 @@ class SelectInstructionsPass(ModulePass):
                 found.setdefault(op.parent, []).append(op)
         if not found:
             return
-        writer = Writer(frozenset() if self.target is None else instructions_of(self.target))
+        module = function.parent_op()
+        target = TARGET.get(module) if isinstance(module, ModuleOp) else None
+        writer = Writer(frozenset() if target is None else instructions_of(target))
         for block, ops in found.items():
             writer.start()
             for op in ops:

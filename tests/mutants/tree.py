@@ -80,8 +80,11 @@ class Tree:
     def _is_early(self, mutant: Mutant) -> bool:
         return f"{mutant.file} {mutant.function}" in self.at_import
 
-    def measured(self, tests: Sequence[str], seconds: float = 1200) -> dict[str, Measured]:
-        """What these files of tests call without any mutant, test by test; each kind by itself."""
+    def measured(self, tests: Sequence[str], seconds: float) -> dict[str, Measured]:
+        """What these files of tests call without any mutant, test by test; each kind by itself.
+
+        A file of lit, and all files of pytest together, may take so many seconds.
+        """
         self._ask({"tests": [[list(tests), seconds]], "measure": True, "output": f"{self._log}.output"})
         found: dict[str, Measured] = {}
         name, functions = "", set[str]()

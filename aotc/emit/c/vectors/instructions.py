@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from aotc.emit.c.vector_types import Variants, type_name
 from aotc.emit.c.vectors.meanings import plain, vector_type
-from aotc.emit.c.vectors.vector import Variants, type_name
 from aotc.machines.instructions import INSTRUCTIONS
 from aotc.machines.instructions.rows import Instruction, Lanes, Spelling
 from aotc.machines.instructions.values import bits_of

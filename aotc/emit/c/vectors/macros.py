@@ -12,9 +12,9 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from aotc.emit.c.vector_types import Vector, type_name
 from aotc.emit.c.vectors import instructions
 from aotc.emit.c.vectors.operations import OPERATIONS, PARTIAL, Variants
-from aotc.emit.c.vectors.vector import Vector, type_name
 
 _TYPES = ("", "unaligned")
 """A vector's own type, and the one for access to memory: at any address, of whatever type the memory is."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from itertools import groupby
 from typing import Final, Self, TypeAlias
 
-from aotc.emit.c.vectors.vector import type_name
+from aotc.emit.c.vector_types import type_name
 from aotc.machines.instructions.rows import Instruction, Lanes
 from aotc.machines.instructions.values import Group, Operation, Value, bits_of, is_signed
 

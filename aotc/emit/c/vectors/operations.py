@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
+from aotc.emit.c.vector_types import Variants, Vector, type_name
 from aotc.emit.c.vectors.lookups import lookup
 from aotc.emit.c.vectors.narrowing import narrow
 from aotc.emit.c.vectors.quads import (
@@ -26,7 +27,6 @@ from aotc.emit.c.vectors.quads import (
     selected,
     widened,
 )
-from aotc.emit.c.vectors.vector import Variants, Vector, type_name
 
 # --- which instructions ----------------------------------------------------------------------------------------------
 

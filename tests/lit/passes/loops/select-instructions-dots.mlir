@@ -1,8 +1,8 @@
-// RUN: aotc-opt %s -p 'select-instructions{target="x86-64-v3"}' | filecheck %s --check-prefixes=CHECK,AVX2
-// RUN: aotc-opt %s -p 'select-instructions{target="x86_64-linux-gnu:alderlake"}' | filecheck %s --check-prefixes=CHECK,VNNI
-// RUN: aotc-opt %s -p 'select-instructions{target="aarch64-linux-gnu:neoverse-n1"}' | filecheck %s --check-prefix=NEON
+// RUN: aotc-opt %s -p 'attach-target{target="x86-64-v3"},select-instructions' | filecheck %s --check-prefixes=CHECK,AVX2
+// RUN: aotc-opt %s -p 'attach-target{target="x86_64-linux-gnu:alderlake"},select-instructions' | filecheck %s --check-prefixes=CHECK,VNNI
+// RUN: aotc-opt %s -p 'attach-target{target="aarch64-linux-gnu:neoverse-n1"},select-instructions' | filecheck %s --check-prefix=NEON
 // RUN: aotc-opt %s -p select-instructions | filecheck %s --check-prefix=NONE
-// RUN: aotc-opt %s -p 'select-instructions{target="rv64gcv"}' | filecheck %s --check-prefix=NONE
+// RUN: aotc-opt %s -p 'attach-target{target="rv64gcv"},select-instructions' | filecheck %s --check-prefix=NONE
 
 // One instruction where there is one for the signs; else pairs of 16 bits, of elements with even and with odd numbers.
 // CHECK-LABEL: func.func @unsigned

@@ -69,5 +69,7 @@ def program(lanes: int, target: str | None) -> tuple[str, list[tuple[str, ...]],
             %ok = arith.constant 0 : i32
             func.return %ok : i32
           }}"""
-    module = lowered(text, "unroll-tiles,select-instructions" + ("" if target is None else f'{{target="{target}"}}'))
+    module = lowered(
+        text, ("" if target is None else f'attach-target{{target="{target}"}},') + "unroll-tiles,select-instructions"
+    )
     return printed(module), calls, arrays

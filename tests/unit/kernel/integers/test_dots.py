@@ -35,8 +35,8 @@ def _text(case: DotCase) -> str:
 
 def _selected(case: DotCase, target: str | None) -> ModuleOp:
     """The module with the instructions of a target."""
-    named = "" if target is None else f'{{target="{target}"}}'
-    return lowered(_text(case), f"unroll-tiles,select-instructions{named}")
+    attached = "" if target is None else f'attach-target{{target="{target}"}},'
+    return lowered(_text(case), f"{attached}unroll-tiles,select-instructions")
 
 
 @pytest.mark.parametrize("lanes", [4, 8, 16])
@@ -75,7 +75,7 @@ def test_instruction_of_a_target(
     target: str, lanes: int, unsigned: tuple[bool, bool], narrow: bool, instruction: str
 ) -> None:
     module = _selected(DotCase(8, unsigned, narrow, lanes), target)
-    text = llvm_ir(ConvertToLLVMPass(target).convert(module))
+    text = llvm_ir(ConvertToLLVMPass().convert(module, target))
     parsed = binding().parse_assembly(text)
     words = lookup(target).machine().emit_assembly(parsed).split()
     every = {"vpdpbusd", "pmaddubsw", "vpmaddubsw", "psignb", "vpsignb", "sdot", "udot", "usdot"} | {instruction}
@@ -98,7 +98,7 @@ def test_instruction_of_a_target(
 def test_instruction_for_complements(target: str, lanes: int, instruction: str) -> None:
     """One factor is without sign then, and signs are no operations on each product."""
     module = _selected(DotCase(8, (False, False), False, lanes, complement=True), target)
-    parsed = binding().parse_assembly(llvm_ir(ConvertToLLVMPass(target).convert(module)))
+    parsed = binding().parse_assembly(llvm_ir(ConvertToLLVMPass().convert(module, target)))
     words = set(lookup(target).machine().emit_assembly(parsed).split())
     every = {"vpdpbusd", "pmaddubsw", "vpmaddubsw", "psignb", "vpsignb", "usdot", "sdot", "udot"}
     assert words & (every | {instruction}) == {instruction}
@@ -116,7 +116,7 @@ def test_instruction_for_complements(target: str, lanes: int, instruction: str) 
 )
 def test_instruction_for_pairs_of_16_bits(target: str, lanes: int, instruction: str) -> None:
     module = _selected(DotCase(16, (False, False), False, lanes), target)
-    parsed = binding().parse_assembly(llvm_ir(ConvertToLLVMPass(target).convert(module)))
+    parsed = binding().parse_assembly(llvm_ir(ConvertToLLVMPass().convert(module, target)))
     words = set(lookup(target).machine().emit_assembly(parsed).split())
     assert words & {"pmaddwd", "vpmaddwd", "vpdpwssd"} == {instruction}
 
@@ -130,7 +130,7 @@ def test_no_target_ends_the_process(target: str) -> None:
         DotCase(16, (False, False), False, 8),
     ):
         module = _selected(case, target)
-        parsed = binding().parse_assembly(llvm_ir(ConvertToLLVMPass(target).convert(module)))
+        parsed = binding().parse_assembly(llvm_ir(ConvertToLLVMPass().convert(module, target)))
         assert lookup(target).machine().emit_object(parsed)
 
 
