@@ -43,10 +43,13 @@ NOT_IN_PROCESS: Final = (
 
 
 def read_once(source: Source, options: CompileOptions) -> Source:
-    """`source`, where it is the path of a model, as a file that is read once however many steps ask for its content."""
-    if isinstance(source, str | os.PathLike) and not isinstance(source, ModelFile) and options.start_at is None:
-        return ModelFile(source)
-    return source
+    """`source`, where it is the path of a model, as a file that is read once however many steps ask for its content.
+    Raises UsageError, a TypeError, where it is nothing that a model is given as."""
+    if isinstance(source, str | os.PathLike):
+        return source if isinstance(source, ModelFile) or options.start_at is not None else ModelFile(source)
+    from aotc.frontend.onnx.sources import accepted
+
+    return accepted(source)
 
 
 def in_process_options(**options: Unpack[InProcessOptions]) -> CompileOptions:

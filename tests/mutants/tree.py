@@ -75,7 +75,7 @@ class Tree:
         found = self._ask(request)
         if found["result"] == "survived" and not found["fresh"] and self._is_early(mutant):
             found = self._ask(request | {"fresh": True})
-        return found.get("by", found["result"]) if found["result"] != "survived" else None
+        return found.get("by", found["result"]).partition("::")[0] if found["result"] != "survived" else None
 
     def _is_early(self, mutant: Mutant) -> bool:
         return f"{mutant.file} {mutant.function}" in self.at_import
