@@ -69,7 +69,6 @@ def program(lanes: int, target: str | None) -> tuple[str, list[tuple[str, ...]],
             %ok = arith.constant 0 : i32
             func.return %ok : i32
           }}"""
-    module = lowered(
-        text, ("" if target is None else f'attach-target{{target="{target}"}},') + "unroll-tiles,select-instructions"
-    )
+    attached = "" if target is None else f'attach-target{{target="{target}"}},'
+    module = lowered(text, f"{attached}unroll-tiles,select-instructions")
     return printed(module), calls, arrays
