@@ -15,6 +15,7 @@ from aotc.cli.arguments import options_from
 from aotc.cli.progress import progress
 from aotc.errors import EXIT_MODEL, EXIT_OK, EXIT_WRONG, AotcError, Problem, UsageError, show
 from aotc.model.plan_table import plan_lines
+from aotc.pipeline.options import CompileOptions
 
 if TYPE_CHECKING:
     from aotc.pipeline.phases import PassTiming
@@ -239,6 +240,22 @@ def cache_command(arguments: argparse.Namespace) -> int:
         print_json({"directory": None if where is None else str(where), "models": len(found), "bytes": size})
         return EXIT_OK
     print(f"{where or 'no cache (AOTC_CACHE_DIR is empty)'}: {len(found)} compiled models, {size:,} bytes")
+    return EXIT_OK
+
+
+def phases_command(arguments: argparse.Namespace) -> int:
+    """`aotc phases`."""
+    from aotc.cli.phase_table import as_json, every_row, what_runs
+    from aotc.compiler.lowering import require_suitable
+
+    options = options_from(arguments, emit=arguments.emit, profile=arguments.profile)
+    asked = options if arguments.target is not None or options != CompileOptions() else None
+    if asked is not None:
+        require_suitable(asked)
+    if arguments.json:
+        print_json(as_json(asked))
+    else:
+        print(every_row() if asked is None else what_runs(asked))
     return EXIT_OK
 
 

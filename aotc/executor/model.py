@@ -28,7 +28,7 @@ from aotc.executor.tensors import (
 from aotc.executor.timing import Timing, measure
 from aotc.executor.turns import turn
 from aotc.model.dlpack import dtype_of
-from aotc.model.dlpack.device import Device, cpu
+from aotc.model.dlpack.device import cpu, device_of
 from aotc.model.metadata import ModelInfo, PlanInfo, StateInfo, TensorInfo
 
 T = TypeVar("T")
@@ -192,12 +192,12 @@ class CompiledModel(NamesAndPositions):
             return getattr(self, name)
         raise KeyError(f"no function {name!r}; there are {self.metadata.name!r} and {', '.join(_FUNCTIONS)}")
 
-    def _executor(self, device: tuple[int, int] | None = None) -> CompiledModel:
+    def _executor(self, device: Any = None) -> CompiledModel:
         self._require_cpu(device)
         return self.clone()
 
-    def _require_cpu(self, device: tuple[int, int] | None) -> None:
-        given = cpu() if device is None else Device(*device)
+    def _require_cpu(self, device: Any) -> None:
+        given = device_of(device)
         if given != cpu():
             name = self.metadata.name
             raise ValueError(f"{name} runs on {cpu()}, main memory, and cannot be put on {given}")

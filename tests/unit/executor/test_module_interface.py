@@ -322,3 +322,35 @@ def test_d15_operators_take_the_models_own_types(dtype: str, tmp_path: Path) -> 
     np.testing.assert_array_equal(out, x.T)
     other = {"uint8": "int8", "int8": "uint8", "uint16": "int16", "float32": "int32"}[dtype]
     assert function(*CONVENTIONS["packed"]([x.view(other)], [out], [])) == -1
+
+
+class _OfTvm:
+    """As a device of apache-tvm-ffi."""
+
+    index = 0
+
+    def dlpack_device_type(self) -> int:
+        return 1
+
+
+class _OfTorch:
+    """As a torch.device."""
+
+    type, index = "cpu", None
+
+
+@pytest.mark.parametrize("device", ["cpu", "cpu:0", 0, None, (1, 0), _OfTvm(), _OfTorch()])
+def test_e2_a_device_is_what_other_packages_call_one(module: CompiledModel, device: object) -> None:
+    assert module["my_mod"](device) is not module
+
+
+@pytest.mark.parametrize("device", ["cuda:1", "cpu:1", 1])
+def test_e22_another_device_is_refused_by_any_name(module: CompiledModel, device: object) -> None:
+    with pytest.raises(ValueError, match="cannot be put on"):
+        module["my_mod"](device)
+
+
+@pytest.mark.parametrize("device", ["gpu", "cpu:x", 1.5, object(), (1, 2, 3)])
+def test_what_is_no_device_is_said(module: CompiledModel, device: object) -> None:
+    with pytest.raises(TypeError, match="is no device"):
+        module["my_mod"](device)
