@@ -364,7 +364,7 @@ class ElementOp(GraphOp, ABC):
 
     @property
     def is_movable(self) -> bool:
-        """Whether elements are the same wherever they stand: functions of the operands' elements there, not of where."""
+        """Whether elements are the same wherever they stand: functions of the operands' elements alone."""
         return self.FUSION is Fusion.POINTWISE
 
     @abstractmethod
