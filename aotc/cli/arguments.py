@@ -89,10 +89,10 @@ def add_target(parser: argparse.ArgumentParser, default: str | None = "host") ->
         )
 
 
-def add_compile_options(parser: argparse.ArgumentParser) -> None:
+def add_compile_options(parser: argparse.ArgumentParser, target: str | None = "host") -> None:
     """Every option of a compilation but those about files that it writes."""
     add_shape_options(parser)
-    add_target(parser)
+    add_target(parser, target)
     conventions = parser.add_argument_group("conventions")
     for name, sentence in _CONVENTIONS.items():
         default: str = getattr(CompileOptions, name)

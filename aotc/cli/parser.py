@@ -69,6 +69,8 @@ def build_parser() -> argparse.ArgumentParser:
     sentence = "measure schedules of a model's operations on this machine, keep the best"
     add("tune", commands.tune_command, _tune, sentence)
     add("cache", commands.cache_command, _cache, "show or empty the cache of compiled models")
+    sentence = "list the passes of each phase and when they run, or what runs with some options"
+    add("phases", commands.phases_command, _phases, sentence)
     add("targets", commands.targets_command, lambda sub: None, "list the named targets")
     sentence = "list the supported ONNX operators, or say what is supported of one"
     add("ops", commands.ops_command, _ops, sentence)
@@ -87,13 +89,17 @@ def _verify_command(arguments: argparse.Namespace) -> int:
 def _compile(sub: argparse.ArgumentParser) -> None:
     sub.add_argument("model", metavar="MODEL.onnx")
     sub.add_argument("-o", "--output", metavar="DIR", required=True, help="where the artefacts go")
-    sub.add_argument("--emit", default="c", metavar="KIND[,KIND...]", help=", ".join(KINDS) + " (default: c)")
+    _add_emit(sub)
     sub.add_argument("--selftest", metavar="IN.npz", help="add aotc_NAME_selftest(), which runs these inputs")
     sub.add_argument(
         "--selftest-outputs", metavar="OUT.npz", help="what it expects (default: onnxruntime's, or else our own)"
     )
     add_output_options(sub)
     add_compile_options(sub)
+
+
+def _add_emit(sub: argparse.ArgumentParser) -> None:
+    sub.add_argument("--emit", default="c", metavar="KIND[,KIND...]", help=", ".join(KINDS) + " (default: c)")
 
 
 def _runtime(sub: argparse.ArgumentParser) -> None:
@@ -178,6 +184,12 @@ def _tune(sub: argparse.ArgumentParser) -> None:
 
 def _cache(sub: argparse.ArgumentParser) -> None:
     sub.add_argument("--clear", action="store_true", help="remove every entry")
+
+
+def _phases(sub: argparse.ArgumentParser) -> None:
+    _add_emit(sub)
+    sub.add_argument("--profile", action="store_true", help="what runs for `aotc bench --profile`")
+    add_compile_options(sub, target=None)
 
 
 def _ops(sub: argparse.ArgumentParser) -> None:

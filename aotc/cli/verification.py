@@ -19,7 +19,7 @@ from aotc.compiler.checking.quantized_reference import read_without_weights, ste
 from aotc.compiler.checking.recordings import read_inputs
 from aotc.compiler.checking.reference import comparable_session, first_values, reference_sequence
 from aotc.compiler.lowering import read_once
-from aotc.errors import EXIT_OK, EXIT_WRONG, UsageError
+from aotc.errors import EXIT_OK, EXIT_WRONG, UsageError, show
 from aotc.frontend.onnx.labels import labels_of
 from aotc.measuring.differences import first_operator, first_pass, loops_outputs
 from aotc.measuring.routes import open_model
@@ -128,14 +128,14 @@ def verify_command(arguments: argparse.Namespace) -> int:
         )
     else:
         if reference.kind == "loops":
-            print(f"reference: {reference}")
+            show(f"reference: {reference}")
         for comparison in comparisons:
-            print(comparison.line())
+            show(comparison.line())
         for sentence in where.values():
-            print(sentence)
+            show(sentence)
     if wrong:
         worst = max(wrong, key=lambda comparison: comparison.excess)
-        print(f"error: {worst.name} differs most from {reference.kind}: {worst.line()}", file=sys.stderr)
+        show(f"error: {worst.name} differs most from {reference.kind}: {worst.line()}", file=sys.stderr)
         return EXIT_WRONG
     return EXIT_OK
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias, Unpack
 
 from aotc.compiler.origin import origin_of
+from aotc.dialects.aot.contract import TARGET
 from aotc.errors import Problem, UsageError, warn
 from aotc.machines.targets import lookup
 from aotc.machines.tuning_table import TuningTable
@@ -42,10 +43,13 @@ NOT_IN_PROCESS: Final = (
 
 
 def read_once(source: Source, options: CompileOptions) -> Source:
-    """`source`, where it is the path of a model, as a file that is read once however many steps ask for its content."""
-    if isinstance(source, str | os.PathLike) and not isinstance(source, ModelFile) and options.start_at is None:
-        return ModelFile(source)
-    return source
+    """`source`, where it is the path of a model, as a file that is read once however many steps ask for its content.
+    Raises UsageError, a TypeError, where it is nothing that a model is given as."""
+    if isinstance(source, str | os.PathLike):
+        return source if isinstance(source, ModelFile) or options.start_at is not None else ModelFile(source)
+    from aotc.frontend.onnx.sources import accepted
+
+    return accepted(source)
 
 
 def in_process_options(**options: Unpack[InProcessOptions]) -> CompileOptions:
@@ -96,6 +100,7 @@ def import_source(source: Source, options: CompileOptions, report: Callable[[str
         report("import")
     origin = origin_of(source, options)
     found = _import(source, options) if options.start_at is None else _resume(source, options.start_at, options)
+    TARGET.set(found.module, options.target)
     if found.origin is not None:  # IR knows of which model it is
         origin = replace(origin, model_sha256=found.origin.model_sha256)
     found.origin = origin

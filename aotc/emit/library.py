@@ -14,8 +14,8 @@ from mmap import mmap
 from pathlib import Path
 from typing import cast
 
-from aotc.emit.data_object import DataObject
 from aotc.emit.elf import ElfFile
+from aotc.emit.llvm.data_object import DataObject
 from aotc.emit.llvm.link import data_object, require_linkable_here, shared_library
 from aotc.emit.llvm.tvm_ffi import tvm_ffi_object
 from aotc.errors import CompileError, Problem, UsageError

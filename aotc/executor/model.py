@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from threading import Lock
 from typing import Any, Final, NoReturn, TypeVar, overload
 
 import numpy as np
@@ -27,8 +26,9 @@ from aotc.executor.tensors import (
     require_apart,
 )
 from aotc.executor.timing import Timing, measure
+from aotc.executor.turns import turn
 from aotc.model.dlpack import dtype_of
-from aotc.model.dlpack.device import Device, cpu
+from aotc.model.dlpack.device import cpu, device_of
 from aotc.model.metadata import ModelInfo, PlanInfo, StateInfo, TensorInfo
 
 T = TypeVar("T")
@@ -57,7 +57,7 @@ class CompiledModel(NamesAndPositions):
         self._native = native
         self._workspaces = Workspaces(native)
         self._dtypes = {t.dtype: dtype_of(t.dtype) for t in (*self.inputs, *self.outputs)}
-        self._turn = Lock()
+        self._turn = turn()
         """Held while the model's own buffers are made, read or written."""
         self._own_inputs: list[Array] | None = None
         self._own_outputs: list[Array] | None = None
@@ -192,12 +192,12 @@ class CompiledModel(NamesAndPositions):
             return getattr(self, name)
         raise KeyError(f"no function {name!r}; there are {self.metadata.name!r} and {', '.join(_FUNCTIONS)}")
 
-    def _executor(self, device: tuple[int, int] | None = None) -> CompiledModel:
+    def _executor(self, device: Any = None) -> CompiledModel:
         self._require_cpu(device)
         return self.clone()
 
-    def _require_cpu(self, device: tuple[int, int] | None) -> None:
-        given = cpu() if device is None else Device(*device)
+    def _require_cpu(self, device: Any) -> None:
+        given = device_of(device)
         if given != cpu():
             name = self.metadata.name
             raise ValueError(f"{name} runs on {cpu()}, main memory, and cannot be put on {given}")

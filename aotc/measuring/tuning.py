@@ -19,7 +19,7 @@ from xdsl.ir import Attribute, SSAValue
 from aotc.compiler.checking.recordings import read_inputs
 from aotc.compiler.driver import lower
 from aotc.compiler.lowering import Source, in_process, new_context
-from aotc.dialects.aot.contract import Argument, mark_entry, model_module, set_results, set_signature
+from aotc.dialects.aot.contract import TARGET, Argument, mark_entry, model_module, set_results, set_signature
 from aotc.dialects.constants import constant_bytes, constant_op, known_array
 from aotc.dialects.dtypes import dtype_name
 from aotc.dialects.graph.interfaces import AnchorOp, element_type_of
@@ -245,7 +245,9 @@ class _Search:
         if choice.schedule is not None:
             op.attributes[ScheduleAttr.KEY] = ScheduleAttr.of(choice.schedule)
         block.add_ops([op, ReturnOp(*op.results[: len(results)])])
-        return model_module([main], "k")
+        module = model_module([main], "k")
+        TARGET.set(module, self._options.target)
+        return module
 
 
 def _named(name: str, value: SSAValue) -> Argument:

@@ -106,7 +106,7 @@ class CodeGenerator(Protocol):
     def claim(self, op: Operation, target: str, ctx: Context) -> Claim | None:
         """What it computes instead of `op`, and of others that only `op` needs; None: nothing.
 
-        Called for each operation that something reads, the last one first, in the phase `schedule`: quantised
+        Called for each operation that something reads, the last one first, in the phase `offload`: quantised
         operations are on integers, nothing is laid out yet. `ctx` holds the constants
         (`aotc.dialects.constants.known_array`). Nothing may be changed.
         """

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
 
 from aotc.errors import Problem, UsageError
-from aotc.machines.targets import core_of, machine_of
+from aotc.machines.targets import machine_of
 from aotc.model import conventions
 from aotc.model.conventions import default_interface, default_operators
 from aotc.model.known_tensors import KnownTensor
@@ -191,10 +191,6 @@ class CompileOptions:
     def is_small(self) -> bool:
         """Whether code is to be small rather than fast."""
         return self.optimize == "s"
-
-    @property
-    def long_multiply(self) -> bool:
-        return core_of(self.target).long_multiply
 
     @property
     def exports_operators(self) -> bool:

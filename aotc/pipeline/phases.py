@@ -33,42 +33,49 @@ from aotc.pipeline.steps import Phase, Step, When, pipeline
 from aotc.pipeline.universe import multiverse
 from aotc.pipeline.verification import verify, verify_parts
 
-VECTORS = When("on vectors", "the target has some, at -O1 to -O3", lambda asked: asked.is_vectorized)
-SCALARS = When("without vectors", "the target has none, or at -O0 and -Os", lambda asked: not asked.is_vectorized)
+VECTORS = When("on vectors", "the target has vector registers, at -O1 to -O3", lambda asked: asked.is_vectorized)
+SCALARS = When(
+    "without vectors", "the target has no vector registers, or at -O0 and -Os", lambda asked: not asked.is_vectorized
+)
 CORE = When(
     "on a core without vectors",
-    "where the target has none, at -O1 to -O3 and -Os",
+    "the target has no vector registers, at -O1 to -O3 and -Os",
     lambda asked: asked.optimize != "0" and machine_of(asked.target) is None,
 )
 SCHEDULED = When(
     "with schedules",
-    f"{VECTORS.name} and {CORE.name}",
+    f"{VECTORS.name}, or {CORE.name}",
     lambda asked: VECTORS.holds(asked) or CORE.holds(asked),
 )
 EXACT = When("--requantize exact", "", lambda asked: asked.requantize == "exact")
 FIXED = When("--requantize fixed", "", lambda asked: asked.requantize == "fixed")
 FLOATS = When(
     "requantised in floats",
-    f"{VECTORS.name}, and with {EXACT.name} {CORE.name} that has quads",
+    f"{VECTORS.name}, and {CORE.name} with quads, unless {FIXED.name}",
     lambda asked: VECTORS.holds(asked) or (CORE.holds(asked) and EXACT.holds(asked) and core_of(asked.target).quads),
 )
 INTEGERS = When("requantised in integers", f"not {FLOATS.name}", lambda asked: not FLOATS.holds(asked))
 FAST = When("--accuracy fast", "", lambda asked: asked.accuracy == "fast")
-SPLIT = When("without multiply-adds", "the target has none of floats", lambda asked: not core_of(asked.target).fma)
+SPLIT = When(
+    "without multiply-adds",
+    "the target has no fused multiply-adds of floats",
+    lambda asked: not core_of(asked.target).fma,
+)
 ALONE = When("one thread", "--threads 1", lambda asked: asked.threads == 1)
-THREADS = When("threads", "--threads 2 and more", lambda asked: asked.threads > 1)
+THREADS = When("threads", "--threads 2 or more", lambda asked: asked.threads > 1)
 SMALL = When("-Os", "", lambda asked: asked.optimize == "s")
 OFFLOAD = When("--offload", "with code generators from outside", lambda asked: bool(asked.offload))
-BYTECODE = When("bytecode", "--emit vm and --executor vm", lambda asked: asked.has_bytecode)
+BYTECODE = When("bytecode", "--emit vm or --executor vm", lambda asked: asked.has_bytecode)
 MACHINE = When("--executor vm", "", lambda asked: asked.executor == "vm")
 PROFILE = When("profile", "for a profile (`aotc bench --profile`)", lambda asked: asked.profile)
 
 _BY_FUNCTION = (
-    Step("move-invariants", "", VECTORS),
-    Step("expand-math", "", VECTORS),
-    Step("split-fma", "", VECTORS, SPLIT),
+    Step("move-invariants", VECTORS),
+    Step("expand-math", VECTORS),
+    Step("split-fma", VECTORS, SPLIT),
     Step("simplify-functions"),
     Step("unroll-tiles"),
+    Step("select-instructions"),
 )
 """Passes with a method `function`, which takes one function and needs no other one for it."""
 
@@ -80,80 +87,92 @@ PHASES: tuple[Phase, ...] = (
         (
             Step("annotate-quantization"),
             Step("infer-shapes"),
-            Step("fold-constants", "quantized=false"),
+            Step("fold-constants", quantized=False),
             Step("canonicalize"),
             Step("simplify-control-flow"),
             Step("fold-batch-norm"),
             Step("shrink-constants"),
             Step("eliminate-transposes"),
             Step("absorb-transposes"),
-            Step("fold-constants", "quantized=false"),
+            Step("fold-constants", quantized=False),
             Step("canonicalize"),
             Step("cse"),
             Step("raise-functions"),
             Step("raise-normalization"),
-            Step("raise-quantization", "most-bits=8", VECTORS),
-            Step("raise-quantization", "means=true averages=true", SCALARS, EXACT),
-            Step("raise-quantization", "means=true", SCALARS, FIXED),
-            Step("tabulate-quantized", 'target="{target}"', VECTORS),
-            Step("tabulate-quantized", "", SCALARS),
-            Step("fix-arithmetic", "tables=false", VECTORS),
-            Step("fix-arithmetic", "", SCALARS),
-            Step("fix-softmax", "", SCALARS),
-            Step("fix-requantization", "long-multiply={long_multiply}", INTEGERS, EXACT),
-            Step("fix-requantization", "long-multiply={long_multiply} doubling=true", INTEGERS, FIXED),
+            Step("raise-quantization", VECTORS, most_bits=8),
+            Step("tabulate-quantized", VECTORS, vectors=True),
+            Step("fix-arithmetic", VECTORS, tables=False),
+            Step("raise-quantization", SCALARS, EXACT, means=True, averages=True),
+            Step("raise-quantization", SCALARS, FIXED, means=True),
+            Step("tabulate-quantized", SCALARS),
+            Step("fix-arithmetic", SCALARS),
+            Step("fix-softmax", SCALARS),
+            Step("fix-requantization", INTEGERS, EXACT),
+            Step("fix-requantization", INTEGERS, FIXED, doubling=True),
             Step("fold-constants"),
             Step("canonicalize"),
             Step("cse"),
             Step("dce"),
-            Step("note-floats", "", FLOATS),
-            Step("note-floats", "requantization=true", INTEGERS),
+            Step("note-floats", FLOATS),
+            Step("note-floats", INTEGERS, requantization=True),
+        ),
+    ),
+    Phase(
+        "offload",
+        "who computes it: what code generators from outside claim",
+        (
+            Step("offload-operations", OFFLOAD, codegens="{offload}"),
+            Step("eliminate-transposes", OFFLOAD),
+            Step("fold-constants", OFFLOAD),
+            Step("canonicalize", OFFLOAD),
+            Step("cse", OFFLOAD),
+            Step("dce", OFFLOAD),
+        ),
+    ),
+    Phase(
+        "integers",
+        "what is multiplied: integers that the machine multiplies best, for the same results",
+        (
+            Step("divide-transposed", VECTORS),
+            Step("center-weights", SCHEDULED),
+            Step("multiply-in-floats", VECTORS),
+            Step("flatten-positions", VECTORS),
+            Step("fold-constants", VECTORS),
+            Step("bound-sums", VECTORS),
+            Step("pair-steps", VECTORS, table="{tuned}"),
+            Step("flip-signs", SCHEDULED),
         ),
     ),
     Phase(
         "schedule",
         "how it is computed on this machine: schedules, layouts, packed weights",
         (
-            Step("offload-operations", 'codegens="{offload}" target="{target}"', OFFLOAD),
-            Step("eliminate-transposes", "", OFFLOAD),
-            Step("fold-constants", "", OFFLOAD),
-            Step("canonicalize", "", OFFLOAD),
-            Step("cse", "", OFFLOAD),
-            Step("dce", "", OFFLOAD),
-            Step("flush-subnormals", "", VECTORS, FAST),
-            Step("divide-transposed", 'target="{target}"', VECTORS),
-            Step("center-weights", 'target="{target}"', SCHEDULED),
-            Step("multiply-in-floats", 'target="{target}"', VECTORS),
-            Step("flatten-positions", 'target="{target}"', VECTORS),
-            Step("fold-constants", "", VECTORS),
-            Step("bound-sums", 'target="{target}"', VECTORS),
-            Step("pair-steps", 'target="{target}" table="{tuned}"', VECTORS),
-            Step("flip-signs", 'target="{target}"', SCHEDULED),
-            Step("choose-algorithms", 'target="{target}" accuracy={accuracy} table="{tuned}"', VECTORS),
-            Step("choose-schedule", 'target="{target}" table="{tuned}"', VECTORS),
-            Step("choose-schedule", 'target="{target}" size={is_small}', CORE),
-            Step("branch-trees", "", CORE),
-            Step("count-votes", 'target="{target}"', CORE),
-            Step("round-weights", 'target="{target}"', VECTORS, FAST),
-            Step("project-inputs", "", SCHEDULED),
-            Step("dce", "", VECTORS),
-            Step("widen-operands", "", VECTORS),
-            Step("assign-layouts", 'target="{target}"', SCHEDULED),
-            Step("fold-constants", "", SCHEDULED),
-            Step("prove-narrow-pairs", "", VECTORS),
-            Step("prove-fractions", "", VECTORS),
-            Step("canonicalize", "", SCHEDULED),
-            Step("cse", "", SCHEDULED),
-            Step("choose-schedule", 'target="{target}" table="{tuned}"', VECTORS),
-            Step("dce", "", SCHEDULED),
+            Step("flush-subnormals", VECTORS, FAST),
+            Step("choose-algorithms", VECTORS, accuracy="{accuracy}", table="{tuned}"),
+            Step("choose-schedule", VECTORS, table="{tuned}"),
+            Step("choose-schedule", CORE, size="{is_small}"),
+            Step("branch-trees", CORE),
+            Step("count-votes", CORE),
+            Step("round-weights", VECTORS, FAST),
+            Step("project-inputs", SCHEDULED),
+            Step("dce", VECTORS),
+            Step("widen-operands", VECTORS),
+            Step("assign-layouts", SCHEDULED),
+            Step("fold-constants", SCHEDULED),
+            Step("prove-narrow-pairs", VECTORS),
+            Step("prove-fractions", VECTORS),
+            Step("canonicalize", SCHEDULED),
+            Step("cse", SCHEDULED),
+            Step("choose-schedule", VECTORS, table="{tuned}"),
+            Step("dce", SCHEDULED),
         ),
     ),
     Phase(
         "fuse",
         "what is one kernel: groups of operations",
         (
-            Step("divide-scratch", 'target="{target}" threads={threads}', VECTORS, THREADS),
-            Step("tile-and-fuse", 'target="{target}" threads={threads}', VECTORS),
+            Step("divide-scratch", VECTORS, THREADS, threads="{threads}"),
+            Step("tile-and-fuse", VECTORS, threads="{threads}"),
             Step("fuse-epilogues"),
             Step("fuse-prologues"),
             Step("fuse-elementwise"),
@@ -166,28 +185,28 @@ PHASES: tuple[Phase, ...] = (
         (
             Step("outline-kernels"),
             Step("cse"),
-            Step("choose-schedule", 'target="{target}"', VECTORS),
-            Step("count-operations", "", PROFILE),
+            Step("choose-schedule", VECTORS),
+            Step("count-operations", PROFILE),
         ),
     ),
     Phase("bufferize", "who owns which buffer: kernels write to destinations", (Step("bufferize"),)),
     Phase(
         "plan",
         "order and offsets: one workspace of known size",
-        (Step("plan-memory", "io={io} alignment={vector_bytes} threads={threads}"),),
+        (Step("plan-memory", io="{io}", alignment="{vector_bytes}", threads="{threads}"),),
     ),
     Phase(
         "loops",
         "how it is computed: kernels as loops over memory",
         (
-            Step("convert-graph-to-loops", "check-indices={check_indices}"),
-            Step("serialize-parallel-loops", "", ALONE),
-            Step("split-parallel-loops", 'threads={threads} target="{target}"', THREADS),
-            Step("simplify-functions", "", SCALARS),
-            Step("recompute-indices", 'target="{target}"', CORE),
-            Step("move-invariants", "", SCALARS),
-            Step("expand-math", "", SCALARS),
-            Step("split-fma", "", CORE, SPLIT),
+            Step("convert-graph-to-loops", check_indices="{check_indices}"),
+            Step("serialize-parallel-loops", ALONE),
+            Step("split-parallel-loops", THREADS, threads="{threads}"),
+            Step("simplify-functions", SCALARS),
+            Step("recompute-indices", CORE),
+            Step("move-invariants", SCALARS),
+            Step("expand-math", SCALARS),
+            Step("split-fma", CORE, SPLIT),
         ),
     ),
     Phase(
@@ -196,24 +215,29 @@ PHASES: tuple[Phase, ...] = (
         (
             Step(
                 "select-calling-convention",
-                "interface-api={interface_api} operator-api={operator_api} runtime={runtime} workspace={workspace} "
-                "weights={weights} operator-arguments={operator_arguments} resource-handle={resource_handle}",
+                interface_api="{interface_api}",
+                operator_api="{operator_api}",
+                runtime="{runtime}",
+                workspace="{workspace}",
+                weights="{weights}",
+                operator_arguments="{operator_arguments}",
+                resource_handle="{resource_handle}",
             ),
-            Step("mangle-symbols", "export-operators={exports_operators}"),
-            Step("convert-entry-to-vm", "keep=true", BYTECODE),
-            Step("allocate-registers", "", BYTECODE),
-            Step("place-weights", "alignment={vector_bytes} apart={weights_apart}"),
+            Step("mangle-symbols", export_operators="{exports_operators}"),
+            Step("convert-entry-to-vm", BYTECODE, keep=True),
+            Step("allocate-registers", BYTECODE),
+            Step("place-weights", alignment="{vector_bytes}", apart="{weights_apart}"),
             Step("buffers-to-pointers"),
             Step("lower-calls"),
-            Step("run-on-threads", "", THREADS),
+            Step("run-on-threads", THREADS),
             Step("add-reset"),
             Step("add-selftest"),
-            Step("simplify-functions", "", SMALL),
-            Step("merge-kernels", "", SMALL),
-            Step("wrap-entry", "packed-wrapper={packed_wrapper}"),
-            Step("leave-entry", "", MACHINE),
+            Step("simplify-functions", SMALL),
+            Step("merge-kernels", SMALL),
+            Step("wrap-entry", packed_wrapper="{packed_wrapper}"),
+            Step("leave-entry", MACHINE),
             *_BY_FUNCTION,
-            Step("profile-kernels", "", PROFILE),
+            Step("profile-kernels", PROFILE),
         ),
     ),
 )
@@ -270,7 +294,7 @@ class PassTiming:
 class _ToLLVM(Protocol):
     """What `convert-to-llvm` has beside `apply`."""
 
-    def convert(self, module: ModuleOp, only: Collection[Operation] | None = None) -> ModuleOp: ...
+    def convert(self, module: ModuleOp, target: str | None, only: Collection[Operation] | None = None) -> ModuleOp: ...
 
 
 def to_llvm(
@@ -286,7 +310,7 @@ def to_llvm(
     object of their own. The module stays as it is. Raises CompileError."""
     conversion = cast(Callable[..., _ToLLVM], multiverse().all_passes["convert-to-llvm"]())
     sections = {"weights_section": weights_section, "workspace_section": workspace_section}
-    return conversion(target=target, optimize_size=optimize_size, **sections).convert(module, only)
+    return conversion(optimize_size=optimize_size, **sections).convert(module, target, only)
 
 
 class _ByFunction(Protocol):

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import cast
 
 from aotc.pipeline.options import CompileOptions
-
-_ASKED = re.compile(r"\{(\w+)\}")
 
 
 @dataclass(frozen=True)
@@ -21,36 +19,39 @@ class When:
 
 
 class Step:
-    """A pass, its options, and the conditions under which it runs, all of them.
+    """A pass, the conditions under which it runs, all of them, and its options.
 
-    Options are text as `io={io} tables=false`: what is in braces is asked of CompileOptions; None leaves it out.
+    An option `"{io}"` has the value of `io` of CompileOptions; where that is None, it is left out.
     """
 
-    def __init__(self, name: str, options: str = "", *when: When) -> None:
+    def __init__(self, name: str, *when: When, **options: str | int) -> None:
         self.name = name
-        self.options = options
         self.when = when
+        self.options = {option.replace("_", "-"): value for option, value in options.items()}
 
-    def runs(self, options: CompileOptions) -> bool:
+    def runs(self, asked: CompileOptions) -> bool:
         """Whether the pass is part of a compilation with these options."""
-        return all(each.holds(options) for each in self.when)
+        return all(each.holds(asked) for each in self.when)
 
-    def text(self, options: CompileOptions | None = None) -> str:
-        """The pass in the syntax of `aotc-opt -p`; without options of a compilation, with their names in capitals."""
-        given = " ".join(part for each in self.options.split() if (part := _filled(each, options)) is not None)
+    def text(self, asked: CompileOptions | None = None) -> str:
+        """The pass in the syntax of `aotc-opt -p`; where nothing is asked for, with names of options in capitals."""
+        values = {name: _value(value, asked) for name, value in self.options.items()}
+        given = " ".join(f"{name}={_text(value)}" for name, value in values.items() if value is not None)
         return f"{self.name}{{{given}}}" if given else self.name
 
 
-def _filled(text: str, options: CompileOptions | None) -> str | None:
-    """One option of a pass."""
-    if (asked := _ASKED.search(text)) is None:
-        return text
-    value = asked[1].upper() if options is None else getattr(options, asked[1])
-    if isinstance(value, bool):
-        value = str(value).lower()
-    elif isinstance(value, tuple):
-        value = ",".join(value)
-    return None if value is None else text.replace(asked[0], str(value))
+def _value(value: str | int, asked: CompileOptions | None) -> object:
+    if not isinstance(value, str) or not value.startswith("{"):
+        return value
+    name = value.strip("{}")
+    return name.upper() if asked is None else getattr(asked, name)
+
+
+def _text(value: object) -> str:
+    if isinstance(value, int):
+        return str(value).lower()
+    text = ",".join(cast("tuple[str, ...]", value)) if isinstance(value, tuple) else str(value)
+    return text if text.isidentifier() else f'"{text}"'
 
 
 @dataclass(frozen=True)
@@ -61,11 +62,11 @@ class Phase:
     sentence: str
     steps: tuple[Step, ...] = ()
 
-    def pipeline(self, options: CompileOptions) -> str:
+    def pipeline(self, asked: CompileOptions) -> str:
         """The passes of a compilation with these options, as text."""
-        return pipeline(self.steps, options)
+        return pipeline(self.steps, asked)
 
 
-def pipeline(steps: tuple[Step, ...], options: CompileOptions) -> str:
+def pipeline(steps: tuple[Step, ...], asked: CompileOptions) -> str:
     """The steps that run with these options, in the syntax of `aotc-opt -p`."""
-    return ",".join(step.text(options) for step in steps if step.runs(options))
+    return ",".join(step.text(asked) for step in steps if step.runs(asked))

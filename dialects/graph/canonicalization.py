@@ -215,37 +215,14 @@ def _is_all(value: SSAValue, number: float) -> bool:
     return bool((wide == number).all() and (np.signbit(wide) == np.signbit(np.float64(number))).all())
 
 
-def _same(op: AddOp | SubOp | MulOp | DivOp, value: SSAValue) -> SSAValue | None:
-    return value if value.type == op.result.type else None
-
-
-@simplifies(AddOp)
-def add_zero(op: AddOp) -> Simplified:
-    """x + 0 -> x (on floats x + -0.0)"""
-    zero = -0.0 if is_float(element_type_of(op.lhs)) else 0.0  # 0.0 would make 0.0 of -0.0
-    if _is_all(op.rhs, zero):
-        return _same(op, op.lhs)
-    return _same(op, op.rhs) if _is_all(op.lhs, zero) else None
-
-
-@simplifies(SubOp)
-def sub_zero(op: SubOp) -> Simplified:
-    """x - 0 -> x"""
-    return _same(op, op.lhs) if _is_all(op.rhs, 0.0) else None
-
-
-@simplifies(MulOp)
-def mul_one(op: MulOp) -> Simplified:
-    """x * 1 -> x"""
-    if _is_all(op.rhs, 1.0):
-        return _same(op, op.lhs)
-    return _same(op, op.rhs) if _is_all(op.lhs, 1.0) else None
-
-
-@simplifies(DivOp)
-def div_one(op: DivOp) -> Simplified:
-    """x / 1 -> x"""
-    return _same(op, op.lhs) if _is_all(op.rhs, 1.0) else None
+@simplifies(AddOp, SubOp, MulOp, DivOp)
+def neutral_operand(op: AddOp | SubOp | MulOp | DivOp) -> Simplified:
+    """x + 0 -> x (on floats x + -0.0), x - 0 -> x, x * 1 -> x, x / 1 -> x"""
+    zero = -0.0 if isinstance(op, AddOp) and is_float(element_type_of(op.lhs)) else 0.0  # 0.0 would make 0.0 of -0.0
+    neutral = 1.0 if isinstance(op, MulOp | DivOp) else zero
+    pairs = [(op.lhs, op.rhs), (op.rhs, op.lhs)][: 2 if isinstance(op, AddOp | MulOp) else 1]
+    kept = (value for value, other in pairs if value.type == op.result.type and _is_all(other, neutral))
+    return next(kept, None)
 
 
 @simplifies(NegOp, NotOp)

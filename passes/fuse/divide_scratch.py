@@ -21,6 +21,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from aotc.dialects.aot.contract import target_of
 from aotc.dialects.attributes import to_attribute
 from aotc.dialects.constants import constant_bytes
 from aotc.dialects.graph.interfaces import AnchorOp
@@ -34,11 +35,10 @@ class DivideScratchPass(ModulePass):
 
     name = "divide-scratch"
 
-    target: str = "host"
     threads: int = 1
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        machine = machine_of(self.target)
+        machine = machine_of(target_of(op))
         if machine is None or machine.threads is None or self.threads == 1:
             return
         machine = machine.with_weights(constant_bytes(op))

@@ -158,7 +158,7 @@ def _separate_carried(block: Block, taken: set[SSAValue]) -> set[SSAValue]:
         for place in range(first, first + count):
             value = loop.operands[place]
             source = viewed_whole(value)
-            if not _is_computed(source) or source in taken or not is_only_read_by(value, loop):
+            if not _is_computed(source) or not is_only_read_by(value, loop):
                 loop.operands[place] = source = _copied(value, loop)
             taken.add(source)
     return taken

@@ -35,6 +35,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, OpResult, Region, SSAValue
 
+from aotc.dialects.aot.contract import target_of
 from aotc.dialects.dtypes import byte_width, is_encoded
 from aotc.dialects.graph.compound.control_flow import graph_blocks
 from aotc.dialects.graph.compound.staged import Stage, StagedOp, stages_of
@@ -70,11 +71,10 @@ class TileAndFusePass(FusingPass):
 
     name = "tile-and-fuse"
 
-    target: str = "host"
     threads: int = 1
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        machine = machine_of(self.target)
+        machine = machine_of(target_of(op))
         if machine is None:
             return
         forms = VectorForms(WeightStore.of(ctx))

@@ -30,11 +30,13 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
+from aotc.dialects.aot.contract import target_of
 from aotc.dialects.constants import computed_array
 from aotc.dialects.graph.compound.control_flow import graph_blocks
 from aotc.dialects.graph.interfaces import Array
 from aotc.dialects.graph.quantized.doubling import DoublingRequantizeOp
 from aotc.dialects.graph.quantized.requantization import FixedRequantizeOp, RequantizeOp
+from aotc.machines.targets import core_of
 from aotc.model.weight_store import WeightStore
 from aotc.passes.graph.quantization.accumulators import greatest_of
 from aotc.passes.graph.quantization.fixed_point import doubled, fixed_point
@@ -47,54 +49,54 @@ class FixRequantizationPass(ModulePass):
 
     name = "fix-requantization"
 
-    long_multiply: bool = True
-    """Whether the core has products of 64 bits; if not, those of 32 bits are preferred."""
     doubling: bool = False
     """Whether results may be those of TFLite's fixed-point arithmetic."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        store = WeightStore.of(ctx)
+        store, long_multiply = WeightStore.of(ctx), core_of(target_of(op)).long_multiply
         for block in graph_blocks(op):
             constants = Constants(block, store)
             for each in list(block.ops):
                 if isinstance(each, RequantizeOp):
-                    self._fix(each, constants)
+                    self._fix(each, constants, long_multiply)
 
-    def _fix(self, op: RequantizeOp, constants: Constants) -> None:
+    def _fix(self, op: RequantizeOp, constants: Constants, long_multiply: bool) -> None:
+        """`long_multiply`: whether the core has products of 64 bits; if not, those of 32 bits are preferred."""
         multiplier = computed_array(op.multiplier, constants.store)
         if multiplier is None or not bool((np.isfinite(multiplier) & (multiplier > 0)).all()):
             return
         new = _doubling(op, multiplier, constants) if self.doubling else None
-        if new is None and (new := self._exact(op, multiplier, constants)) is None:
+        if new is None and (new := _exact(op, multiplier, constants, long_multiply)) is None:
             return
         new.location = op.location
         new.result.name_hint = op.result.name_hint
         Rewriter.replace_op(op, [new])
 
-    def _exact(self, op: RequantizeOp, multiplier: Array, constants: Constants) -> FixedRequantizeOp | None:
-        most = greatest_of(op.x, op.axis, constants.store)
-        if multiplier.size == 1:
-            most = most.max(initial=0)
-        multipliers, greatest = np.broadcast_arrays(np.atleast_1d(multiplier), np.atleast_1d(most))
-        found = fixed_point(multipliers, greatest, *op.range, long_multiply=self.long_multiply)
-        if found is None:
-            return None
-        factors = found.factors[:1].reshape(()) if multiplier.size == 1 else found.factors
-        return FixedRequantizeOp.get(
-            op.x,
-            constants.of(factors, "factors"),
-            axis=op.axis,
-            shift=found.shift,
-            most=found.most,
-            guard=found.guard,
-            up=found.up,
-            drop=found.drop,
-            split=found.split,
-            zero_point=op.zero_point,
-            low=op.low,
-            high=op.high,
-            to=op.to,
-        )
+
+def _exact(op: RequantizeOp, multiplier: Array, constants: Constants, long_multiply: bool) -> FixedRequantizeOp | None:
+    most = greatest_of(op.x, op.axis, constants.store)
+    if multiplier.size == 1:
+        most = most.max(initial=0)
+    multipliers, greatest = np.broadcast_arrays(np.atleast_1d(multiplier), np.atleast_1d(most))
+    found = fixed_point(multipliers, greatest, *op.range, long_multiply=long_multiply)
+    if found is None:
+        return None
+    factors = found.factors[:1].reshape(()) if multiplier.size == 1 else found.factors
+    return FixedRequantizeOp.get(
+        op.x,
+        constants.of(factors, "factors"),
+        axis=op.axis,
+        shift=found.shift,
+        most=found.most,
+        guard=found.guard,
+        up=found.up,
+        drop=found.drop,
+        split=found.split,
+        zero_point=op.zero_point,
+        low=op.low,
+        high=op.high,
+        to=op.to,
+    )
 
 
 def _doubling(op: RequantizeOp, multiplier: Array, constants: Constants) -> DoublingRequantizeOp | None:

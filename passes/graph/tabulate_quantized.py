@@ -26,6 +26,7 @@ from xdsl.dialects.builtin import IntegerType, ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
+from aotc.dialects.aot.contract import target_of
 from aotc.dialects.dtypes import byte_width
 from aotc.dialects.graph.compound.control_flow import graph_blocks
 from aotc.dialects.graph.conversion import QuantizeOp
@@ -44,12 +45,12 @@ class TabulateQuantizedPass(ModulePass):
 
     name = "tabulate-quantized"
 
-    target: str | None = None
-    """One with vectors, in whose registers tables are to be; None: elements are looked up one by one."""
+    vectors: bool = False
+    """Whether tables are to be in vector registers of the target; if not, elements are looked up one by one."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         store = WeightStore.of(ctx)
-        machine = None if self.target is None else machine_of(self.target)
+        machine = machine_of(target_of(op)) if self.vectors else None
         if machine is not None and not machine.lookup.name:
             return
         for block in graph_blocks(op):

@@ -25,6 +25,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from aotc.dialects.aot.contract import target_of
 from aotc.dialects.constants import computed_array
 from aotc.dialects.dtypes import integer_range
 from aotc.dialects.graph.accumulation import integer_sums
@@ -40,10 +41,8 @@ class BoundSumsPass(ModulePass):
 
     name = "bound-sums"
 
-    target: str = "host"
-
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        machine, store = machine_of(self.target), WeightStore.of(ctx)
+        machine, store = machine_of(target_of(op)), WeightStore.of(ctx)
         if machine is None or machine.dot.pair_cycles is None:
             return
         for each in integer_sums(op):

@@ -29,6 +29,7 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from aotc.dialects.aot.contract import target_of
 from aotc.dialects.constants import constant_op, key_of, known_array
 from aotc.dialects.graph.accumulation import integer_sums
 from aotc.dialects.graph.convolution import ConvOp
@@ -50,10 +51,8 @@ class CenterWeightsPass(ModulePass):
 
     name = "center-weights"
 
-    target: str = "host"
-
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        core = core_of(self.target)
+        core = core_of(target_of(op))
         if not isinstance(core, Machine) and not core.quads:
             return
         store = WeightStore.of(ctx)

@@ -32,6 +32,7 @@ from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from aotc.dialects.aot.contract import target_of
 from aotc.dialects.constants import constant_op, key_of, known_array
 from aotc.dialects.graph.accumulation import integer_sums
 from aotc.dialects.graph.convolution import ConvOp, ConvTransposeOp
@@ -52,10 +53,8 @@ class DivideTransposedPass(ModulePass):
 
     name = "divide-transposed"
 
-    target: str = "host"
-
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        if machine_of(self.target) is None:
+        if machine_of(target_of(op)) is None:
             return
         store = WeightStore.of(ctx)
         for each in integer_sums(op):

@@ -31,6 +31,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from aotc.dialects.aot.contract import target_of
 from aotc.dialects.graph.compound.control_flow import graph_operations
 from aotc.dialects.graph.convolution import ConvOp
 from aotc.dialects.graph.interfaces import ElementOp, Fusion, GraphOp, shape_of
@@ -47,10 +48,8 @@ class FlattenPositionsPass(ModulePass):
 
     name = "flatten-positions"
 
-    target: str = "host"
-
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        machine = machine_of(self.target)
+        machine = machine_of(target_of(op))
         if machine is None:
             return
         for each in list(graph_operations(op)):

@@ -29,6 +29,7 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerAttr, ModuleO
 from xdsl.ir import Attribute, Block, OpResult, SSAValue
 from xdsl.passes import ModulePass
 
+from aotc.dialects.aot.contract import target_of
 from aotc.dialects.constants import known_array
 from aotc.dialects.dtypes import wrap
 from aotc.dialects.graph.accumulation import AccumulatingOp
@@ -61,10 +62,8 @@ class FlipSignsPass(ModulePass):
 
     name = "flip-signs"
 
-    target: str = "host"
-
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        core = core_of(self.target)
+        core = core_of(target_of(op))
         unsigned = core.dot.unsigned if isinstance(core, Machine) else "none" if core.quads else "any"
         if unsigned == "any":
             return

@@ -29,6 +29,7 @@ from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from aotc.dialects.aot.contract import target_of
 from aotc.dialects.constants import constant_op, known_array
 from aotc.dialects.dtypes import integer_range
 from aotc.dialects.graph.accumulation import integer_sums
@@ -49,10 +50,8 @@ class MultiplyInFloatsPass(ModulePass):
 
     name = "multiply-in-floats"
 
-    target: str = "host"
-
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        if machine_of(self.target) is None:
+        if machine_of(target_of(op)) is None:
             return
         store = WeightStore.of(ctx)
         for each in integer_sums(op):

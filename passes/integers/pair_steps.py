@@ -24,6 +24,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from aotc.dialects.aot.contract import target_of
 from aotc.dialects.constants import computed_array, constant_bytes
 from aotc.dialects.graph.compound.control_flow import graph_operations
 from aotc.dialects.graph.convolution import ConvOp
@@ -43,12 +44,11 @@ class PairStepsPass(ModulePass):
 
     name = "pair-steps"
 
-    target: str = "host"
     table: str = ""
     """A file of measured decisions (`aotc.machines.tuning_table`), which take precedence."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        machine = machine_of(self.target)
+        machine = machine_of(target_of(op))
         if machine is None or machine.dot.pairs is None:
             return
         machine, store = machine.with_weights(constant_bytes(op)), WeightStore.of(ctx)

@@ -40,7 +40,7 @@ from xdsl.passes import ModulePass
 from xdsl.traits import is_side_effect_free
 
 from aotc.dialects.aot import OpaqueOp
-from aotc.dialects.aot.contract import kernels
+from aotc.dialects.aot.contract import kernels, target_of
 from aotc.machines.targets import core_of
 
 TRIPS = 2
@@ -53,12 +53,11 @@ class RecomputeIndicesPass(ModulePass):
 
     name = "recompute-indices"
 
-    target: str = "host"
     own_work: int = 40
     """Operations of an iteration for each that is repeated in it, at least, where the loop's index is hidden, too."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        least = core_of(self.target).scalars.sums.recomputed
+        least = core_of(target_of(op)).scalars.sums.recomputed
         for function in kernels(op):
             for loop in [each for each in function.walk() if isinstance(each, scf.ForOp)]:
                 if _is_innermost(loop):

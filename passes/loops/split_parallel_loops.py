@@ -45,8 +45,9 @@ from xdsl.transforms.canonicalization_patterns.utils import const_evaluate_opera
 from xdsl.utils.exceptions import PassFailedException
 
 from aotc.dialects.aot import PhaseOp, ThreadOp
-from aotc.dialects.aot.contract import is_kernel, set_threads
+from aotc.dialects.aot.contract import is_kernel, set_threads, target_of
 from aotc.dialects.builder import INDEX, Scalar
+from aotc.machines.machine import ThreadCosts
 from aotc.machines.targets import core_of
 from aotc.passes.kernel.builders.loop_builder import LoopBuilder
 from aotc.passes.loops.loop_phases import Phases, Turns
@@ -62,26 +63,22 @@ class SplitParallelLoopsPass(ModulePass):
     name = "split-parallel-loops"
 
     threads: int = 2
-    target: str = "host"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.threads < 1:
             raise PassFailedException(f"the number of threads must be positive, found {self.threads}")
         set_threads(op, self.threads)
-        weights = weights_of(op)
+        weights, costs = weights_of(op), None if self.threads == 1 else core_of(target_of(op)).threads
         for function in op.walk():
             if isinstance(function, FuncOp) and is_kernel(function) and function.body.blocks:
                 _merge_nests(function)
-                if (found := self._shares(function, weights)) is not None:
+                if costs is not None and (found := self._shares(function, costs, weights)) is not None:
                     _Split(*found).run()
         for loop in [inner for inner in op.walk() if isinstance(inner, scf.ParallelOp)]:
             serialize(loop)
 
-    def _shares(self, function: FuncOp, weights: set[SSAValue]) -> tuple[Shares, Phases] | None:
+    def _shares(self, function: FuncOp, costs: ThreadCosts, weights: set[SSAValue]) -> tuple[Shares, Phases] | None:
         """How to divide a kernel among threads, and into phases; None where one thread should compute it."""
-        costs = core_of(self.target).threads
-        if self.threads == 1 or costs is None:
-            return None
         try:
             shares = Shares(function, self.threads, Reads(function, costs, weights))
             phases = Phases(shares)

@@ -1,6 +1,6 @@
 """Convert the module of the `interface` phase to the llvm dialect, for one target.
 
-`convert-to-llvm{target=cortex-m4}`:
+`attach-target{target=cortex-m4},convert-to-llvm`:
 ```mlir
 func.func @aotc_m_run(%x: !aot.ptr<f32> {aot.noalias, aot.readonly}, %y: !aot.ptr<f32> {aot.noalias}) -> i32 {
   %a = aot.buffer %x : !aot.ptr<f32> to memref<4x8xf32>
@@ -39,10 +39,11 @@ from xdsl.ir import Attribute, Operation
 from xdsl.passes import ModulePass
 
 from aotc.dialects import aot, vm
+from aotc.dialects.aot.contract import TARGET
 from aotc.dialects.operations import walk
 from aotc.errors import CompileError, Problem
 from aotc.machines.targets import lookup
-from aotc.passes.lower import arith, control, dots, lookups, math, memory, narrowing, tiles, words
+from aotc.passes.lower import arith, control, lookups, math, memory, narrowing, tiles, words
 from aotc.passes.lower.function import FunctionLowering, Lowerings
 from aotc.passes.lower.module import ModuleLowering, ModuleOptions
 
@@ -53,7 +54,6 @@ LOWERINGS: Lowerings = {
     **memory.LOWERINGS,
     **tiles.LOWERINGS,
     **words.LOWERINGS,
-    **dots.LOWERINGS,
     **lookups.LOWERINGS,
     **narrowing.LOWERINGS,
 }
@@ -66,8 +66,6 @@ class ConvertToLLVMPass(ModulePass):
 
     name = "convert-to-llvm"
 
-    target: str | None = None
-    """A target in the syntax of `--target`."""
     index_bitwidth: int | None = None
     """Bits of an index; the target's pointer width if not given."""
     optimize_size: bool = False
@@ -76,7 +74,7 @@ class ConvertToLLVMPass(ModulePass):
     """Linker sections of the embedded weights and of the workspace."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        converted = self.convert(op)
+        converted = self.convert(op, TARGET.get(op))
         for each in list(op.ops):
             each.detach()
         op.attributes = dict(converted.attributes)
@@ -84,8 +82,9 @@ class ConvertToLLVMPass(ModulePass):
             each.detach()
             op.body.block.add_op(each)
 
-    def convert(self, module: ModuleOp, only: Collection[Operation] | None = None) -> ModuleOp:
-        """A new module; the given one stays as it is. Raises CompileError that lists what has no lowering.
+    def convert(self, module: ModuleOp, target: str | None, only: Collection[Operation] | None = None) -> ModuleOp:
+        """A new module for a target, or for any; the given one stays as it is. Raises CompileError that lists what has
+        no lowering.
 
         Of `only` some operations of the module: for an object of their own, in which other functions are declared, and
         kernels are hidden symbols, which the other objects of the library see.
@@ -94,7 +93,7 @@ class ConvertToLLVMPass(ModulePass):
         parts = [each for each in module.ops if chosen is None or each in chosen]
         _require_supported(parts)
         options = ModuleOptions(
-            None if self.target is None else lookup(self.target),
+            None if target is None else lookup(target),
             self.index_bitwidth,
             self.optimize_size,
             self.weights_section,

@@ -34,6 +34,7 @@ from xdsl.ir import Block, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from aotc.dialects.aot.contract import target_of
 from aotc.dialects.graph.compound.control_flow import graph_blocks
 from aotc.dialects.graph.interfaces import GraphOp
 from aotc.machines.machine import Machine
@@ -48,11 +49,8 @@ class AssignLayoutsPass(ModulePass):
 
     name = "assign-layouts"
 
-    target: str | None = None
-    """What code is for, where more than the schedules depends on it."""
-
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        machine = None if self.target is None else machine_of(self.target)
+        machine = machine_of(target_of(op))
         for block in graph_blocks(op):
             _lay_out(block, machine)
 

@@ -23,6 +23,7 @@ from xdsl.ir import Attribute
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
+from aotc.dialects.aot.contract import target_of
 from aotc.dialects.constants import constant_bytes
 from aotc.dialects.graph.interfaces import AnchorOp
 from aotc.dialects.graph.schedules import ScheduleAttr
@@ -38,7 +39,6 @@ class ChooseAlgorithmsPass(ModulePass):
 
     name = "choose-algorithms"
 
-    target: str = "host"
     accuracy: str = "fast"
     """`fast`: errors up to 1e-4 of the greatest result are allowed; `strict`: every sum is computed as it is
     written."""
@@ -49,7 +49,7 @@ class ChooseAlgorithmsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.accuracy not in ("fast", "strict"):
             raise PassFailedException(f"the accuracy is fast or strict, found {self.accuracy}")
-        machine = machine_of(self.target)
+        machine = machine_of(target_of(op))
         if machine is None or self.accuracy == "strict":
             return
         machine = machine.with_weights(constant_bytes(op))

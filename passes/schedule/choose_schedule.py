@@ -26,7 +26,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.passes import ModulePass
 
-from aotc.dialects.aot.contract import SCHEDULE, is_kernel
+from aotc.dialects.aot.contract import SCHEDULE, is_kernel, target_of
 from aotc.dialects.graph.interfaces import AnchorOp, GraphOp, element_type_of
 from aotc.dialects.graph.schedules import Schedule, ScheduleAttr
 from aotc.machines.machine import Machine
@@ -43,14 +43,13 @@ class ChooseSchedulePass(ModulePass):
 
     name = "choose-schedule"
 
-    target: str = "host"
     size: bool = False
     """Whether code is to be small; matters without vectors only."""
     table: str = ""
     """A file of measured decisions (`aotc.machines.tuning_table`), which take precedence."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        core = replace(core_of(self.target), small=self.size)
+        core = replace(core_of(target_of(op)), small=self.size)
         table = TuningTable.read(self.table) if self.table else TuningTable()
         for each in op.walk():
             if isinstance(each, GraphOp) and takes_schedule(each) and ScheduleAttr.KEY not in each.attributes:

@@ -27,6 +27,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
+from aotc.dialects.aot.contract import target_of
 from aotc.dialects.constants import constant_op, key_of, known_array
 from aotc.dialects.graph.compound.control_flow import graph_operations
 from aotc.dialects.graph.interfaces import element_type_of, producer, shape_of
@@ -44,10 +45,8 @@ class CountVotesPass(ModulePass):
 
     name = "count-votes"
 
-    target: str = "host"
-
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        if not core_of(self.target).scalars.fpu:  # dividing would be a call of hundreds of instructions
+        if not core_of(target_of(op)).scalars.fpu:  # dividing would be a call of hundreds of instructions
             return
         store = WeightStore.of(ctx)
         for each in graph_operations(op):

@@ -29,7 +29,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from aotc.dialects.aot.contract import entries
+from aotc.dialects.aot.contract import entries, target_of
 from aotc.dialects.constants import constant_op
 from aotc.dialects.graph.compound.external_kernel import ExternalOp
 from aotc.dialects.graph.interfaces import GraphOp, shape_of, tensor_type
@@ -48,12 +48,11 @@ class OffloadOperationsPass(ModulePass):
 
     codegens: str = ""
     """Their names, separated by commas."""
-    target: str = "host"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         generators = {name: code_generator(name) for name in self.codegens.split(",") if name}
         for entry in entries(op):
-            _offload(entry.body.block, generators, self.target, ctx)
+            _offload(entry.body.block, generators, target_of(op), ctx)
 
 
 def _offload(block: Block, generators: dict[str, CodeGenerator], target: str, ctx: Context) -> None:

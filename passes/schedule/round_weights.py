@@ -24,6 +24,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from aotc.dialects.aot.contract import target_of
 from aotc.dialects.constants import constant_op, key_of, known_array
 from aotc.dialects.graph.compound.control_flow import graph_operations
 from aotc.dialects.graph.recurrent.recurrence import RecurrenceOp
@@ -42,10 +43,8 @@ class RoundWeightsPass(ModulePass):
 
     name = "round-weights"
 
-    target: str = "host"
-
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        if (machine := machine_of(self.target)) is None:
+        if (machine := machine_of(target_of(op))) is None:
             return
         store = WeightStore.of(ctx)
         for each in graph_operations(op):

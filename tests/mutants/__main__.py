@@ -10,6 +10,7 @@ fails without any.
 from __future__ import annotations
 
 import argparse
+import hashlib
 import random
 import sys
 import tempfile
@@ -37,9 +38,9 @@ def mutants() -> list[Mutant]:
 
 
 def chosen(found: Sequence[Mutant], count: int, seed: int) -> list[Mutant]:
-    """So many of them, those of a file together."""
-    sample = random.Random(seed).sample(found, min(count, len(found)))
-    return sorted(sample, key=lambda mutant: (mutant.file, mutant.place))
+    """So many of them, those of a file together. Which it is, each decides by its name: others may come and go."""
+    by_chance = sorted(found, key=lambda mutant: hashlib.sha256(f"{seed} {mutant.name}".encode()).digest())
+    return sorted(by_chance[:count], key=lambda mutant: (mutant.file, mutant.place))
 
 
 class Run:

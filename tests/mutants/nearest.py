@@ -18,8 +18,10 @@ from .mutant import ROOT, Mutant
 from .tree import Measured, Test, Tree
 
 KEPT = ROOT / "build" / "mutants" / "calls.json"
-SECONDS = 30.0
-"""How long the tests of one mutant may take; the nearest runs whatever it takes."""
+SECONDS, LEAST = 60.0, 12
+"""How long the tests of one mutant may take; so many of the nearest run whatever they take."""
+MEASURING = 120.0
+"""How long a file of pytest is measured: of a longer one its first tests are known."""
 FOLDERS = {
     "aotc/frontend/onnx/importers": ("tests/unit/frontend", "tests/conformance"),
     "aotc/runtime": ("tests/unit/runtime",),
@@ -51,7 +53,7 @@ class Nearest:
             yield self._of_c(tree, mutant)
         else:
             yield self._near(tree, mutant, self._lit)
-            for file in sorted(self._candidates(mutant), key=lambda each: (each not in self._kept, each)):
+            for file in sorted(self._candidates(mutant), key=lambda each: each not in self._kept):
                 yield self._near(tree, mutant, [file])
 
     def _near(self, tree: Tree, mutant: Mutant, files: list[str]) -> list[Test]:
@@ -113,7 +115,7 @@ class Nearest:
         found = [path for path in self._units if path.stem == f"test_{stem}" or imports.search(path.read_text())]
         if not found:
             near = [folder for of, folders in FOLDERS.items() if mutant.file.startswith(of) for folder in folders]
-            found = [path for path in self._units if str(path.relative_to(ROOT)).startswith(tuple(near))]
+            found = [path for folder in near for path in self._units if (ROOT / folder) in path.parents]
         return [str(path.relative_to(ROOT)) for path in found]
 
     def _measure(self, tree: Tree, files: Iterable[str]) -> None:
@@ -122,7 +124,7 @@ class Nearest:
         lit = [file for file in missing if file.startswith("tests/lit")]
         for group in ([lit] if lit else []) + [[file] for file in missing if file not in lit]:
             print(f"measured  {group[0] if len(group) == 1 else f'{len(group)} files of lit'}", flush=True)
-            found = tree.measured(group)
+            found = tree.measured(group, MEASURING)
             for file in group:
                 self._kept[file] = {name: each for name, each in found.items() if _is_of(name, file)}
                 self._digests[file] = _digest(file)
@@ -177,8 +179,8 @@ def _module(file: str) -> str:
 
 
 def _is_named(test: Test, stem: str) -> bool:
-    """Whether a test's file begins with the name of a file of the sources."""
-    return Path(test.file).stem.removeprefix("test_").replace("-", "_").startswith(stem)
+    """Whether a test's file, or its folder, begins with the name of a file of the sources."""
+    return any(part.removeprefix("test_").replace("-", "_").startswith(stem) for part in Path(test.file).parts)
 
 
 def _within(tests: list[Test], seconds: float) -> list[Test]:
@@ -186,7 +188,7 @@ def _within(tests: list[Test], seconds: float) -> list[Test]:
     found: list[Test] = []
     for test in tests:
         seconds -= test.seconds
-        if found and seconds < 0:
+        if len(found) >= LEAST and seconds < 0:
             break
         found.append(test)
     return found

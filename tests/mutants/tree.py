@@ -75,13 +75,16 @@ class Tree:
         found = self._ask(request)
         if found["result"] == "survived" and not found["fresh"] and self._is_early(mutant):
             found = self._ask(request | {"fresh": True})
-        return found.get("by", found["result"]) if found["result"] != "survived" else None
+        return found.get("by", found["result"]).partition("::")[0] if found["result"] != "survived" else None
 
     def _is_early(self, mutant: Mutant) -> bool:
         return f"{mutant.file} {mutant.function}" in self.at_import
 
-    def measured(self, tests: Sequence[str], seconds: float = 1200) -> dict[str, Measured]:
-        """What these files of tests call without any mutant, test by test; each kind by itself."""
+    def measured(self, tests: Sequence[str], seconds: float) -> dict[str, Measured]:
+        """What these files of tests call without any mutant, test by test; each kind by itself.
+
+        A file of lit, and all files of pytest together, may take so many seconds.
+        """
         self._ask({"tests": [[list(tests), seconds]], "measure": True, "output": f"{self._log}.output"})
         found: dict[str, Measured] = {}
         name, functions = "", set[str]()

@@ -79,7 +79,7 @@ def _callable(function: Any, keep: object) -> Kernel:
 def all_through_llvm(module: ModuleOp, symbols: Sequence[str], target: str | None = "host") -> dict[str, Kernel]:
     """The exported functions `symbols` of a module as it is after the `interface` phase; code for `target`, None for
     any 64-bit machine."""
-    converted = ConvertToLLVMPass(target=target).convert(module.clone())
+    converted = ConvertToLLVMPass().convert(module.clone(), target)
     verify(converted)
     ir = parsed(llvm_ir(converted))
     ir.verify()

@@ -56,7 +56,9 @@ class Recipe:
     """
 
     def __init__(self, source: Source, options: CompileOptions) -> None:
-        """Raises UsageError for options without a meaning here, OSError."""
+        """Raises UsageError for options without a meaning here and for what is no model, OSError."""
+        from aotc.frontend.onnx.sources import serialized
+
         if wrong := [name for name in _WITHOUT if getattr(options, name)]:
             fix = "fix the dimensions with dims"
             raise UsageError(
@@ -68,7 +70,7 @@ class Recipe:
             name = name or c_identifier(file.path.stem)
             source = file.path if file.path.is_file() else file.content()
         elif not isinstance(source, bytes):
-            source = source.SerializeToString()
+            source = serialized(source)
         self.name = c_identifier(name or "model")
         self._source: Path | bytes = source
         known = options.known_constants

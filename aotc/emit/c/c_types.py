@@ -23,7 +23,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute
 
 from aotc.dialects.aot import PtrType, StructType
-from aotc.emit.c.vectors.vector import type_name
+from aotc.emit.c.vector_types import type_name
 from aotc.errors import CompileError
 
 Kind: TypeAlias = Literal["bool", "signed", "unsigned", "float", "half", "void", "struct", "pointer", "vector", "mask"]

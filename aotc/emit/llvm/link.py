@@ -11,7 +11,7 @@ from contextlib import suppress
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
 
-from aotc.emit.data_object import DataObject
+from aotc.emit.llvm.data_object import DataObject
 from aotc.errors import CompileError, UsageError
 from aotc.machines.targets import Target, lookup
 from aotc.model.artifacts import Pieces

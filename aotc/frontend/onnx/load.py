@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,8 +10,9 @@ from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import DecodeError, Message
 from onnx import ModelProto
 
-from aotc.errors import CompileError, Problem
+from aotc.errors import CompileError
 from aotc.frontend.onnx.check import check_model
+from aotc.frontend.onnx.sources import Source, accepted, not_a_model
 from aotc.model.model_file import ModelFile
 
 KEEP_LIMIT = 256
@@ -32,12 +32,13 @@ class Model:
     """Initializer name -> raw data."""
 
 
-def load_model(source: str | os.PathLike[str] | bytes | ModelProto) -> Model:
+def load_model(source: Source) -> Model:
     """Read and check a model: a file by its path, the bytes of one, or a ModelProto (which stays as it is).
 
     Raises OSError where the file (or one with external data) cannot be read, CompileError with every problem found
-    where it holds no valid model.
+    where it holds no valid model, SourceError for anything else.
     """
+    source = accepted(source)
     if isinstance(source, ModelProto):
         return _checked(source, "model", None, "the model")
     if isinstance(source, bytes):
@@ -55,9 +56,9 @@ def _parsed(data: bytes, what: str) -> ModelProto:
     try:
         proto.ParseFromString(data)
     except DecodeError:
-        raise CompileError(_not_a_model(data, what)) from None
+        raise CompileError(not_a_model(data, what)) from None
     if not proto.HasField("graph") or not proto.ir_version:
-        raise CompileError(_not_a_model(data, what))
+        raise CompileError(not_a_model(data, what))
     return proto
 
 
@@ -115,11 +116,3 @@ def _require_text(message: Message) -> None:
                 _require_text(inner)
         elif descriptor.type == FieldDescriptor.TYPE_STRING and any(isinstance(text, bytes) for text in values):
             raise UnicodeError
-
-
-def _not_a_model(data: bytes, what: str) -> Problem:
-    start = data[:4096].decode(errors="ignore")
-    if all(character.isprintable() or character.isspace() for character in start):
-        fix = "give a binary .onnx file; IR needs --start-at PHASE"
-        return Problem("not-a-model", f"{what} is a text file, not an ONNX model", fix=fix)
-    return Problem("not-a-model", f"{what} is not an ONNX model, or is truncated", fix="export or download it again")

@@ -371,8 +371,7 @@ def bounded_op(*op_types: str) -> Callable[[BoundedImporter], BoundedImporter]:
 @cache
 def load_importers() -> None:
     """Fill the table: every module of `importers/`, then every installed extension that loads."""
-    from aotc.frontend.onnx import importers
-
+    importers = import_module(f"{__package__}.importers")
     for module in pkgutil.walk_packages(importers.__path__, f"{importers.__name__}."):
         import_module(module.name)
     extensions.load_all(extensions.IMPORTERS, _check)

@@ -8,7 +8,7 @@ means and from which phase on it holds. By who carries them:
   (`aot.tensors`);
 - `functions`: the entry and the kernels (`aot.entry`, `aot.kernel`, `aot.in_place`, `aot.convention`, ...), and what
   is in them (`aot.nonpositive`, `aot.loop`);
-- `module`: the model as a whole (`aot.name`, `aot.interface`, `aot.threads`, `aot.plan`, ...);
+- `module`: the model as a whole (`aot.name`, `aot.target`, `aot.interface`, `aot.threads`, `aot.plan`, ...);
 - `weights`: where weights lie (`aot.weight_layout` of the module, `aot.weights` of a blob).
 
 `fields` has how such attributes are read and written.
@@ -67,6 +67,7 @@ from aotc.dialects.aot.contract.functions import (
 from aotc.dialects.aot.contract.module import (
     MODEL_SHA256,
     RECORDED,
+    TARGET,
     Interface,
     Recorded,
     has_external_weights,
@@ -83,6 +84,7 @@ from aotc.dialects.aot.contract.module import (
     set_nodes_in_floats,
     set_plan,
     set_threads,
+    target_of,
     threads_of,
     weights_place,
     workspace_alignment,
@@ -112,6 +114,7 @@ __all__ = [
     "RESOURCE_HANDLE",
     "SCALAR_FALLBACK",
     "SCHEDULE",
+    "TARGET",
     "WEIGHT_LAYOUT",
     "Argument",
     "External",
@@ -167,6 +170,7 @@ __all__ = [
     "shares_workspace",
     "sizes_of",
     "states_of",
+    "target_of",
     "tensors_of",
     "threads_of",
     "weight_offsets",

@@ -40,6 +40,17 @@ def model_name_or(module: ModuleOp, default: str) -> str:
     return _NAME.get(module) or default
 
 
+# --- the target -------------------------------------------------------------------------------------------------------
+
+TARGET: Final = text("aot.target")
+"""What the module is compiled for, in the syntax of `--target`, from `import` on."""
+
+
+def target_of(module: ModuleOp) -> str:
+    """What the module is compiled for. Raises CompileError where it does not say so."""
+    return TARGET.require(module, "the module", fix="run attach-target first")
+
+
 # --- choices of select-calling-convention ----------------------------------------------------------------------------
 
 _INTERFACE: Final = text("aot.interface")

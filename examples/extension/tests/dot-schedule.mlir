@@ -1,5 +1,5 @@
 // RUN: aotc-opt %s | filecheck %s
-// RUN: aotc-opt %s -p 'choose-schedule{target=x86-64-v4}' | filecheck %s --check-prefix=CHOSEN
+// RUN: aotc-opt %s -p 'attach-target{target=x86-64-v4},choose-schedule' | filecheck %s --check-prefix=CHOSEN
 
 // CHECK-LABEL: func.func @given
 // CHOSEN-LABEL: func.func @given

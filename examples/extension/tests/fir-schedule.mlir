@@ -1,5 +1,5 @@
-// RUN: aotc-opt %s -p 'choose-schedule{target=cortex-m4f}' | filecheck %s
-// RUN: aotc-opt %s -p 'choose-schedule{target=cortex-m4}' | filecheck %s --check-prefix=SOFT
+// RUN: aotc-opt %s -p 'attach-target{target=cortex-m4f},choose-schedule' | filecheck %s
+// RUN: aotc-opt %s -p 'attach-target{target=cortex-m4},choose-schedule' | filecheck %s --check-prefix=SOFT
 
 // Of one output samples are loaded once for several positions; of four outputs it is cheaper to share samples among
 // these. Without an FPU neither is asked.

@@ -58,18 +58,12 @@ def raise_movement(op: GraphOp, constants: Constants) -> Raised | None:
 
 
 def same_integers(op: QuantizeOp, constants: Constants) -> SSAValue | None:
-    """The integers that `op` quantises back from the numbers they stand for, at the same scale and zero point."""
+    """The integers that `op` quantises back from the numbers they stand for, at the same scale and zero point: as they
+    are narrow, (q * scale) / scale is nearer to q than to its neighbours."""
     source, target = dequantized(op.x, constants.store), quantization(op, constants.store)
     if source is None or source.parameters != target or target is None:
         return None
-    return source.value if _are_kept(target) else None
-
-
-def _are_kept(parameters: Parameters) -> bool:
-    """Whether integers that are dequantised and quantised again are the same: (q * scale) / scale is then nearer to q
-    than to its neighbours."""
-    low, high = integer_range(parameters.kind)
-    return high - low < 1 << 22
+    return source.value
 
 
 def _with_first(op: GraphOp, value: SSAValue) -> GraphOp:
@@ -123,8 +117,7 @@ def _quantized_parts(op: ConcatOp, parts: Sequence[Quantized | None], constants:
     raised = Raised(replaced=[op, after])
     integers: list[SSAValue] = []
     for part, value in zip(parts, op.parts, strict=True):
-        same = part is not None and part.parameters == target and _are_kept(target)
-        if part is not None and same:
+        if part is not None and part.parameters == target:
             integers.append(part.value)
             continue
         new = after.clone()

@@ -41,7 +41,7 @@ def raise_mean(op: GraphOp, constants: Constants, *, always: bool = False, fixed
         case _:
             return None
     source, most = dequantized(op.operands[0], constants.store), int(counts.max(initial=0))
-    if source is None or source.scale is None or not 0 < most <= _MOST_ELEMENTS or 0 in shape_of(op.operands[0]):
+    if source is None or source.scale is None or most > _MOST_ELEMENTS or 0 in shape_of(op.operands[0]):
         return None
     after = epilogue(op.results[0], np.asarray(source.scale), 0, constants.store)
     if after is None or after.target is None or after.bias is not None or after.scale != source.scale:

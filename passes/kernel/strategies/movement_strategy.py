@@ -10,7 +10,7 @@ import numpy as np
 from aotc.dialects.graph.indexing import GatherOp
 from aotc.dialects.graph.interfaces import GraphOp, producer, shape_of
 from aotc.dialects.graph.movement import ConcatOp, PadOp, ReshapeOp, SliceOp, TransposeOp
-from aotc.dialects.graph.packed.convolution.channels import Channels
+from aotc.dialects.graph.packed.channels import Channels
 from aotc.passes.kernel.layouts import Blocked, ChannelsOf, Layouts, concatenated, is_compact
 from aotc.passes.kernel.strategy import KernelStrategy, Strategies, strategy_of
 

@@ -15,7 +15,7 @@
 // RUN: aotc compile --target x86-64-v3 %t/sine.loops.mlir --start-at loops -o %t --emit c
 // RUN: filecheck %s --check-prefix C --input-file %t/sine.c
 
-// IMPORT:      builtin.module attributes {aot.name = "sine", aot.model_sha256 = "{{[0-9a-f]+}}"} {
+// IMPORT:      builtin.module attributes {aot.name = "sine", aot.target = "x86-64-v3", aot.model_sha256 = "{{[0-9a-f]+}}"} {
 // IMPORT-NEXT: func.func @main(%{{.*}}: tensor<1x1xf32> {aot.name = "serving_default_dense_input_0", aot.dtype = "float32"}
 // IMPORT:      graph.matmul
 // IMPORT-NOT:  graph.fused

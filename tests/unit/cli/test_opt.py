@@ -88,7 +88,7 @@ def test_a_place_for_everything(text: str | bytes, place: str, says: str, tmp_pa
         (["in.mlir", "--weights", "none.npz"], 4, "none.npz"),
         (["in.mlir", "--weights", "in.mlir"], 4, "not an npz file"),
         (["in.mlir", "-p", "fold-constant"], 2, "did you mean fold-constants"),
-        (["in.mlir", "-p", "choose-schedule{tagret=host}"], 2, "target"),
+        (["in.mlir", "-p", "attach-target{tagret=host}"], 2, "target"),
         (["in.mlir", "-p", "cse{"], 2, "cannot be read"),
         (["in.mlir", "--canonicalise"], 2, "did you mean --canonicalize"),
         (["in.mlir", "--pass-pipeline"], 2, "without a pipeline"),
@@ -135,7 +135,7 @@ def test_spellings_of_mlir(tmp_path: Path, capsys: Captured) -> None:
         line.split("(")[1].split(")")[0] for line in err.splitlines() if line.startswith("// -----// IR Dump After")
     ]
     assert headers == ["cse", "canonicalize", "fold-constants", "dce"]
-    assert opt(tmp_path, RELU, "--choose-schedule=target=x86-64-v3", "--print-ir-before-all") == 0
+    assert opt(tmp_path, RELU, "--attach-target=target=x86-64-v3", "--choose-schedule", "--print-ir-before-all") == 0
     assert "IR Dump Before ChooseSchedulePass (choose-schedule)" in capsys.readouterr().err
 
 

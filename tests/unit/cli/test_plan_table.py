@@ -96,4 +96,4 @@ def test_kernels_are_counted(tmp_path: Path) -> None:
     begun = [step.removeprefix("emit: kernel ") for step in heard if step.startswith("emit: kernel ")]
     numbers = [int(step.removesuffix(f" of {count}")) for step in begun]  # of the first kernel of each portion
     assert numbers[0] == 1 and numbers == sorted({*numbers}) and numbers[-1] <= count
-    assert [step for step in heard if ":" not in step][:3] == ["import", "graph", "schedule"]
+    assert [step for step in heard if ":" not in step][:3] == ["import", "graph", "offload"]

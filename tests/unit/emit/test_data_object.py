@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from aotc.emit.data_object import DataObject
 from aotc.emit.elf import ALLOC, LOAD, PROGBITS, SECTION_ROW, ElfFile
+from aotc.emit.llvm.data_object import DataObject
 from aotc.emit.llvm.link import shared_library
 from aotc.errors import CompileError
 from aotc.machines.targets import lookup

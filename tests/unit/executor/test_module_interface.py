@@ -199,6 +199,22 @@ def test_e13_e16_a_packed_library_needs_no_json(
         aotc.load(build_shared(tmp_path / "typed" / "typed.c"))
 
 
+def test_e27_metadata_of_another_version_are_refused(tmp_path: Path) -> None:
+    """Where they are all that says what the model is, and where NAME.json beside them is of this version."""
+    aotc.compile_to(MODEL / "model.onnx", tmp_path, name="my_mod", interface_api="packed")
+    source = tmp_path / "my_mod.c"
+    text = source.read_text()
+    assert text.count("{1, aotc_my_mod_infos") == 1
+    source.write_text(text.replace("{1, aotc_my_mod_infos", "{99, aotc_my_mod_infos"))
+    library = build_shared(source, [*quick_flags(), f"-I{RUNTIME}"])
+    model = aotc.load(library)
+    with pytest.raises(UsageError, match=r"my_mod have version 99.*\[unsupported-version\]"):
+        model["get_model_metadata"]()
+    library.with_suffix(".json").unlink()
+    with pytest.raises(UsageError, match=r"have version 99.*\[unsupported-version\]"):
+        aotc.load(library)
+
+
 @pytest.mark.parametrize("fault", ["status", "code", "name"])
 def test_e16_a_library_that_does_not_say_is_an_error(tmp_path: Path, fault: str) -> None:
     aotc.compile_to(MODEL / "model.onnx", tmp_path, name="my_mod", interface_api="packed")
@@ -306,3 +322,35 @@ def test_d15_operators_take_the_models_own_types(dtype: str, tmp_path: Path) -> 
     np.testing.assert_array_equal(out, x.T)
     other = {"uint8": "int8", "int8": "uint8", "uint16": "int16", "float32": "int32"}[dtype]
     assert function(*CONVENTIONS["packed"]([x.view(other)], [out], [])) == -1
+
+
+class _OfTvm:
+    """As a device of apache-tvm-ffi."""
+
+    index = 0
+
+    def dlpack_device_type(self) -> int:
+        return 1
+
+
+class _OfTorch:
+    """As a torch.device."""
+
+    type, index = "cpu", None
+
+
+@pytest.mark.parametrize("device", ["cpu", "cpu:0", 0, None, (1, 0), _OfTvm(), _OfTorch()])
+def test_e2_a_device_is_what_other_packages_call_one(module: CompiledModel, device: object) -> None:
+    assert module["my_mod"](device) is not module
+
+
+@pytest.mark.parametrize("device", ["cuda:1", "cpu:1", 1])
+def test_e22_another_device_is_refused_by_any_name(module: CompiledModel, device: object) -> None:
+    with pytest.raises(ValueError, match="cannot be put on"):
+        module["my_mod"](device)
+
+
+@pytest.mark.parametrize("device", ["gpu", "cpu:x", 1.5, object(), (1, 2, 3)])
+def test_what_is_no_device_is_said(module: CompiledModel, device: object) -> None:
+    with pytest.raises(TypeError, match="is no device"):
+        module["my_mod"](device)

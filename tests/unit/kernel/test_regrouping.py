@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from kernel_program import ENTRY, as_loops, kernel, lowered, on_tiles, through_c, through_llvm
 
-from aotc.dialects.graph.packed.convolution.channels import Channels
+from aotc.dialects.graph.packed.channels import Channels
 from aotc.dialects.graph.packed.convolution.regrouping import PADDING_LANE, RegroupChannelsOp
 from aotc.dialects.graph.schedules import Schedule, ScheduleAttr
 from aotc.machines.families import X86_AVX512

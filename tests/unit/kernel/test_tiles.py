@@ -358,7 +358,7 @@ def test_every_target_compiles_it(target: str) -> None:
       %s = aot.tile_reduce "max" %g : vector<{tile}> -> f32
       memref.store %s, %m2[%c0, %c0] : {buffer_type(y)}
       {store("%g", y, "%m2[%c1, %c0]", tile, [32, 16, 1], ", valid = 17 : i64")}"""
-    module = ConvertToLLVMPass(target=target).convert(module_of(body, [x, q, y]))
+    module = ConvertToLLVMPass().convert(module_of(body, [x, q, y]), target)
     module.verify()
     compiled = binding().parse_assembly(llvm_ir(module))
     machine = lookup(target).machine()

@@ -316,7 +316,7 @@ def _after(text: str, pipeline: str) -> ModuleOp:
 def _staged(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     monkeypatch.setattr(tile_and_fuse, "machine_of", lambda target: machine)
     text = (LIT / "fuse" / "tile-and-fuse.mlir").read_text()
-    module = _after(text, "choose-schedule{target=x86-64-v4},tile-and-fuse{target=x86-64-v4}")
+    module = _after(text, "attach-target{target=x86-64-v4},choose-schedule,tile-and-fuse")
     return [str(op) for op in module.walk() if isinstance(op, StagedOp)]
 
 
@@ -356,7 +356,6 @@ THREADS = ThreadCosts(phase_operations=4000, shared_bytes=1, weight_bytes=8, mos
 )
 def test_work_is_shared_where_threads_are_worth_it(core: Core, shared: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(split_parallel_loops, "core_of", lambda target: core)
-    module = _after(
-        (LIT / "loops" / "shares" / "split-parallel-loops.mlir").read_text(), "split-parallel-loops{threads=2}"
-    )
+    text = (LIT / "loops" / "shares" / "split-parallel-loops.mlir").read_text()
+    module = _after(text, "attach-target{target=host},split-parallel-loops{threads=2}")
     assert any(isinstance(op, ThreadOp) for op in module.walk()) is shared

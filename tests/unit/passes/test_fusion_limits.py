@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import TensorType, f32
+import pytest
+from xdsl.dialects.builtin import TensorType, f32, i8
 from xdsl.ir import Block
 
+from aotc.dialects.graph.conversion import CastOp
 from aotc.dialects.graph.elementwise import NegOp
 from aotc.dialects.graph.normalization import SoftmaxOp
+from aotc.passes.fuse import fusion_policy
 from aotc.passes.fuse.fuse_epilogues import FuseEpiloguesPass
 from aotc.passes.fuse.fusion_policy import buffers
 
@@ -19,3 +22,12 @@ def test_anchors_of_one_kernel_take_turns() -> None:
     for kernel, most in (([NegOp.get(block.args[0])], 3), ([first], 3), ([first, second], 6)):
         assert limits.has_room(kernel, most) and not limits.has_room(kernel, most + 1)
     assert buffers([first, second]) == 2
+
+
+def test_what_costs_as_much_as_is_cheap_is_computed_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    block = Block(arg_types=[TensorType(i8, [4, 4])])
+    op = CastOp.get(block.args[0], to=f32)
+    cost = fusion_policy.recomputing_cost(op)
+    for most in (cost - 1, cost):
+        monkeypatch.setattr(fusion_policy, "CHEAP", most)
+        assert fusion_policy.may_duplicate(op) == (cost <= most)

@@ -212,7 +212,7 @@ def _form_with_scratch(accesses: Accesses, dtype: str, monkeypatch: pytest.Monke
 
 def test_cast_to_minifloats_alone_is_scalar() -> None:
     module = Case(Form.NONE, {"a": "64x64xf32"}, ("y: 64x64xf8E4M3FN = cast a {to = f8E4M3FN}",)).module()
-    kernel = _kernel(module, "outline-kernels,choose-schedule{target=x86-64-v4}")
+    kernel = _kernel(module, "outline-kernels,attach-target{target=x86-64-v4},choose-schedule")
     assert str(kernel.attributes["aot.scalar_fallback"]) == '"tiles of f8E4M3FN"'
 
 

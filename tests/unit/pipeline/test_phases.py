@@ -89,7 +89,7 @@ def test_stop_before_start_is_refused(tmp_path: Path) -> None:
 def test_each_phase_starts_from_its_own_ir_only(dumps: Path, index: int, monkeypatch: pytest.MonkeyPatch) -> None:
     name = PHASES[index].name
     file = dumps / f"{index:02}-{name}.mlir"
-    tensors = {"import", "graph", "schedule", "fuse"}
+    tensors = {"import", "graph", "offload", "integers", "schedule", "fuse"}
     parsed: dict[str, ModuleOp] = {}
     read = textual_ir.IRParser
 
@@ -110,7 +110,7 @@ def test_each_phase_starts_from_its_own_ir_only(dumps: Path, index: int, monkeyp
 
 def test_ir_without_its_weights(dumps: Path, tmp_path: Path) -> None:
     copy = tmp_path / "copy.mlir"
-    copy.write_bytes((dumps / "06-plan.mlir").read_bytes())
+    copy.write_bytes((dumps / "08-plan.mlir").read_bytes())
     with pytest.raises(CompileError, match=r"copy\.npz.*weights\.npz.*\[missing-array\]"):
         lower(str(copy), CompileOptions(start_at="plan"))
     (tmp_path / "copy.npz").write_text("no weights")

@@ -39,6 +39,7 @@ static void TestPages(void) {
   CHECK(m->Allocate(m, 1, other, &q) == kAOTCErrorWrongDevice && q == NULL);
   CHECK(m->Allocate(m, SIZE_MAX, cpu, &q) == kAOTCErrorOutOfMemory);
   CHECK(m->Allocate(m, 0, cpu, &q) == kAOTCErrorInvalidArgument);
+  CHECK(m->Allocate(m, 1, cpu, NULL) == kAOTCErrorInvalidArgument);
 }
 
 static void TestStack(void) {
@@ -54,6 +55,9 @@ static void TestStack(void) {
   memset(b, 0xff, 200);
   CHECK(m->Allocate(m, 1024, cpu, &c) == kAOTCErrorOutOfMemory && c == NULL);
   CHECK(m->Allocate(m, SIZE_MAX, cpu, &c) == kAOTCErrorOutOfMemory);
+  CHECK(m->Allocate(m, 0, cpu, &c) == kAOTCErrorInvalidArgument);
+  CHECK(m->Allocate(m, 1, cpu, NULL) == kAOTCErrorInvalidArgument);
+  CHECK(m->Allocate(m, 1, other, &c) == kAOTCErrorWrongDevice && c == NULL);
   CHECK(m->Free(m, a, cpu) == kAOTCErrorFreeOutOfOrder); /* and nothing is lost */
   CHECK(m->Free(m, b, cpu) == kAOTCErrorNone);
   CHECK(m->Free(m, b, cpu) == kAOTCErrorFreeOutOfOrder);

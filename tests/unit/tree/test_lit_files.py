@@ -37,6 +37,6 @@ def test_lit_files_have_the_names_of_passes_and_passes_have_lit_files() -> None:
 
 def test_choices_are_tested_on_machines_that_nobody_measures() -> None:
     files = [path for room in CHOICES for path in (LIT / "passes" / room).rglob("*.mlir")]
-    named = {(path.name, name) for path in files for name in re.findall(r"target\W+([\w-]+)", path.read_text())}
+    named = {(path.name, name) for path in files for name in re.findall(r"target=\W*([\w-]+)", path.read_text())}
     assert {name for _, name in named if name.startswith("test-")}
     assert {each for each in named if each[1] in TARGETS or each[1].startswith(("x86_64-", "aarch64-"))} == set()

@@ -51,7 +51,7 @@ from aotc.dialects.graph.interfaces import (
     narrowest_element_type,
     shape_of,
 )
-from aotc.dialects.graph.packed.convolution.channels import Channels
+from aotc.dialects.graph.packed.channels import Channels
 from aotc.dialects.graph.packed.winograd.winograd_axes import ABSENT, EXACT, INNER, Axis, along, axes_of, exact_of
 from aotc.dialects.graph.quantized.flip import UI8
 from aotc.dialects.graph.schedules import check_partial_sums

@@ -20,7 +20,7 @@ from aotc.dialects.builder import Reader, Scalar
 from aotc.dialects.dtypes import byte_width
 from aotc.dialects.graph.interfaces import shape_of
 from aotc.dialects.graph.packed.convolution.blocked_conv import BlockedConvolutionOp, PanelBlockBody
-from aotc.dialects.graph.packed.convolution.grouped_panels import GroupedPanels
+from aotc.dialects.graph.packed.grouped_panels import GroupedPanels
 from aotc.dialects.graph.schedules import MatmulSchedule
 from aotc.dialects.graph.shapes import Segment, linearize, segments
 from aotc.dialects.graph.windows.edges import Edges

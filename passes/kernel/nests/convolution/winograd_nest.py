@@ -23,7 +23,7 @@ from operator import and_
 
 from aotc.dialects.aot.tiles import tile_shape
 from aotc.dialects.builder import Reader, Scalar, Writer, linear_combinations
-from aotc.dialects.graph.packed.convolution.channels import BlockRun, Channels
+from aotc.dialects.graph.packed.channels import BlockRun, Channels
 from aotc.dialects.graph.packed.winograd.winograd_axes import ABSENT, EXACT, Axis
 from aotc.dialects.graph.packed.winograd.winograd_conv import WinogradConvOp, WinogradSizes, divided
 from aotc.dialects.graph.schedules import MatmulSchedule

@@ -15,13 +15,13 @@ from xdsl.ir import SSAValue
 from aotc.dialects.graph.convolution import ConvolutionOp, ConvOp, ConvTransposeOp
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
 from aotc.dialects.graph.movement import ReshapeOp, TransposeOp
+from aotc.dialects.graph.packed.channels import Channels
 from aotc.dialects.graph.packed.convolution.blocked_conv import (
     BlockedConvolutionOp,
     BlockedConvOp,
     BlockedConvTransposeOp,
     weight_panels,
 )
-from aotc.dialects.graph.packed.convolution.channels import Channels
 from aotc.dialects.graph.schedules import MatmulSchedule, Schedule
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.windows.axes import ConvolutionalOp

@@ -5,7 +5,7 @@ from __future__ import annotations
 from aotc.dialects.graph.convolution import ConvOp
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
 from aotc.dialects.graph.movement import ReshapeOp, TransposeOp
-from aotc.dialects.graph.packed.convolution.channels import Channels
+from aotc.dialects.graph.packed.channels import Channels
 from aotc.dialects.graph.packed.convolution.within_lanes import BlockedDepthwiseConvOp, BlockedLanesConvOp
 from aotc.dialects.graph.schedules import Schedule, WindowSchedule
 from aotc.machines.machine import Machine

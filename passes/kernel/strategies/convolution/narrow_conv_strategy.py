@@ -13,7 +13,7 @@ from aotc.dialects.dtypes import byte_width
 from aotc.dialects.graph.convolution import ConvolutionOp, ConvOp, ConvTransposeOp
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
 from aotc.dialects.graph.movement import PadOp, ReshapeOp, SliceOp, TransposeOp
-from aotc.dialects.graph.packed.convolution.channels import Channels
+from aotc.dialects.graph.packed.channels import Channels
 from aotc.dialects.graph.packed.convolution.inner_product_conv import (
     NarrowConvolutionOp,
     NarrowConvOp,

@@ -17,8 +17,8 @@ from aotc.dialects.graph.elementwise import AddOp
 from aotc.dialects.graph.interfaces import element_type_of, producer, shape_of
 from aotc.dialects.graph.matrices.matmul import MatMulOp
 from aotc.dialects.graph.movement import ReshapeOp, TransposeOp
+from aotc.dialects.graph.packed.channels import Channels
 from aotc.dialects.graph.packed.convolution.blocked_conv import channel_blocks
-from aotc.dialects.graph.packed.convolution.channels import Channels
 from aotc.dialects.graph.packed.integers.channels_last import (
     ChannelsLastConvOp,
     ChannelsLastDepthwiseConvOp,

@@ -15,8 +15,8 @@ from xdsl.ir import SSAValue
 from aotc.dialects.graph.convolution import ConvOp
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
 from aotc.dialects.graph.movement import ReshapeOp, TransposeOp
+from aotc.dialects.graph.packed.channels import Channels
 from aotc.dialects.graph.packed.convolution.blocked_conv import weight_panels
-from aotc.dialects.graph.packed.convolution.channels import Channels
 from aotc.dialects.graph.packed.integers.dot_products import (
     GROUP,
     BlockedDotConvOp,

@@ -1,8 +1,8 @@
 // RUN: aotc-opt %s | aotc-opt | filecheck %s
-// RUN: aotc-opt %s -p 'convert-to-llvm{target=cortex-m4}' | filecheck %s --check-prefix DSP
+// RUN: aotc-opt %s -p 'attach-target{target=cortex-m4},convert-to-llvm' | filecheck %s --check-prefix DSP
 // RUN: aotc-opt %s -t c | filecheck %s --check-prefix CC
-// RUN: aotc-opt %s -p 'convert-to-llvm{target=cortex-m55}' | filecheck %s --check-prefix MVE
-// RUN: aotc-opt %s -p 'convert-to-llvm{target=cortex-m3}' | filecheck %s --check-prefix PLAIN
+// RUN: aotc-opt %s -p 'attach-target{target=cortex-m55},convert-to-llvm' | filecheck %s --check-prefix MVE
+// RUN: aotc-opt %s -p 'attach-target{target=cortex-m3},convert-to-llvm' | filecheck %s --check-prefix PLAIN
 
 // CHECK-LABEL: func.func private @words
 // CHECK:      %[[A:.*]] = aot.word_load %x[%{{.*}}, %{{.*}}] : memref<4x10xi8>

@@ -1,7 +1,7 @@
-// RUN: aotc-opt %s -p 'choose-schedule{target=test-avx2},divide-scratch{target=test-avx2 threads=2}' | filecheck %s
-// RUN: aotc-opt %s -p 'choose-schedule{target=test-avx2},divide-scratch{target=test-avx2 threads=1}' | filecheck %s --check-prefix NONE
-// RUN: aotc-opt %s -p 'choose-schedule{target=test-avx2},divide-scratch{target=test-m4 threads=2}' | filecheck %s --check-prefix NONE
-// RUN: aotc-opt %s -p 'divide-scratch{target=test-avx2 threads=2}' | filecheck %s --check-prefix NONE
+// RUN: aotc-opt %s -p 'attach-target{target=test-avx2},choose-schedule,divide-scratch{threads=2}' | filecheck %s
+// RUN: aotc-opt %s -p 'attach-target{target=test-avx2},choose-schedule,divide-scratch{threads=1}' | filecheck %s --check-prefix NONE
+// RUN: aotc-opt %s -p 'attach-target{target=test-avx2},choose-schedule,attach-target{target=test-m4},divide-scratch{threads=2}' | filecheck %s --check-prefix NONE
+// RUN: aotc-opt %s -p 'attach-target{target=test-avx2},divide-scratch{threads=2}' | filecheck %s --check-prefix NONE
 
 // NONE-NOT: _parts
 

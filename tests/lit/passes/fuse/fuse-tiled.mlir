@@ -1,4 +1,4 @@
-// RUN: aotc-opt %s -p 'choose-schedule{target=test-avx512},fuse-epilogues,fuse-prologues' | filecheck %s
+// RUN: aotc-opt %s -p 'attach-target{target=test-avx512},choose-schedule,fuse-epilogues,fuse-prologues' | filecheck %s
 // RUN: aotc-opt %s -p 'fuse-epilogues,fuse-prologues' | filecheck %s --check-prefix PLAIN
 
 // An anchor on tiles takes in what leaves it there; without a schedule the cost of repeating decides alone.

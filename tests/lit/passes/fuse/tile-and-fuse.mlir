@@ -1,6 +1,6 @@
-// RUN: aotc-opt %s -p 'choose-schedule{target=test-avx512},tile-and-fuse{target=test-avx512}' | filecheck %s
-// RUN: aotc-opt %s -p 'choose-schedule{target=test-avx512},tile-and-fuse{target=test-m4}' | filecheck %s --check-prefix PLAIN
-// RUN: aotc-opt %s -p 'choose-schedule{target=test-avx512},tile-and-fuse{target=test-avx512 threads=2}' | filecheck %s --check-prefix THREADS
+// RUN: aotc-opt %s -p 'attach-target{target=test-avx512},choose-schedule,tile-and-fuse' | filecheck %s
+// RUN: aotc-opt %s -p 'attach-target{target=test-avx512},choose-schedule,attach-target{target=test-m4},tile-and-fuse' | filecheck %s --check-prefix PLAIN
+// RUN: aotc-opt %s -p 'attach-target{target=test-avx512},choose-schedule,tile-and-fuse{threads=2}' | filecheck %s --check-prefix THREADS
 
 // PLAIN-NOT: graph.staged
 

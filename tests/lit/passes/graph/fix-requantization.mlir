@@ -1,6 +1,6 @@
-// RUN: aotc-opt %s -p fix-requantization --split-input-file | filecheck %s
-// RUN: aotc-opt %s -p 'fix-requantization{long-multiply=false}' --split-input-file | filecheck %s --check-prefix=NARROW
-// RUN: aotc-opt %s -p 'fix-requantization{doubling=true}' --split-input-file | filecheck %s --check-prefix=DOUBLING
+// RUN: aotc-opt %s -p 'attach-target{target=test-m4},fix-requantization' --split-input-file | filecheck %s
+// RUN: aotc-opt %s -p 'attach-target{target=test-m0},fix-requantization' --split-input-file | filecheck %s --check-prefix=NARROW
+// RUN: aotc-opt %s -p 'attach-target{target=test-m4},fix-requantization{doubling=true}' --split-input-file | filecheck %s --check-prefix=DOUBLING
 
 // The multiplier is exactly factor / 2^shift; sums of products with these weights are at most 5 * 128 + 100, so x may be shifted
 // up, and in 32 bits few bits of factors are lost.

@@ -1,8 +1,8 @@
-// RUN: aotc-opt %s -p 'tabulate-quantized{target=test-avx512},dce' | filecheck %s --check-prefixes=CHECK,WIDE
-// RUN: aotc-opt %s -p 'tabulate-quantized{target=test-avx2},dce' | filecheck %s --check-prefixes=CHECK,AVX2
-// RUN: aotc-opt %s -p 'tabulate-quantized{target=test-neon},dce' | filecheck %s --check-prefixes=CHECK,NEON
-// RUN: aotc-opt %s -p 'tabulate-quantized{target=test-sse2},dce' | filecheck %s --check-prefix=NONE
-// RUN: aotc-opt %s -p 'tabulate-quantized{target=test-rvv},dce' | filecheck %s --check-prefix=NONE
+// RUN: aotc-opt %s -p 'attach-target{target=test-avx512},tabulate-quantized{vectors=true},dce' | filecheck %s --check-prefixes=CHECK,WIDE
+// RUN: aotc-opt %s -p 'attach-target{target=test-avx2},tabulate-quantized{vectors=true},dce' | filecheck %s --check-prefixes=CHECK,AVX2
+// RUN: aotc-opt %s -p 'attach-target{target=test-neon},tabulate-quantized{vectors=true},dce' | filecheck %s --check-prefixes=CHECK,NEON
+// RUN: aotc-opt %s -p 'attach-target{target=test-sse2},tabulate-quantized{vectors=true},dce' | filecheck %s --check-prefix=NONE
+// RUN: aotc-opt %s -p 'attach-target{target=test-rvv},tabulate-quantized{vectors=true},dce' | filecheck %s --check-prefix=NONE
 
 // In registers as the machine has them; where nothing permutes bytes, functions stay what they are.
 // NONE-NOT:  graph.lookup

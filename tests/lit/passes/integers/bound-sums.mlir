@@ -1,5 +1,5 @@
-// RUN: aotc-opt %s -p 'bound-sums{target=test-avx2}' | filecheck %s
-// RUN: aotc-opt %s -p 'bound-sums{target=test-neon}' | filecheck %s --check-prefix NONE
+// RUN: aotc-opt %s -p 'attach-target{target=test-avx2},bound-sums' | filecheck %s
+// RUN: aotc-opt %s -p 'attach-target{target=test-neon},bound-sums' | filecheck %s --check-prefix NONE
 
 // Without an instruction for pairs of 16 bits nobody asks.
 // NONE-NOT: sum_bits

@@ -1,6 +1,6 @@
-// RUN: aotc-opt %s -p 'center-weights{target=test-avx2},cse' | filecheck %s
-// RUN: aotc-opt %s -p 'center-weights{target=test-m55},cse' | filecheck %s
-// RUN: aotc-opt %s -p 'center-weights{target=test-m4},cse' | filecheck %s --check-prefix KEPT
+// RUN: aotc-opt %s -p 'attach-target{target=test-avx2},center-weights,cse' | filecheck %s
+// RUN: aotc-opt %s -p 'attach-target{target=test-m55},center-weights,cse' | filecheck %s
+// RUN: aotc-opt %s -p 'attach-target{target=test-m4},center-weights,cse' | filecheck %s --check-prefix KEPT
 
 // Without vectors, and those of Helium are some, weights are multiplied as they are.
 // KEPT-NOT: graph.add

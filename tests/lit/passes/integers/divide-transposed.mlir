@@ -1,5 +1,5 @@
-// RUN: aotc-opt %s -p 'divide-transposed{target=test-avx2}' --split-input-file | filecheck %s
-// RUN: aotc-opt %s -p 'divide-transposed{target=test-m4f}' --split-input-file | filecheck %s --check-prefix KEPT
+// RUN: aotc-opt %s -p 'attach-target{target=test-avx2},divide-transposed' --split-input-file | filecheck %s
+// RUN: aotc-opt %s -p 'attach-target{target=test-m4f},divide-transposed' --split-input-file | filecheck %s --check-prefix KEPT
 // KEPT-NOT: graph.conv %
 
 // Channels 0 and 1 of the four phases: element k of the kernel is the weight of phase k, and multipliers are repeated.

@@ -1,5 +1,5 @@
-// RUN: aotc-opt %s -p 'flatten-positions{target=test-avx2}' | filecheck %s
-// RUN: aotc-opt %s -p 'flatten-positions{target=test-m4}' | filecheck %s --check-prefix SCALAR
+// RUN: aotc-opt %s -p 'attach-target{target=test-avx2},flatten-positions' | filecheck %s
+// RUN: aotc-opt %s -p 'attach-target{target=test-m4},flatten-positions' | filecheck %s --check-prefix SCALAR
 
 // Rows of five positions are short for tiles of eight. What follows, a sum with another image among it, works on one
 // axis, too.

@@ -1,6 +1,6 @@
-// RUN: aotc-opt %s -p 'flip-signs{target=test-avx2}' | filecheck %s --check-prefixes CHECK,NARROW
-// RUN: aotc-opt %s -p 'flip-signs{target="test-vnni"}' | filecheck %s --check-prefixes CHECK,UNSIGNED
-// RUN: aotc-opt %s -p 'flip-signs{target="test-sdot"}' | filecheck %s --check-prefixes CHECK,SIGNED
+// RUN: aotc-opt %s -p 'attach-target{target=test-avx2},flip-signs' | filecheck %s --check-prefixes CHECK,NARROW
+// RUN: aotc-opt %s -p 'attach-target{target=test-vnni},flip-signs' | filecheck %s --check-prefixes CHECK,UNSIGNED
+// RUN: aotc-opt %s -p 'attach-target{target=test-sdot},flip-signs' | filecheck %s --check-prefixes CHECK,SIGNED
 
 // States are rounded to the type that the machine's dot product wants.
 // CHECK-LABEL: func.func @main

@@ -1,9 +1,9 @@
-// RUN: aotc-opt %s -p 'flip-signs{target=test-avx2}' | filecheck %s
-// RUN: aotc-opt %s -p 'flip-signs{target="test-sdot"}' | filecheck %s --check-prefix SIGNED
-// RUN: aotc-opt %s -p 'flip-signs{target=test-m55}' | filecheck %s --check-prefix SIGNED
-// RUN: aotc-opt %s -p 'flip-signs{target="test-vnni"}' | filecheck %s --check-prefix UNSIGNED
-// RUN: aotc-opt %s -p 'flip-signs{target=test-neon}' | filecheck %s --check-prefix KEPT
-// RUN: aotc-opt %s -p 'flip-signs{target=test-m4}' | filecheck %s --check-prefix KEPT
+// RUN: aotc-opt %s -p 'attach-target{target=test-avx2},flip-signs' | filecheck %s
+// RUN: aotc-opt %s -p 'attach-target{target=test-sdot},flip-signs' | filecheck %s --check-prefix SIGNED
+// RUN: aotc-opt %s -p 'attach-target{target=test-m55},flip-signs' | filecheck %s --check-prefix SIGNED
+// RUN: aotc-opt %s -p 'attach-target{target=test-vnni},flip-signs' | filecheck %s --check-prefix UNSIGNED
+// RUN: aotc-opt %s -p 'attach-target{target=test-neon},flip-signs' | filecheck %s --check-prefix KEPT
+// RUN: aotc-opt %s -p 'attach-target{target=test-m4},flip-signs' | filecheck %s --check-prefix KEPT
 
 // vpdpbusd takes unsigned activations, sdot and vmladava signed ones; where any sign will do, nothing changes. vpmaddubsw takes
 // unsigned ones where weights are small, as they are here but in @large.

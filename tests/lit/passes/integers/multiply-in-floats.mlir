@@ -1,5 +1,5 @@
-// RUN: aotc-opt %s -p 'multiply-in-floats{target=test-avx2}' | filecheck %s
-// RUN: aotc-opt %s -p 'multiply-in-floats{target=test-m4f}' | filecheck %s --check-prefix KEPT
+// RUN: aotc-opt %s -p 'attach-target{target=test-avx2},multiply-in-floats' | filecheck %s
+// RUN: aotc-opt %s -p 'attach-target{target=test-m4f},multiply-in-floats' | filecheck %s --check-prefix KEPT
 
 // Cores without vectors multiply integers as fast.
 // KEPT-NOT: graph.cast

@@ -1,7 +1,7 @@
-// RUN: aotc-opt %s -p 'pair-steps{target=test-avx2}' | filecheck %s
-// RUN: aotc-opt %s -p 'pair-steps{target="test-vnni"}' | filecheck %s --check-prefix VNNI
-// RUN: aotc-opt %s -p 'pair-steps{target=test-neon}' | filecheck %s --check-prefix VNNI
-// RUN: aotc-opt %s -p 'pair-steps{target=test-avx2},flip-signs{target=test-avx2},choose-algorithms{target=test-avx2},choose-schedule{target=test-avx2},assign-layouts{target=test-avx2},fold-constants' | filecheck %s --check-prefix LAID
+// RUN: aotc-opt %s -p 'attach-target{target=test-avx2},pair-steps' | filecheck %s
+// RUN: aotc-opt %s -p 'attach-target{target=test-vnni},pair-steps' | filecheck %s --check-prefix VNNI
+// RUN: aotc-opt %s -p 'attach-target{target=test-neon},pair-steps' | filecheck %s --check-prefix VNNI
+// RUN: aotc-opt %s -p 'attach-target{target=test-avx2},pair-steps,flip-signs,choose-algorithms,choose-schedule,assign-layouts,fold-constants' | filecheck %s --check-prefix LAID
 
 // Where an instruction does more at once there are no pairs.
 // VNNI-NOT:    paired

@@ -1,4 +1,4 @@
-// RUN: aotc-opt %s -p 'choose-schedule{target=test-avx512}' | filecheck %s --check-prefix=CHOICE
+// RUN: aotc-opt %s -p 'attach-target{target=test-avx512},choose-schedule' | filecheck %s --check-prefix=CHOICE
 // RUN: aotc-opt %s -p 'convert-graph-to-loops,serialize-parallel-loops,canonicalize,cse,licm' | filecheck %s
 
 // A weight that does not stay in cache is prefetched, panel by panel: not in L1 where all rows stay in L2, else not in

@@ -1,6 +1,6 @@
-// RUN: aotc-opt %s -p 'recompute-indices{target=test-m4}' | filecheck %s
-// RUN: aotc-opt %s -p 'recompute-indices{target=test-m0}' | filecheck %s --check-prefix M0
-// RUN: aotc-opt %s -p 'recompute-indices{target=test-m4 own-work=1000}' | filecheck %s --check-prefix OWN
+// RUN: aotc-opt %s -p 'attach-target{target=test-m4},recompute-indices' | filecheck %s
+// RUN: aotc-opt %s -p 'attach-target{target=test-m0},recompute-indices' | filecheck %s --check-prefix M0
+// RUN: aotc-opt %s -p 'attach-target{target=test-m4},recompute-indices{own-work=1000}' | filecheck %s --check-prefix OWN
 
 // Large tiles: the indices of all loops over tiles are hidden, once for the sum and once for what follows it.
 // CHECK-LABEL: func.func private @large

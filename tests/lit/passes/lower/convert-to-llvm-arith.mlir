@@ -1,4 +1,4 @@
-// RUN: aotc-opt %s -p 'convert-to-llvm{target=x86-64-v3}' | filecheck %s
+// RUN: aotc-opt %s -p 'attach-target{target=x86-64-v3},convert-to-llvm' | filecheck %s
 
 // What is not one to one; values are checked by tests/unit/emit/llvm/test_llvm_arithmetic.py.
 

@@ -1,10 +1,10 @@
-// RUN: aotc-opt %s -p 'convert-to-llvm{target="x86_64-linux-gnu:icelake-server"}' -t llvm-text | filecheck %s --check-prefix=BYTES
-// RUN: aotc-opt %s -p 'convert-to-llvm{target=x86-64-v4}' -t llvm-text | filecheck %s --check-prefix=WORDS
-// RUN: aotc-opt %s -p 'convert-to-llvm{target=x86-64-v3}' -t llvm-text | filecheck %s --check-prefix=AVX2
-// RUN: aotc-opt %s -p 'convert-to-llvm{target=x86-64-v2}' -t llvm-text | filecheck %s --check-prefix=SSE
-// RUN: aotc-opt %s -p 'convert-to-llvm{target=x86-64}' -t llvm-text | filecheck %s --check-prefix=ONE
-// RUN: aotc-opt %s -p 'convert-to-llvm{target=aarch64}' -t llvm-text | filecheck %s --check-prefix=ARM
-// RUN: aotc-opt %s -p 'convert-to-llvm{target=wasm32-simd128}' -t llvm-text | filecheck %s --check-prefix=WASM
+// RUN: aotc-opt %s -p 'attach-target{target="x86_64-linux-gnu:icelake-server"},convert-to-llvm' -t llvm-text | filecheck %s --check-prefix=BYTES
+// RUN: aotc-opt %s -p 'attach-target{target=x86-64-v4},convert-to-llvm' -t llvm-text | filecheck %s --check-prefix=WORDS
+// RUN: aotc-opt %s -p 'attach-target{target=x86-64-v3},convert-to-llvm' -t llvm-text | filecheck %s --check-prefix=AVX2
+// RUN: aotc-opt %s -p 'attach-target{target=x86-64-v2},convert-to-llvm' -t llvm-text | filecheck %s --check-prefix=SSE
+// RUN: aotc-opt %s -p 'attach-target{target=x86-64},convert-to-llvm' -t llvm-text | filecheck %s --check-prefix=ONE
+// RUN: aotc-opt %s -p 'attach-target{target=aarch64},convert-to-llvm' -t llvm-text | filecheck %s --check-prefix=ARM
+// RUN: aotc-opt %s -p 'attach-target{target=wasm32-simd128},convert-to-llvm' -t llvm-text | filecheck %s --check-prefix=WASM
 
 // Where nothing permutes bytes, or not so many, they are picked one by one.
 // BYTES-LABEL: define i32 @of_64(

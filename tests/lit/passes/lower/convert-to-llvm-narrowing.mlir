@@ -1,6 +1,6 @@
-// RUN: aotc-opt %s -p 'convert-to-llvm{target=x86-64-v4}' -t llvm-text | filecheck %s --check-prefix=V4
-// RUN: aotc-opt %s -p 'convert-to-llvm{target=x86-64-v3}' -t llvm-text | filecheck %s --check-prefix=V3
-// RUN: aotc-opt %s -p 'convert-to-llvm{target=aarch64}' -t llvm-text | filecheck %s --check-prefix=ARM
+// RUN: aotc-opt %s -p 'attach-target{target=x86-64-v4},convert-to-llvm' -t llvm-text | filecheck %s --check-prefix=V4
+// RUN: aotc-opt %s -p 'attach-target{target=x86-64-v3},convert-to-llvm' -t llvm-text | filecheck %s --check-prefix=V3
+// RUN: aotc-opt %s -p 'attach-target{target=aarch64},convert-to-llvm' -t llvm-text | filecheck %s --check-prefix=ARM
 
 // V4-LABEL: define i32 @of_16(
 // V4-COUNT-4: call <16 x i32> @llvm.x86.avx512.mask.cvtps2dq.512(

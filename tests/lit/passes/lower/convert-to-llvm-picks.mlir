@@ -1,6 +1,6 @@
-// RUN: aotc-opt %s -p 'convert-to-llvm{target=x86-64-v4}' -t llvm-text | filecheck %s
-// RUN: aotc-opt %s -p 'convert-to-llvm{target=x86-64-v3}' -t llvm-text | filecheck %s --check-prefix=LANES
-// RUN: aotc-opt %s -p 'convert-to-llvm{target=x86-64-v2}' -t llvm-text | filecheck %s --check-prefix=SSE
+// RUN: aotc-opt %s -p 'attach-target{target=x86-64-v4},convert-to-llvm' -t llvm-text | filecheck %s
+// RUN: aotc-opt %s -p 'attach-target{target=x86-64-v3},convert-to-llvm' -t llvm-text | filecheck %s --check-prefix=LANES
+// RUN: aotc-opt %s -p 'attach-target{target=x86-64-v2},convert-to-llvm' -t llvm-text | filecheck %s --check-prefix=SSE
 
 // One instruction where registers are of 512 bits and the processor has it; one for either vector of 256 bits, and the
 // lane of the right one; else each lane of one vector or the other.

@@ -1,4 +1,4 @@
-// RUN: aotc-opt %s -p 'convert-to-llvm{target=cortex-m4}' | filecheck %s
+// RUN: aotc-opt %s -p 'attach-target{target=cortex-m4},convert-to-llvm' | filecheck %s
 
 // Argument structures are laid out by LLVM for the target; tables are built by insertions; strings are shared.
 

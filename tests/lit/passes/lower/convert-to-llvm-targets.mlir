@@ -1,6 +1,6 @@
-// RUN: aotc-opt %s -p 'convert-to-llvm{target=cortex-m0 optimize-size=true weights-section=".flash" workspace-section=".ram2"}' | filecheck %s --check-prefix M0
-// RUN: aotc-opt %s -p 'convert-to-llvm{target=x86-64-v3}' | filecheck %s --check-prefix X86
-// RUN: aotc-opt %s -p 'convert-to-llvm{target=x86-64-v3 index-bitwidth=32}' | filecheck %s --check-prefix NARROW
+// RUN: aotc-opt %s -p 'attach-target{target=cortex-m0},convert-to-llvm{optimize-size=true weights-section=".flash" workspace-section=".ram2"}' | filecheck %s --check-prefix M0
+// RUN: aotc-opt %s -p 'attach-target{target=x86-64-v3},convert-to-llvm' | filecheck %s --check-prefix X86
+// RUN: aotc-opt %s -p 'attach-target{target=x86-64-v3},convert-to-llvm{index-bitwidth=32}' | filecheck %s --check-prefix NARROW
 
 // M0: llvm.target_triple = "thumbv6m-none-unknown-eabi"
 // M0: llvm.mlir.global internal constant @aotc_m_weights() {addr_space = 0 : i32, alignment = 8 : i64, section = ".flash", {{.*}}

@@ -1,4 +1,4 @@
-// RUN: aotc-opt %s -p 'convert-to-llvm{target=x86-64-v4}' -t llvm-text | filecheck %s
+// RUN: aotc-opt %s -p 'attach-target{target=x86-64-v4},convert-to-llvm' -t llvm-text | filecheck %s
 
 // A helper on vectors is never called, or every register would have to be saved.
 // CHECK: define internal <4 x i16> @aotc.f32_to_bf16.v4(<4 x float> %x) [[HELPER:#[0-9]+]] {

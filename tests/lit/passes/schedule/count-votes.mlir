@@ -1,5 +1,5 @@
-// RUN: aotc-opt %s -p 'count-votes{target=test-m4f},dce' | filecheck %s
-// RUN: aotc-opt %s -p 'count-votes{target=test-m3},dce' | filecheck %s --check-prefix KEPT
+// RUN: aotc-opt %s -p 'attach-target{target=test-m4f},count-votes,dce' | filecheck %s
+// RUN: aotc-opt %s -p 'attach-target{target=test-m3},count-votes,dce' | filecheck %s --check-prefix KEPT
 
 // A core that divides by a function keeps the table.
 // KEPT-NOT: graph.vote_sum

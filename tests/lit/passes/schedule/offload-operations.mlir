@@ -1,7 +1,7 @@
-// RUN: aotc-opt %s -p 'offload-operations{codegens="test-linked,test-by-name" target=host}' --print-debuginfo | filecheck %s
-// RUN: aotc-opt %s -p 'offload-operations{codegens="test-linked" target=host},canonicalize,cse,dce' | filecheck %s --check-prefix PAIRS
-// RUN: aotc-opt %s -p 'offload-operations{target=host}' | filecheck %s --check-prefix NONE
-// RUN: not aotc-opt %s -p 'offload-operations{codegens="nobody" target=host}' 2>&1 | filecheck %s --check-prefix MISSING
+// RUN: aotc-opt %s -p 'attach-target{target=host},offload-operations{codegens="test-linked,test-by-name"}' --print-debuginfo | filecheck %s
+// RUN: aotc-opt %s -p 'attach-target{target=host},offload-operations{codegens="test-linked"},canonicalize,cse,dce' | filecheck %s --check-prefix PAIRS
+// RUN: aotc-opt %s -p 'attach-target{target=host},offload-operations' | filecheck %s --check-prefix NONE
+// RUN: not aotc-opt %s -p 'attach-target{target=host},offload-operations{codegens="nobody"}' 2>&1 | filecheck %s --check-prefix MISSING
 
 // MISSING: --offload nobody; no installed package has such a code generator; there are: {{.*}}test-by-name, test-linked
 // NONE-NOT: graph.external

@@ -1,6 +1,6 @@
-// RUN: aotc-opt %s -p 'round-weights{target="test-zen"},dce' | filecheck %s
-// RUN: aotc-opt %s -p 'round-weights{target="test-avx512"},dce' | filecheck %s --check-prefix=SAME
-// RUN: aotc-opt %s -p 'round-weights{target="test-m4f"},dce' | filecheck %s --check-prefix=SAME
+// RUN: aotc-opt %s -p 'attach-target{target=test-zen},round-weights,dce' | filecheck %s
+// RUN: aotc-opt %s -p 'attach-target{target=test-avx512},round-weights,dce' | filecheck %s --check-prefix=SAME
+// RUN: aotc-opt %s -p 'attach-target{target=test-m4f},round-weights,dce' | filecheck %s --check-prefix=SAME
 
 // Elements are below 2^0; 0.5 is 2^30 * 2^-31.
 // CHECK-LABEL: func.func @main

@@ -1,5 +1,5 @@
-// RUN: aotc-opt %s --split-input-file -p 'choose-algorithms{target=test-avx512},choose-schedule{target=test-avx512},widen-operands' | filecheck %s
-// RUN: aotc-opt %s --split-input-file -p 'choose-schedule{target=test-m4},widen-operands' | filecheck %s --check-prefix=SCALAR
+// RUN: aotc-opt %s --split-input-file -p 'attach-target{target=test-avx512},choose-algorithms,choose-schedule,widen-operands' | filecheck %s
+// RUN: aotc-opt %s --split-input-file -p 'attach-target{target=test-m4},choose-schedule,widen-operands' | filecheck %s --check-prefix=SCALAR
 
 // Without vectors nothing is widened.
 // SCALAR-NOT: graph.cast

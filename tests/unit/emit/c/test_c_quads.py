@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from aotc.emit.c.vector_types import Vector
 from aotc.emit.c.vectors.quads import quantized
-from aotc.emit.c.vectors.vector import Vector
 
 
 @pytest.mark.parametrize("bits", [8, 16])

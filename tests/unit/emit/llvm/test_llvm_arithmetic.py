@@ -96,7 +96,7 @@ def run(body: str, inputs: list[str], output: str, arrays: list[Array], target: 
       func.return %ok : i32
     }}""")
     text = f"builtin.module {{ {' '.join(functions)} }}"
-    module = ConvertToLLVMPass(target=target).convert(Parser(new_context(), text).parse_module())
+    module = ConvertToLLVMPass().convert(Parser(new_context(), text).parse_module(), target)
     module.verify()
     library = compile_text(llvm_ir(module), [f"f{number}" for number in range(len(bodies))])
     arguments = [

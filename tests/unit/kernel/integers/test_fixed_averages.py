@@ -147,3 +147,10 @@ def test_the_least_sum_is_just_enough(pool: Pool, count: int) -> None:
 )
 def test_other_means_have_no_such_integers(pool: Pool, counts: list[int]) -> None:
     assert pool.means.averages(counts) is None
+
+
+def test_floats_decide_an_eighth_of_the_sums_at_most() -> None:
+    """Those near the middle between two integers: of 45 elements of at most 234, 64 units each, exactly an eighth."""
+    found = Means(np.float32(64), 234, np.float32(1), 0, -128, 127, False).averages([45])
+    assert found is not None and 8 * found.guard == 1 << found.fraction
+    assert Means(np.float32(64), 235, np.float32(1), 0, -128, 127, False).averages([45]) is None

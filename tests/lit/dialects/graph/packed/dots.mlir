@@ -1,5 +1,5 @@
 // RUN: aotc-opt %s | aotc-opt | filecheck %s
-// RUN: aotc-opt %s -p 'choose-schedule{target="test-vnni"}' | filecheck %s --check-prefix CHOSEN
+// RUN: aotc-opt %s -p 'attach-target{target=test-vnni},choose-schedule' | filecheck %s --check-prefix CHOSEN
 
 // CHECK-LABEL: func.func @dots
 // CHECK-NEXT:  graph.pack %m {layout = #graph.layout<rows (d0 floordiv 4, (d1, d0 mod 4))>} : (tensor<7x6xi8>) -> tensor<2x24xi8>

@@ -1,5 +1,5 @@
 // RUN: aotc-opt %s | aotc-opt | filecheck %s
-// RUN: aotc-opt %s -p 'choose-schedule{target=test-avx512},assign-layouts' | filecheck %s --check-prefix=LAYOUT
+// RUN: aotc-opt %s -p 'attach-target{target=test-avx512},choose-schedule,assign-layouts' | filecheck %s --check-prefix=LAYOUT
 // RUN: aotc-opt %s -p fold-constants | filecheck %s --check-prefix=FOLDED
 
 // CHECK-LABEL: func.func @main

@@ -1,6 +1,6 @@
 // RUN: aotc-opt %s | aotc-opt | filecheck %s
-// RUN: aotc-opt %s -p 'choose-schedule{target=test-sse4}' | filecheck %s --check-prefix=SCHEDULE
-// RUN: aotc-opt %s -p 'choose-schedule{target=test-sse4},convert-graph-to-loops' | filecheck %s --check-prefix=TILES
+// RUN: aotc-opt %s -p 'attach-target{target=test-sse4},choose-schedule' | filecheck %s --check-prefix=SCHEDULE
+// RUN: aotc-opt %s -p 'attach-target{target=test-sse4},choose-schedule,convert-graph-to-loops' | filecheck %s --check-prefix=TILES
 // RUN: aotc-opt %s -p convert-graph-to-loops | filecheck %s --check-prefix=LOOPS
 
 // Two blocks are zipped with the next two: what is read for the first two of them repeats for the second.

@@ -1,6 +1,6 @@
 // RUN: aotc-opt %s | aotc-opt | filecheck %s
 // RUN: aotc-opt %s -p convert-graph-to-loops | filecheck %s --check-prefix=LOOPS
-// RUN: aotc-opt %s -p 'choose-schedule{target="test-avx2"}' | filecheck %s --check-prefix=NARROW
+// RUN: aotc-opt %s -p 'attach-target{target=test-avx2},choose-schedule' | filecheck %s --check-prefix=NARROW
 
 // CHECK-LABEL: func.func @forms
 // CHECK-NEXT: graph.conv %x, %w, %c {strides = array<i64: 1>, pads = array<i64: 1, 1>, dilations = array<i64: 1>, group = 1 : i64, accumulator = i32, x_zero_point = 3 : i64} : (tensor<1x4x8xui8>, tensor<6x4x3xi8>, tensor<6xi32>) -> tensor<1x6x8xi32>

@@ -1,6 +1,6 @@
 // RUN: aotc-opt %s | aotc-opt | filecheck %s
 // RUN: aotc-opt %s -p convert-graph-to-loops,canonicalize,cse | filecheck %s --check-prefix=LOOPS
-// RUN: aotc-opt %s -p assign-layouts | filecheck %s --check-prefix=LAYOUT
+// RUN: aotc-opt %s -p 'attach-target{target=test-avx512},assign-layouts' | filecheck %s --check-prefix=LAYOUT
 
 // CHECK-LABEL: func.func @forms
 // CHECK-NEXT: graph.resample %x, %p, %q {axis = 2 : i64} : (tensor<1x4x8x8xf32>, tensor<5x2xi64>, tensor<5x2xf32>) -> tensor<1x4x5x8xf32>

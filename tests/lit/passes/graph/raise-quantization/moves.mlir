@@ -80,3 +80,16 @@ func.func @whole(%x: tensor<1x2xi8>, %r: tensor<1x2xf32>) -> (tensor<1x4xf32>, t
   %g = graph.quantize %f, %s, %z {axis = 1, block_size = 0, to = i8} : (tensor<1x4xf32>, tensor<f32>, tensor<i8>) -> tensor<1x4xi8>
   func.return %c, %q, %e, %g : tensor<1x4xf32>, tensor<1x4xi8>, tensor<1x4xi8>, tensor<1x4xi8>
 }
+
+// -----
+
+// Activations with a scale for each channel stay in front of a transpose: it is weights that are stored transposed.
+// CHECK-LABEL: func.func @main
+// CHECK:       %[[R:.*]] = graph.dequantize %x
+// CHECK-NEXT:  graph.transpose %[[R]]
+func.func @main(%x: tensor<2x3xi8>) -> tensor<3x2xf32> attributes {aot.entry} {
+  %s = graph.constant dense<[0.5, 0.25, 0.125]> : tensor<3xf32>
+  %xf = graph.dequantize %x, %s {axis = 1, block_size = 0, to = f32} : (tensor<2x3xi8>, tensor<3xf32>) -> tensor<2x3xf32>
+  %t = graph.transpose %xf {permutation = array<i64: 1, 0>} : (tensor<2x3xf32>) -> tensor<3x2xf32>
+  func.return %t : tensor<3x2xf32>
+}

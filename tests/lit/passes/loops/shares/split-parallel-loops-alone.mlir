@@ -1,4 +1,4 @@
-// RUN: aotc-opt %s -p 'split-parallel-loops{target=test-avx512 threads=2}' | filecheck %s
+// RUN: aotc-opt %s -p 'attach-target{target=test-avx512},split-parallel-loops{threads=2}' | filecheck %s
 
 // So little work pays for a phase where a single thread would read what others wrote, and not where that is a weight.
 builtin.module {

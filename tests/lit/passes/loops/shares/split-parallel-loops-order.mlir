@@ -1,4 +1,4 @@
-// RUN: aotc-opt %s -p 'split-parallel-loops{target=test-avx512 threads=2},canonicalize,cse' | filecheck %s
+// RUN: aotc-opt %s -p 'attach-target{target=test-avx512},split-parallel-loops{threads=2},canonicalize,cse' | filecheck %s
 
 // A store beside loops is done by one thread, with what is computed for it; the one that has had less.
 func.func private @alone(%x: memref<4097xf32>, %y: memref<4097xf32>) attributes {aot.kernel} {

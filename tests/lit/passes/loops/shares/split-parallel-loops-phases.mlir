@@ -1,4 +1,4 @@
-// RUN: aotc-opt %s -p 'split-parallel-loops{target=test-avx512 threads=2},canonicalize,cse' | filecheck %s
+// RUN: aotc-opt %s -p 'attach-target{target=test-avx512},split-parallel-loops{threads=2},canonicalize,cse' | filecheck %s
 
 // Who reads what all wrote waits for all, in every iteration, also for those who still read when it is overwritten.
 func.func private @scratch(%x: memref<4x4096xf32>, %y: memref<4x4096xf32>, %s: memref<4096xf32>) attributes {aot.kernel} {

@@ -1,4 +1,4 @@
-// RUN: aotc-opt %s -p 'split-parallel-loops{target=test-avx512 threads=2},canonicalize,cse' | filecheck %s
+// RUN: aotc-opt %s -p 'attach-target{target=test-avx512},split-parallel-loops{threads=2},canonicalize,cse' | filecheck %s
 
 // Of a product of images and weights threads divide what is the larger one: they read the other as a whole. The loops
 // around are loops as they were.

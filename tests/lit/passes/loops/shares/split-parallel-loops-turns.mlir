@@ -1,4 +1,4 @@
-// RUN: aotc-opt %s -p 'split-parallel-loops{target=test-avx512 threads=2},canonicalize,cse' | filecheck %s
+// RUN: aotc-opt %s -p 'attach-target{target=test-avx512},split-parallel-loops{threads=2},canonicalize,cse' | filecheck %s
 
 // All of %x is read for each column: threads divide the rows, and take turns with the last row, column by column.
 func.func private @turns(%x: memref<4097xf32>, %y: memref<4097x24xf32>) attributes {aot.kernel} {

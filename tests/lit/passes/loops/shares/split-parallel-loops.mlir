@@ -1,5 +1,5 @@
-// RUN: aotc-opt %s -p 'split-parallel-loops{target=test-avx512 threads=2},canonicalize,cse' | filecheck %s
-// RUN: aotc-opt %s -p 'split-parallel-loops{target=test-avx512 threads=1}' | filecheck %s --check-prefix ONE
+// RUN: aotc-opt %s -p 'attach-target{target=test-avx512},split-parallel-loops{threads=2},canonicalize,cse' | filecheck %s
+// RUN: aotc-opt %s -p 'attach-target{target=test-avx512},split-parallel-loops{threads=1}' | filecheck %s --check-prefix ONE
 
 // Two threads take halves of the outer dimension; the inner one stays whole.
 func.func private @halves(%x: memref<56x128xf32>, %y: memref<56x128xf32>) attributes {aot.kernel} {
@@ -15,7 +15,7 @@ func.func private @halves(%x: memref<56x128xf32>, %y: memref<56x128xf32>) attrib
   }) : (index, index, index, index, index, index) -> ()
   func.return
 }
-// CHECK:       builtin.module attributes {aot.threads = 2 : i64}
+// CHECK:       aot.threads = 2 : i64
 // CHECK-LABEL: @halves
 // CHECK-DAG:     %[[C28:.*]] = arith.constant 28 : index
 // CHECK-DAG:     %[[C128:.*]] = arith.constant 128 : index

@@ -1,4 +1,4 @@
-// RUN: aotc-opt %s -p 'choose-algorithms{target=test-avx512}' | filecheck %s
+// RUN: aotc-opt %s -p 'attach-target{target=test-avx512},choose-algorithms' | filecheck %s
 
 // What the faster algorithms are not for, in sizes for which they would pay: groups, taps that are apart, few output
 // channels, for which lanes of input channels or of positions are faster yet; columns of the left matrix, a matrix for

@@ -1,7 +1,7 @@
-// RUN: aotc-opt %s -p 'choose-algorithms{target=test-avx2}' | filecheck %s
-// RUN: aotc-opt %s -p 'choose-algorithms{target="test-vnni"}' | filecheck %s --check-prefix=FOUR
-// RUN: aotc-opt %s -p 'choose-algorithms{target=test-neon}' | filecheck %s --check-prefix=NONE
-// RUN: aotc-opt %s -p 'choose-algorithms{target=test-avx2},choose-schedule{target=test-avx2},assign-layouts' | filecheck %s --check-prefix=LAYOUT
+// RUN: aotc-opt %s -p 'attach-target{target=test-avx2},choose-algorithms' | filecheck %s
+// RUN: aotc-opt %s -p 'attach-target{target=test-vnni},choose-algorithms' | filecheck %s --check-prefix=FOUR
+// RUN: aotc-opt %s -p 'attach-target{target=test-neon},choose-algorithms' | filecheck %s --check-prefix=NONE
+// RUN: aotc-opt %s -p 'attach-target{target=test-avx2},choose-algorithms,choose-schedule,assign-layouts' | filecheck %s --check-prefix=LAYOUT
 
 // Where one instruction has four products few positions are not worth the transforms; where none has two of 16 bits,
 // sums are computed as they are written.

@@ -1,4 +1,4 @@
-// RUN: aotc-opt %s -p 'choose-algorithms{target=test-avx512}' | filecheck %s
+// RUN: aotc-opt %s -p 'attach-target{target=test-avx512},choose-algorithms' | filecheck %s
 
 // An algorithm that is chosen already stays, though another one would be.
 // CHECK: graph.conv %x, %w {{.*}}algorithm = #graph.winograd<output_tile = 2, tile_rows = 1>}

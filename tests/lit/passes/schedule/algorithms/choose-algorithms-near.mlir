@@ -1,4 +1,4 @@
-// RUN: aotc-opt %s -p 'choose-algorithms{target=test-avx512}' | filecheck %s
+// RUN: aotc-opt %s -p 'attach-target{target=test-avx512},choose-algorithms' | filecheck %s
 
 // All weights stay in L3, so that of Strassen comes fast enough for few rows; for very few it does not.
 // CHECK-LABEL: func.func @main

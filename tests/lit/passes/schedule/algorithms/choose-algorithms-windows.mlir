@@ -1,4 +1,4 @@
-// RUN: aotc-opt %s -p 'choose-algorithms{target=test-avx512},choose-schedule{target=test-avx512},assign-layouts' | filecheck %s
+// RUN: aotc-opt %s -p 'attach-target{target=test-avx512},choose-algorithms,choose-schedule,assign-layouts' | filecheck %s
 
 // Windows of other shapes than 3 x 3: along one axis, in segments of 3 taps; along three, the first of which may have a
 // stride; along one of two, the other one with a stride or with other taps.

@@ -1,7 +1,7 @@
-// RUN: aotc-opt %s -p 'choose-algorithms{target=test-avx512}' | filecheck %s
-// RUN: aotc-opt %s -p 'choose-algorithms{target=test-avx512 accuracy=strict}' | filecheck %s --check-prefix=STRICT
-// RUN: aotc-opt %s -p 'choose-algorithms{target=test-m4}' | filecheck %s --check-prefix=STRICT
-// RUN: aotc-opt %s -p 'choose-algorithms{target=test-avx512},choose-schedule{target=test-avx512},assign-layouts' | filecheck %s --check-prefix=LAYOUT
+// RUN: aotc-opt %s -p 'attach-target{target=test-avx512},choose-algorithms' | filecheck %s
+// RUN: aotc-opt %s -p 'attach-target{target=test-avx512},choose-algorithms{accuracy=strict}' | filecheck %s --check-prefix=STRICT
+// RUN: aotc-opt %s -p 'attach-target{target=test-m4},choose-algorithms' | filecheck %s --check-prefix=STRICT
+// RUN: aotc-opt %s -p 'attach-target{target=test-avx512},choose-algorithms,choose-schedule,assign-layouts' | filecheck %s --check-prefix=LAYOUT
 
 // STRICT-NOT: algorithm
 

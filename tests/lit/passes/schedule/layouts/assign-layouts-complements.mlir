@@ -1,7 +1,7 @@
-// RUN: aotc-opt %s -p 'choose-schedule{target=test-avx2},assign-layouts{target=test-avx2}' | filecheck %s
-// RUN: aotc-opt %s -p 'choose-schedule{target=test-avx2},assign-layouts{target=test-avx2},fold-constants,prove-narrow-pairs' | filecheck %s --check-prefix PROVED
-// RUN: aotc-opt %s -p 'choose-schedule{target="test-vnni"},assign-layouts{target="test-vnni"}' | filecheck %s --check-prefix VNNI
-// RUN: aotc-opt %s -p 'choose-schedule{target=test-avx2},assign-layouts' | filecheck %s --check-prefix UNKNOWN
+// RUN: aotc-opt %s -p 'attach-target{target=test-avx2},choose-schedule,assign-layouts' | filecheck %s
+// RUN: aotc-opt %s -p 'attach-target{target=test-avx2},choose-schedule,assign-layouts,fold-constants,prove-narrow-pairs' | filecheck %s --check-prefix PROVED
+// RUN: aotc-opt %s -p 'attach-target{target=test-vnni},choose-schedule,assign-layouts' | filecheck %s --check-prefix VNNI
+// RUN: aotc-opt %s -p 'attach-target{target=test-avx2},choose-schedule,attach-target{target=test-m4},assign-layouts' | filecheck %s --check-prefix NONE
 
 // Signed integers are multiplied with magnitudes, and what sums start with counts the negative weights that are seen.
 // CHECK-LABEL: func.func @signed
@@ -14,9 +14,9 @@
 // PROVED-LABEL: func.func @signed
 // PROVED-NOT:  narrow
 
-// An instruction for all four products has no use for them, and where the target is not known nothing is.
+// An instruction for all four products has no use for them, and where there are no vectors nothing is.
 // VNNI-NOT:    complement
-// UNKNOWN-NOT: complement
+// NONE-NOT:    complement
 func.func @signed(%x: tensor<1x8x20xi8>, %y: tensor<7x64xi8>) -> (tensor<1x8x20xi32>, tensor<7x16xi32>) attributes {aot.entry} {
   %w = graph.constant dense<-1> : tensor<8x8x3xi8>
   %v = graph.constant dense<-1> : tensor<64x16xi8>

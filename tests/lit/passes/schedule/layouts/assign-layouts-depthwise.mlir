@@ -1,7 +1,7 @@
-// RUN: aotc-opt %s -p 'choose-schedule{target="test-avx2"},assign-layouts{target="test-avx2"},fold-constants' | filecheck %s
-// RUN: aotc-opt %s -p 'choose-schedule{target="test-sse2"},assign-layouts{target="test-sse2"},fold-constants' | filecheck %s --check-prefix PAIRS
-// RUN: aotc-opt %s -p 'choose-schedule{target="test-vnni"},assign-layouts{target="test-vnni"},fold-constants' | filecheck %s --check-prefix VNNI
-// RUN: aotc-opt %s -p 'choose-schedule{target="test-neon"},assign-layouts{target="test-neon"},fold-constants' | filecheck %s --check-prefix NEON
+// RUN: aotc-opt %s -p 'attach-target{target=test-avx2},choose-schedule,assign-layouts,fold-constants' | filecheck %s
+// RUN: aotc-opt %s -p 'attach-target{target=test-sse2},choose-schedule,assign-layouts,fold-constants' | filecheck %s --check-prefix PAIRS
+// RUN: aotc-opt %s -p 'attach-target{target=test-vnni},choose-schedule,assign-layouts,fold-constants' | filecheck %s --check-prefix VNNI
+// RUN: aotc-opt %s -p 'attach-target{target=test-neon},choose-schedule,assign-layouts,fold-constants' | filecheck %s --check-prefix NEON
 
 // Two taps of a column at once, where four neighbouring ones take several instructions; the weights lie as they are.
 // CHECK-LABEL: func.func @rows

@@ -1,4 +1,4 @@
-// RUN: aotc-opt %s -p 'choose-schedule{target="test-vnni"},assign-layouts,fold-constants,cse,dce' | filecheck %s
+// RUN: aotc-opt %s -p 'attach-target{target=test-vnni},choose-schedule,assign-layouts,fold-constants,cse,dce' | filecheck %s
 
 // The taps of one channel are unfolded to channels, of which four are multiplied at once, with the zero point where taps
 // see no element; sums start with the sums of all of their weights. Of three channels the taps are left: it would take

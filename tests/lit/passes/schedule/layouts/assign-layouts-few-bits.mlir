@@ -1,4 +1,4 @@
-// RUN: aotc-opt %s -p 'choose-schedule{target=test-avx2},assign-layouts,fold-constants,cse,dce' | filecheck %s
+// RUN: aotc-opt %s -p 'attach-target{target=test-avx2},choose-schedule,assign-layouts,fold-constants,cse,dce' | filecheck %s
 
 // Words, scales and zero points in panels of as many columns as three registers have. One zero point is an attribute.
 // CHECK-LABEL: func.func @blocks

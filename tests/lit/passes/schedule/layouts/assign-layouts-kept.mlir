@@ -1,4 +1,4 @@
-// RUN: aotc-opt %s -p assign-layouts --split-input-file | filecheck %s
+// RUN: aotc-opt %s -p 'attach-target{target=test-avx512},assign-layouts' --split-input-file | filecheck %s
 
 // What keeps a tensor, or the blocks of a reduction, from the layout that its neighbours have.
 

@@ -1,4 +1,4 @@
-// RUN: aotc-opt %s -p assign-layouts --split-input-file | filecheck %s
+// RUN: aotc-opt %s -p 'attach-target{target=test-avx512},assign-layouts' --split-input-file | filecheck %s
 
 // Blocks side by side: 24 and 20 channels take two blocks each, with lanes in between that belong to none. What sums
 // over channels leaves them out, parameters have something for them, and the weight a channel for each lane.

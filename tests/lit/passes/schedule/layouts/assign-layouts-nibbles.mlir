@@ -1,5 +1,5 @@
-// RUN: aotc-opt %s -p 'choose-schedule{target=test-m4f},assign-layouts,dce' --split-input-file | filecheck %s
-// RUN: aotc-opt %s -p 'center-weights{target=test-m55},flip-signs{target=test-m55},choose-schedule{target=test-m55},assign-layouts,dce' --split-input-file | filecheck %s --check-prefix=QUADS
+// RUN: aotc-opt %s -p 'attach-target{target=test-m4f},choose-schedule,assign-layouts,dce' --split-input-file | filecheck %s
+// RUN: aotc-opt %s -p 'attach-target{target=test-m55},center-weights,flip-signs,choose-schedule,assign-layouts,dce' --split-input-file | filecheck %s --check-prefix=QUADS
 
 // Weights of 4 bits: those of two outputs in a byte, half as many bytes as there are weights; also of groups.
 // CHECK-LABEL: func.func @main

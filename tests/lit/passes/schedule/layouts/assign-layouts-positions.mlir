@@ -1,5 +1,5 @@
-// RUN: aotc-opt %s -p 'assign-layouts,canonicalize' --split-input-file | filecheck %s
-// RUN: aotc-opt %s -p 'assign-layouts,convert-graph-to-loops,canonicalize,cse' --split-input-file | filecheck %s --check-prefix=LOOPS
+// RUN: aotc-opt %s -p 'attach-target{target=test-avx512},assign-layouts,canonicalize' --split-input-file | filecheck %s
+// RUN: aotc-opt %s -p 'attach-target{target=test-avx512},assign-layouts,convert-graph-to-loops,canonicalize,cse' --split-input-file | filecheck %s --check-prefix=LOOPS
 
 // Convolutions with positions in the lanes read a plain tensor without padding, whose windows are one element apart along
 // the last axis: every fourth element is a channel, of the weight too, to which zeros are added. The padding stays before

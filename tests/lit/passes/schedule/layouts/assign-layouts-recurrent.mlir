@@ -1,4 +1,4 @@
-// RUN: aotc-opt %s -p assign-layouts | filecheck %s
+// RUN: aotc-opt %s -p 'attach-target{target=test-avx512},assign-layouts' | filecheck %s
 
 // The weights are packed into panels of the width of the register tile, also where they are known only at run time.
 // CHECK-LABEL: func.func @main

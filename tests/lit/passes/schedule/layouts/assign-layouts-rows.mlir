@@ -1,4 +1,4 @@
-// RUN: aotc-opt %s -p assign-layouts | filecheck %s
+// RUN: aotc-opt %s -p 'attach-target{target=test-avx512},assign-layouts' | filecheck %s
 
 // One row times the transpose of what the model computes: the terms of each sum are neighbours, and nothing is packed.
 

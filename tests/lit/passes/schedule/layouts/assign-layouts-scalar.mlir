@@ -1,5 +1,5 @@
-// RUN: aotc-opt %s -p 'choose-schedule{target=test-m4f},assign-layouts,dce' | filecheck %s
-// RUN: aotc-opt %s -p 'choose-schedule{target=test-m55},assign-layouts,fold-constants,canonicalize,cse,dce' | filecheck %s --check-prefix QUADS
+// RUN: aotc-opt %s -p 'attach-target{target=test-m4f},choose-schedule,assign-layouts,dce' | filecheck %s
+// RUN: aotc-opt %s -p 'attach-target{target=test-m55},choose-schedule,assign-layouts,fold-constants,canonicalize,cse,dce' | filecheck %s --check-prefix QUADS
 
 // Where sums become quads, they start with what the zero point of x comes to over all weights (27 ones, times -3), which
 // then is what lies outside of x; without a zero point there is nothing to start with.

@@ -1,5 +1,5 @@
-// RUN: aotc-opt %s -p assign-layouts | filecheck %s
-// RUN: aotc-opt %s -p assign-layouts,fold-constants | filecheck %s --check-prefix=FOLD
+// RUN: aotc-opt %s -p 'attach-target{target=test-avx512},assign-layouts' | filecheck %s
+// RUN: aotc-opt %s -p 'attach-target{target=test-avx512},assign-layouts,fold-constants' | filecheck %s --check-prefix=FOLD
 
 // Constant tables of f32 are packed: feature, key of the threshold, children; node 1 sends NaN to its first child, so
 // that it reads the second copy of feature 1. -0.5 is below 0 as an integer, too. Leaves lead to themselves.

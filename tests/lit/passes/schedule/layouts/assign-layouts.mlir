@@ -1,4 +1,4 @@
-// RUN: aotc-opt %s -p assign-layouts --split-input-file | filecheck %s
+// RUN: aotc-opt %s -p 'attach-target{target=test-avx512},assign-layouts' --split-input-file | filecheck %s
 
 // One chain on blocks: nothing is packed but weights, nothing is unpacked but the result. Few channels are read where
 // they lie; what broadcasts is packed like what it meets; both operands of the sum are blocks.

@@ -1,6 +1,6 @@
-// RUN: aotc-opt %s -p 'choose-schedule{target="test-avx2@l2=512K"}' | filecheck %s
-// RUN: aotc-opt %s -p 'choose-schedule{target="test-avx2@l2=4M"}' | filecheck %s --check-prefix=LARGE
-// RUN: aotc-opt %s -p 'choose-schedule{target="test-avx512@l2=128K"}' | filecheck %s --check-prefix=SMALL
+// RUN: aotc-opt %s -p 'attach-target{target="test-avx2@l2=512K"},choose-schedule' | filecheck %s
+// RUN: aotc-opt %s -p 'attach-target{target="test-avx2@l2=4M"},choose-schedule' | filecheck %s --check-prefix=LARGE
+// RUN: aotc-opt %s -p 'attach-target{target="test-avx512@l2=128K"},choose-schedule' | filecheck %s --check-prefix=SMALL
 
 // Where L2 holds the operand beside a panel of the weight, panels follow each other without blocks, with whole sums.
 // LARGE-NOT: mc =

@@ -1,7 +1,7 @@
-// RUN: aotc-opt %s -p 'choose-schedule{target=test-avx512}' | filecheck %s
-// RUN: aotc-opt %s -p 'choose-schedule{target=test-avx2}' | filecheck %s --check-prefix=AVX2
-// RUN: aotc-opt %s -p 'choose-schedule{target=test-m4f}' | filecheck %s --check-prefix=SCALAR
-// RUN: aotc-opt %s -p 'choose-algorithms{target=test-avx512}' | filecheck %s --check-prefix=ALGORITHM
+// RUN: aotc-opt %s -p 'attach-target{target=test-avx512},choose-schedule' | filecheck %s
+// RUN: aotc-opt %s -p 'attach-target{target=test-avx2},choose-schedule' | filecheck %s --check-prefix=AVX2
+// RUN: aotc-opt %s -p 'attach-target{target=test-m4f},choose-schedule' | filecheck %s --check-prefix=SCALAR
+// RUN: aotc-opt %s -p 'attach-target{target=test-avx512},choose-algorithms' | filecheck %s --check-prefix=ALGORITHM
 
 // A few rows take what they multiply out of words in registers; many unpack a panel first.
 // CHECK-LABEL: func.func @rows

@@ -1,5 +1,5 @@
-// RUN: aotc-opt %s -p 'choose-schedule{target="test-avx512"}' | filecheck %s
-// RUN: aotc-opt %s -p 'choose-schedule{target="test-avx2"}' | filecheck %s --check-prefix=AVX2
+// RUN: aotc-opt %s -p 'attach-target{target=test-avx512},choose-schedule' | filecheck %s
+// RUN: aotc-opt %s -p 'attach-target{target=test-avx2},choose-schedule' | filecheck %s --check-prefix=AVX2
 
 // Layers in a row: the first one multiplies its first states for the second one beside its last steps, which then has
 // that many steps whose inputs it does not multiply.

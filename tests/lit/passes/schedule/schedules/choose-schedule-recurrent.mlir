@@ -1,6 +1,6 @@
-// RUN: aotc-opt %s -p 'choose-schedule{target="test-avx512"}' | filecheck %s
-// RUN: aotc-opt %s -p 'choose-schedule{target="test-m4f"}' | filecheck %s --check-prefix=SCALAR
-// RUN: aotc-opt %s -p 'choose-schedule{target="test-avx2"}' | filecheck %s --check-prefix=AVX2
+// RUN: aotc-opt %s -p 'attach-target{target=test-avx512},choose-schedule' | filecheck %s
+// RUN: aotc-opt %s -p 'attach-target{target=test-m4f},choose-schedule' | filecheck %s --check-prefix=SCALAR
+// RUN: aotc-opt %s -p 'attach-target{target=test-avx2},choose-schedule' | filecheck %s --check-prefix=AVX2
 
 // A single line: wide tiles. Several share a vector of the weight, unless lengths are of each line.
 // CHECK-LABEL: func.func @main

@@ -1,8 +1,8 @@
-// RUN: aotc-opt %s -p 'choose-schedule{target=test-m4f}' | filecheck %s --check-prefix M4F
-// RUN: aotc-opt %s -p 'choose-schedule{target=test-m4}' | filecheck %s --check-prefix M4
-// RUN: aotc-opt %s -p 'choose-schedule{target=test-m0}' | filecheck %s --check-prefix M0
-// RUN: aotc-opt %s -p 'choose-schedule{target=test-m55}' | filecheck %s --check-prefix M55
-// RUN: aotc-opt %s -p 'choose-schedule{target=test-m4f size=true}' | filecheck %s --check-prefix SMALL
+// RUN: aotc-opt %s -p 'attach-target{target=test-m4f},choose-schedule' | filecheck %s --check-prefix M4F
+// RUN: aotc-opt %s -p 'attach-target{target=test-m4},choose-schedule' | filecheck %s --check-prefix M4
+// RUN: aotc-opt %s -p 'attach-target{target=test-m0},choose-schedule' | filecheck %s --check-prefix M0
+// RUN: aotc-opt %s -p 'attach-target{target=test-m55},choose-schedule' | filecheck %s --check-prefix M55
+// RUN: aotc-opt %s -p 'attach-target{target=test-m4f},choose-schedule{size=true}' | filecheck %s --check-prefix SMALL
 
 // Cores without vectors: words where two products are added up by one instruction, f32 with an FPU only. What is not
 // known at compile time or has a zero point of the weight stays as it is. In groups a tile is of outputs of one of them.

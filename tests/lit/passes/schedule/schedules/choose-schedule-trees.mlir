@@ -1,8 +1,8 @@
-// RUN: aotc-opt %s -p 'choose-schedule{target=test-avx512}' | filecheck %s
-// RUN: aotc-opt %s -p 'choose-schedule{target=test-avx2}' | filecheck %s --check-prefix=AVX2
-// RUN: aotc-opt %s -p 'choose-schedule{target=test-sse4}' | filecheck %s --check-prefix=SSE
-// RUN: aotc-opt %s -p 'choose-schedule{target=test-m4f}' | filecheck %s --check-prefix=SCALAR
-// RUN: aotc-opt %s -p 'choose-schedule{target=test-m4f size=true}' | filecheck %s --check-prefix=SIZE
+// RUN: aotc-opt %s -p 'attach-target{target=test-avx512},choose-schedule' | filecheck %s
+// RUN: aotc-opt %s -p 'attach-target{target=test-avx2},choose-schedule' | filecheck %s --check-prefix=AVX2
+// RUN: aotc-opt %s -p 'attach-target{target=test-sse4},choose-schedule' | filecheck %s --check-prefix=SSE
+// RUN: aotc-opt %s -p 'attach-target{target=test-m4f},choose-schedule' | filecheck %s --check-prefix=SCALAR
+// RUN: aotc-opt %s -p 'attach-target{target=test-m4f},choose-schedule{size=true}' | filecheck %s --check-prefix=SIZE
 
 // Trees of f32 are packed where processors have vectors; others become branches, unless code is to be small or there
 // are too many.

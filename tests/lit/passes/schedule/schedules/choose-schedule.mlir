@@ -1,7 +1,7 @@
-// RUN: aotc-opt %s -p 'choose-schedule{target=test-avx512}' | filecheck %s
-// RUN: aotc-opt %s -p 'choose-schedule{target=test-avx512},choose-schedule{target=test-avx2}' | filecheck %s
-// RUN: aotc-opt %s -p 'choose-schedule{target=test-neon}' | filecheck %s --check-prefix NEON
-// RUN: aotc-opt %s -p 'choose-schedule{target=test-m4f}' | filecheck %s --check-prefix PLAIN
+// RUN: aotc-opt %s -p 'attach-target{target=test-avx512},choose-schedule' | filecheck %s
+// RUN: aotc-opt %s -p 'attach-target{target=test-avx512},choose-schedule,attach-target{target=test-avx2},choose-schedule' | filecheck %s
+// RUN: aotc-opt %s -p 'attach-target{target=test-neon},choose-schedule' | filecheck %s --check-prefix NEON
+// RUN: aotc-opt %s -p 'attach-target{target=test-m4f},choose-schedule' | filecheck %s --check-prefix PLAIN
 
 // What has a schedule keeps it: a second pass, for whatever target, changes nothing. Without vectors there is none.
 // PLAIN-NOT: lanes = {{4|16}}
@@ -61,4 +61,12 @@ func.func @matrices(%x: tensor<2x20x20xf32>, %small: tensor<2x7x7xf32>) attribut
   %0, %1 = graph.inverse %x : (tensor<2x20x20xf32>) -> (tensor<2x20x20xf32>, tensor<2x20x40xf32>)
   %2, %3 = graph.inverse %small : (tensor<2x7x7xf32>) -> (tensor<2x7x7xf32>, tensor<2x7x14xf32>)
   func.return
+}
+
+// Where there are groups, a block has channels of several in its lanes: no positions of a plain tensor.
+// CHECK-LABEL: func.func @groups
+// CHECK:       graph.conv %x, %w {{.*}} schedule = #graph.window_schedule<
+func.func @groups(%x: tensor<1x8x32x64xf32>, %w: tensor<8x4x3x3xf32>) -> tensor<1x8x32x64xf32> attributes {aot.entry} {
+  %0 = graph.conv %x, %w {strides = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, group = 2 : i64} : (tensor<1x8x32x64xf32>, tensor<8x4x3x3xf32>) -> tensor<1x8x32x64xf32>
+  func.return %0 : tensor<1x8x32x64xf32>
 }

@@ -1,6 +1,6 @@
 // RUN: aotc-opt %s | aotc-opt | filecheck %s
 // RUN: aotc-opt %s -p 'convert-graph-to-loops,serialize-parallel-loops,canonicalize,cse,licm' | filecheck %s --check-prefix=LOOPS
-// RUN: aotc-opt %s -p 'assign-layouts' | filecheck %s --check-prefix=LAYOUT
+// RUN: aotc-opt %s -p 'attach-target{target=test-avx512},assign-layouts' | filecheck %s --check-prefix=LAYOUT
 
 // CHECK-LABEL: func.func @forms
 // CHECK-NEXT: graph.packed_matmul %l, %r {columns = 13 : i64, schedule = #graph.matmul_schedule<lanes = 4, mr = 3, nr = 2, unroll = 2, order = columns, kc = 4>} : (tensor<7x11xf32>, tensor<2x11x8xf32>) -> (tensor<7x13xf32>, tensor<7x8xf32>)

@@ -1,0 +1,60 @@
+"""The phases as `aotc phases` prints them: every row with its condition, or what runs with some options."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+from textwrap import wrap
+from typing import Any
+
+from aotc.pipeline.options import CompileOptions
+from aotc.pipeline.phases import PHASES, pipeline_of
+from aotc.pipeline.steps import Phase, When
+
+_WIDTH = 118
+
+
+def every_row() -> str:
+    """All passes of each phase with the conditions under which they run, and what these mean."""
+    lines: list[str] = []
+    for phase in PHASES:
+        lines.append(_head(phase))
+        for when, steps in groupby(phase.steps, lambda step: step.when):
+            passes = ", ".join(step.text() for step in steps)
+            lines += wrap(f"{_words(when)}: {passes}", _WIDTH, initial_indent="  ", subsequent_indent="      ")
+    lines += ["", *(f"{name}: {sentence}" for name, sentence in _conditions().items())]
+    return "\n".join(lines)
+
+
+def what_runs(asked: CompileOptions) -> str:
+    """The pipeline of each phase in a compilation with some options, each on one line."""
+    return "\n".join(f"{_head(phase)}\n  {pipeline_of(phase, asked)}".rstrip() for phase in PHASES)
+
+
+def as_json(asked: CompileOptions | None) -> dict[str, Any]:
+    """Both as an object; without options every row."""
+    if asked is not None:
+        return {"phases": [_described(phase) | {"pipeline": pipeline_of(phase, asked)} for phase in PHASES]}
+    rows = {
+        phase.name: [{"pass": step.text(), "when": [each.name for each in step.when]} for step in phase.steps]
+        for phase in PHASES
+    }
+    return {"phases": [_described(phase) | {"passes": rows[phase.name]} for phase in PHASES], "when": _conditions()}
+
+
+def _head(phase: Phase) -> str:
+    return f"{phase.name:10} {phase.sentence}"
+
+
+def _described(phase: Phase) -> dict[str, Any]:
+    return {"name": phase.name, "sentence": phase.sentence}
+
+
+def _words(when: Sequence[When]) -> str:
+    return ", ".join(each.name for each in when) or "always"
+
+
+def _conditions() -> dict[str, str]:
+    """Conditions whose names do not say all, and what they mean."""
+    found = dict.fromkeys(when for phase in PHASES for step in phase.steps for when in step.when)
+    return {when.name: when.sentence for when in found if when.sentence}
