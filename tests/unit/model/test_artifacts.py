@@ -102,6 +102,8 @@ def test_f18_a_model_library_keeps_every_kind(artifacts: ArtifactSet) -> None:
     constants = artifacts.metadata.constants
     assert constants and artifacts.metadata.weights == "embedded", "weights are in parameters/ also where code has them"
     assert len(read_parameters(archive)) >= max(each.offset for each in constants) > 0
+    with pytest.raises(ValueError, match="of version 8"):
+        read_model_library(archive.replace(b'"version": 7', b'"version": 8'))
     for damaged in (archive[:700], archive.replace(b'"artifacts"', b'"artefacts"'), b"", b"no tar"):
         with pytest.raises(ValueError, match="not a model library"):
             read_model_library(damaged)

@@ -1,4 +1,4 @@
-/* B2 B3 B6 B7 B18 B19 B20: running a packed model made by hand; E17: its metadata. */
+/* B2 B3 B6 B7 B18 B19 B20: running a packed model made by hand; E17: its metadata; E27: those of another version. */
 #include <string.h>
 
 #include "aotc_runtime.h"
@@ -40,6 +40,9 @@ static const AOTCFunctionEntry functions[] = {{"run", Run}, {NULL, NULL}};
 static const aotc_model_t model = {Run, 1, 2, 0, &metadata, functions};
 static const aotc_model_t needy = {Run, 1, 2, kAOTCCallerWorkspace | kAOTCCallerWeights, &metadata, functions};
 static const aotc_model_t hungry = {Run, 1, 2, kAOTCCallerWorkspace, &metadata, functions};
+
+static const AOTCMetadata later = {AOTC_METADATA_VERSION + 1, infos, "t", 2};
+static const aotc_model_t newer = {Run, 1, 2, 0, &later, functions};
 
 static float x[4] = {1, 2, 3, 4}, y[4], z[4];
 
@@ -96,6 +99,11 @@ int main(void) {
   CHECK(AOTCMetadata_GetParameter(&metadata, -1) == NULL && AOTCMetadata_GetParameter(NULL, 0) == NULL);
   CHECK(AOTCMetadata_GetPosition(&metadata, "y") == 1 && AOTCMetadata_GetPosition(&metadata, "x") == -1);
   CHECK(AOTCParameterInfo_GetBytes(&params[0]) == 16 && AOTCParameterInfo_GetBytes(&params[2]) == 1);
+
+  CHECK(AOTCModel_GetMetadata(&newer) == NULL && AOTCMetadata_GetPosition(&later, "y") == -1);
+  CHECK(AOTCMetadata_GetFunction(&later, NULL) == NULL && AOTCMetadata_GetParameter(&later, 0) == NULL);
+  CHECK(AOTCRuntime_Run(&newer, inputs, 1, outputs, 2) == kAOTCErrorWrongVersion);
+  CHECK(AOTCRuntime_RunOn(&newer, inputs, 1, outputs, 2, NULL, NULL, NULL) == kAOTCErrorWrongVersion);
 
   CHECK(AOTCModel_GetFunction(&model, "run", &f) == kAOTCErrorNone && f == Run);
   CHECK(AOTCModel_GetFunction(&model, "walk", &f) == kAOTCErrorUnknownFunction && f == NULL);
