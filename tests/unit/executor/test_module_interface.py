@@ -6,6 +6,7 @@ import ctypes
 from pathlib import Path
 
 import numpy as np
+import onnx.parser
 import pytest
 from onnx import helper
 from quick_c import quick_flags, quickly
@@ -71,11 +72,12 @@ def test_e4_runs_are_timed(module: CompiledModel) -> None:
     for evaluate in (
         executor.time_evaluator(number=2, repeat=3),
         executor.time_evaluator(2, 3),
-        executor.time_evaluator("run", aotc.cpu(), number=2),
+        executor.time_evaluator("run", aotc.cpu(), 2, 3),
         executor["time_evaluator"](func_name="run", dev=aotc.cpu(), number=2, repeat=3),
     ):
         timing = evaluate()
         assert len(timing.results) == 3 and timing.mean > 0
+    assert len(executor.time_evaluator("run", aotc.cpu(), number=2)().results) == 1, "E29: TVM's default"
     assert len(executor.time_evaluator("get_output", None, 5, 2)(0).results) == 2
     with pytest.raises(ValueError, match="cannot be put on"):
         executor.time_evaluator("run", (2, 0))
@@ -83,6 +85,32 @@ def test_e4_runs_are_timed(module: CompiledModel) -> None:
         executor.time_evaluator("run", 3)
     with pytest.raises(KeyError, match="no function 'walk'"):
         executor.time_evaluator("walk")
+
+
+@pytest.mark.parametrize("number, repeat", [(1, 1), (1, 4), (5, 1), (7, 3)])
+def test_e4_as_many_calls_as_are_asked_for(number: int, repeat: int) -> None:
+    """E4: of `run` and of any other function, and one more that is not counted; a model that counts tells."""
+    text = "m (float[1] x, float[1] n) => (float[1] next, float[1] y) { next = Add(n, x) y = Neg(next) }"
+    model = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["" : 18]> {text}')
+    executor = aotc.compile(model, state={"next": "n"})
+    for function, arguments in (("run", ()), ("set_input", ("x", Counted()))):
+        executor.set_input("x", np.ones(1, np.float32))
+        executor.reset()
+        Counted.times = 0
+        timing = executor.time_evaluator(function, None, number, repeat)(*arguments)
+        assert len(timing.results) == repeat
+        calls = -executor.get_output("y")[0] if function == "run" else Counted.times
+        assert calls == 1 + number * repeat
+
+
+class Counted:
+    """A tensor that knows how often it was read."""
+
+    times = 0
+
+    def __array__(self, *_: object, **__: object) -> np.ndarray:
+        Counted.times += 1
+        return np.ones(1, np.float32)
 
 
 def test_e8_an_application_may_fill_the_inputs_itself(
