@@ -10,11 +10,12 @@ import onnx.parser
 import pytest
 from onnx import helper
 from quick_c import quick_flags, quickly
+from xdsl.dialects.func import CallOp, FuncOp
 
 import aotc
 from aotc.compiler.driver import lower
 from aotc.dialects.aot import WeightOp
-from aotc.dialects.aot.contract import arguments_of, entry, is_entry, kernels
+from aotc.dialects.aot.contract import arguments_of, entry, kernels
 from aotc.errors import UsageError
 from aotc.executor import CompiledModel, NativeModel, RunError
 from aotc.executor.conventions import CONVENTIONS
@@ -116,12 +117,23 @@ class Counted:
 def test_e8_an_application_may_fill_the_inputs_itself(
     module: CompiledModel, recorded: tuple[str, np.ndarray, str, np.ndarray]
 ) -> None:
-    """B17: the buffers of the call are where they are, nothing is copied in or out."""
+    """B17: the buffers of the call are where they are, nothing is copied in or out: what is in an input when a run
+    begins is what it reads, and an output is where it was asked for, with the executor or without."""
     _, x, _, expected = recorded
     executor = module["my_mod"](aotc.cpu(0))
-    executor.get_input(0)[...] = x
-    executor.run()
-    np.testing.assert_allclose(executor.get_output(0), expected, rtol=1e-4, atol=1e-5)
+    given, found = executor.get_input(0), aligned_bytes(expected.nbytes).view(np.float32).reshape(expected.shape)
+    executor.set_output_zero_copy(0, found)
+    native: NativeModel = executor._native  # pyright: ignore[reportPrivateUsage]
+    workspace = native.new_workspace()
+    alone = native.call_on([given], [found], workspace)
+    for run in (executor.run, alone, executor.run, alone):
+        for filled, answer in ((0 * x, None), (x, expected)):
+            given[...] = filled
+            found[...] = np.nan
+            assert run() in (None, 0) and np.array_equal(given, filled) and np.isfinite(found).all()
+            assert answer is None or np.allclose(found, answer, rtol=1e-4, atol=1e-5)
+            assert answer is not None or not np.allclose(found, expected, rtol=1e-4, atol=1e-5)
+    assert np.shares_memory(executor.get_input(0), given)
 
 
 @pytest.mark.parametrize("device", [(2, 0), aotc.cpu(1)])
@@ -263,8 +275,9 @@ def test_e16_a_library_that_does_not_say_is_an_error(tmp_path: Path, fault: str)
 def test_e19_metadata_first_then_arguments_then_weights(
     tmp_path: Path, recorded: tuple[str, np.ndarray, str, np.ndarray]
 ) -> None:
-    """E15: metadata and constants are two things, each loaded on its own; E13: one structure says all the rest."""
-    _, x, _, expected = recorded
+    """E15: metadata and constants are two things, each loaded on its own; E13: one structure says all the rest. E19:
+    metadata say what memory arguments take and which weights are looked for; without these there is no model."""
+    name, x, _, expected = recorded
     aotc.compile_to(
         MODEL / "model.onnx",
         tmp_path,
@@ -287,16 +300,42 @@ def test_e19_metadata_first_then_arguments_then_weights(
     (output,) = CompiledModel(NativeModel(info, address.value, weights))(x).values()
     np.testing.assert_allclose(output, expected, rtol=1e-4, atol=1e-5)
 
+    library, blob = tmp_path / "my_mod.so", tmp_path / "my_mod.weights.bin"
+    blob.unlink()
+    with pytest.raises(FileNotFoundError, match=r"my_mod\.weights\.bin"):
+        aotc.load(library)
+    blob.write_bytes(weights.tobytes()[:-1])
+    with pytest.raises(ValueError, match=f"takes {info.weights_bytes} bytes of weights from its caller"):
+        aotc.load(library)
+    blob.write_bytes(weights.tobytes())
+    executor = aotc.load(library)["my_mod"]()
+    (given,), (wanted,) = info.inputs, info.outputs
+    assert (given.name, given.shape, given.dtype) == (name, x.shape, str(x.dtype))
+    for array, tensor in ((executor.get_input(0), given), (executor.get_output(0), wanted)):
+        assert (array.shape, str(array.dtype)) == (tensor.shape, tensor.dtype) and not array.any()
+    executor.run(**{name: x})
+    np.testing.assert_allclose(executor.get_output(0), expected, rtol=1e-4, atol=1e-5)
+
 
 def test_e5_the_runner_and_its_symbol_are_marked_in_the_ir() -> None:
     """A4, A5, A12: a compilation holds runner and operators as functions of one module and one kind, weights apart."""
     compilation = lower(MODEL / "model.onnx", CompileOptions.of(name="my_mod", interface_api="packed"))
+    functions = {op.sym_name.data: op for op in compilation.module.ops if isinstance(op, FuncOp)}
+    marked = {name: {"aot.entry", "aot.kernel"} & {*op.attributes} for name, op in functions.items()}
     runner = entry(compilation.module)
-    assert runner.sym_name.data == "aotc_my_mod_run" and is_entry(runner)
+    assert runner.sym_name.data == "aotc_my_mod_run"
+    assert [name for name, marks in marked.items() if "aot.entry" in marks] == ["aotc_my_mod_run"]
+    operators_marked = {name for name, marks in marked.items() if marks == {"aot.kernel"}}
+    symbol = entry_symbol("my_mod", "packed")
+    assert symbol == "aotc_my_mod_run_packed" and not marked[symbol]
+    exported = {name for name, op in functions.items() if op.sym_visibility is None}
+    assert symbol in exported and not exported & {"aotc_my_mod_run", *operators_marked}
+    into = [op.callee.string_value() for op in functions[symbol].walk() if isinstance(op, CallOp)]
+    assert into == ["aotc_my_mod_run"], "what is exported calls the runner, and nothing else"
     assert compilation.phase == "interface" and compilation.name == "my_mod"
     called = [op.callee.string_value() for op in runner.body.block.ops if op.name == "func.call"]
     operators = {kernel.sym_name.data: kernel for kernel in kernels(compilation.module)}
-    assert called and set(called) == set(operators)
+    assert called and set(called) == set(operators) == operators_marked
     assert {type(operator) for operator in operators.values()} == {type(runner)}
     weights = [op.key.data for op in compilation.module.walk() if isinstance(op, WeightOp)]
     assert weights and all(key in compilation.store for key in weights)
