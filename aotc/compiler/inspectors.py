@@ -12,7 +12,7 @@ import json
 import re
 import struct
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib.metadata import EntryPoint
 from math import prod
@@ -240,6 +240,15 @@ def _signatures(artifact: Artifact, metadata: Artifact | None) -> str:
     return _lines(f"{symbol}: {_tensors(inputs)} -> {_tensors(outputs)}" for symbol, inputs, outputs in functions)
 
 
+def _signatures_of_library(artifact: Artifact, metadata: Artifact | None) -> str:
+    """As the library says itself, or else the metadata beside it."""
+    from aotc.executor.dynamic_symbols import metadata_text
+
+    if (text := metadata_text(artifact.read())) is not None:
+        metadata = replace(artifact, loader=METADATA, content=text.encode())
+    return _signatures(artifact, metadata)
+
+
 def _tensors(given: Sequence[TensorInfo] | Sequence[BufferArgument]) -> str:
     return ", ".join(f"{each.name} {each.dtype}{list(each.shape)}" for each in given)
 
@@ -338,7 +347,7 @@ INSPECTORS: dict[str, Inspector | WithMetadata] = {
     ".a.disassembly": partial(_archived, _disassembly),
     ".so.symbols": _library,
     ".so.functions": _object,
-    ".so.signatures": WithMetadata(_signatures),
+    ".so.signatures": WithMetadata(_signatures_of_library),
     ".so.disassembly": _disassembly,
     ".bin.arrays": WithMetadata(_weights),
     ".bin.bytes": _bytes,
