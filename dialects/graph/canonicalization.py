@@ -248,7 +248,8 @@ def _broadcasts_alike(op: ElementOp, value: SSAValue, one: Sequence[int], other:
 
 
 def _zero(kind: Attribute) -> ConstantOp:
-    return ConstantOp(DenseIntOrFPElementsAttr(TensorType(kind, []), BytesAttr(bytes(byte_width(kind)))))
+    value = DenseIntOrFPElementsAttr(TensorType(kind, []), BytesAttr(bytes(byte_width(kind))))  # pyright: ignore[reportArgumentType]
+    return ConstantOp(value)
 
 
 def _is_view(op: Operation) -> bool:
