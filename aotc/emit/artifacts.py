@@ -118,7 +118,7 @@ class Emission:
     @property
     def _features(self) -> tuple[str, ...]:
         """What the processor must have for all that is linked, what is made outside for its own target, too."""
-        from aotc.machines.features import needed
+        from aotc.machines.requirements import needed
 
         native = [each.target for each in self.external if each.loader == NATIVE and each.target]
         targets = dict.fromkeys((self.compilation.options.target, *native))

@@ -1,18 +1,9 @@
-"""Dot products of narrow integers: the instructions that a target has for them, and what they cost.
-
-Which there are is found by compiling such sums for the target, so the answer holds for every processor and feature
-string.
-"""
+"""Dot products of narrow integers: what the instructions for them cost."""
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
-
-if TYPE_CHECKING:
-    from llvmlite.binding import TargetMachine
-
+from typing import Final, Literal, TypeAlias
 
 Unsigned: TypeAlias = Literal["one", "none", "any", "narrow"]
 """Which factors of a dot product are unsigned."""
@@ -99,50 +90,9 @@ PORTABLE: Final = DotProduct("", "any", cycles=4, widening_cycles=4, registers=4
 """Cycles of instructions that several others stand for are of three vector instructions a cycle; nobody measured those
 of WebAssembly, and of cores without any."""
 
-_SIGNS: Final = {"us": ("zext", "sext"), "ss": ("sext", "sext"), "uu": ("zext", "zext")}
-_FOUND: Final = {
-    "vpdpbusd": r"vpdpbusd\t.*%(x|y|z)mm",
-    "pmaddwd": r"v?pmaddwd\t.*%(x|y|z)mm",
-    "pmaddubsw": r"pshufb\t.*%(x)mm",  # of the same extension, SSSE3
-    "sdot": r"\tsdot\tv",
-    "udot": r"\tudot\tv",
-    "usdot": r"\tusdot\tv",
-    "i32x4.dot_i16x8_s": r"i32x4\.add",  # what all WebAssembly with vectors has
-    "i8x16.swizzle": r"i32x4\.add",
-    "vpermb": r"\tvpermb\t.*%(z)mm",
-    "tbl": r"\ttbl\tv\d+\.16b",
-}
-_BITS: Final = {"x": 128, "y": 256, "z": 512}
-
-
-def dot_instructions(llvm: Any, triple: str, machine: TargetMachine) -> frozenset[str]:
-    """The instructions of `_FOUND` that LLVM uses for a target; those of x86 with the bits of their registers behind
-    the name, as "vpdpbusd.512".
-    """
-    text = "".join(
-        [
-            *(_turned(lanes) for lanes in (16, 64)),
-            "define <4 x i32> @sum(<4 x i32> %x, <4 x i32> %y) {\n  %s = add <4 x i32> %x, %y\n  ret <4 x i32> %s\n}\n",
-            *(_probe(f"{signs}{lanes}", lanes, *how) for signs, how in _SIGNS.items() for lanes in (16, 32, 64)),
-            *(f"declare i32 @llvm.vector.reduce.add.v{lanes}i32(<{lanes} x i32>)\n" for lanes in (16, 32, 64)),
-        ]
-    )
-    module = llvm.parse_assembly(text)
-    module.triple = triple
-    assembly = machine.emit_assembly(module)
-    names: set[str] = set()
-    for name, pattern in _FOUND.items():
-        for match in re.finditer(pattern, assembly):
-            names.add(f"{name}.{_BITS[match[1]]}" if match.groups() else name)
-    widest = max((bits for bits in _BITS.values() if f"pmaddwd.{bits}" in names), default=0)
-    names |= {f"pmaddwd.{bits}" for bits in _BITS.values() if bits <= widest}
-    names |= {f"pmaddubsw.{bits}" for bits in (256, 512) if bits <= widest}
-    names |= {f"psignb.{bits}" for bits in (128, 256) if f"pmaddubsw.{bits}" in names}  # of the same extensions
-    return frozenset(names)
-
 
 def dot_product(names: frozenset[str], vector_bytes: int) -> DotProduct:
-    """The best way for registers of `vector_bytes` with the instructions that `dot_instructions` found."""
+    """The best way for registers of `vector_bytes` with these instructions."""
     bits = 8 * vector_bytes
     ways = (
         (f"vpdpbusd.{bits}", VPDPBUSD),
@@ -153,20 +103,3 @@ def dot_product(names: frozenset[str], vector_bytes: int) -> DotProduct:
         (WASM_DOT.name, WASM_DOT),
     )
     return next((way for name, way in ways if name in names), PORTABLE)
-
-
-def _turned(lanes: int) -> str:
-    kind, places = f"<{lanes} x i8>", ", ".join(f"i32 {7 * lane % lanes}" for lane in range(lanes))
-    return (
-        f"define {kind} @turned{lanes}({kind} %x) {{\n"
-        f"  %r = shufflevector {kind} %x, {kind} poison, <{lanes} x i32> <{places}>\n  ret {kind} %r\n}}\n"
-    )
-
-
-def _probe(name: str, lanes: int, first: str, second: str) -> str:
-    narrow, wide = f"<{lanes} x i8>", f"<{lanes} x i32>"
-    return (
-        f"define i32 @{name}({narrow} %a, {narrow} %b) {{\n"
-        f"  %x = {first} {narrow} %a to {wide}\n  %y = {second} {narrow} %b to {wide}\n  %p = mul {wide} %x, %y\n"
-        f"  %s = call i32 @llvm.vector.reduce.add.v{lanes}i32({wide} %p)\n  ret i32 %s\n}}\n"
-    )

@@ -8,13 +8,14 @@ cryptography, state of the operating system) has none. Bits are those of the mak
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 
 from aotc.machines import processor
-from aotc.machines.targets import Target, binding, lookup
+
+if TYPE_CHECKING:
+    from llvmlite.binding import TargetMachine
 
 YMM: Final = 0x6
 """Bits of the register XCR0: the operating system saves registers of 32 bytes."""
@@ -168,19 +169,6 @@ def checks(rows: Iterable[Feature]) -> Checks:
     return Checks(tuple(leaves), state)
 
 
-@lru_cache(maxsize=64)
-def needed(spec: str) -> tuple[str, ...]:
-    """The features that code for target `spec` may use beyond the base of its architecture, where a program can ask for
-    them: on x86-64, and on Linux."""
-    if spec == "host" and (found := here()) is not None:
-        return found
-    target = lookup(spec)
-    rows = FEATURES.get(target.triple.split("-")[0], ())
-    if not rows or target.freestanding or not (target.triple.startswith("x86_64") or "linux" in target.triple):
-        return ()
-    return tuple(row.name for row, there in zip(rows, _has(target, rows), strict=True) if there)
-
-
 def here() -> tuple[str, ...] | None:
     """The features of this machine's processor that have rows; None where the operating system does not say them."""
     rows = FEATURES.get(processor.architecture())
@@ -190,27 +178,20 @@ def here() -> tuple[str, ...] | None:
     return tuple(row.name for row in rows if row.flag in words)
 
 
-def runnable(spec: str) -> Target:
-    """The target `spec` if this machine runs code for it, else `host`."""
-    target, host, known = lookup(spec), lookup("host"), here()
-    runs = target.triple == host.triple and known is not None and {*needed(spec)} <= {*known}
-    return target if runs else host
-
-
-def _has(target: Target, rows: tuple[Feature, ...]) -> list[bool]:
-    """Which features a target has, by LLVM's own tables: a function is inlined only where its caller has them all."""
-    text = [f'target triple = "{target.triple}"']
-    for number, row in enumerate(rows):
-        more = ",".join(part for part in (target.features, f"+{row.name}") if part)
+def present(llvm: Any, triple: str, cpu: str, features: str, machine: TargetMachine, names: Sequence[str]) -> set[str]:
+    """Which of some features a target has, by LLVM's own tables: a function is inlined only where its caller has them
+    all."""
+    text = [f'target triple = "{triple}"']
+    for number, name in enumerate(names):
+        more = ",".join(part for part in (features, f"+{name}") if part)
         text += [
-            f'define internal void @callee{number}(ptr %p) "target-cpu"="{target.cpu}" "target-features"="{more}" {{',
+            f'define internal void @callee{number}(ptr %p) "target-cpu"="{cpu}" "target-features"="{more}" {{',
             f"  store volatile i32 {number}, ptr %p\n  ret void\n}}",
-            f'define void @caller{number}(ptr %p) "target-cpu"="{target.cpu}" "target-features"="{target.features}" {{',
+            f'define void @caller{number}(ptr %p) "target-cpu"="{cpu}" "target-features"="{features}" {{',
             f"  call void @callee{number}(ptr %p)\n  ret void\n}}",
         ]
-    llvm = binding()
     module = llvm.parse_assembly("\n".join(text))
-    builder = llvm.create_pass_builder(target.machine(), llvm.create_pipeline_tuning_options(speed_level=2))
+    builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=2))
     builder.getModulePassManager().run(module, builder)
     calls = str(module)
-    return [f"@callee{number}(ptr" not in calls for number in range(len(rows))]
+    return {name for number, name in enumerate(names) if f"@callee{number}(ptr" not in calls}

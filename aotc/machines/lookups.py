@@ -29,14 +29,14 @@ of 128 bytes; nobody measured NEON and WebAssembly."""
 
 
 def byte_lookup(names: frozenset[str], vector_bytes: int) -> ByteLookup:
-    """The best way for registers of `vector_bytes` with the instructions that `dot_instructions` found."""
+    """The best way for registers of `vector_bytes` with these instructions."""
     bits = 8 * vector_bytes
     ways = (
-        (f"vpermb.{bits}", VPERMB, 64),
-        (f"pmaddwd.{bits}", VPERMW, 64),
-        (f"pmaddubsw.{bits}", PSHUFB, 32),
-        (f"pmaddubsw.{bits}", PSHUFB, 16),
-        (TBL.name, TBL, 16),
+        (f"vpermi2b.{bits}", VPERMB, 64),
+        (f"vpermi2w.{bits}", VPERMW, 64),
+        (f"pshufb.{bits}", PSHUFB, 32),
+        (f"pshufb.{bits}", PSHUFB, 16),
+        ("tbl4", TBL, 16),
         (SWIZZLE.name, SWIZZLE, 16),
     )
     return next((way for name, way, size in ways if name in names and size == vector_bytes), COMPUTED)

@@ -28,33 +28,10 @@ def vector_registers() -> tuple[int, int, bool] | None:
     return (32 if "avx" in flags else 16), 16, fma
 
 
-def has_vpdpbusd() -> bool:
-    """Whether an x86 processor multiplies 8-bit integers by that instruction, on its widest registers."""
-    flags = _x86_flags()
-    return bool({"avx512_vnni"} & flags if "avx512f" in flags else {"avx_vnni"} & flags)
-
-
 def is_zen() -> bool:
     """Whether an x86 processor is AMD's, with AVX2: beside its multipliers there are units that add and convert."""
     is_amd = any(line.startswith("vendor_id") and line.endswith("AuthenticAMD") for line in _described())
     return is_amd and "avx2" in _x86_flags()
-
-
-def permutations() -> frozenset[str]:
-    """The instructions that permute bytes, in the words of `dots.dot_instructions`."""
-    if platform.machine().lower() in ("aarch64", "arm64"):
-        return frozenset({"tbl"})
-    return frozenset(name for flag, name in _PERMUTATIONS.items() if flag in _x86_flags())
-
-
-_PERMUTATIONS = {
-    "avx512_vbmi": "vpermb.512",
-    "avx512vbmi": "vpermb.512",
-    "avx512bw": "pmaddwd.512",
-    "avx2": "pmaddubsw.256",
-    "ssse3": "pmaddubsw.128",
-}
-"""Features of x86 and what belongs to the same extension."""
 
 
 def caches() -> dict[str, int]:

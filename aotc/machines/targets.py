@@ -8,28 +8,26 @@ A leaf: no IR, and llvmlite is imported only by what needs it.
 from __future__ import annotations
 
 import difflib
-import os
 import re
 import textwrap
-import threading
-from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final
 
 from aotc.errors import Problem, UsageError
 from aotc.machines import families, processor
 from aotc.machines.boards import BOARDS, is_xtensa, target_of_board
 from aotc.machines.caches import with_caches
-from aotc.machines.dots import VPDPBUSD, dot_instructions, dot_product
+from aotc.machines.dots import dot_product
+from aotc.machines.features import FEATURES, here, present
+from aotc.machines.instructions import architecture_of, available
+from aotc.machines.listening import listened
 from aotc.machines.lookups import byte_lookup
 from aotc.machines.machine import Core, Machine
 from aotc.machines.packages import installed_target
 
 if TYPE_CHECKING:
     from llvmlite.binding import TargetMachine
-
-_T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
@@ -104,9 +102,20 @@ class Target:
         return "linux" in self.triple
 
     @cached_property
-    def dots(self) -> frozenset[str]:
-        """The instructions for dot products of 8-bit integers, see `dot_instructions`."""
-        return dot_instructions(binding(), self.triple, self.machine())
+    def present(self) -> frozenset[str]:
+        """The features it has, in LLVM's words: of those with rows in `FEATURES`, and those of instructions."""
+        if is_host(self.name) and (found := here()) is not None:
+            return frozenset(found)
+        architecture = architecture_of(self.triple)
+        names = [row.name for row in FEATURES.get(self.triple.split("-")[0], ())]
+        names += () if architecture is None else architecture.others
+        return frozenset(present(binding(), self.triple, self.cpu, self.features, self.machine(), names))
+
+    @cached_property
+    def instructions(self) -> frozenset[str]:
+        """The names of the instructions with rows in `INSTRUCTIONS` that it has."""
+        architecture = architecture_of(self.triple)
+        return frozenset() if architecture is None else available(architecture, self.present)
 
     @cached_property
     def native(self) -> frozenset[str]:
@@ -191,7 +200,7 @@ def probed_vectors(target: Target) -> Machine | None:
             # RISC-V adds whole groups of registers in one instruction.
             row = rows[0] if len(rows) == 1 else next(each for each in rows if each.vector_bytes == 64 // count)
             row = replace(families.of_vendor(row, zen=target.cpu.startswith("znver")), fma="fmaf" not in assembly)
-            dot, permutes = (choose(target.dots, row.vector_bytes) for choose in (dot_product, byte_lookup))
+            dot, permutes = (choose(target.instructions, row.vector_bytes) for choose in (dot_product, byte_lookup))
             return replace(row, dot=dot, lookup=permutes)
     return None
 
@@ -345,11 +354,20 @@ def core_of(spec: str) -> Core:
     if (found := processor.vector_registers()) is not None:
         width, registers, fma = found
         row = families.of_host(width, registers, zen=processor.is_zen())
-        dot, permutes = VPDPBUSD if processor.has_vpdpbusd() else row.dot, byte_lookup(processor.permutations(), width)
+        dot, permutes = (choose(instructions_of("host"), width) for choose in (dot_product, byte_lookup))
         return replace(row, fma=fma, dot=dot, lookup=permutes, **processor.caches())
     llvm = binding()
     host = Target(spec, "", llvm.get_process_triple(), llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten())
     return replace(probed_vectors(host) or host.core, **processor.caches())
+
+
+def instructions_of(spec: str) -> frozenset[str]:
+    """The instructions of a target, of the host without LLVM where the operating system says what it has. As
+    `lookup`."""
+    architecture, found = architecture_of(processor.architecture()), here()
+    if not is_host(spec) or architecture is None or found is None:
+        return lookup(spec).instructions
+    return available(architecture, found)
 
 
 def is_host(spec: str) -> bool:
@@ -440,7 +458,7 @@ def _described(spec: str, triple: str, cpu: str, features: str) -> Target:
     if unclear := [each for each in features.split(",") if each and each[0] not in "+-"]:  # LLVM would end the process
         fix = f"write {','.join(f'+{each}' for each in unclear)} or {','.join(f'-{each}' for each in unclear)}"
         raise UsageError("invalid-option", f"--target {spec}", "a feature is there or not", fix)
-    machine, said = _listened(Target(spec, "", triple, cpu, features).machine)
+    machine, said = listened(Target(spec, "", triple, cpu, features).machine)
     if refused := dict.fromkeys(re.findall(r"^('.*' is not a recognized \w+) for this target", said, re.MULTILINE)):
         raise UsageError([Problem("unsupported-target", f"--target {spec}", each) for each in refused])
     data = str(machine.target_data)
@@ -464,33 +482,6 @@ def _described(spec: str, triple: str, cpu: str, features: str) -> Target:
         freestanding=bare,
     )
     return replace(target, core=probed_vectors(target) or (families.BARE if bare else families.HOSTED))
-
-
-_listening: Final = threading.Lock()
-"""Standard error is one for all threads."""
-
-
-def _listened(make: Callable[[], _T]) -> tuple[_T, str]:
-    """What `make` returns, and what LLVM prints on standard error meanwhile: all that it does about a processor or a
-    feature it does not know, before it goes on without or ends the process."""
-    import tempfile
-
-    with _listening, tempfile.TemporaryFile() as stream:
-        try:
-            kept = os.dup(2)
-        except OSError:  # standard error is closed
-            kept = None
-        os.dup2(stream.fileno(), 2)
-        try:
-            made = make()
-        finally:
-            if kept is None:
-                os.close(2)
-            else:
-                os.dup2(kept, 2)
-                os.close(kept)
-        stream.seek(0)
-        return made, stream.read().decode(errors="replace")
 
 
 def _unknown(spec: str) -> UsageError:

@@ -75,6 +75,7 @@ _BY_FUNCTION = (
     Step("split-fma", VECTORS, SPLIT),
     Step("simplify-functions"),
     Step("unroll-tiles"),
+    Step("select-instructions"),
 )
 """Passes with a method `function`, which takes one function and needs no other one for it."""
 

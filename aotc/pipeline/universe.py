@@ -89,6 +89,7 @@ UNIVERSE = Universe(
         "expand-math": _lazy("aotc.passes.loops.expand_math", "ExpandMathPass"),
         "split-fma": _lazy("aotc.passes.loops.split_fma", "SplitFmaPass"),
         "unroll-tiles": _lazy("aotc.passes.loops.unroll_tiles", "UnrollTilesPass"),
+        "select-instructions": _lazy("aotc.passes.loops.select_instructions", "SelectInstructionsPass"),
         # interface
         "select-calling-convention": _lazy(
             "aotc.passes.interface.select_calling_convention", "SelectCallingConventionPass"

@@ -5,9 +5,11 @@ convention. Every operation here prints as one C construct and lowers to a few L
 of them, so a pass that changes a convention writes IR once for both ends (`profile` aside).
 """
 
+from xdsl.dialects.arith import ArithConstantMaterializationInterface
 from xdsl.ir import Dialect, Operation
 
 from aotc.dialects.aot.control import CheckOp, FModOp, IsAlignedOp, IsNullOp, RequireOp
+from aotc.dialects.aot.instruction import InstructionOp
 from aotc.dialects.aot.opaque import OpaqueOp
 from aotc.dialects.aot.picks import TilePickOp
 from aotc.dialects.aot.pointers import BufferOp, DataOp, NullOp, PtrCastOp, StringOp, WeightOp, WeightsOp, WorkspaceOp
@@ -104,10 +106,12 @@ AOT = Dialect(
         PhaseOp,
         RoundProductOp,
         OpaqueOp,
+        InstructionOp,
         *TILE_OPERATIONS,
         *WORD_OPERATIONS,
     ],
     [PtrType, StructType, ConventionAttr],
+    [ArithConstantMaterializationInterface()],
 )
 
 __all__ = [
@@ -132,6 +136,7 @@ __all__ = [
     "FieldOp",
     "GlobalOp",
     "HalfDotOp",
+    "InstructionOp",
     "IsAlignedOp",
     "IsNullOp",
     "LaneDotOp",

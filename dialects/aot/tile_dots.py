@@ -83,6 +83,11 @@ class TileDotOp(IRDLOperation):
         """Of each factor, whether it is unsigned."""
         return self.lhs_unsigned, self.rhs_unsigned
 
+    @property
+    def bits(self) -> int:
+        """Of an element of a factor."""
+        return _SUMS * tile_shape(self.sums)[-1] // tile_shape(self.lhs)[-1]
+
     def verify_(self) -> None:
         assert isinstance(self.lhs.type, VectorType) and isinstance(self.sums.type, VectorType)
         kind = self.lhs.type.element_type

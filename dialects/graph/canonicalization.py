@@ -22,7 +22,6 @@ from aotc.dialects.graph.elementwise import AbsOp, AddOp, DivOp, MulOp, NegOp, R
 from aotc.dialects.graph.elementwise import BroadcastOp as BroadcastingOp
 from aotc.dialects.graph.interfaces import (
     ElementOp,
-    Fusion,
     GraphOp,
     ShapeError,
     element_type_of,
@@ -161,7 +160,7 @@ def view_of_widened(op: ReshapeOp | SliceOp) -> Simplified:
     On a constant the view folds, whatever the operation.
     """
     inner = producer(op.x, ElementOp)
-    if inner is None or inner.FUSION is not Fusion.POINTWISE or op.view_offset() is None:
+    if inner is None or not inner.is_movable or op.view_offset() is None:
         return None
     sources = [place for place, value in enumerate(inner.operands) if math.prod(shape_of(value)) != 1]
     if len(sources) != 1:

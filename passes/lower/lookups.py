@@ -1,8 +1,8 @@
 """Bytes looked up in a table that lies in registers: the permutations of bytes that the target has, else one by one.
 
-As with dot products, each intrinsic is chosen by what `Target.dots` found. What permutes 16 bytes by four bits of each
-number gives 0 where the number is beyond them, and the table is rows of 16. On x86 the numbers go down by 16 from row
-to row, saturating, and what counts is their sign: each adds, exclusively, what its row differs by from the row before,
+Each intrinsic is chosen by `Target.instructions`. What permutes 16 bytes by four bits of each number gives 0 where the
+number is beyond them, and the table is rows of 16. On x86 the numbers go down by 16 from row to row, saturating, and
+what counts is their sign: each adds, exclusively, what its row differs by from the row before,
 as long as its number is not below 0; numbers without sign so in two halves (W. Mula's tables of many registers).
 """
 
@@ -27,14 +27,14 @@ _BY_NIBBLE = {16: "llvm.x86.ssse3.pshuf.b.128", 32: "llvm.x86.avx2.pshuf.b"}
 def _lookup(f: FunctionLowering, op: TileLookupOp) -> None:
     x, table = f.get(op.x), [f.get(each) for each in op.table]
     lanes, row, bits = tile_shape(op.x)[0], tile_shape(op.table[0])[0], 8 * tile_shape(op.x)[0]
-    native = f.module.dots
-    if (lanes, row) == (64, 64) and "vpermb.512" in native:
+    native = f.module.instructions
+    if (lanes, row) == (64, 64) and "vpermi2b.512" in native:
         result = _of_registers(f.b, x, table)
-    elif (lanes, row) == (64, 64) and "pmaddwd.512" in native:
+    elif (lanes, row) == (64, 64) and "vpermi2w.512" in native:
         result = _of_words(f.b, x, table)
-    elif row == _ROW and f"pmaddubsw.{bits}" in native and lanes in _BY_NIBBLE:
+    elif row == _ROW and f"pshufb.{bits}" in native and lanes in _BY_NIBBLE:
         result = _by_differences(f.b, x, table, _BY_NIBBLE[lanes])
-    elif (lanes, row) == (_ROW, _ROW) and "tbl" in native:
+    elif (lanes, row) == (_ROW, _ROW) and "tbl4" in native:
         result = _of_four(f.b, x, table)
     elif (lanes, row) == (_ROW, _ROW) and "i8x16.swizzle" in native:
         result = _by_rows(f.b, x, table)

@@ -79,9 +79,9 @@ class ModuleLowering:
             self.attributes["llvm.target_triple"] = StringAttr(target.triple)
 
     @property
-    def dots(self) -> frozenset[str]:
-        """The target's instructions for dot products, `Target.dots`."""
-        return frozenset() if self._target is None else self._target.dots
+    def instructions(self) -> frozenset[str]:
+        """The target's instructions, `Target.instructions`."""
+        return frozenset() if self._target is None else self._target.instructions
 
     # Constants and memory of the module
 

@@ -31,7 +31,7 @@ _AS_CONTROLLED = 4
 
 def _narrow(f: FunctionLowering, op: TileNarrowOp) -> None:
     parts, bits = [f.get(part) for part in op.parts], 32 * tile_shape(op.parts[0])[0]
-    if bits in _PREFIX and f"pmaddwd.{bits}" in f.module.dots:
+    if bits in _PREFIX and f"pmaddwd.{bits}" in f.module.instructions:
         if len(parts) == PARTS:
             f.set(op.result, _packed(f.b, op, parts))
             return

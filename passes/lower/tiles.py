@@ -16,6 +16,7 @@ from xdsl.ir import Attribute, SSAValue
 
 from aotc.dialects import llvm_ext
 from aotc.dialects.aot import (
+    InstructionOp,
     PrefetchOp,
     TileCompareOp,
     TileConvertOp,
@@ -166,12 +167,12 @@ def _pick(f: FunctionLowering, op: TilePickOp) -> None:
     b, kind = f.b, op.result.type
     first, second, numbers = (f.get(value) for value in (op.a, op.b, op.numbers))
     lanes, bits = _lanes(kind), _lanes(kind) * width(first.type)
-    native = f"pmaddwd.{bits}" in f.module.dots
-    if native and bits == _ZMM:
+    native = f.module.instructions
+    if bits == _ZMM and "vpermi2d.512" in native:
         operands = (first, numbers, second)
         f.set(op.result, b.intrinsic("llvm.x86.avx512.vpermi2var.d.512", operands, first.type))
         return
-    if native and bits == _YMM:
+    if bits == _YMM and "vpermd.256" in native:
         low, high = (b.intrinsic("llvm.x86.avx2.permd", (each, numbers), each.type) for each in (first, second))
         side = b.integer_op(llvm.ShlOp, numbers, b.constant(31 - (lanes - 1).bit_length(), numbers.type))
         is_high = b.icmp("slt", side, b.constant(0, numbers.type))
@@ -193,6 +194,11 @@ def _extract(f: FunctionLowering, op: vector.ExtractOp) -> None:
         raise CompileError("no-form-in-llvm", "vector.extract of anything but one static lane has no LLVM counterpart")
     (lane,) = op.static_position.get_values()
     f.set(op.result, f.b.extract(f.get(op.vector), int(lane)))
+
+
+def _instruction(f: FunctionLowering, op: InstructionOp) -> None:
+    operands = [f.get(each) for each in op.arguments]
+    f.set(op.result, f.b.intrinsic(op.row.llvm, operands, f.types.value(op.result.type)))
 
 
 def _compare(f: FunctionLowering, op: TileCompareOp) -> None:
@@ -217,6 +223,7 @@ LOWERINGS: Lowerings = {
     vector.BroadcastOp: _broadcast,
     vector.ShuffleOp: _shuffle,
     vector.ExtractOp: _extract,
+    InstructionOp: _instruction,
     TilePickOp: _pick,
     TileCompareOp: _compare,
     TileSelectOp: _select,

@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import aotc
-from aotc.machines.features import needed
+from aotc.machines.requirements import needed
 from aotc.model.conventions import Conventions
 
 HERE = Path(__file__).parent

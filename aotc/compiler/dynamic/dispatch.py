@@ -6,7 +6,6 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
-from threading import RLock
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -16,6 +15,7 @@ from aotc.compiler.dynamic.interface import Array, Interface, Shapes, is_known, 
 from aotc.compiler.dynamic.specializing import Recipe, Specialization
 from aotc.errors import AotcError, CompileError, UsageError
 from aotc.executor.tensors import as_array
+from aotc.executor.turns import reentrant_turn
 from aotc.model.dlpack import dtype_of
 from aotc.model.extents import OpenTensor
 from aotc.model.metadata import TensorInfo
@@ -112,7 +112,7 @@ class Dispatcher:
         self._dtypes = [dtype_of(each.dtype) for each in interface.inputs]
         self._routes: dict[Key, _Route] = {}
         self._kept: dict[Key, _Kept] = {}
-        self._turn = RLock()
+        self._turn = reentrant_turn()
         """Held while something is compiled, or the machine runs, which serves one call at a time."""
         self._machine: VirtualMachine | None = None
 

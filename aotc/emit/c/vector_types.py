@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeAlias
+
+Variants: TypeAlias = "list[tuple[str, str]]"
+"""(preprocessor condition, expansion) in order of preference; the last one's condition is empty."""
 
 
 def type_name(kind: str, bits: int, lanes: int) -> str:

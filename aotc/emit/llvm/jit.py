@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from aotc.emit.llvm.object import NativeCode
 from aotc.emit.llvm.threads import SYMBOLS, pool_module
 from aotc.errors import CompileError
-from aotc.machines.features import runnable
+from aotc.machines.requirements import runnable
 from aotc.machines.targets import binding, lookup
 
 if TYPE_CHECKING:

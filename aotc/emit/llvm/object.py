@@ -20,7 +20,7 @@ from aotc.emit.llvm.optimize import optimize, tidy
 from aotc.emit.llvm.parsing import parsed
 from aotc.emit.llvm.processor_check import supported_module
 from aotc.emit.llvm.threads import pool_module
-from aotc.machines.features import needed
+from aotc.machines.requirements import needed
 from aotc.machines.targets import Target, lookup
 from aotc.model.conventions import supported_symbol
 from aotc.pipeline.phases import PassTiming, make_passes, to_llvm

@@ -32,11 +32,12 @@ from aotc.dialects.dtypes import dtype_name
 from aotc.dialects.graph.interfaces import GraphOp, ShapeError, element_type_of, shape_of
 from aotc.errors import AotcError, CompileError, FileError, Problem, gathered, warn
 from aotc.frontend.onnx.attributes import attribute_value
-from aotc.frontend.onnx.bodies import needed, node_name, ordered, subgraphs
+from aotc.frontend.onnx.bodies import needed, node_name, ordered, subgraphs, used_names
 from aotc.frontend.onnx.check import called_function, check_node, function_key
 from aotc.frontend.onnx.control import CONTROL_FLOW, captured
 from aotc.frontend.onnx.dims import OpenShapesError, contradicts, declared_shape, shape_text
 from aotc.frontend.onnx.inputs import read_inputs
+from aotc.frontend.onnx.labels import moved, output_labels, text_of
 from aotc.frontend.onnx.load import Model
 from aotc.frontend.onnx.operator_types import type_mismatch
 from aotc.frontend.onnx.operators import (
@@ -109,6 +110,8 @@ class _Importer:
         """What importers say of nodes that they did import."""
         self.top = Scope(operator_sets(model.proto.opset_import), self.block)
         self.max_nodes = max_nodes
+        self.text = text_of(graph.node)
+        self.labels = output_labels(graph)
         self.bounds: dict[SSAValue, Bound] = {}
         self.given: dict[SSAValue, str] = {}
         """The inputs that are tensors, by their values."""
@@ -195,6 +198,7 @@ class _Importer:
         found = _tensor(name, value)
         if (bound := self.bounds.get(value)) is not None:
             found.counted_axis = bound.axis
+        found.labels = self.labels.get(name) or None
         return found
 
     def _unsupported_operators(self) -> list[Problem]:
@@ -257,6 +261,12 @@ class _Importer:
         operands = [value for value in inputs if not isinstance(value, Poison)]
         poisoned: list[Value] = [POISON] * len(outputs)
         if (problem := self._unknown(node, name, scope.sets)) is not None:
+            self.problems.append(problem)
+            return poisoned
+        if scope is self.top and (read := sorted(self.text.keys() & (used_names(node) - moved(node)))):
+            what = f"its input {', '.join(map(repr, read))} is text"
+            fix = "do this after the model, on the host: an output of labels has their positions"
+            problem = Problem("unsupported-type", what, "text has no fixed size", fix, name, node.op_type)
             self.problems.append(problem)
             return poisoned
         if len(operands) < len(inputs):

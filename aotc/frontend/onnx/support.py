@@ -29,6 +29,10 @@ _SEQUENCE = (
     " `--input-shape` names, one among the outputs is as many outputs"
 )
 _OPTIONAL = "an optional among the inputs is taken as given"
+_TEXT = (
+    "labels that are text become their positions; what they are is in the header and the metadata, and operators that"
+    " only move elements may read them"
+)
 _MATRIX = "a product with a constant matrix: the weights grow with the square of the length"
 
 
@@ -90,6 +94,11 @@ LIMITS: dict[str, str] = {
     "Unique": f"{_BOUNDED}; the time grows with the square of the number of elements",
     "Unsqueeze": _constant("the axes"),
     "Upsample": _constant("the scales"),
+    **dict.fromkeys(
+        ("ai.onnx.ml.LinearClassifier", "ai.onnx.ml.SVMClassifier", "ai.onnx.ml.TreeEnsembleClassifier"), _TEXT
+    ),
+    "ai.onnx.ml.ZipMap": "the maps become a table of their values; the keys of its columns are in the header and the "
+    "metadata",
     **dict.fromkeys(
         ("Affine", "Crop", "DynamicSlice", "ImageScaler", "ParametricSoftplus", "Scale", "ScaledTanh"),
         "an experiment of before ONNX 1.0, as onnxruntime has it",

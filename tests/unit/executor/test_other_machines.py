@@ -15,7 +15,8 @@ import pytest
 import aotc
 from aotc.executor import dynamic_symbols
 from aotc.machines import processor
-from aotc.machines.features import here, needed
+from aotc.machines.features import here
+from aotc.machines.requirements import needed
 from aotc.model.artifacts import ArtifactSet
 
 MODEL = onnx.parser.parse_model(

@@ -15,8 +15,8 @@ from xdsl.ir import Attribute, Block
 from aotc.dialects.graph.convolution import ConvOp
 from aotc.dialects.graph.schedules import MatmulSchedule, PositionsSchedule, Schedule, ScheduleAttr
 from aotc.machines.families import X86_AVX2, X86_AVX512
-from aotc.machines.features import runnable
 from aotc.machines.machine import Machine
+from aotc.machines.requirements import runnable
 from aotc.passes.kernel.strategy import choose_schedule, strategies_of
 
 CASES = (

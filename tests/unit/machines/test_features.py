@@ -21,8 +21,9 @@ from aotc.emit.llvm.jit import host_object
 from aotc.emit.llvm.object import NativeCode
 from aotc.errors import UsageError
 from aotc.executor import load, loading
-from aotc.machines import features, processor
-from aotc.machines.features import FEATURES, ZMM, checks, here, needed, rows_of, runnable
+from aotc.machines import features, processor, requirements
+from aotc.machines.features import FEATURES, ZMM, checks, here, rows_of
+from aotc.machines.requirements import needed, runnable
 from aotc.machines.targets import binding, lookup
 from aotc.model.metadata import from_json, to_json
 from aotc.pipeline.options import CompileOptions
@@ -176,9 +177,9 @@ def test_other_architectures_ask_linux(target: str, tmp_path: Path) -> None:
 def test_what_is_compiled_for_runs_in_this_process_where_it_can(monkeypatch: pytest.MonkeyPatch) -> None:
     assert runnable("x86-64").name == "x86-64"
     assert [runnable(target).name for target in ("host", "rv64gc", "cortex-m4")] == ["host"] * 3
-    monkeypatch.setattr(features, "here", lambda: needed("x86-64-v3"))
+    monkeypatch.setattr(requirements, "here", lambda: needed("x86-64-v3"))
     assert [runnable(target).name for target in ("x86-64-v3", "x86-64-v4")] == ["x86-64-v3", "host"]
-    monkeypatch.setattr(features, "here", lambda: None)  # where the operating system does not say
+    monkeypatch.setattr(requirements, "here", lambda: None)  # where the operating system does not say
     assert runnable("x86-64-v3").name == "host"
 
 

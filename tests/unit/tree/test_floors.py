@@ -29,7 +29,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "mathematics": (),
     "model": ("errors",),
     "machines": ("errors",),
-    "dialects": ("errors", "mathematics", "model"),
+    "dialects": ("errors", "mathematics", "model", "machines"),
     "vm": ("errors", "model"),
     "passes/kernel": BELOW,
     "passes/graph": BELOW,

@@ -28,7 +28,8 @@ from aotc.emit.c.c_types import (
     vector_ctype,
 )
 from aotc.emit.c.expressions.expr import Expr, Level, binary, call, cast_expr, unary
-from aotc.emit.c.vectors.memory import VectorMemory, dot_name
+from aotc.emit.c.vectors.instructions import macro_name
+from aotc.emit.c.vectors.memory import VectorMemory
 from aotc.emit.c.vectors.readings import element_of, lanes_of, number_expr
 from aotc.emit.c.vectors.values import is_vector
 
@@ -174,6 +175,14 @@ class Vectors(VectorMemory):
             a, b = self.signed(a), self.signed(b)
         return self.unsigned(binary(symbol, a, b, a.ctype))
 
+    def shift_right(self, op: arith.ShRSIOp) -> Expr:
+        """The sign everywhere is a comparison, for which there is an instruction whatever the width."""
+        x, by = self.signed(self.scope.operand(op.lhs)), self.scope.operand(op.rhs)
+        if by.literal != x.ctype.bits - 1:
+            return self.integers(op, ">>", True)
+        zero = self.signed(self.macro("splat", self.ctype(op.result), number_expr(0)))
+        return self.unsigned(binary("<", x, zero, x.ctype))
+
     def bitwise(self, op: Any, symbol: str) -> Expr:
         """And, or, exclusive or, of integers and of masks."""
         a, b = self.scope.operand(op.lhs), self.scope.operand(op.rhs)
@@ -210,18 +219,14 @@ class Vectors(VectorMemory):
             e = self.macro("max" if is_maximum else "min", ctype, limit, x)
         return self.narrowed(e, self.ctype(op.result))
 
-    def dot(self, op: aot.TileDotOp) -> Expr:
-        """Sums plus dot products of narrow integers."""
-        name, swapped = dot_name(op)
-        a, b, c = (self.scope.atom(value) for value in op.operands)
-        return replace(self.macro(name, self.ctype(op.lhs), *((b, a) if swapped else (a, b)), c), ctype=c.ctype)
+    def instruction(self, op: aot.InstructionOp) -> Expr:
+        """One instruction."""
+        return call(macro_name(op.row), *map(self.scope.atom, op.arguments), ctype=self.ctype(op.result))
 
-    def dot_pair(self, op: aot.TileDotPairOp) -> Expr:
-        """Sums plus dot products of two steps."""
-        name = "dot_pair_us" if not op.complement else "dot_pair_complement"
-        name += "_u" if op.complement and op.lhs_unsigned else ""
-        e = self.macro(name, self.ctype(op.lhs), *(self.scope.atom(value) for value in op.operands))
-        return replace(e, ctype=self.scope.atom(op.sums).ctype)
+    def absolute(self, op: math.AbsIOp) -> Expr:
+        """|x| of integers with a sign."""
+        e = self.signed(self.scope.atom(op.operand))
+        return self.unsigned(self.macro("abs", cast(VectorCType, e.ctype), e))
 
     # Comparisons
 
@@ -292,14 +297,17 @@ class Vectors(VectorMemory):
                 return self.macro(f"widened_{sign}{e.ctype.bits}", target, e.origin)
             case "trunci" if self._fills_quads(op.result, self.ctype(op.tile)):
                 return replace(self.converted(e, target), origin=e)
-            case "extsi":
-                wide = vector_ctype(SIGNED[target.bits], target.lanes)
-                return cast_expr(self.converted(self.signed(e), wide), target)
+            case "extsi" | "extui":
+                return self._extended(e, target, kind == "extsi")
             case "trunci" if target.kind == "mask":
                 one = self.macro("splat", cast(VectorCType, e.ctype), number_expr(1))
                 return self._is_nonzero(binary("&", e, one, e.ctype))
             case _:
                 return self.converted(e, target)
+
+    def _extended(self, e: Expr, target: VectorCType, is_signed: bool) -> Expr:
+        """Integers as wider ones."""
+        return self.macro(f"extended_{'signed' if is_signed else 'unsigned'}{e.ctype.bits}", target, e)
 
     def _fills_quads(self, narrow: SSAValue, wide: VectorCType) -> bool:
         """Whether bytes or halves in memory are as many as a register has lanes of 32 bits."""
@@ -333,9 +341,7 @@ class Vectors(VectorMemory):
         if e.ctype.kind == "mask":
             e = self.mask(e, 32) if is_signed else self.signed(self.mask_bits(e, 32))
         elif e.ctype.bits < 32:
-            reading = self.signed(e) if is_signed else e
-            kinds = SIGNED if is_signed else UNSIGNED
-            e = self.signed(self.converted(reading, vector_ctype(kinds[32], target.lanes)))
+            e = self.signed(self._extended(e, vector_ctype(UNSIGNED[32], target.lanes), is_signed))
         elif is_signed:
             e = self.signed(e)
         machine = F64 if target.element == F64 else F32
@@ -352,8 +358,7 @@ class Vectors(VectorMemory):
 _PRINTERS: dict[type[Operation], Printer] = {
     aot.TileLoadOp: Vectors.load,
     aot.TileCompareOp: Vectors.compare,
-    aot.TileDotOp: Vectors.dot,
-    aot.TileDotPairOp: Vectors.dot_pair,
+    aot.InstructionOp: Vectors.instruction,
     aot.TileSelectOp: Vectors.select,
     aot.TileConvertOp: Vectors.convert,
     aot.LaneDotOp: Vectors.lane_total,
@@ -381,6 +386,7 @@ _PRINTERS: dict[type[Operation], Printer] = {
     arith.MinnumfOp: lambda p, op: p.floats(op, "minnum"),
     math.FmaOp: lambda p, op: p.floats(op, "fma"),
     math.SqrtOp: lambda p, op: p.floats(op, "sqrt"),
+    math.AbsIOp: Vectors.absolute,
     math.AbsFOp: lambda p, op: p.floats(op, "abs"),
     math.CopySignOp: lambda p, op: p.floats(op, "copysign"),
     math.FloorOp: lambda p, op: p.floats(op, "floor"),
@@ -396,7 +402,7 @@ _PRINTERS: dict[type[Operation], Printer] = {
     arith.RemUIOp: lambda p, op: p.integers(op, "%"),
     arith.ShLIOp: lambda p, op: p.integers(op, "<<"),
     arith.ShRUIOp: lambda p, op: p.integers(op, ">>"),
-    arith.ShRSIOp: lambda p, op: p.integers(op, ">>", True),
+    arith.ShRSIOp: Vectors.shift_right,
     arith.FloorDivSIOp: lambda p, op: p.integer_macro(op, "floordiv", True),
     arith.CeilDivSIOp: lambda p, op: p.integer_macro(op, "ceildiv", True),
     arith.CeilDivUIOp: lambda p, op: p.integer_macro(op, "ceildiv", False),

@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import reduce
 
-from aotc.emit.c.vector_types import Vector, type_name
-from aotc.emit.c.vectors.dots import Variants
+from aotc.emit.c.vector_types import Variants, Vector, type_name
 
 _ENTRIES = 256
 _ROW = 16

@@ -13,12 +13,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from aotc.emit.c.vector_types import Vector, type_name
+from aotc.emit.c.vectors import instructions
 from aotc.emit.c.vectors.operations import OPERATIONS, PARTIAL, Variants
 
 _TYPES = ("", "unaligned")
 """A vector's own type, and the one for access to memory: at any address, of whatever type the memory is."""
 _ORDER = {operation: place for place, operation in enumerate(dict.fromkeys((*_TYPES, *OPERATIONS, *PARTIAL)))}
 _NAME = re.compile(rf"\baotc_(?:({'|'.join([*_TYPES[1:], *OPERATIONS, *PARTIAL])})(\d*)_)?([fui])(8|16|32|64)x(\d+)\b")
+_INSTRUCTION = re.compile(rf"\b(?:{'|'.join([*instructions.MACROS, *instructions.STATEMENTS])})\b")
 _INTRINSICS = re.compile(r"\b(?:_mm\d*_|__m\d|v[a-z]+q?_[fsu]\d|float\d+x\d+_t)")
 _HELPERS = re.compile(r"\baotc_(?:f64_to_f32_odd|roundevenf?)\b")
 _MATH = re.compile(r"(?<!\w)(?:sqrt|floor|ceil|trunc)f?\(")
@@ -67,15 +69,20 @@ RESERVED = frozenset(
 def prologue(functions: Iterable[str]) -> Prologue:
     """The types and macros that the text of `functions` mentions, and all that those mention."""
     definitions: dict[_Name, str] = {}
-    pending = [name for text in functions for name in _names(text)]
+    chosen: dict[str, str] = {}
+    pending = [*functions]
     while pending:
-        name = pending.pop()
-        if name not in definitions:
-            definitions[name] = text = _definition(name)
-            pending += _names(text) - definitions.keys()
+        text = pending.pop()
+        for name in _names(text) - definitions.keys():
+            definitions[name] = _definition(name)
+            pending.append(definitions[name])
+        for name in {*_INSTRUCTION.findall(text)} - chosen.keys():
+            parameters, variants = instructions.definition(name)
+            chosen[name] = _macro(f"{name}({', '.join(parameters)})", variants)
+            pending.append(chosen[name])
     types = [definitions[name] for name in sorted(definitions, key=_Name.order) if name.is_type]
     macros = [definitions[name] for name in sorted(definitions, key=_Name.order) if not name.is_type]
-    body = "\n".join([*types, "", *macros])
+    body = "\n".join([*types, "", *macros, *(chosen[name] for name in sorted(chosen))])
     headers = {"math.h"} if _MATH.search(body) else set[str]()
     if "memcpy(" in body:
         headers.add("string.h")

@@ -14,6 +14,7 @@ from aotc.emit.c.expressions.buffers import root
 from aotc.emit.c.expressions.expr import Expr, Level, binary, call, cast_expr
 from aotc.emit.c.expressions.memory import Memory
 from aotc.emit.c.expressions.scope import Scope
+from aotc.emit.c.vectors.instructions import macro_name
 from aotc.emit.c.vectors.readings import VectorReadings, number_expr
 
 
@@ -60,22 +61,19 @@ class VectorMemory(VectorReadings):
 
     def _is_factor(self, value: SSAValue) -> bool:
         users = [use.operation for use in value.uses]
-        return len(users) > 1 and all(
-            isinstance(user, math.FmaOp | aot.TileDotOp | aot.TileDotPairOp) for user in users
-        )
+        return len(users) > 1 and all(_multiplies(user) and _accumulator(user) is not value for user in users)
 
     def accumulation(self, op: Operation, variable: Expr) -> Expr | None:
         """The statement that adds a product to a variable, where both factors are used again."""
-        if not isinstance(op, math.FmaOp | aot.TileDotOp) or not all(map(self._is_factor, op.operands[:2])):
+        if (total := _accumulator(op)) is None or not all(map(self._is_factor, set(op.operands) - {total})):
             return None
-        a, b, c = (self.scope.operand(value) for value in op.operands)
-        if c.text != variable.text or not (a.text.isidentifier() and b.text.isidentifier()):
+        operands = [self.scope.operand(value) for value in op.operands]
+        if self.scope.operand(total).text != variable.text or not all(each.text.isidentifier() for each in operands):
             return None
-        if isinstance(op, aot.TileDotOp):
-            name, swapped = dot_name(op)
-            factors = (b, a) if swapped else (a, b)
-            return self.macro(f"add_{name}", self.ctype(op.lhs), c, *factors)
-        return self.macro("accumulate", self.ctype(op.result), c, a, b)
+        if isinstance(op, aot.InstructionOp):
+            return call(macro_name(op.row, accumulates=True), *operands, ctype=VOID)
+        a, b, c = operands
+        return self.macro("accumulate", self.ctype(op.results[0]), c, a, b)
 
     def keep_in_register(self, value: SSAValue, name: str) -> str:
         """The statement that keeps a vector in a register: compilers would load it again for every use."""
@@ -103,13 +101,16 @@ class VectorMemory(VectorReadings):
         return call("__builtin_prefetch", self.address(op), number_expr(0), number_expr(2), ctype=VOID)
 
 
-def dot_name(op: aot.TileDotOp) -> tuple[str, bool]:
-    """The macro of a dot product, and whether it takes the second factor first."""
-    first, second = op.unsigned
-    if op.complement:
-        return "dot_complement" + ("_u" if first else ""), False
-    signs = "us" if first != second else "uu" if first else "ss"
-    return f"dot_{signs}" + ("_narrow" if op.narrow_pairs and signs != "uu" else ""), second and not first
+def _multiplies(op: Operation) -> bool:
+    return isinstance(op, math.FmaOp) or (isinstance(op, aot.InstructionOp) and op.row.is_product)
+
+
+def _accumulator(op: Operation) -> SSAValue | None:
+    """What an operation adds a product to, in the register of that."""
+    if isinstance(op, math.FmaOp):
+        return op.c
+    place = op.row.accumulator if isinstance(op, aot.InstructionOp) else None
+    return None if place is None else op.operands[place]
 
 
 def _part(count: int | None, ctype: VectorCType) -> str:

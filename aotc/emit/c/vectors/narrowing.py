@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from aotc.emit.c.vector_types import Vector, type_name
-from aotc.emit.c.vectors.dots import Variants
+from aotc.emit.c.vector_types import Variants, Vector, type_name
 
 _Narrowing: TypeAlias = "Callable[[Vector, int], tuple[Sequence[str], Variants]]"
 _PACKS = {16: "defined(__SSE2__)", 32: "defined(__AVX2__)", 64: "defined(__AVX512BW__)"}

@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from aotc.emit.c.vector_types import Vector
-from aotc.emit.c.vectors.dots import ACCUMULATIONS, DOTS, PAIRS, Variants, repeat_part
+from aotc.emit.c.vector_types import Variants, Vector, type_name
 from aotc.emit.c.vectors.lookups import lookup
 from aotc.emit.c.vectors.narrowing import narrow
 from aotc.emit.c.vectors.quads import (
@@ -181,6 +180,14 @@ def _masked_access(v: Vector, name: str, arguments: str) -> Variants:
     return text if "load" in name else [(c, t.removeprefix(f"(({v.name})").removesuffix(")")) for c, t in text]
 
 
+def _repeat_part(v: Vector, count: int) -> tuple[Sequence[str], Variants]:
+    """The first `count` elements at p, and zeros to 32 bits, over and over."""
+    start = "uint32_t aotc_word" + ("" if count * v.bits == 32 else " = 0")
+    splat = type_name("u", 32, v.size // 4).replace("_", "_splat_", 1)
+    text = f"{start}; memcpy(&aotc_word, (p), {count * v.bits // 8}); ({v.name}){splat}(aotc_word);"
+    return "p", [("", f"(__extension__({{ {text} }}))")]
+
+
 def _gather_part(v: Vector, count: int) -> tuple[Sequence[str], Variants]:
     items = ", ".join(f"((const {v.element} *)(p))[{i} * (s)]" for i in range(count))
     return "ps", [("", f"(({v.name}){{{items}}})")]
@@ -225,7 +232,14 @@ def _sign(v: Vector) -> str:
 
 
 def _abs(v: Vector) -> tuple[Sequence[str], Variants]:
-    return "x", [("", _bits(v, f"({v.unsigned})(x) & ~{_sign(v)}"))]
+    if v.kind == "f":
+        return "x", [("", _bits(v, f"({v.unsigned})(x) & ~{_sign(v)}"))]
+    mask = f"({v.unsigned})((x) < 0)"
+    required = {**_integer_extremes(v), 16: "defined(__SSSE3__)" if v.bits < 64 else "defined(__AVX512VL__)"}
+    return "x", [
+        *_x86(v, "abs", "<x>", required, f"epi{v.bits}"),
+        ("", _bits(v, f"(({v.unsigned})(x) ^ {mask}) - {mask}")),
+    ]
 
 
 def _copysign(v: Vector) -> tuple[Sequence[str], Variants]:
@@ -378,6 +392,22 @@ def _f32_to_bf16(v: Vector) -> tuple[Sequence[str], Variants]:
     return "x", [("", text)]
 
 
+def _extended(is_signed: bool) -> Callable[[Vector, int], tuple[Sequence[str], Variants]]:
+    """Integers of so many bits as those of v; GCC 12 would convert some of them one by one."""
+    kind = "i" if is_signed else "u"
+
+    def build(v: Vector, bits: int) -> tuple[Sequence[str], Variants]:
+        narrow = Vector(kind, bits, v.lanes)
+        plain = f"(({v.name})__builtin_convertvector(({narrow.name})(x), {type_name(kind, v.bits, v.lanes)}))"
+        needed = {64: "defined(__AVX512BW__)", 32: "defined(__AVX2__)", 16: "defined(__SSE4_1__)"}
+        part = {4: "_mm_cvtsi32_si128((int)(x))", 8: "_mm_cvtsi64_si128((long long)(x))"}
+        register = part.get(narrow.size) or (f"(__m{8 * narrow.size}i)(x)" if narrow.size in needed else None)
+        found = [] if register is None else _x86(v, f"cvtep{kind}{bits}", register, needed, f"epi{v.bits}")
+        return "x", [*found, ("", plain)]
+
+    return build
+
+
 def _pick(v: Vector) -> tuple[Sequence[str], Variants]:
     """Lanes of two vectors by their numbers."""
     needed = {64: "defined(__AVX512F__)", 32: "defined(__AVX512VL__)", 16: "defined(__AVX512VL__)"}
@@ -398,9 +428,6 @@ OPERATIONS: dict[str, _Operation] = {
     "ceil": _rounding("ceil", 2, "vrndp"),
     "ceildiv": _ceildiv,
     "copysign": _copysign,
-    **DOTS,
-    **ACCUMULATIONS,
-    **PAIRS,
     "above": _number("max"),
     "below": _number("min"),
     "lane_dot": lane_dot,
@@ -438,6 +465,8 @@ OPERATIONS: dict[str, _Operation] = {
 """Of whole vectors; generated C defines the macros in this order."""
 
 PARTIAL: dict[str, Callable[[Vector, int], tuple[Sequence[str], Variants]]] = {
+    "extended_signed": _extended(True),
+    "extended_unsigned": _extended(False),
     "load": _load_part,
     "lookup": lookup,
     "narrowed": narrowed,
@@ -449,7 +478,7 @@ PARTIAL: dict[str, Callable[[Vector, int], tuple[Sequence[str], Variants]]] = {
     "widened_unsigned": widened(False),
     "store": _store_part,
     "gather": _gather_part,
-    "repeat": repeat_part,
+    "repeat": _repeat_part,
     "scatter": _scatter_part,
 }
 """Of the first lanes of vectors: the macro's name has their number behind the operation's. Of `lookup` it is how many

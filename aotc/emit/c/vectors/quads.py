@@ -6,8 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from aotc.emit.c.vector_types import Vector, type_name
-from aotc.emit.c.vectors.dots import Variants
+from aotc.emit.c.vector_types import Variants, Vector, type_name
 
 INTEGERS = "defined(__ARM_FEATURE_MVE)"
 """Whether there are vectors of integers."""

@@ -20,30 +20,33 @@ _FEATURES = lookup("host").features.split(",")
 
 
 @pytest.mark.parametrize(
-    ("compiler", "flags", "lanes"),
+    ("compiler", "flags", "lanes", "target"),
     [
-        pytest.param("gcc", ("-Og",), 4, id="gcc"),
-        pytest.param("gcc", ("-Og",), 16, id="gcc-portable"),
-        pytest.param("gcc", ("-O2", "-march=x86-64-v2"), 4, id="gcc-ssse3"),
-        pytest.param("gcc", ("-O2", "-march=x86-64-v3"), 8, id="gcc-avx2"),
-        pytest.param("gcc", ("-O2", "-march=native"), 8, id="gcc-native-256"),
-        pytest.param("gcc", ("-O2", "-march=native"), 16, id="gcc-native"),
-        pytest.param("clang", ("-O2", "-march=native"), 16, id="clang-native"),
+        pytest.param("gcc", ("-Og",), 16, None, id="gcc-portable"),
+        pytest.param("gcc", ("-Og",), 16, "host", id="gcc-meanings"),
+        pytest.param("gcc", ("-Og",), 4, "host", id="gcc-some-meanings"),
+        pytest.param("gcc", ("-O2", "-march=x86-64-v2"), 4, "x86-64-v2", id="gcc-ssse3"),
+        pytest.param("gcc", ("-O2", "-march=x86-64-v3"), 8, "x86-64-v3", id="gcc-avx2"),
+        pytest.param("gcc", ("-O2", "-march=native"), 8, "host", id="gcc-native-256"),
+        pytest.param("gcc", ("-O2", "-march=native"), 16, "host", id="gcc-native"),
+        pytest.param("clang", ("-O2", "-march=native"), 16, "host", id="clang-native"),
     ],
 )
-def test_exact_and_wrapping(tmp_path: Path, compiler: str, flags: Sequence[str], lanes: int) -> None:
+def test_exact_and_wrapping(
+    tmp_path: Path, compiler: str, flags: Sequence[str], lanes: int, target: str | None
+) -> None:
     if shutil.which(compiler) is None:
         pytest.skip(f"no {compiler}")
     if "-march=x86-64-v3" in flags and "+avx2" not in _FEATURES:
         pytest.skip("no AVX2 here")
-    c, calls, arrays = program(lanes)
+    c, calls, arrays = program(lanes, target)
     results = run(tmp_path, c, arrays, calls, flags, compiler)
     for number, case in enumerate(dot_cases(lanes)):
         np.testing.assert_array_equal(results[f"c{number}"], case.expected(), err_msg=str(case))
 
 
 @cache
-def program(lanes: int) -> tuple[str, list[tuple[str, ...]], dict[str, Array]]:
+def program(lanes: int, target: str | None) -> tuple[str, list[tuple[str, ...]], dict[str, Array]]:
     """The source of all cases, the calls, and the arrays."""
     every = list(dot_cases(lanes))
     text, calls, arrays = "", list[tuple[str, ...]](), dict[str, Array]()
@@ -66,5 +69,6 @@ def program(lanes: int) -> tuple[str, list[tuple[str, ...]], dict[str, Array]]:
             %ok = arith.constant 0 : i32
             func.return %ok : i32
           }}"""
-    module = lowered(text, "unroll-tiles")
+    attached = "" if target is None else f'attach-target{{target="{target}"}},'
+    module = lowered(text, f"{attached}unroll-tiles,select-instructions")
     return printed(module), calls, arrays

@@ -76,10 +76,11 @@ def cases() -> Iterator[Case]:
             yield Case(f"%r = arith.{name} %x0, %x1 : @{kind}#", two, kind, bounds=(1, 90))
         for name in ("divsi", "remsi", "floordivsi", "ceildivsi"):
             yield Case(f"%r = arith.{name} %x0, %x1 : @{kind}#", two, kind, bounds=(-90, -2))
-        for name in ("shli", "shrsi", "shrui"):
-            constant = f"%b = arith.constant dense<{bits - 3}> : @{kind}#\n"
+        for name, by in (("shli", bits - 3), ("shrsi", bits - 3), ("shrui", bits - 3), ("shrsi", bits - 1)):
+            constant = f"%b = arith.constant dense<{by}> : @{kind}#\n"
             body = f"{constant}%r = arith.{name} %x0, %b : @{kind}#"
-            yield Case(body, (kind,), kind, body.replace(f"dense<{bits - 3}>", str(bits - 3)))
+            yield Case(body, (kind,), kind, body.replace(f"dense<{by}>", str(by)))
+        yield Case(f"%r = math.absi %x0 : @{kind}#", (kind,), kind)
         for predicate in ("eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge"):
             compare = f'%c = aot.tile_compare "{predicate}" %x0, %x1 : @{kind}# -> @i1#\n'
             scalar = f"%c = arith.cmpi {predicate}, %x0, %x1 : {kind}\n"
@@ -295,7 +296,7 @@ def test_parts_of_registers_that_become_narrower(tmp_path: Path, flags: Sequence
 def test_the_header_that_is_read_has_the_intrinsics_of_the_processor(tmp_path: Path, flags: Sequence[str]) -> None:
     uses = {
         "f32x4": "aotc_max_f32x4(*p, *p)",  # SSE2
-        "u32x4": "aotc_dot_us_narrow_u32x4(*p, *p, *p)",  # SSSE3
+        "u8x16": "aotc_psignb_128(*p, *p)",  # SSSE3
         "i32x4": "aotc_max_i32x4(*p, *p)",  # SSE 4.1
         "f32x8": "aotc_max_f32x8(*p, *p)",  # AVX
     }

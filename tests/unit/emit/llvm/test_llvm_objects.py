@@ -23,7 +23,7 @@ from aotc.emit.llvm.link import data_object, shared_library, static_library
 from aotc.emit.llvm.object import NativeCode
 from aotc.errors import CompileError, UsageError
 from aotc.executor import load
-from aotc.machines.features import needed
+from aotc.machines.requirements import needed
 from aotc.machines.targets import TARGETS, binding, lookup
 from aotc.model.conventions import entry_symbol
 from aotc.model.weight_store import WeightStore

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from dot_program import DotCase, dot_cases
 from kernel_program import lowered, through_llvm
+from xdsl.dialects.builtin import ModuleOp
 
 from aotc.emit.llvm.ir import llvm_ir
 from aotc.machines.dots import PORTABLE, SDOT, USDOT, VPDPBUSD, VPMADDUBSW, VPMADDWD, WASM_DOT
@@ -32,12 +33,18 @@ def _text(case: DotCase) -> str:
     }}"""
 
 
+def _selected(case: DotCase, target: str | None) -> ModuleOp:
+    """The module with the instructions of a target."""
+    attached = "" if target is None else f'attach-target{{target="{target}"}},'
+    return lowered(_text(case), f"{attached}unroll-tiles,select-instructions")
+
+
 @pytest.mark.parametrize("lanes", [4, 8, 16])
 @pytest.mark.parametrize("target", _HERE)
 def test_exact_and_wrapping(target: str | None, lanes: int) -> None:
     for case in dot_cases(lanes):
         a, b, sums = case.arrays()
-        through_llvm(lowered(_text(case), "unroll-tiles"), "f", target)(a, b, sums)
+        through_llvm(_selected(case, target), "f", target)(a, b, sums)
         np.testing.assert_array_equal(sums, case.expected(), err_msg=str(case))
 
 
@@ -67,7 +74,7 @@ def test_exact_and_wrapping(target: str | None, lanes: int) -> None:
 def test_instruction_of_a_target(
     target: str, lanes: int, unsigned: tuple[bool, bool], narrow: bool, instruction: str
 ) -> None:
-    module = lowered(_text(DotCase(8, unsigned, narrow, lanes)), "unroll-tiles")
+    module = _selected(DotCase(8, unsigned, narrow, lanes), target)
     text = llvm_ir(ConvertToLLVMPass().convert(module, target))
     parsed = binding().parse_assembly(text)
     words = lookup(target).machine().emit_assembly(parsed).split()
@@ -90,7 +97,7 @@ def test_instruction_of_a_target(
 )
 def test_instruction_for_complements(target: str, lanes: int, instruction: str) -> None:
     """One factor is without sign then, and signs are no operations on each product."""
-    module = lowered(_text(DotCase(8, (False, False), False, lanes, complement=True)), "unroll-tiles")
+    module = _selected(DotCase(8, (False, False), False, lanes, complement=True), target)
     parsed = binding().parse_assembly(llvm_ir(ConvertToLLVMPass().convert(module, target)))
     words = set(lookup(target).machine().emit_assembly(parsed).split())
     every = {"vpdpbusd", "pmaddubsw", "vpmaddubsw", "psignb", "vpsignb", "usdot", "sdot", "udot"}
@@ -108,7 +115,7 @@ def test_instruction_for_complements(target: str, lanes: int, instruction: str) 
     ],
 )
 def test_instruction_for_pairs_of_16_bits(target: str, lanes: int, instruction: str) -> None:
-    module = lowered(_text(DotCase(16, (False, False), False, lanes)), "unroll-tiles")
+    module = _selected(DotCase(16, (False, False), False, lanes), target)
     parsed = binding().parse_assembly(llvm_ir(ConvertToLLVMPass().convert(module, target)))
     words = set(lookup(target).machine().emit_assembly(parsed).split())
     assert words & {"pmaddwd", "vpmaddwd", "vpdpwssd"} == {instruction}
@@ -122,7 +129,7 @@ def test_no_target_ends_the_process(target: str) -> None:
         DotCase(8, (True, False), True, 16),
         DotCase(16, (False, False), False, 8),
     ):
-        module = lowered(_text(case), "unroll-tiles")
+        module = _selected(case, target)
         parsed = binding().parse_assembly(llvm_ir(ConvertToLLVMPass().convert(module, target)))
         assert lookup(target).machine().emit_object(parsed)
 
@@ -152,4 +159,4 @@ def test_dot_product_of_a_machine(target: str, expected: object) -> None:
 def test_host_knows_its_dot_product_without_llvm() -> None:
     host = lookup("host")
     if host.vectors is not None and host.triple.startswith("x86_64"):
-        assert (host.vectors.dot == VPDPBUSD) == (f"vpdpbusd.{8 * host.vectors.vector_bytes}" in host.dots)
+        assert (host.vectors.dot == VPDPBUSD) == (f"vpdpbusd.{8 * host.vectors.vector_bytes}" in host.instructions)

@@ -1,0 +1,201 @@
+"""What an instruction computes in plain C: its meaning (`aotc.machines.instructions`), evaluated to text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from itertools import groupby
+from typing import Final, Self, TypeAlias
+
+from aotc.emit.c.vector_types import type_name
+from aotc.machines.instructions.rows import Instruction, Lanes
+from aotc.machines.instructions.values import Group, Operation, Value, bits_of, is_signed
+
+_OPERATORS: Final[dict[Operation, str]] = {
+    "add": "+",
+    "sub": "-",
+    "mul": "*",
+    "shl": "<<",
+    "and": "&",
+    "or": "|",
+    "xor": "^",
+    "shr": ">>",
+    "lt": "<",
+    "le": "<=",
+    "gt": ">",
+    "ge": ">=",
+    "eq": "==",
+    "ne": "!=",
+}
+_WRAPPING: Final = ("add", "sub", "mul", "shl")
+_ATOM: Final = re.compile(r"\w+|\(-\d+\)")
+_GROUP, _LANE = "aotc_g", "aotc_k"
+"""The variables that count groups, and lanes of one."""
+_Place: TypeAlias = tuple[str, str, int]
+"""The name of an operand, where its group begins, and a lane of that."""
+
+
+class Text(Value):
+    """An expression of C; what is used more than once becomes a variable, among `statements` that come first."""
+
+    def __init__(
+        self, statements: list[str], text: str, dtype: str, wrapping: str | None = None, place: _Place | None = None
+    ) -> None:
+        super().__init__(dtype)
+        self._statements = statements
+        self.text = text
+        """The number."""
+        self.wrapping = wrapping or f"(uint{max(32, bits_of(dtype))}_t){text}"
+        """The number modulo 2^32 or 2^64, of the type without sign of so many bits."""
+        self.place = place
+
+    @property
+    def lanes(self) -> int:
+        return 1
+
+    def _text(self, text: str, dtype: str, wrapping: str | None = None) -> Self:
+        return type(self)(self._statements, text, dtype, wrapping)
+
+    def _named(self) -> str:
+        """The text of a number that is used several times."""
+        if _ATOM.fullmatch(self.text):
+            return self.text
+        name = f"aotc_{len(self._statements)}"
+        text = _cast(self.dtype, self.text) if bits_of(self.dtype) < _INT else self.text
+        self._statements.append(f"const {c_type(self.dtype)} {name} = {text};")
+        return name
+
+    def stored(self) -> str:
+        """The number as an element of a vector, whose integers have no sign."""
+        if bits_of(self.dtype) >= _INT:
+            return self.text if self.dtype[0] == "f" else self.wrapping
+        return _cast(f"u{bits_of(self.dtype)}", self.text)
+
+    def made(self, name: Operation, dtype: str, *operands: Self) -> Self:
+        texts = [each.text for each in operands]
+        if name in _WRAPPING:
+            first, second = operands
+            by = second.text if name == "shl" else second.wrapping
+            wrapping = f"({first.wrapping} {_OPERATORS[name]} {by})"
+            return self._text(_cast(dtype, wrapping), dtype, wrapping)
+        match name:
+            case "select":
+                return self._text("({} ? {} : {})".format(*texts), dtype)
+            case "min" | "max":
+                a, b = (each._named() for each in operands)
+                return self._text(f"({a} {'<' if name == 'min' else '>'} {b} ? {a} : {b})", dtype)
+            case "abs":
+                a = self._text(self._named(), dtype)
+                return self._text(f"({a.text} < 0 ? {(-a).text} : {a.text})", dtype)
+            case "convert" | "reinterpret":
+                assert name == "convert" or "f" not in dtype + self.dtype
+                is_same = is_signed(dtype) and bits_of(self.dtype) < bits_of(dtype) <= _INT
+                return self._text(self.text if is_same else _cast(dtype, self.text), dtype)
+            case _:
+                return self._text(f"({texts[0]} {_OPERATORS[name]} {texts[1]})", dtype)
+
+    def number(self, value: float, dtype: str) -> Self:
+        wrapping = f"{int(value) % (1 << _INT)}u" if bits_of(dtype) <= _INT else None
+        return self._text(str(int(value)) if value >= 0 else f"({int(value)})", dtype, wrapping)
+
+    def among(self, group: Group[Self]) -> Self:
+        """An element of an operand; of several ones it depends on the number, which they are."""
+        parts = [[*parts] for _, parts in groupby(group, key=lambda each: each.place and each.place[0])]
+        texts, first, number = list[str](), 0, self._named()
+        for part in parts:
+            place = part[0].place
+            assert place is not None
+            name, start, lane = place
+            text = f"{name}[{_sum(start, f'{number} - {first}' if first else number, lane)}]"
+            first += len(part)
+            texts.append(f"{number} < {first} ? {text}" if first < len(group) else text)
+        text = texts[0] if len(texts) == 1 else f"({' : '.join(texts)})"
+        return self._text(_signed(group[0].dtype, text), group[0].dtype)
+
+
+class _Lanes(Group[Text]):
+    """The lanes of a group of an operand."""
+
+    def __init__(self, statements: list[str], name: str, part: Lanes, start: str) -> None:
+        super().__init__([_read(statements, name, part.dtype, start, lane) for lane in range(part.count)])
+        self._each = _read(statements, name, part.dtype, _sum(start, _LANE), 0)
+
+    def each(self, function: Callable[..., Text], *others: Group[Text]) -> Sequence[Text]:
+        given = [each._each for each in others if isinstance(each, _Lanes)]
+        return _Loop([function(self._each, *given)])
+
+
+class _Loop(list[Text]):
+    """All lanes of a group of the result, as one."""
+
+
+_INT: Final = 32
+"""Bits of the type that narrower integers become where they are computed with."""
+
+
+def c_type(dtype: str) -> str:
+    """C's type of a number."""
+    if dtype[0] == "f":
+        return {"f32": "float", "f64": "double"}[dtype]
+    return f"{'' if is_signed(dtype) else 'u'}int{bits_of(dtype)}_t"
+
+
+def _cast(dtype: str, text: str) -> str:
+    return f"({c_type(dtype)}){text}"
+
+
+def _signed(dtype: str, text: str) -> str:
+    """An element of a vector, whose type has no sign."""
+    return _cast(dtype, text) if is_signed(dtype) else text
+
+
+def _sum(*parts: str | int) -> str:
+    return " + ".join(str(part) for part in parts if part not in ("", 0)) or "0"
+
+
+def _read(statements: list[str], name: str, dtype: str, start: str, lane: int) -> Text:
+    text = _signed(dtype, f"{name}[{_sum(start, lane)}]")
+    return Text(statements, text, dtype, place=(name, start, lane))
+
+
+def plain(row: Instruction) -> str:
+    """The expression of an instruction on vectors `a`, `b`, .. of the types of generated C."""
+    operands, part = row.group
+    statements, names = list[str](), [f"aotc_{letter}" for letter, _ in zip("abcdef", operands, strict=False)]
+
+    def start(lanes: Lanes) -> str:
+        return "" if row.groups == 1 else _GROUP if lanes.count == 1 else f"{lanes.count} * {_GROUP}"
+
+    given = [
+        _read(statements, name, each.dtype, start(each), 0)
+        if each.count == 1
+        else _Lanes(statements, name, each, start(each))
+        for name, each in zip(names, operands, strict=True)
+    ]
+    found = row.meaning(*given)
+    results = [found] if isinstance(found, Value) else found
+    is_loop = isinstance(results, _Loop)
+    places = [_sum(start(part), _LANE)] if is_loop else [_sum(start(part), lane) for lane in range(part.count)]
+    written = [
+        f"aotc_r[{place}] = {value.stored()};"
+        for place, value in zip(places, results, strict=True)
+        if isinstance(value, Text)
+    ]
+    body = " ".join([*statements, *written])
+    if is_loop:
+        body = _loop(_LANE, part.count, body)
+    if row.groups > 1:
+        body = _loop(_GROUP, row.groups, body)
+    declared = " ".join(
+        f"const {vector_type(lanes)} {name} = ({name[-1]});" for name, lanes in zip(names, row.operands, strict=True)
+    )
+    return f"(__extension__ ({{ {declared} {vector_type(row.result)} aotc_r; {body} aotc_r; }}))"
+
+
+def _loop(variable: str, count: int, body: str) -> str:
+    return f"for (int {variable} = 0; {variable} < {count}; ++{variable}) {{ {body} }}"
+
+
+def vector_type(lanes: Lanes) -> str:
+    """The type of a register in generated C, where integers have no sign."""
+    return type_name("f" if lanes.dtype[0] == "f" else "u", bits_of(lanes.dtype), lanes.count)

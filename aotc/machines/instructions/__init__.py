@@ -1,0 +1,33 @@
+"""Instructions of processors, each a row: its type, what it computes, how LLVM and C name it.
+
+`values` is what meanings are written over, `rows` what a row says; then a module for each architecture. The IR has one
+operation for all (`aot.instruction`), which `select-instructions` writes where a target has the instruction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Final
+
+from aotc.machines.instructions import arm64, wasm, x86
+from aotc.machines.instructions.rows import Architecture, Instruction
+
+INSTRUCTIONS: Final[dict[str, Instruction]] = {row.name: row for row in (*x86.ROWS, *arm64.ROWS, *wasm.ROWS)}
+"""By name; those of x86 have the bits of their registers behind it, as "vpdpbusd.512"."""
+
+_ARCHITECTURES: Final = (x86.X86_64, arm64.AARCH64, wasm.WASM32)
+
+
+def architecture_of(triple: str) -> Architecture | None:
+    """The architecture of a triple; None where it has no rows."""
+    return next((each for each in _ARCHITECTURES if triple.split("-")[0] == each.name), None)
+
+
+def available(architecture: Architecture, features: Collection[str]) -> frozenset[str]:
+    """The names of the instructions that processors with these features, beyond the base, have."""
+    there = {*architecture.base, *features}
+    return frozenset(
+        row.name
+        for row in INSTRUCTIONS.values()
+        if row.architecture is architecture and any(there.issuperset(each.features) for each in row.spellings)
+    )

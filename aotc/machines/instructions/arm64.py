@@ -1,0 +1,66 @@
+"""Instructions of AArch64 on vectors of 128 bits (NEON)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from aotc.machines.instructions.rows import Architecture, Instruction, Lanes, Spelling, dot
+from aotc.machines.instructions.values import Group, Value, bits_of
+
+_BITS = 128
+_MACROS = {
+    "neon": "defined(__aarch64__) && defined(__ARM_NEON)",
+    "dotprod": "defined(__ARM_FEATURE_DOTPROD)",
+    "i8mm": "defined(__ARM_FEATURE_MATMUL_INT8)",
+}
+
+
+def register_type(lanes: Lanes) -> str:
+    """A type of arm_neon.h and arm_mve.h."""
+    kind = {"s": "int", "u": "uint", "f": "float"}[lanes.dtype[0]]
+    return f"{kind}{bits_of(lanes.dtype)}x{lanes.count}_t"
+
+
+AARCH64 = Architecture("aarch64", ("neon",), _MACROS.__getitem__, register_type)
+
+
+def _dots() -> Iterator[Instruction]:
+    for name, signature, feature, function in (
+        ("sdot", "s32, s8x4, s8x4 -> s32", "dotprod", "vdotq_s32"),
+        ("udot", "u32, u8x4, u8x4 -> u32", "dotprod", "vdotq_u32"),
+        ("usdot", "s32, u8x4, s8x4 -> s32", "i8mm", "vusdotq_s32"),
+    ):
+        llvm = f"llvm.aarch64.neon.{name}.v4i32.v16i8"
+        spellings = (Spelling(("neon", feature), function),)
+        yield Instruction(name, AARCH64, signature, _BITS, dot, llvm, spellings, accumulator=0)
+
+
+def _found(*operands: Group[Value]) -> Sequence[Value]:
+    """Bytes of four registers by their numbers, 0 by those that are beyond."""
+    *tables, numbers = operands
+    table = Group([byte for each in tables for byte in each])
+    return numbers.each(lambda n: (n < len(table)).select((n & len(table) - 1).among(table), n.number(0, n.dtype)))
+
+
+def _replaced(before: Group[Value], *operands: Group[Value]) -> Sequence[Value]:
+    """The same, but what was there before by numbers that are beyond."""
+    *tables, numbers = operands
+    table = Group([byte for each in tables for byte in each])
+    return before.each(lambda old, n: (n < len(table)).select((n & len(table) - 1).among(table), old), numbers)
+
+
+_FOUR = "(uint8x16x4_t){{{{{{{{{{{}}}, {{{}}}, {{{}}}, {{{}}}}}}}}}}}"
+"""Operands of these numbers as one structure."""
+
+
+def _permutations() -> Iterator[Instruction]:
+    for name, operands, meaning, function in (
+        ("tbl4", 5, _found, f"vqtbl4q_u8({_FOUR.format(0, 1, 2, 3)}, {{4}})"),
+        ("tbx4", 6, _replaced, f"vqtbx4q_u8({{0}}, {_FOUR.format(1, 2, 3, 4)}, {{5}})"),
+    ):
+        signature = f"{', '.join(['u8x16'] * operands)} -> u8x16"
+        llvm = f"llvm.aarch64.neon.{name}.v16i8"
+        yield Instruction(name, AARCH64, signature, _BITS, meaning, llvm, (Spelling(("neon",), function),))
+
+
+ROWS = (*_dots(), *_permutations())

@@ -1,0 +1,125 @@
+"""What is said of an instruction, once: see `Instruction`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from aotc.machines.instructions.values import Group, Meaning, Value, bits_of, products
+
+
+@dataclass(frozen=True)
+class Lanes:
+    """An operand or a result: values of one type, lane by lane in a register."""
+
+    dtype: str
+    count: int
+
+    @property
+    def bits(self) -> int:
+        """Of all lanes."""
+        return bits_of(self.dtype) * self.count
+
+    def __str__(self) -> str:
+        return f"{self.dtype}x{self.count}"
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """What all instructions of a kind of processors share."""
+
+    name: str
+    """How triples begin."""
+    base: tuple[str, ...]
+    """Features that every processor of it has."""
+    macro: Callable[[str], str]
+    """The condition of C's preprocessor under which compilers may use a feature."""
+    register: Callable[[Lanes], str] | None
+    """The C type of an operand as intrinsics take it; None: compilers' own vectors of integers with signs."""
+    others: tuple[str, ...] = ()
+    """Features that no program asks for (`FEATURES` has those that it does)."""
+
+
+@dataclass(frozen=True)
+class Spelling:
+    """How C writes an instruction where compilers may use some features."""
+
+    features: tuple[str, ...]
+    function: str
+    """The name of an intrinsic that takes the operands in order, or an expression with `{0}`, `{1}`, .. for them."""
+
+    def call(self, operands: Sequence[str]) -> str:
+        """The expression on operands of the types that it takes."""
+        if "(" in self.function:
+            return self.function.format(*operands)
+        return f"{self.function}({', '.join(operands)})"
+
+
+@dataclass(frozen=True)
+class Instruction:
+    """One instruction of a processor: what it computes, and how LLVM and C name it.
+
+    Registers are groups of neighbouring lanes, and each group of the result is computed from the same group of each
+    operand. `signature` says what a group is, as "s32, u8x4, s8x4 -> s32".
+    """
+
+    name: str
+    architecture: Architecture
+    signature: str
+    bits: int
+    """Of the result's register."""
+    meaning: Meaning
+    """A group of the result, of those of the operands."""
+    llvm: str
+    """The intrinsic."""
+    spellings: tuple[Spelling, ...]
+    """In order of preference; an instruction is there where one of them is."""
+    accumulator: int | None = None
+    """The operand in whose register the result is."""
+
+    @cached_property
+    def group(self) -> tuple[tuple[Lanes, ...], Lanes]:
+        """The operands of one group, and the result."""
+        operands, result = self.signature.split(" -> ")
+        return tuple(map(_lanes, operands.split(", "))), _lanes(result)
+
+    @cached_property
+    def groups(self) -> int:
+        """How many there are in a register."""
+        return self.bits // self.group[1].bits
+
+    @cached_property
+    def operands(self) -> tuple[Lanes, ...]:
+        """Whole registers."""
+        return tuple(self._register(each) for each in self.group[0])
+
+    @cached_property
+    def result(self) -> Lanes:
+        """The whole register."""
+        return self._register(self.group[1])
+
+    @property
+    def is_product(self) -> bool:
+        """Whether it multiplies two operands, of numbers narrower than the result."""
+        operands, result = self.group
+        return sum(bits_of(each.dtype) < bits_of(result.dtype) for each in operands) > 1
+
+    def _register(self, part: Lanes) -> Lanes:
+        return Lanes(part.dtype, part.count * self.groups)
+
+    def condition(self, spelling: Spelling) -> str:
+        """C's preprocessor's, under which compilers may use it."""
+        return " && ".join(map(self.architecture.macro, spelling.features))
+
+
+def dot(sums: Value, a: Group[Value], b: Group[Value]) -> Value:
+    """A lane of a dot product: the sum plus the products."""
+    return sums + products(a, b, sums.dtype)
+
+
+def _lanes(text: str) -> Lanes:
+    found = re.fullmatch(r"([sufb]\d+)(?:x(\d+))?", text)
+    assert found is not None, text
+    return Lanes(found[1], int(found[2] or 1))

@@ -1,0 +1,123 @@
+"""Instructions of x86-64 on vectors, on registers of 128 bits (SSE), 256 (AVX2) and 512 (AVX-512)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from aotc.machines.instructions.rows import Architecture, Instruction, Lanes, Spelling, dot
+from aotc.machines.instructions.values import Group, Meaning, Value, products
+
+_PREFIX = {128: "_mm", 256: "_mm256", 512: "_mm512"}
+_FIRST = {128: ("sse2",), 256: ("avx2",), 512: ("avx512bw",)}
+"""What has the instructions on integers of 8 and 16 bits that came first."""
+_SECOND = {**_FIRST, 128: ("ssse3",)}
+
+
+def _macro(feature: str) -> str:
+    return f"defined(__{feature.upper().replace('.', '_')}__)"
+
+
+def _register(lanes: Lanes) -> str:
+    return f"__m{lanes.bits}{'' if lanes.dtype == 'f32' else 'd' if lanes.dtype == 'f64' else 'i'}"
+
+
+X86_64 = Architecture("x86_64", ("sse2",), _macro, _register)
+
+
+def _row(
+    name: str,
+    bits: int,
+    signature: str,
+    meaning: Meaning,
+    llvm: str,
+    *spellings: tuple[tuple[str, ...], str],
+    accumulator: int | None = None,
+) -> Instruction:
+    """One on registers of `bits`; `spellings` are features and the intrinsic's name behind its prefix."""
+    named = tuple(Spelling(features, f"{_PREFIX[bits]}_{function}") for features, function in spellings)
+    return Instruction(f"{name}.{bits}", X86_64, signature, bits, meaning, llvm, named, accumulator)
+
+
+# --- dot products ----------------------------------------------------------------------------------------------------
+
+
+def _pairs(a: Group[Value], b: Group[Value]) -> Value:
+    return products(a, b, "s32")
+
+
+def _saturated_pairs(a: Group[Value], b: Group[Value]) -> Value:
+    return products(a, b, "s32").saturate("s16")
+
+
+def _signed(x: Value, sign: Value) -> Value:
+    """x with the sign of another number, 0 where that is 0; -128 stays itself."""
+    return (sign < 0).select(-x, sign.equals(0).select(0, x))
+
+
+_MULTIPLY_PAIRS = {128: "sse2.pmadd.wd", 256: "avx2.pmadd.wd", 512: "avx512.pmaddw.d.512"}
+_MULTIPLY_BYTES = {128: "ssse3.pmadd.ub.sw.128", 256: "avx2.pmadd.ub.sw", 512: "avx512.pmaddubs.w.512"}
+_SIGNS = {128: "ssse3.psign.b.128", 256: "avx2.psign.b"}
+
+
+def _dots() -> Iterator[Instruction]:
+    for bits in _PREFIX:
+        vnni = [(("avx512vnni", "avx512vl") if bits < 512 else ("avx512vnni",), "{}_epi32")]
+        if bits < 512:
+            vnni.append((("avxvnni",), "{}_avx_epi32"))
+        for name, factors, function in (
+            ("vpdpbusd", "u8x4, s8x4", "dpbusd"),
+            ("vpdpwssd", "s16x2, s16x2", "dpwssd"),
+        ):
+            spellings = [(features, text.format(function)) for features, text in vnni]
+            llvm = f"llvm.x86.avx512.{name}.{bits}"
+            yield _row(name, bits, f"s32, {factors} -> s32", dot, llvm, *spellings, accumulator=0)
+        llvm = f"llvm.x86.{_MULTIPLY_PAIRS[bits]}"
+        yield _row("pmaddwd", bits, "s16x2, s16x2 -> s32", _pairs, llvm, (_FIRST[bits], "madd_epi16"))
+        llvm = f"llvm.x86.{_MULTIPLY_BYTES[bits]}"
+        yield _row("pmaddubsw", bits, "u8x2, s8x2 -> s16", _saturated_pairs, llvm, (_SECOND[bits], "maddubs_epi16"))
+        if bits in _SIGNS:
+            llvm = f"llvm.x86.{_SIGNS[bits]}"
+            yield _row("psignb", bits, "s8, s8 -> s8", _signed, llvm, (_SECOND[bits], "sign_epi8"))
+
+
+# --- permutations ----------------------------------------------------------------------------------------------------
+
+
+def _of_one(table: Group[Value], numbers: Group[Value]) -> Sequence[Value]:
+    """By the last bits of the numbers."""
+    return numbers.each(lambda n: (n & len(table) - 1).among(table))
+
+
+def _of_two(low: Group[Value], numbers: Group[Value], high: Group[Value]) -> Sequence[Value]:
+    """The same of two registers, the first one's lanes before the second one's."""
+
+    def found(n: Value) -> Value:
+        place = n & len(low) - 1
+        return (n & len(low)).equals(0).select(place.among(low), place.among(high))
+
+    return numbers.each(found)
+
+
+def _or_zero(table: Group[Value], numbers: Group[Value]) -> Sequence[Value]:
+    """By four bits of the numbers, 0 where the upper one is set."""
+    return numbers.each(lambda n: (n < 128).select((n & 15).among(table), n.number(0, n.dtype)))
+
+
+def _permutations() -> Iterator[Instruction]:
+    for bits, llvm in ((128, "ssse3.pshuf.b.128"), (256, "avx2.pshuf.b")):
+        spelling = _SECOND[bits], "shuffle_epi8"
+        yield _row("pshufb", bits, "u8x16, u8x16 -> u8x16", _or_zero, f"llvm.x86.{llvm}", spelling)
+    eight, spelling = "u32x8, u32x8 -> u32x8", (("avx2",), "permutevar8x32_epi32")
+    yield _row("vpermd", 256, eight, _of_one, "llvm.x86.avx2.permd", spelling)
+    for letter, width, llvm, feature in (
+        ("b", 8, "qi", "avx512vbmi"),
+        ("w", 16, "hi", "avx512bw"),
+        ("d", 32, "d", "avx512f"),
+    ):
+        part = f"u{width}x{512 // width}"
+        spelling = (feature,), f"permutex2var_epi{width}"
+        llvm = f"llvm.x86.avx512.vpermi2var.{llvm}.512"
+        yield _row(f"vpermi2{letter}", 512, f"{part}, {part}, {part} -> {part}", _of_two, llvm, spelling)
+
+
+ROWS = (*_dots(), *_permutations())

@@ -1,0 +1,101 @@
+"""Write operations on registers as instructions that the target has, or as a few others.
+
+`attach-target{target="x86-64-v3"},select-instructions`, before:
+```mlir
+%r = aot.tile_dot %x, %w, %sums {lhs_unsigned, narrow_pairs} : vector<32xi8>, vector<8xi32>
+```
+After:
+```mlir
+%ones = arith.constant dense<1> : vector<16xi16>
+%0 = aot.instruction "pmaddubsw.256" %x, %w : vector<32xi8>, vector<32xi8> -> vector<16xi16>
+%1 = aot.instruction "pmaddwd.256" %0, %ones : vector<16xi16>, vector<16xi16> -> vector<8xi32>
+%r = arith.addi %sums, %1 : vector<8xi32>
+```
+Both emitters take what is left: neither knows what an instruction computes. Without a target none is used. What is
+equal within a block is written once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Block, Operation
+from xdsl.passes import ModulePass
+
+from aotc.dialects.aot import TileDotOp, TileDotPairOp
+from aotc.dialects.aot.contract import TARGET
+from aotc.dialects.operations import take_name, walk
+from aotc.machines.targets import instructions_of
+from aotc.passes.loops.selection.dots import dot, dot_pair
+from aotc.passes.loops.selection.registers import Register, Writer
+
+Expansion: TypeAlias = "Callable[[Writer, Any], Register]"
+"""The result of an operation, written with a writer."""
+
+
+@dataclass(frozen=True)
+class SelectInstructionsPass(ModulePass):
+    """See the module."""
+
+    name = "select-instructions"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for function in op.ops:
+            if isinstance(function, FuncOp):
+                self.function(ctx, function)
+
+    def function(self, ctx: Context, function: FuncOp) -> None:
+        """One function, which needs no other one for it."""
+        found: dict[Block, list[Operation]] = {}
+        for op in walk(function):
+            if type(op) in _EXPANSIONS and op.parent is not None:
+                found.setdefault(op.parent, []).append(op)
+        if not found:
+            return
+        module = function.parent_op()
+        target = TARGET.get(module) if isinstance(module, ModuleOp) else None
+        writer = Writer(frozenset() if target is None else instructions_of(target))
+        for block, ops in found.items():
+            writer.start()
+            for op in ops:
+                _replace(op, writer, block)
+
+
+def _replace(op: Operation, writer: Writer, block: Block) -> None:
+    value = _EXPANSIONS[type(op)](writer, op).ssa
+    take_name(value, op.results[0])
+    op.results[0].replace_all_uses_with(value)
+    for each in writer.new:
+        each.location = op.location
+    block.insert_ops_before(writer.new, op)
+    writer.new = []
+    op.detach()
+    op.erase()
+
+
+def _factor(bits: int, unsigned: bool) -> str:
+    return f"{'u' if unsigned else 's'}{bits}"
+
+
+def _dot(w: Writer, op: TileDotOp) -> Register:
+    lhs, rhs = (
+        w.value(factor, _factor(op.bits, unsigned))
+        for factor, unsigned in zip((op.lhs, op.rhs), op.unsigned, strict=True)
+    )
+    return dot(w, lhs, rhs, w.value(op.sums, "s32"), narrow=op.narrow_pairs, complement=op.complement)
+
+
+def _dot_pair(w: Writer, op: TileDotPairOp) -> Register:
+    kind = _factor(8, unsigned=op.lhs_unsigned)
+    first, following = (
+        (w.value(lhs, kind), w.value(rhs, "s8")) for lhs, rhs in ((op.lhs, op.rhs), (op.next_lhs, op.next_rhs))
+    )
+    return dot_pair(w, (first, following), w.value(op.sums, "s32"), complement=op.complement)
+
+
+_EXPANSIONS: dict[type[Operation], Expansion] = {TileDotOp: _dot, TileDotPairOp: _dot_pair}

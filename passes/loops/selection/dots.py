@@ -1,0 +1,154 @@
+"""Dot products of narrow integers: the processor's instructions, or widened factors.
+
+Without an instruction for 8-bit integers, the elements with even and with odd numbers are widened to 16 bits in place,
+and pairs of these multiplied; without that, four products are computed lane by lane in 32 bits. All wrap alike.
+
+`pmaddubsw` multiplies unsigned by signed bytes and adds neighbours in 16 bits, where sums saturate. Signed bytes x are
+multiplied by w as |x|, at most 128, by w with the sign of x (`psignb`): the sum of two such products is within 16 bits
+for every |w| of at most 127. With `complement` they are |w|, unsigned, times x, or its complement where w is negative:
+between -128 * 256 and 127 * 256, for every w; what a weight costs more, its magnitude and a mask of its sign, is shared
+by all x. Of x without sign that is x - 128: the upper bit changes, which the mask does as well.
+
+Two sums of pairs are added in 16 bits where that is promised to fit (`aot.tile_dot_pair`): one addition there is for
+one multiplication by ones and one addition in 32 bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Generic
+
+from aotc.machines.instructions.values import bits_of, is_signed
+from aotc.passes.loops.selection.processor import Processor, V
+
+
+def dot(p: Processor[V], lhs: V, rhs: V, sums: V, *, narrow: bool, complement: bool) -> V:
+    """What `aot.tile_dot` says, of factors of types that say whether they have a sign."""
+    if complement:
+        lhs, rhs, narrow = *_complemented(lhs, rhs), True
+    return _Dot(p, lhs, rhs, sums, narrow).result()
+
+
+def dot_pair(p: Processor[V], factors: tuple[tuple[V, V], tuple[V, V]], sums: V, *, complement: bool) -> V:
+    """What `aot.tile_dot_pair` says: in 16 bits where there are sums of pairs, else one after the other."""
+    total, halves = sums, list[V]()
+    for lhs, rhs in factors:
+        step = _Dot(p, *(_complemented(lhs, rhs) if complement else (lhs, rhs)), total, True)
+        if (half := step.pairs_of_bytes()) is None:
+            total = step.result()
+        else:
+            halves.append(half)
+    if not halves:
+        return total
+    both = halves[0] + halves[1]
+    return _Dot(p, both, both.number(1, both.dtype), sums, False).result()
+
+
+def _complemented(x: V, w: V) -> tuple[V, V]:
+    """The magnitudes of w; and x, 128 less where it has no sign, or the complement of that."""
+    sign = w >> 7
+    if not is_signed(x.dtype):
+        sign = sign ^ -128
+    return abs(w).reinterpret("u8"), x.reinterpret("s8") ^ sign
+
+
+@dataclass
+class _Dot(Generic[V]):
+    """One dot product on its way."""
+
+    p: Processor[V]
+    a: V
+    b: V
+    sums: V
+    narrow: bool
+    """Whether sums of pairs of the signed factor's products fit 16 bits."""
+
+    @cached_property
+    def _bits(self) -> int:
+        """Of a register."""
+        return self.sums.lanes * 32
+
+    @cached_property
+    def _signs(self) -> str:
+        return self.a.dtype[0] + self.b.dtype[0]
+
+    @cached_property
+    def _unsigned_first(self) -> tuple[V, V]:
+        """The factors, one without sign before one with."""
+        return (self.b, self.a) if self._signs == "su" else (self.a, self.b)
+
+    def result(self) -> V:
+        """The sums plus the products."""
+        words, bytes_ = (self._of_words,), (self._at_once, self._narrow_pairs, self._even_and_odd)
+        ways: tuple[Callable[[], V | None], ...] = words if bits_of(self.a.dtype) == 16 else bytes_
+        return next((found for way in ways if (found := way()) is not None), None) or self._by_lanes()
+
+    def _of_words(self) -> V | None:
+        """Two products of pairs of 16 bits."""
+        if self._signs != "ss":
+            return None
+        if self.p.has(name := f"vpdpwssd.{self._bits}"):  # of a multiplication and an addition LLVM makes it only
+            return self.p.apply(name, self.sums, self.a, self.b)  # where it does not exchange additions before
+        halves = self._multiplied(self.a, self.b)
+        return None if halves is None else self.sums + halves
+
+    def _at_once(self) -> V | None:
+        """One instruction for all of it."""
+        ways = {"ss": ("sdot",), "uu": ("udot",)}.get(self._signs, (f"vpdpbusd.{self._bits}", "usdot"))
+        name = next((way for way in ways if self.p.has(way)), None)
+        if name is None or ("." not in name and self._bits != 128):
+            return None
+        return self.p.apply(name, self.sums, *self._unsigned_first)
+
+    def pairs_of_bytes(self) -> V | None:
+        """Sums of pairs in 16 bits, which saturate elsewhere; None without a promise, or an instruction."""
+        if not self.narrow or not self.p.has(name := f"pmaddubsw.{self._bits}") or self._signs == "uu":
+            return None
+        a, b = self._unsigned_first
+        if self._signs == "ss":
+            if not self.p.has(signed := f"psignb.{self._bits}"):
+                return None
+            a, b = abs(a).reinterpret("u8"), self.p.apply(signed, b, a)
+        return self.p.apply(name, a, b)
+
+    def _narrow_pairs(self) -> V | None:
+        """Sums of pairs in 16 bits, and their neighbours added."""
+        if (pairs := self.pairs_of_bytes()) is None:
+            return None
+        return self.sums + self.p.apply(f"pmaddwd.{self._bits}", pairs, pairs.number(1, pairs.dtype))
+
+    def _even_and_odd(self) -> V | None:
+        """Two products of pairs of 16 bits."""
+        total = self.sums
+        for shift in (0, 8):
+            products = self._multiplied(_extended(self.a, 16, shift), _extended(self.b, 16, shift))
+            if products is None:
+                return None
+            total = total + products
+        return total
+
+    def _by_lanes(self) -> V:
+        """Products in 32 bits."""
+        total = self.sums
+        for shift in range(0, 32, bits_of(self.a.dtype)):
+            total = total + _extended(self.a, 32, shift) * _extended(self.b, 32, shift)
+        return total
+
+    def _multiplied(self, a: V, b: V) -> V | None:
+        """Sums of two products of neighbours of 16 bits, which have a sign."""
+        ways = (f"pmaddwd.{self._bits}", *(("i32x4.dot_i16x8_s",) if self._bits == 128 else ()))
+        name = next((way for way in ways if self.p.has(way)), None)
+        return None if name is None else self.p.apply(name, a, b)
+
+
+def _extended(factor: V, bits: int, shift: int) -> V:
+    """The element at bit `shift` of each lane of `bits`, widened to all of it, as integers with a sign."""
+    spare = bits - bits_of(factor.dtype)
+    value = factor.reinterpret(f"{factor.dtype[0]}{bits}")
+    if not is_signed(factor.dtype) and shift == 0:
+        value = value & (1 << bits_of(factor.dtype)) - 1
+    else:
+        value = (value << spare - shift if spare > shift else value) >> spare
+    return value.reinterpret(f"s{bits}")

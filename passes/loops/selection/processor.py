@@ -1,0 +1,26 @@
+"""What expansions are written with: the instructions that there are, applied to values of any kind."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Collection
+from typing import Generic, TypeVar
+
+from aotc.machines.instructions.values import Value
+
+V = TypeVar("V", bound=Value)
+
+
+class Processor(ABC, Generic[V]):
+    """The instructions `names` on values of class V."""
+
+    def __init__(self, names: Collection[str]) -> None:
+        self._names = frozenset(names)
+
+    def has(self, name: str) -> bool:
+        """Whether there is an instruction."""
+        return name in self._names
+
+    @abstractmethod
+    def apply(self, name: str, *operands: V) -> V:
+        """The result of an instruction that there is."""
