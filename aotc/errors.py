@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TextIO
 
 EXIT_OK = 0
 EXIT_WRONG = 1
@@ -62,10 +63,24 @@ _MOST_CHARACTERS = 4000
 
 
 def _shown(text: str) -> str:
-    """`text` without what a terminal would obey, the middle left out where it is very long."""
+    """`text`, the middle left out where it is very long, as it may be printed."""
     if len(text) > _MOST_CHARACTERS:
         text = f"{text[: _MOST_CHARACTERS // 2]} ... {text[-_MOST_CHARACTERS // 2 :]}"
-    return "".join(char if char.isprintable() or char == "\n" else ascii(char)[1:-1] for char in text)
+    return "\n".join(map(printable, text.split("\n")))
+
+
+def printable(line: str) -> str:
+    """One line without what a terminal would obey: control characters, those that turn the direction of text, and line
+    separators of every kind are escaped, as in Python."""
+    if line.isprintable():
+        return line
+    return "".join(char if char.isprintable() or char == "\t" else ascii(char)[1:-1] for char in line)
+
+
+def show(*lines: str, file: TextIO | None = None) -> None:
+    """Print lines, on standard output or to `file`. Whatever has names of a model in it is printed by this."""
+    for line in lines:
+        print(printable(line), file=file)
 
 
 def warn(problem: Problem) -> None:

@@ -62,15 +62,23 @@ def model_library(artifacts: ArtifactSet, info: ModelInfo, weights: bytes | byte
 def read_model_library(archive: bytes) -> ArtifactSet:
     """The set that `model_library` wrote. Raises ValueError where there is none."""
     with _members(archive) as read:
-        listed: list[dict[str, Any]] = json.loads(read("metadata.json"))["aotc"]["artifacts"]
+        listed: list[dict[str, Any]] = _described(read)["aotc"]["artifacts"]
         unread = [described_as(each, b"") for each in listed]
         return ArtifactSet(tuple(replace(each, content=read(_path(each))) for each in unread))
+
+
+def _described(read: Callable[[str], bytes]) -> dict[str, Any]:
+    """What `metadata.json` says. Raises ValueError where it is of another version."""
+    metadata = json.loads(read("metadata.json"))
+    if (version := metadata["version"]) != FORMAT_VERSION:
+        raise ValueError(f"it is of version {version}, this is aotc for version {FORMAT_VERSION}")
+    return metadata
 
 
 def read_parameters(archive: bytes) -> bytes:
     """The blob of weights that `model_library` wrote, be they embedded in the code or not. Raises ValueError."""
     with _members(archive) as read:
-        (name,) = json.loads(read("metadata.json"))["modules"]
+        (name,) = _described(read)["modules"]
         return read(_PARAMETERS.format(name))
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from threading import Lock
 from typing import Any, Final, NoReturn, TypeVar, overload
 
 import numpy as np
@@ -27,6 +26,7 @@ from aotc.executor.tensors import (
     require_apart,
 )
 from aotc.executor.timing import Timing, measure
+from aotc.executor.turns import turn
 from aotc.model.dlpack import dtype_of
 from aotc.model.dlpack.device import cpu, device_of
 from aotc.model.metadata import ModelInfo, PlanInfo, StateInfo, TensorInfo
@@ -57,7 +57,7 @@ class CompiledModel(NamesAndPositions):
         self._native = native
         self._workspaces = Workspaces(native)
         self._dtypes = {t.dtype: dtype_of(t.dtype) for t in (*self.inputs, *self.outputs)}
-        self._turn = Lock()
+        self._turn = turn()
         """Held while the model's own buffers are made, read or written."""
         self._own_inputs: list[Array] | None = None
         self._own_outputs: list[Array] | None = None

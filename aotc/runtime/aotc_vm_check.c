@@ -2,8 +2,6 @@
 
 #include "aotc_vm_format.h"
 
-#define VERSION 1
-
 static uint32_t EndWord(const Tables *t, uint32_t instruction) {
   return instruction + 1 < t->header->instructions ? t->offsets[instruction + 1] : t->header->words;
 }
@@ -15,7 +13,6 @@ static uint32_t EndOf(const Tables *t, uint32_t function) {
 /* Whether the bytes begin as an executable does, and the tables that the header counts fill them. */
 static int CheckHeader(const void *executable, size_t size) {
   static const uint8_t widths[] = {sizeof(Function), 4, sizeof(Constant), 4, 8, 2, 1};
-  static const char magic[6] = {'A', 'O', 'T', 'C', 'V', 'M'};
   const uint8_t *bytes = (const uint8_t *)executable;
   const Header *h = (const Header *)executable;
   const uint32_t *counts = (const uint32_t *)(const void *)(bytes + offsetof(Header, functions));
@@ -23,12 +20,10 @@ static int CheckHeader(const void *executable, size_t size) {
   uint32_t i;
 
   if (bytes == NULL || (uintptr_t)bytes % 8 != 0 || size < sizeof(Header)) return 0;
-  for (i = 0; i < sizeof magic; ++i) {
-    if (bytes[i] != (uint8_t)magic[i]) return 0;
-  }
+  if (!AOTCVM_IsOurs(h)) return 0;
   for (i = 0; i < sizeof widths; ++i) end += ((uint64_t)counts[i] * widths[i] + 7) & ~UINT64_C(7);
   end = ((end + ALIGNMENT - 1) & ~(uint64_t)(ALIGNMENT - 1)) + h->data;
-  return h->version == VERSION && h->size == size && end == size;
+  return h->size == size && end == size;
 }
 
 static int CheckConstant(const Tables *t, const Constant *c) {

@@ -6,7 +6,6 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
-from threading import RLock
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -16,12 +15,14 @@ from aotc.compiler.dynamic.interface import Array, Interface, Shapes, is_known, 
 from aotc.compiler.dynamic.specializing import Recipe, Specialization
 from aotc.errors import AotcError, CompileError, UsageError
 from aotc.executor.tensors import as_array
+from aotc.executor.turns import reentrant_turn
 from aotc.model.dlpack import dtype_of
+from aotc.model.extents import OpenTensor
+from aotc.model.metadata import TensorInfo
 from aotc.vm import Executable, VirtualMachine, VMError
 
 if TYPE_CHECKING:
     from aotc.executor import CompiledModel
-    from aotc.model.metadata import TensorInfo
 
 logger = logging.getLogger(__name__)
 
@@ -77,6 +78,11 @@ def exact(results: dict[str, Array], outputs: Sequence[TensorInfo]) -> dict[str,
     return results
 
 
+def counted(outputs: Sequence[TensorInfo | OpenTensor]) -> list[TensorInfo]:
+    """The outputs of a model that may be longer than what is valid of them, for `exact`."""
+    return [tensor for tensor in outputs if isinstance(tensor, TensorInfo) and tensor.counted_axis is not None]
+
+
 class Dispatcher:
     """What all instances of a model with open shapes share. Threads may call it at the same time; what is new to it is
     compiled by one of them, while calls of known shapes go on."""
@@ -106,7 +112,7 @@ class Dispatcher:
         self._dtypes = [dtype_of(each.dtype) for each in interface.inputs]
         self._routes: dict[Key, _Route] = {}
         self._kept: dict[Key, _Kept] = {}
-        self._turn = RLock()
+        self._turn = reentrant_turn()
         """Held while something is compiled, or the machine runs, which serves one call at a time."""
         self._machine: VirtualMachine | None = None
 

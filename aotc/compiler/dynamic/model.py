@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from threading import Lock
 from typing import TYPE_CHECKING, Any, NoReturn, Unpack
 
 import numpy as np
@@ -21,6 +20,7 @@ from aotc.executor.positions import NamesAndPositions
 from aotc.executor.step import Step
 from aotc.executor.tensors import ByName, as_array, in_order, position
 from aotc.executor.timing import Timing, measure
+from aotc.executor.turns import turn
 from aotc.model.dlpack.device import cpu
 from aotc.model.extents import OpenTensor
 from aotc.model.limits import MAX_SHAPES
@@ -62,7 +62,7 @@ class DynamicModel(NamesAndPositions):
         """
         with in_python_terms():
             self._dispatcher = dispatcher(source, in_process_options(**options), buckets, max_shapes, on_compile)
-        self._turn = Lock()
+        self._turn = turn()
         """Held while the instance's own arrays are read or written."""
         self._own_inputs: dict[str, Array] = {}
         self._own_outputs: dict[str, Array] = {}
@@ -111,7 +111,7 @@ class DynamicModel(NamesAndPositions):
     def clone(self) -> DynamicModel:
         """Another instance with the same code and weights, and arrays of its own for `set_input` and `get_output`."""
         made = object.__new__(DynamicModel)
-        made._dispatcher, made._turn, made._own_inputs, made._own_outputs = self._dispatcher, Lock(), {}, {}
+        made._dispatcher, made._turn, made._own_inputs, made._own_outputs = self._dispatcher, turn(), {}, {}
         return made
 
     def __reduce__(self) -> NoReturn:

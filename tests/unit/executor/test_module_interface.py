@@ -199,6 +199,22 @@ def test_e13_e16_a_packed_library_needs_no_json(
         aotc.load(build_shared(tmp_path / "typed" / "typed.c"))
 
 
+def test_e27_metadata_of_another_version_are_refused(tmp_path: Path) -> None:
+    """Where they are all that says what the model is, and where NAME.json beside them is of this version."""
+    aotc.compile_to(MODEL / "model.onnx", tmp_path, name="my_mod", interface_api="packed")
+    source = tmp_path / "my_mod.c"
+    text = source.read_text()
+    assert text.count("{1, aotc_my_mod_infos") == 1
+    source.write_text(text.replace("{1, aotc_my_mod_infos", "{99, aotc_my_mod_infos"))
+    library = build_shared(source, [*quick_flags(), f"-I{RUNTIME}"])
+    model = aotc.load(library)
+    with pytest.raises(UsageError, match=r"my_mod have version 99.*\[unsupported-version\]"):
+        model["get_model_metadata"]()
+    library.with_suffix(".json").unlink()
+    with pytest.raises(UsageError, match=r"have version 99.*\[unsupported-version\]"):
+        aotc.load(library)
+
+
 @pytest.mark.parametrize("fault", ["status", "code", "name"])
 def test_e16_a_library_that_does_not_say_is_an_error(tmp_path: Path, fault: str) -> None:
     aotc.compile_to(MODEL / "model.onnx", tmp_path, name="my_mod", interface_api="packed")

@@ -136,6 +136,24 @@ static int Run(int argc, char **argv) {
   return 0;
 }
 
+/* E27: nor is a table believed that is linked with a machine of another version. */
+static void AnotherVersion(const char *path) {
+  size_t size;
+  uint8_t *blob = Load(path, &size);
+  AOTCPackedFunction functions[64] = {Empty};
+  void *memory = malloc(kMemory);
+  AOTCVM vm;
+  int i;
+  for (i = 0; i < 64; ++i) functions[i] = Empty;
+  CHECK(AOTCVM_Start(&vm, blob, functions, memory, kMemory) == 0);
+  ++blob[6];
+  CHECK(AOTCVM_Start(&vm, blob, functions, memory, kMemory) == kAOTCVMErrorBadExecutable);
+  CHECK(AOTCVM_Open(&vm, blob, size, functions, memory, kMemory) == kAOTCVMErrorBadExecutable);
+  CHECK(AOTCVM_NumNames(blob, size) == 0);
+  free(memory);
+  free(blob);
+}
+
 /* 0 refused, 1 failed, 2 run to the end. */
 static int Try(const uint8_t *bytes, size_t size, void *memory) {
   uint8_t *blob = (uint8_t *)malloc(size > 0 ? size : 1);
@@ -196,6 +214,7 @@ static int Damage(const char *path, unsigned seed) {
     blob[i] = old;
     CHECK(Try(blob, i, memory) == 0);
   }
+  AnotherVersion(path);
   printf("%ld refused %ld failed %ld run\n", found[0], found[1], found[2]);
   free(memory);
   free(blob);

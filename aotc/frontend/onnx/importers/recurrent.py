@@ -231,6 +231,6 @@ class Layer:
             "betas": list(betas),
             "clip": None if self.clip is None else float(self.clip),
             "reverse": direction.reverse,
-            "input_forget": self.is_lstm and bool(node.attr("input_forget", 0)),
+            "input_forget": bool(node.attr("input_forget", 0)) if self.is_lstm else None,
             "gated": True if self.op_class is GruOp and not node.attr("linear_before_reset", 0) else None,
         }
