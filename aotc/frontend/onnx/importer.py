@@ -286,14 +286,10 @@ class _Importer:
             raise OutOfMemoryError("out-of-memory", what, str(error), node=name, op_type=node.op_type) from error
         except Exception as error:
             logger.debug("importing %s (%s)", name, node.op_type, exc_info=True)
-            if (problem := extensions.problem_of(error)) is not None:
-                problem = replace(problem, node=name, op_type=node.op_type)
-            else:
-                fix = "its attributes or inputs may be malformed"
-                problem = Problem(
-                    "invalid-node", "the node cannot be imported", extensions.describe(error), fix, name, node.op_type
-                )
-            self.problems.append(problem)
+            if (problem := extensions.problem_of(error)) is None:
+                what, fix = "the node cannot be imported", "its attributes or inputs may be malformed"
+                problem = Problem("invalid-node", what, extensions.describe(error), fix)
+            self.problems.append(replace(problem, node=name, op_type=node.op_type))
         else:
             missing = [output for output, value in zip(outputs, values, strict=True) if output and value is None]
             if not missing:
