@@ -61,8 +61,8 @@ def model_library(artifacts: ArtifactSet, info: ModelInfo, weights: bytes | byte
 
 
 def read_model_library(archive: bytes) -> ArtifactSet:
-    """The set that `model_library` wrote. Raises ValueError where there is none, UsageError where an artefact has another
-    SHA-256 than when it was written."""
+    """The set that `model_library` wrote. Raises ValueError where there is none, UsageError where an artefact is not
+    what was written."""
     with _members(archive) as read:
         listed: list[dict[str, Any]] = _described(read)["aotc"]["artifacts"]
         return ArtifactSet(tuple(listed_as(each, read(_path(described_as(each, b"")))) for each in listed))

@@ -57,7 +57,7 @@ HOST: Final = "host"
 """It stays on the machine that builds."""
 ROLES: Final = (FLASH, RAM, HOST)
 
-_MAGIC: Final = b"AOTCART1"
+_MAGIC: Final = b"AOTCART2"
 _LENGTHS: Final = struct.Struct("<IQ")
 
 
@@ -155,10 +155,10 @@ class Artifact:
     def export(self) -> bytes:
         """Every field and the content as bytes that `Artifact.load` makes an equal artefact of.
 
-        `AOTCART1`, u32 and u64 little endian: the bytes of the description (JSON) and of the content; then both.
+        `AOTCART2`, u32 and u64 little endian: the bytes of the description (JSON) and of the content; then both.
         """
         content = self.read()
-        described = json.dumps(self.described()).encode()
+        described = json.dumps(self.listed()).encode()
         return _MAGIC + _LENGTHS.pack(len(described), len(content)) + described + content
 
     @staticmethod
@@ -181,7 +181,7 @@ def _read(blob: memoryview, start: int) -> tuple[Artifact, int]:
         raise ValueError(f"the artefact at byte {start} ends {end - len(blob)} bytes after the data")
     try:
         members = json.loads(bytes(blob[body : body + described]))
-        return described_as(members, bytes(blob[body + described : end])), end
+        return listed_as(members, bytes(blob[body + described : end])), end
     except (KeyError, TypeError, RecursionError) as error:
         raise ValueError(f"the artefact at byte {start} is not described: {error!r}") from error
 
