@@ -9,6 +9,8 @@ from dataclasses import asdict, dataclass, fields
 from functools import cache
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
+from aotc.model.labels import Labels
+
 METADATA_VERSION = 1
 
 _T = TypeVar("_T")
@@ -20,7 +22,10 @@ class TensorInfo:
     where it is in bytes from the start of the workspace if it is there.
 
     The extent of an output along its `counted_axis` is data-dependent: `shape` has the greatest possible, and the
-    output NAME_count says how much of it is valid."""
+    output NAME_count says how much of it is valid.
+
+    An output with `labels` is text or maps in the ONNX model: of integers each element is a position in them, the
+    columns of floats have them for keys."""
 
     name: str
     symbol: str
@@ -30,6 +35,7 @@ class TensorInfo:
     zero_point: int | None = None
     offset: int | None = None
     counted_axis: int | None = None
+    labels: Labels = ()
 
     def __str__(self) -> str:
         return f"{self.dtype}{list(self.shape)}"
@@ -235,6 +241,8 @@ def to_json(info: ModelInfo, artifacts: Sequence[Mapping[str, Any]] = (), *, ind
     for tensor in (*members["inputs"], *members["outputs"], *members["states"]):
         if tensor["counted_axis"] is None:
             del tensor["counted_axis"]
+        if not tensor["labels"]:
+            del tensor["labels"]
     if not info.states:
         del members["states"]
     if info.executor == "aot":
