@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import astuple, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import pytest
 import aotc
 from aotc.emit.model_library import read_model_library, read_parameters
 from aotc.model import artifacts as model_artifacts
-from aotc.model.artifacts import FLASH, NATIVE, NONE, Artifact, ArtifactSet, Pieces
+from aotc.model.artifacts import FLASH, HOST, NATIVE, NONE, RAM, Artifact, ArtifactSet, Pieces
 from aotc.pipeline.options import KINDS
 
 MODEL = Path(__file__).parents[2] / "models/data/kws_float"
@@ -146,11 +147,45 @@ def test_f4_f6_what_is_linked_is_what_runs(
 def test_f6_f11_c_is_linked_where_there_is_no_object(
     artifacts: ArtifactSet, recorded: tuple[dict[str, np.ndarray], np.ndarray]
 ) -> None:
+    """F11: and where there is one, the file of C beside it is not compiled at all."""
     feeds, expected = recorded
-    (output,) = (
-        ArtifactSet(tuple(each for each in artifacts if each.name[-2:] in (".c", ".h", "on"))).load()(feeds).values()
+    source = ArtifactSet(tuple(each for each in artifacts if each.name in ("m.c", "m.h", "m.json")))
+    wrong = replace(artifacts["m.c"], content=b"#error not compiled\n")
+    both = ArtifactSet((wrong, artifacts["m.json"], artifacts["m.o"]))
+    for found in (source, both):
+        (output,) = found.load()(feeds).values()
+        np.testing.assert_allclose(output, expected, rtol=1e-4, atol=1e-5)
+    with pytest.raises(aotc.CompileError, match=r"(?s)m\.c.*\[failed-tool\]"):
+        ArtifactSet((wrong, artifacts["m.json"])).load()
+
+
+def test_f10_a_library_carries_all_that_other_loaders_need(
+    artifacts: ArtifactSet, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """F10: a loader finds every artefact that names it in one group, in order, each field as it was."""
+    carried = (
+        Artifact("x", "zebra", "m.1", b"one", FLASH, "cortex-m4", ("-O1", "-g")),
+        Artifact("y", "ant", "m.2", b"", HOST),
+        Artifact("x", "zebra", "m.3", bytes(range(256)) * 9, RAM, "", ("-x",)),
+        Artifact("z", "zebra", "m.4", b"four"),
     )
-    np.testing.assert_allclose(output, expected, rtol=1e-4, atol=1e-5)
+    seen: dict[str, list[tuple[object, ...]]] = {}
+
+    def loader(name: str, group: Sequence[Artifact]) -> Callable[[Sequence[Artifact]], dict[str, object]]:
+        def load(given: Sequence[Artifact]) -> dict[str, object]:
+            seen[name] = [astuple(each) for each in given]
+            return {}
+
+        return load
+
+    monkeypatch.setattr(model_artifacts, "_loader", loader)
+    whole = ArtifactSet((carried[0], artifacts["m.o"], *carried[1:3], artifacts["m.json"], carried[3]))
+    library = whole.export_library(tmp_path / "m.so")
+    expected = {"ant": [astuple(carried[1])], "zebra": [astuple(carried[each]) for each in (0, 2, 3)]}
+    for load in (whole.load, lambda: aotc.load(library)):
+        seen.clear()
+        load()
+        assert seen == expected and list(seen) == ["ant", "zebra"]
 
 
 def test_f7_code_for_one_process_runs_and_says_why_it_is_no_library(

@@ -201,7 +201,8 @@ def test_constants_reach_packed_functions(program: Path, tmp_path: Path) -> None
 def test_g22_shapes_come_back(program: Path, tmp_path: Path) -> None:
     executable = call("make_shape", lambda ib: [ib.r(0), ib.imm(7)], 1)
     assert run(program, tmp_path, executable, "main", 3) == "shape 3x7"
-    assert run(program, tmp_path, executable, "main", -3) == "failed -23 0 0"
+    for extent in (-1, -3):
+        assert run(program, tmp_path, executable, "main", extent) == "failed -23 0 0"
 
 
 @pytest.mark.parametrize(
