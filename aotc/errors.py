@@ -7,7 +7,9 @@ the command line turns them into one line each on standard error and the exit co
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import TextIO
 
@@ -83,8 +85,25 @@ def show(*lines: str, file: TextIO | None = None) -> None:
         print(printable(line), file=file)
 
 
+_SAID: ContextVar[set[Problem] | None] = ContextVar("aotc_said", default=None)
+
+
+@contextmanager
+def warning_once(said: set[Problem]) -> Iterator[None]:
+    """Inside, nothing is warned of that is in `said`, whatever its reason; what is goes there."""
+    token = _SAID.set(said)
+    try:
+        yield
+    finally:
+        _SAID.reset(token)
+
+
 def warn(problem: Problem) -> None:
     """One line on standard error about what does not stand in the way."""
+    if (said := _SAID.get()) is not None:
+        if (known := replace(problem, why="")) in said:
+            return
+        said.add(known)
     print(f"warning: {problem}", file=sys.stderr)
 
 
