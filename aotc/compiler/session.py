@@ -13,17 +13,18 @@ from typing import TYPE_CHECKING, Any, Final, TypeGuard, Unpack
 import numpy as np
 
 from aotc.compiler.driver import compile
+from aotc.compiler.dynamic.dispatch import counted, exact
 from aotc.compiler.dynamic.model import DynamicModel
 from aotc.compiler.dynamic.specializing import Specialization
 from aotc.errors import UsageError
 from aotc.executor import CompiledModel, Step, load
 from aotc.model.extents import OpenTensor, Size, unnamed
 from aotc.model.labels import is_text, with_labels
+from aotc.model.metadata import TensorInfo
 from aotc.pipeline.signature import InProcessOptions
 
 if TYPE_CHECKING:
     from aotc.compiler.lowering import Source
-    from aotc.model.metadata import TensorInfo
 
 PROVIDER: Final = "CPUExecutionProvider"
 """What onnxruntime calls computing on the processor."""
@@ -101,7 +102,9 @@ class InferenceSession:
         else:
             self.model = compile(path_or_bytes, **options)
         self._inputs = [_node_arg(tensor) for tensor in self.model.inputs]
-        self._outputs = [_node_arg(tensor) for tensor in self.model.outputs]
+        self._counted = counted(self.model.outputs)
+        counts = {f"{tensor.name}_count" for tensor in self._counted}
+        self._outputs = [_node_arg(tensor) for tensor in self.model.outputs if tensor.name not in counts]
 
     def __repr__(self) -> str:
         return f"<InferenceSession of {self.model!r}>"
@@ -161,7 +164,7 @@ class InferenceSession:
         names = list(output_names) if output_names else known
         if wrong := [repr(name) for name in names if name not in known]:
             raise ValueError(f"no output {', '.join(wrong)}; the outputs are {', '.join(map(repr, known))}")
-        results = self.model(dict(input_feed))
+        results = exact(self.model(dict(input_feed)), self._counted)
         labels = {each.name: each.labels for each in self.model.outputs}
         return [with_labels(results[name], labels[name]) for name in names]
 
@@ -227,7 +230,8 @@ class IOBinding:
         """Copies of the outputs that were bound, in that order. Raises ValueError before the first run."""
         if self._step is None:
             raise ValueError("no run with this binding yet")
-        return [self._step.outputs[name].copy() for name in self._outputs]
+        found = exact(dict(self._step.outputs), counted(self._model.outputs))
+        return [found[name].copy() for name in self._outputs]
 
     def run(self, model: CompiledModel | DynamicModel) -> None:
         """A call of `model`, whose binding this is."""
@@ -254,6 +258,8 @@ def _node_arg(tensor: TensorInfo | OpenTensor) -> NodeArg:
     if tensor.labels:
         name = "string"
     extents = [_extent(tensor.name, axis, extent) for axis, extent in enumerate(tensor.shape or ())]
+    if isinstance(tensor, TensorInfo) and tensor.counted_axis is not None:
+        extents[tensor.counted_axis] = None
     return NodeArg(tensor.name, f"tensor({name})", extents)
 
 

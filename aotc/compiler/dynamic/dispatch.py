@@ -17,11 +17,12 @@ from aotc.errors import AotcError, CompileError, UsageError
 from aotc.executor.tensors import as_array
 from aotc.executor.turns import reentrant_turn
 from aotc.model.dlpack import dtype_of
+from aotc.model.extents import OpenTensor
+from aotc.model.metadata import TensorInfo
 from aotc.vm import Executable, VirtualMachine, VMError
 
 if TYPE_CHECKING:
     from aotc.executor import CompiledModel
-    from aotc.model.metadata import TensorInfo
 
 logger = logging.getLogger(__name__)
 
@@ -75,6 +76,11 @@ def exact(results: dict[str, Array], outputs: Sequence[TensorInfo]) -> dict[str,
             there = int(results.pop(f"{tensor.name}_count"))
             results[tensor.name] = found[(*(slice(None),) * tensor.counted_axis, slice(there))].copy()
     return results
+
+
+def counted(outputs: Sequence[TensorInfo | OpenTensor]) -> list[TensorInfo]:
+    """The outputs of a model that may be longer than what is valid of them, for `exact`."""
+    return [tensor for tensor in outputs if isinstance(tensor, TensorInfo) and tensor.counted_axis is not None]
 
 
 class Dispatcher:

@@ -52,9 +52,9 @@ from aotc.frontend.onnx.operators import (
     schema_of,
     unsupported,
 )
-from aotc.frontend.onnx.parts.bounds import carry, refuse
+from aotc.frontend.onnx.parts.bounds import carry, misfit, refuse
 from aotc.frontend.onnx.parts.sequences import OPERATORS, Given, Items, apply, type_bytes
-from aotc.frontend.onnx.registry import BOUNDED, IMPORTERS, Bound, Node, load_importers
+from aotc.frontend.onnx.registry import BOUNDED, IMPORTERS, Bound, Importer, Node, load_importers
 from aotc.frontend.onnx.scopes import POISON, Poison, Scope, Value, name_value
 from aotc.frontend.onnx.tensors import ONNX_TYPES, TensorError, read_tensor, type_name
 from aotc.model import extensions
@@ -320,24 +320,33 @@ class _Importer:
                 return [apply(self._seen(node, name, tensors, outputs, opset), inputs)]
         elif mismatch := type_mismatch(node.op_type, domain, newest, tensors):
             raise CompileError("invalid-type", mismatch, node=name, op_type=node.op_type)
-        if not domain and next(subgraphs(node), None) is not None and not self.bounds.keys().isdisjoint(inputs):
-            refuse(name, node.op_type)
+        bounds = [None if value is None else self.bounds.get(value) for value in tensors]
+        if not domain and next(subgraphs(node), None) is not None and (found := [each for each in bounds if each]):
+            refuse(self._seen(node, name, tensors, outputs, opset), found)
         if node.op_type in CONTROL_FLOW and not domain:
             return CONTROL_FLOW[node.op_type](self, node, name, inputs, scope, opset).values()
         if (entry := IMPORTERS.get((domain, node.op_type))) is not None:
             seen = self._seen(node, name, tensors, outputs, opset)
-            bounds = [None if value is None else self.bounds.get(value) for value in tensors]
-            bounded = BOUNDED.get(node.op_type) if any(bounds) and not domain else None
-            if bounded is not None and (whole := bounded(seen, bounds)) is not None:
-                return whole
-            values = entry.importer(seen)
-            found = [values] if isinstance(values, SSAValue) else list(values)
-            if any(bounds):
-                results = [value for value in found if value is not None]
-                if (bound := carry(seen, bounds, results)) is not None:
-                    self.bounds.update(dict.fromkeys(results, bound))
-            return found
+            return self._of_parts(entry.importer, seen, bounds) if any(bounds) else _listed(entry.importer(seen))
         return self._definition(node, name, inputs, scope.sets)
+
+    def _of_parts(self, importer: Importer, node: Node, bounds: Sequence[Bound | None]) -> Sequence[Value]:
+        """The values of a node that reads some with data-dependent extents."""
+        given = list(node.inputs)
+        bounded = None if node.domain else BOUNDED.get(node.op_type)
+        try:
+            if bounded is not None and (whole := bounded(node, bounds)) is not None:
+                return whole
+            found = _listed(importer(node))
+        except CompileError as error:
+            if wrong := [each for each in error.problems if each.id in ("invalid-shape", "invalid-value")]:
+                node.inputs = given
+                misfit(node, bounds, wrong[0])
+            raise
+        results = [value for value in found if value is not None]
+        if (bound := carry(node, bounds, results)) is not None:
+            self.bounds.update(dict.fromkeys(results, bound))
+        return found
 
     def _seen(
         self, node: NodeProto, name: str, inputs: Sequence[SSAValue | None], outputs: Sequence[str], opset: int
@@ -483,3 +492,7 @@ def _location(name: str) -> LocationAttr:
 
 def _tensor(name: str, value: SSAValue) -> Argument:
     return Argument(name=name, dtype=dtype_name(element_type_of(value)))
+
+
+def _listed(values: SSAValue | Sequence[SSAValue | None]) -> list[SSAValue | None]:
+    return [values] if isinstance(values, SSAValue) else list(values)

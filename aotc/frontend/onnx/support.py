@@ -52,7 +52,9 @@ LIMITS: dict[str, str] = {
     "DFT": f"{_MATRIX}; {_constant('length and axis')}",
     "Dropout": f"in training {_GENERATOR}",
     "Expand": _constant("the shape"),
-    "If": "branches of different shapes need a condition that is known when compiling",
+    "If": "where the condition is not known when compiling, branches of different shapes are both computed, and may "
+    "differ along one axis: the result has a data-dependent extent; with a loop in a branch, or along more axes, the "
+    "condition must be known",
     "Loop": "what is stacked needs a trip count that is known when compiling; where a condition may end the loop "
     "before, it is as long as that, zeros from a further output `NAME_count` on, and operators that treat each part "
     "by itself, reductions, running sums and scatters may read it",

@@ -91,10 +91,10 @@ def test_what_is_known_at_run_time_only_is_refused_by_name() -> None:
     assert problem.startswith("Loop_0 (Loop): ") and problem.endswith("--constant n=VALUE [unknown-value]")
     (problem,) = problems(stacked.replace("Add(v, x)", "Concat<axis = 0>(v, x)"))
     assert problem.startswith("Loop_0 (Loop): ") and problem.endswith("[unstable-type]")
-    branches = """g (float[2] x, bool c) => (float[N] y) {
+    branches = """g (float[2] x, bool c) => (float[N, M] y) <int64[2] wide = {1, 2}, int64[2] high = {2, 1}> {
         y = If (c) <
-            then_branch = t () => (float[2] a) { a = Relu(x) },
-            else_branch = e () => (float[4] b) { b = Concat<axis = 0>(x, x) }
+            then_branch = t () => (float[1, 2] a) { a = Reshape(x, wide) },
+            else_branch = e () => (float[2, 1] b) { b = Reshape(x, high) }
         >
     }"""
     (problem,) = problems(branches)

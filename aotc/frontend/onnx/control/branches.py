@@ -46,8 +46,7 @@ class If(ControlNode):
             failed, values = error, self._poisoned()
         if not any(isinstance(value, Poison) for value in values):
             return values
-        found = [*self.bodies.problems[mark:], *([] if failed is None else failed.problems)]
-        if not all(problem.inputs for problem in found) and (both := self._both(condition)) is not None:
+        if (both := self._both(condition)) is not None:
             del self.bodies.problems[mark:]
             return both
         if failed is not None:
@@ -116,7 +115,8 @@ class If(ControlNode):
             for shape, bound in zip(shapes, bounds, strict=True)
         ]
         value = self.bodies.folded(WhereOp.get(picked, *padded), self.name)
-        self.bodies.bounds[value] = Bound(axis, self.bodies.folded(WhereOp.get(picked, *counts), self.name))
+        asked = all(bound is None or bound.asked for bound in bounds)
+        self.bodies.bounds[value] = Bound(axis, self.bodies.folded(WhereOp.get(picked, *counts), self.name), asked)
         return value
 
     def _padded(self, value: SSAValue, axis: int, extent: int) -> SSAValue:
