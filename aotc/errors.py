@@ -7,7 +7,7 @@ the command line turns them into one line each on standard error and the exit co
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
@@ -89,7 +89,7 @@ _SAID: ContextVar[set[Problem] | None] = ContextVar("aotc_said", default=None)
 
 
 @contextmanager
-def warning_once(said: set[Problem]) -> Iterator[None]:
+def warning_once(said: set[Problem]) -> Generator[None]:
     """Inside, nothing is warned of that is in `said`, whatever its reason; what is goes there."""
     token = _SAID.set(said)
     try:
