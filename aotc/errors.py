@@ -47,17 +47,11 @@ class Problem:
 
 
 def gathered(problems: Sequence[Problem]) -> list[Problem]:
-    """What several nodes of an operator have alike as one problem, in the order of the first: `GRU: 14 nodes, first
-    GRU_153`."""
+    """What several nodes of an operator have alike as one problem that names them all, in the order of the first."""
     alike: dict[Problem, list[Problem]] = {}
     for problem in dict.fromkeys(problems):
         alike.setdefault(replace(problem, node="") if problem.op_type else problem, []).append(problem)
-    return [
-        each[0]
-        if len(each) == 1
-        else replace(each[0], node=f"{each[0].op_type}: {len(each)} nodes, first {each[0].node}", op_type="")
-        for each in alike.values()
-    ]
+    return [replace(each[0], node=", ".join(problem.node for problem in each)) for each in alike.values()]
 
 
 _MOST_CHARACTERS = 4000
