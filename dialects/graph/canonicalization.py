@@ -7,12 +7,12 @@ every bit of the result, and none looks at constants that are not inline in the 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
 import numpy as np
-from xdsl.dialects.builtin import BoolAttr, DenseIntOrFPElementsAttr, StringAttr
-from xdsl.ir import Operation, SSAValue
+from xdsl.dialects.builtin import BoolAttr, BytesAttr, DenseIntOrFPElementsAttr, StringAttr, TensorType
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from aotc.dialects.attributes import to_attribute
 from aotc.dialects.dtypes import byte_width, is_float
@@ -180,14 +180,92 @@ def view_of_widened(op: ReshapeOp | SliceOp) -> Simplified:
     return [view, new]
 
 
+@simplifies(ElementOp)
+def narrowed_view(op: ElementOp) -> Simplified:
+    """quantize(relu(view(x))) -> view(quantize(relu(x))): what computes x narrows it, too."""
+    shape = shape_of(op.results[0])
+    views = {place: view for place, value in enumerate(op.operands) if (view := producer(value, ReshapeOp)) is not None}
+    views = {place: view for place, view in views.items() if shape_of(view.result) == shape}
+    if len({view.x.type for view in views.values()}) != 1:
+        return None
+    first = next(iter(views.values()))
+    others = [value for place, value in enumerate(op.operands) if place not in views]
+    if not all(_broadcasts_alike(op, value, shape_of(first.x), shape) for value in others):
+        return None
+    if producer(first.x, ConstantOp) is not None or not _is_narrowed(op, first.result):
+        return None
+    new = _with_operands(op, {place: view.x for place, view in views.items()}, shape_of(first.x))
+    return None if new is None else [new, ReshapeOp.get(new.results[0], shape=shape)]
+
+
+@simplifies(ElementOp)
+def narrowed_padding(op: ElementOp) -> Simplified:
+    """quantize(pad(x, y)) -> pad(quantize(x), quantize(y)): what is added is narrow, too."""
+    wide = [place for place, value in enumerate(op.operands) if math.prod(shape_of(value)) != 1]
+    pad = producer(op.operands[wide[0]], PadOp) if len(wide) == 1 else None
+    if pad is None or not pad.result.has_one_use() or not _is_narrowed(op, pad.result):
+        return None
+    if (new := _with_operands(op, {wide[0]: pad.x}, shape_of(pad.x))) is None:
+        return None
+    attributes = {"pads": pad.ints("pads"), "mode": pad.mode}
+    if pad.mode != StringAttr("constant"):
+        return [new, PadOp.get(new.results[0], **attributes)]
+    zero = None if pad.value is not None else _zero(element_type_of(pad.x))
+    value = pad.value if zero is None else zero.result
+    assert value is not None
+    added = _with_operands(op, {wide[0]: value}, shape_of(value))
+    if added is None:
+        return None
+    return [*([] if zero is None else [zero]), new, added, PadOp.get(new.results[0], added.results[0], **attributes)]
+
+
+def _is_narrowed(op: ElementOp, value: SSAValue) -> bool:
+    """Whether `op`, which reads `value`, makes its elements narrower, or what alone follows it element by element does,
+    and `op` does not make them wider: that goes up."""
+    width = byte_width(element_type_of(value))
+    following: Operation | None = op
+    while (
+        isinstance(following, ElementOp)
+        and following.is_movable
+        and shape_of(following.results[0]) == shape_of(value)
+        and byte_width(element_type_of(following.results[0])) <= width
+    ):
+        if byte_width(element_type_of(following.results[0])) < width:
+            return True
+        following = following.results[0].get_user_of_unique_use()
+    return False
+
+
+def _broadcasts_alike(op: ElementOp, value: SSAValue, one: Sequence[int], other: Sequence[int]) -> bool:
+    """Whether `op` reads the same elements of `value` for the elements of a result of either shape, in row-major
+    order."""
+    given = shape_of(value)
+    while given and given[0] == 1:
+        given = given[1:]
+    if not given:
+        return True
+    return op.BROADCASTS and tuple(one[-len(given) :]) == tuple(other[-len(given) :])
+
+
+def _zero(kind: Attribute) -> ConstantOp:
+    value = DenseIntOrFPElementsAttr(TensorType(kind, []), BytesAttr(bytes(byte_width(kind))))  # pyright: ignore[reportArgumentType]
+    return ConstantOp(value)
+
+
 def _is_view(op: Operation) -> bool:
     return isinstance(op, GraphOp) and op.view_offset() is not None
 
 
 def _with_operand(op: Op, position: int, value: SSAValue, shape: Sequence[int] | None = None) -> Op | None:
     """A copy of `op` with another operand; None where its result would not have the given shape (that of `op`)."""
+    return _with_operands(op, {position: value}, shape)
+
+
+def _with_operands(op: Op, given: Mapping[int, SSAValue], shape: Sequence[int] | None = None) -> Op | None:
+    """A copy of `op` with other operands; None where its result would not have the given shape (that of `op`)."""
     new = op.clone()
-    new.operands[position] = value
+    for position, value in given.items():
+        new.operands[position] = value
     try:
         new.refine()
     except ShapeError:
@@ -279,14 +357,11 @@ def conv_of_pad(op: ConvOp) -> Simplified:
         or not _counts_as_zero(inner.value, op.zero_points[0])
     ):
         return None
-    pads, rank = inner.ints("pads"), len(shape_of(op.x))
-    begins, ends = pads[:rank], pads[rank:]
-    if any((*begins[:2], *ends[:2])):
+    if (pads := op.pads_with(inner.ints("pads"))) is None:
         return None
     new = op.clone()
     new.operands[0] = inner.x
-    added = (*begins[2:], *ends[2:])
-    new.properties["pads"] = to_attribute([a + b for a, b in zip(op.ints("pads"), added, strict=True)])
+    new.properties["pads"] = to_attribute(pads)
     return new
 
 
