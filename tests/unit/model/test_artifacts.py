@@ -13,10 +13,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from quick_c import quick_flags
 
 import aotc
 from aotc.emit.model_library import read_model_library, read_parameters
 from aotc.errors import UsageError
+from aotc.measuring.routes import build_shared
 from aotc.model import artifacts as model_artifacts
 from aotc.model.artifacts import FLASH, HOST, NATIVE, NONE, RAM, Artifact, ArtifactSet, Pieces
 from aotc.pipeline.options import KINDS
@@ -154,6 +156,9 @@ def test_a_flipped_byte_is_found(weights: str, tmp_path: Path) -> None:
                 aotc.load(tmp_path / "m.so")
         path.write_bytes(whole)
     assert ArtifactSet.read(tmp_path) == made
+    if weights == "embedded":  # what somebody links of the C there is none of the artefacts
+        (tmp_path / "m.so").unlink()
+        assert aotc.load(build_shared(tmp_path / "m.c", quick_flags())).metadata.name == "m"
     if weights == "caller":  # the library says itself what its weights are
         (tmp_path / "m.json").unlink()
         assert aotc.load(tmp_path / "m.so").metadata.weights == "caller"
