@@ -139,6 +139,10 @@ class FileError(AotcError, OSError):
     exit_code = EXIT_FILE
 
 
+class OutOfMemoryError(AotcError, MemoryError):
+    """There is not as much memory as compiling takes."""
+
+
 class InternalError(AotcError):
     """A fault of the compiler; the problem names the node it came to light at, `__cause__` is what happened."""
 

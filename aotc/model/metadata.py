@@ -227,7 +227,7 @@ class ModelInfo:
 def to_json(info: ModelInfo, artifacts: Sequence[Mapping[str, Any]] = (), *, indent: int | None = 2) -> str:
     """The metadata as one JSON object, ASCII, keys in the order of the classes; ends in a newline.
 
-    `artifacts` are what there is of the model, each as `Artifact.described` has it.
+    `artifacts` are what there is of the model, each as `Artifact.listed` has it.
     """
     members = asdict(info)
     if artifacts:

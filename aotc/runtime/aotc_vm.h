@@ -85,7 +85,7 @@ aotc_error_t AOTCVM_Link(const void *executable, size_t size, const AOTCFunction
 aotc_error_t AOTCVM_Start(AOTCVM *vm, const void *executable, const AOTCPackedFunction *functions, void *memory,
                           size_t memory_size);
 
-/* The same for an executable that nobody has to believe: every number in it is checked first. */
+/* The same for an executable that nobody has to believe: its checksum and every number in it are checked first. */
 aotc_error_t AOTCVM_Open(AOTCVM *vm, const void *executable, size_t size, const AOTCPackedFunction *functions,
                          void *memory, size_t memory_size);
 

@@ -26,6 +26,27 @@ static int CheckHeader(const void *executable, size_t size) {
   return h->size == size && end == size;
 }
 
+/* The CRC-32 of all that follows the checksum, half a byte after the other. */
+static uint32_t Checksum(const uint8_t *bytes, const uint8_t *end) {
+  static const uint32_t rows[16] = {
+      UINT32_C(0x00000000), UINT32_C(0x1DB71064), UINT32_C(0x3B6E20C8), UINT32_C(0x26D930AC),
+      UINT32_C(0x76DC4190), UINT32_C(0x6B6B51F4), UINT32_C(0x4DB26158), UINT32_C(0x5005713C),
+      UINT32_C(0xEDB88320), UINT32_C(0xF00F9344), UINT32_C(0xD6D6A3E8), UINT32_C(0xCB61B38C),
+      UINT32_C(0x9B64C2B0), UINT32_C(0x86D3D2D4), UINT32_C(0xA00AE278), UINT32_C(0xBDBDF21C)};
+  uint32_t sum = UINT32_MAX;
+
+  for (; bytes < end; ++bytes) {
+    sum ^= *bytes;
+    sum = sum >> 4 ^ rows[sum & 15u];
+    sum = sum >> 4 ^ rows[sum & 15u];
+  }
+  return ~sum;
+}
+
+static int CheckSum(const uint8_t *bytes, size_t size) {
+  return ((const Header *)(const void *)bytes)->checksum == Checksum(bytes + offsetof(Header, size), bytes + size);
+}
+
 static int CheckConstant(const Tables *t, const Constant *c) {
   uint32_t width = (c->bits + 7u) / 8;
   uint64_t bytes = width, most = c->kind == kTensor ? t->header->data : t->header->workspace;
@@ -165,7 +186,7 @@ aotc_error_t AOTCVM_Open(AOTCVM *vm, const void *executable, size_t size, const 
 
   if (!CheckHeader(executable, size)) return kAOTCVMErrorBadExecutable;
   AOTCVM_Locate(&t, executable);
-  if (!CheckNames(&t)) return kAOTCVMErrorBadExecutable;
+  if (!CheckSum((const uint8_t *)executable, size) || !CheckNames(&t)) return kAOTCVMErrorBadExecutable;
   status = AOTCVM_Start(vm, executable, functions, memory, memory_size);
   if (status != kAOTCErrorNone) return status;
   return CheckAll(&t, vm->callees) ? kAOTCErrorNone : kAOTCVMErrorBadExecutable;

@@ -5,7 +5,7 @@
 
 #include "aotc_vm.h"
 
-#define VERSION 1
+#define VERSION 2
 
 enum { kCall = 1, kRet = 2, kGoto = 3, kIf = 4 };
 enum { kRegister = 0, kConstant = 1, kImmediate = 2, kState = 3, kLong = 4 };
@@ -21,7 +21,8 @@ enum { kTensor = 0, kDType = 1, kPlace = 2 };
 typedef struct {
   uint8_t magic[6];
   uint16_t version;
-  uint32_t size, functions, names, constants, instructions, extents, words, text, data, workspace;
+  uint32_t checksum; /* of all that follows */
+  uint32_t size, functions, names, constants, instructions, extents, words, text, data, workspace, zero;
 } Header;
 
 typedef struct {

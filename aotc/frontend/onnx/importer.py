@@ -30,7 +30,7 @@ from aotc.dialects.aot.contract import Argument, mark_entry, model_module, set_a
 from aotc.dialects.constants import constant_op, folded
 from aotc.dialects.dtypes import dtype_name
 from aotc.dialects.graph.interfaces import GraphOp, ShapeError, element_type_of, shape_of
-from aotc.errors import AotcError, CompileError, FileError, Problem, gathered, warn
+from aotc.errors import AotcError, CompileError, FileError, OutOfMemoryError, Problem, gathered, warn
 from aotc.frontend.onnx.attributes import attribute_value
 from aotc.frontend.onnx.bodies import needed, node_name, ordered, subgraphs, used_names
 from aotc.frontend.onnx.check import called_function, check_node, function_key
@@ -273,7 +273,7 @@ class _Importer:
             return poisoned
         try:
             values = [*self._dispatch(node, name, operands, outputs, scope), *[None] * len(outputs)][: len(outputs)]
-        except (FileError, _TooManyNodes):
+        except (FileError, OutOfMemoryError, _TooManyNodes):
             raise
         except AotcError as error:
             self.problems += error.problems
@@ -281,16 +281,15 @@ class _Importer:
             self.problems.append(Problem("invalid-node", str(error), node=name, op_type=node.op_type))
         except OSError as error:
             raise FileError("unusable-file", str(error), node=name, op_type=node.op_type) from error
+        except MemoryError as error:
+            what = "there is not enough memory to import it"
+            raise OutOfMemoryError("out-of-memory", what, str(error), node=name, op_type=node.op_type) from error
         except Exception as error:
             logger.debug("importing %s (%s)", name, node.op_type, exc_info=True)
-            if (problem := extensions.problem_of(error)) is not None:
-                problem = replace(problem, node=name, op_type=node.op_type)
-            else:
-                fix = "its attributes or inputs may be malformed"
-                problem = Problem(
-                    "invalid-node", "the node cannot be imported", extensions.describe(error), fix, name, node.op_type
-                )
-            self.problems.append(problem)
+            if (problem := extensions.problem_of(error)) is None:
+                what, fix = "the node cannot be imported", "its attributes or inputs may be malformed"
+                problem = Problem("invalid-node", what, extensions.describe(error), fix)
+            self.problems.append(replace(problem, node=name, op_type=node.op_type))
         else:
             missing = [output for output, value in zip(outputs, values, strict=True) if output and value is None]
             if not missing:

@@ -179,15 +179,29 @@ class Node:
         self._store.count_given(array.nbytes, self.name, self.op_type)
         return self._constant(array)
 
+    def numbers(self, count: int, dtype: Any = np.int64) -> Array:
+        """0 to `count` - 1; fails where a constant may not be as large."""
+        self.require_room(count, dtype)
+        return np.arange(count, dtype=dtype)
+
+    def filled(self, shape: Sequence[int], value: float, dtype: Any) -> Array:
+        """`value` in that shape; fails where a constant may not be as large."""
+        self.require_room(math.prod(shape), dtype)
+        return np.full(shape, value, dtype)
+
     def require_room(self, count: int, dtype: Any) -> None:
-        """Fail before a constant of `count` elements is computed that may not be."""
-        if count >= MAX_ELEMENTS:
-            self.fail("too-large", f"its result has {count} elements, 2^31 or more")
+        """Fail before a constant of `count` elements is computed that may not be: whoever makes one whose extents are
+        those of other tensors, or numbers in the model, asks first, as `numbers` and `filled` do."""
+        self.require_countable([count])
         self._store.require_room(count * np.dtype(dtype).itemsize, self.name, self.op_type)
 
+    def require_countable(self, shape: Sequence[float]) -> None:
+        """Fail where a result of that shape would have more elements than are supported."""
+        if not (count := math.prod(shape)) < MAX_ELEMENTS:
+            self.fail("too-large", f"its result has {count} elements, 2^31 or more")
+
     def _constant(self, array: Array) -> SSAValue:
-        if array.size >= MAX_ELEMENTS:
-            self.fail("too-large", f"its result has {array.size} elements, 2^31 or more")
+        self.require_countable(array.shape)
         op = constant_op(array, self.outputs[0] or self.name, self._store)
         return self._insert(op)
 
@@ -209,9 +223,12 @@ class Node:
         except ShapeError as error:
             fix = "check the model's shapes (onnx.shape_inference) or the given --input-shape"
             self.fail("invalid-shape", str(error), fix=fix)
-        if any((count := math.prod(shape_of(result))) >= MAX_ELEMENTS for result in op.results):
+        try:
+            for result in op.results:
+                self.require_countable(shape_of(result))
+        except CompileError:
             op.erase()
-            self.fail("too-large", f"its result has {count} elements, 2^31 or more")
+            raise
         values = folded(op, self._store, self.name, self.op_type) if op.operand_quantization() is None else None
         if values is not None:
             op.erase()

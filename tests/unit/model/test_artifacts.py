@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple, replace
@@ -13,6 +14,7 @@ import pytest
 
 import aotc
 from aotc.emit.model_library import read_model_library, read_parameters
+from aotc.errors import UsageError
 from aotc.model import artifacts as model_artifacts
 from aotc.model.artifacts import FLASH, HOST, NATIVE, NONE, RAM, Artifact, ArtifactSet, Pieces
 from aotc.pipeline.options import KINDS
@@ -70,16 +72,16 @@ def test_f17_what_is_damaged_is_refused() -> None:
             Artifact.load(blob[:end])
     with pytest.raises(ValueError, match="1 bytes follow"):
         Artifact.load(blob + b"x")
-    for position in range(20):
+    for position in (*range(20), *range(len(blob) - len(ONE.read()), len(blob))):
         damaged = bytearray(blob)
         damaged[position] ^= 0x41
         with pytest.raises(ValueError):
             Artifact.load(bytes(damaged))
     for field, value in (("name", "../m.c"), ("name", 3), ("role", "attic"), ("flags", "-O2"), ("flags", [1])):
-        described = json.dumps(ONE.described() | {field: value}).encode()
-        lengths = len(described).to_bytes(4, "little") + (0).to_bytes(8, "little")
-        with pytest.raises(ValueError):
-            Artifact.load(b"AOTCART1" + lengths + described)
+        described = json.dumps(ONE.listed() | {field: value}).encode()
+        lengths = len(described).to_bytes(4, "little") + len(ONE.read()).to_bytes(8, "little")
+        with pytest.raises(ValueError, match=r"^(?!.*damaged)"):
+            Artifact.load(b"AOTCART2" + lengths + described + ONE.read())
 
 
 def test_f13_f18_a_folder_is_a_place_to_keep_a_set(artifacts: ArtifactSet, tmp_path: Path) -> None:
@@ -104,9 +106,48 @@ def test_f18_a_model_library_keeps_every_kind(artifacts: ArtifactSet) -> None:
     assert len(read_parameters(archive)) >= max(each.offset for each in constants) > 0
     with pytest.raises(ValueError, match="of version 8"):
         read_model_library(archive.replace(b'"version": 7', b'"version": 8'))
+    weights = read_parameters(archive)
+    for part in (weights[-64:], artifacts["m.o"].read()[-64:]):
+        assert archive.count(part)
+        with pytest.raises(ValueError, match="damaged"):
+            flipped = archive.replace(part, part[:-1] + bytes([part[-1] ^ 1]))
+            read_model_library(flipped)
+            read_parameters(flipped)
     for damaged in (archive[:700], archive.replace(b'"artifacts"', b'"artefacts"'), b"", b"no tar"):
         with pytest.raises(ValueError, match="not a model library"):
             read_model_library(damaged)
+
+
+@pytest.mark.parametrize("weights", ["embedded", "caller"])
+def test_a_flipped_byte_is_found(weights: str, tmp_path: Path) -> None:
+    """Of each file of a set, and of a library and its weights where they are loaded. F13."""
+    made = aotc.build(MODEL / "model.onnx", name="m", emit=("c", "shared"), weights=weights, optimize="0")
+    made.write(tmp_path)
+    listed = {each["name"]: each for each in json.loads((tmp_path / "m.json").read_text())["artifacts"]}
+    assert {name for name, each in listed.items() if "sha256" not in each} == {"m.json"}
+    assert aotc.load(tmp_path / "m.so").metadata.name == "m"
+    for name, each in listed.items():
+        path = tmp_path / name
+        whole = path.read_bytes()
+        if name == "m.json":
+            continue
+        assert hashlib.sha256(whole).hexdigest() == each["sha256"]
+        path.unlink()  # a library is in memory as it was
+        path.write_bytes(whole[:-100] + bytes([whole[-100] ^ 1]) + whole[-99:])
+        with pytest.raises(UsageError, match=rf"{name} is damaged.*\[invalid-file\]"):
+            ArtifactSet.read(tmp_path)
+        if name in ("m.so", "m.weights.bin"):
+            with pytest.raises(UsageError, match=rf"{name} is damaged.*\[invalid-file\]"):
+                aotc.load(tmp_path / "m.so")
+        path.write_bytes(whole)
+    assert ArtifactSet.read(tmp_path) == made
+    if weights == "caller":  # the library says itself what its weights are
+        (tmp_path / "m.json").unlink()
+        assert aotc.load(tmp_path / "m.so").metadata.weights == "caller"
+        path = tmp_path / "m.weights.bin"
+        path.write_bytes(bytes(path.stat().st_size))
+        with pytest.raises(UsageError, match="damaged"):
+            aotc.load(tmp_path / "m.so")
 
 
 def test_f12_f21_the_metadata_lists_what_there_is_and_how_to_build_it(artifacts: ArtifactSet) -> None:

@@ -5,6 +5,7 @@ Where what a branch reads or gives has a data-dependent extent both are computed
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -125,7 +126,9 @@ class If(ControlNode):
         shape[axis] = extent - shape[axis]
         if not shape[axis]:
             return value
-        zeros = self.bodies.constant(np.zeros(shape, numpy_dtype(element_type_of(value))), self.name)
+        dtype = numpy_dtype(element_type_of(value))
+        self.bodies.store.require_room(math.prod(shape) * dtype.itemsize, self.name)
+        zeros = self.bodies.constant(np.zeros(shape, dtype), self.name)
         empty = shape[axis] == extent
         return zeros if empty else self.bodies.folded(ConcatOp.get([value, zeros], axis=axis), self.name)
 

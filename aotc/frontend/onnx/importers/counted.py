@@ -160,7 +160,7 @@ def concat(node: Node, bounds: Sequence[Bound | None]) -> _Results:
     most = [node.shape(place)[axis] for place in range(len(bounds))]
     counts = [extent if bound is None else bound.count for extent, bound in zip(most, bounds, strict=True)]
     ends = sums(node, counts)
-    places = every = node.constant(np.arange(sum(most)))
+    places = every = node.constant(node.numbers(sum(most)))
     for end, begin in zip(ends[:-1], accumulate(most[:-1]), strict=True):
         behind = node.emit(CompareOp, every, end, how="ge")
         moved = node.emit(AddOp, every, node.emit(SubOp, scalar(node, begin, end), end))
@@ -330,7 +330,7 @@ def _updates(bounds: Sequence[Bound | None]) -> Bound | None:
 def _meant(node: Node, x: SSAValue, bound: Bound) -> SSAValue:
     """Which parts come before the count, in a shape that broadcasts to that of x."""
     shape = [extent if axis == bound.axis else 1 for axis, extent in enumerate(shape_of(x))]
-    places = node.constant(np.arange(shape[bound.axis]).reshape(shape))
+    places = node.constant(node.numbers(shape[bound.axis]).reshape(shape))
     return node.emit(CompareOp, places, bound.count, how="lt")
 
 
@@ -359,7 +359,7 @@ def _last_again(node: Node, bound: Bound) -> list[SSAValue]:
     """Indices and updates that repeat the last part from the count on; indices are 0 where there is none."""
     last = node.emit(SubOp, bound.count, scalar(node, 1, bound.count))
     last = node.emit(MaxOp, last, scalar(node, 0, last))
-    every = node.constant(np.arange(node.shape(1)[bound.axis]))
+    every = node.constant(node.numbers(node.shape(1)[bound.axis]))
     places = node.emit(MinOp, every, cast(node, last, i64))
     indices, updates = (node.emit(GatherOp, node.input(place), places, axis=bound.axis) for place in (1, 2))
     return [node.emit(WhereOp, _any(node, bound), indices, scalar(node, 0, indices)), updates]

@@ -108,7 +108,6 @@ def one_hot(node: Node) -> SSAValue:
     shape = node.shape(0)
     axis = normalize_axis(node.attr("axis", -1), len(shape) + 1)
     depth = int(node.constant_input(1, "the depth").reshape(()))
-    node.require_room(depth, np.int64)
     if math.prod(node.shape(2)) != 2:
         node.fail("invalid-shape", f"values must be two, off and on, found {list(node.shape(2))}")
     indices = node.emit(CastOp, node.input(0), to=i64)
@@ -116,7 +115,7 @@ def one_hot(node: Node) -> SSAValue:
     from_front = node.emit(AddOp, indices, limit)
     indices = node.emit(WhereOp, node.emit(CompareOp, indices, zero, how="lt"), from_front, indices)
     indices = reshape(node, indices, [*shape[:axis], 1, *shape[axis:]])
-    classes = node.constant(np.arange(depth).reshape([depth if a == axis else 1 for a in range(len(shape) + 1)]))
+    classes = node.constant(node.numbers(depth).reshape([depth if a == axis else 1 for a in range(len(shape) + 1)]))
     off, on = (cut(node, reshape(node, node.input(2), [2]), {0: (position, 1, 1)}) for position in (0, 1))
     return node.emit(WhereOp, node.emit(CompareOp, indices, classes, how="eq"), on, off)
 
@@ -133,6 +132,6 @@ def tensor_scatter(node: Node) -> SSAValue:
     node.require_choice("mode", mode, ("linear", "circular"))
     starts = node.optional(2)
     if starts is None:
-        starts = node.constant(np.zeros(shape[:1], np.int64))
+        starts = node.constant(node.filled(shape[:1], 0, np.int64))
     axis = normalize_axis(node.attr("axis", -2), len(shape))
     return node.emit(UpdateCacheOp, node.input(0), node.input(1), starts, axis=axis, circular=mode == "circular")

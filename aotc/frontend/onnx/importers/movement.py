@@ -193,7 +193,7 @@ def counted_cut(node: Node, x: SSAValue, each: Cut, bound: Bound) -> SSAValue:
     if each.start.unknown is None and each.start.number >= 0:
         result = cut(node, x, {each.axis: (min(each.start.number, extent), step, most)})
     else:
-        places = node.emit(AddOp, first, node.constant(step * np.arange(most)))
+        places = node.emit(AddOp, first, node.constant(step * node.numbers(most)))
         result = node.emit(GatherOp, x, node.emit(MinOp, places, scalar(node, extent - 1, places)), axis=each.axis)
     return node.bounded(result, replace(bound, count=number))
 
@@ -234,7 +234,7 @@ def _moving_cut(node: Node, x: SSAValue, each: Cut, count: int) -> SSAValue:
     start = cast(node, cut(node, node.input(1), {0: (each.place, 1, 1)}), i64)
     before = node.emit(CompareOp, start, scalar(node, 0, start), how="lt")
     start = node.emit(WhereOp, before, node.emit(AddOp, start, scalar(node, extent, start)), start)
-    places = node.emit(AddOp, start, node.constant(step * np.arange(count)))
+    places = node.emit(AddOp, start, node.constant(step * node.numbers(count)))
     return node.emit(GatherOp, x, places, axis=axis)
 
 

@@ -86,7 +86,7 @@ def _mask(node: Node, position: int, batch: int, steps: int, keys: int, like: SS
     if mask is None:
         return None
     shape = shape_of(mask)
-    places = node.constant(np.arange(keys).reshape(1, keys), numpy_dtype(element_type_of(mask)))
+    places = node.constant(node.numbers(keys).reshape(1, keys), numpy_dtype(element_type_of(mask)))
     if shape in ((batch,), (2 * batch,)):
         ends = reshape(node, cut(node, mask, {0: (0, 1, batch)}), [batch, 1])
         kept = node.emit(CompareOp, places, ends, how="lt")
@@ -107,6 +107,7 @@ def _causal(node: Node, steps: int, keys: int, like: SSAValue) -> SSAValue | Non
     """What keeps a step from reading later ones, where `unidirectional` is set."""
     if not node.attr("unidirectional", 0):
         return None
+    node.require_room(steps * keys, np.float64)
     later = np.arange(keys) > np.arange(steps)[:, None] + keys - steps
     # Behind a mask's value, so that a masked earlier key still counts more than a later one.
     return node.constant(np.where(later, np.finfo(np.float32).min, 0.0).astype(numpy_dtype(element_type_of(like))))
@@ -225,7 +226,7 @@ def rotary_embedding(node: Node) -> SSAValue:
     steps = shape_of(heads)[2]
     places = node.input(1)
     if shape_of(places) == (1,):
-        places = node.emit(AddOp, node.constant(np.arange(steps)[None], np.int64), places)
+        places = node.emit(AddOp, node.constant(node.numbers(steps)[None], np.int64), places)
     rotated = _rotated(node, heads, places, cos, sin, bool(node.attr("interleaved", 0)))
     if (scale := node.attr("scale", 1.0)) != 1.0:
         rotated = node.emit(MulOp, rotated, scalar(node, scale, rotated))
@@ -295,8 +296,9 @@ def group_query_attention(node: Node) -> list[SSAValue]:
     ends = cast(node, reshape(node, node.input(5), [batch, 1]), i64)
     before = node.emit(SubOp, ends, node.constant(steps - 1, np.int64))
     if not room or (known is not None and int(known.reshape(-1)[0]) == steps):
-        before = node.constant(np.zeros([batch, 1]), np.int64)  # the first steps of all, perhaps filled up on the right
-    places = node.emit(AddOp, before, node.constant(np.arange(steps)[None], np.int64))
+        # the first steps of all, perhaps filled up on the right
+        before = node.constant(node.filled([batch, 1], 0, np.int64))
+    places = node.emit(AddOp, before, node.constant(node.numbers(steps)[None], np.int64))
     if node.attr("do_rotary", 0):
         turned = node.optional(9)
         turned = places if turned is None else turned
@@ -340,12 +342,12 @@ def _behind(node: Node, old: SSAValue, new: SSAValue, before: SSAValue, total: i
     """[batch, groups, total, size]: `before` [batch, 1] steps of `old`, then those of `new`, then zeros."""
     batch, _, room, _ = shape_of(old)
     steps = shape_of(new)[2]
-    where = node.constant(np.arange(total)[None], np.int64)
+    where = node.constant(node.numbers(total)[None], np.int64)
     after = node.emit(SubOp, where, before)
     fresh = node.emit(AddOp, after, node.constant(room, np.int64))
     is_new = node.emit(CompareOp, after, scalar(node, 0, after), how="ge")
     counts = node.emit(CompareOp, after, scalar(node, steps, after), how="lt")
-    kept = node.constant(np.minimum(np.arange(total), max(room - 1, 0))[None], np.int64)
+    kept = node.constant(np.minimum(node.numbers(total), max(room - 1, 0))[None], np.int64)
     source = node.emit(WhereOp, is_new, fresh, kept)
     rows = node.emit(TransposeOp, node.emit(ConcatOp, [old, new], axis=2), permutation=[0, 2, 1, 3])
     found = node.emit(GatherNdOp, rows, reshape(node, source, [batch, total, 1]), batch_dims=1)
@@ -358,7 +360,7 @@ def _visible(node: Node, places: SSAValue, keys: int) -> SSAValue:
     those before its window."""
     batch, steps = shape_of(places)
     own = reshape(node, places, [batch, 1, steps, 1])
-    where = node.constant(np.arange(keys).reshape(1, 1, 1, keys), np.int64)
+    where = node.constant(node.numbers(keys).reshape(1, 1, 1, keys), np.int64)
     seen = node.emit(CompareOp, where, own, how="le")
     window = node.attr("local_window_size", -1)
     if window > 0:

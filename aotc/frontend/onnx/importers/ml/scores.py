@@ -153,4 +153,4 @@ def complement(node: Node, x: SSAValue) -> SSAValue:
 
 def zeros(node: Node, like: SSAValue) -> SSAValue:
     """Zeros of the shape of `like`."""
-    return node.constant(np.zeros(shape_of(like)), numpy_dtype(element_type_of(like)))
+    return node.constant(node.filled(shape_of(like), 0, numpy_dtype(element_type_of(like))))

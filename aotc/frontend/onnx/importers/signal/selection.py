@@ -82,8 +82,8 @@ def tf_idf_vectorizer(node: Node) -> SSAValue:
         node.fail("invalid-attribute", what)
     chosen = [number for number, gram in enumerate(grams) if least <= len(gram) <= most]
     longest = max((len(grams[number]) for number in chosen), default=1)
-    table = np.zeros((len(chosen), longest), np.int64)
-    placing = np.zeros((len(chosen), max(columns, default=-1) + 1), np.float32)
+    table = node.filled((len(chosen), longest), 0, np.int64)
+    placing = node.filled((len(chosen), max(columns, default=-1) + 1), 0, np.float32)
     for row, number in enumerate(chosen):
         table[row, : len(grams[number])] = grams[number]
         placing[row, columns[number]] = 1 if mode == "TF" else weights[number]

@@ -49,8 +49,8 @@ def affine_grid(node: Node) -> SSAValue:
         what = f"theta {list(node.shape(0))} does not fit the size {[batch, *extents]}"
         node.fail("invalid-shape", what, "it is [N, d, d + 1]")
     dtype = numpy_dtype(node.element_type(0))
+    node.require_room(max(math.prod(extents[1:]), *extents[1:]) * (count + 1), dtype)
     axes = [_places(extent, bool(node.attr("align_corners", 0))) for extent in extents[1:]]
-    node.require_room(math.prod(extents[1:]) * (count + 1), dtype)
     mesh = np.meshgrid(*axes, indexing="ij")
     grid = np.stack([*mesh[::-1], np.ones_like(mesh[0])], axis=-1).reshape(-1, count + 1)
     theta = node.emit(TransposeOp, node.input(0), permutation=[0, 2, 1])
