@@ -113,7 +113,8 @@ class CompiledModel(NamesAndPositions):
     def __reduce__(self) -> NoReturn:
         raise TypeError(
             "a CompiledModel is code of this process and cannot be pickled or copied; "
-            "`clone()` makes another instance, `aotc.compile_to(..., emit='shared')` a library for another process"
+            "`clone()` makes another instance; what `aotc.build` returns can be pickled, and its `load()` makes the "
+            "model in another process, as does `aotc.load` of a library (`aotc.compile_to(..., emit='shared')`)"
         )
 
     def __repr__(self) -> str:

@@ -115,7 +115,10 @@ class DynamicModel(NamesAndPositions):
         return made
 
     def __reduce__(self) -> NoReturn:
-        raise TypeError("a DynamicModel is code of this process and cannot be pickled or copied; use `clone()`")
+        raise TypeError(
+            "a DynamicModel is code of this process and cannot be pickled or copied; `clone()` makes another instance, "
+            "and another process makes its own of the model file: what was compiled is in the cache on disk"
+        )
 
     def __repr__(self) -> str:
         sides = (", ".join(map(str, tensors)) for tensors in (self.inputs, self.outputs))
