@@ -334,7 +334,7 @@ def test_what_sequences_are_not(nodes: str, what: str) -> None:
 def test_an_operator_is_refused_once() -> None:
     shown = refused("g (float[2] x) => (y) { [a] b = Scan_(x) [c] d = Scan_(b) [e] f = Other_(x) y = Add(d, f) }")
     first, second = shown.splitlines()
-    assert first.startswith("Scan_: 2 nodes, first a: operator Scan_ is not supported")
+    assert first.startswith("a, c (Scan_): operator Scan_ is not supported")
     assert second.startswith("e (Other_): ")
 
 
@@ -346,7 +346,7 @@ def test_problems_of_several_nodes_are_gathered_only_where_they_are_alike() -> N
             [*alike, Problem("usage", "else", node="c", op_type="Op"), Problem("usage", "what", node="d")]
         )
     ] == [
-        "Op: 2 nodes, first a: what [usage]",
+        "a, b (Op): what [usage]",
         "c (Op): else [usage]",
         "d: what [usage]",
     ]

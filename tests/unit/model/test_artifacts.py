@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import json
+import pickle
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple, replace
 from pathlib import Path
@@ -63,6 +65,17 @@ def test_f3_export_and_load_are_inverse(artifacts: ArtifactSet) -> None:
     for artifact in artifacts:
         assert Artifact.load(artifact.export()) == artifact
     assert ArtifactSet.of_blob(artifacts.blob()) == artifacts
+
+
+@pytest.mark.parametrize("make", [copy.copy, copy.deepcopy, lambda value: pickle.loads(pickle.dumps(value))])
+def test_artefacts_can_be_pickled(
+    make: Callable[[Any], Any], artifacts: ArtifactSet, recorded: tuple[dict[str, np.ndarray], np.ndarray]
+) -> None:
+    assert make(artifacts) == artifacts and make(ONE) == ONE
+    assert make(Artifact("c", NATIVE, "m.c", Pieces(lambda: ["int ", "x;\n"]))).read() == b"int x;\n"
+    inputs, expected = recorded
+    (actual,) = make(aotc.build(MODEL / "model.onnx", name="m", emit="object")).load()(inputs).values()
+    np.testing.assert_allclose(actual, expected, rtol=1e-4, atol=1e-5)
     assert ArtifactSet.of_blob(b"") == ArtifactSet(())
 
 
