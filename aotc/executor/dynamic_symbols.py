@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 import struct
+from collections.abc import Iterable
 from functools import cache
 from mmap import mmap
 from pathlib import Path
@@ -69,14 +70,19 @@ def dynamic_symbols(image: bytes | mmap) -> list[str]:
         return []
 
 
+def metadata_symbols(names: Iterable[str]) -> list[str]:
+    """Which of these names are those of metadata as text (`aotc_NAME_json`), which libraries that aotc links have."""
+    prefix, suffix = json_symbol("\0").split("\0")
+    return sorted(name for name in names if name.startswith(prefix) and name.endswith(suffix))
+
+
 def metadata_text(image: bytes | mmap) -> str | None:
     """The metadata of a model that an ELF file carries (`aotc_NAME_json`), None where it has none: it is not loaded for
     that. Raises ValueError for a file that is damaged, or is no little-endian ELF file."""
-    prefix, suffix = json_symbol("\0").split("\0")
     try:
         file = ElfFile(image)
         found = {symbol.name: symbol.value for symbol in file.dynamic_symbols() if symbol.section}
-        named = sorted(name for name in found if name.startswith(prefix) and name.endswith(suffix))
+        named = metadata_symbols(found)
         return file.text_at(found[named[0]]) if named else None
     except DAMAGED as error:
         raise ValueError(f"it is damaged, or is no library for a little-endian machine: {error}") from error

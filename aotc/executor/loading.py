@@ -20,7 +20,7 @@ import numpy as np
 
 from aotc.errors import UsageError
 from aotc.executor.conventions import address_of
-from aotc.executor.dynamic_symbols import dynamic_symbols, require_machine
+from aotc.executor.dynamic_symbols import dynamic_symbols, metadata_symbols, require_machine
 from aotc.executor.model import CompiledModel
 from aotc.executor.native import Array, NativeModel, aligned_bytes
 from aotc.executor.packed_metadata import info_of
@@ -41,7 +41,6 @@ from aotc.model.artifacts import (
 from aotc.model.conventions import (
     artifacts_symbol,
     entry_symbol,
-    json_symbol,
     model_symbol,
     reset_symbol,
     supported_symbol,
@@ -223,7 +222,7 @@ def load(path: str | os.PathLike[str], threads: int | None = None) -> CompiledMo
 
 def _load(library: Path, threads: int | None) -> CompiledModel:
     names = _exported(library)
-    _require_unchanged(library)
+    _require_unchanged(library, names)
     handle = _opened(library)
     info, text = _read_info(library, names, handle)
     check_features(str(library), info)
@@ -240,16 +239,16 @@ def _load(library: Path, threads: int | None) -> CompiledModel:
     return ArtifactSet(_carried(handle, artifacts_symbol(info.name))).loaded_on(host)
 
 
-def _require_unchanged(library: Path) -> None:
-    """Raise UsageError for a library that has another SHA-256 than NAME.json beside it lists."""
-    if (written := _listed_beside(library).get(library.name)) is not None:
+def _require_unchanged(library: Path, names: Sequence[str]) -> None:
+    """Raise UsageError for a library that has another SHA-256 than NAME.json beside it lists; not for one that somebody
+    has linked of the C in the same folder."""
+    beside = library.with_suffix(".json")
+    if not metadata_symbols(names) or not beside.exists():
+        return
+    written = listed_digests(beside.read_text(encoding="utf-8", errors="replace")).get(library.name)
+    if written is not None:
         with library.open("rb") as stream:
             require_digest(str(library), hashlib.file_digest(stream, "sha256").hexdigest(), written)
-
-
-def _listed_beside(library: Path) -> dict[str, str]:
-    beside = library.with_suffix(".json")
-    return listed_digests(beside.read_text(encoding="utf-8", errors="replace")) if beside.exists() else {}
 
 
 def _opened(library: Path) -> ctypes.CDLL:
@@ -312,8 +311,7 @@ def _exported(library: Path) -> list[str]:
 def _read_info(library: Path, names: Sequence[str], handle: ctypes.CDLL) -> tuple[ModelInfo, str]:
     """The metadata in the library, else in the file NAME.json beside it, and their text; else what a packed model's
     tables say."""
-    prefix, suffix = json_symbol("\0").split("\0")
-    for symbol in sorted(name for name in names if name.startswith(prefix) and name.endswith(suffix)):
+    for symbol in metadata_symbols(names):
         try:
             text = ctypes.string_at(ctypes.addressof(ctypes.c_char.in_dll(handle, symbol))).decode()
         except ValueError:  # the name of something that is not exported

@@ -119,6 +119,9 @@ class Artifact:
     def __repr__(self) -> str:
         return f"Artifact({self.name!r}, codegen={self.codegen!r}, loader={self.loader!r})"
 
+    def __reduce__(self) -> tuple[Callable[[bytes], Artifact], tuple[bytes]]:
+        return Artifact.load, (self.export(),)
+
     def read(self) -> bytes:
         """The content in one piece."""
         return in_one_piece(self.content)
@@ -289,6 +292,9 @@ class ArtifactSet:
 
     def __repr__(self) -> str:
         return f"<ArtifactSet: {', '.join(artifact.name for artifact in self.artifacts)}>"
+
+    def __reduce__(self) -> tuple[Callable[[bytes], ArtifactSet], tuple[bytes]]:
+        return ArtifactSet.of_blob, (self.blob(),)
 
     @cached_property
     def metadata(self) -> ModelInfo:

@@ -104,6 +104,7 @@ class Dispatcher:
         self._recipe = recipe
         self._max_shapes = max_shapes
         self._on_compile = on_compile
+        self._suggested = False
         self._clock = count()
         self._values = self._places()
         """The places of the inputs whose values are compiled for."""
@@ -285,11 +286,27 @@ class Dispatcher:
         given = {name: shape for name, shape in zip(names, shapes, strict=True) if name not in values}
         model, seconds, from_cache = self._recipe.compiled(given, values)
         self._compare(model.outputs, extents)
+        if len(self._kept) >= self._max_shapes:
+            self._suggest_buckets(shapes)
         while len(self._kept) >= self._max_shapes:
             gone = self._kept.pop(min(self._kept, key=lambda each: self._kept[each].used))
             self._routes = {each: route for each, route in self._routes.items() if route.kept is not gone}
         self._kept[key] = _Kept(model, shapes, next(self._clock))
         return Specialization(extents, seconds, from_cache)
+
+    def _suggest_buckets(self, shapes: Shapes) -> None:
+        """Say once that code for a shape makes room for that of another, where the extents may be rounded up."""
+        if self._suggested or self.buckets.of or all(each.shapes == shapes for each in self._kept.values()):
+            return
+        self._suggested = True
+        example = ", ".join(f"{name!r}: [64, 128, ..]" for name in self.interface.dims)
+        logger.warning(
+            "%s: more shapes arrive than the %d that code is kept for, and each is compiled for; max_shapes "
+            "keeps more, and buckets={%s} rounds extents up, where the model has a mask or computes each place alone",
+            self.name,
+            self._max_shapes,
+            example,
+        )
 
     def _compare(self, outputs: Sequence[TensorInfo], extents: Mapping[str, int]) -> None:
         """Forget what the model declares of outputs and does not compute. Raises UsageError where buckets need it."""

@@ -242,6 +242,8 @@ class Node:
         known = known_array(bound.count, self._store)
         if known is not None:
             return self.cut_to_count(value, bound.axis, bound.count)
+        if shape_of(value)[bound.axis] == 0:  # there can be none
+            return value
         if self.known_value(value) is not None:  # what is computed of it must not lose its bound by folding
             value = self._insert(CopyOp.get(value))
         self.bounds[value] = bound

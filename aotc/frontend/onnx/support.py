@@ -52,6 +52,7 @@ LIMITS: dict[str, str] = {
     "DFT": f"{_MATRIX}; {_constant('length and axis')}",
     "Dropout": f"in training {_GENERATOR}",
     "Expand": _constant("the shape"),
+    "GridSample": "integers and booleans with the mode nearest; between them ONNX does not say how to round",
     "If": "where the condition is not known when compiling, branches of different shapes are both computed, and may "
     "differ along one axis: the result has a data-dependent extent; with a loop in a branch, or along more axes, the "
     "condition must be known",

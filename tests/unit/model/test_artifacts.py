@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import json
+import pickle
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple, replace
 from pathlib import Path
@@ -11,10 +13,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from quick_c import quick_flags
 
 import aotc
 from aotc.emit.model_library import read_model_library, read_parameters
 from aotc.errors import UsageError
+from aotc.measuring.routes import build_shared
 from aotc.model import artifacts as model_artifacts
 from aotc.model.artifacts import FLASH, HOST, NATIVE, NONE, RAM, Artifact, ArtifactSet, Pieces
 from aotc.pipeline.options import KINDS
@@ -61,6 +65,17 @@ def test_f3_export_and_load_are_inverse(artifacts: ArtifactSet) -> None:
     for artifact in artifacts:
         assert Artifact.load(artifact.export()) == artifact
     assert ArtifactSet.of_blob(artifacts.blob()) == artifacts
+
+
+@pytest.mark.parametrize("make", [copy.copy, copy.deepcopy, lambda value: pickle.loads(pickle.dumps(value))])
+def test_artefacts_can_be_pickled(
+    make: Callable[[Any], Any], artifacts: ArtifactSet, recorded: tuple[dict[str, np.ndarray], np.ndarray]
+) -> None:
+    assert make(artifacts) == artifacts and make(ONE) == ONE
+    assert make(Artifact("c", NATIVE, "m.c", Pieces(lambda: ["int ", "x;\n"]))).read() == b"int x;\n"
+    inputs, expected = recorded
+    (actual,) = make(aotc.build(MODEL / "model.onnx", name="m", emit="object")).load()(inputs).values()
+    np.testing.assert_allclose(actual, expected, rtol=1e-4, atol=1e-5)
     assert ArtifactSet.of_blob(b"") == ArtifactSet(())
 
 
@@ -141,6 +156,9 @@ def test_a_flipped_byte_is_found(weights: str, tmp_path: Path) -> None:
                 aotc.load(tmp_path / "m.so")
         path.write_bytes(whole)
     assert ArtifactSet.read(tmp_path) == made
+    if weights == "embedded":  # what somebody links of the C there is none of the artefacts
+        (tmp_path / "m.so").unlink()
+        assert aotc.load(build_shared(tmp_path / "m.c", quick_flags())).metadata.name == "m"
     if weights == "caller":  # the library says itself what its weights are
         (tmp_path / "m.json").unlink()
         assert aotc.load(tmp_path / "m.so").metadata.weights == "caller"
