@@ -1,7 +1,8 @@
 /* The C runtime: a shim around packed models. Nothing here is needed by a model with a typed entry.
  *
  * Files: aotc_runtime.c runs models, aotc_memory.c allocates workspaces, aotc_registry.c finds packed operators by
- * name, aotc_metadata.c reads metadata. Each needs only the ones before it. C99, no libc, no heap, not thread-safe.
+ * name, aotc_metadata.c reads metadata, aotc_executor.c has inputs and outputs by name. Each needs only ones before it.
+ * C99, no libc, no heap, not thread-safe.
  */
 #ifndef AOTC_RUNTIME_H_
 #define AOTC_RUNTIME_H_
@@ -113,6 +114,31 @@ const AOTCParameterInfo *AOTCMetadata_GetParameter(const AOTCMetadata *metadata,
 int32_t AOTCMetadata_GetPosition(const AOTCMetadata *metadata, const char *name);
 /* Bytes of the tensor. */
 int64_t AOTCParameterInfo_GetBytes(const AOTCParameterInfo *parameter);
+
+/* --- a model by names (aotc_executor.c) --- */
+
+/* A packed model with tensors of its own, inputs first; one thread at a time. */
+typedef struct {
+  const aotc_model_t *model;
+  DLTensor *tensors;
+  void *workspace;
+  const void *weights;
+  void *resource_handle;
+} AOTCExecutor;
+
+/* The memory that AOTCExecutor_Create wants at any address; 0 where the model has no metadata of our version. */
+size_t AOTCExecutor_GetMemorySize(const aotc_model_t *model);
+/* Sets a model up once: tensors of zeros, and a workspace where the model wants one of its caller, in `memory`.
+ * `weights` count where the model takes them from its caller; `resource_handle` reaches its operators. */
+aotc_error_t AOTCExecutor_Create(AOTCExecutor *executor, const aotc_model_t *model, void *memory, size_t num_bytes,
+                                 const void *weights, void *resource_handle);
+/* The tensor of an ONNX name, whose data the application may write or read where it is; NULL where there is none. */
+DLTensor *AOTCExecutor_FindInput(const AOTCExecutor *executor, const char *name);
+DLTensor *AOTCExecutor_FindOutput(const AOTCExecutor *executor, const char *name);
+/* Copies of whole tensors; another number of bytes is an invalid argument. */
+aotc_error_t AOTCExecutor_SetInput(AOTCExecutor *executor, const char *name, const void *data, size_t num_bytes);
+aotc_error_t AOTCExecutor_GetOutput(const AOTCExecutor *executor, const char *name, void *data, size_t num_bytes);
+aotc_error_t AOTCExecutor_Run(AOTCExecutor *executor);
 
 #ifdef __cplusplus
 }
