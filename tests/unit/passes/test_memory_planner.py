@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from aotc.passes.memory.planner.placement import GROWTH, PORTFOLIO, Buffer, Placement, Problem, place, search, validate
+from aotc.passes.memory.planner.placement import GROWTH, PORTFOLIO, Buffer, Placement, Problem, place, validate
 from aotc.passes.memory.planner.plan import MemoryPlan, plan_memory
 from aotc.passes.memory.planner.program import Access, Program, Role, Step, Storage
 from aotc.passes.memory.planner.schedule import SCHEDULERS, least_memory_order
@@ -52,29 +52,6 @@ def test_little_effort_is_the_first_strategy_alone() -> None:
     rows = buffers((5, 0, 0), (4, 0, 2), (4, 3, 5), (3, 2, 3), (2, 1, 4))
     assert place(rows, alignment=1, effort=0) == place(rows, alignment=1, portfolio=PORTFOLIO[:1])
     assert place(rows, alignment=1, effort=0) != place(rows, alignment=1)
-
-
-CLOSED = ((2, 4, 7), (5, 3, 4), (6, 5, 6), (6, 1, 3), (2, 2, 5), (6, 3, 6), (5, 4, 4))
-"""What no strategy of the portfolio places in as few bytes as there can be, and swaps do."""
-
-
-def test_a_search_closes_a_gap() -> None:
-    rows = buffers(*CLOSED)
-    placement = place(rows, alignment=1)
-    found = search(rows, placement)
-    assert (placement.peak, found.peak, found.lower_bound) == (21, 20, 20) and found == search(rows, placement)
-    assert search(rows, placement, effort=0) == placement and search(rows, found) == found
-
-
-def test_a_search_is_never_worse() -> None:
-    rng = random.Random(2)
-    for _ in range(40):
-        firsts = [rng.randrange(12) for _ in range(rng.randrange(0, 20))]
-        rows = buffers(*((rng.randrange(0, 90), first, first + rng.randrange(6)) for first in firsts))
-        placement = place(rows, 16)
-        found = search(rows, placement, effort=1 << 12)
-        validate(rows, found)
-        assert found == placement or found.peak < placement.peak
 
 
 def test_a_gap_that_cannot_be_closed_is_reported_honestly() -> None:
@@ -230,16 +207,6 @@ class Builder:
 
     def members(self, plan: MemoryPlan) -> list[set[str]]:
         return [{self.names[s] for s in block.storages} for block in plan.blocks]
-
-
-def test_plans_are_searched_unless_threads_write_where_they_wrote() -> None:
-    p = Builder(**{f"a{i}": size for i, (size, _, _) in enumerate(CLOSED)})
-    for now in range(8):
-        p.step("", " ".join(f"a{i}" for i, (_, first, last) in enumerate(CLOSED) if first <= now <= last))
-    assert p.plan().placement.peak == 20
-    shared = plan_memory(p.program(), 1, "given", threads=2)
-    assert shared.placement == place([block.buffer for block in shared.blocks], 1, threads=2)
-    assert shared.placement.peak > 20
 
 
 def test_a_result_takes_over_a_dying_operand() -> None:
