@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 import subprocess
 import tempfile
+import warnings
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from functools import cache
@@ -20,7 +21,7 @@ from aotc.emit.llvm.link import data_object, require_linkable_here, shared_libra
 from aotc.emit.llvm.tvm_ffi import tvm_ffi_object
 from aotc.errors import CompileError, Problem, UsageError
 from aotc.machines.targets import lookup
-from aotc.model.artifacts import JIT, NATIVE, PARAMETERS, Artifact, ArtifactSet, Content, Pieces
+from aotc.model.artifacts import JIT, NATIVE, PARAMETERS, Artifact, ArtifactSet, Content, MissingLoaderWarning, Pieces
 from aotc.model.conventions import artifacts_symbol, json_symbol, weights_symbol
 from aotc.model.files import Binary, write_files
 from aotc.model.metadata import ModelInfo, to_json
@@ -56,6 +57,7 @@ def linked(artifacts: ArtifactSet) -> Content:
 
     C is compiled with the flags that its artefact has, objects are taken as they are; the system's `cc` links them with
     the libraries that the flags name. But for kernels, no name of one code generator is taken for that of another.
+    Warns of what no loader of this machine loads, for the library may be for another one.
     Raises UsageError where there is no code that can be linked here, CompileError where `cc` is missing or refuses, or
     where two code generators have something of one name.
     """
@@ -84,6 +86,8 @@ def linked(artifacts: ArtifactSet) -> Content:
     objects.append(data_object(json_symbol(info.name), described.encode() + b"\0", target))
     if info.interface_api == "packed" and target.pointer_width == 64:
         objects.append(tvm_ffi_object(info, target))
+    for problem in artifacts.unloadable():
+        warnings.warn(str(problem), MissingLoaderWarning, stacklevel=2)
     if carried := artifacts.carried():
         blob = ArtifactSet(carried).blob()
         framed = len(blob).to_bytes(8, "little") + blob

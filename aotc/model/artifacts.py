@@ -250,6 +250,10 @@ class CodeLoader(Protocol):
         ...
 
 
+class MissingLoaderWarning(UserWarning):
+    """A library carries what no loader here loads."""
+
+
 Loader: TypeAlias = Callable[[Sequence[Artifact]], Mapping[str, Any]]
 """Takes all artefacts of a set that name it and gives packed functions by name (`Host.add`); an entry of the group
 `aotc.loaders`."""
@@ -326,6 +330,12 @@ class ArtifactSet:
     def carried(self) -> tuple[Artifact, ...]:
         """What a library carries for loaders from outside, as those find it again."""
         return tuple(artifact for artifact in self.artifacts if artifact.loader not in _HANDLED)
+
+    def unloadable(self) -> tuple[UsageError, ...]:
+        """What `load` says, on this machine, of carried artefacts whose loader is not installed."""
+        groups = ArtifactSet(self.carried()).by_loader()
+        installed = {point.name for point in extensions.points(extensions.LOADERS)} if groups else set[str]()
+        return tuple(_unknown_loader(name, groups[name]) for name in sorted(groups.keys() - installed))
 
     # Places to keep a set
 
@@ -424,9 +434,13 @@ def _loader(name: str, group: Sequence[Artifact]) -> Loader:
     for point in extensions.points(extensions.LOADERS):
         if point.name == name and (loader := extensions.load(point, _callable)) is not None:
             return extensions.guarded(point, lambda: loader)()
+    raise _unknown_loader(name, group)
+
+
+def _unknown_loader(name: str, group: Sequence[Artifact]) -> UsageError:
     names = ", ".join(artifact.name for artifact in group)
     fix = f"install the package with the entry point {name!r} of the group {extensions.LOADERS}"
-    raise UsageError("unknown-loader", f"nothing loads {names}", f"there is no loader {name!r}", fix)
+    return UsageError("unknown-loader", f"nothing loads {names}", f"there is no loader {name!r}", fix)
 
 
 def _callable(point: EntryPoint, loaded: object) -> str | None:

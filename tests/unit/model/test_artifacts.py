@@ -6,8 +6,10 @@ import copy
 import hashlib
 import json
 import pickle
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple, replace
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +22,8 @@ from aotc.emit.model_library import read_model_library, read_parameters
 from aotc.errors import UsageError
 from aotc.measuring.routes import build_shared
 from aotc.model import artifacts as model_artifacts
-from aotc.model.artifacts import FLASH, HOST, NATIVE, NONE, RAM, Artifact, ArtifactSet, Pieces
+from aotc.model import extensions
+from aotc.model.artifacts import FLASH, HOST, NATIVE, NONE, RAM, Artifact, ArtifactSet, MissingLoaderWarning, Pieces
 from aotc.pipeline.options import KINDS
 
 MODEL = Path(__file__).parents[2] / "models/data/kws_float"
@@ -239,9 +242,13 @@ def test_f10_a_library_carries_all_that_other_loaders_need(
 
     monkeypatch.setattr(model_artifacts, "_loader", loader)
     whole = ArtifactSet((carried[0], artifacts["m.o"], *carried[1:3], artifacts["m.json"], carried[3]))
-    library = whole.export_library(tmp_path / "m.so")
+    with pytest.warns(MissingLoaderWarning, match=r"m\.(1|2)"):
+        library = whole.export_library(tmp_path / "m.so")
     expected = {"ant": [astuple(carried[1])], "zebra": [astuple(carried[each]) for each in (0, 2, 3)]}
-    for load in (whole.load, lambda: aotc.load(library)):
+    for load in (
+        lambda: aotc.load(library),
+        lambda: ArtifactSet((artifacts["m.so"], *carried, artifacts["m.json"])).load(),
+    ):
         seen.clear()
         load()
         assert seen == expected and list(seen) == ["ant", "zebra"]
@@ -292,6 +299,26 @@ def test_f5_loaders_have_all_their_artefacts_at_once_and_in_the_order_of_their_n
     found = ArtifactSet(tuple(Artifact("x", each, name, b"") for each, name in made)).loaded_on(Host())
     assert seen == [("ant", ["2"]), ("mole", ["4"]), ("zebra", ["1", "3"])]
     assert found == ["ant.f", "mole.f", "zebra.f"]
+
+
+def test_f23_a_loader_that_is_not_installed_is_said_when_a_library_is_made(
+    artifacts: ArtifactSet, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """F23: by a warning, for the library may run where it is; loading is an error then."""
+    installed = EntryPoint("mole", "nowhere:load", "aotc.loaders")
+    monkeypatch.setattr(extensions, "points", lambda group: [installed] if group == "aotc.loaders" else [])
+    loaders = {"m.1": "ant", "m.2": "mole", "m.3": "ant"}
+    others = [Artifact("x", loader, name, b"") for name, loader in loaders.items()]
+    made = ArtifactSet((artifacts["m.o"], artifacts["m.json"], *others))
+    with pytest.warns(MissingLoaderWarning) as caught:
+        library = made.export_library(tmp_path / "m.so")
+    (said,) = [str(each.message) for each in caught if each.category is MissingLoaderWarning]
+    assert "m.1, m.3" in said and "'ant'" in said and "[unknown-loader]" in said and "m.2" not in said
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ArtifactSet((*made.artifacts[:2], others[1])).export_library(tmp_path / "other.so")
+        with pytest.raises(aotc.UsageError, match=r"m\.1, m\.3.*\[unknown-loader\]"):
+            aotc.load(library)
 
 
 def test_jit_asks_for_an_object(artifacts: ArtifactSet) -> None:
