@@ -1,8 +1,8 @@
 """Lanes and bytes by numbers that lie in a register: the permutations that the processor has, else by comparisons.
 
-A permutation of 16 bytes by four bits of each number gives 0 where the number is beyond them, and a table is rows of 16.
-On x86 the numbers go down by 16 from row to row, saturating, and what counts is their sign: each adds, exclusively, what
-its row differs by from the row before, as long as its number is not below 0; numbers without sign so in two halves
+A permutation of 16 bytes by four bits of each number gives 0 where the number is beyond them, and a table is rows of
+16. On x86 the numbers go down by 16 from row to row, saturating, and what counts is their sign: each adds, exclusively,
+what its row differs by from the row before, as long as its number is not below 0; numbers without sign so in two halves
 (W. Mula's tables of many registers).
 """
 
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import reduce
+from itertools import pairwise
 from operator import or_, xor
 from typing import Any, Final, TypeAlias
 
@@ -66,7 +67,7 @@ def _by_differences(p: Processor[V], x: V, table: Sequence[V]) -> V:
     step, terms = x.number(_ROW, "s8"), list[V]()
     for numbers, half in ((x, rows[:8]), (x ^ 128, rows[8:])):
         terms.append(p.apply(f"pshufb.{bits}", half[0], numbers))
-        for before, row in zip(half, half[1:], strict=False):
+        for before, row in pairwise(half):
             numbers = p.apply(f"psubsb.{bits}", numbers, step)
             terms.append(p.apply(f"pshufb.{bits}", row ^ before, numbers))
     return reduce(xor, terms)
