@@ -8,7 +8,7 @@ what its row differs by from the row before, as long as its number is not below 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import reduce
 from itertools import pairwise
 from operator import or_, xor
@@ -64,13 +64,16 @@ def _by_differences(p: Processor[V], x: V, table: Sequence[V]) -> V:
     """See the module."""
     bits = 8 * x.lanes
     rows = [each.shuffle([lane % _ROW for lane in range(x.lanes)]) for each in table]
-    step, terms = x.number(_ROW, "s8"), list[V]()
-    for numbers, half in ((x, rows[:8]), (x ^ 128, rows[8:])):
-        terms.append(p.apply(f"pshufb.{bits}", half[0], numbers))
-        for before, row in pairwise(half):
-            numbers = p.apply(f"psubsb.{bits}", numbers, step)
-            terms.append(p.apply(f"pshufb.{bits}", row ^ before, numbers))
-    return reduce(xor, terms)
+    step = x.number(_ROW, "s8")
+
+    def terms() -> Iterator[V]:
+        for numbers, half in ((x, rows[:8]), (x ^ 128, rows[8:])):
+            yield p.apply(f"pshufb.{bits}", half[0], numbers)
+            for before, row in pairwise(half):
+                numbers = p.apply(f"psubsb.{bits}", numbers, step)
+                yield p.apply(f"pshufb.{bits}", row ^ before, numbers)
+
+    return reduce(xor, terms())
 
 
 def _of_four(p: Processor[V], x: V, table: Sequence[V]) -> V:

@@ -38,10 +38,11 @@ func.func @of_64(%n: vector<64xi8>, %t0: vector<64xi8>, %t1: vector<64xi8>, %t2:
 // AVX2-LABEL:  func.func @of_32
 // AVX2:          %[[ROW:.*]] = vector.shuffle %t0, %t0 [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1,
 // AVX2:          %[[NEXT:.*]] = vector.shuffle %t1, %t1
-// AVX2:          aot.instruction "pshufb.256" %[[ROW]], %n
+// AVX2:          %[[FIRST:.*]] = aot.instruction "pshufb.256" %[[ROW]], %n
 // AVX2-NEXT:     %[[N:.*]] = aot.instruction "psubsb.256" %n,
 // AVX2-NEXT:     %[[MORE:.*]] = arith.xori %[[NEXT]], %[[ROW]]
-// AVX2-NEXT:     aot.instruction "pshufb.256" %[[MORE]], %[[N]]
+// AVX2-NEXT:     %[[SECOND:.*]] = aot.instruction "pshufb.256" %[[MORE]], %[[N]]
+// AVX2-NEXT:     arith.xori %[[FIRST]], %[[SECOND]]
 // AVX2-COUNT-14: aot.instruction "pshufb.256"
 // AVX2-NOT:      pshufb
 // AVX2:          func.return %r
