@@ -7,8 +7,11 @@ the command line turns them into one line each on standard error and the exit co
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
+from typing import TextIO
 
 EXIT_OK = 0
 EXIT_WRONG = 1
@@ -44,17 +47,11 @@ class Problem:
 
 
 def gathered(problems: Sequence[Problem]) -> list[Problem]:
-    """What several nodes of an operator have alike as one problem, in the order of the first: `GRU: 14 nodes, first
-    GRU_153`."""
+    """What several nodes of an operator have alike as one problem that names them all, in the order of the first."""
     alike: dict[Problem, list[Problem]] = {}
     for problem in dict.fromkeys(problems):
         alike.setdefault(replace(problem, node="") if problem.op_type else problem, []).append(problem)
-    return [
-        each[0]
-        if len(each) == 1
-        else replace(each[0], node=f"{each[0].op_type}: {len(each)} nodes, first {each[0].node}", op_type="")
-        for each in alike.values()
-    ]
+    return [replace(each[0], node=", ".join(problem.node for problem in each)) for each in alike.values()]
 
 
 _MOST_CHARACTERS = 4000
@@ -62,14 +59,45 @@ _MOST_CHARACTERS = 4000
 
 
 def _shown(text: str) -> str:
-    """`text` without what a terminal would obey, the middle left out where it is very long."""
+    """`text`, the middle left out where it is very long, as it may be printed."""
     if len(text) > _MOST_CHARACTERS:
         text = f"{text[: _MOST_CHARACTERS // 2]} ... {text[-_MOST_CHARACTERS // 2 :]}"
-    return "".join(char if char.isprintable() or char == "\n" else ascii(char)[1:-1] for char in text)
+    return "\n".join(map(printable, text.split("\n")))
+
+
+def printable(line: str) -> str:
+    """One line without what a terminal would obey: control characters, those that turn the direction of text, and line
+    separators of every kind are escaped, as in Python."""
+    if line.isprintable():
+        return line
+    return "".join(char if char.isprintable() or char == "\t" else ascii(char)[1:-1] for char in line)
+
+
+def show(*lines: str, file: TextIO | None = None) -> None:
+    """Print lines, on standard output or to `file`. Whatever has names of a model in it is printed by this."""
+    for line in lines:
+        print(printable(line), file=file)
+
+
+_SAID: ContextVar[set[Problem] | None] = ContextVar("aotc_said", default=None)
+
+
+@contextmanager
+def warning_once(said: set[Problem]) -> Generator[None]:
+    """Inside, nothing is warned of that is in `said`, whatever its reason; what is goes there."""
+    token = _SAID.set(said)
+    try:
+        yield
+    finally:
+        _SAID.reset(token)
 
 
 def warn(problem: Problem) -> None:
     """One line on standard error about what does not stand in the way."""
+    if (said := _SAID.get()) is not None:
+        if (known := replace(problem, why="")) in said:
+            return
+        said.add(known)
     print(f"warning: {problem}", file=sys.stderr)
 
 
@@ -122,6 +150,10 @@ class FileError(AotcError, OSError):
     """A file cannot be read or written; also an OSError, which is what Python programs expect."""
 
     exit_code = EXIT_FILE
+
+
+class OutOfMemoryError(AotcError, MemoryError):
+    """There is not as much memory as compiling takes."""
 
 
 class InternalError(AotcError):

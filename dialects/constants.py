@@ -125,7 +125,8 @@ def folded(op: GraphOp, store: WeightStore, node: str = "", op_type: str = "") -
     known = [array for operand in op.operands if (array := find(operand, store)) is not None]
     if not op.operands or len(known) < len(op.operands):
         return None
-    size, given = _size(op), _bytes(known)
+    distinct = dict(zip(op.operands, known, strict=True))  # what it has twice is there once
+    size, given = _size(op), _bytes(distinct.values())
     is_small = all(array.size <= ConstantOp.INLINE_LIMIT for array in known) and size <= GROWTH_LIMIT
     if size > given and not is_small and not op.ORDERS_WEIGHTS:
         return None

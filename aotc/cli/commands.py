@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from aotc.cli.arguments import options_from
 from aotc.cli.progress import progress
-from aotc.errors import EXIT_MODEL, EXIT_OK, EXIT_WRONG, AotcError, Problem, UsageError
+from aotc.errors import EXIT_MODEL, EXIT_OK, EXIT_WRONG, AotcError, Problem, UsageError, show
 from aotc.model.plan_table import plan_lines
 from aotc.pipeline.options import CompileOptions
 
@@ -47,7 +47,7 @@ def compile_command(arguments: argparse.Namespace) -> int:
         )
     else:
         for path in artifacts.files:
-            print(f"{path.stat().st_size:>12,}  {path}")
+            show(f"{path.stat().st_size:>12,}  {path}")
         if artifacts.info is not None:
             print_footprint(artifacts.info)
     return EXIT_OK
@@ -93,7 +93,7 @@ def run_command(arguments: argparse.Namespace) -> int:
         flat = array.reshape(-1)
         shown = np.array2string(flat[:8], separator=", ", threshold=8)
         more = f" ... ({flat.size} values, greatest at {int(flat.argmax())})" if flat.size > 8 else ""
-        print(f"{name}: {array.dtype} {list(array.shape)} {shown}{more}")
+        show(f"{name}: {array.dtype} {list(array.shape)} {shown}{more}")
     return EXIT_OK
 
 
@@ -112,7 +112,7 @@ def plan_command(arguments: argparse.Namespace) -> int:
         print_json(asdict(info.plan) | sizes)
         return EXIT_OK
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-    print("\n".join(plan_lines(info.plan, sizes, width)))
+    show(*plan_lines(info.plan, sizes, width))
     return EXIT_OK
 
 
@@ -146,9 +146,9 @@ def check_command(arguments: argparse.Namespace) -> int:
     if not problems:
         print("nothing stands in the way")
         if in_floats:
-            print(f"computed with dequantised numbers, in floats: {', '.join(in_floats)}")
+            show(f"computed with dequantised numbers, in floats: {', '.join(in_floats)}")
     if info is not None:
-        print("\n".join(summary(info)))
+        show(*summary(info))
     return code
 
 
@@ -161,7 +161,7 @@ def inspect_command(arguments: argparse.Namespace) -> int:
         if arguments.json:
             print_json({"file": str(path), "text": text})
         else:
-            print(text)
+            show(*text.split("\n"))
         return EXIT_OK
     description = describe(path)
     if arguments.json:
@@ -169,11 +169,11 @@ def inspect_command(arguments: argparse.Namespace) -> int:
         return EXIT_OK
     for key, value in description.items():
         if isinstance(value, list | tuple) and any(isinstance(item, dict) for item in value):
-            print(f"{key}:")
+            show(f"{key}:")
             for item in value:
-                print("  " + _line(item))
+                show("  " + _line(item))
         else:
-            print(f"{key}: {_line(value)}")
+            show(f"{key}: {_line(value)}")
     return EXIT_OK
 
 
@@ -195,7 +195,8 @@ def bench_command(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json(result)
     else:
-        print(timings.profile_table(result) if arguments.profile else timings.comparison_table(result))
+        table = timings.profile_table(result) if arguments.profile else timings.comparison_table(result)
+        show(*table.split("\n"))
     return EXIT_OK
 
 
@@ -217,8 +218,7 @@ def tune_command(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json({"table": str(path), "gains": [asdict(gain) for gain in gains]})
     else:
-        print(timings.gains_table(gains))
-        print(f"{path}")
+        show(*timings.gains_table(gains).split("\n"), str(path))
     return EXIT_OK
 
 
@@ -304,7 +304,7 @@ def runtime_command(arguments: argparse.Namespace) -> int:
         print_json({"files": [str(path) for path in written]})
         return EXIT_OK
     for path in written:
-        print(f"{path.stat().st_size:>12,}  {path}")
+        show(f"{path.stat().st_size:>12,}  {path}")
     return EXIT_OK
 
 

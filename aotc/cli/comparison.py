@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +20,8 @@ class Comparison:
     ok: bool
     max_difference: float
     tolerance: float
-    """The largest absolute difference allowed: rtol * max|reference| + atol, 1 for integers, 0 for booleans."""
+    """The largest absolute difference allowed: rtol * max|reference| + atol, 1 for integers, 0 for booleans and text.
+    """
     mismatch: str = ""
 
     @property
@@ -37,25 +37,11 @@ class Comparison:
         )
 
 
-def cut_to_counts(outputs: Mapping[str, Array], reference: Mapping[str, Array]) -> dict[str, Array]:
-    """`outputs`, those that have a count beside them (`NAME_count`) without what comes after it, along the axis where
-    the reference has as many parts."""
-    found = dict(outputs)
-    for name, right in reference.items():
-        counted, value = outputs.get(f"{name}_count"), outputs[name]
-        if counted is None or f"{name}_count" in reference or value.ndim != right.ndim:
-            continue
-        for axis, extents in enumerate(zip(value.shape, right.shape, strict=True)):
-            if extents[0] != extents[1] == int(counted):
-                found[name] = value[(slice(None),) * axis + (slice(int(counted)),)]
-    return found
-
-
-def compare(name: str, actual: Array, reference: Array, *, rtol: float, atol: float) -> Comparison:
+def compare(name: str, actual: Array, reference: Array, *, rtol: float, atol: float, exact: bool = False) -> Comparison:
     """Compare `actual` with `reference` of the same shape; NaN equals NaN, infinities must agree exactly.
 
     Floats may differ by `rtol * max|finite reference| + atol`; integers by one unit (a rounding boundary of
-    quantisation that float evaluation order may cross); booleans not at all.
+    quantisation that float evaluation order may cross); booleans not at all, nor what is to be `exact`, as labels.
     """
     if actual.shape != reference.shape or actual.dtype != reference.dtype:
         what = f"{actual.dtype} {list(actual.shape)}, expected {reference.dtype} {list(reference.shape)}"
@@ -65,7 +51,7 @@ def compare(name: str, actual: Array, reference: Array, *, rtol: float, atol: fl
     kind = number_kind(reference.dtype)
     wide_actual, wide_reference = (array.astype(np.float64) for array in (actual, reference))
     finite = np.isfinite(wide_reference)
-    if kind == "b":
+    if kind == "b" or exact:
         tolerance = 0.0
     elif kind in "iu":
         tolerance = 1.0

@@ -3,13 +3,38 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
+from types import FrameType, TracebackType
 
-from aotc.errors import EXIT_FILE, EXIT_INTERRUPTED, EXIT_OK, AotcError, Problem
+from aotc.errors import EXIT_FILE, EXIT_INTERRUPTED, EXIT_MODEL, EXIT_OK, AotcError, Problem
+
+_interrupted = False
+"""Whether an interrupt has come: whatever goes wrong from then on does so because of it."""
+
+
+def heed_interrupts() -> None:
+    """Remember interrupts. A module in C that is just being loaded makes an ImportError of them, and shows them."""
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, _interrupt)
+        sys.excepthook = _shown
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    global _interrupted
+    _interrupted = True
+    raise KeyboardInterrupt
+
+
+def _shown(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    if not issubclass(kind, KeyboardInterrupt):
+        sys.__excepthook__(kind, error, trace)
 
 
 def ending(error: BaseException) -> int | None:
     """Say what went wrong, one line for each problem, and return the exit code; None for what no user can mend."""
+    if _interrupted:
+        error = KeyboardInterrupt()
     match error:
         case AotcError():
             for problem in error.problems:
@@ -22,6 +47,9 @@ def ending(error: BaseException) -> int | None:
             what = error.strerror or str(error)
             print(f"error: {Problem('unusable-file', what, node=str(error.filename or ''))}", file=sys.stderr)
             return EXIT_FILE
+        case MemoryError():
+            print(f"error: {Problem('out-of-memory', 'there is not enough memory', str(error))}", file=sys.stderr)
+            return EXIT_MODEL
         case KeyboardInterrupt():
             print("error: interrupted; no file is half written", file=sys.stderr)
             return EXIT_INTERRUPTED

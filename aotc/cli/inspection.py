@@ -4,6 +4,7 @@ what its inspector makes of it."""
 from __future__ import annotations
 
 import json
+import mmap
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 from aotc.compiler.reuse import kept_set
 from aotc.errors import UsageError
 from aotc.model.artifacts import METADATA, NONE, Artifact
-from aotc.model.metadata import from_json
+from aotc.model.metadata import ModelInfo, from_json
 
 _MODELS = (".onnx", ".so")
 """Files that are described, unless a view is asked for."""
@@ -55,12 +56,30 @@ def describe(path: Path) -> dict[str, Any]:
         found = [_report(path) for path in reports]
         return found[0] if len(found) == 1 else {"models": found}
     if path.suffix == ".so":
-        from aotc.executor import load
-
-        return asdict(load(path).metadata)
+        return asdict(_of_library(path))
     from aotc.frontend.onnx import load_model, summarize
 
     return summarize(load_model(path))
+
+
+def _of_library(path: Path) -> ModelInfo:
+    """What a library says of its model, or NAME.json beside it: the bytes are read, and nothing in them runs."""
+    from aotc.executor.dynamic_symbols import metadata_text
+
+    with path.open("rb") as stream:
+        try:
+            with mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as image:
+                text = metadata_text(image)
+            beside = path.with_suffix(".json")
+            if text is None and beside.exists():
+                text = beside.read_text(encoding="utf-8")
+            if text is not None:
+                return from_json(text)
+        except ValueError as error:
+            raise UsageError("invalid-file", f"{path} is not the library of a model", str(error)) from error
+    why = f"there is no {beside.name} beside it"
+    fix = "what the tables of a packed library say, `aotc.load` reads, which runs what is in it"
+    raise UsageError("invalid-file", f"{path} has no metadata of a model", why, fix)
 
 
 def _report(path: Path) -> dict[str, Any]:

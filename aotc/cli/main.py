@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from aotc.cli.endings import ending
+from aotc.cli.endings import ending, heed_interrupts
 from aotc.errors import InternalError
 from aotc.model.faults import explained
 
@@ -19,6 +19,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     """Run the command and exit with its code (see `aotc --help`)."""
     gc.disable()  # what a command makes lives as long as it does
     _open_standard_streams()
+    heed_interrupts()
     code = run(sys.argv[1:] if argv is None else argv)
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError):

@@ -30,7 +30,7 @@ from xdsl.utils.exceptions import ArgSpecParseError, ShrinkException
 from xdsl.xdsl_opt_main import xDSLOptMain
 
 from aotc.cli.diagnostics import expectations, unexpected
-from aotc.cli.endings import ending
+from aotc.cli.endings import ending, heed_interrupts
 from aotc.cli.source import InvalidIR, Source
 from aotc.cli.spellings import normalised
 from aotc.errors import EXIT_OK, EXIT_USAGE, EXIT_WRONG, FileError, Problem, UsageError
@@ -269,6 +269,7 @@ def run(args: Sequence[str] | None = None) -> int:
 
 def main(args: Sequence[str] | None = None) -> None:
     """Entry point of the command."""
+    heed_interrupts()
     sys.exit(run(args))
 
 

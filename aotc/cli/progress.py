@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
+from aotc.errors import printable
+
 
 @contextmanager
 def progress() -> Generator[Callable[[str], None] | None]:
@@ -23,5 +25,5 @@ def progress() -> Generator[Callable[[str], None] | None]:
     start = time.monotonic()
     with bystander(), Progress(*columns, console=Console(stderr=True), transient=True) as shown:
         task = shown.add_task("starting", total=None)
-        yield lambda step: shown.update(task, description=step)
+        yield lambda step: shown.update(task, description=printable(step))
     print(f"{time.monotonic() - start:.1f} s", file=sys.stderr)

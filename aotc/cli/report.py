@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+from aotc.errors import show
 from aotc.machines.helpers import helper_stack
 from aotc.machines.targets import lookup
 from aotc.model.conventions import PREFIX
@@ -12,8 +13,7 @@ from aotc.model.metadata import Footprint, FunctionFootprint, ModelInfo
 
 def print_footprint(info: ModelInfo) -> None:
     """Sizes of the model, and where there is machine code its functions with their stack."""
-    for line in summary(info):
-        print(line)
+    show(*summary(info))
     if info.footprint is None or not info.footprint.functions:
         return
     if sys.stdout.isatty():
@@ -21,7 +21,7 @@ def print_footprint(info: ModelInfo) -> None:
     else:
         for function in _by_stack(info.footprint):
             code, frame, stack = _cells(function)
-            print(f"  {_plain(info, function.symbol):40} code {code:>9} frame {frame:>7} stack {stack:>7}")
+            show(f"  {_plain(info, function.symbol):40} code {code:>9} frame {frame:>7} stack {stack:>7}")
 
 
 def summary(info: ModelInfo) -> list[str]:

@@ -188,7 +188,7 @@ class Source:
             raise self._about(
                 f"the pass {name} cannot go on: {str(error).strip()}", self._at_hand(error, module)
             ) from None
-        except (OSError, KeyboardInterrupt, ShrinkException):
+        except (OSError, MemoryError, KeyboardInterrupt, ShrinkException):
             raise
         except RecursionError:
             message = f"regions are nested more deeply than the pass {name} can follow"

@@ -74,11 +74,16 @@ def profile(
         | {
             "share": call.seconds / found.seconds if found.seconds else 0.0,
             "gflops": call.rate * 1e-9,
-            "share_of_peak": call.rate / found.peak,
+            "share_of_peak": found.share_of_peak(call),
         }
         for call in found.calls
     ]
-    return {"seconds": found.seconds, "peak_gflops": found.peak * 1e-9, "kernels": calls}
+    return {
+        "seconds": found.seconds,
+        "peak_gflops": found.processor.peak * 1e-9,
+        "peak_gops_int8": found.processor.peak_of("int8") * 1e-9,
+        "kernels": calls,
+    }
 
 
 def profile_table(result: dict[str, Any]) -> str:
@@ -92,6 +97,8 @@ def profile_table(result: dict[str, Any]) -> str:
         name = call["symbol"].removeprefix(f"{PREFIX}_") + (" (scalar fallback)" if call["scalar_fallback"] else "")
         rows.append((time, share, rate, of_peak, name, ", ".join(call["nodes"])))
     total = f"{result['seconds'] * 1e3:.4f} ms in kernels; peak {result['peak_gflops']:.0f} GFLOP/s in f32, measured"
+    if any(call["dtype"] in ("int8", "uint8") for call in result["kernels"]):
+        total += f"; {result['peak_gops_int8']:.0f} in sums of 8-bit integers, by their instructions"
     return f"{_aligned(rows, left=0, last=2)}\n{total}"
 
 

@@ -6,22 +6,24 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from aotc.cli.arguments import options_from
 from aotc.cli.commands import print_json
-from aotc.cli.comparison import Comparison, compare, cut_to_counts
+from aotc.cli.comparison import Comparison, compare
 from aotc.cli.progress import progress
 from aotc.compiler.checking.quantized_reference import read_without_weights, steps
 from aotc.compiler.checking.recordings import read_inputs
 from aotc.compiler.checking.reference import comparable_session, first_values, reference_sequence
 from aotc.compiler.lowering import read_once
-from aotc.errors import EXIT_OK, EXIT_WRONG, UsageError
-from aotc.measuring.differences import first_operator, first_pass, loops_outputs
+from aotc.errors import EXIT_OK, EXIT_WRONG, UsageError, show
+from aotc.frontend.onnx.labels import labels_of
+from aotc.measuring.differences import cut_to_counts, first_operator, first_pass, loops_outputs
 from aotc.measuring.routes import open_model
+from aotc.model.labels import Labels, is_text
 from aotc.model.model_file import ModelFile
 from aotc.pipeline.options import CompileOptions
 
@@ -42,6 +44,8 @@ class _Reference:
 
     kind: str
     options: CompileOptions
+    labels: Mapping[str, Labels] = field(default_factory=dict[str, Labels])
+    """What the numbers of a compiled model stand for where its ONNX model has text or maps."""
     why: str = ""
     """Why it is not onnxruntime, which was to be preferred."""
 
@@ -60,7 +64,7 @@ class _Reference:
             model = model.reread()
         session = comparable_session(model if whole else model.SerializeToString(), optimize=whole)
         hidden = {state.output for state in states}
-        found = reference_sequence(session, steps, states, self.options.known_constants)
+        found = reference_sequence(session, steps, states, self.options.known_constants, self.labels)
         return [{name: array for name, array in each.items() if name not in hidden} for each in found]
 
     def __str__(self) -> str:
@@ -75,9 +79,12 @@ def verify_command(arguments: argparse.Namespace) -> int:
         raise UsageError("out-of-range", f"--steps {arguments.steps}", "there is nothing to compare", "use 1 or more")
     source: Any = read_once(arguments.model, options)
     one_step: dict[str, float] = {}
+    labels: dict[str, Labels] = {}
 
     def compared(name: str, actual: Array, right: Array) -> Comparison:
-        return compare(name, actual, right, rtol=arguments.rtol, atol=arguments.atol + one_step.get(name, 0.0))
+        atol = arguments.atol + one_step.get(name, 0.0)
+        exact = name in labels and is_text(actual.dtype.name)
+        return compare(name, actual, right, rtol=arguments.rtol, atol=atol, exact=exact)
 
     def differs(name: str, actual: Array, right: Array) -> str:
         found = compared(name, actual, right)
@@ -91,7 +98,8 @@ def verify_command(arguments: argparse.Namespace) -> int:
             report("reference")
         count = arguments.steps or (_STEPS if model.states else 1)
         calls = [read_inputs(arguments.inputs, model.inputs, step) for step in range(count)]
-        reference, expected = _expected(arguments, source, options, calls, model.states)
+        labels |= {each.name: each.labels for each in model.outputs if each.labels}
+        reference, expected = _expected(arguments, source, options, calls, model.states, labels)
         found = [
             compared(name, actual[name], right)
             for inputs, outputs in zip(calls, expected, strict=True)
@@ -120,14 +128,14 @@ def verify_command(arguments: argparse.Namespace) -> int:
         )
     else:
         if reference.kind == "loops":
-            print(f"reference: {reference}")
+            show(f"reference: {reference}")
         for comparison in comparisons:
-            print(comparison.line())
+            show(comparison.line())
         for sentence in where.values():
-            print(sentence)
+            show(sentence)
     if wrong:
         worst = max(wrong, key=lambda comparison: comparison.excess)
-        print(f"error: {worst.name} differs most from {reference.kind}: {worst.line()}", file=sys.stderr)
+        show(f"error: {worst.name} differs most from {reference.kind}: {worst.line()}", file=sys.stderr)
         return EXIT_WRONG
     return EXIT_OK
 
@@ -138,10 +146,11 @@ def _expected(
     options: CompileOptions,
     steps: Sequence[Arrays],
     states: Sequence[StateInfo],
+    labels: Mapping[str, Labels],
 ) -> tuple[_Reference, list[dict[str, Array]]]:
     """The reference and its outputs of each step; onnxruntime if it is asked for, or can compute them."""
     if arguments.reference != "loops":
-        reference = _Reference("onnxruntime", options)
+        reference = _Reference("onnxruntime", options, labels)
         try:
             return reference, reference.sequence(source, steps, states)
         except UsageError as error:
@@ -153,7 +162,7 @@ def _expected(
     if options.optimize == "0" and arguments.emit == "jit" and options.threads == 1:
         what = "there is nothing to compare with"
         raise UsageError("nothing-to-compare", what, why or "-O0 is the reference", "leave -O0 out, or use --emit c")
-    reference = _Reference("loops", options, why)
+    reference = _Reference("loops", options, why=why)
     return reference, reference.sequence(source, steps, states)
 
 
@@ -183,7 +192,8 @@ def _per_op(
             compiled = open_model(str(path), arguments.emit, options, loader=arguments.loader)
         return compiled({info.name: given[info.name] for info in compiled.inputs})
 
-    found = first_operator(proto, inputs, reference.outputs, actual, differs)
+    labelled = replace(reference, labels=labels_of(proto.graph))
+    found = first_operator(proto, inputs, labelled.outputs, actual, differs)
     return "no operator's result differs" if found is None else found.line()
 
 

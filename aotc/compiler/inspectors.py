@@ -11,8 +11,8 @@ import io
 import json
 import re
 import struct
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib.metadata import EntryPoint
 from math import prod
@@ -21,7 +21,7 @@ from zipfile import BadZipFile
 
 import numpy as np
 
-from aotc.errors import UsageError
+from aotc.errors import UsageError, printable
 from aotc.model import extensions
 from aotc.model.artifacts import METADATA, Artifact, ArtifactSet
 from aotc.model.dlpack import DLPACK_TYPES, dtype_of
@@ -98,6 +98,11 @@ def _check(point: EntryPoint, loaded: object) -> str | None:
     return None if callable(loaded) else f"a {type(loaded).__name__} is not a function"
 
 
+def _lines(lines: Iterable[str]) -> str:
+    """Lines as a text; a name in one of them cannot end it."""
+    return "\n".join(map(printable, lines))
+
+
 # --- text ------------------------------------------------------------------------------------------------------------
 
 
@@ -117,7 +122,7 @@ _MLIR_FUNCTION = re.compile(r"^ *func\.func (?P<head>.*?)(?: \{)?$", re.MULTILIN
 
 def _llvm_functions(artifact: Artifact) -> str:
     found = _LLVM_FUNCTION.finditer(artifact.text())
-    return "\n".join(f"{each['result']} {each['name']}({_llvm_arguments(each['rest'])})" for each in found)
+    return _lines(f"{each['result']} {each['name']}({_llvm_arguments(each['rest'])})" for each in found)
 
 
 def _llvm_arguments(text: str) -> str:
@@ -137,11 +142,11 @@ def _llvm_assembly(artifact: Artifact) -> str:
 
 
 def _c_functions(artifact: Artifact) -> str:
-    return "\n".join(" ".join(found["head"].split()) for found in _C_FUNCTION.finditer(artifact.text()))
+    return _lines(" ".join(found["head"].split()) for found in _C_FUNCTION.finditer(artifact.text()))
 
 
 def _mlir_functions(artifact: Artifact) -> str:
-    return "\n".join(found["head"] for found in _MLIR_FUNCTION.finditer(artifact.text()))
+    return _lines(found["head"] for found in _MLIR_FUNCTION.finditer(artifact.text()))
 
 
 def _plan(artifact: Artifact) -> str:
@@ -150,7 +155,7 @@ def _plan(artifact: Artifact) -> str:
 
     info = from_json(artifact.text())
     sizes = {"workspace_bytes": info.workspace_bytes, "weights_bytes": info.weights_bytes, "io_bytes": info.io_bytes}
-    return "\n".join(plan_lines(info.plan, sizes, None))
+    return _lines(plan_lines(info.plan, sizes, None))
 
 
 # --- machine code ----------------------------------------------------------------------------------------------------
@@ -166,7 +171,7 @@ def _object(artifact: Artifact) -> str:
     lines = [f"{sizes.text:>10} text", f"{sizes.constants:>10} constants", f"{sizes.data:>10} data"]
     lines += [f"{sizes.zeroed:>10} zeroed", ""]
     functions = sorted(sizes.functions.items(), key=lambda item: (-item[1], item[0]))
-    return "\n".join(lines + [f"{size:>10} {name}" for name, size in functions])
+    return _lines(lines + [f"{size:>10} {name}" for name, size in functions])
 
 
 def _disassembly(artifact: Artifact) -> str:
@@ -178,11 +183,11 @@ def _disassembly(artifact: Artifact) -> str:
 def _library(artifact: Artifact) -> str:
     from aotc.executor.dynamic_symbols import dynamic_symbols
 
-    return "\n".join(sorted({*dynamic_symbols(artifact.read())}))
+    return _lines(sorted({*dynamic_symbols(artifact.read())}))
 
 
 def _archive(artifact: Artifact) -> str:
-    return "\n".join(f"{len(content):>10} {name}" for name, content in _members(artifact.read()))
+    return _lines(f"{len(content):>10} {name}" for name, content in _members(artifact.read()))
 
 
 def _archived(show: Callable[[Artifact], str], artifact: Artifact) -> str:
@@ -232,7 +237,16 @@ def _signatures(artifact: Artifact, metadata: Artifact | None) -> str:
     info = from_json(_needed(metadata).text())
     functions = [(entry_symbol(info.name, info.interface_api), info.inputs, info.outputs)]
     functions += [(kernel.symbol, kernel.inputs, kernel.outputs) for kernel in info.kernels]
-    return "\n".join(f"{symbol}: {_tensors(inputs)} -> {_tensors(outputs)}" for symbol, inputs, outputs in functions)
+    return _lines(f"{symbol}: {_tensors(inputs)} -> {_tensors(outputs)}" for symbol, inputs, outputs in functions)
+
+
+def _signatures_of_library(artifact: Artifact, metadata: Artifact | None) -> str:
+    """As the library says itself, or else the metadata beside it."""
+    from aotc.executor.dynamic_symbols import metadata_text
+
+    if (text := metadata_text(artifact.read())) is not None:
+        metadata = replace(artifact, loader=METADATA, content=text.encode())
+    return _signatures(artifact, metadata)
 
 
 def _tensors(given: Sequence[TensorInfo] | Sequence[BufferArgument]) -> str:
@@ -249,14 +263,14 @@ def _constants(blob: bytes, metadata: Artifact) -> str:
             raise ValueError(f"{metadata.name} describes no array by {each}")
         array = np.frombuffer(blob, dtype_of(each.dtype), prod(each.shape), each.offset).reshape(each.shape)
         lines.append(_array_line(each.name, array))
-    return "\n".join(lines)
+    return _lines(lines)
 
 
 def _placed_constants(artifact: Artifact) -> str:
     from aotc.model.metadata import from_json
 
     found = from_json(artifact.text()).constants
-    return "\n".join(f"{each.offset:>10} {each.name}: {each.dtype} {list(each.shape)}" for each in found)
+    return _lines(f"{each.offset:>10} {each.name}: {each.dtype} {list(each.shape)}" for each in found)
 
 
 def _bytes(artifact: Artifact) -> str:
@@ -268,7 +282,7 @@ def _bytes(artifact: Artifact) -> str:
 
 def _npz(artifact: Artifact) -> str:
     with np.load(io.BytesIO(artifact.read()), allow_pickle=False) as arrays:
-        return "\n".join(_array_line(name, arrays[name]) for name in arrays.files)
+        return _lines(_array_line(name, arrays[name]) for name in arrays.files)
 
 
 def _array_line(name: str, array: np.ndarray) -> str:
@@ -295,7 +309,7 @@ def _model_library(artifact: Artifact) -> str:
 def listing(artifacts: ArtifactSet) -> str:
     """A line for each artefact: bytes, code generator, loader, role, name."""
     sizes = [(len(artifact.read()), artifact) for artifact in artifacts]
-    return "\n".join(f"{size:>10} {a.codegen:8} {a.loader:10} {a.role:5} {a.name}" for size, a in sizes)
+    return _lines(f"{size:>10} {a.codegen:8} {a.loader:10} {a.role:5} {a.name}" for size, a in sizes)
 
 
 def _bytecode(artifact: Artifact) -> str:
@@ -333,7 +347,7 @@ INSPECTORS: dict[str, Inspector | WithMetadata] = {
     ".a.disassembly": partial(_archived, _disassembly),
     ".so.symbols": _library,
     ".so.functions": _object,
-    ".so.signatures": WithMetadata(_signatures),
+    ".so.signatures": WithMetadata(_signatures_of_library),
     ".so.disassembly": _disassembly,
     ".bin.arrays": WithMetadata(_weights),
     ".bin.bytes": _bytes,

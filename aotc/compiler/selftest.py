@@ -70,7 +70,8 @@ def reference_values(
     session = comparable_session(model)
     named = {value.name for value in session.get_overridable_initializers()}
     first = {each.name: np.zeros(each.shape, each.dtype) for each in wanted[-1] if each.name not in named}
-    return reference_outputs(session, {**inputs, **first}, compilation.options.known_constants)
+    labels = {each.name: each.labels or () for each in results_of(entry(compilation.module)) if each.name is not None}
+    return reference_outputs(session, {**inputs, **first}, compilation.options.known_constants, labels)
 
 
 def attach_selftest(

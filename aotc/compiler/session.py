@@ -13,16 +13,18 @@ from typing import TYPE_CHECKING, Any, Final, TypeGuard, Unpack
 import numpy as np
 
 from aotc.compiler.driver import compile
+from aotc.compiler.dynamic.dispatch import counted, exact
 from aotc.compiler.dynamic.model import DynamicModel
 from aotc.compiler.dynamic.specializing import Specialization
 from aotc.errors import UsageError
 from aotc.executor import CompiledModel, Step, load
 from aotc.model.extents import OpenTensor, Size, unnamed
+from aotc.model.labels import is_text, with_labels
+from aotc.model.metadata import TensorInfo
 from aotc.pipeline.signature import InProcessOptions
 
 if TYPE_CHECKING:
     from aotc.compiler.lowering import Source
-    from aotc.model.metadata import TensorInfo
 
 PROVIDER: Final = "CPUExecutionProvider"
 """What onnxruntime calls computing on the processor."""
@@ -43,8 +45,8 @@ class SessionOptions(InProcessOptions, total=False):
 
 @dataclass(frozen=True)
 class NodeArg:
-    """An input or output: its name, its type as onnxruntime writes it (`tensor(float)`), its extents; of those that are
-    open the name, and None where there is none."""
+    """An input or output: its name, its type as onnxruntime writes it (`tensor(float)`), its extents, none of a
+    sequence; of those that are open the name, and None where there is none."""
 
     name: str
     type: str
@@ -100,7 +102,9 @@ class InferenceSession:
         else:
             self.model = compile(path_or_bytes, **options)
         self._inputs = [_node_arg(tensor) for tensor in self.model.inputs]
-        self._outputs = [_node_arg(tensor) for tensor in self.model.outputs]
+        self._counted = counted(self.model.outputs)
+        counts = {f"{tensor.name}_count" for tensor in self._counted}
+        self._outputs = [_node_arg(tensor) for tensor in self.model.outputs if tensor.name not in counts]
 
     def __repr__(self) -> str:
         return f"<InferenceSession of {self.model!r}>"
@@ -148,8 +152,9 @@ class InferenceSession:
 
     def run(
         self, output_names: Sequence[str] | None, input_feed: Mapping[str, Any], run_options: None = None
-    ) -> list[_Array]:
-        """The outputs of these names, or all of them in order, for inputs by name.
+    ) -> list[Any]:
+        """The outputs of these names, or all of them in order, for inputs by name: arrays, of labels that are text
+        arrays of that, of ZipMap a list of dictionaries.
 
         Raises TypeError for a wrong dtype, ValueError for a wrong name or shape, and for `run_options`: a run has none.
         """
@@ -159,8 +164,9 @@ class InferenceSession:
         names = list(output_names) if output_names else known
         if wrong := [repr(name) for name in names if name not in known]:
             raise ValueError(f"no output {', '.join(wrong)}; the outputs are {', '.join(map(repr, known))}")
-        results = self.model(dict(input_feed))
-        return [results[name] for name in names]
+        results = exact(self.model(dict(input_feed)), self._counted)
+        labels = {each.name: each.labels for each in self.model.outputs}
+        return [with_labels(results[name], labels[name]) for name in names]
 
     def io_binding(self) -> IOBinding:
         """Memory of the caller's for inputs and outputs."""
@@ -174,7 +180,8 @@ class InferenceSession:
 
 
 class IOBinding:
-    """Which memory inputs are read from and outputs written to, tensor by tensor. Nothing is copied."""
+    """Which memory inputs are read from and outputs written to, tensor by tensor. Nothing is copied; labels are the
+    numbers that the compiled model has for them."""
 
     def __init__(self, model: CompiledModel | DynamicModel) -> None:
         self._model = model
@@ -223,7 +230,8 @@ class IOBinding:
         """Copies of the outputs that were bound, in that order. Raises ValueError before the first run."""
         if self._step is None:
             raise ValueError("no run with this binding yet")
-        return [self._step.outputs[name].copy() for name in self._outputs]
+        found = exact(dict(self._step.outputs), counted(self._model.outputs))
+        return [found[name].copy() for name in self._outputs]
 
     def run(self, model: CompiledModel | DynamicModel) -> None:
         """A call of `model`, whose binding this is."""
@@ -244,7 +252,14 @@ def _is_library(source: Source) -> TypeGuard[str | os.PathLike[str]]:
 
 def _node_arg(tensor: TensorInfo | OpenTensor) -> NodeArg:
     name = _NAMES.get(tensor.dtype, tensor.dtype.replace("_", ""))
+    if tensor.labels and not is_text(tensor.dtype):
+        key = "string" if isinstance(tensor.labels[0], str) else "int64"
+        return NodeArg(tensor.name, f"seq(map({key},tensor({name})))", [])
+    if tensor.labels:
+        name = "string"
     extents = [_extent(tensor.name, axis, extent) for axis, extent in enumerate(tensor.shape or ())]
+    if isinstance(tensor, TensorInfo) and tensor.counted_axis is not None:
+        extents[tensor.counted_axis] = None
     return NodeArg(tensor.name, f"tensor({name})", extents)
 
 

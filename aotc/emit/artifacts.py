@@ -323,7 +323,7 @@ def _made(emission: Emission, kinds: Collection[str]) -> ArtifactSet:
 def listed(artifacts: Iterable[Artifact], info: ModelInfo) -> ArtifactSet:
     """The set in which the metadata, where it has some, lists all artefacts; it is written down when it is read."""
     found = tuple(artifacts)
-    content = Pieces(lambda: (to_json(info, [artifact.described() for artifact in found]),))
+    content = Pieces(lambda: (to_json(info, [artifact.listed() for artifact in found]),))
     return ArtifactSet.about(
         info, tuple(replace(each, content=content) if each.loader == METADATA else each for each in found)
     )

@@ -8,13 +8,14 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
+from mmap import mmap
 
 MAGIC = b"\x7fELF"
 WRITE, ALLOC, EXECUTE = 1, 2, 4
 """Flags of a section: whether it is variables, whether it is in memory when the program runs, whether it is code."""
-PROGBITS, NOBITS, SYMTAB, STRTAB, GROUP = 1, 8, 2, 3, 17
-"""Kinds of sections: bytes of the program; zeros that are not in the file; symbols; names; sections of which one copy
-is kept."""
+PROGBITS, NOBITS, SYMTAB, STRTAB, DYNSYM, GROUP = 1, 8, 2, 3, 11, 17
+"""Kinds of sections: bytes of the program; zeros that are not in the file; symbols; names; symbols for the dynamic
+loader; sections of which one copy is kept."""
 LOAD, WRITABLE = 1, 2
 """The kind of a segment that is mapped into memory, and its flag if it is written to."""
 DATA, FUNCTION = 1, 2
@@ -76,9 +77,9 @@ class Symbol:
 class ElfFile:
     """A little-endian ELF file of 32 or 64 bits. `machine` and `flags` are those of its header."""
 
-    def __init__(self, image: bytes) -> None:
+    def __init__(self, image: bytes | mmap) -> None:
         """Raises ValueError, IndexError or struct.error for a file that is none."""
-        if not image.startswith(MAGIC) or image[5] != 1:
+        if image[: len(MAGIC)] != MAGIC or image[5] != 1:
             raise ValueError("it is not a little-endian ELF file")
         self.image = image
         self.wide = image[4] == 2
@@ -99,7 +100,9 @@ class ElfFile:
         return struct.unpack_from("<" + form, self.image, position)
 
     def _text(self, start: int) -> str:
-        return self.image[start : self.image.index(b"\0", start)].decode()
+        if (end := self.image.find(b"\0", start)) < 0:
+            raise ValueError(f"a name at byte {start} does not end")
+        return self.image[start:end].decode()
 
     def segments(self) -> Iterator[Segment]:
         """What is mapped where the file is loaded; objects have none."""
@@ -136,6 +139,17 @@ class ElfFile:
         """What the file defines, in the order of its symbol table."""
         return (symbol for symbol in self._symbols() if symbol.section)
 
+    def dynamic_symbols(self) -> Iterator[Symbol]:
+        """What a library exports, and in section 0 what it asks for."""
+        return self._symbols(DYNSYM)
+
+    def text_at(self, address: int) -> str:
+        """The text that begins at an address of a library, up to a zero byte."""
+        for segment in self.segments():
+            if segment.kind == LOAD and 0 <= (within := address - segment.address) < segment.stored:
+                return self._text(segment.offset + within)
+        raise ValueError(f"nothing of the file is at the address {address:#x}")
+
     def wanted(self) -> set[str]:
         """The names that the file asks others for."""
         return {symbol.name for symbol in self._symbols() if not symbol.section and symbol.name}
@@ -150,10 +164,12 @@ class ElfFile:
     def _members(self, group: Section) -> tuple[int, ...]:
         return self._unpacked(f"{group.size // 4}I", group.offset)[1:]
 
-    def _symbols(self) -> Iterator[Symbol]:
+    def _symbols(self, kind: int = SYMTAB) -> Iterator[Symbol]:
         for table in self.sections:
-            if table.kind != SYMTAB:
+            if table.kind != kind:
                 continue
+            if table.entry_size != struct.calcsize(SYMBOL_ROW[self.wide]):
+                raise ValueError(f"a symbol of {table.name} has {table.entry_size} bytes")
             names = self.sections[table.link].offset
             for position in range(table.offset, table.offset + table.size, table.entry_size):
                 row = struct.unpack_from(SYMBOL_ROW[self.wide], self.image, position)

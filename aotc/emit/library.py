@@ -20,7 +20,7 @@ from aotc.emit.llvm.link import data_object, require_linkable_here, shared_libra
 from aotc.emit.llvm.tvm_ffi import tvm_ffi_object
 from aotc.errors import CompileError, Problem, UsageError
 from aotc.machines.targets import lookup
-from aotc.model.artifacts import JIT, NATIVE, Artifact, ArtifactSet, Content, Pieces
+from aotc.model.artifacts import JIT, NATIVE, PARAMETERS, Artifact, ArtifactSet, Content, Pieces
 from aotc.model.conventions import artifacts_symbol, json_symbol, weights_symbol
 from aotc.model.files import Binary, write_files
 from aotc.model.metadata import ModelInfo, to_json
@@ -78,7 +78,9 @@ def linked(artifacts: ArtifactSet) -> Content:
     objects = [image for part, image in made.items() if not part.name.endswith(".c")]
     objects += [image for part, image in made.items() if part.name.endswith(".c")]
     objects += runtime
-    described = to_json(replace(info, constants=()), indent=None)  # read at each load: no more than loading needs
+    beside = [each.listed() for each in artifacts if each.loader == PARAMETERS and info.weights == "caller"]
+    # read at each load: no more than loading needs
+    described = to_json(replace(info, constants=()), beside, indent=None)
     objects.append(data_object(json_symbol(info.name), described.encode() + b"\0", target))
     if info.interface_api == "packed" and target.pointer_width == 64:
         objects.append(tvm_ffi_object(info, target))

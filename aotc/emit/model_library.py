@@ -6,17 +6,18 @@ Tools that unpack one find `metadata.json`, `codegen/host/src`, `codegen/host/in
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import tarfile
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from dataclasses import replace
 from math import prod
 from typing import Any
 
 from aotc.dialects.dtypes import numpy_dtype
-from aotc.model.artifacts import Artifact, ArtifactSet, described_as
+from aotc.errors import UsageError
+from aotc.model.artifacts import Artifact, ArtifactSet, described_as, listed_as, require_digest
 from aotc.model.dlpack import CPU
 from aotc.model.metadata import ModelInfo, TensorInfo
 
@@ -48,7 +49,7 @@ def model_library(artifacts: ArtifactSet, info: ModelInfo, weights: bytes | byte
     """
     members = {_path(artifact): artifact.read() for artifact in artifacts}
     members.setdefault(_PARAMETERS.format(info.name), bytes(weights))
-    metadata = _metadata(info, artifacts)
+    metadata = _metadata(info, artifacts, hashlib.sha256(members[_PARAMETERS.format(info.name)]).hexdigest())
     members["metadata.json"] = (json.dumps(metadata, indent=2) + "\n").encode()
     stream = io.BytesIO()
     with tarfile.open(fileobj=stream, mode="w", format=tarfile.GNU_FORMAT) as archive:
@@ -60,18 +61,30 @@ def model_library(artifacts: ArtifactSet, info: ModelInfo, weights: bytes | byte
 
 
 def read_model_library(archive: bytes) -> ArtifactSet:
-    """The set that `model_library` wrote. Raises ValueError where there is none."""
+    """The set that `model_library` wrote. Raises ValueError where there is none, UsageError where an artefact is not
+    what was written."""
     with _members(archive) as read:
-        listed: list[dict[str, Any]] = json.loads(read("metadata.json"))["aotc"]["artifacts"]
-        unread = [described_as(each, b"") for each in listed]
-        return ArtifactSet(tuple(replace(each, content=read(_path(each))) for each in unread))
+        listed: list[dict[str, Any]] = _described(read)["aotc"]["artifacts"]
+        return ArtifactSet(tuple(listed_as(each, read(_path(described_as(each, b"")))) for each in listed))
+
+
+def _described(read: Callable[[str], bytes]) -> dict[str, Any]:
+    """What `metadata.json` says. Raises ValueError where it is of another version."""
+    metadata = json.loads(read("metadata.json"))
+    if (version := metadata["version"]) != FORMAT_VERSION:
+        raise ValueError(f"it is of version {version}, this is aotc for version {FORMAT_VERSION}")
+    return metadata
 
 
 def read_parameters(archive: bytes) -> bytes:
-    """The blob of weights that `model_library` wrote, be they embedded in the code or not. Raises ValueError."""
+    """The blob of weights that `model_library` wrote, be they embedded in the code or not. Raises as
+    `read_model_library`."""
     with _members(archive) as read:
-        (name,) = json.loads(read("metadata.json"))["modules"]
-        return read(_PARAMETERS.format(name))
+        metadata = _described(read)
+        (name,) = metadata["modules"]
+        weights = read(path := _PARAMETERS.format(name))
+        require_digest(path, hashlib.sha256(weights).hexdigest(), metadata["aotc"]["parameters"]["sha256"])
+        return weights
 
 
 @contextmanager
@@ -87,6 +100,8 @@ def _members(archive: bytes) -> Generator[Callable[[str], bytes]]:
                 return stream.read()
 
             yield content
+    except UsageError:
+        raise
     except (tarfile.TarError, KeyError, TypeError, ValueError, EOFError, RecursionError) as error:
         raise ValueError(f"this is not a model library of aotc: {error!r}") from error
 
@@ -96,8 +111,9 @@ def _path(artifact: Artifact) -> str:
     return _FOLDERS.get(suffix, _OTHERS) + artifact.name
 
 
-def _metadata(info: ModelInfo, artifacts: ArtifactSet) -> dict[str, object]:
-    """`metadata.json`: sizes in total under `main`, then of each operator, in bytes; under `aotc` the artefacts."""
+def _metadata(info: ModelInfo, artifacts: ArtifactSet, parameters: str) -> dict[str, object]:
+    """`metadata.json`: sizes in total under `main`, then of each operator, in bytes; under `aotc` the artefacts, and
+    `parameters`, the SHA-256 of the weights."""
     main = {
         "device": CPU,
         "workspace_size_bytes": info.workspace_bytes,
@@ -126,8 +142,8 @@ def _metadata(info: ModelInfo, artifacts: ArtifactSet) -> dict[str, object]:
         "operator_api": info.operator_api,
         "memory": {"functions": {"main": [main], "operator_functions": operators}},
     }
-    listed = [artifact.described() for artifact in artifacts]
-    return {"version": FORMAT_VERSION, "modules": {info.name: model}, "aotc": {"artifacts": listed}}
+    ours = {"artifacts": [artifact.listed() for artifact in artifacts], "parameters": {"sha256": parameters}}
+    return {"version": FORMAT_VERSION, "modules": {info.name: model}, "aotc": ours}
 
 
 def _tensor(tensor: TensorInfo) -> dict[str, object]:

@@ -10,6 +10,7 @@ from threading import Lock
 from aotc.executor.native import Array, Call, NativeModel
 from aotc.executor.packed_functions import packed_functions
 from aotc.executor.step import RunError
+from aotc.executor.turns import turn
 from aotc.vm import Executable, VirtualMachine, VMError
 
 MAIN = "main"
@@ -25,7 +26,7 @@ class BytecodeModel(NativeModel):
 
     executable: Executable = field(kw_only=True)
     find: Callable[[str], int] = field(kw_only=True)
-    _lock: Lock = field(init=False, repr=False, default_factory=Lock)
+    _lock: Lock = field(init=False, repr=False, default_factory=turn)
     _main: Callable[..., object] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:

@@ -1,18 +1,21 @@
-"""What the file of a shared library says before it is loaded: for which machine, and the names that it exports or asks
-for."""
+"""What the file of a shared library says before it is loaded: for which machine, the names that it exports or asks for,
+and the metadata of its model."""
 
 from __future__ import annotations
 
 import re
 import struct
+from collections.abc import Iterable
 from functools import cache
 from mmap import mmap
 from pathlib import Path
 
+from aotc.emit.elf import MAGIC, ElfFile
 from aotc.errors import UsageError
+from aotc.model.conventions import json_symbol
 
-_DYNSYM = 11
-_ENTRY = 64
+DAMAGED = (struct.error, IndexError, ValueError)
+"""What reading a damaged file raises."""
 _KIND = slice(4, 6)
 """Where an ELF file says how wide its words are, and in which order their bytes."""
 _MACHINE = slice(18, 20)
@@ -55,26 +58,31 @@ def _machine(header: bytes) -> str:
 
 
 def dynamic_symbols(image: bytes | mmap) -> list[str]:
-    """The names in the dynamic symbol table of an ELF file of 64 bits; of any other file, what in it looks like one.
+    """The names in the dynamic symbol table of an ELF file; of any other file, what in it looks like one.
 
     Only the table is read, however large the library is. A table that lies about itself has no names.
     """
-    if image[:6] != b"\x7fELF\x02\x01":
+    if image[:6] != MAGIC + b"\2\1":
         return [found[:-1].decode() for found in re.findall(rb"\baotc_\w+\0", image)]
     try:
-        return _names(image)
-    except (struct.error, IndexError):
+        return [symbol.name for symbol in ElfFile(image).dynamic_symbols() if symbol.name]
+    except DAMAGED:
         return []
 
 
-def _names(image: bytes | mmap) -> list[str]:
-    (table,) = struct.unpack_from("<Q", image, 40)
-    entry, count = struct.unpack_from("<HH", image, 58)
-    if entry != _ENTRY:
-        return []
-    sections = [struct.unpack_from("<IIQQQQIIQQ", image, table + number * _ENTRY) for number in range(count)]
-    for section in sections:
-        if section[1] == _DYNSYM:
-            _, _, _, _, start, size, *_ = sections[section[6]]
-            return [name.decode(errors="replace") for name in image[start : start + size].split(b"\0") if name]
-    return []
+def metadata_symbols(names: Iterable[str]) -> list[str]:
+    """Which of these names are those of metadata as text (`aotc_NAME_json`), which libraries that aotc links have."""
+    prefix, suffix = json_symbol("\0").split("\0")
+    return sorted(name for name in names if name.startswith(prefix) and name.endswith(suffix))
+
+
+def metadata_text(image: bytes | mmap) -> str | None:
+    """The metadata of a model that an ELF file carries (`aotc_NAME_json`), None where it has none: it is not loaded for
+    that. Raises ValueError for a file that is damaged, or is no little-endian ELF file."""
+    try:
+        file = ElfFile(image)
+        found = {symbol.name: symbol.value for symbol in file.dynamic_symbols() if symbol.section}
+        named = metadata_symbols(found)
+        return file.text_at(found[named[0]]) if named else None
+    except DAMAGED as error:
+        raise ValueError(f"it is damaged, or is no library for a little-endian machine: {error}") from error

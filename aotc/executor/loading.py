@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import ctypes
+import hashlib
 import mmap
 import os
 import tempfile
@@ -19,17 +20,27 @@ import numpy as np
 
 from aotc.errors import UsageError
 from aotc.executor.conventions import address_of
-from aotc.executor.dynamic_symbols import dynamic_symbols, require_machine
+from aotc.executor.dynamic_symbols import dynamic_symbols, metadata_symbols, require_machine
 from aotc.executor.model import CompiledModel
 from aotc.executor.native import Array, NativeModel, aligned_bytes
 from aotc.executor.packed_metadata import info_of
 from aotc.executor.shared_weights import SharedWeights
 from aotc.machines.features import here
-from aotc.model.artifacts import BYTECODE, JIT, LIBRARY, NATIVE, PARAMETERS, Artifact, ArtifactSet, in_one_piece
+from aotc.model.artifacts import (
+    BYTECODE,
+    JIT,
+    LIBRARY,
+    NATIVE,
+    PARAMETERS,
+    Artifact,
+    ArtifactSet,
+    in_one_piece,
+    listed_digests,
+    require_digest,
+)
 from aotc.model.conventions import (
     artifacts_symbol,
     entry_symbol,
-    json_symbol,
     model_symbol,
     reset_symbol,
     supported_symbol,
@@ -211,8 +222,9 @@ def load(path: str | os.PathLike[str], threads: int | None = None) -> CompiledMo
 
 def _load(library: Path, threads: int | None) -> CompiledModel:
     names = _exported(library)
+    _require_unchanged(library, names)
     handle = _opened(library)
-    info = _read_info(library, names, handle)
+    info, text = _read_info(library, names, handle)
     check_features(str(library), info)
     _check_supported(library, info, names, handle)
     if threads is not None and threads != info.threads:
@@ -223,8 +235,20 @@ def _load(library: Path, threads: int | None) -> CompiledModel:
         find(symbol)
     except KeyError as error:
         raise ValueError(f"{library} has no function {symbol}") from error
-    host = Loaded(info, find, handle, _weights_beside(library, info))
+    host = Loaded(info, find, handle, _weights_beside(library, info, text))
     return ArtifactSet(_carried(handle, artifacts_symbol(info.name))).loaded_on(host)
+
+
+def _require_unchanged(library: Path, names: Sequence[str]) -> None:
+    """Raise UsageError for a library that has another SHA-256 than NAME.json beside it lists; not for one that somebody
+    has linked of the C in the same folder."""
+    beside = library.with_suffix(".json")
+    if not metadata_symbols(names) or not beside.exists():
+        return
+    written = listed_digests(beside.read_text(encoding="utf-8", errors="replace")).get(library.name)
+    if written is not None:
+        with library.open("rb") as stream:
+            require_digest(str(library), hashlib.file_digest(stream, "sha256").hexdigest(), written)
 
 
 def _opened(library: Path) -> ctypes.CDLL:
@@ -284,18 +308,19 @@ def _exported(library: Path) -> list[str]:
             return dynamic_symbols(image)
 
 
-def _read_info(library: Path, names: Sequence[str], handle: ctypes.CDLL) -> ModelInfo:
-    """The metadata in the library, else in the file NAME.json beside it, else what a packed model's tables say."""
-    prefix, suffix = json_symbol("\0").split("\0")
-    for symbol in sorted(name for name in names if name.startswith(prefix) and name.endswith(suffix)):
+def _read_info(library: Path, names: Sequence[str], handle: ctypes.CDLL) -> tuple[ModelInfo, str]:
+    """The metadata in the library, else in the file NAME.json beside it, and their text; else what a packed model's
+    tables say."""
+    for symbol in metadata_symbols(names):
         try:
-            text = ctypes.string_at(ctypes.addressof(ctypes.c_char.in_dll(handle, symbol)))
+            text = ctypes.string_at(ctypes.addressof(ctypes.c_char.in_dll(handle, symbol))).decode()
         except ValueError:  # the name of something that is not exported
             continue
-        return from_json(text.decode())
+        return from_json(text), text
     beside = library.with_suffix(".json")
     if beside.exists():
-        return from_json(beside.read_text(encoding="utf-8"))
+        text = beside.read_text(encoding="utf-8")
+        return from_json(text), text
     prefix, suffix = model_symbol("\0", "packed").split("\0")
     described = [name for name in names if name.startswith(prefix) and name.endswith(suffix)]
     if len(described) != 1:
@@ -303,7 +328,7 @@ def _read_info(library: Path, names: Sequence[str], handle: ctypes.CDLL) -> Mode
     info = info_of(ctypes.addressof(ctypes.c_char.in_dll(handle, described[0])))
     if reset_symbol(info.name) in names:
         raise ValueError(f"{library} keeps states, of which only {beside.name} knows, and that is not beside it")
-    return info
+    return info, ""
 
 
 def _carried(handle: ctypes.CDLL, symbol: str) -> tuple[Artifact, ...]:
@@ -324,11 +349,16 @@ def _parameters(artifacts: ArtifactSet) -> Array | None:
     return np.frombuffer(content, np.uint8) if isinstance(content, mmap.mmap) else _aligned_copy(found[0].read())
 
 
-def _weights_beside(library: Path, info: ModelInfo) -> Array | None:
-    """The blob of a model that takes its weights from its caller."""
+def _weights_beside(library: Path, info: ModelInfo, metadata: str) -> Array | None:
+    """The blob of a model that takes its weights from its caller. Raises UsageError where it has another SHA-256 than
+    its metadata list."""
     if info.weights != "caller" or not info.weights_bytes:
         return None
-    return _aligned_copy((library.parent / f"{info.name}.weights.bin").read_bytes())
+    path = library.parent / f"{info.name}.weights.bin"
+    blob = path.read_bytes()
+    if (written := listed_digests(metadata).get(path.name)) is not None:
+        require_digest(str(path), hashlib.sha256(blob).hexdigest(), written)
+    return _aligned_copy(blob)
 
 
 def _aligned_copy(blob: bytes | bytearray) -> Array:

@@ -15,6 +15,7 @@ import numpy as np
 
 from aotc.errors import UsageError
 from aotc.executor.conventions import CONVENTIONS, address_of
+from aotc.executor.turns import turn
 from aotc.model.metadata import ModelInfo
 
 Array = np.ndarray[Any, Any]
@@ -132,7 +133,7 @@ class NativeModel:
     def _on(self, function: Callable[..., int], arguments: Sequence[Any], workspace: Array | None) -> Call:
         if workspace is not None or self.info.workspace_bytes == 0:
             return partial(function, *arguments)
-        return _alone(function, arguments, _LOCKS.setdefault(self.address, threading.Lock()))
+        return _alone(function, arguments, _LOCKS.setdefault(self.address, turn()))
 
 
 def _alone(function: Callable[..., int], arguments: Sequence[Any], lock: threading.Lock) -> Call:

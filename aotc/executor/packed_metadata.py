@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from aotc.errors import UsageError
 from aotc.executor.native import NativeModel
 from aotc.executor.step import RunError
 from aotc.model.conventions import entry_symbol, model_symbol
@@ -67,7 +68,8 @@ class ModuleMetadata:
 
 
 def module_metadata(native: NativeModel) -> ModuleMetadata:
-    """The metadata of a model: of a packed library what it returns itself. Raises RunError where it fails at that."""
+    """The metadata of a model: of a packed library what it returns itself. Raises RunError where it fails at that,
+    UsageError where that is of another version."""
     descriptor = native.symbol(model_symbol(native.info.name, "packed"))
     return described(native.info) if descriptor is None else _returned(native.info.name, descriptor)
 
@@ -103,7 +105,7 @@ _CACHE_LINE: Final = 64
 def info_of(descriptor: int) -> ModelInfo:
     """What the tables of a packed model say of it, without NAME.json: not its plan, nodes and quantisation.
 
-    Raises RunError where its `get_model_metadata` fails.
+    Raises RunError where its `get_model_metadata` fails, UsageError where they are of another version.
     """
     head = _Model.from_address(descriptor)
     found = _returned("the model", descriptor)
@@ -210,6 +212,12 @@ def _returned(name: str, descriptor: int) -> ModuleMetadata:
     if status or code.value != HANDLE_CODE or not value.value:
         raise RunError("failed-run", f"{_GETTER.decode()} of {name} returned {status}, type code {code.value}")
     found = _Metadata.from_address(value.value)
+    if found.version != METADATA_VERSION:
+        what, why = (
+            f"the metadata of {name} have version {found.version}",
+            f"this aotc reads version {METADATA_VERSION}",
+        )
+        raise UsageError("unsupported-version", what, why, "compile the model again")
     functions = tuple(_function(found.functions[i]) for i in range(found.num_functions))
     return ModuleMetadata(found.version, functions, found.name.decode())
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from mmap import mmap
-from threading import Lock
 from weakref import WeakValueDictionary
 
 import numpy as np
 
 from aotc.executor.native import CACHE_LINE, Array, aligned_bytes
+from aotc.executor.turns import turn
 
 
 class SharedWeights:
@@ -21,7 +21,7 @@ class SharedWeights:
 
     def __init__(self) -> None:
         self._known: WeakValueDictionary[bytes, Array] = WeakValueDictionary()
-        self._turn = Lock()
+        self._turn = turn()
 
     def taken(self, blob: bytes | mmap, offsets: Sequence[int]) -> list[Array]:
         """The weights that begin at these rising offsets of a blob, each up to the next one; bytes that are known

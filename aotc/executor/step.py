@@ -10,6 +10,7 @@ import numpy as np
 
 from aotc.errors import EXIT_WRONG, AotcError
 from aotc.executor.native import Array, Call, NativeModel
+from aotc.executor.turns import turn
 
 
 class RunError(AotcError):
@@ -29,7 +30,7 @@ class Workspaces:
         self._kept: tuple[Array | None, Lock] | None = None
         """The one that has the states, and who may use it."""
         if native.info.states:
-            self._kept = self._idle.pop(), Lock()
+            self._kept = self._idle.pop(), turn(self.reset)
             self.reset()
 
     def reset(self) -> None:
@@ -41,7 +42,7 @@ class Workspaces:
 
     def lend(self) -> tuple[Array | None, Lock]:
         """A workspace that nobody else has, or the one for all, and the lock to hold during a call."""
-        return (self._taken(), Lock()) if self._kept is None else self._kept
+        return (self._taken(), turn()) if self._kept is None else self._kept
 
     def _taken(self) -> Array | None:
         try:

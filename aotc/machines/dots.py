@@ -58,6 +58,11 @@ class DotProduct:
     pairs: StepPairs | None = None
     """Where two steps may be added in 16 bits; None: that is no faster."""
 
+    @property
+    def least_cycles(self) -> float:
+        """What one register of each factor takes at best."""
+        return self.cycles if self.pairs is None else min(self.cycles, self.pairs.plain / 2)
+
 
 VPDPBUSD: Final = DotProduct(
     "vpdpbusd", "one", cycles=0.5, widening_cycles=0, registers=0, busy_sums=14, pair_cycles=0.5

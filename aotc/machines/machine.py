@@ -232,6 +232,8 @@ class SumsCosts:
     """Operations of a tile for each one on an index that is computed again for it, at least."""
     predicate: int
     """Of a step that fills part of a vector."""
+    run: int
+    """For a vector of elements of a run: to load them, take off their zero point, and multiply and add."""
     patch: int
     """For a row of a patch, and for each register of it."""
     patch_share: int

@@ -33,6 +33,8 @@ class CallProfile:
     """The ONNX nodes it computes."""
     operations: int
     """Arithmetic operations (`GraphOp.operations`)."""
+    dtype: str
+    """The element type of what most of them read; empty where there are none."""
     scalar_fallback: str | None
     """Why it is computed by scalar loops on a target with vectors; None where it is not."""
     seconds: float
@@ -49,13 +51,16 @@ class Profile:
     """What one run of a model takes, call by call."""
 
     calls: tuple[CallProfile, ...]
-    peak: float
-    """Operations in a second that one core computes at most in f32."""
+    processor: Processor
 
     @property
     def seconds(self) -> float:
         """All calls together."""
         return sum(call.seconds for call in self.calls)
+
+    def share_of_peak(self, call: CallProfile) -> float:
+        """Of what the processor computes at most of the kernel's element type."""
+        return call.rate / self.processor.peak_of(call.dtype)
 
 
 @dataclass(frozen=True)
@@ -117,7 +122,7 @@ def profile(
         replace(call, seconds=ticks * tick, operations=call.operations * times)
         for call, ticks, times in zip(profiled.calls, taken, profiled.times(), strict=True)
     )
-    return Profile(calls, processor().peak)
+    return Profile(calls, processor())
 
 
 def compile_profiled(
@@ -148,7 +153,7 @@ def load_profiled(compilation: Compilation) -> ProfiledModel:
 
 
 def _calls(compilation: Compilation) -> tuple[CallProfile, ...]:
-    from aotc.dialects.aot.contract import OPERATION_COUNT, SCALAR_FALLBACK, kernel_calls, kernels
+    from aotc.dialects.aot.contract import OPERATION_COUNT, OPERATION_TYPE, SCALAR_FALLBACK, kernel_calls, kernels
     from aotc.model.locations import node_names
 
     functions = {kernel.sym_name.data: kernel for kernel in kernels(compilation.module)}
@@ -156,8 +161,9 @@ def _calls(compilation: Compilation) -> tuple[CallProfile, ...]:
     for call in kernel_calls(compilation.module):
         symbol = call.callee.string_value()
         operations = OPERATION_COUNT.get(functions[symbol]) or 0
+        dtype = OPERATION_TYPE.get(functions[symbol]) or ""
         why = SCALAR_FALLBACK.get(functions[symbol])
-        found.append(CallProfile(symbol, tuple(node_names(call.location)), operations, why, 0.0))
+        found.append(CallProfile(symbol, tuple(node_names(call.location)), operations, dtype, why, 0.0))
     return tuple(found)
 
 
@@ -202,6 +208,12 @@ class Processor:
     """Operations in a second that it computes at most in f32."""
     seconds_per_tick: float
     """Of `aot.ticks`."""
+    narrow: float = 1
+    """How many times the peak it computes at most of 8-bit integers, by the instructions for their dot products."""
+
+    def peak_of(self, dtype: str) -> float:
+        """Operations in a second that it computes at most on elements of a type: of f32 where it is not 8 bits wide."""
+        return self.peak * (self.narrow if dtype in ("int8", "uint8") else 1)
 
 
 @cache
@@ -227,4 +239,5 @@ def processor() -> Processor:
         start = time.perf_counter()
         step()
         times.append(time.perf_counter() - start)
-    return Processor(2 * size * _STEPS / min(times), sum(times) / int(profiled.counters[0]))
+    narrow = 1 if unit is None else 4 / unit.dot.least_cycles / unit.tiles.multipliers
+    return Processor(2 * size * _STEPS / min(times), sum(times) / int(profiled.counters[0]), narrow)

@@ -7,6 +7,7 @@ for TVM; what differs is in docs/artifacts.md.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import struct
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -56,7 +57,7 @@ HOST: Final = "host"
 """It stays on the machine that builds."""
 ROLES: Final = (FLASH, RAM, HOST)
 
-_MAGIC: Final = b"AOTCART1"
+_MAGIC: Final = b"AOTCART2"
 _LENGTHS: Final = struct.Struct("<IQ")
 
 
@@ -118,6 +119,9 @@ class Artifact:
     def __repr__(self) -> str:
         return f"Artifact({self.name!r}, codegen={self.codegen!r}, loader={self.loader!r})"
 
+    def __reduce__(self) -> tuple[Callable[[bytes], Artifact], tuple[bytes]]:
+        return Artifact.load, (self.export(),)
+
     def read(self) -> bytes:
         """The content in one piece."""
         return in_one_piece(self.content)
@@ -125,6 +129,26 @@ class Artifact:
     def text(self) -> str:
         """The content as text. Raises UnicodeDecodeError."""
         return self.read().decode()
+
+    def chunks(self) -> Iterator[Binary]:
+        """The content, piece by piece, after which its digest is known."""
+        digest = hashlib.sha256()
+        for piece in (self.content,) if isinstance(self.content, bytes | mmap) else self.content:
+            chunk = piece.encode() if isinstance(piece, str) else piece
+            digest.update(chunk)
+            yield chunk
+        vars(self).setdefault("sha256", digest.hexdigest())
+
+    @cached_property
+    def sha256(self) -> str:
+        """The SHA-256 of the content, in hexadecimal digits. A content that was written is not read again."""
+        for _ in self.chunks():
+            pass
+        return str(vars(self)["sha256"])
+
+    def listed(self) -> dict[str, Any]:
+        """The row of `NAME.json`: every field but the content, and its digest unless it is that file itself."""
+        return self.described() | ({} if self.loader == METADATA else {"sha256": self.sha256})
 
     def described(self) -> dict[str, Any]:
         """Every field but the content, as JSON has it."""
@@ -134,10 +158,10 @@ class Artifact:
     def export(self) -> bytes:
         """Every field and the content as bytes that `Artifact.load` makes an equal artefact of.
 
-        `AOTCART1`, u32 and u64 little endian: the bytes of the description (JSON) and of the content; then both.
+        `AOTCART2`, u32 and u64 little endian: the bytes of the description (JSON) and of the content; then both.
         """
         content = self.read()
-        described = json.dumps(self.described()).encode()
+        described = json.dumps(self.listed()).encode()
         return _MAGIC + _LENGTHS.pack(len(described), len(content)) + described + content
 
     @staticmethod
@@ -160,7 +184,7 @@ def _read(blob: memoryview, start: int) -> tuple[Artifact, int]:
         raise ValueError(f"the artefact at byte {start} ends {end - len(blob)} bytes after the data")
     try:
         members = json.loads(bytes(blob[body : body + described]))
-        return described_as(members, bytes(blob[body + described : end])), end
+        return listed_as(members, bytes(blob[body + described : end])), end
     except (KeyError, TypeError, RecursionError) as error:
         raise ValueError(f"the artefact at byte {start} is not described: {error!r}") from error
 
@@ -173,6 +197,32 @@ def described_as(members: Mapping[str, Any], content: Content) -> Artifact:
         raise TypeError("fields of an artefact are text")
     codegen, loader, name, role, target = fields
     return Artifact(codegen, loader, name, content, role, target, tuple(flags))
+
+
+def listed_as(members: Mapping[str, Any], content: Content) -> Artifact:
+    """The artefact of a row that `Artifact.listed` made, and what is kept as its content. Raises as `described_as`, and
+    UsageError where that is not what the row was made of."""
+    artifact = described_as(members, content)
+    if artifact.loader != METADATA:
+        require_digest(artifact.name, artifact.sha256, members["sha256"])
+    return artifact
+
+
+def require_digest(what: str, found: str, written: str) -> None:
+    """Raise UsageError where the SHA-256 of a file is not the one that is written down."""
+    if found != written:
+        why = f"its SHA-256 is {found[:16]}.., and was {written[:16]}.. when it was written"
+        raise UsageError(
+            "invalid-file", f"{what} is damaged, or of another compilation", why, "compile the model again"
+        )
+
+
+def listed_digests(metadata: str) -> dict[str, str]:
+    """The SHA-256 of the files that a NAME.json lists, by name; none where it is no such file."""
+    try:
+        return {each["name"]: each["sha256"] for each in json.loads(metadata)["artifacts"] if "sha256" in each}
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return {}
 
 
 class Host(Protocol):
@@ -243,6 +293,9 @@ class ArtifactSet:
     def __repr__(self) -> str:
         return f"<ArtifactSet: {', '.join(artifact.name for artifact in self.artifacts)}>"
 
+    def __reduce__(self) -> tuple[Callable[[bytes], ArtifactSet], tuple[bytes]]:
+        return ArtifactSet.of_blob, (self.blob(),)
+
     @cached_property
     def metadata(self) -> ModelInfo:
         """What the model is. Raises ValueError where the set does not say."""
@@ -278,13 +331,17 @@ class ArtifactSet:
 
     def write(self, directory: str | os.PathLike[str]) -> list[Path]:
         """Write every artefact into `directory`, all or none; their paths. Raises OSError."""
-        return write_files(Path(directory), {artifact.name: artifact.content for artifact in self.artifacts})
+        folder = Path(directory)
+        in_order = sorted(self.artifacts, key=lambda each: each.loader == METADATA)  # which has the others' digests
+        write_files(folder, {artifact.name: artifact.chunks() for artifact in in_order})
+        return [folder / artifact.name for artifact in self.artifacts]
 
     @staticmethod
     def read(directory: str | os.PathLike[str], name: str | None = None) -> ArtifactSet:
         """The set of the model `name` that was written into `directory`, where there are others the only one.
 
-        Raises OSError, ValueError where NAME.json does not list its artefacts.
+        Raises OSError, ValueError where NAME.json does not list its artefacts, UsageError (a ValueError) where one has
+        another SHA-256 than when it was written.
         """
         folder = Path(directory)
         listings = sorted(folder.glob("*.json")) if name is None else [folder / f"{name}.json"]
@@ -297,7 +354,9 @@ class ArtifactSet:
             for file in files:  # a name is checked before it is opened
                 Artifact("", "", file, b"")
             found = {file: known or (folder / file).read_bytes() for file, known in files.items()}
-            return ArtifactSet(tuple(described_as(each, found[each["name"]]) for each in listed))
+            return ArtifactSet(tuple(listed_as(each, found[each["name"]]) for each in listed))
+        except UsageError:
+            raise
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise ValueError(f"{listings[0]} does not list the artefacts of a model: {error!r}") from error
 

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias, Union
 
+from aotc.model.labels import Labels
+
 Size: TypeAlias = "int | Extent"
 """A number, or an expression that is none yet."""
 Atom: TypeAlias = Union[str, "Quotient"]
@@ -222,6 +224,8 @@ class OpenTensor:
     shape: tuple[Size | None, ...] | None
     """Expressions of the open dimensions, which an input has as they are; None is an extent, or a shape, that is not
     known before the model is compiled."""
+    labels: Labels = ()
+    """As those of a TensorInfo."""
 
     def __str__(self) -> str:
         extents = "..." if self.shape is None else ", ".join("?" if e is None else str(e) for e in self.shape)

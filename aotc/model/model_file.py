@@ -6,6 +6,7 @@ import hashlib
 import os
 import threading
 from pathlib import Path
+from typing import BinaryIO
 
 from aotc.errors import CompileError
 
@@ -63,9 +64,8 @@ class ModelFile(os.PathLike[str]):
     def _read(self) -> bytes:
         if self._content is None:
             with self.path.open("rb") as file:
-                size = os.fstat(file.fileno()).st_size
-                data = file.read(PROTOBUF_LIMIT + 1) if size <= PROTOBUF_LIMIT else None
-            if data is None or len(data) > PROTOBUF_LIMIT:
+                data = _at_most(file, PROTOBUF_LIMIT)
+            if data is None:
                 what = f"{self.path.name} is larger than 2 GiB, the most a protobuf message can have"
                 raise CompileError("too-large", what, fix="save the model with its weights as external data")
             self._content = data
@@ -81,3 +81,21 @@ class ModelFile(os.PathLike[str]):
     def reread(self) -> Path | bytes:
         """What a reader of its own is given: the path, or where that can be read once only, the content."""
         return self.path if self.path.is_file() else self.content()
+
+
+_PIECE = 1 << 20
+"""Bytes that a file of unknown size, such as a pipe, is read by."""
+
+
+def _at_most(file: BinaryIO, most: int) -> bytes | None:
+    """All that is in a file, None where that is more than `most` bytes. Memory is asked for as there are bytes, not for
+    what might come."""
+    size = os.fstat(file.fileno()).st_size
+    pieces, total = [b""], 0
+    while total <= most and size <= most:
+        piece = file.read(min(max(size - total, _PIECE), most - total) + 1)
+        if not piece:
+            return b"".join(pieces) if len(pieces) > 2 else pieces[-1]
+        pieces.append(piece)
+        total += len(piece)
+    return None

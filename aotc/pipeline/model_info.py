@@ -99,7 +99,7 @@ def _tensors(tensors: list[Tensor], io: str, taken: set[str]) -> tuple[TensorInf
         if each.io == io:
             symbol = c_identifier(each.name, taken)
             taken.add(symbol)
-            more = each.scale, each.zero_point, each.offset, each.counted_axis
+            more = each.scale, each.zero_point, each.offset, each.counted_axis, each.labels
             found.append(TensorInfo(each.name, symbol, each.dtype, each.shape, *more))
     return tuple(found)
 

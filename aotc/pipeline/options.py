@@ -117,11 +117,12 @@ class CompileOptions:
 
     def __post_init__(self) -> None:
         if not self.interface_api:
-            default = "packed" if self.executor == "vm" else default_interface(self.runtime)
+            default = "packed" if self.has_bytecode else default_interface(self.runtime)
             object.__setattr__(self, "interface_api", default)
         if not self.operator_api:
             default = default_operators(self.interface_api, self.runtime)
-            object.__setattr__(self, "operator_api", "cpacked" if self.executor == "vm" else default)
+            given = "cpacked" if self.has_bytecode and self.interface_api == "packed" else default
+            object.__setattr__(self, "operator_api", given)
         problems = [
             Problem(
                 "unknown-choice",

@@ -10,12 +10,18 @@ static int SameName(const char *a, const char *b) {
   return *a == *b;
 }
 
-const AOTCMetadata *AOTCModel_GetMetadata(const aotc_model_t *model) { return model != NULL ? model->metadata : NULL; }
+static int IsOurs(const AOTCMetadata *metadata) {
+  return metadata != NULL && metadata->version == AOTC_METADATA_VERSION;
+}
+
+const AOTCMetadata *AOTCModel_GetMetadata(const aotc_model_t *model) {
+  return model != NULL && IsOurs(model->metadata) ? model->metadata : NULL;
+}
 
 const AOTCFunctionInfo *AOTCMetadata_GetFunction(const AOTCMetadata *metadata, const char *name) {
   int32_t i;
 
-  if (metadata == NULL) return NULL;
+  if (!IsOurs(metadata)) return NULL;
   for (i = 0; i < metadata->num_functions; ++i) {
     if (name == NULL || SameName(metadata->functions[i].function_name, name)) return &metadata->functions[i];
   }

@@ -14,6 +14,10 @@ DLTensor AOTCInitializeDLTensor(void *data, DLDataType *dtype, DLContext *ctx, i
   return tensor;
 }
 
+static int IsOurs(const aotc_model_t *model) {
+  return model->metadata == NULL || model->metadata->version == AOTC_METADATA_VERSION;
+}
+
 aotc_error_t AOTCRuntime_RunOn(const aotc_model_t *model, DLTensor *inputs, int num_inputs, DLTensor *outputs,
                                int num_outputs, void *workspace, const void *weights, void *resource_handle) {
   AOTCValue values[AOTC_RUNTIME_MAX_TENSORS + 2];
@@ -24,6 +28,7 @@ aotc_error_t AOTCRuntime_RunOn(const aotc_model_t *model, DLTensor *inputs, int 
   int i;
 
   if (model == NULL || model->run_func == NULL) return kAOTCErrorInvalidArgument;
+  if (!IsOurs(model)) return kAOTCErrorWrongVersion;
   if (num_inputs < 0 || (uint32_t)num_inputs != model->num_input_tensors) return kAOTCErrorWrongNumberOfTensors;
   if (num_outputs < 0 || (uint32_t)num_outputs != model->num_output_tensors) return kAOTCErrorWrongNumberOfTensors;
   if (num_inputs > AOTC_RUNTIME_MAX_TENSORS || num_outputs > AOTC_RUNTIME_MAX_TENSORS - num_inputs) {
@@ -64,6 +69,7 @@ aotc_error_t AOTCRuntime_Run(const aotc_model_t *model, DLTensor *inputs, int nu
   aotc_error_t status;
 
   if (model == NULL) return kAOTCErrorInvalidArgument;
+  if (!IsOurs(model)) return kAOTCErrorWrongVersion;
   if (model->caller_memory & kAOTCCallerWorkspace) {
     int64_t size = model->metadata->functions[0].workspace_size_bytes;
     workspace = AOTCBackendAllocWorkspace(kDLCPU, 0, size > 0 ? (uint64_t)size : 1, kDLUInt, 8);

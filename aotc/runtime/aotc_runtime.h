@@ -27,7 +27,8 @@ enum {
   kAOTCErrorFreeOutOfOrder = -8, /* freed something that is not the latest allocation */
   kAOTCErrorUnknownFunction = -9,
   kAOTCErrorRegistryFull = -10,
-  kAOTCErrorWrongDevice = -11 /* only main memory, device 0 */
+  kAOTCErrorWrongDevice = -11, /* only main memory, device 0 */
+  kAOTCErrorWrongVersion = -12 /* the model's structures are of another AOTC_METADATA_VERSION */
 };
 
 /* --- running a model (aotc_runtime.c) --- */
@@ -102,6 +103,7 @@ aotc_error_t AOTCModel_GetFunction(const aotc_model_t *model, const char *name, 
 
 /* --- metadata (aotc_metadata.c) --- */
 
+/* NULL where the model has none of AOTC_METADATA_VERSION, as the functions below where the metadata are of another. */
 const AOTCMetadata *AOTCModel_GetMetadata(const aotc_model_t *model);
 /* The entry's or an operator's record; NULL when there is none of that name. A null name means the entry. */
 const AOTCFunctionInfo *AOTCMetadata_GetFunction(const AOTCMetadata *metadata, const char *name);

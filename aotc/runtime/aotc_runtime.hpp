@@ -54,7 +54,12 @@ class Model {
 
   std::size_t num_inputs() const noexcept { return model_->num_input_tensors; }
   std::size_t num_outputs() const noexcept { return model_->num_output_tensors; }
-  const AOTCMetadata &metadata() const noexcept { return *model_->metadata; }
+  // Throws Error where they are of another version.
+  const AOTCMetadata &metadata() const {
+    const AOTCMetadata *found = model_->metadata;
+    if (found != nullptr && found->version != AOTC_METADATA_VERSION) throw Error(kAOTCErrorWrongVersion);
+    return *found;
+  }
 
   // Runs once on workspace, weights and handle as the model needs them; throws Error with the status otherwise.
   void Run(const std::vector<Tensor> &inputs, const std::vector<Tensor> &outputs, void *workspace = nullptr,

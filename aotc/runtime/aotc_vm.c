@@ -18,6 +18,16 @@ static const void *Take(const uint8_t **at, uint32_t count, size_t size) {
   return table;
 }
 
+int AOTCVM_IsOurs(const Header *header) {
+  static const char magic[] = {'A', 'O', 'T', 'C', 'V', 'M'};
+  size_t i;
+
+  for (i = 0; i < sizeof magic; ++i) {
+    if (header->magic[i] != (uint8_t)magic[i]) return 0;
+  }
+  return header->version == VERSION;
+}
+
 void AOTCVM_Locate(Tables *t, const void *executable) {
   const Header *h = (const Header *)executable;
   const uint8_t *at = (const uint8_t *)executable + sizeof(Header);
@@ -48,6 +58,7 @@ aotc_error_t AOTCVM_Start(AOTCVM *vm, const void *executable, const AOTCPackedFu
   uint32_t i;
 
   if (vm == NULL || executable == NULL || memory == NULL) return kAOTCErrorInvalidArgument;
+  if (!AOTCVM_IsOurs((const Header *)executable)) return kAOTCVMErrorBadExecutable;
   AOTCVM_Locate(&t, executable);
   if (functions == NULL && t.header->names > 0) return kAOTCErrorInvalidArgument;
   used = skipped + Up((size_t)t.header->names * 2, 8) + ALIGNMENT;

@@ -80,12 +80,12 @@ aotc_error_t AOTCVM_Link(const void *executable, size_t size, const AOTCFunction
                          AOTCPackedFunction *functions, uint32_t count, uint32_t *unknown);
 
 /* Makes a machine of `memory_size` bytes of memory for an executable, which stays where it is. `functions` are those of
- * the names by number, as AOTCVM_Link or generated code gives them. The executable is believed: it is part of the
- * program, as a table in C is. */
+ * the names by number, as AOTCVM_Link or generated code gives them. The executable is believed but for its version: it
+ * is part of the program, as a table in C is. */
 aotc_error_t AOTCVM_Start(AOTCVM *vm, const void *executable, const AOTCPackedFunction *functions, void *memory,
                           size_t memory_size);
 
-/* The same for an executable that nobody has to believe: every number in it is checked first. */
+/* The same for an executable that nobody has to believe: its checksum and every number in it are checked first. */
 aotc_error_t AOTCVM_Open(AOTCVM *vm, const void *executable, size_t size, const AOTCPackedFunction *functions,
                          void *memory, size_t memory_size);
 

@@ -1,6 +1,6 @@
 /* The functions vm.builtin.* of the virtual machine, as aotc/vm/builtins.py has them; printing is the application's. */
 
-#include "aotc_vm.h"
+#include "aotc_vm_format.h"
 
 #define MOST_HEAP 65536
 #define MOST_DIMENSIONS 32
@@ -55,7 +55,7 @@ static const DLTensor *TensorAt(Call c, int32_t position) { return (const DLTens
 /* Whether a tensor is a constant of the executable, which may be in memory that cannot be written. */
 static int IsConstant(Call c, const DLTensor *tensor) {
   uintptr_t at = (uintptr_t)tensor->data, first = (uintptr_t)c.vm->executable;
-  return at - first < ((const uint32_t *)(const void *)c.vm->executable)[2]; /* its bytes, in the header */
+  return at - first < ((const Header *)(const void *)c.vm->executable)->size;
 }
 
 /* The extents of the heap in argument `position`, and how many; NULL where it is none. */

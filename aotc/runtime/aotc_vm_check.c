@@ -2,8 +2,6 @@
 
 #include "aotc_vm_format.h"
 
-#define VERSION 1
-
 static uint32_t EndWord(const Tables *t, uint32_t instruction) {
   return instruction + 1 < t->header->instructions ? t->offsets[instruction + 1] : t->header->words;
 }
@@ -15,7 +13,6 @@ static uint32_t EndOf(const Tables *t, uint32_t function) {
 /* Whether the bytes begin as an executable does, and the tables that the header counts fill them. */
 static int CheckHeader(const void *executable, size_t size) {
   static const uint8_t widths[] = {sizeof(Function), 4, sizeof(Constant), 4, 8, 2, 1};
-  static const char magic[6] = {'A', 'O', 'T', 'C', 'V', 'M'};
   const uint8_t *bytes = (const uint8_t *)executable;
   const Header *h = (const Header *)executable;
   const uint32_t *counts = (const uint32_t *)(const void *)(bytes + offsetof(Header, functions));
@@ -23,12 +20,31 @@ static int CheckHeader(const void *executable, size_t size) {
   uint32_t i;
 
   if (bytes == NULL || (uintptr_t)bytes % 8 != 0 || size < sizeof(Header)) return 0;
-  for (i = 0; i < sizeof magic; ++i) {
-    if (bytes[i] != (uint8_t)magic[i]) return 0;
-  }
+  if (!AOTCVM_IsOurs(h)) return 0;
   for (i = 0; i < sizeof widths; ++i) end += ((uint64_t)counts[i] * widths[i] + 7) & ~UINT64_C(7);
   end = ((end + ALIGNMENT - 1) & ~(uint64_t)(ALIGNMENT - 1)) + h->data;
-  return h->version == VERSION && h->size == size && end == size;
+  return h->size == size && end == size;
+}
+
+/* The CRC-32 of all that follows the checksum, half a byte after the other. */
+static uint32_t Checksum(const uint8_t *bytes, const uint8_t *end) {
+  static const uint32_t rows[16] = {
+      UINT32_C(0x00000000), UINT32_C(0x1DB71064), UINT32_C(0x3B6E20C8), UINT32_C(0x26D930AC),
+      UINT32_C(0x76DC4190), UINT32_C(0x6B6B51F4), UINT32_C(0x4DB26158), UINT32_C(0x5005713C),
+      UINT32_C(0xEDB88320), UINT32_C(0xF00F9344), UINT32_C(0xD6D6A3E8), UINT32_C(0xCB61B38C),
+      UINT32_C(0x9B64C2B0), UINT32_C(0x86D3D2D4), UINT32_C(0xA00AE278), UINT32_C(0xBDBDF21C)};
+  uint32_t sum = UINT32_MAX;
+
+  for (; bytes < end; ++bytes) {
+    sum ^= *bytes;
+    sum = sum >> 4 ^ rows[sum & 15u];
+    sum = sum >> 4 ^ rows[sum & 15u];
+  }
+  return ~sum;
+}
+
+static int CheckSum(const uint8_t *bytes, size_t size) {
+  return ((const Header *)(const void *)bytes)->checksum == Checksum(bytes + offsetof(Header, size), bytes + size);
 }
 
 static int CheckConstant(const Tables *t, const Constant *c) {
@@ -170,7 +186,7 @@ aotc_error_t AOTCVM_Open(AOTCVM *vm, const void *executable, size_t size, const 
 
   if (!CheckHeader(executable, size)) return kAOTCVMErrorBadExecutable;
   AOTCVM_Locate(&t, executable);
-  if (!CheckNames(&t)) return kAOTCVMErrorBadExecutable;
+  if (!CheckSum((const uint8_t *)executable, size) || !CheckNames(&t)) return kAOTCVMErrorBadExecutable;
   status = AOTCVM_Start(vm, executable, functions, memory, memory_size);
   if (status != kAOTCErrorNone) return status;
   return CheckAll(&t, vm->callees) ? kAOTCErrorNone : kAOTCVMErrorBadExecutable;

@@ -5,6 +5,8 @@
 
 #include "aotc_vm.h"
 
+#define VERSION 2
+
 enum { kCall = 1, kRet = 2, kGoto = 3, kIf = 4 };
 enum { kRegister = 0, kConstant = 1, kImmediate = 2, kState = 3, kLong = 4 };
 enum { kTensor = 0, kDType = 1, kPlace = 2 };
@@ -19,7 +21,8 @@ enum { kTensor = 0, kDType = 1, kPlace = 2 };
 typedef struct {
   uint8_t magic[6];
   uint16_t version;
-  uint32_t size, functions, names, constants, instructions, extents, words, text, data, workspace;
+  uint32_t checksum; /* of all that follows */
+  uint32_t size, functions, names, constants, instructions, extents, words, text, data, workspace, zero;
 } Header;
 
 typedef struct {
@@ -44,6 +47,9 @@ typedef struct {
   const char *text;
   const uint8_t *data;
 } Tables;
+
+/* Whether a header begins as that of an executable does, of this version. */
+int AOTCVM_IsOurs(const Header *header);
 
 /* Where the tables of an executable are, whose header is right. */
 void AOTCVM_Locate(Tables *t, const void *executable);

@@ -1,8 +1,8 @@
 """The bytes of an executable: little endian, in the order below, what follows a table at the next multiple of 8.
 
 ```
-header       6 bytes "AOTCVM", u16 version, u32 bytes in all, then u32 each: functions, names, constants,
-             instructions, extents, words, bytes of names, bytes of constants, bytes of workspace
+header       6 bytes "AOTCVM", u16 version, u32 CRC-32 of all that follows, u32 bytes in all, then u32 each: functions,
+             names, constants, instructions, extents, words, bytes of names, bytes of constants, bytes of workspace, 0
 functions    u32 name (byte of the names), u32 first instruction, u16 inputs, u16 registers
 names        u32 name (byte of the names): what calls have by number
 constants    u8 kind (0 tensor, 1 data type, 2 place in the workspace), u8 and u8 DLPack's code and bits,
@@ -13,13 +13,14 @@ words        u16 each: the instructions
 text         the names, each with a zero byte behind it
 data         the constants, at a multiple of 64 of the file
 ```
-`aotc_vm.c` runs it where it lies. A reader believes nothing: every table is within the bytes, and every number in a
-table within what it counts.
+`aotc_vm.c` runs it where it lies. A reader believes nothing: the checksum is right, every table is within the bytes,
+and every number in a table within what it counts.
 """
 
 from __future__ import annotations
 
 import struct
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
@@ -32,8 +33,10 @@ from aotc.vm.errors import VMError
 from aotc.vm.values import Constant, Place, ShapeTuple
 
 MAGIC: Final = b"AOTCVM"
-VERSION: Final = 1
-_HEADER: Final = struct.Struct("<6sH10I")
+VERSION: Final = 2
+_HEADER: Final = struct.Struct("<6sH12I")
+_SUMMED: Final = 12
+"""Where what the checksum is of begins."""
 _FUNCTION: Final = struct.Struct("<IIHH")
 _CONSTANT: Final = struct.Struct("<BBBBIII")
 _TENSOR: Final = 0
@@ -97,8 +100,14 @@ def write(tables: Tables, workspace: int) -> bytes:
         fix = "give constants to the machine as arguments"
         raise VMError("too-large", "the executable is more than 4 GiB", fix=fix)
     counts = (len(tables.functions), len(tables.names), len(rows), len(tables.offsets), len(extents))
-    header = _HEADER.pack(MAGIC, VERSION, total, *counts, len(tables.words), len(text), size, workspace)
-    return b"".join((header, body, *data))
+    header = _HEADER.pack(MAGIC, VERSION, 0, total, *counts, len(tables.words), len(text), size, workspace, 0)
+    blob = bytearray().join((header, body, *data))
+    struct.pack_into("<I", blob, _SUMMED - 4, _checksum(memoryview(blob)))
+    return bytes(blob)
+
+
+def _checksum(blob: memoryview) -> int:
+    return zlib.crc32(blob[_SUMMED:])
 
 
 def _text(names: Sequence[str]) -> tuple[bytes, dict[str, int]]:
@@ -125,12 +134,14 @@ def read(blob: memoryview) -> tuple[Tables, int]:
     """
     if len(blob) < _HEADER.size or bytes(blob[: len(MAGIC)]) != MAGIC:
         raise VMError("invalid-file", "these bytes are no executable", fix="Executable.save writes one")
-    _, version, total, *counts, workspace = _HEADER.unpack_from(blob)
+    _, version, checksum, total, *counts, workspace, _ = _HEADER.unpack_from(blob)
     if version != VERSION:
         why = f"this aotc runs version {VERSION}"
         raise VMError("unsupported-version", f"the executable is of version {version}", why, "compile the model again")
     if total != len(blob):
         raise VMError("invalid-file", f"the executable has {total} bytes, not {len(blob)}", "it is damaged, or a part")
+    if checksum != _checksum(blob):
+        raise _damaged("its checksum is another than when it was written")
     functions, names, constants, instructions, extents, words, text_bytes, data_bytes = counts
     tables = _Reader(blob)
     rows = [_FUNCTION.unpack(row) for row in tables.rows(functions, _FUNCTION.size)]

@@ -7,12 +7,12 @@ every bit of the result, and none looks at constants that are not inline in the 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
 import numpy as np
-from xdsl.dialects.builtin import BoolAttr, DenseIntOrFPElementsAttr, StringAttr
-from xdsl.ir import Operation, SSAValue
+from xdsl.dialects.builtin import BoolAttr, BytesAttr, DenseIntOrFPElementsAttr, StringAttr, TensorType
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from aotc.dialects.attributes import to_attribute
 from aotc.dialects.dtypes import byte_width, is_float
@@ -22,7 +22,6 @@ from aotc.dialects.graph.elementwise import AbsOp, AddOp, DivOp, MulOp, NegOp, R
 from aotc.dialects.graph.elementwise import BroadcastOp as BroadcastingOp
 from aotc.dialects.graph.interfaces import (
     ElementOp,
-    Fusion,
     GraphOp,
     ShapeError,
     element_type_of,
@@ -34,6 +33,7 @@ from aotc.dialects.graph.matrices.matmul import MatMulOp
 from aotc.dialects.graph.movement import BroadcastOp, ConcatOp, PadOp, ReshapeOp, SliceOp, TransposeOp
 from aotc.dialects.graph.packed.convolution.regrouping import PADDING_LANE, RegroupChannelsOp, regrouped
 from aotc.dialects.graph.patterns import Simplified, simplifies
+from aotc.dialects.graph.recurrent.recurrence import RecurrenceOp
 from aotc.dialects.graph.schedules import schedule_of
 from aotc.dialects.graph.structure import ConstantOp
 
@@ -89,6 +89,68 @@ def slice_of_slice(op: SliceOp) -> Simplified:
     both = [(first + start * stride, step * stride) for start, step, first, stride in outer]
     starts, steps = [start for start, _ in both], [step for _, step in both]
     return SliceOp.get(inner.x, starts=starts, steps=steps, shape=op.ints("shape"))
+
+
+@simplifies(SliceOp)
+def slice_of_moved(op: SliceOp) -> Simplified:
+    """slice(transpose(x)) -> transpose(slice(x)), and of a concatenation, where nothing else reads what moves; slice(
+    reshape(x)) -> reshape(slice(x)) along axes that both shapes have."""
+    starts, steps, shape = op.ints("starts"), op.ints("steps"), op.ints("shape")
+    cuts = list(zip(starts, steps, shape, strict=True))
+    inner = producer(op.x, ReshapeOp)
+    if inner is not None and (axes := _common_axes(op, shape_of(inner.x))) is not None:
+        whole = [(0, 1, extent) for extent in shape_of(inner.x)]
+        for axis, own in axes.items():
+            whole[own] = cuts[axis]
+        cut = _sliced(inner.x, whole)
+        return [cut, ReshapeOp.get(cut, shape=shape)]
+    moved = producer(op.x, ElementOp)
+    if moved is None or not op.x.has_one_use():
+        return None
+    if isinstance(moved, TransposeOp):
+        permutation = moved.ints("permutation")
+        cut = _sliced(moved.x, [cuts[permutation.index(axis)] for axis in range(len(cuts))])
+        return [cut, TransposeOp.get(cut, permutation=permutation)]
+    if isinstance(moved, ConcatOp) and cuts[moved.dimension] == (0, 1, shape_of(op.x)[moved.dimension]):
+        axis = moved.dimension
+        parts = [_sliced(part, [*cuts[:axis], (0, 1, shape_of(part)[axis]), *cuts[axis + 1 :]]) for part in moved.parts]
+        return [*parts, ConcatOp.get([part.result for part in parts], axis=axis)]
+    return None
+
+
+def _sliced(x: SSAValue, cuts: Sequence[tuple[int, int, int]]) -> SliceOp:
+    """The slice with a start, a step and a count for each axis."""
+    starts, steps, shape = zip(*cuts, strict=True)
+    return SliceOp.get(x, starts=starts, steps=steps, shape=shape)
+
+
+def _common_axes(op: SliceOp, source: Sequence[int]) -> dict[int, int] | None:
+    """For each axis of its operand that a slice leaves something of: the same axis of a tensor of shape `source` with
+    these elements; None where one is none there."""
+    shape = shape_of(op.x)
+    found: dict[int, int] = {}
+    for axis, (start, step, count) in enumerate(
+        zip(op.ints("starts"), op.ints("steps"), op.ints("shape"), strict=True)
+    ):
+        if (start, step, count) == (0, 1, shape[axis]):
+            continue
+        before = math.prod(shape[:axis])
+        same = (own for own, extent in enumerate(source) if extent == shape[axis] and math.prod(source[:own]) == before)
+        if (own := next(same, None)) is None or own in found.values():
+            return None
+        found[axis] = own
+    return found
+
+
+@simplifies(SliceOp)
+def slice_of_states(op: SliceOp) -> Simplified:
+    """y[last step] -> y_h of a recurrent layer, which then need not keep the states of all steps."""
+    layer = producer(op.x, RecurrenceOp)
+    if layer is None or (last := layer.last_step()) is None:
+        return None
+    if (op.ints("starts"), op.ints("shape")) != ((last, 0, 0), (1, *shape_of(op.x)[1:])):
+        return None
+    return ReshapeOp.get(layer.results[1], shape=op.ints("shape"))  # of its results only y has three axes
 
 
 @simplifies(RegroupChannelsOp)
@@ -161,7 +223,7 @@ def view_of_widened(op: ReshapeOp | SliceOp) -> Simplified:
     On a constant the view folds, whatever the operation.
     """
     inner = producer(op.x, ElementOp)
-    if inner is None or inner.FUSION is not Fusion.POINTWISE or op.view_offset() is None:
+    if inner is None or not inner.is_movable or op.view_offset() is None:
         return None
     sources = [place for place, value in enumerate(inner.operands) if math.prod(shape_of(value)) != 1]
     if len(sources) != 1:
@@ -181,14 +243,92 @@ def view_of_widened(op: ReshapeOp | SliceOp) -> Simplified:
     return [view, new]
 
 
+@simplifies(ElementOp)
+def narrowed_view(op: ElementOp) -> Simplified:
+    """quantize(relu(view(x))) -> view(quantize(relu(x))): what computes x narrows it, too."""
+    shape = shape_of(op.results[0])
+    views = {place: view for place, value in enumerate(op.operands) if (view := producer(value, ReshapeOp)) is not None}
+    views = {place: view for place, view in views.items() if shape_of(view.result) == shape}
+    if len({view.x.type for view in views.values()}) != 1:
+        return None
+    first = next(iter(views.values()))
+    others = [value for place, value in enumerate(op.operands) if place not in views]
+    if not all(_broadcasts_alike(op, value, shape_of(first.x), shape) for value in others):
+        return None
+    if producer(first.x, ConstantOp) is not None or not _is_narrowed(op, first.result):
+        return None
+    new = _with_operands(op, {place: view.x for place, view in views.items()}, shape_of(first.x))
+    return None if new is None else [new, ReshapeOp.get(new.results[0], shape=shape)]
+
+
+@simplifies(ElementOp)
+def narrowed_padding(op: ElementOp) -> Simplified:
+    """quantize(pad(x, y)) -> pad(quantize(x), quantize(y)): what is added is narrow, too."""
+    wide = [place for place, value in enumerate(op.operands) if math.prod(shape_of(value)) != 1]
+    pad = producer(op.operands[wide[0]], PadOp) if len(wide) == 1 else None
+    if pad is None or not pad.result.has_one_use() or not _is_narrowed(op, pad.result):
+        return None
+    if (new := _with_operands(op, {wide[0]: pad.x}, shape_of(pad.x))) is None:
+        return None
+    attributes = {"pads": pad.ints("pads"), "mode": pad.mode}
+    if pad.mode != StringAttr("constant"):
+        return [new, PadOp.get(new.results[0], **attributes)]
+    zero = None if pad.value is not None else _zero(element_type_of(pad.x))
+    value = pad.value if zero is None else zero.result
+    assert value is not None
+    added = _with_operands(op, {wide[0]: value}, shape_of(value))
+    if added is None:
+        return None
+    return [*([] if zero is None else [zero]), new, added, PadOp.get(new.results[0], added.results[0], **attributes)]
+
+
+def _is_narrowed(op: ElementOp, value: SSAValue) -> bool:
+    """Whether `op`, which reads `value`, makes its elements narrower, or what alone follows it element by element does,
+    and `op` does not make them wider: that goes up."""
+    width = byte_width(element_type_of(value))
+    following: Operation | None = op
+    while (
+        isinstance(following, ElementOp)
+        and following.is_movable
+        and shape_of(following.results[0]) == shape_of(value)
+        and byte_width(element_type_of(following.results[0])) <= width
+    ):
+        if byte_width(element_type_of(following.results[0])) < width:
+            return True
+        following = following.results[0].get_user_of_unique_use()
+    return False
+
+
+def _broadcasts_alike(op: ElementOp, value: SSAValue, one: Sequence[int], other: Sequence[int]) -> bool:
+    """Whether `op` reads the same elements of `value` for the elements of a result of either shape, in row-major
+    order."""
+    given = shape_of(value)
+    while given and given[0] == 1:
+        given = given[1:]
+    if not given:
+        return True
+    return op.BROADCASTS and tuple(one[-len(given) :]) == tuple(other[-len(given) :])
+
+
+def _zero(kind: Attribute) -> ConstantOp:
+    value = DenseIntOrFPElementsAttr(TensorType(kind, []), BytesAttr(bytes(byte_width(kind))))  # pyright: ignore[reportArgumentType]
+    return ConstantOp(value)
+
+
 def _is_view(op: Operation) -> bool:
     return isinstance(op, GraphOp) and op.view_offset() is not None
 
 
 def _with_operand(op: Op, position: int, value: SSAValue, shape: Sequence[int] | None = None) -> Op | None:
     """A copy of `op` with another operand; None where its result would not have the given shape (that of `op`)."""
+    return _with_operands(op, {position: value}, shape)
+
+
+def _with_operands(op: Op, given: Mapping[int, SSAValue], shape: Sequence[int] | None = None) -> Op | None:
+    """A copy of `op` with other operands; None where its result would not have the given shape (that of `op`)."""
     new = op.clone()
-    new.operands[position] = value
+    for position, value in given.items():
+        new.operands[position] = value
     try:
         new.refine()
     except ShapeError:
@@ -280,14 +420,11 @@ def conv_of_pad(op: ConvOp) -> Simplified:
         or not _counts_as_zero(inner.value, op.zero_points[0])
     ):
         return None
-    pads, rank = inner.ints("pads"), len(shape_of(op.x))
-    begins, ends = pads[:rank], pads[rank:]
-    if any((*begins[:2], *ends[:2])):
+    if (pads := op.pads_with(inner.ints("pads"))) is None:
         return None
     new = op.clone()
     new.operands[0] = inner.x
-    added = (*begins[2:], *ends[2:])
-    new.properties["pads"] = to_attribute([a + b for a, b in zip(op.ints("pads"), added, strict=True)])
+    new.properties["pads"] = to_attribute(pads)
     return new
 
 

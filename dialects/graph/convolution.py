@@ -107,6 +107,15 @@ class ConvOp(SlidingAxes, ConvolutionOp):
             raise ShapeError(f"{weight[0]} output channels do not divide into {self.groups} groups")
         return (x[0], weight[0], *self.extents())
 
+    def pads_with(self, pads: Sequence[int]) -> Sequence[int] | None:
+        """`pads` of the convolution together with those of a `graph.pad` of x; None where that has other than spatial
+        ones."""
+        rank = len(pads) // 2
+        begins, ends = pads[:rank], pads[rank:]
+        if any((*begins[:2], *ends[:2])):
+            return None
+        return [own + more for own, more in zip(self.ints("pads"), (*begins[2:], *ends[2:]), strict=True)]
+
     def operations(self) -> int:
         return 2 * math.prod(shape_of(self.result)) * math.prod(shape_of(self.weight)[1:])
 

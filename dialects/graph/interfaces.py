@@ -362,6 +362,11 @@ class ElementOp(GraphOp, ABC):
         smaller tensor."""
         return False
 
+    @property
+    def is_movable(self) -> bool:
+        """Whether elements are the same wherever they stand: functions of the operands' elements alone."""
+        return self.FUSION is Fusion.POINTWISE
+
     @abstractmethod
     def element(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
         """Emit the value of the result element at `index`.

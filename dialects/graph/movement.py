@@ -285,6 +285,10 @@ class TriluOp(ElementOp):
     result = result_def(TensorType)
     MOVES: ClassVar[bool] = True
 
+    @property
+    def is_movable(self) -> bool:
+        return False
+
     def infer_types(self) -> Sequence[TensorType]:
         if len(shape_of(self.x)) < 2:
             raise ShapeError(f"the operand must be a matrix or a batch of them, found {list(shape_of(self.x))}")

@@ -1,4 +1,4 @@
-"""Note on each kernel how many arithmetic operations it is about, for a profile (see `GraphOp.operations`).
+"""Note on each kernel how many arithmetic operations of what it is about, for a profile (see `GraphOp.operations`).
 
 Before:
 ```mlir
@@ -6,7 +6,7 @@ func.func private @matmul_relu_0(%lhs: tensor<2x3xf32>, %rhs: tensor<3x4xf32>) -
 ```
 After:
 ```mlir
-func.func private @matmul_relu_0(..) -> tensor<2x4xf32> attributes {aot.kernel, aot.operations = 56 : i64} {
+func.func private @matmul_relu_0(..) -> .. attributes {aot.operations = 56 : i64, aot.operation_type = "float32"} {
 ```
 """
 
@@ -18,17 +18,21 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from aotc.dialects.aot.contract import OPERATION_COUNT, kernels
-from aotc.dialects.graph.interfaces import GraphOp
+from aotc.dialects.aot.contract import OPERATION_COUNT, OPERATION_TYPE, kernels
+from aotc.dialects.dtypes import dtype_name
+from aotc.dialects.graph.interfaces import GraphOp, element_type_of
 
 
 @dataclass(frozen=True)
 class CountOperationsPass(ModulePass):
-    """Note on each kernel how many arithmetic operations it computes."""
+    """Note on each kernel how many arithmetic operations it computes, and of which element type most are."""
 
     name = "count-operations"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for kernel in [each for each in kernels(op) if not each.is_declaration]:
-            count = sum(each.operations() for each in kernel.body.block.ops if isinstance(each, GraphOp))
-            OPERATION_COUNT.set(kernel, count)
+            counts = {each: each.operations() for each in kernel.body.block.ops if isinstance(each, GraphOp)}
+            OPERATION_COUNT.set(kernel, sum(counts.values()))
+            most = max(counts, key=lambda each: counts[each], default=None)
+            if most is not None and counts[most]:
+                OPERATION_TYPE.set(kernel, dtype_name(element_type_of(most.operands[0])))

@@ -35,7 +35,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from aotc.dialects.graph.compound.control_flow import graph_operations
-from aotc.dialects.graph.interfaces import ElementOp, Fusion, GraphOp, shape_of
+from aotc.dialects.graph.interfaces import ElementOp, GraphOp, shape_of
 from aotc.dialects.graph.movement import ReshapeOp, TransposeOp
 from aotc.dialects.graph.structure import ConstantOp
 
@@ -102,7 +102,7 @@ def _treats_all_alike(op: Operation, value: SSAValue) -> bool:
     """Whether element i of the result is one function, the same for all i, of element i of `value`."""
     return (
         isinstance(op, ElementOp)
-        and op.FUSION is Fusion.POINTWISE
+        and op.is_movable
         and all(shape_of(other) == shape_of(value) or math.prod(shape_of(other)) == 1 for other in op.operands)
     )
 

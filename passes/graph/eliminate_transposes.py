@@ -28,7 +28,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from aotc.dialects.dtypes import byte_width
 from aotc.dialects.graph.compound.control_flow import graph_blocks
-from aotc.dialects.graph.interfaces import ElementOp, Fusion, element_type_of, shape_of
+from aotc.dialects.graph.interfaces import ElementOp, element_type_of, shape_of
 from aotc.dialects.graph.movement import ReshapeOp, TransposeOp
 from aotc.dialects.graph.structure import ConstantOp
 
@@ -116,7 +116,7 @@ class _Region:
 
     def _works_above(self, op: Operation) -> bool:
         """Whether `op` computes element by element, so that it does the same on permuted operands."""
-        if not isinstance(op, ElementOp) or op.FUSION is not Fusion.POINTWISE:
+        if not isinstance(op, ElementOp) or not op.is_movable:
             return False
         shape = shape_of(op.results[0])
         same = [operand for operand in op.operands if shape_of(operand) == shape]

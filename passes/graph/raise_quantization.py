@@ -37,12 +37,12 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from aotc.dialects.graph.accumulation import MOST_BITS, AccumulatingOp
 from aotc.dialects.graph.compound.control_flow import graph_blocks
 from aotc.dialects.graph.conversion import QuantizeOp
-from aotc.dialects.graph.convolution import ConvolutionOp
+from aotc.dialects.graph.convolution import ConvolutionOp, ConvOp
 from aotc.dialects.graph.interfaces import GraphOp
 from aotc.dialects.graph.matrices.matmul import MatMulOp
 from aotc.model.locations import fuse_locations
 from aotc.model.weight_store import WeightStore
-from aotc.passes.graph.quantization.integer_movement import raise_movement, same_integers
+from aotc.passes.graph.quantization.integer_movement import raise_movement, same_integers, take_padding
 from aotc.passes.graph.quantization.integer_sums import Constants, Raised, raise_sum
 from aotc.passes.graph.quantization.pooling import raise_mean
 
@@ -86,6 +86,8 @@ def _rewrite(block: Block, constants: Constants, options: RaiseQuantizationPass)
 def _raised(op: GraphOp, constants: Constants, options: RaiseQuantizationPass) -> Raised | None:
     if isinstance(op, AccumulatingOp) and op.sums_integers:
         return None
+    if isinstance(op, ConvOp):
+        take_padding(op, constants)
     if isinstance(op, ConvolutionOp | MatMulOp):
         return raise_sum(op, constants, most_bits=options.most_bits)
     return raise_mean(op, constants, always=options.means, fixed=options.averages) or raise_movement(op, constants)

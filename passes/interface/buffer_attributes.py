@@ -79,7 +79,7 @@ def _record_parameters(kernel: FuncOp, attributes: Sequence[Argument]) -> None:
             taken.add(name)
             dtype = given.dtype or dtype_name(kind.element_type)
             each = Argument(name=name, dtype=dtype, io="output" if is_output else "input")
-            each.shape = tuple(-1 if extent == DYNAMIC_INDEX else extent for extent in kind.get_shape())
+            each.shape = said_shape(kind)
             found.append(each)
     set_parameters(kernel, found)
 
@@ -202,3 +202,8 @@ def _alignments_of_calls(module: ModuleOp, main: FuncOp) -> dict[str, dict[int, 
                 if isinstance(operand.type, MemRefType):
                     seen[position] = gcd(seen.get(position, 0), alignment(operand))
     return found
+
+
+def said_shape(kind: MemRefType) -> tuple[int, ...]:
+    """The shape of a buffer as arguments have it that are pointers: an extent of the run time is -1."""
+    return tuple(-1 if extent == DYNAMIC_INDEX else extent for extent in kind.get_shape())

@@ -66,7 +66,7 @@ from aotc.dialects.aot.contract import (
     workspace_alignment,
     workspace_place,
 )
-from aotc.passes.interface.buffer_attributes import record_buffer_attributes
+from aotc.passes.interface.buffer_attributes import record_buffer_attributes, said_shape
 from aotc.passes.interface.buffer_uses import declare_with_pointers, replace_buffer, used_extents
 
 
@@ -106,7 +106,7 @@ def _rewrite(function: FuncOp, extents_of: list[list[int]]) -> None:
         if not isinstance(kind := argument.type, MemRefType):
             continue
         if given.io is not None:  # a pointer no longer says it
-            given.shape = kind.get_shape()
+            given.shape = said_shape(kind)
         pointer = block.insert_arg(PtrType(kind.element_type), argument.index)
         pointer.name_hint = argument.name_hint
         sizes: dict[int, SSAValue] = {}

@@ -46,6 +46,7 @@ from aotc.dialects.properties import integer, number, word
 from aotc.errors import CompileError
 from aotc.model.conventions import CALL_PACKED
 from aotc.model.dlpack import CPU, DLPACK_TYPES, HANDLE_CODE, TENSOR_CODE
+from aotc.passes.interface.buffer_attributes import said_shape
 
 PACKED_TYPES: Final[tuple[Attribute, ...]] = (VOID_PTR, VOID_PTR, i32, VOID_PTR, VOID_PTR, VOID_PTR)
 """The argument types of every packed function; it returns an i32 status."""
@@ -190,7 +191,8 @@ class Unpacker:
     def tensor(
         self, position: int, shape: Sequence[int], dtype: DLType, pointee: Attribute, extents: Sequence[int] = ()
     ) -> tuple[SSAValue, dict[int, SSAValue]]:
-        """Check that argument `position` is such a DLTensor; returns its data pointer and the `extents` asked for."""
+        """Check that argument `position` is a DLTensor of this shape, -1 where it is open; returns its data pointer and
+        the `extents` asked for, which must be below 2^31."""
         build = self._build
         tensor = build.insert(PtrCastOp(self._handle(position, TENSOR_CODE), PtrType(_TENSOR))).result
 
@@ -211,11 +213,13 @@ class Unpacker:
             given = field("shape")
             self._require_some(given)
             for dimension, size in enumerate(shape):
-                if size != DYNAMIC_INDEX:
+                if size >= 0:
                     element = _value_of(build, ElementOp, (given,), i64, {"position": integer(dimension)})
                     self._require_equal(element, size)
                 elif dimension in extents:
                     element = build.insert(ElementOp(given, dimension)).result
+                    above = _constant(build, 2**31, i64)  # before it is an index, which may be narrower
+                    build.insert(RequireOp(build.insert(arith.CmpiOp(element, above, "ult"))))
                     sizes[dimension] = build.insert(arith.IndexCastOp(element, IndexType())).result
         data = field("data")
         if 0 not in shape:
@@ -227,7 +231,7 @@ class Unpacker:
     ) -> tuple[SSAValue, dict[int, SSAValue]]:
         """The data pointer of argument `position`, an operator's buffer, and the `extents` asked for."""
         if self._arguments == "tensors":
-            return self.tensor(position, kind.get_shape(), dtype, kind.element_type, extents)
+            return self.tensor(position, said_shape(kind), dtype, kind.element_type, extents)
         if extents:
             raise CompileError("open-shapes", "an argument of dynamic shape", "only a DLTensor carries its extents")
         data = self._handle(position, HANDLE_CODE)

@@ -15,6 +15,7 @@ func.func @aotc_kws_run_micro(%inputs: !aot.ptr<!aot.ptr<i8>>, %outputs: .., %re
 }
 aot.global @aotc_kws_model_micro : !aot.struct<"AOTCTypedModel"> = [[@aotc_kws_run_micro, 1 : i32, 1 : i32]]
 ```
+Extents that are open and used are those of the DLTensors; without these, of `micro`, they are an error.
 A caller's workspace and weights come behind the tensors: further elements of `inputs`, further packed arguments.
 A packed model also gets its metadata as tables, and a table of its packed functions by name. `packed-wrapper` adds the
 packed entry to a model with a typed one.
@@ -24,10 +25,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Final
 
 from xdsl.builder import Builder
 from xdsl.context import Context
+from xdsl.dialects.arith import IndexCastOp
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr, SymbolRefAttr, UnitAttr, i32
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Attribute, SSAValue
@@ -46,6 +49,7 @@ from aotc.dialects.aot.contract import (
     set_signature,
     tensors_of,
 )
+from aotc.errors import CompileError
 from aotc.model.conventions import entry_symbol, model_symbol, operator_symbol
 from aotc.passes.interface.metadata_tables import add_metadata
 from aotc.passes.interface.packing import PACKED_NAMES, PACKED_TYPES, DLType, Unpacker
@@ -113,6 +117,9 @@ def _micro(build: Builder, main: FuncOp, arguments: Sequence[SSAValue]) -> list[
         if given.io == "resource_handle":
             passed.append(handle)
             continue
+        if given.dimension is not None:
+            what, why = f"an extent of {main.sym_name.data} that is open", "pointers do not carry it"
+            raise CompileError("open-shapes", what, why, "use the interface c or packed")
         side = "output" if given.io == "output" else "input"
         pointer = build.insert(ElementOp(outputs if side == "output" else inputs, taken[side])).result
         passed.append(_cast(build, pointer, argument.type))
@@ -122,19 +129,25 @@ def _micro(build: Builder, main: FuncOp, arguments: Sequence[SSAValue]) -> list[
 
 def _packed(build: Builder, main: FuncOp, arguments: Sequence[SSAValue]) -> list[SSAValue]:
     attributes = arguments_of(main)
-    count = sum(given.io != "resource_handle" for given in attributes)
-    unpacker = Unpacker(build, arguments, count)
+    given_packed = [each for each in attributes if each.io != "resource_handle" and each.dimension is None]
+    unpacker = Unpacker(build, arguments, len(given_packed))
+    positions = iter(range(len(given_packed)))
     passed: list[SSAValue] = []
-    for position, (argument, given) in enumerate(zip(main.args, attributes, strict=True)):
+    extents: dict[int, SSAValue] = {}
+    for place, (argument, given) in enumerate(zip(main.args, attributes, strict=True)):
         if given.io == "resource_handle":
             passed.append(arguments[-1])
+        elif given.dimension is not None:
+            passed.append(build.insert(IndexCastOp(extents[given.dimension], i32)).result)
         elif given.io in ("input", "output"):
             assert isinstance(argument.type, PtrType)
-            tensor = given.tensor()
-            pointee = argument.type.pointee
-            passed.append(unpacker.tensor(position, tensor.shape, DLType.of(tensor.dtype), pointee)[0])
+            tensor, pointee = given.tensor(), argument.type.pointee
+            following = takewhile(lambda each: each is not None, (each.dimension for each in attributes[place + 1 :]))
+            used = [dimension for dimension in following if dimension is not None]
+            data, extents = unpacker.tensor(next(positions), tensor.shape, DLType.of(tensor.dtype), pointee, used)
+            passed.append(data)
         else:
-            passed.append(unpacker.pointer(position, given.align or 1))
+            passed.append(unpacker.pointer(next(positions), given.align or 1))
     return passed
 
 

@@ -71,4 +71,13 @@ def computed(
     except Exception:  # whatever it is, it belongs to one of them
         half = len(parts) // 2
         return computed(parts[:half], compute) + computed(parts[half:], compute)
-    return [{output.name: found[prefix + output.name] for output in model.graph.output} for prefix, model, _ in named]
+    return [
+        {name: found[prefix + name] for name in _with_counts(model) if prefix + name in found}
+        for prefix, model, _ in named
+    ]
+
+
+def _with_counts(model: ModelProto) -> list[str]:
+    """What the outputs are called, and behind them what counts of data-dependent extents are."""
+    names = [output.name for output in model.graph.output]
+    return names + [f"{name}_count" for name in names]

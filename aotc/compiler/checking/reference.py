@@ -14,10 +14,12 @@ from google.protobuf.message import DecodeError
 from aotc.compiler.checking.quantized_reference import as_unsigned
 from aotc.dialects.dtypes import numpy_dtype
 from aotc.errors import UsageError
+from aotc.model.labels import without_labels
 from aotc.model.naming import distinct_names
 
 if TYPE_CHECKING:
     from aotc.model.known_tensors import KnownTensor
+    from aotc.model.labels import Labels
     from aotc.model.metadata import StateInfo
 
 Array = np.ndarray[Any, Any]
@@ -75,6 +77,7 @@ def reference_sequence(
     steps: Sequence[Mapping[str, Array]],
     states: Sequence[StateInfo],
     constants: Mapping[str, KnownTensor] | None = None,
+    labels: Mapping[str, Labels] | None = None,
 ) -> list[dict[str, Array]]:
     """The outputs of runs one after the other, each of which is given the `states` that the last one left.
 
@@ -84,7 +87,7 @@ def reference_sequence(
     kept = first_values([state for state in states if state.name not in named])
     found: list[dict[str, Array]] = []
     for inputs in steps:
-        outputs = reference_outputs(session, {**inputs, **kept}, constants)
+        outputs = reference_outputs(session, {**inputs, **kept}, constants, labels)
         kept = {state.name: outputs[state.output] for state in states}
         found.append(outputs)
     return found
@@ -96,9 +99,13 @@ def first_values(states: Sequence[StateInfo]) -> dict[str, Array]:
 
 
 def reference_outputs(
-    session: Any, inputs: Mapping[str, Array], constants: Mapping[str, KnownTensor] | None = None
+    session: Any,
+    inputs: Mapping[str, Array],
+    constants: Mapping[str, KnownTensor] | None = None,
+    labels: Mapping[str, Labels] | None = None,
 ) -> dict[str, Array]:
-    """The outputs of an onnxruntime session by name; `constants` are inputs to it that the compiled model has not.
+    """The outputs of an onnxruntime session by name; `constants` are inputs to it that the compiled model has not,
+    `labels` what the numbers stand for that this has for text and maps.
 
     Raises UsageError where it cannot run, as on arrays of int4.
     """
@@ -109,9 +116,10 @@ def reference_outputs(
         for name, tensor in (constants or {}).items()
     }
     try:
-        return dict(zip(names, session.run(None, {**inputs, **known}), strict=True))
+        found = dict(zip(names, session.run(None, {**inputs, **known}), strict=True))
     except Exception as error:
         dtypes = sorted({array.dtype.name for array in inputs.values() if array.dtype.isbuiltin != 1})
         what = f"onnxruntime cannot run the model{' on arrays of ' + ', '.join(dtypes) if dtypes else ''}"
         why = str(error).strip().partition("\n")[0]
         raise UsageError("failed-tool", what, why, "compare with recorded outputs: aotc run --outputs") from error
+    return {name: without_labels(value, (labels or {}).get(name, ())) for name, value in found.items()}

@@ -6,7 +6,6 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
-from threading import RLock
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -16,12 +15,14 @@ from aotc.compiler.dynamic.interface import Array, Interface, Shapes, is_known, 
 from aotc.compiler.dynamic.specializing import Recipe, Specialization
 from aotc.errors import AotcError, CompileError, UsageError
 from aotc.executor.tensors import as_array
+from aotc.executor.turns import reentrant_turn
 from aotc.model.dlpack import dtype_of
+from aotc.model.extents import OpenTensor
+from aotc.model.metadata import TensorInfo
 from aotc.vm import Executable, VirtualMachine, VMError
 
 if TYPE_CHECKING:
     from aotc.executor import CompiledModel
-    from aotc.model.metadata import TensorInfo
 
 logger = logging.getLogger(__name__)
 
@@ -77,6 +78,11 @@ def exact(results: dict[str, Array], outputs: Sequence[TensorInfo]) -> dict[str,
     return results
 
 
+def counted(outputs: Sequence[TensorInfo | OpenTensor]) -> list[TensorInfo]:
+    """The outputs of a model that may be longer than what is valid of them, for `exact`."""
+    return [tensor for tensor in outputs if isinstance(tensor, TensorInfo) and tensor.counted_axis is not None]
+
+
 class Dispatcher:
     """What all instances of a model with open shapes share. Threads may call it at the same time; what is new to it is
     compiled by one of them, while calls of known shapes go on."""
@@ -98,6 +104,7 @@ class Dispatcher:
         self._recipe = recipe
         self._max_shapes = max_shapes
         self._on_compile = on_compile
+        self._suggested = False
         self._clock = count()
         self._values = self._places()
         """The places of the inputs whose values are compiled for."""
@@ -106,7 +113,7 @@ class Dispatcher:
         self._dtypes = [dtype_of(each.dtype) for each in interface.inputs]
         self._routes: dict[Key, _Route] = {}
         self._kept: dict[Key, _Kept] = {}
-        self._turn = RLock()
+        self._turn = reentrant_turn()
         """Held while something is compiled, or the machine runs, which serves one call at a time."""
         self._machine: VirtualMachine | None = None
 
@@ -279,11 +286,27 @@ class Dispatcher:
         given = {name: shape for name, shape in zip(names, shapes, strict=True) if name not in values}
         model, seconds, from_cache = self._recipe.compiled(given, values)
         self._compare(model.outputs, extents)
+        if len(self._kept) >= self._max_shapes:
+            self._suggest_buckets(shapes)
         while len(self._kept) >= self._max_shapes:
             gone = self._kept.pop(min(self._kept, key=lambda each: self._kept[each].used))
             self._routes = {each: route for each, route in self._routes.items() if route.kept is not gone}
         self._kept[key] = _Kept(model, shapes, next(self._clock))
         return Specialization(extents, seconds, from_cache)
+
+    def _suggest_buckets(self, shapes: Shapes) -> None:
+        """Say once that code for a shape makes room for that of another, where the extents may be rounded up."""
+        if self._suggested or self.buckets.of or all(each.shapes == shapes for each in self._kept.values()):
+            return
+        self._suggested = True
+        example = ", ".join(f"{name!r}: [64, 128, ..]" for name in self.interface.dims)
+        logger.warning(
+            "%s: more shapes arrive than the %d that code is kept for, and each is compiled for; max_shapes "
+            "keeps more, and buckets={%s} rounds extents up, where the model has a mask or computes each place alone",
+            self.name,
+            self._max_shapes,
+            example,
+        )
 
     def _compare(self, outputs: Sequence[TensorInfo], extents: Mapping[str, int]) -> None:
         """Forget what the model declares of outputs and does not compute. Raises UsageError where buckets need it."""

@@ -14,7 +14,7 @@ from aotc.compiler.dynamic.interface import Array
 from aotc.compiler.keywords import in_python_terms
 from aotc.compiler.lowering import Source, import_source, in_process, run_phases
 from aotc.compiler.reuse import in_process_set
-from aotc.errors import Problem, UsageError
+from aotc.errors import Problem, UsageError, warning_once
 from aotc.executor.loading import InMemory
 from aotc.executor.shared_weights import SharedWeights
 from aotc.model.faults import explained
@@ -82,6 +82,8 @@ class Recipe:
         self.weights = SharedWeights()
         """What is equal in all that is compiled."""
         self._content = cache.content_digest(self._source)
+        self._said: set[Problem] = set()
+        """What the user was warned of."""
 
     def model(self) -> Model:
         """The model as it is in its file, with the constants that are known.
@@ -120,7 +122,7 @@ class Recipe:
         def lowered(source: Source, options: CompileOptions) -> Compilation:
             nonlocal is_new
             is_new = True
-            with explained("the import"):
+            with explained("the import"), warning_once(self._said):
                 compilation = import_source(source, options)
             run_phases(compilation)
             return compilation

@@ -127,6 +127,10 @@ def _tensor_macros(prefix: str, what: str, position: int, tensor: TensorInfo) ->
     if tensor.scale is not None:
         macros["SCALE"] = float_literal(tensor.scale, F32)
         macros["ZERO_POINT"] = str(tensor.zero_point or 0)
+    if tensor.labels:
+        shown = (string_literal(each) if isinstance(each, str) else str(each) for each in tensor.labels)
+        macros["NUM_LABELS"] = str(len(tensor.labels))
+        macros["LABELS"] = "{" + ", ".join(shown) + "}"
     comment = comment_text(f"{what} {position}: {tensor.name}, {tensor.dtype} {shape}")
     return f"/* {comment} */\n" + _defines(prefix, macros)
 

@@ -30,13 +30,14 @@ from aotc.dialects.aot.contract import Argument, mark_entry, model_module, set_a
 from aotc.dialects.constants import constant_op, folded
 from aotc.dialects.dtypes import dtype_name
 from aotc.dialects.graph.interfaces import GraphOp, ShapeError, element_type_of, shape_of
-from aotc.errors import AotcError, CompileError, FileError, Problem, gathered, warn
+from aotc.errors import AotcError, CompileError, FileError, OutOfMemoryError, Problem, gathered, warn
 from aotc.frontend.onnx.attributes import attribute_value
-from aotc.frontend.onnx.bodies import needed, node_name, ordered, subgraphs
+from aotc.frontend.onnx.bodies import needed, node_name, ordered, subgraphs, used_names
 from aotc.frontend.onnx.check import called_function, check_node, function_key
 from aotc.frontend.onnx.control import CONTROL_FLOW, captured
 from aotc.frontend.onnx.dims import OpenShapesError, contradicts, declared_shape, shape_text
 from aotc.frontend.onnx.inputs import read_inputs
+from aotc.frontend.onnx.labels import moved, output_labels, text_of
 from aotc.frontend.onnx.load import Model
 from aotc.frontend.onnx.operator_types import type_mismatch
 from aotc.frontend.onnx.operators import (
@@ -51,9 +52,9 @@ from aotc.frontend.onnx.operators import (
     schema_of,
     unsupported,
 )
-from aotc.frontend.onnx.parts.bounds import carry, refuse
+from aotc.frontend.onnx.parts.bounds import carry, misfit, refuse
 from aotc.frontend.onnx.parts.sequences import OPERATORS, Given, Items, apply, type_bytes
-from aotc.frontend.onnx.registry import BOUNDED, IMPORTERS, Bound, Node, load_importers
+from aotc.frontend.onnx.registry import BOUNDED, IMPORTERS, Bound, Importer, Node, load_importers
 from aotc.frontend.onnx.scopes import POISON, Poison, Scope, Value, name_value
 from aotc.frontend.onnx.tensors import ONNX_TYPES, TensorError, read_tensor, type_name
 from aotc.model import extensions
@@ -109,6 +110,8 @@ class _Importer:
         """What importers say of nodes that they did import."""
         self.top = Scope(operator_sets(model.proto.opset_import), self.block)
         self.max_nodes = max_nodes
+        self.text = text_of(graph.node)
+        self.labels = output_labels(graph)
         self.bounds: dict[SSAValue, Bound] = {}
         self.given: dict[SSAValue, str] = {}
         """The inputs that are tensors, by their values."""
@@ -195,6 +198,7 @@ class _Importer:
         found = _tensor(name, value)
         if (bound := self.bounds.get(value)) is not None:
             found.counted_axis = bound.axis
+        found.labels = self.labels.get(name) or None
         return found
 
     def _unsupported_operators(self) -> list[Problem]:
@@ -259,11 +263,17 @@ class _Importer:
         if (problem := self._unknown(node, name, scope.sets)) is not None:
             self.problems.append(problem)
             return poisoned
+        if scope is self.top and (read := sorted(self.text.keys() & (used_names(node) - moved(node)))):
+            what = f"its input {', '.join(map(repr, read))} is text"
+            fix = "do this after the model, on the host: an output of labels has their positions"
+            problem = Problem("unsupported-type", what, "text has no fixed size", fix, name, node.op_type)
+            self.problems.append(problem)
+            return poisoned
         if len(operands) < len(inputs):
             return poisoned
         try:
             values = [*self._dispatch(node, name, operands, outputs, scope), *[None] * len(outputs)][: len(outputs)]
-        except (FileError, _TooManyNodes):
+        except (FileError, OutOfMemoryError, _TooManyNodes):
             raise
         except AotcError as error:
             self.problems += error.problems
@@ -271,16 +281,15 @@ class _Importer:
             self.problems.append(Problem("invalid-node", str(error), node=name, op_type=node.op_type))
         except OSError as error:
             raise FileError("unusable-file", str(error), node=name, op_type=node.op_type) from error
+        except MemoryError as error:
+            what = "there is not enough memory to import it"
+            raise OutOfMemoryError("out-of-memory", what, str(error), node=name, op_type=node.op_type) from error
         except Exception as error:
             logger.debug("importing %s (%s)", name, node.op_type, exc_info=True)
-            if (problem := extensions.problem_of(error)) is not None:
-                problem = replace(problem, node=name, op_type=node.op_type)
-            else:
-                fix = "its attributes or inputs may be malformed"
-                problem = Problem(
-                    "invalid-node", "the node cannot be imported", extensions.describe(error), fix, name, node.op_type
-                )
-            self.problems.append(problem)
+            if (problem := extensions.problem_of(error)) is None:
+                what, fix = "the node cannot be imported", "its attributes or inputs may be malformed"
+                problem = Problem("invalid-node", what, extensions.describe(error), fix)
+            self.problems.append(replace(problem, node=name, op_type=node.op_type))
         else:
             missing = [output for output, value in zip(outputs, values, strict=True) if output and value is None]
             if not missing:
@@ -310,24 +319,33 @@ class _Importer:
                 return [apply(self._seen(node, name, tensors, outputs, opset), inputs)]
         elif mismatch := type_mismatch(node.op_type, domain, newest, tensors):
             raise CompileError("invalid-type", mismatch, node=name, op_type=node.op_type)
-        if not domain and next(subgraphs(node), None) is not None and not self.bounds.keys().isdisjoint(inputs):
-            refuse(name, node.op_type)
+        bounds = [None if value is None else self.bounds.get(value) for value in tensors]
+        if not domain and next(subgraphs(node), None) is not None and (found := [each for each in bounds if each]):
+            refuse(self._seen(node, name, tensors, outputs, opset), found)
         if node.op_type in CONTROL_FLOW and not domain:
             return CONTROL_FLOW[node.op_type](self, node, name, inputs, scope, opset).values()
         if (entry := IMPORTERS.get((domain, node.op_type))) is not None:
             seen = self._seen(node, name, tensors, outputs, opset)
-            bounds = [None if value is None else self.bounds.get(value) for value in tensors]
-            bounded = BOUNDED.get(node.op_type) if any(bounds) and not domain else None
-            if bounded is not None and (whole := bounded(seen, bounds)) is not None:
-                return whole
-            values = entry.importer(seen)
-            found = [values] if isinstance(values, SSAValue) else list(values)
-            if any(bounds):
-                results = [value for value in found if value is not None]
-                if (bound := carry(seen, bounds, results)) is not None:
-                    self.bounds.update(dict.fromkeys(results, bound))
-            return found
+            return self._of_parts(entry.importer, seen, bounds) if any(bounds) else _listed(entry.importer(seen))
         return self._definition(node, name, inputs, scope.sets)
+
+    def _of_parts(self, importer: Importer, node: Node, bounds: Sequence[Bound | None]) -> Sequence[Value]:
+        """The values of a node that reads some with data-dependent extents."""
+        given = list(node.inputs)
+        bounded = None if node.domain else BOUNDED.get(node.op_type)
+        try:
+            if bounded is not None and (whole := bounded(node, bounds)) is not None:
+                return whole
+            found = _listed(importer(node))
+        except CompileError as error:
+            if wrong := [each for each in error.problems if each.id in ("invalid-shape", "invalid-value")]:
+                node.inputs = given
+                misfit(node, bounds, wrong[0])
+            raise
+        results = [value for value in found if value is not None]
+        if (bound := carry(node, bounds, results)) is not None:
+            self.bounds.update(dict.fromkeys(results, bound))
+        return found
 
     def _seen(
         self, node: NodeProto, name: str, inputs: Sequence[SSAValue | None], outputs: Sequence[str], opset: int
@@ -473,3 +491,7 @@ def _location(name: str) -> LocationAttr:
 
 def _tensor(name: str, value: SSAValue) -> Argument:
     return Argument(name=name, dtype=dtype_name(element_type_of(value)))
+
+
+def _listed(values: SSAValue | Sequence[SSAValue | None]) -> list[SSAValue | None]:
+    return [values] if isinstance(values, SSAValue) else list(values)

@@ -27,6 +27,8 @@ COORDINATE_MODES = (
 NEAREST_MODES = ("round_prefer_floor", "round_prefer_ceil", "floor", "ceil", "simple")
 
 _HALF = Fraction(1, 2)
+_EXACT = 1 << 53
+"""Integers below it are exact as numbers of double precision, and so are quotients of them rounded once."""
 
 
 @dataclass(frozen=True)
@@ -74,42 +76,54 @@ class ResizedAxis:
             case _:
                 return 1 / scale, half_pixel
 
-    def places(self) -> tuple[list[int], int]:
-        """For each result element its place in the operand, in elements, times a number, and that number."""
+    def places(self) -> tuple[Integers, int]:
+        """For each result element its place in the operand, in elements, times a number, and that number. They are
+        Python's integers where the exact numbers are so large that others would round them."""
         slope, start = self.line()
         by = slope.denominator * start.denominator
-        return [int((slope * i + start) * by) for i in range(self.count)], by
+        step, first = int(slope * by), int(start * by)
+        is_small = 2 * (abs(step) * self.count + abs(first) + by) < _EXACT
+        return np.arange(self.count).astype(np.int64 if is_small else object) * step + first, by
 
     def coordinates(self) -> NDArray[np.float64]:
         """For each result element its place in the operand, in elements."""
         places, by = self.places()
-        return np.array([place / by for place in places], np.float64)
+        return (places / by).astype(np.float64)
 
     def outside(self) -> NDArray[np.bool_]:
         """Which result elements show what lies beyond the operand; only `tf_crop_and_resize` extrapolates."""
         if self.mode != "tf_crop_and_resize":
             return np.zeros(self.count, np.bool_)
         places, by = self.places()
-        return np.array([place < 0 or place > (self.extent - 1) * by for place in places], np.bool_)
+        return ((places < 0) | (places > (self.extent - 1) * by)).astype(np.bool_)
 
     def nearest(self, rounding: str) -> Integers:
         """The nearest element of the operand; `rounding` is one of `NEAREST_MODES`."""
-        places, by = self.places()
+        x, by = self.places()
+        match rounding:
+            case "floor":
+                found = x // by
+            case "ceil":
+                found = -(-x // by)
+            case "round_prefer_ceil":
+                found = (2 * x + by) // (2 * by)
+            case "simple":
+                found = -(-x // by) if self.ratio < 1 else np.where(x < 0, -(-x // by), x // by)
+            case _:
+                found = -((by - 2 * x) // (2 * by))
+        return np.clip(found, 0, self.extent - 1).astype(np.int64)
 
-        def found(x: int) -> int:
-            match rounding:
-                case "floor":
-                    return x // by
-                case "ceil":
-                    return -(-x // by)
-                case "round_prefer_ceil":
-                    return (2 * x + by) // (2 * by)
-                case "simple":
-                    return -(-x // by) if self.ratio < 1 else int(Fraction(x, by))
-                case _:
-                    return -((by - 2 * x) // (2 * by))
+    def taps(self, mode: str, antialias: bool) -> int:
+        """How many elements of the operand each of the result weighs, in the mode nearest, linear or cubic."""
+        return 1 if mode == "nearest" else 2 * self._reach(1 if mode == "linear" else 2, antialias)
 
-        return np.clip(np.array([found(x) for x in places], np.int64), 0, self.extent - 1)
+    def _squeeze(self, antialias: bool) -> np.float32:
+        return np.float32(min(self.scale, 1.0)) if antialias else np.float32(1)
+
+    def _reach(self, radius: int, antialias: bool) -> int:
+        """The elements on either side that a kernel of that radius is stretched over."""
+        with np.errstate(over="ignore"):
+            return int(min(np.ceil(radius / self._squeeze(antialias)), 1 << 31))
 
     def linear(self, exclude_outside: bool = False, antialias: bool = False) -> tuple[Integers, Floats]:
         """Elements and weights, [count, taps] each, of linear interpolation."""
@@ -138,8 +152,7 @@ class ResizedAxis:
 
         Beyond the operand lie copies of its outermost elements or, with `exclude_outside`, nothing.
         """
-        squeeze = np.float32(min(self.scale, 1.0)) if antialias else np.float32(1)
-        reach = int(np.ceil(radius / squeeze))
+        squeeze, reach = self._squeeze(antialias), self._reach(radius, antialias)
         x = self.coordinates()[:, None]
         places = np.floor(x) + np.arange(1 - reach, reach + 1)
         weights = kernel(((places - x) * squeeze).astype(np.float32))

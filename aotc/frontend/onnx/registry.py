@@ -42,10 +42,13 @@ from aotc.model.weight_store import Array, WeightStore
 
 @dataclass(frozen=True)
 class Bound:
-    """The extent of a value along `axis` is data-dependent: only the first `count`, an i64 of rank 0, are valid."""
+    """The extent of a value along `axis` is data-dependent: only the first `count` are valid."""
 
     axis: int
     count: SSAValue
+    """An i64 of rank 0."""
+    asked: bool = False
+    """The model computes the count to say how many there shall be; it is not how many there are of what data has."""
 
 
 class Node:
@@ -158,13 +161,12 @@ class Node:
         )
         raise CompileError(waiting(problem, [self.input(position)], self._given))
 
-    def can_be_given(self, position: int) -> bool:
-        """Whether an input is known as soon as small inputs of the model are: then the user is asked for these."""
-        value = self.input(position)
-        if unfolded(value) is not None:
-            return True
-        found = _followed([value], self._given)
-        return bool(found) and all(math.prod(shape_of(each)) <= MOST_VALUES for each in found)
+    def fail_bounded(self, problem: Problem, bounds: Sequence[Bound]) -> NoReturn:
+        """Stop with a problem that there is none of where the counts of `bounds` are known. Those that are asked for
+        may be compiled for."""
+        asked = all(bound.asked for bound in bounds)
+        found = waiting(problem, [bound.count for bound in bounds], self._given)
+        raise CompileError(found if asked and found.inputs else problem)
 
     def constant(self, array: Array | Sequence[Any] | float, dtype: Any = None) -> SSAValue:
         """A constant from a numpy array (or what np.array makes one of)."""
@@ -177,15 +179,29 @@ class Node:
         self._store.count_given(array.nbytes, self.name, self.op_type)
         return self._constant(array)
 
+    def numbers(self, count: int, dtype: Any = np.int64) -> Array:
+        """0 to `count` - 1; fails where a constant may not be as large."""
+        self.require_room(count, dtype)
+        return np.arange(count, dtype=dtype)
+
+    def filled(self, shape: Sequence[int], value: float, dtype: Any) -> Array:
+        """`value` in that shape; fails where a constant may not be as large."""
+        self.require_room(math.prod(shape), dtype)
+        return np.full(shape, value, dtype)
+
     def require_room(self, count: int, dtype: Any) -> None:
-        """Fail before a constant of `count` elements is computed that may not be."""
-        if count >= MAX_ELEMENTS:
-            self.fail("too-large", f"its result has {count} elements, 2^31 or more")
+        """Fail before a constant of `count` elements is computed that may not be: whoever makes one whose extents are
+        those of other tensors, or numbers in the model, asks first, as `numbers` and `filled` do."""
+        self.require_countable([count])
         self._store.require_room(count * np.dtype(dtype).itemsize, self.name, self.op_type)
 
+    def require_countable(self, shape: Sequence[float]) -> None:
+        """Fail where a result of that shape would have more elements than are supported."""
+        if not (count := math.prod(shape)) < MAX_ELEMENTS:
+            self.fail("too-large", f"its result has {count} elements, 2^31 or more")
+
     def _constant(self, array: Array) -> SSAValue:
-        if array.size >= MAX_ELEMENTS:
-            self.fail("too-large", f"its result has {array.size} elements, 2^31 or more")
+        self.require_countable(array.shape)
         op = constant_op(array, self.outputs[0] or self.name, self._store)
         return self._insert(op)
 
@@ -207,9 +223,12 @@ class Node:
         except ShapeError as error:
             fix = "check the model's shapes (onnx.shape_inference) or the given --input-shape"
             self.fail("invalid-shape", str(error), fix=fix)
-        if any((count := math.prod(shape_of(result))) >= MAX_ELEMENTS for result in op.results):
+        try:
+            for result in op.results:
+                self.require_countable(shape_of(result))
+        except CompileError:
             op.erase()
-            self.fail("too-large", f"its result has {count} elements, 2^31 or more")
+            raise
         values = folded(op, self._store, self.name, self.op_type) if op.operand_quantization() is None else None
         if values is not None:
             op.erase()
@@ -217,15 +236,17 @@ class Node:
         self._insert(op)
         return list(op.results)
 
-    def bounded(self, value: SSAValue, axis: int, count: SSAValue) -> SSAValue:
-        """`value` of which only `count` (i64, rank 0) parts along `axis` mean anything: cut to these where the count is
-        known, else noted, so that only operators that treat each part by itself read it."""
-        known = known_array(count, self._store)
+    def bounded(self, value: SSAValue, bound: Bound) -> SSAValue:
+        """`value` of which only so many parts mean anything as `bound` says: cut to these where the count is known,
+        else noted, so that only operators that treat each part by itself read it."""
+        known = known_array(bound.count, self._store)
         if known is not None:
-            return self.cut_to_count(value, axis, count)
+            return self.cut_to_count(value, bound.axis, bound.count)
+        if shape_of(value)[bound.axis] == 0:  # there can be none
+            return value
         if self.known_value(value) is not None:  # what is computed of it must not lose its bound by folding
             value = self._insert(CopyOp.get(value))
-        self.bounds[value] = Bound(axis, count)
+        self.bounds[value] = bound
         return value
 
     def most(self, count: SSAValue) -> int | None:
@@ -234,6 +255,10 @@ class Node:
             if bound.count is count:
                 return shape_of(value)[bound.axis]
         return None
+
+    def as_many(self, axis: int, count: SSAValue) -> Bound:
+        """The bound of what has so many parts along an axis as other values with this count have."""
+        return Bound(axis, count, any(bound.asked for bound in self.bounds.values() if bound.count is count))
 
     def cut_to_count(self, value: SSAValue, axis: int, count: SSAValue) -> SSAValue:
         """`value` without the parts along `axis` from `count` on, where that is known; else as it is."""
@@ -259,7 +284,7 @@ class Node:
 
 
 MOST_VALUES = 64
-"""Elements of an input that may be compiled for as values."""
+"""Elements of an input that may be compiled for as values, where a shape that nothing bounds follows from them."""
 
 
 def waiting(problem: Problem, values: Sequence[SSAValue | None], given: Mapping[SSAValue, str]) -> Problem:

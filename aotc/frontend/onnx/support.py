@@ -29,6 +29,10 @@ _SEQUENCE = (
     " `--input-shape` names, one among the outputs is as many outputs"
 )
 _OPTIONAL = "an optional among the inputs is taken as given"
+_TEXT = (
+    "labels that are text become their positions; what they are is in the header and the metadata, and operators that"
+    " only move elements may read them"
+)
 _MATRIX = "a product with a constant matrix: the weights grow with the square of the length"
 
 
@@ -48,7 +52,10 @@ LIMITS: dict[str, str] = {
     "DFT": f"{_MATRIX}; {_constant('length and axis')}",
     "Dropout": f"in training {_GENERATOR}",
     "Expand": _constant("the shape"),
-    "If": "branches of different shapes need a condition that is known when compiling",
+    "GridSample": "integers and booleans with the mode nearest; between them ONNX does not say how to round",
+    "If": "where the condition is not known when compiling, branches of different shapes are both computed, and may "
+    "differ along one axis: the result has a data-dependent extent; with a loop in a branch, or along more axes, the "
+    "condition must be known",
     "Loop": "what is stacked needs a trip count that is known when compiling; where a condition may end the loop "
     "before, it is as long as that, zeros from a further output `NAME_count` on, and operators that treat each part "
     "by itself, reductions, running sums and scatters may read it",
@@ -88,6 +95,11 @@ LIMITS: dict[str, str] = {
     "Unique": f"{_BOUNDED}; the time grows with the square of the number of elements",
     "Unsqueeze": _constant("the axes"),
     "Upsample": _constant("the scales"),
+    **dict.fromkeys(
+        ("ai.onnx.ml.LinearClassifier", "ai.onnx.ml.SVMClassifier", "ai.onnx.ml.TreeEnsembleClassifier"), _TEXT
+    ),
+    "ai.onnx.ml.ZipMap": "the maps become a table of their values; the keys of its columns are in the header and the "
+    "metadata",
     **dict.fromkeys(
         ("Affine", "Crop", "DynamicSlice", "ImageScaler", "ParametricSoftplus", "Scale", "ScaledTanh"),
         "an experiment of before ONNX 1.0, as onnxruntime has it",

@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, Modul
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, BlockArgument
 
-from aotc.dialects.aot.contract.fields import Field, Mark, integer, integers, real, text, text_of
+from aotc.dialects.aot.contract.fields import Field, Mark, integer, integers, names_or_numbers, real, text, text_of
 from aotc.errors import CompileError
 
 Io: TypeAlias = Literal["input", "output", "state", "workspace", "weights", "resource_handle"]
@@ -50,6 +50,9 @@ class Argument:
     counted_axis = integer("aot.counted_axis")
     """Of an output whose extent along this axis is data-dependent, from `import` on: it has the greatest possible, and
     the output NAME_count says how much of it is valid."""
+    labels = names_or_numbers("aot.labels")
+    """Of an output of class labels, from `import` on: the text that each element is a position in, or for floats the
+    keys of the maps that its rows are."""
     offset = integer("aot.offset")
     """Of a tensor in the workspace, as every state is, from `plan` on: where it is, in bytes."""
     shape = integers("aot.shape")
@@ -93,7 +96,8 @@ class Argument:
             raise CompileError("invalid-contract", f"{name} is not an input or output")
         dtype = Argument.dtype.require(self, where)
         shape = Argument.shape.require(self, where)
-        return Tensor(name, dtype, io, shape, self.scale, self.zero_point, self.offset, self.counted_axis)
+        more = self.scale, self.zero_point, self.offset, self.counted_axis, self.labels or ()
+        return Tensor(name, dtype, io, shape, *more)
 
 
 @dataclass(frozen=True)
@@ -111,6 +115,8 @@ class Tensor:
     """Bytes from the start of the workspace; None where it is no part of that."""
     counted_axis: int | None = None
     """Of an output of which only a part counts: the axis along which the output NAME_count says how much."""
+    labels: tuple[str, ...] | tuple[int, ...] = ()
+    """Of an output of class labels: what its elements, or of floats its columns, stand for."""
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Generic, Protocol, Self, TypeVar, overload
 
-from xdsl.dialects.builtin import BytesAttr, DenseArrayBase, FloatAttr, IntegerAttr, StringAttr, UnitAttr, f64, i64
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    BytesAttr,
+    DenseArrayBase,
+    FloatAttr,
+    IntegerAttr,
+    StringAttr,
+    UnitAttr,
+    f64,
+    i64,
+)
 from xdsl.ir import Attribute
 
 from aotc.dialects import properties
@@ -120,6 +130,11 @@ def integers(name: str) -> Field[tuple[int, ...]]:
     return Field(name, _integers_of, lambda values: DenseArrayBase.from_list(i64, values))
 
 
+def names_or_numbers(name: str) -> Field[tuple[str, ...] | tuple[int, ...]]:
+    """An array of strings, or of i64."""
+    return Field(name, _names_or_numbers_of, _names_or_numbers)
+
+
 def text_of(attribute: Attribute) -> str | None:
     """The string of an attribute that is one."""
     if isinstance(attribute, BytesAttr):  # what the parser makes of a string that is not ASCII
@@ -143,3 +158,14 @@ def _real_of(attribute: Attribute) -> float | None:
 
 def _integers_of(attribute: Attribute) -> tuple[int, ...] | None:
     return tuple(int(each) for each in attribute.get_values()) if isinstance(attribute, DenseArrayBase) else None
+
+
+def _names_or_numbers_of(attribute: Attribute) -> tuple[str, ...] | tuple[int, ...] | None:
+    parts = attribute.data if isinstance(attribute, ArrayAttr) else ()
+    names = tuple(text for each in parts if (text := text_of(each)) is not None)
+    numbers = tuple(number for each in parts if (number := integer_of(each)) is not None)
+    return next((found for found in (names, numbers) if found and len(found) == len(parts)), None)
+
+
+def _names_or_numbers(values: tuple[str, ...] | tuple[int, ...]) -> Attribute:
+    return ArrayAttr([StringAttr(each) if isinstance(each, str) else integer_attribute(each) for each in values])

@@ -150,6 +150,9 @@ branch is to be computed before it."""
 OPERATION_COUNT: Final = integer("aot.operations")
 """On a kernel, from `outline` on and only for a profile: how many arithmetic operations it is about."""
 
+OPERATION_TYPE: Final = text("aot.operation_type")
+"""As `OPERATION_COUNT`: the element type, as users see it, of what most of these read; none where there are none."""
+
 SCALAR_FALLBACK: Final = text("aot.scalar_fallback")
 """On a kernel, from `loops` on: why it is computed by scalar loops though it has a schedule."""
 

@@ -10,10 +10,13 @@ from collections.abc import Sequence
 import numpy as np
 from xdsl.dialects.builtin import IntegerType, StringAttr, f32
 from xdsl.ir import SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
 
+from aotc.dialects.attributes import to_attribute
 from aotc.dialects.constants import computed_array
 from aotc.dialects.dtypes import integer_range, numpy_dtype
 from aotc.dialects.graph.conversion import DequantizeOp, QuantizeOp
+from aotc.dialects.graph.convolution import ConvOp
 from aotc.dialects.graph.indexing import AxisGatherOp, GatherOp
 from aotc.dialects.graph.interfaces import GraphOp, element_type_of, producer, shape_of
 from aotc.dialects.graph.movement import ConcatOp, MovementOp, PadOp, TransposeOp
@@ -142,6 +145,26 @@ def _padded(op: PadOp, source: Quantized, constants: Constants) -> GraphOp | Non
         return None
     element = np.array(int(whole) + source.zero_point).astype(numpy_dtype(element_type_of(source.value)))
     return PadOp.get(source.value, constants.of(element, "zero_point"), pads=op.pads, mode=op.mode)
+
+
+def take_padding(op: ConvOp, constants: Constants) -> None:
+    """Let a convolution pad itself where integers that stand for 0 were added to what it reads."""
+    store = constants.store
+    source = dequantized(op.x, store)
+    pad = None if source is None else producer(source.value, PadOp)
+    if source is None or source.scale is None or pad is None or pad.mode != StringAttr("constant"):
+        return
+    value = np.zeros((), np.int32) if pad.value is None else computed_array(pad.value, store)
+    if value is None or int(value.item()) != source.zero_point or (pads := op.pads_with(pad.ints("pads"))) is None:
+        return
+    inner = producer(op.x, DequantizeOp)
+    assert inner is not None
+    new = inner.clone()
+    new.operands[0] = pad.x
+    new.refine()
+    Rewriter.insert_op(new, InsertPoint.before(op))
+    op.operands[0] = new.result
+    op.properties["pads"] = to_attribute(pads)
 
 
 def _resampled(op: ResampleOp, source: Quantized, constants: Constants) -> GraphOp | None:

@@ -125,7 +125,7 @@ def runs_cycles(unit: ScalarUnit, tile: int, positions: int, outputs: int, rows:
     masked = rows * costs.predicate if run % RUN else 0
 
     def one(count: int) -> float:
-        return registers * (1 + 3 * count + costs.loop) + masked + count * costs.result + costs.tile
+        return registers * (1 + costs.run * count + costs.loop) + masked + count * costs.result + costs.tile
 
     return outputs * sum(part.count * one(part.size) for part in segments(positions, tile))
 

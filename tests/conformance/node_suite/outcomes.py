@@ -171,10 +171,10 @@ def _run(model: ModelProto, feed: Mapping[str, Any], route: Route) -> tuple[tupl
         if AT_RUN_TIME not in str(error) or not names:
             raise
         outputs = route.outputs(model, feed, names, shapes)
-    return names, _cut_to_counts(outputs)
+    return names, cut_to_counts(outputs)
 
 
-def _cut_to_counts(outputs: Mapping[str, Any]) -> list[Any]:
+def cut_to_counts(outputs: Mapping[str, Any]) -> list[Any]:
     """The outputs in order, those that have a count beside them with it."""
     counts = {name: int(outputs[f"{name}_count"]) for name in outputs if f"{name}_count" in outputs}
     beside = {f"{name}_count" for name in counts}

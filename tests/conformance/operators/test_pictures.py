@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from drafts import Draft, agrees_with_onnxruntime, draft, has_no_warnings_in_c, is_the_same_in_c
 from harness import Array
+from onnx.reference import ReferenceEvaluator
 
 import aotc
 from aotc.errors import CompileError
@@ -104,6 +105,18 @@ def test_an_affine_grid_has_a_matrix_for_each_picture() -> None:
     model, _ = draft("AffineGrid", 20, normal(2, 2, 3), np.array([1, 3, 4, 5]), constants=[1]).model()
     with pytest.raises(CompileError, match="invalid-shape"):
         aotc.build(model)
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint16", "int64"])
+def test_pictures_of_integers_are_sampled_at_their_elements(dtype: str) -> None:
+    x = RANDOM.integers(0, 2 if dtype == "bool" else 100, (1, 2, 4, 5)).astype(dtype)
+    grid = RANDOM.uniform(-1.3, 1.3, (1, 3, 3, 2)).astype(np.float32)
+    model, feed = draft("GridSample", 22, x, grid, mode="nearest").model()
+    (wanted,) = ReferenceEvaluator(model).run(None, feed)
+    np.testing.assert_array_equal(aotc.compile(model)(feed)["y0"], wanted)
+    for mode in ("linear", "cubic"):
+        with pytest.raises(CompileError, match=rf"mode = {mode} of {dtype}.*Cast.*\[unsupported-type\]"):
+            aotc.build(draft("GridSample", 22, x, grid, mode=mode).model()[0])
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])

@@ -59,6 +59,7 @@ _SUMS = SumsCosts(
     most_small=2,
     recomputed=10,
     predicate=4,
+    run=3,
     patch=6,
     patch_share=64,
     most_patch_time=0.6,

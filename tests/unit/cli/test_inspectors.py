@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import subprocess
 from pathlib import Path
 
@@ -169,3 +170,65 @@ def test_f15_a_set_is_listed() -> None:
     from aotc.compiler.inspectors import listing
 
     assert listing(ArtifactSet((Artifact("c", "native", "m.c", b"abc"),))) == "         3 c        native     host  m.c"
+
+
+def test_a_library_is_not_run_to_be_looked_at(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Neither one that is of no model, nor one that says that it is of one."""
+    described = aotc.build(MODEL, name="m", optimize="0")["m.json"].text()
+    (tmp_path / "library.c").write_text(
+        f"""
+        #include <stdlib.h>
+        #ifdef MODEL
+        const char aotc_m_json[] = {json.dumps(described)};
+        #endif
+        __attribute__((constructor)) static void ran(void) {{ abort(); }}
+        """
+    )
+    library = tmp_path / "library.so"
+    for flags, code, says in (((), 2, "has no metadata of a model"), (("-DMODEL",), 0, "name: m\n")):
+        command = ["cc", "-shared", "-fPIC", *flags, tmp_path / "library.c", "-o", library]
+        subprocess.run(command, check=True)
+        assert run(["inspect", str(library)]) == code
+        shown = capsys.readouterr()
+        assert says in shown.out + shown.err
+    library.with_suffix(".json").write_text(described.replace('"name": "m"', '"name": "beside"', 1))
+    assert run(["inspect", str(library), "--as", "signatures"]) == 0
+    assert "aotc_m_run: input_1 float32[1, 49, 10, 1]" in capsys.readouterr().out, "the library's own metadata"
+
+
+def test_what_a_library_carries_is_shown_wherever_it_is(
+    written: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    library = tmp_path / "elsewhere.so"
+    library.write_bytes((written / "m.so").read_bytes())
+    assert run(["inspect", str(library), "--as", "signatures"]) == 0
+    assert "aotc_m_run: input_1 float32[1, 49, 10, 1] -> Identity float32[1, 12]" in capsys.readouterr().out
+    other = bytearray(library.read_bytes())
+    other[18] = 183  # for another machine
+    library.write_bytes(other)
+    assert run(["inspect", str(library), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["name"] == "m"
+
+
+def test_damaged_libraries_are_shown_or_refused(
+    written: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In one line: cut off, or with bytes changed where its tables are."""
+    whole = (written / "m.so").read_bytes()
+    library, rng = tmp_path / "m.so", random.Random(1)
+    tables = int.from_bytes(whole[40:48], "little")
+    damaged = [whole[:size] for size in (0, 3, 40, 64, 4096, tables, len(whole) - 1)]
+    for _ in range(60):
+        image = bytearray(whole)
+        for position in (rng.randrange(64), rng.randrange(4096), rng.randrange(tables, len(whole))):
+            image[position] ^= 1 << rng.randrange(8)
+        damaged.append(bytes(image))
+    codes: set[int] = set()
+    for image in damaged:
+        library.write_bytes(image)
+        for view in ((), ("--as", "signatures"), ("--as", "symbols"), ("--as", "functions")):
+            codes.add(code := run(["inspect", str(library), *view]))
+            shown = capsys.readouterr()
+            assert code in (0, 2) and len(shown.err.splitlines()) == (code == 2), shown.err
+            assert code == 0 or shown.err.startswith("error: ")
+    assert codes == {0, 2}

@@ -89,6 +89,7 @@ def test_f12_f19_f20_f21_artefacts_of_two_targets(model: bytes, tmp_path: Path) 
         "name": "m_relu.c",
         **described,
         "flags": ["-std=c99", "-O1", "-march=x86-64-v2"],
+        "sha256": artifacts["m_relu.c"].sha256,
     }
     groups = artifacts.by_target()
     assert [artifact.name for artifact in groups["x86-64-v2"]] == ["m_relu.c"]

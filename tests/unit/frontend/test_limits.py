@@ -10,9 +10,10 @@ from xdsl.context import Context
 
 import aotc
 from aotc.dialects.constants import constant_op, folded
-from aotc.dialects.graph.movement import BroadcastOp
-from aotc.errors import CompileError
+from aotc.dialects.graph.movement import BroadcastOp, ConcatOp
+from aotc.errors import CompileError, OutOfMemoryError
 from aotc.frontend.onnx import import_model, load_model
+from aotc.frontend.onnx.registry import Node
 from aotc.model.weight_store import WeightStore
 
 LOCAL = '<ir_version: 10, opset_import: ["" : 17, "local" : 1]>'
@@ -26,6 +27,19 @@ GREEDY = {
         <int64 depth = {2000000000}, float[2] values = {0, 1}> { y = OneHot(x, depth, values) }""",
     "EyeLike": "g (float[40000, 40000] x) => (float[40000, 40000] y) { e = EyeLike(x)  y = Add(e, x) }",
     "Hardmax": "g (float[1000000000] x) => (float[1000000000] y) { y = Hardmax<axis = 0>(x) }",
+    "STFT": """g (float[1, 60000, 1] x) => (float[1, 30001, 15001, 2] y) <int64 step = {1}, int64 length = {30000}>
+        { y = STFT(x, step, , length) }""",
+    "Resize": """g (float[4] x) => (float[M] y) <float[1] s = {1e8}> { y = Resize<mode = "linear">(x, , s) }""",
+    "TreeEnsembleRegressor": """g (float[1, 1] x) => (float[1, 1000000000] y)
+        { y = ai.onnx.ml.TreeEnsembleRegressor<n_targets = 1000000000, nodes_treeids = [0, 0, 0],
+            nodes_nodeids = [0, 1, 2], nodes_featureids = [0, 0, 0], nodes_modes = ["BRANCH_LEQ", "LEAF", "LEAF"],
+            nodes_values = [0.0, 0.0, 0.0], nodes_truenodeids = [1, 0, 0], nodes_falsenodeids = [2, 0, 0],
+            target_treeids = [0, 0], target_nodeids = [1, 2], target_ids = [0, 1], target_weights = [1.0, 2.0]>(x) }""",
+    "TfIdfVectorizer": """g (int64[4] x) => (float[M] y)
+        { y = TfIdfVectorizer<mode = "TF", min_gram_length = 1, max_gram_length = 1, max_skip_count = 0,
+            ngram_counts = [0], ngram_indexes = [1000000000], pool_int64s = [7]>(x) }""",
+    "AffineGrid": """g (float[1, 2, 3] t) => (float[1, 0, 100000000, 2] y) <int64[4] size = {1, 1, 0, 100000000}>
+        { y = AffineGrid(t, size) }""",
 }
 
 
@@ -33,8 +47,9 @@ def problem_of(graph: str, most_computed: int | None = None) -> str:
     ctx = Context()
     if most_computed is not None:
         WeightStore.of(ctx).most_computed = most_computed
+    header = '<ir_version: 10, opset_import: ["" : 20, "ai.onnx.ml" : 3]>'
     with pytest.raises(CompileError) as caught:
-        import_model(load_model(parse(graph)), ctx)
+        import_model(load_model(parse(graph, header=header)), ctx)
     (problem,) = caught.value.problems
     return str(problem)
 
@@ -86,6 +101,14 @@ def test_what_is_folded_counts_by_what_it_adds() -> None:
         folded(BroadcastOp.get(one, shape=[2]), store, "grow", "Expand")
 
 
+def test_what_grows_by_being_repeated_is_not_folded() -> None:
+    store = WeightStore()
+    one = constant_op(np.ones(1000, np.float32), "one", store)
+    assert folded(ConcatOp.get([one.result, one.result], axis=0), store) is None
+    other = constant_op(np.zeros(1000, np.float32), "other", store)
+    assert folded(ConcatOp.get([one.result, other.result], axis=0), store) is not None
+
+
 def test_options_lift_the_bounds() -> None:
     source = parse(ranges(1)).SerializeToString()
     with pytest.raises(CompileError, match=r"max_constants=SIZE.*\[too-large\]"):
@@ -103,6 +126,15 @@ def nested(depth: int) -> bytes:
             f"f{level} (x) => (y) {{ a = local.f{level - 1}(x)  y = local.f{level - 1}(a) }}"
         )
     return parse(f"g (float[2] x) => (float[2] y) {{ y = local.f{depth}(x) }}", functions, LOCAL).SerializeToString()
+
+
+def test_memory_that_is_short_where_a_node_is_imported(monkeypatch: pytest.MonkeyPatch) -> None:
+    def allocating(*_: object) -> None:
+        raise MemoryError("Unable to allocate 9. GiB")
+
+    monkeypatch.setattr(Node, "emit", allocating)
+    with pytest.raises(OutOfMemoryError, match=r"Relu_0 \(Relu\): .*Unable to allocate .*\[out-of-memory\]"):
+        Imported(parse("g (float[2] x) => (float[2] y) { y = Relu(x) }"))
 
 
 def test_functions_that_grow_without_bound_are_refused() -> None:

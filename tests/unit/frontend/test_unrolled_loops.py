@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
+from onnx import GraphProto
 from onnx_text import Imported, parse
+from xdsl.context import Context
 
 import aotc
 from aotc.errors import CompileError
+from aotc.frontend.onnx import import_model, load_model
+from aotc.frontend.onnx.control import loops
+from aotc.model.limits import MOST_COMPUTED
+from aotc.model.weight_store import WeightStore
 
 
 def problems(model: str) -> list[str]:
@@ -42,6 +50,54 @@ def test_a_loop_ends_where_its_condition_is_known_to_be_false() -> None:
         with pytest.raises(CompileError, match="endless-loop"):
             model = parse(graph.replace("Less(i, last)", endless).replace("Add(v, x)", "Identity(v)"))
             Imported(model, max_nodes=50)
+
+
+OPEN = """g (float[2] x) => (float[M] y) <bool yes = {1}, int64[2] one = {1, 1}, int64 last = {5}> {
+    n = Loop ( , yes, one) <
+        body = b (int64 i, bool k, int64[N] v) => (bool k2, int64[M] w) { k2 = Identity(k)  w = Add(v, one) }
+    >
+    f = Cast<to = 1>(n)  y = Add(x, f)
+}"""
+"""A loop over constants."""
+
+
+def rounds(monkeypatch: pytest.MonkeyPatch, model: str, most_computed: int = MOST_COMPUTED) -> tuple[int, str]:
+    """How many rounds are imported in place, and the problem or the operations."""
+    ctx, count = Context(), 0
+    WeightStore.of(ctx).most_computed = most_computed
+    original = loops.Loop._scope
+
+    def counted(self: loops.Loop, body: GraphProto, prefix: str, *more: Any) -> Any:
+        nonlocal count
+        count += prefix[:-1].isdigit()
+        return original(self, body, prefix, *more)
+
+    monkeypatch.setattr(loops.Loop, "_scope", counted)
+    try:
+        module = import_model(load_model(parse(model)), ctx)
+    except CompileError as error:
+        return count, str(error)
+    return count, str(module)
+
+
+def test_of_a_loop_that_hands_its_condition_on_no_round_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    count, problem = rounds(monkeypatch, OPEN)
+    assert count == 0 and "endless-loop" in problem
+
+
+def test_few_rounds_are_tried_of_a_loop_whose_end_nobody_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loops, "MOST_TRIED", 100)
+    model = OPEN.replace("Identity(k)", "Less(last, last)").replace("{1, 1}, int64", "{1, 1}, bool no = {0}, int64")
+    assert rounds(monkeypatch, model)[0] == 1
+    count, module = rounds(monkeypatch, OPEN.replace("Identity(k)", "GreaterOrEqual(i, last)").replace("{5}", "{0}"))
+    assert 50 <= count <= 52 and "graph.loop" in module
+
+
+def test_rounds_that_fill_the_memory_are_not_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = OPEN.replace("Identity(k)", "Or(k, k)").replace("Add(v, one)", "Concat<axis = 0>(v, one)")
+    first = 16  # what the first round adds, of each of the two attempts
+    count, problem = rounds(monkeypatch, model, most_computed=2 * first + 16 * (2 + 3 + 4 + 5))
+    assert count == 2 * 5 and "unstable-type" in problem
 
 
 def test_a_loop_without_rounds_stacks_nothing() -> None:
@@ -91,10 +147,10 @@ def test_what_is_known_at_run_time_only_is_refused_by_name() -> None:
     assert problem.startswith("Loop_0 (Loop): ") and problem.endswith("--constant n=VALUE [unknown-value]")
     (problem,) = problems(stacked.replace("Add(v, x)", "Concat<axis = 0>(v, x)"))
     assert problem.startswith("Loop_0 (Loop): ") and problem.endswith("[unstable-type]")
-    branches = """g (float[2] x, bool c) => (float[N] y) {
+    branches = """g (float[2] x, bool c) => (float[N, M] y) <int64[2] wide = {1, 2}, int64[2] high = {2, 1}> {
         y = If (c) <
-            then_branch = t () => (float[2] a) { a = Relu(x) },
-            else_branch = e () => (float[4] b) { b = Concat<axis = 0>(x, x) }
+            then_branch = t () => (float[1, 2] a) { a = Reshape(x, wide) },
+            else_branch = e () => (float[2, 1] b) { b = Reshape(x, high) }
         >
     }"""
     (problem,) = problems(branches)

@@ -274,6 +274,15 @@ def test_a_constant_has_a_known_count() -> None:
     assert "z_count" not in outputs
 
 
+def test_where_there_can_be_no_parts_there_is_nothing_to_count() -> None:
+    """Operators that need a fixed extent have one: 0."""
+    text = """g (float[1, 0, 4] b, float[1, 1, 0] s) => (y) <int64[1] most = {5}, int64[1] one = {1},
+        int64[1] two = {2}, int64[1] three = {3}>
+    { i = NonMaxSuppression(b, s, most) c = Slice(i, two, three, one) y = Squeeze(c, one) }"""
+    found = aotc.compile(model(text))({"b": np.empty((1, 0, 4), np.float32), "s": np.empty((1, 1, 0), np.float32)})
+    assert list(found) == ["y"] and found["y"].shape == (0,) and found["y"].dtype == np.int64
+
+
 def test_distinct_values_of_a_constant_have_a_known_count() -> None:
     text = (
         "g (float[1] x) => (s) { k = Constant<value_ints=[7, 3, 7, 9]>() u = Unique(k) n = Shape(u) s = Expand(x, n) }"
@@ -325,7 +334,7 @@ def test_what_sequences_are_not(nodes: str, what: str) -> None:
 def test_an_operator_is_refused_once() -> None:
     shown = refused("g (float[2] x) => (y) { [a] b = Scan_(x) [c] d = Scan_(b) [e] f = Other_(x) y = Add(d, f) }")
     first, second = shown.splitlines()
-    assert first.startswith("Scan_: 2 nodes, first a: operator Scan_ is not supported")
+    assert first.startswith("a, c (Scan_): operator Scan_ is not supported")
     assert second.startswith("e (Other_): ")
 
 
@@ -337,7 +346,7 @@ def test_problems_of_several_nodes_are_gathered_only_where_they_are_alike() -> N
             [*alike, Problem("usage", "else", node="c", op_type="Op"), Problem("usage", "what", node="d")]
         )
     ] == [
-        "Op: 2 nodes, first a: what [usage]",
+        "a, b (Op): what [usage]",
         "c (Op): else [usage]",
         "d: what [usage]",
     ]

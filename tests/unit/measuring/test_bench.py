@@ -15,10 +15,12 @@ import pytest
 from aotc.compiler.driver import in_process, lower
 from aotc.emit.llvm.jit import host_object
 from aotc.errors import AotcError, UsageError
+from aotc.machines.dots import VPDPBUSD, VPMADDUBSW, VPMADDWD
+from aotc.machines.targets import lookup
 from aotc.measuring.bench import rounds
 from aotc.measuring.bench.peers import OTHERS
 from aotc.measuring.bench.rounds import Result, Rounds, parse_peers, ratio, run_peers
-from aotc.measuring.profiling import compile_profiled, processor, profile
+from aotc.measuring.profiling import CallProfile, Processor, Profile, compile_profiled, processor, profile
 from aotc.pipeline.options import CompileOptions
 
 AOTC = Path(sys.executable).with_name("aotc")
@@ -66,6 +68,20 @@ def test_without_it_nothing_is_counted() -> None:
 def test_processor_is_measured_in_plausible_units() -> None:
     assert 1e8 < processor().peak < 1e13
     assert 1e-11 < processor().seconds_per_tick < 1e-6
+
+
+def test_kernels_are_compared_with_the_peak_of_their_type() -> None:
+    vnni, none = (Processor(1e11, 1e-9, narrow) for narrow in (4.0, 0.5))
+    assert vnni.peak_of("float32") == vnni.peak_of("int16") == 1e11
+    assert vnni.peak_of("int8") == vnni.peak_of("uint8") == 4e11
+    assert none.peak_of("int8") == 5e10
+    unit = lookup("host").vectors
+    assert unit is None or processor().narrow == 4 / unit.dot.least_cycles / unit.tiles.multipliers
+    assert (VPDPBUSD.least_cycles, VPMADDWD.least_cycles, VPMADDUBSW.least_cycles) == (0.5, 4 / 3, 0.95)
+    (dtypes,) = {tuple(call.dtype for call in compile_profiled(str(MODEL), CompileOptions()).calls)}
+    assert {"uint8", "int8"} & {*dtypes}
+    calls = [CallProfile("f", (), 800, dtype, None, 1e-9) for dtype in ("float32", "int8")]
+    assert [Profile((), vnni).share_of_peak(call) for call in calls] == pytest.approx([8.0, 2.0])
 
 
 @pytest.fixture
@@ -149,7 +165,7 @@ def test_command_prints_json() -> None:
     assert {"seconds", "peak_gflops", "kernels"} <= set(profiled)
     kernels = profiled["kernels"]
     assert isinstance(kernels, list)
-    wanted = {"symbol", "nodes", "operations", "seconds", "share", "gflops", "share_of_peak"}
+    wanted = {"symbol", "nodes", "operations", "seconds", "share", "gflops", "share_of_peak", "dtype"}
     assert all(wanted <= set(kernel) for kernel in kernels)
     assert sum(kernel["share"] for kernel in kernels) == pytest.approx(1.0)
 

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import copy
+import hashlib
 import json
+import pickle
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import astuple, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from quick_c import quick_flags
 
 import aotc
 from aotc.emit.model_library import read_model_library, read_parameters
+from aotc.errors import UsageError
+from aotc.measuring.routes import build_shared
 from aotc.model import artifacts as model_artifacts
-from aotc.model.artifacts import FLASH, NATIVE, NONE, Artifact, ArtifactSet, Pieces
+from aotc.model.artifacts import FLASH, HOST, NATIVE, NONE, RAM, Artifact, ArtifactSet, Pieces
 from aotc.pipeline.options import KINDS
 
 MODEL = Path(__file__).parents[2] / "models/data/kws_float"
@@ -58,6 +65,17 @@ def test_f3_export_and_load_are_inverse(artifacts: ArtifactSet) -> None:
     for artifact in artifacts:
         assert Artifact.load(artifact.export()) == artifact
     assert ArtifactSet.of_blob(artifacts.blob()) == artifacts
+
+
+@pytest.mark.parametrize("make", [copy.copy, copy.deepcopy, lambda value: pickle.loads(pickle.dumps(value))])
+def test_artefacts_can_be_pickled(
+    make: Callable[[Any], Any], artifacts: ArtifactSet, recorded: tuple[dict[str, np.ndarray], np.ndarray]
+) -> None:
+    assert make(artifacts) == artifacts and make(ONE) == ONE
+    assert make(Artifact("c", NATIVE, "m.c", Pieces(lambda: ["int ", "x;\n"]))).read() == b"int x;\n"
+    inputs, expected = recorded
+    (actual,) = make(aotc.build(MODEL / "model.onnx", name="m", emit="object")).load()(inputs).values()
+    np.testing.assert_allclose(actual, expected, rtol=1e-4, atol=1e-5)
     assert ArtifactSet.of_blob(b"") == ArtifactSet(())
 
 
@@ -69,16 +87,16 @@ def test_f17_what_is_damaged_is_refused() -> None:
             Artifact.load(blob[:end])
     with pytest.raises(ValueError, match="1 bytes follow"):
         Artifact.load(blob + b"x")
-    for position in range(20):
+    for position in (*range(20), *range(len(blob) - len(ONE.read()), len(blob))):
         damaged = bytearray(blob)
         damaged[position] ^= 0x41
         with pytest.raises(ValueError):
             Artifact.load(bytes(damaged))
     for field, value in (("name", "../m.c"), ("name", 3), ("role", "attic"), ("flags", "-O2"), ("flags", [1])):
-        described = json.dumps(ONE.described() | {field: value}).encode()
-        lengths = len(described).to_bytes(4, "little") + (0).to_bytes(8, "little")
-        with pytest.raises(ValueError):
-            Artifact.load(b"AOTCART1" + lengths + described)
+        described = json.dumps(ONE.listed() | {field: value}).encode()
+        lengths = len(described).to_bytes(4, "little") + len(ONE.read()).to_bytes(8, "little")
+        with pytest.raises(ValueError, match=r"^(?!.*damaged)"):
+            Artifact.load(b"AOTCART2" + lengths + described + ONE.read())
 
 
 def test_f13_f18_a_folder_is_a_place_to_keep_a_set(artifacts: ArtifactSet, tmp_path: Path) -> None:
@@ -101,9 +119,53 @@ def test_f18_a_model_library_keeps_every_kind(artifacts: ArtifactSet) -> None:
     constants = artifacts.metadata.constants
     assert constants and artifacts.metadata.weights == "embedded", "weights are in parameters/ also where code has them"
     assert len(read_parameters(archive)) >= max(each.offset for each in constants) > 0
+    with pytest.raises(ValueError, match="of version 8"):
+        read_model_library(archive.replace(b'"version": 7', b'"version": 8'))
+    weights = read_parameters(archive)
+    for part in (weights[-64:], artifacts["m.o"].read()[-64:]):
+        assert archive.count(part)
+        with pytest.raises(ValueError, match="damaged"):
+            flipped = archive.replace(part, part[:-1] + bytes([part[-1] ^ 1]))
+            read_model_library(flipped)
+            read_parameters(flipped)
     for damaged in (archive[:700], archive.replace(b'"artifacts"', b'"artefacts"'), b"", b"no tar"):
         with pytest.raises(ValueError, match="not a model library"):
             read_model_library(damaged)
+
+
+@pytest.mark.parametrize("weights", ["embedded", "caller"])
+def test_a_flipped_byte_is_found(weights: str, tmp_path: Path) -> None:
+    """Of each file of a set, and of a library and its weights where they are loaded. F13."""
+    made = aotc.build(MODEL / "model.onnx", name="m", emit=("c", "shared"), weights=weights, optimize="0")
+    made.write(tmp_path)
+    listed = {each["name"]: each for each in json.loads((tmp_path / "m.json").read_text())["artifacts"]}
+    assert {name for name, each in listed.items() if "sha256" not in each} == {"m.json"}
+    assert aotc.load(tmp_path / "m.so").metadata.name == "m"
+    for name, each in listed.items():
+        path = tmp_path / name
+        whole = path.read_bytes()
+        if name == "m.json":
+            continue
+        assert hashlib.sha256(whole).hexdigest() == each["sha256"]
+        path.unlink()  # a library is in memory as it was
+        path.write_bytes(whole[:-100] + bytes([whole[-100] ^ 1]) + whole[-99:])
+        with pytest.raises(UsageError, match=rf"{name} is damaged.*\[invalid-file\]"):
+            ArtifactSet.read(tmp_path)
+        if name in ("m.so", "m.weights.bin"):
+            with pytest.raises(UsageError, match=rf"{name} is damaged.*\[invalid-file\]"):
+                aotc.load(tmp_path / "m.so")
+        path.write_bytes(whole)
+    assert ArtifactSet.read(tmp_path) == made
+    if weights == "embedded":  # what somebody links of the C there is none of the artefacts
+        (tmp_path / "m.so").unlink()
+        assert aotc.load(build_shared(tmp_path / "m.c", quick_flags())).metadata.name == "m"
+    if weights == "caller":  # the library says itself what its weights are
+        (tmp_path / "m.json").unlink()
+        assert aotc.load(tmp_path / "m.so").metadata.weights == "caller"
+        path = tmp_path / "m.weights.bin"
+        path.write_bytes(bytes(path.stat().st_size))
+        with pytest.raises(UsageError, match="damaged"):
+            aotc.load(tmp_path / "m.so")
 
 
 def test_f12_f21_the_metadata_lists_what_there_is_and_how_to_build_it(artifacts: ArtifactSet) -> None:
@@ -144,11 +206,45 @@ def test_f4_f6_what_is_linked_is_what_runs(
 def test_f6_f11_c_is_linked_where_there_is_no_object(
     artifacts: ArtifactSet, recorded: tuple[dict[str, np.ndarray], np.ndarray]
 ) -> None:
+    """F11: and where there is one, the file of C beside it is not compiled at all."""
     feeds, expected = recorded
-    (output,) = (
-        ArtifactSet(tuple(each for each in artifacts if each.name[-2:] in (".c", ".h", "on"))).load()(feeds).values()
+    source = ArtifactSet(tuple(each for each in artifacts if each.name in ("m.c", "m.h", "m.json")))
+    wrong = replace(artifacts["m.c"], content=b"#error not compiled\n")
+    both = ArtifactSet((wrong, artifacts["m.json"], artifacts["m.o"]))
+    for found in (source, both):
+        (output,) = found.load()(feeds).values()
+        np.testing.assert_allclose(output, expected, rtol=1e-4, atol=1e-5)
+    with pytest.raises(aotc.CompileError, match=r"(?s)m\.c.*\[failed-tool\]"):
+        ArtifactSet((wrong, artifacts["m.json"])).load()
+
+
+def test_f10_a_library_carries_all_that_other_loaders_need(
+    artifacts: ArtifactSet, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """F10: a loader finds every artefact that names it in one group, in order, each field as it was."""
+    carried = (
+        Artifact("x", "zebra", "m.1", b"one", FLASH, "cortex-m4", ("-O1", "-g")),
+        Artifact("y", "ant", "m.2", b"", HOST),
+        Artifact("x", "zebra", "m.3", bytes(range(256)) * 9, RAM, "", ("-x",)),
+        Artifact("z", "zebra", "m.4", b"four"),
     )
-    np.testing.assert_allclose(output, expected, rtol=1e-4, atol=1e-5)
+    seen: dict[str, list[tuple[object, ...]]] = {}
+
+    def loader(name: str, group: Sequence[Artifact]) -> Callable[[Sequence[Artifact]], dict[str, object]]:
+        def load(given: Sequence[Artifact]) -> dict[str, object]:
+            seen[name] = [astuple(each) for each in given]
+            return {}
+
+        return load
+
+    monkeypatch.setattr(model_artifacts, "_loader", loader)
+    whole = ArtifactSet((carried[0], artifacts["m.o"], *carried[1:3], artifacts["m.json"], carried[3]))
+    library = whole.export_library(tmp_path / "m.so")
+    expected = {"ant": [astuple(carried[1])], "zebra": [astuple(carried[each]) for each in (0, 2, 3)]}
+    for load in (whole.load, lambda: aotc.load(library)):
+        seen.clear()
+        load()
+        assert seen == expected and list(seen) == ["ant", "zebra"]
 
 
 def test_f7_code_for_one_process_runs_and_says_why_it_is_no_library(

@@ -1,4 +1,6 @@
-/* B2 B3 B6 B7 B18 B19 B20: running a packed model made by hand; E17: its metadata. */
+/* B2 B3 B6 B7 B18 B19 B20: running a packed model made by hand; E17: its metadata; E27: those of another version. */
+#include <string.h>
+
 #include "aotc_runtime.h"
 #include "check.h"
 
@@ -39,26 +41,43 @@ static const aotc_model_t model = {Run, 1, 2, 0, &metadata, functions};
 static const aotc_model_t needy = {Run, 1, 2, kAOTCCallerWorkspace | kAOTCCallerWeights, &metadata, functions};
 static const aotc_model_t hungry = {Run, 1, 2, kAOTCCallerWorkspace, &metadata, functions};
 
+static const AOTCMetadata later = {AOTC_METADATA_VERSION + 1, infos, "t", 2};
+static const aotc_model_t newer = {Run, 1, 2, 0, &later, functions};
+
 static float x[4] = {1, 2, 3, 4}, y[4], z[4];
 
 int main(void) {
   DLDataType f32 = {kDLFloat, 32, 1};
   DLContext cpu = {kDLCPU, 0};
   int64_t shape[2] = {2, 2};
-  DLTensor inputs[1], outputs[2];
+  DLTensor inputs[2], outputs[3];
   AOTCPackedFunction f;
   int64_t workspace[16];
+  DLDataType pair = {kDLUInt, 16, 2};
+  DLContext third = {2, 3};
+  DLTensor made;
 
   inputs[0] = AOTCInitializeDLTensor(x, &f32, &cpu, shape, 2);
   outputs[0] = AOTCInitializeDLTensor(y, &f32, &cpu, shape, 2);
   outputs[1] = AOTCInitializeDLTensor(z, &f32, &cpu, shape, 2);
-  CHECK(inputs[0].data == x && inputs[0].ndim == 2 && inputs[0].shape == shape && inputs[0].strides == NULL);
-  CHECK(inputs[0].byte_offset == 0 && inputs[0].device.device_type == kDLCPU && inputs[0].dtype.bits == 32);
+  inputs[1] = inputs[0];
+  outputs[2] = outputs[1];
+
+  /* B6: every field is what was given, in memory that had other values */
+  memset(&made, 0xff, sizeof made);
+  made = AOTCInitializeDLTensor(x, &pair, &third, shape, 1);
+  CHECK(made.data == x && made.ndim == 1 && made.shape == shape && made.strides == NULL && made.byte_offset == 0);
+  CHECK(made.device.device_type == 2 && made.device.device_id == 3);
+  CHECK(made.dtype.code == kDLUInt && made.dtype.bits == 16 && made.dtype.lanes == 2);
 
   /* one input, two outputs: the seed's loop stored no output here */
   CHECK(AOTCRuntime_Run(&model, inputs, 1, outputs, 2) == kAOTCErrorNone);
   CHECK(y[3] == 8 && z[3] == -4);
+  /* B3: too few and too many, of each kind */
+  CHECK(AOTCRuntime_Run(&model, inputs, 0, outputs, 2) == kAOTCErrorWrongNumberOfTensors);
   CHECK(AOTCRuntime_Run(&model, inputs, 1, outputs, 1) == kAOTCErrorWrongNumberOfTensors);
+  CHECK(AOTCRuntime_Run(&model, inputs, 1, outputs, 3) == kAOTCErrorWrongNumberOfTensors);
+  CHECK(AOTCRuntime_Run(&model, inputs, 1, outputs, -2) == kAOTCErrorWrongNumberOfTensors);
   CHECK(AOTCRuntime_Run(&model, inputs, 2, outputs, 2) == kAOTCErrorWrongNumberOfTensors);
   CHECK(AOTCRuntime_Run(&model, inputs, -1, outputs, 2) == kAOTCErrorWrongNumberOfTensors);
   CHECK(AOTCRuntime_Run(&model, NULL, 1, outputs, 2) == kAOTCErrorInvalidArgument);
@@ -80,6 +99,11 @@ int main(void) {
   CHECK(AOTCMetadata_GetParameter(&metadata, -1) == NULL && AOTCMetadata_GetParameter(NULL, 0) == NULL);
   CHECK(AOTCMetadata_GetPosition(&metadata, "y") == 1 && AOTCMetadata_GetPosition(&metadata, "x") == -1);
   CHECK(AOTCParameterInfo_GetBytes(&params[0]) == 16 && AOTCParameterInfo_GetBytes(&params[2]) == 1);
+
+  CHECK(AOTCModel_GetMetadata(&newer) == NULL && AOTCMetadata_GetPosition(&later, "y") == -1);
+  CHECK(AOTCMetadata_GetFunction(&later, NULL) == NULL && AOTCMetadata_GetParameter(&later, 0) == NULL);
+  CHECK(AOTCRuntime_Run(&newer, inputs, 1, outputs, 2) == kAOTCErrorWrongVersion);
+  CHECK(AOTCRuntime_RunOn(&newer, inputs, 1, outputs, 2, NULL, NULL, NULL) == kAOTCErrorWrongVersion);
 
   CHECK(AOTCModel_GetFunction(&model, "run", &f) == kAOTCErrorNone && f == Run);
   CHECK(AOTCModel_GetFunction(&model, "walk", &f) == kAOTCErrorUnknownFunction && f == NULL);

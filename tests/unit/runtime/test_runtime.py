@@ -72,32 +72,82 @@ def test_b10_b11_b12_b13_memory(tmp_path: Path, pages: str, size: str, manager: 
     subprocess.run([build(tmp_path, HERE / "memory.c", RUNTIME / "aotc_memory.c", flags=flags)], check=True)
 
 
+@pytest.mark.parametrize("pages, log2", [(None, None), (3, None), (None, 10)])
+def test_b10_the_static_memory_where_nobody_says_its_size(tmp_path: Path, pages: int | None, log2: int | None) -> None:
+    """B10: 2^10 pages of 2^12 bytes, each number by itself; all can be had at once, and not a byte more."""
+    source = tmp_path / "whole.c"
+    source.write_text(
+        """
+        #include "aotc_runtime.h"
+        #include "check.h"
+        int main(void) {
+          void *p = AOTCBackendAllocWorkspace(kDLCPU, 0, BYTES, kDLUInt, 8);
+          CHECK(p != NULL && AOTCBackendFreeWorkspace(kDLCPU, 0, p) == 0);
+          CHECK(AOTCBackendAllocWorkspace(kDLCPU, 0, BYTES + 1, kDLUInt, 8) == NULL);
+          return 0;
+        }
+        """
+    )
+    flags = [f"-DBYTES={(pages or 1 << 10) << (log2 or 12)}"]
+    flags += [f"-DAOTC_MEMORY_NUM_PAGES={pages}"] if pages else []
+    flags += [f"-DAOTC_MEMORY_PAGE_SIZE_LOG2={log2}"] if log2 else []
+    subprocess.run([build(tmp_path, source, RUNTIME / "aotc_memory.c", flags=tuple(flags))], check=True)
+
+
 def test_b14_own_hooks_take_the_place_of_the_default_ones(tmp_path: Path) -> None:
+    """B14: of the workspace functions and of a model's run, which hand on what they are given; there is no static
+    memory then."""
     source = tmp_path / "own.c"
     source.write_text(
         """
         #include "aotc_runtime.h"
         #include "check.h"
         static int64_t mine[8];
+        static size_t asked;
+        static DLDevice device;
+        static int given, taken;
         aotc_error_t AOTCPlatformMemoryAllocate(size_t n, DLDevice d, void **out) {
-          (void)d;
-          *out = n <= sizeof mine ? mine : NULL;
-          return *out != NULL ? kAOTCErrorNone : kAOTCErrorOutOfMemory;
+          asked = n;
+          device = d;
+          if (n > sizeof mine) return kAOTCErrorOutOfMemory;
+          ++given;
+          *out = mine;
+          return kAOTCErrorNone;
         }
         aotc_error_t AOTCPlatformMemoryFree(void *p, DLDevice d) {
-          (void)d;
-          return p == mine ? kAOTCErrorNone : kAOTCErrorNotAllocated;
+          device = d;
+          if (p != mine) return kAOTCErrorNotAllocated;
+          ++taken;
+          return kAOTCErrorNone;
         }
+        static int32_t Run(void *args, void *codes, int32_t n, void *value, void *code, void *handle) {
+          (void)codes, (void)value, (void)code, (void)handle;
+          CHECK(n == 1 && ((AOTCValue *)args)[0].v_handle == mine && given == taken + 1);
+          return 0;
+        }
+        static const AOTCFunctionInfo info = {"run", NULL, 0, 0, 40, 0, 0};
+        static const AOTCMetadata metadata = {AOTC_METADATA_VERSION, &info, "m", 1};
+        static const aotc_model_t model = {Run, 0, 0, kAOTCCallerWorkspace, &metadata, NULL};
         int main(void) {
-          void *p = AOTCBackendAllocWorkspace(kDLCPU, 0, 64, kDLUInt, 8);
-          CHECK(p == mine && AOTCBackendFreeWorkspace(kDLCPU, 0, p) == 0);
+          void *p = AOTCBackendAllocWorkspace(7, 5, 64, kDLUInt, 8);
+          CHECK(p == mine && asked == 64 && device.device_type == 7 && device.device_id == 5);
+          CHECK(AOTCBackendFreeWorkspace(8, 6, p) == 0 && device.device_type == 8 && device.device_id == 6);
+          CHECK(AOTCBackendFreeWorkspace(kDLCPU, 0, mine + 1) == kAOTCErrorNotAllocated);
           CHECK(AOTCBackendAllocWorkspace(kDLCPU, 0, 65, kDLUInt, 8) == NULL);
+          CHECK(given == 1 && taken == 1);
+          CHECK(AOTCRuntime_Run(&model, NULL, 0, NULL, 0) == 0 && asked == 40 && given == 2 && taken == 2);
+          CHECK(device.device_type == kDLCPU && device.device_id == 0);
           return 0;
         }
         """
     )
     flags = ("-DAOTC_CUSTOM_PLATFORM_MEMORY",)
-    subprocess.run([build(tmp_path, source, RUNTIME / "aotc_memory.c", flags=flags)], check=True)
+    used = (source, RUNTIME / "aotc_memory.c", RUNTIME / "aotc_runtime.c")
+    subprocess.run([build(tmp_path, *used, flags=flags)], check=True)
+    command = ["gcc", *flags, "-c", str(used[1]), "-o", "memory.o"]
+    subprocess.run(command, check=True, cwd=tmp_path)
+    sizes = subprocess.run(["size", "memory.o"], check=True, cwd=tmp_path, capture_output=True, text=True).stdout
+    assert sizes.split("\n")[1].split()[1:3] == ["0", "0"], "data and bss"
 
 
 def test_b3_b6_b7_b20_run_and_metadata(tmp_path: Path) -> None:

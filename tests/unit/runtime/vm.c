@@ -136,6 +136,24 @@ static int Run(int argc, char **argv) {
   return 0;
 }
 
+/* E27: nor is a table believed that is linked with a machine of another version. */
+static void AnotherVersion(const char *path) {
+  size_t size;
+  uint8_t *blob = Load(path, &size);
+  AOTCPackedFunction functions[64] = {Empty};
+  void *memory = malloc(kMemory);
+  AOTCVM vm;
+  int i;
+  for (i = 0; i < 64; ++i) functions[i] = Empty;
+  CHECK(AOTCVM_Start(&vm, blob, functions, memory, kMemory) == 0);
+  ++blob[6];
+  CHECK(AOTCVM_Start(&vm, blob, functions, memory, kMemory) == kAOTCVMErrorBadExecutable);
+  CHECK(AOTCVM_Open(&vm, blob, size, functions, memory, kMemory) == kAOTCVMErrorBadExecutable);
+  CHECK(AOTCVM_NumNames(blob, size) == 0);
+  free(memory);
+  free(blob);
+}
+
 /* 0 refused, 1 failed, 2 run to the end. */
 static int Try(const uint8_t *bytes, size_t size, void *memory) {
   uint8_t *blob = (uint8_t *)malloc(size > 0 ? size : 1);
@@ -180,22 +198,40 @@ static int Try(const uint8_t *bytes, size_t size, void *memory) {
   return found;
 }
 
+/* Give bytes that were changed the checksum that they have. */
+static void Seal(uint8_t *blob, size_t size) {
+  uint32_t sum = UINT32_MAX;
+  size_t i;
+  int k;
+  for (i = 12; i < size; ++i) {
+    sum ^= blob[i];
+    for (k = 0; k < 8; ++k) sum = sum >> 1 ^ (sum & 1 ? UINT32_C(0xEDB88320) : 0);
+  }
+  for (k = 0; k < 4; ++k) blob[8 + k] = (uint8_t)(~sum >> 8 * k);
+}
+
 static int Damage(const char *path, unsigned seed) {
   size_t size, i;
   uint8_t *blob = Load(path, &size);
   void *memory = malloc(kMemory);
   long found[3] = {0, 0, 0};
+  uint8_t sum[4];
   int k;
+  memcpy(sum, blob + 8, sizeof sum);
   for (i = 0; i < size; ++i) {
     uint8_t old = blob[i];
     for (k = 0; k < 3; ++k) {
       seed = seed * 1103515245u + 12345u;
       blob[i] = (uint8_t)(k == 0 ? old ^ 1u << (seed >> 16) % 8 : k == 1 ? old ^ 0xFFu : seed >> 16);
+      CHECK(blob[i] == old || Try(blob, size, memory) == 0);
+      if (i >= 12) Seal(blob, size);
       ++found[Try(blob, size, memory)];
+      if (i >= 12) memcpy(blob + 8, sum, sizeof sum);
     }
     blob[i] = old;
     CHECK(Try(blob, i, memory) == 0);
   }
+  AnotherVersion(path);
   printf("%ld refused %ld failed %ld run\n", found[0], found[1], found[2]);
   free(memory);
   free(blob);

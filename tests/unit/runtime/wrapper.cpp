@@ -1,4 +1,4 @@
-// B8: the C++ wrapper. E3: inputs and outputs by name.
+// B8: the C++ wrapper. E3: inputs and outputs by name. E27: metadata of another version.
 #include "aotc_runtime.hpp"
 
 #include "check.h"
@@ -17,6 +17,9 @@ static const AOTCParameterInfo params[] = {{"x:0", "x_0", shape, 1, {kDLFloat, 3
 static const AOTCFunctionInfo functions[] = {{"run", params, 1, 1, 0, 24, 0}};
 static const AOTCMetadata metadata = {AOTC_METADATA_VERSION, functions, "t", 1};
 static const aotc_model_t model = {Run, 1, 1, 0, &metadata, nullptr};
+
+static const AOTCMetadata later = {AOTC_METADATA_VERSION + 1, functions, "t", 1};
+static const aotc_model_t newer = {Run, 1, 1, 0, &later, nullptr};
 
 static int Refused(aotc::Executor &executor, const char *input, const char *output) {
   float values[3] = {0, 0, 0};
@@ -57,6 +60,13 @@ static void ByName() {
     code = error.code();
   }
   CHECK(code == kAOTCErrorInvalidArgument);
+  try {
+    aotc::Executor of_another_version(newer);
+    code = 0;
+  } catch (const aotc::Error &error) {
+    code = error.code();
+  }
+  CHECK(code == kAOTCErrorWrongVersion);
 }
 
 int main() {

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from vm_programs import many_instructions
+from vm_programs import SUMMED, many_instructions, sealed
 
 from aotc.vm import Allocator, Executable, ShapeTuple, VirtualMachine, VMError
 
@@ -40,6 +40,8 @@ def test_a_byte_changed_at_every_position() -> None:
         for value in (old ^ 1 << rng.randrange(8), old ^ 0xFF, rng.randrange(256)):
             damaged = bytearray(blob)
             damaged[position] = value
+            assert value == old or run(damaged) == "refused"
+            damaged = sealed(damaged) if position >= SUMMED else damaged
             found[run(damaged, np.zeros((3, 5)), 2)] += 1
     assert found["refused"] > len(blob) and found["failed"] and found["ran"]
 
@@ -48,7 +50,17 @@ def test_every_prefix_and_more_than_all() -> None:
     blob = many_instructions().to_bytes()
     for size in range(len(blob)):
         assert run(blob[:size]) == "refused"
-    assert run(blob + b"\0") == "refused"
+        assert size < SUMMED or run(sealed(blob[:size])) == "refused"
+    assert run(blob + b"\0") == run(sealed(blob + b"\0")) == "refused"
+
+
+def test_a_flipped_constant_is_found() -> None:
+    """Every number in the tables is right then."""
+    blob = many_instructions().to_bytes()
+    flipped = blob[:-64] + bytes([blob[-64] ^ 1]) + blob[-63:]
+    with pytest.raises(VMError, match=r"its checksum is another.*\[invalid-file\]"):
+        Executable.from_bytes(flipped)
+    assert run(sealed(flipped), np.zeros((3, 5)), 2) == "ran"
 
 
 @pytest.mark.parametrize("argument", [None, "text", 1.5, -1, 1 << 70, ShapeTuple([1]), np.dtype("f4"), np.zeros(0), {}])
@@ -62,7 +74,7 @@ def test_arguments_of_any_kind(argument: Any) -> None:
 def test_a_workspace_of_another_size_is_refused(change: int) -> None:
     """Places would lie behind its end; the machine in C takes the size from the header."""
     blob = bytearray(many_instructions().to_bytes())
-    (size,) = struct.unpack_from("<I", blob, 44)
-    struct.pack_into("<I", blob, 44, max(size + change, 0))
+    (size,) = struct.unpack_from("<I", blob, 48)
+    struct.pack_into("<I", blob, 48, max(size + change, 0))
     with pytest.raises(VMError, match=rf"byte {size}, not {max(size + change, 0)}.*\[invalid-file\]"):
-        Executable.from_bytes(blob)
+        Executable.from_bytes(sealed(blob))

@@ -12,6 +12,7 @@ import pytest
 import aotc
 from aotc.errors import UsageError
 from aotc.model.artifacts import ArtifactSet
+from aotc.pipeline.options import CompileOptions
 from aotc.vm import Executable, VirtualMachine
 
 MODEL = Path(__file__).parents[2] / "models" / "data" / "kws_int8"
@@ -69,9 +70,20 @@ def test_the_table_in_c_has_the_bytes_of_the_file(artifacts: ArtifactSet, tmp_pa
 
 
 @pytest.mark.parametrize(
+    "given, operators",
+    [({}, "cpacked"), ({"interface_api": "packed"}, "cpacked"), ({"operator_api": "packed"}, "packed")],
+)
+@pytest.mark.parametrize("runtime", ["c", "host"])
+def test_conventions_that_bytecode_needs_are_chosen(given: dict[str, Any], operators: str, runtime: str) -> None:
+    options = CompileOptions.of(emit="vm", runtime=runtime, **given)
+    assert (options.interface_api, options.operator_api) == ("packed", operators)
+
+
+@pytest.mark.parametrize(
     "options, wrong",
     [
-        ({}, r'emit="vm".*interface_api="packed".*\[option-conflict\]'),
+        ({"interface_api": "c"}, r'emit="vm".*interface_api="packed".*\[option-conflict\]'),
+        ({"operator_api": "unpacked"}, r'emit="vm".*operator_api="cpacked".*\[option-conflict\]'),
         ({**PACKED, "io": "workspace"}, r'emit="vm".*io="workspace".*\[option-conflict\]'),
         ({**PACKED, "threads": 2}, r'emit="vm".*threads=2.*\[option-conflict\]'),
         ({"interface_api": "packed", "operator_api": "cpacked", "operator_arguments": "values"}, "option-conflict"),

@@ -10,6 +10,7 @@ from pathlib import Path
 import ml_dtypes
 import numpy as np
 import pytest
+from vm_programs import sealed
 
 from aotc.vm import ExecBuilder, Executable, Place, ShapeTuple, VirtualMachine, VMError, VMFunction, place
 from aotc.vm.file_format import VERSION
@@ -96,6 +97,22 @@ def test_g12_a_constant_is_a_copy_and_equal_ones_are_one() -> None:
     assert len({first, ib.add_constant(array), ib.add_constant(np.ones(3)), ib.add_constant(np.dtype("float32"))}) == 4
 
 
+def test_g12_equal_bytes_of_another_type_or_shape_are_another_constant() -> None:
+    ib = ExecBuilder()
+    zeros = [np.zeros(shape, dtype) for dtype in ("float32", "int32", "uint32") for shape in (4, (2, 2), (4, 1))]
+    numbers = [ib.add_constant(each) for each in (*zeros, np.dtype("int8"), np.dtype("uint8"))]
+    numbers += [ib.add_constant(place(0, dtype, [4])) for dtype in ("int8", "uint8")]
+    assert numbers == list(range(13))
+    with ib.function("main"):
+        for number, zero in enumerate(zeros):
+            ib.emit_call("seen", [ib.c(number)], dst=ib.r(0))
+            assert ib.add_constant(zero) == number
+        ib.emit_ret(ib.r(0))
+    seen: list[np.ndarray] = []
+    VirtualMachine(ib.get(), {"seen": seen.append})["main"]()
+    assert [(each.dtype, each.shape) for each in seen] == [(each.dtype, each.shape) for each in zeros]
+
+
 def test_g13_saved_and_loaded_by_another_process(tmp_path: Path) -> None:
     executable = example()
     executable.save(tmp_path / "model.vm")
@@ -118,11 +135,13 @@ def test_g13_files_that_are_none(tmp_path: Path) -> None:
         Executable.load(tmp_path / "text.vm")
 
 
-def test_g13_another_version_is_refused() -> None:
+@pytest.mark.parametrize("version", [0, VERSION - 1, VERSION + 1, 255])
+def test_g13_another_version_is_refused(version: int) -> None:
+    """Older ones, too."""
     blob = bytearray(example().to_bytes())
     assert blob[6] == VERSION
-    blob[6] += 1
-    with pytest.raises(VMError, match="unsupported-version"):
+    blob[6] = version
+    with pytest.raises(VMError, match=rf"version {version}.*\[unsupported-version\]"):
         Executable.from_bytes(blob)
 
 
@@ -134,11 +153,11 @@ def test_g13_a_workspace_that_is_not_what_constants_need_is_refused() -> None:
         ib.emit_call("vm.builtin.move", [ib.c(0)], dst=ib.r(0))
         ib.emit_ret(ib.r(0))
     blob = bytearray(ib.get().to_bytes())
-    at = blob.index((88).to_bytes(4, "little"))  # the last word of the header
-    assert at == 44
+    at = blob.index((88).to_bytes(4, "little"))  # the last number of the header
+    assert at == 48
     blob[at] -= 1
     with pytest.raises(VMError, match="invalid-file"):
-        Executable.from_bytes(blob)
+        Executable.from_bytes(sealed(blob))
 
 
 def test_g14_statistics() -> None:
@@ -177,6 +196,7 @@ def test_g15_everything_else_as_text() -> None:
         "  call  vm.builtin.alloc_storage in: vm, i16      dst: %3",
     ]
     assert lines[13] == "  goto  +1"
+    assert lines[9] == "  call  vm.builtin.add   in: %0, %1       dst: %0", "the first register is one, too"
 
 
 def test_g16_python_code_rebuilds_an_equal_executable() -> None:

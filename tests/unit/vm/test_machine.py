@@ -52,6 +52,9 @@ def test_g17_several_functions() -> None:
     a, b = np.random.default_rng(1).random((2, 4))
     np.testing.assert_array_equal(vm["func1"](a, b), a * b)
     np.testing.assert_array_equal(vm["func0"](a, b), a + b)
+    for given in ((), (a,), (a, b, a), (a, b, a, b)):
+        with pytest.raises(VMError, match=rf"func0: it has 2 inputs, got {len(given)} \[mismatched-call\]"):
+            vm["func0"](*given)
     with pytest.raises(KeyError, match="no function 'func2'; there are func0, func1"):
         vm["func2"]
 
@@ -244,6 +247,9 @@ def test_g22_shapes_are_values() -> None:
     executable = one_call("vm.builtin.make_shape", lambda ib: [ib.r(0), ib.imm(7)], 1)
     shape = VirtualMachine(executable)["main"](np.int64(3))
     assert shape == ShapeTuple([3, 7])
+    for extent in (-1, -2, -(1 << 63)):
+        with pytest.raises(VMError, match=rf"operand 0 \(%0\): {extent} is not within 0 to"):
+            VirtualMachine(executable)["main"](extent)
     move = VirtualMachine(one_call("vm.builtin.move", lambda ib: [ib.r(0)], 1))["main"]
     assert move(shape) is shape
     for wrong in ([-1], [1 << 63]):
@@ -322,7 +328,12 @@ def test_g19_the_state_has_allocators_with_statistics(collect: Callable[[], obje
 
 @pytest.mark.parametrize(
     "operands, wrong",
-    [((5, 1), "there is no allocator 5; the machine has 1"), ((-1, 1), "no allocator -1"), ((0, -1), "is not within")],
+    [
+        ((1, 1), "there is no allocator 1; the machine has 1"),
+        ((5, 1), "there is no allocator 5; the machine has 1"),
+        ((-1, 1), "no allocator -1"),
+        ((0, -1), "is not within"),
+    ],
 )
 def test_g19_what_no_allocator_gives(operands: tuple[int, int], wrong: str) -> None:
     which, size = operands

@@ -99,6 +99,10 @@ def test_g7_an_unused_input_is_a_warning() -> None:
         ib.emit_call("vm.builtin.add", [ib.r(0), ib.r(2)], dst=ib.r(3))
         ib.emit_ret(ib.r(3))
     assert VirtualMachine(ib.get())["main"](1, 2, 3) == 4
+    with pytest.warns(UnusedInputWarning, match="none: input %0, %1 is not used"), ib.function("none", num_inputs=2):
+        ib.emit_call("vm.builtin.move", [ib.imm(7)], dst=ib.r(2))
+        ib.emit_ret(ib.r(2))
+    assert VirtualMachine(ib.get())["none"](1, 2) == 7
 
 
 def test_g8_registers_are_numbered_in_the_order_of_use() -> None:

@@ -5,6 +5,7 @@ Where what a branch reads or gives has a data-dependent extent both are computed
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -46,8 +47,7 @@ class If(ControlNode):
             failed, values = error, self._poisoned()
         if not any(isinstance(value, Poison) for value in values):
             return values
-        found = [*self.bodies.problems[mark:], *([] if failed is None else failed.problems)]
-        if not all(problem.inputs for problem in found) and (both := self._both(condition)) is not None:
+        if (both := self._both(condition)) is not None:
             del self.bodies.problems[mark:]
             return both
         if failed is not None:
@@ -116,7 +116,8 @@ class If(ControlNode):
             for shape, bound in zip(shapes, bounds, strict=True)
         ]
         value = self.bodies.folded(WhereOp.get(picked, *padded), self.name)
-        self.bodies.bounds[value] = Bound(axis, self.bodies.folded(WhereOp.get(picked, *counts), self.name))
+        asked = all(bound is None or bound.asked for bound in bounds)
+        self.bodies.bounds[value] = Bound(axis, self.bodies.folded(WhereOp.get(picked, *counts), self.name), asked)
         return value
 
     def _padded(self, value: SSAValue, axis: int, extent: int) -> SSAValue:
@@ -125,7 +126,9 @@ class If(ControlNode):
         shape[axis] = extent - shape[axis]
         if not shape[axis]:
             return value
-        zeros = self.bodies.constant(np.zeros(shape, numpy_dtype(element_type_of(value))), self.name)
+        dtype = numpy_dtype(element_type_of(value))
+        self.bodies.store.require_room(math.prod(shape) * dtype.itemsize, self.name)
+        zeros = self.bodies.constant(np.zeros(shape, dtype), self.name)
         empty = shape[axis] == extent
         return zeros if empty else self.bodies.folded(ConcatOp.get([value, zeros], axis=axis), self.name)
 

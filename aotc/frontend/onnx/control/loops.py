@@ -13,6 +13,7 @@ from onnx import GraphProto
 from xdsl.dialects.builtin import TensorType, i64
 from xdsl.ir import Block, Region, SSAValue
 
+from aotc.dialects.constants import known_array
 from aotc.dialects.dtypes import numpy_dtype
 from aotc.dialects.graph.compound.control_flow import MOST_TRIPS, LoopOp, yield_of
 from aotc.dialects.graph.elementwise import AddOp
@@ -33,6 +34,10 @@ MOST_UNROLLED = 32
 """The most nodes that the iterations of a loop become in place where that is not the only way."""
 
 
+MOST_TRIED = 1 << 13
+"""The most nodes that those become of which nobody says how many they are, before they are tried as a loop."""
+
+
 class Loop(ControlNode):
     """A Loop."""
 
@@ -40,11 +45,14 @@ class Loop(ControlNode):
         body = self._attribute("body")
         count, condition, *carried = [*self.inputs, None, None][: max(2, len(self.inputs))]
         trips, begins = self._known(count), condition is None or self._known(condition)
-        can_unroll = begins is not None and (count is None or trips is not None)
+        never_ends = count is None and begins and _hands_on_condition(body)
+        can_unroll = begins is not None and not never_ends and (count is None or trips is not None)
         limit = None if trips is None else max(0, int(trips))
         if can_unroll:
             limit = limit if begins else 0
             most = self.bodies.max_nodes if self._is_known(body, carried) else MOST_UNROLLED
+            if limit is None:
+                most = min(most, MOST_TRIED)
             if (values := self._unrolled(body, limit, carried, most)) is not None:
                 return values
         mark = len(self.bodies.problems)
@@ -78,10 +86,11 @@ class Loop(ControlNode):
             return None
 
     def _in_place(self, body: GraphProto, trips: int | None, carried: Sequence[Value], most: int) -> Sequence[Value]:
-        """Every iteration, as long as constant conditions hold; raises CompileError."""
+        """Every iteration, as long as constant conditions hold. Raises CompileError, also where all that is carried
+        would take more memory than constants may."""
         outputs = [value.name for value in body.output]
         scanned: list[list[SSAValue]] = [[] for _ in outputs[1 + len(carried) :]]
-        trip, goes_on = 0, True
+        trip, goes_on, made = 0, True, 0
         while (trips is None or trip < trips) and goes_on:
             if trip * max(1, len(body.node)) > most:
                 self._fail("endless-loop", "it has too many iterations")
@@ -94,6 +103,9 @@ class Loop(ControlNode):
                 self._fail("unknown-value", "the condition is computed at run time")
             goes_on = bool(known)
             carried = results[1 : 1 + len(carried)]
+            arrays = [known_array(value, self.bodies.store) for value in carried if isinstance(value, SSAValue)]
+            made += sum(array.nbytes for array in arrays if array is not None)
+            self.bodies.store.require_room(made, self.name, "Loop")
             for column, value in zip(scanned, results[1 + len(carried) :], strict=True):
                 assert isinstance(value, SSAValue)
                 column.append(self.bodies.folded(ReshapeOp.get(value, shape=[1, *shape_of(value)]), self.name))
@@ -198,6 +210,15 @@ class Loop(ControlNode):
     def _reshape_condition(self, end: YieldOp, shape: Sequence[int]) -> None:
         end.detach()
         end.operands[0] = self.bodies.folded(ReshapeOp.get(end.values[0], shape=list(shape)), self.name)
+
+
+def _hands_on_condition(body: GraphProto) -> bool:
+    """Whether the condition that a body yields is the one that it is given."""
+    makers = {output: node for node in body.node for output in node.output}
+    name = body.output[0].name
+    while (node := makers.get(name)) is not None and node.op_type == "Identity":
+        name = node.input[0]
+    return len(body.input) > 1 and name == body.input[1].name
 
 
 def _may_end(body: GraphProto) -> bool:

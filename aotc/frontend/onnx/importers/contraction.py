@@ -130,7 +130,7 @@ def _requantized(node: Node, sums: SSAValue, lhs_scale: SSAValue, rhs_scale: SSA
     scale = node.emit(DivOp, scale, cast(node, node.input(position), f32))
     scaled = node.emit(MulOp, cast(node, sums, f32), scale)
     zero_point = node.input(position + 1)
-    one = node.constant(np.ones(shape_of(zero_point), np.float32))
+    one = node.constant(node.filled(shape_of(zero_point), 1, np.float32))
     return node.emit(QuantizeOp, scaled, one, zero_point, to=element_type_of(zero_point))
 
 

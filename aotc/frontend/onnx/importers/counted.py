@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import accumulate
 
 import numpy as np
@@ -136,7 +137,7 @@ def slice_(node: Node, bounds: Sequence[Bound | None]) -> _Results:
         return None
     shape = node.shape(0)
     x = cut(node, node.input(0), {each.axis: each.range(shape[each.axis]) for each in others})
-    return [counted_cut(node, x, own, bound.count)]
+    return [counted_cut(node, x, own, bound)]
 
 
 @bounded_op("TopK")
@@ -147,7 +148,7 @@ def top_k(node: Node, bounds: Sequence[Bound | None]) -> _Results:
     if bound is None or node.opset < 10 or bound.axis != axis or any(bounds[1:]):
         return None
     node.inputs[0] = _masked(node, node.input(0), bound, "max" if node.attr("largest", 1) else "min")
-    return _plain(node) if node.known(1) is not None else counted_top_k(node, axis, bound.count)
+    return _plain(node) if node.known(1) is not None else counted_top_k(node, bound)
 
 
 @bounded_op("Concat")
@@ -159,14 +160,15 @@ def concat(node: Node, bounds: Sequence[Bound | None]) -> _Results:
     most = [node.shape(place)[axis] for place in range(len(bounds))]
     counts = [extent if bound is None else bound.count for extent, bound in zip(most, bounds, strict=True)]
     ends = sums(node, counts)
-    places = every = node.constant(np.arange(sum(most)))
+    places = every = node.constant(node.numbers(sum(most)))
     for end, begin in zip(ends[:-1], accumulate(most[:-1]), strict=True):
         behind = node.emit(CompareOp, every, end, how="ge")
         moved = node.emit(AddOp, every, node.emit(SubOp, scalar(node, begin, end), end))
         places = node.emit(WhereOp, behind, moved, places)
     places = node.emit(MinOp, places, scalar(node, sum(most) - 1, places))
     together = node.emit(ConcatOp, [node.input(place) for place in range(len(bounds))], axis=axis)
-    return [node.bounded(node.emit(GatherOp, together, places, axis=axis), axis, ends[-1])]
+    asked = all(bound is None or bound.asked for bound in bounds)
+    return [node.bounded(node.emit(GatherOp, together, places, axis=axis), Bound(axis, ends[-1], asked))]
 
 
 @bounded_op("Gather")
@@ -177,7 +179,7 @@ def gather(node: Node, bounds: Sequence[Bound | None]) -> _Results:
     if bound is None or bound.axis != axis:
         return None
     result = node.emit(GatherOp, node.input(0), _from_behind(node, node.input(1), bound.count), axis=axis)
-    return [result if chosen is None else node.bounded(result, axis + chosen.axis, chosen.count)]
+    return [result if chosen is None else node.bounded(result, replace(chosen, axis=axis + chosen.axis))]
 
 
 @bounded_op("NonZero")
@@ -220,7 +222,7 @@ def expand(node: Node, bounds: Sequence[Bound | None]) -> _Results:
         return None
     target = broadcast(own, given)
     result = node.input(0) if target == own else node.emit(BroadcastOp, node.input(0), shape=target)
-    return [node.bounded(result, place + len(target), bound.count)]
+    return [node.bounded(result, replace(bound, axis=place + len(target)))]
 
 
 @bounded_op("Reshape")
@@ -275,7 +277,7 @@ def scatter_elements(node: Node, bounds: Sequence[Bound | None]) -> _Results:
     values = _plain(node) if others[0] is None else _scattered(node, others[0], axis)
     if own is None or values is None:
         return values
-    return [node.bounded(value, axis, own.count) for value in values if value is not None]
+    return [node.bounded(value, own) for value in values if value is not None]
 
 
 def _scattered(node: Node, bound: Bound, axis: int) -> _Results:
@@ -302,7 +304,7 @@ def _plain(node: Node) -> _Results:
 
 def _along(node: Node, bound: Bound) -> _Results:
     """As `_plain`, of an operator whose result has the parts of its input."""
-    return [node.bounded(value, bound.axis, bound.count) for value in _plain(node) or () if value is not None]
+    return [node.bounded(value, bound) for value in _plain(node) or () if value is not None]
 
 
 def _axes(node: Node) -> list[int]:
@@ -328,7 +330,7 @@ def _updates(bounds: Sequence[Bound | None]) -> Bound | None:
 def _meant(node: Node, x: SSAValue, bound: Bound) -> SSAValue:
     """Which parts come before the count, in a shape that broadcasts to that of x."""
     shape = [extent if axis == bound.axis else 1 for axis, extent in enumerate(shape_of(x))]
-    places = node.constant(np.arange(shape[bound.axis]).reshape(shape))
+    places = node.constant(node.numbers(shape[bound.axis]).reshape(shape))
     return node.emit(CompareOp, places, bound.count, how="lt")
 
 
@@ -357,7 +359,7 @@ def _last_again(node: Node, bound: Bound) -> list[SSAValue]:
     """Indices and updates that repeat the last part from the count on; indices are 0 where there is none."""
     last = node.emit(SubOp, bound.count, scalar(node, 1, bound.count))
     last = node.emit(MaxOp, last, scalar(node, 0, last))
-    every = node.constant(np.arange(node.shape(1)[bound.axis]))
+    every = node.constant(node.numbers(node.shape(1)[bound.axis]))
     places = node.emit(MinOp, every, cast(node, last, i64))
     indices, updates = (node.emit(GatherOp, node.input(place), places, axis=bound.axis) for place in (1, 2))
     return [node.emit(WhereOp, _any(node, bound), indices, scalar(node, 0, indices)), updates]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 from xdsl.dialects.builtin import i64
@@ -18,7 +19,7 @@ from aotc.dialects.graph.scatter import ScatterElementsOp, ScatterNdOp, TopKOp
 from aotc.dialects.graph.shapes import normalize_axis
 from aotc.frontend.onnx.composition import cast, reshape, scalar
 from aotc.frontend.onnx.importers.movement import cut
-from aotc.frontend.onnx.registry import Node, onnx_op
+from aotc.frontend.onnx.registry import Bound, Node, onnx_op
 
 
 @onnx_op("Gather")
@@ -67,23 +68,22 @@ def top_k(node: Node) -> list[SSAValue]:
     shape = node.shape(0)
     axis = normalize_axis(node.attr("axis", -1), len(shape))
     if node.opset >= 10 and node.known(1) is None:
-        if node.can_be_given(1):
-            node.fail_unknown(1, "K")
-        return counted_top_k(node, axis, node.constant(shape[axis], np.int64))
+        return counted_top_k(node, Bound(axis, node.constant(shape[axis], np.int64), asked=True))
     k: int = node.attr("k") if node.opset < 10 else int(node.constant_input(1, "K").reshape(()))
     smallest = not node.attr("largest", 1)
     return node.emit_all(TopKOp, node.input(0), k=k, axis=axis, smallest=smallest)
 
 
-def counted_top_k(node: Node, axis: int, count: SSAValue) -> list[SSAValue]:
-    """As many as K says when the model runs, of at most `count` (i64, rank 0) parts along the axis."""
+def counted_top_k(node: Node, bound: Bound) -> list[SSAValue]:
+    """As many as K says when the model runs, of at most those that `bound` says."""
+    axis, count = bound.axis, bound.count
     asked = cast(node, reshape(node, node.input(1), []), i64)
     most = min([node.shape(0)[axis], *_bounds_of(node, node.input(1))])
     smallest = not node.attr("largest", 1)
     results = node.emit_all(TopKOp, node.input(0), k=most, axis=axis, smallest=smallest)
     zero = scalar(node, 0, count)
     number = node.emit(MinOp, node.emit(MaxOp, asked, zero), node.emit(MinOp, count, scalar(node, most, count)))
-    return [node.bounded(value, axis, number) for value in results]
+    return [node.bounded(value, replace(bound, count=number)) for value in results]
 
 
 def _bounds_of(node: Node, value: SSAValue) -> list[int]:
@@ -108,7 +108,6 @@ def one_hot(node: Node) -> SSAValue:
     shape = node.shape(0)
     axis = normalize_axis(node.attr("axis", -1), len(shape) + 1)
     depth = int(node.constant_input(1, "the depth").reshape(()))
-    node.require_room(depth, np.int64)
     if math.prod(node.shape(2)) != 2:
         node.fail("invalid-shape", f"values must be two, off and on, found {list(node.shape(2))}")
     indices = node.emit(CastOp, node.input(0), to=i64)
@@ -116,7 +115,7 @@ def one_hot(node: Node) -> SSAValue:
     from_front = node.emit(AddOp, indices, limit)
     indices = node.emit(WhereOp, node.emit(CompareOp, indices, zero, how="lt"), from_front, indices)
     indices = reshape(node, indices, [*shape[:axis], 1, *shape[axis:]])
-    classes = node.constant(np.arange(depth).reshape([depth if a == axis else 1 for a in range(len(shape) + 1)]))
+    classes = node.constant(node.numbers(depth).reshape([depth if a == axis else 1 for a in range(len(shape) + 1)]))
     off, on = (cut(node, reshape(node, node.input(2), [2]), {0: (position, 1, 1)}) for position in (0, 1))
     return node.emit(WhereOp, node.emit(CompareOp, indices, classes, how="eq"), on, off)
 
@@ -133,6 +132,6 @@ def tensor_scatter(node: Node) -> SSAValue:
     node.require_choice("mode", mode, ("linear", "circular"))
     starts = node.optional(2)
     if starts is None:
-        starts = node.constant(np.zeros(shape[:1], np.int64))
+        starts = node.constant(node.filled(shape[:1], 0, np.int64))
     axis = normalize_axis(node.attr("axis", -2), len(shape))
     return node.emit(UpdateCacheOp, node.input(0), node.input(1), starts, axis=axis, circular=mode == "circular")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from xdsl.dialects.builtin import i64
@@ -18,7 +18,7 @@ from aotc.dialects.graph.movement import BroadcastOp, ConcatOp, PadOp, SliceOp, 
 from aotc.dialects.graph.shapes import broadcast, normalize_axis
 from aotc.frontend.onnx.composition import cast, reshape, scalar
 from aotc.frontend.onnx.parts.elements import Element, elements, extents, settled
-from aotc.frontend.onnx.registry import Node, onnx_op
+from aotc.frontend.onnx.registry import Bound, Node, onnx_op
 
 _TO_THE_END = (2**31 - 1, 2**63 - 1)
 """Ends that mean the end of the axis in the direction of the step."""
@@ -40,7 +40,7 @@ def expand(node: Node) -> SSAValue:
     if bound is not None and len(node.shape(0)) >= (place := len(given) - bound.axis) and node.shape(0)[-place] != 1:
         node.fail("invalid-value", "the operand has a fixed number of parts, and the shape a data-dependent one")
     result = node.input(0) if shape == node.shape(0) else node.emit(BroadcastOp, node.input(0), shape=shape)
-    return result if bound is None else node.bounded(result, len(shape) - len(given) + bound.axis, bound.count)
+    return result if bound is None else node.bounded(result, replace(bound, axis=len(shape) - len(given) + bound.axis))
 
 
 @onnx_op("Tile")
@@ -124,14 +124,14 @@ def slice_(node: Node) -> SSAValue:
         else:
             first = each.start.unknown is not None
             position, what = (1, "the starts") if first else (2, "the ends")
-            if open_ or each.step < 1 or node.can_be_given(position):
+            if open_ or each.step < 1:
                 node.fail_unknown(position, what)
             open_.append(each)
     result = cut(node, node.input(0), ranges)
     for each, count in moving:
         result = _moving_cut(node, result, each, count)
     for each in open_:
-        every = node.constant(shape[each.axis], np.int64)
+        every = Bound(each.axis, node.constant(shape[each.axis], np.int64), asked=True)
         result = counted_cut(node, result, each, every)
     return result
 
@@ -176,12 +176,12 @@ def cuts(node: Node) -> list[Cut]:
     return [Cut(axis, start, end, step, place) for place, (axis, start, end, step) in enumerate(every)]
 
 
-def counted_cut(node: Node, x: SSAValue, each: Cut, count: SSAValue) -> SSAValue:
-    """Of the first `count` parts (i64, rank 0) of x those from a start to an end that are perhaps data-dependent, a
+def counted_cut(node: Node, x: SSAValue, each: Cut, bound: Bound) -> SSAValue:
+    """Of the first parts of x that `bound` counts those from a start to an end that are perhaps data-dependent, a
     positive step apart: as many as there can be, with how many there are noted."""
-    extent, step = shape_of(x)[each.axis], each.step
+    extent, step, count = shape_of(x)[each.axis], each.step, bound.count
     if each.known and each.range(extent) == (0, 1, extent):  # all, however many
-        return node.bounded(x, each.axis, count)
+        return node.bounded(x, bound)
     first, last = (
         _limit(node, element, position, each.place, count) for element, position in ((each.start, 1), (each.end, 2))
     )
@@ -193,9 +193,9 @@ def counted_cut(node: Node, x: SSAValue, each: Cut, count: SSAValue) -> SSAValue
     if each.start.unknown is None and each.start.number >= 0:
         result = cut(node, x, {each.axis: (min(each.start.number, extent), step, most)})
     else:
-        places = node.emit(AddOp, first, node.constant(step * np.arange(most)))
+        places = node.emit(AddOp, first, node.constant(step * node.numbers(most)))
         result = node.emit(GatherOp, x, node.emit(MinOp, places, scalar(node, extent - 1, places)), axis=each.axis)
-    return node.bounded(result, each.axis, number)
+    return node.bounded(result, replace(bound, count=number))
 
 
 def _most_between(each: Cut, extent: int) -> int:
@@ -234,7 +234,7 @@ def _moving_cut(node: Node, x: SSAValue, each: Cut, count: int) -> SSAValue:
     start = cast(node, cut(node, node.input(1), {0: (each.place, 1, 1)}), i64)
     before = node.emit(CompareOp, start, scalar(node, 0, start), how="lt")
     start = node.emit(WhereOp, before, node.emit(AddOp, start, scalar(node, extent, start)), start)
-    places = node.emit(AddOp, start, node.constant(step * np.arange(count)))
+    places = node.emit(AddOp, start, node.constant(step * node.numbers(count)))
     return node.emit(GatherOp, x, places, axis=axis)
 
 

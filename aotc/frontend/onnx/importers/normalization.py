@@ -48,8 +48,7 @@ def hardmax(node: Node) -> SSAValue:
     seen = [*shape[: axes[0]], row, *shape[axes[-1] + 1 :]] if axes else [*shape, 1]
     axis = axes[0] if axes else len(shape)
     top = node.emit(ArgReduceOp, reshape(node, x, seen), kind="max", axis=axis, keepdims=True)
-    node.require_room(row, np.int64)
-    positions = node.constant(np.arange(row).reshape([-1 if i == axis else 1 for i in range(len(seen))]), np.int64)
+    positions = node.constant(node.numbers(row).reshape([-1 if i == axis else 1 for i in range(len(seen))]), np.int64)
     hit = node.emit(CompareOp, top, positions, how="eq")
     return reshape(node, cast(node, hit, node.element_type(0)), shape)
 

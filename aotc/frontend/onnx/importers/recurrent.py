@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 from xdsl.ir import SSAValue
 
 from aotc.dialects.dtypes import numpy_dtype
@@ -197,7 +196,7 @@ class Layer:
             if self.node.attr("linear_before_reset", 0):
                 extra = [None, candidate_bias]
                 if recurrent is not None:
-                    zeros = node.constant(np.zeros([units]), numpy_dtype(node.element_type(0)))
+                    zeros = node.constant(node.filled([units], 0, numpy_dtype(node.element_type(0))))
                     recurrent = node.emit(ConcatOp, [self._part(recurrent, 0, 0, 2 * units), zeros], axis=0)
             else:
                 extra, weight = [candidate, None], self._part(weight, 0, 0, 2 * units)
@@ -232,6 +231,6 @@ class Layer:
             "betas": list(betas),
             "clip": None if self.clip is None else float(self.clip),
             "reverse": direction.reverse,
-            "input_forget": self.is_lstm and bool(node.attr("input_forget", 0)),
+            "input_forget": bool(node.attr("input_forget", 0)) if self.is_lstm else None,
             "gated": True if self.op_class is GruOp and not node.attr("linear_before_reset", 0) else None,
         }

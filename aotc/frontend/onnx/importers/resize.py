@@ -66,9 +66,16 @@ def _scaled(node: Node, scales: list[float], mode: str, axes: list[int] | None =
     if len(scales) != len(axes) or any(not scale > 0 for scale in scales):
         node.fail("invalid-value", f"scales {scales} must be a positive number for each of the axes {axes}")
     return {
-        axis: ResizedAxis(shape[axis], int(np.float32(shape[axis]) * np.float32(scale)), scale, mode)
+        axis: ResizedAxis(shape[axis], _times(node, shape[axis], scale), scale, mode)
         for axis, scale in zip(axes, scales, strict=True)
     }
+
+
+def _times(node: Node, extent: int, scale: float) -> int:
+    with np.errstate(over="ignore", invalid="ignore"):
+        product = float(np.float32(extent) * np.float32(scale))
+    node.require_countable([product])
+    return int(product)
 
 
 def _sized(node: Node, sizes: list[int], mode: str, axes: list[int]) -> dict[int, ResizedAxis]:
@@ -94,6 +101,9 @@ def _resize(node: Node, resized: dict[int, ResizedAxis], rounding: str) -> SSAVa
         for axis, one in resized.items()
         if one.count != one.extent or one.scale != 1 or one.mode == "tf_crop_and_resize"
     }
+    node.require_countable([one.count for one in resized.values()])
+    for one in moving.values():
+        node.require_room(max(one.count, 1) * one.taps(mode, antialias), np.float64)
     if mode == "nearest":
         for axis, one in moving.items():
             x = node.emit(GatherOp, x, node.constant(one.nearest(rounding)), axis=axis)

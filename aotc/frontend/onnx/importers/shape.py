@@ -39,7 +39,7 @@ def constant_of_shape(node: Node) -> SSAValue:
     value = node.attr("value")
     one = node.constant(np.zeros((), np.float32) if value is None else value.reshape(()))
     result = one if not shape else node.emit(BroadcastOp, one, shape=shape)
-    return result if bound is None else node.bounded(result, bound.axis, bound.count)
+    return result if bound is None else node.bounded(result, bound)
 
 
 @onnx_op("Shape")
@@ -59,7 +59,7 @@ def range_(node: Node) -> SSAValue:
     if dtype == np.int64 and _is_zero_by_one(node):  # to a number of parts
         (limit,) = elements(node, node.input(1))
         if limit.unknown is not None and limit.number == 0 and (most := node.most(limit.unknown)) is not None:
-            return node.bounded(node.constant(np.arange(most)), 0, limit.unknown)
+            return node.bounded(node.constant(node.numbers(most)), node.as_many(0, limit.unknown))
     names = ("the start", "the limit", "the delta")
     start, limit, delta = (node.constant_input(i, what).reshape(()).astype(wide) for i, what in enumerate(names))
     if delta == 0:
@@ -69,8 +69,7 @@ def range_(node: Node) -> SSAValue:
         count = max(-((first - last) // step), 0)
     else:
         count = max(math.ceil((limit - start).item() / delta.item()), 0)
-    node.require_room(count, np.int64)
-    return node.constant((start + delta * np.arange(count).astype(wide)).astype(dtype))
+    return node.constant((start + delta * node.numbers(count).astype(wide)).astype(dtype))
 
 
 def _is_zero_by_one(node: Node) -> bool:

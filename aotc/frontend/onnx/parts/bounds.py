@@ -17,11 +17,12 @@ from aotc.dialects.graph.elementwise import BroadcastOp
 from aotc.dialects.graph.interfaces import shape_of
 from aotc.dialects.graph.shapes import normalize_axis
 from aotc.dialects.graph.structure import CopyOp
-from aotc.errors import CompileError
+from aotc.errors import Problem
 from aotc.frontend.onnx.parts.axes import kept
 from aotc.frontend.onnx.parts.counts import divided, multiple
 from aotc.frontend.onnx.registry import Bound, Node
 
+_FIX = "end the model before it, or fix what it depends on with --constant NAME=VALUE"
 _RESHAPING = frozenset(("Flatten", "Reshape", "Squeeze", "Unsqueeze"))
 
 
@@ -37,13 +38,13 @@ class _Reader:
     bounds: Sequence[Bound | None]
 
     def refuse(self, why: str = "") -> NoReturn:
-        position = next(place for place, bound in enumerate(self.bounds) if bound is not None)
-        bound = self.bounds[position]
-        assert bound is not None
+        found = [(place, bound) for place, bound in enumerate(self.bounds) if bound is not None]
+        position, bound = found[0]
         most = self.node.shape(position)[bound.axis]
         what = f"input {position} has a data-dependent extent along axis {bound.axis}, at most {most}"
-        fix = "end the model before it, or fix what it depends on with --constant NAME=VALUE"
-        self.node.fail("data-dependent-extent", what, why or "the operator would take all of them as data", fix)
+        why = why or "the operator would take all of them as data"
+        problem = Problem("data-dependent-extent", what, why, _FIX, self.node.name, self.node.op_type)
+        self.node.fail_bounded(problem, [bound for _, bound in found])
 
     def carried(self, results: Sequence[SSAValue]) -> Bound | None:
         """The bound of the results, None where they have nothing of the parts. Raises CompileError."""
@@ -111,20 +112,21 @@ class _Reader:
 
     def _elementwise(self, rank: int) -> Bound:
         found = {
-            (bound.axis - len(self.node.shape(place)) + rank, bound.count)
+            replace(bound, axis=bound.axis - len(self.node.shape(place)) + rank)
             for place, bound in enumerate(self.bounds)
             if bound is not None
         }
         if len(found) > 1:
             self.refuse("its inputs have different numbers of parts")
-        ((axis, count),) = found
+        (own_bound,) = found
+        axis = own_bound.axis
         for place, bound in enumerate(self.bounds):
             if bound is None and self.node.optional(place) is not None:
                 shape = self.node.shape(place)
                 own = axis - rank + len(shape)
                 if own >= 0 and shape[own] != 1:
                     self.refuse("another input has a fixed number of parts")
-        return Bound(axis, count)
+        return own_bound
 
     def _reshaped(self, bound: Bound, target: Sequence[int]) -> Bound:
         """The same elements come first: in as many parts, in more and smaller ones, or in fewer and larger ones."""
@@ -140,12 +142,12 @@ class _Reader:
                 return replace(bound, axis=place)
         for place, own in sizes.items():
             if size % own == 0:
-                return Bound(place, multiple(self.node, bound.count, size // own))
+                return replace(bound, axis=place, count=multiple(self.node, bound.count, size // own))
         shape = self.node.known(1)
         for place, own in sizes.items():
             inferred = shape is not None and place < shape.size and shape[place] == -1
             if inferred and own % size == 0 and (count := divided(self.node, bound.count, own // size)) is not None:
-                return Bound(place, count)
+                return replace(bound, axis=place, count=count)
         self.refuse()
 
     def _concat(self) -> Bound:
@@ -181,8 +183,13 @@ def carry(node: Node, bounds: Sequence[Bound | None], results: Sequence[SSAValue
     return _Reader(node, bounds).carried(results)
 
 
-def refuse(name: str, op_type: str) -> NoReturn:
-    """Raise the problem of a node with a body that reads such a value."""
-    what = "an input has a data-dependent extent"
-    fix = "end the model before it, or fix what it depends on with --constant NAME=VALUE"
-    raise CompileError("data-dependent-extent", what, "its body would take all of them as data", fix, name, op_type)
+def refuse(node: Node, bounds: Sequence[Bound]) -> NoReturn:
+    """Raise the problem of a node with a body that reads such values."""
+    what, why = "an input has a data-dependent extent", "its body would take all of them as data"
+    node.fail_bounded(Problem("data-dependent-extent", what, why, _FIX, node.name, node.op_type), bounds)
+
+
+def misfit(node: Node, bounds: Sequence[Bound | None], problem: Problem) -> NoReturn:
+    """Raise what is wrong with shapes, as a node found that reads values with `bounds`, of their greatest extents:
+    there is nothing wrong perhaps with the true ones."""
+    _Reader(node, bounds).refuse(f"with so many, {problem.what}")

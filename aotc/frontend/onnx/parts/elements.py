@@ -98,7 +98,7 @@ def extents(node: Node, position: int, what: str) -> tuple[list[int], Bound | No
         if most is None or each.number or bound is not None:
             node.fail_unknown(position, what)
         found.append(most)
-        bound = Bound(axis, each.unknown)
+        bound = node.as_many(axis, each.unknown)
     return found, bound
 
 

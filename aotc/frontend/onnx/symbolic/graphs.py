@@ -16,6 +16,7 @@ from aotc.frontend.onnx.bodies import ordered
 from aotc.frontend.onnx.check import called_function, function_key
 from aotc.frontend.onnx.dims import Extent, declared_shape, resolved_shapes
 from aotc.frontend.onnx.inputs import input_tensors
+from aotc.frontend.onnx.labels import labels_of
 from aotc.frontend.onnx.load import Model
 from aotc.frontend.onnx.operators import domain_of, operator_sets
 from aotc.frontend.onnx.symbolic.movement_rules import of_array
@@ -23,6 +24,7 @@ from aotc.frontend.onnx.symbolic.rules import MOST_ELEMENTS, RULES, UNKNOWN, Fac
 from aotc.frontend.onnx.tensors import DTYPES, dtype_of, read_tensor
 from aotc.model.extents import Extent as Expression
 from aotc.model.extents import OpenTensor, unnamed
+from aotc.model.labels import Labels
 from aotc.model.naming import distinct_names
 
 for _rules in ("movement_rules", "window_rules"):
@@ -46,7 +48,10 @@ def open_interface(
     facts = _Walk(model, {each.name: each.shape for each in inputs}).facts()
     symbols = {symbol for each in inputs for extent in each.shape or () for symbol in _symbols(extent)}
     names = distinct_names([value.name for value in graph.output])
-    outputs = [_output(value, facts.get(value.name, UNKNOWN), symbols) for value in graph.output]
+    labels = labels_of(graph)
+    outputs = [
+        _output(value, facts.get(value.name, UNKNOWN), symbols, labels.get(value.name, ())) for value in graph.output
+    ]
     return tuple(inputs), tuple(replace(each, name=name) for name, each in zip(names, outputs, strict=True))
 
 
@@ -63,7 +68,7 @@ def _symbols(extent: Any) -> frozenset[str]:
     return extent.symbols if isinstance(extent, Expression) else frozenset()
 
 
-def _output(value: ValueInfoProto, fact: Fact, symbols: set[str]) -> OpenTensor:
+def _output(value: ValueInfoProto, fact: Fact, symbols: set[str], labels: Labels) -> OpenTensor:
     """What the graph does not tell is taken from what it declares, where that is a number or a symbol of its inputs:
     equal symbols are equal extents."""
     declared = declared_shape(value)
@@ -76,7 +81,10 @@ def _output(value: ValueInfoProto, fact: Fact, symbols: set[str]) -> OpenTensor:
         found = said
     elif said is not None:
         found = tuple(theirs if mine is None else mine for mine, theirs in zip(found, said, strict=True))
-    return OpenTensor(value.name, DTYPES.get(value.type.tensor_type.elem_type, ""), found)
+    dtype = DTYPES.get(value.type.tensor_type.elem_type, "")
+    if labels:  # numbers for text, and for the values of maps
+        dtype = {"tensor_type": "int64", "sequence_type": "float32"}.get(value.type.WhichOneof("value") or "", "")
+    return OpenTensor(value.name, dtype, found, labels)
 
 
 class _Walk:

@@ -133,6 +133,18 @@ func.func @view_of_widened(%q: tensor<2x3xi8>, %x: tensor<2x3xf32>, %scale: tens
   func.return %1, %3, %5 : tensor<6xf32>, tensor<6xi8>, tensor<6xf32>
 }
 
+// A triangle of a constant is not that of another view of it.
+// CHECK-LABEL: func.func @view_of_triangle
+func.func @view_of_triangle(%x: tensor<4x1xf32>) -> tensor<4x1xf32> {
+  // CHECK: [[T:%.*]] = graph.trilu {{.*}} -> tensor<2x2xf32>
+  // CHECK-NEXT: graph.reshape [[T]]
+  %k = graph.constant dense<0> : tensor<i64>
+  %w = graph.constant dense<[[1.0, 2.0], [3.0, 4.0]]> : tensor<2x2xf32>
+  %0 = graph.trilu %w, %k {upper = true} : (tensor<2x2xf32>, tensor<i64>) -> tensor<2x2xf32>
+  %1 = graph.reshape %0 {shape = array<i64: 4, 1>} : (tensor<2x2xf32>) -> tensor<4x1xf32>
+  func.return %1 : tensor<4x1xf32>
+}
+
 // CHECK-LABEL: func.func @anchors
 func.func @anchors(%x: tensor<2x4xf32>, %y: tensor<3x4xf32>, %p: tensor<1x2x5x5xf32>, %w: tensor<2x2x3x3xf32>) -> (tensor<2x3xf32>, tensor<1x2x6x5xf32>) {
   // CHECK-NEXT: [[M:%.*]] = graph.matmul %x, %y {transpose_rhs = true} : (tensor<2x4xf32>, tensor<3x4xf32>)

@@ -2,7 +2,7 @@
 
 // Two operations for each of the 2 * 4 * 3 multiply-adds of the product, one for each element of what follows.
 // CHECK-LABEL: func.func private @matmul_relu_0
-// CHECK-SAME:    aot.operations = 56 : i64
+// CHECK-SAME:    aot.operations = 56 : i64, aot.operation_type = "float32"
 func.func private @matmul_relu_0(%lhs: tensor<2x3xf32>, %rhs: tensor<3x4xf32>) -> tensor<2x4xf32> attributes {aot.kernel} {
   %0 = graph.matmul %lhs, %rhs : (tensor<2x3xf32>, tensor<3x4xf32>) -> tensor<2x4xf32>
   %1 = graph.relu %0 : (tensor<2x4xf32>) -> tensor<2x4xf32>
@@ -27,10 +27,19 @@ func.func private @strassen_matmul_0(%x: tensor<4x8xf32>, %w: tensor<1x7x4x8xf32
 
 // What only moves data has none.
 // CHECK-LABEL: func.func private @transpose_0
-// CHECK-SAME:    aot.operations = 0 : i64
+// CHECK-SAME:    aot.operations = 0 : i64}
 func.func private @transpose_0(%x: tensor<2x3xf32>) -> tensor<3x2xf32> attributes {aot.kernel} {
   %0 = graph.transpose %x {permutation = array<i64: 1, 0>} : (tensor<2x3xf32>) -> tensor<3x2xf32>
   func.return %0 : tensor<3x2xf32>
+}
+
+// Sums of integers are measured by other instructions than those of floats.
+// CHECK-LABEL: func.func private @matmul_cast_0
+// CHECK-SAME:    aot.operations = 56 : i64, aot.operation_type = "uint8"
+func.func private @matmul_cast_0(%lhs: tensor<2x3xui8>, %rhs: tensor<3x4xi8>) -> tensor<2x4xf32> attributes {aot.kernel} {
+  %0 = graph.matmul %lhs, %rhs {accumulator = i32} : (tensor<2x3xui8>, tensor<3x4xi8>) -> tensor<2x4xi32>
+  %1 = graph.cast %0 {to = f32} : (tensor<2x4xi32>) -> tensor<2x4xf32>
+  func.return %1 : tensor<2x4xf32>
 }
 
 // The entry computes nothing itself.

@@ -172,3 +172,19 @@ func.func @main(%x: tensor<5x3x2x2xf32>) -> tensor<5x4xf32> attributes {aot.entr
   %3 = graph.matmul %2, %w : (tensor<5x12xf32>, tensor<12x4xf32>) -> tensor<5x4xf32>
   func.return %3 : tensor<5x4xf32>
 }
+
+// -----
+
+// A triangle of the transposed matrix is not that of the matrix.
+// CHECK-LABEL: func.func @main
+// CHECK:         graph.transpose %x
+// CHECK:         graph.trilu
+func.func @main(%x: tensor<1x2x3xf32>) -> tensor<1x5xf32> attributes {aot.entry} {
+  %k = graph.constant dense<0> : tensor<i64>
+  %w = graph.constant dense_resource<w> : tensor<6x5xf32>
+  %0 = graph.transpose %x {permutation = array<i64: 0, 2, 1>} : (tensor<1x2x3xf32>) -> tensor<1x3x2xf32>
+  %1 = graph.trilu %0, %k {upper = true} : (tensor<1x3x2xf32>, tensor<i64>) -> tensor<1x3x2xf32>
+  %2 = graph.reshape %1 {shape = array<i64: 1, 6>} : (tensor<1x3x2xf32>) -> tensor<1x6xf32>
+  %3 = graph.matmul %2, %w : (tensor<1x6xf32>, tensor<6x5xf32>) -> tensor<1x5xf32>
+  func.return %3 : tensor<1x5xf32>
+}

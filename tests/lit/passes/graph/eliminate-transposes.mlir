@@ -165,3 +165,18 @@ func.func @main(%x: tensor<2x3x4xf32>, %y: tensor<2x4x3xf32>) -> (tensor<2x4x3xf
   %2 = graph.transpose %1 {permutation = array<i64: 0, 2, 1>} : (tensor<2x4x3xf32>) -> tensor<2x3x4xf32>
   func.return %1, %2 : tensor<2x4x3xf32>, tensor<2x3x4xf32>
 }
+
+// -----
+
+// A triangle is not that of the transposed matrix.
+// CHECK-LABEL: func.func @main
+// CHECK:         [[T:%.*]] = graph.transpose %x
+// CHECK-NEXT:    [[U:%.*]] = graph.trilu [[T]]
+// CHECK-NEXT:    graph.transpose [[U]]
+func.func @main(%x: tensor<3x3xf32>) -> tensor<3x3xf32> attributes {aot.entry} {
+  %k = graph.constant dense<0> : tensor<i64>
+  %0 = graph.transpose %x {permutation = array<i64: 1, 0>} : (tensor<3x3xf32>) -> tensor<3x3xf32>
+  %1 = graph.trilu %0, %k {upper = true} : (tensor<3x3xf32>, tensor<i64>) -> tensor<3x3xf32>
+  %2 = graph.transpose %1 {permutation = array<i64: 1, 0>} : (tensor<3x3xf32>) -> tensor<3x3xf32>
+  func.return %2 : tensor<3x3xf32>
+}

@@ -1,7 +1,8 @@
 // RUN: aotc-opt %s -p 'select-calling-convention,buffers-to-pointers' --split-input-file --verify-diagnostics | filecheck %s
 
 // D10: used extents become arguments, other layouts are linearised; what a pointer cannot carry is an error.
-// D27: dynamic shapes stay possible.
+// D1: extents follow their pointer in the order of the dimensions, in signatures and in calls. D27: dynamic shapes stay
+// possible.
 
 builtin.module attributes {aot.name = "m"} {
   func.func @main(%x: memref<?x?xf32> {aot.name = "x", aot.dtype = "float32", aot.io = "input"}) attributes {aot.entry} {
@@ -23,7 +24,9 @@ builtin.module attributes {aot.name = "m"} {
 // CHECK:      func.func @main(%x: !aot.ptr<f32> {{{.*}}}, %x_dim0: i32 {aot.dim = 0 : i64}, %x_dim1: i32 {aot.dim = 1 : i64}) -> i32
 // CHECK-NEXT:   %0 = arith.index_cast %x_dim0 : i32 to index
 // CHECK-NEXT:   %1 = arith.index_cast %x_dim1 : i32 to index
-// CHECK:        func.call @scale_0(%x, %{{.*}}, %{{.*}}) : (!aot.ptr<f32>, i32, i32) -> i32
+// CHECK-DAG:    %[[ROWS:.*]] = arith.index_cast %0 : index to i32
+// CHECK-DAG:    %[[COLUMNS:.*]] = arith.index_cast %1 : index to i32
+// CHECK:        func.call @scale_0(%x, %[[ROWS]], %[[COLUMNS]]) : (!aot.ptr<f32>, i32, i32) -> i32
 // CHECK:      func.func private @scale_0(%a: !aot.ptr<f32> {{{.*}}}, %a_dim0: i32 {aot.dim = 0 : i64}, %a_dim1: i32 {aot.dim = 1 : i64}) -> i32 {{.*}}aot.parameters = [{aot.name = "a", aot.dtype = "float32", aot.io = "input", aot.shape = array<i64: -1, -1>}]
 // CHECK-NEXT:   %[[N:.*]] = arith.index_cast %a_dim0 : i32 to index
 // CHECK-NEXT:   %[[M:.*]] = arith.index_cast %a_dim1 : i32 to index

@@ -23,7 +23,7 @@ from aotc.dialects.graph.indexing import GatherNdOp, GatherOp
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
 from aotc.dialects.graph.logical import AndOp, CompareOp, WhereOp
 from aotc.dialects.graph.matrices.matmul import MatMulOp
-from aotc.dialects.graph.movement import ConcatOp, TransposeOp
+from aotc.dialects.graph.movement import BroadcastOp, ConcatOp, TransposeOp
 from aotc.dialects.graph.normalization import SoftmaxOp
 from aotc.frontend.onnx.composition import cast, reshape, scalar
 from aotc.frontend.onnx.importers.microsoft.layers import DOMAIN
@@ -55,8 +55,10 @@ def _attend(
     scale: float = 0.0,
     softcap: float = 0.0,
     allowed: SSAValue | None = None,
+    sink: SSAValue | None = None,
 ) -> SSAValue:
-    """softmax(q k^T * scale + addends) v; where `allowed` is false, a key does not count at all."""
+    """softmax(q k^T * scale + addends) v; where `allowed` is false, a key does not count at all. The scores `sink`,
+    which broadcast, are those of one more key, whose value is 0."""
     q = node.emit(MulOp, q, scalar(node, scale or 1 / math.sqrt(shape_of(q)[-1]), q))
     scores = node.emit(MatMulOp, q, k, transpose_rhs=True)
     if softcap:
@@ -67,7 +69,11 @@ def _attend(
             scores = node.emit(AddOp, scores, addend)
     if allowed is not None:
         scores = node.emit(WhereOp, allowed, scores, scalar(node, -np.inf, scores))
-    return node.emit(MatMulOp, node.emit(SoftmaxOp, scores, axes=[-1]), v)
+    if sink is None:
+        return node.emit(MatMulOp, node.emit(SoftmaxOp, scores, axes=[-1]), v)
+    *outer, keys = shape_of(scores)
+    scores = node.emit(ConcatOp, [scores, node.emit(BroadcastOp, sink, shape=[*outer, 1])], axis=len(outer))
+    return node.emit(MatMulOp, cut(node, node.emit(SoftmaxOp, scores, axes=[-1]), {len(outer): (0, 1, keys)}), v)
 
 
 def _where_masked(node: Node, kept: SSAValue, like: SSAValue) -> SSAValue:
@@ -86,7 +92,7 @@ def _mask(node: Node, position: int, batch: int, steps: int, keys: int, like: SS
     if mask is None:
         return None
     shape = shape_of(mask)
-    places = node.constant(np.arange(keys).reshape(1, keys), numpy_dtype(element_type_of(mask)))
+    places = node.constant(node.numbers(keys).reshape(1, keys), numpy_dtype(element_type_of(mask)))
     if shape in ((batch,), (2 * batch,)):
         ends = reshape(node, cut(node, mask, {0: (0, 1, batch)}), [batch, 1])
         kept = node.emit(CompareOp, places, ends, how="lt")
@@ -107,6 +113,7 @@ def _causal(node: Node, steps: int, keys: int, like: SSAValue) -> SSAValue | Non
     """What keeps a step from reading later ones, where `unidirectional` is set."""
     if not node.attr("unidirectional", 0):
         return None
+    node.require_room(steps * keys, np.float64)
     later = np.arange(keys) > np.arange(steps)[:, None] + keys - steps
     # Behind a mask's value, so that a masked earlier key still counts more than a later one.
     return node.constant(np.where(later, np.finfo(np.float32).min, 0.0).astype(numpy_dtype(element_type_of(like))))
@@ -225,7 +232,7 @@ def rotary_embedding(node: Node) -> SSAValue:
     steps = shape_of(heads)[2]
     places = node.input(1)
     if shape_of(places) == (1,):
-        places = node.emit(AddOp, node.constant(np.arange(steps)[None], np.int64), places)
+        places = node.emit(AddOp, node.constant(node.numbers(steps)[None], np.int64), places)
     rotated = _rotated(node, heads, places, cos, sin, bool(node.attr("interleaved", 0)))
     if (scale := node.attr("scale", 1.0)) != 1.0:
         rotated = node.emit(MulOp, rotated, scalar(node, scale, rotated))
@@ -272,13 +279,13 @@ def group_query_attention(node: Node) -> list[SSAValue]:
     heads, groups = node.attr("num_heads", 0), node.attr("kv_num_heads", 0)
     if heads < 1 or groups < 1 or heads % groups:
         node.fail("invalid-attribute", f"num_heads = {heads} is not a multiple of kv_num_heads = {groups}")
-    for name, refused in (("smooth_softmax", 1), ("qk_output", 1), ("qk_output", 2)):
-        if node.attr(name, 0) == refused:
-            node.fail("unsupported-attribute", f"{name} = {refused} is not supported")
-    if any(node.optional(position) is not None for position in range(11, 14)):
-        what = "a head sink or a quantised cache is not supported"
-        node.fail("unsupported-input", what, fix="export the model without")
-    query = node.input(0)
+    if node.attr("qk_output", 0) in (1, 2):
+        node.fail("unsupported-attribute", f"qk_output = {node.attr('qk_output')} is not supported")
+    if any(node.optional(position) is not None for position in (12, 13)):
+        node.fail("unsupported-input", "a quantised cache is not supported", fix="export the model without")
+    query, sink = node.input(0), node.optional(11)
+    if sink is None and node.attr("smooth_softmax", 0) == 1:
+        sink = node.constant(np.zeros(heads, numpy_dtype(element_type_of(query))))
     batch, steps, width = shape_of(query)
     if node.optional(1) is None:
         size = width // (heads + 2 * groups)
@@ -295,8 +302,9 @@ def group_query_attention(node: Node) -> list[SSAValue]:
     ends = cast(node, reshape(node, node.input(5), [batch, 1]), i64)
     before = node.emit(SubOp, ends, node.constant(steps - 1, np.int64))
     if not room or (known is not None and int(known.reshape(-1)[0]) == steps):
-        before = node.constant(np.zeros([batch, 1]), np.int64)  # the first steps of all, perhaps filled up on the right
-    places = node.emit(AddOp, before, node.constant(np.arange(steps)[None], np.int64))
+        # the first steps of all, perhaps filled up on the right
+        before = node.constant(node.filled([batch, 1], 0, np.int64))
+    places = node.emit(AddOp, before, node.constant(node.numbers(steps)[None], np.int64))
     if node.attr("do_rotary", 0):
         turned = node.optional(9)
         turned = places if turned is None else turned
@@ -307,7 +315,7 @@ def group_query_attention(node: Node) -> list[SSAValue]:
         k, v = (_behind(node, old, new, before, total) for old, new in zip(past, (k, v), strict=True))
     allowed = _visible(node, places, shape_of(k)[2])
     options = {"scale": node.attr("scale", 0.0), "softcap": node.attr("softcap", 0.0)}
-    result = _attend_in_groups(node, q, k, v, node.optional(10), allowed, options)
+    result = _attend_in_groups(node, q, k, v, node.optional(10), allowed, sink, options)
     return [_together(node, result), k, v][: len(node.outputs)]
 
 
@@ -318,13 +326,16 @@ def _attend_in_groups(
     v: SSAValue,
     addend: SSAValue | None,
     allowed: SSAValue,
+    sink: SSAValue | None,
     options: Mapping[str, float],
 ) -> SSAValue:
     """Attention where each head of k and v serves a group of heads of q; they are not repeated."""
     (batch, heads, steps, size), (groups, keys) = shape_of(q), shape_of(k)[1:3]
-    if heads == groups:
-        return _attend(node, q, k, v, [addend], allowed=allowed, **options)
     many = heads // groups
+    if sink is not None:
+        sink = reshape(node, sink, [1, heads, 1, 1] if many == 1 else [1, groups, many, 1, 1])
+    if many == 1:
+        return _attend(node, q, k, v, [addend], allowed=allowed, sink=sink, **options)
     grouped = reshape(node, q, [batch, groups, many, steps, size])
     shared = [reshape(node, each, [batch, groups, 1, keys, shape_of(each)[3]]) for each in (k, v)]
     if addend is not None:
@@ -332,7 +343,7 @@ def _attend_in_groups(
         split = [1, 1] if own == 1 else [groups, many]
         addend = reshape(node, addend, [rows, *split, *shape_of(addend)[2:]])
     allowed = reshape(node, allowed, [batch, 1, 1, steps, keys])
-    result = _attend(node, grouped, shared[0], shared[1], [addend], allowed=allowed, **options)
+    result = _attend(node, grouped, shared[0], shared[1], [addend], allowed=allowed, sink=sink, **options)
     return reshape(node, result, [batch, heads, steps, shape_of(v)[3]])
 
 
@@ -340,12 +351,12 @@ def _behind(node: Node, old: SSAValue, new: SSAValue, before: SSAValue, total: i
     """[batch, groups, total, size]: `before` [batch, 1] steps of `old`, then those of `new`, then zeros."""
     batch, _, room, _ = shape_of(old)
     steps = shape_of(new)[2]
-    where = node.constant(np.arange(total)[None], np.int64)
+    where = node.constant(node.numbers(total)[None], np.int64)
     after = node.emit(SubOp, where, before)
     fresh = node.emit(AddOp, after, node.constant(room, np.int64))
     is_new = node.emit(CompareOp, after, scalar(node, 0, after), how="ge")
     counts = node.emit(CompareOp, after, scalar(node, steps, after), how="lt")
-    kept = node.constant(np.minimum(np.arange(total), max(room - 1, 0))[None], np.int64)
+    kept = node.constant(np.minimum(node.numbers(total), max(room - 1, 0))[None], np.int64)
     source = node.emit(WhereOp, is_new, fresh, kept)
     rows = node.emit(TransposeOp, node.emit(ConcatOp, [old, new], axis=2), permutation=[0, 2, 1, 3])
     found = node.emit(GatherNdOp, rows, reshape(node, source, [batch, total, 1]), batch_dims=1)
@@ -358,7 +369,7 @@ def _visible(node: Node, places: SSAValue, keys: int) -> SSAValue:
     those before its window."""
     batch, steps = shape_of(places)
     own = reshape(node, places, [batch, 1, steps, 1])
-    where = node.constant(np.arange(keys).reshape(1, 1, 1, keys), np.int64)
+    where = node.constant(node.numbers(keys).reshape(1, 1, 1, keys), np.int64)
     seen = node.emit(CompareOp, where, own, how="le")
     window = node.attr("local_window_size", -1)
     if window > 0:

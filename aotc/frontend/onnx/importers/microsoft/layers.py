@@ -153,7 +153,7 @@ def _embedded(
     normal = node.emit(NormalizeOp, total, axes=[2], epsilon=float(node.attr("epsilon", 1e-12)))
     result = node.emit(AddOp, node.emit(MulOp, normal, gamma), beta)
     if (kept := node.optional(7)) is None:
-        counts = node.constant(np.zeros(batch, np.int32))
+        counts = node.constant(node.filled([batch], 0, np.int32))
     else:
         counts = reshape(node, node.emit(ReduceOp, cast(node, kept, i32), kind="sum", axes=[1]), [batch])
     return [result, counts, total][: len(node.outputs)]

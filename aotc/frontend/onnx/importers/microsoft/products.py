@@ -221,7 +221,7 @@ def _zero_points(node: Node, columns: int, blocks: int, bits: int) -> SSAValue:
     """[columns, blocks] of u8, or of the type of the scales; the middle of the range where there are none."""
     given = node.optional(3)
     if given is None:
-        return node.constant(np.full([columns, blocks], 1 << (bits - 1), np.uint8))
+        return node.constant(node.filled([columns, blocks], 1 << (bits - 1), np.uint8))
     if element_type_of(given) == node.element_type(2):
         return reshape(node, given, [columns, blocks])
     if numpy_dtype(element_type_of(given)) != np.uint8:

@@ -58,7 +58,7 @@ def linear_regressor(node: Node) -> SSAValue:
     matrix = _floats(node, "coefficients", targets * shape_of(x)[1]).reshape(targets, -1)
     offset = _floats(node, "intercepts")
     scores = _linear(
-        node, x, matrix, _floats(node, "intercepts", targets) if offset.size else np.zeros(targets, np.float32)
+        node, x, matrix, _floats(node, "intercepts", targets) if offset.size else node.filled([targets], 0, np.float32)
     )
     # As onnxruntime does: of one score there is no distribution.
     return scores if targets == 1 and transform_name(node) != "PROBIT" else transformed(node, scores)
@@ -187,14 +187,14 @@ def _pairwise_svm(node: Node, x: SSAValue, known: list[int], per_class: Array) -
     pairs = list(combinations(range(count), 2))
     offset = _floats(node, "rho", len(pairs))
     starts = np.cumsum([0, *per_class])
-    matrix = np.zeros([len(pairs), vectors], np.float32)
+    matrix = node.filled([len(pairs), vectors], 0, np.float32)
     for row, (i, j) in enumerate(pairs):
         matrix[row, starts[i] : starts[i + 1]] = coefficients[j - 1, starts[i] : starts[i + 1]]
         matrix[row, starts[j] : starts[j + 1]] = coefficients[i, starts[j] : starts[j + 1]]
     scores = _linear(node, _Kernel.of(node, False).apply(node, x, support), matrix, offset)
     first_wins = node.emit(CastOp, node.emit(CompareOp, scores, scalar(node, 0, scores), how="gt"), to=i64)
     second_wins = node.emit(SubOp, node.constant(1, np.int64), first_wins)
-    wins = [np.zeros([len(pairs), count], np.int64) for _ in range(2)]
+    wins = [node.filled([len(pairs), count], 0, np.int64) for _ in range(2)]
     for row, pair in enumerate(pairs):
         for place, each in enumerate(pair):
             wins[place][row, each] = 1

@@ -113,7 +113,7 @@ def labels(node: Node, ints: str, strings: str) -> list[int]:
             more = ", ..." if len(names) > 10 else ""
             why = f"text has no fixed size; the numbers stand for {shown}{more}"
             node.note("changed-output", f"output {node.outputs[0]!r} has numbers of classes, not names", why)
-        return list(range(len(names)))
+        return [names.index(name) for name in names]
     return list(node.attr(ints, []))
 
 
@@ -153,4 +153,4 @@ def complement(node: Node, x: SSAValue) -> SSAValue:
 
 def zeros(node: Node, like: SSAValue) -> SSAValue:
     """Zeros of the shape of `like`."""
-    return node.constant(np.zeros(shape_of(like)), numpy_dtype(element_type_of(like)))
+    return node.constant(node.filled(shape_of(like), 0, numpy_dtype(element_type_of(like))))

@@ -314,17 +314,17 @@ class _Scores:
             node.fail("missing-attribute", "it has no trees")
         self._x = x
         self._single = self._one_target_each(self.forest)
-        values, present = (
-            weights.dense(nodes.leaves, targets, self.kind),
-            weights.present(nodes.leaves, targets),
-        )
+        if self._single is not None:  # one column says all
+            weights = replace(weights, targets=np.zeros_like(weights.targets))
+        columns = targets if self._single is None else 1
+        node.require_room(nodes.leaves * columns, dtype)
+        values = weights.dense(nodes.leaves, columns, self.kind)
+        present = weights.present(nodes.leaves, columns)
         owners = self.forest.trees_of_leaves
-        self._everywhere = np.zeros(targets, np.bool_)
+        self._everywhere = node.filled([targets], 0, np.bool_)
         for tree in range(self.trees):
-            self._everywhere |= present[owners == tree].all(0)
-        if self._single is not None:
-            own = np.arange(nodes.leaves), self._single[owners]
-            values, present = values[own][:, None], present[own][:, None]
+            of_tree = slice(None) if self._single is None else [self._single[tree]]
+            self._everywhere[of_tree] |= present[owners == tree].all(0)
         rows_, numbers = _numbered(np.hstack([values.astype(dtype), present]))
         self._values, self._present = np.hsplit(rows_, 2)
         self.forest = renumbered(self.forest, numbers)
@@ -379,6 +379,7 @@ class _Scores:
         else:
             # Every target gets as many trees, some of which say nothing.
             counts = np.bincount(self._single, minlength=self.targets)
+            node.require_room(self.targets * int(counts.max()), np.int64)
             padding = np.repeat(np.arange(self.targets), counts.max() - counts)
             order = np.lexsort([np.pad(depths, (0, len(padding))), np.concatenate([self._single, padding])])
             silent = len(self.forest.features) + len(values)

@@ -57,14 +57,16 @@ def stft(node: Node) -> SSAValue:
     batch, samples, parts = shape_of(signal)
     if step < 1 or not 1 <= length <= samples:
         node.fail("invalid-value", f"frames of {length} by steps of {step} do not lie in {samples} samples")
-    places = np.arange((samples - length) // step + 1)[:, None] * step + np.arange(length)
+    count = (samples - length) // step + 1
+    node.require_room(count * length, np.int64)
+    places = np.arange(count)[:, None] * step + np.arange(length)
     frames = node.emit(GatherOp, signal, node.constant(places, np.int64), axis=1)
     if window is not None:
         if shape_of(window) != (length,):
             what = f"the window {list(shape_of(window))} must have the {length} elements of a frame"
             node.fail("invalid-shape", what)
         frames = node.emit(MulOp, frames, reshape(node, window, [length, 1]))
-    assert shape_of(frames) == (batch, places.shape[0], length, parts)
+    assert shape_of(frames) == (batch, count, length, parts)
     return _transform(node, frames, 2, length, inverse=False, one_sided=bool(node.attr("onesided", 1)))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 from xdsl.dialects.builtin import f32
@@ -18,13 +19,13 @@ from aotc.dialects.graph.selection.grams import CountGramsOp
 from aotc.dialects.graph.selection.positions import NonZeroOp
 from aotc.dialects.graph.shapes import normalize_axis
 from aotc.frontend.onnx.composition import cast, reshape, scalar
-from aotc.frontend.onnx.registry import Node, onnx_op
+from aotc.frontend.onnx.registry import Bound, Node, onnx_op
 
 
 @onnx_op("NonZero")
 def non_zero(node: Node) -> SSAValue:
     indices, count = node.emit_all(NonZeroOp, node.input(0))
-    return node.bounded(indices, 1, count)
+    return node.bounded(indices, Bound(1, count))
 
 
 @onnx_op("Compress")
@@ -39,7 +40,7 @@ def compress(node: Node) -> SSAValue:
     indices, count = node.emit_all(NonZeroOp, reshape(node, node.input(1), [size]))
     cut = node.cut_to_count(indices, 1, count)
     places = reshape(node, cut, [shape_of(cut)[1]])
-    return node.bounded(node.emit(GatherOp, x, places, axis=axis), axis, count)
+    return node.bounded(node.emit(GatherOp, x, places, axis=axis), Bound(axis, count))
 
 
 @onnx_op("Unique")
@@ -57,8 +58,9 @@ def unique(node: Node) -> list[SSAValue]:
     in_order = bool(node.attr("sorted", 1))
     indices, inverse, counts, count = node.emit_all(UniqueOp, rows, sorted=in_order)
     values = node.emit(GatherOp, x, indices, axis=axis)
-    bounded = node.bounded
-    return [bounded(values, axis, count), bounded(indices, 0, count), inverse, bounded(counts, 0, count)]
+    there = Bound(0, count)
+    found = node.bounded(values, replace(there, axis=axis))
+    return [found, node.bounded(indices, there), inverse, node.bounded(counts, there)]
 
 
 @onnx_op("TfIdfVectorizer")
@@ -80,8 +82,8 @@ def tf_idf_vectorizer(node: Node) -> SSAValue:
         node.fail("invalid-attribute", what)
     chosen = [number for number, gram in enumerate(grams) if least <= len(gram) <= most]
     longest = max((len(grams[number]) for number in chosen), default=1)
-    table = np.zeros((len(chosen), longest), np.int64)
-    placing = np.zeros((len(chosen), max(columns, default=-1) + 1), np.float32)
+    table = node.filled((len(chosen), longest), 0, np.int64)
+    placing = node.filled((len(chosen), max(columns, default=-1) + 1), 0, np.float32)
     for row, number in enumerate(chosen):
         table[row, : len(grams[number])] = grams[number]
         placing[row, columns[number]] = 1 if mode == "TF" else weights[number]

@@ -8,7 +8,7 @@ from xdsl.ir import SSAValue
 from aotc.dialects.graph.selection.suppression import SuppressOp
 from aotc.dialects.graph.vision.regions import RoiAlignOp, RoiMaxOp
 from aotc.frontend.onnx.composition import cast, reshape
-from aotc.frontend.onnx.registry import Node, onnx_op
+from aotc.frontend.onnx.registry import Bound, Node, onnx_op
 
 
 @onnx_op("RoiAlign")
@@ -52,4 +52,4 @@ def non_max_suppression(node: Node) -> SSAValue:
     boxes, scores = node.input(0), node.input(1)
     centered = bool(node.attr("center_point_box", 0))
     selected, length, *_ = node.emit_all(SuppressOp, boxes, scores, *singles, limit=limit, centered=centered)
-    return node.bounded(selected, 0, length)
+    return node.bounded(selected, Bound(0, length))

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from xdsl.ir import SSAValue
 
-from aotc.dialects.dtypes import numpy_dtype
+from aotc.dialects.dtypes import dtype_name, is_float, numpy_dtype
 from aotc.dialects.graph.elementwise import AddOp
 from aotc.dialects.graph.interfaces import shape_of
 from aotc.dialects.graph.matrices.matmul import MatMulOp
@@ -29,6 +29,10 @@ _GRID_MODES = {"bilinear": "linear", "bicubic": "cubic"}
 @onnx_op("GridSample")
 def grid_sample(node: Node) -> SSAValue:
     mode = node.attr("mode", "linear")
+    if mode != "nearest" and not is_float(kind := node.element_type(0)):
+        why = "what is between two elements has to be rounded, and ONNX does not say how"
+        fix = "give it floats (Cast before and after it), or mode = nearest"
+        node.fail("unsupported-type", f"mode = {mode} of {dtype_name(kind)}", why, fix)
     return node.emit(
         GridSampleOp,
         node.input(0),
@@ -49,8 +53,8 @@ def affine_grid(node: Node) -> SSAValue:
         what = f"theta {list(node.shape(0))} does not fit the size {[batch, *extents]}"
         node.fail("invalid-shape", what, "it is [N, d, d + 1]")
     dtype = numpy_dtype(node.element_type(0))
+    node.require_room(max(math.prod(extents[1:]), *extents[1:]) * (count + 1), dtype)
     axes = [_places(extent, bool(node.attr("align_corners", 0))) for extent in extents[1:]]
-    node.require_room(math.prod(extents[1:]) * (count + 1), dtype)
     mesh = np.meshgrid(*axes, indexing="ij")
     grid = np.stack([*mesh[::-1], np.ones_like(mesh[0])], axis=-1).reshape(-1, count + 1)
     theta = node.emit(TransposeOp, node.input(0), permutation=[0, 2, 1])
