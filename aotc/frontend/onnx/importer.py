@@ -37,7 +37,7 @@ from aotc.frontend.onnx.check import called_function, check_node, function_key
 from aotc.frontend.onnx.control import CONTROL_FLOW, captured
 from aotc.frontend.onnx.dims import OpenShapesError, contradicts, declared_shape, shape_text
 from aotc.frontend.onnx.inputs import read_inputs
-from aotc.frontend.onnx.labels import moved, output_labels, text_of
+from aotc.frontend.onnx.labels import changed_output, moved, output_labels, places_of, text_of
 from aotc.frontend.onnx.load import Model
 from aotc.frontend.onnx.operator_types import type_mismatch
 from aotc.frontend.onnx.operators import (
@@ -110,7 +110,7 @@ class _Importer:
         """What importers say of nodes that they did import."""
         self.top = Scope(operator_sets(model.proto.opset_import), self.block)
         self.max_nodes = max_nodes
-        self.text = text_of(graph.node)
+        self.text = text_of(graph)
         self.labels = output_labels(graph)
         self.bounds: dict[SSAValue, Bound] = {}
         self.given: dict[SSAValue, str] = {}
@@ -183,7 +183,16 @@ class _Importer:
             results.append(value)
             names.append(name)
             expected = declared.type.tensor_type.elem_type
-            # For text there are numbers, of which importers tell the user.
+            if name in self.labels:
+                self.notes.append(changed_output(name, self.labels[name], is_text=declared.name in self.text))
+            elif expected == TensorProto.STRING:
+                what, why = (
+                    f"output {declared.name!r} is text",
+                    "a function or a body computes it, so that it may be any",
+                )
+                fix = "expand functions (onnx.inliner), or leave the output out"
+                self.problems.append(Problem("unsupported-type", what, why, fix))
+            # For text there are numbers.
             if expected not in (0, TensorProto.STRING, ONNX_TYPES[element_type_of(value)]):
                 found = dtype_name(element_type_of(value))
                 what = f"output {declared.name!r} is declared as {type_name(expected)} and computed as {found}"
@@ -447,7 +456,10 @@ class _Importer:
     def _initializer(self, tensor: TensorProto, scope: Scope) -> Value:
         payload = self.model.payloads.get(tensor.name) if scope.outer is None else None
         try:
-            array = read_tensor(tensor, self.model.folder, payload)
+            if tensor.name in self.text and scope.outer is None:
+                array = places_of(tensor)
+            else:
+                array = read_tensor(tensor, self.model.folder, payload)
         except TensorError as error:
             self.problems.append(Problem("invalid-data", str(error), node=f"initializer {tensor.name!r}"))
             return POISON
