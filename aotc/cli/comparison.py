@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,20 +35,6 @@ class Comparison:
         return f"{self.name}: {verdict}, " + (
             self.mismatch or f"max difference {self.max_difference:.3g} (allowed {self.tolerance:.3g})"
         )
-
-
-def cut_to_counts(outputs: Mapping[str, Array], reference: Mapping[str, Array]) -> dict[str, Array]:
-    """`outputs`, those that have a count beside them (`NAME_count`) without what comes after it, along the axis where
-    the reference has as many parts."""
-    found = dict(outputs)
-    for name, right in reference.items():
-        counted, value = outputs.get(f"{name}_count"), outputs[name]
-        if counted is None or f"{name}_count" in reference or value.ndim != right.ndim:
-            continue
-        for axis, extents in enumerate(zip(value.shape, right.shape, strict=True)):
-            if extents[0] != extents[1] == int(counted):
-                found[name] = value[(slice(None),) * axis + (slice(int(counted)),)]
-    return found
 
 
 def compare(name: str, actual: Array, reference: Array, *, rtol: float, atol: float, exact: bool = False) -> Comparison:

@@ -13,7 +13,7 @@ import numpy as np
 
 from aotc.cli.arguments import options_from
 from aotc.cli.commands import print_json
-from aotc.cli.comparison import Comparison, compare, cut_to_counts
+from aotc.cli.comparison import Comparison, compare
 from aotc.cli.progress import progress
 from aotc.compiler.checking.quantized_reference import read_without_weights, steps
 from aotc.compiler.checking.recordings import read_inputs
@@ -21,7 +21,7 @@ from aotc.compiler.checking.reference import comparable_session, first_values, r
 from aotc.compiler.lowering import read_once
 from aotc.errors import EXIT_OK, EXIT_WRONG, UsageError, show
 from aotc.frontend.onnx.labels import labels_of
-from aotc.measuring.differences import first_operator, first_pass, loops_outputs
+from aotc.measuring.differences import cut_to_counts, first_operator, first_pass, loops_outputs
 from aotc.measuring.routes import open_model
 from aotc.model.labels import Labels, is_text
 from aotc.model.model_file import ModelFile

@@ -4,7 +4,7 @@ from aotc.executor.loading import compiled_in_process, load
 from aotc.executor.model import CompiledModel
 from aotc.executor.native import NativeModel
 from aotc.executor.step import RunError, Step
-from aotc.executor.timing import Timing, measure
+from aotc.executor.timing import Timing
 from aotc.model.dlpack.device import Device, cpu
 from aotc.model.dlpack.exchange import to_dlpack
 
@@ -18,6 +18,5 @@ __all__ = [
     "compiled_in_process",
     "cpu",
     "load",
-    "measure",
     "to_dlpack",
 ]

@@ -25,7 +25,7 @@ from aotc.executor.tensors import (
     position,
     require_apart,
 )
-from aotc.executor.timing import Timing, measure
+from aotc.executor.timing import Repeats, Timed, Timing
 from aotc.executor.turns import turn
 from aotc.model.dlpack import dtype_of
 from aotc.model.dlpack.device import cpu, device_of
@@ -41,7 +41,7 @@ _FUNCTIONS: Final = (
 """What `model[NAME]` finds beside the model's own name."""
 
 
-class CompiledModel(NamesAndPositions):
+class CompiledModel(NamesAndPositions, Timed):
     """A compiled model: code and weights, and workspaces for as many calls as there are at once.
 
     Threads may call one instance, and make bound calls of it, at the same time; each call has its own workspace. A
@@ -293,32 +293,15 @@ class CompiledModel(NamesAndPositions):
         """The shapes and the dtypes of the inputs, each by name."""
         return {t.name: t.shape for t in self.inputs}, {t.name: t.dtype for t in self.inputs}
 
-    def time_evaluator(
-        self,
-        func_name: str | int = "run",
-        dev: tuple[int, int] | int | None = None,
-        number: int = 10,
-        repeat: int = 3,
-    ) -> Callable[..., Timing]:
-        """A function that times `repeat` runs of `number` calls, in seconds: of `run` on the inputs set with
-        `set_input`, or of another function of the module on the arguments that it is given.
-
-        `time_evaluator(number=10, repeat=3)`, in order `time_evaluator(10, 3)`, or as TVM has it
-        `time_evaluator("run", dev, number=10)`.
-        """
-        if isinstance(func_name, int):
-            number, func_name = func_name, "run"
-            repeat, dev = (dev, None) if isinstance(dev, int) else (repeat, dev)
-        elif isinstance(dev, int):
-            raise TypeError(f"dev is {dev}; a device is a pair, as aotc.cpu()")
-        self._require_cpu(dev)
-        function = None if func_name == "run" else self[func_name]
+    def _evaluator(self, function: str, device: Any, repeats: Repeats) -> Callable[..., Timing]:
+        self._require_cpu(device)
+        other = None if function == "run" else self[function]
 
         def evaluate(*arguments: Any) -> Timing:
-            if function is not None:
-                return measure(partial(function, *arguments), number, repeat)
+            if other is not None:
+                return repeats.time(partial(other, *arguments))
             with self._turn:
-                return measure(self._step(), number, repeat)
+                return repeats.time(self._step())
 
         return evaluate
 

@@ -4,8 +4,15 @@ from __future__ import annotations
 
 import statistics
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+GROWTH: Final = 1.618
+"""By how much more calls are timed, at least, where those before took too little time."""
 
 
 @dataclass(frozen=True)
@@ -43,15 +50,97 @@ class Timing:
         return f"median {self.median * 1e6:.1f} us, mean {self.mean * 1e6:.1f} us, min {self.min * 1e6:.1f} us"
 
 
-def measure(call: Callable[[], object], number: int = 10, repeat: int = 3) -> Timing:
-    """Time `repeat` runs of `number` calls each, after one call that is not counted."""
-    if number < 1 or repeat < 1:
-        raise ValueError(f"number is {number} and repeat {repeat}; both must be at least 1")
-    call()
-    results: list[float] = []
-    for _ in range(repeat):
-        start = time.perf_counter()
-        for _ in range(number):
-            call()
-        results.append((time.perf_counter() - start) / number)
-    return Timing(tuple(results))
+@dataclass(frozen=True)
+class Repeats:
+    """What is timed: `repeat` runs of `number` calls each, of more where such a run takes less than `min_repeat_ms`.
+
+    A run that takes no time at all by the clock is taken `limit_zero_time_iterations` times at most. After each
+    `repeats_to_cooldown` runs nothing happens for `cooldown_interval_ms`; before each run `cache_flush_bytes` are
+    written. These are the arguments of TVM's `time_evaluator`, with its defaults. Raises ValueError.
+    """
+
+    number: int = 10
+    repeat: int = 1
+    min_repeat_ms: float = 0
+    limit_zero_time_iterations: int = 100
+    cooldown_interval_ms: float = 0
+    repeats_to_cooldown: int = 1
+    cache_flush_bytes: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("number", "repeat", "limit_zero_time_iterations", "repeats_to_cooldown"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} is {getattr(self, name)}; it must be at least 1")
+        for name in ("min_repeat_ms", "cooldown_interval_ms", "cache_flush_bytes"):
+            if getattr(self, name) < 0:
+                raise ValueError(f"{name} is {getattr(self, name)}; it must be at least 0")
+
+    def time(self, call: Callable[[], object]) -> Timing:
+        """The timing of `call`, after one that is not counted."""
+        call()
+        flushed = np.zeros(self.cache_flush_bytes, np.uint8)
+        number, results = self.number, list[float]()
+        for done in range(1, self.repeat + 1):
+            flushed += 1
+            seconds, number = self._run(call, number)
+            results.append(seconds / number)
+            if self.cooldown_interval_ms and done % self.repeats_to_cooldown == 0:
+                time.sleep(self.cooldown_interval_ms / 1e3)
+        return Timing(tuple(results))
+
+    def _run(self, call: Callable[[], object], number: int) -> tuple[float, int]:
+        """How long a run took that was long enough, and of how many calls it was."""
+        without_time = 0
+        while True:
+            start = time.perf_counter()
+            for _ in range(number):
+                call()
+            seconds = time.perf_counter() - start
+            without_time += seconds == 0
+            if seconds * 1e3 >= self.min_repeat_ms or without_time >= self.limit_zero_time_iterations:
+                return seconds, number
+            if seconds:
+                number = int(max(self.min_repeat_ms / (seconds * 1e3 / number) + 1, number * GROWTH))
+
+
+class Timed(ABC):
+    """An executor whose calls can be timed."""
+
+    def time_evaluator(
+        self,
+        func_name: str | int = "run",
+        dev: Any = None,
+        number: int = 10,
+        repeat: int = 1,
+        min_repeat_ms: float = 0,
+        limit_zero_time_iterations: int = 100,
+        cooldown_interval_ms: float = 0,
+        repeats_to_cooldown: int = 1,
+        cache_flush_bytes: int = 0,
+    ) -> Callable[..., Timing]:
+        """A function that times `repeat` runs of `number` calls, in seconds: of `run` on the inputs set with
+        `set_input`, or of another function of the module on the arguments that it is given.
+
+        `time_evaluator("run", dev, number=10)` and the others are the arguments of TVM (`Repeats` says what they do);
+        `time_evaluator(10, 3)` is short for `number` and `repeat`. Raises ValueError, KeyError where there is no such
+        function, TypeError for what is no device.
+        """
+        if isinstance(func_name, int):
+            number, func_name = func_name, "run"
+            repeat, dev = (dev, None) if isinstance(dev, int) else (repeat, dev)
+        elif isinstance(dev, int):
+            raise TypeError(f"dev is {dev}; a device is a pair, as aotc.cpu()")
+        repeats = Repeats(
+            number,
+            repeat,
+            min_repeat_ms,
+            limit_zero_time_iterations,
+            cooldown_interval_ms,
+            repeats_to_cooldown,
+            cache_flush_bytes,
+        )
+        return self._evaluator(func_name, dev, repeats)
+
+    @abstractmethod
+    def _evaluator(self, function: str, device: Any, repeats: Repeats) -> Callable[..., Timing]:
+        """What times a function of the module on a device."""

@@ -31,6 +31,20 @@ AT_ONCE = 512
 passes 1024 at most."""
 
 
+def cut_to_counts(outputs: Arrays, reference: Arrays) -> dict[str, Array]:
+    """`outputs`, those that have a count beside them (`NAME_count`) without what comes after it, along the axis where
+    the reference has as many parts."""
+    found = dict(outputs)
+    for name, right in reference.items():
+        counted, value = outputs.get(f"{name}_count"), outputs[name]
+        if counted is None or f"{name}_count" in reference or value.ndim != right.ndim:
+            continue
+        for axis, extents in enumerate(zip(value.shape, right.shape, strict=True)):
+            if extents[0] != extents[1] == int(counted):
+                found[name] = value[(slice(None),) * axis + (slice(int(counted)),)]
+    return found
+
+
 def loops_outputs(source: Any, options: CompileOptions, steps: Sequence[Arrays]) -> list[dict[str, Array]]:
     """The outputs of calls one after the other by each operator's own scalar loops in process: what an operator means,
     without schedules."""
@@ -78,6 +92,7 @@ def first_operator(
 
     def wrong(found: Arrays, step: int, fused: bool) -> WrongOperator | None:
         name, node, outputs = steps[step]
+        found = cut_to_counts(found, {output: references[output] for output in outputs if output in found})
         for output in outputs:
             if output in found and (how := differs(output, found[output], references[output])):
                 return WrongOperator(name, node.op_type, output, how, fused)

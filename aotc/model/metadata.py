@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from functools import cache
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
@@ -302,29 +302,34 @@ def _footprint(members: Mapping[str, Any]) -> Footprint:
 def _build(kind: type[_T], members: Mapping[str, Any], **parts: object) -> _T:
     """An instance of dataclass `kind` from JSON members, arrays as tuples; `parts` are ready."""
     values: dict[str, object] = parts
-    for name, hint in _types(kind).items():
+    for name, is_right in _types(kind).items():
         if name in members and name not in parts:
             value = members[name]
             values[name] = value = tuple(value) if isinstance(value, list) else value
-            if not _is(value, hint):
+            if not is_right(value):
                 raise ValueError(f"{name} of {kind.__name__} is {value!r}")
     return kind(**values)
 
 
 @cache
-def _types(kind: type) -> dict[str, Any]:
-    """The fields of a dataclass and their types."""
+def _types(kind: type) -> dict[str, Callable[[object], bool]]:
+    """The fields of a dataclass, and what says whether a value from JSON, arrays as tuples, is of their types."""
     hints = get_type_hints(kind)
-    return {item.name: hints[item.name] for item in fields(kind)}
+    return {item.name: _check_of(hints[item.name]) for item in fields(kind)}
 
 
-def _is(value: object, hint: Any) -> bool:
-    """Whether a value from JSON, arrays as tuples, is of a type: a plain one, a tuple of any length, a union."""
+@cache
+def _check_of(hint: Any) -> Callable[[object], bool]:
+    """Whether a value is of a type: a plain one, a tuple of any length, a union."""
     match get_origin(hint), get_args(hint):
+        case (None, _) if hint is bool:
+            return lambda value: isinstance(value, bool)
         case (None, _):
             allowed = (int, float) if hint is float else hint
-            return isinstance(value, allowed) and (hint is bool or not isinstance(value, bool))
+            return lambda value: isinstance(value, allowed) and not isinstance(value, bool)
         case (origin, (each, _)) if origin is tuple:
-            return isinstance(value, tuple) and all(_is(one, each) for one in value)
+            check = _check_of(each)
+            return lambda value: isinstance(value, tuple) and all(map(check, value))
         case (_, kinds):
-            return any(_is(value, each) for each in kinds)
+            checks = [_check_of(each) for each in kinds]
+            return lambda value: any(check(value) for check in checks)

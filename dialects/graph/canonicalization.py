@@ -33,6 +33,7 @@ from aotc.dialects.graph.matrices.matmul import MatMulOp
 from aotc.dialects.graph.movement import BroadcastOp, ConcatOp, PadOp, ReshapeOp, SliceOp, TransposeOp
 from aotc.dialects.graph.packed.convolution.regrouping import PADDING_LANE, RegroupChannelsOp, regrouped
 from aotc.dialects.graph.patterns import Simplified, simplifies
+from aotc.dialects.graph.recurrent.recurrence import RecurrenceOp
 from aotc.dialects.graph.schedules import schedule_of
 from aotc.dialects.graph.structure import ConstantOp
 
@@ -88,6 +89,68 @@ def slice_of_slice(op: SliceOp) -> Simplified:
     both = [(first + start * stride, step * stride) for start, step, first, stride in outer]
     starts, steps = [start for start, _ in both], [step for _, step in both]
     return SliceOp.get(inner.x, starts=starts, steps=steps, shape=op.ints("shape"))
+
+
+@simplifies(SliceOp)
+def slice_of_moved(op: SliceOp) -> Simplified:
+    """slice(transpose(x)) -> transpose(slice(x)), and of a concatenation, where nothing else reads what moves; slice(
+    reshape(x)) -> reshape(slice(x)) along axes that both shapes have."""
+    starts, steps, shape = op.ints("starts"), op.ints("steps"), op.ints("shape")
+    cuts = list(zip(starts, steps, shape, strict=True))
+    inner = producer(op.x, ReshapeOp)
+    if inner is not None and (axes := _common_axes(op, shape_of(inner.x))) is not None:
+        whole = [(0, 1, extent) for extent in shape_of(inner.x)]
+        for axis, own in axes.items():
+            whole[own] = cuts[axis]
+        cut = _sliced(inner.x, whole)
+        return [cut, ReshapeOp.get(cut, shape=shape)]
+    moved = producer(op.x, ElementOp)
+    if moved is None or not op.x.has_one_use():
+        return None
+    if isinstance(moved, TransposeOp):
+        permutation = moved.ints("permutation")
+        cut = _sliced(moved.x, [cuts[permutation.index(axis)] for axis in range(len(cuts))])
+        return [cut, TransposeOp.get(cut, permutation=permutation)]
+    if isinstance(moved, ConcatOp) and cuts[moved.dimension] == (0, 1, shape_of(op.x)[moved.dimension]):
+        axis = moved.dimension
+        parts = [_sliced(part, [*cuts[:axis], (0, 1, shape_of(part)[axis]), *cuts[axis + 1 :]]) for part in moved.parts]
+        return [*parts, ConcatOp.get([part.result for part in parts], axis=axis)]
+    return None
+
+
+def _sliced(x: SSAValue, cuts: Sequence[tuple[int, int, int]]) -> SliceOp:
+    """The slice with a start, a step and a count for each axis."""
+    starts, steps, shape = zip(*cuts, strict=True)
+    return SliceOp.get(x, starts=starts, steps=steps, shape=shape)
+
+
+def _common_axes(op: SliceOp, source: Sequence[int]) -> dict[int, int] | None:
+    """For each axis of its operand that a slice leaves something of: the same axis of a tensor of shape `source` with
+    these elements; None where one is none there."""
+    shape = shape_of(op.x)
+    found: dict[int, int] = {}
+    for axis, (start, step, count) in enumerate(
+        zip(op.ints("starts"), op.ints("steps"), op.ints("shape"), strict=True)
+    ):
+        if (start, step, count) == (0, 1, shape[axis]):
+            continue
+        before = math.prod(shape[:axis])
+        same = (own for own, extent in enumerate(source) if extent == shape[axis] and math.prod(source[:own]) == before)
+        if (own := next(same, None)) is None or own in found.values():
+            return None
+        found[axis] = own
+    return found
+
+
+@simplifies(SliceOp)
+def slice_of_states(op: SliceOp) -> Simplified:
+    """y[last step] -> y_h of a recurrent layer, which then need not keep the states of all steps."""
+    layer = producer(op.x, RecurrenceOp)
+    if layer is None or (last := layer.last_step()) is None:
+        return None
+    if (op.ints("starts"), op.ints("shape")) != ((last, 0, 0), (1, *shape_of(op.x)[1:])):
+        return None
+    return ReshapeOp.get(layer.results[1], shape=op.ints("shape"))  # of its results only y has three axes
 
 
 @simplifies(RegroupChannelsOp)

@@ -192,7 +192,7 @@ class Unpacker:
         self, position: int, shape: Sequence[int], dtype: DLType, pointee: Attribute, extents: Sequence[int] = ()
     ) -> tuple[SSAValue, dict[int, SSAValue]]:
         """Check that argument `position` is a DLTensor of this shape, -1 where it is open; returns its data pointer and
-        the `extents` asked for."""
+        the `extents` asked for, which must be below 2^31."""
         build = self._build
         tensor = build.insert(PtrCastOp(self._handle(position, TENSOR_CODE), PtrType(_TENSOR))).result
 
@@ -218,6 +218,8 @@ class Unpacker:
                     self._require_equal(element, size)
                 elif dimension in extents:
                     element = build.insert(ElementOp(given, dimension)).result
+                    above = _constant(build, 2**31, i64)  # before it is an index, which may be narrower
+                    build.insert(RequireOp(build.insert(arith.CmpiOp(element, above, "ult"))))
                     sizes[dimension] = build.insert(arith.IndexCastOp(element, IndexType())).result
         data = field("data")
         if 0 not in shape:
@@ -234,14 +236,6 @@ class Unpacker:
             raise CompileError("open-shapes", "an argument of dynamic shape", "only a DLTensor carries its extents")
         data = self._handle(position, HANDLE_CODE)
         return self._build.insert(PtrCastOp(data, PtrType(kind.element_type))).result, {}
-
-    def narrow(self, extent: SSAValue) -> SSAValue:
-        """Check that an extent is one that typed functions take, and return it as an i32."""
-        build = self._build
-        wide = build.insert(arith.IndexCastOp(extent, i64)).result
-        fits = build.insert(arith.CmpiOp(wide, _constant(build, 2**31, i64), "ult")).result
-        build.insert(RequireOp(fits))
-        return build.insert(arith.TruncIOp(wide, i32)).result
 
     def pointer(self, position: int, alignment: int) -> SSAValue:
         """Check that argument `position` is a bare pointer to what is so aligned, and return it."""

@@ -30,6 +30,7 @@ from typing import Final
 
 from xdsl.builder import Builder
 from xdsl.context import Context
+from xdsl.dialects.arith import IndexCastOp
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr, SymbolRefAttr, UnitAttr, i32
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Attribute, SSAValue
@@ -137,7 +138,7 @@ def _packed(build: Builder, main: FuncOp, arguments: Sequence[SSAValue]) -> list
         if given.io == "resource_handle":
             passed.append(arguments[-1])
         elif given.dimension is not None:
-            passed.append(unpacker.narrow(extents[given.dimension]))
+            passed.append(build.insert(IndexCastOp(extents[given.dimension], i32)).result)
         elif given.io in ("input", "output"):
             assert isinstance(argument.type, PtrType)
             tensor, pointee = given.tensor(), argument.type.pointee

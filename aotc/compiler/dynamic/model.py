@@ -19,9 +19,9 @@ from aotc.executor.display import table
 from aotc.executor.positions import NamesAndPositions
 from aotc.executor.step import Step
 from aotc.executor.tensors import ByName, as_array, in_order, position
-from aotc.executor.timing import Timing, measure
+from aotc.executor.timing import Repeats, Timed, Timing
 from aotc.executor.turns import turn
-from aotc.model.dlpack.device import cpu
+from aotc.model.dlpack.device import cpu, device_of
 from aotc.model.extents import OpenTensor
 from aotc.model.limits import MAX_SHAPES
 from aotc.pipeline.options import CompileOptions
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from aotc.compiler.lowering import Source
 
 
-class DynamicModel(NamesAndPositions):
+class DynamicModel(NamesAndPositions, Timed):
     """A model with open shapes: code for each shape that arrives, made by the first call of it and kept.
 
     It is called as a CompiledModel: `model({"x": array})`, `model(x=array)`, `model(x0, x1)`. Outputs of
@@ -208,14 +208,10 @@ class DynamicModel(NamesAndPositions):
                 raise ValueError(f"no output {which!r}; the outputs are {', '.join(map(repr, names))}")
             return self._own_outputs[name].copy()
 
-    def time_evaluator(
-        self, func_name: str = "run", dev: tuple[int, int] | None = None, number: int = 10, repeat: int = 3
-    ) -> Callable[[], Timing]:
-        """A function that times `repeat` runs of `number` calls of `run` on the inputs set with `set_input`, in
-        seconds, after one that is not counted. Raises ValueError for another function or device than the processor."""
-        if func_name != "run" or (dev is not None and tuple(dev) != tuple(cpu())):
-            raise ValueError(f"{self.name} with open shapes times 'run' on {cpu()}, not {func_name!r} on {dev}")
-        return partial(measure, self.run, number, repeat)
+    def _evaluator(self, function: str, device: Any, repeats: Repeats) -> Callable[[], Timing]:
+        if function != "run" or device_of(device) != cpu():
+            raise ValueError(f"{self.name} with open shapes times 'run' on {cpu()}, not {function!r} on {device}")
+        return partial(repeats.time, self.run)
 
 
 def _as_array(value: Any) -> Array:

@@ -246,6 +246,10 @@ class RecurrenceOp(LoopNestOp, ABC):
     def scratch(self) -> Sequence[OpResult]:
         return self.results[1 + self.STATES + (self.following is not None) :]
 
+    def last_step(self) -> int | None:
+        """Where in y the state after the last step is, which is y_h; None where each sequence has a length."""
+        return None if self.lengths is not None else 0 if self.reverse else self.sizes[0] - 1
+
     def states(self) -> Sequence[SSAValue | None]:
         """What the states are before the first step."""
         return [self.initial_h]

@@ -47,16 +47,27 @@ def test_a17_what_is_known_when_it_runs() -> None:
 
 @pytest.mark.parametrize("operators", ["unpacked", "cpacked"])
 def test_d16_what_is_checked_is_checked_at_the_entry(operators: str) -> None:
-    """D16: a typed operator has no device to look at; with packed ones each has."""
+    """D16: a typed operator has no device to look at; with packed ones each has. Type and number of the device are
+    looked at, once for each tensor."""
     artifacts = aotc.build(
         parsed("e = Exp(x) y = Softmax(e)"), name="m", emit="c", interface_api="packed", operator_api=operators
     )
     defined = re.findall(
         r"^[\w ]+ \**(aotc_m_\w+)\([^;{]*\)\n\{(.*?)^\}", artifacts["m.c"].text(), re.MULTILINE | re.DOTALL
     )
-    checking = {name for name, body in defined if re.search(r"device\.device_type [!=]= 1", body)}
-    kernels = {kernel.symbol for kernel in artifacts.metadata.kernels}
-    assert checking == {"aotc_m_run_packed"} | (kernels if operators == "cpacked" else set())
+    checks = {
+        name: [
+            len(re.findall(rf"device\.device_{what} [!=]= {value}\b", body)) for what, value in (("type", 1), ("id", 0))
+        ]
+        for name, body in defined
+    }
+    tensors = {"aotc_m_run_packed": 2}
+    if operators == "cpacked":
+        tensors |= {each.symbol: len(each.inputs) + len(each.outputs) for each in artifacts.metadata.kernels}
+    assert len(tensors) == (3 if operators == "cpacked" else 1)
+    assert {name: count for name, count in checks.items() if any(count)} == {
+        name: [count, count] for name, count in tensors.items()
+    }
 
 
 def test_b25_b26_one_script_at_every_level(tmp_path: Path) -> None:
@@ -78,10 +89,16 @@ def test_b25_b26_one_script_at_every_level(tmp_path: Path) -> None:
 
 def test_a11_functions_are_found_by_name_without_a_registry_of_the_library() -> None:
     """A11: with `packed` operators each is a row of the model's own table; nothing is registered when it is loaded."""
-    text = aotc.build(parsed("y = Softmax(x)"), name="m", emit="c", interface_api="packed", operator_api="packed")[
-        "m.c"
-    ].text()
+    model = parsed("e = Softmax(x) f = Softmax<axis = 0>(e) y = Abs(f)")
+    artifacts = aotc.build(model, name="m", emit="c", interface_api="packed", operator_api="packed", runtime="host")
+    text = artifacts["m.c"].text()
     (table,) = re.findall(r"AOTCFunctionEntry aotc_m_functions\[\] = \{(.*?)\n\};", text, re.DOTALL)
     names = re.findall(r'\{"(\w+)", (\w+)\}', table)
-    assert dict(names)["run"] == "aotc_m_run_packed" and any(name == function for name, function in names)
+    operators = {kernel.symbol for kernel in artifacts.metadata.kernels}
+    assert len(operators) > 1 and {name for name, function in names if name == function} == operators
+    assert {name for name, function in names} == {"run", "get_model_metadata", *operators}
+    assert dict(names)["run"] == "aotc_m_run_packed" and len(names) == 2 + len(operators)
     assert "AOTCFuncRegisterGlobal" not in text and "constructor" not in text
+    softmax = [np.exp(X) / np.exp(X).sum(1, keepdims=True)]
+    softmax += [np.exp(softmax[0]) / np.exp(softmax[0]).sum(0, keepdims=True)]
+    np.testing.assert_allclose(artifacts.load()(X)["y"], softmax[1], rtol=1e-5)

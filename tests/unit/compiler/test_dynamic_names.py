@@ -28,11 +28,14 @@ def test_names_and_places(model: DynamicModel) -> None:
         model.get_input_name(2)
 
 
-def test_e4_run_is_timed(model: DynamicModel) -> None:
+def test_e4_run_is_timed(model: DynamicModel, monkeypatch: pytest.MonkeyPatch) -> None:
     """E4: as of any other model."""
     model.set_input(x=np.ones((3, 2), np.float32), w=np.ones(2, np.float32))
     assert len(model.time_evaluator("run", aotc.cpu(), number=2, repeat=3)().results) == 3
     assert model.get_output(0).shape == (3, 2)
+    runs: list[int] = []
+    monkeypatch.setattr(model, "run", lambda: runs.append(1))
+    assert len(model.time_evaluator("run", None, 5, 2)().results) == 2 and len(runs) == 1 + 5 * 2
     wrong: list[dict[str, Any]] = [{"func_name": "set_input"}, {"dev": (2, 0)}]
     for given in wrong:
         with pytest.raises(ValueError, match="times 'run'"):

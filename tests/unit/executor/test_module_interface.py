@@ -6,14 +6,16 @@ import ctypes
 from pathlib import Path
 
 import numpy as np
+import onnx.parser
 import pytest
 from onnx import helper
 from quick_c import quick_flags, quickly
+from xdsl.dialects.func import CallOp, FuncOp
 
 import aotc
 from aotc.compiler.driver import lower
 from aotc.dialects.aot import WeightOp
-from aotc.dialects.aot.contract import arguments_of, entry, is_entry, kernels
+from aotc.dialects.aot.contract import arguments_of, entry, kernels
 from aotc.errors import UsageError
 from aotc.executor import CompiledModel, NativeModel, RunError
 from aotc.executor.conventions import CONVENTIONS
@@ -71,11 +73,12 @@ def test_e4_runs_are_timed(module: CompiledModel) -> None:
     for evaluate in (
         executor.time_evaluator(number=2, repeat=3),
         executor.time_evaluator(2, 3),
-        executor.time_evaluator("run", aotc.cpu(), number=2),
+        executor.time_evaluator("run", aotc.cpu(), 2, 3),
         executor["time_evaluator"](func_name="run", dev=aotc.cpu(), number=2, repeat=3),
     ):
         timing = evaluate()
         assert len(timing.results) == 3 and timing.mean > 0
+    assert len(executor.time_evaluator("run", aotc.cpu(), number=2)().results) == 1, "E29: TVM's default"
     assert len(executor.time_evaluator("get_output", None, 5, 2)(0).results) == 2
     with pytest.raises(ValueError, match="cannot be put on"):
         executor.time_evaluator("run", (2, 0))
@@ -85,15 +88,52 @@ def test_e4_runs_are_timed(module: CompiledModel) -> None:
         executor.time_evaluator("walk")
 
 
+@pytest.mark.parametrize("number, repeat", [(1, 1), (1, 4), (5, 1), (7, 3)])
+def test_e4_as_many_calls_as_are_asked_for(number: int, repeat: int) -> None:
+    """E4: of `run` and of any other function, and one more that is not counted; a model that counts tells."""
+    text = "m (float[1] x, float[1] n) => (float[1] next, float[1] y) { next = Add(n, x) y = Neg(next) }"
+    model = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["" : 18]> {text}')
+    executor = aotc.compile(model, state={"next": "n"})
+    for function, arguments in (("run", ()), ("set_input", ("x", Counted()))):
+        executor.set_input("x", np.ones(1, np.float32))
+        executor.reset()
+        Counted.times = 0
+        timing = executor.time_evaluator(function, None, number, repeat)(*arguments)
+        assert len(timing.results) == repeat
+        calls = -executor.get_output("y")[0] if function == "run" else Counted.times
+        assert calls == 1 + number * repeat
+
+
+class Counted:
+    """A tensor that knows how often it was read."""
+
+    times = 0
+
+    def __array__(self, *_: object, **__: object) -> np.ndarray:
+        Counted.times += 1
+        return np.ones(1, np.float32)
+
+
 def test_e8_an_application_may_fill_the_inputs_itself(
     module: CompiledModel, recorded: tuple[str, np.ndarray, str, np.ndarray]
 ) -> None:
-    """B17: the buffers of the call are where they are, nothing is copied in or out."""
+    """B17: the buffers of the call are where they are, nothing is copied in or out: what is in an input when a run
+    begins is what it reads, and an output is where it was asked for, with the executor or without."""
     _, x, _, expected = recorded
     executor = module["my_mod"](aotc.cpu(0))
-    executor.get_input(0)[...] = x
-    executor.run()
-    np.testing.assert_allclose(executor.get_output(0), expected, rtol=1e-4, atol=1e-5)
+    given, found = executor.get_input(0), aligned_bytes(expected.nbytes).view(np.float32).reshape(expected.shape)
+    executor.set_output_zero_copy(0, found)
+    native: NativeModel = executor._native  # pyright: ignore[reportPrivateUsage]
+    workspace = native.new_workspace()
+    alone = native.call_on([given], [found], workspace)
+    for run in (executor.run, alone, executor.run, alone):
+        for filled, answer in ((0 * x, None), (x, expected)):
+            given[...] = filled
+            found[...] = np.nan
+            assert run() in (None, 0) and np.array_equal(given, filled) and np.isfinite(found).all()
+            assert answer is None or np.allclose(found, answer, rtol=1e-4, atol=1e-5)
+            assert answer is not None or not np.allclose(found, expected, rtol=1e-4, atol=1e-5)
+    assert np.shares_memory(executor.get_input(0), given)
 
 
 @pytest.mark.parametrize("device", [(2, 0), aotc.cpu(1)])
@@ -235,8 +275,9 @@ def test_e16_a_library_that_does_not_say_is_an_error(tmp_path: Path, fault: str)
 def test_e19_metadata_first_then_arguments_then_weights(
     tmp_path: Path, recorded: tuple[str, np.ndarray, str, np.ndarray]
 ) -> None:
-    """E15: metadata and constants are two things, each loaded on its own; E13: one structure says all the rest."""
-    _, x, _, expected = recorded
+    """E15: metadata and constants are two things, each loaded on its own; E13: one structure says all the rest. E19:
+    metadata say what memory arguments take and which weights are looked for; without these there is no model."""
+    name, x, _, expected = recorded
     aotc.compile_to(
         MODEL / "model.onnx",
         tmp_path,
@@ -259,16 +300,42 @@ def test_e19_metadata_first_then_arguments_then_weights(
     (output,) = CompiledModel(NativeModel(info, address.value, weights))(x).values()
     np.testing.assert_allclose(output, expected, rtol=1e-4, atol=1e-5)
 
+    library, blob = tmp_path / "my_mod.so", tmp_path / "my_mod.weights.bin"
+    blob.unlink()
+    with pytest.raises(FileNotFoundError, match=r"my_mod\.weights\.bin"):
+        aotc.load(library)
+    blob.write_bytes(weights.tobytes()[:-1])
+    with pytest.raises(UsageError, match=r"my_mod\.weights\.bin.*\[invalid-file\]"):
+        aotc.load(library)
+    blob.write_bytes(weights.tobytes())
+    executor = aotc.load(library)["my_mod"]()
+    (given,), (wanted,) = info.inputs, info.outputs
+    assert (given.name, given.shape, given.dtype) == (name, x.shape, str(x.dtype))
+    for array, tensor in ((executor.get_input(0), given), (executor.get_output(0), wanted)):
+        assert (array.shape, str(array.dtype)) == (tensor.shape, tensor.dtype) and not array.any()
+    executor.run(**{name: x})
+    np.testing.assert_allclose(executor.get_output(0), expected, rtol=1e-4, atol=1e-5)
+
 
 def test_e5_the_runner_and_its_symbol_are_marked_in_the_ir() -> None:
     """A4, A5, A12: a compilation holds runner and operators as functions of one module and one kind, weights apart."""
     compilation = lower(MODEL / "model.onnx", CompileOptions.of(name="my_mod", interface_api="packed"))
+    functions = {op.sym_name.data: op for op in compilation.module.ops if isinstance(op, FuncOp)}
+    marked = {name: {"aot.entry", "aot.kernel"} & {*op.attributes} for name, op in functions.items()}
     runner = entry(compilation.module)
-    assert runner.sym_name.data == "aotc_my_mod_run" and is_entry(runner)
+    assert runner.sym_name.data == "aotc_my_mod_run"
+    assert [name for name, marks in marked.items() if "aot.entry" in marks] == ["aotc_my_mod_run"]
+    operators_marked = {name for name, marks in marked.items() if marks == {"aot.kernel"}}
+    symbol = entry_symbol("my_mod", "packed")
+    assert symbol == "aotc_my_mod_run_packed" and not marked[symbol]
+    exported = {name for name, op in functions.items() if op.sym_visibility is None}
+    assert symbol in exported and not exported & {"aotc_my_mod_run", *operators_marked}
+    into = [op.callee.string_value() for op in functions[symbol].walk() if isinstance(op, CallOp)]
+    assert into == ["aotc_my_mod_run"], "what is exported calls the runner, and nothing else"
     assert compilation.phase == "interface" and compilation.name == "my_mod"
     called = [op.callee.string_value() for op in runner.body.block.ops if op.name == "func.call"]
     operators = {kernel.sym_name.data: kernel for kernel in kernels(compilation.module)}
-    assert called and set(called) == set(operators)
+    assert called and set(called) == set(operators) == operators_marked
     assert {type(operator) for operator in operators.values()} == {type(runner)}
     weights = [op.key.data for op in compilation.module.walk() if isinstance(op, WeightOp)]
     assert weights and all(key in compilation.store for key in weights)

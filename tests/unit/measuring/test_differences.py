@@ -37,6 +37,16 @@ def model(tmp_path: Any) -> str:
     return str(path)
 
 
+def test_what_comes_after_a_count_is_not_compared(tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "model.onnx"
+    text = """g (float[9] m, float[20] x) => (float[n] y) <float half = {0.5}> {
+        c = Greater(m, half) o = Cast<to=7>(c) k = ReduceSum(o) v, i = TopK(x, k) y = Neg(v)
+    }"""
+    save(onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["" : 17]> {text}'), path)
+    assert run(["verify", str(path), "--per-op"]) == EXIT_OK
+    assert "no operator's result differs" in capsys.readouterr().out
+
+
 def test_the_operator_that_is_wrong_is_named(
     model: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ from xdsl.universe import Universe
 
 import aotc
 from aotc.dialects.aot.contract import weight_offsets
+from aotc.emit.c.source import CSource
 from aotc.errors import CompileError, UsageError
 from aotc.model.conventions import (
     INTERFACE_APIS,
@@ -34,6 +36,7 @@ from aotc.passes.interface.buffers_to_pointers import BuffersToPointersPass
 from aotc.passes.interface.place_weights import PlaceWeightsPass
 from aotc.passes.interface.select_calling_convention import SelectCallingConventionPass
 from aotc.pipeline.options import CompileOptions
+from aotc.pipeline.phases import PassRunner
 
 ABI = Path(__file__).parents[3] / "docs" / "abi.md"
 
@@ -252,3 +255,59 @@ def test_abi_page_has_every_structure_field_and_constant() -> None:
         assert declared == wanted or struct == "AOTCValue", struct
         for field in wanted:
             assert f"`{field}`" in page, f"{name}.{field}"
+
+
+OPEN = """
+builtin.module attributes {aot.name = "m"} {
+  func.func private @sum_0(%x: memref<?x?xf32>, %y: memref<1xi32>) attributes {aot.kernel} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %a = memref.dim %x, %c0 : memref<?x?xf32>
+    %b = memref.dim %x, %c1 : memref<?x?xf32>
+    %d = arith.subi %a, %b : index
+    %v = arith.index_cast %d : index to i32
+    memref.store %v, %y[%c0] : memref<1xi32>
+    func.return
+  }
+  func.func @main(%x: memref<?x?xf32> {aot.name = "x", aot.dtype = "float32", aot.io = "input"},
+                  %y: memref<1xi32> {aot.name = "y", aot.dtype = "int32", aot.io = "output"}) attributes {aot.entry} {
+    func.call @sum_0(%x, %y) : (memref<?x?xf32>, memref<1xi32>) -> ()
+    func.return
+  }
+}
+"""
+
+CALLER = """
+#include <stdio.h>
+#include "aotc_packed.h"
+int32_t aotc_m_run_packed(void *, void *, int32_t, void *, void *, void *);
+int main(void) {
+  float x[1];
+  int32_t y = 0, codes[2] = {kAOTCDLTensorHandle, kAOTCDLTensorHandle}, code;
+  const int64_t rows[] = {7, 0, (int64_t)1 << 31, ((int64_t)1 << 32) + 7, -1};
+  int64_t outer[2] = {0, 5}, inner[1] = {1};
+  DLTensor tensors[2] = {{x, {1, 0}, 2, {2, 32, 1}, outer, 0, 0}, {&y, {1, 0}, 1, {0, 32, 1}, inner, 0, 0}};
+  AOTCValue values[2], returned;
+  values[0].v_handle = &tensors[0], values[1].v_handle = &tensors[1];
+  for (int i = 0; i < 5; ++i) {
+    outer[0] = rows[i];
+    int status = aotc_m_run_packed(values, codes, 2, &returned, &code, 0);
+    printf("%d %d\\n", status, status ? 0 : (int)y);
+  }
+  return 0;
+}
+"""
+
+
+def test_d27_open_extents_of_a_packed_entry_are_those_of_the_tensors(tmp_path: Path) -> None:
+    """In the order of the callee's arguments; what is no i32 is refused."""
+    ctx, module = parse(OPEN)
+    passes = "select-calling-convention{interface-api=packed},mangle-symbols,place-weights,buffers-to-pointers"
+    PassRunner(ctx, verify_each=True).run("interface", f"{passes},lower-calls,wrap-entry", module)
+    (tmp_path / "m.c").write_text("".join(CSource(module, WeightStore()).text()))
+    (tmp_path / "main.c").write_text(CALLER)
+    runtime = Path(aotc.__file__).parent / "runtime"
+    command = ["gcc", "-Wall", "-Wextra", "-Wconversion", "-Werror", f"-I{runtime}", "m.c", "main.c", "-o", "main"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    done = subprocess.run([tmp_path / "main"], capture_output=True, text=True, check=True)
+    assert done.stdout.split("\n") == ["0 2", "0 -5", "-1 0", "-1 0", "-1 0", ""]

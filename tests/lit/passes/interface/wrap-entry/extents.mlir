@@ -30,22 +30,21 @@ builtin.module attributes {aot.name = "m"} {
 // CHECK-NEXT:   arith.cmpi eq, %num_args, %[[COUNT]]
 // CHECK:        %[[SHAPE:.*]] = aot.field %{{.*}}[0] "shape"
 // CHECK:        %[[A:.*]] = aot.element %[[SHAPE]][0] : !aot.ptr<i64> -> i64
+// CHECK-NEXT:   %[[MOST:.*]] = arith.constant 2147483648 : i64
+// CHECK-NEXT:   %[[FITS:.*]] = arith.cmpi ult, %[[A]], %[[MOST]] : i64
+// CHECK-NEXT:   aot.require %[[FITS]]
 // CHECK-NEXT:   %[[AI:.*]] = arith.index_cast %[[A]] : i64 to index
 // CHECK-NEXT:   %[[THREE:.*]] = aot.element %[[SHAPE]][1]
 // CHECK:        arith.cmpi eq, %[[THREE]],
 // CHECK:        %[[B:.*]] = aot.element %[[SHAPE]][2] : !aot.ptr<i64> -> i64
+// CHECK:        aot.require
 // CHECK-NEXT:   %[[BI:.*]] = arith.index_cast %[[B]] : i64 to index
 // CHECK:        %[[X:.*]] = aot.ptr_cast %{{.*}} to !aot.ptr<f32>
-// CHECK-NEXT:   %[[AW:.*]] = arith.index_cast %[[AI]] : index to i64
-// CHECK-NEXT:   %[[MOST:.*]] = arith.constant 2147483648 : i64
-// CHECK-NEXT:   %[[FITS:.*]] = arith.cmpi ult, %[[AW]], %[[MOST]] : i64
-// CHECK-NEXT:   aot.require %[[FITS]]
-// CHECK-NEXT:   %[[A32:.*]] = arith.trunci %[[AW]] : i64 to i32
-// CHECK-NEXT:   %[[BW:.*]] = arith.index_cast %[[BI]] : index to i64
-// CHECK:        %[[B32:.*]] = arith.trunci %[[BW]] : i64 to i32
+// CHECK-NEXT:   %[[A32:.*]] = arith.index_cast %[[AI]] : index to i32
+// CHECK-NEXT:   %[[B32:.*]] = arith.index_cast %[[BI]] : index to i32
 // CHECK:        aot.field %{{.*}}[1] "v_handle"
 // CHECK:        %[[Z:.*]] = aot.ptr_cast %{{.*}} to !aot.ptr<i32>
-// CHECK:        %[[C32:.*]] = arith.trunci
+// CHECK-NEXT:   %[[C32:.*]] = arith.index_cast %{{.*}} : index to i32
 // CHECK:        aot.field %{{.*}}[2] "v_handle"
 // CHECK:        %[[S:.*]] = func.call @aotc_m_run(%[[X]], %[[A32]], %[[B32]], %[[Z]], %[[C32]], %{{.*}}, %resource_handle)
 // CHECK-NEXT:   func.return %[[S]] : i32
