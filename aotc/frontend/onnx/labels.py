@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -10,7 +10,7 @@ from onnx import GraphProto, NodeProto, TensorProto
 
 from aotc.errors import Problem
 from aotc.frontend.onnx.attributes import attribute_value
-from aotc.frontend.onnx.bodies import ordered
+from aotc.frontend.onnx.bodies import ordered, used_names
 from aotc.frontend.onnx.operators import domain_of
 from aotc.frontend.onnx.tensors import TensorError, check_shape
 from aotc.model.labels import Labels
@@ -83,6 +83,21 @@ def output_labels(graph: GraphProto) -> dict[str, Labels]:
     labels, names = labels_of(graph), [each.name for each in graph.output]
     found = zip(distinct_names(names), names, strict=True)
     return {distinct: labels[name] for distinct, name in found if name in labels}
+
+
+def text_read(node: NodeProto, name: str, text: Collection[str]) -> Problem | None:
+    """What stands against a node that computes with some of the values that are `text`."""
+    if not (read := sorted((used_names(node) - moved(node)).intersection(text))):
+        return None
+    what = f"its input {', '.join(map(repr, read))} is text"
+    fix = "do this after the model, on the host: an output of labels has their positions"
+    return Problem("unsupported-type", what, "text has no fixed size", fix, name, node.op_type)
+
+
+def unknown_text(name: str) -> Problem:
+    """What stands against an output of text that is not among the values of the graph which are followed."""
+    what, why = f"output {name!r} is text", "a function or a body computes it, so that it may be any"
+    return Problem("unsupported-type", what, why, "expand functions (onnx.inliner), or leave the output out")
 
 
 def changed_output(name: str, labels: Labels, is_text: bool) -> Problem:
