@@ -113,7 +113,7 @@ def find(key: str) -> dict[str, Content] | None:
     return None
 
 
-def store(key: str, files: Mapping[str, Path | bytes]) -> None:
+def store(key: str, files: Mapping[str, Path | on_disk.Content]) -> None:
     """Keep copies of `files` as an entry. A cache that cannot be written is no error: there is just none."""
     root = directory()
     if root is None:

@@ -103,7 +103,7 @@ def _content(folder: int, name: str) -> Content:
         os.close(descriptor)
 
 
-def write(root: int, key: str, files: Mapping[str, Path | bytes]) -> None:
+def write(root: int, key: str, files: Mapping[str, Path | Content]) -> None:
     """Keep copies of `files` as entry `key`. Raises OSError, as where there is one."""
     temporary = _new_name()
     os.mkdir(temporary, 0o700, dir_fd=root)
@@ -117,10 +117,10 @@ def write(root: int, key: str, files: Mapping[str, Path | bytes]) -> None:
         raise
 
 
-def _copy(folder: int, name: str, content: Path | bytes) -> str:
+def _copy(folder: int, name: str, content: Path | Content) -> str:
     digest = hashlib.sha256()
     with os.fdopen(os.open(name, _NEW, 0o600, dir_fd=folder), "wb") as stream:
-        if isinstance(content, bytes):
+        if isinstance(content, bytes | mmap.mmap):
             digest.update(content)
             stream.write(content)
             return digest.hexdigest()

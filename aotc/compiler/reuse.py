@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from aotc.compiler import cache
 from aotc.compiler.entries import Content as Kept
 from aotc.errors import UsageError
-from aotc.model.artifacts import ArtifactSet, described_as
+from aotc.model.artifacts import ArtifactSet, Pieces, described_as
 from aotc.model.metadata import ModelInfo, from_json, to_json
 from aotc.pipeline.options import CompileOptions
 
@@ -48,9 +48,12 @@ def in_process_set(
         return found[0]
     from aotc.emit.artifacts import in_process
 
-    artifacts = in_process(lower(source, options))
+    artifacts = in_process(lower(source, options), keep=False)
     if key is not None:
-        contents = {artifact.name: artifact.read() for artifact in artifacts}
+        contents = {
+            artifact.name: artifact.read() if isinstance(artifact.content, Pieces) else artifact.content
+            for artifact in artifacts
+        }
         cache.store(key, contents | _described(artifacts, artifacts.metadata))
     return artifacts
 

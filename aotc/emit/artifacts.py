@@ -330,9 +330,9 @@ def listed(artifacts: Iterable[Artifact], info: ModelInfo) -> ArtifactSet:
 
 
 @uncollected()
-def in_process(compilation: Compilation) -> ArtifactSet:
+def in_process(compilation: Compilation, *, keep: bool = True) -> ArtifactSet:
     """What this process needs to run a model with a typed (`c`) entry that takes its memory from its caller, or with an
-    entry in bytecode."""
+    entry in bytecode. Unless the compilation is to be kept, its weights are moved, not copied."""
     from aotc.dialects.aot.contract import weight_offsets
     from aotc.emit.llvm.jit import host_object
 
@@ -341,6 +341,6 @@ def in_process(compilation: Compilation) -> ArtifactSet:
     if info.executor == "vm":
         bytecode = next(iter(_vm(emission)))
         return listed([image, bytecode, emission.artifact("aotc", METADATA, f"{info.name}.json", b"")], info)
-    blob = compilation.store.blob(weight_offsets(compilation.module))
+    blob = compilation.store.pages(weight_offsets(compilation.module), keep=keep)
     weights = emission.artifact("aotc", PARAMETERS, f"{info.name}.weights.bin", blob, FLASH)
     return listed([image, weights, emission.artifact("aotc", METADATA, f"{info.name}.json", b"")], info)

@@ -6,8 +6,10 @@ model file's own buffer. A store belongs to one xDSL `Context`, so that passes r
 
 from __future__ import annotations
 
+import mmap as mmap_module
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from io import BytesIO
+from mmap import MAP_ANONYMOUS, MAP_PRIVATE, mmap
 from pathlib import Path
 from typing import Any
 from zipfile import ZipFile
@@ -17,6 +19,7 @@ from xdsl.context import Context
 
 from aotc.errors import CompileError
 from aotc.model.limits import MOST_COMPUTED
+from aotc.model.memory import give_back
 from aotc.model.naming import bare_identifier
 
 Array = np.ndarray[Any, Any]
@@ -46,6 +49,8 @@ class WeightStore:
         self._made: list[Array] = []
         """Those arrays with contents, as far as these are there."""
         self._wait: Callable[[], None] | None = None
+        self._forgotten = 0
+        """Bytes of arrays that were forgotten since memory was last given back."""
 
     @staticmethod
     def of(ctx: Context) -> WeightStore:
@@ -143,8 +148,12 @@ class WeightStore:
     def discard(self, keys: Iterable[str]) -> None:
         """Forget arrays that no IR names any more, so that their memory can go."""
         for key in () if self.keeps_all else keys:
-            self._arrays.pop(key, None)
             self._missing.pop(key, None)
+            if key in self._arrays:
+                self._forgotten += self._arrays.pop(key).nbytes
+        if self._forgotten >= _MUCH:
+            self._forgotten = 0
+            give_back()
 
     def __getitem__(self, key: str) -> Array:
         if key in self._missing:
@@ -163,6 +172,23 @@ class WeightStore:
     def blob(self, offsets: Mapping[str, int]) -> bytes:
         """The bytes of arrays, by key, at these offsets in one piece of memory; zeros between them."""
         return b"".join(self.pieces(offsets))
+
+    def pages(self, offsets: Mapping[str, int], *, keep: bool) -> mmap | bytes:
+        """As `blob`, in memory of its own that begins at a page. Unless the arrays are to be kept they go, one after
+        the other, as they are copied, so that there is hardly more than one of the two at a time."""
+        places = sorted((offset, key) for key, offset in offsets.items())
+        size = max((offset + self[key].nbytes for offset, key in places), default=0)
+        if not size:
+            return b""
+        pages = mmap(-1, size, MAP_PRIVATE | MAP_ANONYMOUS)
+        if huge := getattr(mmap_module, "MADV_HUGEPAGE", 0):  # as numpy has it
+            pages.madvise(huge)
+        memory = np.frombuffer(pages, np.uint8)
+        for offset, key in places:
+            memory[offset : offset + self[key].nbytes] = self[key].reshape(-1).view(np.uint8)
+            if not keep:
+                self.discard([key])
+        return pages
 
     def pieces(self, offsets: Mapping[str, int], size: int = 0) -> Iterator[bytes | memoryview]:
         """The bytes of `blob` one after the other, copied nowhere, and zeros up to `size` behind them."""
@@ -199,6 +225,9 @@ def _read_only(array: Array) -> Array:
     view.flags.writeable = False
     return view
 
+
+_MUCH = 1 << 24
+"""Bytes that are worth to be given back to the system."""
 
 _FIRST = 1 << 12
 """Bytes that are compared first: arrays that differ nearly always do so there."""

@@ -30,7 +30,7 @@ from aotc.dialects.graph.interfaces import (
 )
 from aotc.dialects.graph.logical import NotOp
 from aotc.dialects.graph.matrices.matmul import MatMulOp
-from aotc.dialects.graph.movement import BroadcastOp, ConcatOp, PadOp, ReshapeOp, SliceOp, TransposeOp
+from aotc.dialects.graph.movement import BroadcastOp, ConcatOp, PadOp, ReshapeOp, SliceOp, TransposeOp, TriluOp
 from aotc.dialects.graph.packed.convolution.regrouping import PADDING_LANE, RegroupChannelsOp, regrouped
 from aotc.dialects.graph.patterns import Simplified, simplifies
 from aotc.dialects.graph.recurrent.recurrence import RecurrenceOp
@@ -214,6 +214,15 @@ def broadcast_twice(op: BroadcastingOp) -> Simplified:
         if inner is not None and (new := _with_operand(op, position, inner.x)) is not None:
             return new
     return None
+
+
+@simplifies(TriluOp)
+def triangle_of_one_number(op: TriluOp) -> Simplified:
+    """trilu(broadcast(x)) -> trilu(x) of that shape: a condition on two indices, which takes no memory."""
+    inner = producer(op.x, BroadcastOp)
+    if inner is None or math.prod(shape_of(inner.x)) != 1:
+        return None
+    return TriluOp.get(inner.x, op.diagonal, upper=op.upper, shape=shape_of(op.result))
 
 
 @simplifies(ReshapeOp, SliceOp)

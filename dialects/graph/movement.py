@@ -14,7 +14,15 @@ from operator import and_
 from typing import ClassVar
 
 from xdsl.dialects.builtin import DenseArrayBase, StringAttr, TensorType, i64
-from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, prop_def, result_def, var_operand_def
+from xdsl.irdl import (
+    irdl_op_definition,
+    operand_def,
+    opt_operand_def,
+    opt_prop_def,
+    prop_def,
+    result_def,
+    var_operand_def,
+)
 
 from aotc.dialects.builder import Builder, Reader, Scalar
 from aotc.dialects.graph.interfaces import (
@@ -276,12 +284,14 @@ class PadOp(ElementOp):
 
 @irdl_op_definition
 class TriluOp(ElementOp):
-    """The upper (or lower) triangle of each matrix; the rest 0. `diagonal` is one i64: where the triangle ends."""
+    """The upper (or lower) triangle of each matrix; the rest 0. `diagonal` is one i64: where the triangle ends. With
+    `shape` the matrices are x broadcast to it."""
 
     name = "graph.trilu"
     x = operand_def(TensorType)
     diagonal = operand_def(TensorType)
     upper = bool_prop()
+    shape = opt_prop_def(DenseArrayBase)
     result = result_def(TensorType)
     MOVES: ClassVar[bool] = True
 
@@ -290,14 +300,20 @@ class TriluOp(ElementOp):
         return False
 
     def infer_types(self) -> Sequence[TensorType]:
-        if len(shape_of(self.x)) < 2:
-            raise ShapeError(f"the operand must be a matrix or a batch of them, found {list(shape_of(self.x))}")
+        shape = shape_of(self.x) if self.shape is None else self.ints("shape")
+        if len(shape) < 2:
+            raise ShapeError(f"the operand must be a matrix or a batch of them, found {list(shape)}")
+        if broadcast(shape_of(self.x), shape) != shape:
+            raise ShapeError(f"shape {list(shape_of(self.x))} does not broadcast to {list(shape)}")
         if math.prod(shape_of(self.diagonal)) != 1 or element_type_of(self.diagonal) != i64:
             raise ShapeError(f"the diagonal must be one i64, found {self.diagonal.type}")
-        return [TensorType(element_type_of(self.x), shape_of(self.x))]
+        return [TensorType(element_type_of(self.x), shape)]
 
     def element(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
         diagonal = reads[1]([b.index(0)] * len(shape_of(self.diagonal)))
         offset = b.cast(index[-1], i64) - b.cast(index[-2], i64)
         kept = b.compare("ge" if self.upper else "le", offset, diagonal)
-        return b.when(kept, lambda: [reads[0](index)], lambda: [b.zero(element_type_of(self.x))])[0]
+        x, zero = broadcast_index(b, index, shape_of(self.x)), b.zero(element_type_of(self.x))
+        if math.prod(shape_of(self.x)) == 1:
+            return b.select(kept, reads[0](x), zero)
+        return b.when(kept, lambda: [reads[0](x)], lambda: [zero])[0]

@@ -1,4 +1,4 @@
-"""Generated C as compilers see it: no warning in C99, headers that are C++17 too, one meaning at every level."""
+"""Generated C as compilers see it: no warning in C99 (D31), headers that are C++17 too, one meaning at every level."""
 
 from __future__ import annotations
 

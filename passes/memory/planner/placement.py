@@ -1,7 +1,7 @@
 """Where buffers of known size and lifetime go in one arena, so that it is as small as possible.
 
 This is dynamic storage allocation (NP-hard). A portfolio of strategies runs until one reaches the lower bound, the most
-bytes alive at once; the best valid placement wins. Pure Python, deterministic.
+bytes alive at once; the best valid placement wins, and a search makes it better. Pure Python, deterministic.
 
 Of several threads each computes its part of every buffer, the first one the lowest. Buffers that use the same memory
 one after the other then have the same middle, where that takes little more of it: a thread writes where it wrote
@@ -11,7 +11,7 @@ before, which its core has in a cache, and takes no lines from other cores, whic
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 
@@ -102,30 +102,35 @@ def _greedy(order: Order, best_fit: bool) -> Strategy:
     """Place one buffer after another into the lowest gap (or the tightest one) its placed neighbours leave."""
 
     def strategy(problem: Problem, limit: int | None) -> Sequence[int] | None:
-        count = len(problem.buffers)
-        offsets = [-1] * count
-        taken: list[list[tuple[int, int]]] = [[] for _ in range(count)]
-        for i in sorted(range(count), key=lambda i: (*order(problem, i), i)):
-            size = problem.sizes[i]
-            chosen, tightest, top = -1, -1, 0
-            for start, end in sorted(taken[i]):
-                gap = start - top
-                if gap >= size and (chosen < 0 or gap < tightest):
-                    chosen, tightest = top, gap
-                    if not best_fit:
-                        break
-                top = max(top, end)
-            if chosen < 0:
-                chosen = top
-            if limit is not None and chosen + problem.buffers[i].size >= limit:
-                return None
-            offsets[i] = chosen
-            for other in problem.neighbours[i]:
-                if offsets[other] < 0:
-                    taken[other].append((chosen, chosen + size))
-        return offsets
+        sequence = sorted(range(len(problem.buffers)), key=lambda i: (*order(problem, i), i))
+        return _fill(problem, sequence, limit, best_fit)
 
     return strategy
+
+
+def _fill(problem: Problem, sequence: Sequence[int], limit: int | None, best_fit: bool = False) -> list[int] | None:
+    """Offsets of buffers that are placed in `sequence`; None where one ends at the limit or beyond."""
+    offsets = [-1] * len(problem.buffers)
+    taken: list[list[tuple[int, int]]] = [[] for _ in problem.buffers]
+    for i in sequence:
+        size = problem.sizes[i]
+        chosen, tightest, top = -1, -1, 0
+        for start, end in sorted(taken[i]):
+            gap = start - top
+            if gap >= size and (chosen < 0 or gap < tightest):
+                chosen, tightest = top, gap
+                if not best_fit:
+                    break
+            top = max(top, end)
+        if chosen < 0:
+            chosen = top
+        if limit is not None and chosen + problem.buffers[i].size >= limit:
+            return None
+        offsets[i] = chosen
+        for other in problem.neighbours[i]:
+            if offsets[other] < 0:
+                taken[other].append((chosen, chosen + size))
+    return offsets
 
 
 def _span(problem: Problem, i: int) -> int:
@@ -147,7 +152,7 @@ ORDERS: dict[str, Order] = {
 """Greedy orders by name, the ones most often right first."""
 
 PORTFOLIO: tuple[Strategy, ...] = tuple(_greedy(order, best) for best in (False, True) for order in ORDERS.values())
-"""What is tried, in this order, until the lower bound is reached. A search belongs at the end of this list."""
+"""What is tried, in this order, until the lower bound is reached."""
 
 
 class Tenants:
@@ -203,6 +208,44 @@ def place(
     placement = Placement(tuple(best), peak, problem.lower_bound, alignment)
     validate(buffers, placement)
     return placement
+
+
+SEARCHED = 1 << 18
+"""The most pairs of buffers alive together that a search looks at."""
+TRIALS = 1024
+"""The most orders that a search tries."""
+
+
+def search(buffers: Sequence[Buffer], placement: Placement, effort: int = SEARCHED) -> Placement:
+    """A smaller placement than a given one that swaps in the order of placing find, within `effort`; else that one.
+
+    A local search: an order that is no worse is the next to swap in, by up to three pairs at a time.
+    """
+    problem, best = Problem(buffers, placement.alignment), placement
+    order = sorted(range(len(buffers)), key=lambda i: (placement.offsets[i], i))  # first fit moves none of them up
+    peak, numbers = placement.peak, _numbers()
+    for _ in range(min(TRIALS, effort // max(sum(map(len, problem.neighbours)), 1))):
+        if best.optimal:
+            break
+        trial = list(order)
+        for _ in range(1 + next(numbers) % 3):
+            one, other = next(numbers) % len(trial), next(numbers) % len(trial)
+            trial[one], trial[other] = trial[other], trial[one]
+        if (offsets := _fill(problem, trial, peak + 1)) is None:
+            continue
+        order, peak = trial, problem.peak(offsets)
+        if peak < best.peak:
+            best = Placement(tuple(offsets), peak, problem.lower_bound, placement.alignment)
+    validate(buffers, best)
+    return best
+
+
+def _numbers() -> Iterator[int]:
+    """Numbers of 31 bits that look random, the same everywhere (D. Knuth's MMIX)."""
+    state = 1
+    while True:
+        state = (state * 6364136223846793005 + 1442695040888963407) % 2**64
+        yield state >> 33
 
 
 def _centred(problem: Problem) -> Sequence[int]:

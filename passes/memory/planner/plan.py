@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from aotc.passes.memory.planner.placement import Buffer, Placement, Tenants, place
+from aotc.passes.memory.planner.placement import Buffer, Placement, Tenants, place, search
 from aotc.passes.memory.planner.program import Program, Role
 from aotc.passes.memory.planner.schedule import SCHEDULERS
 
@@ -49,7 +49,9 @@ def plan_memory(
         if best is None or plan.placement.peak < best.placement.peak:
             best = plan
     assert best is not None
-    return best
+    if threads > 1:  # where buffers have the same middle
+        return best
+    return replace(best, placement=search([block.buffer for block in best.blocks], best.placement))
 
 
 def _plan_order(program: Program, order: Sequence[int], alignment: int, in_place: bool, threads: int) -> MemoryPlan:

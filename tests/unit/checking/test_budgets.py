@@ -177,7 +177,8 @@ def test_packed_operators_are_on_the_stack_of_the_entry(tmp_path: Path) -> None:
     assert "AOTCCallPacked" in found.library_calls
 
 
-def test_sections_of_objects(tmp_path: Path) -> None:
+def test_d32_sections_of_objects(tmp_path: Path) -> None:
+    """D32: where objects have weights and workspace."""
     options = {"weights_section": ".flash.model", "workspace_section": ".ccm"}
     found = footprint(tmp_path, emit="object", target="cortex-m4", **options)
     with binding().ObjectFileRef.from_path(str(tmp_path / "m.o")) as file:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -11,8 +12,10 @@ import pytest
 
 import aotc
 from aotc.errors import CompileError
+from aotc.model.metadata import BufferInfo
 
 DATA = Path(__file__).parents[2] / "models" / "data"
+RUNTIME = Path(aotc.__file__).parent / "runtime"
 X = np.arange(6, dtype=np.float32).reshape(2, 3) - 3
 
 
@@ -102,3 +105,111 @@ def test_a11_functions_are_found_by_name_without_a_registry_of_the_library() -> 
     softmax = [np.exp(X) / np.exp(X).sum(1, keepdims=True)]
     softmax += [np.exp(softmax[0]) / np.exp(softmax[0]).sum(0, keepdims=True)]
     np.testing.assert_allclose(artifacts.load()(X)["y"], softmax[1], rtol=1e-5)
+
+
+def test_a24_one_arena_for_what_is_inside_operators_and_between_them(tmp_path: Path) -> None:
+    """A24: working memory of kernels is planned with the tensors, lies where these are not, and where others were; the
+    object has no other memory that is written."""
+    made = aotc.build(DATA / "ic_resnet_float" / "model.onnx", name="m", emit="object", target="x86-64-v3")
+    plan, kernels = made.metadata.plan, made.metadata.kernels
+    inside = [each for each in plan.buffers if each.first == each.last]
+    between = [each for each in plan.buffers if each.first != each.last]
+    work = [sum(each.size for each in inside if each.first == step) for step in range(len(plan.order))]
+    assert {size for size in work if size} == {each.workspace_bytes for each in kernels} - {0} and len(inside) > 4
+    for number, one in enumerate(plan.buffers):
+        assert one.offset >= 0 and one.offset + one.size <= plan.peak_bytes
+        for other in plan.buffers[number + 1 :]:
+            at_once = one.first <= other.last and other.first <= one.last
+            assert not (at_once and _share(one, other)), (one, other)
+    assert any(_share(one, other) for one in inside for other in between)
+    assert plan.peak_bytes < max(work) + max(each.offset + each.size for each in between)
+    (tmp_path / "m.o").write_bytes(made["m.o"].read())
+    listed = subprocess.run(["size", "-A", "m.o"], cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    sizes = {row[0]: int(row[1]) for line in listed.splitlines() if len(row := line.split()) == 3 and row[1].isdigit()}
+    assert sizes[".bss"] == made.metadata.workspace_bytes == plan.peak_bytes and not sizes.get(".data")
+
+
+def _share(one: BufferInfo, other: BufferInfo) -> bool:
+    """Whether two buffers have a byte of the arena in common."""
+    return one.offset < other.offset + other.size and other.offset < one.offset + one.size
+
+
+A25 = """
+#include <stdio.h>
+#include "m.h"
+#include "aotc_runtime.h"
+
+static int64_t memory[2][4096];
+
+int main(void) {
+  const AOTCMetadata *about = AOTCModel_GetMetadata(&aotc_m_model_packed);
+  DLContext cpu = {kDLCPU, 0};
+  DLTensor tensors[2];
+  int i, round;
+  if (about == NULL || aotc_m_model_packed.num_input_tensors != 1) return 2;
+  for (i = 0; i < 2; ++i) {
+    const AOTCParameterInfo *info = AOTCMetadata_GetParameter(about, i);
+    DLDataType dtype = info->dtype;
+    if ((size_t)AOTCParameterInfo_GetBytes(info) > sizeof memory[i]) return 3;
+    tensors[i] = AOTCInitializeDLTensor(memory[i], &dtype, &cpu, (int64_t *)info->shape, info->ndim);
+  }
+  for (round = 0; round < 3; ++round) {
+    signed char *in = tensors[0].data, *out = tensors[1].data;
+    for (i = 0; i < AOTCParameterInfo_GetBytes(AOTCMetadata_GetParameter(about, 0)); ++i) {
+      in[i] = (signed char)(i * (7 + round) % 251 - 125);
+    }
+    printf("%d", AOTCRuntime_Run(&aotc_m_model_packed, tensors, 1, tensors + 1, 1));
+    for (i = 0; i < AOTCParameterInfo_GetBytes(AOTCMetadata_GetParameter(about, 1)); ++i) printf(" %d", out[i]);
+    printf("\\n");
+  }
+  printf("%d", AOTCRuntime_Run(&aotc_m_model_packed, tensors, 1, tensors + 1, 2));
+  tensors[0].device.device_id = 1;
+  printf(" %d", AOTCRuntime_Run(&aotc_m_model_packed, tensors, 1, tensors + 1, 1));
+  return 0;
+}
+"""
+
+
+def test_a25_one_program_in_c_for_every_executor(tmp_path: Path) -> None:
+    """A25: the same source runs a model that is compiled and one in bytecode, by its descriptor, with equal results,
+    and is refused alike."""
+    said: list[list[str]] = []
+    for executor, refusal in (("aot", -1), ("vm", -23)):
+        folder = tmp_path / executor
+        options = {"executor": executor, "interface_api": "packed", "operator_api": "cpacked", "target": "cortex-m4"}
+        made = aotc.build(DATA / "kws_int8" / "model.onnx", name="m", emit="c", optimize="0", **options)
+        made.write(folder)
+        (folder / "main.c").write_text(A25)
+        sources = [each.name for each in made if each.name.endswith(".c")] + ["main.c"]
+        assert ("m_vm.c" in sources) == (executor == "vm")
+        names = ("runtime", "memory", "metadata", "registry", *(("vm", "vm_builtins") if executor == "vm" else ()))
+        sources += [str(RUNTIME / f"aotc_{name}.c") for name in names]
+        flags = ["-std=c99", "-O1", "-ffp-contract=off", f"-I{RUNTIME}", "-I."]
+        subprocess.run(["gcc", *flags, *sources, "-lm", "-o", "main"], cwd=folder, check=True)
+        done = subprocess.run(["./main"], cwd=folder, check=True, capture_output=True, text=True)
+        *rounds, refused = done.stdout.split("\n")
+        assert refused == f"-3 {refusal}", "two outputs for one; an input on another device"
+        said.append(rounds)
+    assert said[0] == said[1] and len({*rounds}) == 3 and all(each.startswith("0 ") for each in rounds)
+
+
+def test_d32_everything_lies_in_the_sections_of_the_user(tmp_path: Path) -> None:
+    """D32: the code of each operator, all weights, the workspace; what is left is the entry and the descriptor."""
+    made = aotc.build(DATA / "kws_int8" / "model.onnx", name="m", emit="c", target="cortex-m4", optimize="0")
+    made.write(tmp_path)
+    wanted = {"WEIGHTS": 'section(".slow")', "WORKSPACE": 'section(".fast")'}
+    wanted["OPERATOR"] = 'noinline, section(".quick")'
+    flags = [f"-DAOTC_{what}=__attribute__(({attributes}))" for what, attributes in wanted.items()]
+    flags += ["-std=c99", "-O1", "-ffp-contract=off", "-fno-toplevel-reorder", "-fno-merge-constants"]
+    subprocess.run(["gcc", *flags, "-c", "m.c"], cwd=tmp_path, check=True)
+    listed = subprocess.run(["objdump", "-t", "m.o"], cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    rows = [line.split() for line in listed.splitlines() if "aotc_m_" in line]
+    places = {row[-1]: row[-3] for row in rows}
+    operators = {kernel.symbol for kernel in made.metadata.kernels}
+    assert operators and {places[name] for name in operators} == {".quick"}
+    assert places["aotc_m_workspace"] == ".fast" and places["aotc_m_run"] == ".text"
+    sizes = {row[-3]: 0 for row in rows}
+    for row in rows:
+        sizes[row[-3]] += int(row[-2], 16)
+    assert sizes[".fast"] == made.metadata.workspace_bytes and sizes[".slow"] >= made.metadata.weights_bytes > 0
+    assert {*sizes} - {".slow", ".fast", ".quick", ".text"} <= {".data.rel.ro.local", ".data.rel.ro"}

@@ -56,7 +56,8 @@ def test_c5_files_have_a_prefix() -> None:
 
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
 @pytest.mark.parametrize("flag", ["-O2", "-DAOTC_MEMORY_NUM_PAGES=0", "-DAOTC_MEMORY_LIFO"])
-def test_no_warnings(tmp_path: Path, compiler: str, flag: str) -> None:
+def test_d31_no_warnings(tmp_path: Path, compiler: str, flag: str) -> None:
+    """D31: of the files beside generated code; tests/models/test_generated_c.py has those of the code."""
     if shutil.which(compiler) is None:
         pytest.skip(f"needs {compiler}")
     for source in SOURCES:

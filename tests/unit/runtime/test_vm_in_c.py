@@ -198,6 +198,19 @@ def test_constants_reach_packed_functions(program: Path, tmp_path: Path) -> None
     assert run(program, tmp_path, ib.get(), "main") == shown(np.array([30, 40], "int64"))
 
 
+def test_g23_a_users_function_takes_the_machine(program: Path, tmp_path: Path) -> None:
+    """G23: as an operand, at its place among the others; what is not a builtin gets the handle of the application."""
+
+    def emit(ib: ExecBuilder) -> None:
+        ib.emit_call("vm.builtin.alloc_storage", [ib.vm_state(), ib.imm(48)], dst=ib.r(1))
+        ib.emit_call("scratch", [ib.r(0), ib.vm_state()], dst=ib.r(2))
+        ib.emit_call("scratch", [ib.r(0), ib.vm_state()], dst=ib.r(2))
+        ib.emit_ret(ib.r(2))
+
+    assert run(program, tmp_path, function(emit, 1), "main", 100) == "1048"
+    assert run(program, tmp_path, function(emit, 1), "main", 60000) == "failed -6 0 2"
+
+
 def test_g22_shapes_come_back(program: Path, tmp_path: Path) -> None:
     executable = call("make_shape", lambda ib: [ib.r(0), ib.imm(7)], 1)
     assert run(program, tmp_path, executable, "main", 3) == "shape 3x7"

@@ -30,7 +30,23 @@ static int32_t Sum(void *args, void *codes, int32_t n, void *value, void *code, 
   return 0;
 }
 
-static const AOTCFunctionEntry g_table[] = {{"empty", Empty}, {"sum", Sum}, {NULL, NULL}};
+/* G23: what an application's function does with the machine that it is given: memory until the next call, as
+ * alloc_storage has it, filled, and the statistics of that. */
+static int32_t Scratch(void *args, void *codes, int32_t n, void *value, void *code, void *handle) {
+  AOTCValue *values = (AOTCValue *)args;
+  AOTCVM *vm = (AOTCVM *)values[1].v_handle;
+  uint8_t *memory;
+  CHECK(handle == NULL && n == 2 && ((const int32_t *)codes)[1] == kAOTCOpaqueHandle);
+  CHECK(vm->most_jumps == 100000 && vm->resource_handle == NULL);
+  memory = (uint8_t *)AOTCVM_Allocate(vm, (uint64_t)values[0].v_int64);
+  if (memory == NULL) return -6;
+  memset(memory, 0xff, (size_t)values[0].v_int64);
+  ((AOTCValue *)value)->v_int64 = vm->statistics.allocations * 1000 + (int64_t)vm->statistics.bytes;
+  *(int32_t *)code = kAOTCInt;
+  return 0;
+}
+
+static const AOTCFunctionEntry g_table[] = {{"empty", Empty}, {"scratch", Scratch}, {"sum", Sum}, {NULL, NULL}};
 
 enum { kMemory = 65536 };
 

@@ -14,11 +14,13 @@ import pytest
 
 TESTS = Path(__file__).parents[2]
 
-COUNTS = {"A": 23, "B": 27, "C": 5, "D": 29, "E": 27, "F": 21, "G": 22}
+COUNTS = {"A": 25, "B": 29, "C": 5, "D": 33, "E": 29, "F": 23, "G": 24}
 """Rows by group: A compile flow and outputs, B runner, descriptor, C runtime, C names, D calling conventions, E
 module-based interface and metadata, F artefacts and how they are loaded, G virtual machine."""
-LATER = {"E23", "E26"}
-"""Devices beside the processor; a profile by operator of the executor."""
+LATER = {"B28", "B29", "D30", "D33", "E23", "E26", "E28", "F22", "F23", "G24"}
+"""Inputs and outputs by name in typed C, and over the descriptor; debug information of objects; instructions of each
+convention; devices beside the processor; a profile by operator of the executor; metadata for C++; names of files that
+two code generators have; a loader that is missing when a library is made; open shapes ahead of time."""
 
 
 ROW = re.compile(r"\b[A-G]\d+\b")

@@ -14,6 +14,7 @@ from vm_programs import emit_fibonacci
 import aotc
 from aotc.model.dlpack import dtype_of
 from aotc.vm import Allocator, ExecBuilder, Executable, ShapeTuple, VirtualMachine, VMError, place, register
+from aotc.vm.values import VMState
 
 
 @register("test.vm.add")
@@ -340,6 +341,29 @@ def test_g19_what_no_allocator_gives(operands: tuple[int, int], wrong: str) -> N
     executable = one_call("vm.builtin.alloc_storage", lambda ib: [ib.vm_state(), ib.imm(size), ib.imm(which)])
     with pytest.raises(VMError, match=wrong):
         VirtualMachine(executable)["main"]()
+
+
+def test_g23_a_users_function_takes_the_state_of_the_machine() -> None:
+    """G23: at any place among its operands; it is the state of the machine that calls, whose allocators it may use."""
+
+    @register("test.vm.scratch", override=True)
+    def scratch(size: int, state: VMState, which: int) -> np.ndarray:
+        return state.allocators[which].allocate(size).memory
+
+    def emit(ib: ExecBuilder) -> None:
+        ib.emit_call("test.vm.scratch", [ib.imm(24), ib.vm_state(), ib.r(0)], dst=ib.r(1))
+        ib.emit_ret(ib.r(1))
+
+    executable = program(emit, 1)
+    machines = [VirtualMachine(executable, allocators=[Allocator(), Allocator(limit=30)]) for _ in range(2)]
+    found = machines[1]["main"](1)
+    assert found.nbytes == 24
+    used = [[each.statistics.live for each in machine.state.allocators] for machine in machines]
+    assert used == [[0, 0], [0, 24]]
+    with pytest.raises(VMError, match=r"test\.vm\.scratch.*MemoryError: 24 bytes beside 24"):
+        machines[1]["main"](1)
+    with pytest.raises(VMError, match=r"main, instruction 0.*IndexError"):
+        machines[0]["main"](2)
 
 
 def test_g20_more_than_there_is_of_memory() -> None:

@@ -53,3 +53,19 @@ func.func @value(%x: tensor<2x3xf32>, %v: tensor<f32>) {
   %0 = graph.pad %x, %v {pads = array<i64: 0, 1, 0, 0>, mode = "edge"} : (tensor<2x3xf32>, tensor<f32>) -> tensor<2x4xf32>
   func.return
 }
+
+// -----
+
+// CHECK: shape [2, 3] does not broadcast to [1, 3]
+func.func @triangle(%x: tensor<2x3xf32>, %d: tensor<i64>) {
+  %0 = graph.trilu %x, %d {upper = true, shape = array<i64: 1, 3>} : (tensor<2x3xf32>, tensor<i64>) -> tensor<1x3xf32>
+  func.return
+}
+
+// -----
+
+// CHECK: the operand must be a matrix or a batch of them, found [4]
+func.func @vector(%x: tensor<f32>, %d: tensor<i64>) {
+  %0 = graph.trilu %x, %d {upper = true, shape = array<i64: 4>} : (tensor<f32>, tensor<i64>) -> tensor<4xf32>
+  func.return
+}

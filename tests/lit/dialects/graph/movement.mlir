@@ -9,6 +9,7 @@
 // CHECK-NEXT: graph.concat %x, %x {axis = 1 : i64} : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x6xf32>
 // CHECK-NEXT: graph.pad %x, %v {pads = array<i64: 0, 1, 0, 2>, mode = "constant"} : (tensor<2x3xf32>, tensor<f32>) -> tensor<2x6xf32>
 // CHECK-NEXT: graph.trilu %x, %d {upper = true} : (tensor<2x3xf32>, tensor<i64>) -> tensor<2x3xf32>
+// CHECK-NEXT: graph.trilu %v, %d {upper = false, shape = array<i64: 4, 5>} : (tensor<f32>, tensor<i64>) -> tensor<4x5xf32>
 func.func @forms(%x: tensor<2x3xf32>, %v: tensor<f32>, %d: tensor<i64>) {
   %0 = graph.reshape %x {shape = array<i64: 3, 2>} : (tensor<2x3xf32>) -> tensor<3x2xf32>
   %1 = graph.transpose %x {permutation = array<i64: 1, 0>} : (tensor<2x3xf32>) -> tensor<3x2xf32>
@@ -17,6 +18,7 @@ func.func @forms(%x: tensor<2x3xf32>, %v: tensor<f32>, %d: tensor<i64>) {
   %4 = graph.concat %x, %x {axis = 1} : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x6xf32>
   %5 = graph.pad %x, %v {pads = array<i64: 0, 1, 0, 2>, mode = "constant"} : (tensor<2x3xf32>, tensor<f32>) -> tensor<2x6xf32>
   %6 = graph.trilu %x, %d {upper = true} : (tensor<2x3xf32>, tensor<i64>) -> tensor<2x3xf32>
+  %7 = graph.trilu %v, %d {upper = false, shape = array<i64: 4, 5>} : (tensor<f32>, tensor<i64>) -> tensor<4x5xf32>
   func.return
 }
 

@@ -129,7 +129,8 @@ def test_the_header_is_cxx(model: Path) -> None:
     subprocess.run([*command, "use.cpp", "tiny.o", "-o", "use"], cwd=model, check=True)
 
 
-def test_sections_and_placement(model: Path) -> None:
+def test_d32_sections_and_placement(model: Path) -> None:
+    """D32: of data; tests/unit/compiler/test_compile_flow.py has code, too."""
     flags = ['-DAOTC_WEIGHTS=__attribute__((section(".slow")))', '-DAOTC_WORKSPACE=__attribute__((section(".fast")))']
     subprocess.run(["gcc", *WARNINGS, *flags, "-c", "tiny.c"], cwd=model, check=True)
     sections = subprocess.run(["objdump", "-h", "tiny.o"], cwd=model, capture_output=True, text=True, check=True).stdout

@@ -285,7 +285,7 @@ def group_query_attention(node: Node) -> list[SSAValue]:
         node.fail("unsupported-input", "a quantised cache is not supported", fix="export the model without")
     query, sink = node.input(0), node.optional(11)
     if sink is None and node.attr("smooth_softmax", 0) == 1:
-        sink = node.constant(np.zeros(heads, numpy_dtype(element_type_of(query))))
+        sink = node.constant(node.filled([heads], 0, numpy_dtype(element_type_of(query))))
     batch, steps, width = shape_of(query)
     if node.optional(1) is None:
         size = width // (heads + 2 * groups)
