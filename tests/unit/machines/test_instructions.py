@@ -19,7 +19,7 @@ import pytest
 from vector_headers import headers_read
 
 from aotc.emit.c.vectors.instructions import macro_name
-from aotc.emit.c.vectors.macros import prologue
+from aotc.emit.c.vectors.macros import INCLUDES, prologue
 from aotc.emit.c.vectors.meanings import vector_type
 from aotc.emit.llvm.jit import load_object
 from aotc.machines.features import FEATURES
@@ -165,6 +165,11 @@ def test_programs_ask_for_what_instructions_need(name: str) -> None:
     known = {*architecture.base, *architecture.others, *(row.name for row in FEATURES.get(architecture.name, ()))}
     for spelling in INSTRUCTIONS[name].spellings:
         assert known.issuperset(spelling.features) and spelling.features
+
+
+@pytest.mark.parametrize("name", [name for name, row in INSTRUCTIONS.items() if row.architecture.register is not None])
+def test_files_of_one_instruction_read_the_header_of_its_intrinsic(name: str) -> None:
+    assert INCLUDES in prologue([macro_name(INSTRUCTIONS[name])]).text
 
 
 def test_one_spelling_is_enough() -> None:
