@@ -27,11 +27,12 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation
 from xdsl.passes import ModulePass
 
-from aotc.dialects.aot import TileDotOp, TileDotPairOp
+from aotc.dialects.aot import TileDotOp, TileDotPairOp, TileLookupOp, TilePickOp
 from aotc.dialects.aot.contract import TARGET
 from aotc.dialects.operations import take_name, walk
 from aotc.machines.targets import instructions_of
 from aotc.passes.loops.selection.dots import dot, dot_pair
+from aotc.passes.loops.selection.permutations import lookup, pick
 from aotc.passes.loops.selection.registers import Register, Writer
 
 Expansion: TypeAlias = "Callable[[Writer, Any], Register]"
@@ -98,4 +99,17 @@ def _dot_pair(w: Writer, op: TileDotPairOp) -> Register:
     return dot_pair(w, (first, following), w.value(op.sums, "s32"), complement=op.complement)
 
 
-_EXPANSIONS: dict[type[Operation], Expansion] = {TileDotOp: _dot, TileDotPairOp: _dot_pair}
+def _lookup(w: Writer, op: TileLookupOp) -> Register:
+    return lookup(w, w.value(op.x, "u8"), [w.value(each, "u8") for each in op.table])
+
+
+def _pick(w: Writer, op: TilePickOp) -> Register:
+    return pick(w, *(w.value(each, "u32") for each in (op.a, op.b, op.numbers)))
+
+
+_EXPANSIONS: dict[type[Operation], Expansion] = {
+    TileDotOp: _dot,
+    TileDotPairOp: _dot_pair,
+    TileLookupOp: _lookup,
+    TilePickOp: _pick,
+}

@@ -21,7 +21,6 @@ from aotc.dialects.aot import (
     TileCompareOp,
     TileConvertOp,
     TileLoadOp,
-    TilePickOp,
     TileSelectOp,
     TileStoreOp,
 )
@@ -31,7 +30,6 @@ from aotc.passes.lower.function import FunctionLowering, Lowerings
 from aotc.passes.lower.llvm_builder import alignment, integer, like, width
 from aotc.passes.lower.memory import element_address, read, write
 
-_YMM, _ZMM = 256, 512
 _WORD = 32
 """Bits of the narrowest elements that x86 loads under a mask without AVX-512."""
 
@@ -161,34 +159,6 @@ def _shuffle(f: FunctionLowering, op: vector.ShuffleOp) -> None:
     f.set(op.result, f.b.shuffle(f.get(op.v1), f.get(op.v2), lanes))
 
 
-def _pick(f: FunctionLowering, op: TilePickOp) -> None:
-    """The instruction of AVX-512, or that of AVX2 of either vector; else lane by lane. Their registers are those that
-    pairs are multiplied in."""
-    b, kind = f.b, op.result.type
-    first, second, numbers = (f.get(value) for value in (op.a, op.b, op.numbers))
-    lanes, bits = _lanes(kind), _lanes(kind) * width(first.type)
-    native = f.module.instructions
-    if bits == _ZMM and "vpermi2d.512" in native:
-        operands = (first, numbers, second)
-        f.set(op.result, b.intrinsic("llvm.x86.avx512.vpermi2var.d.512", operands, first.type))
-        return
-    if bits == _YMM and "vpermd.256" in native:
-        low, high = (b.intrinsic("llvm.x86.avx2.permd", (each, numbers), each.type) for each in (first, second))
-        side = b.integer_op(llvm.ShlOp, numbers, b.constant(31 - (lanes - 1).bit_length(), numbers.type))
-        is_high = b.icmp("slt", side, b.constant(0, numbers.type))
-        f.set(op.result, b.select(is_high, high, low))
-        return
-    within = b.integer_op(llvm.AndOp, numbers, b.constant(lanes - 1, numbers.type))
-    upper = b.integer_op(llvm.AndOp, numbers, b.constant(lanes, numbers.type))
-    found = b.constant(0, first.type)
-    for lane in range(lanes):
-        place = b.extract(within, lane)
-        low, high = (b.extract(each, place) for each in (first, second))
-        is_low = b.icmp("eq", b.extract(upper, lane), b.constant(0, i32))
-        found = b.insert(found, b.select(is_low, low, high), lane)
-    f.set(op.result, found)
-
-
 def _extract(f: FunctionLowering, op: vector.ExtractOp) -> None:
     if op.dynamic_position or isinstance(op.result.type, VectorType):
         raise CompileError("no-form-in-llvm", "vector.extract of anything but one static lane has no LLVM counterpart")
@@ -224,7 +194,6 @@ LOWERINGS: Lowerings = {
     vector.ShuffleOp: _shuffle,
     vector.ExtractOp: _extract,
     InstructionOp: _instruction,
-    TilePickOp: _pick,
     TileCompareOp: _compare,
     TileSelectOp: _select,
     TileConvertOp: _convert,

@@ -12,6 +12,7 @@ from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto, 
 
 from aotc.errors import FileError, Problem
 from aotc.frontend.onnx.bodies import all_nodes, cycle, node_name, ordered, subgraphs, used_names
+from aotc.frontend.onnx.labels import places_of
 from aotc.frontend.onnx.operators import MAX_OPSET, MIN_OPSET, OperatorSets, domain_of, operator_sets, schema_of
 from aotc.frontend.onnx.tensors import TensorError, check_tensor
 
@@ -127,7 +128,7 @@ class _GraphCheck:
             *_nameless(outputs, "output", where),
         ]
         for tensor in graph.initializer:
-            problems += self._tensor(tensor, payloads.get(tensor.name))
+            problems += self._tensor(tensor, payloads.get(tensor.name), is_outermost=not outer)
         for tensor in graph.sparse_initializer:
             what = f"initializer {tensor.values.name!r} is sparse"
             problems.append(Problem("unsupported-type", what, fix="store it as a dense tensor"))
@@ -141,10 +142,13 @@ class _GraphCheck:
                 problems += self.graph(inner, f"a subgraph of {name}", visible, {})
         return problems
 
-    def _tensor(self, tensor: TensorProto, payload: bytes | None) -> Iterator[Problem]:
+    def _tensor(self, tensor: TensorProto, payload: bytes | None, is_outermost: bool) -> Iterator[Problem]:
         what = f"initializer {tensor.name!r}"
         try:
-            check_tensor(tensor, self.folder, payload)
+            if is_outermost and tensor.data_type == TensorProto.STRING:  # labels
+                places_of(tensor)
+            else:
+                check_tensor(tensor, self.folder, payload)
         except TensorError as error:
             yield Problem("invalid-data", str(error), node=what)
         except OSError as error:

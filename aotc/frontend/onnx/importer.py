@@ -32,12 +32,12 @@ from aotc.dialects.dtypes import dtype_name
 from aotc.dialects.graph.interfaces import GraphOp, ShapeError, element_type_of, shape_of
 from aotc.errors import AotcError, CompileError, FileError, OutOfMemoryError, Problem, gathered, warn
 from aotc.frontend.onnx.attributes import attribute_value
-from aotc.frontend.onnx.bodies import needed, node_name, ordered, subgraphs, used_names
+from aotc.frontend.onnx.bodies import needed, node_name, ordered, subgraphs
 from aotc.frontend.onnx.check import called_function, check_node, function_key
 from aotc.frontend.onnx.control import CONTROL_FLOW, captured
 from aotc.frontend.onnx.dims import OpenShapesError, contradicts, declared_shape, shape_text
 from aotc.frontend.onnx.inputs import read_inputs
-from aotc.frontend.onnx.labels import moved, output_labels, text_of
+from aotc.frontend.onnx.labels import changed_output, output_labels, places_of, text_of, text_read, unknown_text
 from aotc.frontend.onnx.load import Model
 from aotc.frontend.onnx.operator_types import type_mismatch
 from aotc.frontend.onnx.operators import (
@@ -110,7 +110,7 @@ class _Importer:
         """What importers say of nodes that they did import."""
         self.top = Scope(operator_sets(model.proto.opset_import), self.block)
         self.max_nodes = max_nodes
-        self.text = text_of(graph.node)
+        self.text = text_of(graph)
         self.labels = output_labels(graph)
         self.bounds: dict[SSAValue, Bound] = {}
         self.given: dict[SSAValue, str] = {}
@@ -183,8 +183,11 @@ class _Importer:
             results.append(value)
             names.append(name)
             expected = declared.type.tensor_type.elem_type
-            # For text there are numbers, of which importers tell the user.
-            if expected not in (0, TensorProto.STRING, ONNX_TYPES[element_type_of(value)]):
+            if name in self.labels:
+                self.notes.append(changed_output(name, self.labels[name], is_text=declared.name in self.text))
+            if expected == TensorProto.STRING and name not in self.labels:
+                self.problems.append(unknown_text(declared.name))
+            elif expected not in (0, TensorProto.STRING, ONNX_TYPES[element_type_of(value)]):
                 found = dtype_name(element_type_of(value))
                 what = f"output {declared.name!r} is declared as {type_name(expected)} and computed as {found}"
                 self.problems.append(Problem("contradicted-type", what, fix="the model is invalid: export it again"))
@@ -260,13 +263,8 @@ class _Importer:
         inputs = [self.lookup(name, scope) for name in node.input]
         operands = [value for value in inputs if not isinstance(value, Poison)]
         poisoned: list[Value] = [POISON] * len(outputs)
-        if (problem := self._unknown(node, name, scope.sets)) is not None:
-            self.problems.append(problem)
-            return poisoned
-        if scope is self.top and (read := sorted(self.text.keys() & (used_names(node) - moved(node)))):
-            what = f"its input {', '.join(map(repr, read))} is text"
-            fix = "do this after the model, on the host: an output of labels has their positions"
-            problem = Problem("unsupported-type", what, "text has no fixed size", fix, name, node.op_type)
+        problem = self._unknown(node, name, scope.sets) or text_read(node, name, self.text if scope is self.top else ())
+        if problem is not None:
             self.problems.append(problem)
             return poisoned
         if len(operands) < len(inputs):
@@ -447,7 +445,8 @@ class _Importer:
     def _initializer(self, tensor: TensorProto, scope: Scope) -> Value:
         payload = self.model.payloads.get(tensor.name) if scope.outer is None else None
         try:
-            array = read_tensor(tensor, self.model.folder, payload)
+            is_text = tensor.name in self.text and scope.outer is None
+            array = places_of(tensor) if is_text else read_tensor(tensor, self.model.folder, payload)
         except TensorError as error:
             self.problems.append(Problem("invalid-data", str(error), node=f"initializer {tensor.name!r}"))
             return POISON

@@ -47,7 +47,10 @@ def summarize(model: Model) -> dict[str, Any]:
         "operators": dict(sorted(counts.items())),
         "functions": [qualified(function.name, domain_of(function.domain)) for function in model.proto.functions],
         "parameters": sum(count for _, count in elements),
-        "weights_bytes": sum(raw_size(dtype_of(code), count) for code, count in elements),
+        "weights_bytes": sum(
+            raw_size(dtype_of(TensorProto.INT64 if code == TensorProto.STRING else code), count)
+            for code, count in elements  # of text there are numbers
+        ),
     }
 
 

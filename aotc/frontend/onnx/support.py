@@ -98,6 +98,8 @@ LIMITS: dict[str, str] = {
     **dict.fromkeys(
         ("ai.onnx.ml.LinearClassifier", "ai.onnx.ml.SVMClassifier", "ai.onnx.ml.TreeEnsembleClassifier"), _TEXT
     ),
+    "ai.onnx.ml.ArrayFeatureExtractor": "of text that is a constant the result has positions, as labels of classifiers",
+    "ai.onnx.ml.LabelEncoder": "keys are numbers; values that are text become positions, as labels of classifiers",
     "ai.onnx.ml.ZipMap": "the maps become a table of their values; the keys of its columns are in the header and the "
     "metadata",
     **dict.fromkeys(

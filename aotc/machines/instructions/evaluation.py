@@ -65,6 +65,9 @@ class ArrayValue(Value):
             return type(self)(np.full_like(self.array, 1, dtype=np.int64) * int(value), dtype)
         return type(self)(np.full_like(self.array, value, dtype=numpy_type(dtype)), dtype)
 
+    def shuffle(self, lanes: Sequence[int]) -> Self:
+        return type(self)(self.array[..., list(lanes)], self.dtype)
+
     def among(self, group: Group[Self]) -> Self:
         values = np.stack([each.array for each in group], axis=-1)
         found = np.take_along_axis(values, self.array[..., None].astype(np.intp), axis=-1)

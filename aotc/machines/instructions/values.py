@@ -136,6 +136,10 @@ class Value(ABC):
         """The one of a group whose number this is."""
         raise TypeError(f"{type(self).__name__} does not know its values")
 
+    def shuffle(self, lanes: Sequence[int]) -> Self:
+        """As many of its lanes, by their places."""
+        raise TypeError(f"{type(self).__name__} is one number")
+
     def saturate(self, dtype: str) -> Self:
         """The nearest number of a narrower type of integers, of one with a sign."""
         low, high = bounds(dtype)

@@ -80,6 +80,19 @@ def _dots() -> Iterator[Instruction]:
             yield _row("psignb", bits, "s8, s8 -> s8", _signed, llvm, (_SECOND[bits], "sign_epi8"))
 
 
+# --- saturation ------------------------------------------------------------------------------------------------------
+
+
+def _saturated_difference(a: Value, b: Value) -> Value:
+    return (a.convert("s16") - b.convert("s16")).saturate("s8")
+
+
+def _saturations() -> Iterator[Instruction]:
+    for bits in _PREFIX:
+        llvm, spelling = f"llvm.ssub.sat.v{bits // 8}i8", (_FIRST[bits], "subs_epi8")
+        yield _row("psubsb", bits, "s8, s8 -> s8", _saturated_difference, llvm, spelling)
+
+
 # --- permutations ----------------------------------------------------------------------------------------------------
 
 
@@ -109,15 +122,17 @@ def _permutations() -> Iterator[Instruction]:
         yield _row("pshufb", bits, "u8x16, u8x16 -> u8x16", _or_zero, f"llvm.x86.{llvm}", spelling)
     eight, spelling = "u32x8, u32x8 -> u32x8", (("avx2",), "permutevar8x32_epi32")
     yield _row("vpermd", 256, eight, _of_one, "llvm.x86.avx2.permd", spelling)
-    for letter, width, llvm, feature in (
-        ("b", 8, "qi", "avx512vbmi"),
-        ("w", 16, "hi", "avx512bw"),
-        ("d", 32, "d", "avx512f"),
+    for letter, width, bits, llvm, feature in (
+        ("b", 8, 512, "qi", "avx512vbmi"),
+        ("w", 16, 512, "hi", "avx512bw"),
+        ("d", 32, 512, "d", "avx512f"),
+        ("d", 32, 256, "d", "avx512vl"),
+        ("d", 32, 128, "d", "avx512vl"),
     ):
-        part = f"u{width}x{512 // width}"
+        part = f"u{width}x{bits // width}"
         spelling = (feature,), f"permutex2var_epi{width}"
-        llvm = f"llvm.x86.avx512.vpermi2var.{llvm}.512"
-        yield _row(f"vpermi2{letter}", 512, f"{part}, {part}, {part} -> {part}", _of_two, llvm, spelling)
+        llvm = f"llvm.x86.avx512.vpermi2var.{llvm}.{bits}"
+        yield _row(f"vpermi2{letter}", bits, f"{part}, {part}, {part} -> {part}", _of_two, llvm, spelling)
 
 
-ROWS = (*_dots(), *_permutations())
+ROWS = (*_dots(), *_saturations(), *_permutations())

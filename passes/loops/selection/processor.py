@@ -15,11 +15,11 @@ class Processor(ABC, Generic[V]):
     """The instructions `names` on values of class V."""
 
     def __init__(self, names: Collection[str]) -> None:
-        self._names = frozenset(names)
+        self.names = frozenset(names)
 
     def has(self, name: str) -> bool:
         """Whether there is an instruction."""
-        return name in self._names
+        return name in self.names
 
     @abstractmethod
     def apply(self, name: str, *operands: V) -> V:

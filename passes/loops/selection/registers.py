@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from functools import lru_cache
 from typing import Any, Self, cast
 
@@ -12,6 +12,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from aotc.dialects.aot import InstructionOp, TileCompareOp, TileConvertOp, TileSelectOp, tile_shape, tile_type
 from aotc.dialects.aot.instruction import element_type, types_of
+from aotc.dialects.aot.tiles import int_array
 from aotc.dialects.operations import make
 from aotc.dialects.properties import word
 from aotc.machines.instructions import INSTRUCTIONS, values
@@ -79,6 +80,13 @@ class Register(Value):
 
     def number(self, value: float, dtype: str) -> Self:
         return type(self)(self._writer, self._writer.constant(value, self._type(dtype)), dtype)
+
+    def shuffle(self, lanes: Sequence[int]) -> Self:
+        if [*lanes] == [*range(self.lanes)]:
+            return self
+        kind = tile_type([len(lanes)], element_type(self.dtype))
+        ssa = self._writer.write(vector.ShuffleOp, (self.ssa, self.ssa), kind, {"mask": int_array(tuple(lanes))})
+        return type(self)(self._writer, ssa, self.dtype)
 
     def _type(self, dtype: str) -> VectorType[Attribute]:
         """As many lanes of another type."""

@@ -116,6 +116,36 @@ def test_a_session_returns_what_onnxruntime_returns(kind: str, rows: int | str) 
             np.testing.assert_allclose(mine, right, rtol=1e-4, atol=1e-5)
 
 
+def looked_up(rows: int | str = 6) -> ModelProto:
+    """Names of numbers, by a table of them, or one for each key."""
+    nodes = [
+        node("ArgMax", ["x"], ["i"], "", axis=1, keepdims=1),
+        node("ArrayFeatureExtractor", ["names", "i"], ["a"]),
+        node("Reshape", ["a", "shape"], ["extracted"], ""),
+        node("Gather", ["names", "i"], ["gathered"], ""),
+        node("LabelEncoder", ["i"], ["encoded"], keys_int64s=[0, 2], values_strings=["zero", "two"], default_string=""),
+        node("LabelEncoder", ["i"], ["unused"], keys_int64s=[2, 3], values_strings=["b", "b"]),
+    ]
+    ends = [text(name, rows, 1) for name in ("extracted", "gathered", "encoded", "unused")]
+    found = model(nodes, ends, rows)
+    found.graph.initializer.append(
+        helper.make_tensor("names", TensorProto.STRING, [4], [*map(str.encode, NAMES), b"cat"])
+    )
+    return found
+
+
+@pytest.mark.parametrize("rows", [6, "batch"])
+def test_text_that_is_looked_up(rows: int | str, tmp_path: Path) -> None:
+    proto = looked_up(rows)
+    theirs = onnxruntime.InferenceSession(proto.SerializeToString(), providers=["CPUExecutionProvider"])
+    for mine, right in zip(aotc.InferenceSession(proto).run(None, {"x": X}), theirs.run(None, {"x": X}), strict=True):
+        assert mine.tolist() == right.tolist()
+    if rows == 6:
+        onnx.save(proto, tmp_path / "looked_up.onnx")
+        for command in (["verify"], ["verify", "--per-op"], ["inspect"]):
+            assert run([command[0], str(tmp_path / "looked_up.onnx"), *command[1:]]) == 0
+
+
 def test_names_are_in_every_description(tmp_path: Path) -> None:
     path = tmp_path / "classes.onnx"
     onnx.save(zipped(linear(NAMES)), path)
@@ -181,3 +211,21 @@ def test_text_that_is_computed_with_is_refused() -> None:
         aotc.compile(model(nodes, [number]))
     (problem,) = caught.value.problems
     assert (problem.id, problem.node) == ("unsupported-type", "Cast_of_number")
+
+
+def test_text_of_a_function_is_refused() -> None:
+    inner = linear(["no", "yes"])
+    sets = [helper.make_opsetid("", 17), helper.make_opsetid(DOMAIN, 3)]
+    function = helper.make_function("local", "Classify", ["x"], ["l"], [inner], sets)
+    proto = model([node("Classify", ["x"], ["l"], "local")], [text("l", 6)])
+    proto.functions.append(function)
+    proto.opset_import.append(helper.make_opsetid("local", 1))
+    with pytest.raises(CompileError, match=r"output 'l' is text.*\[unsupported-type\]"):
+        aotc.compile(proto)
+
+
+def test_a_table_of_text_has_its_elements() -> None:
+    proto = looked_up()
+    del proto.graph.initializer[-1].string_data[0]
+    with pytest.raises(CompileError, match=r"'names': it has 3 elements of text.*\[invalid-data\]"):
+        aotc.compile(proto)

@@ -103,6 +103,21 @@ def test_arguments_are_read_back() -> None:
     assert tensors_of(back) == [Tensor("größe", "int8", "input", (2, 3), 0.5, -1, None)]
 
 
+@pytest.mark.parametrize("labels", [("größe", 'a "b"'), (-1, 1 << 40)])
+def test_labels_are_text_or_numbers(labels: tuple[str, ...] | tuple[int, ...]) -> None:
+    main = function(outputs=1)
+    given = Argument(name="y")
+    given.labels = labels
+    set_results(main, [given])
+    mark_entry(main)
+    (found,) = results_of(entry(reread(ModuleOp([main]))))
+    assert found.labels == labels
+    mixed = ArrayAttr([StringAttr("a"), IntegerAttr(0, i64)])
+    for wrong in (mixed, ArrayAttr([]), StringAttr("a")):
+        with pytest.raises(CompileError, match=r"aot\.labels.*\[invalid-contract\]"):
+            _ = Argument(DictionaryAttr({"aot.labels": wrong})).labels
+
+
 def test_what_is_set_to_nothing_is_gone() -> None:
     given = Argument(name="x")
     given.align, given.readonly = 8, True

@@ -140,7 +140,7 @@ def test_initializers_of_wrong_size_are_all_named() -> None:
     large = numpy_helper.from_array(np.zeros((100, 10), np.float32), "large")
     large.dims[0] = 99
     model.graph.initializer.append(large)
-    model.graph.initializer.append(helper.make_tensor("text", TensorProto.STRING, [1], ["a"]))
+    model.graph.initializer.append(TensorProto(name="text", data_type=TensorProto.STRING, dims=[2], string_data=[b"a"]))
     model.graph.initializer.append(TensorProto(name="four", data_type=TensorProto.INT4, dims=[3], raw_data=b"\0"))
     model.graph.initializer.append(TensorProto(name="two", data_type=TensorProto.INT2, dims=[5], int32_data=[0]))
     model.graph.initializer.append(TensorProto(name="huge", data_type=TensorProto.FLOAT, dims=[1 << 40]))

@@ -19,7 +19,7 @@ import pytest
 from vector_headers import headers_read
 
 from aotc.emit.c.vectors.instructions import macro_name
-from aotc.emit.c.vectors.macros import prologue
+from aotc.emit.c.vectors.macros import INCLUDES, prologue
 from aotc.emit.c.vectors.meanings import vector_type
 from aotc.emit.llvm.jit import load_object
 from aotc.machines.features import FEATURES
@@ -167,13 +167,18 @@ def test_programs_ask_for_what_instructions_need(name: str) -> None:
         assert known.issuperset(spelling.features) and spelling.features
 
 
+@pytest.mark.parametrize("name", [name for name, row in INSTRUCTIONS.items() if row.architecture.register is not None])
+def test_files_of_one_instruction_read_the_header_of_its_intrinsic(name: str) -> None:
+    assert INCLUDES in prologue([macro_name(INSTRUCTIONS[name])]).text
+
+
 def test_one_spelling_is_enough() -> None:
     architecture = architecture_of("x86_64-linux-gnu")
     assert architecture is not None and architecture_of("riscv64-linux-gnu") is None
     assert "vpdpbusd.256" in available(architecture, ["avxvnni"])
     assert "vpdpbusd.256" in available(architecture, ["avx512vnni", "avx512vl"])
     assert "vpdpbusd.256" not in available(architecture, ["avx512vnni"])
-    assert available(architecture, []) == {"pmaddwd.128"}
+    assert available(architecture, []) == {"pmaddwd.128", "psubsb.128"}
 
 
 def test_all_pairs_are_compared() -> None:

@@ -131,17 +131,6 @@ class Vectors(VectorMemory):
         ctype = mask_ctype(a.ctype.bits, len(lanes)) if element == BOOL else vector_ctype(element, len(lanes))
         return call("__builtin_shufflevector", a, b, *map(number_expr, lanes), ctype=ctype)
 
-    def pick(self, op: aot.TilePickOp) -> Expr:
-        """Lanes of two vectors by their numbers."""
-        a, b, numbers = (self.scope.atom(value) for value in op.operands)
-        return self.macro("pick", cast(VectorCType, a.ctype), a, b, numbers)
-
-    def lookup(self, op: aot.TileLookupOp) -> Expr:
-        """Bytes of a table."""
-        x, *table = (self.scope.atom(value) for value in op.operands)
-        row = cast(VectorCType, table[0].ctype).lanes
-        return self.macro(f"lookup{row}", cast(VectorCType, x.ctype), x, *table)
-
     def narrow(self, op: aot.TileNarrowOp) -> Expr:
         """Bytes of wider lanes."""
         parts = [self.scope.atom(value) for value in op.parts]
@@ -370,8 +359,6 @@ _PRINTERS: dict[type[Operation], Printer] = {
     vector.BitcastOp: Vectors.bitcast,
     vector.ExtractOp: Vectors.extract,
     vector.ShuffleOp: Vectors.shuffle,
-    aot.TilePickOp: Vectors.pick,
-    aot.TileLookupOp: Vectors.lookup,
     aot.TileNarrowOp: Vectors.narrow,
     arith.ConstantOp: Vectors.constant,
     arith.BitcastOp: Vectors.bitcast,

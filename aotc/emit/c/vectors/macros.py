@@ -21,7 +21,7 @@ _TYPES = ("", "unaligned")
 _ORDER = {operation: place for place, operation in enumerate(dict.fromkeys((*_TYPES, *OPERATIONS, *PARTIAL)))}
 _NAME = re.compile(rf"\baotc_(?:({'|'.join([*_TYPES[1:], *OPERATIONS, *PARTIAL])})(\d*)_)?([fui])(8|16|32|64)x(\d+)\b")
 _INSTRUCTION = re.compile(rf"\b(?:{'|'.join([*instructions.MACROS, *instructions.STATEMENTS])})\b")
-_INTRINSICS = re.compile(r"\b(?:_mm\d*_|__m\d|v[a-z]+q?_[fsu]\d|float\d+x\d+_t)")
+_INTRINSICS = re.compile(r"\b(?:_mm\d*_|__m\d|v[a-z]+\d?q?_[fsu]\d|float\d+x\d+_t)")
 _HELPERS = re.compile(r"\baotc_(?:f64_to_f32_odd|roundevenf?)\b")
 _MATH = re.compile(r"(?<!\w)(?:sqrt|floor|ceil|trunc)f?\(")
 

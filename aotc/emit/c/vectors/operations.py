@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from aotc.emit.c.vector_types import Variants, Vector, type_name
-from aotc.emit.c.vectors.lookups import lookup
 from aotc.emit.c.vectors.narrowing import narrow
 from aotc.emit.c.vectors.quads import (
     FLOATS,
@@ -408,19 +407,6 @@ def _extended(is_signed: bool) -> Callable[[Vector, int], tuple[Sequence[str], V
     return build
 
 
-def _pick(v: Vector) -> tuple[Sequence[str], Variants]:
-    """Lanes of two vectors by their numbers."""
-    needed = {64: "defined(__AVX512F__)", 32: "defined(__AVX512VL__)", 16: "defined(__AVX512VL__)"}
-    last, half = v.lanes - 1, v.lanes
-    plain = v.each(lambda i: f"((n)[{i}] & {half}u ? (b)[(n)[{i}] & {last}u] : (a)[(n)[{i}] & {last}u])")
-    found = _x86(v, "permutex2var", "<a>, <n>, <b>", needed, "epi32")
-    if v.size == 32:
-        low, high = (f"(__m256)_mm256_permutevar8x32_epi32((__m256i)({each}), (__m256i)(n))" for each in "ab")
-        is_high = "(__m256)_mm256_slli_epi32((__m256i)(n), 28)"
-        found.append(("defined(__AVX2__)", f"(({v.name})_mm256_blendv_ps({low}, {high}, {is_high}))"))
-    return "abn", [*found, ("", plain)]
-
-
 OPERATIONS: dict[str, _Operation] = {
     "abs": _abs,
     "accumulate": _accumulate,
@@ -452,7 +438,6 @@ OPERATIONS: dict[str, _Operation] = {
     "f64_to_f32_odd": lambda v: ("x", [("", v.each(lambda i: f"aotc_f64_to_f32_odd((x)[{i}])"))]),
     "bf16_to_f32": _bf16_to_f32,
     "f16_to_f32": _f16_to_f32,
-    "pick": _pick,
     "rescaled": rescaled,
     "roundeven": _rounding("aotc_roundeven", 0, "vrndn"),
     "scatter": lambda v: _scatter_part(v, v.lanes),
@@ -468,7 +453,6 @@ PARTIAL: dict[str, Callable[[Vector, int], tuple[Sequence[str], Variants]]] = {
     "extended_signed": _extended(True),
     "extended_unsigned": _extended(False),
     "load": _load_part,
-    "lookup": lookup,
     "narrowed": narrowed,
     "narrow_signed": narrow(unsigned=False),
     "narrow_unsigned": narrow(unsigned=True),
@@ -481,5 +465,5 @@ PARTIAL: dict[str, Callable[[Vector, int], tuple[Sequence[str], Variants]]] = {
     "repeat": _repeat_part,
     "scatter": _scatter_part,
 }
-"""Of the first lanes of vectors: the macro's name has their number behind the operation's. Of `lookup` it is how many
-bytes a register of the table has, of `narrow` how many vectors there are."""
+"""Of the first lanes of vectors: the macro's name has their number behind the operation's. Of `narrow` it is how many
+vectors there are."""

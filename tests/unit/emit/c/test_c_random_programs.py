@@ -18,7 +18,9 @@ from xdsl.dialects import arith, func, memref, scf, vector
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IndexType, IntegerAttr
 from xdsl.ir import Block, SSAValue
 
+from aotc.compiler.lowering import new_context
 from aotc.dialects import aot
+from aotc.pipeline.phases import PassRunner
 
 SIZE = 6
 FUNCTIONS = 40
@@ -253,6 +255,7 @@ def test_random_programs(tmp_path: Path, seed: int, lanes: int) -> None:
         interpret(function.body.block, dict(zip(function.args, [expected[name] for name in names], strict=True)))
     # Unused values are the generator's doing, not the emitter's.
     quiet = ["-Og", "-Wno-unused-variable", "-Wno-unused-but-set-variable"]
+    PassRunner(new_context()).run("test", "select-instructions", module)
     results = run(tmp_path, printed(module), start, calls, quiet)
     for name, array in expected.items():
         np.testing.assert_array_equal(results[name], array, err_msg=name)

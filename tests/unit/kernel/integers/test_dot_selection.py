@@ -6,34 +6,15 @@ from itertools import product
 
 import numpy as np
 import pytest
+from selected import TARGETS, Evaluating
 
-from aotc.machines.instructions import INSTRUCTIONS
-from aotc.machines.instructions.evaluation import Array, ArrayValue, evaluate
+from aotc.machines.instructions.evaluation import Array, ArrayValue
 from aotc.machines.instructions.values import bounds
 from aotc.machines.targets import instructions_of
 from aotc.passes.loops.selection.dots import dot, dot_pair
-from aotc.passes.loops.selection.processor import Processor
 
-TARGETS = (
-    *("x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4", "x86_64-linux-gnu:cascadelake", "x86_64-linux-gnu:alderlake"),
-    *("aarch64", "aarch64-linux-gnu:neoverse-n1", "aarch64-linux-gnu:neoverse-v1", "wasm32-simd128", "rv64gcv"),
-)
 CASES = 4000
 RANDOM = np.random.default_rng(5)
-
-
-class Evaluating(Processor[ArrayValue]):
-    """Instructions that are evaluated; `used` are their names."""
-
-    def __init__(self, names: frozenset[str]) -> None:
-        super().__init__(names)
-        self.used: set[str] = set()
-
-    def apply(self, name: str, *operands: ArrayValue) -> ArrayValue:
-        assert self.has(name)
-        self.used.add(name)
-        found = evaluate(INSTRUCTIONS[name], [each.array for each in operands])
-        return ArrayValue(found, INSTRUCTIONS[name].result.dtype)
 
 
 def _numbers(dtype: str, lanes: int) -> Array:

@@ -22,6 +22,7 @@ from aotc.dialects.graph.trees.leaves import TreeLeavesOp
 from aotc.frontend.onnx.composition import cast, reshape, scalar
 from aotc.frontend.onnx.importers.ml.ensembles import smallest
 from aotc.frontend.onnx.importers.movement import cut
+from aotc.frontend.onnx.labels import NO_LABEL, choices
 from aotc.frontend.onnx.registry import Node, onnx_op
 from aotc.model.weight_store import Array
 
@@ -181,6 +182,9 @@ def label_encoder(node: Node) -> SSAValue:
 
 def _column(node: Node, name: str) -> Array:
     """The keys or the values, in whichever attribute they are."""
+    if name == "values" and (text := node.attr("values_strings")):
+        known = choices(text)
+        return np.array([known.index(each) for each in text], np.int64)
     if node.attr(f"{name}_strings") or (name == "keys" and node.attr("classes_strings")):
         fix = "encode them outside of the model"
         node.fail("unsupported-type", f"its {name} are names", "text has no fixed size", fix)
@@ -191,6 +195,9 @@ def _column(node: Node, name: str) -> Array:
 
 
 def _default(node: Node, values: Array) -> Any:
+    if text := node.attr("values_strings"):
+        default = node.attr("default_string", NO_LABEL)
+        return choices([*text, default]).index(default)
     return node.attr("default_float", -0.0) if values.dtype.kind == "f" else node.attr("default_int64", -1)
 
 
@@ -224,7 +231,4 @@ def _search(node: Node, x: SSAValue, keys: Array) -> SSAValue:
 @onnx_op("ZipMap", domain=_DOMAIN)
 def zip_map(node: Node) -> SSAValue:
     """A list of dictionaries is the table of their values: its columns are in the order of the labels."""
-    names: list[Any] = node.attr("classlabels_strings", []) or node.attr("classlabels_int64s", [])
-    shown = ", ".join(map(str, names[:10])) + (", ..." if len(names) > 10 else "")
-    node.note("changed-output", f"output {node.outputs[0]!r} is a table", f"its columns are those of {shown}")
     return node.input(0)

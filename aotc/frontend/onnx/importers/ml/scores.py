@@ -103,16 +103,11 @@ def transformed(node: Node, x: SSAValue) -> SSAValue:
 
 
 def labels(node: Node, ints: str, strings: str) -> list[int]:
-    """The labels of the classes. For names they are their positions, of which the user is told."""
+    """The labels of the classes. For names they are their positions."""
     names: list[str] = node.attr(strings, [])
     if names and node.attr(ints):
         node.fail("invalid-attribute", f"it has both {ints} and {strings}", fix="keep one")
     if names:
-        if node.outputs[0]:
-            shown = ", ".join(f"{number}: {name}" for number, name in enumerate(names[:10]))
-            more = ", ..." if len(names) > 10 else ""
-            why = f"text has no fixed size; the numbers stand for {shown}{more}"
-            node.note("changed-output", f"output {node.outputs[0]!r} has numbers of classes, not names", why)
         return [names.index(name) for name in names]
     return list(node.attr(ints, []))
 
