@@ -2,7 +2,8 @@
 
 The multiplier of a requantisation is an f32, so an integer over a power of two, and the range of its sums follows from
 the weights: that is enough to decide by integers what floats round to. Where multipliers of channels are too different
-for one power of two, or nothing is known of the range, the requantisation stays as it is.
+for one power of two, or nothing is known of the range, the requantisation stays as it is. Channels that have one result
+whatever their operand may have any multiplier.
 
 With `doubling` it is TFLite's instead where all multipliers are less than 1: the product is rounded twice, so that a
 result may be another integer next to it, which is nearly as close.
@@ -39,6 +40,7 @@ from aotc.dialects.graph.quantized.requantization import FixedRequantizeOp, Requ
 from aotc.machines.targets import core_of
 from aotc.model.weight_store import WeightStore
 from aotc.passes.graph.quantization.accumulators import greatest_of
+from aotc.passes.graph.quantization.constant_channels import settle_constant_channels
 from aotc.passes.graph.quantization.fixed_point import doubled, fixed_point
 from aotc.passes.graph.quantization.integer_sums import Constants
 
@@ -66,7 +68,13 @@ class FixRequantizationPass(ModulePass):
         if multiplier is None or not bool((np.isfinite(multiplier) & (multiplier > 0)).all()):
             return
         new = _doubling(op, multiplier, constants) if self.doubling else None
-        if new is None and (new := _exact(op, multiplier, constants, long_multiply)) is None:
+        if new is None:
+            new = _exact(op, multiplier, constants, long_multiply)
+        if new is None and settle_constant_channels(op, multiplier, constants):
+            settled = computed_array(op.multiplier, constants.store)
+            assert settled is not None
+            new = _exact(op, settled, constants, long_multiply)
+        if new is None:
             return
         new.location = op.location
         new.result.name_hint = op.result.name_hint

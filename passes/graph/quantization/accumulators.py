@@ -40,7 +40,7 @@ def greatest_of(value: SSAValue, axis: int, store: WeightStore) -> Array:
         factors = [_greatest_factor(each, store) for each in (product.lhs, product.rhs)]
         return np.array(min(math.prod(factors), _ANYTHING), np.int64)
     op = producer(value, AccumulatingOp)
-    found = None if op is None or not op.sums_integers else _range(op, axis, rank, store)
+    found = None if op is None or not op.sums_integers else range_of(op, axis, rank, store)
     if found is None:
         return np.array(_ANYTHING, np.int64)
     most = np.maximum(np.abs(found[0]), np.abs(found[1]))
@@ -82,7 +82,7 @@ def _terms_of_mean(value: SSAValue) -> int | None:
     return reduction.count() * max(-low, high)
 
 
-def _range(op: AccumulatingOp, axis: int, rank: int, store: WeightStore) -> tuple[Array, Array] | None:
+def range_of(op: AccumulatingOp, axis: int, rank: int, store: WeightStore) -> tuple[Array, Array] | None:
     """The least and greatest sum of products of each channel, i64; None where they lie along another axis."""
     point, right_point = op.zero_points
     low, high = (each - point for each in integer_range(element_type_of(op.operands[0])))
