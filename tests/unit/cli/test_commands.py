@@ -54,6 +54,7 @@ def test_json_of_every_command(tmp_path: Path, capsys: Capture) -> None:
         "cache": ["cache"],
         "targets": ["targets"],
         "ops": ["ops"],
+        "phases": ["phases"],
     }
     said = {name: json.loads(aotc(capsys, *command, "--json").stdout) for name, command in shown.items()}
     (output,) = said["run"]["outputs"].values()

@@ -26,6 +26,7 @@ BOUNDED = {
     "aotc.mathematics.winograd_transforms.exact_transforms": TABLE,
     "aotc.mathematics.winograd_transforms.transforms": TABLE,
     "aotc.emit.library._of_runtime": "files of the runtime",
+    "aotc.model.metadata._check_of": CLASSES,
     "aotc.model.metadata._types": CLASSES,
     "aotc.passes.kernel.strategy.strategies_of": CLASSES,
     "aotc.passes.loops.move_invariants._is_terminator": CLASSES,
