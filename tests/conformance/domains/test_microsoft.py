@@ -225,7 +225,7 @@ def grouped() -> list[Case]:
             case("GroupQueryAttention", *inputs(2, 1, 6), one, whole, smooth_softmax=1, **given),
             case("GroupQueryAttention", *inputs(2, 1, 6), one, whole, None, None, None, None, f(heads), softcap=2.0,
                  **given),
-            case("GroupQueryAttention", *inputs(2, 5, 0), np.array([4, 2], np.int32), np.array(5, np.int32), None, None,
+            case("GroupQueryAttention", *inputs(2, 5, 0), np.array([4, 4], np.int32), np.array(5, np.int32), None, None,
                  None, None, f(heads), smooth_softmax=1, **given | {"constants": (3, 4, 6)}, note="prompt-with-sinks"),
             case("GroupQueryAttention", *inputs(2, 1, 10), np.array([3, 5], np.int32), np.array(6, np.int32), **given,
                  note="ragged-in-a-buffer"),
