@@ -23,9 +23,9 @@ import aotc
 from aotc.compiler.driver import in_process, lower
 from aotc.errors import CompileError
 from aotc.executor import compiled_in_process
-from aotc.measuring.differences import cut_to_counts
 from aotc.frontend.onnx import import_model, load_model
 from aotc.frontend.onnx.bodies import subgraphs
+from aotc.measuring.differences import cut_to_counts
 from aotc.pipeline.options import CompileOptions
 
 CASES = 40

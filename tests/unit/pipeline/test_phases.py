@@ -74,7 +74,8 @@ def _without_origin(path: Path) -> str:
     text = path.read_text()
     if path.suffix == ".json":
         members = json.loads(text)
-        assert members.pop("origin") and any([each.pop("sha256", "") for each in members["artifacts"]])
+        digests = [each.pop("sha256", "") for each in members["artifacts"]]
+        assert members.pop("origin") and any(digests)
         return json.dumps(members)
     head, _, rest = text.partition(" */\n")
     assert head.startswith("/* The model ")
