@@ -7,7 +7,7 @@ import os
 import secrets
 import signal
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from mmap import mmap
 from pathlib import Path
 from typing import TypeAlias
@@ -64,12 +64,7 @@ def _renamed(pending: Iterable[tuple[Path, Path]], leftovers: ExitStack) -> None
     with _signals_held() as is_interrupted:
         try:
             for temporary, final in pending:
-                before = None
-                if final.is_symlink() or final.exists():
-                    before = _temporary(final)
-                    leftovers.callback(before.unlink, missing_ok=True)
-                    _kept(final, before)
-                done.append((final, before))
+                done.append((final, _kept(final, leftovers)))
                 os.replace(temporary, final)
             if not is_interrupted():
                 return
@@ -79,10 +74,23 @@ def _renamed(pending: Iterable[tuple[Path, Path]], leftovers: ExitStack) -> None
         _undone(done)
 
 
-def _kept(final: Path, before: Path) -> None:
-    """What is there under another name, too; under that alone where the file system has no two names of a file."""
+def _kept(final: Path, leftovers: ExitStack) -> Path | None:
+    """What is there under another name, too, which `leftovers` removes; None where nothing is. Under that name alone
+    where the file system has no two names of a file."""
+    while final.is_symlink() or final.exists():
+        before = _temporary(final)
+        leftovers.callback(before.unlink, missing_ok=True)
+        with suppress(FileNotFoundError):  # another writer has just replaced it
+            _name_again(final, before)
+            return before
+    return None
+
+
+def _name_again(final: Path, before: Path) -> None:
     try:
         os.link(final, before, follow_symlinks=False)
+    except FileNotFoundError:
+        raise
     except OSError:
         os.rename(final, before)
 

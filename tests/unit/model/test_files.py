@@ -114,8 +114,12 @@ def test_an_interrupt_between_two_renames_leaves_what_was_there(
             os.kill(os.getpid(), signal.SIGINT)
 
     monkeypatch.setattr(files.os, "replace", interrupting)
-    with pytest.raises(KeyboardInterrupt):
-        write_files(tmp_path, {"a": "after", "b": "after"})
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            write_files(tmp_path, {"a": "after", "b": "after"})
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert sent and _folder(tmp_path) == {"a": "before"}
 
 
