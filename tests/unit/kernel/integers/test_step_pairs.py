@@ -20,6 +20,7 @@ from xdsl.parser import Parser
 
 import aotc
 from aotc.compiler.lowering import new_context
+from aotc.dialects.aot.contract import TARGET
 from aotc.dialects.graph.convolution import ConvOp
 from aotc.dialects.graph.packed.integers.paired_steps import PairStepsOp
 from aotc.dialects.graph.schedules import schedule_of, signature
@@ -184,7 +185,8 @@ def test_measured_decisions_take_precedence(measured: str | None, tmp_path: Path
     elif measured == "schedules":
         table.schedules[signature(conv)] = "#graph.matmul_schedule<lanes = 8, mr = 4, nr = 2, unroll = 2, order = rows>"
     (tmp_path / "table.json").write_text(table.text())
-    pair_steps_pass.PairStepsPass("x86-64-v3", str(tmp_path / "table.json")).apply(ctx, module)
+    TARGET.set(module, "x86-64-v3")
+    pair_steps_pass.PairStepsPass(str(tmp_path / "table.json")).apply(ctx, module)
     assert (schedule_of(conv) is None) == (measured is not None)
 
 
