@@ -54,7 +54,8 @@ def test_f10_a_library_carries_it_to_its_loader(
 
 def test_a_loader_that_nobody_has_is_named(artifacts: aotc.ArtifactSet) -> None:
     strange = aotc.ArtifactSet((*artifacts, aotc.Artifact("x", "nowhere", "m.x", b"")))
-    with pytest.raises(aotc.UsageError, match=r"m\.x.*'nowhere'.*aotc\.loaders.*\[unknown-loader\]"):
+    wrong = pytest.raises(aotc.UsageError, match=r"m\.x.*'nowhere'.*aotc\.loaders.*\[unknown-loader\]")
+    with pytest.warns(UserWarning, match=r"nothing loads m\.x"), wrong:
         strange.load()
 
 

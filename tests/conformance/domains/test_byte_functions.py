@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import re
 import shutil
 from functools import cache
 from pathlib import Path
@@ -65,7 +66,7 @@ def test_vectors_give_the_same_bytes(target: str, tmp_path: Path) -> None:
     save(g.model(), tmp_path / "bytes.onnx")
     made = tmp_path / "llvm"
     aotc.compile_to(tmp_path / "bytes.onnx", made, target=target, emit="c,shared")
-    assert "aotc_lookup" in (made / "bytes.c").read_text()
+    assert re.search(r"_mm\d*_(shuffle|permutex2var)_epi(8|16)\(", (made / "bytes.c").read_text())
     models = {"llvm": aotc.load(made / "bytes.so")}
     for name, flags in (("extensions", (*PLAIN, FLAGS[target])), ("plain", PLAIN)):
         copy = shutil.copytree(made, tmp_path / name, ignore=shutil.ignore_patterns("*.so"))
