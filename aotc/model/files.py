@@ -96,11 +96,17 @@ def _name_again(final: Path, before: Path) -> None:
 
 
 def _undone(done: Sequence[tuple[Path, Path | None]]) -> None:
-    for final, before in reversed(done):
-        if before is None:
-            final.unlink(missing_ok=True)
-        else:
-            os.replace(before, final)
+    """What was there before, also where an interrupt arrives on the way, which another thread took."""
+    try:
+        for final, before in reversed(done):
+            if before is None:
+                final.unlink(missing_ok=True)
+            else:
+                with suppress(FileNotFoundError):  # where it is back already
+                    os.replace(before, final)
+    except KeyboardInterrupt:
+        _undone(done)
+        raise
 
 
 @contextmanager
