@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeAlias, Unpack
+from typing import TYPE_CHECKING, Final, Unpack
 
 from aotc.compiler.origin import origin_of
 from aotc.dialects.aot.contract import TARGET
@@ -15,7 +15,7 @@ from aotc.errors import Problem, UsageError, warn
 from aotc.machines.targets import lookup
 from aotc.machines.tuning_table import TuningTable
 from aotc.model.files import Content, write_files
-from aotc.model.model_file import ModelFile
+from aotc.model.model_file import ModelFile, Source
 from aotc.model.naming import c_identifier
 from aotc.model.progress import Progress
 from aotc.pipeline.compilation import Compilation
@@ -27,13 +27,8 @@ from aotc.pipeline.verification import verify
 from aotc.pipeline.workers import aside, is_alone
 
 if TYPE_CHECKING:
-    import onnx
     from xdsl.context import Context
     from xdsl.dialects.builtin import ModuleOp
-
-Source: TypeAlias = "str | os.PathLike[str] | bytes | onnx.ModelProto"
-"""A model file, its bytes, a ModelProto; a file of IR where the options have `start_at`."""
-
 
 NOT_IN_PROCESS: Final = (
     *("emit", "split", "weights_section", "workspace_section", "selftest", "selftest_outputs"),

@@ -16,7 +16,7 @@ from aotc.model.metadata import ModelInfo, from_json, to_json
 from aotc.pipeline.options import CompileOptions
 
 if TYPE_CHECKING:
-    from aotc.compiler.lowering import Source
+    from aotc.model.model_file import Source
     from aotc.pipeline.compilation import Compilation
 
 _INFO = ".info.json"

@@ -24,7 +24,7 @@ from aotc.dialects.dtypes import element_type, extended, is_encoded, numpy_dtype
 from aotc.model.model_file import ModelFile
 
 if TYPE_CHECKING:
-    from aotc.compiler.lowering import Source
+    from aotc.model.model_file import Source
     from aotc.pipeline.compilation import Compilation
 
 Array = np.ndarray[Any, Any]

@@ -24,7 +24,7 @@ from aotc.model.metadata import TensorInfo
 from aotc.pipeline.signature import InProcessOptions
 
 if TYPE_CHECKING:
-    from aotc.compiler.lowering import Source
+    from aotc.model.model_file import Source
 
 PROVIDER: Final = "CPUExecutionProvider"
 """What onnxruntime calls computing on the processor."""

@@ -17,8 +17,8 @@ import numpy as np
 from aotc.pipeline.options import CompileOptions
 
 if TYPE_CHECKING:
-    from aotc.compiler.lowering import Source
     from aotc.executor import CompiledModel
+    from aotc.model.model_file import Source
     from aotc.pipeline.compilation import Compilation
 
 MOST_RUNS = 1000

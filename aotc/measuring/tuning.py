@@ -18,7 +18,7 @@ from xdsl.ir import Attribute, SSAValue
 
 from aotc.compiler.checking.recordings import read_inputs
 from aotc.compiler.driver import lower
-from aotc.compiler.lowering import Source, in_process, new_context
+from aotc.compiler.lowering import in_process, new_context
 from aotc.dialects.aot.contract import TARGET, Argument, mark_entry, model_module, set_results, set_signature
 from aotc.dialects.constants import constant_bytes, constant_op, known_array
 from aotc.dialects.dtypes import dtype_name
@@ -30,6 +30,7 @@ from aotc.machines.targets import lookup, machine_of
 from aotc.machines.tuning_table import DIRECT, TuningTable
 from aotc.measuring.profiling import ProfiledModel, load_profiled, processor
 from aotc.model.locations import node_names
+from aotc.model.model_file import Source
 from aotc.model.weight_store import Array, WeightStore
 from aotc.passes.kernel.strategy import algorithms_for, choose_algorithm, choose_schedule, keeps_packed, strategy_of
 from aotc.pipeline.compilation import Compilation

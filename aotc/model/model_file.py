@@ -6,12 +6,19 @@ import hashlib
 import os
 import threading
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, TypeAlias
 
 from aotc.errors import CompileError
 
+if TYPE_CHECKING:
+    import onnx
+
 PROTOBUF_LIMIT = (1 << 31) - 1
 """The largest message protobuf reads, in bytes."""
+
+
+Source: TypeAlias = "str | os.PathLike[str] | bytes | onnx.ModelProto"
+"""What a model is given as: a file, its bytes, a ModelProto; a file of IR where the options have `start_at`."""
 
 
 class ModelFile(os.PathLike[str]):

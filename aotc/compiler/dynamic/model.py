@@ -29,7 +29,7 @@ from aotc.pipeline.signature import InProcessOptions, with_options
 from aotc.vm import Executable
 
 if TYPE_CHECKING:
-    from aotc.compiler.lowering import Source
+    from aotc.model.model_file import Source
 
 
 class DynamicModel(NamesAndPositions, Timed):

@@ -12,8 +12,8 @@ from onnx import ModelProto
 
 from aotc.errors import CompileError
 from aotc.frontend.onnx.check import check_model
-from aotc.frontend.onnx.sources import Source, accepted, not_a_model
-from aotc.model.model_file import ModelFile
+from aotc.frontend.onnx.sources import accepted, not_a_model
+from aotc.model.model_file import ModelFile, Source
 
 KEEP_LIMIT = 256
 """Raw data of up to this many bytes stays in the protobuf message."""

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import TypeAlias
 
 from onnx import ModelProto
 
 from aotc.errors import Problem, UsageError
-
-Source: TypeAlias = "str | os.PathLike[str] | bytes | ModelProto"
+from aotc.model.model_file import Source
 
 _RECIPES: Mapping[tuple[str, str], str] = {
     ("torch", "Module"): "give torch.onnx.export(model, example_inputs, dynamo=True).model_proto",

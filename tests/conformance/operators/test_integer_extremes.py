@@ -11,12 +11,13 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
-from harness import Array, assert_close, reference, with_known
+from harness import Array, assert_close, assert_same_bits, by_every_route, reference, with_known
 from node_suite.cases import node_cases
-from onnx import ModelProto, TensorProto, defs, numpy_helper
+from onnx import ModelProto, TensorProto, defs, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 from xdsl.context import Context
 from xdsl.dialects.func import FuncOp
@@ -138,3 +139,29 @@ def test_integers_at_the_ends_of_their_types(case: Case) -> None:
 def test_there_are_cases_of_operators_that_usually_take_floats() -> None:
     names = {case.model.graph.node[0].op_type for case in cases()}
     assert {"Resize", "ReduceMean", "Clip", "Sign", "MaxPool", "Pow"} <= names and len(cases()) > 500
+
+
+@pytest.mark.parametrize("attributes", [{"mode": "cubic"}, {"mode": "linear", "antialias": 1}], ids=["cubic", "linear"])
+@pytest.mark.parametrize("dtype", ["uint8", "int16", "int32", "uint64"])
+def test_pictures_of_integers_are_resized_alike_by_every_route(
+    dtype: str, attributes: dict[str, str | int], tmp_path: Path
+) -> None:
+    """Within one of the reference evaluator's, or as far as places in single precision are off."""
+    limits, random = np.iinfo(dtype), np.random.default_rng(4)
+    most = min(limits.max, 1 << 30)
+    x = random.choice(np.array([max(limits.min, -most), most, 0, 1, most // 2], dtype), (1, 2, 5, 6))
+    code = helper.np_dtype_to_tensor_dtype(x.dtype)
+    graph = helper.make_graph(
+        [helper.make_node("Resize", ["x", "", "scales"], ["y"], **attributes)],
+        "resize",
+        [helper.make_tensor_value_info("x", code, x.shape)],
+        [helper.make_tensor_value_info("y", code, None)],
+        [numpy_helper.from_array(np.array([1, 1, 1.6, 1.5], np.float32), "scales")],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 19)], ir_version=10)
+    (wanted,) = ReferenceEvaluator(model).run(None, {"x": x})
+    found = {how: each({"x": x}) for how, each in by_every_route(model, tmp_path, threads=False).items()}
+    assert_same_bits(found)
+    for how, each in found.items():
+        off = np.abs(each["y"].astype(np.float64) - np.asarray(wanted).astype(np.float64))
+        assert off.max() <= max(1, 1e-6 * most), how
