@@ -102,6 +102,11 @@ def _register(lanes: Lanes) -> VectorType[Attribute]:
     return tile_type([lanes.count], element_type(lanes.dtype))
 
 
+def constant_type(lanes: Lanes) -> Attribute:
+    """The type of one of an instruction's constants: of one lane a scalar."""
+    return element_type(lanes.dtype) if lanes.count == 1 else _register(lanes)
+
+
 @lru_cache(maxsize=1024)
 def element_type(dtype: str) -> Attribute:
     """The IR's type of a lane, which says nothing of signs."""

@@ -78,6 +78,8 @@ class Instruction:
     """In order of preference; an instruction is there where one of them is."""
     accumulator: int | None = None
     """The operand in whose register the result is."""
+    constants: tuple[tuple[Lanes, int], ...] = ()
+    """Numbers that LLVM's intrinsic takes behind the operands, each in all of its lanes."""
 
     @cached_property
     def group(self) -> tuple[tuple[Lanes, ...], Lanes]:
