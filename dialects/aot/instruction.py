@@ -60,7 +60,7 @@ class InstructionOp(IRDLOperation, HasFolderInterface):
 
     @property
     def row(self) -> Instruction:
-        """What the instruction is."""
+        """The kind of the instruction."""
         return INSTRUCTIONS[self.instruction.data]
 
     def verify_(self) -> None:

@@ -1,4 +1,4 @@
-"""What an instruction computes, in numpy: by its meaning."""
+"""The result of an instruction in numpy, by its meaning."""
 
 from __future__ import annotations
 

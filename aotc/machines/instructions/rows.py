@@ -1,4 +1,4 @@
-"""What is said of an instruction, once: see `Instruction`."""
+"""The facts of an instruction, each once: see `Instruction`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Lanes:
 
 @dataclass(frozen=True)
 class Architecture:
-    """What all instructions of a kind of processors share."""
+    """Helpers for the instructions of all kinds of processors."""
 
     name: str
     """How triples begin."""

@@ -173,12 +173,13 @@ class Group(Sequence[V], Generic[V]):
         return len(self._values)
 
     def each(self, function: Callable[..., V], *others: Group[V]) -> Sequence[V]:
-        """What a function makes of each value, and of those beside it in other groups."""
+        """The results of a function for each value and those beside it in other groups."""
         return [function(*values) for values in zip(self, *others, strict=True)]
 
 
 Meaning: TypeAlias = Callable[..., Value | Sequence[Value]]
-"""What a group of the result is: a value, or several; of the same group of each operand, a value, or a `Group`."""
+"""The contents of a group of the result: a value, or several; of the same group of each operand, a value, or a
+`Group`."""
 
 
 def products(a: Sequence[V], b: Sequence[V], dtype: str) -> V:

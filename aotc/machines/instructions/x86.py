@@ -9,7 +9,7 @@ from aotc.machines.instructions.values import Group, Meaning, Value, nearest, pr
 
 _PREFIX = {128: "_mm", 256: "_mm256", 512: "_mm512"}
 _FIRST = {128: ("sse2",), 256: ("avx2",), 512: ("avx512bw",)}
-"""What has the instructions on integers of 8 and 16 bits that came first."""
+"""Processors with the instructions on integers of 8 and 16 bits that came first."""
 _SECOND = {**_FIRST, 128: ("ssse3",)}
 
 

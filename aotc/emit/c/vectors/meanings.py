@@ -1,4 +1,4 @@
-"""What an instruction computes in plain C: its meaning (`aotc.machines.instructions`), evaluated to text."""
+"""The function of an instruction in plain C: its meaning (`aotc.machines.instructions`), evaluated to text."""
 
 from __future__ import annotations
 
