@@ -60,7 +60,7 @@ def test_the_host_has_the_row_of_its_family_with_its_own_caches() -> None:
     row = replace(FAMILIES[core.name], fma=core.fma, l1=core.l1, l2=core.l2, l3=core.l3)
     if isinstance(core, Machine):
         assert isinstance(row, Machine)
-        row = replace(of_vendor(row, zen=processor.is_zen()), dot=core.dot, lookup=core.lookup)
+        row = replace(of_vendor(row, zen=processor.zen()), dot=core.dot, lookup=core.lookup)
     assert row == core
 
 

@@ -18,7 +18,7 @@ from aotc.machines.machine import Machine
 from aotc.passes.kernel.costs.recurrent_cost import Ahead, Blocks, Line, ahead, blocks_of, lead, steps_beside
 from aotc.pipeline.options import CompileOptions
 
-ZEN = of_vendor(X86_AVX512, zen=True)
+ZEN = of_vendor(X86_AVX512, zen=5)
 GATES = {"RNN": 1, "GRU": 3, "LSTM": 4}
 
 

@@ -35,7 +35,7 @@ from aotc.passes.kernel.costs.strassen_cost import (
 )
 from aotc.pipeline.options import CompileOptions
 
-AVX512 = replace(of_vendor(X86_AVX512, zen=True), l1=48 << 10)
+AVX512 = replace(of_vendor(X86_AVX512, zen=5), l1=48 << 10)
 
 
 # The sums
