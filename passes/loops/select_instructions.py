@@ -19,12 +19,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, f32
+from xdsl.dialects.builtin import ModuleOp, VectorType, f32
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Block, Operation
+from xdsl.ir import Attribute, Block, Operation
 from xdsl.passes import ModulePass
 
 from aotc.dialects.aot import TileDotOp, TileDotPairOp, TileLookupOp, TileNarrowOp, TilePickOp
@@ -109,7 +109,7 @@ def _pick(w: Writer, op: TilePickOp) -> Register:
 
 
 def _narrow(w: Writer, op: TileNarrowOp) -> Register:
-    kind = "f32" if op.parts[0].type.element_type == f32 else "s32"
+    kind = "f32" if cast("VectorType[Attribute]", op.parts[0].type).element_type == f32 else "s32"
     narrowing = Narrowing(w, *op.numbers, _factor(8, unsigned=op.unsigned))
     return narrowing.result([w.value(part, kind) for part in op.parts])
 
