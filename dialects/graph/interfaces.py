@@ -40,6 +40,7 @@ from xdsl.irdl import (
     VarOperandDef,
     VarResultDef,
     VerificationContext,
+    result_def,
     traits_def,
 )
 from xdsl.parser import Parser, UnresolvedOperand
@@ -327,6 +328,7 @@ class ElementOp(GraphOp, ABC):
     """One result, each element an expression: elementwise arithmetic (POINTWISE) and data movement (INJECTIVE)."""
 
     FUSION: ClassVar[Fusion] = Fusion.POINTWISE
+    result = result_def(TensorType)
 
     MOVES: ClassVar[bool] = False
     """Whether a result element is an operand's element unchanged, or zero: encoded elements need not be decoded, see
