@@ -60,7 +60,7 @@ class InstructionOp(IRDLOperation, HasFolderInterface):
 
     @property
     def row(self) -> Instruction:
-        """What the instruction is."""
+        """The kind of the instruction."""
         return INSTRUCTIONS[self.instruction.data]
 
     def verify_(self) -> None:
@@ -100,6 +100,11 @@ def types_of(name: str) -> tuple[tuple[Attribute, ...], Attribute]:
 
 def _register(lanes: Lanes) -> VectorType[Attribute]:
     return tile_type([lanes.count], element_type(lanes.dtype))
+
+
+def constant_type(lanes: Lanes) -> Attribute:
+    """The type of one of an instruction's constants: of one lane a scalar."""
+    return element_type(lanes.dtype) if lanes.count == 1 else _register(lanes)
 
 
 @lru_cache(maxsize=1024)

@@ -24,6 +24,7 @@ from aotc.dialects.aot import (
     TileSelectOp,
     TileStoreOp,
 )
+from aotc.dialects.aot.instruction import constant_type
 from aotc.errors import CompileError
 from aotc.passes.lower.arith import CONVERSION, compare, convert
 from aotc.passes.lower.function import FunctionLowering, Lowerings
@@ -167,7 +168,8 @@ def _extract(f: FunctionLowering, op: vector.ExtractOp) -> None:
 
 
 def _instruction(f: FunctionLowering, op: InstructionOp) -> None:
-    operands = [f.get(each) for each in op.arguments]
+    constants = (f.b.constant(number, constant_type(lanes)) for lanes, number in op.row.constants)
+    operands = [*map(f.get, op.arguments), *constants]
     f.set(op.result, f.b.intrinsic(op.row.llvm, operands, f.types.value(op.result.type)))
 
 

@@ -1,4 +1,4 @@
-"""What is said of an instruction, once: see `Instruction`."""
+"""The facts of an instruction, each once: see `Instruction`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Lanes:
 
 @dataclass(frozen=True)
 class Architecture:
-    """What all instructions of a kind of processors share."""
+    """Helpers for the instructions of all kinds of processors."""
 
     name: str
     """How triples begin."""
@@ -78,6 +78,8 @@ class Instruction:
     """In order of preference; an instruction is there where one of them is."""
     accumulator: int | None = None
     """The operand in whose register the result is."""
+    constants: tuple[tuple[Lanes, int], ...] = ()
+    """Numbers that LLVM's intrinsic takes behind the operands, each in all of its lanes."""
 
     @cached_property
     def group(self) -> tuple[tuple[Lanes, ...], Lanes]:

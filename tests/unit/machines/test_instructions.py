@@ -1,6 +1,7 @@
 """Rows of instructions: what each computes is what LLVM's intrinsic does, and C's, and its meaning in plain C.
 
-All pairs of bytes are compared where an instruction takes two; else what is at the ends of ranges, and random numbers.
+All pairs of bytes are compared where an instruction takes two, all numbers of 16 bits in each operand of these; else
+what is at the ends of ranges, and random numbers.
 """
 
 from __future__ import annotations
@@ -49,17 +50,46 @@ def _operands(name: str) -> list[Array]:
             np.ascontiguousarray(each.reshape(-1, lanes.count)).view(kind)
             for each, (lanes, kind) in zip((first, second), kinds, strict=True)
         ]
-    found: list[Array] = []
-    for lanes, kind in kinds:
-        low, high = bounds(lanes.dtype)
-        values = random.integers(low, high, (2000, lanes.count), endpoint=True)
-        ends = random.choice([low, low + 1, high, high - 1, 0, 1], values.shape)
-        found.append(np.where(random.random(values.shape) < random.random((2000, 1)), ends, values).astype(kind))
-    return found
+    if all(bits_of(lanes.dtype) == 16 for lanes in row.operands):
+        return [
+            np.ascontiguousarray(numbers.astype(np.uint16).reshape(-1, lanes.count)).view(kind)
+            for numbers, (lanes, kind) in zip(_every_half(random, len(kinds)), kinds, strict=True)
+        ]
+    return [_some(random, lanes).astype(kind) for lanes, kind in kinds]
+
+
+def _every_half(random: np.random.Generator, operands: int) -> Iterable[Array]:
+    """All numbers of 16 bits: those of each operand beside ends of ranges of the others, and all beside any."""
+    count, ends = 1 << 16, [0, 1, 0x7FFE, 0x7FFF, 0x8000, 0xFFFF]
+    for at in range(operands):
+        yield np.concatenate(
+            [
+                random.permutation(count) if block in (at, operands) else random.choice(ends, count)
+                for block in range(operands + 1)
+            ]
+        )
+
+
+def _some(random: np.random.Generator, lanes: Lanes) -> Array:
+    """Registers of numbers many of which are at the ends of the type, or of what becomes of floats."""
+    shape = 2000, lanes.count
+    low, high = bounds(lanes.dtype if lanes.dtype[0] != "f" else "s32")
+    values = random.integers(low, high, shape, endpoint=True)
+    ends = [low, low + 1, high, high - 1, 0, 1]
+    if lanes.dtype[0] == "f":
+        values = values / 2.0 ** random.integers(-1, 40, shape)
+        values = np.where(random.random(shape) < 0.5, np.round(values) + 0.5, values)
+        ends = [low, high, 2.0**23 - 0.5, -(2.0**23) + 0.5, 2.0**24 + 2, 0.5, -0.5, -0.0, np.nan, np.inf, -np.inf]
+    return np.where(random.random(shape) < random.random((2000, 1)), random.choice(ends, shape), values)
 
 
 def _llvm_type(lanes: Lanes) -> str:
-    return f"<{lanes.count} x i{bits_of(lanes.dtype)}>"
+    scalar = {"f32": "float", "f64": "double"}.get(lanes.dtype) or f"i{bits_of(lanes.dtype)}"
+    return f"<{lanes.count} x {scalar}>" if lanes.count > 1 else scalar
+
+
+def _llvm_constant(lanes: Lanes, number: int) -> str:
+    return f"{number}" if lanes.count == 1 else f"splat ({_llvm_type(Lanes(lanes.dtype, 1))} {number})"
 
 
 def _llvm(rows: Iterable[Instruction]) -> str:
@@ -72,9 +102,11 @@ def _llvm(rows: Iterable[Instruction]) -> str:
             f"  %x{n} = load {_llvm_type(lanes)}, ptr %a{n}, align 1\n"
             for n, lanes in enumerate(row.operands)
         )
-        kinds, result = [_llvm_type(lanes) for lanes in row.operands], _llvm_type(row.result)
-        declared[row.llvm] = f"declare {result} @{row.llvm}({', '.join(kinds)})\n"
-        given = ", ".join(f"{kind} %x{n}" for n, kind in enumerate(kinds))
+        arguments = [(_llvm_type(lanes), f"%x{n}") for n, lanes in enumerate(row.operands)]
+        arguments += [(_llvm_type(lanes), _llvm_constant(lanes, number)) for lanes, number in row.constants]
+        result = _llvm_type(row.result)
+        declared[row.llvm] = f"declare {result} @{row.llvm}({', '.join(kind for kind, _ in arguments)})\n"
+        given = ", ".join(map(" ".join, arguments))
         text += (
             f"define void @f{number}({pointers}, ptr %r, i64 %count) {{\nentry:\n  br label %loop\nloop:\n"
             f"  %i = phi i64 [ 0, %entry ], [ %next, %loop ]\n{loads}  %y = call {result} @{row.llvm}({given})\n"
@@ -178,9 +210,14 @@ def test_one_spelling_is_enough() -> None:
     assert "vpdpbusd.256" in available(architecture, ["avxvnni"])
     assert "vpdpbusd.256" in available(architecture, ["avx512vnni", "avx512vl"])
     assert "vpdpbusd.256" not in available(architecture, ["avx512vnni"])
-    assert available(architecture, []) == {"pmaddwd.128", "psubsb.128"}
+    packs = {"packssdw.128", "packsswb.128", "packuswb.128"}
+    assert available(architecture, []) == {"pmaddwd.128", "psubsb.128", "paddsw.128", "cvtps2dq.128", *packs}
 
 
 def test_all_pairs_are_compared() -> None:
     a, b = _operands("psignb.128")
     assert len({*zip(a.ravel().tolist(), b.ravel().tolist(), strict=True)}) == 1 << 16 == prod(a.shape)
+
+
+def test_all_numbers_of_16_bits_are_compared() -> None:
+    assert all(len(np.unique(operand)) == 1 << 16 for operand in _operands("packsswb.256"))
