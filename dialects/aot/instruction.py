@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import (
     VectorType,
     f32,
     f64,
+    i32,
 )
 from xdsl.interfaces import HasFolderInterface
 from xdsl.ir import Attribute, SSAValue
@@ -44,6 +45,7 @@ class InstructionOp(IRDLOperation, HasFolderInterface):
     """One instruction of a processor: a row of `INSTRUCTIONS`, which says what it computes.
 
     `aot.instruction "vpdpbusd.512" %sums, %x, %w : vector<16xi32>, vector<64xi8>, vector<64xi8> -> vector<16xi32>`
+    What is on words may stand in any kernel: `select-instructions` writes its meaning where the target has it not.
     """
 
     name = "aot.instruction"
@@ -95,11 +97,11 @@ def _constant(value: SSAValue, lanes: Lanes) -> np.ndarray[Any, Any] | None:
 def types_of(name: str) -> tuple[tuple[Attribute, ...], Attribute]:
     """The types of an instruction's operands and of its result."""
     row = INSTRUCTIONS[name]
-    return tuple(map(_register, row.operands)), _register(row.result)
 
+    def kind(lanes: Lanes) -> Attribute:
+        return i32 if row.is_word(lanes) else tile_type([lanes.count], element_type(lanes.dtype))
 
-def _register(lanes: Lanes) -> VectorType[Attribute]:
-    return tile_type([lanes.count], element_type(lanes.dtype))
+    return tuple(map(kind, row.operands)), kind(row.result)
 
 
 @lru_cache(maxsize=1024)

@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 from vector_headers import headers_read
 
+from aotc.emit.c.helpers import helper_text
 from aotc.emit.c.vectors.instructions import macro_name
 from aotc.emit.c.vectors.macros import INCLUDES, prologue
 from aotc.emit.c.vectors.meanings import vector_type
@@ -25,7 +26,7 @@ from aotc.emit.llvm.jit import load_object
 from aotc.machines.features import FEATURES
 from aotc.machines.instructions import INSTRUCTIONS, architecture_of, available
 from aotc.machines.instructions.evaluation import Array, evaluate, numpy_type
-from aotc.machines.instructions.rows import Instruction, Lanes
+from aotc.machines.instructions.rows import Call, Instruction, Lanes
 from aotc.machines.instructions.values import bits_of, bounds
 from aotc.machines.targets import binding, lookup
 
@@ -33,6 +34,7 @@ HERE = [name for name in INSTRUCTIONS if name in lookup("host").instructions]
 TARGETS = {
     "x86_64": "x86_64-linux-gnu:x86-64-v4:+avx512vnni,+avx512vbmi",
     "aarch64": "aarch64-linux-gnu::+dotprod,+i8mm",
+    "thumb": "cortex-m55",
     "wasm32": "wasm32-simd128",
 }
 """Of each architecture one that has every instruction."""
@@ -58,8 +60,27 @@ def _operands(name: str) -> list[Array]:
     return found
 
 
-def _llvm_type(lanes: Lanes) -> str:
-    return f"<{lanes.count} x i{bits_of(lanes.dtype)}>"
+def _llvm_type(row: Instruction, lanes: Lanes) -> str:
+    return f"i{lanes.bits}" if row.is_word(lanes) else f"<{lanes.count} x i{bits_of(lanes.dtype)}>"
+
+
+def _c_type(row: Instruction, lanes: Lanes) -> str:
+    return f"int{lanes.bits}_t" if row.is_word(lanes) else vector_type(lanes)
+
+
+def _called(call: Call, kinds: Sequence[str], result: str, lines: list[str], declared: dict[str, str]) -> str:
+    """A call of an intrinsic, written behind those whose results it takes."""
+    given = [
+        f"{kinds[each]} %x{each}"
+        if isinstance(each, int)
+        else f"i32 {each}"
+        if isinstance(each, str)
+        else f"i32 {_called(each, kinds, 'i32', lines, declared)}"
+        for each in call.operands
+    ]
+    declared[call.name] = f"declare {result} @{call.name}({', '.join(each.rsplit(' ', 1)[0] for each in given)})\n"
+    lines.append(f"  %y{len(lines)} = call {result} @{call.name}({', '.join(given)})\n")
+    return f"%y{len(lines) - 1}"
 
 
 def _llvm(rows: Iterable[Instruction]) -> str:
@@ -67,37 +88,36 @@ def _llvm(rows: Iterable[Instruction]) -> str:
     text, declared = "", dict[str, str]()
     for number, row in enumerate(rows):
         pointers = ", ".join(f"ptr %p{n}" for n in range(len(row.operands)))
-        loads = "".join(
-            f"  %a{n} = getelementptr {_llvm_type(lanes)}, ptr %p{n}, i64 %i\n"
-            f"  %x{n} = load {_llvm_type(lanes)}, ptr %a{n}, align 1\n"
-            for n, lanes in enumerate(row.operands)
-        )
-        kinds, result = [_llvm_type(lanes) for lanes in row.operands], _llvm_type(row.result)
-        declared[row.llvm] = f"declare {result} @{row.llvm}({', '.join(kinds)})\n"
-        given = ", ".join(f"{kind} %x{n}" for n, kind in enumerate(kinds))
+        kinds, result = [_llvm_type(row, lanes) for lanes in row.operands], _llvm_type(row, row.result)
+        lines = [
+            f"  %a{n} = getelementptr {kind}, ptr %p{n}, i64 %i\n  %x{n} = load {kind}, ptr %a{n}, align 1\n"
+            for n, kind in enumerate(kinds)
+        ]
+        found = _called(row.intrinsic, kinds, result, lines, declared)
         text += (
             f"define void @f{number}({pointers}, ptr %r, i64 %count) {{\nentry:\n  br label %loop\nloop:\n"
-            f"  %i = phi i64 [ 0, %entry ], [ %next, %loop ]\n{loads}  %y = call {result} @{row.llvm}({given})\n"
-            f"  %to = getelementptr {result}, ptr %r, i64 %i\n  store {result} %y, ptr %to, align 1\n"
+            f"  %i = phi i64 [ 0, %entry ], [ %next, %loop ]\n{''.join(lines)}"
+            f"  %to = getelementptr {result}, ptr %r, i64 %i\n  store {result} {found}, ptr %to, align 1\n"
             "  %next = add i64 %i, 1\n  %more = icmp ult i64 %next, %count\n"
             "  br i1 %more, label %loop, label %done\ndone:\n  ret void\n}\n"
         )
     return "".join(declared.values()) + text
 
 
-def _c(rows: Iterable[Instruction]) -> str:
+def _c(rows: Sequence[Instruction]) -> str:
     """The same in C."""
     functions: list[str] = []
     for number, row in enumerate(rows):
         names = "abcdef"[: len(row.operands)]
-        parameters = ", ".join(f"const {vector_type(each)} *{n}" for n, each in zip(names, row.operands, strict=True))
+        parameters = ", ".join(f"const {_c_type(row, each)} *{n}" for n, each in zip(names, row.operands, strict=True))
         call = f"{macro_name(row)}({', '.join(f'{n}[i]' for n in names)})"
-        result = vector_type(row.result)
+        result = _c_type(row, row.result)
         functions.append(
             f"void f{number}({parameters}, {result} *r, long count)\n{{\n"
             f"    for (long i = 0; i < count; ++i) {{\n        r[i] = {call};\n    }}\n}}\n"
         )
-    return "#include <stdint.h>\n" + prologue(functions).text + "\n".join(functions)
+    words = helper_text(macro_name(row) for row in rows if row.on_words)
+    return "\n".join(["#include <stdint.h>", *words, prologue(functions).text, *functions])
 
 
 def _check(functions: Sequence[Callable[..., Any]], names: Sequence[str]) -> None:
@@ -133,7 +153,7 @@ def test_meanings_are_what_intrinsics_of_llvm_compute() -> None:
 def test_meanings_are_what_c_computes(flags: Sequence[str], tmp_path: Path) -> None:
     """By intrinsics those of this machine, in plain C all."""
     names = HERE if "-march=native" in flags else [*INSTRUCTIONS]
-    (tmp_path / "rows.c").write_text(_c(INSTRUCTIONS[name] for name in names))
+    (tmp_path / "rows.c").write_text(_c([INSTRUCTIONS[name] for name in names]))
     command = ("gcc", "-std=c99", "-Werror", "-Wall", "-Wextra", "-Wno-psabi", "-fPIC", *flags)
     made = (*headers_read(*command), "-shared", "rows.c", "-o", "rows.so")
     subprocess.run([*command, *made], check=True, cwd=tmp_path)
@@ -167,7 +187,7 @@ def test_programs_ask_for_what_instructions_need(name: str) -> None:
         assert known.issuperset(spelling.features) and spelling.features
 
 
-@pytest.mark.parametrize("name", [name for name, row in INSTRUCTIONS.items() if row.architecture.register is not None])
+@pytest.mark.parametrize("name", [name for name, row in INSTRUCTIONS.items() if not row.on_words and row.architecture.register])
 def test_files_of_one_instruction_read_the_header_of_its_intrinsic(name: str) -> None:
     assert INCLUDES in prologue([macro_name(INSTRUCTIONS[name])]).text
 
