@@ -13,7 +13,6 @@ from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
     IntegerType,
     StringAttr,
-    VectorType,
     f32,
     f64,
     i32,
@@ -62,7 +61,7 @@ class InstructionOp(IRDLOperation, HasFolderInterface):
 
     @property
     def row(self) -> Instruction:
-        """What the instruction is."""
+        """The kind of the instruction."""
         return INSTRUCTIONS[self.instruction.data]
 
     def verify_(self) -> None:
@@ -99,9 +98,18 @@ def types_of(name: str) -> tuple[tuple[Attribute, ...], Attribute]:
     row = INSTRUCTIONS[name]
 
     def kind(lanes: Lanes) -> Attribute:
-        return i32 if row.is_word(lanes) else tile_type([lanes.count], element_type(lanes.dtype))
+        return i32 if row.is_word(lanes) else _vector(lanes)
 
     return tuple(map(kind, row.operands)), kind(row.result)
+
+
+def constant_type(lanes: Lanes) -> Attribute:
+    """The type of one of an instruction's constants: of one lane a scalar."""
+    return element_type(lanes.dtype) if lanes.count == 1 else _vector(lanes)
+
+
+def _vector(lanes: Lanes) -> Attribute:
+    return tile_type([lanes.count], element_type(lanes.dtype))
 
 
 @lru_cache(maxsize=1024)

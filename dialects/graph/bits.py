@@ -92,7 +92,7 @@ def _from_bits(b: Builder, bits: Scalar, kind: Attribute) -> Scalar:
 
 
 _MANTISSA, _REBIAS = 13, 112 << 23
-"""What an f32 has more of than an f16: bits of the mantissa, and in the exponent."""
+"""The difference between an f32 and an f16: bits of the mantissa, and in the exponent."""
 
 
 def _bits_of_half(b: Builder, bits: Scalar) -> Scalar:

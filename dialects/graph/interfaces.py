@@ -1,4 +1,4 @@
-"""What a graph operation tells the compiler about itself.
+"""Interfaces by which a graph operation tells the compiler about itself.
 
 An operator, ours or one from outside, is one class: its operands and attributes, the types of its results, its value on
 constants, how it fuses, and what each element of its results is. How that is computed fast is for kernel strategies to
@@ -144,7 +144,7 @@ class GraphOp(IRDLOperation, HasCanonicalizationPatternsInterface, ABC):
 
     @property
     def label(self) -> str:
-        """What kernels are called after it."""
+        """The names of kernels after it."""
         return self.name.rsplit(".", 1)[-1]
 
     @abstractmethod
@@ -377,7 +377,7 @@ class ElementOp(GraphOp, ABC):
         """
 
     def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
-        """What `element` says, computed on arrays."""
+        """`element`, computed on arrays."""
         kind = tensor_type(self.results[0])
         shape = kind.get_shape()
         if (offset := self.view_offset()) is not None:
@@ -452,7 +452,7 @@ class LoopNestOp(AnchorOp, ABC):
         """
 
     def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
-        """What `loops` says, computed on arrays."""
+        """`loops`, computed on arrays."""
         return evaluate_loops(self.loops, operands, list(map(tensor_type, self.results)), len(self.scratch()))
 
 

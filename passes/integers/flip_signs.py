@@ -106,7 +106,7 @@ def _wants(activation: Attribute, weight: SSAValue, which: Unsigned, store: Weig
 
 
 def _shift(value: SSAValue) -> int:
-    """What is added to numbers of `value`'s type when it is flipped."""
+    """The addend of numbers of `value`'s type when it is flipped."""
     return FLIPPED if element_type_of(value) == i8 else -FLIPPED
 
 
@@ -189,7 +189,7 @@ def _add_flipped(op: FixedAddOp, operand: int, value: SSAValue) -> None:
 
 
 def _zero_point_taken(op: CastOp) -> tuple[SubOp, int] | None:
-    """What takes the zero point, one number, off integers that nothing else reads as i32; and that number."""
+    """Operations that take the zero point, one number, off integers that nothing else reads as i32; and that number."""
     reader = op.result.get_user_of_unique_use()
     if op.to != i32 or not isinstance(reader, SubOp):
         return None
@@ -244,7 +244,7 @@ def _lookup(flips: _Flips, op: LookupOp) -> GraphOp:
 
 
 def _moved(flips: _Flips, op: GraphOp) -> GraphOp:
-    """What moves or compares elements: on flipped operands."""
+    """Operations that move or compare elements: on flipped operands."""
     new = op.clone()
     new.operands = [flips.of(value) for value in op.operands]
     new.refine()

@@ -1,4 +1,5 @@
-"""What the functions of a module share on their way to LLVM: weights, workspace, strings, tables, declarations."""
+"""The state that functions of a module share on their way to LLVM: weights, workspace, strings, tables,
+declarations."""
 
 from __future__ import annotations
 
@@ -38,7 +39,7 @@ from aotc.passes.lower.types import TypeConverter
 
 @dataclass(frozen=True)
 class ModuleOptions:
-    """What the pass was asked for; `target` None is any 64-bit machine."""
+    """The options of the pass; `target` None is any 64-bit machine."""
 
     target: Target | None = None
     index_bitwidth: int | None = None
@@ -48,7 +49,7 @@ class ModuleOptions:
 
 
 class ModuleLowering:
-    """What the functions of a module share: types, constants in memory, helpers, declarations."""
+    """The state that functions of a module share: types, constants in memory, helpers, declarations."""
 
     def __init__(self, module: ModuleOp, options: ModuleOptions) -> None:
         target = options.target

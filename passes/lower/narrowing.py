@@ -24,7 +24,7 @@ _HALVED = (128, 256)
 """Bits of registers one of which is best packed alone."""
 _ROUNDING = 3.0 * 2**22
 _ROUNDING_BITS = 0x4B400000
-"""What rounds a float that is added, and its bits (`TileBuilder.rounded`)."""
+"""A float whose addition rounds, and its bits (`TileBuilder.rounded`)."""
 _AS_CONTROLLED = 4
 """How AVX-512's instruction rounds: as the control register says."""
 

@@ -25,6 +25,7 @@ from aotc.dialects.aot import (
     TileSelectOp,
     TileStoreOp,
 )
+from aotc.dialects.aot.instruction import constant_type
 from aotc.errors import CompileError
 from aotc.machines.instructions.rows import Call
 from aotc.passes.lower.arith import CONVERSION, compare, convert
@@ -177,9 +178,9 @@ def _called(f: FunctionLowering, call: Call, operands: Sequence[SSAValue], resul
     given = [
         operands[each]
         if isinstance(each, int)
-        else f.b.constant(int(each), i32)
-        if isinstance(each, str)
         else _called(f, each, operands, i32)
+        if isinstance(each, Call)
+        else f.b.constant(each.value, constant_type(each.lanes))
         for each in call.operands
     ]
     return f.b.intrinsic(call.name, given, result)

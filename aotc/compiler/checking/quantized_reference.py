@@ -1,4 +1,4 @@
-"""What quantised models need of a reference.
+"""Requirements of quantised models on a reference.
 
 onnxruntime computes a convolution between DequantizeLinear and QuantizeLinear on integers where tensors are unsigned;
 of signed ones that two operators read, it leaves some in floating point, where results next to the middle of two steps

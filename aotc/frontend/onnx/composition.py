@@ -1,4 +1,4 @@
-"""What importers share to write an operator as several graph operations."""
+"""Helpers of importers to write an operator as several graph operations."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ class Node:
         """Names of the outputs; an empty name is an output that nothing reads."""
         self.attributes = attributes
         self.bounds = bounds
-        """What is known of the values of the model whose extents are data-dependent."""
+        """Facts known of the values of the model whose extents are data-dependent."""
         self._builder = builder
         self._store = store
         self._location = location

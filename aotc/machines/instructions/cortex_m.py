@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from aotc.machines.instructions.arm64 import register_type
-from aotc.machines.instructions.rows import Architecture, Call, Instruction, Spelling
+from aotc.machines.instructions.rows import Architecture, Call, Instruction, Number, Spelling
 from aotc.machines.instructions.values import Group, Meaning, Value, products
 
 _MACROS = {"dsp": "AOTC_DSP"}
@@ -55,7 +55,7 @@ def _rotated(name: str, signature: str, meaning: Meaning, says: str) -> Instruct
     kind = "uint" if name[0] == "u" else "int"
     turned = f"({kind}8x4_t)((uint32_t){{{last}}} >> 8 | (uint32_t){{{last}}} << 24)"
     operands = ", ".join([*(f"({kind}16x2_t){{{place}}}" for place in before), turned])
-    llvm = Call(f"llvm.arm.{name}", (*before, Call("llvm.fshr.i32", (last, last, "8"))))
+    llvm = Call(f"llvm.arm.{name}", (*before, Call("llvm.fshr.i32", (last, last, Number(8)))))
     spellings = f"{name} %0, {registers}, ror #8", f"__{name}({operands})"
     return _row(f"{name}.ror8", signature, meaning, says, *spellings, llvm=llvm)
 

@@ -1,4 +1,4 @@
-"""What is said of an instruction, once: see `Instruction`."""
+"""The facts of an instruction, each once: see `Instruction`."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Lanes:
 
 @dataclass(frozen=True)
 class Architecture:
-    """What all instructions of a kind of processors share."""
+    """Helpers for the instructions of all kinds of processors."""
 
     name: str
     """How triples begin."""
@@ -64,12 +64,20 @@ class Spelling:
 
 
 @dataclass(frozen=True)
+class Number:
+    """A number in all lanes."""
+
+    value: int
+    lanes: Lanes = Lanes("s32", 1)
+
+
+@dataclass(frozen=True)
 class Call:
-    """A call of an intrinsic of LLVM: operands of the instruction by their places, numbers of 32 bits as text, and words
-    that other calls make."""
+    """A call of an intrinsic of LLVM: of operands of the instruction, by their places, of numbers, and of words that
+    other calls make."""
 
     name: str
-    operands: tuple[int | str | Call, ...]
+    operands: tuple[int | Number | Call, ...]
 
 
 @dataclass(frozen=True)

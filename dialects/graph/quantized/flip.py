@@ -16,7 +16,7 @@ from aotc.dialects.graph.interfaces import ShapeError, element_type_of
 
 UI8 = ELEMENT_TYPES["uint8"]
 FLIPPED = 128
-"""What is added, modulo 256: the top bit changes."""
+"""The addend, modulo 256: the top bit changes."""
 
 
 def flipped_type(kind: Attribute) -> Attribute:

@@ -279,7 +279,7 @@ class Integers(Readings):
         return binary(symbol, a, b, BOOL)
 
     def _decided(self, op: arith.CmpiOp) -> bool | None:
-        """What the comparison gives if that is certain; compilers warn of those."""
+        """The result of the comparison if it is certain; compilers warn of those."""
         predicate = op.predicate.value.data
         symbol = _SYMBOLS[predicate]
         if op.lhs is op.rhs:

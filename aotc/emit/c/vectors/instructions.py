@@ -23,11 +23,11 @@ MACROS: Final = {name: row for name, row in _NAMES.items() if name not in FUNCTI
 """Instructions by the names of their macros."""
 _ADD: Final = "aotc_add_"
 _VECTORS: Final = {("x86_64", 512): "__AVX512F__", ("x86_64", 256): "__AVX__", ("x86_64", 128): "__SSE2__"}
-"""What says that registers of so many bits are ones of GCC's `"v"`."""
+"""The macro that says that registers of so many bits are ones of GCC's `"v"`."""
 
 
 def macro_name(row: Instruction, *, accumulates: bool = False) -> str:
-    """What an instruction is called."""
+    """The name of an instruction."""
     name = row.name.replace(".", "_")
     return f"{_ADD if accumulates else 'aotc_'}{name}"
 

@@ -1,4 +1,4 @@
-"""What an instruction computes in plain C: its meaning (`aotc.machines.instructions`), evaluated to text."""
+"""The function of an instruction in plain C: its meaning (`aotc.machines.instructions`), evaluated to text."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from itertools import groupby
 from typing import Final, Self, TypeAlias
 
+from aotc.emit.c.c_types import F32, F64, float_literal
 from aotc.emit.c.vector_types import type_name
 from aotc.machines.instructions.rows import Instruction, Lanes, joined
 from aotc.machines.instructions.values import Group, Operation, Value, bits_of, is_signed
@@ -27,6 +28,7 @@ _OPERATORS: Final[dict[Operation, str]] = {
     "eq": "==",
     "ne": "!=",
 }
+_FLOATS: Final = {"f32": F32, "f64": F64}
 _MODULAR: Final = ("u32", "u64")
 """Types of numbers that C computes with modulo their size."""
 _WRAPPING: Final = ("add", "sub", "mul", "shl")
@@ -75,7 +77,7 @@ class Text(Value):
 
     def made(self, name: Operation, dtype: str, *operands: Self) -> Self:
         texts = [each.text for each in operands]
-        if name in _WRAPPING:
+        if name in _WRAPPING and dtype[0] != "f":
             first, second = operands
             by = second.text if name == "shl" else second.wrapping
             wrapping = f"({first.wrapping} {_OPERATORS[name]} {by})"
@@ -98,6 +100,8 @@ class Text(Value):
                 return self._text(f"({texts[0]} {_OPERATORS[name]} {texts[1]})", dtype)
 
     def number(self, value: float, dtype: str) -> Self:
+        if dtype[0] == "f":
+            return self._text(f"({float_literal(value, _FLOATS[dtype])})", dtype)
         wrapping = f"{int(value) % (1 << _INT)}u" if bits_of(dtype) <= _INT else None
         return self._text(str(int(value)) if value >= 0 else f"({int(value)})", dtype, wrapping)
 
@@ -139,7 +143,7 @@ _INT: Final = 32
 def c_type(dtype: str) -> str:
     """C's type of a number."""
     if dtype[0] == "f":
-        return {"f32": "float", "f64": "double"}[dtype]
+        return _FLOATS[dtype].text
     return f"{'' if is_signed(dtype) else 'u'}int{bits_of(dtype)}_t"
 
 

@@ -106,7 +106,7 @@ def _multiplies(op: Operation) -> bool:
 
 
 def _accumulator(op: Operation) -> SSAValue | None:
-    """What an operation adds a product to, in the register of that."""
+    """The addend of a product, in whose register the operation leaves the sum."""
     if isinstance(op, math.FmaOp):
         return op.c
     place = op.row.accumulator if isinstance(op, aot.InstructionOp) else None

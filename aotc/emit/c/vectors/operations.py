@@ -1,4 +1,4 @@
-"""What each vector operation of generated C is: an instruction where the compiler may use it, else the same in plain C.
+"""Vector operations of generated C: an instruction where the compiler may use it, else the same in plain C.
 
 `vectors.macros` makes the macros of it.
 """

@@ -133,7 +133,7 @@ class Layer:
         return self.node.emit(SliceOp, value, starts=starts, steps=[1] * len(shape), shape=extents)
 
     def _of(self, position: int, direction: Direction) -> SSAValue | None:
-        """What a direction has of an optional input whose first axis counts directions."""
+        """The part of a direction in an optional input whose first axis counts directions."""
         value = self.node.optional(position)
         if value is None:
             return None
@@ -217,7 +217,7 @@ class Layer:
         return self.node.emit(MatMulOp, rows, self._of(1, direction), transpose_rhs=True)
 
     def _integers(self, direction: Direction) -> Sequence[SSAValue | None]:
-        """What follows where the weight for the state is of integers."""
+        """The operation that follows where the weight for the state is of integers."""
         return []
 
     def _options(self, direction: Direction) -> dict[str, Any]:

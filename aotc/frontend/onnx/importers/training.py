@@ -94,7 +94,7 @@ def adam(node: Node) -> list[SSAValue]:
         return node.emit(AddOp, _scaled(node, state, factor), _scaled(node, new, 1 - factor))
 
     def left(node: Node, factor: float, like: SSAValue) -> SSAValue:
-        """What the powers of a factor leave of 1."""
+        """The part of 1 that the powers of a factor leave."""
         return node.emit(
             SubOp, scalar(node, 1, like), node.emit(PowOp, scalar(node, factor, like), _number(node, like))
         )

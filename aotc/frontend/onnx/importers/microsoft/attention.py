@@ -83,7 +83,7 @@ def _where_masked(node: Node, kept: SSAValue, like: SSAValue) -> SSAValue:
 
 
 def _mask(node: Node, position: int, batch: int, steps: int, keys: int, like: SSAValue) -> SSAValue | None:
-    """What a mask adds to scores, as it broadcasts to [batch, heads, steps, keys].
+    """The addend of a mask to scores, as it broadcasts to [batch, heads, steps, keys].
 
     It may be [batch] (how many keys count), [2 * batch] (where they end, then where they begin), [batch, keys] or
     [batch, steps, keys] (whether each counts).
@@ -110,7 +110,7 @@ def _mask(node: Node, position: int, batch: int, steps: int, keys: int, like: SS
 
 
 def _causal(node: Node, steps: int, keys: int, like: SSAValue) -> SSAValue | None:
-    """What keeps a step from reading later ones, where `unidirectional` is set."""
+    """The mask that keeps a step from reading later ones, where `unidirectional` is set."""
     if not node.attr("unidirectional", 0):
         return None
     node.require_room(steps * keys, np.float64)

@@ -77,5 +77,5 @@ def crop(node: Node) -> SSAValue:
 
 @onnx_op("DynamicSlice", everywhere=True)
 def dynamic_slice(node: Node) -> SSAValue | Sequence[SSAValue | None]:
-    """What Slice has been since version 10."""
+    """Slice as it has been since version 10."""
     return slice_(node.in_version(10))

@@ -50,7 +50,8 @@ _ACTIVATIONS: Mapping[str, tuple[Callable[..., SSAValue], tuple[str, ...], tuple
     "HardSigmoid": (_hard_sigmoid, ("activation_alpha", "activation_beta"), (0.2, 0.5)),
     "Clip": (_clip, ("activation_alpha", "activation_beta"), (-3.4e38, 3.4e38)),
 }
-"""What an optimiser fuses: a function of node, operand and parameters; the names of these, and their defaults."""
+"""A function that an optimiser fuses: a function of node, operand and parameters; the names of these, and their
+defaults."""
 
 
 def _activated(node: Node, x: SSAValue) -> SSAValue:

@@ -365,8 +365,8 @@ class _Scores:
         return self.node.emit(CompareOp, found, scalar(self.node, 0, found), how="gt")
 
     def _reduced(self, values: Array, kind: str) -> SSAValue:
-        """What the leaves of all trees say, reduced over trees: [leaves, targets], or [leaves, 1] where each tree is
-        for one target."""
+        """The values of the leaves of all trees, reduced over trees: [leaves, targets], or [leaves, 1] where each tree
+        is for one target."""
         node, neutral = self.node, NEUTRAL[kind]
         roots, depths = self.forest.roots, self.forest.depths  # neighbours that take about as long are a good group
         if self._single is None:
