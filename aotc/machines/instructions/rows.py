@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from operator import or_
-from typing import Any
+from typing import Any, cast
 
 from aotc.machines.instructions.values import Group, Meaning, V, Value, bits_of, products
 
@@ -158,7 +158,8 @@ class Instruction:
         """The meaning, of operands that are words: the lanes of a word, as integers without a sign, or a word."""
         parts = (_split(word, part) for word, part in zip(words, self.operands, strict=True))
         found: Any = self.meaning(*parts)
-        return [found] if isinstance(found, Value) else [each.convert(f"u{bits_of(each.dtype)}") for each in found]
+        lanes = [found] if isinstance(found, Value) else [each.convert(f"u{bits_of(each.dtype)}") for each in found]
+        return cast("Sequence[V]", lanes)
 
 
 def dot(sums: Value, a: Group[Value], b: Group[Value]) -> Value:
