@@ -12,9 +12,9 @@ from functools import cache
 import numpy as np
 
 from aotc.emit.c.helpers import helper_text
-from aotc.emit.c.vectors.instructions import macro_name
+from aotc.emit.c.instructions import macro_name
+from aotc.emit.c.meanings import vector_type
 from aotc.emit.c.vectors.macros import prologue
-from aotc.emit.c.vectors.meanings import vector_type
 from aotc.machines.instructions import INSTRUCTIONS
 from aotc.machines.instructions.evaluation import Array, numpy_type
 from aotc.machines.instructions.rows import Call, Instruction, Lanes, Number

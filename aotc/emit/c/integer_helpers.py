@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from itertools import product
 
-from aotc.emit.c.vectors.instructions import FUNCTIONS, function
+from aotc.emit.c.instructions import FUNCTIONS, function
 
 _WORD = """\
 /* The four bytes at p, the lowest first. */

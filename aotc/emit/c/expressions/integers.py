@@ -18,7 +18,7 @@ from aotc.emit.c.c_types import BOOL, INT, SIGNED, UNSIGNED, CType, ctype_of, fl
 from aotc.emit.c.expressions.expr import Expr, Level, binary, call, cast_expr, conditional, integer_expr, negated, unary
 from aotc.emit.c.expressions.ranges import Interval, type_interval, within
 from aotc.emit.c.expressions.readings import Readings, width
-from aotc.emit.c.vectors.instructions import macro_name
+from aotc.emit.c.instructions import macro_name
 from aotc.errors import CompileError
 
 _SATURATIONS = {

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from textwrap import wrap
 from typing import Final
 
+from aotc.emit.c.meanings import plain, plain_words, vector_type
 from aotc.emit.c.vector_types import Variants, type_name
-from aotc.emit.c.vectors.meanings import plain, plain_words, vector_type
 from aotc.machines.instructions import INSTRUCTIONS
 from aotc.machines.instructions.rows import Instruction, Lanes, Spelling
 from aotc.machines.instructions.values import bits_of
