@@ -27,9 +27,10 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, Operation
 from xdsl.passes import ModulePass
 
-from aotc.dialects.aot import TileDotOp, TileDotPairOp, TileLookupOp, TileNarrowOp, TilePickOp
+from aotc.dialects.aot import InstructionOp, TileDotOp, TileDotPairOp, TileLookupOp, TileNarrowOp, TilePickOp
 from aotc.dialects.aot.contract import TARGET
 from aotc.dialects.operations import take_name, walk
+from aotc.machines.instructions.rows import joined
 from aotc.machines.targets import instructions_of
 from aotc.passes.loops.selection.dots import dot, dot_pair
 from aotc.passes.loops.selection.narrowing import Narrowing
@@ -65,7 +66,8 @@ class SelectInstructionsPass(ModulePass):
         for block, ops in found.items():
             writer.start()
             for op in ops:
-                _replace(op, writer, block)
+                if not (isinstance(op, InstructionOp) and writer.has(op.row.name)):
+                    _replace(op, writer, block)
 
 
 def _replace(op: Operation, writer: Writer, block: Block) -> None:
@@ -114,7 +116,12 @@ def _narrow(w: Writer, op: TileNarrowOp) -> Register:
     return narrowing.result([w.value(part, kind) for part in op.parts])
 
 
+def _meaning(w: Writer, op: InstructionOp) -> Register:
+    return joined(op.row.of_words([w.value(each, "s32") for each in op.arguments]))
+
+
 _EXPANSIONS: dict[type[Operation], Expansion] = {
+    InstructionOp: _meaning,
     TileDotOp: _dot,
     TileDotPairOp: _dot_pair,
     TileLookupOp: _lookup,
