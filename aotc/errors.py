@@ -47,7 +47,7 @@ class Problem:
 
 
 def gathered(problems: Sequence[Problem]) -> list[Problem]:
-    """What several nodes of an operator have alike as one problem that names them all, in the order of the first."""
+    """Equal problems of several nodes of an operator as one problem that names them all, in the order of the first."""
     alike: dict[Problem, list[Problem]] = {}
     for problem in dict.fromkeys(problems):
         alike.setdefault(replace(problem, node="") if problem.op_type else problem, []).append(problem)

@@ -14,6 +14,8 @@ import os
 import platform
 import subprocess
 import tempfile
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -41,9 +43,8 @@ def main() -> None:
     parser.add_argument("--cpu", type=int, default=max(os.sched_getaffinity(0)), help="the core")
     parser.add_argument("--output", type=Path, default=HERE)
     arguments = parser.parse_args()
-    real_time = _take_core(arguments.cpu)
     results: Results = {}
-    with tempfile.TemporaryDirectory(prefix="aotc-") as folder:
+    with on_core(arguments.cpu) as real_time, tempfile.TemporaryDirectory(prefix="aotc-") as folder:
         for name in arguments.models:
             model = write(name, Path(folder))
             rounds = Rounds(arguments.rounds, arguments.seconds)
@@ -55,14 +56,18 @@ def main() -> None:
     write_report(arguments.output, about, results, arguments.peers)
 
 
-def _take_core(cpu: int) -> bool:
-    """Stay on one core; whether nothing else interrupts."""
+@contextmanager
+def on_core(cpu: int) -> Generator[bool]:
+    """Stay on one core meanwhile; whether nothing else interrupts."""
+    before = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {cpu})
-    try:
+    with suppress(PermissionError):
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
-    except PermissionError:
-        return False
-    return True
+    try:
+        yield os.sched_getscheduler(0) == os.SCHED_FIFO
+    finally:
+        os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+        os.sched_setaffinity(0, before)
 
 
 def _inputs(name: str, folder: Path) -> str | None:

@@ -234,7 +234,7 @@ class Builder(ABC):
 
     @abstractmethod
     def round_product(self, x: Scalar, factor: Scalar, above: Scalar, shift: int, *, near: bool = False) -> Scalar:
-        """What f32 rounds the product x * factor / 2^shift of i32 to: see `aot.round_product`."""
+        """The product x * factor / 2^shift of i32 as f32 rounds it: see `aot.round_product`."""
 
     # Conversion
 

@@ -43,7 +43,7 @@ def make(
 
 
 def _uses(op: Operation, values: Sequence[SSAValue] | Sequence[Block]) -> tuple[Use, ...]:
-    """What `op` uses, each at the head of the list of the value's uses, as xDSL puts it."""
+    """The operands of `op`, each at the head of the list of the value's uses, as xDSL puts it."""
     uses: list[Use] = []
     for index, value in enumerate(values):
         use = Use(op, index, None, first := value.first_use)

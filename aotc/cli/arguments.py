@@ -38,7 +38,7 @@ _OTHERWISE = ("emit", "profile", "tuned")
 
 
 def add_shape_options(parser: argparse.ArgumentParser) -> None:
-    """What fixes a model's dimensions."""
+    """Options that fix a model's dimensions."""
     parser.add_argument("--name", help="the model's name in files and symbols (default: the file's)")
     parser.add_argument("--dim", action="append", default=[], metavar="NAME=SIZE", help="fix a symbolic dimension")
     parser.add_argument(
@@ -155,7 +155,7 @@ def add_loader(parser: argparse.ArgumentParser) -> None:
 
 
 def add_output_options(parser: argparse.ArgumentParser) -> None:
-    """What only concerns a compilation that writes files."""
+    """Options that only concern a compilation that writes files."""
     sections = parser.add_argument_group("sections")
     for what in ("weights", "workspace"):
         sections.add_argument(
@@ -174,7 +174,7 @@ def add_output_options(parser: argparse.ArgumentParser) -> None:
 
 
 def add_budgets(parser: argparse.ArgumentParser) -> None:
-    """What a model may cost, and who says what it does."""
+    """Budgets of a model, and the measurements held against them."""
     budgets = parser.add_argument_group(
         "budgets", "In bytes, or 16K, 1M. Exceeding one is an error, and so is a cost that is not known."
     )

@@ -1,4 +1,4 @@
-"""What each command does: one function each, options in, exit code out. Everything heavy is imported inside."""
+"""The commands: one function each, options in, exit code out. Everything heavy is imported inside."""
 
 from __future__ import annotations
 

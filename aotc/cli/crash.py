@@ -1,4 +1,4 @@
-"""What `--crash-report DIR` writes after a fault of the compiler: all that is needed to see it again."""
+"""The files of `--crash-report DIR` after a fault of the compiler: all that is needed to see it again."""
 
 from __future__ import annotations
 

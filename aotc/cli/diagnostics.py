@@ -1,4 +1,4 @@
-"""What `aotc-opt` says of IR that is wrong: file:line:column and a caret; and comments that expect it to.
+"""Diagnostics of `aotc-opt` for IR that is wrong: file:line:column and a caret; and comments that expect it to.
 
     // expected-error@+1 {{result type is}}
     %0 = graph.relu %x : (tensor<4xf32>) -> tensor<5xf32>
@@ -130,7 +130,7 @@ def _about(where: str | None, number: int, has_one: Sequence[bool]) -> int:
 
 
 def unexpected(file: str, produced: Sequence[Diagnostic], expected: Sequence[Expectation]) -> list[Diagnostic]:
-    """What was not expected, and what was expected and did not come; marks expectations that are met."""
+    """Diagnostics that were not expected, and expectations that were not met; marks expectations that are met."""
     wrong: list[Diagnostic] = []
     for diagnostic in produced:
         met = next((each for each in expected if each.matches(diagnostic)), None)

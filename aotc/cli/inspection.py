@@ -1,5 +1,5 @@
-"""What `aotc inspect` shows: of a model, an output folder and a library what they say of themselves, of any other file
-what its inspector makes of it."""
+"""The views of `aotc inspect`: of a model, an output folder and a library what they say of themselves, of any other
+file what its inspector makes of it."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def describe(path: Path) -> dict[str, Any]:
 
 
 def _of_library(path: Path) -> ModelInfo:
-    """What a library says of its model, or NAME.json beside it: the bytes are read, and nothing in them runs."""
+    """The metadata of a library, or NAME.json beside it: the bytes are read, and nothing in them runs."""
     from aotc.executor.dynamic_symbols import metadata_text
 
     with path.open("rb") as stream:

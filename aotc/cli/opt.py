@@ -182,7 +182,7 @@ class AotcOpt(xDSLOptMain):
         return self.args.parsing_diagnostics if error.parsing else self.args.verify_diagnostics
 
     def _chunk(self, chunk: Source) -> str:
-        """What becomes of one module. Raises InvalidIR."""
+        """The output for one module. Raises InvalidIR."""
         module = chunk.parse(self.ctx)
         if not self.args.disable_verify:
             chunk.verify(module)

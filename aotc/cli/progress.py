@@ -12,7 +12,7 @@ from aotc.errors import printable
 
 @contextmanager
 def progress() -> Generator[Callable[[str], None] | None]:
-    """What hears each step, on a line that goes again; None in a pipe, where nothing is said."""
+    """A listener to each step, on a line that goes again; None in a pipe, where nothing is said."""
     if not sys.stderr.isatty():
         yield None
         return

@@ -1,4 +1,4 @@
-"""What `aotc compile` says of a model when it is done: a table on a terminal, plain lines in a pipe."""
+"""The summary of a model at the end of `aotc compile`: a table on a terminal, plain lines in a pipe."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ def comparison_table(result: dict[str, Any]) -> str:
 def profile(
     model: str, options: CompileOptions, inputs: str | None, report: Callable[[str], None] | None
 ) -> dict[str, Any]:
-    """What each call of a kernel takes, in the order of execution."""
+    """The time of each call of a kernel, in the order of execution."""
     from aotc.measuring.profiling import profile as measure
 
     found = measure(model, options, inputs, report=report)

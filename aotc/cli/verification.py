@@ -40,12 +40,12 @@ _STEPS: Final = 4
 
 @dataclass(frozen=True)
 class _Reference:
-    """What computes the right outputs of a model."""
+    """A reference: the right outputs of a model."""
 
     kind: str
     options: CompileOptions
     labels: Mapping[str, Labels] = field(default_factory=dict[str, Labels])
-    """What the numbers of a compiled model stand for where its ONNX model has text or maps."""
+    """Meanings of a compiled model's numbers where its ONNX model has text or maps."""
     why: str = ""
     """Why it is not onnxruntime, which was to be preferred."""
 

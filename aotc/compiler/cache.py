@@ -178,7 +178,7 @@ def entries() -> Iterator[tuple[Path, int]]:
 
 
 def _folders(root: Path) -> list[Path]:
-    """What the cache has written, finished or not."""
+    """Files that the cache has written, finished or not."""
     mine = (each for each in root.iterdir() if _NAME.fullmatch(each.name) or each.name.startswith(UNFINISHED))
     return sorted(each for each in mine if each.is_dir())
 

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Written:
-    """What `compile_to` wrote."""
+    """The files that `compile_to` wrote."""
 
     directory: Path
     files: tuple[Path, ...]

@@ -46,7 +46,7 @@ _SHOWN = 8
 
 
 _DAMAGED = (ValueError, TypeError, KeyError, IndexError, OverflowError, EOFError, struct.error, BadZipFile)
-"""What reading files raises that are not what they should be."""
+"""The errors of reading files that are not what they should be."""
 
 
 def inspect(artifact: Artifact, method: str | None = None, metadata: Artifact | None = None) -> str:
@@ -130,7 +130,7 @@ def _llvm_arguments(text: str) -> str:
 
 
 def _llvm_assembly(artifact: Artifact) -> str:
-    """What LLVM makes of the text for its own target; each function says for which processor."""
+    """LLVM's object for the text and its own target; each function says for which processor."""
     from aotc.machines.targets import binding
 
     llvm = binding()

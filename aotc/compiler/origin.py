@@ -1,4 +1,4 @@
-"""What compiled files say of where they come from."""
+"""The origin of compiled files, in these files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the driver asks the cache for: the files of `compile_to`, the code of `compile`."""
+"""The driver's requests to the cache: the files of `compile_to`, the code of `compile`."""
 
 from __future__ import annotations
 

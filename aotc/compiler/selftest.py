@@ -100,7 +100,7 @@ def _signature(compilation: Compilation) -> tuple[list[_Tensor], list[_Tensor]]:
 
 
 def _states(compilation: Compilation) -> list[_Tensor]:
-    """What the entry keeps from one call to the next, as the inputs that it is in the model."""
+    """State that the entry keeps from one call to the next, as inputs of the model."""
     main = entry(compilation.module)
     arguments = arguments_of(main)
     return [_tensor(main.function_type.inputs.data[place], arguments[place]) for place in sorted(_state_places(main))]

@@ -27,16 +27,16 @@ if TYPE_CHECKING:
     from aotc.model.model_file import Source
 
 PROVIDER: Final = "CPUExecutionProvider"
-"""What onnxruntime calls computing on the processor."""
+"""Onnxruntime's name of computing on the processor."""
 _NAMES: Final = {"float32": "float", "float64": "double"}
 """The names of element types in ONNX, where they are not numpy's."""
 _NO_VERSION: Final = (1 << 63) - 1
-"""What onnxruntime says of a model without a version."""
+"""Onnxruntime's error for a model without a version."""
 _Array = np.ndarray[Any, Any]
 
 
 class SessionOptions(InProcessOptions, total=False):
-    """What `aotc.compile` takes, with what is for open shapes."""
+    """The arguments of `aotc.compile`, with those for open shapes."""
 
     buckets: Sequence[int] | Mapping[str, Sequence[int]] | None
     max_shapes: int
@@ -55,7 +55,7 @@ class NodeArg:
 
 @dataclass(frozen=True)
 class ModelMetadata:
-    """What a model file says of itself; empty for a library, which keeps none of that."""
+    """Metadata of a model file; empty for a library, which keeps none of that."""
 
     producer_name: str = ""
     graph_name: str = ""
@@ -122,7 +122,7 @@ class InferenceSession:
         return []
 
     def get_providers(self) -> list[str]:
-        """What computes."""
+        """The device that computes."""
         return [PROVIDER]
 
     def get_provider_options(self) -> dict[str, dict[str, str]]:
@@ -130,7 +130,7 @@ class InferenceSession:
         return {PROVIDER: {}}
 
     def get_modelmeta(self) -> ModelMetadata:
-        """What the model file says of itself; it is read for that. Raises OSError where it is not there any more."""
+        """The metadata of the model file; it is read for that. Raises OSError where it is not there any more."""
         if _is_library(self._source):
             return ModelMetadata(graph_name=self.model.name)
         import onnx

@@ -117,7 +117,8 @@ class Emission:
 
     @property
     def _features(self) -> tuple[str, ...]:
-        """What the processor must have for all that is linked, what is made outside for its own target, too."""
+        """Features that the processor must have for all that is linked, also for what is made outside for its own
+        target."""
         from aotc.machines.requirements import needed
 
         native = [each.target for each in self.external if each.loader == NATIVE and each.target]
@@ -179,7 +180,7 @@ class Emission:
 
     @cached_property
     def external(self) -> list[Artifact]:
-        """What code generators from outside make of the kernels that are theirs."""
+        """Artefacts that code generators from outside make of their kernels."""
         from aotc.emit.external import external_artifacts
 
         return external_artifacts(self.compilation)
@@ -203,7 +204,7 @@ class Emission:
 
     @cached_property
     def flags(self) -> tuple[str, ...]:
-        """What a compiler of C is to be told: language, processor, level, contraction, libraries."""
+        """Requirements on a compiler of C: language, processor, level, contraction, libraries."""
         from aotc.machines.compilers import compiler_flags, host_flags
 
         options = self.compilation.options
@@ -214,7 +215,7 @@ class Emission:
 
 
 def _value(content: Content) -> Value:
-    """What the emitters of C make, as artefacts have it."""
+    """The files of the emitters of C, as artefacts have them."""
     if isinstance(content, str):
         return content.encode()
     assert isinstance(content, bytes | mmap | Pieces), "a content can be read more than once"
@@ -331,8 +332,9 @@ def listed(artifacts: Iterable[Artifact], info: ModelInfo) -> ArtifactSet:
 
 @uncollected()
 def in_process(compilation: Compilation, *, keep: bool = True) -> ArtifactSet:
-    """What this process needs to run a model with a typed (`c`) entry that takes its memory from its caller, or with an
-    entry in bytecode. Unless the compilation is to be kept, its weights are moved, not copied."""
+    """The workspace and state with which this process runs a model with a typed (`c`) entry that takes its memory from
+    its caller, or with an entry in bytecode. Unless the compilation is to be kept, its weights are moved, not
+    copied."""
     from aotc.dialects.aot.contract import weight_offsets
     from aotc.emit.llvm.jit import host_object
 

@@ -40,7 +40,7 @@ def disassembled(image: bytes, name: str) -> str:
 
 
 def _by_objdump(tool: str, image: bytes, name: str) -> tuple[str | None, str]:
-    """What `tool` makes of the file; None, and why, where it cannot."""
+    """The view of the file by `tool`; None, and why, where it cannot."""
     with tempfile.TemporaryDirectory(prefix="aotc-") as folder:
         (Path(folder) / "code").write_bytes(image)
         command = [tool, "-d", "--no-show-raw-insn", "code"]

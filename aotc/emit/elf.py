@@ -49,8 +49,8 @@ class Section:
 
 @dataclass(frozen=True)
 class Segment:
-    """What a loader maps: `size` bytes of memory at `address`, the first `stored` of them from `offset` of the file.
-    `row` is where the file describes it."""
+    """A segment that a loader maps: `size` bytes of memory at `address`, the first `stored` of them from `offset` of
+    the file. `row` is where the file describes it."""
 
     row: int
     kind: int
@@ -105,7 +105,7 @@ class ElfFile:
         return self.image[start:end].decode()
 
     def segments(self) -> Iterator[Segment]:
-        """What is mapped where the file is loaded; objects have none."""
+        """Segments that are mapped where the file is loaded; objects have none."""
         (table,) = self._unpacked("Q" if self.wide else "I", 32 if self.wide else 28)
         size, count = self._unpacked("HH", 54 if self.wide else 42)
         for row in range(table, table + count * size, size):
@@ -136,11 +136,11 @@ class ElfFile:
         return b"" if section.kind == NOBITS else self.image[section.offset : section.offset + section.size]
 
     def symbols(self) -> Iterator[Symbol]:
-        """What the file defines, in the order of its symbol table."""
+        """Symbols that the file defines, in the order of its symbol table."""
         return (symbol for symbol in self._symbols() if symbol.section)
 
     def dynamic_symbols(self) -> Iterator[Symbol]:
-        """What a library exports, and in section 0 what it asks for."""
+        """The symbols that a library exports, and in section 0 those that it asks for."""
         return self._symbols(DYNSYM)
 
     def text_at(self, address: int) -> str:

@@ -14,7 +14,7 @@ from aotc.pipeline.model_info import kernel_nodes
 
 
 def external_artifacts(compilation: Compilation) -> list[Artifact]:
-    """What the code generators make of the kernels that they have claimed; after the phase `interface`.
+    """Artefacts that code generators make of the kernels that they have claimed; after the phase `interface`.
 
     Raises UsageError where one is not installed, CompileError where one gives something else than artefacts of its own.
     """

@@ -1,4 +1,4 @@
-"""What a model costs on its target: code, constants, RAM, and a bound of the stack for each function and the whole."""
+"""Costs of a model on its target: code, constants, RAM, and a bound of the stack for each function and the whole."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ _WEIGHTS = ".aotc.weights"
 _CACHE_LINE = 64
 """Bytes of which the address of weights is a multiple, as the longest vectors want."""
 _LINKING = ("-l", "-L", "-Wl,")
-"""What flags for the linker begin with."""
+"""The prefix of flags for the linker."""
 _REGISTRY = "aotc_registry.c"
 """The runtime of what calls operators by name."""
 _MACHINE = ("aotc_vm.c", "aotc_vm_builtins.c")

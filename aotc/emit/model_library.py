@@ -36,7 +36,7 @@ _FOLDERS = {
     ".json": "",
 }
 _OTHERS = "codegen/other/"
-"""What code generators from outside make."""
+"""Artefacts of code generators from outside."""
 _PARAMETERS = "parameters/{}.weights.bin"
 _LARGEST = 1 << 34
 """Bytes of a member that is read."""
@@ -69,7 +69,7 @@ def read_model_library(archive: bytes) -> ArtifactSet:
 
 
 def _described(read: Callable[[str], bytes]) -> dict[str, Any]:
-    """What `metadata.json` says. Raises ValueError where it is of another version."""
+    """The contents of `metadata.json`. Raises ValueError where it is of another version."""
     metadata = json.loads(read("metadata.json"))
     if (version := metadata["version"]) != FORMAT_VERSION:
         raise ValueError(f"it is of version {version}, this is aotc for version {FORMAT_VERSION}")
@@ -89,7 +89,7 @@ def read_parameters(archive: bytes) -> bytes:
 
 @contextmanager
 def _members(archive: bytes) -> Generator[Callable[[str], bytes]]:
-    """What reads a file of the archive by its path."""
+    """The reader of a file of the archive by its path."""
     try:
         with tarfile.open(fileobj=io.BytesIO(archive), mode="r:") as opened:
             files = {member.name: member for member in opened if member.isfile() and member.size < _LARGEST}

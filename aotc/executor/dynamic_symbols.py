@@ -1,4 +1,4 @@
-"""What the file of a shared library says before it is loaded: for which machine, the names that it exports or asks for,
+"""Facts of a shared library's file before it is loaded: for which machine, the names that it exports or asks for,
 and the metadata of its model."""
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from aotc.errors import UsageError
 from aotc.model.conventions import json_symbol
 
 DAMAGED = (struct.error, IndexError, ValueError)
-"""What reading a damaged file raises."""
+"""The errors of reading a damaged file."""
 _KIND = slice(4, 6)
 """Where an ELF file says how wide its words are, and in which order their bytes."""
 _MACHINE = slice(18, 20)

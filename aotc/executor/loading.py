@@ -68,7 +68,7 @@ class Loaded:
     bytecode: bytes | None = None
     """The entry, where no code of it was loaded."""
     _added: list[object] = field(default_factory=list[object])
-    """What else is kept in memory."""
+    """Other data that is kept in memory."""
 
     def add(self, functions: Mapping[str, Any]) -> None:
         """Have packed functions found by name. Raises UsageError where the code asks for none by name."""
@@ -332,7 +332,7 @@ def _read_info(library: Path, names: Sequence[str], handle: ctypes.CDLL) -> tupl
 
 
 def _carried(handle: ctypes.CDLL, symbol: str) -> tuple[Artifact, ...]:
-    """What a library carries for other loaders."""
+    """Artefacts in a library for other loaders."""
     try:
         address = ctypes.addressof(ctypes.c_char.in_dll(handle, symbol))
     except ValueError:

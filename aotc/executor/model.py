@@ -38,7 +38,7 @@ _FUNCTIONS: Final = (
     *("get_num_inputs", "get_num_outputs", "get_input_index", "get_output_index", "get_input_name", "get_input_info"),
     *("get_model_metadata", "time_evaluator"),
 )
-"""What `model[NAME]` finds beside the model's own name."""
+"""The names that `model[NAME]` finds beside the model's own."""
 
 
 class CompiledModel(NamesAndPositions, Timed):
@@ -103,7 +103,7 @@ class CompiledModel(NamesAndPositions, Timed):
 
     @property
     def states(self) -> tuple[StateInfo, ...]:
-        """What calls leave for the next one."""
+        """State that calls leave for the next one."""
         return self._native.info.states
 
     def reset(self) -> None:
@@ -204,7 +204,7 @@ class CompiledModel(NamesAndPositions, Timed):
             raise ValueError(f"{name} runs on {cpu()}, main memory, and cannot be put on {given}")
 
     def get_model_metadata(self) -> ModuleMetadata:
-        """What the module says of its functions: for a packed library what its own tables say, read through its
+        """The metadata of the module's functions: for a packed library what its own tables say, read through its
         packed function of that name; the same of any other model."""
         return module_metadata(self._native)
 

@@ -48,7 +48,7 @@ _NOTHING = aligned_bytes(1)
 
 @dataclass(frozen=True)
 class NativeModel:
-    """What all instances of a model share: code and weights. Immutable, safe to share between threads.
+    """The state that all instances of a model share: code and weights. Immutable, safe to share between threads.
 
     `address` is the entry function in the convention of `info.interface_api`; `weights` the blob, or with
     `info.weight_offsets` the table of addresses, that a model with `info.weights == "caller"` is given at each call;

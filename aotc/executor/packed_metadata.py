@@ -1,4 +1,4 @@
-"""What a module says of its functions, as `get_model_metadata` of a packed library returns it (docs/abi.md)."""
+"""The metadata of a module's functions, as `get_model_metadata` of a packed library returns it (docs/abi.md)."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ _CACHE_LINE: Final = 64
 
 
 def info_of(descriptor: int) -> ModelInfo:
-    """What the tables of a packed model say of it, without NAME.json: not its plan, nodes and quantisation.
+    """The metadata in the tables of a packed model, without NAME.json: not its plan, nodes and quantisation.
 
     Raises RunError where its `get_model_metadata` fails, UsageError where they are of another version.
     """
@@ -201,7 +201,7 @@ _GETTER: Final = b"get_model_metadata"
 
 
 def _returned(name: str, descriptor: int) -> ModuleMetadata:
-    """What the packed function `get_model_metadata` in the table of `descriptor` returns."""
+    """The result of the packed function `get_model_metadata` in the table of `descriptor`."""
     head = _Model.from_address(descriptor)
     names = _names(head)
     if _GETTER.decode() not in names:

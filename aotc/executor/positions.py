@@ -1,4 +1,4 @@
-"""What models say of the names and positions of their inputs and outputs."""
+"""Names and positions of inputs and outputs in models."""
 
 from __future__ import annotations
 

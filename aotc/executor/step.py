@@ -147,5 +147,5 @@ class Step:
 
 
 def failed(name: str, status: int) -> RunError:
-    """What a call of model `name` raises for a status that is not 0."""
+    """The error of a call of model `name` whose status is not 0."""
     return RunError("failed-run", f"the entry function of {name} returned {status}")

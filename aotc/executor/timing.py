@@ -52,7 +52,7 @@ class Timing:
 
 @dataclass(frozen=True)
 class Repeats:
-    """What is timed: `repeat` runs of `number` calls each, of more where such a run takes less than `min_repeat_ms`.
+    """A timing: `repeat` runs of `number` calls each, of more where such a run takes less than `min_repeat_ms`.
 
     A run that takes no time at all by the clock is taken `limit_zero_time_iterations` times at most. After each
     `repeats_to_cooldown` runs nothing happens for `cooldown_interval_ms`; before each run `cache_flush_bytes` are
@@ -143,4 +143,4 @@ class Timed(ABC):
 
     @abstractmethod
     def _evaluator(self, function: str, device: Any, repeats: Repeats) -> Callable[..., Timing]:
-        """What times a function of the module on a device."""
+        """The timer of a function of the module on a device."""

@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary, WeakMethod, WeakSet
 
 _LOCKS: WeakSet[threading.Lock | threading.RLock] = WeakSet()
 _MENDING: WeakKeyDictionary[threading.Lock | threading.RLock, WeakMethod[Callable[[], None]]] = WeakKeyDictionary()
-"""What a child does where the lock was held, since it has half of what the other thread was at."""
+"""Reset in a child where the lock was held, since it has half of what the other thread was at."""
 
 
 def turn(mend: Callable[[], None] | None = None) -> threading.Lock:

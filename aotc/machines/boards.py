@@ -1,4 +1,4 @@
-"""What people call their hardware: chips and boards, and the named target of the core that runs the application."""
+"""Names of hardware: chips and boards, and the named target of the core that runs the application."""
 
 from __future__ import annotations
 

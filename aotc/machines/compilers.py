@@ -1,4 +1,4 @@
-"""What GCC and Clang are told so that they compile for a target."""
+"""Options by which GCC and Clang compile for a target."""
 
 from __future__ import annotations
 

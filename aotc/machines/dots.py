@@ -11,7 +11,7 @@ Unsigned: TypeAlias = Literal["one", "none", "any", "narrow"]
 
 @dataclass(frozen=True)
 class StepPairs:
-    """What sums of two steps, eight products of a lane, cost that are added in 16 bits (`step_pairing`): cycles."""
+    """Cycles of sums of two steps, eight products of a lane, that are added in 16 bits (`step_pairing`)."""
 
     plain: float
     """For one register of each factor of both, without sign and with one."""
@@ -60,7 +60,7 @@ class DotProduct:
 
     @property
     def least_cycles(self) -> float:
-        """What one register of each factor takes at best."""
+        """The least cost of one register of each factor."""
         return self.cycles if self.pairs is None else min(self.cycles, self.pairs.plain / 2)
 
 

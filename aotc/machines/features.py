@@ -1,4 +1,4 @@
-"""What a processor can have beyond the base of its architecture, and how a program asks for it.
+"""Features of a processor beyond the base of its architecture, and how a program asks for it.
 
 Code that was compiled for a target ends in an illegal instruction on a processor without the target's features. The
 rows are those that code generation uses on its own accord; what only system programs or intrinsics use (keys, counters,
@@ -145,7 +145,8 @@ def rows_of(names: Iterable[str]) -> tuple[str, tuple[Feature, ...]]:
 
 @dataclass(frozen=True)
 class Checks:
-    """What a program must find on x86: for each leaf and part of cpuid the bits of its results, and of XCR0."""
+    """The features that a program must find on x86: for each leaf and part of cpuid the bits of its results, and of
+    XCR0."""
 
     leaves: tuple[tuple[int, int, tuple[tuple[int, int], ...]], ...]
     state: int

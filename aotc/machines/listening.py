@@ -1,4 +1,4 @@
-"""What a library writes on standard error, for want of another way to hear of a problem."""
+"""The library's text on standard error, for want of another way to hear of a problem."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _listening: Final = threading.Lock()
 
 
 def listened(make: Callable[[], _T]) -> tuple[_T, str]:
-    """What `make` returns, and what LLVM prints on standard error meanwhile: all that it does about a processor or a
+    """The result of `make`, and what LLVM prints on standard error meanwhile: all that it does about a processor or a
     feature it does not know, before it goes on without or ends the process."""
     import tempfile
 

@@ -15,7 +15,7 @@ class ByteLookup:
     row: int
     """Bytes of the table in one register."""
     fewest_operations: int
-    """What a function takes at least, in operations of the graph, to be looked up instead of computed."""
+    """The least cost of a function, in operations of the graph, at which it is looked up instead of computed."""
 
 
 COMPUTED: Final = ByteLookup("", 0, 0)

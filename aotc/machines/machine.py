@@ -1,4 +1,4 @@
-"""What of a processor decides how kernels are computed. `families` has a row for each processor family.
+"""Facts of a processor that decide how kernels are computed. `families` has a row for each processor family.
 
 Cost models take a `Machine` and nothing else: a number that is true of one core stands in its row, not in their code.
 A cycle is one of the core's clock; sizes are in bytes; "registers" are vector registers.
@@ -248,7 +248,7 @@ class SumsCosts:
 
 @dataclass(frozen=True)
 class ScalarUnit:
-    """What a core computes with outside of vector registers."""
+    """Units of a core outside of vector registers."""
 
     multiply: Multiply
     """How products of integers are added up."""
@@ -266,7 +266,7 @@ class ScalarUnit:
     float_registers: int
     """Registers of f32; 0 without FPU."""
     sums: SumsCosts
-    """What sums of products cost."""
+    """Costs of sums of products."""
 
     @property
     def quads(self) -> bool:
@@ -276,7 +276,7 @@ class ScalarUnit:
 
 @dataclass(frozen=True)
 class Core:
-    """What is known of every processor, with vectors or without."""
+    """Facts known of every processor, with vectors or without."""
 
     name: str
     """Of the family, as in `FAMILIES`."""

@@ -1,4 +1,4 @@
-"""What the operating system says about this machine's processor: enough to schedule kernels without asking LLVM, and to
+"""This machine's processor by the operating system: enough to schedule kernels without asking LLVM, and to
 tell it from another one."""
 
 from __future__ import annotations
@@ -48,14 +48,15 @@ def caches() -> dict[str, int]:
 
 
 def model_name() -> str | None:
-    """What its maker calls the processor, as Linux says it; None where that is not known."""
+    """The processor's name by its maker, as Linux says it; None where that is not known."""
     models = (line.partition(":")[2].strip() for line in _described() if line.startswith("model name"))
     return next(models, None)
 
 
 @cache
 def identity() -> str:
-    """What tells this machine's processor from another: its cores' names and features, for want of them its kind."""
+    """Marks that tell this machine's processor from another: its cores' names and features, for want of them its
+    kind."""
     found = {line for line in _described() if line.startswith(("model name", "flags", "Features", "isa"))}
     return "\n".join(sorted(found)) or platform.processor() + platform.machine()
 
@@ -69,7 +70,7 @@ def architecture() -> str:
 
 
 def words() -> frozenset[str]:
-    """What the first core can do, in Linux's words, of RISC-V its letters; nothing where that cannot be read."""
+    """Features of the first core, in Linux's words, of RISC-V its letters; nothing where that cannot be read."""
     for line in _described():
         name, _, value = line.partition(":")
         if name.strip() in ("flags", "Features"):
@@ -81,7 +82,7 @@ def words() -> frozenset[str]:
 
 
 def _x86_flags() -> frozenset[str]:
-    """What the first core can do, in Linux's words; nothing where that cannot be read."""
+    """Features of the first core, in Linux's words; nothing where that cannot be read."""
     return next((frozenset(line.split()) for line in _described() if line.startswith("flags")), frozenset())
 
 

@@ -1,4 +1,4 @@
-"""What code for a target may ask of a processor, and whether this machine has it."""
+"""Features that code for a target may ask of a processor, and whether this machine has them."""
 
 from __future__ import annotations
 

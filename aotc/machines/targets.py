@@ -49,7 +49,7 @@ class Target:
     freestanding: bool = False
     """No C library can be counted on: loops stay loops and are not turned into calls of memset and memcpy."""
     core: Core = families.HOSTED
-    """What kernels are scheduled for: the row of its family, of `host` with its own caches."""
+    """The machine that kernels are scheduled for: the row of its family, of `host` with its own caches."""
 
     @property
     def vectors(self) -> Machine | None:
@@ -57,7 +57,7 @@ class Target:
         return self.core if isinstance(self.core, Machine) else None
 
     def as_json(self) -> dict[str, Any]:
-        """What `aotc targets --json` says: every field and, instead of the core, its vectors and caches."""
+        """The rows of `aotc targets --json`: every field and, instead of the core, its vectors and caches."""
         said: dict[str, Any] = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "core"}
         return said | {"vectors": None if self.vectors is None else _said_of_vectors(self.vectors)}
 
@@ -387,7 +387,7 @@ def named_targets() -> list[Target]:
 
 
 def targets_table() -> str:
-    """What `aotc targets` prints: a line for each target."""
+    """The text of `aotc targets`: a line for each target."""
     rows = [("NAME", "TRIPLE", "CPU", "VECTORS", "DESCRIPTION")]
     rows += [(each.name, each.triple, each.cpu, _vectors_text(each), each.description) for each in named_targets()]
     widths = [max(len(row[column]) for row in rows) for column in range(4)]

@@ -12,5 +12,5 @@ Sum = Callable[[Sequence[tuple[Fraction, Value]]], Value]
 
 
 def terms(factors: Sequence[Fraction | float], values: Sequence[Value]) -> list[tuple[Fraction, Value]]:
-    """What a sum with these factors is made of."""
+    """The terms of a sum with these factors."""
     return [(Fraction(factor), value) for factor, value in zip(factors, values, strict=True) if factor]

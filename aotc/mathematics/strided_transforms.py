@@ -58,7 +58,7 @@ class StridedTransforms:
 
     @property
     def input_sums(self) -> list[int]:
-        """What n values of 1 are transformed to: those of the point 1, and odd ones, are not 0."""
+        """The transform of n values of 1: those of the point 1, and odd ones, are not 0."""
         return [0, 1 if self.outputs == 2 else -2] + [0] * (self.outputs - 1) + [1] * self.outputs
 
     def transform_input(self, values: Sequence[Value], total: Sum[Value]) -> list[Value]:

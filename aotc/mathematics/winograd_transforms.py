@@ -152,7 +152,7 @@ class ExactTransforms(Transforms):
     """F(m, 3) of integers: G with rows taken times `scales`, and A of the multiples of results that are integers."""
 
     scales: tuple[int, ...]
-    """What the rows of G are taken times: of the point 0, of each pair, of infinity."""
+    """The factors of the rows of G: of the point 0, of each pair, of infinity."""
 
     @property
     def multiples(self) -> list[int]:

@@ -1,1 +1,1 @@
-"""What is found by running: profiles, the search for schedules, benchmarks."""
+"""Measurements by running: profiles, the search for schedules, benchmarks."""

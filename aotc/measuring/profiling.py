@@ -1,4 +1,4 @@
-"""What each kernel of a model takes on this machine: time, arithmetic, share of the processor's peak, ONNX nodes."""
+"""Profiles of a model's kernels on this machine: time, arithmetic, share of the processor's peak, ONNX nodes."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class CallProfile:
 
 @dataclass(frozen=True)
 class Profile:
-    """What one run of a model takes, call by call."""
+    """The time of one run of a model, call by call."""
 
     calls: tuple[CallProfile, ...]
     processor: Processor
@@ -71,7 +71,7 @@ class ProfiledModel:
     counters: np.ndarray[Any, np.dtype[np.int64]]
     """Ticks that each call of a kernel has taken so far; then how often each of those in control flow was made."""
     calls: tuple[CallProfile, ...]
-    """What the counters stand for; seconds are 0, and operations those of one call."""
+    """The calls that the counters stand for; seconds are 0, and operations those of one call."""
     repeated: tuple[bool, ...]
     """Which of the calls are in control flow."""
 
@@ -202,7 +202,7 @@ builtin.module attributes {{aot.name = "peak", aot.plan = {{
 
 @dataclass(frozen=True)
 class Processor:
-    """What was measured of one core of this machine."""
+    """Measurements of one core of this machine."""
 
     peak: float
     """Operations in a second that it computes at most in f32."""

@@ -39,7 +39,7 @@ from aotc.pipeline.phases import PHASE_NAMES, PHASES, PassRunner, phase_index, p
 
 LEAST_GAIN = 0.03
 LEAST_SECONDS = 50e-9
-"""What a gain must be, at the resolution of the counter."""
+"""The least gain that counts, at the resolution of the counter."""
 TOLERANCE = 1e-3
 """Of the greatest result: what a candidate may differ by from the first choice."""
 SECONDS = 0.02
@@ -65,7 +65,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Gain:
-    """What was found for one operation."""
+    """The finding for one operation."""
 
     nodes: tuple[str, ...]
     before: float
@@ -119,7 +119,7 @@ class _Search:
         self._op, self._options, self._machine, self._store = op, options, machine, store
         self._first = Choice(None if options.accuracy == "strict" else choose_algorithm(op, machine))
         self._other = np.zeros(2 * (machine.l1 + machine.l2) // 4, np.float32)
-        """What fills the caches."""
+        """Data that fills the caches."""
         self._times: dict[Choice, float] = {}
         self._models: dict[Choice, ProfiledModel] = {}
 

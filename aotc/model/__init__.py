@@ -1,1 +1,1 @@
-"""What is said of a compiled model in plain values: names, weights, conventions, metadata; no IR."""
+"""The description of a compiled model in plain values: names, weights, conventions, metadata; no IR."""

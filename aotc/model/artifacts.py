@@ -1,4 +1,4 @@
-"""What code generators give: named artefacts that say who made them and who loads them.
+"""Results of code generators: named artefacts that say who made them and who loads them.
 
 An `ArtifactSet` is all that a compilation made, as values: a folder, an archive, the cache, a shared library and a
 process are places to keep one (`write`, `blob`, `export_library`, `load`). The design is that of the artefact proposal
@@ -46,7 +46,7 @@ _OURS: Final = {
     LIBRARY: "aotc.executor.loading:Linked",
     JIT: "aotc.executor.loading:InMemory",
 }
-"""What loads the code of the host processor; the first that a set has is taken."""
+"""Loaders of code of the host processor; the first that a set has is taken."""
 _HANDLED: Final = (METADATA, *_OURS, PARAMETERS, BYTECODE, NONE)
 
 FLASH: Final = "flash"
@@ -100,7 +100,7 @@ class Artifact:
     target: str = ""
     """The name of the target that it is for; of no particular one where empty."""
     flags: tuple[str, ...] = ()
-    """What a compiler of the target is to be told to build it."""
+    """Options with which a compiler of the target builds it."""
 
     def __post_init__(self) -> None:
         if not self.name or self.name in (".", "..") or any(sign in self.name for sign in "/\\\0"):
@@ -302,7 +302,7 @@ class ArtifactSet:
 
     @cached_property
     def metadata(self) -> ModelInfo:
-        """What the model is. Raises ValueError where the set does not say."""
+        """The name of the model. Raises ValueError where the set does not say."""
         described = self._described
         if len(described) != 1:
             raise ValueError(f"{self!r} has {len(described)} artefacts with metadata, not one")
@@ -328,11 +328,11 @@ class ArtifactSet:
         return groups
 
     def carried(self) -> tuple[Artifact, ...]:
-        """What a library carries for loaders from outside, as those find it again."""
+        """Artefacts in a library for loaders from outside, as those find them again."""
         return tuple(artifact for artifact in self.artifacts if artifact.loader not in _HANDLED)
 
     def unloadable(self) -> tuple[UsageError, ...]:
-        """What `load` says, on this machine, of carried artefacts whose loader is not installed."""
+        """The warning of `load`, on this machine, for carried artefacts whose loader is not installed."""
         groups = ArtifactSet(self.carried()).by_loader()
         installed = {point.name for point in extensions.points(extensions.LOADERS)} if groups else set[str]()
         return tuple(_unknown_loader(name, groups[name]) for name in sorted(groups.keys() - installed))

@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from aotc.model.artifacts import Artifact
 
 Setting: TypeAlias = "int | float | str | tuple[int, ...]"
-"""What a code generator tells itself of a kernel."""
+"""Notes of a code generator to itself about a kernel."""
 
 
 @dataclass(frozen=True)
 class Operand:
-    """What a kernel reads: a tensor of the model, or an array that becomes one of its constants."""
+    """An operand of a kernel: a tensor of the model, or an array that becomes one of its constants."""
 
     value: SSAValue | NDArray[np.generic]
     permutation: tuple[int, ...] | None = None
@@ -104,7 +104,7 @@ class CodeGenerator(Protocol):
     loader of its artefacts registers."""
 
     def claim(self, op: Operation, target: str, ctx: Context) -> Claim | None:
-        """What it computes instead of `op`, and of others that only `op` needs; None: nothing.
+        """Its operations instead of `op`, and of others that only `op` needs; None: nothing.
 
         Called for each operation that something reads, the last one first, in the phase `offload`: quantised
         operations are on integers, nothing is laid out yet. `ctx` holds the constants

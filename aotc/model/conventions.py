@@ -41,8 +41,8 @@ class Conventions:
     weights: str = "embedded"
     linkable: bool = True
     operator_arguments: str = "tensors"
-    """What `cpacked` operators are given: DLTensors, or to measure what those cost, data pointers in AOTCValues or in a
-    bare array. Not part of the tables below: nothing outside the model ever sees it."""
+    """The arguments of `cpacked` operators: DLTensors, or to measure what those cost, data pointers in AOTCValues or in
+    a bare array. Not part of the tables below: nothing outside the model ever sees it."""
     io: str = "caller"
     """Where inputs and outputs are: the caller's, or in the workspace."""
     threaded: bool = False
@@ -152,12 +152,12 @@ def legal(linkable: bool = True) -> Iterator[Conventions]:
 
 
 def default_interface(runtime: str) -> str:
-    """What `--interface-api` is where it is not given: a packed entry for the host's executor, plain C for bare C."""
+    """The default of `--interface-api`: a packed entry for the host's executor, plain C for bare C."""
     return "packed" if runtime == "host" else "c"
 
 
 def default_operators(interface_api: str, runtime: str) -> str:
-    """What `--operator-api` is where it is not given: packed arguments where the host runtime is to reach operators."""
+    """The default of `--operator-api`: packed arguments where the host runtime is to reach operators."""
     return "cpacked" if (interface_api, runtime) == ("packed", "host") else "unpacked"
 
 
@@ -229,7 +229,7 @@ def json_symbol(name: str) -> str:
 
 
 def artifacts_symbol(name: str) -> str:
-    """What a shared library carries for loaders: u64 of bytes, then artefacts exported one after the other."""
+    """The artefacts in a shared library for loaders: u64 of bytes, then artefacts exported one after the other."""
     return f"{PREFIX}_{name}_artifacts"
 
 

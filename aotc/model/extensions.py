@@ -1,4 +1,4 @@
-"""What other packages add to the compiler: found through entry points, and left out where it is broken.
+"""Extensions of the compiler by other packages: found through entry points, and left out where it is broken.
 
 Every group is loaded here. A package that does not load, or gives something else than its group asks for, costs one
 line on standard error; models that do not need it compile. What goes wrong inside code of another package later, in an
@@ -74,7 +74,7 @@ def points(group: str) -> list[EntryPoint]:
 
 
 def load(point: EntryPoint, check: Check) -> Any:
-    """What an entry point loads to; None, with a warning, where it is broken. Ours raises what it raises."""
+    """The object that an entry point loads to; None, with a warning, where it is broken. Ours raises what it raises."""
     loaded = None
     try:
         loaded = point.load()
@@ -89,7 +89,7 @@ def load(point: EntryPoint, check: Check) -> Any:
 
 
 def load_all(group: str, check: Check) -> list[tuple[EntryPoint, Any]]:
-    """What all entry points of a group load to, but the broken ones."""
+    """The objects of all entry points of a group, but the broken ones."""
     found = [(point, load(point, check)) for point in points(group)]
     return [(point, loaded) for point, loaded in found if loaded is not None]
 
@@ -123,7 +123,7 @@ def describe(error: BaseException) -> str:
 
 
 def problem_of(error: Exception) -> Problem | None:
-    """What an unexpected `error` says of the package whose operator, kernel strategy or pass it came from.
+    """The text of an unexpected `error` about the package whose operator, kernel strategy or pass it came from.
 
     Names the node and the operator that it was about, and the line; None where no other package took part.
     """

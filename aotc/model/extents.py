@@ -233,5 +233,5 @@ class OpenTensor:
 
 
 def unnamed(tensor: str, axis: int) -> str:
-    """What an open dimension is called that the model has no name for: `x[1]`."""
+    """The name of an open dimension for which the model has none: `x[1]`."""
     return f"{tensor}[{axis}]"

@@ -75,8 +75,8 @@ def _renamed(pending: Iterable[tuple[Path, Path]], leftovers: ExitStack) -> None
 
 
 def _kept(final: Path, leftovers: ExitStack) -> Path | None:
-    """What is there under another name, too, which `leftovers` removes; None where nothing is. Under that name alone
-    where the file system has no two names of a file."""
+    """Files that are there under another name, too, which `leftovers` removes; None where nothing is. Under that name
+    alone where the file system has no two names of a file."""
     while final.is_symlink() or final.exists():
         before = _temporary(final)
         leftovers.callback(before.unlink, missing_ok=True)
@@ -96,7 +96,7 @@ def _name_again(final: Path, before: Path) -> None:
 
 
 def _undone(done: Sequence[tuple[Path, Path | None]]) -> None:
-    """What was there before, also where an interrupt arrives on the way, which another thread took."""
+    """The files as they were before, also where an interrupt arrives on the way, which another thread took."""
     try:
         for final, before in reversed(done):
             if before is None:

@@ -23,7 +23,8 @@ def is_text(dtype: str) -> bool:
 
 
 def with_labels(numbers: _Array, labels: Labels) -> Any:
-    """What onnxruntime returns for an output: an array of text, or a list of dictionaries, one for each row."""
+    """The value that onnxruntime returns for an output: an array of text, or a list of dictionaries, one for each
+    row."""
     if not labels:
         return numbers
     import numpy as np

@@ -1,4 +1,4 @@
-"""What was found out once, for a bounded number of keys."""
+"""A cache of results for a bounded number of keys."""
 
 from __future__ import annotations
 

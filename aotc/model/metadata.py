@@ -1,4 +1,4 @@
-"""What a compiled model says about itself: one structure, the same in the header, the JSON report and Python."""
+"""The description of a compiled model: one structure, the same in the header, the JSON report and Python."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ class TensorInfo:
 
 @dataclass(frozen=True)
 class StateInfo(TensorInfo):
-    """What the workspace keeps from one call to the next: an input of the ONNX model, and its `output` that is the next
-    value; where it is in bytes from the start of the workspace is its offset."""
+    """A state that the workspace keeps from one call to the next: an input of the ONNX model, and its `output` that is
+    the next value; where it is in bytes from the start of the workspace is its offset."""
 
     output: str = ""
 
@@ -72,9 +72,9 @@ class KernelInfo:
     codegen: str = ""
     """The code generator from outside that made it; empty: it was compiled with the model."""
     inputs: tuple[BufferArgument, ...] = ()
-    """What it reads, in the order of its arguments; nothing where one function serves calls of several shapes."""
+    """The values it reads, in the order of its arguments; nothing where one function serves calls of several shapes."""
     outputs: tuple[BufferArgument, ...] = ()
-    """What follows, and it writes: its results, then its scratch memory."""
+    """The arguments that follow, which it writes: its results, then its scratch memory."""
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,7 @@ class FunctionFootprint:
 
 @dataclass(frozen=True)
 class Footprint:
-    """What a model costs on a machine, in bytes.
+    """Costs of a model on a machine, in bytes.
 
     `flash_bytes` are code, constants, initial values, and the weights unless the caller has them. `stack_bytes` bounds
     the stack below the entry's caller, along `stack_path`, which may end in a helper of the compiler's library; what
@@ -151,7 +151,7 @@ class Footprint:
     library_calls: tuple[str, ...]
     functions: tuple[FunctionFootprint, ...]
     stack_margin_bytes: int = 0
-    """What the stack of an estimate may take beyond `stack_bytes`."""
+    """Stack that an estimate may take beyond `stack_bytes`."""
     compiler: str | None = None
     """Who compiled what was measured, as it says itself, where that was not LLVM."""
 
@@ -163,9 +163,9 @@ class Footprint:
 
 @dataclass(frozen=True)
 class Origin:
-    """What a model was compiled by, for which `--target`, with which options that decide its code and are not as by
-    default, as on the command line, and the SHA-256 of the model file, external data apart; None for IR that does not
-    say of which model it is."""
+    """The version of the compiler of a model, for which `--target`, with which options that decide its code and are not
+    as by default, as on the command line, and the SHA-256 of the model file, external data apart; None for IR that does
+    not say of which model it is."""
 
     compiler: str
     target: str
@@ -199,14 +199,15 @@ class ModelInfo:
     footprint: Footprint | None = None
     """None where no machine code was made."""
     features: tuple[str, ...] = ()
-    """What the processor must have beyond the base of its architecture, in LLVM's words (`aotc.machines.features`)."""
+    """Features that the processor must have beyond the base of its architecture, in LLVM's words
+    (`aotc.machines.features`)."""
     in_floats: tuple[str, ...] = ()
     """The nodes of a quantised model that compute with dequantised numbers."""
     constants: tuple[ConstantInfo, ...] = ()
     """The arrays of weights; only in files."""
     states: tuple[StateInfo, ...] = ()
-    """What the workspace keeps from one call to the next: inputs and outputs of the ONNX model that callers do not see.
-    """
+    """States that the workspace keeps from one call to the next: inputs and outputs of the ONNX model that callers do
+    not see."""
     origin: Origin | None = None
     """None where it is not known: of a module that was not compiled from a model."""
     weight_offsets: tuple[int, ...] = ()
@@ -263,8 +264,8 @@ def to_json(info: ModelInfo, artifacts: Sequence[Mapping[str, Any]] = (), *, ind
 
 
 def from_json(text: str) -> ModelInfo:
-    """What `to_json` wrote; members it does not know are ignored. Raises ValueError on anything else: members of other
-    types, a name that is no C identifier."""
+    """The value that `to_json` wrote; members it does not know are ignored. Raises ValueError on anything else: members
+    of other types, a name that is no C identifier."""
     try:
         members = json.loads(text)
         if (version := members["version"]) != METADATA_VERSION:

@@ -18,7 +18,7 @@ PROTOBUF_LIMIT = (1 << 31) - 1
 
 
 Source: TypeAlias = "str | os.PathLike[str] | bytes | onnx.ModelProto"
-"""What a model is given as: a file, its bytes, a ModelProto; a file of IR where the options have `start_at`."""
+"""A source of a model: a file, its bytes, a ModelProto; a file of IR where the options have `start_at`."""
 
 
 class ModelFile(os.PathLike[str]):
@@ -86,7 +86,7 @@ class ModelFile(os.PathLike[str]):
         return content
 
     def reread(self) -> Path | bytes:
-        """What a reader of its own is given: the path, or where that can be read once only, the content."""
+        """The argument of a custom reader: the path, or where that can be read once only, the content."""
         return self.path if self.path.is_file() else self.content()
 
 

@@ -1,4 +1,4 @@
-"""What a compilation is doing, for whoever watches: passes that take kernel after kernel say which."""
+"""The progress of a compilation, for whoever watches: passes that take kernel after kernel say which."""
 
 from __future__ import annotations
 

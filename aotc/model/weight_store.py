@@ -41,7 +41,8 @@ class WeightStore:
         self.given = 0
         """Bytes that nodes of the model may still add because its file has them; calls of functions repeat theirs."""
         self.aside: Callable[[Callable[[], None]], Callable[[], None]] | None = None
-        """What begins work beside that of this thread, where that is wanted, and returns what waits for its end."""
+        """A function that begins work beside this thread, where that is wanted, and returns one that waits for its
+        end."""
         self._later: list[tuple[Array, Callable[[], Array]]] = []
         """Arrays without contents, and what makes the same with contents, in order."""
         self._missing: dict[str, int] = {}

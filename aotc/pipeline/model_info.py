@@ -83,7 +83,7 @@ def constants(module: ModuleOp, store: WeightStore) -> tuple[ConstantInfo, ...]:
 
 
 def _memory_alignment(module: ModuleOp) -> int:
-    """What memory of the caller's is a multiple of: the workspace, and weights where they are the caller's."""
+    """The alignment of memory of the caller's: the workspace, and weights where they are the caller's."""
     layout = WEIGHT_LAYOUT.get(module) if weights_place(module) == "caller" else None
     return max(plan_of(module).alignment, 1 if layout is None else layout.alignment)
 

@@ -16,7 +16,7 @@ from aotc.model.known_tensors import KnownTensor
 from aotc.model.limits import MOST_COMPUTED, MOST_EXPANDED
 
 KINDS = ("c", "header", "llvm-ir", "asm", "object", "static", "shared", "mlf", "vm")
-"""What `--emit` takes."""
+"""The values of `--emit`."""
 
 NATIVE_KINDS = frozenset(("llvm-ir", "asm", "object", "static", "shared"))
 """Those that LLVM makes."""
@@ -221,7 +221,7 @@ class CompileOptions:
         return self.executor == "vm" or "vm" in self.emit
 
     def _executor_problems(self) -> list[Problem]:
-        """What a machine between the application and the operators has no room for."""
+        """Features for which a machine between the application and the operators has no room."""
         if self.executor != "vm":
             return []
         others = {

@@ -253,7 +253,7 @@ PHASE_NAMES = tuple(phase.name for phase in PHASES)
 
 
 def pipeline_of(phase: Phase, options: CompileOptions) -> str:
-    """What runs in a phase: its own pipeline, then those of installed packages in order of their packages' names."""
+    """The passes of a phase: its own pipeline, then those of installed packages in order of their packages' names."""
     return ",".join(part for part in (phase.pipeline(options), *_extensions().get(phase.name, ())) if part)
 
 
@@ -292,7 +292,7 @@ class PassTiming:
 
 
 class _ToLLVM(Protocol):
-    """What `convert-to-llvm` has beside `apply`."""
+    """The parts of `convert-to-llvm` beside `apply`."""
 
     def convert(self, module: ModuleOp, target: str | None, only: Collection[Operation] | None = None) -> ModuleOp: ...
 
@@ -306,8 +306,8 @@ def to_llvm(
     workspace_section: str | None,
     only: Collection[Operation] | None = None,
 ) -> ModuleOp:
-    """What `convert-to-llvm` makes of a module after the last phase, or of `only` some operations at its top, for an
-    object of their own. The module stays as it is. Raises CompileError."""
+    """The result of `convert-to-llvm` for a module after the last phase, or of `only` some operations at its top, for
+    an object of their own. The module stays as it is. Raises CompileError."""
     conversion = cast(Callable[..., _ToLLVM], multiverse().all_passes["convert-to-llvm"]())
     sections = {"weights_section": weights_section, "workspace_section": workspace_section}
     return conversion(optimize_size=optimize_size, **sections).convert(module, target, only)

@@ -18,7 +18,7 @@ Size = int | str
 
 
 class InProcessOptions(TypedDict, total=False):
-    """What `aotc.compile` takes."""
+    """The arguments of `aotc.compile`."""
 
     name: Annotated[str | None, "the model's name in symbols (default: the file's)"]
     target: Annotated[str, "a name from `aotc targets` or triple[:cpu[:features]]"]
@@ -55,7 +55,7 @@ class InProcessOptions(TypedDict, total=False):
 
 
 class FileOptions(InProcessOptions, total=False):
-    """What `aotc.compile_to` takes."""
+    """The arguments of `aotc.compile_to`."""
 
     emit: Annotated[str | Sequence[str], "kinds of artefacts: c, header, object, shared, ..."]
     split: Annotated[bool, "write the operators, exported, to NAME_operators.c"]

@@ -205,7 +205,7 @@ class _Workers:
         return item[0] if item else None
 
     def results(self) -> dict[int, Any]:
-        """What the copies have computed, when all are done."""
+        """The results of the copies, when all are done."""
         found: dict[int, Any] = {}
         for process, answer in list(self._answers.items()):
             with open(answer, "rb", closefd=False) as file:

@@ -24,7 +24,7 @@ MOST_HEAP: Final = 1 << 16
 
 
 class Match(IntEnum):
-    """What `match_shape` does with an extent."""
+    """The action of `match_shape` for an extent."""
 
     EQUAL_IMMEDIATE = 0
     STORE = 1

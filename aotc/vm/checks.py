@@ -1,4 +1,4 @@
-"""What holds in every function, whoever wrote it: jumps stay in it, it ends, nothing is read before it is written."""
+"""Invariants of every function, whoever wrote it: jumps stay in it, it ends, nothing is read before it is written."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def is_name(name: str) -> bool:
 
 
 def problems_of(name: str, instructions: Sequence[Instruction], num_inputs: int) -> list[Problem]:
-    """What is wrong with a function, an empty list where nothing is."""
+    """The problems of a function, an empty list where there is none."""
     if not instructions:
         return [Problem("invalid-function", "the function has no instructions", fix="end it with ret", node=name)]
     if not isinstance(instructions[-1], Ret | Goto):

@@ -1,4 +1,4 @@
-"""What goes wrong with executables, and while one runs."""
+"""Errors of executables, and of running one."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ class VMFunction:
 
 @dataclass(frozen=True, eq=False)
 class Executable:
-    """What a virtual machine runs, immutable. Two are equal where all of their bytes are.
+    """The program of a virtual machine, immutable. Two are equal where all of their bytes are.
 
     Raises VMError, all problems at once, where the tables do not fit together.
     """
@@ -88,7 +88,7 @@ class Executable:
 
     @cached_property
     def workspace_bytes(self) -> int:
-        """What a machine needs for the tensors that have a place there."""
+        """Memory for the tensors that have a place there."""
         return max((each.offset + each.nbytes for each in self.constants if isinstance(each, Place)), default=0)
 
     def body(self, function: VMFunction) -> tuple[Instruction, ...]:
@@ -132,8 +132,8 @@ class Executable:
 
     @staticmethod
     def from_bytes(blob: bytes | bytearray | memoryview) -> Executable:
-        """What `to_bytes` wrote; constants are views of `blob`, or of a copy where it is not at a multiple of a cache
-        line, as kernels want them. Raises VMError, whatever the bytes are."""
+        """The executable that `to_bytes` wrote; constants are views of `blob`, or of a copy where it is not at a
+        multiple of a cache line, as kernels want them. Raises VMError, whatever the bytes are."""
         tables, workspace = read(_aligned(memoryview(blob)))
         functions = tuple(VMFunction(*row) for row in tables.functions)
         executable = Executable(functions, tables.constants, tables.names, tables.words, tables.offsets)

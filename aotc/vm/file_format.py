@@ -51,7 +51,7 @@ _NAMES: Final = {described: name for name, described in DLPACK_TYPES.items()}
 
 @dataclass(frozen=True)
 class Tables:
-    """What a file has, as values."""
+    """The content of a file, as values."""
 
     functions: tuple[tuple[str, int, int, int], ...]
     """Name, first instruction, inputs, registers."""

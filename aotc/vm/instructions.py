@@ -29,7 +29,7 @@ class Opcode(IntEnum):
 
 
 class Kind(IntEnum):
-    """What an operand is."""
+    """The kind of an operand."""
 
     REGISTER = 0
     CONSTANT = 1

@@ -232,7 +232,7 @@ def _functions_of(module: Mapping[str, Packed] | Module | None) -> Mapping[str, 
 
 
 def _fetching(places: list[int]) -> Callable[[list[Any]], tuple[Any, ...]]:
-    """What takes these elements out of a frame."""
+    """The slice that takes these elements out of a frame."""
     if not places:
         return _nothing
     if len(places) == 1:

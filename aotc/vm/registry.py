@@ -46,7 +46,7 @@ def register(name: str, function: Callable[..., Any] | None = None, *, override:
 
 
 def arity_problem(function: Callable[..., Any], given: int) -> str | None:
-    """What is wrong with calling `function` with so many operands; None where nothing is, or nobody can know."""
+    """The problem of calling `function` with so many operands; None where there is none, or nobody can know."""
     try:
         parameters = signature(function).parameters.values()
     except (TypeError, ValueError):  # a function of C that does not say

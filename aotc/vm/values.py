@@ -51,7 +51,7 @@ class ViewSlot:
 
 @dataclass
 class Statistics:
-    """What an allocator has given, in bytes but for the count."""
+    """Memory that an allocator has given, in bytes but for the count."""
 
     allocations: int = 0
     live: int = 0
@@ -89,7 +89,7 @@ def _give_back(counted: Statistics, size: int) -> None:
 
 @dataclass(frozen=True)
 class VMState:
-    """What built-in functions reach of the machine that calls them."""
+    """The view that built-in functions have of the machine that calls them."""
 
     allocators: Sequence[Allocator] = field(default_factory=lambda: (Allocator(),))
 

@@ -1,4 +1,4 @@
-"""What `profile-kernels` counts with, in this process: C99 has no cycle counter, so nothing here prints as C."""
+"""The clock of `profile-kernels`, in this process: C99 has no cycle counter, so nothing here prints as C."""
 
 from xdsl.dialects.builtin import I64, MemRefType, StringAttr, i64
 from xdsl.irdl import IRDLOperation, irdl_op_definition, prop_def, result_def, traits_def

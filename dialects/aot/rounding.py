@@ -21,7 +21,7 @@ from aotc.dialects.properties import int_prop, unit_prop
 
 @irdl_op_definition
 class RoundProductOp(IRDLOperation):
-    """What f32 rounds the product x * factor / 2^shift to: `above`, or the integer below it.
+    """The product x * factor / 2^shift as f32 rounds it: `above`, or the integer below it.
 
     The product is rounded to 24 bits first, then to the nearest integer, the middle between two to the even one. It is
     less than 1 away from the middle between `above` and the integer below; |above| < 2^23, else the result is just one

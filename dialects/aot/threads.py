@@ -1,4 +1,5 @@
-"""What kernels know of the threads that run them together: whose share of the work to do, and which phase of it."""
+"""The view that kernels have of the threads that run them together: whose share of the work to do, and which phase of
+it."""
 
 from xdsl.dialects.builtin import IndexType, IntegerAttr, i64
 from xdsl.irdl import IRDLOperation, irdl_op_definition, result_def, traits_def

@@ -76,7 +76,7 @@ class AccumulatingOp(AnchorOp, ABC):
 
 
 def integer_sums(module: ModuleOp) -> list[AccumulatingOp]:
-    """What sums up integers of a module before it has kernels, in control flow, too."""
+    """Operations that sum up integers of a module before it has kernels, in control flow, too."""
     return [op for op in graph_operations(module) if isinstance(op, AccumulatingOp) and op.sums_integers]
 
 

@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import (
     i32,
 )
 from xdsl.ir import Attribute
-from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
+from xdsl.irdl import irdl_op_definition, operand_def, prop_def
 
 from aotc.dialects.builder import Builder, Reader, Scalar
 from aotc.dialects.dtypes import ELEMENT_TYPES, is_encoded, is_float, is_narrow_float
@@ -33,7 +33,6 @@ class BitCastOp(ElementOp):
     name = "graph.bit_cast"
     x = operand_def(TensorType)
     to = prop_def(Attribute)
-    result = result_def(TensorType)
     MOVES: ClassVar[bool] = True
 
     def infer_types(self) -> Sequence[TensorType]:
@@ -92,7 +91,7 @@ def _from_bits(b: Builder, bits: Scalar, kind: Attribute) -> Scalar:
 
 
 _MANTISSA, _REBIAS = 13, 112 << 23
-"""What an f32 has more of than an f16: bits of the mantissa, and in the exponent."""
+"""The difference between an f32 and an f16: bits of the mantissa, and in the exponent."""
 
 
 def _bits_of_half(b: Builder, bits: Scalar) -> Scalar:

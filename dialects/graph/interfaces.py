@@ -1,4 +1,4 @@
-"""What a graph operation tells the compiler about itself.
+"""Interfaces by which a graph operation tells the compiler about itself.
 
 An operator, ours or one from outside, is one class: its operands and attributes, the types of its results, its value on
 constants, how it fuses, and what each element of its results is. How that is computed fast is for kernel strategies to
@@ -40,6 +40,7 @@ from xdsl.irdl import (
     VarOperandDef,
     VarResultDef,
     VerificationContext,
+    result_def,
     traits_def,
 )
 from xdsl.parser import Parser, UnresolvedOperand
@@ -144,7 +145,7 @@ class GraphOp(IRDLOperation, HasCanonicalizationPatternsInterface, ABC):
 
     @property
     def label(self) -> str:
-        """What kernels are called after it."""
+        """The names of kernels after it."""
         return self.name.rsplit(".", 1)[-1]
 
     @abstractmethod
@@ -209,8 +210,7 @@ class GraphOp(IRDLOperation, HasCanonicalizationPatternsInterface, ABC):
         """
         definition = cls.get_irdl_definition()
         given: list[Sequence[SSAValue] | SSAValue] = []
-        declared = list(definition.operands)
-        for position, (_, operand_def) in enumerate(declared):
+        for position, (_, operand_def) in enumerate(definition.operands):
             operand = operands[position] if position < len(operands) else None
             if isinstance(operand_def, VarOperandDef):
                 if operand is None or isinstance(operand, SSAValue | Operation):
@@ -222,13 +222,11 @@ class GraphOp(IRDLOperation, HasCanonicalizationPatternsInterface, ABC):
                 assert operand is not None or isinstance(operand_def, OptOperandDef), "a required operand is missing"
                 given.append([] if operand is None else SSAValue.get(operand))
         asked = {name for name, each in definition.results if isinstance(each, OptResultDef) and attributes.get(name)}
-        declared_results = dict(definition.results)
+        given_properties = {name: value for name, value in attributes.items() if name not in dict(definition.results)}
         properties = {
             name: attribute
-            for name, value in attributes.items()
-            if value is not None
-            and name not in declared_results
-            and (attribute := cls._property(name, value)) is not None
+            for name, value in given_properties.items()
+            if value is not None and (attribute := cls._property(name, value)) is not None
         }
         for name, property_def in definition.properties.items():
             if name not in properties and property_def.default_value is not None:
@@ -327,6 +325,7 @@ class ElementOp(GraphOp, ABC):
     """One result, each element an expression: elementwise arithmetic (POINTWISE) and data movement (INJECTIVE)."""
 
     FUSION: ClassVar[Fusion] = Fusion.POINTWISE
+    result = result_def(TensorType)
 
     MOVES: ClassVar[bool] = False
     """Whether a result element is an operand's element unchanged, or zero: encoded elements need not be decoded, see
@@ -377,7 +376,7 @@ class ElementOp(GraphOp, ABC):
         """
 
     def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
-        """What `element` says, computed on arrays."""
+        """`element`, computed on arrays."""
         kind = tensor_type(self.results[0])
         shape = kind.get_shape()
         if (offset := self.view_offset()) is not None:
@@ -452,7 +451,7 @@ class LoopNestOp(AnchorOp, ABC):
         """
 
     def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
-        """What `loops` says, computed on arrays."""
+        """`loops`, computed on arrays."""
         return evaluate_loops(self.loops, operands, list(map(tensor_type, self.results)), len(self.scratch()))
 
 

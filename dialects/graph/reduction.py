@@ -105,11 +105,11 @@ class ReduceOp(RowwiseOp):
     MONOIDS: ClassVar = {"sum": _SUM, "mean": _SUM, "prod": _PRODUCT, "max": _MAXIMUM, "min": _MINIMUM}
 
     def monoid(self) -> Monoid:
-        """What elements are combined by; raises ShapeError."""
+        """The combination of elements; raises ShapeError."""
         return _monoid(self.kind, self.MONOIDS, element_type_of(self.x))
 
     def count(self) -> int:
-        """What the sum is divided by for the mean."""
+        """The divisor of the sum for the mean."""
         return max(1, int(np.prod([shape_of(self.x)[axis] for axis in self.along()])))
 
     def infer_types(self) -> Sequence[TensorType]:
@@ -217,7 +217,7 @@ class CumulativeOp(LoopNestOp):
     MONOIDS: ClassVar = {"sum": _SUM, "prod": _PRODUCT}
 
     def monoid(self) -> Monoid:
-        """What elements are combined by; raises ShapeError."""
+        """The combination of elements; raises ShapeError."""
         return _monoid(self.kind, self.MONOIDS, element_type_of(self.x))
 
     def along(self) -> int:

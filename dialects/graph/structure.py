@@ -122,7 +122,6 @@ class CopyOp(ElementOp):
 
     name = "graph.copy"
     x = operand_def(TensorType)
-    result = result_def(TensorType)
     MOVES: ClassVar[bool] = True
 
     def infer_types(self) -> Sequence[TensorType]:
@@ -168,7 +167,7 @@ def print_group(printer: Printer, op: Operation, attributes: Mapping[str, Attrib
 
 
 def parse_group(parser: Parser) -> tuple[Sequence[SSAValue], Sequence[Attribute], dict[str, Attribute], Region]:
-    """What `print_group` prints: the operands, the types of the results, the attributes, the region."""
+    """The parts that `print_group` prints: the operands, the types of the results, the attributes, the region."""
     arguments: list[Parser.Argument] = []
     operands: list[UnresolvedOperand] = []
     types: list[Attribute] = []

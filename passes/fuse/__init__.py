@@ -1,1 +1,1 @@
-"""What is one kernel: passes that group operations and make functions of the groups."""
+"""Kernels: passes that group operations and make functions of the groups."""

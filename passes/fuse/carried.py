@@ -122,7 +122,7 @@ def _copy_operand(reader: Operation, place: int) -> None:
 
 
 def _written_first(value: SSAValue) -> SSAValue:
-    """What is written into the buffer of `value` first: where that is a carried value, what its loop begins with."""
+    """The first value in the buffer of `value`: where that is a carried value, what its loop begins with."""
     while isinstance(value, OpResult) and isinstance(value.op, LoopOp) and value.index < len(value.op.carried):
         value = viewed_whole(value.op.carried[value.index])
     return value

@@ -30,7 +30,7 @@ def buffers(ops: Sequence[Operation]) -> int:
 
 @dataclass(frozen=True)
 class FusingPass(ModulePass):
-    """What passes that fuse have for options: how large kernels may get."""
+    """Options of passes that fuse: how large kernels may get."""
 
     most_operations: int = 32
     """Of a group, so that a kernel fits on a screen."""

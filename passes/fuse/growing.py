@@ -24,7 +24,7 @@ class _Need:
 
     reads: Reads
     prologue: Prologue
-    """What may be fused there, where the anchor is vectorised."""
+    """The work that may be fused there, where the anchor is vectorised."""
     repeated: int = 0
 
     def merge(self, other: _Need | None) -> _Need:

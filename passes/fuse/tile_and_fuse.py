@@ -244,7 +244,7 @@ class _Chain:
         )
 
     def _seen(self, rows: int) -> _Seen | None:
-        """What tiles of `rows` rows need; None where an anchor has no tiled implementation for one."""
+        """Requirements of tiles of `rows` rows; None where an anchor has no tiled implementation for one."""
         walk, operands = Walk(self.stages), 0
         for number in range(_LOOKED_AT):
             try:

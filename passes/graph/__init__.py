@@ -1,1 +1,1 @@
-"""What is computed: passes on tensor operations, whatever the target."""
+"""Passes on tensor operations, whatever the target."""

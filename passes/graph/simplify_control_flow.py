@@ -95,7 +95,7 @@ def _simplify_conditional(op: IfOp, store: WeightStore) -> None:
 
 @dataclass(eq=False)
 class _Yielded:
-    """What the region yields, and what becomes of it."""
+    """The values that the region yields, and their uses."""
 
     use: Use
     """Where the region yields it."""
@@ -103,13 +103,13 @@ class _Yielded:
 
     @property
     def value(self) -> SSAValue:
-        """What the region yields."""
+        """The values that the region yields."""
         return self.use.operation.operands[self.use.index]
 
 
 @dataclass(eq=False)
 class _Carried(_Yielded):
-    """What the next iteration gets."""
+    """The values for the next iteration."""
 
     first: SSAValue
     argument: BlockArgument

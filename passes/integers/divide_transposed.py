@@ -146,7 +146,7 @@ class _Division:
         return np.ascontiguousarray(weight.reshape([-1, *weight.shape[len(phases) + 2 :]]))
 
     def _by_phase(self, channels: Array) -> Array:
-        """What there is for each output channel, for each phase."""
+        """The values of each output channel, for each phase."""
         by_group = channels.reshape(self._op.groups, 1, self._outputs)
         return np.repeat(by_group, math.prod(self._strides), axis=1).reshape(-1)
 

@@ -1,4 +1,4 @@
-"""What is known of each buffer argument: never written through, not overlapping another, aligned to so many bytes."""
+"""Facts known of each buffer argument: never written through, not overlapping another, aligned to so many bytes."""
 
 from __future__ import annotations
 

@@ -303,7 +303,7 @@ class _Dispatch:
     phases: dict[str, int]
 
     def within(self, block: Block, stages: Sequence[_Stage]) -> SSAValue:
-        """What the phases of `stages` call, at the end of a block; the status."""
+        """The calls of the phases of `stages`, at the end of a block; the status."""
         if len(stages) == 1:
             return self._stage(block, stages[0])
         middle = len(stages) // 2
@@ -423,7 +423,7 @@ class _Access:
 
 
 def _place(value: SSAValue) -> tuple[object, int, float] | None:
-    """What a pointer or buffer was derived from, and the bytes from there that it stands for; None for constants.
+    """The origin of a pointer or buffer, and the bytes from there that it stands for; None for constants.
 
     Different arguments of an entry overlap only where they are all read.
     """

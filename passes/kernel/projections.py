@@ -1,4 +1,4 @@
-"""What recurrent layers read: products of their inputs, for all steps at once, and the layers before them."""
+"""Operands of recurrent layers: products of their inputs, for all steps at once, and the layers before them."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def projection(x: SSAValue) -> Projection | None:
 
 
 def given(op: RecurrenceOp) -> Projection | None:
-    """What a layer multiplies itself, or what `x` is the product of."""
+    """The inputs that a layer multiplies itself, or those whose product `x` is."""
     if op.input_weight is None:
         return projection(op.x)
     return Projection(op.x, op.input_weight, op.input_bias)

@@ -70,7 +70,7 @@ class TiledImplementation:
 
 @dataclass(frozen=True)
 class Seen:
-    """What neighbouring positions of a sliding window read of the operand, and the padding that they overlap."""
+    """Reads of neighbouring positions of a sliding window, and the padding that they overlap."""
 
     elements: range
     before: int

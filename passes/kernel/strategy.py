@@ -42,8 +42,8 @@ Op = TypeVar("Op", bound=GraphOp)
 
 
 class Prologue(IntEnum):
-    """What may be fused into a vectorised anchor at the place where it reads an operand; a greater value allows
-    less."""
+    """The work that may be fused into a vectorised anchor at the place where it reads an operand; a greater value
+    allows less."""
 
     COMPUTED = 0
     """Any computation: the nest reads each element about once."""
@@ -81,7 +81,7 @@ class KernelStrategy(Generic[Op]):
     they are f16 or bf16, `widen-operands` then makes them f32 in memory: a conversion for each such read would take as
     long as the arithmetic."""
     PROLOGUES: ClassVar[tuple[Prologue, ...]] = (Prologue.COMPUTED,)
-    """What may be fused where `nest` reads the first operands; the last of these is for all others, too."""
+    """The work that may be fused where `nest` reads the first operands; the last of these is for all others, too."""
 
     # What to choose
 
@@ -139,7 +139,7 @@ class KernelStrategy(Generic[Op]):
     # Fusion
 
     def prologue(self, op: Op, operand: int) -> Prologue:
-        """What may be fused where `nest` reads an operand. (For scalar loops the cost of the operation alone
+        """The work that may be fused where `nest` reads an operand. (For scalar loops the cost of the operation alone
         decides.)"""
         return self.PROLOGUES[min(operand, len(self.PROLOGUES) - 1)]
 
@@ -188,7 +188,7 @@ class KernelStrategy(Generic[Op]):
 
 
 Strategies = Mapping[type[GraphOp], Sequence[KernelStrategy[Any]]]
-"""What an entry point of the group `aotc.kernels` loads to."""
+"""The protocol of an entry point of the group `aotc.kernels`."""
 
 
 _DEFAULT: KernelStrategy[GraphOp] = KernelStrategy()
@@ -255,7 +255,7 @@ def strategy_of(op: GraphOp) -> KernelStrategy[Any]:
 
 @dataclass(frozen=True)
 class Choice:
-    """What a strategy proposes, and its estimated cycles."""
+    """A proposal of a strategy, and its estimated cycles."""
 
     schedule: Schedule
     cycles: float

@@ -99,7 +99,8 @@ def _lower(function: FuncOp, store: WeightStore, check: bool) -> None:
 
 
 def _builders(function: FuncOp) -> Sequence[type[LoopBuilder]]:
-    """What the nest of a kernel's anchor may be written with, the fastest first: where quads do not do, scalars may."""
+    """The builders that may write the nest of a kernel's anchor, the fastest first: where quads do not do, scalars
+    may."""
     schedules = map(schedule_of, function.body.block.ops)
     quads = any(isinstance(each, SumsSchedule) and each.lanes > 1 for each in schedules)
     return (QuadBuilder, WordBuilder) if quads else (WordBuilder,)

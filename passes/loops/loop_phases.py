@@ -80,7 +80,7 @@ class Phases:
                 yield step
 
     def _check_reads(self, body: Block) -> None:
-        """What all threads read must be the same in every phase, whoever comes when."""
+        """Data that all threads read must be the same in every phase, whoever comes when."""
         steps = list(self._leaves(body))
         for step in steps:
             if step.how == "everywhere" and any(

@@ -1,4 +1,4 @@
-"""What it costs threads to get what they read: weights from the caches, and what other threads wrote from their cores.
+"""Costs of reads by threads: weights from the caches, and what other threads wrote from their cores.
 
 Where the addresses of all loads of a buffer depend on a loop that is split, each thread reads its share of the buffer
 only: of an activation the one that it wrote itself, as other kernels are split alike. Otherwise it reads everything.
@@ -74,7 +74,7 @@ class Reads:
 
 
 def _sources(value: SSAValue) -> list[SSAValue]:
-    """What a value is computed from, or a variable of a loop begins and ends with."""
+    """The operands of a value, or the bounds of a variable of a loop."""
     owner = value.owner
     if isinstance(owner, Block):
         assert isinstance(value, BlockArgument)

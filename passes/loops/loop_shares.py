@@ -102,7 +102,7 @@ class Cut:
 
 @dataclass(frozen=True)
 class Alone:
-    """What one thread does: the one with this number, or, in the loop over `turn`, each iteration the next one."""
+    """The work of one thread: the one with this number, or, in the loop over `turn`, each iteration the next one."""
 
     thread: int
     turn: tuple[SSAValue, int] | None = None
@@ -391,8 +391,8 @@ class Accesses:
 _ARITHMETIC = (arith.RemUIOp, arith.ExtSIOp)
 """Operations that have no effect, though xDSL does not declare it."""
 _HARMLESS = (ReturnOp, scf.YieldOp, scf.ReduceOp, scf.ReduceReturnOp, aot.PrefetchOp, aot.RequireOp)
-"""What touches no buffer. A thread that `aot.require` stops leaves its share of a phase, for which nobody waits: the
-others end theirs, and the call ends with the phase."""
+"""Operations that touch no buffer. A thread that `aot.require` stops leaves its share of a phase, for which nobody
+waits: the others end theirs, and the call ends with the phase."""
 
 
 def _may_alias(buffer: SSAValue) -> bool:

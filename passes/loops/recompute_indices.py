@@ -136,7 +136,7 @@ def _segments(block: Block) -> Iterator[list[Operation]]:
 
 
 class _Recomputation:
-    """What is to be computed again in the body of a loop: for each of its segments, what its operations read."""
+    """The operations to be computed again in the body of a loop: for each of its segments, what its operations read."""
 
     def __init__(self, loop: scf.ForOp, own: bool) -> None:
         self._loop = loop

@@ -92,7 +92,7 @@ def _together(tile: SSAValue, registers: int, most: int) -> Sequence[Sequence[in
 
 
 def _stored(tile: SSAValue) -> tiles.TileStoreOp | None:
-    """What stores a tile, or what becomes of each of its elements."""
+    """The store of a tile, or of each of its elements."""
     for use in tile.uses:
         user = use.operation
         if isinstance(user, tiles.TileStoreOp):

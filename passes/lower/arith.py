@@ -233,7 +233,7 @@ CONVERSION: dict[type[Operation], type[Operation]] = {
     arith.BitcastOp: llvm.BitcastOp,
     vector.BitcastOp: llvm.BitcastOp,
 }
-"""What converts a value as an operation of arith does."""
+"""The conversion of a value by an operation of arith."""
 
 
 def convert(f: FunctionLowering, kind: type[Operation], value: SSAValue, to: Attribute) -> SSAValue:

@@ -126,7 +126,7 @@ class _Conversion:
         self._once_kept: dict[SSAValue, SSAValue] = {}
         """Places and constants in registers, which are moved there once."""
         self._head: list[Operation] = []
-        """What the function does once, behind those."""
+        """Work that the function does once, behind those."""
         self._loops = 0
         """How many loops the operation at hand is in."""
         self._first = self._body.block

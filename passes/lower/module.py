@@ -1,4 +1,5 @@
-"""What the functions of a module share on their way to LLVM: weights, workspace, strings, tables, declarations."""
+"""The state that functions of a module share on their way to LLVM: weights, workspace, strings, tables,
+declarations."""
 
 from __future__ import annotations
 
@@ -38,7 +39,7 @@ from aotc.passes.lower.types import TypeConverter
 
 @dataclass(frozen=True)
 class ModuleOptions:
-    """What the pass was asked for; `target` None is any 64-bit machine."""
+    """The options of the pass; `target` None is any 64-bit machine."""
 
     target: Target | None = None
     index_bitwidth: int | None = None
@@ -48,7 +49,7 @@ class ModuleOptions:
 
 
 class ModuleLowering:
-    """What the functions of a module share: types, constants in memory, helpers, declarations."""
+    """The state that functions of a module share: types, constants in memory, helpers, declarations."""
 
     def __init__(self, module: ModuleOp, options: ModuleOptions) -> None:
         target = options.target
@@ -58,8 +59,6 @@ class ModuleLowering:
         self.declarations: dict[str, llvm.FuncOp] = {}
         self._options = options
         self._target = target
-        self.has_dsp = target is not None and target.core.multiply in ("smlad", "mve")
-        """Whether the target has the instructions of Arm's DSP extension."""
         self.has_mve = target is not None and target.core.multiply == "mve"
         """Whether the target has vectors of Arm's MVE (Helium)."""
         self.helpers = Helpers(native, self.function_properties())
@@ -77,11 +76,6 @@ class ModuleLowering:
         """Of the new module."""
         if target is not None:
             self.attributes["llvm.target_triple"] = StringAttr(target.triple)
-
-    @property
-    def instructions(self) -> frozenset[str]:
-        """The target's instructions, `Target.instructions`."""
-        return frozenset() if self._target is None else self._target.instructions
 
     # Constants and memory of the module
 

@@ -460,7 +460,7 @@ class _Entry:
 
     @contextmanager
     def _inside(self, block: Block) -> Generator[Block]:
-        """What is emitted meanwhile goes into `block`."""
+        """Operations that are emitted meanwhile go into `block`."""
         outer, self.block = self.block, block
         yield block
         self.block = outer

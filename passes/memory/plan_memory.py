@@ -170,7 +170,7 @@ class _Block:
 
     @property
     def program(self) -> Program:
-        """What has been found."""
+        """The findings so far."""
         return Program(tuple(self.storages), tuple(self.steps))
 
     def _take(self, call: _Call, memory: Sequence[SSAValue]) -> None:

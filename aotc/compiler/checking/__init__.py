@@ -1,1 +1,1 @@
-"""What results and sizes are held against: budgets, recorded tensors, onnxruntime as the reference."""
+"""References for results and sizes: budgets, recorded tensors, onnxruntime as the reference."""

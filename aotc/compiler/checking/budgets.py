@@ -66,7 +66,7 @@ def _buffer_name(buffer: BufferInfo) -> str:
 
 
 def _smaller(is_quantised: bool) -> str:
-    """What makes tensors smaller."""
+    """Operators that make tensors smaller."""
     return "make those tensors smaller" if is_quantised else "quantise the model to int8, or make those tensors smaller"
 
 

@@ -24,8 +24,8 @@ class Buckets:
 
     @staticmethod
     def checked(given: Given, interface: Interface) -> Buckets:
-        """What a user gave. Raises UsageError for what names no open dimension, or several, or is no list of extents,
-        and where an output is of a shape that is known too late to cut it back."""
+        """Dimensions as a user gave them. Raises UsageError for what names no open dimension, or several, or is no list
+        of extents, and where an output is of a shape that is known too late to cut it back."""
         if given is None:
             return Buckets({})
         dims = interface.dims

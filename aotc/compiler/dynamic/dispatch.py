@@ -84,8 +84,8 @@ def counted(outputs: Sequence[TensorInfo | OpenTensor]) -> list[TensorInfo]:
 
 
 class Dispatcher:
-    """What all instances of a model with open shapes share. Threads may call it at the same time; what is new to it is
-    compiled by one of them, while calls of known shapes go on."""
+    """The state that all instances of a model with open shapes share. Threads may call it at the same time; what is new
+    to it is compiled by one of them, while calls of known shapes go on."""
 
     def __init__(
         self,
@@ -194,7 +194,7 @@ class Dispatcher:
             return self._running().executable
 
     def functions(self) -> dict[str, Callable[..., Any]]:
-        """What the bytecode calls."""
+        """Functions that the bytecode calls."""
         return {f"{self.name}.kernels": self._kernels}
 
     def _kernels(self, *operands: Any) -> dict[str, Array]:

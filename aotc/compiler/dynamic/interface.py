@@ -1,4 +1,4 @@
-"""What a model with open shapes takes and gives, and what its open dimensions are in a call."""
+"""Inputs and outputs of a model with open shapes, and what its open dimensions are in a call."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Interface:
         return tuple(dict.fromkeys(name for name in found if name is not None))
 
     def extents_in(self, arrays: Sequence[Array]) -> dict[str, int]:
-        """What the open dimensions are in arrays for the inputs.
+        """The open dimensions in arrays for the inputs.
 
         Raises TypeError for another dtype, ValueError for a shape that is not the declared one, and for a dimension
         that is one thing here and another there.

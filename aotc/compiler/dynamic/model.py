@@ -105,7 +105,7 @@ class DynamicModel(NamesAndPositions, Timed):
         return self._dispatcher.executable
 
     def packed_functions(self) -> dict[str, Callable[..., Any]]:
-        """What the bytecode of `executable` calls, by name."""
+        """Functions that the bytecode of `executable` calls, by name."""
         return self._dispatcher.functions()
 
     def clone(self) -> DynamicModel:
@@ -225,7 +225,7 @@ def dispatcher(
     max_shapes: int,
     on_compile: Callable[[Specialization], None] | None,
 ) -> Dispatcher:
-    """What a model with open shapes is called through. Raises CompileError, OSError, UsageError."""
+    """The executor of a model with open shapes. Raises CompileError, OSError, UsageError."""
     from aotc.frontend.onnx import open_interface
 
     recipe = Recipe(source, options)

@@ -62,7 +62,7 @@ class _HeapPlan:
     places: dict[int, range] = field(default_factory=dict[int, range])
     """Of outputs, by number."""
     stored: list[Size] = field(default_factory=list[Size])
-    """What is computed and stored, in order, behind the open dimensions."""
+    """Values that are computed and stored, in order, behind the open dimensions."""
 
     def __post_init__(self) -> None:
         for number, tensor in enumerate(self.interface.outputs):
@@ -146,7 +146,7 @@ class _Arithmetic:
     _known: dict[Extent | Quotient, SSAValue] = field(default_factory=dict[Extent | Quotient, SSAValue])
 
     def value(self, size: Size) -> SSAValue | int:
-        """What an expression comes to."""
+        """The value of an expression."""
         if isinstance(size, int):
             return size
         if size not in self._known:
@@ -198,7 +198,7 @@ def _main(plan: _HeapPlan, model: str) -> FuncOp:
 
 
 def _codes(tensor: OpenTensor, dims: Sequence[str], stored: set[str]) -> list[int]:
-    """What `match_shape` does with each extent of an input; dimensions that are on the heap then are `stored`."""
+    """The action of `match_shape` for each extent of an input; dimensions that are on the heap then are `stored`."""
     pairs: list[tuple[int, int]] = []
     for extent in tensor.shape or ():
         if (name := symbol_of(extent)) is None:

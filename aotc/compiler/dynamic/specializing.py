@@ -80,10 +80,10 @@ class Recipe:
         self.values = frozenset(options.constants.keys() - known.keys())
         """The inputs whose values are compiled for, not only their shapes."""
         self.weights = SharedWeights()
-        """What is equal in all that is compiled."""
+        """Facts that are equal in all that is compiled."""
         self._content = cache.content_digest(self._source)
         self._said: set[Problem] = set()
-        """What the user was warned of."""
+        """The warnings to the user."""
 
     def model(self) -> Model:
         """The model as it is in its file, with the constants that are known.

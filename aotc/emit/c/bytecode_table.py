@@ -93,7 +93,7 @@ def packed_entry(executable: Executable, model: str) -> str:
 
 
 def memory_bytes(executable: Executable) -> int:
-    """What a machine needs at most for a call of `main`, on any target: the workspace, registers, the tensors of one
+    """The most memory that a call of `main` needs, on any target: the workspace, registers, the tensors of one
     call of a function, and those that live until the end, one for each instruction that makes some."""
     main = executable.function("main")
     calls = [each for each in executable.body(main) if isinstance(each, Call)]

@@ -59,7 +59,7 @@ class VectorCType(CType):
 
 BOOL = CType("bool", "bool", 1)
 INT = CType("int", "signed", 32)
-"""What C's integer promotions make of narrower types."""
+"""The type that C's integer promotions make of a narrower one."""
 SIGNED = {bits: CType(f"int{bits}_t", "signed", bits) for bits in (8, 16, 32, 64)}
 UNSIGNED = {bits: CType(f"uint{bits}_t", "unsigned", bits) for bits in (8, 16, 32, 64)}
 UINTPTR = CType("uintptr_t", "unsigned", 64)

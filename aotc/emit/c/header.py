@@ -140,7 +140,7 @@ def _defines(prefix: str, macros: dict[str, str]) -> str:
 
 
 def _purpose(info: ModelInfo, symbol: str) -> str:
-    """What an exported function does, as a comment."""
+    """A comment that says what an exported function does."""
     if symbol == operator_symbol(info.name, "selftest"):
         return (
             "/* Runs the model on recorded inputs. 0: the outputs are as recorded; n > 0: their n-th element is not;\n"

@@ -1,4 +1,4 @@
-"""What a model costs when the user's own compiler makes it of the generated C: its objects and stack are measured."""
+"""Costs of a model that the user's own compiler makes of the generated C: its objects and stack are measured."""
 
 from __future__ import annotations
 
@@ -99,5 +99,5 @@ def stack_usage(text: str) -> dict[str, int | None]:
 
 
 def _original(symbol: str) -> str:
-    """What a compiler's clone, such as `f.constprop.0`, is one of."""
+    """The function of which a compiler's clone, such as `f.constprop.0`, is one."""
     return symbol.partition(".")[0]

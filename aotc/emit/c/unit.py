@@ -1,4 +1,4 @@
-"""What the functions of one C file ask it for: symbols and their types, weights, helpers, headers."""
+"""Requests of functions to their C file: symbols and their types, weights, helpers, headers."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ PROVIDED = {CALL_PACKED: PACKED_HEADER, THREADS_RUN: THREADS[1]}
 
 
 class Part(Enum):
-    """What of a model a file defines."""
+    """The part of a model that a file defines."""
 
     ALL = "all"
     OPERATORS = "operators"
@@ -237,7 +237,7 @@ class Unit:
         return pointer_to(self._integer_pointee(argument, kind.pointee, plain), const)
 
     def _integer_pointee(self, argument: SSAValue, kind: IntegerType, plain: CType) -> CType:
-        """What an integer pointer points to, from its uses: signed or unsigned elements, or (i8) just bytes."""
+        """The elements behind an integer pointer, from its uses: signed or unsigned elements, or (i8) just bytes."""
         buffers: list[SSAValue] = []
         for use in argument.uses:
             op = use.operation

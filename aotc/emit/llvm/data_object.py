@@ -35,7 +35,7 @@ from aotc.model.artifacts import Pieces
 from aotc.model.files import Binary
 
 _STEP = 1 << 24
-"""What addresses of sections behind all others are multiples of: more than a page of any machine."""
+"""The alignment of sections behind all others: more than a page of any machine."""
 _STARTUP = 1 << 20
 """More bytes than what the system's compiler links to each library."""
 

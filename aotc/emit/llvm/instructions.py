@@ -65,7 +65,7 @@ def _unique(name: str, taken: dict[str, int]) -> str:
 
 
 class Operands:
-    """What the text of an instruction refers to: names of values and blocks, loop metadata."""
+    """References in the text of an instruction: names of values and blocks, loop metadata."""
 
     def __init__(self, op: llvm.FuncOp, loop_metadata: Callable[[DictionaryAttr], str]) -> None:
         self.names = Names(op)

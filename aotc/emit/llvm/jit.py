@@ -96,7 +96,7 @@ _kept: list[JitLibrary] = []
 
 @lru_cache(maxsize=1)
 def _linking_machine() -> Any:
-    """What objects for this process are linked for, with libm in the process."""
+    """The target for which objects for this process are linked, with libm in the process."""
     if sys.platform.startswith("linux"):
         ctypes.CDLL("libm.so.6", mode=ctypes.RTLD_GLOBAL)
     return lookup("host").machine(jit=True)

@@ -193,7 +193,7 @@ def keyword(table: Mapping[int, str], attribute: Attribute | None) -> str:
 
 
 def inline_text(op: Operation) -> str | None:
-    """What LLVM writes as an operand and the dialect as an operation."""
+    """Values that LLVM writes as an operand and the dialect as an operation."""
     if type(op) not in INLINE:
         return None
     match op:

@@ -11,7 +11,7 @@ from aotc.machines.targets import Target
 from aotc.model.conventions import THREADS_RUN
 
 SYMBOLS = (THREADS_RUN,)
-"""What compiled models call."""
+"""Functions that compiled models call."""
 
 _PAUSES = {
     "x86_64": ("llvm.x86.sse2.pause", ""),

@@ -1,4 +1,4 @@
-"""What makes a model valid, checked node by node so that every problem is reported and not only the first."""
+"""Validity of a model, checked node by node so that every problem is reported and not only the first."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def check_model(proto: ModelProto, folder: Path | None, payloads: Mapping[str, b
 
 
 def function_key(function: FunctionProto) -> FunctionKey:
-    """What a node calls a function of the model by."""
+    """The key by which a node calls a function of the model."""
     return domain_of(function.domain), function.name, function.overload
 
 
@@ -48,7 +48,7 @@ def called_function(node: NodeProto) -> FunctionKey:
 
 
 def check_node(node: NodeProto, name: str, sets: OperatorSets) -> Problem | None:
-    """What the onnx checker says against a node whose operator it knows; its subgraphs are not looked at.
+    """The onnx checker's problem with a node whose operator it knows; its subgraphs are not looked at.
 
     Nor at deprecated operators, which it refuses and onnxruntime takes: there the importer decides.
     """

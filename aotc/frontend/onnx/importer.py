@@ -106,9 +106,9 @@ class _Importer:
         graph = model.proto.graph
         self.declared = {value.name: declared_shape(value) for value in (*graph.value_info, *graph.output)}
         self.contradictions: list[Problem] = []
-        """What the model declares otherwise than it is computed; of which only the user is told."""
+        """Declarations of the model that differ from what is computed; of which only the user is told."""
         self.notes: list[Problem] = []
-        """What importers say of nodes that they did import."""
+        """Warnings of importers about nodes that they did import."""
         self.top = Scope(operator_sets(model.proto.opset_import), self.block)
         self.max_nodes = max_nodes
         self.text = text_of(graph)
@@ -206,7 +206,7 @@ class _Importer:
         return found
 
     def _unsupported_operators(self) -> list[Problem]:
-        """What can be said against the nodes while the shapes are not known."""
+        """Problems of the nodes that are known before the shapes."""
         sets = operator_sets(self.model.proto.opset_import)
         nodes = self.model.proto.graph.node
         found = (self._unknown(node, node_name(node, position), sets) for position, node in enumerate(nodes))
@@ -425,7 +425,7 @@ class _Importer:
     # Values
 
     def lookup(self, name: str, scope: Scope) -> Value:
-        """What `name` stands for; an initializer becomes a constant when it is first read."""
+        """The value that `name` stands for; an initializer becomes a constant when it is first read."""
         if not name:
             return None
         if name in scope.values:

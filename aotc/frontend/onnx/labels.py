@@ -19,7 +19,7 @@ from aotc.model.weight_store import Array
 
 _ML: Final = "ai.onnx.ml"
 NO_LABEL: Final = "_Unused"
-"""What LabelEncoder makes of a key that it has not, where it does not say."""
+"""LabelEncoder's value for a key that it has not, where it does not say."""
 _CLASSIFIERS: Final = {(_ML, f"{kind}Classifier") for kind in ("Linear", "SVM", "TreeEnsemble")}
 """Operators whose first output may be text."""
 _MOVEMENT: Final = {
@@ -50,7 +50,7 @@ def moved(node: NodeProto) -> set[str]:
 
 
 def choices(text: Sequence[str]) -> tuple[str, ...]:
-    """What text may be, once each, in the order in which it is there."""
+    """The values of text, once each, in the order in which they are there."""
     return tuple(dict.fromkeys(text))
 
 
@@ -86,7 +86,7 @@ def output_labels(graph: GraphProto) -> dict[str, Labels]:
 
 
 def text_read(node: NodeProto, name: str, text: Collection[str]) -> Problem | None:
-    """What stands against a node that computes with some of the values that are `text`."""
+    """The problem of a node that computes with some of the values that are `text`."""
     if not (read := sorted((used_names(node) - moved(node)).intersection(text))):
         return None
     what = f"its input {', '.join(map(repr, read))} is text"
@@ -95,13 +95,13 @@ def text_read(node: NodeProto, name: str, text: Collection[str]) -> Problem | No
 
 
 def unknown_text(name: str) -> Problem:
-    """What stands against an output of text that is not among the values of the graph which are followed."""
+    """The problem of an output of text that is not among the values of the graph which are followed."""
     what, why = f"output {name!r} is text", "a function or a body computes it, so that it may be any"
     return Problem("unsupported-type", what, why, "expand functions (onnx.inliner), or leave the output out")
 
 
 def changed_output(name: str, labels: Labels, is_text: bool) -> Problem:
-    """What the user is told of an output that is text or maps in the model."""
+    """The note to the user on an output that is text or maps in the model."""
     more = ", ..." if len(labels) > 10 else ""
     if not is_text:
         shown = ", ".join(map(str, labels[:10]))

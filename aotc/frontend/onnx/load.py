@@ -25,7 +25,7 @@ class Model:
 
     proto: ModelProto
     name: str = "model"
-    """What the file is called, without folder and ending."""
+    """The name of the file, without folder and ending."""
     folder: Path | None = None
     """Where external data may lie; None for a model that is not from a file."""
     payloads: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
@@ -75,7 +75,8 @@ def _checked(proto: ModelProto, name: str, folder: Path | None, what: str) -> Mo
 
 
 def _without_payloads(proto: ModelProto) -> tuple[ModelProto, dict[str, bytes]]:
-    """What matters of `proto` without the raw data of its large initializers, and that data by initializer name.
+    """The parts of `proto` that matter without the raw data of its large initializers, and that data by initializer
+    name.
 
     A copy, because what is cleared in a message stays in its memory until the whole message goes.
     """

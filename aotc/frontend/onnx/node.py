@@ -1,4 +1,4 @@
-"""What an importer sees of its node, and tensors with arithmetic that emits graph operations.
+"""Nodes as importers see them, and tensors with arithmetic that emits graph operations.
 
 x = node.tensor(0)
 return (x < 0).choose(x * node.attr("alpha", 0.01), x)
@@ -75,7 +75,7 @@ class Node:
         """Names of the outputs; an empty name is an output that nothing reads."""
         self.attributes = attributes
         self.bounds = bounds
-        """What is known of the values of the model whose extents are data-dependent."""
+        """Facts known of the values of the model whose extents are data-dependent."""
         self._builder = builder
         self._store = store
         self._location = location

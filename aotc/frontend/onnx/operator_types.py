@@ -15,7 +15,7 @@ from aotc.frontend.onnx.operators import schema_of
 from aotc.frontend.onnx.tensors import DTYPES
 
 ONNX_NAMES = {name: TensorProto.DataType.Name(code).lower() for code, name in DTYPES.items()}
-"""What ONNX calls an element type: float, not float32."""
+"""ONNX's name of an element type: float, not float32."""
 
 
 @lru_cache(maxsize=4096)
@@ -32,7 +32,7 @@ def _formal_types(op_type: str, domain: str, opset: int) -> tuple[list[tuple[str
 
 
 def type_mismatch(op_type: str, domain: str, opset: int, inputs: Sequence[SSAValue | None]) -> str:
-    """What is wrong with the element types of `inputs` for this operator, or the empty string."""
+    """The problem with the element types of `inputs` for this operator, or the empty string."""
     formal, repeats = _formal_types(op_type, domain, opset)
     if not formal:
         return ""

@@ -1,4 +1,4 @@
-"""What a model is given as, and what else people hold: by its class or its first bytes, with the way to a model."""
+"""Kinds of sources of a model, and what else people hold: by its class or its first bytes, with the way to a model."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _RECIPES: Mapping[tuple[str, str], str] = {
     ("io", "IOBase"): "give what its read() returns",
     ("_io", "_IOBase"): "give what its read() returns",
 }
-"""What to do with an object, by the package and the name of its class or of a base class."""
+"""Advice for an object, by the package and the name of its class or of a base class."""
 
 _BY_HAND = "give a path, the bytes of a model, or an onnx.ModelProto"
 
@@ -38,7 +38,7 @@ _FORMATS: tuple[tuple[int, bytes, str, str], ...] = (
 
 
 class SourceError(UsageError, TypeError):
-    """What is given for a model is no model."""
+    """The source that is given is no model."""
 
 
 def accepted(source: object) -> Source:

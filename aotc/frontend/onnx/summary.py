@@ -1,4 +1,4 @@
-"""What can be said about a model without importing it, and about what can be imported."""
+"""Facts about a model without importing it, and about what can be imported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can be said of each ONNX operator: from which versions on, with which element types, within which limits."""
+"""The support of each ONNX operator: from which versions on, with which element types, within which limits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an instruction computes, in numpy: by its meaning."""
+"""The result of an instruction in numpy, by its meaning."""
 
 from __future__ import annotations
 
@@ -53,20 +53,20 @@ class ArrayValue(Value):
 
     def made(self, name: Operation, dtype: str, *operands: Self) -> Self:
         arrays = [each.array for each in operands]
-        if name == "convert":
-            return type(self)(arrays[0].astype(numpy_type(dtype)), dtype)
         if name == "reinterpret":
             return type(self)(np.ascontiguousarray(arrays[0]).view(numpy_type(dtype)), dtype)
         with np.errstate(over="ignore", invalid="ignore"):
-            return type(self)(_FUNCTIONS[name](*arrays), dtype)
+            converts = name == "convert"
+            return type(self)(arrays[0].astype(numpy_type(dtype)) if converts else _FUNCTIONS[name](*arrays), dtype)
 
     def number(self, value: float, dtype: str) -> Self:
         if dtype[0] in "su":  # wraps
             return type(self)(np.full_like(self.array, 1, dtype=np.int64) * int(value), dtype)
         return type(self)(np.full_like(self.array, value, dtype=numpy_type(dtype)), dtype)
 
-    def shuffle(self, lanes: Sequence[int]) -> Self:
-        return type(self)(self.array[..., list(lanes)], self.dtype)
+    def shuffle(self, lanes: Sequence[int], other: Self | None = None) -> Self:
+        array = self.array if other is None else np.concatenate((self.array, other.array), axis=-1)
+        return type(self)(array[..., list(lanes)], self.dtype)
 
     def among(self, group: Group[Self]) -> Self:
         values = np.stack([each.array for each in group], axis=-1)
@@ -80,7 +80,8 @@ def evaluate(row: Instruction, operands: Sequence[Array]) -> Array:
     parts = [_parts(array, part) for array, part in zip(operands, row.group[0], strict=True)]
     found = row.meaning(*parts)
     lanes = [found] if isinstance(found, Value) else found
-    arrays = [each.array for each in lanes if isinstance(each, ArrayValue)]
+    flat = (value for each in lanes for value in ([each] if isinstance(each, Value) else each))
+    arrays = [each.array for each in flat if isinstance(each, ArrayValue)]
     return np.stack(arrays, axis=-1).reshape(*operands[0].shape[:-1], row.result.count)
 
 

@@ -125,7 +125,8 @@ class Value(ABC):
         return self.made("select", otherwise.dtype, self, otherwise._like(then), otherwise)
 
     def convert(self, dtype: str) -> Self:
-        """The same number as another type; integers keep their low bits, or get more."""
+        """The same number as another type; integers keep their low bits, or get more, floats that fit lose what is
+        behind the point."""
         return self if dtype == self.dtype else self.made("convert", dtype, self)
 
     def reinterpret(self, dtype: str) -> Self:
@@ -136,8 +137,8 @@ class Value(ABC):
         """The one of a group whose number this is."""
         raise TypeError(f"{type(self).__name__} does not know its values")
 
-    def shuffle(self, lanes: Sequence[int]) -> Self:
-        """As many of its lanes, by their places."""
+    def shuffle(self, lanes: Sequence[int], other: Any = None) -> Self:
+        """These of its lanes, by their places; those of another value are behind its own."""
         raise TypeError(f"{type(self).__name__} is one number")
 
     def saturate(self, dtype: str) -> Self:
@@ -172,12 +173,13 @@ class Group(Sequence[V], Generic[V]):
         return len(self._values)
 
     def each(self, function: Callable[..., V], *others: Group[V]) -> Sequence[V]:
-        """What a function makes of each value, and of those beside it in other groups."""
+        """The results of a function for each value and those beside it in other groups."""
         return [function(*values) for values in zip(self, *others, strict=True)]
 
 
-Meaning: TypeAlias = Callable[..., Value | Sequence[Value]]
-"""What a group of the result is: a value, or several; of the same group of each operand, a value, or a `Group`."""
+Meaning: TypeAlias = Callable[..., Value | Sequence[Value] | Sequence[Sequence[Value]]]
+"""The group of the result, a value, or several, or several behind others; of the same group of each operand, a value,
+or a `Group`."""
 
 
 def products(a: Sequence[V], b: Sequence[V], dtype: str) -> V:
@@ -186,3 +188,15 @@ def products(a: Sequence[V], b: Sequence[V], dtype: str) -> V:
     for each in others:
         first = first + each
     return first
+
+
+def nearest(x: Value) -> Value:
+    """The integer of 32 bits nearest to an f32, to even between two; the least one for what is beyond, and NaN.
+
+    A float from 2^23 is an integer; below, adding that leaves no bits behind the point.
+    """
+    size = abs(x)
+    rounded = (size < 2.0**23).select(size + 2.0**23 - 2.0**23, size)
+    fits = size < 2.0**31
+    whole = fits.select(rounded, x.number(0, x.dtype)).convert("s32")
+    return fits.select((x < 0).select(-whole, whole), whole.number(-(2**31), "s32"))

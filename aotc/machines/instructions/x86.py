@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from aotc.machines.instructions.rows import Architecture, Instruction, Lanes, Spelling, dot
-from aotc.machines.instructions.values import Group, Meaning, Value, products
+from aotc.machines.instructions.rows import Architecture, Call, Instruction, Lanes, Number, Spelling, dot
+from aotc.machines.instructions.values import Group, Meaning, Value, nearest, products
 
 _PREFIX = {128: "_mm", 256: "_mm256", 512: "_mm512"}
 _FIRST = {128: ("sse2",), 256: ("avx2",), 512: ("avx512bw",)}
-"""What has the instructions on integers of 8 and 16 bits that came first."""
+"""Processors with the instructions on integers of 8 and 16 bits that came first."""
 _SECOND = {**_FIRST, 128: ("ssse3",)}
 
 
@@ -29,7 +29,7 @@ def _row(
     bits: int,
     signature: str,
     meaning: Meaning,
-    llvm: str,
+    llvm: str | Call,
     *spellings: tuple[tuple[str, ...], str],
     accumulator: int | None = None,
 ) -> Instruction:
@@ -80,17 +80,54 @@ def _dots() -> Iterator[Instruction]:
             yield _row("psignb", bits, "s8, s8 -> s8", _signed, llvm, (_SECOND[bits], "sign_epi8"))
 
 
-# --- saturation ------------------------------------------------------------------------------------------------------
+# --- narrowing -------------------------------------------------------------------------------------------------------
 
 
 def _saturated_difference(a: Value, b: Value) -> Value:
     return (a.convert("s16") - b.convert("s16")).saturate("s8")
 
 
-def _saturations() -> Iterator[Instruction]:
+def _saturated_sum(a: Value, b: Value) -> Value:
+    return (a.convert("s32") + b.convert("s32")).saturate("s16")
+
+
+def _packed(dtype: str) -> Meaning:
+    """The lanes of one operand before those of the other."""
+    return lambda *operands: [each.each(lambda value: value.saturate(dtype)) for each in operands]
+
+
+_SATURATING_PACKS = (
+    ("packssdw", "s32x4, s32x4 -> s16x8", "packs_epi32"),
+    ("packsswb", "s16x8, s16x8 -> s8x16", "packs_epi16"),
+    ("packuswb", "s16x8, s16x8 -> u8x16", "packus_epi16"),
+)
+_PACKING = {128: "sse2.{}.128", 256: "avx2.{}", 512: "avx512.{}.512"}
+_NEAREST = {128: "sse2.cvtps2dq", 256: "avx.cvt.ps2dq.256", 512: "avx512.mask.cvtps2dq.512"}
+_NEAREST_FEATURE = {128: "sse2", 256: "avx", 512: "avx512f"}
+_UNMASKED = (Number(0, Lanes("s32", 16)), Number(-1, Lanes("s16", 1)), Number(4))
+"""What is there where a mask has no bit; the mask; that the control register says how to round."""
+
+
+def _narrowings() -> Iterator[Instruction]:
     for bits in _PREFIX:
-        llvm, spelling = f"llvm.ssub.sat.v{bits // 8}i8", (_FIRST[bits], "subs_epi8")
-        yield _row("psubsb", bits, "s8, s8 -> s8", _saturated_difference, llvm, spelling)
+        for name, signature, meaning, llvm, function in (
+            ("psubsb", "s8, s8 -> s8", _saturated_difference, f"ssub.sat.v{bits // 8}i8", "subs_epi8"),
+            ("paddsw", "s16, s16 -> s16", _saturated_sum, f"sadd.sat.v{bits // 16}i16", "adds_epi16"),
+        ):
+            yield _row(name, bits, signature, meaning, f"llvm.{llvm}", (_FIRST[bits], function))
+        for name, signature, function in _SATURATING_PACKS:
+            meaning = _packed(signature.split(" -> ")[1].split("x")[0])
+            yield _row(
+                name, bits, signature, meaning, f"llvm.x86.{_PACKING[bits].format(name)}", (_FIRST[bits], function)
+            )
+        yield _row(
+            "cvtps2dq",
+            bits,
+            "f32 -> s32",
+            nearest,
+            Call(f"llvm.x86.{_NEAREST[bits]}", (0, *(_UNMASKED if bits == 512 else ()))),
+            ((_NEAREST_FEATURE[bits],), "cvtps_epi32"),
+        )
 
 
 # --- permutations ----------------------------------------------------------------------------------------------------
@@ -135,4 +172,4 @@ def _permutations() -> Iterator[Instruction]:
         yield _row(f"vpermi2{letter}", bits, f"{part}, {part}, {part} -> {part}", _of_two, llvm, spelling)
 
 
-ROWS = (*_dots(), *_saturations(), *_permutations())
+ROWS = (*_dots(), *_narrowings(), *_permutations())

@@ -149,7 +149,7 @@ class OnnxRuntime(Peer):
 
 
 class OpenVino(Peer):
-    """OpenVINO on the CPU in f32; `infer` stays on the calling thread."""
+    """OpenVINO on the CPU in f32, activations not quantised either; `infer` stays on the calling thread."""
 
     package = "openvino"
 
@@ -161,6 +161,7 @@ class OpenVino(Peer):
             "NUM_STREAMS": 1,
             "PERFORMANCE_HINT": "LATENCY",
             "INFERENCE_PRECISION_HINT": "f32",
+            "DYNAMIC_QUANTIZATION_GROUP_SIZE": 0,
             "ENABLE_CPU_PINNING": False,
         }
         compiled = core.compile_model(core.read_model(str(job.model)), "CPU", settings)

@@ -45,7 +45,7 @@ class Rounds:
 
 @dataclass
 class Result:
-    """What one peer took on one model."""
+    """The time of one peer on one model."""
 
     peer: str
     version: str | None = None
@@ -176,7 +176,7 @@ class _Worker:
 
     @property
     def outputs(self) -> list[np.ndarray[Any, Any]]:
-        """What it computed."""
+        """Its results."""
         with np.load(self._folder / "outputs.npz") as archive:
             return [archive[name] for name in archive.files]
 
@@ -207,7 +207,7 @@ class _Worker:
 
 
 def _error_of(answer: Mapping[str, Any]) -> AotcError:
-    """What one of our own peers answered, as it was raised there."""
+    """The answer of one of our own peers, as it was raised there."""
     problems = [Problem(**each | {"inputs": tuple(each["inputs"])}) for each in answer.get("problems", ())]
     error = AotcError(problems or Problem("failed-tool", answer["error"]))
     error.exit_code = answer.get("exit_code", error.exit_code)

@@ -23,7 +23,7 @@ _READ_ONLY, _PADDED = 1, 4
 _PLAIN, _VERSIONED = b"dltensor", b"dltensor_versioned"
 """The names of capsules that nobody has taken the tensor out of."""
 _USED: Final = {name: b"used_" + name for name in (_PLAIN, _VERSIONED)}
-"""What they are called after that. A capsule does not copy its name."""
+"""Their name after that. A capsule does not copy its name."""
 _NAMES: Final = {described: name for name, described in DLPACK_TYPES.items()}
 _Deleter = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 

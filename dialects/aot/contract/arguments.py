@@ -1,4 +1,4 @@
-"""What phases tell each other about the arguments of the entry and of kernels (attributes of arguments and results)."""
+"""Facts about arguments of the entry and of kernels that phases tell each other (attributes of arguments, results)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from aotc.dialects.aot.contract.fields import Field, Mark, integer, integers, na
 from aotc.errors import CompileError
 
 Io: TypeAlias = Literal["input", "output", "state", "workspace", "weights", "resource_handle"]
-"""What an argument of the entry is for; a state is read and written, and leaves the signature in `plan`."""
+"""The role of an argument of the entry; a state is read and written, and leaves the signature in `plan`."""
 
 
 def _io_of(attribute: Attribute) -> Io | None:
@@ -88,7 +88,7 @@ class Argument:
         return DictionaryAttr(self.attributes)
 
     def tensor(self) -> Tensor:
-        """What is known of an input or output. Raises CompileError where its attributes are incomplete."""
+        """The description of an input or output. Raises CompileError where its attributes are incomplete."""
         name = Argument.name.require(self, "an input or output")
         where = f"the input or output {name}"
         io = Argument.io.require(self, where)
@@ -121,7 +121,7 @@ class Tensor:
 
 @dataclass(frozen=True)
 class State:
-    """What the entry keeps in the workspace from one call to the next, from `plan` on."""
+    """State that the entry keeps in the workspace from one call to the next, from `plan` on."""
 
     name: str
     """Of the input that it was in the model."""
@@ -215,7 +215,7 @@ _PARAMETERS: Final = Field[tuple[DictionaryAttr, ...]]("aot.parameters", _dictio
 
 
 def parameters_of(kernel: FuncOp) -> list[Tensor] | None:
-    """What a kernel is called with, in order, after `interface`: its operands ("input"), then what it writes
+    """The arguments of a kernel, in order, after `interface`: its operands ("input"), then what it writes
     ("output"), scratch memory last; named as in C, an extent of the run time is -1. None where one function serves
     calls of several shapes."""
     found = _PARAMETERS.get(kernel)

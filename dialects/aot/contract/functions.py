@@ -1,4 +1,4 @@
-"""What phases tell each other about functions: which are the entry and the kernels, and what is known of each."""
+"""Facts about functions that phases tell each other: which are the entry and the kernels, and what is known of each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What phases tell each other about the model as a whole: attributes of the module."""
+"""Facts about the model as a whole that phases tell each other: attributes of the module."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ def model_name_or(module: ModuleOp, default: str) -> str:
 # --- the target -------------------------------------------------------------------------------------------------------
 
 TARGET: Final = text("aot.target")
-"""What the module is compiled for, in the syntax of `--target`, from `import` on."""
+"""The target of the module, in the syntax of `--target`, from `import` on."""
 
 
 def target_of(module: ModuleOp) -> str:
-    """What the module is compiled for. Raises CompileError where it does not say so."""
+    """The target of the module. Raises CompileError where it does not say so."""
     return TARGET.require(module, "the module", fix="run attach-target first")
 
 
@@ -70,7 +70,7 @@ class Interface:
     weights: str
     """`--weights`: `embedded`, `external` or `caller`."""
     operator_arguments: str = "tensors"
-    """What operators of the packed conventions are given."""
+    """Arguments of operators of the packed conventions."""
 
 
 def set_interface(module: ModuleOp, chosen: Interface) -> None:
@@ -154,7 +154,8 @@ def set_nodes_in_floats(module: ModuleOp, names: list[str]) -> None:
 
 @dataclass(frozen=True)
 class Recorded:
-    """What a self-test feeds and expects: keys of flat arrays in the WeightStore, in order of inputs and outputs."""
+    """Inputs and expected outputs of a self-test: keys of flat arrays in the WeightStore, in order of inputs and
+    outputs."""
 
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
@@ -263,7 +264,7 @@ def set_plan(module: ModuleOp, plan: PlanInfo) -> None:
 
 
 def workspace_alignment(module: ModuleOp) -> int:
-    """What the workspace is aligned to in bytes, by the memory plan; 16 where there is none."""
+    """The alignment of the workspace in bytes, by the memory plan; 16 where there is none."""
     return plan_of(module).alignment if has_plan(module) else 16
 
 

@@ -1,4 +1,4 @@
-"""What phases tell each other about where weights lie."""
+"""Facts about where weights lie that phases tell each other."""
 
 from __future__ import annotations
 

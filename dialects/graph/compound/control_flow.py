@@ -229,7 +229,7 @@ class LoopOp(ControlOp):
 
     @property
     def next_slices(self) -> Sequence[SSAValue]:
-        """What the region yields to be stacked."""
+        """The values of the region that are stacked."""
         return yield_of(self.block).values[int(self.condition is not None) + len(self.carried) :]
 
     @property

@@ -25,7 +25,8 @@ from aotc.model.codegens import Setting
 
 @irdl_op_definition
 class ExternalOp(GraphOp):
-    """What a kernel of the code generator `codegen` computes: `graph.external %x {codegen = "blas", kernel = "gemm"}`.
+    """The operations of a kernel of the code generator `codegen`: `graph.external %x {codegen = "blas", kernel =
+    "gemm"}`.
 
     Only that generator knows how, from `kernel` and `settings`; the type of the result is what it says. A second result
     is scratch memory, which nothing reads. `by_name` says that the kernel is found by its name at run time.

@@ -114,7 +114,7 @@ class StagedOp(AnchorOp):
 
     @property
     def yielded(self) -> SSAValue:
-        """What the region yields; raises ShapeError where that is not one value."""
+        """The value that the region yields; raises ShapeError where that is not one value."""
         return _yielded(self.block)
 
     def stages(self) -> list[Stage]:

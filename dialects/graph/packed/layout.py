@@ -121,7 +121,7 @@ class Layout:
         return Channels.of(self.parts or shape[1:2], self.block(1))
 
     def panels(self, shape: Sequence[int]) -> GroupedPanels:
-        """What the blocks of outputs of a plain `shape` see."""
+        """The inputs that the blocks of outputs of a plain `shape` see."""
         return GroupedPanels(self.groups, shape[1], shape[0] // self.groups, self.block(0), self.block(1))
 
     def _spread(self, shape: Sequence[int]) -> list[int]:

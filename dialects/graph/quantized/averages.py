@@ -124,7 +124,7 @@ class FixedAveragePoolOp(WindowOp):
         return row
 
     def _added(self, b: Builder, total: Scalar, integer: Scalar) -> Scalar:
-        """What f32 makes of a sum of floats and an integer times the scale."""
+        """The f32 sum of floats and an integer times the scale."""
         most = max(self.ints("counts"))
         wide = b.cast(integer, i64) * (2 * self.mantissa)
         return rounded(b, total + rounded(b, wide, 8), 8 + most.bit_length())

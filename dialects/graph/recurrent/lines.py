@@ -24,7 +24,7 @@ Unit: TypeAlias = "Callable[[Scalar, Scalar], None]"
 
 @dataclass(frozen=True)
 class Factors:
-    """What is multiplied for each line."""
+    """The factor for each line."""
 
     left: Reader
     """[line, k]."""
@@ -53,7 +53,7 @@ class Factors:
 
 @dataclass(frozen=True)
 class Inputs:
-    """What the inputs of several steps are multiplied with."""
+    """The weight for the inputs of several steps."""
 
     left: Reader
     """[number of the step, line, k]."""
@@ -62,7 +62,7 @@ class Inputs:
     shape: Sequence[int]
     columns: int
     start: Reader | None
-    """What is added to a column [column]; 0 where absent."""
+    """The addend of a column [column]; 0 where absent."""
     write: Writer
     """Of the sums: [number of the step, line, column]."""
     first: int

@@ -1,4 +1,4 @@
-"""What all recurrent layers have in common: the steps of a sequence, lengths, directions, states in scratch buffers.
+"""The base of all recurrent layers: the steps of a sequence, lengths, directions, states in scratch buffers.
 
 A recurrence is given x times the weights of the inputs, plus bias, for all steps at once: the products with the state
 are what must be done step by step. Its state lives in scratch buffers of its kernel.
@@ -251,7 +251,7 @@ class RecurrenceOp(LoopNestOp, ABC):
         return None if self.lengths is not None else 0 if self.reverse else self.sizes[0] - 1
 
     def states(self) -> Sequence[SSAValue | None]:
-        """What the states are before the first step."""
+        """The states before the first step."""
         return [self.initial_h]
 
     def overwrites(self) -> Mapping[int, int]:
@@ -394,7 +394,7 @@ class Steps:
         return Factors(self.reader(state), self.reader(matrix), shape_of(matrix), self.op.sizes[2], shared=shared)
 
     def inputs(self, time: Scalar, unit: Scalar, gates: Sequence[int]) -> list[Scalar]:
-        """What the inputs at `time`, which are not in x, contribute to some gates of a unit, and their biases."""
+        """The contribution of the inputs at `time`, which are not in x, to some gates of a unit, and their biases."""
         x, weight, bias, units = self.op.x, self.op.input_weight, self.op.input_bias, self.op.sizes[2]
         assert weight is not None
         columns = [unit + gate * units for gate in gates]
@@ -470,7 +470,7 @@ class Steps:
         return self.line.add(self._factors(state, matrix), columns, sums, self.kind)
 
     def input(self, time: Scalar, row: Scalar, unit: Scalar, gate: int) -> Scalar:
-        """What the inputs contribute to a gate; their products are in x, or behind those of the state."""
+        """The contribution of the inputs to a gate; their products are in x, or behind those of the state."""
         units = self.op.sizes[2]
         if self.op.ahead:
             place = self.number * (self.op.GATES * units) + (self.op.products + gate * units)
@@ -478,11 +478,11 @@ class Steps:
         return self.reader(self.op.x)([time, row, unit + gate * self.op.sizes[2]])
 
     def sum(self, row: Scalar, unit: Scalar, gate: int) -> Scalar:
-        """What the state contributes to a gate."""
+        """The contribution of the state to a gate."""
         return self.reader(self.op.sums)([row, unit + gate * self.op.sizes[2]])
 
     def total(self, time: Scalar, row: Scalar, unit: Scalar, gate: int) -> Scalar:
-        """What the inputs and the state contribute to a gate."""
+        """The contribution of the inputs and the state to a gate."""
         return self.input(time, row, unit, gate) + self.sum(row, unit, gate)
 
     def activation(self, number: int, x: Scalar) -> Scalar:

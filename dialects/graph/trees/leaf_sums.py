@@ -53,7 +53,7 @@ class PickedSumOp(LoopNestOp, ABC):
 
     @abstractmethod
     def said(self, b: Builder, read: Reader, row: Scalar, columns: Sequence[Scalar]) -> list[Scalar]:
-        """What a row says of the t in `columns`."""
+        """The values of a row for the t in `columns`."""
 
     def infer_types(self) -> Sequence[TensorType]:
         table, indices = shape_of(self.table), shape_of(self.indices)

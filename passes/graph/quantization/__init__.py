@@ -1,1 +1,1 @@
-"""What `raise-quantization` and the passes after it know of quantised tensors."""
+"""Facts of quantised tensors for `raise-quantization` and the passes after it."""

@@ -15,7 +15,7 @@ _MOST_MIDDLES = 1536
 """Of a pool, 4 bytes each: what sums of floats take beside that is not more."""
 _LIMIT = 2**31
 _SCALES = (2.0**-100, 2.0**100)
-"""What keeps products and sums of floats from the ends of their range."""
+"""Scaling that keeps products and sums of floats from the ends of their range."""
 
 
 @dataclass(frozen=True)

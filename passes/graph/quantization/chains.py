@@ -59,7 +59,7 @@ class Chain:
 
 
 def evaluated(ops: Sequence[ElementOp], values: dict[SSAValue, Array], store: WeightStore) -> dict[SSAValue, Array]:
-    """What pointwise operations compute, in order, of arrays of one shape; what else they read are constants of one
+    """Results of pointwise operations, in order, on arrays of one shape; what else they read are constants of one
     element. Results from the first operation on that does not fold are missing."""
     values = dict(values)
     shape = next(iter(values.values())).shape

@@ -1,4 +1,4 @@
-"""What a graph does to sums of products before it quantises them, as one requantisation."""
+"""The operations on sums of products before they are quantised, as one requantisation."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Epilogue:
     """Operations on sums of products, in order: an optional constant to add, scales, clamps, the quantisation."""
 
     scale: Array | None
-    """What a sum is multiplied by to be the real number that it stands for: one f32 or one for each index of `axis`;
+    """The factor by which a sum becomes the real number that it stands for: one f32 or one for each index of `axis`;
     None: it stands for itself, an integer."""
     axis: int
     bias: Array | None = None
@@ -40,7 +40,7 @@ class Epilogue:
 
     @property
     def multiplier(self) -> Array:
-        """What a sum is multiplied by to be an integer of the target, as onnxruntime rounds it."""
+        """The factor by which a sum becomes an integer of the target, as onnxruntime rounds it."""
         assert self.scale is not None and self.target is not None
         return np.asarray(self.scale / self.target.scale, np.float32)
 
@@ -57,7 +57,7 @@ class Epilogue:
 
 
 def epilogue(result: SSAValue, scale: Array | None, axis: int, store: WeightStore) -> Epilogue | None:
-    """What becomes of `result`, sums times `scale` along `axis`, up to a quantisation; None where it is none, or
+    """The use of `result`, sums times `scale` along `axis`, up to a quantisation; None where it is none, or
     something else reads what is between."""
     found = Epilogue(scale, axis)
     value = result

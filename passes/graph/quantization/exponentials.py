@@ -19,7 +19,7 @@ _LEAST_BITS = 24
 
 @dataclass(frozen=True)
 class Exponentials:
-    """What `graph.fixed_softmax` needs to know."""
+    """The numbers of a `graph.fixed_softmax`."""
 
     table: Array
     """i32: round(e^(-k input_scale) * 2^bits) for k = 0, 1, .., while that is not 0."""

@@ -1,4 +1,4 @@
-"""What moves or picks elements, on the integers instead of what they stand for.
+"""Operations that move or pick elements, on the integers instead of what they stand for.
 
 Quantisation with a positive scale keeps the order of numbers, so the greatest integer stands for the greatest number.
 """

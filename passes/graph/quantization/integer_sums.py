@@ -136,7 +136,7 @@ class _Sums:
         return raised
 
     def _start(self) -> Array | None:
-        """What sums start with, one for each output channel, i32; None where there is nothing, or no integers are as
+        """First addends of sums, one for each output channel, i32; None where there is nothing, or no integers are as
         good."""
         op = self.op
         if not isinstance(op, ConvolutionOp) or op.bias is None:

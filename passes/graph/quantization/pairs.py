@@ -37,7 +37,7 @@ class Numbers:
 
 
 class Terms(NamedTuple):
-    """What numbers of an operand are in a sum of integers."""
+    """The numbers of an operand in a sum of integers."""
 
     values: Array
     """i64, one for each number: integers near to number / scale * 2^shift."""
@@ -68,7 +68,7 @@ class FixedSum:
 
 
 def fixed_sum(left: Numbers, right: Numbers, wanted: Array, scale: float, zero_point: int) -> FixedSum | None:
-    """What gives `wanted`, integers [left, right], clamped to the least and greatest of them.
+    """Numbers that give `wanted`, integers [left, right], clamped to the least and greatest of them.
 
     They are about (left + right) / scale + zero_point, however floats round that. Multiples of integers are tried
     first, then tables; rounding down what an offset is added to, then rounding to even. None: no such sum is as good,
@@ -108,8 +108,8 @@ def _multiples(operand: Numbers, scale: float, shift: int) -> Iterator[Terms]:
 
 
 def _offset(sums: Array, wanted: Array, low: int, high: int, shift: int, zero_point: int) -> int | None:
-    """What to add to `sums` so that they are `wanted` << shift and something, clamped: the nearest that there is to
-    the zero point and a half."""
+    """The numbers to add to `sums` so that they are `wanted` << shift and something, clamped: the nearest that there is
+    to the zero point and a half."""
     far = 1 << 62
     least = np.where(wanted == low, -far, (wanted << shift) - sums).max(initial=-far)
     most = np.where(wanted == high, far, (wanted + 1 << shift) - 1 - sums).min(initial=far)

@@ -1,1 +1,1 @@
-"""What loop nests are written with: scalars, loops, register tiles, iteration spaces."""
+"""The vocabulary of loop nests: scalars, loops, register tiles, iteration spaces."""

@@ -145,7 +145,7 @@ class SpaceBuilder(TileBuilder):
         return super().load(buffer, self._address_of(buffer, index, stored=False), dtype)
 
     def gathered(self, write: Callable[[], None]) -> list[Store]:
-        """What `write` stores, which is not stored."""
+        """The value that `write` would store, which is not stored."""
         self._gathered = found = list[Store]()
         write()
         self._gathered = None

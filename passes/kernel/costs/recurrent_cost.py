@@ -56,7 +56,7 @@ def shares_registers(machine: Machine, weight: int) -> bool:
 
 @dataclass(frozen=True)
 class Line:
-    """What a single line of a layer reads and multiplies in each step, and how."""
+    """Reads and products of a single line of a layer in each step."""
 
     machine: Machine
     lanes: int
@@ -155,7 +155,7 @@ class Ahead:
 
 @lru_cache  # of layers in a row most are alike
 def ahead(line: Line, begun: int = 0, only: int | None = None) -> Ahead | None:
-    """What is the fastest for a line, if that is faster than all inputs at once.
+    """The fastest choice for a line, if that is faster than all inputs at once.
 
     The products of the inputs of so many steps are `begun` elsewhere; the tile has `only` so many registers in a row.
     """
@@ -188,7 +188,7 @@ class Lead:
 
 @lru_cache
 def lead(line: Line, own: Ahead | None, begun: int, following: Line, then: Ahead) -> Lead | None:
-    """What is the fastest for a layer and the `following` one, which takes tiles as `then` otherwise: the products of
+    """The fastest choice for a layer and the `following` one, which takes tiles as `then` otherwise: the products of
     its first inputs are multiplied beside the last steps, which have none of their own to multiply."""
     if not line.waits():
         return None

@@ -91,8 +91,8 @@ def strassen_cycles(machine: Machine, dtype: Attribute, sizes: ProductSizes) -> 
 
 
 def strassen_work(machine: Machine, dtype: Attribute, sizes: ProductSizes, block_rows: int, panels: int) -> BlockedWork:
-    """What threads may share, in blocks of `block_rows` rows, which stay whole: the rows of a block decide how results
-    are rounded."""
+    """Work that threads may share, in blocks of `block_rows` rows, which stay whole: the rows of a block decide how
+    results are rounded."""
     rows = sizes.batch * sizes.rows
     weight = _strassen_weight(machine, dtype, sizes) / _weight_bytes(machine)
     transformed = PRODUCTS * sizes.batch * ceil_div(sizes.rows, 2) * sizes.upper * byte_width(compute_type(dtype))

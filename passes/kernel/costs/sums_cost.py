@@ -17,7 +17,7 @@ from aotc.machines.machine import ScalarUnit
 
 @dataclass(frozen=True)
 class Step:
-    """What a step of the reduction takes, in instructions and registers."""
+    """Costs of a step of the reduction, in instructions and registers."""
 
     elements: int
     """Of the reduction."""

@@ -171,7 +171,7 @@ def _transform_cycles(machine: Machine, sizes: ConvolutionSizes, output_tile: in
 def winograd_work(
     machine: Machine, sizes: ConvolutionSizes, output_tile: int, tile_rows: int, panels: int
 ) -> BlockedWork:
-    """What threads may share, in blocks of `tile_rows` rows of tiles."""
+    """Work that threads may share, in blocks of `tile_rows` rows of tiles."""
     (rows, columns), count = sizes.tiles(output_tile), sizes.products(output_tile) * sizes.segments
     before, after = _transform_cycles(machine, sizes, output_tile)
     products = _product_cycles(machine, sizes, rows * columns * count) + after

@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Share:
-    """What of 0..`count` belongs to a part, as a half-open range; shares differ by one at most."""
+    """The share of 0..`count` that belongs to a part, as a half-open range; shares differ by one at most."""
 
     count: int
     low: Scalar

@@ -32,7 +32,7 @@ _SETS = 512
 
 @dataclass(frozen=True)
 class Step:
-    """What a stage computes for a spatial tile."""
+    """The part of a stage's result for a spatial tile."""
 
     box: Box
     """Of the stage's value."""
@@ -148,7 +148,7 @@ class Plan:
         self._stages = stages
         self._in_order = max((axis for axis, places in enumerate(grid) if len(places) > 1), default=0)
         self.walk = Walk(stages)
-        """What is kept meanwhile, the same for each part."""
+        """Values that are kept meanwhile, the same for each part."""
         self.parts = _runs(self._parts(grid, parts or [prod(map(len, grid))]))
 
     @property

@@ -80,7 +80,7 @@ class _Register:
 
     @property
     def kind(self) -> tuple[int, _Moved]:
-        """What two such blocks have in common when the same shuffles apply: all but the block's number."""
+        """The common part of two such blocks to which the same shuffles apply: all but the block's number."""
         return self.part, self.moved
 
 

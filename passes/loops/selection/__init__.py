@@ -1,1 +1,1 @@
-"""What operations on registers become on a processor: a module for each family, and what they are written with."""
+"""Operations on registers as instructions of a processor: a module for each family, and what they are written with."""

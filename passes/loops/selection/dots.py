@@ -25,14 +25,14 @@ from aotc.passes.loops.selection.processor import Processor, V
 
 
 def dot(p: Processor[V], lhs: V, rhs: V, sums: V, *, narrow: bool, complement: bool) -> V:
-    """What `aot.tile_dot` says, of factors of types that say whether they have a sign."""
+    """The meaning of `aot.tile_dot` for factors of types that say whether they have a sign."""
     if complement:
         lhs, rhs, narrow = *_complemented(lhs, rhs), True
     return _Dot(p, lhs, rhs, sums, narrow).result()
 
 
 def dot_pair(p: Processor[V], factors: tuple[tuple[V, V], tuple[V, V]], sums: V, *, complement: bool) -> V:
-    """What `aot.tile_dot_pair` says: in 16 bits where there are sums of pairs, else one after the other."""
+    """The meaning of `aot.tile_dot_pair`: in 16 bits where there are sums of pairs, else one after the other."""
     total, halves = sums, list[V]()
     for lhs, rhs in factors:
         step = _Dot(p, *(_complemented(lhs, rhs) if complement else (lhs, rhs)), total, True)

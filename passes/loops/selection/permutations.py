@@ -23,13 +23,13 @@ _Way: TypeAlias = "Callable[[Processor[Any], Any, Sequence[Any]], Any]"
 
 
 def lookup(p: Processor[V], x: V, table: Sequence[V]) -> V:
-    """What `aot.tile_lookup` says, of the registers of a table."""
+    """The meaning of `aot.tile_lookup` for the registers of a table."""
     best = byte_lookup(p.names, x.lanes)
     return _WAYS[best](p, x, table) if best.row == table[0].lanes else _by_comparisons(x, table)
 
 
 def pick(p: Processor[V], a: V, b: V, numbers: V) -> V:
-    """What `aot.tile_pick` says: one instruction, or one for each register and the lane of the right one."""
+    """The meaning of `aot.tile_pick`: one instruction, or one for each register and the lane of the right one."""
     lanes, bits = a.lanes, a.lanes * 32
     if p.has(name := f"vpermi2d.{bits}"):
         return p.apply(name, a, numbers, b)

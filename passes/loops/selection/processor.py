@@ -1,4 +1,4 @@
-"""What expansions are written with: the instructions that there are, applied to values of any kind."""
+"""The vocabulary of expansions: the instructions that there are, applied to values of any kind."""
 
 from __future__ import annotations
 

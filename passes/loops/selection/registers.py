@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any, Self, cast
 
 from xdsl.dialects import arith, math, vector
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerType, VectorType
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerAttr, IntegerType, VectorType
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from aotc.dialects.aot import InstructionOp, TileCompareOp, TileConvertOp, TileSelectOp, tile_shape, tile_type
@@ -19,7 +19,7 @@ from aotc.machines.instructions import INSTRUCTIONS, values
 from aotc.machines.instructions.values import BOOLEAN, Value, bits_of, is_signed
 from aotc.passes.loops.selection.processor import Processor
 
-_BINARY: dict[values.Operation, type[Operation]] = {
+_INTEGERS: dict[values.Operation, type[Operation]] = {
     "add": arith.AddiOp,
     "sub": arith.SubiOp,
     "mul": arith.MuliOp,
@@ -28,20 +28,36 @@ _BINARY: dict[values.Operation, type[Operation]] = {
     "xor": arith.XOrIOp,
     "shl": arith.ShLIOp,
 }
-_SIGNED: dict[tuple[values.Operation, bool], type[Operation]] = {
-    ("shr", True): arith.ShRSIOp,
-    ("shr", False): arith.ShRUIOp,
-    ("min", True): arith.MinSIOp,
-    ("min", False): arith.MinUIOp,
-    ("max", True): arith.MaxSIOp,
-    ("max", False): arith.MaxUIOp,
+_SIGNED: dict[values.Operation, type[Operation]] = {
+    **_INTEGERS,
+    "shr": arith.ShRSIOp,
+    "min": arith.MinSIOp,
+    "max": arith.MaxSIOp,
+    "abs": math.AbsIOp,
 }
-"""Of integers, by whether they have a sign."""
+_UNSIGNED: dict[values.Operation, type[Operation]] = {
+    **_INTEGERS,
+    "shr": arith.ShRUIOp,
+    "min": arith.MinUIOp,
+    "max": arith.MaxUIOp,
+}
+_FLOATS: dict[values.Operation, type[Operation]] = {
+    "add": arith.AddfOp,
+    "sub": arith.SubfOp,
+    "mul": arith.MulfOp,
+    "abs": math.AbsFOp,
+}
+_ARITHMETIC = {"s": _SIGNED, "u": _UNSIGNED, "f": _FLOATS, "b": _UNSIGNED}
+"""By the letter of a type."""
+_CONVERSIONS = {"sf": "sitofp", "uf": "uitofp", "bf": "uitofp", "fs": "fptosi", "fu": "fptoui"}
+"""Between integers and floats, by the letters of types."""
+_OF_ONE = {"trunci": arith.TruncIOp, "extsi": arith.ExtSIOp, "extui": arith.ExtUIOp}
+"""Conversions of one number."""
 _COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")
 
 
 class Register(Value):
-    """A vector of one dimension, whose lanes are read as `dtype`."""
+    """A vector of one dimension, whose lanes are read as `dtype`, or one number."""
 
     def __init__(self, writer: Writer, ssa: SSAValue, dtype: str) -> None:
         super().__init__(dtype)
@@ -50,47 +66,67 @@ class Register(Value):
 
     @property
     def lanes(self) -> int:
-        return tile_shape(self.ssa)[0]
+        return tile_shape(self.ssa)[0] if self._is_vector else 1
+
+    @property
+    def _is_vector(self) -> bool:
+        return isinstance(self.ssa.type, VectorType)
 
     def made(self, name: values.Operation, dtype: str, *operands: Self) -> Self:
         given, kind = [each.ssa for each in operands], self._type(dtype)
         write = self._writer.write
-        if (binary := _BINARY.get(name) or _SIGNED.get((name, is_signed(self.dtype)))) is not None:
-            ssa = write(binary, given, kind)
+        if (arithmetic := _ARITHMETIC[self.dtype[0]].get(name)) is not None:
+            ssa = write(arithmetic, given, kind)
         elif name in _COMPARISONS:
-            predicate = name if name in ("eq", "ne") else ("s" if is_signed(self.dtype) else "u") + name
-            ssa = write(TileCompareOp, given, kind, {"predicate": word(predicate)})
+            ssa = self._comparison(self._predicate(name), given, kind)
         elif name == "select":
-            ssa = write(TileSelectOp, given, kind)
-        elif name == "abs":
-            ssa = write(math.AbsIOp, given, kind)
+            ssa = write(TileSelectOp if self._is_vector else arith.SelectOp, given, kind)
         elif name == "reinterpret":
-            kind = tile_type([self.lanes * bits_of(self.dtype) // bits_of(dtype)], element_type(dtype))
+            if self._is_vector:
+                kind = tile_type([self.lanes * bits_of(self.dtype) // bits_of(dtype)], element_type(dtype))
             ssa = self.ssa if kind == self.ssa.type else write(vector.BitcastOp, given, kind)
         else:
             ssa = self._converted(dtype, kind)
         return type(self)(self._writer, ssa, dtype)
 
+    def _predicate(self, comparison: str) -> str:
+        """As the IR says it; of floats false where one is NaN, but where it asks whether they differ."""
+        if self.dtype[0] == "f":
+            return f"{'u' if comparison == 'ne' else 'o'}{comparison}"
+        return comparison if comparison in ("eq", "ne") else ("s" if is_signed(self.dtype) else "u") + comparison
+
+    def _comparison(self, predicate: str, given: Sequence[SSAValue], kind: Attribute) -> SSAValue:
+        if self._is_vector:
+            return self._writer.write(TileCompareOp, given, kind, {"predicate": word(predicate)})
+        number = IntegerAttr(arith.CMPI_COMPARISON_OPERATIONS.index(predicate), 64)
+        return self._writer.write(arith.CmpiOp, given, kind, {"predicate": number})
+
     def _converted(self, dtype: str, kind: Attribute) -> SSAValue:
         if kind == self.ssa.type:
             return self.ssa
         longer = bits_of(dtype) > bits_of(self.dtype)
-        how = "trunci" if not longer else "extsi" if is_signed(self.dtype) else "extui"
+        if "f" in (letters := self.dtype[0] + dtype[0]):
+            how = _CONVERSIONS.get(letters) or ("extf" if longer else "truncf")
+        else:
+            how = "trunci" if not longer else "extsi" if is_signed(self.dtype) else "extui"
+        if not self._is_vector:
+            return self._writer.write(_OF_ONE[how], [self.ssa], kind)
         return self._writer.write(TileConvertOp, [self.ssa], kind, {"kind": word(how)})
 
     def number(self, value: float, dtype: str) -> Self:
         return type(self)(self._writer, self._writer.constant(value, self._type(dtype)), dtype)
 
-    def shuffle(self, lanes: Sequence[int]) -> Self:
+    def shuffle(self, lanes: Sequence[int], other: Self | None = None) -> Self:
         if [*lanes] == [*range(self.lanes)]:
             return self
-        kind = tile_type([len(lanes)], element_type(self.dtype))
-        ssa = self._writer.write(vector.ShuffleOp, (self.ssa, self.ssa), kind, {"mask": int_array(tuple(lanes))})
+        kind, operands = tile_type([len(lanes)], element_type(self.dtype)), (self.ssa, (other or self).ssa)
+        ssa = self._writer.write(vector.ShuffleOp, operands, kind, {"mask": int_array(tuple(lanes))})
         return type(self)(self._writer, ssa, self.dtype)
 
-    def _type(self, dtype: str) -> VectorType[Attribute]:
+    def _type(self, dtype: str) -> Attribute:
         """As many lanes of another type."""
-        return tile_type([self.lanes], IntegerType(1) if dtype == BOOLEAN else element_type(dtype))
+        element = IntegerType(1) if dtype == BOOLEAN else element_type(dtype)
+        return tile_type([self.lanes], element) if self._is_vector else element
 
 
 class Writer(Processor[Register]):
@@ -114,8 +150,8 @@ class Writer(Processor[Register]):
         ssa = self.write(InstructionOp, [each.ssa for each in operands], result, {"instruction": word(name)})
         return Register(self, ssa, INSTRUCTIONS[name].result.dtype)
 
-    def constant(self, value: float, kind: VectorType[Attribute]) -> SSAValue:
-        """A number in all lanes."""
+    def constant(self, value: float, kind: Attribute) -> SSAValue:
+        """A number, or one in all lanes."""
         return self.write(arith.ConstantOp, (), kind, {"value": _splat(value, kind)})
 
     def write(
@@ -135,9 +171,11 @@ class Writer(Processor[Register]):
 
 
 @lru_cache(maxsize=1024)
-def _splat(value: float, kind: VectorType[Attribute]) -> DenseIntOrFPElementsAttr:
-    scalar = kind.element_type
+def _splat(value: float, kind: Attribute) -> DenseIntOrFPElementsAttr | IntegerAttr:
+    scalar = kind.element_type if isinstance(kind, VectorType) else kind
     if isinstance(scalar, IntegerType):
         bits = scalar.width.data
         value = (int(value) + (1 << bits - 1)) % (1 << bits) - (1 << bits - 1)
+        if scalar is kind:
+            return IntegerAttr(int(value), scalar)
     return DenseIntOrFPElementsAttr.from_list(cast(Any, kind), [value])

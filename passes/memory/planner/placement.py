@@ -152,7 +152,7 @@ ORDERS: dict[str, Order] = {
 """Greedy orders by name, the ones most often right first."""
 
 PORTFOLIO: tuple[Strategy, ...] = tuple(_greedy(order, best) for best in (False, True) for order in ORDERS.values())
-"""What is tried, in this order, until the lower bound is reached."""
+"""The heuristics, tried in this order until the lower bound is reached."""
 
 
 class Tenants:

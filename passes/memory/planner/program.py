@@ -1,4 +1,4 @@
-"""What the memory planner knows of a program: storages, and steps that read and write them. No IR."""
+"""A program as the memory planner sees it: storages, and steps that read and write them. No IR."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from aotc.dialects.aot.contract import Argument, argument_of
 
 
 def root(value: SSAValue) -> SSAValue:
-    """What a buffer or pointer was derived from: an argument, a weight, the workspace, an array on the stack."""
+    """The origin of a buffer or pointer: an argument, a weight, the workspace, an array on the stack."""
     while not isinstance(value, BlockArgument):
         op = cast(Operation, value.owner)
         match op:

@@ -31,7 +31,7 @@ OPERATIONS = (
     *(aot.WeightOp, aot.WorkspaceOp, aot.WeightsOp, aot.BufferOp, aot.DataOp, aot.PtrCastOp, aot.AddressOp),
     *(aot.ElementOp, aot.FieldOp, aot.NullOp, aot.IsNullOp, aot.IsAlignedOp, aot.SymbolOp, aot.StringOp),
 )
-"""What `Memory.expression` takes."""
+"""The arguments of `Memory.expression`."""
 
 
 class Memory:

@@ -1,4 +1,4 @@
-"""What expressions need of the function they stand in."""
+"""The function around an expression, as the expression sees it."""
 
 from __future__ import annotations
 

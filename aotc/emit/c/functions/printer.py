@@ -241,7 +241,7 @@ def unsupported(function: func.FuncOp) -> Iterator[Problem]:
 
 
 def argument_names(function: func.FuncOp) -> list[str]:
-    """What to call a function's arguments: the tensor's name, or a hint of the IR."""
+    """Names of a function's arguments: the tensor's name, or a hint of the IR."""
     hints = [argument.name_hint for argument in function.args] if function.body.blocks else []
     names: list[str] = []
     for position, given in enumerate(arguments_of(function)):

@@ -38,7 +38,7 @@ _WORTH_A_NAME = 24
 _MULTIPLE = (arith.MulSIExtendedOp, arith.MulUIExtendedOp, arith.AddUIExtendedOp)
 """Operations of several results, which mention their operands more than once."""
 _STRUCT_NAMES = {"DLTensor": "tensor", "AOTCValue": "values"}
-"""What to call a pointer to a structure."""
+"""The name of a pointer to a structure."""
 
 
 class FunctionScope(Scope):
@@ -255,7 +255,7 @@ def _dead_operations(function: func.FuncOp) -> set[Operation]:
 
 
 def _name_hint(value: SSAValue) -> str | None:
-    """What to call a pointer or a member that needs a name and has none."""
+    """The name of a pointer or a member that needs one and has none."""
     match value.owner:
         case aot.FieldOp() as op:
             return op.field.data.rpartition(".")[2]

@@ -12,8 +12,8 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from aotc.emit.c import instructions
 from aotc.emit.c.vector_types import Vector, type_name
-from aotc.emit.c.vectors import instructions
 from aotc.emit.c.vectors.operations import OPERATIONS, PARTIAL, Variants
 
 _TYPES = ("", "unaligned")
@@ -28,7 +28,7 @@ _MATH = re.compile(r"(?<!\w)(?:sqrt|floor|ceil|trunc)f?\(")
 
 @dataclass(frozen=True)
 class Prologue:
-    """What a file must have before its functions."""
+    """The declarations that a file must have before its functions."""
 
     text: str
     headers: frozenset[str]
@@ -96,7 +96,7 @@ def _names(text: str) -> set[_Name]:
 
 @dataclass(frozen=True)
 class _Name:
-    """What `aotc_load13_f32x16` says."""
+    """The meaning of `aotc_load13_f32x16`."""
 
     operation: str
     count: int

@@ -14,7 +14,7 @@ from aotc.emit.c.expressions.buffers import root
 from aotc.emit.c.expressions.expr import Expr, Level, binary, call, cast_expr
 from aotc.emit.c.expressions.memory import Memory
 from aotc.emit.c.expressions.scope import Scope
-from aotc.emit.c.vectors.instructions import macro_name
+from aotc.emit.c.instructions import macro_name
 from aotc.emit.c.vectors.readings import VectorReadings, number_expr
 
 
@@ -106,7 +106,7 @@ def _multiplies(op: Operation) -> bool:
 
 
 def _accumulator(op: Operation) -> SSAValue | None:
-    """What an operation adds a product to, in the register of that."""
+    """The addend of a product, in whose register the operation leaves the sum."""
     if isinstance(op, math.FmaOp):
         return op.c
     place = op.row.accumulator if isinstance(op, aot.InstructionOp) else None

@@ -25,7 +25,7 @@ from aotc.model.weight_store import Array, WeightStore
 
 
 class Bodies(Protocol):
-    """What control flow needs of the import of a model."""
+    """The import of a model as control flow sees it."""
 
     store: WeightStore
     max_nodes: int
@@ -42,7 +42,7 @@ class Bodies(Protocol):
         ...
 
     def lookup(self, name: str, scope: Scope) -> Value:
-        """What `name` stands for."""
+        """The value that `name` stands for."""
         ...
 
     def constant(self, array: Array, name: str) -> SSAValue:

@@ -56,7 +56,7 @@ class If(ControlNode):
         return values
 
     def _with_way_out(self, condition: SSAValue) -> Callable[[Problem], Problem]:
-        """What adds to the problem of a branch that there is none where the branch is never taken."""
+        """The addition to the problem of a branch that there is none where the branch is never taken."""
         names = waiting(Problem("unknown-value", "a branch"), [condition], self.bodies.given).inputs
         inputs = " ".join(f"--constant {name}=VALUE" for name in names or ("NAME",))
         way_out = f"if this branch is never taken, fix the inputs that its condition depends on with {inputs}"

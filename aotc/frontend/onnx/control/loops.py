@@ -190,7 +190,7 @@ class Loop(ControlNode):
         self.bodies.within(block, one_more)
 
     def _cut(self, stacked: SSAValue, count: SSAValue) -> SSAValue:
-        """What a loop stacked in `count` iterations: zeros from there on."""
+        """The results that a loop stacked in `count` iterations: zeros from there on."""
         most, *extents = shape_of(stacked)
         ones = self.bodies.folded(BroadcastOp.get(self._number(1), shape=[most, *(1 for _ in extents)]), self.name)
         numbers = self.bodies.folded(CumulativeOp.get(ones, kind="sum", axis=0, exclusive=True), self.name)

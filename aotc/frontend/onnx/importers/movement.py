@@ -134,7 +134,7 @@ def slice_(node: Node) -> Tensor:
 
 @dataclass(frozen=True)
 class Cut:
-    """What a slice takes along one axis; `place` is that of its start among the starts."""
+    """The range of a slice along one axis; `place` is that of its start among the starts."""
 
     axis: int
     start: Element
@@ -152,7 +152,7 @@ class Cut:
 
 
 def cuts(node: Node) -> list[Cut]:
-    """What a Slice takes along each axis that it names."""
+    """The part that a Slice takes along each axis that it names."""
     if node.opset < 10:
         starts, ends = ([Element(None, 0, number) for number in node.attr(name)] for name in ("starts", "ends"))
         axes, steps = node.attr("axes", list(range(len(starts)))), [1] * len(starts)

@@ -21,7 +21,8 @@ def _type_attribute(node: Node, name: str) -> Attribute | None:
 
 
 def _division_type(node: Node) -> Attribute | None:
-    """What the quotient is rounded to; None: nothing narrower than f32. Since version 23 that is the scale's type."""
+    """The type that the quotient is rounded to; None: nothing narrower than f32. Since version 23 that is the scale's
+    type."""
     given = _type_attribute(node, "precision")
     return node.element_type(1) if given is None and node.opset >= 23 and _is_narrow(node.element_type(1)) else given
 

@@ -122,7 +122,7 @@ class Layer:
     # Parts of the inputs
 
     def _of(self, position: int, direction: Direction) -> Tensor | None:
-        """What a direction has of an optional input whose first axis counts directions."""
+        """The part of a direction in an optional input whose first axis counts directions."""
         value = self.node.optional_tensor(position)
         return None if value is None else _part(value, 0, direction.number, 1).reshape(value.shape[1:])
 
@@ -202,7 +202,7 @@ class Layer:
         return rows.emit(MatMulOp, self._of(1, direction), transpose_rhs=True)
 
     def _integers(self, direction: Direction) -> Sequence[SSAValue | None]:
-        """What follows where the weight for the state is of integers."""
+        """The operands that follow where the weight for the state is of integers."""
         return []
 
     def _options(self, direction: Direction) -> dict[str, Any]:

@@ -57,7 +57,7 @@ def resize(node: Node) -> Tensor:
 
 
 def _scaled(node: Node, scales: list[float], mode: str, axes: list[int] | None = None) -> dict[int, ResizedAxis]:
-    """What the axes become by scales."""
+    """The extents of the axes by scales."""
     shape = node.shape(0)
     axes = list(range(len(shape))) if axes is None else axes
     if len(scales) != len(axes) or any(not scale > 0 for scale in scales):
@@ -76,7 +76,7 @@ def _times(node: Node, extent: int, scale: float) -> int:
 
 
 def _sized(node: Node, sizes: list[int], mode: str, axes: list[int]) -> dict[int, ResizedAxis]:
-    """What the axes become by sizes."""
+    """The extents of the axes by sizes."""
     shape = node.shape(0)
     if len(sizes) != len(axes) or any(size < 0 for size in sizes) or any(shape[axis] == 0 for axis in axes):
         node.fail("invalid-value", f"sizes {sizes} must be one for each of the axes {axes} of {list(shape)}")

@@ -74,7 +74,7 @@ def adam(node: Node) -> list[Tensor]:
     alpha, beta = node.attr("alpha", 0.9), node.attr("beta", 0.999)
 
     def left(factor: float, like: Tensor) -> Tensor:
-        """What the powers of a factor leave of 1."""
+        """The part of 1 that the powers of a factor leave."""
         return 1 - like.scalar(factor).emit(PowOp, _number(like))
 
     def step(x: Tensor, gradient: Tensor, mean: Tensor, square: Tensor) -> Sequence[Tensor]:

@@ -69,8 +69,8 @@ def _symbols(extent: Any) -> frozenset[str]:
 
 
 def _output(value: ValueInfoProto, fact: Fact, symbols: set[str], labels: Labels) -> OpenTensor:
-    """What the graph does not tell is taken from what it declares, where that is a number or a symbol of its inputs:
-    equal symbols are equal extents."""
+    """Facts that the graph does not tell are taken from what it declares, where that is a number or a symbol of its
+    inputs: equal symbols are equal extents."""
     declared = declared_shape(value)
     said: Shape | None = None
     if declared is not None:

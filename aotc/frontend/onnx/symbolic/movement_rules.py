@@ -43,7 +43,7 @@ def constant(node: Seen) -> Fact:
 
 
 def of_array(array: Array) -> Fact:
-    """What is known of a constant."""
+    """Facts known of a constant."""
     if array.dtype.kind in "iub" and array.dtype.itemsize <= 8:
         return known(array.astype(np.int64).astype(object)) if array.size <= 256 else Fact(array.shape)
     return Fact(array.shape)

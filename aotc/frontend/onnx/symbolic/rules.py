@@ -24,7 +24,7 @@ MOST_ELEMENTS: Final = 256
 
 @dataclass(frozen=True)
 class Fact:
-    """What is known of a tensor."""
+    """Facts known of a tensor."""
 
     shape: Shape | None = None
     """None where not even the rank is known."""
@@ -115,7 +115,7 @@ def array_of(values: Sequence[Size] | Size) -> Array:
 
 
 def known(elements: Array) -> Fact:
-    """What is known of a tensor with these elements."""
+    """Facts known of a tensor with these elements."""
     return Fact(tuple(elements.shape), elements if elements.size <= MOST_ELEMENTS else None)
 
 

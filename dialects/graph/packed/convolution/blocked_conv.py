@@ -114,7 +114,7 @@ class BlockedConvolutionOp(ConvolutionalOp, ABC):
         return [panel, block, *taps, inner, column]
 
     def start(self, b: Builder, reads: Sequence[Reader], position: Sequence[Scalar], output: Scalar) -> Scalar:
-        """What a sum starts with."""
+        """The first addend of a sum."""
         return self.initial(b, reads, [output])
 
     def infer_types(self) -> Sequence[TensorType]:

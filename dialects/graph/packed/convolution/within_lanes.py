@@ -37,7 +37,7 @@ class LanesOp(SlidingAxes, ABC):
 
     @abstractmethod
     def start(self, b: Builder, reads: Sequence[Reader], index: Sequence[Scalar]) -> Scalar:
-        """What the sum of the result element at `index` starts with."""
+        """The first addend of the sum of the result element at `index`."""
 
     def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
         def body(index: list[Scalar]) -> None:

@@ -52,7 +52,7 @@ class ChannelsLastAxes(SlidingAxes, AccumulatingOp, ABC):
     x_zero_point = opt_int_prop()
     w_zero_point = opt_int_prop()
     outside = opt_int_prop()
-    """What each element outside of x counts as: its zero point, where sums start with all weights times that."""
+    """The value of each element outside of x: its zero point, where sums start with all weights times that."""
 
     @property
     def beyond(self) -> int:

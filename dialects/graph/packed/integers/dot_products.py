@@ -49,7 +49,7 @@ def row_groups(rank: int, group: int = GROUP) -> Layout:
 
 @irdl_op_definition
 class ZeroPointBiasOp(ConstantPackerOp):
-    """What sums of a convolution start with where x is multiplied as it is: [cases along each axis.., M], i32.
+    """First addends of a convolution's sums where x is multiplied as it is: [cases along each axis.., M], i32.
 
     The bias, if there is one, less `zero_point` times the sum of the weights [M, C / group, kernel..] of the taps that
     see an element of x, whose spatial extents are `extents`; with `complement` less the negative ones of these weights,
@@ -143,7 +143,8 @@ def _taps(window: SlidingWindow, position: int) -> slice:
 
 @irdl_op_definition
 class UnfoldTapsOp(LoopNestOp):
-    """What the `size` taps of a window along the last axis see of few channels, side by side in the lanes of a block.
+    """The elements that the `size` taps of a window along the last axis see of few channels, side by side in the lanes
+    of a block.
 
     x is [N, C, spatial.., W], the result [N, 1, spatial.., positions, lanes], where there are as many groups of four
     lanes as it takes: lane c * size + tap is the element of channel c at position * stride + tap - before. Outside of x
@@ -264,7 +265,7 @@ class DotOp(LoopNestOp, ABC):
             raise ShapeError(f"complements are of signed integers, found {self.left_type}")
 
     def factors(self, b: Builder, x: Scalar, weight: Scalar) -> tuple[Scalar, Scalar]:
-        """What is multiplied, as i32."""
+        """The factors, as i32."""
         x, weight = b.cast(x, i32), b.cast(weight, i32)
         return (x if not self.complement else x - b.shift_right(weight, b.const(31, i32))), weight
 

@@ -177,7 +177,7 @@ class StrassenMatMulOp(LoopNestOp):
 
     @property
     def sizes(self) -> StrassenSizes:
-        """What the kernel is about."""
+        """The extents that a kernel is about."""
         *batch, rows, depth = shape_of(self.lhs)
         columns, block_rows, left = self.columns, self.block_rows, self.left
         parts = (1 if each is None else each for each in (self.row_parts, self.panel_parts))

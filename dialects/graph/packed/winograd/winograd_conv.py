@@ -96,7 +96,7 @@ def _spread_rows(rows: int, row_bytes: int) -> int:
 
 @dataclass(frozen=True)
 class WinogradTypes:
-    """What the numbers between the stages of a `winograd_conv` are."""
+    """The element type between the stages of a `winograd_conv`."""
 
     factors: Attribute
     """Element type of the transformed operand and weight."""
@@ -263,7 +263,7 @@ class WinogradConvOp(LoopNestOp):
 
     @property
     def sizes(self) -> WinogradSizes:
-        """What the kernel is about; raises ShapeError."""
+        """The extents that a kernel is about; raises ShapeError."""
         *outer, rows, columns = (ABSENT, *self.axes)[-max(len(self.axes), INNER) :]
         return WinogradSizes(
             tuple(outer),

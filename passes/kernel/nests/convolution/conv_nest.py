@@ -223,7 +223,7 @@ class _Tile:
         nest.write([self.batch, block, *self.outer, self._position(tile), tile.index(b, 0, {2: 1})], total)
 
     def _start(self, table: Reader, edges: Sequence[Edges], tile: Tile) -> Scalar:
-        """What sums start with, by the taps that each position sees."""
+        """First addends of sums, by the taps that each position sees."""
         lanes, width = tile.shape[-1], self.nest.schedule.nr * tile.shape[-1]
 
         def channels(some: Tile) -> Scalar:

@@ -113,7 +113,8 @@ class DotDepthwiseNest(_Nest[BlockedDotDepthwiseConvOp]):
         self.write([batch, block, *outer, position, tile.index(b, 0, {1: 1})], total)
 
     def _elements(self, place: list[Scalar], part: RowTiles, at: Scalar, group: int, wide: Tile) -> Scalar | None:
-        """What a group of taps sees at the positions of a tile, each channel's in its lane; None: only padding."""
+        """The elements that a group of taps sees at the positions of a tile, each channel's in its lane; None: only
+        padding."""
         b, window, lanes = self.b, self.op.windows()[-1], self.lanes
         ahead = group * GROUP - window.before
         if self._is_inside(part):
@@ -246,7 +247,7 @@ class _PairTile:
         return [total]
 
     def _elements(self, taps: list[Scalar], run: Run, *, paired: bool) -> Scalar:
-        """What the taps of a column see along a run, each channel's two in its lane."""
+        """The elements that the taps of a column see along a run, each channel's two in its lane."""
         batch, block, *position = self.index
         *outer, across = self.nest.op.windows()
         tile = Tile((run.count, self.lanes))

@@ -97,7 +97,8 @@ class Run:
 
 @dataclass(frozen=True)
 class TapPlace:
-    """What `tap` reads at the positions first..last of a tile: that many elements of `run`, from `offset` on."""
+    """The elements that `tap` reads at the positions first..last of a tile: that many elements of `run`, from `offset`
+    on."""
 
     tap: int
     first: int

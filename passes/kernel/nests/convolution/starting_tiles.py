@@ -1,4 +1,4 @@
-"""What sums of a convolution start with where that depends on the taps that a position sees: a table by `Edges`."""
+"""First addends of a convolution's sums where they depend on the taps that a position sees: a table by `Edges`."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ class Part:
 
 
 class WindowReduction(ABC):
-    """What a window computes: the reduction over its taps."""
+    """The function of a window: the reduction over its taps."""
 
     def passes(self) -> Sequence[WindowReduction]:
         """The reductions that traverse the taps along a row one after the other, each on its own `view` of what they
@@ -202,7 +202,7 @@ class WindowNest:
         return carried
 
     def _read(self, index: list[Scalar], taps: list[Scalar], run: Run) -> Scalar:
-        """What the positions of a run read."""
+        """The elements that the positions of a run read."""
         tile = Tile((run.count, self.lanes))
         source = self._source([*index, tile.index(self.b, 0, {-1: 1})], taps)
         start = source[self._place] + run.element

@@ -55,7 +55,7 @@ class StrassenNest(Nest[StrassenMatMulOp, MatmulSchedule]):
 
     @property
     def kind(self) -> Attribute:
-        """What is computed with."""
+        """The values that are computed with."""
         return element_type_of(self.op.weight)
 
     def run(self) -> None:

@@ -15,7 +15,7 @@ from aotc.passes.kernel.builders.tile_builder import TileBuilder
 Span: TypeAlias = "tuple[Scalar, Scalar]"
 """A range of taps or elements."""
 Neighbours: TypeAlias = "Callable[[Scalar, int, Span], None]"
-"""What is done for some neighbouring positions: the first one, how many there are, and their taps."""
+"""The work for some neighbouring positions: the first one, how many there are, and their taps."""
 
 MOST_CUT = 8
 """The most positions with a cut window that get code of their own."""

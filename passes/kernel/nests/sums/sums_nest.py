@@ -38,7 +38,7 @@ Interleaved = TypeVar("Interleaved", bound=InterleavedOp)
 Place: TypeAlias = "Callable[[Scalar], list[Scalar]]"
 """The index of an element of an operand, by its number along the reduction."""
 RunStep: TypeAlias = "Callable[[Scalar, Sequence[Scalar], int, list[Scalar]], list[Scalar]]"
-"""What is done at an element with registers of weights of some outputs that begin there, so many bytes each: from sums
+"""The step at an element with registers of weights of some outputs that begin there, so many bytes each: from sums
 to sums."""
 
 
@@ -90,7 +90,7 @@ class SumsNest(Nest[Sum, SumsSchedule]):
 
     @cached_property
     def bias(self) -> Reader | None:
-        """What sums start with; None: with nothing."""
+        """The first addend of sums; None: nothing."""
         return self.reads[2] if self.op.operands[2:] else None
 
     @cached_property
@@ -110,7 +110,7 @@ class InterleavedNest(SumsNest[Interleaved]):
 
     @cached_property
     def plain(self) -> tuple[int, int, int]:
-        """What has that order: outputs, rows of weights of an output, weights of a row."""
+        """Operands in that order: outputs, rows of weights of an output, weights of a row."""
         return self.op.plain
 
     @cached_property
@@ -345,7 +345,7 @@ class InterleavedNest(SumsNest[Interleaved]):
             body(self.b.index(full), self.outputs - full)
 
     def start(self, output: Scalar, width: int, positions: int) -> list[Scalar]:
-        """What the sums of a tile begin with; those that `finish` makes quads of, with nothing."""
+        """The first addends of a tile's sums; those that `finish` makes quads of have none."""
         b, bias = self.b, self.bias
         if bias is None or self.paired or self._makes_quads(width):
             return [b.const(0, self.summed)] * (width * positions)

@@ -40,7 +40,7 @@ BlockedConvolution = TypeVar("BlockedConvolution", bound=BlockedConvolutionOp)
 
 
 class ConvolutionStrategy(KernelStrategy[Convolution]):
-    """What all strategies for `graph.conv` and `graph.conv_transpose` share."""
+    """The base of all strategies for `graph.conv` and `graph.conv_transpose`."""
 
     def block_starts(self, op: Convolution, channels_of: ChannelsOf) -> Iterable[int] | None:
         return None if isinstance(op, ConvOp) and op.is_depthwise else ()

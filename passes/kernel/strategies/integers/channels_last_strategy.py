@@ -53,7 +53,7 @@ Sum = TypeVar("Sum", bound=AccumulatingOp)
 
 
 class SumsStrategy(KernelStrategy[Sum]):
-    """What strategies for sums in the registers of a core share: operands are read as they lie in memory."""
+    """The base of strategies for sums in the registers of a core: operands are read as they lie in memory."""
 
     ON_VECTORS = False
     SCHEDULES = (SumsSchedule,)
@@ -104,7 +104,7 @@ def _pairs(op: AccumulatingOp, outputs: int, depth: int, groups: int = 1) -> boo
 
 
 def _whole_bias(op: AccumulatingOp, bias: SSAValue | None, rows: SSAValue, layouts: Layouts) -> SSAValue | None:
-    """What sums start with that take x as it is: less its zero point times all weights of an output, a row of `rows`
+    """First addends of sums that take x as it is: less its zero point times all weights of an output, a row of `rows`
     [M, K]."""
     point, (outputs, depth) = op.zero_points[0], shape_of(rows)
     if not point:

@@ -63,7 +63,7 @@ def sums_bytes(op: ConvOp) -> bool:
 def starting_sums(
     op: ConvOp, layouts: Layouts, channels: Channels, window: Window | None = None, complement: bool = False
 ) -> SSAValue:
-    """What sums start with, by the taps that a position sees, with an element for each lane; of `op` as it is, or as
+    """First addends of sums, by the taps that a position sees, with an element for each lane; of `op` as it is, or as
     `window` says; with `complement`, of sums of complements, too."""
     weight, extents, properties = window or (op.weight, op.spatial(), window_properties(op))
     table = layouts.add(

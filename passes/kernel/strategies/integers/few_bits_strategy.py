@@ -40,7 +40,7 @@ def _sizes(op: MatMulOp | FewBitsMatMulOp) -> tuple[int, int, int, int]:
 
 
 class _Tiled(KernelStrategy[Product]):
-    """What is asked of both operations."""
+    """Conditions on both operations."""
 
     SCHEDULES = (FewBitsSchedule,)
 

@@ -88,7 +88,7 @@ def _where_masked(kept: Tensor, like: Tensor) -> Tensor:
 
 
 def _mask(node: Node, position: int, steps: int, keys: int, like: Tensor) -> Tensor | None:
-    """What a mask adds to scores, as it broadcasts to [batch, heads, steps, keys].
+    """The addend of a mask to scores, as it broadcasts to [batch, heads, steps, keys].
 
     It may be [batch] (how many keys count), [2 * batch] (where they end, then where they begin), [batch, keys] or
     [batch, steps, keys] (whether each counts).
@@ -110,7 +110,7 @@ def _mask(node: Node, position: int, steps: int, keys: int, like: Tensor) -> Ten
 
 
 def _causal(steps: int, keys: int, like: Tensor) -> SSAValue | None:
-    """What keeps a step from reading later ones, where `unidirectional` is set."""
+    """The mask that keeps a step from reading later ones, where `unidirectional` is set."""
     node = like.node
     if not node.attr("unidirectional", 0):
         return None

@@ -66,5 +66,5 @@ def crop(node: Node) -> Tensor:
 
 @onnx_op("DynamicSlice", everywhere=True)
 def dynamic_slice(node: Node) -> Tensor:
-    """What Slice has been since version 10."""
+    """Slice as it has been since version 10."""
     return slice_(node.in_version(10))

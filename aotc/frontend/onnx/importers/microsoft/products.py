@@ -41,7 +41,7 @@ _ACTIVATIONS: Mapping[str, tuple[Callable[..., Tensor], tuple[str, ...], tuple[f
     ),
     "Clip": (_clip, ("activation_alpha", "activation_beta"), (-3.4e38, 3.4e38)),
 }
-"""What an optimiser fuses: a function of operand and parameters; the names of these, and their defaults."""
+"""A function that an optimiser fuses, of operand and parameters; the names of these, and their defaults."""
 
 
 def _activated(x: Tensor, addend: SSAValue | None = None) -> Tensor:

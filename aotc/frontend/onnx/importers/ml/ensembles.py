@@ -15,14 +15,14 @@ from aotc.dialects.dtypes import DType
 from aotc.model.weight_store import Array
 
 MODES = ("BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ", "BRANCH_MEMBER")
-"""What a node may ask, in the order of their numbers."""
+"""Comparisons of a node, in the order of their numbers."""
 
 _SWAPPED = ("BRANCH_GTE", "BRANCH_GT")
 _EQUALITIES = ("BRANCH_EQ", "BRANCH_NEQ", "BRANCH_MEMBER")
 
 
 NEUTRAL = {"mean": 0.0, "sum": 0.0, "min": np.inf, "max": -np.inf}
-"""What a leaf says of a target that it says nothing of, by kind of reduction."""
+"""The value of a target that a leaf says nothing of, by kind of reduction."""
 
 _NO_TREES = np.zeros(0, np.int64)
 
@@ -228,7 +228,7 @@ def smallest(numbers: Array) -> Array:
 
 @dataclass(frozen=True)
 class Weights:
-    """What leaves add to targets: leaf, target and weight of each."""
+    """The addends of leaves to targets: leaf, target and weight of each."""
 
     leaves: Array
     targets: Array

@@ -1,4 +1,4 @@
-"""What is done to features before a model sees them, and to labels after it."""
+"""Functions on features before a model sees them, and on labels after it."""
 
 from __future__ import annotations
 

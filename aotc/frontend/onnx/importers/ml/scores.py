@@ -1,4 +1,4 @@
-"""What classifiers and regressors do with their scores: post transforms, labels, both classes from one score."""
+"""Functions of classifiers and regressors on their scores: post transforms, labels, both classes from one score."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from aotc.frontend.onnx.registry import Node
 DOMAIN = "ai.onnx.ml"
 
 _NEARLY_ZERO = 1e-7
-"""What SOFTMAX_ZERO counts as zero, in onnxruntime."""
+"""The bound below which SOFTMAX_ZERO counts as zero, in onnxruntime."""
 
 
 def rows(node: Node) -> Tensor:
@@ -73,7 +73,7 @@ TRANSFORMS: Mapping[str, Callable[[Tensor], Tensor]] = {
     "SOFTMAX_ZERO": _softmax_of_others,
     "PROBIT": _probit,
 }
-"""What `post_transform` may be, in the order of the numbers that TreeEnsemble has for it."""
+"""The values of `post_transform`, in the order of the numbers that TreeEnsemble has for it."""
 
 
 def transform_name(node: Node) -> str:

@@ -332,8 +332,8 @@ class _Scores:
         return self._reduced(self._present, "max") > 0
 
     def _reduced(self, values: Array, kind: str) -> Tensor:
-        """What the leaves of all trees say, reduced over trees: [leaves, targets], or [leaves, 1] where each tree is
-        for one target."""
+        """The values of the leaves of all trees, reduced over trees: [leaves, targets], or [leaves, 1] where each tree
+        is for one target."""
         node, neutral, reduction = self.node, NEUTRAL[kind], "sum" if kind == "mean" else kind
         roots, depths = self.forest.roots, self.forest.depths  # neighbours that take about as long are a good group
         if self._single is None:

@@ -20,7 +20,7 @@ from aotc.frontend.onnx.registry import Node, onnx_op
 from aotc.model.weight_store import Array
 
 _GRID_MODES = {"bilinear": "linear", "bicubic": "cubic"}
-"""What version 16 calls modes that later ones call otherwise."""
+"""Version 16's names of modes that later ones call otherwise."""
 
 
 @onnx_op("GridSample")

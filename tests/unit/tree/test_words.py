@@ -1,0 +1,32 @@
+"""The words of the sources: docstrings name their subject."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+_ROOT = Path(__file__).parents[3]
+_SOURCES = sorted(path for room in ("aotc", "dialects", "passes", "tools") for path in (_ROOT / room).rglob("*.py"))
+
+
+def docstrings(source: str) -> Iterator[tuple[int, str]]:
+    """Line and text of each docstring, those behind attributes and constants, too."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            yield node.lineno, node.value.value
+
+
+def nameless(source: str) -> list[int]:
+    """Lines of docstrings that begin with "what" instead of a noun."""
+    return [line for line, text in docstrings(source) if text.split(maxsplit=1)[:1] == ["What"]]
+
+
+def test_docstrings_begin_with_what_they_describe() -> None:
+    offenders = [f"{path.relative_to(_ROOT)}:{line}" for path in _SOURCES for line in nameless(path.read_text())]
+    assert offenders == []
+
+
+@pytest.mark.parametrize(("text", "lines"), [('"""What it is."""', [1]), ('x = 1\n"""The value."""', [])])
+def test_a_docstring_without_a_noun_is_found(text: str, lines: list[int]) -> None:
+    assert nameless(text) == lines
