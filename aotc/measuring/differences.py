@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from aotc.compiler.checking.parts import judgements, nodes_for, part_of
+from aotc.compiler.checking.parts import judgements, nodes_for, part_of, places
 from aotc.compiler.driver import lower
 from aotc.compiler.lowering import import_source, in_process
 from aotc.dialects.dtypes import number_kind
 from aotc.errors import UsageError
 from aotc.executor import compiled_in_process
-from aotc.frontend.onnx.bodies import node_name
 from aotc.pipeline.options import CompileOptions
 from aotc.pipeline.phases import PHASES, make_passes, phase_index, pipeline_of
 from aotc.pipeline.verification import verify
@@ -167,8 +166,8 @@ def _first_alone(judge: Judge, nodes: Sequence[NodeProto], given: Arrays, alone:
 
 
 def _blamed(model: ModelProto, node: NodeProto, output: str, how: str, fused: bool) -> WrongOperator:
-    position = next(place for place, each in enumerate(model.graph.node) if each.output[0] == node.output[0])
-    return WrongOperator(node_name(node, position), node.op_type, output, how, fused)
+    name = next(name for name, place in places(model).items() if model.graph.node[place].output[0] == node.output[0])
+    return WrongOperator(name, node.op_type, output, how, fused)
 
 
 def first_pass(source: Any, options: CompileOptions, differ: Callable[[Arrays], bool], inputs: Arrays) -> str:

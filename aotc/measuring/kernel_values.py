@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Operation
 
+from aotc.compiler.checking.parts import places
 from aotc.compiler.driver import lower
 from aotc.dialects.aot.contract import is_kernel
-from aotc.frontend.onnx.bodies import node_name
 from aotc.model.locations import node_names
 from aotc.pipeline.options import CompileOptions
 
@@ -90,10 +90,10 @@ class _Kernels:
     @cached_property
     def made(self) -> dict[Operation, str]:
         """For each call, the last of the model's values that its nodes make."""
-        places = {node_name(node, place): place for place, node in enumerate(self.model.graph.node)}
+        nodes = places(self.model)
         found: dict[Operation, str] = {}
         for call in self._calls():
-            own = [places[name] for name in node_names(call.location) if name in places]
+            own = [nodes[name] for name in node_names(call.location) if name in nodes]
             outputs = [each for each in self.model.graph.node[max(own)].output if each] if own else []
             if outputs:
                 found[call] = outputs[0]

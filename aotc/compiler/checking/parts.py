@@ -13,7 +13,7 @@ import numpy as np
 
 from aotc.compiler.checking.reference import DTYPES, comparable_session, reference_outputs, reference_session
 from aotc.errors import UsageError
-from aotc.frontend.onnx.bodies import used_names
+from aotc.frontend.onnx.bodies import node_name, used_names
 
 if TYPE_CHECKING:
     from onnx import ModelProto, NodeProto
@@ -41,6 +41,11 @@ def part_of(
     part.graph.input.extend(make_tensor_value_info(name, kinds[name], array.shape) for name, array in taken.items())
     part.graph.output.extend(ValueInfoProto(name=output) for output in outputs)
     return part, taken
+
+
+def places(model: ModelProto) -> dict[str, int]:
+    """Where in the graph each node is, by its name as locations have it."""
+    return {node_name(node, place): place for place, node in enumerate(model.graph.node)}
 
 
 def nodes_for(model: ModelProto, value: str, known: Mapping[str, Array]) -> list[NodeProto]:
