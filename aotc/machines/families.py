@@ -63,10 +63,10 @@ _ZEN5_SHARES: Final = CacheShares(
     weights=1 / 4,
 )
 _ZEN_SHARES: Final = replace(_ZEN5_SHARES, weights=1 / 2)
-_ZEN_BANDWIDTHS: Final = Bandwidths(l2=24, l3=16, memory=8)
+_ZEN_BANDWIDTHS: Final = Bandwidths(l2=24, l3=16, memory=8, sharpness=6)
 """Zen 5 at 4 GHz has 8 to 10 from memory, by Strassen's and Winograd's weights, and Zen 4 at 3.7 GHz 7.5; L2 has 32
 where nothing else is done."""
-_MESH_BANDWIDTHS: Final = Bandwidths(l2=24, l3=7, memory=3)
+_MESH_BANDWIDTHS: Final = Bandwidths(l2=24, l3=7, memory=3, sharpness=6)
 """Of servers whose many cores share one L3 over a mesh. A Xeon with 2 MiB of L2, at about 3 GHz: transformer layers 6 x
 384 on 24 rows get 7.5 bytes a cycle of 42 MB; Strassen's weights, 74 MB, 3.4; Winograd's, 84 to 188 MB, 3.0 and 2.8."""
 _ZEN_WINOGRAD: Final = WinogradCosts(
@@ -75,9 +75,7 @@ _ZEN_WINOGRAD: Final = WinogradCosts(
 _WINOGRAD: Final = replace(_ZEN_WINOGRAD, narrow_cycles=8, filter_cycles=6, most_time=0.9)
 """Additions wait for the units that multiply. That Xeon, 3 x 3 taps of 8-bit integers, Winograd over direct: 256
 channels, 14 x 14 1.47; 512, 14 x 14 1.13; 24, 56 x 56 1.33; 32, 56 x 56 1.24."""
-_RECURRENT: Final = RecurrentCosts(
-    begun_bytes=64, spare_bytes=0, load_share=1 / 4, l1_ways=8, sharpness=6, most_time=0.95
-)
+_RECURRENT: Final = RecurrentCosts(begun_bytes=64, spare_bytes=0, load_share=1 / 4, l1_ways=8, most_time=0.95)
 _ZEN_RECURRENT: Final = replace(_RECURRENT, spare_bytes=64)
 _ZEN5_STRASSEN: Final = StrassenCosts(sum_cycles=5, most_rows=128, most_time=0.98)
 

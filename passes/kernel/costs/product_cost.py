@@ -81,7 +81,7 @@ def with_fetching(machine: Machine, schedule: MatmulSchedule, rows: int, cycles:
     tile = schedule.mr, schedule.nr
     gradual = schedule.prefetch and _prefetched_lines(machine, rows, tile) <= machine.tiles.hidden_lines
     beside = cycles if gradual else cycles / ceil_div(rows, schedule.mr)
-    return cycles - beside + max(beside, fetching)
+    return cycles - beside + machine.overlapped(fetching, beside)
 
 
 def batched_matmul_schedule(

@@ -112,12 +112,12 @@ class Line:
     def both(self, given: Line, rows: int, across: int, during: int) -> float:
         """Cycles of one step's products with the state, beside those of `rows` inputs of the layer `given`, which take
         `during` steps."""
-        machine, costs = self.machine, self.machine.recurrent
+        machine = self.machine
         state, inputs = self.depths[0], given.depths[1]
         read = reread_cycles(machine, self.weights[0] + given.weights[1] / during)
         added = (self.registers * state + given.registers * inputs * rows / during) / self.multipliers
         loads = given.registers * inputs * (rows + across) / across / during / machine.tiles.loads
-        return _overlapped(read + costs.load_share * loads, added, costs.sharpness)
+        return machine.overlapped(read + machine.recurrent.load_share * loads, added)
 
     def rows(self, given: Line, across: int) -> int:
         """The most rows of a tile of inputs of the layer `given` beside a panel."""
@@ -136,11 +136,6 @@ class Line:
         least."""
         state = self.depths[0]
         return [each for each in range(1, self.panels + 1) if each <= inputs <= state * each]
-
-
-def _overlapped(first: float, second: float, sharpness: int) -> float:
-    """Cycles of two kinds of work at the same time: the longer one's, and more the less they differ."""
-    return (first**sharpness + second**sharpness) ** (1 / sharpness)
 
 
 @dataclass(frozen=True)

@@ -88,11 +88,11 @@ LAYERS = 42 << 20
 @pytest.mark.parametrize(
     ("target", "weights", "few", "many"),
     [
-        (ZEN, 4 * 384 * 1536, 12, 15),
+        (ZEN, 4 * 384 * 1536, 12, 20),
         (ZEN, LAYERS, 48, 56),
         (XEON, 4 * 384 * 1536, 48, 56),
-        (XEON, LAYERS, 72, 84),
-        (XEON, 1 << 40, 72, 84),
+        (XEON, LAYERS, 72, 100),
+        (XEON, 1 << 40, 72, 100),
     ],
 )
 def test_the_weights_of_all_layers_decide_how_many_rows_it_takes(
