@@ -213,5 +213,4 @@ def _replace_by_buffer(main: FuncOp, kind: type[WorkspaceOp | WeightsOp], pointe
 
 
 def _erase(op: Operation) -> None:
-    op.detach()
-    op.erase()
+    Rewriter.erase_op(op)

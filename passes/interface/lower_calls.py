@@ -123,8 +123,7 @@ def _pack_call(
     made.location = call.location
     made.attributes |= call.attributes
     build.insert(CheckOp(status))
-    call.detach()
-    call.erase()
+    Rewriter.erase_op(call)
 
 
 def _pack_function(kernel: FuncOp, given: str) -> None:

@@ -106,8 +106,7 @@ class RunOnThreadsPass(ModulePass):
             share.call(main, threads)
         for each in reversed(list(main.walk())):
             if isinstance(each, _FIXED) and each.results[0].first_use is None:
-                each.detach()
-                each.erase()
+                Rewriter.erase_op(each)
         op.body.block.add_op(FuncOp.external(THREADS_RUN, [i32, VOID_PTR, VOID_PTR, i32], [i32]))
 
 
@@ -210,8 +209,7 @@ class _Share:
             check = call.next_op
             assert isinstance(check, CheckOp)
             for op in (check, call):
-                op.detach()
-                op.erase()
+                Rewriter.erase_op(op)
 
     def _arguments(self, build: Builder, main: FuncOp) -> SSAValue:
         """The array of what the function is given."""
