@@ -23,6 +23,7 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
 from xdsl.passes import ModulePass
 
 from aotc.dialects.aot import Convention, contract
@@ -52,10 +53,7 @@ class SelectCallingConventionPass(ModulePass):
             self.runtime,
             self.workspace,
             self.weights,
-            all(
-                external is None or not external.by_name
-                for external in map(contract.EXTERNAL.get, contract.kernels(op))
-            ),
+            not any(map(_is_by_name, contract.kernels(op))),
             self.operator_arguments,
             "workspace" if contract.has_tensors_in_workspace(main) else "caller",
             contract.threads_of(op) > 1,
@@ -67,6 +65,10 @@ class SelectCallingConventionPass(ModulePass):
         if self.resource_handle or self.interface_api != "c":
             contract.RESOURCE_HANDLE.set(main)
         for kernel in contract.kernels(op):
-            external = contract.EXTERNAL.get(kernel)
-            linked = external is not None and not external.by_name
+            linked = contract.EXTERNAL.get(kernel) is not None and not _is_by_name(kernel)
             contract.set_convention(kernel, Convention.UNPACKED if linked else Convention(self.operator_api))
+
+
+def _is_by_name(kernel: FuncOp) -> bool:
+    external = contract.EXTERNAL.get(kernel)
+    return external is not None and external.by_name
