@@ -1,4 +1,4 @@
-"""Windows over tensors in blocks, and plain ones: the same kernels vectorised, as scalar loops and counted out in numpy.
+"""Windows over blocked and plain tensors: the same kernels vectorised, as scalar loops and counted out in numpy.
 
 All cases are kernels of one model, which is compiled once each way.
 """
@@ -25,6 +25,7 @@ CONV, GROUPED = "blocked_depthwise_conv", "blocked_lanes_conv"
 RUN = 2
 """Channels of a group."""
 ZERO_POINT = 3
+LESS = f"x_zero_point = {ZERO_POINT} : i64"
 
 
 @dataclass(frozen=True)
@@ -60,10 +61,9 @@ class Case:
         values = self.values() | ({} if self.op in (CONV, GROUPED) else {"kernel": self.kernel})
         texts = [array_attributes(values)]
         if tiled:
-            along = (
-                PositionsSchedule(self.lanes, 1, self.plain) if self.plain else WindowSchedule(self.lanes, self.tile)
-            )
-            texts.append(f"schedule = {ScheduleAttr.of(along)}")
+            blocked = WindowSchedule(self.lanes, self.tile)
+            schedule = PositionsSchedule(self.lanes, 1, self.plain) if self.plain else blocked
+            texts.append(f"schedule = {ScheduleAttr.of(schedule)}")
         return ", ".join([*texts, *filter(None, [self.more])])
 
     @property
@@ -197,19 +197,8 @@ CASES = (
     Case("average_pool", (9, 25), (3, 3), (2, 2), (1, 1, 1, 1), dtype="f16", plain=1),
     Case("lp_pool", (9, 31), (3, 2), (1, 2), (1, 1, 1, 1), more="p = 2 : i64", plain=2),
     Case("lp_pool", (9, 31), (3, 2), (1, 2), (1, 1, 1, 1), more="p = 1 : i64", plain=2),
-    Case(
-        "sum_pool",
-        (9, 31),
-        (3, 2),
-        (1, 2),
-        (1, 1, 1, 1),
-        more=f"x_zero_point = {ZERO_POINT} : i64",
-        dtype="i8",
-        plain=2,
-    ),
-    Case(
-        "sum_pool", (9, 31), (3, 3), pads=(1, 1, 1, 1), more=f"x_zero_point = {ZERO_POINT} : i64", dtype="ui8", plain=2
-    ),
+    Case("sum_pool", (9, 31), (3, 2), (1, 2), (1, 1, 1, 1), more=LESS, dtype="i8", plain=2),
+    Case("sum_pool", (9, 31), (3, 3), pads=(1, 1, 1, 1), more=LESS, dtype="ui8", plain=2),
 )
 
 
