@@ -68,8 +68,9 @@ class WindowRowsNest(Nest[WindowOp, PositionsSchedule]):
             return op.combine(b, [], value, found)
 
         if op.IN_PARTS:
-            start = b.splat(*op.initial(b), self._of(each.elements))
-            rows = b.reduce(bounds, [start], lambda taps, found: combined(found, read(taps)))
+            (least,) = op.initial(b)
+            start = [b.splat(least, self._of(each.elements))]
+            rows = b.reduce(bounds, start, lambda taps, found: combined(found, read(taps)))
             first, *others = self._seen(rows[0], each)
             found = reduce(combined, others, [first])
         else:
