@@ -1,8 +1,9 @@
-"""The schedules of pooling and of convolution within blocks of channels; sizes only, no IR."""
+"""The schedules of pooling and of convolution within blocks of channels, and of rows of windows; sizes only, no IR."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import log2, prod
 
 from xdsl.ir import Attribute
@@ -12,7 +13,6 @@ from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.windows.sliding import SlidingWindow
 from aotc.machines.machine import Machine
 from aotc.passes.kernel.costs.lanes import lanes_of_products
-from aotc.passes.kernel.nests.convolution.row_tiles import stretches
 
 MOST_TAPS = 16
 """The most taps along a row whose positions are in the lanes: they are unrolled."""
@@ -37,6 +37,40 @@ def packed_window_cycles(lanes: int, operand: int, results: int, taps: int) -> f
     and 555; 192 of 28 x 28, 3 x 3 225 and 239; 512 of 7 x 7, 7 x 7 13 and 13.
     """
     return (operand + results) * (log2(lanes) + 3) + results * (taps + 1)
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """`count` adjacent tiles of `size` positions in the lanes, from position `start` on, which read alike: `elements`
+    neighbours, of which the first is `first` after the one that tap 0 reads, or would read, at a tile's first
+    position."""
+
+    start: int
+    count: int
+    size: int
+    first: int
+    elements: int
+
+
+def stretches(window: SlidingWindow, size: int, lanes: int) -> list[Stretch]:
+    """All positions of `window` in tiles of `size`, of which the last may be smaller, and the tiles inside are a single
+    entry. Whole registers of `lanes` are read where the operand has them."""
+
+    def cut(start: int) -> Stretch:
+        count = min(size, window.positions - start)
+        low = start * window.stride - window.before
+        begin = min(max(low, 0), window.extent)
+        end = min(low + (count - 1) * window.stride + window.span, window.extent)
+        end = min(begin + ceil_div(max(end - begin, 0), lanes) * lanes, window.extent)
+        return Stretch(start, 1, count, begin - low, end - begin)
+
+    whole = ceil_div((size - 1) * window.stride + window.span, lanes) * lanes
+    step, count = size * window.stride, window.positions // size
+    begin = min(max(ceil_div(window.before, step), 0), count)
+    end = min(max((window.extent + window.before - whole) // step + 1, begin), count)
+    inside = [Stretch(begin * size, end - begin, size, 0, whole)] if begin < end else []
+    before, after = range(0, begin * size, size), range(end * size, window.positions, size)
+    return [*map(cut, before), *inside, *map(cut, after)]
 
 
 def window_rows_schedule(

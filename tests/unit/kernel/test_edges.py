@@ -8,7 +8,8 @@ from collections.abc import Iterator
 import pytest
 
 from aotc.dialects.graph.windows.sliding import SlidingWindow
-from aotc.passes.kernel.nests.convolution.row_tiles import RowTiles, Stretch, TapRange, row_tiles, stretches, tap_places
+from aotc.passes.kernel.costs.window_cost import Stretch, stretches
+from aotc.passes.kernel.nests.convolution.row_tiles import RowTiles, TapRange, row_tiles, tap_places
 
 
 def windows() -> Iterator[SlidingWindow]:

@@ -85,40 +85,6 @@ def _taps(window: SlidingWindow, start: int, size: int) -> tuple[TapRange, ...]:
 
 
 @dataclass(frozen=True)
-class Stretch:
-    """`count` adjacent tiles of `size` positions in the lanes, from position `start` on, which read alike: `elements`
-    neighbours, of which the first is `first` after the one that tap 0 reads, or would read, at a tile's first
-    position."""
-
-    start: int
-    count: int
-    size: int
-    first: int
-    elements: int
-
-
-def stretches(window: SlidingWindow, size: int, lanes: int) -> list[Stretch]:
-    """All positions of `window` in tiles of `size`, of which the last may be smaller, and the tiles inside are a single
-    entry. Whole registers of `lanes` are read where the operand has them."""
-
-    def cut(start: int) -> Stretch:
-        count = min(size, window.positions - start)
-        low = start * window.stride - window.before
-        begin = min(max(low, 0), window.extent)
-        end = min(low + (count - 1) * window.stride + window.span, window.extent)
-        end = min(begin + ceil_div(max(end - begin, 0), lanes) * lanes, window.extent)
-        return Stretch(start, 1, count, begin - low, end - begin)
-
-    whole = ceil_div((size - 1) * window.stride + window.span, lanes) * lanes
-    step, count = size * window.stride, window.positions // size
-    begin = min(max(ceil_div(window.before, step), 0), count)
-    end = min(max((window.extent + window.before - whole) // step + 1, begin), count)
-    inside = [Stretch(begin * size, end - begin, size, 0, whole)] if begin < end else []
-    before, after = range(0, begin * size, size), range(end * size, window.positions, size)
-    return [*map(cut, before), *inside, *map(cut, after)]
-
-
-@dataclass(frozen=True)
 class Run:
     """Elements that a tile reads at once: `count` of them, one every stride.
 

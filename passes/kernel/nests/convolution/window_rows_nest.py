@@ -18,8 +18,8 @@ from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.windows.pooling import WindowOp, product
 from aotc.dialects.graph.windows.sliding import SlidingWindow
 from aotc.passes.kernel.builders.tiles import NotVectorizable, Tile
+from aotc.passes.kernel.costs.window_cost import Stretch, stretches
 from aotc.passes.kernel.nest import Nest
-from aotc.passes.kernel.nests.convolution.row_tiles import Stretch, stretches
 
 Lanes: TypeAlias = "Sequence[tuple[int, int] | None]"
 """For each lane of a register, a register and a lane of it; None: any."""
