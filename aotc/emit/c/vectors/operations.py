@@ -122,6 +122,11 @@ def _accumulate(v: Vector) -> tuple[Sequence[str], Variants]:
     return "cab", [*_in_registers(v, '"+v"(c) : "v"(a), "v"(b)', f"{sum_};"), ("", f"({sum_})")]
 
 
+def _add_to(v: Vector) -> tuple[Sequence[str], Variants]:
+    """`c += x` at once: GCC would add up several x first, and run short of registers."""
+    return "cx", [*_in_registers(v, '"+v"(c)', "(c) += (x);"), ("", "((c) += (x))")]
+
+
 def _masked(v: Vector) -> str:
     """The condition for masked loads and stores with a mask register."""
     parts = ["defined(__AVX512BW__)"] if v.bits < 32 else ["defined(__AVX512F__)"]
@@ -409,6 +414,7 @@ def _extended(is_signed: bool) -> Callable[[Vector, int], tuple[Sequence[str], V
 OPERATIONS: dict[str, _Operation] = {
     "abs": _abs,
     "accumulate": _accumulate,
+    "add_to": _add_to,
     "f32_to_bf16": _f32_to_bf16,
     "ceil": _rounding("ceil", 2, "vrndp"),
     "ceildiv": _ceildiv,
