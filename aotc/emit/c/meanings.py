@@ -174,17 +174,19 @@ def plain(row: Instruction) -> str:
         return "" if row.groups == 1 else _GROUP if lanes.count == 1 else f"{lanes.count} * {_GROUP}"
 
     given = [
-        _read(statements, name, each.dtype, start(each), 0)
+        Text(statements, name, each.dtype)
+        if row.is_word(whole)
+        else _read(statements, name, each.dtype, start(each), 0)
         if each.count == 1
         else _Lanes(statements, name, each, start(each))
-        for name, each in zip(names, operands, strict=True)
+        for name, each, whole in zip(names, operands, row.operands, strict=True)
     ]
     found = row.meaning(*given)
     results = [found] if isinstance(found, Value) else found
     is_loop = isinstance(results, _Loop)
     places = [_sum(start(part), _LANE)] if is_loop else [_sum(start(part), lane) for lane in range(part.count)]
     written = [
-        f"aotc_r[{place}] = {value.stored()};"
+        f"aotc_r = {value.text};" if row.is_word(row.result) else f"aotc_r[{place}] = {value.stored()};"
         for place, value in zip(places, results, strict=True)
         if isinstance(value, Text)
     ]
@@ -193,10 +195,9 @@ def plain(row: Instruction) -> str:
         body = _loop(_LANE, part.count, body)
     if row.groups > 1:
         body = _loop(_GROUP, row.groups, body)
-    declared = " ".join(
-        f"const {vector_type(lanes)} {name} = ({name[-1]});" for name, lanes in zip(names, row.operands, strict=True)
-    )
-    return f"(__extension__ ({{ {declared} {vector_type(row.result)} aotc_r; {body} aotc_r; }}))"
+    kinds = (operand_type(row, each) for each in row.operands)
+    declared = " ".join(f"const {kind} {name} = ({name[-1]});" for name, kind in zip(names, kinds, strict=True))
+    return f"(__extension__ ({{ {declared} {operand_type(row, row.result)} aotc_r; {body} aotc_r; }}))"
 
 
 def plain_words(row: Instruction) -> Sequence[str]:
@@ -212,6 +213,11 @@ def plain_words(row: Instruction) -> Sequence[str]:
 
 def _loop(variable: str, count: int, body: str) -> str:
     return f"for (int {variable} = 0; {variable} < {count}; ++{variable}) {{ {body} }}"
+
+
+def operand_type(row: Instruction, lanes: Lanes) -> str:
+    """The type of an operand or the result in generated C."""
+    return "int32_t" if row.is_word(lanes) else vector_type(lanes)
 
 
 def vector_type(lanes: Lanes) -> str:

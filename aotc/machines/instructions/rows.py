@@ -77,7 +77,12 @@ class Call:
     other calls make."""
 
     name: str
+    """Of the intrinsic, or `ADD`."""
     operands: tuple[int | Number | Call, ...]
+
+
+ADD = "add"
+"""The sum of two words, for which there is no intrinsic."""
 
 
 @dataclass(frozen=True)
