@@ -22,9 +22,10 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Block, Operation
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from aotc.dialects.aot import InstructionOp, TileDotOp, TileDotPairOp, TileLookupOp, TilePickOp
@@ -65,7 +66,7 @@ class SelectInstructionsPass(ModulePass):
         for block, ops in found.items():
             writer.start()
             for op in ops:
-                if not (isinstance(op, InstructionOp) and writer.has(op.row.name)):
+                if not (isinstance(op, InstructionOp) and _stays(op, writer)):
                     _replace(op, writer, block)
 
 
@@ -109,12 +110,31 @@ def _pick(w: Writer, op: TilePickOp) -> Register:
     return pick(w, *(w.value(each, "u32") for each in (op.a, op.b, op.numbers)))
 
 
-def _meaning(w: Writer, op: InstructionOp) -> Register:
-    return joined(op.row.of_words([w.value(each, "s32") for each in op.arguments]))
+def _is_zero(value: SSAValue) -> bool:
+    op = value.owner
+    return isinstance(op, arith.ConstantOp) and isinstance(op.value, IntegerAttr) and op.value.value.data == 0
+
+
+def _stays(op: InstructionOp, w: Writer) -> bool:
+    return w.has(op.row.name) and not (op.row.alone and _is_zero(op.arguments[-1]))
+
+
+def _instruction(w: Writer, op: InstructionOp) -> Register:
+    """The same with less to do, or its meaning."""
+    row = op.row
+    given = [
+        w.value(ssa, "s32" if row.is_word(lanes) else lanes.dtype)
+        for ssa, lanes in zip(op.arguments, row.operands, strict=True)
+    ]
+    if w.has(row.name):
+        return w.apply(row.alone, *given[:-1])
+    if row.is_lanewise:
+        return row.meaning(*given)
+    return joined(row.lane_by_lane(given))
 
 
 _EXPANSIONS: dict[type[Operation], Expansion] = {
-    InstructionOp: _meaning,
+    InstructionOp: _instruction,
     TileDotOp: _dot,
     TileDotPairOp: _dot_pair,
     TileLookupOp: _lookup,

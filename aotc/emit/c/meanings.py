@@ -203,7 +203,7 @@ def plain(row: Instruction) -> str:
 def plain_words(row: Instruction) -> Sequence[str]:
     """The statements of an instruction on integers `a`, `b`, .. that return its result."""
     statements, lanes = list[str](), list[Text]()
-    found = row.of_words([Text(statements, name, "s32") for name, _ in zip("abcdef", row.operands, strict=False)])
+    found = row.lane_by_lane([Text(statements, name, "s32") for name, _ in zip("abcdef", row.operands, strict=False)])
     for place, lane in enumerate(found):
         if len(found) > 1:
             statements.append(f"const {c_type(lane.dtype)} r{place} = {lane.text};")

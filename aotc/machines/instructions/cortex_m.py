@@ -93,9 +93,17 @@ def _dots() -> Iterator[Instruction]:
 
 
 def _vector(
-    name: str, signature: str, bits: int, meaning: Meaning, c: str, llvm: str | Call, feature: str = "mve"
+    name: str,
+    signature: str,
+    bits: int,
+    meaning: Meaning,
+    c: str,
+    llvm: str | Call,
+    feature: str = "mve",
+    *,
+    alone: str = "",
 ) -> Instruction:
-    return Instruction(name, THUMB, signature, bits, meaning, llvm, (Spelling((feature,), c),))
+    return Instruction(name, THUMB, signature, bits, meaning, llvm, (Spelling((feature,), c),), alone=alone)
 
 
 def _all_products(a: Group[Value], b: Group[Value]) -> Value:
@@ -124,11 +132,13 @@ def _sums() -> Iterator[Instruction]:
             ("vmladava", ", s32", _and_more(_all_products), 2, f"vmladavaq_{kind}({{2}}, {{0}}, {{1}})"),
         ):
             call = Call(llvm, (_ZERO, _ZERO, _ZERO, total, 0, 1))
-            yield _vector(f"{name}.{kind}", f"{pair}{more} -> s32", 32, meaning, c, call)
+            alone = f"vmladav.{kind}" if more else ""
+            yield _vector(f"{name}.{kind}", f"{pair}{more} -> s32", 32, meaning, c, call, alone=alone)
     alone = Call("llvm.arm.mve.addv.v16i8", (0, _ZERO))
     yield _vector("vaddv.s8", "s8x16 -> s32", 32, _all, "vaddvq_s8", alone)
     summed = Call(ADD, (alone, 1))
-    yield _vector("vaddva.s8", "s8x16, s32 -> s32", 32, _and_more(_all), "vaddvaq_s8({1}, {0})", summed)
+    c = "vaddvaq_s8({1}, {0})"
+    yield _vector("vaddva.s8", "s8x16, s32 -> s32", 32, _and_more(_all), c, summed, alone="vaddv.s8")
 
 
 def _saturated_sum(a: Value, b: Value) -> Value:
