@@ -75,11 +75,6 @@ class ModuleLowering:
         if target is not None:
             self.attributes["llvm.target_triple"] = StringAttr(target.triple)
 
-    @property
-    def instructions(self) -> frozenset[str]:
-        """The target's instructions, `Target.instructions`."""
-        return frozenset() if self._target is None else self._target.instructions
-
     # Constants and memory of the module
 
     def weight(self, key: str, size: int, align: int) -> tuple[str, int]:

@@ -84,13 +84,13 @@ class Text(Value):
             return self._text(wrapping if dtype in _MODULAR else _cast(dtype, wrapping), dtype, wrapping)
         match name:
             case "select":
-                return self._text("({} ? {} : {})".format(*texts), dtype)
+                return self._text(self._text("({} ? {} : {})".format(*texts), dtype)._named(), dtype)
             case "min" | "max":
                 a, b = (each._named() for each in operands)
                 return self._text(f"({a} {'<' if name == 'min' else '>'} {b} ? {a} : {b})", dtype)
             case "abs":
                 a = self._text(self._named(), dtype)
-                return self._text(f"({a.text} < 0 ? {(-a).text} : {a.text})", dtype)
+                return self._text(self._text(f"({a.text} < 0 ? {(-a).text} : {a.text})", dtype)._named(), dtype)
             case "convert" | "reinterpret":
                 assert name == "convert" or "f" not in dtype + self.dtype
                 is_wider = bits_of(self.dtype) < bits_of(dtype) <= _INT and "f" not in dtype + self.dtype
@@ -133,7 +133,7 @@ class _Lanes(Group[Text]):
 
 
 class _Loop(list[Text]):
-    """All lanes of a group of the result, as one."""
+    """As many lanes of a group of the result as an operand has, as one."""
 
 
 _INT: Final = 32
@@ -182,17 +182,17 @@ def plain(row: Instruction) -> str:
         for name, each, whole in zip(names, operands, row.operands, strict=True)
     ]
     found = row.meaning(*given)
-    results = [found] if isinstance(found, Value) else found
-    is_loop = isinstance(results, _Loop)
-    places = [_sum(start(part), _LANE)] if is_loop else [_sum(start(part), lane) for lane in range(part.count)]
-    written = [
-        f"aotc_r = {value.text};" if row.is_word(row.result) else f"aotc_r[{place}] = {value.stored()};"
-        for place, value in zip(places, results, strict=True)
-        if isinstance(value, Text)
-    ]
+    results = [found] if isinstance(found, Value | _Loop) else found
+    lanes = part.count // len(results)
+    written = list[str]()
+    for number, each in enumerate(results):
+        value, lane = (each[0], _LANE) if isinstance(each, _Loop) else (each, "")
+        assert isinstance(value, Text)
+        place = _sum(start(part), number * lanes, lane)
+        written.append(f"aotc_r = {value.text};" if row.is_word(row.result) else f"aotc_r[{place}] = {value.stored()};")
     body = " ".join([*statements, *written])
-    if is_loop:
-        body = _loop(_LANE, part.count, body)
+    if lanes > 1:
+        body = _loop(_LANE, lanes, body)
     if row.groups > 1:
         body = _loop(_GROUP, row.groups, body)
     kinds = (operand_type(row, each) for each in row.operands)

@@ -93,7 +93,7 @@ def _saturated_sum(a: Value, b: Value) -> Value:
 
 def _packed(dtype: str) -> Meaning:
     """The lanes of one operand before those of the other."""
-    return lambda a, b: [each.saturate(dtype) for each in (*a, *b)]
+    return lambda *operands: [each.each(lambda value: value.saturate(dtype)) for each in operands]
 
 
 _SATURATING_PACKS = (

@@ -148,7 +148,7 @@ class FunctionPrinter(ControlFlow):
             held = self._values[operand]
             if held.text in self._mutable and held.ctype == e.ctype and self._is_last_use(operand, op):
                 self._overwrite(held)
-                accumulation = self.vectors.accumulation(op, held)
+                accumulation = self.vectors.accumulation(op, operand)
                 self._emit(assignment(held, e) if accumulation is None else f"{accumulation.text};")
                 self._values[result] = held
                 return

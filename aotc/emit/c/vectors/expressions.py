@@ -111,14 +111,6 @@ class Vectors(VectorMemory):
         ctype = mask_ctype(a.ctype.bits, len(lanes)) if element == BOOL else vector_ctype(element, len(lanes))
         return call("__builtin_shufflevector", a, b, *map(number_expr, lanes), ctype=ctype)
 
-    def narrow(self, op: aot.TileNarrowOp) -> Expr:
-        """Bytes of wider lanes."""
-        parts = [self.scope.atom(value) for value in op.parts]
-        sign = "signed" if not op.unsigned else "unsigned"
-        numbers = map(number_expr, op.numbers)
-        e = self.macro(f"narrow_{sign}{len(parts)}", cast(VectorCType, parts[0].ctype), *parts, *numbers)
-        return replace(e, ctype=self.ctype(op.result))
-
     # Arithmetic
 
     def float_arithmetic(self, op: Any, symbol: str) -> Expr:
@@ -343,7 +335,6 @@ _PRINTERS: dict[type[Operation], Printer] = {
     vector.BitcastOp: Vectors.bitcast,
     vector.ExtractOp: Vectors.extract,
     vector.ShuffleOp: Vectors.shuffle,
-    aot.TileNarrowOp: Vectors.narrow,
     arith.ConstantOp: Vectors.constant,
     arith.BitcastOp: Vectors.bitcast,
     arith.AddfOp: lambda p, op: p.float_arithmetic(op, "+"),

@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from aotc.emit.c.vector_types import Variants, Vector, type_name
-from aotc.emit.c.vectors.narrowing import narrow
 from aotc.emit.c.vectors.quads import (
     FLOATS,
     first_lanes,
@@ -116,6 +115,11 @@ def _accumulate(v: Vector) -> tuple[Sequence[str], Variants]:
     """`c += a * b` in the register of `c`: GCC would take that of a factor which is not used again, and run short."""
     sum_ = f"(c) = {v.operation('fma')}(a, b, c)"
     return "cab", [*_in_registers(v, '"+v"(c) : "v"(a), "v"(b)', f"{sum_};"), ("", f"({sum_})")]
+
+
+def _add_to(v: Vector) -> tuple[Sequence[str], Variants]:
+    """`c += x` at once: GCC would add up several x first, and run short of registers."""
+    return "cx", [*_in_registers(v, '"+v"(c)', "(c) += (x);"), ("", "((c) += (x))")]
 
 
 def _masked(v: Vector) -> str:
@@ -405,6 +409,7 @@ def _extended(is_signed: bool) -> Callable[[Vector, int], tuple[Sequence[str], V
 OPERATIONS: dict[str, _Operation] = {
     "abs": _abs,
     "accumulate": _accumulate,
+    "add_to": _add_to,
     "f32_to_bf16": _f32_to_bf16,
     "ceil": _rounding("ceil", 2, "vrndp"),
     "ceildiv": _ceildiv,
@@ -444,8 +449,6 @@ PARTIAL: dict[str, Callable[[Vector, int], tuple[Sequence[str], Variants]]] = {
     "extended_unsigned": _extended(False),
     "load": _load_part,
     "narrowed": narrowed,
-    "narrow_signed": narrow(unsigned=False),
-    "narrow_unsigned": narrow(unsigned=True),
     "widened_signed": widened(True),
     "widened_unsigned": widened(False),
     "widened_signed8_first": first_widened(True, 8),
@@ -455,5 +458,4 @@ PARTIAL: dict[str, Callable[[Vector, int], tuple[Sequence[str], Variants]]] = {
     "repeat": _repeat_part,
     "scatter": _scatter_part,
 }
-"""Of the first lanes of vectors: the macro's name has their number behind the operation's. Of `narrow` it is how many
-vectors there are."""
+"""Of the first lanes of vectors: the macro's name has their number behind the operation's."""
