@@ -135,9 +135,7 @@ def _instruction(w: Writer, op: InstructionOp) -> Register:
     ]
     if w.has(row.name):
         return w.apply(row.alone, *given[:-1])
-    if row.is_lanewise:
-        return row.meaning(*given)
-    return joined(row.lane_by_lane(given))
+    return cast("Register", row.meaning(*given)) if row.is_lanewise else joined(row.lane_by_lane(given))
 
 
 _EXPANSIONS: dict[type[Operation], Expansion] = {

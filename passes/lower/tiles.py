@@ -183,7 +183,9 @@ def _called(f: FunctionLowering, call: Call, operands: Sequence[SSAValue], resul
         else f.b.constant(each.value, constant_type(each.lanes))
         for each in call.operands
     ]
-    return f.b.integer_op(llvm.AddOp, *given) if call.name == ADD else f.b.intrinsic(call.name, given, result)
+    if call.name == ADD:
+        return f.b.integer_op(llvm.AddOp, given[0], given[1])
+    return f.b.intrinsic(call.name, given, result)
 
 
 def _compare(f: FunctionLowering, op: TileCompareOp) -> None:
