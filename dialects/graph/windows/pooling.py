@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import DenseArrayBase, IntegerType, TensorType, i32, 
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 
-from aotc.dialects.builder import Builder, Reader, Scalar, Writer
+from aotc.dialects.builder import Builder, Number, Reader, Scalar, Writer
 from aotc.dialects.dtypes import integer_range, is_float
 from aotc.dialects.graph.accumulation import MOST_BITS
 from aotc.dialects.graph.interfaces import ShapeError, element_type_of, shape_of
@@ -35,6 +35,13 @@ class WindowOp(WindowedOp, ABC):
 
     BLOCKED: ClassVar[bool] = True
     """Whether x may be blocked."""
+    IN_PARTS: ClassVar[bool] = False
+    """Whether parts of a window may be reduced first, and their results like elements."""
+
+    @property
+    def neutral(self) -> Number | None:
+        """An element that changes no reduction; None where there is none, or where it matters which element it is."""
+        return None
 
     @property
     def rank(self) -> int:
@@ -113,8 +120,8 @@ def product(b: Builder, factors: Sequence[Scalar]) -> Scalar:
     return result
 
 
-def _least(b: Builder, dtype: Attribute) -> Scalar:
-    return b.const(float("-inf") if is_float(dtype) else integer_range(dtype)[0], dtype)
+def _least(dtype: Attribute) -> Number:
+    return float("-inf") if is_float(dtype) else integer_range(dtype)[0]
 
 
 @irdl_op_definition
@@ -122,9 +129,14 @@ class MaxPoolOp(WindowOp):
     """The greatest element of each window; NaN if it holds one."""
 
     name = "graph.max_pool"
+    IN_PARTS: ClassVar[bool] = True
+
+    @property
+    def neutral(self) -> Number:
+        return _least(element_type_of(self.x))
 
     def initial(self, b: Builder) -> list[Scalar]:
-        return [_least(b, element_type_of(self.x))]
+        return [b.const(self.neutral, element_type_of(self.x))]
 
     def combine(self, b: Builder, source: Sequence[Scalar], value: Scalar, carried: list[Scalar]) -> list[Scalar]:
         return [b.max(carried[0], value)]
@@ -145,7 +157,7 @@ class MaxPoolIndicesOp(WindowOp):
         return i64
 
     def initial(self, b: Builder) -> list[Scalar]:
-        return [_least(b, element_type_of(self.x)), b.const(-1, i64)]
+        return [b.const(_least(kind := element_type_of(self.x)), kind), b.const(-1, i64)]
 
     def combine(self, b: Builder, source: Sequence[Scalar], value: Scalar, carried: list[Scalar]) -> list[Scalar]:
         best, where = carried
@@ -167,6 +179,10 @@ class AveragePoolOp(WindowOp):
 
     name = "graph.average_pool"
     include_pad = opt_bool_prop()
+
+    @property
+    def neutral(self) -> Number:
+        return 0
 
     def infer_types(self) -> Sequence[TensorType]:
         if not is_float(element_type_of(self.x)):
@@ -194,6 +210,10 @@ class SumPoolOp(WindowOp):
     x_zero_point = opt_int_prop()
     BLOCKED: ClassVar[bool] = False
 
+    @property
+    def neutral(self) -> Number:
+        return self.x_zero_point or 0
+
     def infer_types(self) -> Sequence[TensorType]:
         kind = element_type_of(self.x)
         if not isinstance(kind, IntegerType) or not 1 < kind.width.data <= MOST_BITS:
@@ -217,6 +237,10 @@ class LpPoolOp(WindowOp):
 
     name = "graph.lp_pool"
     p = int_prop()
+
+    @property
+    def neutral(self) -> Number:
+        return 0
 
     def infer_types(self) -> Sequence[TensorType]:
         if not is_float(element_type_of(self.x)):
