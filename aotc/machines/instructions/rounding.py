@@ -23,13 +23,13 @@ def round_product(x: Value, factor: Value, above: Value, shift: Value) -> Value:
     more = (x >> 16).convert("u32") * part + x.convert("u32") * (factor >> 16).convert("u32")
     product = ((least >> 16) + more).named("product")
     upper, lower = (product - (middle << by - 17)).named("upper"), (least << 16).named("lower")
-    is_below = upper.convert("s32") < 0
-    taken = (upper | lower).differs(0).convert("u32").named("taken")  # of a distance of 0 there is none less
-    borrowed = lower.equals(0).select(taken, lower.number(0, "u32"))
-    whole = is_below.select(upper ^ _ALL_ONES, upper - borrowed).named("whole")
-    rest = is_below.select(lower ^ _ALL_ONES, lower - taken).named("rest")
+    is_some = (upper | lower).differs(0).convert("u32")
+    one = (upper.convert("s32") < 0).select(0, is_some).named("one")
+    less = (upper - (lower < one).convert("u32")).named("less")
+    sign = _sign(less)
+    whole, rest = (less ^ sign).named("whole"), (lower - one ^ sign).named("rest")
     steps = (shift < 41).select(whole << by.number(41, "u32") - by | rest >> by - 9, whole >> by - 41)
-    return _nearer(above, middle, steps.named("steps"), is_below)
+    return _nearer(above, middle, steps.named("steps"), sign)
 
 
 def round_near_product(x: Value, factor: Value, above: Value, shift: Value) -> Value:
@@ -37,10 +37,14 @@ def round_near_product(x: Value, factor: Value, above: Value, shift: Value) -> V
     by, middle = shift.convert("u32").named("by"), _middle(above)
     moved = (shift < 33).select(middle << by - 1, by.number(0, "u32")).named("moved")
     distance = (x.convert("u32") * factor.convert("u32") - moved).named("distance")
-    is_below = distance.convert("s32") < 0
-    less = distance - distance.differs(0).convert("u32")
-    steps = is_below.select(distance ^ _ALL_ONES, less) >> by - 25
-    return _nearer(above, middle, steps.named("steps"), is_below)
+    less = (distance - (distance.convert("s32") > 0).convert("u32")).named("less")
+    sign = _sign(less)
+    return _nearer(above, middle, ((less ^ sign) >> by - 25).named("steps"), sign)
+
+
+def _sign(less: Value) -> Value:
+    """All ones where a distance, less one where it is positive, is negative; exclusively it makes this positive."""
+    return (less.convert("s32") >> 31).convert("u32").named("sign")
 
 
 def _middle(above: Value) -> Value:
@@ -48,12 +52,13 @@ def _middle(above: Value) -> Value:
     return (above.convert("u32") * 2 - 1).named("middle")
 
 
-def _nearer(above: Value, middle: Value, steps: Value, is_below: Value) -> Value:
+def _nearer(above: Value, middle: Value, steps: Value, sign: Value) -> Value:
     """The even integer where `steps`, the distance in halves of the last of 24 bits of a number near the middle, has
     fewer bits than this; else the nearer one."""
-    size = (above > 0).select(middle, middle.number(0, "u32") - middle).named("size")
-    nearest = (above.convert("u32") - is_below.convert("u32")).convert("s32")
-    return ((size & (steps ^ _ALL_ONES)) > steps).select(above & -2, nearest)
+    size = (middle.convert("s32") < 0).select(middle.number(0, "u32") - middle, middle).named("size")
+    word = above.convert("u32")
+    is_even = (size & (steps ^ _ALL_ONES)) > steps
+    return is_even.select(word - (word & 1), word + sign).named("nearest").convert("s32")
 
 
 _SIGNATURE: Final = "s32, s32, s32, s32 -> s32"
