@@ -67,7 +67,7 @@ class Spelling:
 class Number:
     """A number in all lanes."""
 
-    value: int
+    value: float
     lanes: Lanes = Lanes("s32", 1)
 
 

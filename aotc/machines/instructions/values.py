@@ -112,6 +112,10 @@ class Value(ABC):
         """Whether it is not that number."""
         return self._compared("ne", other)
 
+    def is_nan(self) -> Self:
+        """Whether a float is no number."""
+        return self.differs(self)
+
     def least(self, other: Self | float) -> Self:
         """The lesser of two integers."""
         return self._arithmetic("min", other)
@@ -132,6 +136,11 @@ class Value(ABC):
     def reinterpret(self, dtype: str) -> Self:
         """The same bits as another type; of many values as more, narrower ones, or fewer, wider ones."""
         return self if dtype == self.dtype else self.made("reinterpret", dtype, self)
+
+    def named(self, name: str) -> Self:
+        """The same, by a name where it is printed as a variable."""
+        del name
+        return self
 
     def among(self, group: Group[Any]) -> Self:
         """The one of a group whose number this is."""

@@ -12,8 +12,8 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from aotc.dialects import aot
 from aotc.emit.c.c_types import BOOL, SIGNED, UINTPTR, UNSIGNED, VOID, CType, ctype_of, pointer_to
+from aotc.emit.c.expr import Expr, Level, binary, call, cast_expr, integer_expr, name_expr
 from aotc.emit.c.expressions.buffers import is_unsigned_buffer, root
-from aotc.emit.c.expressions.expr import Expr, Level, binary, call, cast_expr, integer_expr, name_expr
 from aotc.emit.c.expressions.readings import Readings
 from aotc.emit.c.expressions.scope import Scope
 from aotc.emit.c.text import string_literal

@@ -27,7 +27,7 @@ from aotc.emit.c.c_types import (
     unsigned_literal,
     vector_ctype,
 )
-from aotc.emit.c.expressions.expr import Expr, Level, binary, call, cast_expr, unary
+from aotc.emit.c.expr import Expr, Level, binary, call, cast_expr, unary
 from aotc.emit.c.instructions import macro_name
 from aotc.emit.c.vectors.memory import VectorMemory
 from aotc.emit.c.vectors.readings import element_of, lanes_of, number_expr

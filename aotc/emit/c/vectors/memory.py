@@ -10,8 +10,8 @@ from xdsl.ir import Operation, SSAValue
 
 from aotc.dialects import aot
 from aotc.emit.c.c_types import UNSIGNED, VOID, VectorCType, mask_ctype, pointer_to, vector_ctype
+from aotc.emit.c.expr import Expr, Level, binary, call, cast_expr
 from aotc.emit.c.expressions.buffers import root
-from aotc.emit.c.expressions.expr import Expr, Level, binary, call, cast_expr
 from aotc.emit.c.expressions.memory import Memory
 from aotc.emit.c.expressions.scope import Scope
 from aotc.emit.c.instructions import macro_name
