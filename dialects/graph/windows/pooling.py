@@ -11,13 +11,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import DenseArrayBase, IntegerType, TensorType, i32, i64
+from xdsl.dialects.builtin import DenseArrayBase, TensorType, i32, i64
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 
 from aotc.dialects.builder import Builder, Number, Reader, Scalar, Writer
 from aotc.dialects.dtypes import integer_range, is_float
-from aotc.dialects.graph.accumulation import MOST_BITS
+from aotc.dialects.graph.checks import expect, expect_within
 from aotc.dialects.graph.interfaces import ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.shapes import linearize
 from aotc.dialects.graph.windows.axes import WindowedOp
@@ -185,8 +185,7 @@ class AveragePoolOp(WindowOp):
         return 0
 
     def infer_types(self) -> Sequence[TensorType]:
-        if not is_float(element_type_of(self.x)):
-            raise ShapeError(f"the elements must be floats, found {element_type_of(self.x)}")
+        expect(self, x=".. float")
         return super().infer_types()
 
     def initial(self, b: Builder) -> list[Scalar]:
@@ -215,9 +214,7 @@ class SumPoolOp(WindowOp):
         return self.x_zero_point or 0
 
     def infer_types(self) -> Sequence[TensorType]:
-        kind = element_type_of(self.x)
-        if not isinstance(kind, IntegerType) or not 1 < kind.width.data <= MOST_BITS:
-            raise ShapeError(f"the elements must be integers of 2 to {MOST_BITS} bits, found {kind}")
+        expect(self, x=".. narrow")
         return super().infer_types()
 
     def result_element_type(self) -> Attribute:
@@ -243,30 +240,23 @@ class LpPoolOp(WindowOp):
         return 0
 
     def infer_types(self) -> Sequence[TensorType]:
-        if not is_float(element_type_of(self.x)):
-            raise ShapeError(f"the elements must be floats, found {element_type_of(self.x)}")
-        if self.exponent < 1:
-            raise ShapeError(f"p must be positive, found {self.exponent}")
+        expect(self, x=".. float")
+        expect_within(self, "p", 1)
         return super().infer_types()
-
-    @property
-    def exponent(self) -> int:
-        """p."""
-        return self.p
 
     def initial(self, b: Builder) -> list[Scalar]:
         return [b.const(0.0, element_type_of(self.x))]
 
     def combine(self, b: Builder, source: Sequence[Scalar], value: Scalar, carried: list[Scalar]) -> list[Scalar]:
-        if self.exponent == 2:
+        if self.p == 2:
             return [carried[0] + value * value]
         size = b.math("absf", value)
-        return [carried[0] + (size if self.exponent == 1 else b.pow(size, b.const(float(self.exponent), size.dtype)))]
+        return [carried[0] + (size if self.p == 1 else b.pow(size, b.const(float(self.p), size.dtype)))]
 
     def finish(self, b: Builder, count: Callable[[], Scalar], carried: list[Scalar]) -> Scalar:
         (total,) = carried
-        if self.exponent == 1:
+        if self.p == 1:
             return total
-        if self.exponent == 2:
+        if self.p == 2:
             return b.math("sqrt", total)
-        return b.pow(total, b.const(1 / self.exponent, total.dtype))
+        return b.pow(total, b.const(1 / self.p, total.dtype))
