@@ -138,7 +138,7 @@ def _unsupported(op_type: str, domain: str, opset: int | None) -> tuple[str, str
         return what, "", "add it to opset_import, or remove the node"
     is_known = schema_of(op_type, domain, opset) is not None
     if (refusal := REFUSED.get(op_type)) is not None and is_known:
-        return f"operator {full} is not supported", *refusal
+        return f"operator {full} is not supported", refusal.why, refusal.instead
     if domain:
         why = f"no importer is installed for the domain {domain!r}"
         fix = (
