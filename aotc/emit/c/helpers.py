@@ -238,7 +238,9 @@ _OPAQUE = """\
  * registers that the accumulators need. */
 static inline int{N}_t aotc_opaque_i{N}(int{N}_t n)
 {{
+#if defined(__GNUC__) || defined(__clang__)
     __asm__ volatile("" : "+r"(n));
+#endif
     return n;
 }}
 """
