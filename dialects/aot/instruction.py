@@ -13,9 +13,9 @@ from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
     IntegerType,
     StringAttr,
-    VectorType,
     f32,
     f64,
+    i32,
 )
 from xdsl.interfaces import HasFolderInterface
 from xdsl.ir import Attribute, SSAValue
@@ -44,6 +44,7 @@ class InstructionOp(IRDLOperation, HasFolderInterface):
     """One instruction of a processor: a row of `INSTRUCTIONS`, which says what it computes.
 
     `aot.instruction "vpdpbusd.512" %sums, %x, %w : vector<16xi32>, vector<64xi8>, vector<64xi8> -> vector<16xi32>`
+    What is on words may stand in any kernel: `select-instructions` writes its meaning where the target has it not.
     """
 
     name = "aot.instruction"
@@ -95,16 +96,20 @@ def _constant(value: SSAValue, lanes: Lanes) -> np.ndarray[Any, Any] | None:
 def types_of(name: str) -> tuple[tuple[Attribute, ...], Attribute]:
     """The types of an instruction's operands and of its result."""
     row = INSTRUCTIONS[name]
-    return tuple(map(_register, row.operands)), _register(row.result)
 
+    def kind(lanes: Lanes) -> Attribute:
+        return i32 if row.is_word(lanes) else _vector(lanes)
 
-def _register(lanes: Lanes) -> VectorType[Attribute]:
-    return tile_type([lanes.count], element_type(lanes.dtype))
+    return tuple(map(kind, row.operands)), kind(row.result)
 
 
 def constant_type(lanes: Lanes) -> Attribute:
     """The type of one of an instruction's constants: of one lane a scalar."""
-    return element_type(lanes.dtype) if lanes.count == 1 else _register(lanes)
+    return element_type(lanes.dtype) if lanes.count == 1 else _vector(lanes)
+
+
+def _vector(lanes: Lanes) -> Attribute:
+    return tile_type([lanes.count], element_type(lanes.dtype))
 
 
 @lru_cache(maxsize=1024)

@@ -1,7 +1,7 @@
 """Words: four neighbouring bytes in a register of 32 bits, for cores that add up two products of 16 bits at once.
 
-Arm's DSP extension has an instruction for each (SXTB16, SXTAB16, UXTB16, UXTAB16, SMLAD); elsewhere a few others give
-the same bits. Byte 0 of a word is the lowest, and the one at the lowest address.
+What Arm's DSP extension computes of them are `aot.instruction`s (`aotc/machines/instructions/cortex_m.py`). Byte 0 of a
+word is the lowest, and the one at the lowest address.
 
 Runs: up to eight neighbouring bytes, as many as a register of Arm's vector extension (MVE) holds widened to 16 bits.
 Of 16 signed ones in such a register, the products are added to one sum; a quad is four sums in a register.
@@ -29,7 +29,6 @@ from xdsl.irdl import (
     ParsePropInAttrDict,
     irdl_op_definition,
     operand_def,
-    opt_operand_def,
     result_def,
     traits_def,
     var_operand_def,
@@ -68,67 +67,6 @@ class WordLoadOp(IRDLOperation):
 
     def verify_(self) -> None:
         _check_bytes(self.buffer, self.indices)
-
-
-@irdl_op_definition
-class WordWidenOp(IRDLOperation):
-    """Bytes 0 and 2 of a word, or with `odd` 1 and 3, as two integers of 16 bits: sign-extended, or zero-extended.
-
-    The optional second operand is two such integers to add, each modulo 2^16. (SXTB16 and its relatives.)
-
-    `aot.word_widen %word, %added {odd, zero_extend}`
-    """
-
-    name = "aot.word_widen"
-    word = operand_def(I32)
-    added = opt_operand_def(I32)
-    odd = unit_prop()
-    zero_extend = unit_prop()
-    result = result_def(I32)
-    traits = traits_def(Pure())
-    irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = "$word (`,` $added^)? attr-dict"
-
-    def __init__(
-        self, word: SSAValue, added: SSAValue | None = None, *, odd: bool = False, zero_extend: bool = False
-    ) -> None:
-        properties = {"odd": flag(odd), "zero_extend": flag(zero_extend)}
-        super().__init__(operands=[word, added], result_types=[i32], properties=properties)
-
-
-@irdl_op_definition
-class WordDotOp(IRDLOperation):
-    """sum + a0 * b0 + a1 * b1 modulo 2^32, of the signed halves of a and b: `aot.word_dot %a, %b, %sum` (SMLAD)."""
-
-    name = "aot.word_dot"
-    a = operand_def(I32)
-    b = operand_def(I32)
-    sum = operand_def(I32)
-    result = result_def(I32)
-    traits = traits_def(Pure())
-    assembly_format = "$a `,` $b `,` $sum attr-dict"
-
-    def __init__(self, a: SSAValue, b: SSAValue, sum: SSAValue) -> None:
-        super().__init__(operands=[a, b, sum], result_types=[i32])
-
-
-@irdl_op_definition
-class HalfDotOp(IRDLOperation):
-    """sum + the product of the low halves of a and b, or with `high` of the high ones, signed, modulo 2^32:
-    `aot.half_dot %a, %b, %sum {high}` (SMLABB, SMLATT)."""
-
-    name = "aot.half_dot"
-    a = operand_def(I32)
-    b = operand_def(I32)
-    sum = operand_def(I32)
-    high = unit_prop()
-    result = result_def(I32)
-    traits = traits_def(Pure())
-    irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = "$a `,` $b `,` $sum attr-dict"
-
-    def __init__(self, a: SSAValue, b: SSAValue, sum: SSAValue, *, high: bool = False) -> None:
-        super().__init__(operands=[a, b, sum], result_types=[i32], properties={"high": flag(high)})
 
 
 @irdl_op_definition
@@ -334,9 +272,6 @@ def _check_bytes(buffer: SSAValue, indices: Sequence[SSAValue]) -> None:
 
 WORD_OPERATIONS = (
     WordLoadOp,
-    WordWidenOp,
-    WordDotOp,
-    HalfDotOp,
     RunDotOp,
     LaneDotOp,
     LaneSumOp,

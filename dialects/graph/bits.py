@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import (
     i32,
 )
 from xdsl.ir import Attribute
-from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
+from xdsl.irdl import irdl_op_definition, operand_def, prop_def
 
 from aotc.dialects.builder import Builder, Reader, Scalar
 from aotc.dialects.dtypes import ELEMENT_TYPES, is_encoded, is_float, is_narrow_float
@@ -33,7 +33,6 @@ class BitCastOp(ElementOp):
     name = "graph.bit_cast"
     x = operand_def(TensorType)
     to = prop_def(Attribute)
-    result = result_def(TensorType)
     MOVES: ClassVar[bool] = True
 
     def infer_types(self) -> Sequence[TensorType]:

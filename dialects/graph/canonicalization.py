@@ -18,7 +18,7 @@ from aotc.dialects.attributes import to_attribute
 from aotc.dialects.dtypes import byte_width, is_float
 from aotc.dialects.graph.conversion import AffineOp, CastOp
 from aotc.dialects.graph.convolution import ConvOp
-from aotc.dialects.graph.elementwise import AbsOp, AddOp, DivOp, MulOp, NegOp, ReluOp, SubOp
+from aotc.dialects.graph.elementwise import AbsOp, AddOp, BinaryOp, DivOp, MulOp, NegOp, ReluOp, SubOp, UnaryOp
 from aotc.dialects.graph.elementwise import BroadcastOp as BroadcastingOp
 from aotc.dialects.graph.interfaces import (
     ElementOp,
@@ -365,24 +365,24 @@ def _is_all(value: SSAValue, number: float) -> bool:
 
 
 @simplifies(AddOp, SubOp, MulOp, DivOp)
-def neutral_operand(op: AddOp | SubOp | MulOp | DivOp) -> Simplified:
+def neutral_operand(op: BinaryOp) -> Simplified:
     """x + 0 -> x (on floats x + -0.0), x - 0 -> x, x * 1 -> x, x / 1 -> x"""
-    zero = -0.0 if isinstance(op, AddOp) and is_float(element_type_of(op.lhs)) else 0.0  # 0.0 would make 0.0 of -0.0
-    neutral = 1.0 if isinstance(op, MulOp | DivOp) else zero
-    pairs = [(op.lhs, op.rhs), (op.rhs, op.lhs)][: 2 if isinstance(op, AddOp | MulOp) else 1]
+    zero = -0.0 if type(op) is AddOp and is_float(element_type_of(op.lhs)) else 0.0  # 0.0 would make 0.0 of -0.0
+    neutral = zero if type(op) in (AddOp, SubOp) else 1.0
+    pairs = [(op.lhs, op.rhs), (op.rhs, op.lhs)][: 2 if type(op) in (AddOp, MulOp) else 1]
     kept = (value for value, other in pairs if value.type == op.result.type and _is_all(other, neutral))
     return next(kept, None)
 
 
 @simplifies(NegOp, NotOp)
-def twice_undone(op: NegOp | NotOp) -> Simplified:
+def twice_undone(op: UnaryOp) -> Simplified:
     """neg(neg(x)) -> x, not(not(x)) -> x"""
     inner = producer(op.x, type(op))
     return None if inner is None else inner.x
 
 
 @simplifies(ReluOp, AbsOp)
-def twice_the_same(op: ReluOp | AbsOp) -> Simplified:
+def twice_the_same(op: UnaryOp) -> Simplified:
     """relu(relu(x)) -> relu(x), abs(abs(x)) -> abs(x)"""
     inner = producer(op.x, type(op))
     return None if inner is None else inner.result

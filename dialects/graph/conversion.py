@@ -8,7 +8,7 @@ from typing import cast
 
 from xdsl.dialects.builtin import StringAttr, TensorType, f32, i32
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, prop_def, result_def
+from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, prop_def
 
 from aotc.dialects.builder import Builder, Reader, Rounding, Scalar
 from aotc.dialects.dtypes import (
@@ -38,7 +38,6 @@ class CastOp(BroadcastOp):
     to = prop_def(Attribute)
     keep_overflow = opt_bool_prop()
     rounding = opt_prop_def(StringAttr)
-    result = result_def(TensorType)
 
     def infer_types(self) -> Sequence[TensorType]:
         if self.to not in ELEMENT_TYPES.values():
@@ -75,7 +74,6 @@ class AffineOp(ElementOp, ABC):
     axis = int_prop(1)
     block_size = int_prop(0)
     to = prop_def(Attribute)
-    result = result_def(TensorType)
 
     def infer_types(self) -> Sequence[TensorType]:
         shape, scales = shape_of(self.x), shape_of(self.scale)

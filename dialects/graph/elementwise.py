@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import Flag, auto
-from typing import ClassVar
+from types import new_class
+from typing import Any, ClassVar, TypeAlias, TypeVar
 
 from xdsl.dialects.builtin import Float64Type, TensorType, f32, f64, i1
 from xdsl.ir import Attribute
-from xdsl.irdl import irdl_op_definition, operand_def, result_def
+from xdsl.irdl import irdl_op_definition, operand_def
 
 from aotc.dialects.builder import Builder, Reader, Scalar
 from aotc.dialects.dtypes import is_float, is_unsigned
 from aotc.dialects.graph.interfaces import ElementOp, ShapeError, common_element_type, element_type_of, shape_of
 from aotc.dialects.graph.shapes import broadcast, broadcast_index
+
+Formula: TypeAlias = "Callable[..., Scalar]"
+"""Emits the element of a result, given the builder and the operands' elements."""
 
 
 class Domain(Flag):
@@ -58,11 +62,13 @@ class BroadcastOp(ElementOp, ABC):
         return self.scalar(b, *values)
 
 
+Broadcasting = TypeVar("Broadcasting", bound=BroadcastOp)
+
+
 class UnaryOp(BroadcastOp, ABC):
     """One operand, a result of its type."""
 
     x = operand_def(TensorType)
-    result = result_def(TensorType)
 
     DOMAIN: ClassVar[Domain] = Domain.NUMBER
 
@@ -76,13 +82,24 @@ class BinaryOp(BroadcastOp, ABC):
 
     lhs = operand_def(TensorType)
     rhs = operand_def(TensorType)
-    result = result_def(TensorType)
 
     DOMAIN: ClassVar[Domain] = Domain.NUMBER
 
     def infer_types(self) -> Sequence[TensorType]:
         self.DOMAIN.require(common_element_type(self.lhs, self.rhs), "the left operand")
         return super().infer_types()
+
+
+def operator(
+    base: type[Broadcasting], name: str, meaning: str, formula: Formula, domain: Domain | None = None
+) -> type[Broadcasting]:
+    """The operation `name` of a family: its docstring, and the element of its result for those of its operands."""
+    fields: dict[str, Any] = {"name": name, "__doc__": meaning, "__module__": formula.__module__}
+    fields["scalar"] = lambda self, b, *operands: formula(b, *operands)
+    if domain is not None:
+        fields |= {"DOMAIN": domain, "__annotations__": {"DOMAIN": ClassVar[Domain]}}
+    title = "".join(part.capitalize() for part in name.removeprefix("graph.").split("_"))
+    return irdl_op_definition(new_class(f"{title}Op", (base,), exec_body=lambda body: body.update(fields)))
 
 
 def integer_quotient(b: Builder, lhs: Scalar, rhs: Scalar) -> Scalar:
@@ -113,68 +130,45 @@ def _is_awkward(b: Builder, divisor: Scalar) -> Scalar:
     return zero if is_unsigned(divisor.dtype) else zero | b.compare("eq", divisor, -1)
 
 
-@irdl_op_definition
-class AddOp(BinaryOp):
-    """lhs + rhs; integers wrap."""
-
-    name = "graph.add"
-
-    def scalar(self, b: Builder, *operands: Scalar) -> Scalar:
-        return operands[0] + operands[1]
+def _quotient(b: Builder, lhs: Scalar, rhs: Scalar) -> Scalar:
+    return lhs / rhs if is_float(lhs.dtype) else integer_quotient(b, lhs, rhs)
 
 
-@irdl_op_definition
-class SubOp(BinaryOp):
-    """lhs - rhs; integers wrap."""
-
-    name = "graph.sub"
-
-    def scalar(self, b: Builder, *operands: Scalar) -> Scalar:
-        return operands[0] - operands[1]
+def _modulo(b: Builder, lhs: Scalar, rhs: Scalar) -> Scalar:
+    rest = remainder(b, lhs, rhs)
+    opposite = b.compare("ne", b.compare("lt", rest, 0), b.compare("lt", rhs, 0))
+    return b.select(b.compare("ne", rest, 0) & opposite, rest + rhs, rest)
 
 
-@irdl_op_definition
-class MulOp(BinaryOp):
-    """lhs * rhs; integers wrap."""
-
-    name = "graph.mul"
-
-    def scalar(self, b: Builder, *operands: Scalar) -> Scalar:
-        return operands[0] * operands[1]
+def _sign(b: Builder, x: Scalar) -> Scalar:
+    negative = b.select(b.compare("lt", x, 0), b.const(-1, x.dtype), x)
+    return b.select(b.compare("gt", x, 0), b.const(1, x.dtype), negative)
 
 
-@irdl_op_definition
-class DivOp(BinaryOp):
-    """lhs / rhs; integers truncate towards zero and wrap, by zero they are zero."""
-
-    name = "graph.div"
-
-    def scalar(self, b: Builder, *operands: Scalar) -> Scalar:
-        lhs, rhs = operands
-        return lhs / rhs if is_float(lhs.dtype) else integer_quotient(b, lhs, rhs)
-
-
-@irdl_op_definition
-class RemOp(BinaryOp):
-    """lhs - trunc(lhs / rhs) * rhs, with the sign of lhs: the `%` and `fmod` of C; lhs for the integer rhs 0."""
-
-    name = "graph.rem"
-
-    def scalar(self, b: Builder, *operands: Scalar) -> Scalar:
-        return remainder(b, *operands)
-
-
-@irdl_op_definition
-class ModOp(BinaryOp):
-    """lhs - floor(lhs / rhs) * rhs, with the sign of rhs: the `%` of Python; lhs for the integer rhs 0."""
-
-    name = "graph.mod"
-
-    def scalar(self, b: Builder, *operands: Scalar) -> Scalar:
-        lhs, rhs = operands
-        rest = remainder(b, lhs, rhs)
-        opposite = b.compare("ne", b.compare("lt", rest, 0), b.compare("lt", rhs, 0))
-        return b.select(b.compare("ne", rest, 0) & opposite, rest + rhs, rest)
+AddOp = operator(BinaryOp, "graph.add", "lhs + rhs; integers wrap.", lambda b, x, y: x + y)
+SubOp = operator(BinaryOp, "graph.sub", "lhs - rhs; integers wrap.", lambda b, x, y: x - y)
+MulOp = operator(BinaryOp, "graph.mul", "lhs * rhs; integers wrap.", lambda b, x, y: x * y)
+DivOp = operator(
+    BinaryOp, "graph.div", "lhs / rhs; integers truncate towards zero and wrap, by zero they are zero.", _quotient
+)
+RemOp = operator(
+    BinaryOp,
+    "graph.rem",
+    "lhs - trunc(lhs / rhs) * rhs, with the sign of lhs: the `%` and `fmod` of C; lhs for the integer rhs 0.",
+    remainder,
+)
+ModOp = operator(
+    BinaryOp,
+    "graph.mod",
+    "lhs - floor(lhs / rhs) * rhs, with the sign of rhs: the `%` of Python; lhs for the integer rhs 0.",
+    _modulo,
+)
+MaxOp = operator(BinaryOp, "graph.max", "The greater of lhs and rhs; NaN if either is.", lambda b, x, y: b.max(x, y))
+MinOp = operator(BinaryOp, "graph.min", "The lesser of lhs and rhs; NaN if either is.", lambda b, x, y: b.min(x, y))
+NegOp = operator(UnaryOp, "graph.neg", "-x; integers wrap.", lambda b, x: -x)
+AbsOp = operator(UnaryOp, "graph.abs", "|x|; the least integer stays itself.", lambda b, x: b.abs(x))
+SignOp = operator(UnaryOp, "graph.sign", "-1, 0 or 1 with the sign of x; zeros and NaN stay themselves.", _sign)
+ReluOp = operator(UnaryOp, "graph.relu", "max(x, 0).", lambda b, x: b.max(x, 0))
 
 
 @irdl_op_definition
@@ -184,7 +178,6 @@ class PowOp(BroadcastOp):
     name = "graph.pow"
     lhs = operand_def(TensorType)
     rhs = operand_def(TensorType)
-    result = result_def(TensorType)
 
     def infer_types(self) -> Sequence[TensorType]:
         Domain.NUMBER.require(element_type_of(self.lhs), "the base")
@@ -199,65 +192,3 @@ class PowOp(BroadcastOp):
         kind = f64 if self._computes_in_f64() else f32
         power = b.pow(b.cast(operands[0], kind), b.cast(operands[1], kind))
         return b.convert(power, operands[0].dtype)
-
-
-@irdl_op_definition
-class MaxOp(BinaryOp):
-    """The greater of lhs and rhs; NaN if either is."""
-
-    name = "graph.max"
-
-    def scalar(self, b: Builder, *operands: Scalar) -> Scalar:
-        return b.max(*operands)
-
-
-@irdl_op_definition
-class MinOp(BinaryOp):
-    """The lesser of lhs and rhs; NaN if either is."""
-
-    name = "graph.min"
-
-    def scalar(self, b: Builder, *operands: Scalar) -> Scalar:
-        return b.min(*operands)
-
-
-@irdl_op_definition
-class NegOp(UnaryOp):
-    """-x; integers wrap."""
-
-    name = "graph.neg"
-
-    def scalar(self, b: Builder, *operands: Scalar) -> Scalar:
-        return -operands[0]
-
-
-@irdl_op_definition
-class AbsOp(UnaryOp):
-    """|x|; the least integer stays itself."""
-
-    name = "graph.abs"
-
-    def scalar(self, b: Builder, *operands: Scalar) -> Scalar:
-        return b.abs(operands[0])
-
-
-@irdl_op_definition
-class SignOp(UnaryOp):
-    """-1, 0 or 1 with the sign of x; zeros and NaN stay themselves."""
-
-    name = "graph.sign"
-
-    def scalar(self, b: Builder, *operands: Scalar) -> Scalar:
-        x = operands[0]
-        negative = b.select(b.compare("lt", x, 0), b.const(-1, x.dtype), x)
-        return b.select(b.compare("gt", x, 0), b.const(1, x.dtype), negative)
-
-
-@irdl_op_definition
-class ReluOp(UnaryOp):
-    """max(x, 0)."""
-
-    name = "graph.relu"
-
-    def scalar(self, b: Builder, *operands: Scalar) -> Scalar:
-        return b.max(operands[0], 0)

@@ -8,22 +8,20 @@ from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Sequence
-from typing import ClassVar
 
 from xdsl.dialects.builtin import IntegerType, TensorType, i1, i64
 from xdsl.ir import SSAValue
-from xdsl.irdl import irdl_op_definition, operand_def, result_def
+from xdsl.irdl import irdl_op_definition, operand_def
 
 from aotc.dialects.builder import INDEX, Builder, Reader, Scalar
 from aotc.dialects.dtypes import byte_width, integer_range, is_unsigned
 from aotc.dialects.graph.interfaces import (
-    ElementOp,
-    Fusion,
     ShapeError,
     common_element_type,
     element_type_of,
     shape_of,
 )
+from aotc.dialects.graph.movement import MovingOp
 from aotc.dialects.graph.shapes import require_axis
 from aotc.dialects.properties import int_prop, opt_bool_prop
 
@@ -52,15 +50,12 @@ def clamped(b: Builder, index: Scalar, extent: int) -> Scalar:
     return b.cast(b.min(b.max(from_front(b, index, extent), 0), extent - 1), INDEX)
 
 
-class AxisGatherOp(ElementOp, ABC):
+class AxisGatherOp(MovingOp, ABC):
     """Elements of x at run-time `indices` along one `axis`."""
 
     x = operand_def(TensorType)
     indices = operand_def(TensorType)
     axis = int_prop()
-    result = result_def(TensorType)
-    FUSION: ClassVar[Fusion] = Fusion.INJECTIVE
-    MOVES: ClassVar[bool] = True
 
 
 @irdl_op_definition
@@ -115,7 +110,7 @@ def require_covered(x: Sequence[int], indices: Sequence[int], axis: int) -> None
 
 
 @irdl_op_definition
-class GatherNdOp(ElementOp):
+class GatherNdOp(MovingOp):
     """Slices at whole index tuples: result[b..., i..., s...] = x[b..., indices[b..., i..., :]..., s...].
 
     The first `batch_dims` axes b of both operands go together; the last axis of indices holds the tuples.
@@ -125,9 +120,6 @@ class GatherNdOp(ElementOp):
     x = operand_def(TensorType)
     indices = operand_def(TensorType)
     batch_dims = int_prop()
-    result = result_def(TensorType)
-    FUSION: ClassVar[Fusion] = Fusion.INJECTIVE
-    MOVES: ClassVar[bool] = True
 
     def infer_types(self) -> Sequence[TensorType]:
         x, indices, batch = shape_of(self.x), shape_of(self.indices), self.batch_dims
@@ -152,7 +144,7 @@ class GatherNdOp(ElementOp):
 
 
 @irdl_op_definition
-class ReverseSequenceOp(ElementOp):
+class ReverseSequenceOp(MovingOp):
     """x with the first elements along `time`, as many as `lengths` [batches] says for each index of `batch`, in
     reverse. A length is taken as at most what there is."""
 
@@ -161,9 +153,6 @@ class ReverseSequenceOp(ElementOp):
     lengths = operand_def(TensorType)
     batch = int_prop()
     time = int_prop()
-    result = result_def(TensorType)
-    FUSION: ClassVar[Fusion] = Fusion.INJECTIVE
-    MOVES: ClassVar[bool] = True
 
     def infer_types(self) -> Sequence[TensorType]:
         x, batch, time = shape_of(self.x), self.batch, self.time
@@ -184,7 +173,7 @@ class ReverseSequenceOp(ElementOp):
 
 
 @irdl_op_definition
-class UpdateCacheOp(ElementOp):
+class UpdateCacheOp(MovingOp):
     """x with `update` written along `axis`, from the place on that `starts` [batches] says for each index of the first
     axis; what goes beyond the end is left out, or, with `circular`, goes on at the front."""
 
@@ -194,9 +183,6 @@ class UpdateCacheOp(ElementOp):
     starts = operand_def(TensorType)
     axis = int_prop()
     circular = opt_bool_prop()
-    result = result_def(TensorType)
-    FUSION: ClassVar[Fusion] = Fusion.INJECTIVE
-    MOVES: ClassVar[bool] = True
 
     def infer_types(self) -> Sequence[TensorType]:
         x, update, axis = shape_of(self.x), shape_of(self.update), self.axis

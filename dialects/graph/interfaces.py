@@ -40,6 +40,7 @@ from xdsl.irdl import (
     VarOperandDef,
     VarResultDef,
     VerificationContext,
+    result_def,
     traits_def,
 )
 from xdsl.parser import Parser, UnresolvedOperand
@@ -209,8 +210,7 @@ class GraphOp(IRDLOperation, HasCanonicalizationPatternsInterface, ABC):
         """
         definition = cls.get_irdl_definition()
         given: list[Sequence[SSAValue] | SSAValue] = []
-        declared = list(definition.operands)
-        for position, (_, operand_def) in enumerate(declared):
+        for position, (_, operand_def) in enumerate(definition.operands):
             operand = operands[position] if position < len(operands) else None
             if isinstance(operand_def, VarOperandDef):
                 if operand is None or isinstance(operand, SSAValue | Operation):
@@ -222,13 +222,11 @@ class GraphOp(IRDLOperation, HasCanonicalizationPatternsInterface, ABC):
                 assert operand is not None or isinstance(operand_def, OptOperandDef), "a required operand is missing"
                 given.append([] if operand is None else SSAValue.get(operand))
         asked = {name for name, each in definition.results if isinstance(each, OptResultDef) and attributes.get(name)}
-        declared_results = dict(definition.results)
+        given_properties = {name: value for name, value in attributes.items() if name not in dict(definition.results)}
         properties = {
             name: attribute
-            for name, value in attributes.items()
-            if value is not None
-            and name not in declared_results
-            and (attribute := cls._property(name, value)) is not None
+            for name, value in given_properties.items()
+            if value is not None and (attribute := cls._property(name, value)) is not None
         }
         for name, property_def in definition.properties.items():
             if name not in properties and property_def.default_value is not None:
@@ -327,6 +325,7 @@ class ElementOp(GraphOp, ABC):
     """One result, each element an expression: elementwise arithmetic (POINTWISE) and data movement (INJECTIVE)."""
 
     FUSION: ClassVar[Fusion] = Fusion.POINTWISE
+    result = result_def(TensorType)
 
     MOVES: ClassVar[bool] = False
     """Whether a result element is an operand's element unchanged, or zero: encoded elements need not be decoded, see

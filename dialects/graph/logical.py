@@ -8,11 +8,11 @@ from typing import ClassVar, cast, get_args
 
 from xdsl.dialects.builtin import IntegerType, StringAttr, TensorType, i1
 from xdsl.ir import Attribute
-from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
+from xdsl.irdl import irdl_op_definition, operand_def, prop_def
 
 from aotc.dialects.builder import Builder, Comparison, Scalar
 from aotc.dialects.dtypes import is_unsigned
-from aotc.dialects.graph.elementwise import BinaryOp, BroadcastOp, Domain, UnaryOp
+from aotc.dialects.graph.elementwise import BinaryOp, BroadcastOp, Domain, UnaryOp, operator
 from aotc.dialects.graph.interfaces import ShapeError, common_element_type, element_type_of
 
 _COMPARISONS = get_args(Comparison)
@@ -38,48 +38,10 @@ class CompareOp(BinaryOp):
         return b.compare(cast(Comparison, self.how.data), *operands)
 
 
-@irdl_op_definition
-class AndOp(BinaryOp):
-    """Bitwise and; logical on i1."""
-
-    name = "graph.and"
-    DOMAIN: ClassVar = Domain.BITS
-
-    def scalar(self, b: Builder, *operands: Scalar) -> Scalar:
-        return operands[0] & operands[1]
-
-
-@irdl_op_definition
-class OrOp(BinaryOp):
-    """Bitwise or; logical on i1."""
-
-    name = "graph.or"
-    DOMAIN: ClassVar = Domain.BITS
-
-    def scalar(self, b: Builder, *operands: Scalar) -> Scalar:
-        return operands[0] | operands[1]
-
-
-@irdl_op_definition
-class XorOp(BinaryOp):
-    """Bitwise exclusive or; logical on i1."""
-
-    name = "graph.xor"
-    DOMAIN: ClassVar = Domain.BITS
-
-    def scalar(self, b: Builder, *operands: Scalar) -> Scalar:
-        return operands[0] ^ operands[1]
-
-
-@irdl_op_definition
-class NotOp(UnaryOp):
-    """Every bit inverted; the negation of a boolean."""
-
-    name = "graph.not"
-    DOMAIN: ClassVar = Domain.BITS
-
-    def scalar(self, b: Builder, *operands: Scalar) -> Scalar:
-        return ~operands[0]
+AndOp = operator(BinaryOp, "graph.and", "Bitwise and; logical on i1.", lambda b, x, y: x & y, Domain.BITS)
+OrOp = operator(BinaryOp, "graph.or", "Bitwise or; logical on i1.", lambda b, x, y: x | y, Domain.BITS)
+XorOp = operator(BinaryOp, "graph.xor", "Bitwise exclusive or; logical on i1.", lambda b, x, y: x ^ y, Domain.BITS)
+NotOp = operator(UnaryOp, "graph.not", "Every bit inverted; the negation of a boolean.", lambda b, x: ~x, Domain.BITS)
 
 
 class ShiftOp(BinaryOp, ABC):
@@ -128,7 +90,6 @@ class WhereOp(BroadcastOp):
     condition = operand_def(TensorType)
     x = operand_def(TensorType)
     y = operand_def(TensorType)
-    result = result_def(TensorType)
     MOVES: ClassVar[bool] = True
 
     def infer_types(self) -> Sequence[TensorType]:

@@ -20,7 +20,6 @@ from xdsl.irdl import (
     opt_operand_def,
     opt_prop_def,
     prop_def,
-    result_def,
     var_operand_def,
 )
 
@@ -37,13 +36,17 @@ from aotc.dialects.graph.shapes import broadcast, broadcast_index, delinearize, 
 from aotc.dialects.properties import bool_prop, int_prop
 
 
-class MovementOp(ElementOp, ABC):
+class MovingOp(ElementOp, ABC):
+    """Each result element is one of the elements of an operand, or a constant."""
+
+    FUSION: ClassVar[Fusion] = Fusion.INJECTIVE
+    MOVES: ClassVar[bool] = True
+
+
+class MovementOp(MovingOp, ABC):
     """One operand, each result element one of its elements."""
 
     x = operand_def(TensorType)
-    result = result_def(TensorType)
-    FUSION: ClassVar[Fusion] = Fusion.INJECTIVE
-    MOVES: ClassVar[bool] = True
 
 
 @irdl_op_definition
@@ -151,15 +154,12 @@ class SliceOp(MovementOp):
 
 
 @irdl_op_definition
-class ConcatOp(ElementOp):
+class ConcatOp(MovingOp):
     """The operands one after another along `axis`."""
 
     name = "graph.concat"
     parts = var_operand_def(TensorType)
     axis = int_prop()
-    result = result_def(TensorType)
-    FUSION: ClassVar[Fusion] = Fusion.INJECTIVE
-    MOVES: ClassVar[bool] = True
 
     @property
     def dimension(self) -> int:
@@ -210,7 +210,7 @@ class ConcatOp(ElementOp):
 
 
 @irdl_op_definition
-class PadOp(ElementOp):
+class PadOp(MovingOp):
     """The operand with elements added around it: `pads` has all begins, then all ends, none negative.
 
     `mode` is "constant" (the scalar `value`, 0 where it is left out), "edge" (the nearest element), "reflect" (mirrored
@@ -222,9 +222,6 @@ class PadOp(ElementOp):
     value = opt_operand_def(TensorType)
     pads = prop_def(DenseArrayBase)
     mode = prop_def(StringAttr)
-    result = result_def(TensorType)
-    FUSION: ClassVar[Fusion] = Fusion.INJECTIVE
-    MOVES: ClassVar[bool] = True
 
     def infer_types(self) -> Sequence[TensorType]:
         shape, pads, mode = shape_of(self.x), self.ints("pads"), self.mode.data
@@ -292,7 +289,6 @@ class TriluOp(ElementOp):
     diagonal = operand_def(TensorType)
     upper = bool_prop()
     shape = opt_prop_def(DenseArrayBase)
-    result = result_def(TensorType)
     MOVES: ClassVar[bool] = True
 
     @property

@@ -125,7 +125,6 @@ class BatchNormOp(ScaleShiftOp):
     mean = operand_def(TensorType)
     variance = operand_def(TensorType)
     epsilon = float_prop()
-    result = result_def(TensorType)
 
     def infer_types(self) -> Sequence[TensorType]:
         shape = shape_of(self.x)

@@ -2,7 +2,7 @@
 
 ```python
 @simplifies(NegOp)
-def twice_negated(op: NegOp) -> Simplified:
+def twice_negated(op: UnaryOp) -> Simplified:
     inner = producer(op.x, NegOp)
     return None if inner is None else inner.x
 ```

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from xdsl.dialects.builtin import DenseArrayBase, Float64Type, StringAttr, TensorType, i64
 from xdsl.ir import Attribute
-from xdsl.irdl import irdl_op_definition, prop_def, result_def
+from xdsl.irdl import irdl_op_definition, prop_def
 
 from aotc.dialects.builder import Builder, Reader, Scalar
 from aotc.dialects.dtypes import ELEMENT_TYPES, compute_type, is_float
@@ -55,7 +55,6 @@ class RandomOp(ElementOp):
     high = float_prop()
     shape = prop_def(DenseArrayBase.constr(i64))
     to = prop_def(Attribute)
-    result = result_def(TensorType)
 
     def infer_types(self) -> Sequence[TensorType]:
         if self.distribution.data not in ("uniform", "normal"):

@@ -9,6 +9,7 @@ with a name.
 from __future__ import annotations
 
 import re
+from abc import ABC
 from collections.abc import Sequence
 from dataclasses import MISSING, Field, dataclass, fields
 from types import new_class
@@ -326,24 +327,7 @@ def _attribute(kind: type[Schedule]) -> type[ScheduleAttr[Any]]:
     )
 
 
-SCHEDULE_ATTRIBUTES = tuple(
-    _attribute(kind)
-    for kind in (
-        MatmulSchedule,
-        PairedSchedule,
-        FewBitsSchedule,
-        InnerProductSchedule,
-        PositionsSchedule,
-        WindowSchedule,
-        RowSchedule,
-        ResampleSchedule,
-        ElementwiseSchedule,
-        SumsSchedule,
-        RecurrenceSchedule,
-        ScatterSchedule,
-        TreeSchedule,
-    )
-)
+SCHEDULE_ATTRIBUTES = tuple(map(_attribute, Schedule.__subclasses__()))
 """Those of the dialect."""
 
 
@@ -357,8 +341,30 @@ def schedule_of(op: Operation, key: str = ScheduleAttr.KEY) -> Schedule | None:
 # Algorithms, which `choose-algorithms` writes (`AnchorOp.ALGORITHM`)
 
 
+class AlgorithmAttr(ParametrizedAttribute, ABC):
+    """An algorithm with numbers that have names."""
+
+    def print_parameters(self, printer: Printer) -> None:
+        numbers = zip(self.get_irdl_definition().parameters, self.parameters, strict=True)
+        printer.print_string(
+            f"<{', '.join(f'{name} = {cast(IntAttr, number).data}' for (name, _), number in numbers)}>"
+        )
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        numbers: list[Attribute] = []
+        with parser.in_angle_brackets():
+            for name, _ in cls.get_irdl_definition().parameters:
+                if numbers:
+                    parser.parse_punctuation(",")
+                parser.parse_keyword(name)
+                parser.parse_punctuation("=")
+                numbers.append(IntAttr(parser.parse_integer()))
+        return numbers
+
+
 @irdl_attr_definition
-class StrassenAttr(ParametrizedAttribute):
+class StrassenAttr(AlgorithmAttr):
     """`#graph.strassen<rows = 128>`: the algorithm of a matrix product; see `strassen_matmul`."""
 
     name = "graph.strassen"
@@ -369,19 +375,9 @@ class StrassenAttr(ParametrizedAttribute):
         if self.rows.data < 2 or self.rows.data % 2:
             raise VerifyException(f"the rows of a block are even and at least 2, found {self.rows.data}")
 
-    def print_parameters(self, printer: Printer) -> None:
-        printer.print_string(f"<rows = {self.rows.data}>")
-
-    @classmethod
-    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
-        with parser.in_angle_brackets():
-            parser.parse_keyword("rows")
-            parser.parse_punctuation("=")
-            return [IntAttr(parser.parse_integer())]
-
 
 @irdl_attr_definition
-class WinogradAttr(ParametrizedAttribute):
+class WinogradAttr(AlgorithmAttr):
     """`#graph.winograd<output_tile = 4, tile_rows = 2>`: the algorithm of a convolution; see `winograd_conv`."""
 
     name = "graph.winograd"
@@ -391,21 +387,6 @@ class WinogradAttr(ParametrizedAttribute):
     def verify(self) -> None:
         if self.output_tile.data not in OUTPUT_TILES or self.tile_rows.data < 1:
             raise VerifyException("the output tile is 2 or 4, and there is at least one row of tiles in a block")
-
-    def print_parameters(self, printer: Printer) -> None:
-        printer.print_string(f"<output_tile = {self.output_tile.data}, tile_rows = {self.tile_rows.data}>")
-
-    @classmethod
-    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
-        numbers: list[Attribute] = []
-        with parser.in_angle_brackets():
-            for name in ("output_tile", "tile_rows"):
-                if numbers:
-                    parser.parse_punctuation(",")
-                parser.parse_keyword(name)
-                parser.parse_punctuation("=")
-                numbers.append(IntAttr(parser.parse_integer()))
-        return numbers
 
 
 ALGORITHM_ATTRIBUTES = (StrassenAttr, WinogradAttr)

@@ -122,7 +122,6 @@ class CopyOp(ElementOp):
 
     name = "graph.copy"
     x = operand_def(TensorType)
-    result = result_def(TensorType)
     MOVES: ClassVar[bool] = True
 
     def infer_types(self) -> Sequence[TensorType]:

@@ -30,7 +30,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from aotc.dialects.constants import constant_op, key_of, known_array
 from aotc.dialects.dtypes import is_float, numpy_dtype
 from aotc.dialects.graph.compound.control_flow import graph_blocks
-from aotc.dialects.graph.elementwise import AddOp, MulOp
+from aotc.dialects.graph.elementwise import AddOp, BinaryOp, MulOp
 from aotc.dialects.graph.interfaces import ChannelWeightsOp, GraphOp, ScaleShiftOp, element_type_of, shape_of
 from aotc.model.locations import fuse_locations
 from aotc.model.weight_store import Array, WeightStore
@@ -76,7 +76,7 @@ class _Folder:
         multiply.location = add.location = op.location
         Rewriter.replace_op(op, add)
 
-    def fold(self, op: MulOp | AddOp) -> None:
+    def fold(self, op: BinaryOp) -> None:
         """Fold x * c or x + c into what computes x, where c is constant and nothing else reads x."""
         for value, other in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
             array = known_array(other, self.store)
@@ -140,14 +140,14 @@ class _Folder:
             case _:
                 return None
 
-    def _merged(self, op: MulOp | AddOp, array: Array, merge: np.ufunc) -> GraphOp | None:
+    def _merged(self, op: BinaryOp, array: Array, merge: np.ufunc) -> GraphOp | None:
         """(x * c) * d -> x * (c * d), (x + c) + d -> x + (c + d); only vectors: (x + 1e8) - 1e8 is to round."""
         value, constant = self._constant_side(op)
         if value is None or constant is None or min(constant.size, array.size) == 1 or not _same_size(constant, array):
             return None
         return type(op).get(value, self._insert(merge(constant, array), op, op.rhs))
 
-    def _constant_side(self, op: MulOp | AddOp) -> tuple[SSAValue | None, Array | None]:
+    def _constant_side(self, op: BinaryOp) -> tuple[SSAValue | None, Array | None]:
         """x and c of x * c or x + c, c as f64."""
         for value, other in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
             constant = known_array(other, self.store)

@@ -31,8 +31,8 @@ from xdsl.passes import ModulePass
 
 from aotc.dialects.constants import known_array
 from aotc.dialects.graph.compound.control_flow import graph_operations
-from aotc.dialects.graph.elementwise import AddOp, MulOp
-from aotc.dialects.graph.functions import ExpOp, LogOp, MishOp, SoftplusOp, TanhOp
+from aotc.dialects.graph.elementwise import AddOp, BinaryOp, MulOp
+from aotc.dialects.graph.functions import ExpOp, FunctionOp, LogOp, MishOp, SoftplusOp, TanhOp
 from aotc.dialects.graph.interfaces import GraphOp, producer, shape_of
 from aotc.model.weight_store import WeightStore
 from aotc.passes.graph.raising import put_in_place
@@ -62,7 +62,7 @@ class RaiseFunctionsPass(ModulePass):
                 put_in_place(*found)
 
 
-def _softplus(log: LogOp, store: WeightStore) -> Raised:
+def _softplus(log: FunctionOp, store: WeightStore) -> Raised:
     """log(1 + exp(x))"""
     if (add := _only_for(log.x, AddOp)) is not None:
         for side, other in _sides(add):
@@ -72,7 +72,7 @@ def _softplus(log: LogOp, store: WeightStore) -> Raised:
     return None
 
 
-def _mish(mul: MulOp) -> Raised:
+def _mish(mul: BinaryOp) -> Raised:
     """x tanh(softplus(x))"""
     for side, other in _sides(mul):
         tanh = _only_for(side, TanhOp)
@@ -82,7 +82,7 @@ def _mish(mul: MulOp) -> Raised:
     return None
 
 
-def _sides(op: AddOp | MulOp) -> Iterator[tuple[SSAValue, SSAValue]]:
+def _sides(op: BinaryOp) -> Iterator[tuple[SSAValue, SSAValue]]:
     """Each operand with the other one."""
     yield op.lhs, op.rhs
     yield op.rhs, op.lhs

@@ -33,7 +33,7 @@ from xdsl.passes import ModulePass
 from aotc.dialects.constants import known_array
 from aotc.dialects.dtypes import compute_type
 from aotc.dialects.graph.compound.control_flow import graph_operations
-from aotc.dialects.graph.elementwise import AddOp, DivOp, MulOp, PowOp, SubOp
+from aotc.dialects.graph.elementwise import AddOp, BinaryOp, DivOp, MulOp, PowOp, SubOp
 from aotc.dialects.graph.functions import SqrtOp
 from aotc.dialects.graph.interfaces import GraphOp, element_type_of, producer, shape_of
 from aotc.dialects.graph.normalization import NormalizeOp
@@ -69,7 +69,7 @@ class _Normalization:
         put_in_place(NormalizeOp.get(self.x, axes=self.axes, epsilon=self.epsilon), self.ops)
 
 
-def _normalization(last: DivOp, store: WeightStore) -> _Normalization | None:
+def _normalization(last: BinaryOp, store: WeightStore) -> _Normalization | None:
     """The normalisation that ends with `last`, a division of distances by the root of the mean of their squares."""
     distances, root = producer(last.lhs, SubOp), producer(last.rhs, SqrtOp)
     if distances is None or root is None or element_type_of(last.result) != compute_type(element_type_of(last.result)):

@@ -36,7 +36,7 @@ from aotc.dialects.graph.accumulation import AccumulatingOp
 from aotc.dialects.graph.compound.control_flow import graph_blocks
 from aotc.dialects.graph.conversion import CastOp, DequantizeOp, QuantizeOp
 from aotc.dialects.graph.convolution import ConvOp
-from aotc.dialects.graph.elementwise import SubOp
+from aotc.dialects.graph.elementwise import BinaryOp, SubOp
 from aotc.dialects.graph.interfaces import GraphOp, element_type_of, producer, shape_of
 from aotc.dialects.graph.matrices.matmul import MatMulOp
 from aotc.dialects.graph.movement import ConcatOp, ReshapeOp, SliceOp, TransposeOp
@@ -188,7 +188,7 @@ def _add_flipped(op: FixedAddOp, operand: int, value: SSAValue) -> None:
     op.operands[operand] = value
 
 
-def _zero_point_taken(op: CastOp) -> tuple[SubOp, int] | None:
+def _zero_point_taken(op: CastOp) -> tuple[BinaryOp, int] | None:
     """Operations that take the zero point, one number, off integers that nothing else reads as i32; and that number."""
     reader = op.result.get_user_of_unique_use()
     if op.to != i32 or not isinstance(reader, SubOp):
@@ -200,7 +200,7 @@ def _zero_point_taken(op: CastOp) -> tuple[SubOp, int] | None:
     return reader, cast(int, value.get_values()[0])
 
 
-def _factor_flipped(op: CastOp, less: SubOp, point: int, value: SSAValue) -> None:
+def _factor_flipped(op: CastOp, less: BinaryOp, point: int, value: SSAValue) -> None:
     """Take the flipped zero point off the flipped integers instead."""
     kind = TensorType(i32, shape_of(less.rhs))
     flipped = ConstantOp(DenseIntOrFPElementsAttr.from_list(kind, [point + _shift(op.x)]))

@@ -19,19 +19,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, VectorType, f32
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Block, Operation
+from xdsl.ir import Attribute, Block, Operation
 from xdsl.passes import ModulePass
 
-from aotc.dialects.aot import TileDotOp, TileDotPairOp, TileLookupOp, TilePickOp
+from aotc.dialects.aot import InstructionOp, TileDotOp, TileDotPairOp, TileLookupOp, TileNarrowOp, TilePickOp
 from aotc.dialects.aot.contract import TARGET
 from aotc.dialects.operations import take_name, walk
+from aotc.machines.instructions.rows import joined
 from aotc.machines.targets import instructions_of
 from aotc.passes.loops.selection.dots import dot, dot_pair
+from aotc.passes.loops.selection.narrowing import Narrowing
 from aotc.passes.loops.selection.permutations import lookup, pick
 from aotc.passes.loops.selection.registers import Register, Writer
 
@@ -64,7 +66,8 @@ class SelectInstructionsPass(ModulePass):
         for block, ops in found.items():
             writer.start()
             for op in ops:
-                _replace(op, writer, block)
+                if not (isinstance(op, InstructionOp) and writer.has(op.row.name)):
+                    _replace(op, writer, block)
 
 
 def _replace(op: Operation, writer: Writer, block: Block) -> None:
@@ -107,9 +110,21 @@ def _pick(w: Writer, op: TilePickOp) -> Register:
     return pick(w, *(w.value(each, "u32") for each in (op.a, op.b, op.numbers)))
 
 
+def _narrow(w: Writer, op: TileNarrowOp) -> Register:
+    kind = "f32" if cast("VectorType[Attribute]", op.parts[0].type).element_type == f32 else "s32"
+    narrowing = Narrowing(w, *op.numbers, _factor(8, unsigned=op.unsigned))
+    return narrowing.result([w.value(part, kind) for part in op.parts])
+
+
+def _meaning(w: Writer, op: InstructionOp) -> Register:
+    return joined(op.row.of_words([w.value(each, "s32") for each in op.arguments]))
+
+
 _EXPANSIONS: dict[type[Operation], Expansion] = {
+    InstructionOp: _meaning,
     TileDotOp: _dot,
     TileDotPairOp: _dot_pair,
     TileLookupOp: _lookup,
+    TileNarrowOp: _narrow,
     TilePickOp: _pick,
 }

@@ -43,7 +43,7 @@ from aotc.dialects.aot.contract import TARGET
 from aotc.dialects.operations import walk
 from aotc.errors import CompileError, Problem
 from aotc.machines.targets import lookup
-from aotc.passes.lower import arith, control, math, memory, narrowing, tiles, words
+from aotc.passes.lower import arith, control, math, memory, tiles, words
 from aotc.passes.lower.function import FunctionLowering, Lowerings
 from aotc.passes.lower.module import ModuleLowering, ModuleOptions
 
@@ -54,7 +54,6 @@ LOWERINGS: Lowerings = {
     **memory.LOWERINGS,
     **tiles.LOWERINGS,
     **words.LOWERINGS,
-    **narrowing.LOWERINGS,
 }
 """Every operation of the interface phase inside functions."""
 

@@ -59,8 +59,6 @@ class ModuleLowering:
         self.declarations: dict[str, llvm.FuncOp] = {}
         self._options = options
         self._target = target
-        self.has_dsp = target is not None and target.core.multiply in ("smlad", "mve")
-        """Whether the target has the instructions of Arm's DSP extension."""
         self.has_mve = target is not None and target.core.multiply == "mve"
         """Whether the target has vectors of Arm's MVE (Helium)."""
         self.helpers = Helpers(native, self.function_properties())
@@ -78,11 +76,6 @@ class ModuleLowering:
         """Of the new module."""
         if target is not None:
             self.attributes["llvm.target_triple"] = StringAttr(target.triple)
-
-    @property
-    def instructions(self) -> frozenset[str]:
-        """The target's instructions, `Target.instructions`."""
-        return frozenset() if self._target is None else self._target.instructions
 
     # Constants and memory of the module
 

@@ -8,6 +8,7 @@ pointer, so that addresses fold into instructions.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import cast
 
 from xdsl.dialects import llvm, vector
@@ -26,6 +27,7 @@ from aotc.dialects.aot import (
 )
 from aotc.dialects.aot.instruction import constant_type
 from aotc.errors import CompileError
+from aotc.machines.instructions.rows import Call
 from aotc.passes.lower.arith import CONVERSION, compare, convert
 from aotc.passes.lower.function import FunctionLowering, Lowerings
 from aotc.passes.lower.llvm_builder import alignment, integer, like, width
@@ -168,9 +170,20 @@ def _extract(f: FunctionLowering, op: vector.ExtractOp) -> None:
 
 
 def _instruction(f: FunctionLowering, op: InstructionOp) -> None:
-    constants = (f.b.constant(number, constant_type(lanes)) for lanes, number in op.row.constants)
-    operands = [*map(f.get, op.arguments), *constants]
-    f.set(op.result, f.b.intrinsic(op.row.llvm, operands, f.types.value(op.result.type)))
+    operands = [f.get(each) for each in op.arguments]
+    f.set(op.result, _called(f, op.row.intrinsic, operands, f.types.value(op.result.type)))
+
+
+def _called(f: FunctionLowering, call: Call, operands: Sequence[SSAValue], result: Attribute) -> SSAValue:
+    given = [
+        operands[each]
+        if isinstance(each, int)
+        else _called(f, each, operands, i32)
+        if isinstance(each, Call)
+        else f.b.constant(each.value, constant_type(each.lanes))
+        for each in call.operands
+    ]
+    return f.b.intrinsic(call.name, given, result)
 
 
 def _compare(f: FunctionLowering, op: TileCompareOp) -> None:

@@ -10,7 +10,6 @@ from aotc.dialects.aot import (
     LANES,
     QUAD,
     RUN,
-    HalfDotOp,
     LaneDotOp,
     LaneSumOp,
     OpaqueOp,
@@ -19,9 +18,7 @@ from aotc.dialects.aot import (
     QuadRescaleOp,
     RoundProductOp,
     RunDotOp,
-    WordDotOp,
     WordLoadOp,
-    WordWidenOp,
 )
 from aotc.passes.lower.function import FunctionLowering, Lowerings
 from aotc.passes.lower.memory import element_address
@@ -29,58 +26,6 @@ from aotc.passes.lower.memory import element_address
 
 def _load(f: FunctionLowering, op: WordLoadOp) -> None:
     f.set(op.result, f.b.load(element_address(f, op.buffer, op.indices), i32, 1))
-
-
-def _rotated(f: FunctionLowering, word: SSAValue, odd: bool) -> SSAValue:
-    return f.b.intrinsic("llvm.fshr.i32", (word, word, f.b.constant(8, i32)), i32) if odd else word
-
-
-def _widen(f: FunctionLowering, op: WordWidenOp) -> None:
-    b, word = f.b, f.get(op.word)
-    added = None if op.added is None else f.get(op.added)
-    if f.module.has_dsp:
-        name = f"llvm.arm.{'u' if op.zero_extend else 's'}xt{'b16' if added is None else 'ab16'}"
-        given = (_rotated(f, word, op.odd),)
-        f.set(op.result, b.intrinsic(name, given if added is None else (added, *given), i32))
-        return
-    extend = llvm.ZExtOp if op.zero_extend else llvm.SExtOp
-    first = 1 if op.odd else 0
-
-    def shifted(value: SSAValue, by: int) -> SSAValue:
-        return b.integer_op(llvm.LShrOp, value, b.constant(by, i32)) if by else value
-
-    halves: list[SSAValue] = []
-    for place in (0, 1):
-        byte = b.convert(llvm.TruncOp, shifted(word, 8 * first + 16 * place), i8)
-        half = b.convert(extend, byte, i32)
-        halves.append(half if added is None else b.integer_op(llvm.AddOp, half, shifted(added, 16 * place)))
-    low = b.integer_op(llvm.AndOp, halves[0], b.constant(0xFFFF, i32))
-    f.set(op.result, b.integer_op(llvm.OrOp, low, b.integer_op(llvm.ShlOp, halves[1], b.constant(16, i32))))
-
-
-def _dot(f: FunctionLowering, op: WordDotOp) -> None:
-    b, values = f.b, (f.get(op.a), f.get(op.b), f.get(op.sum))
-    if f.module.has_dsp:
-        f.set(op.result, b.intrinsic("llvm.arm.smlad", values, i32))
-        return
-    *factors, total = values
-    low = [b.convert(llvm.SExtOp, b.convert(llvm.TruncOp, value, i16), i32) for value in factors]
-    high = [b.integer_op(llvm.AShrOp, value, b.constant(16, i32)) for value in factors]
-    for x, y in (low, high):
-        total = b.integer_op(llvm.AddOp, total, b.integer_op(llvm.MulOp, x, y))
-    f.set(op.result, total)
-
-
-def _half_dot(f: FunctionLowering, op: HalfDotOp) -> None:
-    b = f.b
-
-    def half(value: SSAValue) -> SSAValue:
-        if op.high:
-            return b.integer_op(llvm.AShrOp, value, b.constant(16, i32))
-        return b.convert(llvm.SExtOp, b.convert(llvm.TruncOp, value, i16), i32)
-
-    product = b.integer_op(llvm.MulOp, half(f.get(op.a)), half(f.get(op.b)))
-    f.set(op.result, b.integer_op(llvm.AddOp, f.get(op.sum), product))
 
 
 def _run_dot(f: FunctionLowering, op: RunDotOp) -> None:
@@ -165,9 +110,6 @@ def _round_product(f: FunctionLowering, op: RoundProductOp) -> None:
 
 LOWERINGS: Lowerings = {
     WordLoadOp: _load,
-    WordWidenOp: _widen,
-    WordDotOp: _dot,
-    HalfDotOp: _half_dot,
     RunDotOp: _run_dot,
     LaneDotOp: lambda f, op: f.set(op.result, _lanes(f, op.sum, op.x, op.w)),
     LaneSumOp: lambda f, op: f.set(op.result, _lanes(f, op.sum, op.w)),

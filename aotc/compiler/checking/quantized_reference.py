@@ -2,16 +2,18 @@
 
 onnxruntime computes a convolution between DequantizeLinear and QuantizeLinear on integers where tensors are unsigned;
 of signed ones that two operators read, it leaves some in floating point, where results next to the middle of two steps
-are rounded otherwise. The same model in unsigned integers has all of them on integers.
+are rounded otherwise, and the first and the last of a model whose inputs and outputs are signed. The same model in
+unsigned integers has all of them on integers.
 """
 
 from __future__ import annotations
 
 import os
 from collections import defaultdict
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from google.protobuf.message import EncodeError
@@ -19,7 +21,9 @@ from google.protobuf.message import EncodeError
 from aotc.frontend.onnx.bodies import used_names
 
 if TYPE_CHECKING:
-    from onnx import ModelProto, NodeProto, TensorProto
+    from onnx import GraphProto, ModelProto, NodeProto, TensorProto
+
+Array = np.ndarray[Any, Any]
 
 _MOVING = frozenset(("Flatten", "Identity", "Reshape", "Slice", "Squeeze", "Transpose", "Unsqueeze"))
 
@@ -51,48 +55,96 @@ def as_unsigned(model: os.PathLike[str] | str | bytes) -> bytes | None:
 
 
 def make_unsigned(model: ModelProto) -> bool:
-    """Have int8 tensors between QuantizeLinear and DequantizeLinear be uint8, whose values are the same; whether there
-    were any. A tensor that something else reads stays."""
-    from onnx import TensorProto, numpy_helper
+    """Have int8 tensors that QuantizeLinear makes and DequantizeLinear reads be uint8, whose values are the same;
+    whether there were any. Inputs and outputs of the model stay what they are: integers beside them are uint8. A tensor
+    that something else reads stays."""
+    return _Unsigned(model.graph).make()
 
-    constants = {tensor.name: tensor for tensor in model.graph.initializer}
-    readers: dict[str, list[NodeProto]] = defaultdict(list)
-    for node in model.graph.node:
-        for name in used_names(node):
-            readers[name].append(node)
-    kept = {value.name for value in model.graph.output}
 
-    def is_signed(node: NodeProto) -> bool:
-        zero = constants.get(node.input[2]) if len(node.input) > 2 else None
+class _Unsigned:
+    """A graph whose int8 tensors become uint8."""
+
+    def __init__(self, graph: GraphProto) -> None:
+        self._graph = graph
+        self._constants = {tensor.name: tensor for tensor in graph.initializer}
+        self._readers: dict[str, list[NodeProto]] = defaultdict(list)
+        for node in graph.node:
+            for name in used_names(node):
+                self._readers[name].append(node)
+        self._taken = {*self._constants, *self._readers, *(name for node in graph.node for name in node.output)}
+        self._points: dict[str, str] = {}
+
+    def make(self) -> bool:
+        from onnx import TensorProto
+
+        graph = self._graph
+        before: list[NodeProto] = []
+        after: list[NodeProto] = []
+        makers = {node.output[0]: node for node in graph.node if node.op_type == "QuantizeLinear"}
+        given = [value.name for value in graph.input if value.type.tensor_type.elem_type == TensorProto.INT8]
+        found = {name: None for name in given if self._readers[name] and name not in self._constants} | {
+            name: node for name, node in makers.items() if self._is_signed(node)
+        }
+        changed = {name: node for name, node in found.items() if self._is_read_as_real(name)}
+        kept = {value.name for value in graph.output}
+        for name, maker in changed.items():
+            for node in (*self._readers[name], *([] if maker is None else [maker])):
+                node.input[2] = self._unsigned(node.input[2])
+            if maker is not None and name not in kept:
+                continue
+            new = self._fresh(name)
+            for node in self._readers[name]:
+                node.input[0] = new
+            if maker is None:
+                before += self._moved(name, "Add", new, TensorProto.UINT8)
+            else:
+                maker.output[0] = new
+                after += self._moved(new, "Sub", name, TensorProto.INT8)
+        if changed:
+            whole = [*before, *graph.node, *after]
+            del graph.node[:], graph.value_info[:]
+            graph.node.extend(whole)
+        return bool(changed)
+
+    def _is_signed(self, node: NodeProto) -> bool:
+        from onnx import TensorProto
+
+        zero = self._constants.get(node.input[2]) if len(node.input) > 2 else None
         return zero is not None and zero.data_type == TensorProto.INT8 and not zero.external_data
 
-    taken = {*constants, *readers, *(name for node in model.graph.node for name in node.output)}
-    points: dict[str, str] = {}
+    def _is_read_as_real(self, name: str) -> bool:
+        return all(each.op_type == "DequantizeLinear" and self._is_signed(each) for each in self._readers[name])
 
-    def unsigned(point: str) -> str:
-        if point not in points:
-            name = f"{point}_of_uint8"
-            while name in taken:
-                name += "_"
-            points[point] = name
-            taken.add(name)
-            value = numpy_helper.to_array(constants[point]).astype(np.int16) + 128
-            model.graph.initializer.append(numpy_helper.from_array(value.astype(np.uint8), name))
-        return points[point]
+    def _fresh(self, name: str) -> str:
+        name = f"{name}_of_uint8"
+        while name in self._taken:
+            name += "_"
+        self._taken.add(name)
+        return name
 
-    changed = False
-    for node in model.graph.node:
-        if node.op_type != "QuantizeLinear" or node.output[0] in kept or not is_signed(node):
-            continue
-        read = readers[node.output[0]]
-        if not all(each.op_type == "DequantizeLinear" and is_signed(each) for each in read):
-            continue
-        for each in (node, *read):
-            each.input[2] = unsigned(each.input[2])
-        changed = True
-    if changed:
-        del model.graph.value_info[:]
-    return changed
+    def _unsigned(self, point: str) -> str:
+        from onnx import numpy_helper
+
+        if point not in self._points:
+            value = numpy_helper.to_array(self._constants[point]).astype(np.int16) + 128
+            self._points[point] = self._constant(point, value.astype(np.uint8))
+        return self._points[point]
+
+    def _moved(self, source: str, op_type: str, result: str, to: int) -> Iterator[NodeProto]:
+        """Nodes by which integers of one type become those of the other, 128 away."""
+        from onnx import TensorProto, helper
+
+        wide, moved = self._fresh(source), self._fresh(source)
+        yield helper.make_node("Cast", [source], [wide], to=TensorProto.INT32)
+        yield helper.make_node(op_type, [wide, self._constant(source, np.array(128, np.int32))], [moved])
+        yield helper.make_node("Cast", [moved], [result], to=to)
+
+    def _constant(self, like: str, array: Array) -> str:
+        from onnx import numpy_helper
+
+        name = self._fresh(like)
+        self._graph.initializer.append(numpy_helper.from_array(array, name))
+        return name
 
 
 def steps(model: ModelProto) -> dict[str, float]:

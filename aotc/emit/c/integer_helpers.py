@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from itertools import product
 
+from aotc.emit.c.instructions import FUNCTIONS, function
+
 _WORD = """\
 /* The four bytes at p, the lowest first. */
 static inline int32_t aotc_word(const void *p)
@@ -30,51 +32,6 @@ _DSP = """\
 #else
 #define AOTC_DSP 0
 #endif
-"""
-
-_WIDEN = """\
-/* Bytes {BYTES} of a word as two integers of 16 bits{MORE}. */
-static inline int32_t aotc_widen_{X}_{PLACE}{ADD}(int32_t word{PARAMETER})
-{{
-#if AOTC_DSP{ASSEMBLY}
-    return (int32_t)__{X}xt{A}b16({FIRST}({SIGN}int8x4_t){WORD});
-#else
-    const uint32_t low = (uint32_t){ADDED}({T}){LOW};
-    const uint32_t high = (uint32_t)({T}){HIGH}{ADDED_HIGH};
-    return (int32_t)((low & 0xffffu) | high << 16);
-#endif
-}}
-"""
-
-_WIDEN_ASSEMBLY = """ && !defined(__clang__)
-    int32_t halves;
-    __asm__("{X}xt{A}b16 %0, {OPERANDS}, ror #8" : "=r"(halves) : {INPUTS});
-    return halves;
-#elif AOTC_DSP"""
-
-_WORD_DOT = """\
-/* sum + a0 * b0 + a1 * b1 of signed halves, modulo 2^32. */
-static inline int32_t aotc_word_dot(int32_t a, int32_t b, int32_t sum)
-{
-#if AOTC_DSP
-    return __smlad((int16x2_t)a, (int16x2_t)b, sum);
-#else
-    const uint32_t low = (uint32_t)((int32_t)(int16_t)a * (int16_t)b);
-    return (int32_t)((uint32_t)sum + low + (uint32_t)((a >> 16) * (b >> 16)));
-#endif
-}
-"""
-
-_HALF_DOT = """\
-/* sum + the product of the {PLACE} halves, signed, modulo 2^32. A compiler reorders no sum that it does not see. */
-static inline int32_t aotc_half_dot_{PLACE}(int32_t a, int32_t b, int32_t sum)
-{{
-#if AOTC_DSP
-    return __smla{X}{X}(a, b, sum);
-#else
-    return (int32_t)((uint32_t)sum + (uint32_t)({A} * {B}));
-#endif
-}}
 """
 
 _SATURATE = """\
@@ -190,48 +147,13 @@ def _run_dot(x: str, w: str) -> str:
     return _RUN_DOT.format(**names)
 
 
-def _widen(sign: str, odd: bool, added: bool) -> str:
-    """The helper that widens two bytes of a word. GCC has no intrinsic that rotates the word on the way."""
-    shift = 8 if odd else 0
-    names = {
-        "BYTES": "1 and 3" if odd else "0 and 2",
-        "MORE": ", added to two others" if added else "",
-        "X": sign,
-        "A": "a" if added else "",
-        "PLACE": "odd" if odd else "even",
-        "ADD": "_add" if added else "",
-        "PARAMETER": ", int32_t added" if added else "",
-        "FIRST": "(int16x2_t)added, " if added else "",
-        "SIGN": "" if sign == "s" else "u",
-        "WORD": "((uint32_t)word >> 8 | (uint32_t)word << 24)" if odd else "word",
-        "T": "int8_t" if sign == "s" else "uint8_t",
-        "LOW": f"(word >> {shift})" if shift else "word",
-        "HIGH": f"(word >> {shift + 16})",
-        "ADDED": "added + (uint32_t)" if added else "",
-        "ADDED_HIGH": " + ((uint32_t)added >> 16)" if added else "",
-    }
-    if added and sign == "u":
-        names["FIRST"] = "(uint16x2_t)added, "
-    given = {"OPERANDS": "%1, %2" if added else "%1", "INPUTS": '"r"(added), "r"(word)' if added else '"r"(word)'}
-    names["ASSEMBLY"] = _WIDEN_ASSEMBLY.format(**names, **given) if odd else ""
-    return _WIDEN.format(**names)
-
-
 def integer_helpers() -> dict[str, tuple[tuple[str, ...], str]]:
     """Name: the helpers it calls, and its text. In an order in which each stands behind what it calls."""
     table: dict[str, tuple[tuple[str, ...], str]] = {}
     table["aotc_word"] = ((), _WORD)
     table["AOTC_DSP"] = ((), _DSP)
-    for sign, odd, added in product("su", (False, True), (False, True)):
-        name = f"aotc_widen_{sign}_{'odd' if odd else 'even'}{'_add' if added else ''}"
-        table[name] = (("AOTC_DSP",), _widen(sign, odd, added))
-    table["aotc_word_dot"] = (("AOTC_DSP",), _WORD_DOT)
-    for place, letter, factors in (
-        ("low", "b", ("(int16_t)a", "(int16_t)b")),
-        ("high", "t", ("(a >> 16)", "(b >> 16)")),
-    ):
-        names = {"PLACE": place, "X": letter, "A": factors[0], "B": factors[1]}
-        table[f"aotc_half_dot_{place}"] = (("AOTC_DSP",), _HALF_DOT.format(**names))
+    for name, row in FUNCTIONS.items():
+        table[name] = (("AOTC_DSP",), function(row))
     for sign, bits in product("su", (8, 16)):
         low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if sign == "s" else (0, (1 << bits) - 1)
         names = {"X": sign, "N": str(bits), "U": "" if sign == "s" else "u", "LOW": str(low), "HIGH": str(high)}

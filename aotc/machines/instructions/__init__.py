@@ -9,18 +9,20 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Final
 
-from aotc.machines.instructions import arm64, wasm, x86
+from aotc.machines.instructions import arm64, cortex_m, wasm, x86
 from aotc.machines.instructions.rows import Architecture, Instruction
 
-INSTRUCTIONS: Final[dict[str, Instruction]] = {row.name: row for row in (*x86.ROWS, *arm64.ROWS, *wasm.ROWS)}
+INSTRUCTIONS: Final[dict[str, Instruction]] = {
+    row.name: row for row in (*x86.ROWS, *arm64.ROWS, *cortex_m.ROWS, *wasm.ROWS)
+}
 """By name; those of x86 have the bits of their registers behind it, as "vpdpbusd.512"."""
 
-_ARCHITECTURES: Final = (x86.X86_64, arm64.AARCH64, wasm.WASM32)
+_ARCHITECTURES: Final = (x86.X86_64, arm64.AARCH64, cortex_m.THUMB, wasm.WASM32)
 
 
 def architecture_of(triple: str) -> Architecture | None:
     """The architecture of a triple; None where it has no rows."""
-    return next((each for each in _ARCHITECTURES if triple.split("-")[0] == each.name), None)
+    return next((each for each in _ARCHITECTURES if triple.startswith(each.name)), None)
 
 
 def available(architecture: Architecture, features: Collection[str]) -> frozenset[str]:

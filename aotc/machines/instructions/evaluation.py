@@ -80,7 +80,8 @@ def evaluate(row: Instruction, operands: Sequence[Array]) -> Array:
     parts = [_parts(array, part) for array, part in zip(operands, row.group[0], strict=True)]
     found = row.meaning(*parts)
     lanes = [found] if isinstance(found, Value) else found
-    arrays = [each.array for each in lanes if isinstance(each, ArrayValue)]
+    flat = (value for each in lanes for value in ([each] if isinstance(each, Value) else each))
+    arrays = [each.array for each in flat if isinstance(each, ArrayValue)]
     return np.stack(arrays, axis=-1).reshape(*operands[0].shape[:-1], row.result.count)
 
 

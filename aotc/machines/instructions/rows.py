@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import or_
+from typing import Any, cast
 
-from aotc.machines.instructions.values import Group, Meaning, Value, bits_of, products
+from aotc.machines.instructions.values import Group, Meaning, V, Value, bits_of, products
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,8 @@ class Architecture:
     """The C type of an operand as intrinsics take it; None: compilers' own vectors of integers with signs."""
     others: tuple[str, ...] = ()
     """Features that no program asks for (`FEATURES` has those that it does)."""
+    word: int = 0
+    """Bits of general registers: of so many an operand is one integer, whatever its lanes. 0: all are vectors."""
 
 
 @dataclass(frozen=True)
@@ -47,14 +51,33 @@ class Spelling:
     """How C writes an instruction where compilers may use some features."""
 
     features: tuple[str, ...]
-    function: str
+    function: str = ""
     """The name of an intrinsic that takes the operands in order, or an expression with `{0}`, `{1}`, .. for them."""
+    assembly: str = ""
+    """For GCC, where it has no intrinsic: the result is `%0`, the operands are `%1`, `%2`, .."""
 
     def call(self, operands: Sequence[str]) -> str:
         """The expression on operands of the types that it takes."""
         if "(" in self.function:
             return self.function.format(*operands)
         return f"{self.function}({', '.join(operands)})"
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number in all lanes."""
+
+    value: int
+    lanes: Lanes = Lanes("s32", 1)
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call of an intrinsic of LLVM: of operands of the instruction, by their places, of numbers, and of words that
+    other calls make."""
+
+    name: str
+    operands: tuple[int | Number | Call, ...]
 
 
 @dataclass(frozen=True)
@@ -72,14 +95,14 @@ class Instruction:
     """Of the result's register."""
     meaning: Meaning
     """A group of the result, of those of the operands."""
-    llvm: str
-    """The intrinsic."""
+    llvm: str | Call
+    """The name of the intrinsic, if it takes the operands in order."""
     spellings: tuple[Spelling, ...]
     """In order of preference; an instruction is there where one of them is."""
     accumulator: int | None = None
     """The operand in whose register the result is."""
-    constants: tuple[tuple[Lanes, int], ...] = ()
-    """Numbers that LLVM's intrinsic takes behind the operands, each in all of its lanes."""
+    says: str = ""
+    """A sentence for the reader of generated C, where it is a function there."""
 
     @cached_property
     def group(self) -> tuple[tuple[Lanes, ...], Lanes]:
@@ -102,23 +125,61 @@ class Instruction:
         """The whole register."""
         return self._register(self.group[1])
 
+    @cached_property
+    def intrinsic(self) -> Call:
+        """What LLVM calls it."""
+        llvm = self.llvm
+        return Call(llvm, tuple(range(len(self.operands)))) if isinstance(llvm, str) else llvm
+
     @property
     def is_product(self) -> bool:
         """Whether it multiplies two operands, of numbers narrower than the result."""
         operands, result = self.group
         return sum(bits_of(each.dtype) < bits_of(result.dtype) for each in operands) > 1
 
+    def is_word(self, lanes: Lanes) -> bool:
+        """Whether an operand, or the result, is an integer in a general register."""
+        return lanes.bits == self.architecture.word
+
+    @property
+    def on_words(self) -> bool:
+        """Whether all operands and the result are."""
+        return all(map(self.is_word, (*self.operands, self.result)))
+
     def _register(self, part: Lanes) -> Lanes:
         return Lanes(part.dtype, part.count * self.groups)
 
     def condition(self, spelling: Spelling) -> str:
         """C's preprocessor's, under which compilers may use it."""
-        return " && ".join(map(self.architecture.macro, spelling.features))
+        gcc = ["!defined(__clang__)"] if spelling.assembly else []
+        return " && ".join([*map(self.architecture.macro, spelling.features), *gcc])
+
+    def of_words(self, words: Sequence[V]) -> Sequence[V]:
+        """The meaning, of operands that are words: the lanes of a word, as integers without a sign, or a word."""
+        parts = (_split(word, part) for word, part in zip(words, self.operands, strict=True))
+        found: Any = self.meaning(*parts)
+        lanes = [found] if isinstance(found, Value) else [each.convert(f"u{bits_of(each.dtype)}") for each in found]
+        return cast("Sequence[V]", lanes)
 
 
 def dot(sums: Value, a: Group[Value], b: Group[Value]) -> Value:
     """A lane of a dot product: the sum plus the products."""
     return sums + products(a, b, sums.dtype)
+
+
+def _split(word: V, lanes: Lanes) -> V | Group[V]:
+    bits = bits_of(lanes.dtype)
+    parts = [(word >> bits * lane if lane else word).convert(lanes.dtype) for lane in range(lanes.count)]
+    return parts[0] if lanes.count == 1 else Group(parts)
+
+
+def joined(lanes: Sequence[V]) -> V:
+    """The word of these lanes, the first one in its lowest bits."""
+    first, *others = lanes
+    if not others:
+        return first
+    parts = (each.convert("u32") << bits_of(each.dtype) * place for place, each in enumerate(others, 1))
+    return reduce(or_, parts, first.convert("u32")).convert("s32")
 
 
 def _lanes(text: str) -> Lanes:

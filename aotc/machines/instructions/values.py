@@ -177,9 +177,9 @@ class Group(Sequence[V], Generic[V]):
         return [function(*values) for values in zip(self, *others, strict=True)]
 
 
-Meaning: TypeAlias = Callable[..., Value | Sequence[Value]]
-"""The contents of a group of the result: a value, or several; of the same group of each operand, a value, or a
-`Group`."""
+Meaning: TypeAlias = Callable[..., Value | Sequence[Value] | Sequence[Sequence[Value]]]
+"""The group of the result, a value, or several, or several behind others; of the same group of each operand, a value,
+or a `Group`."""
 
 
 def products(a: Sequence[V], b: Sequence[V], dtype: str) -> V:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from aotc.machines.instructions.rows import Architecture, Instruction, Lanes, Spelling, dot
+from aotc.machines.instructions.rows import Architecture, Call, Instruction, Lanes, Number, Spelling, dot
 from aotc.machines.instructions.values import Group, Meaning, Value, nearest, products
 
 _PREFIX = {128: "_mm", 256: "_mm256", 512: "_mm512"}
@@ -29,14 +29,13 @@ def _row(
     bits: int,
     signature: str,
     meaning: Meaning,
-    llvm: str,
+    llvm: str | Call,
     *spellings: tuple[tuple[str, ...], str],
     accumulator: int | None = None,
-    constants: tuple[tuple[Lanes, int], ...] = (),
 ) -> Instruction:
     """One on registers of `bits`; `spellings` are features and the intrinsic's name behind its prefix."""
     named = tuple(Spelling(features, f"{_PREFIX[bits]}_{function}") for features, function in spellings)
-    return Instruction(f"{name}.{bits}", X86_64, signature, bits, meaning, llvm, named, accumulator, constants)
+    return Instruction(f"{name}.{bits}", X86_64, signature, bits, meaning, llvm, named, accumulator)
 
 
 # --- dot products ----------------------------------------------------------------------------------------------------
@@ -94,7 +93,7 @@ def _saturated_sum(a: Value, b: Value) -> Value:
 
 def _packed(dtype: str) -> Meaning:
     """The lanes of one operand before those of the other."""
-    return lambda a, b: [each.saturate(dtype) for each in (*a, *b)]
+    return lambda *operands: [each.each(lambda value: value.saturate(dtype)) for each in operands]
 
 
 _SATURATING_PACKS = (
@@ -105,7 +104,7 @@ _SATURATING_PACKS = (
 _PACKING = {128: "sse2.{}.128", 256: "avx2.{}", 512: "avx512.{}.512"}
 _NEAREST = {128: "sse2.cvtps2dq", 256: "avx.cvt.ps2dq.256", 512: "avx512.mask.cvtps2dq.512"}
 _NEAREST_FEATURE = {128: "sse2", 256: "avx", 512: "avx512f"}
-_UNMASKED = ((Lanes("s32", 16), 0), (Lanes("s16", 1), -1), (Lanes("s32", 1), 4))
+_UNMASKED = (Number(0, Lanes("s32", 16)), Number(-1, Lanes("s16", 1)), Number(4))
 """What is there where a mask has no bit; the mask; that the control register says how to round."""
 
 
@@ -126,9 +125,8 @@ def _narrowings() -> Iterator[Instruction]:
             bits,
             "f32 -> s32",
             nearest,
-            f"llvm.x86.{_NEAREST[bits]}",
+            Call(f"llvm.x86.{_NEAREST[bits]}", (0, *(_UNMASKED if bits == 512 else ()))),
             ((_NEAREST_FEATURE[bits],), "cvtps_epi32"),
-            constants=_UNMASKED if bits == 512 else (),
         )
 
 

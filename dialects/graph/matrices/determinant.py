@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import TensorType
-from xdsl.irdl import irdl_op_definition, operand_def, result_def
+from xdsl.irdl import irdl_op_definition
 
 from aotc.dialects.builder import Scalar
 from aotc.dialects.graph.interfaces import shape_of
@@ -19,9 +18,6 @@ class DeterminantOp(EliminationOp):
     scratch buffer."""
 
     name = "graph.determinant"
-    x = operand_def(TensorType)
-    result = result_def(TensorType)
-    memory = result_def(TensorType)
 
     def extents(self, x: Sequence[int]) -> tuple[Sequence[int], int]:
         return x[:-2], x[-1]

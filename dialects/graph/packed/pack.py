@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from xdsl.dialects.builtin import DenseArrayBase, TensorType
 from xdsl.ir import Data, Operation, SSAValue
-from xdsl.irdl import irdl_attr_definition, irdl_op_definition, operand_def, prop_def, result_def
+from xdsl.irdl import irdl_attr_definition, irdl_op_definition, operand_def, prop_def
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
@@ -85,7 +85,6 @@ class PackOp(ElementOp):
     ORDERS_WEIGHTS: ClassVar[bool] = True
     x = operand_def(TensorType)
     layout = prop_def(LayoutAttr)
-    result = result_def(TensorType)
 
     @property
     def label(self) -> str:
@@ -119,7 +118,6 @@ class UnpackOp(ElementOp):
     x = operand_def(TensorType)
     layout = prop_def(LayoutAttr)
     shape = prop_def(DenseArrayBase)
-    result = result_def(TensorType)
 
     @property
     def label(self) -> str:

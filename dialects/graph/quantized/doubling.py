@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from xdsl.dialects.builtin import TensorType, i32
 from xdsl.ir import Attribute
-from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
+from xdsl.irdl import irdl_op_definition, operand_def, prop_def
 
 from aotc.dialects.builder import Builder, Reader, Scalar
 from aotc.dialects.dtypes import compute_type
@@ -38,7 +38,6 @@ class DoublingRequantizeOp(ElementOp):
     low = int_prop()
     high = int_prop()
     to = prop_def(Attribute)
-    result = result_def(TensorType)
 
     def infer_types(self) -> Sequence[TensorType]:
         for value in self.operands:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from xdsl.dialects.builtin import IntegerType, TensorType, i32
 from xdsl.ir import Attribute
-from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
+from xdsl.irdl import irdl_op_definition, operand_def, prop_def
 
 from aotc.dialects.builder import Builder, Scalar
 from aotc.dialects.graph.accumulation import MOST_BITS
@@ -37,7 +37,6 @@ class FixedAddOp(BroadcastOp):
     low = int_prop()
     high = int_prop()
     to = prop_def(Attribute)
-    result = result_def(TensorType)
 
     def infer_types(self) -> Sequence[TensorType]:
         for value in self.operands:

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from xdsl.dialects.builtin import TensorType, i8
 from xdsl.ir import Attribute
-from xdsl.irdl import irdl_op_definition, operand_def, result_def
+from xdsl.irdl import irdl_op_definition, operand_def
 
 from aotc.dialects.builder import Builder, Scalar
 from aotc.dialects.dtypes import ELEMENT_TYPES
@@ -31,7 +31,6 @@ class FlipSignOp(BroadcastOp):
     name = "graph.flip_sign"
     ORDERS_WEIGHTS: ClassVar[bool] = True
     x = operand_def(TensorType)
-    result = result_def(TensorType)
 
     def infer_types(self) -> Sequence[TensorType]:
         if element_type_of(self.x) not in (i8, UI8):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from xdsl.dialects.builtin import IntegerType, TensorType
-from xdsl.irdl import irdl_op_definition, operand_def, result_def
+from xdsl.irdl import irdl_op_definition, operand_def
 
 from aotc.dialects.aot.tile_lookups import ENTRIES
 from aotc.dialects.builder import Builder, Reader, Scalar
@@ -25,7 +25,6 @@ class LookupOp(ElementOp):
     table = operand_def(TensorType)
     width = opt_int_prop()
     row = opt_int_prop()
-    result = result_def(TensorType)
 
     @property
     def registers(self) -> tuple[int, int] | None:

@@ -8,7 +8,7 @@ from typing import ClassVar, Self
 
 from xdsl.dialects.builtin import IntegerType, TensorType
 from xdsl.ir import OpResult, SSAValue
-from xdsl.irdl import irdl_op_definition, operand_def, result_def
+from xdsl.irdl import irdl_op_definition, operand_def
 
 from aotc.dialects.builder import Builder, Reader, Scalar
 from aotc.dialects.dtypes import ELEMENT_TYPES
@@ -36,7 +36,6 @@ class UnpackBitsOp(ElementOp):
     name = "graph.unpack_bits"
     x = operand_def(TensorType)
     bits = int_prop()
-    result = result_def(TensorType)
     FUSION: ClassVar[Fusion] = Fusion.INJECTIVE
 
     @property

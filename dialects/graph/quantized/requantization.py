@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from xdsl.dialects.builtin import IntegerType, TensorType, f32, i32, i64
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
+from xdsl.irdl import irdl_op_definition, operand_def, prop_def
 
 from aotc.dialects.aot.rounding import RoundProductOp
 from aotc.dialects.builder import Builder, Reader, Scalar
@@ -35,7 +35,6 @@ class RequantizeOp(ElementOp):
     high = int_prop()
     fractions = unit_prop()
     to = prop_def(Attribute)
-    result = result_def(TensorType)
 
     @property
     def range(self) -> tuple[int, int]:
@@ -123,7 +122,6 @@ class FixedRequantizeOp(ElementOp):
     low = int_prop()
     high = int_prop()
     to = prop_def(Attribute)
-    result = result_def(TensorType)
 
     @property
     def range(self) -> tuple[int, int]:

@@ -214,14 +214,25 @@ class LstmCell(RecurrenceOp, ABC):
     GATES: ClassVar[int] = 4
     ACTIVATIONS: ClassVar[int] = 3
     STATES: ClassVar[int] = 2
+    x = operand_def(TensorType)
+    weight = operand_def(TensorType)
+    initial_h = opt_operand_def(TensorType)
+    lengths = opt_operand_def(TensorType)
     initial_c = opt_operand_def(TensorType)
     peepholes = opt_operand_def(TensorType)
+    input_weight = opt_operand_def(TensorType)
+    input_bias = opt_operand_def(TensorType)
+    begun = opt_operand_def(TensorType)
+    following_weight = opt_operand_def(TensorType)
+    following_bias = opt_operand_def(TensorType)
     input_forget = opt_bool_prop()
     y = result_def(TensorType)
     y_h = result_def(TensorType)
     y_c = result_def(TensorType)
+    following = opt_result_def(TensorType)
     h = result_def(TensorType)
     c = result_def(TensorType)
+    sums = result_def(TensorType)
 
     def vectors(self) -> Sequence[tuple[str, SSAValue | None, tuple[int, ...]]]:
         _, batch, units = self.sizes
@@ -289,21 +300,3 @@ class LstmOp(LstmCell):
     """A long short-term memory (`LstmCell`)."""
 
     name = "graph.lstm"
-    x = operand_def(TensorType)
-    weight = operand_def(TensorType)
-    initial_h = opt_operand_def(TensorType)
-    lengths = opt_operand_def(TensorType)
-    initial_c = opt_operand_def(TensorType)
-    peepholes = opt_operand_def(TensorType)
-    input_weight = opt_operand_def(TensorType)
-    input_bias = opt_operand_def(TensorType)
-    begun = opt_operand_def(TensorType)
-    following_weight = opt_operand_def(TensorType)
-    following_bias = opt_operand_def(TensorType)
-    y = result_def(TensorType)
-    y_h = result_def(TensorType)
-    y_c = result_def(TensorType)
-    following = opt_result_def(TensorType)
-    h = result_def(TensorType)
-    c = result_def(TensorType)
-    sums = result_def(TensorType)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from abc import ABC
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from xdsl.dialects.builtin import TensorType, f32, i8, i32
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_result_def, prop_def, result_def
+from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, prop_def, result_def
 
 from aotc.dialects.builder import Scalar
 from aotc.dialects.dtypes import compute_type, integer_range
-from aotc.dialects.graph.interfaces import ShapeError, element_type_of, shape_of
+from aotc.dialects.graph.interfaces import LoopNestOp, ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.packed.integers.dot_products import GROUP, DotOp
 from aotc.dialects.graph.quantized.flip import UI8
 from aotc.dialects.graph.recurrent.cells import LstmCell
@@ -23,8 +24,17 @@ _LEVELS = 255
 """The greatest number in 8 bits."""
 
 
+class RoundedStateOp(LoopNestOp, ABC):
+    """What there is of a layer beside its cell, behind the cell's own operands and results."""
+
+    state_scales = operand_def(TensorType)
+    weight_sums = operand_def(TensorType)
+    weight_points = opt_operand_def(TensorType)
+    rounded = result_def(TensorType)
+
+
 @irdl_op_definition
-class RoundedLstmOp(LstmCell, DotOp):
+class RoundedLstmOp(LstmCell, RoundedStateOp, DotOp):
     """An LSTM of f32 (`LstmCell`) with a weight of integers: (weight - `weight_points`) * `state_scales`.
 
     In each step those of a line's state, to which it is rounded as `state_type` (`ui8` or `i8`) in the scratch buffer
@@ -36,29 +46,7 @@ class RoundedLstmOp(LstmCell, DotOp):
 
     name = "graph.rounded_lstm"
     INTERLEAVED: ClassVar[int] = GROUP
-    x = operand_def(TensorType)
-    weight = operand_def(TensorType)
-    initial_h = opt_operand_def(TensorType)
-    lengths = opt_operand_def(TensorType)
-    initial_c = opt_operand_def(TensorType)
-    peepholes = opt_operand_def(TensorType)
-    input_weight = opt_operand_def(TensorType)
-    input_bias = opt_operand_def(TensorType)
-    begun = opt_operand_def(TensorType)
-    following_weight = opt_operand_def(TensorType)
-    following_bias = opt_operand_def(TensorType)
-    state_scales = operand_def(TensorType)
-    weight_sums = operand_def(TensorType)
-    weight_points = opt_operand_def(TensorType)
     state_type = prop_def(Attribute)
-    y = result_def(TensorType)
-    y_h = result_def(TensorType)
-    y_c = result_def(TensorType)
-    following = opt_result_def(TensorType)
-    h = result_def(TensorType)
-    c = result_def(TensorType)
-    sums = result_def(TensorType)
-    rounded = result_def(TensorType)
 
     @property
     def alone(self) -> bool:

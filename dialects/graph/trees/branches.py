@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from xdsl.dialects.builtin import DenseArrayBase, IntegerType, TensorType, f64
 from xdsl.ir import Attribute
-from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
+from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def
 
 from aotc.dialects.builder import INDEX, Builder, Reader, Scalar
 from aotc.dialects.dtypes import is_encoded, is_float
@@ -36,7 +36,6 @@ class BranchingTreesOp(ElementOp):
     missing = opt_prop_def(DenseArrayBase)
     leaves = int_prop()
     to = prop_def(Attribute)
-    result = result_def(TensorType)
 
     def infer_types(self) -> Sequence[TensorType]:
         x, features, children = shape_of(self.x), self.ints("features"), self.ints("children")

@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from xdsl.dialects.builtin import IntegerType, TensorType
 from xdsl.ir import Attribute
-from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, result_def
+from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def
 
 from aotc.dialects.builder import INDEX, Builder, Reader, Scalar
 from aotc.dialects.dtypes import is_encoded, is_float
@@ -57,7 +57,6 @@ class TreeLeavesOp(ElementOp):
     depth = int_prop()
     leaves = int_prop()
     most = opt_int_prop()
-    result = result_def(TensorType)
 
     def infer_types(self) -> Sequence[TensorType]:
         x, nodes = shape_of(self.x), shape_of(self.features)

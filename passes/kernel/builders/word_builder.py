@@ -69,13 +69,13 @@ class WordBuilder(TileBuilder):
         return super().load(buffer, index, dtype)
 
     def widen(self, word: Scalar, added: Scalar | None, *, odd: bool, unsigned: bool) -> Scalar:
-        """Bytes 0 and 2, or 1 and 3, of a word as two integers of 16 bits, with two others added (`aot.word_widen`)."""
-        addend = None if added is None else added.ssa
-        return Scalar(self, i32, self.emit(aot.WordWidenOp(word.ssa, addend, odd=odd, zero_extend=unsigned)))
+        """Bytes 0 and 2, or 1 and 3, of a word as two integers of 16 bits, with two others added."""
+        name = f"{'u' if unsigned else 's'}xt{'b16' if added is None else 'ab16'}{'.ror8' if odd else ''}"
+        return self._instruction(name, *([] if added is None else [added]), word)
 
     def word_dot(self, a: Scalar, c: Scalar, total: Scalar) -> Scalar:
         """total + the products of the halves of a and c."""
-        return Scalar(self, i32, self.emit(aot.WordDotOp(a.ssa, c.ssa, total.ssa)))
+        return self._instruction("smlad", a, c, total)
 
     def run_dot(self, x: Scalar, w: Scalar, total: Scalar, *, count: int, added: int) -> Scalar:
         """total + the products of the elements of two `Run`s, to those of x `added` first."""
@@ -95,7 +95,11 @@ class WordBuilder(TileBuilder):
 
     def half_dot(self, a: Scalar, c: Scalar, part: int, total: Scalar) -> Scalar:
         """total + the product of the low halves of a and c, or of the high ones."""
-        return Scalar(self, i32, self.emit(aot.HalfDotOp(a.ssa, c.ssa, total.ssa, high=bool(part))))
+        return self._instruction("smlatt" if part else "smlabb", a, c, total)
+
+    def _instruction(self, name: str, *operands: Scalar) -> Scalar:
+        """One whose result is an i32."""
+        return Scalar(self, i32, self.emit(aot.InstructionOp(name, [each.ssa for each in operands])))
 
 
 class QuadBuilder(WordBuilder):

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any, Self, cast
 
 from xdsl.dialects import arith, math, vector
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerType, VectorType
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerAttr, IntegerType, VectorType
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from aotc.dialects.aot import InstructionOp, TileCompareOp, TileConvertOp, TileSelectOp, tile_shape, tile_type
@@ -51,11 +51,13 @@ _ARITHMETIC = {"s": _SIGNED, "u": _UNSIGNED, "f": _FLOATS, "b": _UNSIGNED}
 """By the letter of a type."""
 _CONVERSIONS = {"sf": "sitofp", "uf": "uitofp", "bf": "uitofp", "fs": "fptosi", "fu": "fptoui"}
 """Between integers and floats, by the letters of types."""
+_OF_ONE = {"trunci": arith.TruncIOp, "extsi": arith.ExtSIOp, "extui": arith.ExtUIOp}
+"""Conversions of one number."""
 _COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")
 
 
 class Register(Value):
-    """A vector of one dimension, whose lanes are read as `dtype`."""
+    """A vector of one dimension, whose lanes are read as `dtype`, or one number."""
 
     def __init__(self, writer: Writer, ssa: SSAValue, dtype: str) -> None:
         super().__init__(dtype)
@@ -64,7 +66,11 @@ class Register(Value):
 
     @property
     def lanes(self) -> int:
-        return tile_shape(self.ssa)[0]
+        return tile_shape(self.ssa)[0] if self._is_vector else 1
+
+    @property
+    def _is_vector(self) -> bool:
+        return isinstance(self.ssa.type, VectorType)
 
     def made(self, name: values.Operation, dtype: str, *operands: Self) -> Self:
         given, kind = [each.ssa for each in operands], self._type(dtype)
@@ -72,11 +78,12 @@ class Register(Value):
         if (arithmetic := _ARITHMETIC[self.dtype[0]].get(name)) is not None:
             ssa = write(arithmetic, given, kind)
         elif name in _COMPARISONS:
-            ssa = write(TileCompareOp, given, kind, {"predicate": word(self._predicate(name))})
+            ssa = self._comparison(self._predicate(name), given, kind)
         elif name == "select":
-            ssa = write(TileSelectOp, given, kind)
+            ssa = write(TileSelectOp if self._is_vector else arith.SelectOp, given, kind)
         elif name == "reinterpret":
-            kind = tile_type([self.lanes * bits_of(self.dtype) // bits_of(dtype)], element_type(dtype))
+            if self._is_vector:
+                kind = tile_type([self.lanes * bits_of(self.dtype) // bits_of(dtype)], element_type(dtype))
             ssa = self.ssa if kind == self.ssa.type else write(vector.BitcastOp, given, kind)
         else:
             ssa = self._converted(dtype, kind)
@@ -88,6 +95,12 @@ class Register(Value):
             return f"{'u' if comparison == 'ne' else 'o'}{comparison}"
         return comparison if comparison in ("eq", "ne") else ("s" if is_signed(self.dtype) else "u") + comparison
 
+    def _comparison(self, predicate: str, given: Sequence[SSAValue], kind: Attribute) -> SSAValue:
+        if self._is_vector:
+            return self._writer.write(TileCompareOp, given, kind, {"predicate": word(predicate)})
+        number = IntegerAttr(arith.CMPI_COMPARISON_OPERATIONS.index(predicate), 64)
+        return self._writer.write(arith.CmpiOp, given, kind, {"predicate": number})
+
     def _converted(self, dtype: str, kind: Attribute) -> SSAValue:
         if kind == self.ssa.type:
             return self.ssa
@@ -96,6 +109,8 @@ class Register(Value):
             how = _CONVERSIONS.get(letters) or ("extf" if longer else "truncf")
         else:
             how = "trunci" if not longer else "extsi" if is_signed(self.dtype) else "extui"
+        if not self._is_vector:
+            return self._writer.write(_OF_ONE[how], [self.ssa], kind)
         return self._writer.write(TileConvertOp, [self.ssa], kind, {"kind": word(how)})
 
     def number(self, value: float, dtype: str) -> Self:
@@ -108,9 +123,10 @@ class Register(Value):
         ssa = self._writer.write(vector.ShuffleOp, operands, kind, {"mask": int_array(tuple(lanes))})
         return type(self)(self._writer, ssa, self.dtype)
 
-    def _type(self, dtype: str) -> VectorType[Attribute]:
+    def _type(self, dtype: str) -> Attribute:
         """As many lanes of another type."""
-        return tile_type([self.lanes], IntegerType(1) if dtype == BOOLEAN else element_type(dtype))
+        element = IntegerType(1) if dtype == BOOLEAN else element_type(dtype)
+        return tile_type([self.lanes], element) if self._is_vector else element
 
 
 class Writer(Processor[Register]):
@@ -134,8 +150,8 @@ class Writer(Processor[Register]):
         ssa = self.write(InstructionOp, [each.ssa for each in operands], result, {"instruction": word(name)})
         return Register(self, ssa, INSTRUCTIONS[name].result.dtype)
 
-    def constant(self, value: float, kind: VectorType[Attribute]) -> SSAValue:
-        """A number in all lanes."""
+    def constant(self, value: float, kind: Attribute) -> SSAValue:
+        """A number, or one in all lanes."""
         return self.write(arith.ConstantOp, (), kind, {"value": _splat(value, kind)})
 
     def write(
@@ -155,9 +171,11 @@ class Writer(Processor[Register]):
 
 
 @lru_cache(maxsize=1024)
-def _splat(value: float, kind: VectorType[Attribute]) -> DenseIntOrFPElementsAttr:
-    scalar = kind.element_type
+def _splat(value: float, kind: Attribute) -> DenseIntOrFPElementsAttr | IntegerAttr:
+    scalar = kind.element_type if isinstance(kind, VectorType) else kind
     if isinstance(scalar, IntegerType):
         bits = scalar.width.data
         value = (int(value) + (1 << bits - 1)) % (1 << bits) - (1 << bits - 1)
+        if scalar is kind:
+            return IntegerAttr(int(value), scalar)
     return DenseIntOrFPElementsAttr.from_list(cast(Any, kind), [value])

@@ -17,7 +17,7 @@ import aotc
 from aotc.cli import verification
 from aotc.cli.main import run
 from aotc.compiler.checking.quantized_reference import as_unsigned, make_unsigned, steps
-from aotc.compiler.checking.reference import comparable_session
+from aotc.compiler.checking.reference import comparable_session, reference_session
 from aotc.errors import EXIT_MODEL, EXIT_OK, EXIT_WRONG
 
 HEADER = '<ir_version: 10, opset_import: ["" : 17]>\n'
@@ -65,6 +65,27 @@ def test_tensors_between_operators_become_unsigned_and_mean_the_same() -> None:
     assert zero_points(found, "DequantizeLinear").count(TensorProto.INT8) == 1  # the weight
 
 
+def test_integers_that_the_model_takes_and_gives_stay_signed() -> None:
+    text = """g (int8[1, 4, 6, 6] x) => (int8[1, 4, 6, 6] p, int8[1, 4, 6, 6] y)
+        <float s = {0.05}, int8 z = {-3}, float t = {0.37}, int8 v = {5}, float r = {0.02}, int8 n = {0},
+         int8[4, 4, 1, 1] w> {
+        b = DequantizeLinear(x, s, z) k = DequantizeLinear(w, r, n) c = Conv(b, k) p = QuantizeLinear(c, t, v)
+        d = DequantizeLinear(p, t, v) e = Conv(d, k) y = QuantizeLinear(e, t, v)
+    }"""
+    model = onnx.parser.parse_model(HEADER + text)
+    model.graph.initializer.append(block().graph.initializer[-1])
+    changed = as_unsigned(model.SerializeToString())
+    assert changed is not None
+    kinds = [value.type for value in comparable_session(model.SerializeToString()).get_outputs()]
+    assert kinds == ["tensor(int8)"] * 2
+    found = onnx.load_model_from_string(changed)
+    assert zero_points(found, "QuantizeLinear") == [TensorProto.UINT8] * 2
+    x = np.random.default_rng(1).integers(-128, 128, (1, 4, 6, 6), np.int8)
+    right = reference_session(model.SerializeToString(), optimize=False).run(None, {"x": x})
+    for got, expected in zip(reference_session(changed, optimize=False).run(None, {"x": x}), right, strict=True):
+        np.testing.assert_array_equal(got, expected)
+
+
 def test_names_of_the_model_stay_its_own() -> None:
     model = block()
     model.graph.initializer.append(numpy_helper.from_array(np.float32(3.5), "v_of_uint8"))
@@ -87,7 +108,6 @@ def test_weights_in_other_files_come_along(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "nodes",
     [
-        "y = QuantizeLinear(x, s, z)",
         "a = QuantizeLinear(x, s, z) b = MaxPool<kernel_shape=[2, 2]>(a) y = DequantizeLinear(b, s, z)",
         "a = QuantizeLinear(x, s, u) y = DequantizeLinear(a, s, u)",
         "a = QuantizeLinear(x, s, z) b = DequantizeLinear(a, s, z) y = If(k) <then_branch = t () => "

@@ -15,7 +15,7 @@ from aotc.dialects import array_builder
 from aotc.dialects.builder import Builder, Scalar
 from aotc.dialects.dtypes import ELEMENT_TYPES, element_type
 from aotc.dialects.graph.conversion import DequantizeOp, QuantizeOp
-from aotc.dialects.graph.elementwise import AddOp, MaxOp, MinOp, ModOp, PowOp, RemOp, SignOp
+from aotc.dialects.graph.elementwise import AddOp, BinaryOp, MaxOp, MinOp, ModOp, PowOp, RemOp, SignOp
 from aotc.dialects.graph.interfaces import GraphOp, ShapeError
 from aotc.dialects.graph.logical import ShiftLeftOp, ShiftRightOp
 from aotc.dialects.graph.matrices.matmul import MatMulOp
@@ -139,7 +139,7 @@ def test_what_would_be_read_outside_of_an_operand_is_not_folded() -> None:
 
 
 def test_what_writes_operations_of_ir_is_not_folded(monkeypatch: pytest.MonkeyPatch) -> None:
-    def inserted(self: AddOp, b: Builder, *operands: Scalar) -> Scalar:
+    def inserted(self: BinaryOp, b: Builder, *operands: Scalar) -> Scalar:
         return b.scalar(b.insert(arith.AddfOp(operands[0].ssa, operands[1].ssa)), operands[0].dtype)
 
     monkeypatch.setattr(AddOp, "scalar", inserted)

@@ -1,7 +1,6 @@
 """Rows of instructions: what each computes is what LLVM's intrinsic does, and C's, and its meaning in plain C.
 
-All pairs of bytes are compared where an instruction takes two, all numbers of 16 bits in each operand of these; else
-what is at the ends of ranges, and random numbers.
+Those of this machine; `tests/embedded/test_instructions_on_boards.py` has those of Cortex-M.
 """
 
 from __future__ import annotations
@@ -9,132 +8,42 @@ from __future__ import annotations
 import ctypes
 import re
 import subprocess
-from collections.abc import Callable, Iterable, Sequence
-from functools import cache
+from collections.abc import Callable, Sequence
 from math import prod
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from instruction_programs import c_text, cases, llvm_text
 from vector_headers import headers_read
 
-from aotc.emit.c.vectors.instructions import macro_name
+from aotc.emit.c.instructions import macro_name
 from aotc.emit.c.vectors.macros import INCLUDES, prologue
-from aotc.emit.c.vectors.meanings import vector_type
 from aotc.emit.llvm.jit import load_object
 from aotc.machines.features import FEATURES
 from aotc.machines.instructions import INSTRUCTIONS, architecture_of, available
-from aotc.machines.instructions.evaluation import Array, evaluate, numpy_type
-from aotc.machines.instructions.rows import Instruction, Lanes
-from aotc.machines.instructions.values import bits_of, bounds
+from aotc.machines.instructions.evaluation import Array, evaluate
+from aotc.machines.instructions.rows import Instruction
 from aotc.machines.targets import binding, lookup
 
 HERE = [name for name in INSTRUCTIONS if name in lookup("host").instructions]
 TARGETS = {
     "x86_64": "x86_64-linux-gnu:x86-64-v4:+avx512vnni,+avx512vbmi",
     "aarch64": "aarch64-linux-gnu::+dotprod,+i8mm",
+    "thumb": "cortex-m55",
     "wasm32": "wasm32-simd128",
 }
 """Of each architecture one that has every instruction."""
 
 
-@cache
-def _operands(name: str) -> list[Array]:
-    """Registers [cases, lanes] of each operand."""
-    row, random = INSTRUCTIONS[name], np.random.default_rng(len(name))
-    kinds = [(lanes, numpy_type(lanes.dtype)) for lanes in row.operands]
-    if all(bits_of(part.dtype) == 8 and part.count == 1 for part in row.group[0]) and len(kinds) == 2:
-        first, second = (each.ravel().astype(np.uint8) for each in np.meshgrid(np.arange(256), np.arange(256)))
-        return [
-            np.ascontiguousarray(each.reshape(-1, lanes.count)).view(kind)
-            for each, (lanes, kind) in zip((first, second), kinds, strict=True)
-        ]
-    if all(bits_of(lanes.dtype) == 16 for lanes in row.operands):
-        return [
-            np.ascontiguousarray(numbers.astype(np.uint16).reshape(-1, lanes.count)).view(kind)
-            for numbers, (lanes, kind) in zip(_every_half(random, len(kinds)), kinds, strict=True)
-        ]
-    return [_some(random, lanes).astype(kind) for lanes, kind in kinds]
-
-
-def _every_half(random: np.random.Generator, operands: int) -> Iterable[Array]:
-    """All numbers of 16 bits: those of each operand beside ends of ranges of the others, and all beside any."""
-    count, ends = 1 << 16, [0, 1, 0x7FFE, 0x7FFF, 0x8000, 0xFFFF]
-    for at in range(operands):
-        yield np.concatenate(
-            [
-                random.permutation(count) if block in (at, operands) else random.choice(ends, count)
-                for block in range(operands + 1)
-            ]
-        )
-
-
-def _some(random: np.random.Generator, lanes: Lanes) -> Array:
-    """Registers of numbers many of which are at the ends of the type, or of what becomes of floats."""
-    shape = 2000, lanes.count
-    low, high = bounds(lanes.dtype if lanes.dtype[0] != "f" else "s32")
-    values = random.integers(low, high, shape, endpoint=True)
-    ends = [low, low + 1, high, high - 1, 0, 1]
-    if lanes.dtype[0] == "f":
-        values = values / 2.0 ** random.integers(-1, 40, shape)
-        values = np.where(random.random(shape) < 0.5, np.round(values) + 0.5, values)
-        ends = [low, high, 2.0**23 - 0.5, -(2.0**23) + 0.5, 2.0**24 + 2, 0.5, -0.5, -0.0, np.nan, np.inf, -np.inf]
-    return np.where(random.random(shape) < random.random((2000, 1)), random.choice(ends, shape), values)
-
-
-def _llvm_type(lanes: Lanes) -> str:
-    scalar = {"f32": "float", "f64": "double"}.get(lanes.dtype) or f"i{bits_of(lanes.dtype)}"
-    return f"<{lanes.count} x {scalar}>" if lanes.count > 1 else scalar
-
-
-def _llvm_constant(lanes: Lanes, number: int) -> str:
-    return f"{number}" if lanes.count == 1 else f"splat ({_llvm_type(Lanes(lanes.dtype, 1))} {number})"
-
-
-def _llvm(rows: Iterable[Instruction]) -> str:
-    """A function for each row, `f0` and so on, which applies it to arrays of registers."""
-    text, declared = "", dict[str, str]()
-    for number, row in enumerate(rows):
-        pointers = ", ".join(f"ptr %p{n}" for n in range(len(row.operands)))
-        loads = "".join(
-            f"  %a{n} = getelementptr {_llvm_type(lanes)}, ptr %p{n}, i64 %i\n"
-            f"  %x{n} = load {_llvm_type(lanes)}, ptr %a{n}, align 1\n"
-            for n, lanes in enumerate(row.operands)
-        )
-        arguments = [(_llvm_type(lanes), f"%x{n}") for n, lanes in enumerate(row.operands)]
-        arguments += [(_llvm_type(lanes), _llvm_constant(lanes, number)) for lanes, number in row.constants]
-        result = _llvm_type(row.result)
-        declared[row.llvm] = f"declare {result} @{row.llvm}({', '.join(kind for kind, _ in arguments)})\n"
-        given = ", ".join(map(" ".join, arguments))
-        text += (
-            f"define void @f{number}({pointers}, ptr %r, i64 %count) {{\nentry:\n  br label %loop\nloop:\n"
-            f"  %i = phi i64 [ 0, %entry ], [ %next, %loop ]\n{loads}  %y = call {result} @{row.llvm}({given})\n"
-            f"  %to = getelementptr {result}, ptr %r, i64 %i\n  store {result} %y, ptr %to, align 1\n"
-            "  %next = add i64 %i, 1\n  %more = icmp ult i64 %next, %count\n"
-            "  br i1 %more, label %loop, label %done\ndone:\n  ret void\n}\n"
-        )
-    return "".join(declared.values()) + text
-
-
-def _c(rows: Iterable[Instruction]) -> str:
-    """The same in C."""
-    functions: list[str] = []
-    for number, row in enumerate(rows):
-        names = "abcdef"[: len(row.operands)]
-        parameters = ", ".join(f"const {vector_type(each)} *{n}" for n, each in zip(names, row.operands, strict=True))
-        call = f"{macro_name(row)}({', '.join(f'{n}[i]' for n in names)})"
-        result = vector_type(row.result)
-        functions.append(
-            f"void f{number}({parameters}, {result} *r, long count)\n{{\n"
-            f"    for (long i = 0; i < count; ++i) {{\n        r[i] = {call};\n    }}\n}}\n"
-        )
-    return "#include <stdint.h>\n" + prologue(functions).text + "\n".join(functions)
+def _has_header(row: Instruction) -> bool:
+    return not row.on_words and row.architecture.register is not None
 
 
 def _check(functions: Sequence[Callable[..., Any]], names: Sequence[str]) -> None:
     for function, name in zip(functions, names, strict=True):
-        operands = [_aligned(each) for each in _operands(name)]
+        operands = [_aligned(each) for each in cases(name)]
         expected = evaluate(INSTRUCTIONS[name], operands)
         found = _aligned(np.zeros_like(expected))
         pointers = [ctypes.c_void_p(each.ctypes.data) for each in (*operands, found)]
@@ -152,7 +61,7 @@ def _aligned(array: Array) -> Array:
 
 
 def test_meanings_are_what_intrinsics_of_llvm_compute() -> None:
-    module = binding().parse_assembly(_llvm(INSTRUCTIONS[name] for name in HERE))
+    module = binding().parse_assembly(llvm_text(INSTRUCTIONS[name] for name in HERE))
     host = lookup("host")
     module.triple = host.triple
     symbols = [f"f{number}" for number in range(len(HERE))]
@@ -165,7 +74,7 @@ def test_meanings_are_what_intrinsics_of_llvm_compute() -> None:
 def test_meanings_are_what_c_computes(flags: Sequence[str], tmp_path: Path) -> None:
     """By intrinsics those of this machine, in plain C all."""
     names = HERE if "-march=native" in flags else [*INSTRUCTIONS]
-    (tmp_path / "rows.c").write_text(_c(INSTRUCTIONS[name] for name in names))
+    (tmp_path / "rows.c").write_text(c_text([INSTRUCTIONS[name] for name in names]))
     command = ("gcc", "-std=c99", "-Werror", "-Wall", "-Wextra", "-Wno-psabi", "-fPIC", *flags)
     made = (*headers_read(*command), "-shared", "rows.c", "-o", "rows.so")
     subprocess.run([*command, *made], check=True, cwd=tmp_path)
@@ -178,7 +87,7 @@ def test_llvm_has_every_intrinsic(architecture: str) -> None:
     target = lookup(TARGETS[architecture])
     rows = [row for row in INSTRUCTIONS.values() if row.architecture.name == architecture]
     assert {row.name for row in rows} == target.instructions
-    module = binding().parse_assembly(_llvm(rows))
+    module = binding().parse_assembly(llvm_text(rows))
     module.triple = target.triple
     assert not re.search(r"^\s*(call|bl)\s", target.machine().emit_assembly(module), re.MULTILINE)
 
@@ -199,7 +108,7 @@ def test_programs_ask_for_what_instructions_need(name: str) -> None:
         assert known.issuperset(spelling.features) and spelling.features
 
 
-@pytest.mark.parametrize("name", [name for name, row in INSTRUCTIONS.items() if row.architecture.register is not None])
+@pytest.mark.parametrize("name", [name for name in INSTRUCTIONS if _has_header(INSTRUCTIONS[name])])
 def test_files_of_one_instruction_read_the_header_of_its_intrinsic(name: str) -> None:
     assert INCLUDES in prologue([macro_name(INSTRUCTIONS[name])]).text
 
@@ -215,9 +124,9 @@ def test_one_spelling_is_enough() -> None:
 
 
 def test_all_pairs_are_compared() -> None:
-    a, b = _operands("psignb.128")
+    a, b = cases("psignb.128")
     assert len({*zip(a.ravel().tolist(), b.ravel().tolist(), strict=True)}) == 1 << 16 == prod(a.shape)
 
 
 def test_all_numbers_of_16_bits_are_compared() -> None:
-    assert all(len(np.unique(operand)) == 1 << 16 for operand in _operands("packsswb.256"))
+    assert all(len(np.unique(operand)) == 1 << 16 for operand in cases("packsswb.256"))

@@ -6,7 +6,7 @@ import pytest
 from xdsl.dialects.builtin import TensorType, f32
 from xdsl.ir import Block
 
-from aotc.dialects.graph.functions import SqrtOp
+from aotc.dialects.graph.functions import FunctionOp, SqrtOp
 from aotc.dialects.graph.schedules import ElementwiseSchedule, Schedule, WindowSchedule
 from aotc.errors import CompileError
 from aotc.machines.families import CORTEX_M4F, X86_AVX512
@@ -15,10 +15,10 @@ from aotc.passes.kernel import strategy
 from aotc.passes.kernel.strategy import KernelStrategy, choose_schedule
 
 
-class _Careless(KernelStrategy[SqrtOp]):
+class _Careless(KernelStrategy[FunctionOp]):
     SCHEDULES = (WindowSchedule,)
 
-    def schedule(self, op: SqrtOp, machine: Machine) -> Schedule | None:
+    def schedule(self, op: FunctionOp, machine: Machine) -> Schedule | None:
         return ElementwiseSchedule(16, 4)
 
 
@@ -26,7 +26,7 @@ class _Careful(_Careless):
     SCHEDULES = (ElementwiseSchedule,)
 
 
-def _chosen(monkeypatch: pytest.MonkeyPatch, known: KernelStrategy[SqrtOp]) -> Schedule | None:
+def _chosen(monkeypatch: pytest.MonkeyPatch, known: KernelStrategy[FunctionOp]) -> Schedule | None:
     monkeypatch.setattr(strategy, "strategies_of", lambda op_class: (known,))
     op = SqrtOp.get(Block(arg_types=[TensorType(f32, [8])]).args[0])
     return choose_schedule(op, X86_AVX512)
@@ -38,7 +38,7 @@ def test_a_schedule_must_be_of_a_kind_that_the_strategy_lists(monkeypatch: pytes
         _chosen(monkeypatch, _Careless())
 
 
-class _Asked(KernelStrategy[SqrtOp]):
+class _Asked(KernelStrategy[FunctionOp]):
     """Proposes a schedule of so many registers, at a cost."""
 
     SCHEDULES = (ElementwiseSchedule,)
@@ -47,10 +47,10 @@ class _Asked(KernelStrategy[SqrtOp]):
         self.ON_VECTORS = on_vectors  # pyright: ignore[reportAttributeAccessIssue, reportConstantRedefinition]
         self._registers, self._cycles = registers, cycles
 
-    def schedule(self, op: SqrtOp, core: Core) -> Schedule:
+    def schedule(self, op: FunctionOp, core: Core) -> Schedule:
         return ElementwiseSchedule(1, self._registers)
 
-    def cost(self, op: SqrtOp, schedule: Schedule, core: Core) -> float:
+    def cost(self, op: FunctionOp, schedule: Schedule, core: Core) -> float:
         return self._cycles
 
 

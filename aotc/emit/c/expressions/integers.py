@@ -18,6 +18,7 @@ from aotc.emit.c.c_types import BOOL, INT, SIGNED, UNSIGNED, CType, ctype_of, fl
 from aotc.emit.c.expressions.expr import Expr, Level, binary, call, cast_expr, conditional, integer_expr, negated, unary
 from aotc.emit.c.expressions.ranges import Interval, type_interval, within
 from aotc.emit.c.expressions.readings import Readings, width
+from aotc.emit.c.instructions import macro_name
 from aotc.errors import CompileError
 
 _SATURATIONS = {
@@ -351,19 +352,9 @@ class Integers(Readings):
             return integer_expr(int(e.literal))
         return replace(e, unsigned=False)
 
-    def widen_word(self, op: aot.WordWidenOp, _: int) -> Expr:
-        """Two bytes of a word as halves."""
-        sign, place = "u" if op.zero_extend else "s", "odd" if op.odd else "even"
-        name = f"aotc_widen_{sign}_{place}" + ("" if op.added is None else "_add")
-        return self._word(name, *op.operands)
-
-    def dot_words(self, op: aot.WordDotOp, _: int) -> Expr:
-        """The sum of two products."""
-        return self._word("aotc_word_dot", op.a, op.b, op.sum)
-
-    def dot_halves(self, op: aot.HalfDotOp, _: int) -> Expr:
-        """The sum of a product."""
-        return self._word(f"aotc_half_dot_{'low' if not op.high else 'high'}", op.a, op.b, op.sum)
+    def instruction(self, op: aot.InstructionOp, _: int) -> Expr:
+        """One on integers."""
+        return self._word(macro_name(op.row), *op.arguments)
 
     def round_product(self, op: aot.RoundProductOp, _: int) -> Expr:
         """The product as floats round it."""

@@ -28,7 +28,7 @@ from aotc.emit.c.c_types import (
     vector_ctype,
 )
 from aotc.emit.c.expressions.expr import Expr, Level, binary, call, cast_expr, unary
-from aotc.emit.c.vectors.instructions import macro_name
+from aotc.emit.c.instructions import macro_name
 from aotc.emit.c.vectors.memory import VectorMemory
 from aotc.emit.c.vectors.readings import element_of, lanes_of, number_expr
 from aotc.emit.c.vectors.values import is_vector
@@ -130,14 +130,6 @@ class Vectors(VectorMemory):
         element = element_of(a.ctype)
         ctype = mask_ctype(a.ctype.bits, len(lanes)) if element == BOOL else vector_ctype(element, len(lanes))
         return call("__builtin_shufflevector", a, b, *map(number_expr, lanes), ctype=ctype)
-
-    def narrow(self, op: aot.TileNarrowOp) -> Expr:
-        """Bytes of wider lanes."""
-        parts = [self.scope.atom(value) for value in op.parts]
-        sign = "signed" if not op.unsigned else "unsigned"
-        numbers = map(number_expr, op.numbers)
-        e = self.macro(f"narrow_{sign}{len(parts)}", cast(VectorCType, parts[0].ctype), *parts, *numbers)
-        return replace(e, ctype=self.ctype(op.result))
 
     # Arithmetic
 
@@ -359,7 +351,6 @@ _PRINTERS: dict[type[Operation], Printer] = {
     vector.BitcastOp: Vectors.bitcast,
     vector.ExtractOp: Vectors.extract,
     vector.ShuffleOp: Vectors.shuffle,
-    aot.TileNarrowOp: Vectors.narrow,
     arith.ConstantOp: Vectors.constant,
     arith.BitcastOp: Vectors.bitcast,
     arith.AddfOp: lambda p, op: p.float_arithmetic(op, "+"),

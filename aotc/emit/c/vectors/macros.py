@@ -12,8 +12,8 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from aotc.emit.c import instructions
 from aotc.emit.c.vector_types import Vector, type_name
-from aotc.emit.c.vectors import instructions
 from aotc.emit.c.vectors.operations import OPERATIONS, PARTIAL, Variants
 
 _TYPES = ("", "unaligned")

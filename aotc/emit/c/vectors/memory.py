@@ -14,7 +14,7 @@ from aotc.emit.c.expressions.buffers import root
 from aotc.emit.c.expressions.expr import Expr, Level, binary, call, cast_expr
 from aotc.emit.c.expressions.memory import Memory
 from aotc.emit.c.expressions.scope import Scope
-from aotc.emit.c.vectors.instructions import macro_name
+from aotc.emit.c.instructions import macro_name
 from aotc.emit.c.vectors.readings import VectorReadings, number_expr
 
 

@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from aotc.emit.c.vector_types import Variants, Vector, type_name
-from aotc.emit.c.vectors.narrowing import narrow
 from aotc.emit.c.vectors.quads import (
     FLOATS,
     first_lanes,
@@ -454,8 +453,6 @@ PARTIAL: dict[str, Callable[[Vector, int], tuple[Sequence[str], Variants]]] = {
     "extended_unsigned": _extended(False),
     "load": _load_part,
     "narrowed": narrowed,
-    "narrow_signed": narrow(unsigned=False),
-    "narrow_unsigned": narrow(unsigned=True),
     "quantized_signed": quantized(True),
     "quantized_unsigned": quantized(False),
     "widened_signed": widened(True),
@@ -465,5 +462,4 @@ PARTIAL: dict[str, Callable[[Vector, int], tuple[Sequence[str], Variants]]] = {
     "repeat": _repeat_part,
     "scatter": _scatter_part,
 }
-"""Of the first lanes of vectors: the macro's name has their number behind the operation's. Of `narrow` it is how many
-vectors there are."""
+"""Of the first lanes of vectors: the macro's name has their number behind the operation's."""

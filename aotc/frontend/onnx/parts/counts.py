@@ -10,10 +10,10 @@ from collections.abc import Sequence
 import numpy as np
 from xdsl.ir import SSAValue
 
-from aotc.dialects.graph.elementwise import AddOp, MulOp
+from aotc.dialects.graph.elementwise import AddOp, BinaryOp, MulOp
 from aotc.frontend.onnx.registry import Node
 
-_Arithmetic = type[AddOp] | type[MulOp]
+_Arithmetic = type[BinaryOp]
 
 
 def multiple(node: Node, count: SSAValue, by: int) -> SSAValue:

@@ -1,14 +1,14 @@
 // RUN: aotc-opt %s | aotc-opt | filecheck %s
-// RUN: aotc-opt %s -p 'attach-target{target=cortex-m4},convert-to-llvm' | filecheck %s --check-prefix DSP
+// RUN: aotc-opt %s -p 'attach-target{target=cortex-m4},select-instructions,convert-to-llvm' | filecheck %s --check-prefix DSP
 // RUN: aotc-opt %s -t c | filecheck %s --check-prefix CC
-// RUN: aotc-opt %s -p 'attach-target{target=cortex-m55},convert-to-llvm' | filecheck %s --check-prefix MVE
-// RUN: aotc-opt %s -p 'attach-target{target=cortex-m3},convert-to-llvm' | filecheck %s --check-prefix PLAIN
+// RUN: aotc-opt %s -p 'attach-target{target=cortex-m55},select-instructions,convert-to-llvm' | filecheck %s --check-prefix MVE
+// RUN: aotc-opt %s -p 'attach-target{target=cortex-m3},select-instructions,convert-to-llvm' | filecheck %s --check-prefix PLAIN
 
 // CHECK-LABEL: func.func private @words
 // CHECK:      %[[A:.*]] = aot.word_load %x[%{{.*}}, %{{.*}}] : memref<4x10xi8>
-// CHECK-NEXT: %[[E:.*]] = aot.word_widen %[[A]]
-// CHECK-NEXT: %[[O:.*]] = aot.word_widen %[[A]], %[[E]] {odd, zero_extend}
-// CHECK-NEXT: %[[D:.*]] = aot.word_dot %[[E]], %[[O]], %[[A]]
+// CHECK-NEXT: %[[E:.*]] = aot.instruction "sxtb16" %[[A]] : i32 -> i32
+// CHECK-NEXT: %[[O:.*]] = aot.instruction "uxtab16.ror8" %[[E]], %[[A]] : i32, i32 -> i32
+// CHECK-NEXT: %[[D:.*]] = aot.instruction "smlad" %[[E]], %[[O]], %[[A]] : i32, i32, i32 -> i32
 // CHECK-NEXT: %[[R:.*]] = aot.round_product %[[D]], %[[E]], %[[O]], 40
 // CHECK-NEXT: %{{.*}} = aot.round_product %[[D]], %[[E]], %[[R]], 36 near
 
@@ -27,8 +27,8 @@
 // DSP-NEXT: llvm.call @aotc.round_near_product(%d, %e, %[[S]], %{{.*}})
 // PLAIN-LABEL: llvm.func internal @words
 // PLAIN-NOT: llvm.arm
-// PLAIN:     llvm.sext %{{.*}} : i8 to i32
-// PLAIN:     llvm.zext %{{.*}} : i8 to i32
+// PLAIN:     llvm.sext %{{.*}} : i8 to i16
+// PLAIN:     llvm.zext %{{.*}} : i8 to i16
 // PLAIN:     llvm.mul
 // PLAIN:     llvm.mul
 // PLAIN-NOT: llvm.mul
@@ -38,9 +38,9 @@ func.func private @words(%p: !aot.ptr<i8>) -> i32 {
   %i = arith.constant 1 : index
   %j = arith.constant 3 : index
   %a = aot.word_load %x[%i, %j] : memref<4x10xi8>
-  %e = aot.word_widen %a
-  %o = aot.word_widen %a, %e {odd, zero_extend}
-  %d = aot.word_dot %e, %o, %a
+  %e = aot.instruction "sxtb16" %a : i32 -> i32
+  %o = aot.instruction "uxtab16.ror8" %e, %a : i32, i32 -> i32
+  %d = aot.instruction "smlad" %e, %o, %a : i32, i32, i32 -> i32
   %r = aot.round_product %d, %e, %o, 40
   %n = aot.round_product %d, %e, %r, 36 near
   func.return %n : i32
@@ -137,21 +137,14 @@ func.func private @fractions(%p: !aot.ptr<i32>, %q: !aot.ptr<i32>, %r: !aot.ptr<
   func.return
 }
 
-// One product of two halves; in C a function that hides the sum from the compiler.
-// DSP:      llvm.trunc %{{.*}} : i32 to i16
-// DSP:      %[[P:.*]] = llvm.mul
-// DSP-NEXT: llvm.add %{{.*}}, %[[P]] : i32
-// DSP:      llvm.ashr
-// DSP:      %[[Q:.*]] = llvm.mul
-// DSP-NEXT: llvm.add %{{.*}}, %[[Q]] : i32
+// One product of two halves.
+// DSP:      %[[P:.*]] = llvm.call_intrinsic "llvm.arm.smlabb"(%{{.*}}, %{{.*}}, %{{.*}})
+// DSP-NEXT: llvm.call_intrinsic "llvm.arm.smlatt"(%{{.*}}, %{{.*}}, %[[P]])
 // CC-LABEL: halves(
-// CC:      aotc_half_dot_high(a, b, aotc_half_dot_low(a, b, s))
-// CHECK-LABEL: func.func private @halves
-// CHECK:      %l = aot.half_dot %a, %b, %s
-// CHECK-NEXT: %h = aot.half_dot %a, %b, %l {high}
+// CC:      aotc_smlatt(a, b, aotc_smlabb(a, b, s))
 func.func private @halves(%a: i32, %b: i32, %s: i32) -> i32 {
-  %l = aot.half_dot %a, %b, %s
-  %h = aot.half_dot %a, %b, %l {high}
+  %l = aot.instruction "smlabb" %a, %b, %s : i32, i32, i32 -> i32
+  %h = aot.instruction "smlatt" %a, %b, %l : i32, i32, i32 -> i32
   func.return %h : i32
 }
 

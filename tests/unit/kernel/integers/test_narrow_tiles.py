@@ -1,4 +1,5 @@
-"""`aot.tile_narrow` on single registers and on several together, through LLVM and C, against numpy."""
+"""`aot.tile_narrow` on single registers and on several together against numpy: by the meanings of the instructions of
+each processor, and through LLVM and C on this one."""
 
 from __future__ import annotations
 
@@ -8,8 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from kernel_program import Array, Kernel, all_through_c, all_through_llvm, lowered
+from selected import TARGETS, Evaluating
 
-from aotc.machines.targets import lookup
+from aotc.machines.instructions.evaluation import ArrayValue
+from aotc.machines.targets import instructions_of, lookup
+from aotc.passes.loops.selection.narrowing import Narrowing
 
 ROWS = 7
 """Of a tile with two registers in each: groups of four and three are neighbours in memory, and three are no power of
@@ -41,6 +45,21 @@ def numbers(kind: str) -> Array:
 def expected(x: Array, point: int, low: int, high: int) -> Array:
     whole = np.rint(x.astype(np.float64)) + point
     return np.clip(whole, low, high).astype(np.int64).astype(np.uint8)
+
+
+@pytest.mark.parametrize("lanes", [4, 8, 16])
+@pytest.mark.parametrize("target", TARGETS)
+def test_every_number_on_each_processor(target: str, lanes: int) -> None:
+    """Integers of 16 bits and beyond, and their halves."""
+    p = Evaluating(instructions_of(target))
+    for kind, count, (point, low, high, unsigned) in product(("f32", "s32"), (1, 2, 4), CLAMPS):
+        every = np.arange(-(1 << 16), 1 << 16, dtype=np.float32) / 2
+        x = np.concatenate([every, numbers("f32")]) if kind == "f32" else numbers("i32")
+        x = np.resize(x, (-(-len(x) // (lanes * count)), lanes * count))
+        parts = [ArrayValue(part, kind) for part in np.split(x, count, axis=-1)]
+        found = Narrowing(p, point, low, high, "u8" if unsigned else "s8").result(parts)
+        np.testing.assert_array_equal(found.array.view(np.uint8), expected(x, point, low, high), err_msg=kind)
+    assert ("packs" in " ".join(p.used)) == (f"packssdw.{32 * lanes}" in p.names)
 
 
 def function(name: str, kind: str, lanes: int, clamp: tuple[int, int, int, str], valid: int | None) -> str:
@@ -86,7 +105,9 @@ def check(run: Kernel, kind: str, lanes: int, clamp: tuple[int, int, int, str], 
 @pytest.mark.parametrize("route", ["llvm", "c"])
 @pytest.mark.parametrize("target", MACHINES)
 def test_against_numpy(target: str | None, route: str, tmp_path: Path) -> None:
-    module = lowered("\n".join(function(name, *case) for name, case in CASES.items()), "unroll-tiles")
+    attached = "" if target is None else f'attach-target{{target="{target}"}},'
+    text = "\n".join(function(name, *case) for name, case in CASES.items())
+    module = lowered(text, f"{attached}unroll-tiles,select-instructions")
     if route == "llvm":
         found = all_through_llvm(module, list(CASES), target)
     else:

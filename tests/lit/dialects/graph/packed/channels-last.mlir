@@ -20,16 +20,16 @@ func.func @forms(%w: tensor<5x3x6xi8>, %x: tensor<1x8x18xi8>, %v: tensor<90xi8>,
 // LOOPS:      %[[POINT:.*]] = arith.constant -131075 : i32
 // LOOPS:      scf.parallel
 // LOOPS:      %[[X0:.*]] = aot.word_load %x
-// LOOPS-NEXT: %[[E0:.*]] = aot.word_widen %[[X0]], %[[POINT]]
-// LOOPS-NEXT: %[[O0:.*]] = aot.word_widen %[[X0]], %[[POINT]] {odd}
+// LOOPS-NEXT: %[[E0:.*]] = aot.instruction "sxtab16" %[[POINT]], %[[X0]]
+// LOOPS-NEXT: %[[O0:.*]] = aot.instruction "sxtab16.ror8" %[[POINT]], %[[X0]]
 // LOOPS:      %[[X1:.*]] = aot.word_load %x
-// LOOPS-NEXT: %[[E1:.*]] = aot.word_widen %[[X1]], %[[POINT]]
+// LOOPS-NEXT: %[[E1:.*]] = aot.instruction "sxtab16" %[[POINT]], %[[X1]]
 // LOOPS:      %[[W0:.*]] = aot.word_load %w
-// LOOPS-NEXT: %[[F0:.*]] = aot.word_widen %[[W0]]
-// LOOPS-NEXT: %[[G0:.*]] = aot.word_widen %[[W0]] {odd}
-// LOOPS-NEXT: %[[S:.*]] = aot.word_dot %[[E0]], %[[F0]], %{{.*}}
-// LOOPS-NEXT: aot.word_dot %[[E1]], %[[F0]], %{{.*}}
-// LOOPS-NEXT: aot.word_dot %[[O0]], %[[G0]], %[[S]]
+// LOOPS-NEXT: %[[F0:.*]] = aot.instruction "sxtb16" %[[W0]]
+// LOOPS-NEXT: %[[G0:.*]] = aot.instruction "sxtb16.ror8" %[[W0]]
+// LOOPS-NEXT: %[[S:.*]] = aot.instruction "smlad" %[[E0]], %[[F0]], %{{.*}}
+// LOOPS-NEXT: aot.instruction "smlad" %[[E1]], %[[F0]], %{{.*}}
+// LOOPS-NEXT: aot.instruction "smlad" %[[O0]], %[[G0]], %[[S]]
 // LOOPS:      arith.muli
 // LOOPS:      memref.store
 func.func private @sums(%x: memref<1x8x18xi8>, %w: memref<90xi8>, %y: memref<1x1x6x7x5xi32>) attributes {aot.kernel} {

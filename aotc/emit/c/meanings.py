@@ -9,7 +9,7 @@ from typing import Final, Self, TypeAlias
 
 from aotc.emit.c.c_types import F32, F64, float_literal
 from aotc.emit.c.vector_types import type_name
-from aotc.machines.instructions.rows import Instruction, Lanes
+from aotc.machines.instructions.rows import Instruction, Lanes, joined
 from aotc.machines.instructions.values import Group, Operation, Value, bits_of, is_signed
 
 _OPERATORS: Final[dict[Operation, str]] = {
@@ -29,6 +29,8 @@ _OPERATORS: Final[dict[Operation, str]] = {
     "ne": "!=",
 }
 _FLOATS: Final = {"f32": F32, "f64": F64}
+_MODULAR: Final = ("u32", "u64")
+"""Types of numbers that C computes with modulo their size."""
 _WRAPPING: Final = ("add", "sub", "mul", "shl")
 _ATOM: Final = re.compile(r"\w+|\(-\d+\)")
 _GROUP, _LANE = "aotc_g", "aotc_k"
@@ -47,7 +49,7 @@ class Text(Value):
         self._statements = statements
         self.text = text
         """The number."""
-        self.wrapping = wrapping or f"(uint{max(32, bits_of(dtype))}_t){text}"
+        self.wrapping = wrapping or (text if dtype in _MODULAR else f"(uint{max(32, bits_of(dtype))}_t){text}")
         """The number modulo 2^32 or 2^64, of the type without sign of so many bits."""
         self.place = place
 
@@ -79,19 +81,20 @@ class Text(Value):
             first, second = operands
             by = second.text if name == "shl" else second.wrapping
             wrapping = f"({first.wrapping} {_OPERATORS[name]} {by})"
-            return self._text(_cast(dtype, wrapping), dtype, wrapping)
+            return self._text(wrapping if dtype in _MODULAR else _cast(dtype, wrapping), dtype, wrapping)
         match name:
             case "select":
-                return self._text("({} ? {} : {})".format(*texts), dtype)
+                return self._text(self._text("({} ? {} : {})".format(*texts), dtype)._named(), dtype)
             case "min" | "max":
                 a, b = (each._named() for each in operands)
                 return self._text(f"({a} {'<' if name == 'min' else '>'} {b} ? {a} : {b})", dtype)
             case "abs":
                 a = self._text(self._named(), dtype)
-                return self._text(f"({a.text} < 0 ? {(-a).text} : {a.text})", dtype)
+                return self._text(self._text(f"({a.text} < 0 ? {(-a).text} : {a.text})", dtype)._named(), dtype)
             case "convert" | "reinterpret":
                 assert name == "convert" or "f" not in dtype + self.dtype
-                is_same = is_signed(dtype) and bits_of(self.dtype) < bits_of(dtype) <= _INT
+                is_wider = bits_of(self.dtype) < bits_of(dtype) <= _INT and "f" not in dtype + self.dtype
+                is_same = is_wider and dtype not in _MODULAR and is_signed(dtype) >= is_signed(self.dtype)
                 return self._text(self.text if is_same else _cast(dtype, self.text), dtype)
             case _:
                 return self._text(f"({texts[0]} {_OPERATORS[name]} {texts[1]})", dtype)
@@ -130,7 +133,7 @@ class _Lanes(Group[Text]):
 
 
 class _Loop(list[Text]):
-    """All lanes of a group of the result, as one."""
+    """As many lanes of a group of the result as an operand has, as one."""
 
 
 _INT: Final = 32
@@ -177,23 +180,33 @@ def plain(row: Instruction) -> str:
         for name, each in zip(names, operands, strict=True)
     ]
     found = row.meaning(*given)
-    results = [found] if isinstance(found, Value) else found
-    is_loop = isinstance(results, _Loop)
-    places = [_sum(start(part), _LANE)] if is_loop else [_sum(start(part), lane) for lane in range(part.count)]
-    written = [
-        f"aotc_r[{place}] = {value.stored()};"
-        for place, value in zip(places, results, strict=True)
-        if isinstance(value, Text)
-    ]
+    results = [found] if isinstance(found, Value | _Loop) else found
+    lanes = part.count // len(results)
+    written = list[str]()
+    for number, each in enumerate(results):
+        value, lane = (each[0], _LANE) if isinstance(each, _Loop) else (each, "")
+        assert isinstance(value, Text)
+        written.append(f"aotc_r[{_sum(start(part), number * lanes, lane)}] = {value.stored()};")
     body = " ".join([*statements, *written])
-    if is_loop:
-        body = _loop(_LANE, part.count, body)
+    if lanes > 1:
+        body = _loop(_LANE, lanes, body)
     if row.groups > 1:
         body = _loop(_GROUP, row.groups, body)
     declared = " ".join(
         f"const {vector_type(lanes)} {name} = ({name[-1]});" for name, lanes in zip(names, row.operands, strict=True)
     )
     return f"(__extension__ ({{ {declared} {vector_type(row.result)} aotc_r; {body} aotc_r; }}))"
+
+
+def plain_words(row: Instruction) -> Sequence[str]:
+    """The statements of an instruction on integers `a`, `b`, .. that return its result."""
+    statements, lanes = list[str](), list[Text]()
+    found = row.of_words([Text(statements, name, "s32") for name, _ in zip("abcdef", row.operands, strict=False)])
+    for place, lane in enumerate(found):
+        if len(found) > 1:
+            statements.append(f"const {c_type(lane.dtype)} r{place} = {lane.text};")
+        lanes.append(lane if len(found) == 1 else Text(statements, f"r{place}", lane.dtype))
+    return [*statements, f"return {joined(lanes).text};"]
 
 
 def _loop(variable: str, count: int, body: str) -> str:

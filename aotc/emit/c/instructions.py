@@ -1,21 +1,25 @@
-"""Instructions in generated C: macros that are an intrinsic where the compiler may use it, else their meaning.
+"""Instructions in generated C: an intrinsic where the compiler may use it, else their meaning.
 
-`aotc_vpdpbusd_512(a, b, c)` is one on vectors, `aotc_add_vpdpbusd_512(a, b, c)` a statement that leaves its result in
-the variable `a`, and in its register.
+`aotc_vpdpbusd_512(a, b, c)` is a macro on vectors, `aotc_add_vpdpbusd_512(a, b, c)` a statement that leaves its result
+in the variable `a`, and in its register. `aotc_smlad(a, b, c)` is a function, of integers.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from textwrap import wrap
 from typing import Final
 
+from aotc.emit.c.meanings import plain, plain_words, vector_type
 from aotc.emit.c.vector_types import Variants, type_name
-from aotc.emit.c.vectors.meanings import plain, vector_type
 from aotc.machines.instructions import INSTRUCTIONS
 from aotc.machines.instructions.rows import Instruction, Lanes, Spelling
 from aotc.machines.instructions.values import bits_of
 
-MACROS: Final = {f"aotc_{name.replace('.', '_')}": row for name, row in INSTRUCTIONS.items()}
+_NAMES: Final = {f"aotc_{name.replace('.', '_')}": row for name, row in INSTRUCTIONS.items()}
+FUNCTIONS: Final = {name: row for name, row in _NAMES.items() if row.on_words}
+"""Instructions by the names of their functions."""
+MACROS: Final = {name: row for name, row in _NAMES.items() if name not in FUNCTIONS}
 """Instructions by the names of their macros."""
 _ADD: Final = "aotc_add_"
 _VECTORS: Final = {("x86_64", 512): "__AVX512F__", ("x86_64", 256): "__AVX__", ("x86_64", 128): "__SSE2__"}
@@ -53,6 +57,36 @@ def _type(row: Instruction, lanes: Lanes) -> str:
     """Of an operand as the intrinsic takes it."""
     register = row.architecture.register
     return type_name("i", bits_of(lanes.dtype), lanes.count) if register is None else register(lanes)
+
+
+def function(row: Instruction) -> str:
+    """The definition of an instruction in `FUNCTIONS`."""
+    names = "abcdef"[: len(row.operands)]
+    operands = [_as_taken(row, lanes, name) for lanes, name in zip(row.operands, names, strict=True)]
+    parameters = ", ".join(f"int32_t {name}" for name in names)
+    lines = [f"/* {row.says} */", f"static inline int32_t {macro_name(row)}({parameters})", "{"]
+    for position, spelling in enumerate(row.spellings):
+        lines.append(f"#{'el' if position else ''}if {row.condition(spelling)}")
+        if spelling.assembly:
+            inputs = ", ".join(f'"r"({name})' for name in names)
+            lines += ["int32_t r;", f'__asm__("{spelling.assembly}" : "=r"(r) : {inputs});', "return r;"]
+        else:
+            lines.append(f"return (int32_t){spelling.call(names if '(' in spelling.function else operands)};")
+    lines += ["#else", *plain_words(row), "#endif", "}"]
+    return "".join(f"{each}\n" for line in lines for each in _indented(line))
+
+
+def _indented(line: str) -> Sequence[str]:
+    """A line of a function's definition, which a statement may be longer than."""
+    if line.startswith(("#", "{", "}", "/*", "static")):
+        return [line]
+    return wrap(line, 116, initial_indent=" " * 4, subsequent_indent=" " * 8, break_on_hyphens=False)
+
+
+def _as_taken(row: Instruction, lanes: Lanes, name: str) -> str:
+    """A word as the intrinsic takes it."""
+    assert row.architecture.register is not None
+    return name if lanes.count == 1 else f"({row.architecture.register(lanes)}){name}"
 
 
 def _statement(row: Instruction, parameters: str) -> Variants:
