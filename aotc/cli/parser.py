@@ -129,7 +129,7 @@ def _verify(sub: argparse.ArgumentParser) -> None:
         default="auto",
         choices=("auto", "onnxruntime", "loops"),
         help="what is right: onnxruntime, or our operators' own scalar loops without schedules (default: onnxruntime, "
-        "loops where it lacks an operator)",
+        "onnx.reference where it lacks a kernel, loops where both do)",
     )
     sub.add_argument(
         "--steps",

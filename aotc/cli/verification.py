@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -15,13 +15,16 @@ from aotc.cli.arguments import options_from
 from aotc.cli.commands import print_json
 from aotc.cli.comparison import Comparison, compare
 from aotc.cli.progress import progress
+from aotc.compiler.checking.parts import NodeByNode
 from aotc.compiler.checking.quantized_reference import read_without_weights, steps
 from aotc.compiler.checking.recordings import read_inputs
 from aotc.compiler.checking.reference import comparable_session, first_values, reference_sequence
 from aotc.compiler.lowering import read_once
+from aotc.dialects.dtypes import number_kind
 from aotc.errors import EXIT_OK, EXIT_WRONG, UsageError, show
 from aotc.frontend.onnx.labels import labels_of
-from aotc.measuring.differences import cut_to_counts, first_operator, first_pass, loops_outputs
+from aotc.measuring.differences import Judge, cut_to_counts, first_operator, first_pass, loops_outputs
+from aotc.measuring.kernel_values import values_between_kernels, with_outputs
 from aotc.measuring.routes import open_model
 from aotc.model.labels import Labels, is_text
 from aotc.model.model_file import ModelFile
@@ -49,27 +52,39 @@ class _Reference:
     why: str = ""
     """Why it is not onnxruntime, which was to be preferred."""
 
-    def outputs(self, model: Any, inputs: Arrays) -> dict[str, Array]:
-        """The outputs by name; `model` is a file or a ModelProto."""
-        return self.sequence(model, [inputs], ())[0]
-
-    def sequence(self, model: Any, steps: Sequence[Arrays], states: Sequence[StateInfo]) -> list[dict[str, Array]]:
+    def sequence(self, source: Any, steps: Sequence[Arrays], states: Sequence[StateInfo]) -> list[dict[str, Array]]:
         """The outputs by name of calls one after the other, which keep the `states`."""
         if self.kind == "loops":
-            return loops_outputs(model, self.options, steps)
-        whole = isinstance(
-            model, str | os.PathLike
-        )  # else every value is an output: its optimiser does not survive that
-        if isinstance(model, ModelFile):
-            model = model.reread()
-        session = comparable_session(model if whole else model.SerializeToString(), optimize=whole)
+            return loops_outputs(source, self.options, steps)
+        readable = source.reread() if isinstance(source, ModelFile) else source
+        session = comparable_session(readable) if self.kind == "onnxruntime" else NodeByNode(_loaded(readable))
         hidden = {state.output for state in states}
         found = reference_sequence(session, steps, states, self.options.known_constants, self.labels)
         return [{name: array for name, array in each.items() if name not in hidden} for each in found]
 
     def __str__(self) -> str:
-        name = "our operators' own loops" if self.kind == "loops" else self.kind
-        return f"{name} ({self.why})" if self.why else name
+        return f"{_NAMES[self.kind]} ({self.why})" if self.why else _NAMES[self.kind]
+
+
+_NAMES: Final = {
+    "onnxruntime": "onnxruntime",
+    "onnx": "onnxruntime node by node, and onnx.reference where it has no kernel",
+    "loops": "our operators' own loops",
+}
+
+
+@dataclass
+class _Tolerance:
+    """How far floats may be off."""
+
+    rtol: float
+    atol: float
+    one_step: dict[str, float] = field(default_factory=dict[str, float])
+    """By how much more a value that stands for integers."""
+
+    def compared(self, name: str, actual: Array, right: Array, *, exact: bool) -> Comparison:
+        atol = self.atol + self.one_step.get(name, 0.0)
+        return compare(name, actual, right, rtol=self.rtol, atol=atol, exact=exact)
 
 
 def verify_command(arguments: argparse.Namespace) -> int:
@@ -78,22 +93,17 @@ def verify_command(arguments: argparse.Namespace) -> int:
     if arguments.steps is not None and arguments.steps < 1:
         raise UsageError("out-of-range", f"--steps {arguments.steps}", "there is nothing to compare", "use 1 or more")
     source: Any = read_once(arguments.model, options)
-    one_step: dict[str, float] = {}
+    tolerance = _Tolerance(arguments.rtol, arguments.atol)
     labels: dict[str, Labels] = {}
 
     def compared(name: str, actual: Array, right: Array) -> Comparison:
-        atol = arguments.atol + one_step.get(name, 0.0)
         exact = name in labels and is_text(actual.dtype.name)
-        return compare(name, actual, right, rtol=arguments.rtol, atol=atol, exact=exact)
-
-    def differs(name: str, actual: Array, right: Array) -> str:
-        found = compared(name, actual, right)
-        return "" if found.ok else found.line().partition(": ")[2]
+        return tolerance.compared(name, actual, right, exact=exact)
 
     with progress() as report:
         model = open_model(source, arguments.emit, options, report, arguments.loader)
         if options.start_at is None:  # of a model that the importer has accepted
-            one_step |= steps(read_without_weights(source.reread()))
+            tolerance.one_step |= steps(read_without_weights(source.reread()))
         if report is not None:
             report("reference")
         count = arguments.steps or (_STEPS if model.states else 1)
@@ -114,12 +124,12 @@ def verify_command(arguments: argparse.Namespace) -> int:
         where: dict[str, str] = {}
         if arguments.per_op:
             alone, given = replace(options, state={}), {**first_values(model.states), **calls[0]}
-            where["per_op"] = _per_op(arguments, source, alone, replace(reference, options=alone), given, differs)
+            where["per_op"] = _per_op(arguments, source, alone, given, tolerance)
         if arguments.bisect and wrong:
 
             def differ(outputs: Arrays) -> bool:
                 outputs = cut_to_counts(outputs, expected[0])
-                return any(differs(name, outputs[name], right) for name, right in expected[0].items())
+                return not all(compared(name, outputs[name], right).ok for name, right in expected[0].items())
 
             where["bisect"] = first_pass(source, options, differ, calls[0])
     if arguments.json:
@@ -127,7 +137,7 @@ def verify_command(arguments: argparse.Namespace) -> int:
             {"ok": not wrong, "reference": reference.kind, "outputs": [_json(each) for each in comparisons], **where}
         )
     else:
-        if reference.kind == "loops":
+        if reference.kind != "onnxruntime":
             show(f"reference: {reference}")
         for comparison in comparisons:
             show(comparison.line())
@@ -148,17 +158,20 @@ def _expected(
     states: Sequence[StateInfo],
     labels: Mapping[str, Labels],
 ) -> tuple[_Reference, list[dict[str, Array]]]:
-    """The reference and its outputs of each step; onnxruntime if it is asked for, or can compute them."""
-    if arguments.reference != "loops":
-        reference = _Reference("onnxruntime", options, labels)
+    """The reference and its outputs of each step: onnxruntime if it is asked for, or can compute them; if only it lacks
+    a kernel, the onnx package for that."""
+    whys: list[str] = []
+    for kind in ("onnxruntime", "onnx"):
+        if arguments.reference == "loops" or any("[missing-tool]" in why for why in whys):
+            break
+        reference = _Reference(kind, options, labels, "; ".join(whys))
         try:
             return reference, reference.sequence(source, steps, states)
         except UsageError as error:
             if arguments.reference == "onnxruntime":
                 raise
-            why = "; ".join(map(str, error.problems))
-    else:
-        why = ""
+            whys.append("; ".join(map(str, error.problems)))
+    why = "; ".join(whys[:1])
     if options.optimize == "0" and arguments.emit == "jit" and options.threads == 1:
         what = "there is nothing to compare with"
         raise UsageError("nothing-to-compare", what, why or "-O0 is the reference", "leave -O0 out, or use --emit c")
@@ -166,35 +179,50 @@ def _expected(
     return reference, reference.sequence(source, steps, states)
 
 
+def _loaded(readable: str | os.PathLike[str] | bytes) -> ModelProto:
+    import onnx
+
+    return onnx.load_model_from_string(readable) if isinstance(readable, bytes) else onnx.load(os.fspath(readable))
+
+
 def _per_op(
     arguments: argparse.Namespace,
     source: ModelFile,
     options: CompileOptions,
-    reference: _Reference,
     inputs: Arrays,
-    differs: Callable[[str, Array, Array], str],
+    tolerance: _Tolerance,
 ) -> str:
     """Which operator's result differs first."""
     import tempfile
     from pathlib import Path
 
-    import onnx
-
     if options.start_at is not None:
         raise UsageError("option-conflict", "--per-op with --start-at", "operators are those of an ONNX model")
-    readable = source.reread()
-    proto = onnx.load_model_from_string(readable) if isinstance(readable, bytes) else onnx.load(readable)
+    proto = _loaded(source.reread())
+    labels = labels_of(proto.graph)
 
-    def actual(model: ModelProto, given: Arrays) -> Arrays:
+    def compiled(model: ModelProto, given: Arrays) -> Arrays:
         with tempfile.TemporaryDirectory(prefix="aotc-") as folder:
             path = Path(folder) / "model.onnx"
             path.write_bytes(model.SerializeToString())
             compiled = open_model(str(path), arguments.emit, options, loader=arguments.loader)
         return compiled({info.name: given[info.name] for info in compiled.inputs})
 
-    labelled = replace(reference, labels=labels_of(proto.graph))
-    found = first_operator(proto, inputs, labelled.outputs, actual, differs)
-    return "no operator's result differs" if found is None else found.line()
+    def differs(name: str, actual: Array, right: Array) -> str:
+        found = tolerance.compared(name, actual, right, exact=number_kind(right.dtype) in "iu")
+        return "" if found.ok else found.line().partition(": ")[2]
+
+    groups = values_between_kernels(proto, options)
+    found: dict[str, Array] = {}
+    for group in groups:
+        found |= compiled(with_outputs(proto, group), inputs)
+    judge = Judge(proto, labels, differs)
+    values = list(dict.fromkeys(name for group in groups for name in group))
+    wrong = first_operator(judge, values, found, inputs, compiled)
+    if wrong is not None:
+        return wrong.line()
+    unjudged = f", but for {', '.join(sorted(judge.unjudged))}, which nothing else computes" if judge.unjudged else ""
+    return f"no operator's result differs, in {len(values)} values between kernels{unjudged}"
 
 
 def _json(comparison: Comparison) -> dict[str, Any]:

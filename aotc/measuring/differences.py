@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from aotc.compiler.checking.parts import judgements, nodes_for, part_of, places
 from aotc.compiler.driver import lower
 from aotc.compiler.lowering import import_source, in_process
+from aotc.dialects.dtypes import number_kind
+from aotc.errors import UsageError
 from aotc.executor import compiled_in_process
 from aotc.pipeline.options import CompileOptions
 from aotc.pipeline.phases import PHASES, make_passes, phase_index, pipeline_of
@@ -19,16 +22,14 @@ if TYPE_CHECKING:
     from onnx import ModelProto, NodeProto
     from xdsl.passes import ModulePass
 
+    from aotc.model.labels import Labels
+
 Array = np.ndarray[Any, Any]
 Arrays = Mapping[str, Array]
 Differs = Callable[[str, Array, Array], str]
 """Says how a value differs from its reference, given its name, itself and the reference; empty: it does not."""
 Run = Callable[["ModelProto", Arrays], Arrays]
 """Computes the outputs of a model."""
-
-AT_ONCE = 512
-"""Values that are outputs of one model, if all of them are looked at: an entry has an argument for each, and Python
-passes 1024 at most."""
 
 
 def cut_to_counts(outputs: Arrays, reference: Arrays) -> dict[str, Array]:
@@ -62,7 +63,7 @@ class WrongOperator:
     output: str
     how: str
     fused: bool
-    """Whether it differs only where it is not an output of the model, so that it is fused with what follows."""
+    """Whether it differs only where it is compiled together with other nodes."""
 
     def line(self) -> str:
         """One sentence for people."""
@@ -72,94 +73,101 @@ class WrongOperator:
         )
 
 
+@dataclass(frozen=True)
+class Judge:
+    """Says of parts of a model whether their outputs are right, of the inputs that they were given."""
+
+    model: ModelProto
+    labels: Mapping[str, Labels]
+    differs: Differs
+    unjudged: set[str] = field(default_factory=set[str])
+    """Values for which there is no judge."""
+
+    def verdict(self, nodes: Sequence[NodeProto], name: str, found: Arrays, given: Arrays) -> tuple[str, Array]:
+        """How a value of `found` that the last of `nodes` makes differs from all that it may be, empty if it does not;
+        and the value, of a data-dependent extent what its count says.
+
+        Integers are the same, but for one step where the real number is next to the middle between two.
+        """
+        part, read = part_of(self.model, nodes, [name], given)
+        how, value, middle = "", found[name], None
+        try:
+            for judged in judgements(part, read, self.labels):
+                value, right = cut_to_counts(found, judged)[name], judged[name]
+                if not (differs := self.differs(name, value, right)):
+                    return "", value
+                if number_kind(value.dtype) in "iu" and value.shape == right.shape:
+                    middle = self._next_to_middle(nodes, given) if middle is None else middle
+                    step = np.abs(value.astype(np.float64) - right.astype(np.float64)) == 1
+                    if not self.differs(name, value, np.where(middle & step, value, right)):
+                        return "", value
+                how = how or differs
+        except UsageError:
+            if not how:
+                self.unjudged.add(name)
+        return how, value
+
+    def _next_to_middle(self, nodes: Sequence[NodeProto], given: Arrays) -> Array:
+        """Whether elements stand for real numbers of which rounding errors may make either of two integers."""
+        last = nodes[-1]
+        if last.op_type != "QuantizeLinear":
+            return np.array(any(node.op_type in _ROUNDING or "QLinear" in node.op_type for node in nodes))
+        part, read = part_of(self.model, nodes, [last.input[0], last.input[1]], given)
+        real, scale = next(judgements(part, read, {})).values()
+        axis = next((each.i for each in last.attribute if each.name == "axis"), 1)
+        if scale.size > 1 and (scale.ndim != 1 or scale.size != real.shape[axis]):
+            return np.array(True)
+        places = [-1 if each == axis % real.ndim else 1 for each in range(real.ndim)] if scale.size > 1 else []
+        steps = real.astype(np.float64) / scale.reshape(places).astype(np.float64)
+        return np.abs(np.abs(steps - np.rint(steps)) - 0.5) < _NEAR
+
+    def outputs(self, nodes: Sequence[NodeProto], given: Arrays) -> Arrays:
+        """What nodes compute, all their values."""
+        part, read = part_of(self.model, nodes, [each for node in nodes for each in node.output if each], given)
+        return next(judgements(part, read, self.labels))
+
+
+_NEAR = 2.0**-8
+"""Of a step: what is nearer to the middle between two is in it, but for errors of floats."""
+_ROUNDING = frozenset(("QuantizeLinear", "DynamicQuantizeLinear", "Resize"))
+"""Whose integers are rounded real numbers."""
+
+
 def first_operator(
-    model: ModelProto, inputs: Arrays, expected: Run, actual: Run, differs: Differs
+    judge: Judge, values: Sequence[str], found: Arrays, inputs: Arrays, alone: Run
 ) -> WrongOperator | None:
     """The first node whose result differs; None where none does.
 
-    With every value an output of the model, each is compared, `AT_ONCE` of them at a time; where a node was given
-    something else than the reference was, be it by as little as is allowed, or other values were outputs, it is
-    computed once more, alone, of what the reference was given. What is computed
-    rightly so, and an output wrongly when it is fused, is found by cutting the model before that, after ever fewer
-    nodes (a binary search).
+    `found` are `values` as the compiled program has them between its kernels, in the order of computation: each is
+    judged by what the kernels before it made. Of a kernel of several nodes each is compiled `alone`: what is right so
+    is wrong together with the others.
     """
-    steps = [
-        (node.name or f"{node.op_type}_{position}", node, [output for output in node.output if output])
-        for position, node in enumerate(model.graph.node)  # which ONNX has in an order of computation
-    ]
-    values = [output for _, _, outputs in steps for output in outputs]
-    references = expected(_with_outputs(model, values), inputs)
+    known = dict(inputs)
+    for name in values:
+        nodes = nodes_for(judge.model, name, known)
+        how, value = judge.verdict(nodes, name, found, known) if nodes else ("", found[name])
+        if how:
+            return _first_alone(judge, nodes, known, alone) or _blamed(judge.model, nodes[-1], name, how, True)
+        known[name] = value
+    return None
 
-    def wrong(found: Arrays, step: int, fused: bool) -> WrongOperator | None:
-        name, node, outputs = steps[step]
-        found = cut_to_counts(found, {output: references[output] for output in outputs if output in found})
+
+def _first_alone(judge: Judge, nodes: Sequence[NodeProto], given: Arrays, alone: Run) -> WrongOperator | None:
+    known = {**given, **judge.outputs(nodes, given)}
+    for node in nodes:
+        outputs = [output for output in node.output if output]
+        part, read = part_of(judge.model, [node], outputs, known)
+        computed = alone(part, read)
         for output in outputs:
-            if output in found and (how := differs(output, found[output], references[output])):
-                return WrongOperator(name, node.op_type, output, how, fused)
-        return None
-
-    portions = [values[start : start + AT_ONCE] for start in range(0, len(values), AT_ONCE)]
-    everything: dict[str, Array] = {}
-    for portion in portions:
-        everything |= actual(_with_outputs(model, portion), inputs)
-    first = set(portions[0]) if portions else set[str]()
-    given = {**inputs, **references}
-    for step, (_, node, outputs) in enumerate(steps):
-        found = wrong(everything, step, False)
-        others = not first.issuperset(outputs)
-        others = others or any(_is_other(everything.get(name), references.get(name)) for name in node.input)
-        if found is not None and others and not any(attribute.HasField("g") for attribute in node.attribute):
-            found = wrong(actual(*_alone(model, node, outputs, given)), step, False)
-        if found is not None:
-            return found
-
-    def cut(step: int) -> WrongOperator | None:
-        return wrong(actual(_with_outputs(model, steps[step][2]), inputs), step, True)
-
-    kept = {value.name for value in model.graph.output}
-    ends = [step for step, (_, _, outputs) in enumerate(steps) if not kept.isdisjoint(outputs)]
-    low, high, known = 0, 0, None
-    for high in ends:
-        if (known := cut(high)) is not None:
-            break
-    else:
-        return None
-    while low < high:
-        middle = (low + high) // 2
-        if (found := cut(middle)) is not None:
-            high, known = middle, found
-        else:
-            low = middle + 1
-    return known
+            how = judge.verdict([node], output, computed, known)[0] if output in computed else ""
+            if how:
+                return _blamed(judge.model, node, output, how, False)
+    return None
 
 
-def _is_other(value: Array | None, reference: Array | None) -> bool:
-    return value is not None and reference is not None and not np.array_equal(value, reference)
-
-
-def _alone(model: ModelProto, node: NodeProto, outputs: Sequence[str], given: Arrays) -> tuple[ModelProto, Arrays]:
-    """A model of one node, whose inputs are those of `given` that it reads, and these."""
-    from onnx.helper import make_tensor_value_info, np_dtype_to_tensor_dtype
-
-    copy = _with_outputs(model, outputs)
-    del copy.graph.node[:], copy.graph.input[:], copy.graph.value_info[:]
-    copy.graph.node.append(node)
-    constants = {tensor.name for tensor in copy.graph.initializer}
-    read = {name: given[name] for name in dict.fromkeys(node.input) if name in given and name not in constants}
-    kinds = {name: np_dtype_to_tensor_dtype(array.dtype) for name, array in read.items()}
-    copy.graph.input.extend(make_tensor_value_info(name, kinds[name], array.shape) for name, array in read.items())
-    return copy, read
-
-
-def _with_outputs(model: ModelProto, names: Sequence[str]) -> ModelProto:
-    from onnx import ModelProto, ValueInfoProto
-
-    copy = ModelProto()
-    copy.CopyFrom(model)
-    del copy.graph.output[:]
-    declared = {value.name: value for value in model.graph.output}
-    copy.graph.output.extend(declared.get(name, ValueInfoProto(name=name)) for name in names)
-    return copy
+def _blamed(model: ModelProto, node: NodeProto, output: str, how: str, fused: bool) -> WrongOperator:
+    name = next(name for name, place in places(model).items() if model.graph.node[place].output[0] == node.output[0])
+    return WrongOperator(name, node.op_type, output, how, fused)
 
 
 def first_pass(source: Any, options: CompileOptions, differ: Callable[[Arrays], bool], inputs: Arrays) -> str:

@@ -9,19 +9,18 @@ from dataclasses import dataclass
 from typing import ClassVar, cast
 
 import numpy as np
-from xdsl.dialects.builtin import BoolAttr, DenseArrayBase, StringAttr, TensorType, i64
+from xdsl.dialects.builtin import DenseArrayBase, StringAttr, TensorType, i64
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 
 from aotc.dialects import arrays
 from aotc.dialects.builder import Builder, Comparison, Number, Reader, Scalar, Writer
 from aotc.dialects.dtypes import integer_range, is_float
+from aotc.dialects.graph.checks import expect_choice
 from aotc.dialects.graph.elementwise import Domain
 from aotc.dialects.graph.interfaces import Array, LoopNestOp, ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.shapes import normalize_axis
 from aotc.dialects.properties import bool_prop, int_prop
-
-_FALSE = BoolAttr.from_bool(False)
 
 
 def normalize_axes(axes: Sequence[int], rank: int) -> tuple[int, ...]:
@@ -172,8 +171,7 @@ class ArgReduceOp(LoopNestOp):
         return cast(Comparison, strict.replace("t", "e") if self.last else strict)
 
     def infer_types(self) -> Sequence[TensorType]:
-        if self.kind.data not in ("max", "min"):
-            raise ShapeError(f"kind is {self.kind.data!r}, expected max or min")
+        expect_choice(self, "kind", ("max", "min"))
         Domain.NUMBER.require(element_type_of(self.x), "the operand")
         shape, axes = shape_of(self.x), self.along()
         if shape[axes[0]] == 0:

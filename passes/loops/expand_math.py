@@ -36,6 +36,7 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, ModuleOp,
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
 
 from aotc.dialects.aot.contract import NONPOSITIVE
 from aotc.dialects.aot.tiles import tile_shape
@@ -116,11 +117,9 @@ def _replace(op: Operation, expansion: Function, b: TileBuilder) -> None:
         each.location = op.location
     block.insert_ops_before(new, op)
     given = op.operands[0].owner
-    op.detach()
-    op.erase()
+    Rewriter.erase_op(op)
     if isinstance(given, arith.DivfOp | arith.MulfOp) and not given.result.uses:
-        given.detach()
-        given.erase()
+        Rewriter.erase_op(given)
 
 
 def _applied(op: Operation, expansion: Function) -> tuple[Function, SSAValue]:

@@ -1,4 +1,4 @@
-"""Rules for tiles of bytes, several registers of which are made, looked up and stored at once.
+"""Rules for tiles of bytes, several registers of which are loaded, made, looked up and stored at once.
 
 What makes a whole register of bytes of several registers of wider lanes takes those whose bytes are neighbours where
 they are stored, so that they are stored together, too.
@@ -46,6 +46,18 @@ def lookup(u: Unrolling, op: TileLookupOp) -> Sequence[Registers]:
         for number, place in enumerate(some):
             found[place] = u.part(result, number * lanes, lanes)
     return [[found[place] for place in range(len(registers))]]
+
+
+def spaced(u: Unrolling, op: tiles.TileLoadOp, offset: int) -> SSAValue:
+    """One register of bytes a few elements apart: of two that overlap, of which neither goes beyond the last one."""
+    lanes, (step,) = tile_shape(op.result)[-1], op.steps()[-1:]
+    span = (lanes - 1) * step + 1
+    size = 1 << span.bit_length() - 1
+    first, last = (
+        u.emit(tiles.TileLoadOp, op.operands, tile_type([size], i8), place_properties(1, offset + at, size, size))
+        for at in (0, span - size)
+    )
+    return u.shuffle(first, last, [at if at < size else at - span + 2 * size for at in range(0, span, step)])
 
 
 def _beside(u: Unrolling, some: Sequence[SSAValue], width: int) -> SSAValue:

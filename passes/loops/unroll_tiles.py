@@ -38,22 +38,23 @@ from xdsl.dialects.builtin import (
     StringAttr,
     VectorType,
     i1,
+    i8,
 )
 from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from aotc.dialects.aot import TILE_OPERATIONS, tiles
+from aotc.dialects.aot import TILE_OPERATIONS, InstructionOp, QuadOp, tiles
 from aotc.dialects.aot.tile_dots import TileDotOp
 from aotc.dialects.aot.tile_lookups import TileLookupOp
 from aotc.dialects.aot.tile_narrowing import TileNarrowOp
 from aotc.dialects.aot.tiles import tile_shape, tile_type
-from aotc.dialects.aot.words import LaneDotOp, LaneSumOp, QuadOp, QuadQuantizeOp, QuadRescaleOp
+from aotc.dialects.aot.words import WORD
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.errors import CompileError
 from aotc.model.progress import Progress
 from aotc.passes.loops.registers import part_positions, place_properties, positions, register_places
-from aotc.passes.loops.unroll_bytes import lookup, narrow, store
+from aotc.passes.loops.unroll_bytes import lookup, narrow, spaced, store
 from aotc.passes.loops.unrolling import Registers, Tile, Unroll, Unrolling, element_type, register_type
 
 _EXACT_MATH = (
@@ -164,7 +165,10 @@ def _load(u: Unrolling, op: tiles.TileLoadOp) -> Sequence[Registers]:
             continue
         in_memory = lanes if step == 0 else count
         properties = place_properties(step, offset, in_memory, lanes) | repeated
-        register = u.emit(op.__class__, op.operands, single, properties)
+        if 1 < step <= WORD and count == lanes > 1 and kind.element_type == i8:
+            register = spaced(u, op, offset)
+        else:
+            register = u.emit(op.__class__, op.operands, single, properties)
         if count < in_memory and zero is not None:
             register = u.shuffle(register, zero, [lane + lanes * (lane >= count) for lane in range(lanes)])
         made[offset, count] = register
@@ -292,7 +296,7 @@ def _single(u: Unrolling, op: Operation) -> Sequence[Registers]:
 
 _RULES: dict[type[Operation], Unroll] = {
     arith.ConstantOp: _constant,
-    **dict.fromkeys((QuadOp, QuadRescaleOp, QuadQuantizeOp, LaneDotOp, LaneSumOp), _single),
+    **dict.fromkeys((QuadOp, InstructionOp), _single),
     vector.BroadcastOp: _broadcast,
     vector.BitcastOp: _bitcast,
     tiles.TileLoadOp: _load,

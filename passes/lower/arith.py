@@ -191,7 +191,7 @@ def _float_min_max(f: FunctionLowering, op: Operation) -> None:
             set_float(f, op.results[0], f.b.select(f.b.fcmp(predicate, x, limit, fast_math_flags(op)), limit, x))
             return
     name = "maximum" if greater else "minimum"
-    set_float(f, op.results[0], f.module.helpers.extreme(f.b, name, a, b, fast_math_flags(op)))
+    set_float(f, op.results[0], f.module.helpers.apply(f.b, name, a, b, flags=fast_math_flags(op)))
 
 
 def _known_number(value: SSAValue) -> float | None:

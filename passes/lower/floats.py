@@ -37,7 +37,7 @@ def widened(f: FunctionLowering, value: SSAValue) -> SSAValue:
     if type(kind) not in NARROW:
         return lowered
     if isinstance(element(lowered.type), IntegerType):
-        return f.module.helpers.widen(f.b, lowered, kind)
+        return f.module.helpers.apply(f.b, f"{kind}_to_f32", lowered)
     return f.b.convert(llvm.FPExtOp, lowered, like(lowered.type, f32))
 
 
@@ -51,8 +51,8 @@ def narrowed(f: FunctionLowering, value: SSAValue, kind: Attribute) -> SSAValue:
     scalar = element(kind)
     if type(scalar) not in NARROW:
         return value
-    if isinstance(f.types.value(scalar), IntegerType):
-        return f.module.helpers.narrow(f.b, value, scalar)
     if element(value.type) != f32:
-        value = f.module.helpers.round_to_odd(f.b, value)
+        value = f.module.helpers.apply(f.b, "f64_to_f32_odd", value)
+    if isinstance(f.types.value(scalar), IntegerType):
+        return f.module.helpers.apply(f.b, f"f32_to_{scalar}", value)
     return f.b.convert(llvm.FPTruncOp, value, kind)

@@ -1,7 +1,7 @@
 """Helper functions that the module defines where the target has no instruction and may have no library.
 
-Rounding to an integer, maximum and minimum, and conversions of f16 and bf16: exact, and made of a few basic operations.
-Each is an internal function, emitted when first used, for LLVM to inline. Names are those of the helpers in C:
+Functions of floats are their meanings (`aotc.machines.instructions.floats`). Each is an internal function, emitted when
+first used, for LLVM to inline. Names are those of the helpers in C:
 `aotc.f32_to_bf16` of scalars, `aotc.f32_to_bf16.v8` of eight lanes.
 """
 
@@ -10,26 +10,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from xdsl.dialects import llvm
-from xdsl.dialects.builtin import (
-    ArrayAttr,
-    BFloat16Type,
-    Float16Type,
-    Float64Type,
-    StringAttr,
-    VectorType,
-    f32,
-    i16,
-    i32,
-)
+from xdsl.dialects.builtin import ArrayAttr, StringAttr, VectorType, f32, i16, i32
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from aotc.dialects.llvm_ext import suffix
-from aotc.passes.lower.llvm_builder import LLVMBuilder, element, integer, like, width
+from aotc.machines.instructions.floats import FUNCTIONS
+from aotc.passes.lower.formulas import Formula
+from aotc.passes.lower.llvm_builder import NO_FAST_MATH, LLVMBuilder, element, like
 
-_NATIVE_ROUNDING = {
-    "floor": llvm.FFloorOp,
-    "ceil": llvm.FCeilOp,
-}
+_NATIVE = {"maximum": "maximum", "minimum": "maximum"}
+"""How `Target.native` calls what LLVM has intrinsics for, but for rounding."""
+_IN_PLACE = ("bf16_to_f32",)
+"""Functions of so few operations that they are written where they are used."""
 
 
 class Helpers:
@@ -70,46 +62,27 @@ class Helpers:
             self.functions[name] = llvm.FuncOp(name, kind, body=inner.finish(), other_props=properties)
         return b.call(name, a, to)[0]
 
-    # Rounding
+    def apply(
+        self, b: LLVMBuilder, name: str, *operands: SSAValue, flags: llvm.FastMathAttr = NO_FAST_MATH
+    ) -> SSAValue:
+        """A function of `FUNCTIONS`; f16 and bf16 are their bits."""
+        kind, function = operands[0].type, FUNCTIONS[name]
+        dtype = suffix(element(kind))
+        if function.is_of_any and f"{_NATIVE.get(name, 'round')}-{dtype}" in self.native:
+            return b.intrinsic(f"llvm.{name}.{suffix(kind)}", operands, kind, flags)
+        types, result = function.types(dtype)
 
-    def round(self, b: LLVMBuilder, how: str, a: SSAValue) -> SSAValue:
-        """floor, ceil, trunc or roundeven of f32 or f64; the sign of zero is kept, NaN stays NaN."""
-        if f"round-{suffix(element(a.type))}" in self.native:
-            if (kind := _NATIVE_ROUNDING.get(how)) is not None:
-                return b.float_op(kind, a)
-            return b.intrinsic(f"llvm.{how}.{suffix(a.type)}", [a], a.type)
-        body = {"roundeven": _roundeven, "floor": _floor, "ceil": _ceil, "trunc": _trunc}[how]
-        return self._call(b, f"aotc.{how}.{suffix(a.type)}", [a], a.type, body)
+        def body(inner: LLVMBuilder, *arguments: SSAValue) -> SSAValue:
+            given = (Formula(inner, *each) for each in zip(arguments, types, strict=True))
+            found = function.meaning(*given)
+            assert isinstance(found, Formula)
+            return found.ssa
 
-    # Extremes
-
-    def extreme(self, b: LLVMBuilder, how: str, x: SSAValue, y: SSAValue, flags: llvm.FastMathAttr) -> SSAValue:
-        """maximum or minimum of two f32 or f64: NaN where either is, -0 less than +0."""
-        if f"maximum-{suffix(element(x.type))}" in self.native:
-            return b.intrinsic(f"llvm.{how}.{suffix(x.type)}", [x, y], x.type, flags)
-        return self._call(b, f"aotc.{how}.{suffix(x.type)}", [x, y], x.type, _maximum if how == "maximum" else _minimum)
-
-    # Narrow floats, held as i16
-
-    def widen(self, b: LLVMBuilder, bits: SSAValue, kind: Attribute) -> SSAValue:
-        """The f32 of an f16 or bf16; `kind` is the scalar type."""
-        if isinstance(kind, BFloat16Type):
-            wide = b.convert(llvm.ZExtOp, bits, like(bits.type, i32))
-            shifted = b.integer_op(llvm.ShlOp, wide, b.constant(16, wide.type))
-            return b.convert(llvm.BitcastOp, shifted, like(bits.type, f32))
-        assert isinstance(kind, Float16Type)
-        return self._call(b, f"aotc.f16_to_f32{_lanes(bits)}", [bits], like(bits.type, f32), _f16_to_f32)
-
-    def narrow(self, b: LLVMBuilder, a: SSAValue, kind: Attribute) -> SSAValue:
-        """The f16 or bf16 nearest to an f32 or f64, ties to even; `kind` is the scalar type."""
-        if isinstance(element(a.type), Float64Type):
-            a = self.round_to_odd(b, a)
-        name, body = ("bf16", _f32_to_bf16) if isinstance(kind, BFloat16Type) else ("f16", _f32_to_f16)
-        return self._call(b, f"aotc.f32_to_{name}{_lanes(a)}", [a], like(a.type, i16), body)
-
-    def round_to_odd(self, b: LLVMBuilder, a: SSAValue) -> SSAValue:
-        """An f64 as the f32 that rounds to any narrower format as the f64 itself would (round to odd)."""
-        return self._call(b, f"aotc.f64_to_f32_odd{_lanes(a)}", [a], like(a.type, f32), _f64_to_f32_odd)
+        if name in _IN_PLACE:
+            return body(b, *operands)
+        to = like(kind, {"f32": f32, "u16": i16}.get(result) or element(kind))
+        where = f".{suffix(kind)}" if function.is_of_any else _lanes(operands[0])
+        return self._call(b, f"aotc.{name}{where}", operands, to, body)
 
     # Integers
 
@@ -129,123 +102,6 @@ class Helpers:
 def _lanes(value: SSAValue) -> str:
     """The suffix of a helper's name: its lanes; nothing for scalars."""
     return f".v{value.type.get_shape()[0]}" if isinstance(value.type, VectorType) else ""
-
-
-def _roundeven(b: LLVMBuilder, x: SSAValue) -> SSAValue:
-    """Adding and subtracting 2^(mantissa bits) leaves an integer, rounded as the addition rounds: to nearest even."""
-    kind = x.type
-    big = b.constant(2.0**23 if element(kind) == f32 else 2.0**52, kind)
-    size = b.float_op(llvm.FAbsOp, x)
-    rounded = b.float_op(llvm.FSubOp, b.float_op(llvm.FAddOp, size, big), big)
-    signed = b.float_op(llvm.FCopySignOp, rounded, x)
-    return b.select(b.fcmp("olt", size, big), signed, x)  # large numbers are integers; NaN fails the comparison
-
-
-def _step(b: LLVMBuilder, x: SSAValue, too_far: str, step: float) -> SSAValue:
-    nearest = _roundeven(b, x)
-    back = b.float_op(llvm.FAddOp, nearest, b.constant(step, x.type))
-    return b.select(b.fcmp(too_far, nearest, x), back, nearest)
-
-
-def _floor(b: LLVMBuilder, x: SSAValue) -> SSAValue:
-    return _step(b, x, "ogt", -1.0)
-
-
-def _ceil(b: LLVMBuilder, x: SSAValue) -> SSAValue:
-    # -0.5 rounds to -0, which is not too small: the sign of zero is right.
-    return b.float_op(llvm.FCopySignOp, _step(b, x, "olt", 1.0), x)
-
-
-def _trunc(b: LLVMBuilder, x: SSAValue) -> SSAValue:
-    return b.float_op(llvm.FCopySignOp, _floor(b, b.float_op(llvm.FAbsOp, x)), x)
-
-
-def _maximum(b: LLVMBuilder, x: SSAValue, y: SSAValue) -> SSAValue:
-    return _extreme(b, x, y, "ogt", llvm.AndOp)
-
-
-def _minimum(b: LLVMBuilder, x: SSAValue, y: SSAValue) -> SSAValue:
-    return _extreme(b, x, y, "olt", llvm.OrOp)
-
-
-def _extreme(b: LLVMBuilder, x: SSAValue, y: SSAValue, better: str, of_equals: type[Operation]) -> SSAValue:
-    """Numbers that compare equal have the same bits, but zeros: "and" makes those +0, "or" makes them -0."""
-    kind = x.type
-    bits = like(kind, integer(width(kind)))
-    both = b.integer_op(of_equals, b.convert(llvm.BitcastOp, x, bits), b.convert(llvm.BitcastOp, y, bits))
-    first = b.integer_op(llvm.OrOp, b.fcmp(better, x, y), b.fcmp("uno", x, x))
-    chosen = b.select(first, x, y)
-    return b.select(b.fcmp("oeq", x, y), b.convert(llvm.BitcastOp, both, kind), chosen)
-
-
-def _f32_to_bf16(b: LLVMBuilder, x: SSAValue) -> SSAValue:
-    """Round the upper half by adding just under half a unit, plus one where the last bit kept is odd."""
-    word = like(x.type, i32)
-    sixteen = b.constant(16, word)
-    bits = b.convert(llvm.BitcastOp, x, word)
-    upper = b.integer_op(llvm.LShrOp, bits, sixteen)
-    odd = b.integer_op(llvm.AndOp, upper, b.constant(1, word))
-    bias = b.integer_op(llvm.AddOp, odd, b.constant(0x7FFF, word))
-    rounded = b.integer_op(llvm.LShrOp, b.integer_op(llvm.AddOp, bits, bias), sixteen)
-    quiet_nan = b.integer_op(llvm.OrOp, upper, b.constant(0x40, word))
-    return b.convert(llvm.TruncOp, b.select(b.fcmp("uno", x, x), quiet_nan, rounded), like(word, i16))
-
-
-def _f32_to_f16(b: LLVMBuilder, x: SSAValue) -> SSAValue:
-    """Normal numbers round in integer arithmetic; subnormal ones by adding 0.5, whose last bit is theirs."""
-    word = like(x.type, i32)
-
-    def number(value: int) -> SSAValue:
-        return b.constant(value, word)
-
-    bits = b.convert(llvm.BitcastOp, x, word)
-    size = b.integer_op(llvm.AndOp, bits, number(0x7FFFFFFF))
-    sign = b.integer_op(llvm.LShrOp, b.integer_op(llvm.XOrOp, bits, size), number(16))
-    thirteen = number(13)
-    odd = b.integer_op(llvm.AndOp, b.integer_op(llvm.LShrOp, size, thirteen), number(1))
-    rebias = b.integer_op(llvm.AddOp, size, number(((15 - 127) << 23) + 0xFFF))
-    normal = b.integer_op(llvm.LShrOp, b.integer_op(llvm.AddOp, rebias, odd), thirteen)
-    half = b.constant(0.5, x.type)
-    aligned = b.float_op(llvm.FAddOp, b.convert(llvm.BitcastOp, size, x.type), half)
-    subnormal = b.integer_op(llvm.SubOp, b.convert(llvm.BitcastOp, aligned, word), number(126 << 23))
-    finite = b.select(b.icmp("ult", size, number(113 << 23)), subnormal, normal)
-    payload = b.integer_op(llvm.AndOp, b.integer_op(llvm.LShrOp, size, thirteen), number(0x3FF))
-    nan = b.integer_op(llvm.OrOp, payload, number(0x7E00))
-    special = b.select(b.icmp("ugt", size, number(0x7F800000)), nan, number(0x7C00))
-    result = b.select(b.icmp("ult", size, number(0x47800000)), finite, special)  # 65536, past the greatest half
-    return b.convert(llvm.TruncOp, b.integer_op(llvm.OrOp, result, sign), like(word, i16))
-
-
-def _f16_to_f32(b: LLVMBuilder, bits: SSAValue) -> SSAValue:
-    """Shift exponent and mantissa into place and rebias; subnormals are normalised by a float subtraction."""
-    word, real = like(bits.type, i32), like(bits.type, f32)
-
-    def number(value: int) -> SSAValue:
-        return b.constant(value, word)
-
-    wide = b.convert(llvm.ZExtOp, bits, word)
-    size = b.integer_op(llvm.ShlOp, b.integer_op(llvm.AndOp, wide, number(0x7FFF)), number(13))
-    sign = b.integer_op(llvm.ShlOp, b.integer_op(llvm.AndOp, wide, number(0x8000)), number(16))
-    normal = b.integer_op(llvm.AddOp, size, number(112 << 23))
-    special = b.integer_op(llvm.AddOp, size, number(224 << 23))
-    shifted = b.convert(llvm.BitcastOp, b.integer_op(llvm.AddOp, size, number(113 << 23)), real)
-    exact = b.float_op(llvm.FSubOp, shifted, b.convert(llvm.BitcastOp, number(113 << 23), real))
-    subnormal = b.convert(llvm.BitcastOp, exact, word)
-    finite = b.select(b.icmp("ult", size, number(1 << 23)), subnormal, normal)
-    result = b.select(b.icmp("uge", size, number(0x1F << 23)), special, finite)
-    return b.convert(llvm.BitcastOp, b.integer_op(llvm.OrOp, result, sign), real)
-
-
-def _f64_to_f32_odd(b: LLVMBuilder, x: SSAValue) -> SSAValue:
-    """Truncate towards zero and keep "inexact" in the last bit, so that rounding again cannot see a false tie."""
-    word, real = like(x.type, i32), like(x.type, f32)
-    nearest = b.convert(llvm.FPTruncOp, x, real)
-    back = b.convert(llvm.FPExtOp, nearest, x.type)
-    bits = b.convert(llvm.BitcastOp, nearest, word)
-    beyond = b.fcmp("ogt", b.float_op(llvm.FAbsOp, back), b.float_op(llvm.FAbsOp, x))
-    toward_zero = b.integer_op(llvm.SubOp, bits, b.convert(llvm.ZExtOp, beyond, word))
-    inexact = b.convert(llvm.ZExtOp, b.fcmp("one", back, x), word)
-    return b.convert(llvm.BitcastOp, b.integer_op(llvm.OrOp, toward_zero, inexact), real)
 
 
 def _round_product(b: LLVMBuilder, x: SSAValue, factor: SSAValue, above: SSAValue, shift: SSAValue) -> SSAValue:

@@ -66,7 +66,7 @@ _ROUNDING: dict[type[Operation], str] = {
 
 def _round(f: FunctionLowering, op: Operation) -> None:
     (a,) = float_operands(f, op)
-    set_float(f, op.results[0], f.module.helpers.round(f.b, _ROUNDING[type(op)], a))
+    set_float(f, op.results[0], f.module.helpers.apply(f.b, _ROUNDING[type(op)], a))
 
 
 def _round_half_away(f: FunctionLowering, op: math.RoundOp) -> None:
@@ -74,7 +74,7 @@ def _round_half_away(f: FunctionLowering, op: math.RoundOp) -> None:
     (a,) = float_operands(f, op)
     below_half = 0.5 - (2.0**-25 if element(a.type) == f32 else 2.0**-54)
     away = f.b.float_op(llvm.FCopySignOp, f.b.constant(below_half, a.type), a)
-    set_float(f, op.results[0], f.module.helpers.round(f.b, "trunc", f.b.float_op(llvm.FAddOp, a, away)))
+    set_float(f, op.results[0], f.module.helpers.apply(f.b, "trunc", f.b.float_op(llvm.FAddOp, a, away)))
 
 
 def _reciprocal_square_root(f: FunctionLowering, op: math.RsqrtOp) -> None:

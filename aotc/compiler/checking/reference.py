@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, Any]
 
-_DTYPES = {"tensor(float)": "float32", "tensor(double)": "float64", "tensor(bool)": "bool"} | {
+DTYPES = {"tensor(float)": "float32", "tensor(double)": "float64", "tensor(bool)": "bool"} | {
     f"tensor({name})": name
     for name in ("float16", *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)))
 }
@@ -110,7 +110,7 @@ def reference_outputs(
     Raises UsageError where it cannot run, as on arrays of int4.
     """
     names = distinct_names([output.name for output in session.get_outputs()])
-    dtypes = {value.name: _DTYPES.get(value.type, "float32") for value in session.get_inputs()}
+    dtypes = {value.name: DTYPES.get(value.type, "float32") for value in session.get_inputs()}
     known = {
         name: np.array(tensor.values, dtypes.get(name)).reshape(tensor.shape)
         for name, tensor in (constants or {}).items()

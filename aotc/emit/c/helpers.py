@@ -6,50 +6,18 @@ says: rounding to nearest even, NaN and signed zeros as IEEE 754 has them.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
+from aotc.emit.c.formulas import c_name, definition
 from aotc.emit.c.integer_helpers import integer_helpers
+from aotc.machines.instructions.floats import FUNCTIONS
 
-_ROUNDEVEN = """\
-/* The nearest whole number, ties to even; keeps the sign of zero. Beyond {LIMIT_NAME} there are no fractions. */
-static inline {T} aotc_roundeven{F}({T} x)
-{{{INSTRUCTION}
-    const {T} magnitude = x < 0.0{F} ? -x : x;
-    const {T} rounded = (magnitude + {LIMIT}{F}) - {LIMIT}{F};
-    if (magnitude > 0.0{F} && magnitude < {LIMIT}{F}) {{
-        return x < 0.0{F} ? -rounded : rounded;
-    }}
-    return x;{END}
-}}
-"""
-
-_VRINTN = """
+_VRINTN = """\
 #if (defined(__ARM_ARCH_8M_MAIN__) || defined(__ARM_ARCH_8_1M_MAIN__)) && defined(__ARM_FP) && (__ARM_FP & 4)
     __asm__("vrintn.f32 %0, %1" : "=t"(x) : "t"(x));
-    return x;
-#else"""
-
-_MAXIMUM = """\
-/* The greater of two; NaN if either is NaN, and +0 is greater than -0. */
-static inline {T} aotc_maximum{F}({T} a, {T} b)
-{{
-    if (a == b) {{
-        return a == 0.0{F} ? a + b : a;
-    }}
-    return a > b || a != a ? a : b;
-}}
-"""
-
-_MINIMUM = """\
-/* The lesser of two; NaN if either is NaN, and -0 is less than +0. */
-static inline {T} aotc_minimum{F}({T} a, {T} b)
-{{
-    if (a == b) {{
-        return a == 0.0{F} ? -(-a - b) : a;
-    }}
-    return a < b || a != a ? a : b;
-}}
-"""
+    return x;"""
+"""What is preferred to `aotc_roundevenf`: an instruction of Arm."""
 
 _MAXNUM = """\
 /* The greater of two; the other one if either is NaN. */
@@ -131,82 +99,6 @@ static inline float aotc_tanhf(float x)
 }
 """
 
-_F16_TO_F32 = """\
-/* IEEE half precision to single; exact. */
-static inline float aotc_f16_to_f32(uint16_t half)
-{
-    const uint32_t sign = (uint32_t)(half & 0x8000u) << 16;
-    const uint32_t magnitude = half & 0x7fffu;
-    if (magnitude > 0x7c00u) { /* NaN, made quiet */
-        return aotc_float_of_bits(sign | 0x7fc00000u | ((magnitude & 0x3ffu) << 13));
-    }
-    if (magnitude == 0x7c00u) {
-        return aotc_float_of_bits(sign | 0x7f800000u);
-    }
-    if (magnitude < 0x0400u) { /* subnormal: units of 2^-24 */
-        const float value = (float)magnitude * 5.9604644775390625e-8f;
-        return sign != 0u ? -value : value;
-    }
-    return aotc_float_of_bits(sign | ((magnitude << 13) + 0x38000000u));
-}
-"""
-
-_F32_TO_F16 = """\
-/* Single precision to IEEE half, to nearest even. */
-static inline uint16_t aotc_f32_to_f16(float value)
-{
-    const uint32_t bits = aotc_float_bits(value);
-    const uint32_t sign = (bits >> 16) & 0x8000u;
-    const uint32_t magnitude = bits & 0x7fffffffu;
-    if (magnitude > 0x7f800000u) { /* NaN, made quiet */
-        return (uint16_t)(sign | 0x7e00u | ((magnitude >> 13) & 0x3ffu));
-    }
-    if (magnitude >= 0x477ff000u) { /* 65520 and more round to infinity */
-        return (uint16_t)(sign | 0x7c00u);
-    }
-    if (magnitude < 0x38800000u) { /* subnormal: beside 0.5 the last bit weighs 2^-24, so that the addition rounds */
-        return (uint16_t)(sign | (aotc_float_bits(aotc_float_of_bits(magnitude) + 0.5f) - 0x3f000000u));
-    }
-    return (uint16_t)(sign | ((magnitude - 0x38000000u + 0xfffu + ((magnitude >> 13) & 1u)) >> 13));
-}
-"""
-
-_BF16_TO_F32 = """\
-/* bfloat16 to single precision; exact. */
-static inline float aotc_bf16_to_f32(uint16_t value)
-{
-    return aotc_float_of_bits((uint32_t)value << 16);
-}
-"""
-
-_F32_TO_BF16 = """\
-/* Single precision to bfloat16, to nearest even. */
-static inline uint16_t aotc_f32_to_bf16(float value)
-{
-    const uint32_t bits = aotc_float_bits(value);
-    if ((bits & 0x7fffffffu) > 0x7f800000u) { /* NaN, made quiet */
-        return (uint16_t)((bits >> 16) | 0x40u);
-    }
-    return (uint16_t)((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
-}
-"""
-
-_F64_TO_ODD = """\
-/* Double to single precision, rounded to odd (inexact results get an odd last bit): narrowing it again rounds once. */
-static inline float aotc_f64_to_f32_odd(double value)
-{
-    const float nearest = (float)value;
-    uint32_t bits = aotc_float_bits(nearest);
-    if ((double)nearest == value || value != value) {
-        return nearest;
-    }
-    if ((value < 0.0 ? -value : value) < (nearest < 0.0f ? -(double)nearest : (double)nearest)) {
-        bits -= 1u; /* it was rounded up */
-    }
-    return aotc_float_of_bits(bits | 1u);
-}
-"""
-
 _FLOOR_DIVISION = """\
 /* a / b rounded down. */
 static inline {S} aotc_floordiv{N}({S} a, {S} b)
@@ -249,30 +141,20 @@ static inline int{N}_t aotc_opaque_i{N}(int{N}_t n)
 def _helpers() -> dict[str, tuple[tuple[str, ...], str]]:
     """Name: the helpers it calls, and its text. In an order in which each stands behind what it calls."""
     table: dict[str, tuple[tuple[str, ...], str]] = {}
-    for kind, suffix, bits, limit, limit_name in (
-        ("float", "f", "uint32_t", "8388608.0", "2^23"),
-        ("double", "", "uint64_t", "4503599627370496.0", "2^52"),
-    ):
-        names = {"T": kind, "F": suffix, "I": bits, "LIMIT": limit, "LIMIT_NAME": limit_name}
-        names |= {"INSTRUCTION": _VRINTN, "END": "\n#endif"} if suffix else {"INSTRUCTION": "", "END": ""}
+    for kind, suffix, bits in (("float", "f", "uint32_t"), ("double", "", "uint64_t")):
+        names = {"T": kind, "F": suffix, "I": bits}
         table[f"aotc_{kind}_bits"] = ((), _BITS.format(**names))
         table[f"aotc_{kind}_of_bits"] = ((), _FROM_BITS.format(**names))
-        for name, text in {
-            "roundeven": _ROUNDEVEN,
-            "maximum": _MAXIMUM,
-            "minimum": _MINIMUM,
-            "maxnum": _MAXNUM,
-            "minnum": _MINNUM,
-        }.items():
+        for name, text in {"maxnum": _MAXNUM, "minnum": _MINNUM}.items():
             table[f"aotc_{name}{suffix}"] = ((), text.format(**names))
     both = ("aotc_float_bits", "aotc_float_of_bits")
     table["aotc_expf"] = (both, _EXP)
     table["aotc_tanhf"] = (("aotc_expf",), _TANH)
-    table["aotc_f16_to_f32"] = (("aotc_float_of_bits",), _F16_TO_F32)
-    table["aotc_f32_to_f16"] = (both, _F32_TO_F16)
-    table["aotc_bf16_to_f32"] = (("aotc_float_of_bits",), _BF16_TO_F32)
-    table["aotc_f32_to_bf16"] = (("aotc_float_bits",), _F32_TO_BF16)
-    table["aotc_f64_to_f32_odd"] = (both, _F64_TO_ODD)
+    for function in FUNCTIONS.values():
+        for dtype in ("f32", "f64") if function.is_of_any else ("f32",):
+            name = c_name(function, dtype)
+            text = definition(function, dtype, _VRINTN if name == "aotc_roundevenf" else "")
+            table[name] = tuple({*re.findall(r"aotc_\w+_bits", text)}), text
     table |= integer_helpers()
     for bits in (32, 64):
         table[f"aotc_opaque_i{bits}"] = ((), _OPAQUE.format(N=bits))

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from textwrap import wrap
 from typing import Final
 
-from aotc.emit.c.meanings import plain, plain_words, vector_type
-from aotc.emit.c.vector_types import Variants, type_name
-from aotc.machines.instructions import INSTRUCTIONS
+from aotc.emit.c.meanings import operand_type, plain, plain_words
+from aotc.emit.c.vector_types import Variants, Vector, type_name
+from aotc.machines.instructions import INSTRUCTIONS, floats
 from aotc.machines.instructions.rows import Instruction, Lanes, Spelling
 from aotc.machines.instructions.values import bits_of
 
@@ -21,6 +21,7 @@ FUNCTIONS: Final = {name: row for name, row in _NAMES.items() if row.on_words}
 """Instructions by the names of their functions."""
 MACROS: Final = {name: row for name, row in _NAMES.items() if name not in FUNCTIONS}
 """Instructions by the names of their macros."""
+_OF_FLOATS: Final = {each.meaning: each for each in floats.FUNCTIONS.values()}
 _ADD: Final = "aotc_add_"
 _VECTORS: Final = {("x86_64", 512): "__AVX512F__", ("x86_64", 256): "__AVX__", ("x86_64", 128): "__SSE2__"}
 """The macro that says that registers of so many bits are ones of GCC's `"v"`."""
@@ -45,16 +46,27 @@ def definition(name: str) -> tuple[Sequence[str], Variants]:
 
 
 def _expression(row: Instruction, parameters: str) -> Variants:
-    return [*((row.condition(each), _call(row, each, parameters)) for each in row.spellings), ("", plain(row))]
+    if (function := _OF_FLOATS.get(row.meaning)) is not None:  # which has the same variants
+        lanes = row.result
+        vector = Vector(lanes.dtype[0], bits_of(lanes.dtype), lanes.count)
+        return [("", f"{vector.operation(function.name)}({', '.join(parameters)})")]
+    return [*intrinsics(row, parameters), ("", plain(row))]
 
 
-def _call(row: Instruction, spelling: Spelling, parameters: str) -> str:
+def intrinsics(row: Instruction, parameters: Sequence[str]) -> Variants:
+    """Calls of intrinsics on parameters of a macro."""
+    return [(row.condition(each), _call(row, each, parameters)) for each in row.spellings]
+
+
+def _call(row: Instruction, spelling: Spelling, parameters: Sequence[str]) -> str:
     operands = [f"({_type(row, lanes)})({name})" for name, lanes in zip(parameters, row.operands, strict=True)]
-    return f"(({vector_type(row.result)}){spelling.call(operands)})"
+    return f"(({operand_type(row, row.result)}){spelling.call(operands)})"
 
 
 def _type(row: Instruction, lanes: Lanes) -> str:
     """Of an operand as the intrinsic takes it."""
+    if row.is_word(lanes):
+        return operand_type(row, lanes)
     register = row.architecture.register
     return type_name("i", bits_of(lanes.dtype), lanes.count) if register is None else register(lanes)
 

@@ -151,7 +151,6 @@ class CSource(Unit):
             return ""
         found = prologue(functions)
         self._headers |= found.headers
-        self._helpers |= found.helpers
         return found.text
 
     def _prototypes(self, alone: bool) -> Iterator[str]:

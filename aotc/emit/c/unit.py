@@ -20,8 +20,8 @@ from aotc.dialects.operations import walk
 from aotc.emit.c import tables
 from aotc.emit.c.array_initialisers import LONG, element_ctype
 from aotc.emit.c.c_types import BOOL, SIGNED, UNSIGNED, VOID, CType, ctype_of, dtype_ctype, pointer_to
+from aotc.emit.c.expr import Expr, name_expr
 from aotc.emit.c.expressions.buffers import is_unsigned_buffer, root
-from aotc.emit.c.expressions.expr import Expr, name_expr
 from aotc.emit.c.expressions.ranges import Interval
 from aotc.emit.c.helpers import HELPERS
 from aotc.emit.c.preamble import MACROS

@@ -39,6 +39,7 @@ from aotc.frontend.onnx.dims import OpenShapesError, contradicts, declared_shape
 from aotc.frontend.onnx.inputs import read_inputs
 from aotc.frontend.onnx.labels import changed_output, output_labels, places_of, text_of, text_read, unknown_text
 from aotc.frontend.onnx.load import Model
+from aotc.frontend.onnx.node import Bound, Node
 from aotc.frontend.onnx.operator_types import type_mismatch
 from aotc.frontend.onnx.operators import (
     MAX_OPSET,
@@ -54,7 +55,7 @@ from aotc.frontend.onnx.operators import (
 )
 from aotc.frontend.onnx.parts.bounds import carry, misfit, refuse
 from aotc.frontend.onnx.parts.sequences import OPERATORS, Given, Items, apply, type_bytes
-from aotc.frontend.onnx.registry import BOUNDED, IMPORTERS, Bound, Importer, Node, load_importers
+from aotc.frontend.onnx.registry import BOUNDED, IMPORTERS, Importer, listed, load_importers
 from aotc.frontend.onnx.scopes import POISON, Poison, Scope, Value, name_value
 from aotc.frontend.onnx.tensors import ONNX_TYPES, TensorError, read_tensor, type_name
 from aotc.model import extensions
@@ -324,7 +325,7 @@ class _Importer:
             return CONTROL_FLOW[node.op_type](self, node, name, inputs, scope, opset).values()
         if (entry := IMPORTERS.get((domain, node.op_type))) is not None:
             seen = self._seen(node, name, tensors, outputs, opset)
-            return self._of_parts(entry.importer, seen, bounds) if any(bounds) else _listed(entry.importer(seen))
+            return self._of_parts(entry.importer, seen, bounds) if any(bounds) else listed(entry.importer(seen))
         return self._definition(node, name, inputs, scope.sets)
 
     def _of_parts(self, importer: Importer, node: Node, bounds: Sequence[Bound | None]) -> Sequence[Value]:
@@ -334,7 +335,7 @@ class _Importer:
         try:
             if bounded is not None and (whole := bounded(node, bounds)) is not None:
                 return whole
-            found = _listed(importer(node))
+            found = listed(importer(node))
         except CompileError as error:
             if wrong := [each for each in error.problems if each.id in ("invalid-shape", "invalid-value")]:
                 node.inputs = given
@@ -490,7 +491,3 @@ def _location(name: str) -> LocationAttr:
 
 def _tensor(name: str, value: SSAValue) -> Argument:
     return Argument(name=name, dtype=dtype_name(element_type_of(value)))
-
-
-def _listed(values: SSAValue | Sequence[SSAValue | None]) -> list[SSAValue | None]:
-    return [values] if isinstance(values, SSAValue) else list(values)

@@ -1,4 +1,4 @@
-"""The one table of ONNX importers, and what an importer sees of its node.
+"""The one table of ONNX importers.
 
 An importer is a function of a `Node` that emits graph operations and returns the node's outputs. It handles every opset
 the operator exists in, by `node.opset`. Put it in `importers/`, in the file of its family:
@@ -12,327 +12,30 @@ A package from outside adds its own through the entry point group `aotc.onnx_imp
 
 from __future__ import annotations
 
-import math
 import pkgutil
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from copy import copy
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint
 from types import ModuleType
-from typing import Any, NoReturn, TypeAlias
+from typing import TypeAlias, TypeVar
 
-import numpy as np
-from xdsl.builder import Builder
-from xdsl.dialects.builtin import LocationAttr
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import SSAValue
 
-from aotc.dialects.constants import constant_op, folded, known_array
-from aotc.dialects.dtypes import ELEMENT_TYPES
-from aotc.dialects.graph.interfaces import GraphOp, ShapeError, element_type_of, shape_of
-from aotc.dialects.graph.movement import SliceOp
-from aotc.dialects.graph.structure import ConstantOp, CopyOp
-from aotc.errors import CompileError, Problem
-from aotc.frontend.onnx.tensors import DTYPES, MAX_ELEMENTS, UNSUPPORTED, type_name
+from aotc.frontend.onnx.node import Bound, Node, Tensor
 from aotc.model import extensions
-from aotc.model.weight_store import Array, WeightStore
+
+Results: TypeAlias = "SSAValue | Tensor | Sequence[SSAValue | Tensor | None]"
+Importer: TypeAlias = Callable[[Node], Results]
+F = TypeVar("F", bound=Importer)
 
 
-@dataclass(frozen=True)
-class Bound:
-    """The extent of a value along `axis` is data-dependent: only the first `count` are valid."""
-
-    axis: int
-    count: SSAValue
-    """An i64 of rank 0."""
-    asked: bool = False
-    """The model computes the count to say how many there shall be; it is not how many there are of what data has."""
-
-
-class Node:
-    """One ONNX node during import: its inputs as SSA values, its attributes as Python values, and `emit`."""
-
-    def __init__(
-        self,
-        *,
-        name: str,
-        op_type: str,
-        domain: str,
-        opset: int,
-        inputs: Sequence[SSAValue | None],
-        outputs: Sequence[str],
-        attributes: dict[str, Any],
-        builder: Builder,
-        store: WeightStore,
-        location: LocationAttr,
-        bounds: dict[SSAValue, Bound],
-        given: Mapping[SSAValue, str] | None = None,
-        notes: list[Problem] | None = None,
-    ) -> None:
-        self.name = name
-        self.op_type = op_type
-        self.domain = domain
-        self.opset = opset
-        """The version of the node's operator set that the model imports."""
-        self.inputs = list(inputs)
-        """None stands for an optional input left out."""
-        self.outputs = list(outputs)
-        """Names of the outputs; an empty name is an output that nothing reads."""
-        self.attributes = attributes
-        self.bounds = bounds
-        """Facts known of the values of the model whose extents are data-dependent."""
-        self._builder = builder
-        self._store = store
-        self._location = location
-        self._given = given or {}
-        self._notes = [] if notes is None else notes
-
-    def in_version(self, opset: int, inputs: Sequence[SSAValue | None] | None = None) -> Node:
-        """This node as one of ONNX's own operators in a version of these, perhaps with other inputs."""
-        node = copy(self)
-        node.domain, node.opset = "", opset
-        node.inputs = list(self.inputs if inputs is None else inputs)
-        return node
-
-    def input(self, position: int) -> SSAValue:
-        """A required input."""
-        value = self.optional(position)
-        if value is None:
-            self.fail("missing-input", f"input {position} is missing", "the operator requires it")
-        return value
-
-    def optional(self, position: int) -> SSAValue | None:
-        """An optional input, None where it is left out."""
-        return self.inputs[position] if position < len(self.inputs) else None
-
-    def attr(self, name: str, default: Any = None) -> Any:
-        """An attribute as int, float, str, list or ndarray (a tensor); `default` where it is absent."""
-        return self.attributes.get(name, default)
-
-    def require_choice(self, name: str, value: object, choices: Iterable[object]) -> None:
-        """Fail where an attribute's value is none of `choices`."""
-        if value not in (known := list(choices)):
-            fix = f"choose from {', '.join(map(str, known))}"
-            self.fail("unsupported-attribute", f"{name} = {value} is not supported", fix=fix)
-
-    def type_attr(self, name: str) -> Attribute:
-        """The element type whose ONNX code an attribute is; fails where the compiler has none."""
-        code = self.attr(name)
-        if code not in DTYPES:
-            self.fail("unsupported-type", f"{name} = {type_name(code)} is not supported", UNSUPPORTED.get(code, ""))
-        return ELEMENT_TYPES[DTYPES[code]]
-
-    def shape(self, position: int) -> tuple[int, ...]:
-        """The shape of a required input."""
-        return shape_of(self.input(position))
-
-    def element_type(self, position: int) -> Attribute:
-        """The graph element type of a required input."""
-        return element_type_of(self.input(position))
-
-    def known(self, position: int) -> Array | None:
-        """The value of an input if it is a constant by now; None where it is absent or computed at run time."""
-        value = self.optional(position)
-        return None if value is None else self.known_value(value)
-
-    def known_value(self, value: SSAValue) -> Array | None:
-        """The same of any value."""
-        return known_array(value, self._store)
-
-    def constant_input(self, position: int, what: str) -> Array:
-        """The value of an input that must be constant (a shape, axes, pads...); a named problem where it is not."""
-        self.input(position)
-        value = self.known(position)
-        if value is None:
-            self.fail_unknown(position, what)
-        return value
-
-    def fail_unknown(self, position: int, what: str) -> NoReturn:
-        """Stop where an input, `what` to the user, would have to be known when compiling."""
-        if (op := unfolded(self.input(position))) is not None:
-            why = f"{op} is computed when the model runs, though of constants only"
-            fix = "make it a constant of the model"
-            self.fail("unknown-value", f"{what} (input {position}) is not known when compiling", why, fix)
-        what = f"{what} (input {position}) is computed at run time"
-        problem = Problem(
-            "unknown-value", what, "shapes must be known when compiling", node=self.name, op_type=self.op_type
-        )
-        raise CompileError(waiting(problem, [self.input(position)], self._given))
-
-    def fail_bounded(self, problem: Problem, bounds: Sequence[Bound]) -> NoReturn:
-        """Stop with a problem that there is none of where the counts of `bounds` are known. Those that are asked for
-        may be compiled for."""
-        asked = all(bound.asked for bound in bounds)
-        found = waiting(problem, [bound.count for bound in bounds], self._given)
-        raise CompileError(found if asked and found.inputs else problem)
-
-    def constant(self, array: Array | Sequence[Any] | float, dtype: Any = None) -> SSAValue:
-        """A constant from a numpy array (or what np.array makes one of)."""
-        array = np.asarray(array, dtype=dtype)
-        self._store.count_computed(array.nbytes, self.name, self.op_type)
-        return self._constant(array)
-
-    def given(self, array: Array) -> SSAValue:
-        """A constant that the node has as an attribute."""
-        self._store.count_given(array.nbytes, self.name, self.op_type)
-        return self._constant(array)
-
-    def numbers(self, count: int, dtype: Any = np.int64) -> Array:
-        """0 to `count` - 1; fails where a constant may not be as large."""
-        self.require_room(count, dtype)
-        return np.arange(count, dtype=dtype)
-
-    def filled(self, shape: Sequence[int], value: float, dtype: Any) -> Array:
-        """`value` in that shape; fails where a constant may not be as large."""
-        self.require_room(math.prod(shape), dtype)
-        return np.full(shape, value, dtype)
-
-    def require_room(self, count: int, dtype: Any) -> None:
-        """Fail before a constant of `count` elements is computed that may not be: whoever makes one whose extents are
-        those of other tensors, or numbers in the model, asks first, as `numbers` and `filled` do."""
-        self.require_countable([count])
-        self._store.require_room(count * np.dtype(dtype).itemsize, self.name, self.op_type)
-
-    def require_countable(self, shape: Sequence[float]) -> None:
-        """Fail where a result of that shape would have more elements than are supported."""
-        if not (count := math.prod(shape)) < MAX_ELEMENTS:
-            self.fail("too-large", f"its result has {count} elements, 2^31 or more")
-
-    def _constant(self, array: Array) -> SSAValue:
-        self.require_countable(array.shape)
-        op = constant_op(array, self.outputs[0] or self.name, self._store)
-        return self._insert(op)
-
-    def emit(
-        self, op_class: type[GraphOp], *operands: SSAValue | Sequence[SSAValue] | None, **attributes: object
-    ) -> SSAValue:
-        """Build `op_class.get(...)`, fold it if its operands are constants, insert it; the first result.
-
-        A dequantisation does not fold: what is stored may be computed with.
-        """
-        return self.emit_all(op_class, *operands, **attributes)[0]
-
-    def emit_all(
-        self, op_class: type[GraphOp], *operands: SSAValue | Sequence[SSAValue] | None, **attributes: object
-    ) -> list[SSAValue]:
-        """As `emit`, with every result."""
-        try:
-            op = op_class.get(*operands, **attributes)
-        except ShapeError as error:
-            fix = "check the model's shapes (onnx.shape_inference) or the given --input-shape"
-            self.fail("invalid-shape", str(error), fix=fix)
-        try:
-            for result in op.results:
-                self.require_countable(shape_of(result))
-        except CompileError:
-            op.erase()
-            raise
-        values = folded(op, self._store, self.name, self.op_type) if op.operand_quantization() is None else None
-        if values is not None:
-            op.erase()
-            return [self._constant(value) for value in values]
-        self._insert(op)
-        return list(op.results)
-
-    def bounded(self, value: SSAValue, bound: Bound) -> SSAValue:
-        """`value` of which only so many parts mean anything as `bound` says: cut to these where the count is known,
-        else noted, so that only operators that treat each part by itself read it."""
-        known = known_array(bound.count, self._store)
-        if known is not None:
-            return self.cut_to_count(value, bound.axis, bound.count)
-        if shape_of(value)[bound.axis] == 0:  # there can be none
-            return value
-        if self.known_value(value) is not None:  # what is computed of it must not lose its bound by folding
-            value = self._insert(CopyOp.get(value))
-        self.bounds[value] = bound
-        return value
-
-    def most(self, count: SSAValue) -> int | None:
-        """The greatest value of a count of parts; None for any other value."""
-        for value, bound in self.bounds.items():
-            if bound.count is count:
-                return shape_of(value)[bound.axis]
-        return None
-
-    def as_many(self, axis: int, count: SSAValue) -> Bound:
-        """The bound of what has so many parts along an axis as other values with this count have."""
-        return Bound(axis, count, any(bound.asked for bound in self.bounds.values() if bound.count is count))
-
-    def cut_to_count(self, value: SSAValue, axis: int, count: SSAValue) -> SSAValue:
-        """`value` without the parts along `axis` from `count` on, where that is known; else as it is."""
-        known = known_array(count, self._store)
-        shape = [*shape_of(value)]
-        if known is None or shape[axis] == int(known):
-            return value
-        shape[axis] = int(known)
-        return self.emit(SliceOp, value, starts=[0] * len(shape), steps=[1] * len(shape), shape=shape)
-
-    def fail(self, kind: str, what: str, why: str = "", fix: str = "") -> NoReturn:
-        """Stop importing this node with a problem that names it; `kind` is the problem's id."""
-        raise CompileError(kind, what, why, fix, self.name, self.op_type)
-
-    def note(self, kind: str, what: str, why: str = "") -> None:
-        """Tell the user, once the model is imported, what is otherwise than the model says."""
-        self._notes.append(Problem(kind, what, why, node=self.name, op_type=self.op_type))
-
-    def _insert(self, op: GraphOp) -> SSAValue:
-        op.location = self._location
-        self._builder.insert(op)
-        return op.results[0]
-
-
-MOST_VALUES = 64
-"""Elements of an input that may be compiled for as values, where a shape that nothing bounds follows from them."""
-
-
-def waiting(problem: Problem, values: Sequence[SSAValue | None], given: Mapping[SSAValue, str]) -> Problem:
-    """`problem`, which is mended where `values` are known, with the inputs of the model that these follow from; `given`
-    are the names of the inputs."""
-    found = _followed(values, given)
-    if not found:
-        return replace(problem, fix="fix the inputs that it depends on with --constant NAME=VALUE")
-    names = ", ".join(given[each] for each in found)
-    why = f"{problem.why}, and it follows from {'the input' if len(found) == 1 else 'inputs'} {names}"
-    if any(math.prod(shape_of(each)) > MOST_VALUES for each in found):
-        return replace(problem, why=why, fix="compute it before the model")
-    options = " ".join(f"--constant {given[each]}=VALUE" for each in found)
-    return replace(problem, why=why, fix=f"fix that with {options}", inputs=tuple(given[each] for each in found))
-
-
-def _followed(values: Sequence[SSAValue | None], given: Mapping[SSAValue, str]) -> list[SSAValue]:
-    """The inputs of the model that `values` are computed of, in order; none where they are computed of others, too."""
-    todo = [value for value in values if value is not None]
-    seen = set(todo)
-    while todo:
-        value = todo.pop()
-        if value in given:
-            continue
-        if not isinstance(value.owner, GraphOp):
-            return []
-        new = [operand for operand in value.owner.operands if operand not in seen]
-        seen.update(new)
-        todo += new
-    return [each for each in given if each in seen]
-
-
-def unfolded(value: SSAValue) -> str | None:
-    """For a value that depends on no input of the model: the operation that is not computed when compiling."""
-    waiting, seen, found = [value], {value}, None
-    while waiting:
-        op = waiting.pop().owner
-        if not isinstance(op, GraphOp):
-            return None
-        if not isinstance(op, ConstantOp):
-            found = op.name
-        new = [operand for operand in op.operands if operand not in seen]
-        seen.update(new)
-        waiting += new
-    return found
-
-
-Importer: TypeAlias = Callable[[Node], "SSAValue | Sequence[SSAValue | None]"]
+def listed(results: Results) -> list[SSAValue | None]:
+    """The outputs that an importer gave, in order."""
+    each = [results] if isinstance(results, SSAValue | Tensor) else results
+    return [value.value if isinstance(value, Tensor) else value for value in each]
 
 
 @dataclass(frozen=True)
@@ -358,13 +61,13 @@ def _key(entry: Entry) -> tuple[str, str]:
     return entry.domain, entry.op_type
 
 
-def onnx_op(*op_types: str, domain: str = "", everywhere: bool = False) -> Callable[[Importer], Importer]:
+def onnx_op(*op_types: str, domain: str = "", everywhere: bool = False) -> Callable[[F], F]:
     """Register the decorated function as the importer of these operators.
 
     Where ONNX has the operator in newer versions only, so have models, or they have it `everywhere`.
     """
 
-    def register(importer: Importer) -> Importer:
+    def register(importer: F) -> F:
         for op_type in op_types:
             entry = Entry(op_type, domain, importer, everywhere)
             _registered.append(entry)
@@ -409,4 +112,4 @@ def _check(point: EntryPoint, loaded: object) -> str | None:
     return None if isinstance(loaded, ModuleType) else f"a {type(loaded).__name__} is not a module"
 
 
-__all__ = ["IMPORTERS", "ConstantOp", "Entry", "Importer", "Node", "load_importers", "onnx_op"]
+__all__ = ["IMPORTERS", "Entry", "Importer", "Node", "load_importers", "onnx_op"]

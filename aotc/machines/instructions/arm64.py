@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from aotc.machines.instructions import floats
 from aotc.machines.instructions.rows import Architecture, Instruction, Lanes, Spelling, dot
 from aotc.machines.instructions.values import Group, Value, bits_of
 
@@ -63,4 +64,26 @@ def _permutations() -> Iterator[Instruction]:
         yield Instruction(name, AARCH64, signature, _BITS, meaning, llvm, (Spelling(("neon",), function),))
 
 
-ROWS = (*_dots(), *_permutations())
+def _floats() -> Iterator[Instruction]:
+    for dtype in ("f32", "f64"):
+        kind = f"v{_BITS // bits_of(dtype)}{dtype}"
+        for name, meaning, signature, function in (
+            ("frintn", floats.roundeven, "{0} -> {0}", "vrndn"),
+            ("frintm", floats.floor, "{0} -> {0}", "vrndm"),
+            ("frintp", floats.ceil, "{0} -> {0}", "vrndp"),
+            ("frintz", floats.trunc, "{0} -> {0}", "vrnd"),
+            ("fmax", floats.maximum, "{0}, {0} -> {0}", "vmax"),
+            ("fmin", floats.minimum, "{0}, {0} -> {0}", "vmin"),
+        ):
+            spellings = (Spelling(("neon",), f"{function}q_{dtype}"),)
+            llvm = f"llvm.{meaning.__name__}.{kind}"
+            yield Instruction(f"{name}.{dtype}", AARCH64, signature.format(dtype), _BITS, meaning, llvm, spellings)
+    for name, meaning, signature, bits, llvm, function in (
+        ("fcvtl", floats.f16_to_f32, "u16 -> f32", _BITS, "vcvthf2fp", "vcvt_f32_f16((float16x4_t){0})"),
+        ("fcvtn", floats.f32_to_f16, "f32 -> u16", _BITS // 2, "vcvtfp2hf", "vcvt_f16_f32({0})"),
+    ):
+        spellings = (Spelling(("neon",), function),)
+        yield Instruction(name, AARCH64, signature, bits, meaning, f"llvm.aarch64.neon.{llvm}", spellings)
+
+
+ROWS = (*_dots(), *_permutations(), *_floats())

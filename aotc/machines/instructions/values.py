@@ -112,6 +112,10 @@ class Value(ABC):
         """Whether it is not that number."""
         return self._compared("ne", other)
 
+    def is_nan(self) -> Self:
+        """Whether a float is no number."""
+        return self.differs(self)
+
     def least(self, other: Self | float) -> Self:
         """The lesser of two integers."""
         return self._arithmetic("min", other)
@@ -133,6 +137,11 @@ class Value(ABC):
         """The same bits as another type; of many values as more, narrower ones, or fewer, wider ones."""
         return self if dtype == self.dtype else self.made("reinterpret", dtype, self)
 
+    def named(self, name: str) -> Self:
+        """The same, by a name where it is printed as a variable."""
+        del name
+        return self
+
     def among(self, group: Group[Any]) -> Self:
         """The one of a group whose number this is."""
         raise TypeError(f"{type(self).__name__} does not know its values")
@@ -140,6 +149,11 @@ class Value(ABC):
     def shuffle(self, lanes: Sequence[int], other: Any = None) -> Self:
         """These of its lanes, by their places; those of another value are behind its own."""
         raise TypeError(f"{type(self).__name__} is one number")
+
+    def split(self, dtype: str, count: int) -> Sequence[Self]:
+        """The numbers of a narrower type that lie side by side in this integer, the first one in its lowest bits."""
+        bits = bits_of(dtype)
+        return [(self >> bits * place if place else self).convert(dtype) for place in range(count)]
 
     def saturate(self, dtype: str) -> Self:
         """The nearest number of a narrower type of integers, of one with a sign."""

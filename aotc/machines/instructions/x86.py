@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import product
 
+from aotc.machines.instructions import floats
 from aotc.machines.instructions.rows import Architecture, Call, Instruction, Lanes, Number, Spelling, dot
-from aotc.machines.instructions.values import Group, Meaning, Value, nearest, products
+from aotc.machines.instructions.values import Group, Meaning, Value, bits_of, nearest, products
 
 _PREFIX = {128: "_mm", 256: "_mm256", 512: "_mm512"}
 _FIRST = {128: ("sse2",), 256: ("avx2",), 512: ("avx512bw",)}
@@ -172,4 +174,45 @@ def _permutations() -> Iterator[Instruction]:
         yield _row(f"vpermi2{letter}", bits, f"{part}, {part}, {part} -> {part}", _of_two, llvm, spelling)
 
 
-ROWS = (*_dots(), *_narrowings(), *_permutations())
+# --- floats ----------------------------------------------------------------------------------------------------------
+
+_ROUNDS = {128: ("sse4.1",), 256: ("avx",), 512: ("avx512f",)}
+_MODES = ((floats.roundeven, 8), (floats.floor, 9), (floats.ceil, 10), (floats.trunc, 11))
+_RANGES = {128: ("avx512dq", "avx512vl"), 256: ("avx512dq", "avx512vl"), 512: ("avx512dq",)}
+_EXTREMES = ((floats.maximum, 5), (floats.minimum, 4))
+_RANGED = "mask_add_{1}({0}_range_{1}({{0}}, {{1}}, {2}), {0}_cmp_{1}_mask({{0}}, {{1}}, 3), {{0}}, {{1}})"
+"""`vrange` takes the number where one operand is NaN: the sum is put there."""
+
+
+def _floats() -> Iterator[Instruction]:
+    for bits, (dtype, kind) in product(_PREFIX, (("f32", "ps"), ("f64", "pd"))):
+        register, scale = f"v{bits // bits_of(dtype)}{dtype}", "rndscale" if bits == 512 else "round"
+        for meaning, mode in _MODES:
+            name = meaning.__name__
+            spelling = _ROUNDS[bits], f"{scale.replace('rnd', 'round')}_{kind}({{0}}, {mode})"
+            llvm = f"llvm.{name}.{register}"
+            yield _row(f"v{scale}{kind}.{name}", bits, f"{dtype} -> {dtype}", meaning, llvm, spelling)
+        for meaning, code in _EXTREMES:
+            name, signature = meaning.__name__, f"{dtype}, {dtype} -> {dtype}"
+            spelling = _RANGES[bits], _RANGED.format(_PREFIX[bits], kind, code)
+            yield _row(f"vrange{kind}.{name}", bits, signature, meaning, f"llvm.{name}.{register}", spelling)
+
+
+_ALL = Number(-1, Lanes("s16", 1))
+_WIDENED = (Number(0.0, Lanes("f32", 16)), _ALL, Number(4))
+_NARROWED = (Number(0, Lanes("u16", 16)), _ALL)
+
+
+def _halves() -> Iterator[Instruction]:
+    for bits, feature, prefix, widened, narrowed in (
+        (256, "f16c", "", (), ()),
+        (512, "avx512f", "avx512.mask.", _WIDENED, _NARROWED),
+    ):
+        llvm = Call(f"llvm.x86.{prefix}vcvtph2ps.{bits}", (0, *widened))
+        yield _row("vcvtph2ps", bits, "u16 -> f32", floats.f16_to_f32, llvm, ((feature,), "cvtph_ps"))
+        llvm = Call(f"llvm.x86.{prefix}vcvtps2ph.{bits}", (0, Number(8), *narrowed))
+        spellings, meaning = (Spelling((feature,), f"{_PREFIX[bits]}_cvtps_ph({{0}}, 8)"),), floats.f32_to_f16
+        yield Instruction(f"vcvtps2ph.{bits}", X86_64, "f32 -> u16", bits // 2, meaning, llvm, spellings)
+
+
+ROWS = (*_dots(), *_narrowings(), *_permutations(), *_floats(), *_halves())

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import DenseArrayBase, IntegerType, TensorType, i32, i64
+from xdsl.dialects.builtin import DenseArrayBase, TensorType, i32, i64
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def
 
 from aotc.dialects.builder import Builder, Reader, Scalar, Writer
 from aotc.dialects.dtypes import compute_type
-from aotc.dialects.graph.interfaces import ShapeError, element_type_of, shape_of
+from aotc.dialects.graph.checks import expect
+from aotc.dialects.graph.interfaces import ShapeError, shape_of
 from aotc.dialects.graph.quantized.requantization import check_clamp
 from aotc.dialects.graph.windows.pooling import WindowOp, product
 from aotc.dialects.properties import int_prop, opt_bool_prop
@@ -50,17 +51,12 @@ class FixedAveragePoolOp(WindowOp):
     to = prop_def(Attribute)
 
     def infer_types(self) -> Sequence[TensorType]:
-        kind, rows = element_type_of(self.x), len(self.ints("counts"))
-        if not isinstance(kind, IntegerType) or kind.width.data != 8:
-            raise ShapeError(f"the elements must be integers of 8 bits, found {kind}")
+        counts = self.ints("counts")
         check_clamp(self.to, self.low, self.high, self.zero_point)
-        levels = self.high - self.low
-        if not rows or list(self.ints("counts")) != sorted({*self.ints("counts")}) or self.ints("counts")[0] < 1:
-            raise ShapeError(f"counts must be positive and grow, found {list(self.ints('counts'))}")
-        if self.factors.type != TensorType(i32, [rows]):
-            raise ShapeError(f"factors are {self.factors.type}, expected i32 for {rows} counts")
-        if self.middles.type != TensorType(i32, [rows, levels]):
-            raise ShapeError(f"middles are {self.middles.type}, expected i32 for {rows} counts and {levels} levels")
+        if not counts or list(counts) != sorted({*counts}) or counts[0] < 1:
+            raise ShapeError(f"counts must be positive and grow, found {list(counts)}")
+        middles = f"{len(counts)} {self.high - self.low} i32"
+        expect(self, x=".. byte", factors=f"{len(counts)} i32", middles=middles)
         if not 0 < self.fraction < 31 or not 0 < 4 * self.guard < 1 << self.fraction:
             raise ShapeError(f"a guard of {self.guard} is too great for a fraction of 2^-fraction")
         if not 1 << MANTISSA - 1 <= self.mantissa < 1 << MANTISSA:

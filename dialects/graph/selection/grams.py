@@ -9,8 +9,8 @@ from xdsl.dialects.builtin import TensorType, f32, i1, i64
 from xdsl.irdl import irdl_op_definition, operand_def, result_def
 
 from aotc.dialects.builder import INDEX, Builder, Reader, Scalar, Writer
-from aotc.dialects.graph.indexing import require_indices
-from aotc.dialects.graph.interfaces import LoopNestOp, ShapeError, element_type_of, shape_of
+from aotc.dialects.graph.checks import expect, expect_within
+from aotc.dialects.graph.interfaces import LoopNestOp, shape_of
 from aotc.dialects.properties import int_prop
 
 
@@ -30,13 +30,9 @@ class CountGramsOp(LoopNestOp):
     result = result_def(TensorType)
 
     def infer_types(self) -> Sequence[TensorType]:
-        x, grams = shape_of(self.x), shape_of(self.grams)
-        if not x or len(grams) != 2 or shape_of(self.lengths) != grams[:1] or self.skips < 0:
-            raise ShapeError(f"grams must be a matrix with a length for each row, found {list(grams)} for {list(x)}")
-        require_indices(self.x)
-        if any(element_type_of(value) != i64 for value in (self.grams, self.lengths)):
-            raise ShapeError("grams and lengths must be i64")
-        return [TensorType(f32, [*x[:-1], grams[0]])]
+        at = expect(self, x=".. n index", grams="G L i64", lengths="G i64")
+        expect_within(self, "skips", 0)
+        return [TensorType(f32, [*shape_of(self.x)[:-1], at["G"]])]
 
     def operations(self) -> int:
         return math.prod(shape_of(self.result)) * shape_of(self.x)[-1] * (1 + self.skips)

@@ -10,6 +10,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, prop_def
 
 from aotc.dialects.builder import Builder, Reader, Scalar, Writer
 from aotc.dialects.dtypes import compute_type
+from aotc.dialects.graph.checks import expect
 from aotc.dialects.graph.elementwise import Domain
 from aotc.dialects.graph.interfaces import LoopNestOp, ShapeError, common_element_type, element_type_of, shape_of
 from aotc.dialects.graph.shapes import delinearize
@@ -53,12 +54,10 @@ class DeformOp(LoopNestOp):
             (extent + pads[i] + pads[axes + i] - (kernel[i] - 1) * lists[1][i] - 1) // lists[0][i] + 1
             for i, extent in enumerate(x[2:])
         ]
-        if len(offsets) != len(x) or offsets[0] != x[0] or list(offsets[2:]) != outer:
-            raise ShapeError(f"offsets must be [{x[0]}, .., {', '.join(map(str, outer))}], found {list(offsets)}")
+        expect(self, offsets=f"{x[0]} offsets {' '.join(map(str, outer))}")
         if not offsets[1] or offsets[1] % (taps * axes) or x[1] % self.groups:
             raise ShapeError(f"{offsets[1]} offsets are not for groups of {taps} taps that divide {x[1]} channels")
-        if self.mask is not None and shape_of(self.mask) != (x[0], self.groups * taps, *outer):
-            raise ShapeError(f"mask must be {[x[0], self.groups * taps, *outer]}, found {list(shape_of(self.mask))}")
+        expect(self, mask=f"{x[0]} {self.groups * taps} {' '.join(map(str, outer))}")
         kind = common_element_type(*self.operands)
         Domain.FLOAT.require(kind, "x")
         return [TensorType(kind, [*x[:2], taps, *outer])]

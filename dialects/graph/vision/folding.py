@@ -46,9 +46,9 @@ class FoldOp(LoopNestOp):
         if not axes or any(len(each) != axes or min(each) < 1 for each in lists) or len(self.ints("pads")) != 2 * axes:
             raise ShapeError("kernel, strides, dilations and pads must have positive numbers for each axis")
         taps, windows = math.prod(kernel), self.windows()
+        Domain.NUMBER.require(element_type_of(self.x), "x")
         if len(x) != 3 or x[1] % taps or min(windows) < 0 or x[2] != math.prod(windows):
             raise ShapeError(f"x must be [N, C * {taps}, {math.prod(windows)}], found {list(x)}")
-        Domain.NUMBER.require(element_type_of(self.x), "x")
         return [TensorType(element_type_of(self.x), [x[0], x[1] // taps, *self.ints("image")])]
 
     def operations(self) -> int:

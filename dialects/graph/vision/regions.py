@@ -12,8 +12,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 
 from aotc.dialects.builder import INDEX, Builder, Reader, Scalar, Writer
 from aotc.dialects.dtypes import compute_type
-from aotc.dialects.graph.elementwise import Domain
-from aotc.dialects.graph.indexing import require_indices
+from aotc.dialects.graph.checks import expect, expect_within
 from aotc.dialects.graph.interfaces import LoopNestOp, ShapeError, common_element_type, element_type_of, shape_of
 from aotc.dialects.properties import float_prop, int_prop, opt_bool_prop
 
@@ -30,16 +29,12 @@ class RegionsOp(LoopNestOp, ABC):
     COLUMNS: ClassVar[int]
 
     def infer_types(self) -> Sequence[TensorType]:
-        x, regions, size = shape_of(self.operands[0]), shape_of(self.operands[1]), self.ints("size")
-        if len(x) != 4 or 0 in x[1:] or len(size) != 2 or min(size) < 1:
-            raise ShapeError(f"x must be [N, C, H, W] and the size two extents, found {list(x)} and {list(size)}")
-        if len(regions) != 2 or regions[1] != self.COLUMNS:
-            raise ShapeError(f"regions must be [R, {self.COLUMNS}], found {list(regions)}")
-        if x[0] == 0 and regions[0]:
-            raise ShapeError(f"{list(x)} has no picture")
-        kind = common_element_type(self.operands[0], self.operands[1])
-        Domain.FLOAT.require(kind, "x")
-        return [TensorType(kind, [regions[0], x[1], *size])]
+        at, size = expect(self, x="N C+ H+ W+ float", rois=f"R {self.COLUMNS}"), self.ints("size")
+        if len(size) != 2 or min(size) < 1:
+            raise ShapeError(f"the size must be two extents, found {list(size)}")
+        if at["N"] == 0 and at["R"]:
+            raise ShapeError(f"{list(shape_of(self.operands[0]))} has no picture")
+        return [TensorType(common_element_type(self.operands[0], self.operands[1]), [at["R"], at["C"], *size])]
 
     def batch(self, b: Builder, given: Scalar) -> Scalar:
         """A picture's index as one inside x."""
@@ -68,11 +63,8 @@ class RoiAlignOp(RegionsOp):
     COLUMNS: ClassVar[int] = 4
 
     def infer_types(self) -> Sequence[TensorType]:
-        require_indices(self.batches)
-        if shape_of(self.batches) != shape_of(self.rois)[:1]:
-            raise ShapeError(f"batches must be one for each region, found {list(shape_of(self.batches))}")
-        if self.ratio < 0:
-            raise ShapeError(f"the ratio must not be negative, found {self.ratio}")
+        expect(self, rois="R 4", batches="R index")
+        expect_within(self, "ratio", 0)
         return super().infer_types()
 
     def operations(self) -> int:

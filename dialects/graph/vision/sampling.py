@@ -15,7 +15,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 
 from aotc.dialects.builder import INDEX, Builder, Reader, Scalar, Writer
 from aotc.dialects.dtypes import compute_type, is_float
-from aotc.dialects.graph.elementwise import Domain
+from aotc.dialects.graph.checks import expect, expect_choice
 from aotc.dialects.graph.interfaces import LoopNestOp, ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.shapes import inside
 from aotc.dialects.properties import opt_bool_prop
@@ -105,17 +105,13 @@ class GridSampleOp(LoopNestOp):
 
     def infer_types(self) -> Sequence[TensorType]:
         x, grid = shape_of(self.x), shape_of(self.grid)
-        if self.mode.data not in MODES:
-            raise ShapeError(f'the mode must be {", ".join(MODES)}, found "{self.mode.data}"')
-        if self.padding.data not in PADDINGS:
-            raise ShapeError(f'the padding must be {", ".join(PADDINGS)}, found "{self.padding.data}"')
-        if len(x) < 3 or len(grid) != len(x) or grid[0] != x[0] or grid[-1] != len(x) - 2:
-            raise ShapeError(f"grid must be [{x[0] if x else 'N'}, .., {len(x) - 2}], found {list(grid)} for {list(x)}")
+        expect_choice(self, "mode", MODES)
+        expect_choice(self, "padding", PADDINGS)
+        expect(self, x=f"N C D1 ..{'' if self.mode.data == 'nearest' else ' float'}")
+        places = " ".join(f"o{axis}" for axis in range(1, len(x) - 1))
+        expect(self, grid=f"{x[0]} {places} {len(x) - 2} float")
         if 0 in x[2:] and 0 not in grid:
             raise ShapeError(f"{list(x)} has no element to sample")
-        Domain.FLOAT.require(element_type_of(self.grid), "grid")
-        if self.mode.data != "nearest":
-            Domain.FLOAT.require(element_type_of(self.x), "x")
         return [TensorType(element_type_of(self.x), [*x[:2], *grid[1:-1]])]
 
     def operations(self) -> int:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import TensorType, i64
+from xdsl.dialects.builtin import TensorType
 from xdsl.irdl import irdl_op_definition, operand_def, result_def
 
 from aotc.dialects.builder import INDEX, Builder, Reader, Scalar, Writer
-from aotc.dialects.graph.interfaces import LoopNestOp, ShapeError, common_element_type, element_type_of, shape_of
+from aotc.dialects.graph.checks import expect
+from aotc.dialects.graph.interfaces import LoopNestOp, common_element_type, element_type_of, shape_of
 from aotc.dialects.graph.shapes import require_axis
 from aotc.dialects.properties import int_prop
 
@@ -29,12 +30,10 @@ class ResampleOp(LoopNestOp):
     result = result_def(TensorType)
 
     def infer_types(self) -> Sequence[TensorType]:
-        x, places, axis = shape_of(self.x), shape_of(self.places), self.axis
+        x, axis = shape_of(self.x), self.axis
         require_axis(axis, len(x))
-        if len(places) != 2 or places != shape_of(self.weights) or element_type_of(self.places) != i64:
-            raise ShapeError(f"places and weights must be matrices of one shape, found {list(places)}")
-        kind = common_element_type(self.x, self.weights)
-        return [TensorType(kind, [*x[:axis], places[0], *x[axis + 1 :]])]
+        at = expect(self, places="n t i64", weights="n t")
+        return [TensorType(common_element_type(self.x, self.weights), [*x[:axis], at["n"], *x[axis + 1 :]])]
 
     def operations(self) -> int:
         return 2 * math.prod(shape_of(self.result)) * shape_of(self.places)[1]

@@ -8,7 +8,8 @@ another band, tiles are squares over both, which `TileBuilder.load` transposes i
 smaller tile.
 
 A result of bytes whose last dimension is four, as that of an image with few channels, is words of four bytes: each lane
-computes all four, so that operands that are contiguous along another dimension are read as they lie.
+computes all four, so that operands that are contiguous along another dimension are read as they lie, and those that
+have fewer channels last.
 """
 
 from __future__ import annotations
@@ -154,9 +155,9 @@ def _nest(space: Space, probe: SpaceBuilder, schedule: ElementwiseSchedule, unit
         return Nest(space, bands)  # few lanes would be used: scalar code is better, unless elements are expensive
     others = [band for band in free if band is not lanes]
     across = [access for access in accesses if not access.stored and lanes.stride(access) not in (0, 1)]
-    if unit > 1 and (across or all(access.stored for access in accesses)):
+    if unit > 1 and (any(lanes.stride(a) >= unit for a in across) or all(access.stored for access in accesses)):
         return Nest(space, bands)
-    partners = {band: sum(band.stride(access) == 1 for access in across) for band in others}
+    partners = {band: sum(band.stride(access) == 1 for access in across if unit == 1) for band in others}
     partner = max(others, key=lambda band: partners[band], default=None)
     if partner is not None and partners[partner]:
         return Nest(space, bands, lanes, schedule.lanes, partner, schedule.lanes)

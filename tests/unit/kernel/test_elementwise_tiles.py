@@ -121,6 +121,11 @@ def packed_words(x: SSAValue, scale: SSAValue, zero: SSAValue) -> SSAValue:
     return blocked(whole, 4)
 
 
+def packed_last(x: SSAValue) -> SSAValue:
+    """Few channels, which are last, in words."""
+    return blocked(movement.TransposeOp.get(x, permutation=[0, 3, 1, 2]).result, 4)
+
+
 def padded_words(x: SSAValue) -> SSAValue:
     """Few channels in words, with others around them."""
     return movement.PadOp.get(blocked(x, 4), pads=[0, 0, 1, 2, 0, 0, 0, 0, 1, 0], mode="constant").result
@@ -194,6 +199,10 @@ CASES = {
     "words of four channels": Case(packed_words, ((1, 4, 3, 5, 16), (), ()), ("float32", "float32", "int8")),
     "words of nine channels": Case(packed_words, ((2, 9, 37), (), ()), ("float32", "float32", "int8")),
     "words of few positions": Case(packed_words, ((9, 3, 3), (), ()), ("float32", "float32", "int8")),
+    "words of two channels, last": Case(packed_last, ((2, 5, 37, 2),), ("uint8",), 256),
+    "words of three channels, last": Case(packed_last, ((1, 9, 23, 3),), ("int8",), 99),
+    "words of four channels, last": Case(packed_last, ((1, 9, 23, 4),), ("int8",), 99),
+    "words of five channels, last": Case(packed_last, ((1, 9, 23, 5),), ("int8",), 99),
     "padded words": Case(padded_words, ((2, 3, 5, 37),), ("int8",), 99),
     "two results of words": Case(two_packed, ((2, 3, 7, 11), (2, 3, 7, 11)), ("uint8", "uint8"), 256),
     "four floats": Case(lambda x: blocked(x, 4), ((2, 3, 40),)),

@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, Float6
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from aotc.emit.c.c_types import BF16, BOOL, F16, F32, F64, INT, SIGNED, UNSIGNED, CType, float_literal
-from aotc.emit.c.expressions.expr import Expr, Level, binary, call, cast_expr, conditional, integer_expr, unary
+from aotc.emit.c.expr import Expr, Level, binary, call, cast_expr, conditional, integer_expr, unary
 from aotc.emit.c.expressions.integers import Integers
 from aotc.emit.c.expressions.readings import width
 from aotc.emit.c.helpers import HELPERS

@@ -15,7 +15,7 @@ from xdsl.ir import OpResult, SSAValue
 
 from aotc.dialects import aot
 from aotc.emit.c.c_types import BOOL, INT, SIGNED, UNSIGNED, CType, ctype_of, float_literal, unsigned_literal
-from aotc.emit.c.expressions.expr import Expr, Level, binary, call, cast_expr, conditional, integer_expr, negated, unary
+from aotc.emit.c.expr import Expr, Level, binary, call, cast_expr, conditional, integer_expr, negated, unary
 from aotc.emit.c.expressions.ranges import Interval, type_interval, within
 from aotc.emit.c.expressions.readings import Readings, width
 from aotc.emit.c.instructions import macro_name

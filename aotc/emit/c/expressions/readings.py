@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import IntegerType, i1
 from xdsl.ir import SSAValue
 
 from aotc.emit.c.c_types import BOOL, SIGNED, UNSIGNED, CType, unsigned_literal
-from aotc.emit.c.expressions.expr import Expr, Level, cast_expr, integer_expr
+from aotc.emit.c.expr import Expr, Level, cast_expr, integer_expr
 from aotc.emit.c.expressions.ranges import type_interval
 from aotc.emit.c.expressions.scope import Scope
 

@@ -9,7 +9,7 @@ from xdsl.dialects import arith, math
 from xdsl.ir import Operation
 
 from aotc.dialects import aot
-from aotc.emit.c.expressions.expr import Expr
+from aotc.emit.c.expr import Expr
 from aotc.emit.c.expressions.floats import Floats
 
 Printer: TypeAlias = "Callable[[Scalars, Any, int], Expr]"

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from xdsl.ir import SSAValue
 
 from aotc.emit.c.c_types import CType
-from aotc.emit.c.expressions.expr import Expr
+from aotc.emit.c.expr import Expr
 from aotc.emit.c.expressions.ranges import Ranges
 from aotc.emit.c.unit import Unit
 

@@ -14,7 +14,7 @@ from xdsl.dialects import func, memref, scf
 from xdsl.ir import Block, Operation, SSAValue
 
 from aotc.emit.c.c_types import BOOL, ctype_of
-from aotc.emit.c.expressions.expr import Expr, Level, binary, call, name_expr, negated
+from aotc.emit.c.expr import Expr, Level, binary, call, name_expr, negated
 from aotc.emit.c.expressions.scalars import supports
 from aotc.emit.c.functions.scope import INLINE, FunctionScope
 from aotc.emit.c.text import WIDTH

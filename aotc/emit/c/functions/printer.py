@@ -13,8 +13,8 @@ from aotc.dialects import aot
 from aotc.dialects.aot.contract import BRANCHES, arguments_of, is_kernel
 from aotc.dialects.operations import walk
 from aotc.emit.c.c_types import SIGNED, CType, ctype_of, pointer_to
+from aotc.emit.c.expr import Expr, name_expr, negated
 from aotc.emit.c.expressions.buffers import root
-from aotc.emit.c.expressions.expr import Expr, name_expr, negated
 from aotc.emit.c.expressions.memory import OPERATIONS
 from aotc.emit.c.expressions.scalars import supports
 from aotc.emit.c.functions.control_flow import ControlFlow, assignment, block_of
@@ -148,7 +148,7 @@ class FunctionPrinter(ControlFlow):
             held = self._values[operand]
             if held.text in self._mutable and held.ctype == e.ctype and self._is_last_use(operand, op):
                 self._overwrite(held)
-                accumulation = self.vectors.accumulation(op, held)
+                accumulation = self.vectors.accumulation(op, operand)
                 self._emit(assignment(held, e) if accumulation is None else f"{accumulation.text};")
                 self._values[result] = held
                 return

@@ -19,8 +19,8 @@ from xdsl.traits import is_side_effect_free
 from aotc.dialects import aot
 from aotc.dialects.operations import walk
 from aotc.emit.c.c_types import BOOL, SIGNED, UNSIGNED, CType
+from aotc.emit.c.expr import Expr, name_expr
 from aotc.emit.c.expressions.buffers import is_mutable, may_alias, root
-from aotc.emit.c.expressions.expr import Expr, name_expr
 from aotc.emit.c.expressions.memory import Memory, convert_pointer
 from aotc.emit.c.expressions.ranges import Ranges
 from aotc.emit.c.expressions.scalars import Scalars
@@ -247,7 +247,7 @@ def _dead_operations(function: func.FuncOp) -> set[Operation]:
     dead: set[Operation] = set()
     for op in reversed(list(function.walk())):
         if op.results and all(use.operation in dead for result in op.results for use in result.uses):
-            reads = isinstance(op, memref.LoadOp | aot.TileLoadOp | aot.WordLoadOp | aot.RunDotOp)
+            reads = isinstance(op, memref.LoadOp | aot.TileLoadOp | aot.WordLoadOp)
             pure = reads or is_side_effect_free(op)
             if pure and not op.regions:
                 dead.add(op)

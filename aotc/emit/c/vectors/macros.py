@@ -22,8 +22,7 @@ _ORDER = {operation: place for place, operation in enumerate(dict.fromkeys((*_TY
 _NAME = re.compile(rf"\baotc_(?:({'|'.join([*_TYPES[1:], *OPERATIONS, *PARTIAL])})(\d*)_)?([fui])(8|16|32|64)x(\d+)\b")
 _INSTRUCTION = re.compile(rf"\b(?:{'|'.join([*instructions.MACROS, *instructions.STATEMENTS])})\b")
 _INTRINSICS = re.compile(r"\b(?:_mm\d*_|__m\d|v[a-z]+\d?q?_[fsu]\d|float\d+x\d+_t)")
-_HELPERS = re.compile(r"\baotc_(?:f64_to_f32_odd|roundevenf?)\b")
-_MATH = re.compile(r"(?<!\w)(?:sqrt|floor|ceil|trunc)f?\(")
+_MATH = re.compile(r"(?<!\w)sqrtf?\(")
 
 
 @dataclass(frozen=True)
@@ -32,8 +31,6 @@ class Prologue:
 
     text: str
     headers: frozenset[str]
-    helpers: frozenset[str]
-    """Scalar helpers that the macros call (`helpers`)."""
 
 
 _COMPILER = """
@@ -87,7 +84,7 @@ def prologue(functions: Iterable[str]) -> Prologue:
     if "memcpy(" in body:
         headers.add("string.h")
     includes = INCLUDES if _INTRINSICS.search(body) else ""
-    return Prologue(f"{_COMPILER}{includes}\n{body}\n", frozenset(headers), frozenset(_HELPERS.findall(body)))
+    return Prologue(f"{_COMPILER}{includes}\n{body}\n", frozenset(headers))
 
 
 def _names(text: str) -> set[_Name]:

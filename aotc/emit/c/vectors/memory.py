@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import cast
 
-from xdsl.dialects import math
+from xdsl.dialects import arith, math
 from xdsl.ir import Operation, SSAValue
 
 from aotc.dialects import aot
 from aotc.emit.c.c_types import UNSIGNED, VOID, VectorCType, mask_ctype, pointer_to, vector_ctype
+from aotc.emit.c.expr import Expr, Level, binary, call, cast_expr
 from aotc.emit.c.expressions.buffers import root
-from aotc.emit.c.expressions.expr import Expr, Level, binary, call, cast_expr
 from aotc.emit.c.expressions.memory import Memory
 from aotc.emit.c.expressions.scope import Scope
 from aotc.emit.c.instructions import macro_name
@@ -63,12 +63,18 @@ class VectorMemory(VectorReadings):
         users = [use.operation for use in value.uses]
         return len(users) > 1 and all(_multiplies(user) and _accumulator(user) is not value for user in users)
 
-    def accumulation(self, op: Operation, variable: Expr) -> Expr | None:
-        """The statement that adds a product to a variable, where both factors are used again."""
-        if (total := _accumulator(op)) is None or not all(map(self._is_factor, set(op.operands) - {total})):
+    def accumulation(self, op: Operation, total: SSAValue) -> Expr | None:
+        """The statement that adds to the variable of `total`: a product that an instruction makes, of which compilers
+        would add up several first, or one whose factors are used again."""
+        others = [value for value in op.operands if value is not total]
+        if isinstance(op, arith.AddiOp):
+            if not all(isinstance(value.owner, aot.InstructionOp) and _multiplies(value.owner) for value in others):
+                return None
+            return self.macro("add_to", self.ctype(total), *map(self.scope.operand, (total, *others)))
+        if _accumulator(op) is not total or not all(map(self._is_factor, others)):
             return None
         operands = [self.scope.operand(value) for value in op.operands]
-        if self.scope.operand(total).text != variable.text or not all(each.text.isidentifier() for each in operands):
+        if not all(each.text.isidentifier() for each in operands):
             return None
         if isinstance(op, aot.InstructionOp):
             return call(macro_name(op.row, accumulates=True), *operands, ctype=VOID)
@@ -90,7 +96,7 @@ class VectorMemory(VectorReadings):
             e = self.mask_bits(e, 8)
         address, part = self.address(op), _part(op.count(), ctype)
         made = op.tile.owner
-        if step == 1 and not part and isinstance(made, aot.TileConvertOp | aot.QuadQuantizeOp) and e.origin is not None:
+        if step == 1 and not part and isinstance(made, aot.TileConvertOp) and e.origin is not None:
             return self.macro(f"narrowed{ctype.bits}", cast(VectorCType, e.origin.ctype), address, e.origin)
         if step == 1:
             return self.macro("store" + part, ctype, address, e)

@@ -8,23 +8,23 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
+from aotc.emit.c.formulas import expression
+from aotc.emit.c.instructions import intrinsics
 from aotc.emit.c.vector_types import Variants, Vector, type_name
 from aotc.emit.c.vectors.quads import (
     FLOATS,
     first_lanes,
-    lane_dot,
-    lane_dot_alone,
-    lane_sum,
-    lane_sum_alone,
+    first_widened,
     mve,
     narrowed,
     of_integers,
     of_lanes,
-    quantized,
-    rescaled,
     selected,
     widened,
 )
+from aotc.machines.instructions import INSTRUCTIONS
+from aotc.machines.instructions.floats import FUNCTIONS, FloatFunction
+from aotc.machines.instructions.rows import Lanes
 
 # --- which instructions ----------------------------------------------------------------------------------------------
 
@@ -55,13 +55,7 @@ def _neon(vector: Vector, name: str, arguments: str, condition: str = "defined(_
 
 
 _FLOATS = {64: "defined(__AVX512F__)", 32: "defined(__AVX__)", 16: "defined(__SSE2__)"}
-_ROUNDS = {64: "defined(__AVX512F__)", 32: "defined(__AVX__)", 16: "defined(__SSE4_1__)"}
 _FUSES = {64: "defined(__AVX512F__)", 32: "defined(__FMA__)", 16: "defined(__FMA__)"}
-_RANGES = {
-    64: "defined(__AVX512DQ__)",
-    32: "defined(__AVX512DQ__) && defined(__AVX512VL__)",
-    16: "defined(__AVX512DQ__) && defined(__AVX512VL__)",
-}
 _SCALAR_FMA = "defined(__FMA__) || defined(__ARM_FEATURE_FMA) || defined(__FP_FAST_FMA{F}) || defined(__riscv_flen)"
 
 
@@ -120,6 +114,11 @@ def _accumulate(v: Vector) -> tuple[Sequence[str], Variants]:
     """`c += a * b` in the register of `c`: GCC would take that of a factor which is not used again, and run short."""
     sum_ = f"(c) = {v.operation('fma')}(a, b, c)"
     return "cab", [*_in_registers(v, '"+v"(c) : "v"(a), "v"(b)', f"{sum_};"), ("", f"({sum_})")]
+
+
+def _add_to(v: Vector) -> tuple[Sequence[str], Variants]:
+    """`c += x` at once: GCC would add up several x first, and run short of registers."""
+    return "cx", [*_in_registers(v, '"+v"(c)', "(c) += (x);"), ("", "((c) += (x))")]
 
 
 def _masked(v: Vector) -> str:
@@ -212,15 +211,6 @@ def _sqrt(v: Vector) -> tuple[Sequence[str], Variants]:
     return "x", [*_x86(v, "sqrt", "<x>", _FLOATS), *_neon(v, "vsqrt", "<x>"), ("", lanes)]
 
 
-def _rounding(scalar: str, mode: int, neon: str) -> _Operation:
-    def build(v: Vector) -> tuple[Sequence[str], Variants]:
-        lanes = v.each(lambda i: f"{scalar}{_f(v)}((x)[{i}])")
-        name = "roundscale" if v.size == 64 else "round"
-        return "x", [*_x86(v, name, f"<x>, {mode | 8}", _ROUNDS), *_neon(v, neon, "<x>"), ("", lanes)]
-
-    return build
-
-
 def _bits(v: Vector, text: str) -> str:
     return f"(({v.name})({text}))"
 
@@ -272,28 +262,6 @@ def _number(name: str) -> _Operation:
     return build
 
 
-def _ieee_extreme(name: str) -> _Operation:
-    """NaN where either is NaN, and -0 less than +0."""
-    is_maximum = name == "maximum"
-    short, join, code = ("max", "&", 5) if is_maximum else ("min", "|", 4)
-
-    def build(v: Vector) -> tuple[Sequence[str], Variants]:
-        equal = f"({v.name})(({v.signed})(a) {join} ({v.signed})(b))"
-        inner = f"{v.operation('select')}(({v.signed})((a) == (b)), {equal}, {v.operation(short)}(a, b))"
-        plain = f"{v.operation('select')}(({v.signed})((a) != (a)), a, {inner})"
-        ranged = _x86(v, "mask_add", f"RANGE(<a>, <b>, {code}), NAN(<a>, <b>, 3), <a>, <b>", _RANGES)
-        return "ab", [*(_ranged(v, item) for item in ranged), *_neon(v, f"v{short}", "<a>, <b>"), ("", plain)]
-
-    return build
-
-
-def _ranged(v: Vector, variant: tuple[str, str]) -> tuple[str, str]:
-    prefix = "_mm" if v.size == 16 else f"_mm{v.size * 8}"
-    suffix = _SUFFIXES["f", v.bits]
-    condition, text = variant
-    return condition, text.replace("RANGE", f"{prefix}_range_{suffix}").replace("NAN", f"{prefix}_cmp_{suffix}_mask")
-
-
 def _number_extreme(name: str) -> _Operation:
     """The other one where one is NaN."""
 
@@ -312,82 +280,17 @@ def _ceildiv(v: Vector) -> tuple[Sequence[str], Variants]:
     return "ab", [("", f"((a) / (b) - ({v.name}){step})")]
 
 
-# Conversions between f32 and 16 bits, which other names of vectors of as many lanes appear in.
+def _function(function: FloatFunction) -> _Operation:
+    """The instructions that there are for vectors of this size, else the meaning."""
 
+    def build(v: Vector) -> tuple[Sequence[str], Variants]:
+        dtype = f"f{v.bits}" if function.is_of_any else "f32"
+        parameters, plain = expression(function, dtype, v.lanes)
+        result = Lanes(f"{v.kind}{v.bits}", v.lanes)
+        rows = [row for row in INSTRUCTIONS.values() if row.meaning is function.meaning and row.result == result]
+        return parameters, [*(each for row in rows for each in intrinsics(row, parameters)), ("", plain)]
 
-def _like(v: Vector, kind: str, bits: int) -> Vector:
-    return Vector(kind, bits, v.lanes)
-
-
-def _block(result: str, *locals_: str) -> str:
-    """An expression with variables: `locals_` are their definitions."""
-    return f"(__extension__ ({{ {' '.join(f'const {each};' for each in locals_)} {result}; }}))"
-
-
-def _f16_to_f32(v: Vector) -> tuple[Sequence[str], Variants]:
-    """Exact; NaN becomes quiet. Without an instruction exponent and mantissa are shifted into place and rebiased;
-    subnormal numbers are normalised by a subtraction."""
-    u, select = _like(v, "u", 32), _like(v, "u", 32).operation("select")
-    exact = f"({u.name})(({v.name})(aotc_s + 0x38800000u) - ({v.name}){u.operation('splat')}(0x38800000u))"
-    special = f"(aotc_s + 0x70000000u) | ({u.name})(({u.signed})(aotc_s > 0x0f800000u) & 0x400000)"
-    plain = _block(
-        f"({v.name})(aotc_n | (aotc_w & 0x8000u) << 16)",
-        f"{u.name} aotc_w = __builtin_convertvector(x, {u.name})",
-        f"{u.name} aotc_s = (aotc_w & 0x7fffu) << 13",
-        f"{u.name} aotc_t = {exact}",
-        f"{u.name} aotc_f = {select}(({u.signed})(aotc_s < 0x800000u), aotc_t, aotc_s + 0x38000000u)",
-        f"{u.name} aotc_e = {special}",
-        f"{u.name} aotc_n = {select}(({u.signed})(aotc_s >= 0x0f800000u), aotc_e, aotc_f)",
-    )
-    wide = {32: ("defined(__F16C__)", "_mm256_cvtph_ps((__m128i)(x))")}
-    wide[64] = ("defined(__AVX512F__)", "_mm512_cvtph_ps((__m256i)(x))")
-    wide[16] = ("defined(__aarch64__)", "vcvt_f32_f16((float16x4_t)(x))")
-    return "x", [*_by_instruction(v, wide), ("", plain)]
-
-
-def _by_instruction(v: Vector, instructions: dict[int, tuple[str, str]]) -> Variants:
-    """The variant for vectors of this size in bytes, a condition and a text, if there is one."""
-    found = instructions.get(v.size)
-    return [] if found is None else [(found[0], f"(({v.name}){found[1]})")]
-
-
-def _f32_to_f16(v: Vector) -> tuple[Sequence[str], Variants]:
-    """To nearest even. Without an instruction normal numbers round in integer arithmetic, subnormal ones by adding
-    0.5, whose last bit is theirs."""
-    f, u, select = _like(v, "f", 32), _like(v, "u", 32), _like(v, "u", 32).operation("select")
-    low = f"({u.name})(({f.name})aotc_s + 0.5f) - 0x3f000000u"
-    high = "(aotc_s - 0x38000000u + 0xfffu + ((aotc_s >> 13) & 1u)) >> 13"
-    nan = "((aotc_s >> 13) & 0x3ffu) | 0x7e00u"
-    plain = _block(
-        f"__builtin_convertvector(aotc_n | ((aotc_w >> 16) & 0x8000u), {v.name})",
-        f"{u.name} aotc_w = ({u.name})(x)",
-        f"{u.name} aotc_s = aotc_w & 0x7fffffffu",
-        f"{u.name} aotc_f = {select}(({u.signed})(aotc_s < 0x38800000u), {low}, {high})",
-        f"{u.name} aotc_e = {select}(({u.signed})(aotc_s > 0x7f800000u), {nan}, {u.operation('splat')}(0x7c00u))",
-        f"{u.name} aotc_n = {select}(({u.signed})(aotc_s < 0x47800000u), aotc_f, aotc_e)",
-    )
-    wide = {16: ("defined(__F16C__)", "_mm256_cvtps_ph((__m256)(x), 8)")}
-    wide[32] = ("defined(__AVX512F__)", "_mm512_cvtps_ph((__m512)(x), 8)")
-    wide[8] = ("defined(__aarch64__)", "vcvt_f16_f32((float32x4_t)(x))")
-    return "x", [*_by_instruction(v, wide), ("", plain)]
-
-
-def _bf16_to_f32(v: Vector) -> tuple[Sequence[str], Variants]:
-    """Exact: the upper half of the bits."""
-    u = _like(v, "u", 32)
-    wide = {32: ("defined(__AVX2__)", "_mm256_slli_epi32(_mm256_cvtepu16_epi32((__m128i)(x)), 16)")}
-    wide[64] = ("defined(__AVX512F__)", "_mm512_slli_epi32(_mm512_cvtepu16_epi32((__m256i)(x)), 16)")
-    return "x", [*_by_instruction(v, wide), ("", f"(({v.name})(__builtin_convertvector(x, {u.name}) << 16))")]
-
-
-def _f32_to_bf16(v: Vector) -> tuple[Sequence[str], Variants]:
-    """To nearest even; NaN becomes quiet. Not by the instruction of AVX512_BF16, which takes subnormal numbers for
-    0."""
-    u = _like(v, "u", 32)
-    rounded = "(aotc_w + 0x7fffu + ((aotc_w >> 16) & 1u)) >> 16"
-    chosen = f"{u.operation('select')}(({u.signed})((x) != (x)), (aotc_w >> 16) | 0x40u, {rounded})"
-    text = _block(f"__builtin_convertvector({chosen}, {v.name})", f"{u.name} aotc_w = ({u.name})(x)")
-    return "x", [("", text)]
+    return build
 
 
 def _extended(is_signed: bool) -> Callable[[Vector, int], tuple[Sequence[str], Variants]]:
@@ -409,42 +312,28 @@ def _extended(is_signed: bool) -> Callable[[Vector, int], tuple[Sequence[str], V
 OPERATIONS: dict[str, _Operation] = {
     "abs": _abs,
     "accumulate": _accumulate,
-    "f32_to_bf16": _f32_to_bf16,
-    "ceil": _rounding("ceil", 2, "vrndp"),
+    "add_to": _add_to,
     "ceildiv": _ceildiv,
     "copysign": _copysign,
     "above": _number("max"),
     "below": _number("min"),
-    "lane_dot": lane_dot,
-    "lane_sum": lane_sum,
-    "lane_dot_alone": lane_dot_alone,
-    "lane_sum_alone": lane_sum_alone,
     "of_integers": of_integers,
     "of_lanes": of_lanes,
-    "floor": _rounding("floor", 1, "vrndm"),
     "floordiv": _floordiv,
     "fma": _fma,
     "gather": lambda v: _gather_part(v, v.lanes),
-    "f32_to_f16": _f32_to_f16,
     "keep_in_register": _keep_in_register,
     "load": _load,
     "max": _extreme(">", "max"),
-    "maximum": _ieee_extreme("maximum"),
     "maxnum": _number_extreme("max"),
     "min": _extreme("<", "min"),
-    "minimum": _ieee_extreme("minimum"),
     "minnum": _number_extreme("min"),
-    "f64_to_f32_odd": lambda v: ("x", [("", v.each(lambda i: f"aotc_f64_to_f32_odd((x)[{i}])"))]),
-    "bf16_to_f32": _bf16_to_f32,
-    "f16_to_f32": _f16_to_f32,
-    "rescaled": rescaled,
-    "roundeven": _rounding("aotc_roundeven", 0, "vrndn"),
     "scatter": lambda v: _scatter_part(v, v.lanes),
     "select": _select,
     "splat": _splat,
     "sqrt": _sqrt,
     "store": _store,
-    "trunc": _rounding("trunc", 3, "vrnd"),
+    **{function.name: _function(function) for function in FUNCTIONS.values()},
 }
 """Of whole vectors; generated C defines the macros in this order."""
 
@@ -453,10 +342,10 @@ PARTIAL: dict[str, Callable[[Vector, int], tuple[Sequence[str], Variants]]] = {
     "extended_unsigned": _extended(False),
     "load": _load_part,
     "narrowed": narrowed,
-    "quantized_signed": quantized(True),
-    "quantized_unsigned": quantized(False),
     "widened_signed": widened(True),
     "widened_unsigned": widened(False),
+    "widened_signed8_first": first_widened(True, 8),
+    "widened_unsigned8_first": first_widened(False, 8),
     "store": _store_part,
     "gather": _gather_part,
     "repeat": _repeat_part,

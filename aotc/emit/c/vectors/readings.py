@@ -25,7 +25,7 @@ from aotc.emit.c.c_types import (
     mask_ctype,
     vector_ctype,
 )
-from aotc.emit.c.expressions.expr import Expr, Level, binary, call, cast_expr
+from aotc.emit.c.expr import Expr, Level, binary, call, cast_expr
 from aotc.emit.c.expressions.scope import Scope
 
 

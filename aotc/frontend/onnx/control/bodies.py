@@ -18,8 +18,8 @@ from aotc.dialects.graph.interfaces import GraphOp, element_type_of, shape_of
 from aotc.dialects.graph.structure import ConstantOp, YieldOp
 from aotc.errors import CompileError, Problem
 from aotc.frontend.onnx.bodies import free_names
+from aotc.frontend.onnx.node import Bound, waiting
 from aotc.frontend.onnx.parts.sequences import Given, Items
-from aotc.frontend.onnx.registry import Bound, waiting
 from aotc.frontend.onnx.scopes import POISON, Poison, Scope, Value, name_value
 from aotc.model.weight_store import Array, WeightStore
 

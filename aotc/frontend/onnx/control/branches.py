@@ -21,7 +21,7 @@ from aotc.dialects.graph.logical import WhereOp
 from aotc.dialects.graph.movement import ConcatOp, ReshapeOp
 from aotc.errors import CompileError, Problem
 from aotc.frontend.onnx.control.bodies import ControlNode
-from aotc.frontend.onnx.registry import Bound, waiting
+from aotc.frontend.onnx.node import Bound, waiting
 from aotc.frontend.onnx.scopes import Poison, Value
 
 

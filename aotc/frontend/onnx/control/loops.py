@@ -25,8 +25,8 @@ from aotc.dialects.graph.structure import YieldOp
 from aotc.errors import CompileError
 from aotc.frontend.onnx.control.bodies import ControlNode
 from aotc.frontend.onnx.control.trips import counted_trips
+from aotc.frontend.onnx.node import Bound
 from aotc.frontend.onnx.parts.sequences import Given
-from aotc.frontend.onnx.registry import Bound
 from aotc.frontend.onnx.scopes import Poison, Value
 from aotc.frontend.onnx.tensors import MAX_ELEMENTS
 

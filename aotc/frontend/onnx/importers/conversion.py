@@ -11,18 +11,15 @@ from xdsl.ir import Attribute, SSAValue
 from aotc.dialects.dtypes import is_minifloat, numpy_dtype
 from aotc.dialects.graph.bits import BitCastOp
 from aotc.dialects.graph.conversion import CastOp
-from aotc.dialects.graph.elementwise import DivOp, SubOp
-from aotc.dialects.graph.interfaces import element_type_of, shape_of
-from aotc.dialects.graph.logical import CompareOp, WhereOp
 from aotc.dialects.graph.movement import BroadcastOp
-from aotc.frontend.onnx.composition import cast, reshape, scalar, widen
 from aotc.frontend.onnx.importers.signal.random import random
+from aotc.frontend.onnx.node import Tensor
 from aotc.frontend.onnx.registry import Node, onnx_op
 from aotc.frontend.onnx.tensors import DTYPES
 
 
 @onnx_op("Cast")
-def cast_to_attribute(node: Node) -> SSAValue:
+def cast_to_attribute(node: Node) -> Tensor:
     to = node.attr("to")
     if node.opset < 6:  # by name
         if to not in {TensorProto.DataType.Name(code) for code in DTYPES}:
@@ -32,26 +29,19 @@ def cast_to_attribute(node: Node) -> SSAValue:
 
 
 @onnx_op("CastLike")
-def cast_like(node: Node) -> SSAValue:
+def cast_like(node: Node) -> Tensor:
     return _cast(node, node.element_type(1))
 
 
-def _cast(node: Node, to: Attribute) -> SSAValue:
+def _cast(node: Node, to: Attribute) -> Tensor:
     """The first input as `to`, which may be the type it has."""
-    x = node.input(0)
-    if element_type_of(x) == to:
-        return x
-    if not is_minifloat(to):
-        return cast(node, x, to)
+    x = node.tensor(0)
+    if x.kind == to or not is_minifloat(to):
+        return x.cast(to)
     rounding = node.attr("round_mode", "up")
     node.require_choice("round_mode", rounding, ("up", "down", "nearest"))
-    return node.emit(
-        CastOp,
-        x,
-        to=to,
-        keep_overflow=not node.attr("saturate", 1),
-        rounding=None if rounding == "up" else rounding,
-    )
+    direction = None if rounding == "up" else rounding
+    return x.emit(CastOp, to=to, keep_overflow=not node.attr("saturate", 1), rounding=direction)
 
 
 @onnx_op("BitCast")
@@ -65,7 +55,7 @@ def identity(node: Node) -> SSAValue:
 
 
 @onnx_op("Dropout")
-def dropout(node: Node) -> Sequence[SSAValue | None]:
+def dropout(node: Node) -> Sequence[SSAValue | Tensor]:
     if node.optional(2) is not None:
         training, ratio = node.known(2), node.known(1)
         if (training is None or training.any()) and (ratio is None or ratio.any()):
@@ -80,20 +70,18 @@ def dropout(node: Node) -> Sequence[SSAValue | None]:
     return [x, node.emit(BroadcastOp, node.constant(kept), shape=list(node.shape(0)))]
 
 
-def _dropped(node: Node) -> Sequence[SSAValue]:
+def _dropped(node: Node) -> Sequence[Tensor]:
     """Dropout while training: a share of the elements, drawn at random, is 0, the others are larger by as much.
 
     Where data say whether this is training, the share is 0 while it is not, which keeps every element as it is.
     """
-    x = node.input(0)
-    wide = widen(node, x)
-    given = node.optional(1)
-    ratio = scalar(node, node.attr("ratio", 0.5), wide)
-    if given is not None:
-        ratio = cast(node, reshape(node, given, []), element_type_of(wide))
+    x = node.tensor(0)
+    wide = x.widened()
+    ratio = wide.scalar(node.attr("ratio", 0.5))
+    if (given := node.optional_tensor(1)) is not None:
+        ratio = given.reshape([]).cast(wide.kind)
     if node.optional(2) is not None and node.known(2) is None:
-        ratio = node.emit(WhereOp, reshape(node, node.input(2), []), ratio, scalar(node, 0, wide))
-    drawn = random(node, shape_of(x), element_type_of(wide))
-    kept = node.emit(CompareOp, drawn, ratio, how="ge")
-    scaled = node.emit(DivOp, wide, node.emit(SubOp, scalar(node, 1, wide), ratio))
-    return [cast(node, node.emit(WhereOp, kept, scaled, scalar(node, 0, wide)), element_type_of(x)), kept]
+        ratio = node.tensor(2).reshape([]).choose(ratio, 0)
+    kept = random(node, x.shape, wide.kind) >= ratio
+    scaled = wide / (1 - ratio)
+    return [kept.choose(scaled, 0).cast(x.kind), kept]

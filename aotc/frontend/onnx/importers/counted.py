@@ -16,20 +16,17 @@ from xdsl.dialects.builtin import i64
 from xdsl.ir import SSAValue
 
 from aotc.dialects.dtypes import is_float
-from aotc.dialects.graph.elementwise import AddOp, DivOp, MaxOp, MinOp, MulOp, SubOp
 from aotc.dialects.graph.indexing import GatherElementsOp, GatherNdOp, GatherOp
-from aotc.dialects.graph.interfaces import element_type_of, shape_of
-from aotc.dialects.graph.logical import CompareOp, WhereOp
 from aotc.dialects.graph.movement import BroadcastOp, ConcatOp
 from aotc.dialects.graph.reduction import ReduceOp
 from aotc.dialects.graph.shapes import broadcast, normalize_axis
-from aotc.frontend.onnx.composition import cast, reshape, scalar, widen
 from aotc.frontend.onnx.importers.indexing import counted_top_k
 from aotc.frontend.onnx.importers.movement import counted_cut, cut, cuts
 from aotc.frontend.onnx.importers.reduction import axes_of
+from aotc.frontend.onnx.node import Bound, Node, Tensor
 from aotc.frontend.onnx.parts.counts import sums
 from aotc.frontend.onnx.parts.elements import extents
-from aotc.frontend.onnx.registry import IMPORTERS, Bound, Node, bounded_op
+from aotc.frontend.onnx.registry import IMPORTERS, bounded_op, listed
 
 _Results = Sequence[SSAValue | None] | None
 """None where an importer has nothing to do with the bounds: the operator treats each part by itself, or is refused."""
@@ -54,8 +51,7 @@ def reduction(node: Node, bounds: Sequence[Bound | None]) -> _Results:
     bound = _only_first(bounds)
     if bound is None or bound.axis not in _axes(node):
         return None
-    node.inputs[0] = _masked(node, node.input(0), bound, _NEUTRAL[node.op_type])
-    return _plain(node)
+    return _plain(node, [_masked(node.tensor(0), bound, _NEUTRAL[node.op_type])])
 
 
 @bounded_op("ReduceMean")
@@ -63,13 +59,11 @@ def mean(node: Node, bounds: Sequence[Bound | None]) -> _Results:
     bound, axes = _only_first(bounds), _axes(node)
     if bound is None or bound.axis not in axes:
         return None
-    x, shape = widen(node, node.input(0)), node.shape(0)
-    keepdims = bool(node.attr("keepdims", 1))
-    total = node.emit(ReduceOp, _masked(node, x, bound, "sum"), kind="sum", axes=axes, keepdims=keepdims)
-    others = math.prod(shape[axis] for axis in axes if axis != bound.axis)
-    elements = node.emit(MulOp, bound.count, scalar(node, others, bound.count))
-    result = node.emit(DivOp, total, cast(node, elements, element_type_of(x)))
-    return [cast(node, result, node.element_type(0))]
+    x = node.tensor(0).widened()
+    total = _masked(x, bound, "sum").reduce("sum", axes, bool(node.attr("keepdims", 1)))
+    others = math.prod(x.shape[axis] for axis in axes if axis != bound.axis)
+    result = total / (Tensor(node, bound.count) * others).cast(x.kind)
+    return [result.cast(node.element_type(0)).value]
 
 
 @bounded_op("ArgMax", "ArgMin")
@@ -79,8 +73,7 @@ def extremum(node: Node, bounds: Sequence[Bound | None]) -> _Results:
     axis = normalize_axis(node.attr("axis", 0), len(node.shape(0)))
     if bound is None or bound.axis != axis or node.attr("select_last_index", 0):
         return None
-    node.inputs[0] = _masked(node, node.input(0), bound, node.op_type.removeprefix("Arg").lower())
-    return _plain(node)
+    return _plain(node, [_masked(node.tensor(0), bound, node.op_type.removeprefix("Arg").lower())])
 
 
 @bounded_op("Softmax", "LogSoftmax")
@@ -88,8 +81,7 @@ def softmax(node: Node, bounds: Sequence[Bound | None]) -> _Results:
     bound = _only_first(bounds)
     if bound is None or node.opset < 13 or normalize_axis(node.attr("axis", -1), len(node.shape(0))) != bound.axis:
         return None
-    node.inputs[0] = _masked(node, node.input(0), bound, "max")
-    return _along(node, bound)
+    return _along(node, bound, _masked(node.tensor(0), bound, "max"))
 
 
 @bounded_op("CumSum", "CumProd")
@@ -98,9 +90,10 @@ def cumulative(node: Node, bounds: Sequence[Bound | None]) -> _Results:
     axis = int(node.constant_input(1, "the axis").reshape(()))
     if bound is None or normalize_axis(axis, len(node.shape(0))) != bound.axis:
         return None
+    x = node.tensor(0)
     if node.attr("reverse", 0):
-        node.inputs[0] = _masked(node, node.input(0), bound, node.op_type.removeprefix("Cum").lower())
-    return _along(node, bound)
+        x = _masked(x, bound, node.op_type.removeprefix("Cum").lower())
+    return _along(node, bound, x)
 
 
 @bounded_op("Shape")
@@ -108,14 +101,14 @@ def shape(node: Node, bounds: Sequence[Bound | None]) -> _Results:
     (bound,) = bounds
     assert bound is not None
     whole = list(node.shape(0))
-    count = reshape(node, bound.count, [1])
+    count = Tensor(node, bound.count).reshape([1])
     found: list[SSAValue] = [node.constant(whole[: bound.axis], np.int64)] if bound.axis else []
-    found.append(count)
+    found.append(count.value)
     if after := whole[bound.axis + 1 :]:
         found.append(node.constant(after, np.int64))
-    known = node.emit(ConcatOp, found, axis=0) if len(found) > 1 else count
+    known = Tensor(node, node.emit(ConcatOp, found, axis=0)) if len(found) > 1 else count
     start, stop, _ = slice(node.attr("start", 0), node.attr("end")).indices(len(whole))
-    return [cut(node, known, {0: (start if start < stop else 0, 1, max(stop - start, 0))})]
+    return [cut(known, {0: (start if start < stop else 0, 1, max(stop - start, 0))}).value]
 
 
 @bounded_op("Size")
@@ -123,7 +116,7 @@ def size(node: Node, bounds: Sequence[Bound | None]) -> _Results:
     (bound,) = bounds
     assert bound is not None
     others = math.prod(extent for axis, extent in enumerate(node.shape(0)) if axis != bound.axis)
-    return [node.emit(MulOp, bound.count, scalar(node, others, bound.count))]
+    return [(Tensor(node, bound.count) * others).value]
 
 
 @bounded_op("Slice")
@@ -136,8 +129,8 @@ def slice_(node: Node, bounds: Sequence[Bound | None]) -> _Results:
     if bound is None or own is None or own.step < 1 or not all(each.known for each in others):
         return None
     shape = node.shape(0)
-    x = cut(node, node.input(0), {each.axis: each.range(shape[each.axis]) for each in others})
-    return [counted_cut(node, x, own, bound)]
+    x = cut(node.tensor(0), {each.axis: each.range(shape[each.axis]) for each in others})
+    return [counted_cut(x, own, bound).value]
 
 
 @bounded_op("TopK")
@@ -147,7 +140,7 @@ def top_k(node: Node, bounds: Sequence[Bound | None]) -> _Results:
     axis = normalize_axis(node.attr("axis", -1), len(node.shape(0)))
     if bound is None or node.opset < 10 or bound.axis != axis or any(bounds[1:]):
         return None
-    node.inputs[0] = _masked(node, node.input(0), bound, "max" if node.attr("largest", 1) else "min")
+    node.inputs[0] = _masked(node.tensor(0), bound, "max" if node.attr("largest", 1) else "min").value
     return _plain(node) if node.known(1) is not None else counted_top_k(node, bound)
 
 
@@ -160,12 +153,12 @@ def concat(node: Node, bounds: Sequence[Bound | None]) -> _Results:
     most = [node.shape(place)[axis] for place in range(len(bounds))]
     counts = [extent if bound is None else bound.count for extent, bound in zip(most, bounds, strict=True)]
     ends = sums(node, counts)
-    places = every = node.constant(node.numbers(sum(most)))
+    places = every = Tensor(node, node.constant(node.numbers(sum(most))))
     for end, begin in zip(ends[:-1], accumulate(most[:-1]), strict=True):
-        behind = node.emit(CompareOp, every, end, how="ge")
-        moved = node.emit(AddOp, every, node.emit(SubOp, scalar(node, begin, end), end))
-        places = node.emit(WhereOp, behind, moved, places)
-    places = node.emit(MinOp, places, scalar(node, sum(most) - 1, places))
+        behind = every >= end
+        moved = every + (begin - Tensor(node, end))
+        places = behind.choose(moved, places)
+    places = places.at_most(sum(most) - 1)
     together = node.emit(ConcatOp, [node.input(place) for place in range(len(bounds))], axis=axis)
     asked = all(bound is None or bound.asked for bound in bounds)
     return [node.bounded(node.emit(GatherOp, together, places, axis=axis), Bound(axis, ends[-1], asked))]
@@ -178,7 +171,7 @@ def gather(node: Node, bounds: Sequence[Bound | None]) -> _Results:
     axis = normalize_axis(node.attr("axis", 0), len(node.shape(0)))
     if bound is None or bound.axis != axis:
         return None
-    result = node.emit(GatherOp, node.input(0), _from_behind(node, node.input(1), bound.count), axis=axis)
+    result = node.emit(GatherOp, node.input(0), _from_behind(node.tensor(1), bound.count), axis=axis)
     return [result if chosen is None else node.bounded(result, replace(chosen, axis=axis + chosen.axis))]
 
 
@@ -186,10 +179,8 @@ def gather(node: Node, bounds: Sequence[Bound | None]) -> _Results:
 def non_zero(node: Node, bounds: Sequence[Bound | None]) -> _Results:
     (bound,) = bounds
     assert bound is not None
-    node.inputs[0] = node.emit(
-        WhereOp, _meant(node, node.input(0), bound), node.input(0), scalar(node, 0, node.input(0))
-    )
-    return _plain(node)
+    x = node.tensor(0)
+    return _plain(node, [_meant(x, bound).choose(x, 0)])
 
 
 @bounded_op("NonMaxSuppression")
@@ -201,7 +192,7 @@ def non_max_suppression(node: Node, bounds: Sequence[Bound | None]) -> _Results:
     if (boxes.axis, scores.axis) != (1, 2):
         return None
     node.inputs += [None] * (5 - len(node.inputs))
-    node.inputs[1] = _masked(node, node.input(1), scores, "max")
+    node.inputs[1] = _masked(node.tensor(1), scores, "max").value
     if node.inputs[4] is None:
         node.inputs[4] = node.constant(float(np.finfo(np.float32).min), np.float32)
     return _plain(node)
@@ -260,8 +251,7 @@ def scatter_nd(node: Node, bounds: Sequence[Bound | None]) -> _Results:
         return _neutral_updates(node, bound, _SCATTERED[reduction])
     indices, updates = _last_again(node, bound)
     there = node.emit(GatherNdOp, node.input(0), indices, batch_dims=0)
-    node.inputs[1:3] = [indices, node.emit(WhereOp, _any(node, bound), updates, there)]
-    return _plain(node)
+    return _plain(node, [node.input(0), indices, _any(node, bound).choose(updates, there)])
 
 
 @bounded_op("ScatterElements", "Scatter")
@@ -273,7 +263,7 @@ def scatter_elements(node: Node, bounds: Sequence[Bound | None]) -> _Results:
     if others[0] != others[1] or (own is not None and own.axis != axis):
         return None
     if own is not None:
-        node.inputs[1] = _from_behind(node, node.input(1), own.count)
+        node.inputs[1] = _from_behind(node.tensor(1), own.count).value
     values = _plain(node) if others[0] is None else _scattered(node, others[0], axis)
     if own is None or values is None:
         return values
@@ -288,34 +278,31 @@ def _scattered(node: Node, bound: Bound, axis: int) -> _Results:
         indices, updates = _last_again(node, bound)
         meant = _any(node, bound)
     else:  # a part by itself is written to
-        meant = _meant(node, node.input(1), bound)
-        indices = node.emit(WhereOp, meant, node.input(1), scalar(node, 0, node.input(1)))
-        updates = node.input(2)
+        meant = _meant(node.tensor(1), bound)
+        indices, updates = meant.choose(node.input(1), 0), node.tensor(2)
     there = node.emit(GatherElementsOp, node.input(0), indices, axis=axis)
-    node.inputs[1:3] = [indices, node.emit(WhereOp, meant, updates, there)]
-    return _plain(node)
+    return _plain(node, [node.input(0), indices, meant.choose(updates, there)])
 
 
-def _plain(node: Node) -> _Results:
-    """The outputs of the operator on inputs that are data as a whole."""
-    values = IMPORTERS["", node.op_type].importer(node)
-    return [values] if isinstance(values, SSAValue) else values
+def _plain(node: Node, inputs: Sequence[Tensor | SSAValue] = ()) -> list[SSAValue | None]:
+    """The outputs of the operator on inputs that are data as a whole, of which the first are `inputs`."""
+    node.inputs[: len(inputs)] = listed(inputs)
+    return listed(IMPORTERS["", node.op_type].importer(node))
 
 
-def _along(node: Node, bound: Bound) -> _Results:
+def _along(node: Node, bound: Bound, x: Tensor) -> _Results:
     """As `_plain`, of an operator whose result has the parts of its input."""
-    return [node.bounded(value, bound) for value in _plain(node) or () if value is not None]
+    return [node.bounded(value, bound) for value in _plain(node, [x]) if value is not None]
 
 
 def _axes(node: Node) -> list[int]:
     return [normalize_axis(axis, len(node.shape(0))) for axis in axes_of(node)]
 
 
-def _from_behind(node: Node, indices: SSAValue, count: SSAValue) -> SSAValue:
+def _from_behind(indices: Tensor, count: SSAValue) -> Tensor:
     """Indices of parts, of which negative ones count from the last."""
-    indices = cast(node, indices, i64)
-    behind = node.emit(CompareOp, indices, scalar(node, 0, indices), how="lt")
-    return node.emit(WhereOp, behind, node.emit(AddOp, indices, count), indices)
+    indices = indices.cast(i64)
+    return (indices < 0).choose(indices + count, indices)
 
 
 def _only_first(bounds: Sequence[Bound | None]) -> Bound | None:
@@ -327,39 +314,34 @@ def _updates(bounds: Sequence[Bound | None]) -> Bound | None:
     return bounds[1] if bounds[0] is None and bounds[1] == bounds[2] else None
 
 
-def _meant(node: Node, x: SSAValue, bound: Bound) -> SSAValue:
+def _meant(x: Tensor, bound: Bound) -> Tensor:
     """Which parts come before the count, in a shape that broadcasts to that of x."""
-    shape = [extent if axis == bound.axis else 1 for axis, extent in enumerate(shape_of(x))]
-    places = node.constant(node.numbers(shape[bound.axis]).reshape(shape))
-    return node.emit(CompareOp, places, bound.count, how="lt")
+    shape = [extent if axis == bound.axis else 1 for axis, extent in enumerate(x.shape)]
+    return Tensor(x.node, x.node.constant(x.node.numbers(shape[bound.axis]).reshape(shape))) < bound.count
 
 
-def _any(node: Node, bound: Bound) -> SSAValue:
-    return node.emit(CompareOp, bound.count, scalar(node, 0, bound.count), how="gt")
+def _any(node: Node, bound: Bound) -> Tensor:
+    return Tensor(node, bound.count) > 0
 
 
-def _masked(node: Node, x: SSAValue, bound: Bound, kind: str) -> SSAValue:
+def _masked(x: Tensor, bound: Bound, kind: str) -> Tensor:
     """x, neutral to the reduction `kind` from the count on."""
-    element_type = element_type_of(x)
-    neutral = ReduceOp.MONOIDS[kind].neutral(element_type)
-    if kind == "sum" and is_float(element_type):
+    neutral = ReduceOp.MONOIDS[kind].neutral(x.kind)
+    if kind == "sum" and is_float(x.kind):
         neutral = -0.0  # 0 is not: it makes 0 of -0
-    return node.emit(WhereOp, _meant(node, x, bound), x, scalar(node, neutral, x))
+    return _meant(x, bound).choose(x, neutral)
 
 
 def _neutral_updates(node: Node, bound: Bound, kind: str) -> _Results:
-    indices, updates = node.input(1), node.input(2)
-    meant = _meant(node, indices, bound)
-    node.inputs[1] = node.emit(WhereOp, meant, indices, scalar(node, 0, indices))
-    node.inputs[2] = _masked(node, updates, bound, kind)
-    return _plain(node)
+    indices, updates = node.tensor(1), node.tensor(2)
+    meant = _meant(indices, bound)
+    return _plain(node, [node.input(0), meant.choose(indices, 0), _masked(updates, bound, kind)])
 
 
-def _last_again(node: Node, bound: Bound) -> list[SSAValue]:
+def _last_again(node: Node, bound: Bound) -> list[Tensor]:
     """Indices and updates that repeat the last part from the count on; indices are 0 where there is none."""
-    last = node.emit(SubOp, bound.count, scalar(node, 1, bound.count))
-    last = node.emit(MaxOp, last, scalar(node, 0, last))
-    every = node.constant(node.numbers(node.shape(1)[bound.axis]))
-    places = node.emit(MinOp, every, cast(node, last, i64))
-    indices, updates = (node.emit(GatherOp, node.input(place), places, axis=bound.axis) for place in (1, 2))
-    return [node.emit(WhereOp, _any(node, bound), indices, scalar(node, 0, indices)), updates]
+    last = (Tensor(node, bound.count) - 1).at_least(0)
+    every = Tensor(node, node.constant(node.numbers(node.shape(1)[bound.axis])))
+    places = every.at_most(last.cast(i64))
+    indices, updates = (node.tensor(place).emit(GatherOp, places, axis=bound.axis) for place in (1, 2))
+    return [_any(node, bound).choose(indices, 0), updates]

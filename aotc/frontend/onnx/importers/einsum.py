@@ -7,14 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
-from xdsl.ir import SSAValue
-
-from aotc.dialects.graph.elementwise import MulOp
-from aotc.dialects.graph.interfaces import shape_of
-from aotc.dialects.graph.matrices.matmul import MatMulOp
-from aotc.dialects.graph.movement import SliceOp, TransposeOp
-from aotc.dialects.graph.reduction import ReduceOp
-from aotc.frontend.onnx.composition import cast, reshape, widen
+from aotc.dialects.graph.movement import SliceOp
+from aotc.frontend.onnx.node import Tensor
 from aotc.frontend.onnx.registry import Node, onnx_op
 
 
@@ -22,12 +16,12 @@ from aotc.frontend.onnx.registry import Node, onnx_op
 class _Term:
     """A tensor whose axes have names."""
 
-    value: SSAValue
+    value: Tensor
     axes: str
 
     def extent(self, axis: str) -> int:
         """Elements along one."""
-        return shape_of(self.value)[self.axes.index(axis)]
+        return self.value.shape[self.axes.index(axis)]
 
     def extents(self, axes: Sequence[str]) -> list[int]:
         """Elements along each of `axes`."""
@@ -35,7 +29,7 @@ class _Term:
 
 
 @onnx_op("Einsum")
-def einsum(node: Node) -> SSAValue:
+def einsum(node: Node) -> Tensor:
     inputs, output = _names(node)
     extents: dict[str, int] = {}
     for position, axes in enumerate(inputs):
@@ -46,15 +40,14 @@ def einsum(node: Node) -> SSAValue:
                 what = f"input {position} has {extent} elements along an axis that has {extents[axis]} elsewhere"
                 node.fail("invalid-shape", what)
     terms = [
-        _squeezed(node, _without_diagonals(node, _Term(widen(node, node.input(position)), axes)), extents)
+        _squeezed(_without_diagonals(_Term(node.tensor(position).widened(), axes)), extents)
         for position, axes in enumerate(inputs)
     ]
     result = terms[0]
     for position, term in enumerate(terms[1:], 2):
         kept = set(output).union(*(later.axes for later in terms[position:]))
-        result = _product(node, _summed(node, result, kept | set(term.axes)), term, kept, output)
-    result = _arranged(node, _summed(node, result, set(output)), output)
-    return cast(node, result.value, node.element_type(0))
+        result = _product(_summed(result, kept | set(term.axes)), term, kept, output)
+    return _arranged(_summed(result, set(output)), output).value.cast(node.element_type(0))
 
 
 def _names(node: Node) -> tuple[list[str], str]:
@@ -90,72 +83,68 @@ def _names(node: Node) -> tuple[list[str], str]:
     return inputs, output
 
 
-def _without_diagonals(node: Node, term: _Term) -> _Term:
+def _without_diagonals(term: _Term) -> _Term:
     """Axes of one name as one axis: every n + 1st element of them flattened."""
     for axis in sorted(set(term.axes)):
         while term.axes.count(axis) > 1:
-            first = term.axes.index(axis)
+            shape, first = term.value.shape, term.axes.index(axis)
             second = term.axes.index(axis, first + 1)
             rest = [k for k in range(len(term.axes)) if k not in (first, second)]
-            size, other = shape_of(term.value)[first], shape_of(term.value)[second]
+            size, other = shape[first], shape[second]
             if size != other:
-                node.fail("invalid-shape", f"the axes {axis} of one input have {size} and {other} elements")
-            turned = node.emit(TransposeOp, term.value, permutation=[*rest, first, second])
-            outer = [shape_of(term.value)[k] for k in rest]
-            flat = reshape(node, turned, [*outer, size * size])
+                what = f"the axes {axis} of one input have {size} and {other} elements"
+                term.value.node.fail("invalid-shape", what)
+            outer = [shape[k] for k in rest]
+            flat = term.value.transpose([*rest, first, second]).reshape([*outer, size * size])
             starts, steps = [0] * (len(rest) + 1), [1] * len(rest) + [size + 1]
-            diagonal = node.emit(SliceOp, flat, starts=starts, steps=steps, shape=[*outer, size])
+            diagonal = flat.emit(SliceOp, starts=starts, steps=steps, shape=[*outer, size])
             term = _Term(diagonal, "".join(term.axes[k] for k in rest) + axis)
     return term
 
 
-def _squeezed(node: Node, term: _Term, extents: dict[str, int]) -> _Term:
+def _squeezed(term: _Term, extents: dict[str, int]) -> _Term:
     """Without the axes of one element that are longer elsewhere: these broadcast."""
     kept = "".join(axis for axis in term.axes if term.extent(axis) == extents[axis])
-    return _Term(reshape(node, term.value, term.extents(kept)), kept)
+    return _Term(term.value.reshape(term.extents(kept)), kept)
 
 
-def _summed(node: Node, term: _Term, kept: set[str]) -> _Term:
+def _summed(term: _Term, kept: set[str]) -> _Term:
     """The sum over all axes but those kept."""
     gone = [k for k, axis in enumerate(term.axes) if axis not in kept]
     if not gone:
         return term
-    value = node.emit(ReduceOp, term.value, kind="sum", axes=gone, keepdims=False)
-    return _Term(value, "".join(axis for axis in term.axes if axis in kept))
+    left = "".join(axis for axis in term.axes if axis in kept)
+    return _Term(term.value.reduce("sum", gone, keepdims=False), left)
 
 
-def _arranged(node: Node, term: _Term, axes: Sequence[str]) -> _Term:
+def _arranged(term: _Term, axes: Sequence[str]) -> _Term:
     """The same axes in another order."""
     permutation = [term.axes.index(axis) for axis in axes]
     if permutation == list(range(len(axes))):
         return term
-    return _Term(node.emit(TransposeOp, term.value, permutation=permutation), "".join(axes))
+    return _Term(term.value.transpose(permutation), "".join(axes))
 
 
-def _product(node: Node, lhs: _Term, rhs: _Term, kept: set[str], output: str) -> _Term:
+def _product(lhs: _Term, rhs: _Term, kept: set[str], output: str) -> _Term:
     """Both multiplied, and summed over the axes that are not kept."""
-    rhs = _summed(node, rhs, kept | set(lhs.axes))
+    rhs = _summed(rhs, kept | set(lhs.axes))
     shared = [axis for axis in lhs.axes if axis in rhs.axes]
     batch, inner = [a for a in shared if a in kept], [a for a in shared if a not in kept]
     rows, columns = ([a for a in x.axes if a not in shared] for x in (lhs, rhs))
     if rows and columns and output.find(rows[-1]) > output.find(columns[-1]):
-        return _product(node, rhs, lhs, kept, output)  # as the result wants them
+        return _product(rhs, lhs, kept, output)  # as the result wants them
+    axes = "".join([*batch, *rows, *columns])
     if not inner:
-        axes = "".join([*batch, *rows, *columns])
-        factors = [_aligned(node, x, axes) for x in (lhs, rhs)]
-        return _Term(node.emit(MulOp, *factors), axes)
-    left, right = _arranged(node, lhs, [*batch, *rows, *inner]), _arranged(node, rhs, [*batch, *inner, *columns])
+        return _Term(_aligned(lhs, axes) * _aligned(rhs, axes), axes)
+    left, right = _arranged(lhs, [*batch, *rows, *inner]), _arranged(rhs, [*batch, *inner, *columns])
     outer = [lhs.extent(axis) for axis in batch]
     height, depth, width = lhs.extents(rows), lhs.extents(inner), rhs.extents(columns)
-    product = node.emit(
-        MatMulOp,
-        reshape(node, left.value, [*outer, prod(height), prod(depth)]),
-        reshape(node, right.value, [*outer, prod(depth), prod(width)]),
-    )
-    return _Term(reshape(node, product, [*outer, *height, *width]), "".join([*batch, *rows, *columns]))
+    matrix = left.value.reshape([*outer, prod(height), prod(depth)])
+    product = matrix @ right.value.reshape([*outer, prod(depth), prod(width)])
+    return _Term(product.reshape([*outer, *height, *width]), axes)
 
 
-def _aligned(node: Node, term: _Term, axes: str) -> SSAValue:
+def _aligned(term: _Term, axes: str) -> Tensor:
     """The term as it broadcasts to `axes`."""
-    arranged = _arranged(node, term, [axis for axis in axes if axis in term.axes])
-    return reshape(node, arranged.value, [term.extent(axis) if axis in term.axes else 1 for axis in axes])
+    arranged = _arranged(term, [axis for axis in axes if axis in term.axes])
+    return arranged.value.reshape([term.extent(axis) if axis in term.axes else 1 for axis in axes])

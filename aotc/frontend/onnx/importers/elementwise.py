@@ -9,9 +9,8 @@ from xdsl.ir import SSAValue
 
 from aotc.dialects.graph import elementwise as arithmetic
 from aotc.dialects.graph import functions, logical
-from aotc.dialects.graph.interfaces import GraphOp, shape_of
-from aotc.frontend.onnx.composition import cast as cast_to
-from aotc.frontend.onnx.composition import require_fit, reshape, scalar, widen
+from aotc.dialects.graph.interfaces import GraphOp
+from aotc.frontend.onnx.node import Tensor
 from aotc.frontend.onnx.registry import Node, onnx_op
 
 _UNARY: dict[str, type[GraphOp]] = {
@@ -62,21 +61,21 @@ _COMPARISONS = {"Equal": "eq", "Greater": "gt", "GreaterOrEqual": "ge", "Less": 
 _EXTREMA: dict[str, type[GraphOp]] = {"Max": arithmetic.MaxOp, "Min": arithmetic.MinOp}
 
 
-def _pair(node: Node) -> tuple[SSAValue, SSAValue]:
+def _pair(node: Node) -> tuple[Tensor, Tensor]:
     """Two operands. Before version 7 only the second one broadcasts, where the attribute `broadcast` says so: to axes
     of the first from `axis` on, by default to the last."""
-    x, y = node.input(0), node.input(1)
+    x, y = node.tensor(0), node.tensor(1)
     if node.opset >= 7:
         return x, y
-    shape, own = node.shape(0), node.shape(1)
+    shape, own = x.shape, y.shape
     if not node.attr("broadcast", 0):
         if own != shape:
             node.fail("invalid-shape", f"{list(shape)} and {list(own)} have different shapes, and broadcast is 0")
         return x, y
     axis = node.attr("axis")
     first = len(shape) - len(own) if axis is None else axis % max(len(shape), 1)
-    y = reshape(node, y, [*own, *[1] * max(len(shape) - first - len(own), 0)])
-    require_fit(node, y, shape)
+    y = y.reshape([*own, *[1] * max(len(shape) - first - len(own), 0)])
+    node.require_fit(y, shape)
     return x, y
 
 
@@ -102,18 +101,17 @@ def extremum(node: Node) -> SSAValue:
 
 
 @onnx_op("Sum", "Mean")
-def sum_or_mean(node: Node) -> SSAValue:
-    operands = [widen(node, node.input(position)) for position in range(len(node.inputs))]
-    result = reduce(lambda a, b: node.emit(arithmetic.AddOp, a, b), operands)
+def sum_or_mean(node: Node) -> Tensor:
+    operands = [node.tensor(position).widened() for position in range(len(node.inputs))]
+    result = reduce(Tensor.__add__, operands)
     if node.op_type == "Mean":
-        result = node.emit(arithmetic.DivOp, result, scalar(node, len(operands), result))
-    return cast_to(node, result, node.element_type(0))
+        result /= len(operands)
+    return result.cast(node.element_type(0))
 
 
 @onnx_op("Reciprocal")
-def reciprocal(node: Node) -> SSAValue:
-    x = node.input(0)
-    return node.emit(arithmetic.DivOp, scalar(node, 1, x), x)
+def reciprocal(node: Node) -> Tensor:
+    return 1 / node.tensor(0)
 
 
 @onnx_op("Mod")
@@ -122,19 +120,19 @@ def mod(node: Node) -> SSAValue:
 
 
 @onnx_op("Pow")
-def power(node: Node) -> SSAValue:
+def power(node: Node) -> Tensor:
     (x, y), exponent = _pair(node), node.known(1)
-    if exponent is not None and exponent.size == 1 and exponent.ndim <= len(shape_of(x)):
+    if exponent is not None and exponent.size == 1 and exponent.ndim <= len(x.shape):
         match float(exponent.reshape(())):
             case 1.0:
                 return x
             case 2.0:
-                return node.emit(arithmetic.MulOp, x, x)
+                return x * x
             case 3.0:
-                return node.emit(arithmetic.MulOp, node.emit(arithmetic.MulOp, x, x), x)
+                return x * x * x
             case _:
                 pass
-    return node.emit(arithmetic.PowOp, x, y)
+    return x.emit(arithmetic.PowOp, y)
 
 
 @onnx_op("BitShift")
@@ -146,22 +144,20 @@ def bit_shift(node: Node) -> SSAValue:
 
 
 @onnx_op("IsNaN")
-def is_nan(node: Node) -> SSAValue:
-    return node.emit(logical.CompareOp, node.input(0), node.input(0), how="ne")
+def is_nan(node: Node) -> Tensor:
+    return node.tensor(0).compare("ne", node.tensor(0))
 
 
 @onnx_op("IsInf")
-def is_inf(node: Node) -> SSAValue:
-    x = node.input(0)
+def is_inf(node: Node) -> Tensor:
+    x = node.tensor(0)
     wanted = [
-        scalar(node, infinity, x)
+        x.scalar(infinity)
         for name, infinity in (("detect_negative", -np.inf), ("detect_positive", np.inf))
         if node.attr(name, 1)
     ]
-    if not wanted:
-        return node.emit(logical.CompareOp, x, scalar(node, np.nan, x), how="eq")
-    found = [node.emit(logical.CompareOp, x, infinity, how="eq") for infinity in wanted]
-    return reduce(lambda a, b: node.emit(logical.OrOp, a, b), found)
+    found = [x.compare("eq", infinity) for infinity in wanted or [x.scalar(np.nan)]]
+    return reduce(lambda a, b: a.emit(logical.OrOp, b), found)
 
 
 @onnx_op("Where")
@@ -170,12 +166,12 @@ def where(node: Node) -> SSAValue:
 
 
 @onnx_op("Clip")
-def clip(node: Node) -> SSAValue:
-    x = node.input(0)
+def clip(node: Node) -> Tensor:
+    x = node.tensor(0)
     if node.opset < 11:
-        low, high = (None if (bound := node.attr(name)) is None else scalar(node, bound, x) for name in ("min", "max"))
+        low, high = (None if (bound := node.attr(name)) is None else x.scalar(bound) for name in ("min", "max"))
     else:
-        low, high = node.optional(1), node.optional(2)
+        low, high = node.optional_tensor(1), node.optional_tensor(2)
     if low is not None:
-        x = node.emit(arithmetic.MaxOp, x, low)
-    return x if high is None else node.emit(arithmetic.MinOp, x, high)
+        x = x.at_least(low)
+    return x if high is None else x.at_most(high)

@@ -10,21 +10,20 @@ from xdsl.dialects.builtin import i64
 from xdsl.ir import SSAValue
 
 from aotc.dialects.graph.conversion import CastOp
-from aotc.dialects.graph.elementwise import AddOp, MaxOp, MinOp
+from aotc.dialects.graph.elementwise import MinOp
 from aotc.dialects.graph.indexing import GatherElementsOp, GatherNdOp, GatherOp, ReverseSequenceOp, UpdateCacheOp
-from aotc.dialects.graph.logical import CompareOp, WhereOp
 from aotc.dialects.graph.movement import ConcatOp, ReshapeOp
 from aotc.dialects.graph.reduction import ReduceOp
 from aotc.dialects.graph.scatter import ScatterElementsOp, ScatterNdOp, TopKOp
 from aotc.dialects.graph.shapes import normalize_axis
-from aotc.frontend.onnx.composition import cast, reshape, scalar
 from aotc.frontend.onnx.importers.movement import cut
-from aotc.frontend.onnx.registry import Bound, Node, onnx_op
+from aotc.frontend.onnx.node import Bound, Tensor
+from aotc.frontend.onnx.registry import Node, onnx_op
 
 
 @onnx_op("Gather")
-def gather(node: Node) -> SSAValue:
-    shape = node.shape(0)
+def gather(node: Node) -> Tensor:
+    x, shape = node.tensor(0), node.shape(0)
     axis = normalize_axis(node.attr("axis", 0), len(shape))
     indices = node.known(1)
     if indices is not None:
@@ -33,9 +32,9 @@ def gather(node: Node) -> SSAValue:
             node.fail("invalid-value", f"indices reach beyond the {extent} elements of axis {axis}")
         if indices.size == 1:  # a slice: often a view
             (index,) = indices.reshape(-1).tolist()
-            one = cut(node, node.input(0), {axis: (index % extent, 1, 1)})
-            return reshape(node, one, [*shape[:axis], *indices.shape, *shape[axis + 1 :]])
-    return node.emit(GatherOp, node.input(0), node.input(1), axis=axis)
+            one = cut(x, {axis: (index % extent, 1, 1)})
+            return one.reshape([*shape[:axis], *indices.shape, *shape[axis + 1 :]])
+    return x.emit(GatherOp, node.input(1), axis=axis)
 
 
 @onnx_op("GatherElements")
@@ -76,13 +75,12 @@ def top_k(node: Node) -> list[SSAValue]:
 
 def counted_top_k(node: Node, bound: Bound) -> list[SSAValue]:
     """As many as K says when the model runs, of at most those that `bound` says."""
-    axis, count = bound.axis, bound.count
-    asked = cast(node, reshape(node, node.input(1), []), i64)
+    axis, count = bound.axis, Tensor(node, bound.count)
+    asked = node.tensor(1).reshape([]).cast(i64)
     most = min([node.shape(0)[axis], *_bounds_of(node, node.input(1))])
     smallest = not node.attr("largest", 1)
     results = node.emit_all(TopKOp, node.input(0), k=most, axis=axis, smallest=smallest)
-    zero = scalar(node, 0, count)
-    number = node.emit(MinOp, node.emit(MaxOp, asked, zero), node.emit(MinOp, count, scalar(node, most, count)))
+    number = asked.at_least(0).at_most(count.at_most(most)).value
     return [node.bounded(value, replace(bound, count=number)) for value in results]
 
 
@@ -104,20 +102,18 @@ def _constants_of(node: Node, value: SSAValue) -> list[int]:
 
 
 @onnx_op("OneHot")
-def one_hot(node: Node) -> SSAValue:
+def one_hot(node: Node) -> Tensor:
     shape = node.shape(0)
     axis = normalize_axis(node.attr("axis", -1), len(shape) + 1)
     depth = int(node.constant_input(1, "the depth").reshape(()))
     if math.prod(node.shape(2)) != 2:
         node.fail("invalid-shape", f"values must be two, off and on, found {list(node.shape(2))}")
-    indices = node.emit(CastOp, node.input(0), to=i64)
-    limit, zero = node.constant(np.array(depth)), node.constant(np.array(0))
-    from_front = node.emit(AddOp, indices, limit)
-    indices = node.emit(WhereOp, node.emit(CompareOp, indices, zero, how="lt"), from_front, indices)
-    indices = reshape(node, indices, [*shape[:axis], 1, *shape[axis:]])
+    indices = node.tensor(0).emit(CastOp, to=i64)
+    from_front = indices + depth
+    indices = (indices < 0).choose(from_front, indices).reshape([*shape[:axis], 1, *shape[axis:]])
     classes = node.constant(node.numbers(depth).reshape([depth if a == axis else 1 for a in range(len(shape) + 1)]))
-    off, on = (cut(node, reshape(node, node.input(2), [2]), {0: (position, 1, 1)}) for position in (0, 1))
-    return node.emit(WhereOp, node.emit(CompareOp, indices, classes, how="eq"), on, off)
+    off, on = (cut(node.tensor(2).reshape([2]), {0: (position, 1, 1)}) for position in (0, 1))
+    return indices.compare("eq", classes).choose(on, off)
 
 
 @onnx_op("ReverseSequence")

@@ -10,15 +10,12 @@ from xdsl.dialects.builtin import i64
 from xdsl.ir import SSAValue
 
 from aotc.dialects.dtypes import numpy_dtype
-from aotc.dialects.graph.elementwise import AddOp, DivOp, MaxOp, MinOp, SubOp
 from aotc.dialects.graph.indexing import GatherOp
-from aotc.dialects.graph.interfaces import shape_of
-from aotc.dialects.graph.logical import CompareOp, WhereOp
 from aotc.dialects.graph.movement import BroadcastOp, ConcatOp, PadOp, SliceOp, TransposeOp, TriluOp
 from aotc.dialects.graph.shapes import broadcast, normalize_axis
-from aotc.frontend.onnx.composition import cast, reshape, scalar
+from aotc.frontend.onnx.node import Bound, Tensor
 from aotc.frontend.onnx.parts.elements import Element, elements, extents, settled
-from aotc.frontend.onnx.registry import Bound, Node, onnx_op
+from aotc.frontend.onnx.registry import Node, onnx_op
 
 _TO_THE_END = (2**31 - 1, 2**63 - 1)
 """Ends that mean the end of the axis in the direction of the step."""
@@ -44,8 +41,8 @@ def expand(node: Node) -> SSAValue:
 
 
 @onnx_op("Tile")
-def tile(node: Node) -> SSAValue:
-    shape = node.shape(0)
+def tile(node: Node) -> Tensor:
+    x, shape = node.tensor(0), node.shape(0)
     if node.opset < 6:  # one axis
         axis = normalize_axis(int(node.constant_input(2, "the axis").reshape(())), len(shape))
         count = int(node.constant_input(1, "the number of tiles").reshape(()))
@@ -55,7 +52,7 @@ def tile(node: Node) -> SSAValue:
     if len(repeats) != len(shape) or any(count < 0 for count in repeats):
         node.fail("invalid-value", f"repeats {repeats} must be one count for each axis of {list(shape)}")
     if all(count == 1 for count in repeats):
-        return node.input(0)
+        return x
     single: list[int] = []
     tiled: list[int] = []
     for extent, count in zip(shape, repeats, strict=True):
@@ -65,8 +62,8 @@ def tile(node: Node) -> SSAValue:
         else:
             single += [1, extent]
             tiled += [count, extent]
-    x = node.emit(BroadcastOp, reshape(node, node.input(0), single), shape=tiled)
-    return reshape(node, x, [extent * count for extent, count in zip(shape, repeats, strict=True)])
+    x = x.reshape(single).emit(BroadcastOp, shape=tiled)
+    return x.reshape([extent * count for extent, count in zip(shape, repeats, strict=True)])
 
 
 @onnx_op("Concat")
@@ -77,7 +74,7 @@ def concat(node: Node) -> SSAValue:
 
 
 @onnx_op("Split")
-def split(node: Node) -> list[SSAValue | None]:
+def split(node: Node) -> list[Tensor | None]:
     shape = node.shape(0)
     axis = normalize_axis(node.attr("axis", 0), len(shape))
     extent, count = shape[axis], len(node.outputs)
@@ -95,23 +92,22 @@ def split(node: Node) -> list[SSAValue | None]:
         node.fail("invalid-value", f"sizes {sizes} do not cut axis {axis} of {extent} elements into {count} outputs")
     starts = np.cumsum([0, *sizes])
     return [
-        cut(node, node.input(0), {axis: (int(start), 1, size)}) if name else None
+        cut(node.tensor(0), {axis: (int(start), 1, size)}) if name else None
         for name, start, size in zip(node.outputs, starts, sizes, strict=False)
     ]
 
 
-def cut(node: Node, x: SSAValue, ranges: dict[int, tuple[int, int, int]]) -> SSAValue:
+def cut(x: Tensor, ranges: dict[int, tuple[int, int, int]]) -> Tensor:
     """The slice of `x` with (start, step, count) along the axes of `ranges` and the whole of the others."""
-    shape = shape_of(x)
-    full = [ranges.get(axis, (0, 1, extent)) for axis, extent in enumerate(shape)]
-    if full == [(0, 1, extent) for extent in shape]:
+    full = [ranges.get(axis, (0, 1, extent)) for axis, extent in enumerate(x.shape)]
+    if full == [(0, 1, extent) for extent in x.shape]:
         return x
     starts, steps, counts = zip(*full, strict=True)
-    return settled(node, node.emit(SliceOp, x, starts=starts, steps=steps, shape=counts))
+    return settled(x.emit(SliceOp, starts=starts, steps=steps, shape=counts))
 
 
 @onnx_op("Slice")
-def slice_(node: Node) -> SSAValue:
+def slice_(node: Node) -> Tensor:
     shape = node.shape(0)
     ranges: dict[int, tuple[int, int, int]] = {}
     moving: list[tuple[Cut, int]] = []
@@ -127,12 +123,12 @@ def slice_(node: Node) -> SSAValue:
             if open_ or each.step < 1:
                 node.fail_unknown(position, what)
             open_.append(each)
-    result = cut(node, node.input(0), ranges)
+    result = cut(node.tensor(0), ranges)
     for each, count in moving:
-        result = _moving_cut(node, result, each, count)
+        result = _moving_cut(result, each, count)
     for each in open_:
         every = Bound(each.axis, node.constant(shape[each.axis], np.int64), asked=True)
-        result = counted_cut(node, result, each, every)
+        result = counted_cut(result, each, every)
     return result
 
 
@@ -176,26 +172,25 @@ def cuts(node: Node) -> list[Cut]:
     return [Cut(axis, start, end, step, place) for place, (axis, start, end, step) in enumerate(every)]
 
 
-def counted_cut(node: Node, x: SSAValue, each: Cut, bound: Bound) -> SSAValue:
+def counted_cut(x: Tensor, each: Cut, bound: Bound) -> Tensor:
     """Of the first parts of x that `bound` counts those from a start to an end that are perhaps data-dependent, a
     positive step apart: as many as there can be, with how many there are noted."""
-    extent, step, count = shape_of(x)[each.axis], each.step, bound.count
+    node, extent, step, count = x.node, x.shape[each.axis], each.step, Tensor(x.node, bound.count)
     if each.known and each.range(extent) == (0, 1, extent):  # all, however many
-        return node.bounded(x, bound)
+        return Tensor(node, node.bounded(x.value, bound))
     first, last = (
-        _limit(node, element, position, each.place, count) for element, position in ((each.start, 1), (each.end, 2))
+        _limit(element, position, each.place, count) for element, position in ((each.start, 1), (each.end, 2))
     )
-    number = node.emit(MaxOp, node.emit(SubOp, last, first), scalar(node, 0, count))
+    number = (last - first).at_least(0)
     if step > 1:
-        number = node.emit(AddOp, number, scalar(node, step - 1, count))
-        number = node.emit(DivOp, number, scalar(node, step, count))
+        number = (number + (step - 1)) / step
     most = _most_between(each, extent)
     if each.start.unknown is None and each.start.number >= 0:
-        result = cut(node, x, {each.axis: (min(each.start.number, extent), step, most)})
+        result = cut(x, {each.axis: (min(each.start.number, extent), step, most)})
     else:
-        places = node.emit(AddOp, first, node.constant(step * node.numbers(most)))
-        result = node.emit(GatherOp, x, node.emit(MinOp, places, scalar(node, extent - 1, places)), axis=each.axis)
-    return node.bounded(result, replace(bound, count=number))
+        places = first + node.constant(step * node.numbers(most))
+        result = x.emit(GatherOp, places.at_most(extent - 1), axis=each.axis)
+    return Tensor(node, node.bounded(result.value, replace(bound, count=number.value)))
 
 
 def _most_between(each: Cut, extent: int) -> int:
@@ -211,31 +206,25 @@ def _most_between(each: Cut, extent: int) -> int:
     return max(-(-most // each.step), 0)
 
 
-def _limit(node: Node, element: Element, position: int, place: int, count: SSAValue) -> SSAValue:
+def _limit(element: Element, position: int, place: int, count: Tensor) -> Tensor:
     """A start or an end within 0 and `count`: from the end where it is negative. i64, rank 0."""
-    zero = scalar(node, 0, count)
     if element.unknown is None:
-        number = scalar(node, element.number, count)
-        if element.number >= 0:
-            return node.emit(MinOp, number, count)
-        return node.emit(MaxOp, node.emit(AddOp, number, count), zero)
-    number = reshape(node, cast(node, cut(node, node.input(position), {0: (place, 1, 1)}), i64), [])
-    behind = node.emit(AddOp, number, count)
-    number = node.emit(WhereOp, node.emit(CompareOp, number, zero, how="lt"), behind, number)
-    return node.emit(MinOp, node.emit(MaxOp, number, zero), count)
+        number = count.scalar(element.number)
+        return number.at_most(count) if element.number >= 0 else (number + count).at_least(0)
+    number = cut(count.node.tensor(position), {0: (place, 1, 1)}).cast(i64).reshape([])
+    behind = number + count
+    return (number < 0).choose(behind, number).at_least(0).at_most(count)
 
 
-def _moving_cut(node: Node, x: SSAValue, each: Cut, count: int) -> SSAValue:
+def _moving_cut(x: Tensor, each: Cut, count: int) -> Tensor:
     """The `count` elements along an axis from a data-dependent one on."""
-    axis, step = each.axis, each.step
-    extent = shape_of(x)[axis]
+    node, axis, extent = x.node, each.axis, x.shape[each.axis]
     if count > extent:
         node.fail("invalid-value", f"it takes {count} elements of axis {axis}, which has {extent}")
-    start = cast(node, cut(node, node.input(1), {0: (each.place, 1, 1)}), i64)
-    before = node.emit(CompareOp, start, scalar(node, 0, start), how="lt")
-    start = node.emit(WhereOp, before, node.emit(AddOp, start, scalar(node, extent, start)), start)
-    places = node.emit(AddOp, start, node.constant(step * node.numbers(count)))
-    return node.emit(GatherOp, x, places, axis=axis)
+    start = cut(node.tensor(1), {0: (each.place, 1, 1)}).cast(i64)
+    start = (start < 0).choose(start + extent, start)
+    places = start + node.constant(each.step * node.numbers(count))
+    return x.emit(GatherOp, places, axis=axis)
 
 
 def _clamped_range(start: int, end: int, step: int, extent: int) -> tuple[int, int, int]:
@@ -252,8 +241,8 @@ def _clamped_range(start: int, end: int, step: int, extent: int) -> tuple[int, i
 
 
 @onnx_op("Pad")
-def pad(node: Node) -> SSAValue:
-    x, shape, mode = node.input(0), node.shape(0), node.attr("mode", "constant")
+def pad(node: Node) -> Tensor:
+    x, shape, mode = node.tensor(0), node.shape(0), node.attr("mode", "constant")
     if node.opset < 11:
         value = node.constant(node.attr("value", 0.0), numpy_dtype(node.element_type(0)))
     else:
@@ -265,11 +254,9 @@ def pad(node: Node) -> SSAValue:
     }
     if any(count < 0 for _, _, count in kept.values()):
         node.fail("invalid-value", f"pads {[*begins, *ends]} remove more than there is of {list(shape)}")
-    x = cut(node, x, kept)
+    x = cut(x, kept)
     pads = [max(amount, 0) for amount in (*begins, *ends)]
-    if not any(pads):
-        return x
-    return node.emit(PadOp, x, value if mode == "constant" else None, pads=pads, mode=mode)
+    return x.emit(PadOp, value if mode == "constant" else None, pads=pads, mode=mode) if any(pads) else x
 
 
 def padding(node: Node) -> tuple[list[int], list[int]]:
@@ -291,7 +278,7 @@ def padding(node: Node) -> tuple[list[int], list[int]]:
 
 
 @onnx_op("CenterCropPad")
-def center_crop_pad(node: Node) -> SSAValue:
+def center_crop_pad(node: Node) -> Tensor:
     source = node.shape(0)
     target = [int(extent) for extent in node.constant_input(1, "the shape").reshape(-1)]
     axes = [normalize_axis(axis, len(source)) for axis in node.attr("axes", list(range(len(source))))]
@@ -304,13 +291,13 @@ def center_crop_pad(node: Node) -> SSAValue:
         kept[axis] = (max(-more, 0) // 2, 1, min(extent, source[axis]))
         begins[axis] = max(more, 0) // 2
         ends[axis] = max(more, 0) - begins[axis]
-    x = cut(node, node.input(0), kept)
+    x = cut(node.tensor(0), kept)
     pads = [*begins, *ends]
-    return node.emit(PadOp, x, None, pads=pads, mode="constant") if any(pads) else x
+    return x.emit(PadOp, None, pads=pads, mode="constant") if any(pads) else x
 
 
 @onnx_op("DepthToSpace")
-def depth_to_space(node: Node) -> SSAValue:
+def depth_to_space(node: Node) -> Tensor:
     n, c, h, w, block = _image(node)
     if c % (block * block):
         node.fail("invalid-shape", f"{c} channels do not divide into blocks of {block} x {block}")
@@ -323,7 +310,7 @@ def depth_to_space(node: Node) -> SSAValue:
 
 
 @onnx_op("SpaceToDepth")
-def space_to_depth(node: Node) -> SSAValue:
+def space_to_depth(node: Node) -> Tensor:
     n, c, h, w, block = _image(node)
     if h % block or w % block:
         node.fail("invalid-shape", f"a picture of {h} x {w} does not divide into blocks of {block} x {block}")
@@ -341,9 +328,8 @@ def _image(node: Node) -> tuple[int, int, int, int, int]:
     return n, c, h, w, block
 
 
-def _rearrange(node: Node, shape: Sequence[int], permutation: Sequence[int], result: Sequence[int]) -> SSAValue:
-    x = reshape(node, node.input(0), shape)
-    return reshape(node, node.emit(TransposeOp, x, permutation=permutation), result)
+def _rearrange(node: Node, shape: Sequence[int], permutation: Sequence[int], result: Sequence[int]) -> Tensor:
+    return node.tensor(0).reshape(shape).transpose(permutation).reshape(result)
 
 
 @onnx_op("Trilu")

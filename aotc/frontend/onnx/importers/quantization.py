@@ -8,11 +8,8 @@ from xdsl.ir import Attribute, SSAValue
 
 from aotc.dialects.dtypes import ELEMENT_TYPES, byte_width, dtype_name, is_float, is_minifloat
 from aotc.dialects.graph.conversion import DequantizeOp, QuantizeOp
-from aotc.dialects.graph.elementwise import DivOp, MaxOp, MinOp, SubOp
-from aotc.dialects.graph.interfaces import shape_of
-from aotc.dialects.graph.logical import CompareOp, WhereOp
-from aotc.dialects.graph.reduction import ReduceOp
-from aotc.frontend.onnx.composition import scalar
+from aotc.dialects.graph.interfaces import GraphOp
+from aotc.frontend.onnx.node import Tensor
 from aotc.frontend.onnx.registry import Node, onnx_op
 
 _UI8 = ELEMENT_TYPES["uint8"]
@@ -39,17 +36,14 @@ def quantize_linear(node: Node) -> SSAValue:
     to = _type_attribute(node, "output_dtype")
     if to is None:
         to = _UI8 if node.optional(2) is None else node.element_type(2)
-    return node.emit(
-        QuantizeOp,
-        node.input(0),
-        node.input(1),
-        node.optional(2),
-        axis=node.attr("axis", 1),
-        block_size=node.attr("block_size", 0),
-        to=to,
-        precision=_division_type(node),
-        keep_overflow=is_minifloat(to) and not node.attr("saturate", 1),
-    )
+    overflow = is_minifloat(to) and not node.attr("saturate", 1)
+    return _affine(node, QuantizeOp, to=to, precision=_division_type(node), keep_overflow=overflow)
+
+
+def _affine(node: Node, op_class: type[GraphOp], **attributes: object) -> SSAValue:
+    """Input 0 by the scale and the zero point that are inputs 1 and 2, each along an axis or a block of it."""
+    blocks = {"axis": node.attr("axis", 1), "block_size": node.attr("block_size", 0)}
+    return node.emit(op_class, node.input(0), node.input(1), node.optional(2), **blocks, **attributes)
 
 
 @onnx_op("DequantizeLinear")
@@ -58,34 +52,25 @@ def dequantize_linear(node: Node) -> SSAValue:
     if is_minifloat(to):
         what = f"its result would be {dtype_name(to)}, like the scale"
         node.fail("invalid-type", what, "set output_dtype to float, float16 or bfloat16")
-    return node.emit(
-        DequantizeOp,
-        node.input(0),
-        node.input(1),
-        node.optional(2),
-        axis=node.attr("axis", 1),
-        block_size=node.attr("block_size", 0),
-        to=to,
-    )
+    return _affine(node, DequantizeOp, to=to)
 
 
 @onnx_op("DynamicQuantizeLinear")
-def dynamic_quantize_linear(node: Node) -> Sequence[SSAValue]:
-    return dynamic_quantize(node, node.input(0))
+def dynamic_quantize_linear(node: Node) -> Sequence[Tensor]:
+    return dynamic_quantize(node.tensor(0))
 
 
-def dynamic_quantize(node: Node, x: SSAValue) -> list[SSAValue]:
+def dynamic_quantize(x: Tensor) -> list[Tensor]:
     """`x` as u8, its scale and its zero point, by its least and its greatest element.
 
     The ONNX definition divides zero by zero where all elements are equal; the scale is 1 then.
     """
-    axes = list(range(len(shape_of(x))))
-    zero, levels = scalar(node, 0, x), scalar(node, 255, x)
-    low = node.emit(MinOp, node.emit(ReduceOp, x, kind="min", axes=axes), zero)
-    high = node.emit(MaxOp, node.emit(ReduceOp, x, kind="max", axes=axes), zero)
-    extent = node.emit(SubOp, high, low)
-    flat = node.emit(CompareOp, extent, zero, how="eq")
-    scale = node.emit(WhereOp, flat, scalar(node, 1, x), node.emit(DivOp, extent, levels))
-    offset = node.emit(SubOp, zero, node.emit(DivOp, low, scale))
-    zero_point = node.emit(QuantizeOp, offset, scalar(node, 1, x), None, to=_UI8)
-    return [node.emit(QuantizeOp, x, scale, zero_point, to=_UI8), scale, zero_point]
+    axes, zero, levels = range(len(x.shape)), x.scalar(0), x.scalar(255)
+    low = x.reduce("min", axes, keepdims=False).at_most(zero)
+    high = x.reduce("max", axes, keepdims=False).at_least(zero)
+    extent = high - low
+    flat = extent.compare("eq", zero)
+    scale = flat.choose(x.scalar(1), extent / levels)
+    offset = zero - low / scale
+    zero_point = offset.emit(QuantizeOp, x.scalar(1), None, to=_UI8)
+    return [x.emit(QuantizeOp, scale, zero_point, to=_UI8), scale, zero_point]

@@ -12,15 +12,13 @@ from typing import Any
 from xdsl.ir import SSAValue
 
 from aotc.dialects.dtypes import numpy_dtype
-from aotc.dialects.graph.elementwise import AddOp
-from aotc.dialects.graph.interfaces import shape_of
-from aotc.dialects.graph.logical import CompareOp, WhereOp
 from aotc.dialects.graph.matrices.matmul import MatMulOp
-from aotc.dialects.graph.movement import ConcatOp, SliceOp, TransposeOp
+from aotc.dialects.graph.movement import ConcatOp
 from aotc.dialects.graph.recurrent.activations import ACTIVATIONS, Activation
 from aotc.dialects.graph.recurrent.cells import GruOp, LstmCell, LstmOp, RnnOp
 from aotc.dialects.graph.recurrent.recurrence import RecurrenceOp
-from aotc.frontend.onnx.composition import reshape, scalar
+from aotc.frontend.onnx.importers.movement import cut
+from aotc.frontend.onnx.node import Operands, Tensor
 from aotc.frontend.onnx.registry import Node, onnx_op
 
 _DIRECTIONS = {"forward": (False,), "reverse": (True,), "bidirectional": (False, True)}
@@ -31,17 +29,17 @@ _NAMES = {name.replace("_", ""): name for name in ACTIVATIONS}
 
 
 @onnx_op("RNN")
-def rnn(node: Node) -> list[SSAValue]:
+def rnn(node: Node) -> list[Tensor]:
     return Layer(node, RnnOp, ["Tanh"]).results()
 
 
 @onnx_op("GRU")
-def gru(node: Node) -> list[SSAValue]:
+def gru(node: Node) -> list[Tensor]:
     return Layer(node, GruOp, ["Sigmoid", "Tanh"]).results()
 
 
 @onnx_op("LSTM")
-def lstm(node: Node) -> list[SSAValue]:
+def lstm(node: Node) -> list[Tensor]:
     return Layer(node, LstmOp, ["Sigmoid", "Tanh", "Tanh"]).results()
 
 
@@ -90,9 +88,9 @@ class Layer:
         self.activations = self._activations(activations)
 
     def _require(self, position: int, name: str, shape: tuple[int, ...]) -> None:
-        value = self.node.optional(position)
-        if value is not None and shape_of(value) != shape:
-            what = f"{name} (input {position}) must be {list(shape)}, found {list(shape_of(value))}"
+        value = self.node.optional_tensor(position)
+        if value is not None and value.shape != shape:
+            what = f"{name} (input {position}) must be {list(shape)}, found {list(value.shape)}"
             self.node.fail("invalid-shape", what)
 
     def _activations(self, defaults: Sequence[str]) -> list[tuple[str, float, float]]:
@@ -123,36 +121,24 @@ class Layer:
 
     # Parts of the inputs
 
-    def _part(self, value: SSAValue, axis: int, start: int, size: int) -> SSAValue:
-        """`size` indices of an axis, from `start` on."""
-        shape = list(shape_of(value))
-        if shape[axis] == size:
-            return value
-        starts = [start if each == axis else 0 for each in range(len(shape))]
-        extents = [size if each == axis else extent for each, extent in enumerate(shape)]
-        return self.node.emit(SliceOp, value, starts=starts, steps=[1] * len(shape), shape=extents)
-
-    def _of(self, position: int, direction: Direction) -> SSAValue | None:
+    def _of(self, position: int, direction: Direction) -> Tensor | None:
         """The part of a direction in an optional input whose first axis counts directions."""
-        value = self.node.optional(position)
-        if value is None:
-            return None
-        return reshape(self.node, self._part(value, 0, direction.number, 1), shape_of(value)[1:])
+        value = self.node.optional_tensor(position)
+        return None if value is None else _part(value, 0, direction.number, 1).reshape(value.shape[1:])
 
-    def _initial(self, position: int, direction: Direction) -> SSAValue | None:
+    def _initial(self, position: int, direction: Direction) -> Tensor | None:
         """The state [B, H] to begin with; zeros for sequences without elements, of which it is the last one, too:
         onnxruntime has it so."""
-        node, value = self.node, self.node.optional(position)
+        node, value = self.node, self.node.optional_tensor(position)
         if value is None:
             return None
-        part = self._part(value, 1 if self.batch_first else 0, direction.number, 1)
-        state = reshape(node, part, [self.batch, self.units])
+        part = _part(value, 1 if self.batch_first else 0, direction.number, 1)
+        state = part.reshape([self.batch, self.units])
         known = node.known(4)
         if node.optional(4) is None or (known is not None and bool((known > 0).all())):
             return state
-        lengths = reshape(node, node.input(4), [self.batch, 1])
-        there = node.emit(CompareOp, lengths, scalar(node, 0, lengths), how="gt")
-        return node.emit(WhereOp, there, state, scalar(node, 0, state))
+        there = node.tensor(4).reshape([self.batch, 1]) > 0
+        return there.choose(state, 0)
 
     def _lengths(self) -> SSAValue | None:
         """The lengths, where not all sequences are known to be whole."""
@@ -161,63 +147,62 @@ class Layer:
 
     # Results
 
-    def results(self) -> list[SSAValue]:
+    def results(self) -> list[Tensor]:
         """Y and the states after the last step, of all directions."""
-        node = self.node
-        x = node.input(0)
+        x = self.node.tensor(0)
         if self.batch_first:
-            x = node.emit(TransposeOp, x, permutation=[1, 0, 2])
-        rows = reshape(node, x, [self.steps * self.batch, self.inputs])
+            x = x.transpose([1, 0, 2])
+        rows = x.reshape([self.steps * self.batch, self.inputs])
         found = [self._direction(rows, direction) for direction in self.directions]
         y, *states = (list(values) for values in zip(*found, strict=True))
-        whole = [self._joined([reshape(node, each, [self.steps, 1, self.batch, self.units]) for each in y], 1)]
-        whole += [self._joined([reshape(node, e, [1, self.batch, self.units]) for e in each], 0) for each in states]
+        whole = [self._joined([each.reshape([self.steps, 1, self.batch, self.units]) for each in y], 1)]
+        whole += [self._joined([e.reshape([1, self.batch, self.units]) for e in each], 0) for each in states]
         if not self.batch_first:
             return whole
         permutations = [[2, 0, 1, 3], *[[1, 0, 2]] * len(states)]
-        return [node.emit(TransposeOp, v, permutation=p) for v, p in zip(whole, permutations, strict=True)]
+        return [value.transpose(order) for value, order in zip(whole, permutations, strict=True)]
 
-    def _joined(self, parts: list[SSAValue], axis: int) -> SSAValue:
-        return parts[0] if len(parts) == 1 else self.node.emit(ConcatOp, parts, axis=axis)
+    def _joined(self, parts: list[Tensor], axis: int) -> Tensor:
+        return parts[0] if len(parts) == 1 else Tensor(self.node, self.node.emit(ConcatOp, parts, axis=axis))
 
-    def _direction(self, rows: SSAValue, direction: Direction) -> list[SSAValue]:
+    def _direction(self, rows: Tensor, direction: Direction) -> list[Tensor]:
         """Y [T, B, H] and the states [B, H] of one direction."""
         node, units, gates = self.node, self.units, self.op_class.GATES
         weight, bias = self._of(2, direction), self._of(3, direction)
-        extra: list[SSAValue | None] = []
-        recurrent: SSAValue | None = None
+        extra: Sequence[Operands] = []
+        recurrent: Tensor | None = None
         if bias is not None:
-            recurrent = self._part(bias, 0, gates * units, gates * units)
-            bias = self._part(bias, 0, 0, gates * units)
+            recurrent = _part(bias, 0, gates * units, gates * units)
+            bias = _part(bias, 0, 0, gates * units)
         if self.op_class is GruOp:
             assert weight is not None
-            candidate = self._part(weight, 0, 2 * units, units)
-            candidate_bias = None if recurrent is None else self._part(recurrent, 0, 2 * units, units)
+            candidate = _part(weight, 0, 2 * units, units)
+            candidate_bias = None if recurrent is None else _part(recurrent, 0, 2 * units, units)
             if self.node.attr("linear_before_reset", 0):
                 extra = [None, candidate_bias]
                 if recurrent is not None:
                     zeros = node.constant(node.filled([units], 0, numpy_dtype(node.element_type(0))))
-                    recurrent = node.emit(ConcatOp, [self._part(recurrent, 0, 0, 2 * units), zeros], axis=0)
+                    recurrent = self._joined([_part(recurrent, 0, 0, 2 * units), Tensor(node, zeros)], 0)
             else:
-                extra, weight = [candidate, None], self._part(weight, 0, 0, 2 * units)
+                extra, weight = [candidate, None], _part(weight, 0, 0, 2 * units)
         elif self.is_lstm:
             multiplied = [None] * 5  # inputs and states that the layer multiplies itself
             extra = [self._initial(6, direction), self._of(7, direction), *multiplied, *self._integers(direction)]
         product = self._product(rows, direction)
         if bias is not None and recurrent is not None:
-            product = node.emit(AddOp, product, node.emit(AddOp, bias, recurrent))
-        x = reshape(node, product, [self.steps, self.batch, gates * units])
+            product += bias + recurrent
+        x = product.reshape([self.steps, self.batch, gates * units])
         values = node.emit_all(
             self.op_class, x, weight, self._initial(5, direction), self._lengths(), *extra, **self._options(direction)
         )
-        return values[: 1 + self.op_class.STATES]
+        return [Tensor(node, value) for value in values[: 1 + self.op_class.STATES]]
 
-    def _product(self, rows: SSAValue, direction: Direction) -> SSAValue:
+    def _product(self, rows: Tensor, direction: Direction) -> Tensor:
         """The rows of all steps times the weight of the inputs."""
-        return self.node.emit(MatMulOp, rows, self._of(1, direction), transpose_rhs=True)
+        return rows.emit(MatMulOp, self._of(1, direction), transpose_rhs=True)
 
     def _integers(self, direction: Direction) -> Sequence[SSAValue | None]:
-        """The operation that follows where the weight for the state is of integers."""
+        """The operands that follow where the weight for the state is of integers."""
         return []
 
     def _options(self, direction: Direction) -> dict[str, Any]:
@@ -234,3 +219,8 @@ class Layer:
             "input_forget": bool(node.attr("input_forget", 0)) if self.is_lstm else None,
             "gated": True if self.op_class is GruOp and not node.attr("linear_before_reset", 0) else None,
         }
+
+
+def _part(value: Tensor, axis: int, start: int, size: int) -> Tensor:
+    """`size` indices of an axis, from `start` on."""
+    return cut(value, {axis: (start, 1, size)})

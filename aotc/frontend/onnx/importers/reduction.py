@@ -7,12 +7,10 @@ from xdsl.dialects.builtin import f64
 from xdsl.ir import SSAValue
 
 from aotc.dialects.dtypes import is_float
-from aotc.dialects.graph.elementwise import AbsOp, AddOp, MulOp, SubOp
-from aotc.dialects.graph.functions import ExpOp, LogOp, SqrtOp
-from aotc.dialects.graph.interfaces import GraphOp, element_type_of, shape_of
-from aotc.dialects.graph.logical import CompareOp, WhereOp
-from aotc.dialects.graph.reduction import ArgReduceOp, CumulativeOp, ReduceOp
-from aotc.frontend.onnx.composition import cast, reshape, scalar, widen
+from aotc.dialects.graph.elementwise import AbsOp
+from aotc.dialects.graph.functions import ExpOp, LogOp
+from aotc.dialects.graph.reduction import ArgReduceOp, CumulativeOp
+from aotc.frontend.onnx.node import Tensor
 from aotc.frontend.onnx.registry import Node, onnx_op
 
 _PLAIN = {
@@ -35,59 +33,50 @@ def axes_of(node: Node) -> list[int]:
     return list(range(len(node.shape(0))))
 
 
-def _reduce(node: Node, x: SSAValue, kind: str, keepdims: bool | None = None) -> SSAValue:
-    axes = axes_of(node)
-    keep = bool(node.attr("keepdims", 1)) if keepdims is None else keepdims
-    return node.emit(ReduceOp, x, kind=kind, axes=axes, keepdims=keep) if axes else x
+def _reduce(x: Tensor, kind: str, keepdims: bool | None = None) -> Tensor:
+    axes = axes_of(x.node)
+    keep = bool(x.node.attr("keepdims", 1)) if keepdims is None else keepdims
+    return x.reduce(kind, axes, keep) if axes else x
 
 
-def _function(node: Node, op_class: type[GraphOp], x: SSAValue) -> SSAValue:
-    """A function of floats on any numbers: integers go through f64."""
-    return node.emit(op_class, x if is_float(element_type_of(x)) else cast(node, x, f64))
+def _real(x: Tensor) -> Tensor:
+    """The operand of a function of floats: integers go through f64."""
+    return x if is_float(x.kind) else x.cast(f64)
 
 
 @onnx_op(*_PLAIN)
-def plain_reduction(node: Node) -> SSAValue:
-    return _reduce(node, node.input(0), _PLAIN[node.op_type])
+def plain_reduction(node: Node) -> Tensor:
+    return _reduce(node.tensor(0), _PLAIN[node.op_type])
 
 
 @onnx_op("ReduceL1")
-def reduce_l1(node: Node) -> SSAValue:
-    return _reduce(node, node.emit(AbsOp, node.input(0)), "sum")
+def reduce_l1(node: Node) -> Tensor:
+    return _reduce(node.tensor(0).emit(AbsOp), "sum")
 
 
-@onnx_op("ReduceSumSquare")
-def reduce_sum_square(node: Node) -> SSAValue:
-    x = widen(node, node.input(0))
-    return cast(node, _reduce(node, node.emit(MulOp, x, x), "sum"), node.element_type(0))
-
-
-@onnx_op("ReduceL2")
-def reduce_l2(node: Node) -> SSAValue:
-    x = widen(node, node.input(0))
-    squares = _reduce(node, node.emit(MulOp, x, x), "sum")
-    return cast(node, _function(node, SqrtOp, squares), node.element_type(0))
+@onnx_op("ReduceSumSquare", "ReduceL2")
+def reduce_squares(node: Node) -> Tensor:
+    x = node.tensor(0).widened()
+    squares = _reduce(x * x, "sum")
+    return (_real(squares).sqrt() if node.op_type == "ReduceL2" else squares).cast(node.element_type(0))
 
 
 @onnx_op("ReduceLogSum")
-def reduce_log_sum(node: Node) -> SSAValue:
-    total = _reduce(node, widen(node, node.input(0)), "sum")
-    return cast(node, _function(node, LogOp, total), node.element_type(0))
+def reduce_log_sum(node: Node) -> Tensor:
+    total = _reduce(node.tensor(0).widened(), "sum")
+    return _real(total).emit(LogOp).cast(node.element_type(0))
 
 
 @onnx_op("ReduceLogSumExp")
-def reduce_log_sum_exp(node: Node) -> SSAValue:
-    x = widen(node, node.input(0))
-    x = x if is_float(element_type_of(x)) else cast(node, x, f64)
+def reduce_log_sum_exp(node: Node) -> Tensor:
+    x = _real(node.tensor(0).widened())
     if not axes_of(node):
-        return node.input(0)
+        return node.tensor(0)
     # The greatest element is taken out of the exponents, so that none overflows, unless it is infinite itself.
-    top = _reduce(node, x, "max", keepdims=True)
-    finite = node.emit(CompareOp, node.emit(AbsOp, top), scalar(node, np.inf, x), how="lt")
-    top = node.emit(WhereOp, finite, top, scalar(node, 0, x))
-    total = _reduce(node, node.emit(ExpOp, node.emit(SubOp, x, top)), "sum")
-    result = node.emit(AddOp, node.emit(LogOp, total), reshape(node, top, shape_of(total)))
-    return cast(node, result, node.element_type(0))
+    top = _reduce(x, "max", keepdims=True)
+    top = (top.emit(AbsOp) < np.inf).choose(top, 0)
+    total = _reduce((x - top).emit(ExpOp), "sum")
+    return (total.emit(LogOp) + top.reshape(total.shape)).cast(node.element_type(0))
 
 
 @onnx_op("ArgMax", "ArgMin")

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 from xdsl.dialects.builtin import AnyFloat, f32, f64, i1
-from xdsl.ir import SSAValue
 
-from aotc.dialects.dtypes import ELEMENT_TYPES, byte_width, numpy_dtype
+from aotc.dialects.dtypes import ELEMENT_TYPES, byte_width
 from aotc.dialects.graph.indexing import GatherOp
-from aotc.dialects.graph.interfaces import element_type_of
-from aotc.dialects.graph.logical import WhereOp
 from aotc.dialects.graph.shapes import normalize_axis
 from aotc.dialects.graph.windows.resampling import ResampleOp
-from aotc.frontend.onnx.composition import cast, saturated, scalar
 from aotc.frontend.onnx.interpolation import COORDINATE_MODES, NEAREST_MODES, ResizedAxis
+from aotc.frontend.onnx.node import Tensor
 from aotc.frontend.onnx.registry import Node, onnx_op
 
 _CUT_OFF = tuple(ELEMENT_TYPES[name] for name in ("int8", "uint8", "int32"))
@@ -21,7 +18,7 @@ _CUT_OFF = tuple(ELEMENT_TYPES[name] for name in ("int8", "uint8", "int32"))
 
 
 @onnx_op("Upsample")
-def upsample(node: Node) -> SSAValue:
+def upsample(node: Node) -> Tensor:
     if node.opset < 7:
         scales = [1.0, 1.0, node.attr("height_scale"), node.attr("width_scale")]
     else:
@@ -30,7 +27,7 @@ def upsample(node: Node) -> SSAValue:
 
 
 @onnx_op("Resize")
-def resize(node: Node) -> SSAValue:
+def resize(node: Node) -> Tensor:
     if node.opset < 11:
         scales = node.constant_input(1, "the scales").tolist()
         return _resize(node, _scaled(node, scales, "asymmetric"), "simple")
@@ -93,9 +90,9 @@ def _sized(node: Node, sizes: list[int], mode: str, axes: list[int]) -> dict[int
     }
 
 
-def _resize(node: Node, resized: dict[int, ResizedAxis], rounding: str) -> SSAValue:
-    x, mode, antialias = node.input(0), node.attr("mode", "nearest"), bool(node.attr("antialias", 0))
-    exclude_outside, kind = bool(node.attr("exclude_outside", 0)), element_type_of(x)
+def _resize(node: Node, resized: dict[int, ResizedAxis], rounding: str) -> Tensor:
+    x, mode, antialias = node.tensor(0), node.attr("mode", "nearest"), bool(node.attr("antialias", 0))
+    exclude_outside, kind = bool(node.attr("exclude_outside", 0)), x.kind
     moving = {
         axis: one
         for axis, one in resized.items()
@@ -106,27 +103,27 @@ def _resize(node: Node, resized: dict[int, ResizedAxis], rounding: str) -> SSAVa
         node.require_room(max(one.count, 1) * one.taps(mode, antialias), np.float64)
     if mode == "nearest":
         for axis, one in moving.items():
-            x = node.emit(GatherOp, x, node.constant(one.nearest(rounding)), axis=axis)
+            x = x.emit(GatherOp, node.constant(one.nearest(rounding)), axis=axis)
     elif mode in ("linear", "cubic"):
-        x = cast(node, x, kind if isinstance(kind, AnyFloat) else f64 if byte_width(kind) > 2 else f32)
+        x = x.cast(kind if isinstance(kind, AnyFloat) else f64 if byte_width(kind) > 2 else f32)
         for axis in _in_order(moving):
             one = moving[axis]
             if mode == "linear":
                 places, weights = one.linear(exclude_outside, antialias)
             else:
                 places, weights = one.cubic(node.attr("cubic_coeff_a", -0.75), exclude_outside, antialias)
-            weights = node.constant(weights, numpy_dtype(element_type_of(x)))
-            x = node.emit(ResampleOp, x, node.constant(places), weights, axis=axis)
+            weights = node.constant(weights, x.dtype)
+            x = x.emit(ResampleOp, node.constant(places), weights, axis=axis)
     else:
         node.fail("invalid-attribute", f'mode is "{mode}"', "it must be nearest, linear or cubic")
     for axis, one in moving.items():
         if (outside := one.outside()).any():
             mask = outside.reshape([-1 if a == axis else 1 for a in range(len(node.shape(0)))])
-            filling = scalar(node, node.attr("extrapolation_value", 0.0), x)
-            x = node.emit(WhereOp, node.constant(mask), filling, x)
+            filling = x.scalar(node.attr("extrapolation_value", 0.0))
+            x = Tensor(node, node.constant(mask)).choose(filling, x)
     if isinstance(kind, AnyFloat) or kind == i1 or (mode == "linear" and not antialias and kind in _CUT_OFF):
-        return cast(node, x, kind)
-    return saturated(node, x, kind)
+        return x.cast(kind)
+    return x.saturated(kind)
 
 
 def _in_order(moving: dict[int, ResizedAxis]) -> list[int]:

@@ -10,7 +10,7 @@ from xdsl.ir import SSAValue
 from aotc.dialects.dtypes import numpy_dtype
 from aotc.dialects.graph.movement import BroadcastOp
 from aotc.dialects.graph.shapes import normalize_axis
-from aotc.frontend.onnx.composition import reshape
+from aotc.frontend.onnx.node import Tensor
 from aotc.frontend.onnx.parts.elements import elements, extents
 from aotc.frontend.onnx.registry import Node, onnx_op
 from aotc.frontend.onnx.tensors import dtype_of
@@ -88,7 +88,7 @@ def eye_like(node: Node) -> SSAValue:
 
 
 @onnx_op("Reshape")
-def reshape_(node: Node) -> SSAValue:
+def reshape_(node: Node) -> Tensor:
     source = node.shape(0)
     given = node.attr("shape") if node.opset < 5 else node.constant_input(1, "the shape")
     target = [int(extent) for extent in given]
@@ -104,16 +104,16 @@ def reshape_(node: Node) -> SSAValue:
             what = f"{math.prod(source)} elements of shape {list(source)} do not divide into {target}"
             node.fail("invalid-value", what)
         target[target.index(-1)] = math.prod(source) // others
-    return reshape(node, node.input(0), target)
+    return node.tensor(0).reshape(target)
 
 
 @onnx_op("Flatten")
-def flatten(node: Node) -> SSAValue:
+def flatten(node: Node) -> Tensor:
     shape, axis = node.shape(0), node.attr("axis", 1)
     if not -len(shape) <= axis <= len(shape):
         node.fail("invalid-attribute", f"axis {axis} is out of range for rank {len(shape)}")
     axis += len(shape) if axis < 0 else 0
-    return reshape(node, node.input(0), [math.prod(shape[:axis]), math.prod(shape[axis:])])
+    return node.tensor(0).reshape([math.prod(shape[:axis]), math.prod(shape[axis:])])
 
 
 def _axes(node: Node) -> list[int] | None:
@@ -123,7 +123,7 @@ def _axes(node: Node) -> list[int] | None:
 
 
 @onnx_op("Squeeze")
-def squeeze(node: Node) -> SSAValue:
+def squeeze(node: Node) -> Tensor:
     shape, given = node.shape(0), _axes(node)
     if given is None:
         axes = {axis for axis, extent in enumerate(shape) if extent == 1}
@@ -131,11 +131,11 @@ def squeeze(node: Node) -> SSAValue:
         axes = {normalize_axis(axis, len(shape)) for axis in given}
     if any(shape[axis] != 1 for axis in axes):
         node.fail("invalid-value", f"axes {sorted(axes)} of {list(shape)} are not all of extent 1")
-    return reshape(node, node.input(0), [extent for axis, extent in enumerate(shape) if axis not in axes])
+    return node.tensor(0).reshape([extent for axis, extent in enumerate(shape) if axis not in axes])
 
 
 @onnx_op("Unsqueeze")
-def unsqueeze(node: Node) -> SSAValue:
+def unsqueeze(node: Node) -> Tensor:
     shape, given = node.shape(0), _axes(node)
     if given is None:
         node.fail("missing-input", "the axes are missing", "the operator requires them")
@@ -144,4 +144,4 @@ def unsqueeze(node: Node) -> SSAValue:
     if len(axes) != len(given):
         node.fail("invalid-value", f"axes {given} repeat")
     rest = iter(shape)
-    return reshape(node, node.input(0), [1 if axis in axes else next(rest) for axis in range(rank)])
+    return node.tensor(0).reshape([1 if axis in axes else next(rest) for axis in range(rank)])

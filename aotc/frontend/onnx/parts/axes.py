@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from aotc.dialects.graph.shapes import normalize_axis
 from aotc.frontend.onnx.importers.movement import padding
 from aotc.frontend.onnx.importers.reduction import axes_of
-from aotc.frontend.onnx.registry import Node
+from aotc.frontend.onnx.node import Node
 
 _BATCHED = frozenset(
     (

@@ -11,7 +11,7 @@ import numpy as np
 from xdsl.ir import SSAValue
 
 from aotc.dialects.graph.elementwise import AddOp, BinaryOp, MulOp
-from aotc.frontend.onnx.registry import Node
+from aotc.frontend.onnx.node import Node
 
 _Arithmetic = type[BinaryOp]
 

@@ -12,14 +12,13 @@ import numpy as np
 from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import SSAValue
 
-from aotc.dialects.dtypes import numpy_dtype
 from aotc.dialects.graph.conversion import CastOp
 from aotc.dialects.graph.elementwise import AddOp, SubOp
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
 from aotc.dialects.graph.logical import CompareOp, WhereOp
 from aotc.dialects.graph.movement import ConcatOp, ReshapeOp, SliceOp
 from aotc.dialects.graph.reduction import ReduceOp
-from aotc.frontend.onnx.registry import Bound, Node
+from aotc.frontend.onnx.node import Bound, Node, Tensor
 
 _MOST = 64
 """Elements of a tensor that are looked at: as many as a tensor has axes, and more."""
@@ -71,16 +70,16 @@ def elements(node: Node, value: SSAValue) -> list[Element]:
     return [Element(value, place, 0) for place in range(size)]
 
 
-def settled(node: Node, value: SSAValue) -> SSAValue:
-    """`value`, or the constant that a small tensor of integers is though not all it was taken from is known, as fixed
+def settled(x: Tensor) -> Tensor:
+    """`x`, or the constant that a small tensor of integers is though not all it was taken from is known, as fixed
     extents out of the shape of what has a number of parts."""
-    kind = element_type_of(value)
-    if not isinstance(kind, IntegerType) or math.prod(shape_of(value)) > _MOST or node.known_value(value) is not None:
-        return value
-    found = elements(node, value)
+    node = x.node
+    if not isinstance(x.kind, IntegerType) or math.prod(x.shape) > _MOST or node.known_value(x.value) is not None:
+        return x
+    found = elements(node, x.value)
     if any(each.unknown is not None for each in found):
-        return value
-    return node.constant(np.array([each.number for each in found], numpy_dtype(kind)).reshape(shape_of(value)))
+        return x
+    return Tensor(node, node.constant(np.array([each.number for each in found], x.dtype).reshape(x.shape)))
 
 
 def extents(node: Node, position: int, what: str) -> tuple[list[int], Bound | None]:

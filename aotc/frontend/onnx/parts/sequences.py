@@ -15,9 +15,8 @@ from xdsl.ir import SSAValue
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
 from aotc.dialects.graph.movement import ConcatOp
 from aotc.dialects.graph.shapes import normalize_axis
-from aotc.frontend.onnx.composition import reshape
 from aotc.frontend.onnx.importers.movement import cut
-from aotc.frontend.onnx.registry import Node
+from aotc.frontend.onnx.node import Node, Tensor
 from aotc.frontend.onnx.tensors import ONNX_TYPES, type_proto
 
 
@@ -96,14 +95,15 @@ def _concat(call: _Call) -> Given:
     rank = len(shape_of(items[0])) + (1 if node.attr("new_axis", 0) else 0)
     axis = normalize_axis(node.attr("axis"), rank)
     if node.attr("new_axis", 0):
-        items = [reshape(node, each, [*shape_of(each)[:axis], 1, *shape_of(each)[axis:]]) for each in items]
+        shapes = [[*shape_of(each)[:axis], 1, *shape_of(each)[axis:]] for each in items]
+        items = [Tensor(node, each).reshape(shape).value for each, shape in zip(items, shapes, strict=True)]
     return items[0] if len(items) == 1 else node.emit(ConcatOp, items, axis=axis)
 
 
 def _split(call: _Call) -> Given:
-    node, x = call.node, call.tensor(0)
-    axis = normalize_axis(node.attr("axis", 0), len(shape_of(x)))
-    extent = shape_of(x)[axis]
+    node, x = call.node, Tensor(call.node, call.tensor(0))
+    axis = normalize_axis(node.attr("axis", 0), len(x.shape))
+    extent = x.shape[axis]
     sizes, drop = [1] * extent, not node.attr("keepdims", 1)
     if len(call.inputs) > 1 and call.inputs[1] is not None:
         given, drop = node.constant_input(1, "the sizes"), False
@@ -116,9 +116,9 @@ def _split(call: _Call) -> Given:
     if sum(sizes) != extent or any(size < 0 for size in sizes):
         node.fail("invalid-value", f"sizes {sizes} do not cut axis {axis} of {extent} elements")
     starts = np.cumsum([0, *sizes]).tolist()
-    parts = [cut(node, x, {axis: (start, 1, size)}) for start, size in zip(starts, sizes, strict=False)]
-    shape = [*shape_of(x)[:axis], *shape_of(x)[axis + 1 :]]
-    return Items(tuple(reshape(node, part, shape) if drop else part for part in parts))
+    parts = [cut(x, {axis: (start, 1, size)}) for start, size in zip(starts, sizes, strict=False)]
+    shape = [*x.shape[:axis], *x.shape[axis + 1 :]]
+    return Items(tuple((part.reshape(shape) if drop else part).value for part in parts))
 
 
 def _length(call: _Call) -> Given:

@@ -24,12 +24,13 @@ from xdsl.irdl import (
 from aotc.dialects.builder import Builder, Reader, Scalar, Writer
 from aotc.dialects.dtypes import integer_range
 from aotc.dialects.graph.accumulation import AccumulatingOp
+from aotc.dialects.graph.checks import expect
 from aotc.dialects.graph.interfaces import LoopNestOp, ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.packed.convolution.within_lanes import LanesOp
 from aotc.dialects.graph.packed.integers.paired_nibbles import nibbles
 from aotc.dialects.graph.packed.layout import Layout, Mode, blocks
 from aotc.dialects.graph.shapes import ceil_div, linearize
-from aotc.dialects.graph.windows.axes import SlidingAxes, check_bias
+from aotc.dialects.graph.windows.axes import SlidingAxes
 from aotc.dialects.properties import int_prop, opt_bool_prop, opt_int_prop
 
 
@@ -202,11 +203,10 @@ class ChannelsLastConvOp(ChannelsLastAxes, InterleavedOp):
             raise ShapeError(f"{columns} outputs side by side do not divide those of a group")
         self.check_weights()
         self.check_outside()
-        outputs = self.outputs
-        check_bias(self.bias, outputs)
+        expect(self, bias=f"{self.outputs}")
         if self.patch is not None and groups > 1:
             raise ShapeError("a position has one patch, not one for each group")
-        result = TensorType(self.summed_type(*self.operands[2:]), [x[0], 1, *self.extents(), outputs])
+        result = TensorType(self.summed_type(*self.operands[2:]), [x[0], 1, *self.extents(), self.outputs])
         return [result, TensorType(element_type_of(self.x), [self.depth])][: len(self.results)]
 
     def operations(self) -> int:
@@ -252,11 +252,9 @@ class InterleavedMatMulOp(InterleavedOp):
         return 1, shape_of(self.lhs)[-1]
 
     def infer_types(self) -> Sequence[TensorType]:
-        lhs = shape_of(self.lhs)
-        if not lhs:
-            raise ShapeError("the left operand has no axis to sum up along")
+        expect(self, lhs=".. K", bias=f"{self.outputs}")
         self.check_weights()
-        check_bias(self.bias, self.outputs)
+        lhs = shape_of(self.lhs)
         return [TensorType(self.summed_type(*self.operands[2:]), [*lhs[:-1], self.outputs])]
 
     def operations(self) -> int:
@@ -287,13 +285,9 @@ class ChannelsLastDepthwiseConvOp(ChannelsLastAxes, LanesOp):
         return shape_of(self.weight)[:-1]
 
     def infer_types(self) -> Sequence[TensorType]:
-        x, weight = shape_of(self.x), shape_of(self.weight)
-        if len(x) < 4 or len(weight) != len(x) - 2 or x[1] != 1 or x[-1] != weight[-1]:
-            raise ShapeError(
-                f"operand [N, 1, spatial..., C] and weight [kernel..., C] do not have shapes {list(x)}, {list(weight)}"
-            )
+        x = shape_of(self.x)
+        expect(self, x="N 1 H spatial.. C", weight="kernel.. C", bias="C")
         self.check_outside()
-        check_bias(self.bias, x[-1])
         return [TensorType(self.summed_type(*self.operands[2:]), [*x[:2], *self.extents(), x[-1]])]
 
     def weight_index(self, block: Scalar, taps: Sequence[Scalar], lane: Scalar, number: Scalar) -> list[Scalar]:

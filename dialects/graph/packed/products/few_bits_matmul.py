@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
-from xdsl.dialects.builtin import IntegerType, TensorType, f32, i32
+from xdsl.dialects.builtin import TensorType, f32, i32
 from xdsl.ir import Attribute
 from xdsl.irdl import (
     irdl_op_definition,
@@ -25,6 +25,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from aotc.dialects.builder import Builder, Reader, Scalar, Writer
 from aotc.dialects.dtypes import compute_type, is_float
+from aotc.dialects.graph.checks import expect, expect_within
 from aotc.dialects.graph.interfaces import Array, ConstantPackerOp, LoopNestOp, ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.packed.layout import Layout, blocks
 from aotc.dialects.graph.schedules import FewBitsSchedule, schedule_of
@@ -59,12 +60,11 @@ class PackFewBitsOp(ConstantPackerOp):
     result = result_def(TensorType)
 
     def infer_types(self) -> Sequence[TensorType]:
-        shape, bits, width = shape_of(self.x), self.bits, self.width
-        if len(shape) != 2 or not isinstance(element_type_of(self.x), IntegerType):
-            raise ShapeError(f"the operand must be a matrix of integers, found {self.x.type}")
-        if bits not in (2, 4, 8) or width < 1:
-            raise ShapeError(f"2, 4 or 8 bits in panels of columns, found {bits} bits and width {width}")
-        return [TensorType(i32, self.layout.packed(shape)[1:])]
+        expect(self, x="K N integer")
+        expect_within(self, "width", 1)
+        if self.bits not in (2, 4, 8):
+            raise ShapeError(f"bits must be 2, 4 or 8, found {self.bits}")
+        return [TensorType(i32, self.layout.packed(shape_of(self.x))[1:])]
 
     @property
     def layout(self) -> Layout:
@@ -120,18 +120,15 @@ class FewBitsMatMulOp(LoopNestOp):
         return tuple(batch), rows, self.columns, depth
 
     def infer_types(self) -> Sequence[TensorType]:
+        expect(self, lhs=".. M K", rhs="panels words width+ i32")
         lhs, rhs = shape_of(self.lhs), shape_of(self.rhs)
-        if len(lhs) < 2 or len(rhs) != 3 or element_type_of(self.rhs) != i32:
-            raise ShapeError(f"operands must be rows and panels of words, found {self.lhs.type} and {self.rhs.type}")
         columns, bits, block = self.columns, self.bits, self.block
         if bits not in (2, 4, 8) or block < 1 or (block % self.count and block < lhs[-1]):
             raise ShapeError(f"blocks of {block} elements of {bits} bits are not whole words")
         if rhs[:2] != (ceil_div(columns, rhs[-1]), ceil_div(lhs[-1] * bits, WORD)):
             raise ShapeError(f"{list(lhs)} and panels {list(rhs)} of {columns} columns do not multiply")
-        expected = (rhs[0], ceil_div(lhs[-1], block), rhs[-1])
-        for value in self.operands[2:]:
-            if shape_of(value) != expected:
-                raise ShapeError(f"scales and zero points are {list(expected)}, found {list(shape_of(value))}")
+        panels = f"{rhs[0]} {ceil_div(lhs[-1], block)} {rhs[-1]}"
+        expect(self, scales=panels, points=panels)
         if compute_type(element_type_of(self.lhs)) != f32 or compute_type(element_type_of(self.scales)) != f32:
             raise ShapeError(f"rows and scales are f32 or narrower, found {self.lhs.type} and {self.scales.type}")
         if not is_float(self.to):

@@ -2,17 +2,34 @@
 
 // f16 and bf16 are stored as their bits and computed in float. Scalars are converted by functions that say what they do,
 // vectors by macros of the same names with the type of the result behind them. From double, rounding to odd comes first.
-// CHECK:      static inline uint16_t aotc_f32_to_f16(float value)
-// CHECK:      static inline float aotc_bf16_to_f32(uint16_t value)
+// CHECK:      static inline uint16_t aotc_f32_to_f16(float x)
 // CHECK-NEXT: {
-// CHECK-NEXT:     return aotc_float_of_bits((uint32_t)value << 16);
+// CHECK-NEXT:     const uint32_t bits = aotc_float_bits(x);
+// CHECK-NEXT:     const uint32_t magnitude = bits & 0x7fffffffu;
+// CHECK-NEXT:     const uint32_t shifted = magnitude >> 13u;
+// CHECK-NEXT:     const uint32_t finite = magnitude < 0x38800000u
+// CHECK-NEXT:         ? aotc_float_bits(aotc_float_of_bits(magnitude) + 0.5f) - 0x3f000000u
+// CHECK-NEXT:         : (magnitude + 0xc8000fffu + (shifted & 1u)) >> 13u;
+// CHECK:      static inline float aotc_bf16_to_f32(uint16_t x)
+// CHECK-NEXT: {
+// CHECK-NEXT:     return aotc_float_of_bits((uint32_t)x << 16u);
 // CHECK-NEXT: }
-// CHECK:      static inline uint16_t aotc_f32_to_bf16(float value)
-// CHECK:      static inline float aotc_f64_to_f32_odd(double value)
+// CHECK:      static inline uint16_t aotc_f32_to_bf16(float x)
+// CHECK-NEXT: {
+// CHECK-NEXT:     const uint32_t bits = aotc_float_bits(x);
+// CHECK-NEXT:     const uint32_t upper = bits >> 16u;
+// CHECK-NEXT:     const uint32_t narrowed = (aotc_float_bits(x) & 0x7fffffffu) > 0x7f800000u
+// CHECK-NEXT:         ? upper | 0x40u
+// CHECK-NEXT:         : (bits + ((upper & 1u) + 0x7fffu)) >> 16u;
+// CHECK-NEXT:     return (uint16_t)narrowed;
+// CHECK-NEXT: }
 // CHECK:      typedef uint16_t aotc_unaligned_u16x8 __attribute__((vector_size(16), aligned(2), may_alias));
-// CHECK:      #define aotc_bf16_to_f32_f32x8(x) ((aotc_f32x8)_mm256_slli_epi32(_mm256_cvtepu16_epi32((__m128i)(x)), 16))
-// CHECK:      #define aotc_bf16_to_f32_f32x8(x) ((aotc_f32x8)(__builtin_convertvector(x, aotc_u32x8) << 16))
-// CHECK:      #define aotc_f32_to_f16_u16x8(x) ((aotc_u16x8)_mm256_cvtps_ph((__m256)(x), 8))
+// CHECK:      #define aotc_bf16_to_f32_f32x8(x) ((aotc_f32x8)(aotc_extended_unsigned16_u32x8((x)) << 16u))
+// CHECK:      #if defined(__F16C__)
+// CHECK-NEXT: #define aotc_f32_to_f16_u16x8(x) ((aotc_u16x8)_mm256_cvtps_ph((__m256)(x), 8))
+// CHECK-NEXT: #else
+// CHECK-NEXT: #define aotc_f32_to_f16_u16x8(x) \
+// CHECK-NEXT:     (__extension__ ({ const aotc_u32x8 aotc_bits = (aotc_u32x8)(x);
 // CHECK:      int32_t scale(const uint16_t *restrict x, uint16_t *restrict h, const double *restrict d)
 // CHECK-NEXT: {
 // CHECK-NEXT:     for (int32_t i = 0; i < 8; ++i) {

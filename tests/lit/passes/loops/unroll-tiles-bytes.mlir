@@ -59,3 +59,23 @@ func.func @twice(%x: memref<4x16xf32>, %y: memref<64xi8>, %z: memref<64xi8>) {
   aot.tile_store %b, %z[%i] {strides = array<i64: 32, 16, 1>} : vector<2x2x16xi8>, memref<64xi8>
   func.return
 }
+
+// Bytes a few elements apart are lanes of two registers that overlap; others, and those of which some are not in memory,
+// are loaded one by one.
+// CHECK-LABEL: func.func @spaced
+// CHECK:       [[FIRST:%.*]] = aot.tile_load %x[%i] {strides = array<i64: 1>} : memref<200xi8> -> vector<16xi8>
+// CHECK-NEXT:  [[LAST:%.*]] = aot.tile_load %x[%i] {strides = array<i64: 1>, offset = 6 : i64} : {{.*}} -> vector<16xi8>
+// CHECK-NEXT:  vector.shuffle [[FIRST]], [[LAST]] [0, 3, 6, 9, 12, 15, 28, 31] : vector<16xi8>, vector<16xi8>
+// CHECK-NEXT:  aot.tile_load %x[%i] {strides = array<i64: 1>, offset = 24 : i64} : {{.*}} -> vector<16xi8>
+// CHECK:       aot.tile_load %x[%i] {strides = array<i64: 5>} : memref<200xi8> -> vector<8xi8>
+// CHECK-NEXT:  aot.tile_load %x[%i] {strides = array<i64: 3>, valid = 7 : i64} : memref<200xi8> -> vector<8xi8>
+// CHECK-NEXT:  aot.tile_load %y[%i] {strides = array<i64: 3>} : memref<200xi32> -> vector<8xi32>
+func.func @spaced(%x: memref<200xi8>, %y: memref<200xi32>, %r: memref<16xi8>) {
+  %i = arith.constant 0 : index
+  %a = aot.tile_load %x[%i] {strides = array<i64: 24, 3>} : memref<200xi8> -> vector<2x8xi8>
+  %b = aot.tile_load %x[%i] {strides = array<i64: 5>} : memref<200xi8> -> vector<8xi8>
+  %c = aot.tile_load %x[%i] {strides = array<i64: 3>, valid = 7 : i64} : memref<200xi8> -> vector<8xi8>
+  %d = aot.tile_load %y[%i] {strides = array<i64: 3>} : memref<200xi32> -> vector<8xi32>
+  aot.tile_store %a, %r[%i] {strides = array<i64: 8, 1>} : vector<2x8xi8>, memref<16xi8>
+  func.return
+}

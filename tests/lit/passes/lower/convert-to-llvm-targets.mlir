@@ -23,7 +23,7 @@ builtin.module attributes {aot.name = "m"} {
   // X86-LABEL: llvm.func @rounding(
   // X86-SAME: {no_unwind, target_cpu = "x86-64-v3"}
   // X86: llvm.icmp "slt" %{{.*}}, %{{.*}} : i64
-  // X86: [[A:%.+]] = llvm.intr.floor(%v) : (f32) -> f32
+  // X86: [[A:%.+]] = llvm.call_intrinsic "llvm.floor.f32"(%v) : (f32) -> f32
   // X86: llvm.call_intrinsic "llvm.maximum.f32"([[A]], %v) : (f32, f32) -> f32
   // NARROW: llvm.icmp "slt" %{{.*}}, %{{.*}} : i32
   func.func @rounding(%p: !aot.ptr<f32>) -> i32 {

@@ -11,6 +11,8 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
+from c_program import printed
+from kernel_program import lowered
 from onnx import helper, numpy_helper
 
 import aotc
@@ -80,3 +82,44 @@ def test_sums_stay_in_registers_where_an_epilogue_has_many_constants(tmp_path: P
     products = [text for text in innermost_loops((tmp_path / "m.s").read_text()) if text.count("vfmadd231ps") >= 12]
     assert products, "no loop of a register tile was found"
     assert not [text for text in products if re.search(r"\((%rsp|%rbp)\)", text)]
+
+
+_SUMS = """
+    func.func @sums(%p0: !aot.ptr<i16> {aot.readonly, aot.noalias}, %p1: !aot.ptr<i16> {aot.readonly, aot.noalias},
+        %p2: !aot.ptr<i32> {aot.noalias}) -> i32 {
+      %a = aot.buffer %p0 : !aot.ptr<i16> to memref<11x64xi16>
+      %b = aot.buffer %p1 : !aot.ptr<i16> to memref<32x16xi16>
+      %c = aot.buffer %p2 : !aot.ptr<i32> to memref<11x8xi32>
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %c2 = arith.constant 2 : index
+      %c32 = arith.constant 32 : index
+      %none = arith.constant dense<0> : vector<11x8xi32>
+      %sums = scf.for %k = %c0 to %c32 step %c2 iter_args(%before = %none) -> (vector<11x8xi32>) {
+        %at = arith.muli %k, %c2 : index
+        %next = arith.addi %k, %c1 : index
+        %next_at = arith.muli %next, %c2 : index
+        %x = aot.tile_load %a[%c0, %at] {strides = array<i64: 64, 0>, group = 2}
+            : memref<11x64xi16> -> vector<11x16xi16>
+        %w = aot.tile_load %b[%k, %c0] {strides = array<i64: 0, 1>} : memref<32x16xi16> -> vector<11x16xi16>
+        %first = aot.tile_dot %x, %w, %before : vector<11x16xi16>, vector<11x8xi32>
+        %y = aot.tile_load %a[%c0, %next_at] {strides = array<i64: 64, 0>, group = 2}
+            : memref<11x64xi16> -> vector<11x16xi16>
+        %v = aot.tile_load %b[%next, %c0] {strides = array<i64: 0, 1>} : memref<32x16xi16> -> vector<11x16xi16>
+        %second = aot.tile_dot %y, %v, %first : vector<11x16xi16>, vector<11x8xi32>
+        scf.yield %second : vector<11x8xi32>
+      }
+      aot.tile_store %sums, %c[%c0, %c0] {strides = array<i64: 8, 1>} : vector<11x8xi32>, memref<11x8xi32>
+      %ok = arith.constant 0 : i32
+      func.return %ok : i32
+    }"""
+
+
+def test_products_of_two_steps_are_not_added_up_first(tmp_path: Path) -> None:
+    """Eleven sums and what is added to them are all the registers there are."""
+    module = lowered(_SUMS, 'attach-target{target="x86-64-v3"},unroll-tiles,select-instructions')
+    (tmp_path / "m.c").write_text(printed(module))
+    subprocess.run(("gcc", "-O3", "-march=x86-64-v3", "-S", "-o", "m.s", "m.c"), cwd=tmp_path, check=True)
+    products = [text for text in innermost_loops((tmp_path / "m.s").read_text()) if text.count("vpmaddwd") == 22]
+    assert len(products) == 1
+    assert not re.search(r"\((%rsp|%rbp)\)", products[0])

@@ -10,20 +10,19 @@ import numpy as np
 from xdsl.dialects.builtin import f32, i32
 from xdsl.ir import SSAValue
 
-from aotc.dialects.graph.elementwise import MulOp, SubOp
 from aotc.dialects.graph.quantized.flip import FLIPPED, UI8
 from aotc.dialects.graph.recurrent.rounded import RoundedLstmOp
-from aotc.frontend.onnx.composition import cast
 from aotc.frontend.onnx.importers.contraction import multiply
 from aotc.frontend.onnx.importers.microsoft.layers import DOMAIN
 from aotc.frontend.onnx.importers.quantization import dynamic_quantize
 from aotc.frontend.onnx.importers.recurrent import Direction, Layer
+from aotc.frontend.onnx.node import Tensor
 from aotc.frontend.onnx.registry import Node, onnx_op
 from aotc.model.weight_store import Array
 
 
 @onnx_op("DynamicQuantizeLSTM", domain=DOMAIN)
-def dynamic_quantize_lstm(node: Node) -> list[SSAValue]:
+def dynamic_quantize_lstm(node: Node) -> list[Tensor]:
     """An LSTM whose inputs, of all steps together, and whose state, in each step, are rounded to 8 bits.
 
     The sums are of integers. onnxruntime rounds the states of lines that one thread computes together, here each line
@@ -77,15 +76,15 @@ class _RoundedLayer(Layer):
         self._inputs = inputs
         self._state = state
 
-    def _product(self, rows: SSAValue, direction: Direction) -> SSAValue:
+    def _product(self, rows: Tensor, direction: Direction) -> Tensor:
         node, weight, number = self.node, self._inputs, direction.number
-        quantized, scale, point = dynamic_quantize(node, rows)
-        left = node.emit(SubOp, cast(node, quantized, i32), cast(node, point, i32))
-        right, points = cast(node, node.constant(weight.integers[number]), i32), weight.points[number]
+        quantized, scale, point = dynamic_quantize(rows)
+        left = quantized.cast(i32) - point.cast(i32)
+        right, points = Tensor(node, node.constant(weight.integers[number])).cast(i32), weight.points[number]
         if points.any():
-            right = node.emit(SubOp, right, cast(node, node.constant(points.astype(weight.integers.dtype)), i32))
-        factors = node.emit(MulOp, scale, node.constant(weight.scales[number].copy()))
-        return node.emit(MulOp, cast(node, multiply(node, left, right), f32), factors)
+            right -= Tensor(node, node.constant(points.astype(weight.integers.dtype))).cast(i32)
+        factors = scale * node.constant(weight.scales[number].copy())
+        return multiply(left, right).cast(f32) * factors
 
     def _integers(self, direction: Direction) -> Sequence[SSAValue | None]:
         number, weight = direction.number, self._state

@@ -4,156 +4,135 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import reduce
 
 import numpy as np
 from xdsl.dialects.builtin import f32, i32
 from xdsl.ir import SSAValue
 
 from aotc.dialects.graph.conversion import DequantizeOp
-from aotc.dialects.graph.elementwise import AddOp, DivOp, MulOp
-from aotc.dialects.graph.functions import ErfOp, SigmoidOp, SqrtOp, TanhOp
+from aotc.dialects.graph.functions import ErfOp, SigmoidOp, TanhOp
 from aotc.dialects.graph.indexing import GatherOp
-from aotc.dialects.graph.interfaces import element_type_of, shape_of
 from aotc.dialects.graph.normalization import NormalizeOp
-from aotc.dialects.graph.reduction import ReduceOp
 from aotc.dialects.graph.shapes import normalize_axis
-from aotc.frontend.onnx.composition import cast, reshape, scalar, widen
 from aotc.frontend.onnx.importers.movement import cut
-from aotc.frontend.onnx.importers.normalization import statistics
+from aotc.frontend.onnx.importers.normalization import rms, statistics
+from aotc.frontend.onnx.node import Tensor
 from aotc.frontend.onnx.registry import Node, onnx_op
 
 DOMAIN = "com.microsoft"
 
 
-def _times(node: Node, x: SSAValue, factor: float) -> SSAValue:
-    return node.emit(MulOp, x, scalar(node, factor, x))
+def _gelu(x: Tensor) -> Tensor:
+    inner = (x * math.sqrt(0.5)).emit(ErfOp) + 1
+    return x * 0.5 * inner
 
 
-def _gelu(node: Node, x: SSAValue) -> SSAValue:
-    inner = node.emit(AddOp, node.emit(ErfOp, _times(node, x, math.sqrt(0.5))), scalar(node, 1, x))
-    return node.emit(MulOp, _times(node, x, 0.5), inner)
-
-
-def _fast_gelu(node: Node, x: SSAValue) -> SSAValue:
+def _fast_gelu(x: Tensor) -> Tensor:
     """The approximation by tanh. (D. Hendrycks, K. Gimpel: Gaussian Error Linear Units, arXiv:1606.08415.)"""
-    square = node.emit(MulOp, x, x)
-    cubic = node.emit(MulOp, x, node.emit(AddOp, _times(node, square, 0.044715), scalar(node, 1, x)))
-    inner = node.emit(AddOp, node.emit(TanhOp, _times(node, cubic, math.sqrt(2 / math.pi))), scalar(node, 1, x))
-    return node.emit(MulOp, _times(node, x, 0.5), inner)
+    cubic = x * (x * x * 0.044715 + 1)
+    inner = (cubic * math.sqrt(2 / math.pi)).emit(TanhOp) + 1
+    return x * 0.5 * inner
 
 
 @onnx_op("Gelu", "BiasGelu", "FastGelu", domain=DOMAIN)
-def gelu(node: Node) -> SSAValue:
-    x = widen(node, node.input(0))
-    if (bias := node.optional(1)) is not None:
-        x = node.emit(AddOp, x, widen(node, bias))
+def gelu(node: Node) -> Tensor:
+    x = node.tensor(0).widened()
+    if (bias := node.optional_tensor(1)) is not None:
+        x += bias.widened()
     function = _fast_gelu if node.op_type == "FastGelu" else _gelu
-    return cast(node, function(node, x), node.element_type(0))
+    return function(x).cast(node.element_type(0))
 
 
 @onnx_op("QuickGelu", domain=DOMAIN)
-def quick_gelu(node: Node) -> SSAValue:
-    x = widen(node, node.input(0))
-    gate = node.emit(SigmoidOp, _times(node, x, node.attr("alpha", 1.702)))
-    return cast(node, node.emit(MulOp, x, gate), node.element_type(0))
+def quick_gelu(node: Node) -> Tensor:
+    x = node.tensor(0).widened()
+    return (x * (x * node.attr("alpha", 1.702)).emit(SigmoidOp)).cast(node.element_type(0))
 
 
 # Normalisations
 
 
-def _rms(node: Node, x: SSAValue, scale: SSAValue, axes: Sequence[int], epsilon: float) -> tuple[SSAValue, SSAValue]:
+def _rms(x: Tensor, scale: Tensor, axes: Sequence[int], epsilon: float) -> tuple[Tensor, Tensor]:
     """x over the root of its mean square, scaled; and one over that root."""
-    wide = widen(node, x)
-    squares = node.emit(ReduceOp, node.emit(MulOp, wide, wide), kind="mean", axes=list(axes), keepdims=True)
-    root = node.emit(SqrtOp, node.emit(AddOp, squares, scalar(node, epsilon, wide)))
-    result = node.emit(MulOp, node.emit(DivOp, wide, root), cast(node, scale, element_type_of(wide)))
-    return cast(node, result, element_type_of(x)), node.emit(DivOp, scalar(node, 1, wide), root)
+    wide = x.widened()
+    root = rms(wide, axes, epsilon)
+    result = wide / root * scale.cast(wide.kind)
+    return result.cast(x.kind), 1 / root
 
 
 @onnx_op("SimplifiedLayerNormalization", everywhere=True)
 @onnx_op("SimplifiedLayerNormalization", domain=DOMAIN)
-def simplified_layer_normalization(node: Node) -> list[SSAValue]:
+def simplified_layer_normalization(node: Node) -> list[Tensor]:
     """In models it is an operator of the ONNX domain, which does not have it."""
     rank = len(node.shape(0))
     axes = range(normalize_axis(node.attr("axis", -1), rank), rank)
-    return list(_rms(node, node.input(0), node.input(1), axes, float(node.attr("epsilon", 1e-5))))[: len(node.outputs)]
+    return list(_rms(node.tensor(0), node.tensor(1), axes, node.attr("epsilon", 1e-5)))[: len(node.outputs)]
 
 
-def _summed(node: Node, *positions: int) -> SSAValue:
+def _summed(node: Node, *positions: int) -> Tensor:
     """The sum of those inputs that are there, of which the second may have fewer axes; of narrow floats in f32."""
-    given = [widen(node, value) for position in positions if (value := node.optional(position)) is not None]
-    total = given[0]
-    for value in given[1:]:
-        total = node.emit(AddOp, total, value)
-    if shape_of(total) != node.shape(0):
+    given = [node.tensor(position).widened() for position in positions if node.optional(position) is not None]
+    total = reduce(Tensor.__add__, given)
+    if total.shape != node.shape(0):
         what = f"input 1 of shape {list(node.shape(1))} does not broadcast to {list(node.shape(0))}"
         node.fail("invalid-shape", what)
     return total
 
 
 @onnx_op("SkipLayerNormalization", domain=DOMAIN)
-def skip_layer_normalization(node: Node) -> list[SSAValue | None]:
+def skip_layer_normalization(node: Node) -> list[Tensor | None]:
     total = _summed(node, 0, 1, 4)
     epsilon, axes, kind = float(node.attr("epsilon", 1e-12)), [len(node.shape(0)) - 1], node.element_type(0)
-    normal = node.emit(NormalizeOp, total, axes=axes, epsilon=epsilon)
-    result = node.emit(MulOp, normal, widen(node, node.input(2)))
-    if (beta := node.optional(3)) is not None:
-        result = node.emit(AddOp, result, widen(node, beta))
-    known = statistics(node, total, axes, epsilon) if any(node.outputs[1:3]) else [None, None]
-    return [cast(node, result, kind), *known, cast(node, total, kind)][: len(node.outputs)]
+    result = total.emit(NormalizeOp, axes=axes, epsilon=epsilon) * node.tensor(2).widened()
+    if (beta := node.optional_tensor(3)) is not None:
+        result += beta.widened()
+    known = statistics(total, axes, epsilon) if any(node.outputs[1:3]) else [None, None]
+    return [result.cast(kind), *known, total.cast(kind)][: len(node.outputs)]
 
 
 @onnx_op("SkipSimplifiedLayerNormalization", domain=DOMAIN)
-def skip_simplified_layer_normalization(node: Node) -> Sequence[SSAValue | None]:
+def skip_simplified_layer_normalization(node: Node) -> Sequence[Tensor | None]:
     total = _summed(node, 0, 1, 3)
     axes, kind = [len(node.shape(0)) - 1], node.element_type(0)
-    result, root = _rms(node, total, node.input(2), axes, float(node.attr("epsilon", 1e-12)))
-    return [cast(node, result, kind), None, root, cast(node, total, kind)][: len(node.outputs)]
+    result, root = _rms(total, node.tensor(2), axes, node.attr("epsilon", 1e-12))
+    return [result.cast(kind), None, root, total.cast(kind)][: len(node.outputs)]
 
 
 @onnx_op("EmbedLayerNormalization", domain=DOMAIN)
-def embed_layer_normalization(node: Node) -> Sequence[SSAValue | None]:
-    tables = [node.optional(place) for place in (2, 3, 4)]
-    return _embedded(node, tables, node.input(5), node.input(6), node.optional(8))
+def embed_layer_normalization(node: Node) -> Sequence[Tensor | SSAValue]:
+    return _embedded(node, [node.optional_tensor(place) for place in range(2, 7)], node.optional(8))
 
 
 @onnx_op("QEmbedLayerNormalization", domain=DOMAIN)
-def quantized_embed_layer_normalization(node: Node) -> Sequence[SSAValue | None]:
+def quantized_embed_layer_normalization(node: Node) -> Sequence[Tensor | SSAValue]:
     """Tables, scale and bias are quantised, each at a scale and a zero point of its own."""
-    *tables, gamma, beta = (
-        None
-        if (table := node.optional(place)) is None
-        else node.emit(DequantizeOp, table, node.input(place + 6), node.optional(place + 11), to=f32)
+    tables = [
+        None if table is None else table.emit(DequantizeOp, node.input(place + 6), node.optional(place + 11), to=f32)
         for place in range(2, 7)
-    )
-    return _embedded(node, tables, gamma, beta, None)
+        for table in [node.optional_tensor(place)]
+    ]
+    return _embedded(node, tables, None)
 
 
-def _embedded(
-    node: Node,
-    tables: Sequence[SSAValue | None],
-    gamma: SSAValue | None,
-    beta: SSAValue | None,
-    places: SSAValue | None,
-) -> Sequence[SSAValue | None]:
+def _embedded(node: Node, tables: Sequence[Tensor | None], places: SSAValue | None) -> Sequence[Tensor | SSAValue]:
     """Embeddings of words, positions and segments, added and normalised; how many words of each sequence count."""
-    words, positions, segments = tables
+    words, positions, segments, gamma, beta = tables
     batch, length = node.shape(0)
     if words is None or positions is None or gamma is None or beta is None:
         what = "a table of words or positions, a scale or a bias is missing"
         node.fail("missing-input", what, "the operator requires them")
-    total = node.emit(GatherOp, words, node.input(0), axis=0)
+    total = words.emit(GatherOp, node.input(0), axis=0)
     if places is None:
-        of_places = cut(node, positions, {0: (0, 1, length)})
+        total += cut(positions, {0: (0, 1, length)})
     else:
-        of_places = node.emit(GatherOp, positions, places, axis=0)
-    total = node.emit(AddOp, total, of_places)
+        total += positions.emit(GatherOp, places, axis=0)
     if (kinds := node.optional(1)) is not None and segments is not None:
-        total = node.emit(AddOp, total, node.emit(GatherOp, segments, kinds, axis=0))
-    normal = node.emit(NormalizeOp, total, axes=[2], epsilon=float(node.attr("epsilon", 1e-12)))
-    result = node.emit(AddOp, node.emit(MulOp, normal, gamma), beta)
-    if (kept := node.optional(7)) is None:
+        total += segments.emit(GatherOp, kinds, axis=0)
+    normal = total.emit(NormalizeOp, axes=[2], epsilon=float(node.attr("epsilon", 1e-12)))
+    result = normal * gamma + beta
+    if (kept := node.optional_tensor(7)) is None:
         counts = node.constant(node.filled([batch], 0, np.int32))
     else:
-        counts = reshape(node, node.emit(ReduceOp, cast(node, kept, i32), kind="sum", axes=[1]), [batch])
+        counts = kept.cast(i32).reduce("sum", [1], keepdims=False).reshape([batch])
     return [result, counts, total][: len(node.outputs)]

@@ -7,34 +7,26 @@ from typing import NamedTuple
 
 import numpy as np
 from xdsl.dialects.builtin import i64
-from xdsl.ir import SSAValue
 
 from aotc.dialects.graph.conversion import CastOp
-from aotc.dialects.graph.elementwise import AddOp, MaxOp, MinOp, MulOp, PowOp, SubOp
+from aotc.dialects.graph.elementwise import PowOp
 from aotc.dialects.graph.functions import ExpOp, SigmoidOp, TanhOp
-from aotc.dialects.graph.interfaces import shape_of
-from aotc.dialects.graph.logical import CompareOp, WhereOp
-from aotc.dialects.graph.matrices.matmul import MatMulOp
-from aotc.dialects.graph.reduction import ReduceOp
 from aotc.dialects.graph.trees.coupling import ProbabilityCouplingOp
-from aotc.frontend.onnx.composition import scalar
 from aotc.frontend.onnx.importers.ml.scores import (
+    DOMAIN,
     best,
-    both,
-    column,
-    complement,
     decided,
     label_of,
     labels,
-    negative,
     real_rows,
     transform_name,
     transformed,
+    transformed_pair,
+    transformed_targets,
 )
+from aotc.frontend.onnx.node import Tensor
 from aotc.frontend.onnx.registry import Node, onnx_op
 from aotc.model.weight_store import Array
-
-_DOMAIN = "ai.onnx.ml"
 
 
 def _floats(node: Node, name: str, size: int | None = None) -> Array:
@@ -44,48 +36,51 @@ def _floats(node: Node, name: str, size: int | None = None) -> Array:
     return found
 
 
-def _linear(node: Node, x: SSAValue, matrix: Array, offset: Array) -> SSAValue:
+def _offset(node: Node) -> Array:
+    offset = _floats(node, "rho")
+    if not offset.size:
+        node.fail("missing-attribute", "it has no rho")
+    return offset
+
+
+def _times(x: Tensor, matrix: Array) -> Tensor:
+    """x @ matrix.T."""
+    return x @ Tensor(x.node, x.node.constant(np.ascontiguousarray(matrix.T)))
+
+
+def _linear(x: Tensor, matrix: Array, offset: Array) -> Tensor:
     """x @ matrix.T + offset."""
-    product = node.emit(MatMulOp, x, node.constant(np.ascontiguousarray(matrix.T)))
-    return node.emit(AddOp, product, node.constant(offset)) if offset.any() else product
+    product = _times(x, matrix)
+    return product + x.node.constant(offset) if offset.any() else product
 
 
-@onnx_op("LinearRegressor", domain=_DOMAIN)
-def linear_regressor(node: Node) -> SSAValue:
+@onnx_op("LinearRegressor", domain=DOMAIN)
+def linear_regressor(node: Node) -> Tensor:
     x, targets = real_rows(node), node.attr("targets", 1)
     if targets < 1:
         node.fail("invalid-attribute", f"targets = {targets}")
-    matrix = _floats(node, "coefficients", targets * shape_of(x)[1]).reshape(targets, -1)
-    offset = _floats(node, "intercepts")
-    scores = _linear(
-        node, x, matrix, _floats(node, "intercepts", targets) if offset.size else node.filled([targets], 0, np.float32)
-    )
-    # As onnxruntime does: of one score there is no distribution.
-    return scores if targets == 1 and transform_name(node) != "PROBIT" else transformed(node, scores)
+    matrix = _floats(node, "coefficients", targets * x.shape[1]).reshape(targets, -1)
+    given = _floats(node, "intercepts").size > 0
+    offset = _floats(node, "intercepts", targets) if given else node.filled([targets], 0, np.float32)
+    return transformed_targets(_linear(x, matrix, offset))
 
 
-@onnx_op("LinearClassifier", domain=_DOMAIN)
-def linear_classifier(node: Node) -> list[SSAValue]:
+@onnx_op("LinearClassifier", domain=DOMAIN)
+def linear_classifier(node: Node) -> list[Tensor]:
     x = real_rows(node)
     known = labels(node, "classlabels_ints", "classlabels_strings")
     offset = _floats(node, "intercepts")
     count = offset.size
     if not count:
         node.fail("missing-attribute", "it has no intercepts", fix="there is one for each class")
-    matrix = _floats(node, "coefficients", count * shape_of(x)[1]).reshape(count, -1)
-    scores = _linear(node, x, matrix, offset)
+    scores = _linear(x, _floats(node, "coefficients", count * x.shape[1]).reshape(count, -1), offset)
     if count > 1:
         if len(known) != count:
             node.fail("invalid-attribute", f"{len(known)} labels for {count} classes")
-        return [label_of(node, best(node, scores), known), transformed(node, scores)]
-    two = len(known) == 2
-    label = decided(node, scores, 0, known if two else [0, 1])
-    if transform_name(node) == "PROBIT" or not two:
-        scores = transformed(node, scores) if transform_name(node) == "PROBIT" else scores
-        return [label, both(node, scores, scores) if two else scores]
-    if transform_name(node) == "LOGISTIC":
-        return [label, transformed(node, both(node, negative(node, scores), scores))]
-    return [label, both(node, complement(node, scores), scores)]
+        return [label_of(best(scores), known), transformed(scores)]
+    if len(known) == 2:
+        return [decided(scores, 0, known), transformed_pair(scores)]
+    return [decided(scores, 0, [0, 1]), transformed_targets(scores)]
 
 
 class _Kernel(NamedTuple):
@@ -97,92 +92,74 @@ class _Kernel(NamedTuple):
     degree: float
 
     @staticmethod
-    def of(node: Node, linear: bool) -> _Kernel:
+    def of(node: Node) -> _Kernel:
         parameters = _floats(node, "kernel_params")
         if parameters.size not in (0, 3):
             what = f"kernel_params has {parameters.size} values, expected gamma, coef0 and degree"
             node.fail("invalid-attribute", what)
-        name = "LINEAR" if linear else node.attr("kernel_type", "LINEAR")
+        name = node.attr("kernel_type", "LINEAR")
         node.require_choice("kernel_type", name, ("LINEAR", "POLY", "RBF", "SIGMOID"))
         return _Kernel(name, *(parameters.tolist() if parameters.size else (0.0, 0.0, 0.0)))
 
-    def apply(self, node: Node, x: SSAValue, vectors: Array) -> SSAValue:
+    def apply(self, x: Tensor, vectors: Array) -> Tensor:
         """[rows, vectors]: the kernel of each row and each vector."""
-        product = node.emit(MatMulOp, x, node.constant(np.ascontiguousarray(vectors.T)))
-
-        def times(value: SSAValue, factor: float) -> SSAValue:
-            return node.emit(MulOp, value, scalar(node, factor, value))
-
+        product = _times(x, vectors)
         match self.name:
             case "LINEAR":
                 return product
             case "RBF":
                 # |x - v|^2 = |x|^2 - 2 x v + |v|^2, which rounding may make negative
-                squares = node.emit(ReduceOp, node.emit(MulOp, x, x), kind="sum", axes=[1], keepdims=True)
-                norms = node.constant((vectors.astype(np.float64) ** 2).sum(1).astype(np.float32))
-                distance = node.emit(AddOp, node.emit(SubOp, squares, times(product, 2)), norms)
-                distance = node.emit(MaxOp, distance, scalar(node, 0, distance))
-                return node.emit(ExpOp, times(distance, -self.gamma))
+                squares = (x * x).reduce("sum", [1])
+                norms = x.node.constant((vectors.astype(np.float64) ** 2).sum(1).astype(np.float32))
+                distance = (squares - product * 2 + norms).at_least(0)
+                return (distance * -self.gamma).emit(ExpOp)
             case _:
-                scaled = node.emit(AddOp, times(product, self.gamma), scalar(node, self.offset, product))
-                if self.name == "SIGMOID":
-                    return node.emit(TanhOp, scaled)
-                return node.emit(PowOp, scaled, scalar(node, self.degree, scaled))
+                scaled = product * self.gamma + self.offset
+                return scaled.emit(TanhOp) if self.name == "SIGMOID" else scaled.emit(PowOp, scaled.scalar(self.degree))
 
 
-@onnx_op("SVMRegressor", domain=_DOMAIN)
-def svm_regressor(node: Node) -> SSAValue:
-    x, vectors = real_rows(node), node.attr("n_supports", 0)
-    features = shape_of(x)[1]
-    offset = _floats(node, "rho")
-    if not offset.size:
-        node.fail("missing-attribute", "it has no rho")
+@onnx_op("SVMRegressor", domain=DOMAIN)
+def svm_regressor(node: Node) -> Tensor:
+    x, vectors, offset = real_rows(node), node.attr("n_supports", 0), _offset(node)
     if vectors > 0:
-        x = _Kernel.of(node, False).apply(
-            node, x, _floats(node, "support_vectors", vectors * features).reshape(vectors, -1)
-        )
-    score = _linear(node, x, _floats(node, "coefficients", shape_of(x)[1]).reshape(1, -1), offset[:1])
-    if not node.attr("one_class", 0):
-        return score
-    above = node.emit(CompareOp, score, scalar(node, 0, score), how="gt")
-    return node.emit(WhereOp, above, scalar(node, 1, score), scalar(node, -1, score))
+        support = _floats(node, "support_vectors", vectors * x.shape[1]).reshape(vectors, -1)
+        x = _Kernel.of(node).apply(x, support)
+    score = _linear(x, _floats(node, "coefficients", x.shape[1]).reshape(1, -1), offset[:1])
+    return (score > 0).choose(score.scalar(1), -1) if node.attr("one_class", 0) else score
 
 
-@onnx_op("SVMClassifier", domain=_DOMAIN)
-def svm_classifier(node: Node) -> list[SSAValue]:
+@onnx_op("SVMClassifier", domain=DOMAIN)
+def svm_classifier(node: Node) -> list[Tensor]:
     x = real_rows(node)
     known = labels(node, "classlabels_ints", "classlabels_strings")
     per_class = np.array(node.attr("vectors_per_class", []), np.int64)
     if len(known) < 2:
         node.fail("invalid-attribute", f"it has {len(known)} class labels", fix="it needs two or more")
     if not per_class.sum():
-        return _linear_svm(node, x, known)
+        return _linear_svm(x, known)
     if len(per_class) != len(known) or (per_class < 0).any():
         node.fail("invalid-attribute", f"vectors_per_class has {len(per_class)} values for {len(known)} classes")
-    return _pairwise_svm(node, x, known, per_class)
+    return _pairwise_svm(x, known, per_class)
 
 
-def _linear_svm(node: Node, x: SSAValue, known: list[int]) -> list[SSAValue]:
+def _linear_svm(x: Tensor, known: list[int]) -> list[Tensor]:
     """One plane for each class."""
-    count, offset = len(known), _floats(node, "rho")
-    if not offset.size:
-        node.fail("missing-attribute", "it has no rho")
-    coefficients = _floats(node, "coefficients", count * shape_of(x)[1])
-    scores = _linear(node, x, coefficients.reshape(count, -1), np.repeat(offset[:1], count))
+    node, count, offset = x.node, len(known), _offset(x.node)
+    coefficients = _floats(node, "coefficients", count * x.shape[1])
+    scores = _linear(x, coefficients.reshape(count, -1), np.repeat(offset[:1], count))
     if count > 2:
-        return [label_of(node, best(node, scores), known), transformed(node, scores)]
-    top = node.emit(ReduceOp, scores, kind="max", axes=[1], keepdims=True)
+        return [label_of(best(scores), known), transformed(scores)]
+    top = scores.reduce("max", [1])
     positive = bool((coefficients >= 0).all())
-    limit = scalar(node, 0.5 if positive else 0, top)
-    above = node.emit(ReduceOp, node.emit(CompareOp, top, limit, how="ge" if positive else "gt"), kind="max", axes=[1])
-    classes = node.emit(WhereOp, above, node.constant(1, np.int64), best(node, scores))
-    return [label_of(node, classes, known), transformed(node, scores)]
+    above = (top.compare("ge", 0.5) if positive else top > 0).reduce("max", [1], keepdims=False)
+    classes = above.choose(node.constant(1, np.int64), best(scores))
+    return [label_of(classes, known), transformed(scores)]
 
 
-def _pairwise_svm(node: Node, x: SSAValue, known: list[int], per_class: Array) -> list[SSAValue]:
+def _pairwise_svm(x: Tensor, known: list[int], per_class: Array) -> list[Tensor]:
     """Each pair of classes has a machine of its own, on the support vectors of both. (LIBSVM's one-against-one.)"""
-    count, vectors = len(known), int(per_class.sum())
-    support = _floats(node, "support_vectors", vectors * shape_of(x)[1]).reshape(vectors, -1)
+    node, count, vectors = x.node, len(known), int(per_class.sum())
+    support = _floats(node, "support_vectors", vectors * x.shape[1]).reshape(vectors, -1)
     coefficients = _floats(node, "coefficients", (count - 1) * vectors).reshape(count - 1, vectors)
     pairs = list(combinations(range(count), 2))
     offset = _floats(node, "rho", len(pairs))
@@ -191,37 +168,27 @@ def _pairwise_svm(node: Node, x: SSAValue, known: list[int], per_class: Array) -
     for row, (i, j) in enumerate(pairs):
         matrix[row, starts[i] : starts[i + 1]] = coefficients[j - 1, starts[i] : starts[i + 1]]
         matrix[row, starts[j] : starts[j + 1]] = coefficients[i, starts[j] : starts[j + 1]]
-    scores = _linear(node, _Kernel.of(node, False).apply(node, x, support), matrix, offset)
-    first_wins = node.emit(CastOp, node.emit(CompareOp, scores, scalar(node, 0, scores), how="gt"), to=i64)
-    second_wins = node.emit(SubOp, node.constant(1, np.int64), first_wins)
+    scores = _linear(_Kernel.of(node).apply(x, support), matrix, offset)
+    first_wins = (scores > 0).emit(CastOp, to=i64)
+    second_wins = 1 - first_wins
     wins = [node.filled([len(pairs), count], 0, np.int64) for _ in range(2)]
     for row, pair in enumerate(pairs):
         for place, each in enumerate(pair):
             wins[place][row, each] = 1
-    votes = [
-        node.emit(MatMulOp, won, node.constant(each)) for won, each in zip((first_wins, second_wins), wins, strict=True)
-    ]
-    winner = best(node, node.emit(AddOp, *votes))
+    votes = [won @ Tensor(node, node.constant(each)) for won, each in zip((first_wins, second_wins), wins, strict=True)]
+    label = label_of(best(votes[0] + votes[1]), known)
     if len(node.attr("prob_a", [])):
-        return [label_of(node, winner, known), transformed(node, _probabilities(node, scores, len(pairs)))]
+        return [label, transformed(_probabilities(scores, len(pairs)))]
     if count > 2:
-        return [label_of(node, winner, known), transformed(node, scores)]
-    label = label_of(node, winner, known)
-    if transform_name(node) == "PROBIT":
-        score = transformed(node, column(node, scores, 0))
-        return [label, both(node, score, score)]
-    name = transform_name(node)
-    if name == "LOGISTIC":
-        return [label, transformed(node, both(node, negative(node, scores), scores))]
-    other = negative(node, scores) if name == "NONE" else complement(node, scores)
-    return [label, both(node, other, scores)]
+        return [label, transformed(scores)]
+    return [label, transformed_pair(scores, negated=transform_name(node) == "NONE")]
 
 
-def _probabilities(node: Node, scores: SSAValue, pairs: int) -> SSAValue:
+def _probabilities(scores: Tensor, pairs: int) -> Tensor:
     """Those of classes from those of pairs, which are sigmoids of scores. (J. Platt: Probabilistic Outputs for Support
     Vector Machines, 1999.)"""
+    node = scores.node
     slope, shift = _floats(node, "prob_a", pairs), _floats(node, "prob_b", pairs)
-    scaled = node.emit(AddOp, node.emit(MulOp, scores, node.constant(-slope)), node.constant(-shift))
-    likely = node.emit(SigmoidOp, scaled)
-    likely = node.emit(MinOp, node.emit(MaxOp, likely, scalar(node, 1e-7, likely)), scalar(node, 1 - 1e-7, likely))
-    return node.emit(ProbabilityCouplingOp, likely)
+    scaled = scores * node.constant(-slope) + node.constant(-shift)
+    likely = scaled.emit(SigmoidOp).at_least(1e-7).at_most(1 - 1e-7)
+    return likely.emit(ProbabilityCouplingOp)

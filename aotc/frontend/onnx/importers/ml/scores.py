@@ -6,82 +6,70 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 from xdsl.dialects.builtin import f32
-from xdsl.ir import SSAValue
 
-from aotc.dialects.dtypes import numpy_dtype
-from aotc.dialects.graph.elementwise import AbsOp, AddOp, DivOp, MulOp, NegOp, SubOp
-from aotc.dialects.graph.functions import ExpOp, LogOp, SigmoidOp, SqrtOp
+from aotc.dialects.graph.elementwise import AbsOp, NegOp
+from aotc.dialects.graph.functions import ExpOp, LogOp, SigmoidOp
 from aotc.dialects.graph.indexing import GatherOp
-from aotc.dialects.graph.interfaces import element_type_of, shape_of
-from aotc.dialects.graph.logical import CompareOp, WhereOp
 from aotc.dialects.graph.movement import ConcatOp
 from aotc.dialects.graph.normalization import SoftmaxOp
-from aotc.dialects.graph.reduction import ArgReduceOp, ReduceOp
-from aotc.frontend.onnx.composition import cast, reshape, scalar
+from aotc.dialects.graph.reduction import ArgReduceOp
 from aotc.frontend.onnx.importers.movement import cut
+from aotc.frontend.onnx.node import Tensor
 from aotc.frontend.onnx.registry import Node
+
+DOMAIN = "ai.onnx.ml"
 
 _NEARLY_ZERO = 1e-7
 """The bound below which SOFTMAX_ZERO counts as zero, in onnxruntime."""
 
 
-def rows(node: Node) -> SSAValue:
+def rows(node: Node) -> Tensor:
     """Input 0 as [rows, features]; a vector is one row."""
     shape = node.shape(0)
     if len(shape) not in (1, 2) or not shape[-1]:
         node.fail("invalid-shape", f"its input must be [rows, features], found {list(shape)}")
-    return reshape(node, node.input(0), [1, *shape] if len(shape) == 1 else shape)
+    return node.tensor(0).reshape([1, *shape] if len(shape) == 1 else shape)
 
 
-def real_rows(node: Node) -> SSAValue:
+def real_rows(node: Node) -> Tensor:
     """As `rows`, in f32."""
-    return cast(node, rows(node), f32)
+    return rows(node).cast(f32)
 
 
-def column(node: Node, x: SSAValue, number: int) -> SSAValue:
+def column(x: Tensor, number: int) -> Tensor:
     """[rows, 1] of [rows, columns]."""
-    return cut(node, x, {1: (number, 1, 1)})
+    return cut(x, {1: (number, 1, 1)})
 
 
-def _softmax(node: Node, x: SSAValue) -> SSAValue:
-    return node.emit(SoftmaxOp, x, axes=[-1])
-
-
-def _softmax_of_others(node: Node, x: SSAValue) -> SSAValue:
+def _softmax_of_others(x: Tensor) -> Tensor:
     """SOFTMAX_ZERO: as a softmax, but what is nearly 0 is divided by e^max instead of becoming its exponential."""
-    top = node.emit(ReduceOp, x, kind="max", axes=[1], keepdims=True)
-    large = node.emit(CompareOp, node.emit(AbsOp, x), scalar(node, _NEARLY_ZERO, x), how="gt")
-    powers = node.emit(ExpOp, node.emit(SubOp, x, top))
-    total = node.emit(
-        ReduceOp, node.emit(WhereOp, large, powers, scalar(node, 0, x)), kind="sum", axes=[1], keepdims=True
-    )
-    small = node.emit(MulOp, x, node.emit(ExpOp, node.emit(NegOp, top)))
-    return node.emit(DivOp, node.emit(WhereOp, large, powers, small), total)
+    top = x.reduce("max", [1])
+    large = x.emit(AbsOp) > _NEARLY_ZERO
+    powers = (x - top).emit(ExpOp)
+    total = large.choose(powers, 0).reduce("sum", [1])
+    small = x * top.emit(NegOp).emit(ExpOp)
+    return large.choose(powers, small) / total
 
 
-def _probit(node: Node, x: SSAValue) -> SSAValue:
+def _probit(x: Tensor) -> Tensor:
     """The inverse of the normal distribution, by Winitzki's approximation of the inverse error function.
 
     (S. Winitzki: A handy approximation for the error function and its inverse, 2008; constants as in onnxruntime.)
     """
-
-    def constant(value: float) -> SSAValue:
-        return scalar(node, value, x)
-
-    y = node.emit(SubOp, node.emit(MulOp, x, constant(2)), constant(1))
-    one = constant(1)
-    log = node.emit(LogOp, node.emit(MulOp, node.emit(SubOp, one, y), node.emit(AddOp, one, y)))
-    half = node.emit(AddOp, constant(2 / (3.14159 * 0.147)), node.emit(MulOp, constant(0.5), log))
-    square = node.emit(SubOp, node.emit(MulOp, half, half), node.emit(MulOp, constant(1 / 0.147), log))
-    size = node.emit(SqrtOp, node.emit(SubOp, node.emit(SqrtOp, square), half))
-    negative = node.emit(CompareOp, y, constant(0), how="lt")
-    return node.emit(MulOp, constant(2**0.5), node.emit(WhereOp, negative, node.emit(NegOp, size), size))
+    y = x * 2 - 1
+    one = x.scalar(1)
+    log = ((one - y) * (one + y)).emit(LogOp)
+    half = x.scalar(2 / (3.14159 * 0.147)) + x.scalar(0.5) * log
+    square = half * half - x.scalar(1 / 0.147) * log
+    size = (square.sqrt() - half).sqrt()
+    negative = y < 0
+    return x.scalar(2**0.5) * negative.choose(size.emit(NegOp), size)
 
 
-TRANSFORMS: Mapping[str, Callable[[Node, SSAValue], SSAValue]] = {
-    "NONE": lambda node, x: x,
-    "SOFTMAX": _softmax,
-    "LOGISTIC": lambda node, x: node.emit(SigmoidOp, x),
+TRANSFORMS: Mapping[str, Callable[[Tensor], Tensor]] = {
+    "NONE": lambda x: x,
+    "SOFTMAX": lambda x: x.emit(SoftmaxOp, axes=[-1]),
+    "LOGISTIC": lambda x: x.emit(SigmoidOp),
     "SOFTMAX_ZERO": _softmax_of_others,
     "PROBIT": _probit,
 }
@@ -97,9 +85,28 @@ def transform_name(node: Node) -> str:
     return name
 
 
-def transformed(node: Node, x: SSAValue) -> SSAValue:
+def transformed(x: Tensor) -> Tensor:
     """Scores [rows, targets] after the post transform of the node."""
-    return TRANSFORMS[transform_name(node)](node, x)
+    return TRANSFORMS[transform_name(x.node)](x)
+
+
+def transformed_targets(scores: Tensor) -> Tensor:
+    """Those of a regressor. As onnxruntime does, a single target has none but PROBIT: of one there is no
+    distribution."""
+    return scores if scores.shape[1] == 1 and transform_name(scores.node) != "PROBIT" else transformed(scores)
+
+
+def transformed_pair(score: Tensor, negated: bool = False) -> Tensor:
+    """Both classes from the one score of the second: unless a post transform says what that of the first is, it is the
+    complement, or the negative."""
+    match transform_name(score.node):
+        case "PROBIT":
+            only = transformed(score)
+            return both(only, only)
+        case "LOGISTIC":
+            return transformed(both(score.emit(NegOp), score))
+        case _:
+            return both(score.emit(NegOp) if negated else 1 - score, score)
 
 
 def labels(node: Node, ints: str, strings: str) -> list[int]:
@@ -112,40 +119,30 @@ def labels(node: Node, ints: str, strings: str) -> list[int]:
     return list(node.attr(ints, []))
 
 
-def label_of(node: Node, classes: SSAValue, known: Sequence[int]) -> SSAValue:
+def label_of(classes: Tensor, known: Sequence[int]) -> Tensor:
     """The labels [rows] of the classes [rows]."""
     if list(known) == list(range(len(known))):
         return classes
-    return node.emit(GatherOp, node.constant(known, np.int64), classes, axis=0)
+    return Tensor(classes.node, classes.node.emit(GatherOp, classes.node.constant(known, np.int64), classes, axis=0))
 
 
-def best(node: Node, scores: SSAValue) -> SSAValue:
+def best(scores: Tensor) -> Tensor:
     """The column [rows] of the greatest score, the first of several."""
-    return node.emit(ArgReduceOp, scores, kind="max", axis=1)
+    return scores.emit(ArgReduceOp, kind="max", axis=1)
 
 
-def decided(node: Node, score: SSAValue, threshold: float, known: Sequence[int]) -> SSAValue:
+def decided(score: Tensor, threshold: float, known: Sequence[int]) -> Tensor:
     """The second of two labels where a score [rows, 1] is above a threshold, else the first: [rows]."""
-    above = node.emit(CompareOp, reshape(node, score, [shape_of(score)[0]]), scalar(node, threshold, score), how="gt")
-    no, yes = (node.constant(label, np.int64) for label in known)
-    return node.emit(WhereOp, above, yes, no)
+    above = score.reshape([score.shape[0]]) > threshold
+    no, yes = (score.node.constant(label, np.int64) for label in known)
+    return above.choose(yes, no)
 
 
-def both(node: Node, first: SSAValue, second: SSAValue) -> SSAValue:
+def both(first: Tensor, second: Tensor) -> Tensor:
     """Two columns side by side."""
-    return node.emit(ConcatOp, [first, second], axis=1)
+    return Tensor(first.node, first.node.emit(ConcatOp, [first, second], axis=1))
 
 
-def negative(node: Node, x: SSAValue) -> SSAValue:
-    """-x."""
-    return node.emit(NegOp, x)
-
-
-def complement(node: Node, x: SSAValue) -> SSAValue:
-    """1 - x."""
-    return node.emit(SubOp, scalar(node, 1, x), x)
-
-
-def zeros(node: Node, like: SSAValue) -> SSAValue:
+def zeros(like: Tensor) -> Tensor:
     """Zeros of the shape of `like`."""
-    return node.constant(node.filled(shape_of(like), 0, numpy_dtype(element_type_of(like))))
+    return Tensor(like.node, like.node.constant(like.node.filled(like.shape, 0, like.dtype)))

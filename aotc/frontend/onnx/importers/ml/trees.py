@@ -7,18 +7,14 @@ from typing import Any
 
 import numpy as np
 from xdsl.dialects.builtin import IntegerType, f32
-from xdsl.ir import SSAValue
 
-from aotc.dialects.dtypes import byte_width, is_float, numpy_dtype
+from aotc.dialects.dtypes import byte_width, is_float
 from aotc.dialects.graph.conversion import CastOp
-from aotc.dialects.graph.elementwise import AddOp, DivOp
+from aotc.dialects.graph.elementwise import NegOp
 from aotc.dialects.graph.indexing import GatherOp
-from aotc.dialects.graph.interfaces import element_type_of, producer, shape_of
-from aotc.dialects.graph.logical import CompareOp, WhereOp
-from aotc.dialects.graph.reduction import ReduceOp
+from aotc.dialects.graph.interfaces import element_type_of, producer
 from aotc.dialects.graph.trees.leaf_sums import GatherSumOp
 from aotc.dialects.graph.trees.leaves import TreeLeavesOp
-from aotc.frontend.onnx.composition import cast, reshape, scalar
 from aotc.frontend.onnx.importers.ml.ensembles import (
     MODES,
     NEUTRAL,
@@ -33,23 +29,22 @@ from aotc.frontend.onnx.importers.ml.ensembles import (
     smallest,
 )
 from aotc.frontend.onnx.importers.ml.scores import (
+    DOMAIN,
     best,
     both,
     column,
-    complement,
     decided,
     label_of,
     labels,
-    negative,
     rows,
-    transform_name,
     transformed,
+    transformed_pair,
+    transformed_targets,
     zeros,
 )
+from aotc.frontend.onnx.node import Tensor
 from aotc.frontend.onnx.registry import Node, onnx_op
 from aotc.model.weight_store import Array
-
-_DOMAIN = "ai.onnx.ml"
 
 _AGGREGATES = {"AVERAGE": "mean", "SUM": "sum", "MIN": "min", "MAX": "max"}
 """Kinds of reductions, in the order of the numbers that TreeEnsemble has for them."""
@@ -66,35 +61,28 @@ class Ensemble:
     weights: Weights
 
 
-@onnx_op("TreeEnsembleRegressor", domain=_DOMAIN)
-def tree_ensemble_regressor(node: Node) -> SSAValue:
+@onnx_op("TreeEnsembleRegressor", domain=DOMAIN)
+def tree_ensemble_regressor(node: Node) -> Tensor:
     targets = node.attr("n_targets", 1)
     scores = _Scores(node, _ensemble(node, "target"), targets, node.attr("aggregate_function", "SUM")).scores()
     base = _values(node, "base_values")
     if base.size not in (0, 1, targets):
         node.fail("invalid-attribute", f"base_values has {base.size} values for {targets} targets")
     if base.size == targets:
-        scores = node.emit(AddOp, scores, node.constant(base.astype(numpy_dtype(element_type_of(scores)))))
-    return _of_targets(node, cast(node, scores, f32))
+        scores += node.constant(base.astype(scores.dtype))
+    return transformed_targets(scores.cast(f32))
 
 
-def _of_targets(node: Node, scores: SSAValue) -> SSAValue:
-    """Scores [rows, targets] after the post transform. As onnxruntime does, a single target has none but PROBIT."""
-    if shape_of(scores)[1] == 1 and transform_name(node) != "PROBIT":
-        return scores
-    return transformed(node, scores)
-
-
-@onnx_op("TreeEnsemble", domain=_DOMAIN)
-def tree_ensemble(node: Node) -> SSAValue:
+@onnx_op("TreeEnsemble", domain=DOMAIN)
+def tree_ensemble(node: Node) -> Tensor:
     number = node.attr("aggregate_function", 1)
     node.require_choice("aggregate_function", number, range(len(_AGGREGATES)))
     scores = _Scores(node, _version_5(node), node.attr("n_targets", 1), list(_AGGREGATES)[number]).scores()
-    return _of_targets(node, scores)
+    return transformed_targets(scores)
 
 
-@onnx_op("TreeEnsembleClassifier", domain=_DOMAIN)
-def tree_ensemble_classifier(node: Node) -> list[SSAValue]:
+@onnx_op("TreeEnsembleClassifier", domain=DOMAIN)
+def tree_ensemble_classifier(node: Node) -> list[Tensor]:
     known = labels(node, "classlabels_int64s", "classlabels_strings")
     ensemble = _ensemble(node, "class")
     count = len(known)
@@ -109,60 +97,49 @@ def tree_ensemble_classifier(node: Node) -> list[SSAValue]:
     else:
         if base.size:
             base = np.concatenate([base, np.zeros(count - base.size)])
-            scores = node.emit(AddOp, scores, node.constant(base.astype(numpy_dtype(element_type_of(scores)))))
-        found = [label_of(node, best(node, computed.only_present(scores)), known), transformed(node, scores)]
-    return [found[0], cast(node, found[1], f32)]
+            scores += node.constant(base.astype(scores.dtype))
+        found = [label_of(best(computed.only_present(scores)), known), transformed(scores)]
+    return [found[0], found[1].cast(f32)]
 
 
-def _two_classes(computed: _Scores, scores: SSAValue, base: Array, known: list[int]) -> list[SSAValue]:
+def _two_classes(computed: _Scores, scores: Tensor, base: Array, known: list[int]) -> list[Tensor]:
     """Labels and scores of two classes, of which the leaves that a row reaches may say only one: as onnxruntime has
     it."""
     said = computed.said(1)
     if isinstance(said, bool):
         return _one_or_two(computed, scores, base, known, has_second=said)
-    node, found = computed.node, (_one_or_two(computed, scores, base, known, has_second=has) for has in (True, False))
-    labels_, scores_ = zip(*found, strict=True)
-    return [
-        node.emit(WhereOp, reshape(node, said, list(shape_of(labels_[0]))), *labels_),
-        node.emit(WhereOp, said, *scores_),
-    ]
+    both_ways = (_one_or_two(computed, scores, base, known, has_second=has) for has in (True, False))
+    labels_, scores_ = zip(*both_ways, strict=True)
+    return [said.reshape(labels_[0].shape).choose(*labels_), said.choose(*scores_)]
 
 
-def _one_or_two(
-    computed: _Scores, scores: SSAValue, base: Array, known: list[int], *, has_second: bool
-) -> list[SSAValue]:
+def _one_or_two(computed: _Scores, scores: Tensor, base: Array, known: list[int], *, has_second: bool) -> list[Tensor]:
     """Labels and scores of rows of which some leaf says the second class, or none does."""
-    node, weights = computed.node, computed.weights
-    first, second = column(node, scores, 0), column(node, scores, 1)
+    weights = computed.weights
+    first, second = column(scores, 0), column(scores, 1)
     one_class = len(np.unique(weights.targets)) == 1
 
-    def plus(x: SSAValue, number: int) -> SSAValue:
-        return node.emit(AddOp, x, scalar(node, float(base[number]), x)) if base.size else x
+    def plus(x: Tensor, number: int) -> Tensor:
+        return x + float(base[number]) if base.size else x
 
-    pair: tuple[SSAValue, SSAValue] | None = (first, second) if has_second else None
+    pair: tuple[Tensor, Tensor] | None = (first, second) if has_second else None
     if base.size == 2:
         if has_second:
-            second, nothing = plus(first, 1), zeros(node, first)
+            second, nothing = plus(first, 1), zeros(first)
             said = computed.said(0)
-            other = nothing if said is False else negative(node, second)
-            pair = other if isinstance(said, bool) else node.emit(WhereOp, said, other, nothing), second
+            other = nothing if said is False else second.emit(NegOp)
+            pair = other if isinstance(said, bool) else said.choose(other, nothing), second
         else:
-            pair = plus(first, 0), zeros(node, first)  # onnxruntime forgets the base value of a class without trees
+            pair = plus(first, 0), zeros(first)  # onnxruntime forgets the base value of a class without trees
     else:
         first = plus(first, 0)
         pair = (first, second) if has_second else None
     decisive = second if has_second else pair[0] if pair else first
     positive = one_class and bool((weights.values >= 0).all())
-    label = decided(node, decisive, 0.5 if positive else 0, known if one_class else [0, 1])
+    label = decided(decisive, 0.5 if positive else 0, known if one_class else [0, 1])
     if pair is not None:
-        return [label, transformed(node, both(node, *pair))]
-    name = transform_name(node)
-    if name == "PROBIT":
-        only = transformed(node, first)
-        return [label, both(node, only, only)]
-    if name == "LOGISTIC":
-        return [label, transformed(node, both(node, negative(node, first), first))]
-    return [label, both(node, complement(node, first) if positive else negative(node, first), first)]
+        return [label, transformed(both(*pair))]
+    return [label, transformed_pair(first, negated=not positive)]
 
 
 # Attributes
@@ -181,6 +158,12 @@ def _ints(node: Node, name: str, count: int | None = None) -> Array:
     return found
 
 
+def _tracks(node: Node, count: int) -> Array:
+    """Whether NaN makes the answer of each node yes."""
+    name = "nodes_missing_value_tracks_true"
+    return _ints(node, name, count) > 0 if _ints(node, name).size else np.zeros(count, np.bool_)
+
+
 def _ensemble(node: Node, kind: str) -> Ensemble:
     """The trees of versions 1 to 4, whose leaves are nodes; `kind` is what weights are for, a target or a class."""
     trees = _ints(node, "nodes_treeids")
@@ -195,10 +178,7 @@ def _ensemble(node: Node, kind: str) -> Ensemble:
         fix = "it may have LEAF, " + ", ".join(MODES[:6])
         node.fail("invalid-attribute", f"nodes_modes has {sorted(unknown)[0]!r}", fix=fix)
     find = _Finder(node, trees, _ints(node, "nodes_nodeids", count))
-    missing = _ints(node, "nodes_missing_value_tracks_true")
-    missing = (
-        np.zeros(count, np.bool_) if not missing.size else _ints(node, "nodes_missing_value_tracks_true", count) > 0
-    )
+    missing = _tracks(node, count)
     is_leaf = np.array([mode == "LEAF" for mode in modes])
     inner = np.flatnonzero(~is_leaf)
     numbers = np.where(is_leaf, len(inner) + np.cumsum(is_leaf) - 1, np.cumsum(~is_leaf) - 1)
@@ -241,10 +221,7 @@ def _version_5(node: Node) -> Ensemble:
     splits = np.asarray(node.attr("nodes_splits", np.zeros(0, np.float32))).reshape(-1)
     if len(modes) != count or len(splits) != count:
         node.fail("invalid-attribute", f"{count} nodes have {len(modes)} nodes_modes and {len(splits)} nodes_splits")
-    missing = _ints(node, "nodes_missing_value_tracks_true")
-    missing = (
-        np.zeros(count, np.bool_) if not missing.size else _ints(node, "nodes_missing_value_tracks_true", count) > 0
-    )
+    missing = _tracks(node, count)
     ids = np.stack([_ints(node, f"nodes_{way}nodeids", count) for way in ("true", "false")], axis=1)
     leads = np.stack([_ints(node, f"nodes_{way}leafs", count) for way in ("true", "false")], axis=1) != 0
     targets = _ints(node, "leaf_targetids")
@@ -264,13 +241,13 @@ def _version_5(node: Node) -> Ensemble:
 # Scores
 
 
-def _narrow_source(x: SSAValue) -> SSAValue | None:
+def _narrow_source(x: Tensor) -> Tensor | None:
     """The integers of at most 16 bits that real numbers are cast from; None where they are not."""
-    cast_op = producer(x, CastOp)
+    cast_op = producer(x.value, CastOp)
     if cast_op is None or not isinstance(kind := element_type_of(cast_op.x), IntegerType):
         return None
-    exact = is_float(element_type_of(x)) and byte_width(element_type_of(x)) >= 4
-    return cast_op.x if exact and kind.width.data in (8, 16) else None
+    exact = is_float(x.kind) and byte_width(x.kind) >= 4
+    return Tensor(x.node, cast_op.x) if exact and kind.width.data in (8, 16) else None
 
 
 class _Scores:
@@ -289,25 +266,21 @@ class _Scores:
         self.kind = _AGGREGATES[aggregate]
         x = rows(node)
         thresholds = ensemble.nodes.thresholds.dtype
-        if not is_float(element_type_of(x)):
-            x = cast(node, x, f32)
-        dtype = numpy_dtype(element_type_of(x))
+        if not is_float(x.kind):
+            x = x.cast(f32)
+        dtype = x.dtype
         if thresholds != dtype and node.op_type == "TreeEnsemble":
             node.fail("invalid-type", f"nodes_splits are {thresholds}, the features {dtype}", fix="give them one type")
         nodes = ensemble.nodes
         try:
-            self.forest = forest(replace(nodes, thresholds=nodes.thresholds.astype(dtype)), shape_of(x)[1])
+            self.forest = forest(replace(nodes, thresholds=nodes.thresholds.astype(dtype)), x.shape[1])
         except EnsembleError as error:
             node.fail("invalid-tree", str(error), fix="the model is invalid: export it again")
         narrow = _narrow_source(x)
-        if (
-            narrow is not None
-            and (integers := on_integers(self.forest, numpy_dtype(element_type_of(narrow)))) is not None
-        ):
+        if narrow is not None and (integers := on_integers(self.forest, narrow.dtype)) is not None:
             x, self.forest = narrow, integers
         if (number := number_for_missing(self.forest)) is not None:
-            known = node.emit(CompareOp, x, x, how="eq")
-            x, self.forest = node.emit(WhereOp, known, x, scalar(node, number, x)), replace(self.forest, missing=None)
+            x, self.forest = x.compare("eq", x).choose(x, number), replace(self.forest, missing=None)
         self.dtype = dtype
         self.trees = len(nodes.roots)
         if not self.trees:
@@ -338,44 +311,38 @@ class _Scores:
         same = bool((targets[owners[reached]] == self.weights.targets[reached]).all())
         return targets if same and len(np.unique(self.weights.leaves)) == len(self.weights.leaves) else None
 
-    def scores(self) -> SSAValue:
+    def scores(self) -> Tensor:
         """[rows, targets]."""
-        node, absent = self.node, NEUTRAL[self.kind]
+        absent = NEUTRAL[self.kind]
         total = self._reduced(self._values, self.kind)
-        if not np.isinf(absent):
-            return total
-        silent = node.emit(CompareOp, total, scalar(node, absent, total), how="eq")
-        return node.emit(WhereOp, silent, scalar(node, 0, total), total)
+        return total.compare("eq", absent).choose(0, total) if np.isinf(absent) else total
 
-    def only_present(self, scores: SSAValue) -> SSAValue:
+    def only_present(self, scores: Tensor) -> Tensor:
         """Scores that are minus infinity where no leaf said anything of the target."""
-        if self._everywhere.all():
-            return scores
-        return self.node.emit(WhereOp, self._said(), scores, scalar(self.node, -np.inf, scores))
+        return scores if self._everywhere.all() else self._said().choose(scores, -np.inf)
 
-    def said(self, target: int) -> SSAValue | bool:
+    def said(self, target: int) -> Tensor | bool:
         """For which rows [rows, 1] some leaf says anything of a target, or whether one does for all or none."""
         if self._everywhere[target] or target not in self.weights.targets:
             return bool(self._everywhere[target])
-        return column(self.node, self._said(), target)
+        return column(self._said(), target)
 
-    def _said(self) -> SSAValue:
+    def _said(self) -> Tensor:
         """Of which targets [rows, targets] some leaf says anything."""
-        found = self._reduced(self._present, "max")
-        return self.node.emit(CompareOp, found, scalar(self.node, 0, found), how="gt")
+        return self._reduced(self._present, "max") > 0
 
-    def _reduced(self, values: Array, kind: str) -> SSAValue:
+    def _reduced(self, values: Array, kind: str) -> Tensor:
         """The values of the leaves of all trees, reduced over trees: [leaves, targets], or [leaves, 1] where each tree
         is for one target."""
-        node, neutral = self.node, NEUTRAL[kind]
+        node, neutral, reduction = self.node, NEUTRAL[kind], "sum" if kind == "mean" else kind
         roots, depths = self.forest.roots, self.forest.depths  # neighbours that take about as long are a good group
         if self._single is None:
             leaves = self._leaves(roots[np.argsort(depths, kind="stable")])
-            if kind in ("sum", "mean") and self.targets <= _FEW:
-                total = node.emit(GatherSumOp, node.constant(values), leaves)
+            table = Tensor(node, node.constant(values))
+            if reduction == "sum" and self.targets <= _FEW:
+                total = table.emit(GatherSumOp, leaves)
             else:
-                found = node.emit(GatherOp, node.constant(values), leaves, axis=0)
-                total = node.emit(ReduceOp, found, kind="sum" if kind == "mean" else kind, axes=[1])
+                total = table.emit(GatherOp, leaves, axis=0).reduce(reduction, [1], keepdims=False)
         else:
             # Every target gets as many trees, some of which say nothing.
             counts = np.bincount(self._single, minlength=self.targets)
@@ -385,12 +352,12 @@ class _Scores:
             silent = len(self.forest.features) + len(values)
             roots = np.concatenate([roots, np.full(len(padding), silent)])[order]
             leaves = np.append(values.reshape(-1), np.array([neutral], self.dtype))
-            grouped = reshape(node, self._leaves(roots), [shape_of(self._x)[0], self.targets, int(counts.max())])
-            found = node.emit(GatherOp, node.constant(leaves), grouped, axis=0)
-            total = node.emit(ReduceOp, found, kind="sum" if kind == "mean" else kind, axes=[2])
-        return node.emit(DivOp, total, scalar(node, self.trees, total)) if kind == "mean" else total
+            grouped = self._leaves(roots).reshape([self._x.shape[0], self.targets, int(counts.max())])
+            found = Tensor(node, node.constant(leaves)).emit(GatherOp, grouped, axis=0)
+            total = found.reduce(reduction, [2], keepdims=False)
+        return total / self.trees if kind == "mean" else total
 
-    def _leaves(self, roots: Array) -> SSAValue:
+    def _leaves(self, roots: Array) -> Tensor:
         """The numbers of the leaves [rows, trees] that the walks from `roots` end at."""
         node, found = self.node, self.forest
         numbers = smallest(np.concatenate([found.children.reshape(-1), roots]))
@@ -399,7 +366,7 @@ class _Scores:
         operands = [node.constant(table) for table in tables]
         missing = None if found.missing is None else node.constant(found.missing)
         leaves = len(self._values) + 1
-        return node.emit(TreeLeavesOp, self._x, *operands, missing, depth=found.depth, leaves=leaves, most=found.most)
+        return self._x.emit(TreeLeavesOp, *operands, missing, depth=found.depth, leaves=leaves, most=found.most)
 
 
 def _numbered(rows: Array) -> tuple[Array, Array]:

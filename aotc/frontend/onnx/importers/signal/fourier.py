@@ -10,22 +10,17 @@ import math
 import numpy as np
 from xdsl.ir import SSAValue
 
-from aotc.dialects.dtypes import numpy_dtype
-from aotc.dialects.graph.elementwise import MulOp
 from aotc.dialects.graph.indexing import GatherOp
-from aotc.dialects.graph.interfaces import element_type_of, shape_of
-from aotc.dialects.graph.matrices.matmul import MatMulOp
-from aotc.dialects.graph.movement import TransposeOp
 from aotc.dialects.graph.shapes import normalize_axis
-from aotc.frontend.onnx.composition import reshape
 from aotc.frontend.onnx.importers.movement import cut
+from aotc.frontend.onnx.node import Tensor
 from aotc.frontend.onnx.registry import Node, onnx_op
 from aotc.frontend.onnx.tensors import dtype_of
 from aotc.model.weight_store import Array
 
 
 @onnx_op("DFT")
-def dft(node: Node) -> SSAValue:
+def dft(node: Node) -> Tensor:
     shape = node.shape(0)
     if node.opset >= 20:
         given = node.optional(2)
@@ -39,60 +34,57 @@ def dft(node: Node) -> SSAValue:
     inverse, one_sided = bool(node.attr("inverse", 0)), bool(node.attr("onesided", 0))
     default = 2 * (shape[axis] - 1) if inverse and one_sided else shape[axis]
     length = default if node.optional(1) is None else int(node.constant_input(1, "the length").reshape(()))
-    return _transform(node, node.input(0), axis, length, inverse, one_sided)
+    return _transform(node.tensor(0), axis, length, inverse, one_sided)
 
 
 @onnx_op("STFT")
-def stft(node: Node) -> SSAValue:
+def stft(node: Node) -> Tensor:
     shape = node.shape(0)
     step = int(node.constant_input(1, "the step between frames").reshape(()))
-    window = node.optional(2)
+    window = node.optional_tensor(2)
     if node.optional(3) is not None:
         length = int(node.constant_input(3, "the length of frames").reshape(()))
     elif window is not None:
-        (length,) = shape_of(window)
+        (length,) = window.shape
     else:
         node.fail("missing-input", "neither a window nor the length of frames is there")
-    signal = reshape(node, node.input(0), [*shape, 1]) if len(shape) == 2 else node.input(0)
-    batch, samples, parts = shape_of(signal)
+    signal = node.tensor(0)
+    signal = signal.reshape([*shape, 1]) if len(shape) == 2 else signal
+    batch, samples, parts = signal.shape
     if step < 1 or not 1 <= length <= samples:
         node.fail("invalid-value", f"frames of {length} by steps of {step} do not lie in {samples} samples")
     count = (samples - length) // step + 1
     node.require_room(count * length, np.int64)
     places = np.arange(count)[:, None] * step + np.arange(length)
-    frames = node.emit(GatherOp, signal, node.constant(places, np.int64), axis=1)
+    frames = signal.emit(GatherOp, node.constant(places, np.int64), axis=1)
     if window is not None:
-        if shape_of(window) != (length,):
-            what = f"the window {list(shape_of(window))} must have the {length} elements of a frame"
+        if window.shape != (length,):
+            what = f"the window {list(window.shape)} must have the {length} elements of a frame"
             node.fail("invalid-shape", what)
-        frames = node.emit(MulOp, frames, reshape(node, window, [length, 1]))
-    assert shape_of(frames) == (batch, count, length, parts)
-    return _transform(node, frames, 2, length, inverse=False, one_sided=bool(node.attr("onesided", 1)))
+        frames *= window.reshape([length, 1])
+    assert frames.shape == (batch, count, length, parts)
+    return _transform(frames, 2, length, inverse=False, one_sided=bool(node.attr("onesided", 1)))
 
 
-def _transform(node: Node, x: SSAValue, axis: int, length: int, inverse: bool, one_sided: bool) -> SSAValue:
+def _transform(x: Tensor, axis: int, length: int, inverse: bool, one_sided: bool) -> Tensor:
     """The transform of `x` along an axis: rows of its elements times one matrix."""
-    shape = shape_of(x)
+    node, shape = x.node, x.shape
     if length < 1:
         node.fail("invalid-value", f"a transform of length {length}", fix="use a positive one")
     used = min(shape[axis], length // 2 + 1 if inverse and one_sided else length)
-    x = cut(node, x, {axis: (0, 1, used)})
-    dtype = numpy_dtype(element_type_of(x))
+    x = cut(x, {axis: (0, 1, used)})
     parts = 1 if inverse and one_sided else 2
     count = length // 2 + 1 if one_sided and not inverse else length
-    node.require_room(used * shape[-1] * count * parts, dtype)
+    node.require_room(used * shape[-1] * count * parts, x.dtype)
     matrix = _matrix(used, shape[-1], length, count, inverse, one_sided)
     last = len(shape) - 2
     order = [*(each for each in range(last + 1) if each != axis), axis, last + 1]
     if axis != last:
-        x = node.emit(TransposeOp, x, permutation=order)
-    outer = shape_of(x)[:last]
-    rows = reshape(node, x, [math.prod(outer), used * shape[-1]])
-    product = node.emit(MatMulOp, rows, node.constant(matrix.astype(dtype)))
-    result = reshape(node, product, [*outer, count, parts])
-    if axis == last:
-        return result
-    return node.emit(TransposeOp, result, permutation=[order.index(each) for each in range(len(order))])
+        x = x.transpose(order)
+    outer = x.shape[:last]
+    rows = x.reshape([math.prod(outer), used * shape[-1]])
+    result = (rows @ Tensor(node, node.constant(matrix.astype(x.dtype)))).reshape([*outer, count, parts])
+    return result if axis == last else result.transpose([order.index(each) for each in range(len(order))])
 
 
 def _matrix(used: int, given: int, length: int, count: int, inverse: bool, one_sided: bool) -> Array:

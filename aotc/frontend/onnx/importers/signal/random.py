@@ -6,18 +6,14 @@ import struct
 import zlib
 from collections.abc import Sequence
 
-import numpy as np
 from xdsl.dialects.builtin import IntegerType, f32, i64
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute
 
 from aotc.dialects.dtypes import is_float
-from aotc.dialects.graph.elementwise import MinOp
-from aotc.dialects.graph.interfaces import shape_of
-from aotc.dialects.graph.logical import CompareOp
 from aotc.dialects.graph.normalization import SoftmaxOp
 from aotc.dialects.graph.random import RandomOp
-from aotc.dialects.graph.reduction import CumulativeOp, ReduceOp
-from aotc.frontend.onnx.composition import cast, reshape
+from aotc.dialects.graph.reduction import CumulativeOp
+from aotc.frontend.onnx.node import Tensor
 from aotc.frontend.onnx.registry import Node, onnx_op
 
 
@@ -28,10 +24,10 @@ def random(
     how: str = "uniform",
     low: float = 0.0,
     high: float = 1.0,
-) -> SSAValue:
+) -> Tensor:
     """Random floats from the seed of a node."""
     options = {"distribution": how, "low": float(low), "high": float(high), "seed": seed_of(node)}
-    return node.emit(RandomOp, **options, shape=list(shape), to=kind)
+    return Tensor(node, node.emit(RandomOp, **options, shape=list(shape), to=kind))
 
 
 def seed_of(node: Node) -> int:
@@ -50,7 +46,7 @@ def _kind(node: Node, default: Attribute) -> Attribute:
     return kind
 
 
-def _drawn(node: Node, how: str, first: float, second: float) -> SSAValue:
+def _drawn(node: Node, how: str, first: float, second: float) -> Tensor:
     """Random numbers of a given shape, or of that of the first input."""
     if node.op_type.endswith("Like"):
         return random(node, node.shape(0), _kind(node, node.element_type(0)), how, first, second)
@@ -58,35 +54,32 @@ def _drawn(node: Node, how: str, first: float, second: float) -> SSAValue:
 
 
 @onnx_op("RandomUniform", "RandomUniformLike")
-def random_uniform(node: Node) -> SSAValue:
+def random_uniform(node: Node) -> Tensor:
     return _drawn(node, "uniform", node.attr("low", 0.0), node.attr("high", 1.0))
 
 
 @onnx_op("RandomNormal", "RandomNormalLike")
-def random_normal(node: Node) -> SSAValue:
+def random_normal(node: Node) -> Tensor:
     return _drawn(node, "normal", node.attr("mean", 0.0), node.attr("scale", 1.0))
 
 
 @onnx_op("Bernoulli")
-def bernoulli(node: Node) -> SSAValue:
-    x = node.input(0)
-    drawn = random(node, shape_of(x), node.element_type(0))
-    to = node.element_type(0) if node.attr("dtype") is None else node.type_attr("dtype")
-    return cast(node, node.emit(CompareOp, drawn, x, how="lt"), to)
+def bernoulli(node: Node) -> Tensor:
+    x = node.tensor(0)
+    drawn = random(node, x.shape, x.kind)
+    return (drawn < x).cast(x.kind if node.attr("dtype") is None else node.type_attr("dtype"))
 
 
 @onnx_op("Multinomial")
-def multinomial(node: Node) -> SSAValue:
+def multinomial(node: Node) -> Tensor:
     """The first class up to which the probabilities add up to more than a uniform number."""
-    x, samples = node.input(0), node.attr("sample_size", 1)
-    if len(shape_of(x)) != 2 or samples < 1:
-        what = f"the input {list(shape_of(x))} must be a matrix, and sample_size {samples} positive"
+    x, samples = node.tensor(0), node.attr("sample_size", 1)
+    if len(x.shape) != 2 or samples < 1:
+        what = f"the input {list(x.shape)} must be a matrix, and sample_size {samples} positive"
         node.fail("invalid-shape", what)
-    batch, classes = shape_of(x)
-    sums = node.emit(CumulativeOp, node.emit(SoftmaxOp, x, axes=[1]), kind="sum", axis=1)
-    drawn = random(node, [batch, samples, 1], node.element_type(0))
-    below = node.emit(CompareOp, reshape(node, sums, [batch, 1, classes]), drawn, how="le")
+    batch, classes = x.shape
+    sums = x.emit(SoftmaxOp, axes=[1]).emit(CumulativeOp, kind="sum", axis=1)
+    drawn = random(node, [batch, samples, 1], x.kind)
+    below = sums.reshape([batch, 1, classes]) <= drawn
     kind = IntegerType(32) if node.attr("dtype") is None else node.type_attr("dtype")
-    number = node.emit(ReduceOp, cast(node, below, i64), kind="sum", axes=[2], keepdims=False)
-    last = node.constant(np.array(classes - 1, np.int64))
-    return cast(node, node.emit(MinOp, number, last), kind)
+    return below.cast(i64).reduce("sum", [2], keepdims=False).at_most(classes - 1).cast(kind)

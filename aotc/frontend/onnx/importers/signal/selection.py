@@ -10,16 +10,12 @@ from xdsl.dialects.builtin import f32
 from xdsl.ir import SSAValue
 
 from aotc.dialects.graph.indexing import GatherOp
-from aotc.dialects.graph.interfaces import shape_of
-from aotc.dialects.graph.logical import CompareOp
-from aotc.dialects.graph.matrices.matmul import MatMulOp
-from aotc.dialects.graph.movement import TransposeOp
 from aotc.dialects.graph.selection.distinct import UniqueOp
 from aotc.dialects.graph.selection.grams import CountGramsOp
 from aotc.dialects.graph.selection.positions import NonZeroOp
 from aotc.dialects.graph.shapes import normalize_axis
-from aotc.frontend.onnx.composition import cast, reshape, scalar
-from aotc.frontend.onnx.registry import Bound, Node, onnx_op
+from aotc.frontend.onnx.node import Bound, Tensor
+from aotc.frontend.onnx.registry import Node, onnx_op
 
 
 @onnx_op("NonZero")
@@ -30,31 +26,30 @@ def non_zero(node: Node) -> SSAValue:
 
 @onnx_op("Compress")
 def compress(node: Node) -> SSAValue:
-    x, axis = node.input(0), node.attr("axis")
-    if axis is None:
-        x, axis = reshape(node, x, [math.prod(node.shape(0))]), 0
-    axis = normalize_axis(axis, len(shape_of(x)))
+    x, axis = _along(node)
     size = math.prod(node.shape(1))
-    if size > shape_of(x)[axis]:
-        node.fail("invalid-shape", f"the condition has {size} elements, axis {axis} of {list(shape_of(x))} has fewer")
-    indices, count = node.emit_all(NonZeroOp, reshape(node, node.input(1), [size]))
-    cut = node.cut_to_count(indices, 1, count)
-    places = reshape(node, cut, [shape_of(cut)[1]])
+    if size > x.shape[axis]:
+        node.fail("invalid-shape", f"the condition has {size} elements, axis {axis} of {list(x.shape)} has fewer")
+    indices, count = node.emit_all(NonZeroOp, node.tensor(1).reshape([size]))
+    cut = Tensor(node, node.cut_to_count(indices, 1, count))
+    places = cut.reshape([cut.shape[1]])
     return node.bounded(node.emit(GatherOp, x, places, axis=axis), Bound(axis, count))
+
+
+def _along(node: Node) -> tuple[Tensor, int]:
+    """The first input and the axis that an attribute says; without one all elements, one behind the other."""
+    x, axis = node.tensor(0), node.attr("axis")
+    if axis is None:
+        return x.reshape([math.prod(x.shape)]), 0
+    return x, normalize_axis(axis, len(x.shape))
 
 
 @onnx_op("Unique")
 def unique(node: Node) -> list[SSAValue]:
-    x, axis = node.input(0), node.attr("axis")
-    shape = node.shape(0)
-    if axis is None:
-        x, axis, shape = reshape(node, x, [math.prod(shape)]), 0, (math.prod(shape),)
-    axis = normalize_axis(axis, len(shape))
-    rows = x
-    if axis:
-        order = [axis, *(each for each in range(len(shape)) if each != axis)]
-        rows = node.emit(TransposeOp, x, permutation=order)
-    rows = reshape(node, rows, [shape[axis], math.prod(shape) // max(shape[axis], 1)])
+    x, axis = _along(node)
+    shape = x.shape
+    rows = x.transpose([axis, *(each for each in range(len(shape)) if each != axis)]) if axis else x
+    rows = rows.reshape([shape[axis], math.prod(shape) // max(shape[axis], 1)])
     in_order = bool(node.attr("sorted", 1))
     indices, inverse, counts, count = node.emit_all(UniqueOp, rows, sorted=in_order)
     values = node.emit(GatherOp, x, indices, axis=axis)
@@ -64,7 +59,7 @@ def unique(node: Node) -> list[SSAValue]:
 
 
 @onnx_op("TfIdfVectorizer")
-def tf_idf_vectorizer(node: Node) -> SSAValue:
+def tf_idf_vectorizer(node: Node) -> Tensor:
     """Of numbers; of strings it is refused by the type of its input."""
     pool, starts, columns = node.attr("pool_int64s"), node.attr("ngram_counts"), node.attr("ngram_indexes")
     if pool is None:
@@ -88,10 +83,10 @@ def tf_idf_vectorizer(node: Node) -> SSAValue:
         table[row, : len(grams[number])] = grams[number]
         placing[row, columns[number]] = 1 if mode == "TF" else weights[number]
     lengths = np.array([len(grams[number]) for number in chosen], np.int64)
-    x = node.input(0)
-    x = reshape(node, x, [1, *shape_of(x)]) if len(shape_of(x)) < 2 else x
-    found = node.emit(CountGramsOp, x, node.constant(table), node.constant(lengths), skips=node.attr("max_skip_count"))
+    x = node.tensor(0)
+    x = x.reshape([1, *x.shape]) if len(x.shape) < 2 else x
+    found = x.emit(CountGramsOp, node.constant(table), node.constant(lengths), skips=node.attr("max_skip_count"))
     if mode == "IDF":
-        found = cast(node, node.emit(CompareOp, found, scalar(node, 0, found), how="gt"), f32)
-    result = node.emit(MatMulOp, found, node.constant(placing))
-    return reshape(node, result, [*node.shape(0)[:-1], placing.shape[1]])
+        found = (found > 0).cast(f32)
+    result = found @ Tensor(node, node.constant(placing))
+    return result.reshape([*node.shape(0)[:-1], placing.shape[1]])

@@ -7,8 +7,8 @@ from xdsl.ir import SSAValue
 
 from aotc.dialects.graph.selection.suppression import SuppressOp
 from aotc.dialects.graph.vision.regions import RoiAlignOp, RoiMaxOp
-from aotc.frontend.onnx.composition import cast, reshape
-from aotc.frontend.onnx.registry import Bound, Node, onnx_op
+from aotc.frontend.onnx.node import Bound
+from aotc.frontend.onnx.registry import Node, onnx_op
 
 
 @onnx_op("RoiAlign")
@@ -40,15 +40,13 @@ def max_roi_pool(node: Node) -> SSAValue:
 def non_max_suppression(node: Node) -> SSAValue:
     """At most as many boxes as there are; fewer where the greatest number of a class is a constant."""
     count = node.shape(0)[1] if len(node.shape(0)) == 3 else 0
-    most, known = node.optional(2), node.known(2)
+    most, known = node.optional_tensor(2), node.known(2)
     limit = count if most is not None else 0  # the default is none at all
     if known is not None and known.size == 1:
         most, limit = None, min(max(int(known.reshape(())), 0), count)
-    options = [most, node.optional(3), node.optional(4)]
+    options = [most, node.optional_tensor(3), node.optional_tensor(4)]
     kinds = (i64, f32, f32)
-    singles = [
-        None if v is None else cast(node, reshape(node, v, [1]), kind) for v, kind in zip(options, kinds, strict=True)
-    ]
+    singles = [None if v is None else v.reshape([1]).cast(kind) for v, kind in zip(options, kinds, strict=True)]
     boxes, scores = node.input(0), node.input(1)
     centered = bool(node.attr("center_point_box", 0))
     selected, length, *_ = node.emit_all(SuppressOp, boxes, scores, *singles, limit=limit, centered=centered)

@@ -8,17 +8,14 @@ import numpy as np
 from xdsl.ir import SSAValue
 
 from aotc.dialects.dtypes import dtype_name, is_float, numpy_dtype
-from aotc.dialects.graph.elementwise import AddOp
-from aotc.dialects.graph.interfaces import shape_of
-from aotc.dialects.graph.matrices.matmul import MatMulOp
-from aotc.dialects.graph.movement import BroadcastOp, PadOp, TransposeOp
+from aotc.dialects.graph.movement import BroadcastOp, PadOp
 from aotc.dialects.graph.scatter import ScatterElementsOp
 from aotc.dialects.graph.vision.deformation import DeformOp
 from aotc.dialects.graph.vision.folding import FoldOp
 from aotc.dialects.graph.vision.sampling import GridSampleOp
-from aotc.frontend.onnx.composition import reshape
 from aotc.frontend.onnx.importers.movement import cut
 from aotc.frontend.onnx.importers.pooling import window_attributes
+from aotc.frontend.onnx.node import Tensor
 from aotc.frontend.onnx.registry import Node, onnx_op
 from aotc.model.weight_store import Array
 
@@ -44,7 +41,7 @@ def grid_sample(node: Node) -> SSAValue:
 
 
 @onnx_op("AffineGrid")
-def affine_grid(node: Node) -> SSAValue:
+def affine_grid(node: Node) -> Tensor:
     """theta [N, d, d + 1] times the places of the grid, the last axis of the size first. ONNX's own definition drops
     the batch where it is 1."""
     batch, *extents = (int(each) for each in node.constant_input(1, "the size"))
@@ -57,9 +54,9 @@ def affine_grid(node: Node) -> SSAValue:
     axes = [_places(extent, bool(node.attr("align_corners", 0))) for extent in extents[1:]]
     mesh = np.meshgrid(*axes, indexing="ij")
     grid = np.stack([*mesh[::-1], np.ones_like(mesh[0])], axis=-1).reshape(-1, count + 1)
-    theta = node.emit(TransposeOp, node.input(0), permutation=[0, 2, 1])
-    points = node.emit(MatMulOp, node.constant(grid.astype(dtype)), theta)
-    return reshape(node, points, [batch, *extents[1:], count])
+    theta = node.tensor(0).transpose([0, 2, 1])
+    points = Tensor(node, node.constant(grid.astype(dtype))) @ theta
+    return points.reshape([batch, *extents[1:], count])
 
 
 def _places(extent: int, align_corners: bool) -> Array:
@@ -69,7 +66,7 @@ def _places(extent: int, align_corners: bool) -> Array:
 
 
 @onnx_op("DeformConv")
-def deform_conv(node: Node) -> SSAValue:
+def deform_conv(node: Node) -> Tensor:
     x, weight = node.shape(0), node.shape(1)
     if len(weight) != len(x) or len(x) < 3:
         node.fail("invalid-shape", f"W {list(weight)} must have the rank of X {list(x)}, 3 or more")
@@ -80,19 +77,16 @@ def deform_conv(node: Node) -> SSAValue:
     if group < 1 or weight[0] % group or weight[1] * group != x[1]:
         node.fail("invalid-shape", f"W {list(weight)} in {group} groups does not fit X {list(x)}")
     windows = window_attributes(node, x[2:], kernel)
-    columns = node.emit(DeformOp, node.input(0), node.input(2), node.optional(4), kernel=kernel, **windows)
-    if shape_of(node.input(2))[1] != node.attr("offset_group", 1) * math.prod(kernel) * len(kernel):
+    columns = node.tensor(0).emit(DeformOp, node.input(2), node.optional(4), kernel=kernel, **windows)
+    if node.shape(2)[1] != node.attr("offset_group", 1) * math.prod(kernel) * len(kernel):
         what = f"offset_group is {node.attr('offset_group', 1)}, the offsets are {list(node.shape(2))}"
         node.fail("invalid-attribute", what)
-    outer = shape_of(columns)[3:]
+    outer = columns.shape[3:]
     taps = weight[1] * math.prod(kernel)
-    columns = reshape(node, columns, [x[0], group, taps, math.prod(outer)])
-    rows = reshape(node, node.input(1), [group, weight[0] // group, taps])
-    result = reshape(node, node.emit(MatMulOp, rows, columns), [x[0], weight[0], *outer])
-    bias = node.optional(3)
-    if bias is None:
-        return result
-    return node.emit(AddOp, result, reshape(node, bias, [weight[0], *[1] * len(outer)]))
+    columns = columns.reshape([x[0], group, taps, math.prod(outer)])
+    rows = node.tensor(1).reshape([group, weight[0] // group, taps])
+    result, bias = (rows @ columns).reshape([x[0], weight[0], *outer]), node.optional_tensor(3)
+    return result if bias is None else result + bias.reshape([weight[0], *[1] * len(outer)])
 
 
 @onnx_op("Col2Im")
@@ -104,7 +98,7 @@ def col2im(node: Node) -> SSAValue:
 
 
 @onnx_op("MaxUnpool")
-def max_unpool(node: Node) -> SSAValue:
+def max_unpool(node: Node) -> Tensor:
     x, kernel = node.shape(0), node.attr("kernel_shape")
     if len(kernel) != len(x) - 2 or node.shape(1) != x:
         node.fail("invalid-shape", f"kernel_shape {kernel} and indices {list(node.shape(1))} must fit X {list(x)}")
@@ -116,19 +110,15 @@ def max_unpool(node: Node) -> SSAValue:
     if any(extent < 0 for extent in inferred):
         node.fail("invalid-attribute", f"pads {pads} remove more than there is of {list(x)}")
     zero = node.constant(np.zeros((), numpy_dtype(node.element_type(0))))
-    zeros = node.emit(BroadcastOp, zero, shape=[math.prod(inferred)])
-    flat = [reshape(node, node.input(position), [math.prod(x)]) for position in (1, 0)]
-    filled = reshape(node, node.emit(ScatterElementsOp, zeros, *flat, axis=0, reduction="none"), inferred)
+    zeros = Tensor(node, node.emit(BroadcastOp, zero, shape=[math.prod(inferred)]))
+    flat = [node.tensor(position).reshape([math.prod(x)]) for position in (1, 0)]
+    filled = zeros.emit(ScatterElementsOp, *flat, axis=0, reduction="none").reshape(inferred)
     if node.optional(2) is None:
         return filled
     # indices are into the tensor without output_shape; what that has more is zero, at the end of each axis
     wanted = [int(extent) for extent in node.constant_input(2, "the shape of the output").reshape(-1)]
     if len(wanted) != len(inferred):
         node.fail("invalid-value", f"output_shape {wanted} must have an extent for each axis of {inferred}")
-    filled = cut(
-        node, filled, {axis: (0, 1, min(pair)) for axis, pair in enumerate(zip(wanted, inferred, strict=True))}
-    )
+    filled = cut(filled, {axis: (0, 1, min(pair)) for axis, pair in enumerate(zip(wanted, inferred, strict=True))})
     more = [max(want - have, 0) for want, have in zip(wanted, inferred, strict=True)]
-    if not any(more):
-        return filled
-    return node.emit(PadOp, filled, None, pads=[*[0] * len(more), *more], mode="constant")
+    return filled.emit(PadOp, None, pads=[*[0] * len(more), *more], mode="constant") if any(more) else filled

@@ -1,0 +1,166 @@
+"""Functions of floats that some processors have as instructions: each is defined here, once.
+
+Rows of instructions have these meanings, too. Without one both emitters print the meaning as a function of their own.
+f16 and bf16 are their bits, `u16`. NaN stays NaN, and becomes quiet where it is converted; zeros keep their signs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from aotc.machines.instructions.values import Meaning, Value, bits_of
+
+
+@dataclass(frozen=True)
+class FloatFunction:
+    """A function of floats; `signature` is of types, where `f` is f32 or f64, as in "f, f -> f"."""
+
+    name: str
+    signature: str
+    meaning: Meaning
+    says: str
+    """A sentence for the reader of generated C."""
+
+    def types(self, dtype: str) -> tuple[tuple[str, ...], str]:
+        """Those of the operands and of the result, where `f` is `dtype`."""
+        operands, result = self.signature.split(" -> ")
+        given = tuple(dtype if each == "f" else each for each in operands.split(", "))
+        return given, dtype if result == "f" else result
+
+    @property
+    def is_of_any(self) -> bool:
+        """Whether it is one of each format."""
+        return self.signature.endswith("f")
+
+
+_MANTISSA: Final = {"f32": 23, "f64": 52}
+
+
+def _bits(x: Value) -> Value:
+    return x.reinterpret(f"u{bits_of(x.dtype)}")
+
+
+def _magnitude(x: Value) -> tuple[Value, Value]:
+    """The bits of x without its sign, and this sign."""
+    bits = _bits(x).named("bits")
+    magnitude = (bits & (1 << bits_of(x.dtype) - 1) - 1).named("magnitude")
+    return magnitude, bits ^ magnitude
+
+
+# --- conversions -----------------------------------------------------------------------------------------------------
+
+
+def f16_to_f32(half: Value) -> Value:
+    """Exponent and mantissa are shifted into place; a subtraction makes normal what was not, and NaN quiet."""
+    wide = half.convert("u32").named("bits")
+    magnitude, sign = ((wide & 0x7FFF) << 13).named("magnitude"), (wide & 0x8000) << 16
+    special = (magnitude >= 0x1F << 23).select(111 << 23, magnitude.number(0, "u32"))
+    biased = (magnitude + (113 << 23) + special).named("biased")
+    others = (biased.reinterpret("f32") - 2.0**-14).reinterpret("u32")
+    is_normal = magnitude - (1 << 23) < 0x1E << 23
+    return (is_normal.select(magnitude + (112 << 23), others).named("widened") | sign).reinterpret("f32")
+
+
+def f32_to_f16(x: Value) -> Value:
+    """Normal numbers round in integer arithmetic; subnormal ones by adding 0.5, whose last bit is theirs."""
+    magnitude, sign = _magnitude(x)
+    shifted = (magnitude >> 13).named("shifted")
+    normal = magnitude + ((15 - 127) * (1 << 23) + 0xFFF) + (shifted & 1) >> 13
+    subnormal = (magnitude.reinterpret("f32") + 0.5).reinterpret("u32") - (126 << 23)
+    finite = (magnitude < 113 << 23).select(subnormal, normal).named("finite")
+    special = (magnitude > 0x7F800000).select(shifted & 0x3FF | 0x7E00, magnitude.number(0x7C00, "u32"))
+    rounded = (magnitude < 0x47800000).select(finite, special).named("rounded")  # 65536, past the greatest half
+    return (rounded | sign >> 16).convert("u16")
+
+
+def bf16_to_f32(half: Value) -> Value:
+    """The upper half of the bits."""
+    return (half.convert("u32") << 16).reinterpret("f32")
+
+
+def f32_to_bf16(x: Value) -> Value:
+    """Just under half a unit is added, plus one where the last bit kept is odd."""
+    bits = _bits(x).named("bits")
+    upper = (bits >> 16).named("upper")
+    rounded, quiet = bits + ((upper & 1) + 0x7FFF) >> 16, upper | 0x40
+    return x.is_nan().select(quiet, rounded).named("narrowed").convert("u16")
+
+
+def f64_to_f32_odd(x: Value) -> Value:
+    """Rounded towards zero, "inexact" kept in the last bit: rounding again cannot see a false tie."""
+    nearest = x.convert("f32").named("nearest")
+    back = nearest.convert("f64").named("back")
+    beyond = (abs(back) > abs(x)).convert("u32").named("beyond")
+    return (_bits(nearest) - beyond | back.differs(x).convert("u32")).reinterpret("f32")
+
+
+# --- rounding --------------------------------------------------------------------------------------------------------
+
+
+def roundeven(x: Value) -> Value:
+    """Adding 2^(bits of the mantissa) leaves an integer, rounded as the addition rounds; larger numbers are some."""
+    magnitude, sign = _magnitude(x)
+    size = _MANTISSA[x.dtype]
+    exponent = (1 << bits_of(x.dtype) - 2 - size) - 1 + size
+    rounded = (magnitude.reinterpret(x.dtype) + 2.0**size - 2.0**size).named("rounded")
+    return (magnitude < exponent << size).select((_bits(rounded) | sign).reinterpret(x.dtype), x)
+
+
+def floor(x: Value) -> Value:
+    """One less than the nearest integer where that is beyond."""
+    nearest = roundeven(x).named("nearest")
+    return (nearest > x).select(nearest - 1, nearest)
+
+
+def ceil(x: Value) -> Value:
+    """One more than the nearest integer where that is below, with the sign of x, which zero may lack."""
+    nearest = roundeven(x).named("nearest")
+    _, sign = _magnitude(x)
+    return (_bits((nearest < x).select(nearest + 1, nearest)) | sign).reinterpret(x.dtype)
+
+
+def trunc(x: Value) -> Value:
+    """That of the magnitude rounded down, with the sign of x."""
+    magnitude, sign = _magnitude(x)
+    return (_bits(floor(magnitude.reinterpret(x.dtype).named("size"))) | sign).reinterpret(x.dtype)
+
+
+# --- extremes --------------------------------------------------------------------------------------------------------
+
+
+def maximum(x: Value, y: Value) -> Value:
+    """Numbers that compare equal have the same bits, but zeros: "and" makes those +0."""
+    chosen = x.is_nan().select(x, (x > y).select(x, y))
+    return x.equals(y).select((_bits(x) & _bits(y)).reinterpret(x.dtype), chosen)
+
+
+def minimum(x: Value, y: Value) -> Value:
+    """The same, where "or" makes zeros -0."""
+    chosen = x.is_nan().select(x, (x < y).select(x, y))
+    return x.equals(y).select((_bits(x) | _bits(y)).reinterpret(x.dtype), chosen)
+
+
+_ROWS: Final[tuple[tuple[Callable[..., Value], str, str], ...]] = (
+    (f16_to_f32, "u16 -> f32", "IEEE half precision to single; exact."),
+    (f32_to_f16, "f32 -> u16", "Single precision to IEEE half, to nearest even."),
+    (bf16_to_f32, "u16 -> f32", "bfloat16 to single precision; exact."),
+    (f32_to_bf16, "f32 -> u16", "Single precision to bfloat16, to nearest even."),
+    (
+        f64_to_f32_odd,
+        "f64 -> f32",
+        "Double to single precision, rounded to odd (inexact: an odd last bit): narrowing it again rounds once.",
+    ),
+    (roundeven, "f -> f", "The nearest whole number, ties to even; keeps the sign of zero."),
+    (floor, "f -> f", "The greatest whole number that is not above x."),
+    (ceil, "f -> f", "The least whole number that is not below x."),
+    (trunc, "f -> f", "The whole number next to x towards zero."),
+    (maximum, "f, f -> f", "The greater of two; NaN if either is NaN, and +0 is greater than -0."),
+    (minimum, "f, f -> f", "The lesser of two; NaN if either is NaN, and -0 is less than +0."),
+)
+
+FUNCTIONS: Final = {
+    meaning.__name__: FloatFunction(meaning.__name__, signature, meaning, says) for meaning, signature, says in _ROWS
+}
+"""By name."""
