@@ -161,7 +161,7 @@ def definition(function: FloatFunction, dtype: str, variant: str = "") -> str:
     names = "xy"[: len(operands)]
     statements, e = _evaluated(function, dtype, names, 0)
     given = ", ".join(_ctype(kind).declare(name) for kind, name in zip(operands, names, strict=True))
-    head = f"static inline {_ctype(result).text} {c_name(function, dtype)}({given})"
+    head = f"static AOTC_HELPER inline {_ctype(result).text} {c_name(function, dtype)}({given})"
     lines = [line for each in [*statements, f"return {e.text};"] for line in _lines(each)]
     body = "\n".join(f"    {line}" for line in lines)
     body = f"{variant}\n#else\n{body}\n#endif" if variant else body

@@ -11,7 +11,7 @@ from aotc.emit.c.instructions import FUNCTIONS, function
 
 _WORD = """\
 /* The four bytes at p, the lowest first. */
-static inline int32_t aotc_word(const void *p)
+static AOTC_HELPER inline int32_t aotc_word(const void *p)
 {
 #ifdef __GNUC__
     int32_t word;
@@ -36,7 +36,7 @@ _DSP = """\
 
 _SATURATE = """\
 /* The nearest integer that {U}int{N}_t holds. */
-static inline int32_t aotc_saturate_{X}{N}(int32_t x)
+static AOTC_HELPER inline int32_t aotc_saturate_{X}{N}(int32_t x)
 {{
 #if defined(__GNUC__) && defined(__ARM_FEATURE_SAT) /* arm_acle.h's own is not free of warnings */
     return (int32_t)__builtin_arm_{X}sat(x, {N});
@@ -53,7 +53,7 @@ _ROUND_PRODUCT = """\
 #if defined(__GNUC__) || defined(__clang__)
 __attribute__((noinline, cold))
 #endif
-static int32_t aotc_round_product(int32_t x, int32_t factor, int32_t above, int32_t shift)
+static AOTC_HELPER int32_t aotc_round_product(int32_t x, int32_t factor, int32_t above, int32_t shift)
 {
     /* The product less the middle between the two integers: whole units of 2^16, and 16 bits below them. Few values are
      * needed at a time, so that this takes little stack. */
@@ -87,7 +87,7 @@ _ROUND_NEAR_PRODUCT = """\
 #if defined(__GNUC__) || defined(__clang__)
 __attribute__((noinline, cold))
 #endif
-static int32_t aotc_round_near_product(int32_t x, int32_t factor, int32_t above, int32_t shift)
+static AOTC_HELPER int32_t aotc_round_near_product(int32_t x, int32_t factor, int32_t above, int32_t shift)
 {
     /* Few values are needed at a time, so that this takes little stack. */
     const uint32_t middle = shift < 33 ? (2 * (uint32_t)above - 1) << (shift - 1) : 0u;
