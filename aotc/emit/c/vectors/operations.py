@@ -157,7 +157,7 @@ def _load_selected(v: Vector, count: int) -> Variants:
     lanes = ", ".join("-1" if 4 * i < count * v.bits // 8 else "0" for i in range(v.size // 4))
     mask = f"{prefix}_setr_epi32({lanes})"
     if v.kind == "f":
-        item, suffix = ("float", "ps") if v.bits == 32 else ("double", "pd")
+        suffix = "ps" if v.bits == 32 else "pd"
         return [("defined(__AVX__)", f"(({v.name}){prefix}_maskload_{suffix}((const void *)(p), {mask}))")]
     return [("defined(__AVX2__)", f"(({v.name}){prefix}_maskload_epi32((const void *)(p), {mask}))")]
 
