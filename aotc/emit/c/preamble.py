@@ -59,8 +59,8 @@ OPERATOR = """
 #endif
 """
 HELPER = """
-/* Attributes of each helper, which operators call unless the compiler puts it into them, or has an instruction for it. A
- * section attribute goes here, too, beside unused. */
+/* Attributes of each helper, which operators call unless the compiler puts it into them, or has an instruction for it.
+ * A section attribute goes here, too, beside unused. */
 #ifndef AOTC_HELPER
 #if defined(__GNUC__) || defined(__clang__)
 #define AOTC_HELPER __attribute__((unused))
