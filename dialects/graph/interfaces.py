@@ -17,6 +17,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
+from itertools import chain, repeat
 from typing import ClassVar, NamedTuple, Self, TypeVar, cast
 
 import numpy as np
@@ -35,7 +36,6 @@ from xdsl.irdl import (
     AttrConstraint,
     AttrSizedOperandSegments,
     IRDLOperation,
-    OptOperandDef,
     OptResultDef,
     VarOperandDef,
     VarResultDef,
@@ -209,18 +209,11 @@ class GraphOp(IRDLOperation, HasCanonicalizationPatternsInterface, ABC):
         its name is given as true. Raises `ShapeError`, and TypeError for a property of another kind than is declared.
         """
         definition = cls.get_irdl_definition()
-        given: list[Sequence[SSAValue] | SSAValue] = []
-        for position, (_, operand_def) in enumerate(definition.operands):
-            operand = operands[position] if position < len(operands) else None
-            if isinstance(operand_def, VarOperandDef):
-                if operand is None or isinstance(operand, SSAValue | Operation):
-                    given.append([] if operand is None else [SSAValue.get(operand)])
-                else:
-                    given.append(list(operand))
-            else:
-                assert operand is None or isinstance(operand, SSAValue | Operation)
-                assert operand is not None or isinstance(operand_def, OptOperandDef), "a required operand is missing"
-                given.append([] if operand is None else SSAValue.get(operand))
+        given: list[SSAValue | Operation | Sequence[SSAValue | Operation]] = []
+        for (_, operand_def), operand in zip(definition.operands, chain(operands, repeat(None)), strict=False):
+            is_one = isinstance(operand, SSAValue | Operation)
+            assert is_one or isinstance(operand_def, VarOperandDef), "a required operand is missing"
+            given.append([] if operand is None else [operand] if is_one else operand)
         asked = {name for name, each in definition.results if isinstance(each, OptResultDef) and attributes.get(name)}
         given_properties = {name: value for name, value in attributes.items() if name not in dict(definition.results)}
         properties = {
@@ -453,6 +446,19 @@ class LoopNestOp(AnchorOp, ABC):
     def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
         """`loops`, computed on arrays."""
         return evaluate_loops(self.loops, operands, list(map(tensor_type, self.results)), len(self.scratch()))
+
+
+class ParallelOp(LoopNestOp, ABC):
+    """One result, whose elements are computed in loops of their own, in any order."""
+
+    result = result_def(TensorType)
+
+    @abstractmethod
+    def compute(self, b: Builder, index: list[Scalar], reads: Sequence[Reader]) -> Scalar:
+        """Emit the value of the result element at `index`."""
+
+    def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
+        b.parallel_for(shape_of(self.results[0]), lambda index: writes[0](index, self.compute(b, index, reads)))
 
 
 class ChannelWeightsOp(AnchorOp, ABC):

@@ -8,16 +8,16 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from xdsl.dialects.builtin import DenseArrayBase, TensorType, i64
-from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
+from xdsl.irdl import irdl_op_definition, operand_def, prop_def
 
-from aotc.dialects.builder import INDEX, Builder, Reader, Scalar, Writer
+from aotc.dialects.builder import INDEX, Builder, Reader, Scalar
 from aotc.dialects.dtypes import compute_type
 from aotc.dialects.graph.checks import expect, expect_within
-from aotc.dialects.graph.interfaces import LoopNestOp, ShapeError, common_element_type, element_type_of, shape_of
+from aotc.dialects.graph.interfaces import ParallelOp, ShapeError, common_element_type, element_type_of, shape_of
 from aotc.dialects.properties import float_prop, int_prop, opt_bool_prop
 
 
-class RegionsOp(LoopNestOp, ABC):
+class RegionsOp(ParallelOp, ABC):
     """x [N, C, H, W] pooled in `size` bins in each of the regions [R, columns] (`rois`): result [R, C, *size].
 
     Coordinates are multiplied by `scale`. A batch outside of x is taken as the nearest.
@@ -25,7 +25,6 @@ class RegionsOp(LoopNestOp, ABC):
 
     size = prop_def(DenseArrayBase.constr(i64))
     scale = float_prop()
-    result = result_def(TensorType)
     COLUMNS: ClassVar[int]
 
     def infer_types(self) -> Sequence[TensorType]:
@@ -70,55 +69,47 @@ class RoiAlignOp(RegionsOp):
     def operations(self) -> int:
         return 8 * math.prod(shape_of(self.result)) * max(self.ratio, 1) ** 2
 
-    def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
+    def compute(self, b: Builder, index: list[Scalar], reads: Sequence[Reader]) -> Scalar:
         size, ratio = self.ints("size"), self.ratio
         extents = shape_of(self.x)[2:]
         kind = compute_type(element_type_of(self.x))
         offset = 0.5 if self.half_pixel else 0.0
-        zero, maximum = b.const(0, kind), self.maximum
+        region, channel, *bins = index
+        batch = self.batch(b, reads[2]([region]))
+        starts: list[Scalar] = []
+        widths: list[Scalar] = []
+        counts: list[Scalar] = []
+        for axis in range(2):
+            low, high = (reads[1]([region, b.index(place)]) * self.scale - offset for place in (1 - axis, 3 - axis))
+            whole = high - low if self.half_pixel else b.max(high - low, 1.0)
+            widths.append(whole / size[axis])
+            starts.append(low + b.cast(b.cast(bins[axis], i64), kind) * widths[axis])
+            count = b.math("ceil", widths[axis]) if not ratio else b.const(ratio, kind)
+            # a region of this many elements would be no region of a picture
+            counts.append(b.cast(b.min(b.max(count, 0.0), 2.0**20), i64))
+        grid = [b.cast(count, INDEX) for count in counts]
+        steps = [width / b.cast(count, kind) for width, count in zip(widths, counts, strict=True)]
 
-        def body(index: list[Scalar]) -> None:
-            region, channel, *bins = index
-            batch = self.batch(b, reads[2]([region]))
-            starts: list[Scalar] = []
-            widths: list[Scalar] = []
-            counts: list[Scalar] = []
-            for axis in range(2):
-                low, high = (reads[1]([region, b.index(place)]) * self.scale - offset for place in (1 - axis, 3 - axis))
-                whole = high - low if self.half_pixel else b.max(high - low, 1.0)
-                widths.append(whole / size[axis])
-                starts.append(low + b.cast(b.cast(bins[axis], i64), kind) * widths[axis])
-                count = b.math("ceil", widths[axis]) if not ratio else b.const(ratio, kind)
-                # a region of this many elements would be no region of a picture
-                counts.append(b.cast(b.min(b.max(count, 0.0), 2.0**20), i64))
-            grid = [b.cast(count, INDEX) for count in counts]
-            steps = [width / b.cast(count, kind) for width, count in zip(widths, counts, strict=True)]
+        def terms(at: list[Scalar]) -> list[Scalar]:
+            places = [
+                start + (b.cast(b.cast(i, i64), kind) + 0.5) * step
+                for start, i, step in zip(starts, at, steps, strict=True)
+            ]
+            return self._terms(b, lambda where: reads[0]([batch, channel, *where]), places, extents)
 
-            def terms(at: list[Scalar]) -> list[Scalar]:
-                places = [
-                    start + (b.cast(b.cast(i, i64), kind) + 0.5) * step
-                    for start, i, step in zip(starts, at, steps, strict=True)
-                ]
-                return self._terms(b, lambda where: reads[0]([batch, channel, *where]), places, extents)
+        def total(at: list[Scalar]) -> Scalar:
+            first, second, third, fourth = terms(at)
+            return ((first + second) + third) + fourth
 
-            def add(at: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
-                first, second, third, fourth = terms(at)
-                return [carried[0] + (((first + second) + third) + fourth)]
+        def greater(at: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
+            first, second, third, fourth = terms(at)
+            best = b.max(b.max(first, second), b.max(third, fourth))
+            return [b.select(b.compare("eq", carried[1], 0), best, b.max(carried[0], best)), b.index(1)]
 
-            def greater(at: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
-                first, second, third, fourth = terms(at)
-                best = b.max(b.max(first, second), b.max(third, fourth))
-                return [b.select(b.compare("eq", carried[1], 0), best, b.max(carried[0], best)), b.index(1)]
-
-            samples = [(0, grid[0]), (0, grid[1])]
-            if maximum:
-                result, _ = b.reduce(samples, [zero, b.index(0)], greater)
-            else:
-                (total,) = b.reduce(samples, [zero], add)
-                result = total / b.cast(b.max(counts[0] * counts[1], 1), kind)
-            writes[0](index, result)
-
-        b.parallel_for(shape_of(self.result), body)
+        samples = [(0, grid[0]), (0, grid[1])]
+        if self.maximum:
+            return b.reduce(samples, [b.const(0, kind), b.index(0)], greater)[0]
+        return b.sum(samples, b.const(0, kind), total) / b.cast(b.max(counts[0] * counts[1], 1), kind)
 
     def _terms(self, b: Builder, read: Reader, places: Sequence[Scalar], extents: Sequence[int]) -> list[Scalar]:
         """The weighted elements of one sample: top left, top right, bottom left, bottom right."""
@@ -152,35 +143,31 @@ class RoiMaxOp(RegionsOp):
     rois = operand_def(TensorType)
     COLUMNS: ClassVar[int] = 5
 
-    def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
+    def compute(self, b: Builder, index: list[Scalar], reads: Sequence[Reader]) -> Scalar:
         size, extents = self.ints("size"), shape_of(self.x)[2:]
         kind = compute_type(element_type_of(self.x))
-        zero = b.const(0, kind)
+        region, channel, *bins = index
 
-        def rounded(region: Scalar, column: int) -> Scalar:
+        def rounded(column: int) -> Scalar:
             place = reads[1]([region, b.index(column)]) * self.scale
             far = b.min(b.max(place, -(2.0**30)), 2.0**30)
             magnitude = b.math("floor", b.abs(far) + 0.5)  # half away from zero
             return b.select(b.compare("lt", far, 0), -magnitude, magnitude)
 
-        def body(index: list[Scalar]) -> None:
-            region, channel, *bins = index
-            batch = self.batch(b, reads[1]([region, b.index(0)]))
-            bounds: list[tuple[Scalar, Scalar]] = []
-            for axis, extent in enumerate(extents):
-                start, end = rounded(region, 2 - axis), rounded(region, 4 - axis)
-                width = b.max(end - start + 1, 1.0) / size[axis]
-                place = b.cast(b.cast(bins[axis], i64), kind)
-                low = b.math("floor", place * width) + start
-                high = b.math("ceil", (place + 1) * width) + start
-                low, high = (b.cast(b.cast(b.min(b.max(e, 0.0), float(extent)), i64), INDEX) for e in (low, high))
-                bounds.append((low, high))
-            some = b.compare("lt", bounds[0][0], bounds[0][1]) & b.compare("lt", bounds[1][0], bounds[1][1])
+        batch = self.batch(b, reads[1]([region, b.index(0)]))
+        bounds: list[tuple[Scalar, Scalar]] = []
+        for axis, extent in enumerate(extents):
+            start, end = rounded(2 - axis), rounded(4 - axis)
+            width = b.max(end - start + 1, 1.0) / size[axis]
+            place = b.cast(b.cast(bins[axis], i64), kind)
+            low = b.math("floor", place * width) + start
+            high = b.math("ceil", (place + 1) * width) + start
+            low, high = (b.cast(b.cast(b.min(b.max(e, 0.0), float(extent)), i64), INDEX) for e in (low, high))
+            bounds.append((low, high))
+        some = b.compare("lt", bounds[0][0], bounds[0][1]) & b.compare("lt", bounds[1][0], bounds[1][1])
 
-            def greatest() -> list[Scalar]:
-                first = reads[0]([batch, channel, bounds[0][0], bounds[1][0]])
-                return b.reduce(bounds, [first], lambda at, best: [b.max(best[0], reads[0]([batch, channel, *at]))])
+        def greatest() -> list[Scalar]:
+            first = reads[0]([batch, channel, bounds[0][0], bounds[1][0]])
+            return b.reduce(bounds, [first], lambda at, best: [b.max(best[0], reads[0]([batch, channel, *at]))])
 
-            writes[0](index, b.when(some, greatest, lambda: [zero])[0])
-
-        b.parallel_for(shape_of(self.result), body)
+        return b.when(some, greatest, lambda: [b.const(0, kind)])[0]
