@@ -33,7 +33,6 @@ from xdsl.dialects.builtin import (
 from xdsl.interfaces import HasCanonicalizationPatternsInterface
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from xdsl.irdl import (
-    AttrConstraint,
     AttrSizedOperandSegments,
     IRDLOperation,
     OptResultDef,
@@ -121,15 +120,6 @@ def narrowest_element_type(*values: SSAValue) -> Attribute:
         (kind,) = narrow
         return common_element_type(*(value for value in values if element_type_of(value) != compute_type(kind)))
     return common_element_type(*values)
-
-
-def _refused(constraint: AttrConstraint, attribute: Attribute) -> str | None:
-    """Why an attribute does not satisfy the constraint of a property; None where it does."""
-    try:
-        constraint.verify(attribute, VerificationContext())
-    except VerifyException as error:
-        return str(error)
-    return None
 
 
 class GraphOp(IRDLOperation, HasCanonicalizationPatternsInterface, ABC):
@@ -242,9 +232,11 @@ class GraphOp(IRDLOperation, HasCanonicalizationPatternsInterface, ABC):
         field = getattr(cls, name, None)
         if isinstance(field, Flag) and isinstance(value, bool):
             return field.attribute(value)
-        if (why := _refused(declared.constr, attribute := to_attribute(value))) is not None:
-            wanted = "a bool" if isinstance(field, Flag) else why
-            raise TypeError(f"{cls.name}: the property {name} wants {wanted}, and is given {value!r}")
+        try:
+            declared.constr.verify(attribute := to_attribute(value), VerificationContext())
+        except VerifyException as error:
+            wanted = "a bool" if isinstance(field, Flag) else error
+            raise TypeError(f"{cls.name}: the property {name} wants {wanted}, and is given {value!r}") from error
         return attribute
 
     def refine(self) -> bool:

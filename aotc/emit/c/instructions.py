@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from textwrap import wrap
 from typing import Final
 
-from aotc.emit.c.meanings import plain, plain_words, vector_type
+from aotc.emit.c.meanings import operand_type, plain, plain_words
 from aotc.emit.c.vector_types import Variants, Vector, type_name
 from aotc.machines.instructions import INSTRUCTIONS, floats
 from aotc.machines.instructions.rows import Instruction, Lanes, Spelling
@@ -60,11 +60,13 @@ def intrinsics(row: Instruction, parameters: Sequence[str]) -> Variants:
 
 def _call(row: Instruction, spelling: Spelling, parameters: Sequence[str]) -> str:
     operands = [f"({_type(row, lanes)})({name})" for name, lanes in zip(parameters, row.operands, strict=True)]
-    return f"(({vector_type(row.result)}){spelling.call(operands)})"
+    return f"(({operand_type(row, row.result)}){spelling.call(operands)})"
 
 
 def _type(row: Instruction, lanes: Lanes) -> str:
     """Of an operand as the intrinsic takes it."""
+    if row.is_word(lanes):
+        return operand_type(row, lanes)
     register = row.architecture.register
     return type_name("i", bits_of(lanes.dtype), lanes.count) if register is None else register(lanes)
 

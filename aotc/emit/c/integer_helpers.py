@@ -103,49 +103,6 @@ static int32_t aotc_round_near_product(int32_t x, int32_t factor, int32_t above,
 }
 """
 
-_RUN_DOT = """\
-/* sum + the sum of (x[i] + added) * w[i] over i < count <= 8, modulo 2^32. */
-static inline int32_t aotc_run_dot_{X}{W}(const void *x, const void *w, int32_t sum, int16_t added, int32_t count)
-{{
-#if AOTC_MVE
-    if (count == 8) {{
-        const int16x8_t a = {AX}vldrbq_{X}16(x){EX}, b = {BW}vldrbq_{W}16(w){EW};
-        return vmladavaq_s16(sum, added != 0 ? vaddq_n_s16(a, added) : a, b);
-    }} else {{
-        const mve_pred16_t first = vctp16q((uint32_t)count);
-        const int16x8_t a = {AX}vldrbq_z_{X}16(x, first){EX}, b = {BW}vldrbq_z_{W}16(w, first){EW};
-        return vmladavaq_s16(sum, vaddq_n_s16(a, added), b); /* what is beyond them is 0 in w */
-    }}
-#else
-    const {TX} *a = x;
-    const {TW} *b = w;
-    for (int32_t i = 0; i < count; ++i) {{
-        sum = (int32_t)((uint32_t)sum + (uint32_t)((a[i] + added) * b[i]));
-    }}
-    return sum;
-#endif
-}}
-"""
-
-_MVE = """\
-#if defined(__ARM_FEATURE_MVE)
-#include <arm_mve.h>
-#define AOTC_MVE 1
-#else
-#define AOTC_MVE 0
-#endif
-"""
-
-
-def _run_dot(x: str, w: str) -> str:
-    """The helper for the signs of two runs."""
-    names = {"X": x, "W": w}
-    for sign, what, load in ((x, "X", "A"), (w, "W", "B")):
-        names[f"T{what}"] = "int8_t" if sign == "s" else "uint8_t"
-        names[f"{load}{what}"] = "" if sign == "s" else "vreinterpretq_s16_u16("
-        names[f"E{what}"] = "" if sign == "s" else ")"
-    return _RUN_DOT.format(**names)
-
 
 def integer_helpers() -> dict[str, tuple[tuple[str, ...], str]]:
     """Name: the helpers it calls, and its text. In an order in which each stands behind what it calls."""
@@ -158,9 +115,6 @@ def integer_helpers() -> dict[str, tuple[tuple[str, ...], str]]:
         low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if sign == "s" else (0, (1 << bits) - 1)
         names = {"X": sign, "N": str(bits), "U": "" if sign == "s" else "u", "LOW": str(low), "HIGH": str(high)}
         table[f"aotc_saturate_{sign}{bits}"] = ((), _SATURATE.format(**names))
-    table["AOTC_MVE"] = ((), _MVE)
-    for x, w in product("su", "su"):
-        table[f"aotc_run_dot_{x}{w}"] = (("AOTC_MVE",), _run_dot(x, w))
     table["aotc_round_product"] = ((), _ROUND_PRODUCT)
     table["aotc_round_near_product"] = ((), _ROUND_NEAR_PRODUCT)
     return table

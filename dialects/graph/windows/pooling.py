@@ -15,11 +15,7 @@ from xdsl.dialects.builtin import DenseArrayBase, TensorType, i32, i64
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def
 
-<<<<<<< ours
-from aotc.dialects.builder import Builder, Number, Reader, Scalar, Writer
-=======
-from aotc.dialects.builder import Builder, Reader, Scalar
->>>>>>> theirs
+from aotc.dialects.builder import Builder, Number, Reader, Scalar
 from aotc.dialects.dtypes import integer_range, is_float
 from aotc.dialects.graph.checks import expect, expect_within
 from aotc.dialects.graph.interfaces import ShapeError, element_type_of, shape_of
