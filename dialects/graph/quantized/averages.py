@@ -81,7 +81,7 @@ class FixedAveragePoolOp(WindowOp):
             seen = (w.source(p, tap) for w, p, tap in zip(windows, position, taps, strict=True))
             return b.cast(reads[0]([*index[:2], *seen, *index[end:]]), i32) - self.x_zero_point
 
-        total = b.sum(bounds, *self.initial(b), integer)
+        total = b.sum(bounds, self.initial(b)[0], integer)
         row = self._row(b, position)
         fraction, guard = self.fraction, self.guard
         scaled = total * reads[1]([row]) + ((2 * self.zero_point + 1 << fraction - 1) + guard)
