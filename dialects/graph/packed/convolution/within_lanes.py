@@ -66,8 +66,12 @@ class LanesConvolutionOp(LanesOp, ABC):
         shape = [at["N"], at["blocks"], *self.extents(), at["B"]]
         return [TensorType(narrowest_element_type(*self.operands), shape)]
 
+    def bias_index(self, index: Sequence[Scalar]) -> list[Scalar]:
+        """The place of the bias of the result element at `index`."""
+        return [index[1] * shape_of(self.x)[-1] + index[-1]]
+
     def start(self, b: Builder, reads: Sequence[Reader], index: Sequence[Scalar]) -> Scalar:
-        return self.initial(b, reads, [index[1] * shape_of(self.x)[-1] + index[-1]])
+        return self.initial(b, reads, self.bias_index(index))
 
 
 @irdl_op_definition
