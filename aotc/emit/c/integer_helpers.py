@@ -13,7 +13,7 @@ _WORD = """\
 /* The four bytes at p, the lowest first. */
 static inline int32_t aotc_word(const void *p)
 {
-#ifdef __GNUC__
+#if defined(__GNUC__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
     int32_t word;
     __builtin_memcpy(&word, p, sizeof word);
     return word;
