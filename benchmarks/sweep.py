@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 import onnx
+from layers import convolutions, integers, products, transformers
 from operators import operators
 from points import Point
 from run import on_core
@@ -34,7 +35,13 @@ from aotc.measuring.bench.worker import durations
 from aotc.pipeline.options import CompileOptions
 
 PAGE = Path(__file__).with_name("sweeps.md")
-FAMILIES: dict[str, Callable[[], Iterator[Point]]] = {"operators": operators}
+FAMILIES: dict[str, Callable[[], Iterator[Point]]] = {
+    "operators": operators,
+    "products": products,
+    "transformers": transformers,
+    "convolutions": convolutions,
+    "integers": integers,
+}
 """By the title of their section."""
 OURS = {accuracy: CompileOptions(accuracy=accuracy) for accuracy in ("fast", "strict")}
 THEIRS = ("onnxruntime", "openvino")

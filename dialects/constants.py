@@ -46,12 +46,6 @@ def weight_keys(module: ModuleOp) -> set[str]:
     return found
 
 
-def constant_bytes(module: ModuleOp) -> int:
-    """Bytes of all constants of a module, as they lie in memory."""
-    values = (op.result for op in module.walk() if isinstance(op, ConstantOp))
-    return sum(math.prod(shape_of(value)) * byte_width(element_type_of(value)) for value in values)
-
-
 def key_of(value: SSAValue) -> str | None:
     """The WeightStore key of a constant that is not inline."""
     return value.op.key if isinstance(value, OpResult) and isinstance(value.op, ConstantOp) else None

@@ -159,6 +159,15 @@ def is_unsigned(dtype: Attribute) -> bool:
     return type(dtype) is IntegerType and (dtype.signedness.data is Signedness.UNSIGNED or dtype.width.data == 1)
 
 
+MOST_BITS = 16
+"""The width of the widest integers that are summed up as products."""
+
+
+def is_narrow_integer(dtype: Attribute) -> bool:
+    """True for the integers of 2 to `MOST_BITS` bits."""
+    return type(dtype) is IntegerType and 1 < dtype.width.data <= MOST_BITS
+
+
 def storage_type(dtype: Attribute) -> Attribute:
     """The signless type that arith and memref use for a graph element type (ui8 -> i8, encoded types i8; others
     unchanged)."""

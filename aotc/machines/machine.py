@@ -6,6 +6,7 @@ A cycle is one of the core's clock; sizes are in bytes; "registers" are vector r
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 from typing import Literal, Self, TypeAlias
 
@@ -74,13 +75,14 @@ class TileCosts:
     """The same of a convolution's loop over the channels of a block, which is inside of those over blocks and taps.
     Zen 3 with AVX2, 2 -> 8 steps, time over that before, 1 x 1 taps: 2048 -> 512 channels, 7 x 7 0.77; 1024 -> 512, 14
     x 14 0.85; 1024 -> 256 0.88; 512 -> 128, 28 x 28 0.94; 3 x 3 taps: 512 -> 512, 14 x 14 / 2 1.00."""
-    l2_bytes: int
-    """Bytes a cycle that come from L2 while the rows are read from L1."""
     prefetch_lines: float
     """Cache lines that may be prefetched in a step before the step takes longer. Times without and with prefetching,
     operands not in any cache, lines a step -> ratio: 128 x 768 x 3072 0.2 -> 1.06, 32 x 768 x 3072 0.8 -> 1.14, 16 x
     768 x 768 1.5 -> 0.89; Winograd, 128 -> 32 channels, 14 x 14 1.0 -> 1.6, 128 -> 128, 28 x 28 1.1 -> 1.04, 256 ->
     256, 14 x 14 1.5 -> 0.95."""
+    hidden_lines: float
+    """Cache lines prefetched in a step up to which all of the next panel comes beside the products with this one; with
+    more, as without prefetching, it comes beside those of its first rows."""
     most_inner_product_time: float
     """The greatest share of the estimated cycles of a convolution along output channels at which inner products along
     the lanes are chosen. Their estimate leaves out more."""
@@ -133,8 +135,22 @@ class CacheShares:
     transforms: float
     """Of L2 for the buffers of a block of Winograd's convolution."""
     weights: float
-    """Of L3 for all weights of a model, to stay from one inference to the next: algorithms make them up to 7 / 4 times
-    as large, and other cores use that cache, too."""
+    """Of L3 for all weights of a model, to stay from one inference to the next: other cores use that cache, too."""
+
+
+@dataclass(frozen=True)
+class Bandwidths:
+    """Bytes a cycle that one core gets from each level, one after the other, beside arithmetic on what is in L1."""
+
+    l2: float
+    """From L2."""
+    l3: float
+    """From L3, while other cores are idle."""
+    memory: float
+    """From memory."""
+    sharpness: int
+    """How little waiting and multiplying disturb each other: the exponent p of (w^p + m^p)^(1/p) for what they take
+    together, infinite if not at all."""
 
 
 @dataclass(frozen=True)
@@ -143,32 +159,26 @@ class WinogradCosts:
 
     transform_cycles: int
     """To transform one register of the operand or of the products: arithmetic, a load and a store."""
+    narrow_cycles: int
+    """The same of integers of 8 bits, which are widened, and of their sums. Where additions have no units of their own,
+    they wait for those of the products' registers."""
     filter_cycles: int
-    """The same of a weight of integers, for each register of products' weights: three taps are read for each four or
-    six."""
-    near_bytes: int
-    """Bytes a cycle of a weight smaller than L2, beside the arithmetic: it is in L3, or nearer."""
-    far_bytes: int
-    """The same of a larger weight, which is in memory."""
+    """The same of a weight of such integers, for each register of products' weights: three taps are read for each four
+    or six."""
     fewest_tiles: int
     """Tiles of a block, at least: with fewer the weight is read too often."""
     product_registers: int
     """Columns of a panel of products, in registers, as the size of a block's buffers is estimated."""
+    most_time: float
+    """The greatest share of direct convolution's time at which it is chosen: the estimate is no better."""
 
 
 @dataclass(frozen=True)
 class StrassenCosts:
     """Of matrix products by Strassen; `passes/kernel/costs/strassen_cost.py` has the times that they are fitted to."""
 
-    near_sum_cycles: int
-    """To add up one register of the operand or of the result (arithmetic, loads, stores), where the weights of the
-    model stay in L3."""
-    near_bytes: int
-    """Bytes a cycle of such a weight, beside the arithmetic."""
-    far_sum_cycles: int
-    """As `near_sum_cycles`, where the weights come from memory."""
-    far_bytes: int
-    """As `near_bytes`, of a weight that comes from memory."""
+    sum_cycles: int
+    """To add up one register of the operand or of the result: arithmetic, loads, stores."""
     most_rows: int
     """Rows of a block: more take larger scratch buffers and are fewer blocks for threads; fewer read the weight
     more often. Zen 4, one core, time with 128 over that with 256, AVX2 and AVX-512: 197 x 192 x 768 1.00 and 1.00, 256
@@ -193,9 +203,6 @@ class RecurrentCosts:
     l1_ways: int
     """So many lines stay in L1 whose addresses are a multiple of its size / `l1_ways` apart, as those of inputs of
     neighbouring steps may be. Tiles of 20 rows 2 KiB apart take 1.3 of the time of 10 (512 units, Zen 4)."""
-    sharpness: int
-    """How little waiting and multiplying disturb each other: the exponent p of (w^p + m^p)^(1/p) for what they take
-    together, infinite if not at all."""
     most_time: float
     """The greatest share of the time of one product for all steps, and then the steps, at which this pays: the estimate
     is no better."""
@@ -328,6 +335,7 @@ class Machine(Core):
     tiles: TileCosts
     use: RegisterUse
     shares: CacheShares
+    bandwidths: Bandwidths
     winograd: WinogradCosts
     strassen: StrassenCosts
     recurrent: RecurrentCosts
@@ -337,10 +345,28 @@ class Machine(Core):
     """How functions of bytes are looked up."""
     picks: bool = False
     """Whether an instruction picks the lanes of a register from another one or two, by numbers that are in a third."""
-    weights_in_l3: bool = False
-    """Whether all weights of the model stay in L3 from one inference to the next: of the model rather than of the core,
-    and said by `with_weights`."""
+    weights: float = math.inf
+    """Bytes of the weights that the whole model reads in an inference: of the model rather than of the core, and said
+    by `with_weights`. Together they decide where each of them is at its next use."""
 
     def with_weights(self, size: int) -> Self:
-        """The same for a model whose weights have `size` bytes."""
-        return replace(self, weights_in_l3=size <= self.l3 * self.shares.weights)
+        """The same for a model that reads `size` bytes of weights in an inference."""
+        return replace(self, weights=size)
+
+    def bytes_from(self, size: float) -> float:
+        """Bytes a cycle of `size` bytes that are read in turn, again and again: from the nearest cache that keeps them
+        all until then, or from memory."""
+        if size <= self.l2 * self.shares.resident:
+            return self.bandwidths.l2
+        return self.bandwidths.l3 if size <= self.l3 * self.shares.weights else self.bandwidths.memory
+
+    def overlapped(self, waiting: float, multiplying: float) -> float:
+        """Cycles of both at the same time: the longer one's, and more the less they differ."""
+        sharpness = self.bandwidths.sharpness
+        return (waiting**sharpness + multiplying**sharpness) ** (1 / sharpness)
+
+    def weight_cycles(self, size: float, growth: float = 1, times: int = 1) -> float:
+        """Cycles to fetch `size` bytes of weights `times` over in an inference, where an algorithm has made those of
+        the model `growth` times as large: first from where all of them stay from one inference to the next."""
+        again = (times - 1) * size / self.bytes_from(size)
+        return size / self.bytes_from(self.weights * growth) + again

@@ -7,6 +7,7 @@ import platform
 import sys
 from functools import cache
 from pathlib import Path
+from typing import Final
 
 
 def vector_registers() -> tuple[int, int, bool] | None:
@@ -28,10 +29,19 @@ def vector_registers() -> tuple[int, int, bool] | None:
     return (32 if "avx" in flags else 16), 16, fma
 
 
-def is_zen() -> bool:
-    """Whether an x86 processor is AMD's, with AVX2: beside its multipliers there are units that add and convert."""
-    is_amd = any(line.startswith("vendor_id") and line.endswith("AuthenticAMD") for line in _described())
-    return is_amd and "avx2" in _x86_flags()
+_ZEN_4_OR_BEFORE: Final = 25
+"""The family, as AMD numbers them, of Zen 3 and 4; those of Zen 1 and 2 are less, that of Zen 5 is 26."""
+
+
+def zen() -> int:
+    """Which Zen an x86 processor is, as far as vectors tell: 3 for 1 to 3, 4, or 5 for it and later ones; 0: none."""
+    lines = [line.partition(":") for line in _described()]
+    first = {name.strip(): value.strip() for name, _, value in reversed(lines)}
+    if first.get("vendor_id") != "AuthenticAMD" or "avx2" not in _x86_flags():
+        return 0
+    if int(first.get("cpu family", 0)) > _ZEN_4_OR_BEFORE:
+        return 5
+    return 4 if "avx512f" in _x86_flags() else 3
 
 
 def caches() -> dict[str, int]:

@@ -199,7 +199,8 @@ def probed_vectors(target: Target) -> Machine | None:
         if count := len(re.findall(pattern, assembly)):
             # RISC-V adds whole groups of registers in one instruction.
             row = rows[0] if len(rows) == 1 else next(each for each in rows if each.vector_bytes == 64 // count)
-            row = replace(families.of_vendor(row, zen=target.cpu.startswith("znver")), fma="fmaf" not in assembly)
+            zen = int(target.cpu.removeprefix("znver")) if target.cpu.startswith("znver") else 0
+            row = replace(families.of_vendor(row, zen=zen), fma="fmaf" not in assembly)
             dot, permutes = (choose(target.instructions, row.vector_bytes) for choose in (dot_product, byte_lookup))
             return replace(row, dot=dot, lookup=permutes)
     return None
@@ -353,7 +354,7 @@ def core_of(spec: str) -> Core:
         return lookup(spec).core
     if (found := processor.vector_registers()) is not None:
         width, registers, fma = found
-        row = families.of_host(width, registers, zen=processor.is_zen())
+        row = families.of_host(width, registers, zen=processor.zen())
         dot, permutes = (choose(instructions_of("host"), width) for choose in (dot_product, byte_lookup))
         return replace(row, fma=fma, dot=dot, lookup=permutes, **processor.caches())
     llvm = binding()

@@ -20,7 +20,7 @@ from aotc.compiler.checking.recordings import read_inputs
 from aotc.compiler.driver import lower
 from aotc.compiler.lowering import in_process, new_context
 from aotc.dialects.aot.contract import TARGET, Argument, mark_entry, model_module, set_results, set_signature
-from aotc.dialects.constants import constant_bytes, constant_op, known_array
+from aotc.dialects.constants import constant_op, known_array
 from aotc.dialects.dtypes import dtype_name
 from aotc.dialects.graph.interfaces import AnchorOp, element_type_of
 from aotc.dialects.graph.schedules import Schedule, ScheduleAttr, signature
@@ -32,6 +32,7 @@ from aotc.measuring.profiling import ProfiledModel, load_profiled, processor
 from aotc.model.locations import node_names
 from aotc.model.model_file import Source
 from aotc.model.weight_store import Array, WeightStore
+from aotc.passes.kernel.model_weights import read_bytes
 from aotc.passes.kernel.strategy import algorithms_for, choose_algorithm, choose_schedule, keeps_packed, strategy_of
 from aotc.pipeline.compilation import Compilation
 from aotc.pipeline.options import CompileOptions
@@ -92,7 +93,7 @@ def tune(
     table.processor = processor_name
     options = replace(in_process(options), tuned=None)
     compilation = lower(source, replace(options, stop_after="graph"), report)
-    machine = machine.with_weights(constant_bytes(compilation.module))
+    machine = machine.with_weights(read_bytes(compilation.module))
     seen: set[str] = set()
     for op in compilation.module.walk():
         if not isinstance(op, AnchorOp) or signature(op) in seen or not _is_measurable(op, machine, compilation.store):

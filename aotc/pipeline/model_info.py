@@ -8,30 +8,7 @@ from xdsl.dialects.builtin import DenseResourceAttr, ModuleOp, TensorType
 from xdsl.dialects.func import CallOp, FuncOp
 
 from aotc.dialects import vm
-from aotc.dialects.aot import StringOp
-from aotc.dialects.aot.contract import (
-    EXTERNAL,
-    WEIGHT_LAYOUT,
-    State,
-    Tensor,
-    convention,
-    entry,
-    has_tensors_in_workspace,
-    interface_api,
-    kernels,
-    model_name,
-    nodes_in_floats,
-    parameters_of,
-    places_in_blob,
-    plan_of,
-    sizes_of,
-    states_of,
-    tensors_of,
-    threads_of,
-    weight_sizes,
-    weights_place,
-    workspace_place,
-)
+from aotc.dialects.aot import StringOp, contract
 from aotc.dialects.dtypes import numpy_dtype
 from aotc.dialects.operations import walk
 from aotc.model.conventions import CALL_PACKED
@@ -43,57 +20,61 @@ from aotc.model.weight_store import WeightStore
 
 def model_info(module: ModuleOp) -> ModelInfo:
     """The metadata of the model in `module`; raises CompileError before `select-calling-convention` has run."""
-    main = entry(module)
-    tensors = tensors_of(main)
+    main = contract.entry(module)
+    tensors = contract.tensors_of(main)
     taken = {"workspace", "weights", "resource_handle"}
     """Identifiers of the other arguments an entry can have."""
     inputs = _tensors(tensors, "input", taken)
     outputs = _tensors(tensors, "output", taken)
-    plan = plan_of(module)
-    ours = [kernel for kernel in kernels(module) if EXTERNAL.get(kernel) is None]
-    operator_apis = [found.value for kernel in (ours or kernels(module)) if (found := convention(kernel)) is not None]
+    plan = contract.plan_of(module)
+    ours = [kernel for kernel in contract.kernels(module) if contract.EXTERNAL.get(kernel) is None]
+    operator_apis = [
+        found.value
+        for kernel in (ours or contract.kernels(module))
+        if (found := contract.convention(kernel)) is not None
+    ]
     return ModelInfo(
-        name=model_name(module),
+        name=contract.model_name(module),
         inputs=inputs,
         outputs=outputs,
-        interface_api=interface_api(module),
+        interface_api=contract.interface_api(module),
         operator_api=operator_apis[0] if operator_apis else "unpacked",
-        workspace=workspace_place(module),
-        weights=weights_place(module),
+        workspace=contract.workspace_place(module),
+        weights=contract.weights_place(module),
         workspace_bytes=plan.peak_bytes,
         workspace_alignment=_memory_alignment(module),
         weights_bytes=_weights_bytes(module),
         io_bytes=sum(_nbytes(tensor) for tensor in (*inputs, *outputs)),
         kernels=_kernels(module),
         plan=plan,
-        io="workspace" if has_tensors_in_workspace(main) else "caller",
+        io="workspace" if contract.has_tensors_in_workspace(main) else "caller",
         executor="vm" if main.is_declaration else "aot",
-        threads=threads_of(module),
-        in_floats=tuple(nodes_in_floats(module)),
-        states=_states(states_of(main), taken),
+        threads=contract.threads_of(module),
+        in_floats=tuple(contract.nodes_in_floats(module)),
+        states=_states(contract.states_of(main), taken),
         weight_offsets=_offsets_apart(module),
     )
 
 
 def constants(module: ModuleOp, store: WeightStore) -> tuple[ConstantInfo, ...]:
     """The arrays of weights that the model of `module` needs, in the order of their blob (`places_in_blob`)."""
-    places = places_in_blob(module).items()
+    places = contract.places_in_blob(module).items()
     found = ((key, store.described(key), offset) for key, offset in places)
     return tuple(ConstantInfo(key, array.dtype.name, array.shape, offset) for key, array, offset in found)
 
 
 def _memory_alignment(module: ModuleOp) -> int:
     """The alignment of memory of the caller's: the workspace, and weights where they are the caller's."""
-    layout = WEIGHT_LAYOUT.get(module) if weights_place(module) == "caller" else None
-    return max(plan_of(module).alignment, 1 if layout is None else layout.alignment)
+    layout = contract.WEIGHT_LAYOUT.get(module) if contract.weights_place(module) == "caller" else None
+    return max(contract.plan_of(module).alignment, 1 if layout is None else layout.alignment)
 
 
 def _offsets_apart(module: ModuleOp) -> tuple[int, ...]:
-    layout = WEIGHT_LAYOUT.get(module)
+    layout = contract.WEIGHT_LAYOUT.get(module)
     return tuple(layout.order) if layout is not None and layout.apart else ()
 
 
-def _tensors(tensors: list[Tensor], io: str, taken: set[str]) -> tuple[TensorInfo, ...]:
+def _tensors(tensors: list[contract.Tensor], io: str, taken: set[str]) -> tuple[TensorInfo, ...]:
     found: list[TensorInfo] = []
     for each in tensors:
         if each.io == io:
@@ -104,7 +85,7 @@ def _tensors(tensors: list[Tensor], io: str, taken: set[str]) -> tuple[TensorInf
     return tuple(found)
 
 
-def _states(states: list[State], taken: set[str]) -> tuple[StateInfo, ...]:
+def _states(states: list[contract.State], taken: set[str]) -> tuple[StateInfo, ...]:
     found: list[StateInfo] = []
     for each in states:
         symbol = c_identifier(each.name, taken)
@@ -118,7 +99,7 @@ def kernel_nodes(module: ModuleOp) -> dict[str, tuple[str, ...]]:
     """The ONNX nodes of all calls of each kernel, by symbol; those of its body where no call has a location."""
     calls = _calls(module)
     found: dict[str, tuple[str, ...]] = {}
-    for kernel in kernels(module):
+    for kernel in contract.kernels(module):
         symbol = kernel.sym_name.data
         nodes = [name for call in calls.get(symbol, ()) for name in node_names(call.location)]
         found[symbol] = tuple(dict.fromkeys(nodes or _body_nodes(kernel)))
@@ -128,9 +109,9 @@ def kernel_nodes(module: ModuleOp) -> dict[str, tuple[str, ...]]:
 def _kernels(module: ModuleOp) -> tuple[KernelInfo, ...]:
     calls, nodes = _calls(module), kernel_nodes(module)
     found: list[KernelInfo] = []
-    for kernel in kernels(module):
-        symbol, sizes = kernel.sym_name.data, sizes_of(kernel)
-        external = EXTERNAL.get(kernel)
+    for kernel in contract.kernels(module):
+        symbol, sizes = kernel.sym_name.data, contract.sizes_of(kernel)
+        external = contract.EXTERNAL.get(kernel)
         codegen = "" if external is None else external.codegen
         count = len(calls.get(symbol, ()))
         totals = sizes.workspace, sizes.io, sizes.constant
@@ -140,14 +121,14 @@ def _kernels(module: ModuleOp) -> tuple[KernelInfo, ...]:
 
 
 def _buffers(kernel: FuncOp, io: str) -> tuple[BufferArgument, ...]:
-    given = parameters_of(kernel) or ()
+    given = contract.parameters_of(kernel) or ()
     return tuple(BufferArgument(each.name, each.dtype, each.shape) for each in given if each.io == io)
 
 
 def _calls(module: ModuleOp) -> dict[str, list[CallOp | vm.CallOp]]:
     """The calls of each function by the entry, in bytecode where it is no code."""
     calls: dict[str, list[CallOp | vm.CallOp]] = {}
-    in_bytecode = entry(module).is_declaration
+    in_bytecode = contract.entry(module).is_declaration
     for op in walk(module):
         if isinstance(op, CallOp):
             calls.setdefault(_callee(op), []).append(op)
@@ -170,14 +151,14 @@ def _body_nodes(kernel: FuncOp) -> list[str]:
 
 def _weights_bytes(module: ModuleOp) -> int:
     """Bytes of the constants: of the blob `place-weights` laid out, else of every array referred to, once."""
-    layout = WEIGHT_LAYOUT.get(module)
-    return sum((weight_sizes(module) | _in_bytecode(module)).values()) if layout is None else layout.size
+    layout = contract.WEIGHT_LAYOUT.get(module)
+    return sum((contract.weight_sizes(module) | _in_bytecode(module)).values()) if layout is None else layout.size
 
 
 def _in_bytecode(module: ModuleOp) -> dict[str, int]:
     """Bytes of each weight that an entry in bytecode has, by key."""
     found: dict[str, int] = {}
-    for op in module.walk() if entry(module).is_declaration else ():
+    for op in module.walk() if contract.entry(module).is_declaration else ():
         if isinstance(op, vm.ConstantOp) and isinstance(weight := op.value, DenseResourceAttr):
             kind = weight.get_type()
             assert isinstance(kind, TensorType)

@@ -6,17 +6,14 @@ from abc import ABC
 from typing import ClassVar
 
 import numpy as np
-from xdsl.dialects.builtin import IntegerAttr, IntegerType, ModuleOp, i32
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i32
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import opt_prop_def
 
 from aotc.dialects.builder import Builder, Scalar
-from aotc.dialects.dtypes import integer_range
+from aotc.dialects.dtypes import MOST_BITS, integer_range, is_narrow_integer
 from aotc.dialects.graph.compound.control_flow import graph_operations
 from aotc.dialects.graph.interfaces import AnchorOp, Array, ShapeError, element_type_of, narrowest_element_type
-
-MOST_BITS = 16
-"""The width of the widest integers that are summed up as products."""
 
 
 class AccumulatingOp(AnchorOp, ABC):
@@ -54,7 +51,7 @@ class AccumulatingOp(AnchorOp, ABC):
             raise ShapeError(f"the accumulator must be i32, found {self.accumulator}")
         for name, value, point in zip(self.ZERO_POINTS, values, self.zero_points, strict=True):
             kind = element_type_of(value)
-            if not isinstance(kind, IntegerType) or not 1 < kind.width.data <= MOST_BITS:
+            if not is_narrow_integer(kind):
                 raise ShapeError(f"an accumulator sums up integers of 2 to {MOST_BITS} bits, found {kind}")
             low, high = integer_range(kind)
             if not low <= point <= high:

@@ -12,10 +12,9 @@ from xdsl.irdl import irdl_op_definition, operand_def, prop_def
 
 from aotc.dialects.builder import Builder, Comparison, Scalar
 from aotc.dialects.dtypes import is_unsigned
+from aotc.dialects.graph.checks import expect_choice
 from aotc.dialects.graph.elementwise import BinaryOp, BroadcastOp, Domain, UnaryOp, operator
-from aotc.dialects.graph.interfaces import ShapeError, common_element_type, element_type_of
-
-_COMPARISONS = get_args(Comparison)
+from aotc.dialects.graph.interfaces import common_element_type, element_type_of
 
 
 @irdl_op_definition
@@ -27,8 +26,7 @@ class CompareOp(BinaryOp):
     DOMAIN: ClassVar = Domain.ANY
 
     def infer_types(self) -> Sequence[TensorType]:
-        if self.how.data not in _COMPARISONS:
-            raise ShapeError(f"how is {self.how.data!r}, expected one of {', '.join(_COMPARISONS)}")
+        expect_choice(self, "how", get_args(Comparison))
         return super().infer_types()
 
     def result_element_type(self) -> Attribute:

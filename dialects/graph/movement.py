@@ -24,6 +24,7 @@ from xdsl.irdl import (
 )
 
 from aotc.dialects.builder import Builder, Reader, Scalar
+from aotc.dialects.graph.checks import expect_choice
 from aotc.dialects.graph.interfaces import (
     ElementOp,
     Fusion,
@@ -227,8 +228,7 @@ class PadOp(MovingOp):
         shape, pads, mode = shape_of(self.x), self.ints("pads"), self.mode.data
         if len(pads) != 2 * len(shape) or any(pad < 0 for pad in pads):
             raise ShapeError(f"pads must be {2 * len(shape)} numbers of at least 0, found {list(pads)}")
-        if mode not in ("constant", "edge", "reflect", "wrap"):
-            raise ShapeError(f'the mode must be constant, edge, reflect or wrap, found "{mode}"')
+        expect_choice(self, "mode", ("constant", "edge", "reflect", "wrap"))
         if self.value is not None:
             if mode != "constant":
                 raise ShapeError(f"mode {mode} takes no value")

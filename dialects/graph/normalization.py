@@ -11,8 +11,9 @@ from xdsl.irdl import irdl_op_definition, operand_def, result_def
 
 from aotc.dialects.builder import Builder, Reader, Scalar, Writer
 from aotc.dialects.dtypes import compute_type
+from aotc.dialects.graph.checks import expect
 from aotc.dialects.graph.elementwise import Domain
-from aotc.dialects.graph.interfaces import Array, ScaleShiftOp, ShapeError, element_type_of, shape_of, tensor_type
+from aotc.dialects.graph.interfaces import Array, ScaleShiftOp, element_type_of, shape_of, tensor_type
 from aotc.dialects.graph.reduction import RowwiseOp, merge_index, reduced_shape
 from aotc.dialects.properties import bool_prop, float_prop
 
@@ -128,11 +129,8 @@ class BatchNormOp(ScaleShiftOp):
 
     def infer_types(self) -> Sequence[TensorType]:
         shape = shape_of(self.x)
-        channels = shape[1] if len(shape) > 1 else 1
-        for name, value in zip(("x", "scale", "bias", "mean", "variance"), self.operands, strict=True):
-            Domain.FLOAT.require(element_type_of(value), f"the operand {name}")
-            if name != "x" and shape_of(value) != (channels,):
-                raise ShapeError(f"{name} has shape {list(shape_of(value))}, for {channels} channels [{channels}]")
+        each = f"{shape[1] if len(shape) > 1 else 1} float"
+        expect(self, x=".. float", scale=each, bias=each, mean=each, variance=each)
         return [tensor_type(self.x)]
 
     def factor_and_offset(self, parameters: Sequence[Array]) -> tuple[Array, Array]:

@@ -15,6 +15,7 @@ from xdsl.irdl import irdl_op_definition, prop_def
 
 from aotc.dialects.builder import Builder, Reader, Scalar
 from aotc.dialects.dtypes import ELEMENT_TYPES, compute_type, is_float
+from aotc.dialects.graph.checks import expect_choice
 from aotc.dialects.graph.interfaces import ElementOp, ShapeError
 from aotc.dialects.graph.shapes import linearize
 from aotc.dialects.properties import float_prop, int_prop
@@ -57,8 +58,7 @@ class RandomOp(ElementOp):
     to = prop_def(Attribute)
 
     def infer_types(self) -> Sequence[TensorType]:
-        if self.distribution.data not in ("uniform", "normal"):
-            raise ShapeError(f'the distribution must be uniform or normal, found "{self.distribution.data}"')
+        expect_choice(self, "distribution", ("uniform", "normal"))
         if not is_float(self.to) or any(extent < 0 for extent in self.ints("shape")):
             raise ShapeError(f"random numbers are floats of some shape, found {self.to}, {list(self.ints('shape'))}")
         return [TensorType(self.to, self.ints("shape"))]

@@ -20,12 +20,11 @@ from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 
 from aotc.dialects.builder import Builder, Reader, Scalar, ScalarLike, Writer
 from aotc.dialects.dtypes import is_float, is_narrow_float
+from aotc.dialects.graph.checks import expect_choice
 from aotc.dialects.graph.indexing import from_front, require_covered, require_indices
 from aotc.dialects.graph.interfaces import LoopNestOp, ShapeError, common_element_type, element_type_of, shape_of
 from aotc.dialects.graph.shapes import require_axis
 from aotc.dialects.properties import int_prop, opt_bool_prop
-
-_REDUCTIONS = {"none", "add", "mul", "max", "min"}
 
 
 class ScatterOp(LoopNestOp, ABC):
@@ -41,8 +40,7 @@ class ScatterOp(LoopNestOp, ABC):
         """Raise ShapeError where the shapes of the operands do not fit."""
 
     def infer_types(self) -> Sequence[TensorType]:
-        if self.reduction.data not in _REDUCTIONS:
-            raise ShapeError(f'the reduction must be none, add, mul, max or min, found "{self.reduction.data}"')
+        expect_choice(self, "reduction", ("none", "add", "mul", "max", "min"))
         common_element_type(self.x, self.updates)
         require_indices(self.indices)
         self.check()

@@ -126,7 +126,7 @@ class InnerProductSchedule(Schedule):
 @dataclass(frozen=True)
 class PositionsSchedule(Schedule):
     """Convolutions on register tiles of MR output channels x NR vectors of neighbouring positions along the last axis:
-    for few output channels."""
+    for few output channels. Pools of plain tensors have tiles of NR such vectors."""
 
     mr: int
     """Output channels of a register tile, whose weights are each broadcast along the lanes."""

@@ -21,11 +21,9 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from aotc.dialects.aot.contract import target_of
 from aotc.dialects.attributes import to_attribute
-from aotc.dialects.constants import constant_bytes
 from aotc.dialects.graph.interfaces import AnchorOp
-from aotc.machines.targets import machine_of
+from aotc.passes.kernel.model_weights import machine_for
 from aotc.passes.kernel.strategy import is_vectorized, strategy_of
 
 
@@ -38,10 +36,9 @@ class DivideScratchPass(ModulePass):
     threads: int = 1
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        machine = machine_of(target_of(op))
+        machine = machine_for(op)
         if machine is None or machine.threads is None or self.threads == 1:
             return
-        machine = machine.with_weights(constant_bytes(op))
         for each in op.walk():
             if not isinstance(each, AnchorOp) or not each.scratch() or not is_vectorized(each):
                 continue

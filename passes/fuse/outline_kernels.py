@@ -196,8 +196,7 @@ def _group_lone_operations(block: Block, joins: Collection[Operation]) -> None:
             continue
         used = [result for result in op.results if result.first_use is not None]
         if not used:
-            op.detach()
-            op.erase()
+            Rewriter.erase_op(op)
         elif op in joins:
             continue
         elif is_kernel(op):
@@ -223,8 +222,7 @@ def _make_kernel(group: FusedOp | ExternalOp, name: str) -> FuncOp:
     end = inner.last_op
     assert isinstance(end, YieldOp)
     values = list(end.values)
-    end.detach()
-    end.erase()
+    Rewriter.erase_op(end)
     placement = in_place(inner, values)
     inner.add_op(ReturnOp(*values))
     _name_arguments(inner)

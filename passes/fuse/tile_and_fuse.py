@@ -34,6 +34,7 @@ from math import prod
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, OpResult, Region, SSAValue
+from xdsl.rewriter import Rewriter
 
 from aotc.dialects.aot.contract import target_of
 from aotc.dialects.dtypes import byte_width, is_encoded
@@ -300,12 +301,10 @@ def _replace(chain: _Chain, tile: Box, parts: Sequence[int], forms: VectorForms)
     assert parent is not None
     parent.insert_op_before(staged, last)
     if forms.of([staged], [staged.result]) is Form.NONE:
-        staged.detach()
-        staged.erase()
+        Rewriter.erase_op(staged)
         return False
     staged.result.name_hint = last.results[0].name_hint
     last.results[0].replace_all_uses_with(staged.result)
     for op in reversed(ops):
-        op.detach()
-        op.erase()
+        Rewriter.erase_op(op)
     return True

@@ -111,8 +111,7 @@ class _Region:
                 back.location = op.location
                 Rewriter.replace_op(op, back)
             else:
-                op.detach()
-                op.erase()
+                Rewriter.erase_op(op)
 
     def _works_above(self, op: Operation) -> bool:
         """Whether `op` computes element by element, so that it does the same on permuted operands."""
@@ -181,5 +180,4 @@ def _bytes(value: SSAValue) -> int:
 def _erase_unused_transposes(block: Block) -> None:
     for op in reversed(list(block.ops)):
         if isinstance(op, TransposeOp | ReshapeOp) and op.result.first_use is None:
-            op.detach()
-            op.erase()
+            Rewriter.erase_op(op)

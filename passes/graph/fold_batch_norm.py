@@ -88,8 +88,7 @@ class _Folder:
             if new is not None:
                 new.location = fuse_locations([producer.location, op.location])
                 Rewriter.replace_op(op, new)
-                producer.detach()
-                producer.erase()
+                Rewriter.erase_op(producer)
                 return
 
     def _product(self, producer: GraphOp, array: Array) -> GraphOp | None:

@@ -103,5 +103,4 @@ def _put_in_place(raised: Raised) -> None:
     Rewriter.insert_op(raised.ops, InsertPoint.before(last))
     last.results[0].replace_all_uses_with(raised.ops[-1].results[0])
     for op in (last, *reversed(others)):
-        op.detach()
-        op.erase()
+        Rewriter.erase_op(op)

@@ -17,5 +17,4 @@ def put_in_place(new: GraphOp, ops: Sequence[GraphOp]) -> None:
     Rewriter.replace_op(last, new)
     for op in others:
         if not any(result.uses for result in op.results):
-            op.detach()
-            op.erase()
+            Rewriter.erase_op(op)

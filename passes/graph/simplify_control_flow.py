@@ -36,6 +36,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, TensorType, i64
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, Region, SSAValue, Use
 from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
 
 from aotc.dialects.constants import constant_op, known_array
 from aotc.dialects.dtypes import byte_width, numpy_dtype
@@ -161,8 +162,7 @@ class _Loop:
         yielded = [*condition, *(each.value for each in (*self.carried, *self.stacked))]
         end = yield_of(self.op.block)
         self.op.block.add_op(following := YieldOp([value for value in yielded if value is not None]))
-        end.detach()
-        end.erase()
+        Rewriter.erase_op(end)
         for place, each in enumerate((*self.carried, *self.stacked), len(condition)):
             each.use = Use(following, place)
         _erase_unread(self.op.block)
@@ -242,8 +242,7 @@ class _Loop:
                 each.result.replace_all_uses_with(each.value)
             for each in self.stacked:
                 each.result.replace_all_uses_with(self._reshaped(each.value, shape_of(each.result)))
-        op.detach()
-        op.erase()
+        Rewriter.erase_op(op)
 
     def _reshaped(self, value: SSAValue, shape: Sequence[int]) -> SSAValue:
         view = ReshapeOp.get(value, shape=list(shape))
@@ -339,8 +338,7 @@ def _insert(new: Operation, op: Operation) -> None:
 def _replace(op: Operation, values: Sequence[SSAValue]) -> None:
     for result, value in zip(op.results, values, strict=True):
         result.replace_all_uses_with(value)
-    op.detach()
-    op.erase()
+    Rewriter.erase_op(op)
 
 
 def _put_in_place(new: ControlOp, old: ControlOp, results: Sequence[SSAValue]) -> None:
@@ -351,8 +349,7 @@ def _put_in_place(new: ControlOp, old: ControlOp, results: Sequence[SSAValue]) -
     for result, value in zip(results, new.results, strict=True):
         value.name_hint = result.name_hint
         result.replace_all_uses_with(value)
-    old.detach()
-    old.erase()
+    Rewriter.erase_op(old)
 
 
 def _detached(region: Region) -> Block:
@@ -365,5 +362,4 @@ def _detached(region: Region) -> Block:
 def _erase_unread(block: Block) -> None:
     for op in reversed(list(block.ops)):
         if op.results and isinstance(op, GraphOp) and not any(result.first_use for result in op.results):
-            op.detach()
-            op.erase()
+            Rewriter.erase_op(op)

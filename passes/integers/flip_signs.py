@@ -28,6 +28,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerAttr, ModuleOp, TensorType, i8, i32, i64
 from xdsl.ir import Attribute, Block, OpResult, SSAValue
 from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
 
 from aotc.dialects.aot.contract import target_of
 from aotc.dialects.constants import known_array
@@ -146,8 +147,7 @@ class _Flips:
         assert maker.parent is not None
         maker.parent.insert_op_before(new, maker)
         flip.result.replace_all_uses_with(new.results[0])
-        flip.detach()
-        flip.erase()
+        Rewriter.erase_op(flip)
         back: FlipSignOp | None = None
         for use in list(value.uses):
             reader = use.operation
@@ -165,8 +165,7 @@ class _Flips:
                 back.location = maker.location
                 maker.parent.insert_op_after(back, maker)
             reader.operands[use.index] = back.result
-        maker.detach()
-        maker.erase()
+        Rewriter.erase_op(maker)
 
 
 def _read_flipped(op: DequantizeOp, value: SSAValue) -> None:
@@ -177,8 +176,7 @@ def _read_flipped(op: DequantizeOp, value: SSAValue) -> None:
     assert op.parent is not None
     op.parent.insert_op_before(new, op)
     op.result.replace_all_uses_with(new.result)
-    op.detach()
-    op.erase()
+    Rewriter.erase_op(op)
 
 
 def _add_flipped(op: FixedAddOp, operand: int, value: SSAValue) -> None:

@@ -24,16 +24,15 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from aotc.dialects.aot.contract import target_of
-from aotc.dialects.constants import computed_array, constant_bytes
+from aotc.dialects.constants import computed_array
 from aotc.dialects.graph.compound.control_flow import graph_operations
 from aotc.dialects.graph.convolution import ConvOp
 from aotc.dialects.graph.schedules import ScheduleAttr
 from aotc.machines.machine import Machine
-from aotc.machines.targets import machine_of
 from aotc.machines.tuning_table import TuningTable
 from aotc.model.weight_store import WeightStore
 from aotc.passes.kernel.measured import measured_algorithm, measured_schedule
+from aotc.passes.kernel.model_weights import machine_for
 from aotc.passes.kernel.strategies.integers.paired_steps_strategy import proposal
 from aotc.passes.kernel.strategy import least_cycles
 
@@ -48,10 +47,9 @@ class PairStepsPass(ModulePass):
     """A file of measured decisions (`aotc.machines.tuning_table`), which take precedence."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        machine = machine_of(target_of(op))
+        machine, store = machine_for(op), WeightStore.of(ctx)
         if machine is None or machine.dot.pairs is None:
             return
-        machine, store = machine.with_weights(constant_bytes(op)), WeightStore.of(ctx)
         table = TuningTable.read(self.table) if self.table else TuningTable()
         for each in graph_operations(op):
             if not isinstance(each, ConvOp) or not each.sums_integers or ScheduleAttr.KEY in each.attributes:

@@ -34,18 +34,7 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
-from aotc.dialects.aot import VOID_PTR, BufferOp, WeightOp, WorkspaceOp
-from aotc.dialects.aot.contract import (
-    Argument,
-    State,
-    entry,
-    model_name,
-    plan_of,
-    set_signature,
-    states_of,
-    workspace_alignment,
-    workspace_place,
-)
+from aotc.dialects.aot import VOID_PTR, BufferOp, WeightOp, WorkspaceOp, contract
 from aotc.dialects.dtypes import element_type, storage_type
 from aotc.model.conventions import reset_symbol
 from aotc.passes.interface.element_loops import copy_elements, fill_elements
@@ -58,20 +47,20 @@ class AddResetPass(ModulePass):
     name = "add-reset"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        if states := states_of(entry(op)):
+        if states := contract.states_of(contract.entry(op)):
             op.body.block.add_op(_reset(op, states))
 
 
-def _reset(module: ModuleOp, states: list[State]) -> FuncOp:
-    given = workspace_place(module) == "caller"
-    function = FuncOp(reset_symbol(model_name(module)), ([VOID_PTR] if given else [], [i32]))
+def _reset(module: ModuleOp, states: list[contract.State]) -> FuncOp:
+    given = contract.workspace_place(module) == "caller"
+    function = FuncOp(reset_symbol(contract.model_name(module)), ([VOID_PTR] if given else [], [i32]))
     block = function.body.block
     build = Builder(InsertPoint.at_end(block))
-    holder = WorkspaceOp(plan_of(module).peak_bytes)
+    holder = WorkspaceOp(contract.plan_of(module).peak_bytes)
     if given:
-        argument = Argument(io="workspace")
-        argument.align, argument.noalias = workspace_alignment(module), True
-        set_signature(function, [argument], [i32])
+        argument = contract.Argument(io="workspace")
+        argument.align, argument.noalias = contract.workspace_alignment(module), True
+        contract.set_signature(function, [argument], [i32])
         block.args[0].name_hint = "workspace"
         arena = build.insert(BufferOp(block.args[0], holder.result.type)).result
     else:
@@ -83,7 +72,7 @@ def _reset(module: ModuleOp, states: list[State]) -> FuncOp:
     return function
 
 
-def _restore(build: Builder, arena: SSAValue, state: State, count: int) -> None:
+def _restore(build: Builder, arena: SSAValue, state: contract.State, count: int) -> None:
     """Store the first value of one state."""
     kind = MemRefType(storage_type(element_type(state.dtype)), [count])
     place = build.insert(arith.ConstantOp(IntegerAttr.from_index_int_value(state.offset)))

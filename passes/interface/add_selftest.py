@@ -41,23 +41,7 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
-from aotc.dialects.aot import BufferOp, CheckOp, DataOp, NullOp, PtrType, WeightOp, WorkspaceOp
-from aotc.dialects.aot.contract import (
-    RECORDED,
-    Recorded,
-    arguments_of,
-    entry,
-    has_tensors_in_workspace,
-    mark_selftest,
-    model_name,
-    plan_of,
-    set_plan,
-    set_signature,
-    set_sizes,
-    sizes_of,
-    states_of,
-    tensors_of,
-)
+from aotc.dialects.aot import BufferOp, CheckOp, DataOp, NullOp, PtrType, WeightOp, WorkspaceOp, contract
 from aotc.dialects.dtypes import byte_width, element_type, storage_type
 from aotc.model.conventions import operator_symbol, reset_symbol
 from aotc.model.metadata import BufferInfo
@@ -71,7 +55,7 @@ class AddSelftestPass(ModulePass):
     name = "add-selftest"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        if (recorded := RECORDED.get(op)) is not None:
+        if (recorded := contract.RECORDED.get(op)) is not None:
             op.body.block.add_op(_Selftest(op, recorded).function())
 
 
@@ -99,17 +83,17 @@ class _Tensor:
 
 
 class _Selftest:
-    def __init__(self, module: ModuleOp, recorded: Recorded) -> None:
+    def __init__(self, module: ModuleOp, recorded: contract.Recorded) -> None:
         self.module = module
-        self.main = entry(module)
-        self.inside = has_tensors_in_workspace(self.main)
+        self.main = contract.entry(module)
+        self.inside = contract.has_tensors_in_workspace(self.main)
         self.tensors = list(_tensors(self.main, recorded))
         if not self.inside:
             self._make_room()
 
     def _make_room(self) -> None:
         """Give each output a place at the end of the workspace."""
-        plan = plan_of(self.module)
+        plan = contract.plan_of(self.module)
         end = plan.peak_bytes
         buffers = list(plan.buffers)
         for position, tensor in enumerate(self.tensors):
@@ -122,8 +106,8 @@ class _Selftest:
         grown = end - plan.peak_bytes
         lower_bound = plan.lower_bound_bytes + grown
         plan = replace(plan, peak_bytes=end, lower_bound_bytes=lower_bound, buffers=tuple(buffers))
-        set_plan(self.module, plan)
-        set_sizes(self.main, replace(sizes_of(self.main), workspace=end))
+        contract.set_plan(self.module, plan)
+        contract.set_sizes(self.main, replace(contract.sizes_of(self.main), workspace=end))
         for op in [op for op in self.module.walk() if isinstance(op, WorkspaceOp)]:
             larger = WorkspaceOp(end)
             larger.result.name_hint = op.result.name_hint
@@ -135,15 +119,15 @@ class _Selftest:
 
     def function(self) -> FuncOp:
         """The self-test."""
-        arguments = arguments_of(self.main)
+        arguments = contract.arguments_of(self.main)
         others = {n: each.io for n, each in enumerate(arguments) if each.io not in ("input", "output")}
         kinds = [self.main.args[n].type for n in others]
-        function = FuncOp(operator_symbol(model_name(self.module), "selftest"), (kinds, [i32]))
-        mark_selftest(function)
+        function = FuncOp(operator_symbol(contract.model_name(self.module), "selftest"), (kinds, [i32]))
+        contract.mark_selftest(function)
         block = function.body.block
         for argument, io in zip(block.args, others.values(), strict=True):
             argument.name_hint = io
-        set_signature(function, [arguments[n] for n in others], [i32])
+        contract.set_signature(function, [arguments[n] for n in others], [i32])
         build = Builder(InsertPoint.at_end(block))
         given = dict(zip(others.values(), block.args, strict=True))
         buffers = self._buffers(build, given.get("workspace"))
@@ -156,9 +140,9 @@ class _Selftest:
             given[others[n]] if n in others else _data(build, next(passed), argument.type)
             for n, argument in enumerate(self.main.args)
         ]
-        if states_of(self.main):
+        if contract.states_of(self.main):
             workspace = [given[io] for io in others.values() if io == "workspace"]
-            reset = CallOp(reset_symbol(model_name(self.module)), workspace, [i32])
+            reset = CallOp(reset_symbol(contract.model_name(self.module)), workspace, [i32])
             build.insert(CheckOp(build.insert(reset).results[0]))
         status = build.insert(CallOp(self.main.sym_name.data, values, [i32])).results[0]
         build.insert(CheckOp(status))
@@ -173,7 +157,7 @@ class _Selftest:
 
     def _buffers(self, build: Builder, workspace: SSAValue | None) -> list[SSAValue]:
         """The buffer of each tensor: its recorded value, or its place in the workspace."""
-        size = plan_of(self.module).peak_bytes
+        size = contract.plan_of(self.module).peak_bytes
         arena: SSAValue | None = None
         buffers: list[SSAValue] = []
         for tensor in self.tensors:
@@ -189,10 +173,10 @@ class _Selftest:
         return buffers
 
 
-def _tensors(main: FuncOp, recorded: Recorded) -> Iterator[_Tensor]:
+def _tensors(main: FuncOp, recorded: contract.Recorded) -> Iterator[_Tensor]:
     keys = {"input": iter(recorded.inputs), "output": iter(recorded.outputs)}
     tolerances = iter(recorded.tolerances)
-    for tensor in tensors_of(main):
+    for tensor in contract.tensors_of(main):
         yield _Tensor(
             key=next(keys[tensor.io]),
             dtype=tensor.dtype,

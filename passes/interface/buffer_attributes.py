@@ -11,22 +11,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, MemRefType, Module
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Attribute, BlockArgument, SSAValue
 
-from aotc.dialects.aot import BufferOp, DataOp, TileStoreOp, WeightOp, WeightsOp, WorkspaceOp
-from aotc.dialects.aot.contract import (
-    IN_PLACE,
-    WEIGHT_LAYOUT,
-    Argument,
-    Sizes,
-    arguments_of,
-    entry,
-    has_plan,
-    kernels,
-    plan_of,
-    set_arguments,
-    set_parameters,
-    set_sizes,
-    workspace_alignment,
-)
+from aotc.dialects.aot import BufferOp, DataOp, TileStoreOp, WeightOp, WeightsOp, WorkspaceOp, contract
 from aotc.dialects.dtypes import byte_width, dtype_name
 from aotc.dialects.operations import walk
 from aotc.model.naming import c_variable
@@ -42,35 +27,35 @@ def record_buffer_attributes(module: ModuleOp) -> None:
     aligned of its calls. An entry promises only what its documentation asks of the caller: outputs overlap nothing, and
     every pointer has the natural alignment of its element type.
     """
-    main = entry(module)
+    main = contract.entry(module)
     _record_sizes(module, main)
-    written = {kernel.sym_name.data: _written(kernel, {}) for kernel in kernels(module)}
+    written = {kernel.sym_name.data: _written(kernel, {}) for kernel in contract.kernels(module)}
     alignments = _alignments_of_calls(module, main)
-    for kernel in kernels(module):
+    for kernel in contract.kernels(module):
         symbol = kernel.sym_name.data
-        attributes = arguments_of(kernel)
+        attributes = contract.arguments_of(kernel)
         for position, (kind, given) in enumerate(zip(kernel.function_type.inputs, attributes, strict=True)):
             if isinstance(kind, MemRefType):
                 align = alignments.get(symbol, {}).get(position, _natural_alignment(kind))
                 noalias, given.may_alias = not given.may_alias, False
                 _record(given, position not in written[symbol], noalias, align)
-        set_arguments(kernel, attributes)
+        contract.set_arguments(kernel, attributes)
         _record_parameters(kernel, attributes)
     outputs = _written(main, written)
-    attributes = arguments_of(main)
+    attributes = contract.arguments_of(main)
     for position, (argument, given) in enumerate(zip(main.args, attributes, strict=True)):
         if isinstance(argument.type, MemRefType):
             _record(given, position not in outputs, given.io == "output", _natural_alignment(argument.type))
-    set_arguments(main, attributes)
+    contract.set_arguments(main, attributes)
 
 
-def _record_parameters(kernel: FuncOp, attributes: Sequence[Argument]) -> None:
+def _record_parameters(kernel: FuncOp, attributes: Sequence[contract.Argument]) -> None:
     """Keep names, element types and shapes of a kernel's buffers; what it writes comes last."""
     kinds = kernel.function_type.inputs
-    first_output = len(kinds) - len(IN_PLACE.get(kernel) or ())
+    first_output = len(kinds) - len(contract.IN_PLACE.get(kernel) or ())
     hints = [None for _ in kinds] if kernel.is_declaration else [argument.name_hint for argument in kernel.args]
     taken: set[str] = set()
-    found: list[Argument] = []
+    found: list[contract.Argument] = []
     for position, (kind, given) in enumerate(zip(kinds, attributes, strict=True)):
         if isinstance(kind, MemRefType):
             is_output = position >= first_output
@@ -78,10 +63,10 @@ def _record_parameters(kernel: FuncOp, attributes: Sequence[Argument]) -> None:
             name = c_variable(hints[position] or unnamed, taken)
             taken.add(name)
             dtype = given.dtype or dtype_name(kind.element_type)
-            each = Argument(name=name, dtype=dtype, io="output" if is_output else "input")
+            each = contract.Argument(name=name, dtype=dtype, io="output" if is_output else "input")
             each.shape = said_shape(kind)
             found.append(each)
-    set_parameters(kernel, found)
+    contract.set_parameters(kernel, found)
 
 
 def _record_sizes(module: ModuleOp, main: FuncOp) -> None:
@@ -89,8 +74,11 @@ def _record_sizes(module: ModuleOp, main: FuncOp) -> None:
 
     The workspace of a kernel is its scratch buffers, which are in that of the entry.
     """
-    sizes = {kernel.sym_name.data: Sizes() for kernel in kernels(module)}
-    scratch = {kernel.sym_name.data: [given.scratch for given in arguments_of(kernel)] for kernel in kernels(module)}
+    sizes = {kernel.sym_name.data: contract.Sizes() for kernel in contract.kernels(module)}
+    scratch = {
+        kernel.sym_name.data: [given.scratch for given in contract.arguments_of(kernel)]
+        for kernel in contract.kernels(module)
+    }
     constants: dict[str, int] = {}
     for op in main.walk():
         if isinstance(op, WeightOp):
@@ -104,14 +92,14 @@ def _record_sizes(module: ModuleOp, main: FuncOp) -> None:
                     constant += size if _is_weight(value) else 0
                     io += 0 if is_scratch or _is_weight(value) else size
             known = sizes[symbol]
-            sizes[symbol] = Sizes(max(known.workspace, own), max(known.io, io), max(known.constant, constant))
-    for kernel in kernels(module):
-        set_sizes(kernel, sizes[kernel.sym_name.data])
-    layout = WEIGHT_LAYOUT.get(module)
+            sizes[symbol] = contract.Sizes(max(known.workspace, own), max(known.io, io), max(known.constant, constant))
+    for kernel in contract.kernels(module):
+        contract.set_sizes(kernel, sizes[kernel.sym_name.data])
+    layout = contract.WEIGHT_LAYOUT.get(module)
     total = sum(constants.values()) if layout is None else layout.size
-    workspace = plan_of(module).peak_bytes if has_plan(module) else 0
+    workspace = contract.plan_of(module).peak_bytes if contract.has_plan(module) else 0
     io = sum(_bytes(value) for value in main.args if isinstance(value.type, MemRefType))
-    set_sizes(main, Sizes(workspace, io, total))
+    contract.set_sizes(main, contract.Sizes(workspace, io, total))
 
 
 def _bytes(value: SSAValue) -> int:
@@ -125,7 +113,7 @@ def _is_weight(value: SSAValue) -> bool:
     return isinstance(value.owner, WeightOp | WeightsOp)
 
 
-def _record(given: Argument, readonly: bool, noalias: bool, align: int) -> None:
+def _record(given: contract.Argument, readonly: bool, noalias: bool, align: int) -> None:
     if readonly:
         given.readonly = True
     if noalias:
@@ -141,7 +129,7 @@ def _written(function: FuncOp, callees: dict[str, set[int]]) -> set[int]:
     found: set[int] = set()
     if function.is_declaration:
         count = len(function.function_type.inputs)
-        return {*range(count - len(IN_PLACE.get(function) or ()), count)}
+        return {*range(count - len(contract.IN_PLACE.get(function) or ()), count)}
 
     def note(value: SSAValue) -> None:
         while not isinstance(value, BlockArgument):
@@ -176,7 +164,7 @@ def _natural_alignment(kind: Attribute) -> int:
 
 def _alignments_of_calls(module: ModuleOp, main: FuncOp) -> dict[str, dict[int, int]]:
     """Per callee and position of a buffer, the largest power-of-two alignment that all calls agree on."""
-    base = workspace_alignment(module)
+    base = contract.workspace_alignment(module)
 
     def alignment(value: SSAValue) -> int:
         op = value.owner

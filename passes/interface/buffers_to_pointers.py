@@ -41,31 +41,8 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from aotc.dialects.aot import (
-    VOID_PTR,
-    BufferOp,
-    CheckOp,
-    Convention,
-    DataOp,
-    ElementOp,
-    PtrCastOp,
-    PtrType,
-    WeightsOp,
-    WorkspaceOp,
-)
-from aotc.dialects.aot.contract import (
-    WEIGHT_LAYOUT,
-    Argument,
-    append_argument,
-    arguments_of,
-    convention,
-    entry,
-    kernels,
-    set_signature,
-    weights_place,
-    workspace_alignment,
-    workspace_place,
-)
+from aotc.dialects import aot
+from aotc.dialects.aot import contract
 from aotc.passes.interface.buffer_attributes import record_buffer_attributes, said_shape
 from aotc.passes.interface.buffer_uses import declare_with_pointers, replace_buffer, used_extents
 
@@ -77,9 +54,9 @@ class BuffersToPointersPass(ModulePass):
     name = "buffers-to-pointers"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        main = entry(op)
+        main = contract.entry(op)
         record_buffer_attributes(op)
-        typed = [kernel for kernel in kernels(op) if convention(kernel) is Convention.UNPACKED]
+        typed = [kernel for kernel in contract.kernels(op) if contract.convention(kernel) is aot.Convention.UNPACKED]
         signatures = {kernel.sym_name.data: used_extents(kernel) for kernel in typed}
         for kernel in typed:
             if kernel.is_declaration:
@@ -96,8 +73,8 @@ def _rewrite(function: FuncOp, extents_of: list[list[int]]) -> None:
     block = function.body.block
     done = arith.ConstantOp.from_int_and_width(0, 32)
     Rewriter.insert_op(done, InsertPoint.at_start(block))
-    collected: list[Argument] = []
-    given_attributes = arguments_of(function)
+    collected: list[contract.Argument] = []
+    given_attributes = contract.arguments_of(function)
     for argument, extents, given in zip(list(function.args), extents_of, given_attributes, strict=True):
         collected.append(given)
         given.scratch = False
@@ -107,13 +84,13 @@ def _rewrite(function: FuncOp, extents_of: list[list[int]]) -> None:
             continue
         if given.io is not None:  # a pointer no longer says it
             given.shape = said_shape(kind)
-        pointer = block.insert_arg(PtrType(kind.element_type), argument.index)
+        pointer = block.insert_arg(aot.PtrType(kind.element_type), argument.index)
         pointer.name_hint = argument.name_hint
         sizes: dict[int, SSAValue] = {}
         for dimension in extents:
             size = block.insert_arg(i32, argument.index)
             size.name_hint = f"{argument.name_hint or 'arg'}_dim{dimension}"
-            extent = Argument()
+            extent = contract.Argument()
             extent.dimension = dimension
             collected.append(extent)
             cast_op = arith.IndexCastOp(size, IndexType())
@@ -124,7 +101,7 @@ def _rewrite(function: FuncOp, extents_of: list[list[int]]) -> None:
     last = block.last_op
     assert isinstance(last, ReturnOp)
     last.operands = [done.result]
-    set_signature(function, collected, [i32])
+    contract.set_signature(function, collected, [i32])
 
 
 def _rewrite_calls(function: FuncOp, signatures: dict[str, list[list[int]]]) -> None:
@@ -135,7 +112,7 @@ def _rewrite_calls(function: FuncOp, signatures: dict[str, list[list[int]]]) -> 
         while isinstance(buffer.owner, memref.CastOp):
             buffer = buffer.owner.source
         if buffer not in pointers:
-            data = DataOp(buffer)
+            data = aot.DataOp(buffer)
             data.result.name_hint = buffer.name_hint
             if isinstance(buffer, BlockArgument):
                 assert buffer.block.first_op is not None
@@ -164,37 +141,39 @@ def _rewrite_calls(function: FuncOp, signatures: dict[str, list[list[int]]]) -> 
         typed = CallOp(call.callee, arguments, [i32])
         typed.location = call.location
         typed.attributes |= call.attributes
-        call.parent.insert_ops_before([typed, CheckOp(typed.results[0])], call)
+        call.parent.insert_ops_before([typed, aot.CheckOp(typed.results[0])], call)
         _erase(call)
 
 
 def _take_from_caller(module: ModuleOp, main: FuncOp) -> None:
     """Make the workspace and the weights arguments of the entry where they are the caller's to supply."""
-    if workspace_place(module) == "caller":
-        given = Argument(io="workspace")
-        given.align, given.noalias = workspace_alignment(module), True
-        pointer = append_argument(main, VOID_PTR, given, "workspace")
-        _replace_by_buffer(main, WorkspaceOp, pointer)
-    if weights_place(module) == "caller":
-        layout = WEIGHT_LAYOUT.require(module, "the module")
-        given = Argument(io="weights")
+    if contract.workspace_place(module) == "caller":
+        given = contract.Argument(io="workspace")
+        given.align, given.noalias = contract.workspace_alignment(module), True
+        pointer = contract.append_argument(main, aot.VOID_PTR, given, "workspace")
+        _replace_by_buffer(main, aot.WorkspaceOp, pointer)
+    if contract.weights_place(module) == "caller":
+        layout = contract.WEIGHT_LAYOUT.require(module, "the module")
+        given = contract.Argument(io="weights")
         given.align, given.readonly = 8 if layout.apart else layout.alignment, True
         if layout.apart:
-            _replace_by_elements(main, append_argument(main, PtrType(VOID_PTR), given, "weights"), layout.order)
+            _replace_by_elements(
+                main, contract.append_argument(main, aot.PtrType(aot.VOID_PTR), given, "weights"), layout.order
+            )
         else:
-            _replace_by_buffer(main, WeightsOp, append_argument(main, VOID_PTR, given, "weights"))
+            _replace_by_buffer(main, aot.WeightsOp, contract.append_argument(main, aot.VOID_PTR, given, "weights"))
 
 
 def _replace_by_elements(main: FuncOp, table: SSAValue, order: Sequence[int]) -> None:
     """Let what are views of the blob, at offsets in `order`, be what the elements of a table point to."""
-    for blob in [op for op in main.walk() if isinstance(op, WeightsOp)]:
+    for blob in [op for op in main.walk() if isinstance(op, aot.WeightsOp)]:
         for view in [use.operation for use in blob.result.uses]:
             assert isinstance(view, memref.ViewOp) and isinstance(view.byte_shift.owner, arith.ConstantOp)
             offset = view.byte_shift.owner.value
             assert isinstance(offset, IntegerAttr) and view.parent is not None
-            address = ElementOp(table, order.index(offset.value.data))
-            pointer = PtrCastOp(address.result, PtrType(view.result.type.element_type))
-            buffer = BufferOp(pointer.result, view.result.type)
+            address = aot.ElementOp(table, order.index(offset.value.data))
+            pointer = aot.PtrCastOp(address.result, aot.PtrType(view.result.type.element_type))
+            buffer = aot.BufferOp(pointer.result, view.result.type)
             buffer.result.name_hint = view.result.name_hint
             view.parent.insert_ops_before([address, pointer, buffer], view)
             view.result.replace_all_uses_with(buffer.result)
@@ -202,10 +181,10 @@ def _replace_by_elements(main: FuncOp, table: SSAValue, order: Sequence[int]) ->
         _erase(blob)
 
 
-def _replace_by_buffer(main: FuncOp, kind: type[WorkspaceOp | WeightsOp], pointer: SSAValue) -> None:
+def _replace_by_buffer(main: FuncOp, kind: type[aot.WorkspaceOp | aot.WeightsOp], pointer: SSAValue) -> None:
     for op in [op for op in main.walk() if isinstance(op, kind)]:
         assert op.parent is not None
-        buffer = BufferOp(pointer, op.result.type)
+        buffer = aot.BufferOp(pointer, op.result.type)
         buffer.result.name_hint = op.result.name_hint
         op.parent.insert_op_before(buffer, op)
         op.result.replace_all_uses_with(buffer.result)
@@ -213,5 +192,4 @@ def _replace_by_buffer(main: FuncOp, kind: type[WorkspaceOp | WeightsOp], pointe
 
 
 def _erase(op: Operation) -> None:
-    op.detach()
-    op.erase()
+    Rewriter.erase_op(op)

@@ -38,20 +38,7 @@ from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from aotc.dialects.aot import VOID_PTR, CheckOp, Convention, PtrType, StructType
-from aotc.dialects.aot.contract import (
-    RESOURCE_HANDLE,
-    Argument,
-    append_argument,
-    arguments_of,
-    convention,
-    entry,
-    kernels,
-    model_name,
-    operator_arguments,
-    set_arguments,
-    set_signature,
-)
+from aotc.dialects.aot import VOID_PTR, CheckOp, Convention, PtrType, StructType, contract
 from aotc.model.conventions import CALL_PACKED, operator_symbol
 from aotc.passes.interface.buffer_uses import declare_with_pointers, replace_buffer, used_extents
 from aotc.passes.interface.packing import PACKED_NAMES, PACKED_TYPES, DLType, Packer, Unpacker
@@ -66,21 +53,23 @@ class LowerCallsPass(ModulePass):
     name = "lower-calls"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        main = entry(op)
-        arguments = operator_arguments(op)
-        by_symbol = {kernel.sym_name.data: kernel for kernel in kernels(op)}
-        conventions = {symbol: convention(kernel) for symbol, kernel in by_symbol.items()}
+        main = contract.entry(op)
+        arguments = contract.operator_arguments(op)
+        by_symbol = {kernel.sym_name.data: kernel for kernel in contract.kernels(op)}
+        conventions = {symbol: contract.convention(kernel) for symbol, kernel in by_symbol.items()}
         handle = None
-        if RESOURCE_HANDLE.on(main):
-            handle = append_argument(main, VOID_PTR, Argument(io="resource_handle"), "resource_handle")
-        registry = operator_symbol(model_name(op), "functions")
+        if contract.RESOURCE_HANDLE.on(main):
+            handle = contract.append_argument(
+                main, VOID_PTR, contract.Argument(io="resource_handle"), "resource_handle"
+            )
+        registry = operator_symbol(contract.model_name(op), "functions")
         calls = [call for call in main.walk() if isinstance(call, CallOp)]
         packed = [call for call in calls if conventions.get(call.callee.string_value()) in _PACKED]
         if packed:
             packer = Packer(main.body.block, packed, arguments)
             for call in packed:
                 kernel = by_symbol[call.callee.string_value()]
-                by_name = convention(kernel) is Convention.PACKED
+                by_name = contract.convention(kernel) is Convention.PACKED
                 _pack_call(packer, call, _dtypes(kernel), handle, registry if by_name else None)
         for symbol, kernel in by_symbol.items():
             if conventions[symbol] in _PACKED:
@@ -97,19 +86,19 @@ class LowerCallsPass(ModulePass):
 
 
 def _take_handle(kernel: FuncOp) -> None:
-    given = Argument(io="resource_handle")
+    given = contract.Argument(io="resource_handle")
     if not kernel.is_declaration:
-        append_argument(kernel, VOID_PTR, given, "resource_handle")
+        contract.append_argument(kernel, VOID_PTR, given, "resource_handle")
         return
-    arguments, signature = [*arguments_of(kernel), given], kernel.function_type
+    arguments, signature = [*contract.arguments_of(kernel), given], kernel.function_type
     kernel.properties["function_type"] = FunctionType.from_lists([*signature.inputs, VOID_PTR], [*signature.outputs])
-    set_arguments(kernel, arguments)
+    contract.set_arguments(kernel, arguments)
 
 
 def _dtypes(kernel: FuncOp) -> list[DLType]:
     """The element types of a kernel's buffers, as users see them."""
     kinds = [kind for kind in kernel.function_type.inputs if isinstance(kind, MemRefType)]
-    given = arguments_of(kernel)
+    given = contract.arguments_of(kernel)
     return [DLType.of(each.dtype or kind.element_type) for each, kind in zip(given, kinds, strict=True)]
 
 
@@ -123,8 +112,7 @@ def _pack_call(
     made.location = call.location
     made.attributes |= call.attributes
     build.insert(CheckOp(status))
-    call.detach()
-    call.erase()
+    Rewriter.erase_op(call)
 
 
 def _pack_function(kernel: FuncOp, given: str) -> None:
@@ -152,4 +140,4 @@ def _pack_function(kernel: FuncOp, given: str) -> None:
     last = block.last_op
     assert isinstance(last, ReturnOp)
     last.operands = [done.result]
-    set_signature(kernel, [Argument() for _ in arguments], [i32])
+    contract.set_signature(kernel, [contract.Argument() for _ in arguments], [i32])

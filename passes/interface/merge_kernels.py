@@ -48,6 +48,7 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
 
 from aotc.dialects.aot import BufferOp, WordLoadOp
 from aotc.dialects.aot.contract import Argument, Sizes, append_argument, kernels, set_parameters, set_sizes, sizes_of
@@ -264,8 +265,7 @@ def _merge(forms: Sequence[_Form], columns: Sequence[_Column], different: Sequen
     set_parameters(first.function, None)  # each call has shapes of its own
     first.function.location = fuse_locations(form.function.location for form in forms)
     for form in others:
-        form.function.detach()
-        form.function.erase()
+        Rewriter.erase_op(form.function)
 
 
 def _parametrize(
@@ -313,8 +313,7 @@ def _forget_extent(buffer: SSAValue) -> None:
     assert op.parent is not None
     op.parent.insert_op_before(new, op)
     buffer.replace_all_uses_with(new.result)
-    op.detach()
-    op.erase()
+    Rewriter.erase_op(op)
 
 
 def _pass(call: CallOp, function: FuncOp, values: Sequence[Attribute]) -> None:
@@ -331,5 +330,4 @@ def _pass(call: CallOp, function: FuncOp, values: Sequence[Attribute]) -> None:
     call.parent.insert_ops_before([*constants, new], call)
     for old, result in zip(call.results, new.results, strict=True):
         old.replace_all_uses_with(result)
-    call.detach()
-    call.erase()
+    Rewriter.erase_op(call)

@@ -11,19 +11,7 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute
 from xdsl.rewriter import InsertPoint
 
-from aotc.dialects.aot import Convention, GlobalOp, PtrType, StructType, SymbolOp, integers
-from aotc.dialects.aot.contract import (
-    Argument,
-    Sizes,
-    Tensor,
-    arguments_of,
-    kernels,
-    model_name,
-    parameters_of,
-    set_convention,
-    set_signature,
-    sizes_of,
-)
+from aotc.dialects.aot import Convention, GlobalOp, PtrType, StructType, SymbolOp, contract, integers
 from aotc.model.conventions import operator_symbol
 from aotc.model.metadata import METADATA_VERSION
 from aotc.model.naming import c_identifier
@@ -32,13 +20,15 @@ from aotc.passes.interface.packing import PACKED_NAMES, PACKED_TYPES, DLType, re
 
 def add_metadata(module: ModuleOp, main: FuncOp, run: str) -> tuple[str, str]:
     """Add the tables for the entry `run` and the operators; returns the symbols of the metadata and of its getter."""
-    name = model_name(module)
+    name = contract.model_name(module)
     metadata, getter = operator_symbol(name, "metadata"), operator_symbol(name, "get_model_metadata")
     tables = _Tables(name)
-    tensors = [given.tensor() for given in arguments_of(main) if given.io in ("input", "output")]
-    functions = [tables.function(run, tensors, sizes_of(main))]
-    for kernel in kernels(module):
-        functions.append(tables.function(kernel.sym_name.data, parameters_of(kernel) or (), sizes_of(kernel)))
+    tensors = [given.tensor() for given in contract.arguments_of(main) if given.io in ("input", "output")]
+    functions = [tables.function(run, tensors, contract.sizes_of(main))]
+    for kernel in contract.kernels(module):
+        functions.append(
+            tables.function(kernel.sym_name.data, contract.parameters_of(kernel) or (), contract.sizes_of(kernel))
+        )
     block = module.body.block
     block.add_ops(tables.globals)
     infos = operator_symbol(name, "infos")
@@ -59,7 +49,7 @@ class _Tables:
         self._shapes: dict[tuple[int, ...], str] = {}
         self._parameters: dict[tuple[Attribute, ...], str] = {}
 
-    def function(self, symbol: str, tensors: Sequence[Tensor], sizes: Sizes) -> Attribute:
+    def function(self, symbol: str, tensors: Sequence[contract.Tensor], sizes: contract.Sizes) -> Attribute:
         """The row of a function: its parameters, inputs, then outputs; bytes of workspace, these, and constants."""
         io = [tensor.io for tensor in tensors]
         counts = integers(i32, io.count("input"), io.count("output"))
@@ -72,7 +62,7 @@ class _Tables:
             [StringAttr(symbol), where, *counts, *integers(i64, sizes.workspace, sizes.io, sizes.constant)]
         )
 
-    def _rows(self, tensors: Sequence[Tensor]) -> Iterator[Attribute]:
+    def _rows(self, tensors: Sequence[contract.Tensor]) -> Iterator[Attribute]:
         taken = {"workspace", "weights", "resource_handle"}
         for tensor in tensors:
             dtype = DLType.of(tensor.dtype)
@@ -96,11 +86,11 @@ class _Tables:
 def _getter(symbol: str, metadata: str) -> FuncOp:
     """A packed function without arguments that returns the address of the metadata as a handle."""
     function = FuncOp(symbol, (PACKED_TYPES, [i32]), visibility="private")
-    set_convention(function, Convention.PACKED)
+    contract.set_convention(function, Convention.PACKED)
     block = function.body.block
     for argument, name in zip(block.args, PACKED_NAMES, strict=True):
         argument.name_hint = name
-    set_signature(function, [Argument(name=name) for name in PACKED_NAMES], [i32])
+    contract.set_signature(function, [contract.Argument(name=name) for name in PACKED_NAMES], [i32])
     build = Builder(InsertPoint.at_end(block))
     tables = build.insert(SymbolOp(metadata, PtrType(StructType("AOTCMetadata"))))
     return_handle(build, block.args, tables.result)

@@ -20,25 +20,7 @@ from xdsl.dialects.func import CallOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
-from aotc.dialects.aot import (
-    VOID_PTR,
-    AddressOp,
-    AllocaOp,
-    DataOp,
-    ElementOp,
-    FieldOp,
-    IsAlignedOp,
-    IsNullOp,
-    NullOp,
-    PtrCastOp,
-    PtrType,
-    RequireOp,
-    SetElementOp,
-    SetFieldOp,
-    StringOp,
-    StructType,
-    SymbolOp,
-)
+from aotc.dialects import aot
 from aotc.dialects.aot.structures import field_type
 from aotc.dialects.dtypes import dtype_name
 from aotc.dialects.operations import make
@@ -48,13 +30,17 @@ from aotc.model.conventions import CALL_PACKED
 from aotc.model.dlpack import CPU, DLPACK_TYPES, HANDLE_CODE, TENSOR_CODE
 from aotc.passes.interface.buffer_attributes import said_shape
 
-PACKED_TYPES: Final[tuple[Attribute, ...]] = (VOID_PTR, VOID_PTR, i32, VOID_PTR, VOID_PTR, VOID_PTR)
+PACKED_TYPES: Final[tuple[Attribute, ...]] = (aot.VOID_PTR, aot.VOID_PTR, i32, aot.VOID_PTR, aot.VOID_PTR, aot.VOID_PTR)
 """The argument types of every packed function; it returns an i32 status."""
 
 PACKED_NAMES: Final = ("args", "arg_type_ids", "num_args", "out_ret_value", "out_ret_tcode", "resource_handle")
 
 _EQUAL = integer(0)  # of arith.cmpi
-_VALUE, _TENSOR, _FUNCTION = StructType("AOTCValue"), StructType("DLTensor"), StructType("AOTCFunctionEntry")
+_VALUE, _TENSOR, _FUNCTION = (
+    aot.StructType("AOTCValue"),
+    aot.StructType("DLTensor"),
+    aot.StructType("AOTCFunctionEntry"),
+)
 
 
 @dataclass(frozen=True)
@@ -85,7 +71,7 @@ class Packer:
         extents = max((sum(kind.get_num_dims() for kind in kinds) for kinds in buffers), default=0)
         self._head = Builder(InsertPoint.at_start(block))
         tagged = arguments != "pointers"
-        self._values = self._array("values", most, _VALUE if tagged else VOID_PTR)
+        self._values = self._array("values", most, _VALUE if tagged else aot.VOID_PTR)
         self._codes = self._array("type_codes", most, i32) if tagged else None
         if arguments == "tensors":
             self._tensors = self._array("tensors", most, _TENSOR)
@@ -94,7 +80,7 @@ class Packer:
         self._returned_code = self._array("ret_tcode", 1, i32) if tagged else None
 
     def _array(self, name: str, count: int, element: Attribute) -> SSAValue:
-        array = self._head.insert(AllocaOp(count, element)).result
+        array = self._head.insert(aot.AllocaOp(count, element)).result
         array.name_hint = name
         return array
 
@@ -114,13 +100,13 @@ class Packer:
                 given, code = self._tensor(build, position, operand, dtypes[position], extent), TENSOR_CODE
                 extent += kind.get_num_dims()
             else:
-                given = build.insert(DataOp(operand)).result
+                given = build.insert(aot.DataOp(operand)).result
             handle_or_data = _as_void(build, given)
             if self._codes is None:
-                build.insert(SetElementOp(self._values, position, handle_or_data))
+                build.insert(aot.SetElementOp(self._values, position, handle_or_data))
             else:
-                build.insert(SetFieldOp(self._values, position, "v_handle", handle_or_data))
-                build.insert(SetElementOp(self._codes, position, _constant(build, code, i32)))
+                build.insert(aot.SetFieldOp(self._values, position, "v_handle", handle_or_data))
+                build.insert(aot.SetElementOp(self._codes, position, _constant(build, code, i32)))
         packed = [
             _as_void(build, self._values),
             _as_void(build, self._codes),
@@ -132,8 +118,8 @@ class Packer:
         symbol = call.callee.string_value()
         if registry is None:
             return build.insert(CallOp(symbol, packed, [i32])).results[0]
-        functions = build.insert(SymbolOp(registry, PtrType(_FUNCTION))).result
-        name = build.insert(StringOp(symbol)).result
+        functions = build.insert(aot.SymbolOp(registry, aot.PtrType(_FUNCTION))).result
+        name = build.insert(aot.StringOp(symbol)).result
         return build.insert(CallOp(CALL_PACKED, [functions, name, *packed], [i32])).results[0]
 
     def _tensor(self, build: Builder, position: int, buffer: SSAValue, dtype: DLType, extent: int) -> SSAValue:
@@ -142,23 +128,25 @@ class Packer:
         assert isinstance(kind, MemRefType)
         for dimension, size in enumerate(kind.get_shape()):
             properties = {"position": integer(extent + dimension)}
-            build.insert(make(SetElementOp, (self._shapes, _extent(build, buffer, dimension, size)), None, properties))
+            build.insert(
+                make(aot.SetElementOp, (self._shapes, _extent(build, buffer, dimension, size)), None, properties)
+            )
 
         def put(field: str, value: SSAValue) -> None:
             properties = {"position": integer(position), "field": word(field)}
-            build.insert(make(SetFieldOp, (self._tensors, value), None, properties))
+            build.insert(make(aot.SetFieldOp, (self._tensors, value), None, properties))
 
-        put("data", _as_void(build, build.insert(DataOp(buffer)).result))
+        put("data", _as_void(build, build.insert(aot.DataOp(buffer)).result))
         put("device.device_type", _constant(build, CPU, i32))
         put("device.device_id", _constant(build, 0, i32))
         put("ndim", _constant(build, kind.get_num_dims(), i32))
         put("dtype.code", _constant(build, dtype.code, i8))
         put("dtype.bits", _constant(build, dtype.bits, i8))
         put("dtype.lanes", _constant(build, dtype.lanes, i16))
-        put("shape", build.insert(AddressOp(self._shapes, extent)).result)
-        put("strides", build.insert(NullOp(PtrType(i64))).result)
+        put("shape", build.insert(aot.AddressOp(self._shapes, extent)).result)
+        put("strides", build.insert(aot.NullOp(aot.PtrType(i64))).result)
         put("byte_offset", _constant(build, 0, i64))
-        return build.insert(AddressOp(self._tensors, position)).result
+        return build.insert(aot.AddressOp(self._tensors, position)).result
 
 
 def _extent(build: Builder, buffer: SSAValue, dimension: int, size: int) -> SSAValue:
@@ -185,8 +173,8 @@ class Unpacker:
         tagged = operator_arguments != "pointers"
         if tagged:
             self._require_some(type_ids)
-        self._values = build.insert(PtrCastOp(args, PtrType(_VALUE if tagged else VOID_PTR))).result
-        self._codes = build.insert(PtrCastOp(type_ids, PtrType(i32))).result if tagged else None
+        self._values = build.insert(aot.PtrCastOp(args, aot.PtrType(_VALUE if tagged else aot.VOID_PTR))).result
+        self._codes = build.insert(aot.PtrCastOp(type_ids, aot.PtrType(i32))).result if tagged else None
 
     def tensor(
         self, position: int, shape: Sequence[int], dtype: DLType, pointee: Attribute, extents: Sequence[int] = ()
@@ -194,11 +182,11 @@ class Unpacker:
         """Check that argument `position` is a DLTensor of this shape, -1 where it is open; returns its data pointer and
         the `extents` asked for, which must be below 2^31."""
         build = self._build
-        tensor = build.insert(PtrCastOp(self._handle(position, TENSOR_CODE), PtrType(_TENSOR))).result
+        tensor = build.insert(aot.PtrCastOp(self._handle(position, TENSOR_CODE), aot.PtrType(_TENSOR))).result
 
         def field(name: str) -> SSAValue:
             properties = {"position": integer(0), "field": word(name)}
-            return _value_of(build, FieldOp, (tensor,), field_type(tensor, name), properties)
+            return _value_of(build, aot.FieldOp, (tensor,), field_type(tensor, name), properties)
 
         self._require_equal(field("ndim"), len(shape))
         self._require_equal(field("dtype.code"), dtype.code)
@@ -206,7 +194,7 @@ class Unpacker:
         self._require_equal(field("dtype.lanes"), dtype.lanes)
         self._require_equal(field("device.device_type"), CPU)
         self._require_equal(field("device.device_id"), 0)
-        build.insert(RequireOp(build.insert(IsNullOp(field("strides")))))
+        build.insert(aot.RequireOp(build.insert(aot.IsNullOp(field("strides")))))
         self._require_equal(field("byte_offset"), 0)
         sizes: dict[int, SSAValue] = {}
         if shape:
@@ -214,17 +202,17 @@ class Unpacker:
             self._require_some(given)
             for dimension, size in enumerate(shape):
                 if size >= 0:
-                    element = _value_of(build, ElementOp, (given,), i64, {"position": integer(dimension)})
+                    element = _value_of(build, aot.ElementOp, (given,), i64, {"position": integer(dimension)})
                     self._require_equal(element, size)
                 elif dimension in extents:
-                    element = build.insert(ElementOp(given, dimension)).result
+                    element = build.insert(aot.ElementOp(given, dimension)).result
                     above = _constant(build, 2**31, i64)  # before it is an index, which may be narrower
-                    build.insert(RequireOp(build.insert(arith.CmpiOp(element, above, "ult"))))
+                    build.insert(aot.RequireOp(build.insert(arith.CmpiOp(element, above, "ult"))))
                     sizes[dimension] = build.insert(arith.IndexCastOp(element, IndexType())).result
         data = field("data")
         if 0 not in shape:
             self._require_some(data)
-        return build.insert(PtrCastOp(data, PtrType(pointee))).result, sizes
+        return build.insert(aot.PtrCastOp(data, aot.PtrType(pointee))).result, sizes
 
     def buffer(
         self, position: int, kind: MemRefType, dtype: DLType, extents: Sequence[int]
@@ -235,20 +223,20 @@ class Unpacker:
         if extents:
             raise CompileError("open-shapes", "an argument of dynamic shape", "only a DLTensor carries its extents")
         data = self._handle(position, HANDLE_CODE)
-        return self._build.insert(PtrCastOp(data, PtrType(kind.element_type))).result, {}
+        return self._build.insert(aot.PtrCastOp(data, aot.PtrType(kind.element_type))).result, {}
 
     def pointer(self, position: int, alignment: int) -> SSAValue:
         """Check that argument `position` is a bare pointer to what is so aligned, and return it."""
         handle = self._handle(position, HANDLE_CODE)
-        self._build.insert(RequireOp(self._build.insert(IsAlignedOp(handle, alignment))))
+        self._build.insert(aot.RequireOp(self._build.insert(aot.IsAlignedOp(handle, alignment))))
         return handle
 
     def _handle(self, position: int, code: int) -> SSAValue:
         if self._codes is None:
-            read = ElementOp(self._values, position)
+            read = aot.ElementOp(self._values, position)
         else:
-            self._require_equal(self._build.insert(ElementOp(self._codes, position)).result, code)
-            read = FieldOp(self._values, position, "v_handle")
+            self._require_equal(self._build.insert(aot.ElementOp(self._codes, position)).result, code)
+            read = aot.FieldOp(self._values, position, "v_handle")
         handle = self._build.insert(read).result
         self._require_some(handle)
         return handle
@@ -256,21 +244,21 @@ class Unpacker:
     def _require_equal(self, value: SSAValue, expected: int) -> None:
         constant = _constant(self._build, expected, value.type)
         equal = _value_of(self._build, arith.CmpiOp, (value, constant), i1, {"predicate": _EQUAL})
-        self._build.insert(make(RequireOp, (equal,)))
+        self._build.insert(make(aot.RequireOp, (equal,)))
 
     def _require_some(self, pointer: SSAValue) -> None:
         build = self._build
-        absent = _value_of(build, IsNullOp, (pointer,), i1)
+        absent = _value_of(build, aot.IsNullOp, (pointer,), i1)
         present = _value_of(build, arith.XOrIOp, (absent, _constant(build, 1, i1)), i1)
-        build.insert(make(RequireOp, (present,)))
+        build.insert(make(aot.RequireOp, (present,)))
 
 
 def return_handle(build: Builder, arguments: Sequence[SSAValue], pointer: SSAValue) -> None:
     """Let the packed function of these arguments return a bare pointer."""
-    value = build.insert(PtrCastOp(arguments[3], PtrType(_VALUE))).result
-    code = build.insert(PtrCastOp(arguments[4], PtrType(i32))).result
-    build.insert(SetFieldOp(value, 0, "v_handle", _as_void(build, pointer)))
-    build.insert(SetElementOp(code, 0, _constant(build, HANDLE_CODE, i32)))
+    value = build.insert(aot.PtrCastOp(arguments[3], aot.PtrType(_VALUE))).result
+    code = build.insert(aot.PtrCastOp(arguments[4], aot.PtrType(i32))).result
+    build.insert(aot.SetFieldOp(value, 0, "v_handle", _as_void(build, pointer)))
+    build.insert(aot.SetElementOp(code, 0, _constant(build, HANDLE_CODE, i32)))
 
 
 def _value_of(
@@ -291,5 +279,5 @@ def _constant(build: Builder, value: int, kind: Attribute) -> SSAValue:
 
 def _as_void(build: Builder, pointer: SSAValue | None) -> SSAValue:
     if pointer is None:
-        return build.insert(NullOp()).result
-    return pointer if pointer.type == VOID_PTR else build.insert(PtrCastOp(pointer, VOID_PTR)).result
+        return build.insert(aot.NullOp()).result
+    return pointer if pointer.type == aot.VOID_PTR else build.insert(aot.PtrCastOp(pointer, aot.VOID_PTR)).result

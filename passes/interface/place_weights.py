@@ -27,18 +27,7 @@ from xdsl.dialects.func import CallOp
 from xdsl.ir import Block, SSAValue
 from xdsl.passes import ModulePass
 
-from aotc.dialects.aot import WeightOp, WeightsOp
-from aotc.dialects.aot.contract import (
-    IN_PLACE,
-    WEIGHT_LAYOUT,
-    Argument,
-    WeightLayout,
-    entry,
-    insert_argument,
-    kernels,
-    model_name,
-    weights_place,
-)
+from aotc.dialects.aot import WeightOp, WeightsOp, contract
 from aotc.dialects.dtypes import byte_width
 from aotc.model.conventions import weights_symbol
 
@@ -56,9 +45,9 @@ class PlaceWeightsPass(ModulePass):
     `buffers-to-pointers` makes loads of the table of the views of the blob."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        main = entry(op)
+        main = contract.entry(op)
         _order(main.body.block)
-        if weights_place(op) == "embedded":
+        if contract.weights_place(op) == "embedded":
             return
         _pass_to_kernels(op)
         offsets: dict[str, int] = {}
@@ -69,11 +58,11 @@ class PlaceWeightsPass(ModulePass):
                 offsets[weight.key.data] = start = -(-end // self.alignment) * self.alignment
                 kind = weight.result.type
                 end = start + kind.element_count() * byte_width(kind.element_type)
-        WEIGHT_LAYOUT.set(op, WeightLayout(end, self.alignment, offsets, self.apart))
+        contract.WEIGHT_LAYOUT.set(op, contract.WeightLayout(end, self.alignment, offsets, self.apart))
         if not uses:
             return
         block = main.body.block
-        blob = WeightsOp(weights_symbol(model_name(op)), end)
+        blob = WeightsOp(weights_symbol(contract.model_name(op)), end)
         blob.result.name_hint = "weights"
         assert block.first_op is not None
         block.insert_op_before(blob, block.first_op)
@@ -113,11 +102,11 @@ def _pass_to_kernels(module: ModuleOp) -> None:
     for call in module.walk():
         if isinstance(call, CallOp):
             calls.setdefault(call.callee.string_value(), []).append(call)
-    for kernel in kernels(module):
+    for kernel in contract.kernels(module):
         for weight in [each for each in kernel.walk() if isinstance(each, WeightOp)]:
-            place = len(kernel.args) - len(IN_PLACE.get(kernel) or ())
+            place = len(kernel.args) - len(contract.IN_PLACE.get(kernel) or ())
             hint = weight.result.name_hint or "weight"
-            argument = insert_argument(kernel, place, weight.result.type, Argument(), hint)
+            argument = contract.insert_argument(kernel, place, weight.result.type, contract.Argument(), hint)
             weight.result.replace_all_uses_with(argument)
             weight.detach()
             for call in calls.get(kernel.sym_name.data, ()):

@@ -63,24 +63,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.transforms.canonicalization_patterns.utils import const_evaluate_operand
 
-from aotc.dialects.aot import (
-    VOID_PTR,
-    AllocaOp,
-    BufferOp,
-    CheckOp,
-    DataOp,
-    ElementOp,
-    NullOp,
-    PhaseOp,
-    PtrCastOp,
-    PtrType,
-    SetElementOp,
-    SymbolOp,
-    ThreadOp,
-    WeightOp,
-    WeightsOp,
-    WorkspaceOp,
-)
+from aotc.dialects import aot
 from aotc.dialects.aot.contract import Argument, append_argument, arguments_of, entry, kernels, model_name, threads_of
 from aotc.dialects.dtypes import byte_width
 from aotc.model.conventions import THREADS_RUN, operator_symbol
@@ -106,9 +89,8 @@ class RunOnThreadsPass(ModulePass):
             share.call(main, threads)
         for each in reversed(list(main.walk())):
             if isinstance(each, _FIXED) and each.results[0].first_use is None:
-                each.detach()
-                each.erase()
-        op.body.block.add_op(FuncOp.external(THREADS_RUN, [i32, VOID_PTR, VOID_PTR, i32], [i32]))
+                Rewriter.erase_op(each)
+        op.body.block.add_op(FuncOp.external(THREADS_RUN, [i32, aot.VOID_PTR, aot.VOID_PTR, i32], [i32]))
 
 
 def _runs(block: Block, phases: Mapping[str, int]) -> list[list[CallOp]]:
@@ -124,7 +106,7 @@ def _runs(block: Block, phases: Mapping[str, int]) -> list[list[CallOp]]:
 
 
 def _is_shared(kernel: FuncOp) -> bool:
-    return any(isinstance(op, ThreadOp) for op in kernel.walk())
+    return any(isinstance(op, aot.ThreadOp) for op in kernel.walk())
 
 
 def _number(value: int) -> arith.ConstantOp:
@@ -135,11 +117,11 @@ def _take_thread(kernel: FuncOp) -> int:
     """Give a kernel the number of its thread and, if it has several, of the phase as last arguments; how many phases it
     has."""
     count = 1
-    for kind, name in ((ThreadOp, "thread"), (PhaseOp, "phase")):
+    for kind, name in ((aot.ThreadOp, "thread"), (aot.PhaseOp, "phase")):
         argument: SSAValue | None = None
         for op in [op for op in kernel.walk() if isinstance(op, kind)]:
             argument = argument or append_argument(kernel, i32, Argument(name=name), name)
-            count = op.count if isinstance(op, PhaseOp) else count
+            count = op.count if isinstance(op, aot.PhaseOp) else count
             Rewriter.replace_op(op, arith.IndexCastOp(argument, IndexType()))
     return count
 
@@ -156,7 +138,7 @@ class _Share:
 
     def __init__(self, module: ModuleOp, calls: Sequence[CallOp], phases: dict[str, int], suffix: str) -> None:
         name = operator_symbol(model_name(module), f"share{suffix}")
-        self.function = FuncOp(name, ([VOID_PTR, i32, i32], [i32]), visibility="private")
+        self.function = FuncOp(name, ([aot.VOID_PTR, i32, i32], [i32]), visibility="private")
         self._calls = calls
         self._given: list[SSAValue] = []
         """The elements of the array."""
@@ -165,7 +147,7 @@ class _Share:
         arguments, thread, phase = self._block.args
         arguments.name_hint, thread.name_hint, phase.name_hint = "arguments", "thread", "phase"
         self._build = Builder(InsertPoint.at_end(self._block))
-        self._array = self._build.insert(PtrCastOp(arguments, PtrType(VOID_PTR))).result
+        self._array = self._build.insert(aot.PtrCastOp(arguments, aot.PtrType(aot.VOID_PTR))).result
         stages = _stages(calls, {each.sym_name.data: each for each in kernels(module)}, phases)
         made = {call: self._copied(call) for call in calls}
         for stage in stages:
@@ -188,7 +170,7 @@ class _Share:
                 operands = {operand: self._value(operand) for operand in owner.operands}
                 self._inside[value] = self._build.insert(owner.clone(operands)).results[0]
             else:
-                element: SSAValue = self._build.insert(ElementOp(self._array, len(self._given))).result
+                element: SSAValue = self._build.insert(aot.ElementOp(self._array, len(self._given))).result
                 self._given.append(value)
                 if element.type != value.type:
                     element = self._build.insert(_cast(element, value.type)).result
@@ -199,32 +181,31 @@ class _Share:
     def call(self, main: FuncOp, threads: int) -> None:
         """Let all threads do their shares of all phases, where the entry made the calls."""
         first, last = self._calls[0], self._calls[-1].next_op
-        assert first.parent is not None and isinstance(last, CheckOp)
+        assert first.parent is not None and isinstance(last, aot.CheckOp)
         build = Builder(InsertPoint.before(first))
         arguments = self._arguments(build, main)
-        work = build.insert(SymbolOp(self.function.sym_name.data, VOID_PTR)).result
+        work = build.insert(aot.SymbolOp(self.function.sym_name.data, aot.VOID_PTR)).result
         numbers = [build.insert(_number(value)).result for value in (threads, self._phases)]
         run = build.insert(CallOp(THREADS_RUN, [numbers[0], work, arguments, numbers[1]], [i32]))
-        build.insert(CheckOp(run.results[0]))
+        build.insert(aot.CheckOp(run.results[0]))
         for call in self._calls:
             check = call.next_op
-            assert isinstance(check, CheckOp)
+            assert isinstance(check, aot.CheckOp)
             for op in (check, call):
-                op.detach()
-                op.erase()
+                Rewriter.erase_op(op)
 
     def _arguments(self, build: Builder, main: FuncOp) -> SSAValue:
         """The array of what the function is given."""
         if not self._given:
-            return build.insert(NullOp(VOID_PTR)).result
-        array = AllocaOp(len(self._given), VOID_PTR)
+            return build.insert(aot.NullOp(aot.VOID_PTR)).result
+        array = aot.AllocaOp(len(self._given), aot.VOID_PTR)
         array.result.name_hint = "arguments"
         assert main.body.block.first_op is not None
         main.body.block.insert_op_before(array, main.body.block.first_op)
         for position, value in enumerate(self._given):
-            pointer = value if value.type == VOID_PTR else build.insert(PtrCastOp(value, VOID_PTR)).result
-            build.insert(SetElementOp(array.result, position, pointer))
-        return build.insert(PtrCastOp(array.result, VOID_PTR)).result
+            pointer = value if value.type == aot.VOID_PTR else build.insert(aot.PtrCastOp(value, aot.VOID_PTR)).result
+            build.insert(aot.SetElementOp(array.result, position, pointer))
+        return build.insert(aot.PtrCastOp(array.result, aot.VOID_PTR)).result
 
 
 def _is_fixed(value: SSAValue) -> bool:
@@ -236,15 +217,15 @@ def _is_fixed(value: SSAValue) -> bool:
 
 
 _FIXED = (
-    *(arith.ConstantOp, BufferOp, DataOp, PtrCastOp, WeightOp, WeightsOp, WorkspaceOp),
+    *(arith.ConstantOp, aot.BufferOp, aot.DataOp, aot.PtrCastOp, aot.WeightOp, aot.WeightsOp, aot.WorkspaceOp),
     *(memref.CastOp, memref.ReinterpretCastOp, memref.ViewOp),
 )
 """Operations that give a place in memory."""
 
 
-def _cast(pointer: SSAValue, kind: Attribute) -> PtrCastOp:
-    assert isinstance(kind, PtrType)
-    return PtrCastOp(pointer, kind)
+def _cast(pointer: SSAValue, kind: Attribute) -> aot.PtrCastOp:
+    assert isinstance(kind, aot.PtrType)
+    return aot.PtrCastOp(pointer, kind)
 
 
 @dataclass
@@ -289,7 +270,7 @@ def _stages(calls: Sequence[CallOp], functions: dict[str, FuncOp], phases: dict[
 def _accesses(call: CallOp, kernel: FuncOp, together: bool) -> list[_Access]:
     found: list[_Access] = []
     for operand, given in zip(call.arguments, arguments_of(kernel), strict=False):
-        if isinstance(operand.type, PtrType) and (place := _place(operand)) is not None:
+        if isinstance(operand.type, aot.PtrType) and (place := _place(operand)) is not None:
             found.append(_Access(*place, not given.readonly, together))
     return found
 
@@ -430,9 +411,9 @@ def _place(value: SSAValue) -> tuple[object, int, float] | None:
     op = value.owner
     size = _bytes(value.type) if isinstance(value.type, MemRefType) else inf
     match op:
-        case DataOp():
+        case aot.DataOp():
             return _place(op.buffer)
-        case BufferOp() | PtrCastOp():
+        case aot.BufferOp() | aot.PtrCastOp():
             found, offset = _place(op.pointer), 0
         case memref.CastOp():
             found, offset = _place(op.source), 0
@@ -445,9 +426,9 @@ def _place(value: SSAValue) -> tuple[object, int, float] | None:
                 return found  # somewhere in it
             elements = sum(int(each) for each in op.static_offsets.get_values())
             offset = elements * byte_width(op.result.type.element_type)
-        case WorkspaceOp():
+        case aot.WorkspaceOp():
             return "workspace", 0, size
-        case WeightOp() | WeightsOp():
+        case aot.WeightOp() | aot.WeightsOp():
             return None
         case _:
             return value, 0, inf

@@ -23,20 +23,10 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
 from xdsl.passes import ModulePass
 
-from aotc.dialects.aot import Convention
-from aotc.dialects.aot.contract import (
-    EXTERNAL,
-    RESOURCE_HANDLE,
-    Interface,
-    entry,
-    has_tensors_in_workspace,
-    kernels,
-    set_convention,
-    set_interface,
-    threads_of,
-)
+from aotc.dialects.aot import Convention, contract
 from aotc.model.conventions import Conventions
 
 
@@ -56,23 +46,29 @@ class SelectCallingConventionPass(ModulePass):
     """Give a `c` entry a last argument that reaches every operator; `micro` and `packed` always have it."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        main = entry(op)
+        main = contract.entry(op)
         Conventions(
             self.interface_api,
             self.operator_api,
             self.runtime,
             self.workspace,
             self.weights,
-            not any(external.by_name for kernel in kernels(op) if (external := EXTERNAL.get(kernel)) is not None),
+            not any(map(_is_by_name, contract.kernels(op))),
             self.operator_arguments,
-            "workspace" if has_tensors_in_workspace(main) else "caller",
-            threads_of(op) > 1,
+            "workspace" if contract.has_tensors_in_workspace(main) else "caller",
+            contract.threads_of(op) > 1,
         ).check()
-        set_interface(op, Interface(self.interface_api, self.workspace, self.weights, self.operator_arguments))
-        set_convention(main, Convention.of_entry(self.interface_api))
+        contract.set_interface(
+            op, contract.Interface(self.interface_api, self.workspace, self.weights, self.operator_arguments)
+        )
+        contract.set_convention(main, Convention.of_entry(self.interface_api))
         if self.resource_handle or self.interface_api != "c":
-            RESOURCE_HANDLE.set(main)
-        for kernel in kernels(op):
-            external = EXTERNAL.get(kernel)
-            linked = external is not None and not external.by_name
-            set_convention(kernel, Convention.UNPACKED if linked else Convention(self.operator_api))
+            contract.RESOURCE_HANDLE.set(main)
+        for kernel in contract.kernels(op):
+            linked = contract.EXTERNAL.get(kernel) is not None and not _is_by_name(kernel)
+            contract.set_convention(kernel, Convention.UNPACKED if linked else Convention(self.operator_api))
+
+
+def _is_by_name(kernel: FuncOp) -> bool:
+    external = contract.EXTERNAL.get(kernel)
+    return external is not None and external.by_name

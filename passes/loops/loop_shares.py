@@ -373,8 +373,6 @@ class Accesses:
                     loads.add(inner.memref)
                 case aot.TileLoadOp() | aot.WordLoadOp():
                     loads.add(inner.buffer)
-                case aot.RunDotOp():
-                    loads |= {inner.x, inner.w}
                 case memref.StoreOp():
                     stores.add(inner.memref)
                 case aot.TileStoreOp():

@@ -22,9 +22,10 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias, cast
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, VectorType, f32
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, VectorType, f32
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute, Block, Operation
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from aotc.dialects.aot import InstructionOp, TileDotOp, TileDotPairOp, TileLookupOp, TileNarrowOp, TilePickOp
@@ -66,7 +67,7 @@ class SelectInstructionsPass(ModulePass):
         for block, ops in found.items():
             writer.start()
             for op in ops:
-                if not (isinstance(op, InstructionOp) and writer.has(op.row.name)):
+                if not (isinstance(op, InstructionOp) and _stays(op, writer)):
                     _replace(op, writer, block)
 
 
@@ -116,12 +117,29 @@ def _narrow(w: Writer, op: TileNarrowOp) -> Register:
     return narrowing.result([w.value(part, kind) for part in op.parts])
 
 
-def _meaning(w: Writer, op: InstructionOp) -> Register:
-    return joined(op.row.of_words([w.value(each, "s32") for each in op.arguments]))
+def _is_zero(value: SSAValue) -> bool:
+    op = value.owner
+    return isinstance(op, arith.ConstantOp) and isinstance(op.value, IntegerAttr) and op.value.value.data == 0
+
+
+def _stays(op: InstructionOp, w: Writer) -> bool:
+    return w.has(op.row.name) and not (op.row.alone and _is_zero(op.arguments[-1]))
+
+
+def _instruction(w: Writer, op: InstructionOp) -> Register:
+    """The same with less to do, or its meaning."""
+    row = op.row
+    given = [
+        w.value(ssa, "s32" if row.is_word(lanes) else lanes.dtype)
+        for ssa, lanes in zip(op.arguments, row.operands, strict=True)
+    ]
+    if w.has(row.name):
+        return w.apply(row.alone, *given[:-1])
+    return cast("Register", row.meaning(*given)) if row.is_lanewise else joined(row.lane_by_lane(given))
 
 
 _EXPANSIONS: dict[type[Operation], Expansion] = {
-    InstructionOp: _meaning,
+    InstructionOp: _instruction,
     TileDotOp: _dot,
     TileDotPairOp: _dot_pair,
     TileLookupOp: _lookup,

@@ -48,10 +48,8 @@ def serialize(op: scf.ParallelOp) -> None:
         combined = reduce.prev_op
         assert isinstance(combined, scf.ReduceReturnOp)
         values.append(combined.result)
-        combined.detach()
-        combined.erase()
-    reduce.detach()
-    reduce.erase()
+        Rewriter.erase_op(combined)
+    Rewriter.erase_op(reduce)
 
     for level in reversed(range(len(blocks))):
         initial = list(op.initVals) if level == 0 else list(blocks[level - 1].args[1:])

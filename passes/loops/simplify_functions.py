@@ -33,6 +33,7 @@ from xdsl.folder import Folder
 from xdsl.ir import Block, Operation
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
+from xdsl.rewriter import Rewriter
 from xdsl.traits import (
     ConstantLike,
     HasCanonicalizationPatternsTrait,
@@ -143,8 +144,7 @@ class _Elimination:
                 continue
             for old, result in zip(op.results, known.results, strict=True):
                 old.replace_all_uses_with(result)
-            op.detach()
-            op.erase()
+            Rewriter.erase_op(op)
         for candidates in new:
             candidates.pop()
         return total
@@ -202,8 +202,7 @@ def _drop_unused(block: Block) -> _Effect:
         effect = _effect(op, [_drop_unused(inner) for region in op.regions for inner in region.blocks])
         unused = all(result.first_use is None for result in op.results)
         if unused and effect is not _Effect.ANY and not _is_terminator(type(op)):
-            op.detach()
-            op.erase()
+            Rewriter.erase_op(op)
         else:
             total = max(total, effect)
     return total

@@ -44,12 +44,12 @@ from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from aotc.dialects.aot import TILE_OPERATIONS, tiles
+from aotc.dialects.aot import TILE_OPERATIONS, InstructionOp, QuadOp, tiles
 from aotc.dialects.aot.tile_dots import TileDotOp
 from aotc.dialects.aot.tile_lookups import TileLookupOp
 from aotc.dialects.aot.tile_narrowing import TileNarrowOp
 from aotc.dialects.aot.tiles import tile_shape, tile_type
-from aotc.dialects.aot.words import WORD, LaneDotOp, LaneSumOp, QuadOp, QuadQuantizeOp, QuadRescaleOp
+from aotc.dialects.aot.words import WORD
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.errors import CompileError
 from aotc.model.progress import Progress
@@ -296,7 +296,7 @@ def _single(u: Unrolling, op: Operation) -> Sequence[Registers]:
 
 _RULES: dict[type[Operation], Unroll] = {
     arith.ConstantOp: _constant,
-    **dict.fromkeys((QuadOp, QuadRescaleOp, QuadQuantizeOp, LaneDotOp, LaneSumOp), _single),
+    **dict.fromkeys((QuadOp, InstructionOp), _single),
     vector.BroadcastOp: _broadcast,
     vector.BitcastOp: _bitcast,
     tiles.TileLoadOp: _load,

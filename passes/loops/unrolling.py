@@ -10,6 +10,7 @@ from typing import Any, TypeAlias, cast
 from xdsl.dialects import arith, func, scf, vector
 from xdsl.dialects.builtin import BytesAttr, DenseIntOrFPElementsAttr, VectorType
 from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
+from xdsl.rewriter import Rewriter
 
 from aotc.dialects.aot import tiles
 from aotc.dialects.aot.tiles import tile_shape, tile_type
@@ -40,12 +41,10 @@ class Unrolling:
     def function(self, function: func.FuncOp) -> None:
         self._block(function.body.block)
         for op in reversed(self._replaced):  # users first
-            op.detach()
-            op.erase()
+            Rewriter.erase_op(op)
         for part in self._parts:  # most are stored, or looked up, together
             if isinstance(part, OpResult) and part.op.parent is not None and not part.uses.get_length():
-                part.op.detach()
-                part.op.erase()
+                Rewriter.erase_op(part.op)
 
     def _block(self, block: Block) -> None:
         for op in list(block.ops):

@@ -59,8 +59,6 @@ class ModuleLowering:
         self.declarations: dict[str, llvm.FuncOp] = {}
         self._options = options
         self._target = target
-        self.has_mve = target is not None and target.core.multiply == "mve"
-        """Whether the target has vectors of Arm's MVE (Helium)."""
         self.helpers = Helpers(native, self.function_properties())
         self._name = model_name_or(module, "model")
         external = has_external_weights(module)

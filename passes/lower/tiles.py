@@ -27,7 +27,7 @@ from aotc.dialects.aot import (
 )
 from aotc.dialects.aot.instruction import constant_type
 from aotc.errors import CompileError
-from aotc.machines.instructions.rows import Call
+from aotc.machines.instructions.rows import ADD, Call
 from aotc.passes.lower.arith import CONVERSION, compare, convert
 from aotc.passes.lower.function import FunctionLowering, Lowerings
 from aotc.passes.lower.llvm_builder import alignment, integer, like, width
@@ -183,6 +183,8 @@ def _called(f: FunctionLowering, call: Call, operands: Sequence[SSAValue], resul
         else f.b.constant(each.value, constant_type(each.lanes))
         for each in call.operands
     ]
+    if call.name == ADD:
+        return f.b.integer_op(llvm.AddOp, given[0], given[1])
     return f.b.intrinsic(call.name, given, result)
 
 

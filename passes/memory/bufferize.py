@@ -76,19 +76,7 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
-from aotc.dialects.aot import WeightOp
-from aotc.dialects.aot.contract import (
-    EXTERNAL,
-    IN_PLACE,
-    Argument,
-    External,
-    Io,
-    arguments_of,
-    entries,
-    kernels,
-    results_of,
-    set_arguments,
-)
+from aotc.dialects.aot import WeightOp, contract
 from aotc.dialects.constants import constant_array
 from aotc.dialects.dtypes import dtype_name, storage_type
 from aotc.dialects.graph.compound.control_flow import MOST_TRIPS, ControlOp, IfOp, LoopOp, yield_of
@@ -104,10 +92,10 @@ class BufferizePass(ModulePass):
     name = "bufferize"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        by_symbol = {kernel.sym_name.data: kernel for kernel in kernels(op)}
+        by_symbol = {kernel.sym_name.data: kernel for kernel in contract.kernels(op)}
         for kernel in by_symbol.values():
             bufferize_kernel(kernel)
-        for entry in entries(op):
+        for entry in contract.entries(op):
             _Entry(entry, by_symbol, WeightStore.of(ctx)).run()
 
 
@@ -123,7 +111,7 @@ def _memref(kind: TensorType[Attribute]) -> MemRefType:
 
 def bufferize_kernel(kernel: FuncOp) -> None:
     """Let a kernel read and write buffers: arguments for its operands, then its results, then its scratch buffers."""
-    if (external := EXTERNAL.get(kernel)) is not None:
+    if (external := contract.EXTERNAL.get(kernel)) is not None:
         _bufferize_declaration(kernel, external)
         return
     old = kernel.body.block
@@ -131,8 +119,8 @@ def bufferize_kernel(kernel: FuncOp) -> None:
     assert isinstance(end, ReturnOp)
     scratch = [result for op in old.ops if isinstance(op, AnchorOp) for result in op.scratch()]
     results = [*end.operands, *scratch]
-    if scratch and (in_place := IN_PLACE.get(kernel)) is not None:
-        IN_PLACE.set(kernel, [*in_place, *([] for _ in scratch)])
+    if scratch and (in_place := contract.IN_PLACE.get(kernel)) is not None:
+        contract.IN_PLACE.set(kernel, [*in_place, *([] for _ in scratch)])
     end.detach()
     end.erase()
     block = Block(arg_types=[buffer_type(value) for value in (*old.args, *results)])
@@ -154,27 +142,27 @@ def bufferize_kernel(kernel: FuncOp) -> None:
     _describe(kernel, [tensor_type(value).get_element_type() for value in (*old.args, *results)], len(scratch))
 
 
-def _bufferize_declaration(kernel: FuncOp, external: External) -> None:
+def _bufferize_declaration(kernel: FuncOp, external: contract.External) -> None:
     """The signature of a kernel that is defined elsewhere."""
     signature = kernel.function_type
     tensors = [cast(TensorType[Attribute], kind) for kind in (*signature.inputs, *signature.outputs)]
     scratch = [MemRefType(i8, [external.scratch_bytes])] if external.scratch_bytes else []
     kernel.properties["function_type"] = FunctionType.from_lists([*map(_memref, tensors), *scratch], [])
     kernel.properties.pop("res_attrs", None)
-    IN_PLACE.set(kernel, [*(IN_PLACE.get(kernel) or ()), *([] for _ in scratch)])
+    contract.IN_PLACE.set(kernel, [*(contract.IN_PLACE.get(kernel) or ()), *([] for _ in scratch)])
     _describe(kernel, [*(kind.element_type for kind in tensors), *(i8 for _ in scratch)], len(scratch))
 
 
 def _describe(kernel: FuncOp, elements: Sequence[Attribute], scratch: int) -> None:
     """Note what the types of a kernel's buffers will not say: which memory holds as others, which are scratch."""
-    given = arguments_of(kernel)
+    given = contract.arguments_of(kernel)
     for argument, element in zip(given, elements, strict=True):
-        if storage_type(element) != element or EXTERNAL.get(kernel) is not None:
+        if storage_type(element) != element or contract.EXTERNAL.get(kernel) is not None:
             argument.dtype = dtype_name(element)
     for argument in given[len(given) - scratch :]:
         argument.scratch = True
     if any(argument.attributes for argument in given):
-        set_arguments(kernel, given)
+        contract.set_arguments(kernel, given)
 
 
 class _Entry:
@@ -187,7 +175,7 @@ class _Entry:
         self.old = function.body.block
         end = self.old.last_op
         assert isinstance(end, ReturnOp)
-        self.results = list(zip(end.operands, results_of(function), strict=True))
+        self.results = list(zip(end.operands, contract.results_of(function), strict=True))
         outputs = [value for value, given in self.results if given.state_of is None]
         self.block = Block(arg_types=[buffer_type(value) for value in (*self.old.args, *outputs)])
         self.head = self.block
@@ -199,7 +187,7 @@ class _Entry:
 
     def run(self) -> None:
         """Write the new body, and replace the old one."""
-        arguments = [*_for("input", arguments_of(self.function))]
+        arguments = [*_for("input", contract.arguments_of(self.function))]
         for arg, new in zip(self.old.args, self.block.args, strict=False):
             new.name_hint = arg.name_hint
             self.buffers[arg] = new
@@ -216,7 +204,7 @@ class _Entry:
         self._operations(self.old)
         self.block.add_op(ReturnOp())
         _replace_body(self.function, self.block)
-        set_arguments(self.function, arguments)
+        contract.set_arguments(self.function, arguments)
         self.function.properties.pop("res_attrs", None)
 
     def _operations(self, old: Block) -> None:
@@ -472,7 +460,7 @@ def _strides(kind: MemRefType) -> list[int]:
     return [math.prod(sizes[axis + 1 :]) for axis in range(len(sizes))]
 
 
-def _for(io: Io, given: Sequence[Argument]) -> Sequence[Argument]:
+def _for(io: contract.Io, given: Sequence[contract.Argument]) -> Sequence[contract.Argument]:
     for each in given:
         each.io = io
     return given

@@ -49,19 +49,7 @@ from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.traits import IsTerminator, is_side_effect_free
 
-from aotc.dialects.aot import WorkspaceOp
-from aotc.dialects.aot.contract import (
-    IN_PLACE,
-    Argument,
-    Io,
-    arguments_of,
-    is_entry,
-    set_arguments,
-    set_plan,
-    set_signature,
-    set_states,
-    set_tensors_in_workspace,
-)
+from aotc.dialects.aot import WorkspaceOp, contract
 from aotc.dialects.dtypes import byte_width
 from aotc.errors import CompileError
 from aotc.model.locations import node_names
@@ -90,19 +78,19 @@ class PlanMemoryPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         functions = {function.sym_name.data: function for function in op.ops if isinstance(function, FuncOp)}
         for function in functions.values():
-            if is_entry(function):
+            if contract.is_entry(function):
                 entry = _Block(function.body.block, functions)
                 tensors = _tensors(function, entry, inside=self.io == "workspace")
                 entry.read(self)
-                set_plan(op, _report(entry, tensors))
+                contract.set_plan(op, _report(entry, tensors))
                 _rewrite(entry)
                 _move_to_workspace(function, entry, tensors, inside=self.io == "workspace")
 
 
-def _tensors(function: FuncOp, entry: _Block, *, inside: bool) -> dict[int, Argument]:
+def _tensors(function: FuncOp, entry: _Block, *, inside: bool) -> dict[int, contract.Argument]:
     """Add inputs and outputs, which are `inside` the workspace or not, to the storages; their attributes."""
-    tensors: dict[int, Argument] = {}
-    for argument, given in zip(function.args, arguments_of(function), strict=True):
+    tensors: dict[int, contract.Argument] = {}
+    for argument, given in zip(function.args, contract.arguments_of(function), strict=True):
         if isinstance(argument.type, MemRefType):
             tensors[len(entry.roots)] = given
             entry.add_tensor(argument, given.io, inside=inside)
@@ -225,7 +213,7 @@ class _Block:
         pairs = zip(plan.blocks, plan.placement.offsets, strict=True)
         return {storage: base + offset for block, offset in pairs for storage in block.storages}
 
-    def add_tensor(self, argument: SSAValue, io: Io | None, *, inside: bool) -> None:
+    def add_tensor(self, argument: SSAValue, io: contract.Io | None, *, inside: bool) -> None:
         """Add an input or output of the entry, `inside` the workspace or not, or a state."""
         is_output = io == "output"
         if io == "state":
@@ -261,7 +249,7 @@ class _Block:
 
     def _step(self, op: Operation, memory: Sequence[SSAValue]) -> Step:
         kernel = self.functions.get(op.callee.string_value()) if isinstance(op, CallOp) else None
-        in_place = IN_PLACE.get(kernel) if kernel is not None else None
+        in_place = contract.IN_PLACE.get(kernel) if kernel is not None else None
         touched = tuple(self.access(value) for value in memory)
         if in_place is None or len(memory) != len(op.operands):
             return Step(touched, touched)  # unknown: it may read and write all its operands
@@ -326,7 +314,7 @@ def _label(op: Operation) -> tuple[str, ...]:
     return node_names(op.location) or ((op.callee.string_value(),) if isinstance(op, CallOp) else (op.name,))
 
 
-def _report(entry: _Block, tensors: Mapping[int, Argument]) -> PlanInfo:
+def _report(entry: _Block, tensors: Mapping[int, contract.Argument]) -> PlanInfo:
     """The plan as users see it: nodes instead of values, and the steps of regions after that of control flow."""
     order: list[str] = []
     buffers: list[BufferInfo] = []
@@ -433,28 +421,30 @@ def _rewrite_block(block: _Block, base: int, workspace: WorkspaceOp | None, head
             _rewrite_block(inner, 0 if call.arena is None else offsets[call.arena], workspace, head)
 
 
-def _move_to_workspace(function: FuncOp, entry: _Block, tensors: Mapping[int, Argument], *, inside: bool) -> None:
+def _move_to_workspace(
+    function: FuncOp, entry: _Block, tensors: Mapping[int, contract.Argument], *, inside: bool
+) -> None:
     """Remove the states, and where they are `inside` the inputs and outputs, which are in the workspace now, from the
     signature, but keep their attributes."""
     moved = {storage: given for storage, given in tensors.items() if inside or given.io == "state"}
     if not inside and not moved:
         return
     offsets = entry.offsets(0)
-    attributes = arguments_of(function)
+    attributes = contract.arguments_of(function)
     for storage, given in moved.items():
         root = entry.roots[storage]
         assert root is not None
         given.shape = _memref(root).get_shape()
         given.offset = offsets[storage]
-    set_states(function, [given for given in moved.values() if given.io == "state"])
+    contract.set_states(function, [given for given in moved.values() if given.io == "state"])
     if inside:
-        set_tensors_in_workspace(function, [given for given in moved.values() if given.io != "state"])
+        contract.set_tensors_in_workspace(function, [given for given in moved.values() if given.io != "state"])
     for storage in reversed(list(moved)):
         argument = entry.roots[storage]
         assert isinstance(argument, BlockArgument)
         del attributes[argument.index]
         entry.block.erase_arg(argument)
-    set_signature(function, attributes, function.function_type.outputs.data)
+    contract.set_signature(function, attributes, function.function_type.outputs.data)
 
 
 def _replace(root: SSAValue, view: SSAValue) -> None:
@@ -491,7 +481,7 @@ def _mark_aliases(entry: _Block, plan: MemoryPlan) -> None:
                 if shared or read.overlaps(write):
                     marked |= {n, k}
         if marked and len(step.reads) + len(step.writes) == len(op.operands):
-            attributes = arguments_of(kernel)
+            attributes = contract.arguments_of(kernel)
             for n in marked:
                 attributes[n].may_alias = True
-            set_arguments(kernel, attributes)
+            contract.set_arguments(kernel, attributes)

@@ -81,8 +81,7 @@ def _lay_out(block: Block, machine: Machine | None) -> None:
     for op, laid_out in reversed(replaced):
         result = op.results[0]
         if result.first_use is None:
-            op.detach()
-            op.erase()
+            Rewriter.erase_op(op)
             continue
         assert isinstance(laid_out, Blocked)
         if (mover := layouts.unread_regrouping(laid_out)) is not None:

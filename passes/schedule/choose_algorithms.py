@@ -23,13 +23,11 @@ from xdsl.ir import Attribute
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
-from aotc.dialects.aot.contract import target_of
-from aotc.dialects.constants import constant_bytes
 from aotc.dialects.graph.interfaces import AnchorOp
 from aotc.dialects.graph.schedules import ScheduleAttr
-from aotc.machines.targets import machine_of
 from aotc.machines.tuning_table import TuningTable
 from aotc.passes.kernel.measured import measured_algorithm
+from aotc.passes.kernel.model_weights import machine_for
 from aotc.passes.kernel.strategy import choose_algorithm, keeps_packed
 
 
@@ -49,10 +47,9 @@ class ChooseAlgorithmsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.accuracy not in ("fast", "strict"):
             raise PassFailedException(f"the accuracy is fast or strict, found {self.accuracy}")
-        machine = machine_of(target_of(op))
+        machine = machine_for(op)
         if machine is None or self.accuracy == "strict":
             return
-        machine = machine.with_weights(constant_bytes(op))
         table = TuningTable.read(self.table) if self.table else TuningTable()
         for each in op.walk():
             if not isinstance(each, AnchorOp) or {AnchorOp.ALGORITHM, ScheduleAttr.KEY} & each.attributes.keys():

@@ -60,8 +60,7 @@ def _offload(block: Block, generators: dict[str, CodeGenerator], target: str, ct
         if not isinstance(op, GraphOp) or len(op.results) != 1 or isinstance(op, ConstantOp):
             continue
         if op.results[0].first_use is None:  # another claim took it along
-            op.detach()
-            op.erase()
+            Rewriter.erase_op(op)
             continue
         for name, generator in generators.items():
             if (claim := generator.claim(op, target, ctx)) is not None:

@@ -13,11 +13,11 @@ import numpy as np
 
 from aotc.emit.c.helpers import helper_text
 from aotc.emit.c.instructions import macro_name
-from aotc.emit.c.meanings import vector_type
+from aotc.emit.c.meanings import operand_type
 from aotc.emit.c.vectors.macros import prologue
 from aotc.machines.instructions import INSTRUCTIONS
 from aotc.machines.instructions.evaluation import Array, numpy_type
-from aotc.machines.instructions.rows import Call, Instruction, Lanes, Number
+from aotc.machines.instructions.rows import ADD, Call, Instruction, Lanes, Number
 from aotc.machines.instructions.values import bits_of, bounds
 
 
@@ -72,10 +72,6 @@ def _llvm_type(row: Instruction, lanes: Lanes) -> str:
     return f"<{lanes.count} x {scalar}>" if lanes.count > 1 else scalar
 
 
-def _c_type(row: Instruction, lanes: Lanes) -> str:
-    return f"int{lanes.bits}_t" if row.is_word(lanes) else vector_type(lanes)
-
-
 def _called(row: Instruction, call: Call, result: str, lines: list[str], declared: dict[str, str]) -> str:
     """A call of an intrinsic, written behind those whose results it takes."""
 
@@ -89,6 +85,9 @@ def _called(row: Instruction, call: Call, result: str, lines: list[str], declare
         return _llvm_type(row, lanes), f"{number}" if lanes.count == 1 else f"splat ({scalar} {number})"
 
     given = [operand(each) for each in call.operands]
+    if call.name == ADD:
+        lines.append(f"  %y{len(lines)} = add {result} {', '.join(value for _, value in given)}\n")
+        return f"%y{len(lines) - 1}"
     declared[call.name] = f"declare {result} @{call.name}({', '.join(kind for kind, _ in given)})\n"
     lines.append(f"  %y{len(lines)} = call {result} @{call.name}({', '.join(map(' '.join, given))})\n")
     return f"%y{len(lines) - 1}"
@@ -120,9 +119,10 @@ def c_text(rows: Sequence[Instruction]) -> str:
     functions: list[str] = []
     for number, row in enumerate(rows):
         names = "abcdef"[: len(row.operands)]
-        parameters = ", ".join(f"const {_c_type(row, each)} *{n}" for n, each in zip(names, row.operands, strict=True))
+        kinds = (operand_type(row, each) for each in row.operands)
+        parameters = ", ".join(f"const {kind} *{name}" for name, kind in zip(names, kinds, strict=True))
         call = f"{macro_name(row)}({', '.join(f'{n}[i]' for n in names)})"
-        result = _c_type(row, row.result)
+        result = operand_type(row, row.result)
         functions.append(
             f"void f{number}({parameters}, {result} *r, int64_t count)\n{{\n"
             f"    for (int64_t i = 0; i < count; ++i) {{\n        r[i] = {call};\n    }}\n}}\n"

@@ -35,6 +35,7 @@ ENTRY = "aotc_model_run"
 DTYPES = {
     "f32": "float32",
     "f64": "float64",
+    "f16": "float16",
     "i8": "int8",
     "ui8": "uint8",
     "i16": "int16",

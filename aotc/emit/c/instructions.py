@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from textwrap import wrap
 from typing import Final
 
-from aotc.emit.c.meanings import plain, plain_words, vector_type
+from aotc.emit.c.meanings import operand_type, plain, plain_words
 from aotc.emit.c.vector_types import Variants, Vector, type_name
 from aotc.machines.instructions import INSTRUCTIONS, floats
 from aotc.machines.instructions.rows import Instruction, Lanes, Spelling
@@ -60,11 +60,13 @@ def intrinsics(row: Instruction, parameters: Sequence[str]) -> Variants:
 
 def _call(row: Instruction, spelling: Spelling, parameters: Sequence[str]) -> str:
     operands = [f"({_type(row, lanes)})({name})" for name, lanes in zip(parameters, row.operands, strict=True)]
-    return f"(({vector_type(row.result)}){spelling.call(operands)})"
+    return f"(({operand_type(row, row.result)}){spelling.call(operands)})"
 
 
 def _type(row: Instruction, lanes: Lanes) -> str:
     """Of an operand as the intrinsic takes it."""
+    if row.is_word(lanes):
+        return operand_type(row, lanes)
     register = row.architecture.register
     return type_name("i", bits_of(lanes.dtype), lanes.count) if register is None else register(lanes)
 
@@ -74,7 +76,7 @@ def function(row: Instruction) -> str:
     names = "abcdef"[: len(row.operands)]
     operands = [_as_taken(row, lanes, name) for lanes, name in zip(row.operands, names, strict=True)]
     parameters = ", ".join(f"int32_t {name}" for name in names)
-    lines = [f"/* {row.says} */", f"static inline int32_t {macro_name(row)}({parameters})", "{"]
+    lines = [f"/* {row.says} */", f"static AOTC_HELPER inline int32_t {macro_name(row)}({parameters})", "{"]
     for position, spelling in enumerate(row.spellings):
         lines.append(f"#{'el' if position else ''}if {row.condition(spelling)}")
         if spelling.assembly:

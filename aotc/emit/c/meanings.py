@@ -174,10 +174,12 @@ def plain(row: Instruction) -> str:
         return "" if row.groups == 1 else _GROUP if lanes.count == 1 else f"{lanes.count} * {_GROUP}"
 
     given = [
-        _read(statements, name, each.dtype, start(each), 0)
+        Text(statements, name, each.dtype)
+        if row.is_word(whole)
+        else _read(statements, name, each.dtype, start(each), 0)
         if each.count == 1
         else _Lanes(statements, name, each, start(each))
-        for name, each in zip(names, operands, strict=True)
+        for name, each, whole in zip(names, operands, row.operands, strict=True)
     ]
     found = row.meaning(*given)
     results = [found] if isinstance(found, Value | _Loop) else found
@@ -186,22 +188,22 @@ def plain(row: Instruction) -> str:
     for number, each in enumerate(results):
         value, lane = (each[0], _LANE) if isinstance(each, _Loop) else (each, "")
         assert isinstance(value, Text)
-        written.append(f"aotc_r[{_sum(start(part), number * lanes, lane)}] = {value.stored()};")
+        place = _sum(start(part), number * lanes, lane)
+        written.append(f"aotc_r = {value.text};" if row.is_word(row.result) else f"aotc_r[{place}] = {value.stored()};")
     body = " ".join([*statements, *written])
     if lanes > 1:
         body = _loop(_LANE, lanes, body)
     if row.groups > 1:
         body = _loop(_GROUP, row.groups, body)
-    declared = " ".join(
-        f"const {vector_type(lanes)} {name} = ({name[-1]});" for name, lanes in zip(names, row.operands, strict=True)
-    )
-    return f"(__extension__ ({{ {declared} {vector_type(row.result)} aotc_r; {body} aotc_r; }}))"
+    kinds = (operand_type(row, each) for each in row.operands)
+    declared = " ".join(f"const {kind} {name} = ({name[-1]});" for name, kind in zip(names, kinds, strict=True))
+    return f"(__extension__ ({{ {declared} {operand_type(row, row.result)} aotc_r; {body} aotc_r; }}))"
 
 
 def plain_words(row: Instruction) -> Sequence[str]:
     """The statements of an instruction on integers `a`, `b`, .. that return its result."""
     statements, lanes = list[str](), list[Text]()
-    found = row.of_words([Text(statements, name, "s32") for name, _ in zip("abcdef", row.operands, strict=False)])
+    found = row.lane_by_lane([Text(statements, name, "s32") for name, _ in zip("abcdef", row.operands, strict=False)])
     for place, lane in enumerate(found):
         if len(found) > 1:
             statements.append(f"const {c_type(lane.dtype)} r{place} = {lane.text};")
@@ -211,6 +213,11 @@ def plain_words(row: Instruction) -> Sequence[str]:
 
 def _loop(variable: str, count: int, body: str) -> str:
     return f"for (int {variable} = 0; {variable} < {count}; ++{variable}) {{ {body} }}"
+
+
+def operand_type(row: Instruction, lanes: Lanes) -> str:
+    """The type of an operand or the result in generated C."""
+    return "int32_t" if row.is_word(lanes) else vector_type(lanes)
 
 
 def vector_type(lanes: Lanes) -> str:

@@ -1,15 +1,24 @@
-"""Instructions of Cortex-M on words, general registers of 32 bits (DSP)."""
+"""Instructions of Cortex-M: on words, general registers of 32 bits (DSP), and on vectors of 128 bits (Helium, MVE)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import reduce
+from operator import add
 
 from aotc.machines.instructions.arm64 import register_type
-from aotc.machines.instructions.rows import Architecture, Call, Instruction, Number, Spelling
-from aotc.machines.instructions.values import Group, Meaning, Value, products
+from aotc.machines.instructions.rows import ADD, Architecture, Call, Instruction, Number, Spelling
+from aotc.machines.instructions.values import Group, Meaning, Value, nearest, products
 
-_MACROS = {"dsp": "AOTC_DSP"}
-THUMB = Architecture("thumb", (), _MACROS.__getitem__, register_type, others=("dsp",), word=32)
+_MACROS = {
+    "dsp": "AOTC_DSP",
+    "mve": "defined(__ARM_FEATURE_MVE)",
+    "mve.fp": "defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 2)",
+}
+THUMB = Architecture("thumb", (), _MACROS.__getitem__, register_type, others=tuple(_MACROS), word=32)
+
+
+# --- on words --------------------------------------------------------------------------------------------------------
 
 
 def _row(
@@ -80,4 +89,98 @@ def _dots() -> Iterator[Instruction]:
         yield _row(name, "s16x2, s16x2, s32 -> s32", meaning, says)
 
 
-ROWS = (*_widenings(), *_dots())
+# --- on vectors ------------------------------------------------------------------------------------------------------
+
+
+def _vector(
+    name: str,
+    signature: str,
+    bits: int,
+    meaning: Meaning,
+    c: str,
+    llvm: str | Call,
+    feature: str = "mve",
+    *,
+    alone: str = "",
+) -> Instruction:
+    return Instruction(name, THUMB, signature, bits, meaning, llvm, (Spelling((feature,), c),), alone=alone)
+
+
+def _all_products(a: Group[Value], b: Group[Value]) -> Value:
+    return products(a, b, "s32")
+
+
+def _all(a: Group[Value]) -> Value:
+    return reduce(add, (each.convert("s32") for each in a))
+
+
+def _and_more(meaning: Meaning) -> Meaning:
+    """The same and a sum, the last operand."""
+    return lambda *operands: meaning(*operands[:-1]) + operands[-1]
+
+
+_ZERO = Number(0)
+
+
+def _sums() -> Iterator[Instruction]:
+    for kind in ("s8", "s16"):
+        bits, lanes = int(kind[1:]), 128 // int(kind[1:])
+        pair = f"{kind}x{lanes}, {kind}x{lanes}"
+        llvm = f"llvm.arm.mve.vmldava.v{lanes}i{bits}"  # signed, added, in pairs that are not exchanged
+        for name, more, meaning, total, c in (
+            ("vmladav", "", _all_products, _ZERO, f"vmladavq_{kind}"),
+            ("vmladava", ", s32", _and_more(_all_products), 2, f"vmladavaq_{kind}({{2}}, {{0}}, {{1}})"),
+        ):
+            call = Call(llvm, (_ZERO, _ZERO, _ZERO, total, 0, 1))
+            alone = f"vmladav.{kind}" if more else ""
+            yield _vector(f"{name}.{kind}", f"{pair}{more} -> s32", 32, meaning, c, call, alone=alone)
+    alone = Call("llvm.arm.mve.addv.v16i8", (0, _ZERO))
+    yield _vector("vaddv.s8", "s8x16 -> s32", 32, _all, "vaddvq_s8", alone)
+    summed = Call(ADD, (alone, 1))
+    c = "vaddvaq_s8({1}, {0})"
+    yield _vector("vaddva.s8", "s8x16, s32 -> s32", 32, _and_more(_all), c, summed, alone="vaddv.s8")
+
+
+def _saturated_sum(a: Value, b: Value) -> Value:
+    return (a.convert("s64") + b.convert("s64")).saturate("s32")
+
+
+def _doubled_upper_half(a: Value, b: Value) -> Value:
+    """To nearest, the middle up."""
+    return (a.convert("s64") * b.convert("s64") + (1 << 30) >> 31).saturate("s32")
+
+
+def _rounding_shift(x: Value, by: Value) -> Value:
+    """To the left by the number in the last byte, to the right where that is negative, there to nearest, the middle
+    up."""
+    wide, left = x.convert("s64"), by.convert("s8").convert("s64")
+    right = (-left).most(0).least(33)
+    rounded = wide + (wide.number(1, "s64") << right >> 1) >> right
+    return (left < 0).select(rounded, wide << left.most(0).least(32)).convert("s32")
+
+
+def _nearest(x: Value) -> Value:
+    """To even between two; the end of the range for what is beyond, 0 for what is no number."""
+    whole = (x < 2.0**31).select(nearest(x), x.number(2**31 - 1, "s32"))
+    return x.differs(x).select(0, whole)
+
+
+def _quads() -> Iterator[Instruction]:
+    for name, signature, meaning, c, llvm, feature in (
+        ("vqadd.s32", "s32, s32 -> s32", _saturated_sum, "vqaddq_s32", "llvm.sadd.sat.v4i32", "mve"),
+        ("vqrdmulh.s32", "s32, s32 -> s32", _doubled_upper_half, "vqrdmulhq_s32", "llvm.arm.mve.vqrdmulh.v4i32", "mve"),
+        (
+            *("vrshl.s32", "s32, s32 -> s32", _rounding_shift, "vrshlq_s32"),
+            Call("llvm.arm.mve.vshl.vector.v4i32.v4i32", (0, 1, _ZERO, Number(1), _ZERO)),
+            "mve",
+        ),
+        (
+            *("vcvtn.s32.f32", "f32 -> s32", _nearest, "vcvtnq_s32_f32"),
+            Call("llvm.arm.mve.vcvtn.v4i32.v4f32", (_ZERO, 0)),
+            "mve.fp",
+        ),
+    ):
+        yield _vector(name, signature, 128, meaning, c, llvm, feature)
+
+
+ROWS = (*_widenings(), *_dots(), *_sums(), *_quads())

@@ -77,7 +77,12 @@ class Call:
     other calls make."""
 
     name: str
+    """Of the intrinsic, or `ADD`."""
     operands: tuple[int | Number | Call, ...]
+
+
+ADD = "add"
+"""The sum of two words, for which there is no intrinsic."""
 
 
 @dataclass(frozen=True)
@@ -101,6 +106,8 @@ class Instruction:
     """In order of preference; an instruction is there where one of them is."""
     accumulator: int | None = None
     """The operand in whose register the result is."""
+    alone: str = ""
+    """The name of the instruction that does the same where the last operand is 0."""
     says: str = ""
     """A sentence for the reader of generated C, where it is a function there."""
 
@@ -146,6 +153,12 @@ class Instruction:
         """Whether all operands and the result are."""
         return all(map(self.is_word, (*self.operands, self.result)))
 
+    @property
+    def is_lanewise(self) -> bool:
+        """Whether each lane of the result is computed of one lane of each operand."""
+        operands, result = self.group
+        return not self.on_words and all(part.count == 1 for part in (*operands, result))
+
     def _register(self, part: Lanes) -> Lanes:
         return Lanes(part.dtype, part.count * self.groups)
 
@@ -154,9 +167,12 @@ class Instruction:
         gcc = ["!defined(__clang__)"] if spelling.assembly else []
         return " && ".join([*map(self.architecture.macro, spelling.features), *gcc])
 
-    def of_words(self, words: Sequence[V]) -> Sequence[V]:
-        """The meaning, of operands that are words: the lanes of a word, as integers without a sign, or a word."""
-        parts = (_split(word, part) for word, part in zip(words, self.operands, strict=True))
+    def lane_by_lane(self, operands: Sequence[V]) -> Sequence[V]:
+        """The meaning, of whole operands: the lanes of a word, as integers without a sign, or a word."""
+        parts = (
+            Group(each.split(part.dtype, part.count)) if part.count > 1 else each
+            for each, part in zip(operands, self.operands, strict=True)
+        )
         found: Any = self.meaning(*parts)
         lanes = [found] if isinstance(found, Value) else [each.convert(f"u{bits_of(each.dtype)}") for each in found]
         return cast("Sequence[V]", lanes)
@@ -165,12 +181,6 @@ class Instruction:
 def dot(sums: Value, a: Group[Value], b: Group[Value]) -> Value:
     """A lane of a dot product: the sum plus the products."""
     return sums + products(a, b, sums.dtype)
-
-
-def _split(word: V, lanes: Lanes) -> V | Group[V]:
-    bits = bits_of(lanes.dtype)
-    parts = [(word >> bits * lane if lane else word).convert(lanes.dtype) for lane in range(lanes.count)]
-    return parts[0] if lanes.count == 1 else Group(parts)
 
 
 def joined(lanes: Sequence[V]) -> V:

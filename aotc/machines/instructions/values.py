@@ -150,6 +150,11 @@ class Value(ABC):
         """These of its lanes, by their places; those of another value are behind its own."""
         raise TypeError(f"{type(self).__name__} is one number")
 
+    def split(self, dtype: str, count: int) -> Sequence[Self]:
+        """The numbers of a narrower type that lie side by side in this integer, the first one in its lowest bits."""
+        bits = bits_of(dtype)
+        return [(self >> bits * place if place else self).convert(dtype) for place in range(count)]
+
     def saturate(self, dtype: str) -> Self:
         """The nearest number of a narrower type of integers, of one with a sign."""
         low, high = bounds(dtype)

@@ -11,8 +11,8 @@ from xdsl.irdl import operand_def, result_def
 
 from aotc.dialects.builder import Builder, Reader, Scalar, Writer
 from aotc.dialects.dtypes import compute_type
-from aotc.dialects.graph.elementwise import Domain
-from aotc.dialects.graph.interfaces import LoopNestOp, ShapeError, element_type_of, shape_of
+from aotc.dialects.graph.checks import expect
+from aotc.dialects.graph.interfaces import LoopNestOp, element_type_of, shape_of
 
 Column: TypeAlias = "Callable[[Scalar], None]"
 """Emits what is done with a column, or with several neighbouring ones."""
@@ -29,10 +29,8 @@ class EliminationOp(LoopNestOp, ABC):
     memory = result_def(TensorType)
 
     def infer_types(self) -> Sequence[TensorType]:
+        expect(self, x=".. n n float")
         x, kind = shape_of(self.x), element_type_of(self.x)
-        if len(x) < 2 or x[-1] != x[-2]:
-            raise ShapeError(f"x must be square matrices, found {list(x)}")
-        Domain.FLOAT.require(kind, "x")
         shape, width = self.extents(x)
         return [TensorType(kind, shape), TensorType(compute_type(kind), [*x[:-1], width])]
 

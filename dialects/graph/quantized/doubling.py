@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from xdsl.dialects.builtin import TensorType, i32
+from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def
 
 from aotc.dialects.builder import Builder, Reader, Scalar
 from aotc.dialects.dtypes import compute_type
-from aotc.dialects.graph.interfaces import ElementOp, ShapeError, element_type_of, shape_of
+from aotc.dialects.graph.checks import expect
+from aotc.dialects.graph.interfaces import ElementOp, ShapeError, shape_of
 from aotc.dialects.graph.quantized.requantization import (
     check_clamp,
     check_parameters,
@@ -40,9 +41,7 @@ class DoublingRequantizeOp(ElementOp):
     to = prop_def(Attribute)
 
     def infer_types(self) -> Sequence[TensorType]:
-        for value in self.operands:
-            if element_type_of(value) != i32:
-                raise ShapeError(f"an operand has element type {element_type_of(value)}, expected i32")
+        expect(self, x=".. i32", factor=".. i32", shift=".. i32")
         if shape_of(self.factor) != shape_of(self.shift):
             raise ShapeError(f"{shape_of(self.factor)} factors and {shape_of(self.shift)} shifts")
         check_parameters(self.x, self.factor, self.axis)

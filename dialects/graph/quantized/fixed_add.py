@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import IntegerType, TensorType, i32
+from xdsl.dialects.builtin import TensorType, i32
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def
 
 from aotc.dialects.builder import Builder, Scalar
-from aotc.dialects.graph.accumulation import MOST_BITS
+from aotc.dialects.dtypes import MOST_BITS, integer_range, is_narrow_integer
+from aotc.dialects.graph.checks import expect_within
 from aotc.dialects.graph.elementwise import BroadcastOp
 from aotc.dialects.graph.interfaces import ShapeError, element_type_of
 from aotc.dialects.graph.quantized.requantization import check_clamp
@@ -41,15 +42,13 @@ class FixedAddOp(BroadcastOp):
     def infer_types(self) -> Sequence[TensorType]:
         for value in self.operands:
             kind = element_type_of(value)
-            if kind != i32 and not (isinstance(kind, IntegerType) and 1 < kind.width.data <= MOST_BITS):
+            if kind != i32 and not is_narrow_integer(kind):
                 raise ShapeError(
                     f"an operand has element type {kind}, expected i32 or integers of 2 to {MOST_BITS} bits"
                 )
-        for name, value in {"x_factor": self.x_factor, "y_factor": self.y_factor, "offset": self.offset}.items():
-            if not -(2**31) <= value < 2**31:
-                raise ShapeError(f"{name} is {value}, which is no i32")
-        if not 0 < self.shift < 31:
-            raise ShapeError(f"a shift of {self.shift}, expected 1 to 30")
+        for name in ("x_factor", "y_factor", "offset"):
+            expect_within(self, name, *integer_range(i32))
+        expect_within(self, "shift", 1, 30)
         check_clamp(self.to, self.low, self.high, self.zero_point)
         return super().infer_types()
 

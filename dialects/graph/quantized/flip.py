@@ -11,8 +11,9 @@ from xdsl.irdl import irdl_op_definition, operand_def
 
 from aotc.dialects.builder import Builder, Scalar
 from aotc.dialects.dtypes import ELEMENT_TYPES
+from aotc.dialects.graph.checks import expect
 from aotc.dialects.graph.elementwise import BroadcastOp
-from aotc.dialects.graph.interfaces import ShapeError, element_type_of
+from aotc.dialects.graph.interfaces import element_type_of
 
 UI8 = ELEMENT_TYPES["uint8"]
 FLIPPED = 128
@@ -33,8 +34,7 @@ class FlipSignOp(BroadcastOp):
     x = operand_def(TensorType)
 
     def infer_types(self) -> Sequence[TensorType]:
-        if element_type_of(self.x) not in (i8, UI8):
-            raise ShapeError(f"the operand has element type {element_type_of(self.x)}, expected an integer of 8 bits")
+        expect(self, x=".. byte")
         return super().infer_types()
 
     def result_element_type(self) -> Attribute:

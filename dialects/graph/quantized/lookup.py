@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from xdsl.dialects.builtin import IntegerType, TensorType
+from xdsl.dialects.builtin import TensorType
 from xdsl.irdl import irdl_op_definition, operand_def
 
 from aotc.dialects.aot.tile_lookups import ENTRIES
 from aotc.dialects.builder import Builder, Reader, Scalar
+from aotc.dialects.graph.checks import expect
 from aotc.dialects.graph.interfaces import ElementOp, ShapeError, element_type_of, shape_of
 from aotc.dialects.properties import opt_int_prop
 
@@ -32,11 +33,7 @@ class LookupOp(ElementOp):
         return None if self.width is None or self.row is None else (self.width, self.row)
 
     def infer_types(self) -> Sequence[TensorType]:
-        kind = element_type_of(self.x)
-        if not isinstance(kind, IntegerType) or kind.width.data != 8:
-            raise ShapeError(f"the operand has element type {kind}, expected an integer of 8 bits")
-        if shape_of(self.table) != (ENTRIES,):
-            raise ShapeError(f"the table has shape {list(shape_of(self.table))}, expected [{ENTRIES}]")
+        expect(self, x=".. byte", table=f"{ENTRIES}")
         if (self.width is None) != (self.row is None):
             raise ShapeError("width and row are given together")
         for each in self.registers or ():

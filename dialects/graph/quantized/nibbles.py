@@ -12,6 +12,7 @@ from xdsl.irdl import irdl_op_definition, operand_def
 
 from aotc.dialects.builder import Builder, Reader, Scalar
 from aotc.dialects.dtypes import ELEMENT_TYPES
+from aotc.dialects.graph.checks import expect
 from aotc.dialects.graph.conversion import DequantizeOp
 from aotc.dialects.graph.interfaces import ElementOp, Fusion, ShapeError, element_type_of, producer, shape_of
 from aotc.dialects.graph.structure import ConstantOp
@@ -44,9 +45,8 @@ class UnpackBitsOp(ElementOp):
         return 8 // self.bits
 
     def infer_types(self) -> Sequence[TensorType]:
+        expect(self, x=".. K ui8")
         shape = shape_of(self.x)
-        if element_type_of(self.x) != _UI8 or not shape:
-            raise ShapeError(f"x must be a tensor of ui8, found {self.x.type}")
         if self.bits not in (1, 2, 4):
             raise ShapeError(f"bits must be 1, 2 or 4, found {self.bits}")
         return [TensorType(_UI8, [*shape[:-1], shape[-1] * self.count])]

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from xdsl.dialects.builtin import IntegerType, TensorType, f32, i32, i64
+from xdsl.dialects.builtin import TensorType, f32, i32, i64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def
 
 from aotc.dialects.aot.rounding import RoundProductOp
 from aotc.dialects.builder import Builder, Reader, Scalar
-from aotc.dialects.dtypes import compute_type, integer_range
-from aotc.dialects.graph.accumulation import MOST_BITS
-from aotc.dialects.graph.interfaces import ElementOp, ShapeError, element_type_of, shape_of
+from aotc.dialects.dtypes import MOST_BITS, compute_type, integer_range, is_narrow_integer
+from aotc.dialects.graph.checks import expect
+from aotc.dialects.graph.interfaces import ElementOp, ShapeError, shape_of
 from aotc.dialects.graph.shapes import broadcast_index, normalize_axis
 from aotc.dialects.properties import int_prop, opt_int_prop, unit_prop
 
@@ -43,10 +43,7 @@ class RequantizeOp(ElementOp):
         return self.low - point, self.high - point
 
     def infer_types(self) -> Sequence[TensorType]:
-        if element_type_of(self.x) != i32:
-            raise ShapeError(f"the operand has element type {element_type_of(self.x)}, expected i32")
-        if element_type_of(self.multiplier) != f32:
-            raise ShapeError(f"the multiplier has element type {element_type_of(self.multiplier)}, expected f32")
+        expect(self, x=".. i32", multiplier=".. f32")
         check_parameters(self.x, self.multiplier, self.axis)
         check_clamp(self.to, self.low, self.high, self.zero_point)
         return [TensorType(self.to, shape_of(self.x))]
@@ -144,9 +141,7 @@ class FixedRequantizeOp(ElementOp):
         return units << (self.shift - self.fraction) <= 2**31
 
     def infer_types(self) -> Sequence[TensorType]:
-        for value in self.operands:
-            if element_type_of(value) != i32:
-                raise ShapeError(f"an operand has element type {element_type_of(value)}, expected i32")
+        expect(self, x=".. i32", factor=".. i32")
         check_parameters(self.x, self.factor, self.axis)
         check_clamp(self.to, self.low, self.high, self.zero_point)
         shift, most, guard, fraction = self.shift, self.most, self.guard, self.fraction
@@ -208,7 +203,7 @@ def least_guard(low: int, high: int, fraction: int, most: int, split: int | None
 
 def check_clamp(to: Attribute, low: int, high: int, zero_point: int) -> None:
     """Raise ShapeError unless an integer type of at most 16 bits holds the bounds and the zero point."""
-    if not isinstance(to, IntegerType) or not 1 < to.width.data <= MOST_BITS:
+    if not is_narrow_integer(to):
         raise ShapeError(f"the result has element type {to}, expected an integer of 2 to {MOST_BITS} bits")
     least, greatest = integer_range(to)
     if not (least <= low <= high <= greatest and least <= zero_point <= greatest):

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import IntegerType, TensorType, i32, i64
+from xdsl.dialects.builtin import TensorType, i32, i64
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 
 from aotc.dialects.builder import INDEX, Builder, Reader, Scalar, Writer
 from aotc.dialects.dtypes import compute_type
-from aotc.dialects.graph.interfaces import ShapeError, element_type_of, shape_of
+from aotc.dialects.graph.checks import expect
+from aotc.dialects.graph.interfaces import ShapeError, shape_of
 from aotc.dialects.graph.quantized.requantization import check_clamp
 from aotc.dialects.graph.reduction import RowwiseOp, merge_index, reduced_shape
 from aotc.dialects.properties import int_prop
@@ -39,11 +40,9 @@ class FixedSoftmaxOp(RowwiseOp):
     result = result_def(TensorType)
 
     def infer_types(self) -> Sequence[TensorType]:
-        kind, table = element_type_of(self.x), shape_of(self.table)
-        if not isinstance(kind, IntegerType) or kind.width.data != 8:
-            raise ShapeError(f"the operand has element type {kind}, expected an integer of 8 bits")
-        if element_type_of(self.table) != i32 or len(table) != 1 or not 0 < table[0] <= 256:
-            raise ShapeError(f"the table is {self.table.type}, expected 1 to 256 i32")
+        entries = expect(self, x=".. byte", table="entries+ i32")["entries"]
+        if entries > 256:
+            raise ShapeError(f"table must have 1 to 256 entries, found {entries}")
         if self.accumulator not in (i32, i64):
             raise ShapeError(f"the accumulator must be i32 or i64, found {self.accumulator}")
         if self.factor < 1 or self.steps < 1:

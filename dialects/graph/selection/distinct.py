@@ -12,7 +12,8 @@ from xdsl.irdl import irdl_op_definition, operand_def, result_def
 from aotc.dialects.arrays import ranked
 from aotc.dialects.builder import INDEX, Builder, Reader, Scalar, Writer
 from aotc.dialects.dtypes import is_float
-from aotc.dialects.graph.interfaces import Array, LoopNestOp, ShapeError, element_type_of, shape_of
+from aotc.dialects.graph.checks import expect
+from aotc.dialects.graph.interfaces import Array, LoopNestOp, element_type_of, shape_of
 from aotc.dialects.properties import opt_bool_prop
 
 
@@ -61,10 +62,7 @@ class UniqueOp(LoopNestOp):
     count = result_def(TensorType)
 
     def infer_types(self) -> Sequence[TensorType]:
-        x = shape_of(self.x)
-        if len(x) != 2:
-            raise ShapeError(f"x must be a matrix, found {list(x)}")
-        return [*[TensorType(i64, [x[0]])] * 3, TensorType(i64, [])]
+        return [*[TensorType(i64, [expect(self, x="n m")["n"]])] * 3, TensorType(i64, [])]
 
     def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
         """The same by sorting: extents depend on it, and loops take 2 s for 100 rows."""

@@ -15,7 +15,8 @@ from xdsl.irdl import (
 )
 
 from aotc.dialects.builder import INDEX, Builder, Reader, Scalar, Writer
-from aotc.dialects.graph.interfaces import LoopNestOp, ShapeError, common_element_type, element_type_of, shape_of
+from aotc.dialects.graph.checks import expect, expect_within
+from aotc.dialects.graph.interfaces import LoopNestOp, shape_of
 from aotc.dialects.properties import int_prop, opt_bool_prop
 
 
@@ -45,19 +46,11 @@ class SuppressOp(LoopNestOp):
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
     def infer_types(self) -> Sequence[TensorType]:
-        boxes, scores, limit = shape_of(self.boxes), shape_of(self.scores), self.limit
-        if len(boxes) != 3 or boxes[2] != 4 or len(scores) != 3 or (scores[0], scores[2]) != boxes[:2]:
-            raise ShapeError(f"boxes must be [N, B, 4] and scores [N, C, B], found {list(boxes)} and {list(scores)}")
-        if not 0 <= limit <= boxes[1]:
-            raise ShapeError(f"the limit must be from 0 to {boxes[1]}, found {limit}")
-        if common_element_type(self.boxes, self.scores) != f32:
-            raise ShapeError(f"boxes must be f32, found {element_type_of(self.boxes)}")
-        for name, kind in (("most", i64), ("overlap_threshold", f32), ("score_threshold", f32)):
-            value = getattr(self, name)
-            if value is not None and (shape_of(value) != (1,) or element_type_of(value) != kind):
-                raise ShapeError(f"{name} must be one {kind}, found {value.type}")
-        rows = scores[0] * scores[1] * limit
-        return [TensorType(i64, [rows, 3]), TensorType(i64, []), TensorType(i1, [boxes[1]])]
+        thresholds = {"overlap_threshold": "1 f32", "score_threshold": "1 f32"}
+        at = expect(self, boxes="N B 4 f32", scores="N C B f32", most="1 i64", **thresholds)
+        expect_within(self, "limit", 0, at["B"])
+        rows = at["N"] * at["C"] * self.limit
+        return [TensorType(i64, [rows, 3]), TensorType(i64, []), TensorType(i1, [at["B"]])]
 
     def operations(self) -> int:
         batches, classes, boxes = shape_of(self.scores)

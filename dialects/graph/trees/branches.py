@@ -11,7 +11,8 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def
 
 from aotc.dialects.builder import INDEX, Builder, Reader, Scalar
 from aotc.dialects.dtypes import is_encoded, is_float
-from aotc.dialects.graph.interfaces import ElementOp, Fusion, ShapeError, element_type_of, shape_of
+from aotc.dialects.graph.checks import expect
+from aotc.dialects.graph.interfaces import ElementOp, Fusion, ShapeError, element_type_of
 from aotc.dialects.graph.trees.leaves import check_sizes
 from aotc.dialects.properties import int_prop
 
@@ -38,10 +39,10 @@ class BranchingTreesOp(ElementOp):
     to = prop_def(Attribute)
 
     def infer_types(self) -> Sequence[TensorType]:
-        x, features, children = shape_of(self.x), self.ints("features"), self.ints("children")
+        at, features, children = expect(self, x="rows features"), self.ints("features"), self.ints("children")
         count, leaves = len(features), self.leaves
-        if len(x) != 2 or any(not 0 <= feature < x[1] for feature in features):
-            raise ShapeError(f"x must be [rows, features] with all features that are asked for, found {list(x)}")
+        if any(not 0 <= feature < at["features"] for feature in features):
+            raise ShapeError(f"x must have all features that are asked for, found {at['features']}")
         if is_encoded(element_type_of(self.x)):
             raise ShapeError(f"{element_type_of(self.x)} cannot be compared")
         if len(self.thresholds) != count or len(children) != 2 * count:
@@ -54,7 +55,7 @@ class BranchingTreesOp(ElementOp):
             raise ShapeError("a root does not exist")
         if not isinstance(self.to, IntegerType):
             raise ShapeError(f"leaves are numbered by integers, not {self.to}")
-        return [TensorType(self.to, [x[0], len(self.ints("roots"))])]
+        return [TensorType(self.to, [at["rows"], len(self.ints("roots"))])]
 
     def element(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
         features, children = self.ints("features"), self.ints("children")

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import combinations
 
-from xdsl.dialects.builtin import Float32Type, TensorType
+from xdsl.dialects.builtin import TensorType, f32
 from xdsl.irdl import irdl_op_definition, operand_def, result_def
 
 from aotc.dialects.builder import Builder, Reader, Scalar, Writer
+from aotc.dialects.graph.checks import expect
 from aotc.dialects.graph.interfaces import LoopNestOp, ShapeError, element_type_of, shape_of
 
 _ROUNDS = 100
@@ -34,16 +35,13 @@ class ProbabilityCouplingOp(LoopNestOp):
 
     def _classes(self) -> int:
         found = shape_of(self.pairs)
-        count = next((k for k in range(2, _MOST + 1) if len(found) == 2 and k * (k - 1) // 2 == found[1]), None)
+        count = next((k for k in range(2, _MOST + 1) if k * (k - 1) // 2 == found[1]), None)
         if count is None:
             raise ShapeError(f"pairs of 2 to {_MOST} classes must be [rows, K * (K - 1) / 2], found {list(found)}")
         return count
 
     def infer_types(self) -> Sequence[TensorType]:
-        kind = element_type_of(self.pairs)
-        if not isinstance(kind, Float32Type):
-            raise ShapeError(f"pairs are {kind}, expected f32")
-        return [TensorType(kind, [shape_of(self.pairs)[0], self._classes()])]
+        return [TensorType(f32, [expect(self, pairs="rows pairs f32")["rows"], self._classes()])]
 
     def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
         count = self._classes()

@@ -13,8 +13,9 @@ from xdsl.irdl import irdl_op_definition, operand_def, result_def
 
 from aotc.dialects.builder import INDEX, Builder, Reader, Scalar, Writer
 from aotc.dialects.dtypes import ELEMENT_TYPES, compute_type
+from aotc.dialects.graph.checks import expect
 from aotc.dialects.graph.elementwise import Domain
-from aotc.dialects.graph.indexing import clamped, require_indices
+from aotc.dialects.graph.indexing import clamped
 from aotc.dialects.graph.interfaces import LoopNestOp, ShapeError, element_type_of, producer, shape_of
 from aotc.dialects.graph.quantized.flip import UI8
 from aotc.dialects.graph.trees.branches import BranchingTreesOp
@@ -56,11 +57,8 @@ class PickedSumOp(LoopNestOp, ABC):
         """The values of a row for the t in `columns`."""
 
     def infer_types(self) -> Sequence[TensorType]:
-        table, indices = shape_of(self.table), shape_of(self.indices)
-        if len(table) != 2 or len(indices) != 2 or not table[0]:
-            raise ShapeError(f"table and indices must be matrices, found {list(table)} and {list(indices)}")
-        require_indices(self.indices)
-        return [TensorType(self.check_table(), [indices[0], self.width])]
+        at = expect(self, table="picked+ columns", indices="rows r index")
+        return [TensorType(self.check_table(), [at["rows"], self.width])]
 
     def operations(self) -> int:
         rows, picked = shape_of(self.indices)

@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import ClassVar
 
-from xdsl.dialects.builtin import IntegerType, TensorType
+from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def
 
 from aotc.dialects.builder import INDEX, Builder, Reader, Scalar
 from aotc.dialects.dtypes import is_encoded, is_float
-from aotc.dialects.graph.indexing import require_indices
+from aotc.dialects.graph.checks import expect
 from aotc.dialects.graph.interfaces import (
     ElementOp,
     Fusion,
@@ -59,28 +59,15 @@ class TreeLeavesOp(ElementOp):
     most = opt_int_prop()
 
     def infer_types(self) -> Sequence[TensorType]:
-        x, nodes = shape_of(self.x), shape_of(self.features)
-        if len(x) != 2 or len(nodes) != 1 or not x[1] or not nodes[0]:
-            raise ShapeError(f"x must be [rows, features] and features [nodes], found {list(x)} and {list(nodes)}")
-        if shape_of(self.thresholds) != nodes or shape_of(self.children) != (*nodes, 2):
-            raise ShapeError(
-                f"thresholds and children of {nodes[0]} nodes must be {list(nodes)} and {[*nodes, 2]},"
-                f" found {list(shape_of(self.thresholds))} and {list(shape_of(self.children))}"
-            )
-        if self.missing is not None:
-            if shape_of(self.missing) != nodes or element_type_of(self.missing) != IntegerType(1):
-                raise ShapeError(f"missing must be {list(nodes)} of i1, found {self.missing.type}")
-            if not is_float(element_type_of(self.x)):
-                raise ShapeError("integers are never missing")
-        if len(shape_of(self.roots)) != 1:
-            raise ShapeError(f"roots must be [trees], found {list(shape_of(self.roots))}")
-        for value in (self.features, self.children, self.roots):
-            require_indices(value)
+        tables = {"thresholds": "nodes", "children": "nodes 2 index", "roots": "trees index", "missing": "nodes i1"}
+        at = expect(self, x="rows features+", features="nodes+ index", **tables)
+        if self.missing is not None and not is_float(element_type_of(self.x)):
+            raise ShapeError("integers are never missing")
         if is_encoded(common_element_type(self.x, self.thresholds)):
             raise ShapeError(f"{element_type_of(self.x)} cannot be compared")
         check_sizes(self.depth, self.leaves)
         kind = common_element_type(self.children, self.roots)
-        return [TensorType(kind, [x[0], shape_of(self.roots)[0]])]
+        return [TensorType(kind, [at["rows"], at["trees"]])]
 
     def element(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
         x, features, thresholds, children, roots, *missing = reads

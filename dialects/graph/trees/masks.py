@@ -17,7 +17,8 @@ from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, prop_def, result_def
 
 from aotc.dialects.builder import INDEX, Builder, Reader, Scalar, Writer
-from aotc.dialects.graph.interfaces import Array, ConstantPackerOp, LoopNestOp, ShapeError, element_type_of, shape_of
+from aotc.dialects.graph.checks import expect, expect_within
+from aotc.dialects.graph.interfaces import Array, ConstantPackerOp, LoopNestOp, ShapeError, shape_of
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.trees.packed import keys_of, write_keys
 from aotc.dialects.properties import int_prop, opt_bool_prop
@@ -59,14 +60,10 @@ class PackTreeMasksOp(ConstantPackerOp):
     result = result_def(TensorType)
 
     def infer_types(self) -> Sequence[TensorType]:
-        count, nodes, lanes = shape_of(self.tested)[0], self.nodes, self.lanes
-        if element_type_of(self.thresholds) != f32:
-            raise ShapeError(f"thresholds must be f32, found {element_type_of(self.thresholds)}")
-        if shape_of(self.thresholds) != (count,) or shape_of(self.children) != (count, 2):
-            raise ShapeError(f"thresholds and children of {count} nodes must be [{count}] and [{count}, 2]")
-        if not 0 < nodes <= MOST_NODES or lanes < 1:
-            raise ShapeError(f"nodes must be 1 to {MOST_NODES} and lanes positive, found {nodes} and {lanes}")
-        return [TensorType(i32, [ceil_div(shape_of(self.roots)[0], lanes), table_rows(nodes), lanes])]
+        expect_within(self, "nodes", 1, MOST_NODES)
+        expect_within(self, "lanes", 1)
+        at = expect(self, tested="nodes", thresholds="nodes f32", children="nodes 2", roots="trees")
+        return [TensorType(i32, [ceil_div(at["trees"], self.lanes), table_rows(self.nodes), self.lanes])]
 
     def evaluate(self, operands: Sequence[Array]) -> Sequence[Array]:
         tested, thresholds, children, roots, *missing = operands
@@ -140,13 +137,10 @@ class MaskedTreeLeavesOp(LoopNestOp):
     bits = result_def(TensorType)
 
     def infer_types(self) -> Sequence[TensorType]:
+        expect(self, x="rows features f32", tables="groups words lanes+ i32")
         x, tables, trees = shape_of(self.x), shape_of(self.tables), self.trees
-        if len(x) != 2 or element_type_of(self.x) != f32:
-            raise ShapeError(f"x must be [rows, features] of f32, found {self.x.type}")
-        if len(tables) != 3 or element_type_of(self.tables) != i32 or table_rows(self.nodes) != tables[1]:
-            raise ShapeError(f"tables must be [groups, rows, lanes] of i32, found {self.tables.type}")
-        if ceil_div(trees, tables[2]) != tables[0]:
-            raise ShapeError(f"{trees} trees are not {tables[0]} groups of {tables[2]}")
+        if ceil_div(trees, tables[2]) != tables[0] or table_rows(self.nodes) != tables[1]:
+            raise ShapeError(f"{trees} trees of {self.nodes} nodes do not have tables {list(tables)}")
         if not isinstance(self.to, IntegerType):
             raise ShapeError(f"leaves are numbered by integers, not {self.to}")
         copies = 2 if self.missing else 1

@@ -11,12 +11,13 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
-from xdsl.dialects.builtin import Float32Type, IntegerType, TensorType, f32, i32
+from xdsl.dialects.builtin import TensorType, i32
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, result_def
 
 from aotc.dialects.builder import INDEX, Builder, Reader, Scalar, Writer
-from aotc.dialects.graph.interfaces import Array, ConstantPackerOp, LoopNestOp, ShapeError, element_type_of, shape_of
-from aotc.dialects.graph.trees.leaves import Walk, check_sizes
+from aotc.dialects.graph.checks import expect, expect_within
+from aotc.dialects.graph.interfaces import Array, ConstantPackerOp, LoopNestOp, element_type_of, shape_of
+from aotc.dialects.graph.trees.leaves import Walk
 from aotc.dialects.properties import int_prop, opt_bool_prop
 
 _WORDS = 4
@@ -63,13 +64,9 @@ class PackTreesOp(ConstantPackerOp):
     result = result_def(TensorType)
 
     def infer_types(self) -> Sequence[TensorType]:
-        count = shape_of(self.tested)[0]
-        if not isinstance(element_type_of(self.thresholds), Float32Type):
-            raise ShapeError(f"thresholds must be f32, found {element_type_of(self.thresholds)}")
-        if shape_of(self.thresholds) != (count,) or shape_of(self.children) != (count, 2):
-            raise ShapeError(f"thresholds and children of {count} nodes must be [{count}] and [{count}, 2]")
-        check_sizes(0, self.leaves)
-        return [TensorType(i32, [count + self.leaves, _WORDS])]
+        expect_within(self, "leaves", 1)
+        at = expect(self, tested="nodes", thresholds="nodes f32", children="nodes 2")
+        return [TensorType(i32, [at["nodes"] + self.leaves, _WORDS])]
 
     def evaluate(self, operands: Sequence[Array]) -> Sequence[Array]:
         tested, thresholds, children, *missing = operands
@@ -103,18 +100,11 @@ class PackedTreeLeavesOp(LoopNestOp):
     keys = result_def(TensorType)
 
     def infer_types(self) -> Sequence[TensorType]:
-        x, nodes, inner = shape_of(self.x), shape_of(self.nodes), self.inner
-        if len(x) != 2 or element_type_of(self.x) != f32:
-            raise ShapeError(f"x must be [rows, features] of f32, found {self.x.type}")
-        if len(nodes) != 2 or nodes[1] != _WORDS or element_type_of(self.nodes) != i32:
-            raise ShapeError(f"nodes must be [nodes, {_WORDS}] of i32, found {self.nodes.type}")
-        if not 0 < inner < nodes[0]:
-            raise ShapeError(f"inner must be between 0 and {nodes[0]}, found {inner}")
-        if len(shape_of(self.roots)) != 1 or not isinstance(element_type_of(self.roots), IntegerType):
-            raise ShapeError(f"roots must be [trees] of integers, found {self.roots.type}")
-        check_sizes(self.depth, nodes[0] - inner)
-        result = TensorType(element_type_of(self.roots), [x[0], shape_of(self.roots)[0]])
-        return [result, TensorType(i32, [x[0], self.copies * x[1]])]
+        at = expect(self, x="rows features f32", nodes=f"nodes {_WORDS} i32", roots="trees integer")
+        expect_within(self, "inner", 1, at["nodes"] - 1)
+        expect_within(self, "depth", 0)
+        result = TensorType(element_type_of(self.roots), [at["rows"], at["trees"]])
+        return [result, TensorType(i32, [at["rows"], self.copies * at["features"]])]
 
     @property
     def copies(self) -> int:

@@ -11,13 +11,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import DenseArrayBase, IntegerType, TensorType, i32, i64
+from xdsl.dialects.builtin import DenseArrayBase, TensorType, i32, i64
 from xdsl.ir import Attribute
-from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
+from xdsl.irdl import irdl_op_definition, operand_def, prop_def
 
-from aotc.dialects.builder import Builder, Reader, Scalar, Writer
+from aotc.dialects.builder import Builder, Number, Reader, Scalar
 from aotc.dialects.dtypes import integer_range, is_float
-from aotc.dialects.graph.accumulation import MOST_BITS
+from aotc.dialects.graph.checks import expect, expect_within
 from aotc.dialects.graph.interfaces import ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.shapes import linearize
 from aotc.dialects.graph.windows.axes import WindowedOp
@@ -31,10 +31,16 @@ class WindowOp(WindowedOp, ABC):
     x = operand_def(TensorType)
     kernel = prop_def(DenseArrayBase)
     ceil = opt_bool_prop()
-    result = result_def(TensorType)
 
     BLOCKED: ClassVar[bool] = True
     """Whether x may be blocked."""
+    IN_PARTS: ClassVar[bool] = False
+    """Whether parts of a window may be reduced first, and their results like elements."""
+
+    @property
+    def neutral(self) -> Number | None:
+        """An element that changes no reduction; None where there is none, or where it matters which element it is."""
+        return None
 
     @property
     def rank(self) -> int:
@@ -83,26 +89,21 @@ class WindowOp(WindowedOp, ABC):
         low, high = window.taps(b, position)
         return high - low if window.never_empty else b.max(high - low, 1)
 
-    def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
+    def compute(self, b: Builder, index: list[Scalar], reads: Sequence[Reader]) -> Scalar:
         windows, end = self.windows(), 2 + self.rank
+        position = index[2:end]
 
-        def body(index: list[Scalar]) -> None:
-            position = index[2:end]
+        def step(taps: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
+            seen = (w.source(p, tap) for w, p, tap in zip(windows, position, taps, strict=True))
+            source = [*index[:2], *seen, *index[end:]]
+            return self.combine(b, source, reads[0](source), carried)
 
-            def step(taps: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
-                seen = (w.source(p, tap) for w, p, tap in zip(windows, position, taps, strict=True))
-                source = [*index[:2], *seen, *index[end:]]
-                return self.combine(b, source, reads[0](source), carried)
+        def count() -> Scalar:
+            counts = [self.counted(b, w, p) for w, p in zip(windows, position, strict=True)]
+            return b.cast(product(b, counts), element_type_of(self.x))
 
-            def count() -> Scalar:
-                counts = [self.counted(b, w, p) for w, p in zip(windows, position, strict=True)]
-                return b.cast(product(b, counts), element_type_of(self.x))
-
-            bounds = [w.taps(b, p) for w, p in zip(windows, position, strict=True)]
-            carried = b.reduce(bounds, self.initial(b), step)
-            writes[0](index, self.finish(b, count, carried))
-
-        b.parallel_for(shape_of(self.result), body)
+        bounds = [w.taps(b, p) for w, p in zip(windows, position, strict=True)]
+        return self.finish(b, count, b.reduce(bounds, self.initial(b), step))
 
 
 def product(b: Builder, factors: Sequence[Scalar]) -> Scalar:
@@ -113,8 +114,8 @@ def product(b: Builder, factors: Sequence[Scalar]) -> Scalar:
     return result
 
 
-def _least(b: Builder, dtype: Attribute) -> Scalar:
-    return b.const(float("-inf") if is_float(dtype) else integer_range(dtype)[0], dtype)
+def _least(dtype: Attribute) -> Number:
+    return float("-inf") if is_float(dtype) else integer_range(dtype)[0]
 
 
 @irdl_op_definition
@@ -122,9 +123,14 @@ class MaxPoolOp(WindowOp):
     """The greatest element of each window; NaN if it holds one."""
 
     name = "graph.max_pool"
+    IN_PARTS: ClassVar[bool] = True
+
+    @property
+    def neutral(self) -> Number:
+        return _least(element_type_of(self.x))
 
     def initial(self, b: Builder) -> list[Scalar]:
-        return [_least(b, element_type_of(self.x))]
+        return [b.const(self.neutral, element_type_of(self.x))]
 
     def combine(self, b: Builder, source: Sequence[Scalar], value: Scalar, carried: list[Scalar]) -> list[Scalar]:
         return [b.max(carried[0], value)]
@@ -145,7 +151,7 @@ class MaxPoolIndicesOp(WindowOp):
         return i64
 
     def initial(self, b: Builder) -> list[Scalar]:
-        return [_least(b, element_type_of(self.x)), b.const(-1, i64)]
+        return [b.const(_least(kind := element_type_of(self.x)), kind), b.const(-1, i64)]
 
     def combine(self, b: Builder, source: Sequence[Scalar], value: Scalar, carried: list[Scalar]) -> list[Scalar]:
         best, where = carried
@@ -168,9 +174,12 @@ class AveragePoolOp(WindowOp):
     name = "graph.average_pool"
     include_pad = opt_bool_prop()
 
+    @property
+    def neutral(self) -> Number:
+        return 0
+
     def infer_types(self) -> Sequence[TensorType]:
-        if not is_float(element_type_of(self.x)):
-            raise ShapeError(f"the elements must be floats, found {element_type_of(self.x)}")
+        expect(self, x=".. float")
         return super().infer_types()
 
     def initial(self, b: Builder) -> list[Scalar]:
@@ -194,10 +203,12 @@ class SumPoolOp(WindowOp):
     x_zero_point = opt_int_prop()
     BLOCKED: ClassVar[bool] = False
 
+    @property
+    def neutral(self) -> Number:
+        return self.x_zero_point or 0
+
     def infer_types(self) -> Sequence[TensorType]:
-        kind = element_type_of(self.x)
-        if not isinstance(kind, IntegerType) or not 1 < kind.width.data <= MOST_BITS:
-            raise ShapeError(f"the elements must be integers of 2 to {MOST_BITS} bits, found {kind}")
+        expect(self, x=".. narrow")
         return super().infer_types()
 
     def result_element_type(self) -> Attribute:
@@ -218,31 +229,28 @@ class LpPoolOp(WindowOp):
     name = "graph.lp_pool"
     p = int_prop()
 
-    def infer_types(self) -> Sequence[TensorType]:
-        if not is_float(element_type_of(self.x)):
-            raise ShapeError(f"the elements must be floats, found {element_type_of(self.x)}")
-        if self.exponent < 1:
-            raise ShapeError(f"p must be positive, found {self.exponent}")
-        return super().infer_types()
-
     @property
-    def exponent(self) -> int:
-        """p."""
-        return self.p
+    def neutral(self) -> Number:
+        return 0
+
+    def infer_types(self) -> Sequence[TensorType]:
+        expect(self, x=".. float")
+        expect_within(self, "p", 1)
+        return super().infer_types()
 
     def initial(self, b: Builder) -> list[Scalar]:
         return [b.const(0.0, element_type_of(self.x))]
 
     def combine(self, b: Builder, source: Sequence[Scalar], value: Scalar, carried: list[Scalar]) -> list[Scalar]:
-        if self.exponent == 2:
+        if self.p == 2:
             return [carried[0] + value * value]
         size = b.math("absf", value)
-        return [carried[0] + (size if self.exponent == 1 else b.pow(size, b.const(float(self.exponent), size.dtype)))]
+        return [carried[0] + (size if self.p == 1 else b.pow(size, b.const(float(self.p), size.dtype)))]
 
     def finish(self, b: Builder, count: Callable[[], Scalar], carried: list[Scalar]) -> Scalar:
         (total,) = carried
-        if self.exponent == 1:
+        if self.p == 1:
             return total
-        if self.exponent == 2:
+        if self.p == 2:
             return b.math("sqrt", total)
-        return b.pow(total, b.const(1 / self.exponent, total.dtype))
+        return b.pow(total, b.const(1 / self.p, total.dtype))

@@ -5,17 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import TensorType, i64
-from xdsl.irdl import irdl_op_definition, operand_def, result_def
+from xdsl.dialects.builtin import TensorType
+from xdsl.irdl import irdl_op_definition, operand_def
 
-from aotc.dialects.builder import INDEX, Builder, Reader, Scalar, Writer
-from aotc.dialects.graph.interfaces import LoopNestOp, ShapeError, common_element_type, element_type_of, shape_of
+from aotc.dialects.builder import INDEX, Builder, Reader, Scalar
+from aotc.dialects.graph.checks import expect
+from aotc.dialects.graph.interfaces import ParallelOp, common_element_type, element_type_of, shape_of
 from aotc.dialects.graph.shapes import require_axis
 from aotc.dialects.properties import int_prop
 
 
 @irdl_op_definition
-class ResampleOp(LoopNestOp):
+class ResampleOp(ParallelOp):
     """Weighted sums along `axis`: result[a..., n, b...] = sum over t of x[a..., places[n, t], b...] * weights[n, t].
 
     The `places` (i64) must lie inside x.
@@ -26,29 +27,22 @@ class ResampleOp(LoopNestOp):
     places = operand_def(TensorType)
     weights = operand_def(TensorType)
     axis = int_prop()
-    result = result_def(TensorType)
 
     def infer_types(self) -> Sequence[TensorType]:
-        x, places, axis = shape_of(self.x), shape_of(self.places), self.axis
+        x, axis = shape_of(self.x), self.axis
         require_axis(axis, len(x))
-        if len(places) != 2 or places != shape_of(self.weights) or element_type_of(self.places) != i64:
-            raise ShapeError(f"places and weights must be matrices of one shape, found {list(places)}")
-        kind = common_element_type(self.x, self.weights)
-        return [TensorType(kind, [*x[:axis], places[0], *x[axis + 1 :]])]
+        at = expect(self, places="n t i64", weights="n t")
+        return [TensorType(common_element_type(self.x, self.weights), [*x[:axis], at["n"], *x[axis + 1 :]])]
 
     def operations(self) -> int:
         return 2 * math.prod(shape_of(self.result)) * shape_of(self.places)[1]
 
-    def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
+    def compute(self, b: Builder, index: list[Scalar], reads: Sequence[Reader]) -> Scalar:
         axis, taps = self.axis, shape_of(self.places)[1]
-        zero = b.const(0, element_type_of(self.result))
 
-        def body(index: list[Scalar]) -> None:
-            def step(at: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
-                tap = [index[axis], at[0]]
-                x = reads[0]([*index[:axis], b.cast(reads[1](tap), INDEX), *index[axis + 1 :]])
-                return [carried[0] + x * reads[2](tap)]
+        def term(at: list[Scalar]) -> Scalar:
+            tap = [index[axis], at[0]]
+            x = reads[0]([*index[:axis], b.cast(reads[1](tap), INDEX), *index[axis + 1 :]])
+            return x * reads[2](tap)
 
-            writes[0](index, b.reduce([(0, taps)], [zero], step)[0])
-
-        b.parallel_for(shape_of(self.result), body)
+        return b.sum([(0, taps)], b.const(0, element_type_of(self.result)), term)

@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import IntegerType, f32, i32
 from xdsl.ir import Block, SSAValue
 
 from aotc.dialects.constants import constant_op, key_of, known_array
-from aotc.dialects.graph.accumulation import MOST_BITS
+from aotc.dialects.dtypes import MOST_BITS
 from aotc.dialects.graph.conversion import CastOp, DequantizeOp
 from aotc.dialects.graph.convolution import ConvolutionOp, ConvOp, ConvTransposeOp
 from aotc.dialects.graph.elementwise import AddOp, MulOp, SubOp

@@ -10,8 +10,7 @@ from xdsl.ir import Attribute, SSAValue
 
 from aotc.dialects.arrays import widen
 from aotc.dialects.constants import computed_array
-from aotc.dialects.dtypes import element_type, integer_range, is_subbyte_integer, numpy_dtype
-from aotc.dialects.graph.accumulation import MOST_BITS
+from aotc.dialects.dtypes import MOST_BITS, element_type, integer_range, is_subbyte_integer, numpy_dtype
 from aotc.dialects.graph.conversion import CastOp, DequantizeOp, QuantizeOp
 from aotc.dialects.graph.elementwise import SubOp
 from aotc.dialects.graph.interfaces import Array, element_type_of, producer, shape_of

@@ -111,6 +111,20 @@ class TileBuilder(LoopBuilder):
         of `a`."""
         return Scalar(self, a.dtype, self.emit(aot.TileShuffleOp(a.ssa, c.ssa, lanes)))
 
+    def together(self, found: Sequence[Scalar], moved: Sequence[Sequence[tuple[int, int]]]) -> Scalar:
+        """Registers of lanes from those of several tiles, for each of which `moved` has (lane of the result, lane); a
+        lane that no tile has is any. The first two take one shuffle, every other one more."""
+        value, *rest = found
+        lanes = tile_shape(value.ssa)[-1]
+        taken = list(range(lanes))
+        for to, lane in moved[0]:
+            taken[to] = lane
+        for read, others in zip(rest, moved[1:], strict=True):
+            for to, lane in others:
+                taken[to] = lanes + lane
+            value, taken = self.shuffle(value, read, taken), list(range(lanes))
+        return value if taken == list(range(lanes)) else self.shuffle(value, value, taken)
+
     def pick(self, a: Scalar, c: Scalar, numbers: Scalar) -> Scalar:
         """Lanes of two tiles of i32 by their `numbers` (`aot.tile_pick`)."""
         return Scalar(self, a.dtype, self.emit(aot.TilePickOp(a.ssa, c.ssa, numbers.ssa)))

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import cast
 
-from xdsl.dialects.builtin import FixedBitwidthType, IntegerType, i8, i16, i32
+from xdsl.dialects.builtin import FixedBitwidthType, i8, i16, i32
 from xdsl.ir import Attribute, SSAValue
 
 from aotc.dialects import aot
 from aotc.dialects.builder import INDEX, Scalar
-from aotc.dialects.dtypes import is_unsigned, storage_type
+from aotc.dialects.dtypes import storage_type
 from aotc.passes.kernel.builders.tile_builder import TileBuilder
-from aotc.passes.kernel.builders.tiles import NotVectorizable, is_tile
+from aotc.passes.kernel.builders.tiles import NotVectorizable, Tile, is_tile
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,34 +35,10 @@ class WordIndex(Scalar):
         return ("word", self.base.key)
 
 
-@dataclass(frozen=True, eq=False)
-class RunIndex(WordIndex):
-    """The last index of the first byte of a run: what is read there is the place, a `Run`."""
-
-    @staticmethod
-    def of(base: Scalar) -> RunIndex:
-        """The run that begins at `base`."""
-        return RunIndex(base.b, INDEX, base=base)
-
-    @property
-    def key(self) -> object:
-        return ("run", self.base.key)
-
-
-@dataclass(frozen=True, eq=False)
-class Run(Scalar):
-    """Where a run begins."""
-
-    buffer: SSAValue = field(kw_only=True)
-    indices: tuple[SSAValue, ...] = field(kw_only=True)
-
-
 class WordBuilder(TileBuilder):
     """A TileBuilder with words."""
 
     def load(self, buffer: SSAValue, index: Sequence[Scalar], dtype: Attribute) -> Scalar:
-        if index and isinstance(index[-1], RunIndex):
-            return Run(self, dtype, buffer=buffer, indices=tuple(each.ssa for each in index))
         if index and isinstance(index[-1], WordIndex):
             return Scalar(self, i32, self.emit(aot.WordLoadOp(buffer, [each.ssa for each in index])))
         return super().load(buffer, index, dtype)
@@ -77,29 +52,25 @@ class WordBuilder(TileBuilder):
         """total + the products of the halves of a and c."""
         return self._instruction("smlad", a, c, total)
 
-    def run_dot(self, x: Scalar, w: Scalar, total: Scalar, *, count: int, added: int) -> Scalar:
-        """total + the products of the elements of two `Run`s, to those of x `added` first."""
-        assert isinstance(x, Run) and isinstance(w, Run)
-        unsigned = is_unsigned(x.dtype), is_unsigned(w.dtype)
-        places = (x.buffer, x.indices), (w.buffer, w.indices)
-        op = aot.RunDotOp(*places, total.ssa, count=count, added=added, unsigned=unsigned)
-        return Scalar(self, i32, self.emit(op))
-
     def lane_dot(self, x: Scalar, w: Scalar, total: Scalar) -> Scalar:
-        """total + the products of all lanes of two registers of signed bytes."""
-        return Scalar(self, i32, self.emit(aot.LaneDotOp(x.ssa, w.ssa, total.ssa)))
+        """total + the products of all lanes of two registers of signed integers of 8 or 16 bits."""
+        bits = 8 if storage_type(x.dtype) == i8 else 16
+        return self._instruction(f"vmladava.s{bits}", x, w, total)
 
     def lane_sum(self, w: Scalar, total: Scalar) -> Scalar:
         """total + all lanes of a register of signed bytes."""
-        return Scalar(self, i32, self.emit(aot.LaneSumOp(w.ssa, total.ssa)))
+        return self._instruction("vaddva.s8", w, total)
 
     def half_dot(self, a: Scalar, c: Scalar, part: int, total: Scalar) -> Scalar:
         """total + the product of the low halves of a and c, or of the high ones."""
         return self._instruction("smlatt" if part else "smlabb", a, c, total)
 
     def _instruction(self, name: str, *operands: Scalar) -> Scalar:
-        """One whose result is an i32."""
+        """One whose result are integers of 32 bits."""
         return Scalar(self, i32, self.emit(aot.InstructionOp(name, [each.ssa for each in operands])))
+
+
+_QUAD = Tile((aot.QUAD,))
 
 
 class QuadBuilder(WordBuilder):
@@ -116,16 +87,20 @@ class QuadBuilder(WordBuilder):
     def quantized(
         self, a: Scalar, zero_point: int, low: int, high: int, dtype: Attribute, *, bounded: bool = False
     ) -> Scalar:
-        kind = storage_type(dtype)
-        if not is_tile(a) or kind not in (i8, i16):
+        if not is_tile(a) or storage_type(dtype) not in (i8, i16):
             return super().quantized(a, zero_point, low, high, dtype, bounded=bounded)
-        op = aot.QuadQuantizeOp(a.ssa, zero_point, low, high, cast(IntegerType, kind), unsigned=is_unsigned(dtype))
-        return Scalar(self, dtype, self.emit(op))
+        value = self._instruction("vcvtn.s32.f32", a)
+        if zero_point:
+            value = self._instruction("vqadd.s32", value, self.splat(zero_point, _QUAD, i32))
+        return self.cast(self.min(self.max(value, low), high), dtype)
 
     def rescaled(self, x: Scalar, factor: Scalar, shift: Scalar) -> Scalar:
         if not is_tile(x):
             return super().rescaled(x, factor, shift)
-        return Scalar(self, i32, self.emit(aot.QuadRescaleOp(*self._operands(x, factor, shift))))
+        x, factor, shift = (Scalar(self, i32, each) for each in self._operands(x, factor, shift))
+        value, back = self._instruction("vqrdmulh.s32", x, factor), self.sub(self.const(0, i32), shift)
+        less = self.shift_right(value & back, self.const(31, i32))  # halves of what is negative are rounded down
+        return self._instruction("vrshl.s32", self._instruction("vqadd.s32", value, less), back)
 
     def cast(self, a: Scalar, dtype: Attribute) -> Scalar:
         if is_tile(a) and isinstance(dtype, FixedBitwidthType) and dtype.bitwidth > 32:

@@ -67,7 +67,7 @@ def positions_cycles(
 
 def copy_cycles(machine: Machine, size: int) -> float:
     """Estimated cycles of one core to read and write `size` bytes."""
-    return 2 * size / machine.tiles.l2_bytes
+    return 2 * size / machine.bandwidths.l2
 
 
 def conv_schedule(

@@ -64,7 +64,7 @@ def _tile_cycles(machine: Machine, rows: int, steps: PanelSteps, unsigned: bool)
     weight = dot.weight_cycles + (pairs.flip_cycles if unsigned else 0)
     stalls = costs.stall_cycles * max(dot.busy_sums - rows, 0)
     near = steps.count * machine.vector_bytes < machine.l1 * machine.shares.resident  # and what is read of x, beside it
-    fetched = 0 if near else machine.vector_bytes / costs.l2_bytes
+    fetched = 0 if near else machine.vector_bytes / machine.bandwidths.l2
 
     def cycles(count: float, of_result: float, taken: int, weight: float) -> float:
         """Of a loop that takes `taken` steps at once: each loads its elements of the rows, weights, and their place."""

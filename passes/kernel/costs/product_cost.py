@@ -65,8 +65,23 @@ def product_cycles(machine: Machine, schedule: MatmulSchedule, rows: int, column
 def prefetches(machine: Machine, rows: int, tile: tuple[int, int]) -> bool:
     """Whether it pays to prefetch the next panel, which comes from memory, while `rows` are multiplied with the current
     one."""
+    return _prefetched_lines(machine, rows, tile) <= machine.tiles.prefetch_lines
+
+
+def _prefetched_lines(machine: Machine, rows: int, tile: tuple[int, int]) -> float:
+    """Cache lines of the next panel for each step of the tiles of `rows`."""
     height, width = tile
-    return width * machine.vector_bytes * height <= machine.tiles.prefetch_lines * machine.line * rows
+    return width * machine.vector_bytes * height / (machine.line * rows)
+
+
+def with_fetching(machine: Machine, schedule: MatmulSchedule, rows: int, cycles: float, fetching: float) -> float:
+    """Estimated cycles of products of `rows` rows, panel by panel, which take `cycles` and wait for a weight that takes
+    `fetching`: a panel comes beside the products of the first tile of its rows, or beside all of those with the panel
+    before, where it is prefetched little by little."""
+    tile = schedule.mr, schedule.nr
+    gradual = schedule.prefetch and _prefetched_lines(machine, rows, tile) <= machine.tiles.hidden_lines
+    beside = cycles if gradual else cycles / ceil_div(rows, schedule.mr)
+    return cycles - beside + machine.overlapped(fetching, beside)
 
 
 def batched_matmul_schedule(
@@ -89,7 +104,7 @@ def _tile_of_written(machine: Machine, sizes: tuple[int, int, int, int]) -> tupl
     most = max(int(machine.l2 * (1 - machine.shares.transforms)) // column, 1)
 
     def cycles(tile: tuple[int, int]) -> float:
-        far = column * registers / machine.winograd.near_bytes if tile[1] > most else 0
+        far = column * registers / machine.bandwidths.l3 if tile[1] > most else 0
         return count * nest_cycles(machine, tile, rows, registers, depth) + far
 
     return min((register_tile(machine, rows, min(each, registers), depth) for each in (registers, most)), key=cycles)

@@ -47,11 +47,17 @@ def shares_registers(machine: Machine, weight: int) -> bool:
     """Whether a step waits so long for a `weight` for the state, in bytes, that reading seven registers of eight and
     making the others of them (`shared.py`) is faster: a conversion for each, three shifts and two additions for one."""
     costs, width = machine.recurrent, machine.vector_bytes
-    waited = (weight - machine.l1) / machine.tiles.l2_bytes  # steps go back and forth: so much stays in L1
+    waited = reread_cycles(machine, weight - machine.l1)  # steps go back and forth: so much stays in L1
     if not (spare := costs.spare_bytes) or waited <= weight / costs.begun_bytes:
         return False
     made = (SHARED + MADE) * width / spare
-    return made < REGISTERS * width / machine.tiles.l2_bytes
+    return made < REGISTERS * width / machine.bandwidths.l2
+
+
+def reread_cycles(machine: Machine, weight: float) -> float:
+    """Cycles to read a weight in each step, in turn forwards and backwards: what L2 does not keep comes from L3."""
+    near = min(weight, machine.l2)
+    return near / machine.bandwidths.l2 + (weight - near) / machine.bandwidths.l3
 
 
 @dataclass(frozen=True)
@@ -101,17 +107,17 @@ class Line:
     def alone(self) -> float:
         """Cycles of one step's products with the state, with nothing beside."""
         weight, _ = self.weights
-        return max(weight / self.machine.tiles.l2_bytes, self.registers * self.depths[0] / self.multipliers)
+        return max(reread_cycles(self.machine, weight), self.registers * self.depths[0] / self.multipliers)
 
     def both(self, given: Line, rows: int, across: int, during: int) -> float:
         """Cycles of one step's products with the state, beside those of `rows` inputs of the layer `given`, which take
         `during` steps."""
-        machine, costs = self.machine, self.machine.recurrent
+        machine = self.machine
         state, inputs = self.depths[0], given.depths[1]
-        read = (self.weights[0] + given.weights[1] / during) / machine.tiles.l2_bytes
+        read = reread_cycles(machine, self.weights[0] + given.weights[1] / during)
         added = (self.registers * state + given.registers * inputs * rows / during) / self.multipliers
         loads = given.registers * inputs * (rows + across) / across / during / machine.tiles.loads
-        return _overlapped(read + costs.load_share * loads, added, costs.sharpness)
+        return machine.overlapped(read + machine.recurrent.load_share * loads, added)
 
     def rows(self, given: Line, across: int) -> int:
         """The most rows of a tile of inputs of the layer `given` beside a panel."""
@@ -130,11 +136,6 @@ class Line:
         least."""
         state = self.depths[0]
         return [each for each in range(1, self.panels + 1) if each <= inputs <= state * each]
-
-
-def _overlapped(first: float, second: float, sharpness: int) -> float:
-    """Cycles of two kinds of work at the same time: the longer one's, and more the less they differ."""
-    return (first**sharpness + second**sharpness) ** (1 / sharpness)
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ A contraction adds, for each step of its reduction, the outer product of `rows` 
 
 from __future__ import annotations
 
+from functools import lru_cache
 from itertools import product
 
 from aotc.dialects.graph.shapes import ceil_div, segments
@@ -40,7 +41,7 @@ def nest_cycles(machine: Machine, tile: tuple[int, int], rows: int, columns: int
     """
     height, width = tile
     from_l2 = rows > 1 and depth * width * machine.vector_bytes > machine.l1 * machine.shares.panel
-    streamed = machine.vector_bytes / machine.tiles.l2_bytes if from_l2 else 0
+    streamed = machine.vector_bytes / machine.bandwidths.l2 if from_l2 else 0
 
     def tile_cycles(rows: int, columns: int) -> float:
         step = max(step_cycles(machine, rows, columns), columns * streamed)
@@ -50,6 +51,7 @@ def nest_cycles(machine: Machine, tile: tuple[int, int], rows: int, columns: int
     return sum(r.count * c.count * tile_cycles(r.size, c.size) for r, c in tiles)
 
 
+@lru_cache
 def register_tile(machine: Machine, rows: int, columns: int, depth: int) -> tuple[int, int]:
     """The fastest register tile (MR, NR) for `rows` x `columns` registers and `depth` reduction steps.
 

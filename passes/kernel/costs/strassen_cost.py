@@ -1,9 +1,8 @@
 """When a matrix product is worth computing by Strassen's algorithm: sizes only, no IR.
 
-The estimate counts cycles: those of the products (a register of multiply-adds at a time) or of fetching the weight,
-which is 7 / 4 times larger, whichever takes longer, and of the sums. Where the weights of a model stay in L3,
-that is faster than where they do not. Measured on a Zen 5 at 4 GHz, one core, f32, with
-a bias, in us; "cold" with something else in the first two caches:
+The estimate counts cycles: those of the products on their register tiles, beside which the weight comes, 7 / 4 times
+larger, from where the weights of the model stay; and those of the sums. Measured on a Zen 5 at 4 GHz, one core, f32,
+with a bias, in us; "cold" with something else in the first two caches:
 
 | M x K x N | direct | Strassen | gain | gain cold |
 |---|---|---|---|---|
@@ -37,7 +36,12 @@ from aotc.dialects.graph.shapes import ceil_div
 from aotc.machines.machine import Machine
 from aotc.passes.kernel.costs.lanes import lanes_of, lanes_of_products
 from aotc.passes.kernel.costs.parts_cost import BlockedWork
-from aotc.passes.kernel.costs.product_cost import batched_matmul_schedule
+from aotc.passes.kernel.costs.product_cost import (
+    batched_matmul_schedule,
+    product_cycles,
+    product_schedule,
+    with_fetching,
+)
 
 
 @dataclass(frozen=True)
@@ -70,35 +74,58 @@ def strassen_choices(machine: Machine, dtype: Attribute, sizes: ProductSizes) ->
 def choose_strassen(machine: Machine, dtype: Attribute, sizes: ProductSizes) -> StrassenAttr | None:
     """Blocks of as many rows as suit the machine, where Strassen's algorithm is estimated to be faster; None: it is
     not."""
-    found = strassen_choices(machine, dtype, sizes)
+    if not (found := strassen_choices(machine, dtype, sizes)):
+        return None
     most = machine.strassen.most_time * direct_cycles(machine, dtype, sizes)
-    return found[0] if found and strassen_cycles(machine, dtype, sizes) < most else None
+    return found[0] if strassen_cycles(machine, dtype, sizes) < most else None
 
 
 def direct_cycles(machine: Machine, dtype: Attribute, sizes: ProductSizes) -> float:
     """Estimated cycles of the product by its definition."""
-    registers = ceil_div(sizes.columns, lanes_of(machine, dtype))
-    weight = sizes.depth * registers * machine.vector_bytes
-    products = sizes.rows * sizes.depth * registers / machine.tiles.multipliers
-    return sizes.batch * max(products, weight / _weight_bytes(machine))
+    schedule = product_schedule(machine, dtype, sizes.rows, sizes.columns, sizes.depth, streamed=True)
+    assert schedule is not None
+    products = product_cycles(machine, schedule, sizes.rows, sizes.columns, sizes.depth)
+    weight = _direct_weight(machine, dtype, sizes)
+    fetching = machine.weight_cycles(weight, times=sizes.batch) / sizes.batch
+    return sizes.batch * with_fetching(machine, schedule, sizes.rows, products, fetching)
 
 
 def strassen_cycles(machine: Machine, dtype: Attribute, sizes: ProductSizes) -> float:
-    """Estimated cycles of the seven products and the sums."""
-    weight = ceil_div(sizes.rows, machine.strassen.most_rows) * _strassen_weight(machine, dtype, sizes)
-    products, before, after = _strassen_arithmetic(machine, dtype, sizes)
-    return sizes.batch * (max(products, weight / _weight_bytes(machine)) + before + after)
+    """Estimated cycles of the seven products and the sums, in as many blocks as suit the machine."""
+    (chosen, *_), lanes = strassen_choices(machine, dtype, sizes), lanes_of(machine, dtype)
+    blocks, weight = ceil_div(sizes.rows, chosen.rows.data), _strassen_weight(machine, dtype, sizes)
+    half, registers = min(chosen.rows.data, sizes.rows + 1) // 2, sizes.left(lanes) // lanes
+    schedule = batched_matmul_schedule(machine, lanes, (PRODUCTS, half, registers, sizes.upper))
+    products = PRODUCTS * product_cycles(machine, schedule, half, sizes.left(lanes), sizes.upper)
+    growth = weight / _direct_weight(machine, dtype, sizes)
+    fetching = machine.weight_cycles(weight, growth, times=sizes.batch * blocks) / sizes.batch / blocks
+    block = with_fetching(machine, schedule, half, products, fetching)
+    return sizes.batch * (blocks * block + sum(_sum_cycles(machine, dtype, sizes)))
 
 
 def strassen_work(machine: Machine, dtype: Attribute, sizes: ProductSizes, block_rows: int, panels: int) -> BlockedWork:
     """Work that threads may share, in blocks of `block_rows` rows, which stay whole: the rows of a block decide how
     results are rounded."""
-    rows = sizes.batch * sizes.rows
-    weight = _strassen_weight(machine, dtype, sizes) / _weight_bytes(machine)
-    transformed = PRODUCTS * sizes.batch * ceil_div(sizes.rows, 2) * sizes.upper * byte_width(compute_type(dtype))
-    products, before, after = (sizes.batch * each / rows for each in _strassen_arithmetic(machine, dtype, sizes))
-    block = min(block_rows, sizes.rows)
-    return BlockedWork(rows, block, panels, before, products + after, weight, transformed, together=sizes.batch * block)
+    rows, lanes = sizes.batch * sizes.rows, lanes_of(machine, dtype)
+    half, registers = ceil_div(sizes.rows, 2), sizes.left(lanes) // lanes
+    transformed = PRODUCTS * sizes.batch * half * sizes.upper * byte_width(compute_type(dtype))
+    products = half * PRODUCTS * sizes.upper * registers / machine.tiles.multipliers
+    before, after = _sum_cycles(machine, dtype, sizes)
+    return BlockedWork(
+        rows,
+        min(block_rows, sizes.rows),
+        panels,
+        before / sizes.rows,
+        (products + after) / sizes.rows,
+        machine.weight_cycles(_strassen_weight(machine, dtype, sizes)),
+        transformed,
+        together=sizes.batch * min(block_rows, sizes.rows),
+    )
+
+
+def _direct_weight(machine: Machine, dtype: Attribute, sizes: ProductSizes) -> int:
+    """Bytes of the weight, in whole registers."""
+    return sizes.depth * ceil_div(sizes.columns, lanes_of(machine, dtype)) * machine.vector_bytes
 
 
 def _strassen_weight(machine: Machine, dtype: Attribute, sizes: ProductSizes) -> int:
@@ -106,18 +133,11 @@ def _strassen_weight(machine: Machine, dtype: Attribute, sizes: ProductSizes) ->
     return PRODUCTS * sizes.upper * (sizes.left(lanes) // lanes) * machine.vector_bytes
 
 
-def _strassen_arithmetic(machine: Machine, dtype: Attribute, sizes: ProductSizes) -> tuple[float, float, float]:
-    """Estimated cycles, for one left matrix, of the products, of the sums of its quarters and of those of products."""
-    lanes, costs = lanes_of(machine, dtype), machine.strassen
-    half, registers = ceil_div(sizes.rows, 2), sizes.left(lanes) // lanes
-    summed = len(RESULT_SUMS) * half * (costs.near_sum_cycles if machine.weights_in_l3 else costs.far_sum_cycles)
-    products = half * PRODUCTS * sizes.upper * registers / machine.tiles.multipliers
-    return products, summed * ceil_div(sizes.upper, lanes), summed * registers
-
-
-def _weight_bytes(machine: Machine) -> int:
-    """Bytes of a weight that are fetched in a cycle."""
-    return machine.strassen.near_bytes if machine.weights_in_l3 else machine.strassen.far_bytes
+def _sum_cycles(machine: Machine, dtype: Attribute, sizes: ProductSizes) -> tuple[float, float]:
+    """Estimated cycles, for one left matrix, of the sums of its quarters and of those of products."""
+    lanes = lanes_of(machine, dtype)
+    summed = len(RESULT_SUMS) * ceil_div(sizes.rows, 2) * machine.strassen.sum_cycles
+    return summed * ceil_div(sizes.upper, lanes), summed * (sizes.left(lanes) // lanes)
 
 
 def strassen_schedule(machine: Machine, dtype: Attribute, rows: int, columns: int, depth: int) -> MatmulSchedule | None:

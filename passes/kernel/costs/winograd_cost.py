@@ -1,9 +1,9 @@
 """When a convolution is worth computing by Winograd's minimal filtering, and in what portions: sizes only, no IR.
 
-The estimate counts cycles: those of the products (a register of multiply-adds at a time), of the transforms, and of
-fetching the weight, which is 1.78 (m = 2) or 4 (m = 4) times larger than for direct convolution and at batch 1, in a
-network larger than the caches, comes from memory each time. Measured on a Zen 5 at 4 GHz, one core, in us; "cold" with
-everything out of the caches; direct convolution at its peak of 256 GFLOP/s:
+The estimate counts cycles: those of the products on their register tiles, beside which the weight comes, 1.78 (m = 2)
+or 4 (m = 4) times larger than for direct convolution, from where the weights of the model stay: at batch 1, in a
+network larger than the caches, memory; and those of the transforms. Measured on a Zen 5 at 4 GHz, one core, in us;
+"cold" with everything out of the caches; direct convolution at its peak of 256 GFLOP/s:
 
 | C -> M, H = W | direct | m = 2 | m = 4 | m = 2 cold | m = 4 cold |
 |---|---|---|---|---|---|
@@ -58,9 +58,10 @@ from aotc.dialects.graph.schedules import MatmulSchedule, WinogradAttr
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.machines.machine import Machine
 from aotc.mathematics.winograd_transforms import OUTPUT_TILES, TAPS
+from aotc.passes.kernel.costs.conv_cost import conv_cycles, conv_schedule
 from aotc.passes.kernel.costs.lanes import lanes_of, lanes_of_products
 from aotc.passes.kernel.costs.parts_cost import BlockedWork
-from aotc.passes.kernel.costs.product_cost import batched_matmul_schedule
+from aotc.passes.kernel.costs.product_cost import batched_matmul_schedule, product_cycles, with_fetching
 
 
 @dataclass(frozen=True)
@@ -121,7 +122,9 @@ def choose_winograd(machine: Machine, dtype: Attribute, sizes: ConvolutionSizes)
     found = winograd_choices(machine, dtype, sizes)
     cycles = {each: winograd_cycles(machine, sizes, each.output_tile.data) for each in found}
     best = min(found, key=lambda each: cycles[each], default=None)
-    return None if best is None or cycles[best] >= direct_cycles(machine, sizes) else best
+    if best is None or cycles[best] >= machine.winograd.most_time * direct_cycles(machine, sizes):
+        return None
+    return best
 
 
 def winograd_choices(machine: Machine, dtype: Attribute, sizes: ConvolutionSizes) -> list[WinogradAttr]:
@@ -137,33 +140,50 @@ def winograd_schedule(
     machine: Machine, dtype: Attribute, sizes: ConvolutionSizes, chosen: WinogradAttr
 ) -> MatmulSchedule:
     """The schedule of the products; the width of its tile is that of a panel of the weight."""
-    lanes = lanes_of_products(machine, dtype)
-    size = chosen.output_tile.data
-    tiles, registers = chosen.tile_rows.data * sizes.tiles(size)[1], ceil_div(sizes.outputs, lanes)
-    products = sizes.products(size), tiles, registers, sizes.segments * sizes.steps
+    return _schedule(machine, lanes_of_products(machine, dtype), sizes, chosen.output_tile.data, chosen.tile_rows.data)
+
+
+def _schedule(
+    machine: Machine, lanes: int, sizes: ConvolutionSizes, output_tile: int, tile_rows: int
+) -> MatmulSchedule:
+    tiles, registers = tile_rows * sizes.tiles(output_tile)[1], ceil_div(sizes.outputs, lanes)
+    products = sizes.products(output_tile), tiles, registers, sizes.segments * sizes.steps
     return batched_matmul_schedule(machine, lanes, products, streamed=sizes.group == 1)
 
 
 def direct_cycles(machine: Machine, sizes: ConvolutionSizes) -> float:
-    """Estimated cycles of direct convolution."""
-    return _product_cycles(machine, sizes, sizes.positions * sizes.taps) + _weight_cycles(machine, sizes, sizes.taps)
+    """Estimated cycles of direct convolution of floats."""
+    extents, window = (sizes.positions // sizes.columns, sizes.columns), (sizes.taps,)
+    channels, outputs = sizes.channels, sizes.outputs
+    schedule = conv_schedule(machine, f32, channels * sizes.positions, extents, outputs, channels, window)
+    assert schedule is not None
+    blocks = ceil_div(extents[0], schedule.mc or extents[0])
+    products = conv_cycles(machine, schedule, extents, outputs, channels, window)
+    fetching = machine.weight_cycles(_weight(machine, sizes, sizes.taps), times=blocks)
+    return with_fetching(machine, schedule, sizes.positions, products, fetching)
 
 
 def winograd_cycles(machine: Machine, sizes: ConvolutionSizes, output_tile: int) -> float:
     """Estimated cycles with tiles of `output_tile` results."""
-    products = sizes.products(output_tile) * sizes.segments
-    transforms = sum(_transform_cycles(machine, sizes, output_tile))
     rows, columns = sizes.tiles(output_tile)
-    streamed = sizes.group == 1
-    weight = _weight_cycles(machine, sizes, products) if streamed else _filter_cycles(machine, sizes, output_tile)
-    return _product_cycles(machine, sizes, rows * columns * products) + transforms + weight
+    tile_rows, count = _tile_rows(machine, sizes, output_tile), sizes.products(output_tile)
+    blocks, tiles = ceil_div(rows, tile_rows), tile_rows * columns
+    transforms = sum(_transform_cycles(machine, sizes, output_tile))
+    if sizes.group > 1:  # written panels are near, and what is transformed beside them hides the start of tiles
+        products = _product_cycles(machine, sizes, rows * columns * count)
+        return products + transforms + blocks * _filter_cycles(machine, sizes, output_tile)
+    schedule = _schedule(machine, lanes_of(machine, f32), sizes, output_tile, tile_rows)
+    products = product_cycles(machine, schedule, tiles, sizes.outputs, sizes.segments * sizes.steps)
+    weight, growth = _weight(machine, sizes, count * sizes.segments), count * sizes.segments / sizes.taps
+    fetching = machine.weight_cycles(weight, growth, blocks)
+    return with_fetching(machine, schedule, tiles, blocks * count * products, fetching) + transforms
 
 
 def _transform_cycles(machine: Machine, sizes: ConvolutionSizes, output_tile: int) -> tuple[float, float]:
     """Estimated cycles of the transforms of all tiles of the operand, and of the result."""
-    rows, columns = sizes.tiles(output_tile)
-    count = rows * columns * sizes.products(output_tile) * machine.winograd.transform_cycles
-    lanes = lanes_of(machine, f32)
+    (rows, columns), costs = sizes.tiles(output_tile), machine.winograd
+    each = costs.transform_cycles if sizes.group == 1 else costs.narrow_cycles
+    count, lanes = rows * columns * sizes.products(output_tile) * each, lanes_of(machine, f32)
     # neighbours that are multiplied at once share a lane
     return count * sizes.segments * ceil_div(sizes.steps, lanes), count * ceil_div(sizes.outputs, lanes)
 
@@ -176,25 +196,24 @@ def winograd_work(
     before, after = _transform_cycles(machine, sizes, output_tile)
     products = _product_cycles(machine, sizes, rows * columns * count) + after
     transformed = rows * columns * count * sizes.steps * byte_width(f32)
-    weight = _weight_cycles(machine, sizes, count)
+    weight = machine.weight_cycles(_weight(machine, sizes, count))
     return BlockedWork(rows, tile_rows, panels, before / rows, products / rows, weight, transformed)
 
 
 def _product_cycles(machine: Machine, sizes: ConvolutionSizes, count: int) -> float:
-    """Estimated cycles of `count` products of a row of all channels with the weight."""
+    """Estimated cycles of `count` products of a row of all channels with the weight, with nothing beside."""
     return count * sizes.steps * ceil_div(sizes.outputs, lanes_of(machine, f32)) / machine.tiles.multipliers
 
 
-def _weight_cycles(machine: Machine, sizes: ConvolutionSizes, products: int) -> float:
-    weight = products * sizes.steps * sizes.outputs * byte_width(f32)
-    return weight / (machine.winograd.near_bytes if weight <= machine.l2 else machine.winograd.far_bytes)
+def _weight(machine: Machine, sizes: ConvolutionSizes, products: int) -> int:
+    """Bytes of a weight of floats for so many products of each channel, in whole registers."""
+    return products * sizes.steps * ceil_div(sizes.outputs, lanes_of(machine, f32)) * machine.vector_bytes
 
 
 def _filter_cycles(machine: Machine, sizes: ConvolutionSizes, output_tile: int) -> float:
-    """Estimated cycles of the transforms of the weight, for each block of rows of tiles."""
-    blocks = ceil_div(sizes.tiles(output_tile)[0], _tile_rows(machine, sizes, output_tile))
+    """Estimated cycles of the transforms of a weight of integers."""
     registers = sizes.steps * ceil_div(sizes.outputs, lanes_of(machine, f32))
-    return blocks * registers * sizes.filters(output_tile) * machine.winograd.filter_cycles
+    return registers * sizes.filters(output_tile) * machine.winograd.filter_cycles
 
 
 def _tile_rows(machine: Machine, sizes: ConvolutionSizes, output_tile: int) -> int:

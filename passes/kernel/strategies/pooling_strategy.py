@@ -1,63 +1,113 @@
-"""Pooling in the NCHWc layout: a vector register for each position."""
+"""Pooling in the NCHWc layout, a vector register for each position, and of plain tensors along their last axis."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import groupby
+from math import prod
 
 from xdsl.dialects.builtin import i8, i32
 from xdsl.ir import SSAValue
 
 from aotc.dialects.builder import Scalar, Writer
+from aotc.dialects.dtypes import byte_width, compute_type, is_minifloat
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
 from aotc.dialects.graph.quantized.averages import FixedAveragePoolOp
 from aotc.dialects.graph.quantized.flip import UI8
-from aotc.dialects.graph.schedules import WindowSchedule
+from aotc.dialects.graph.schedules import ElementwiseSchedule, PositionsSchedule, WindowSchedule, schedule_of
+from aotc.dialects.graph.shapes import Segment, ceil_div, segments
+from aotc.dialects.graph.vision.regions import RegionsOp
 from aotc.dialects.graph.windows.pooling import MaxPoolOp, WindowOp, product
 from aotc.machines.machine import Machine
 from aotc.passes.kernel.builders.tile_builder import TileBuilder
 from aotc.passes.kernel.builders.tiles import NotVectorizable, Tile
-from aotc.passes.kernel.costs.window_cost import window_schedule
+from aotc.passes.kernel.costs.lanes import lanes_of_products
+from aotc.passes.kernel.costs.window_cost import (
+    packed_window_cycles,
+    window_row_cycles,
+    window_rows_schedule,
+    window_schedule,
+)
 from aotc.passes.kernel.layouts import Blocked, ChannelsOf, Layouts
 from aotc.passes.kernel.nest import Nest
 from aotc.passes.kernel.nests.convolution.window_nest import Part, WindowNest, WindowReduction
+from aotc.passes.kernel.nests.convolution.window_rows_nest import WindowRowsNest
 from aotc.passes.kernel.spatial_tiling import Box, SpatialTiling, TiledImplementation, tiled_windows, window_tiling
-from aotc.passes.kernel.strategy import KernelStrategy, Strategies
+from aotc.passes.kernel.strategy import KernelStrategy, Prologue, Strategies
+
+REGION_RANK = 4
+"""Axes of a picture, and of what is pooled in its regions, that are not in blocks."""
 
 
-class PoolingStrategy(KernelStrategy[WindowOp]):
-    """The reduction over a window, computed for all positions of a tile at once."""
-
-    SCHEDULES = (WindowSchedule,)
-
-    def schedule(self, op: WindowOp, machine: Machine) -> WindowSchedule | None:
-        x, kind = shape_of(op.x), element_type_of(op.x)
-        if isinstance(op, MaxPoolOp) and kind in (i8, UI8):
-            kind = i32  # of which a block of 8-bit integers has the lanes
-        return window_schedule(machine, kind, x[-1]) if len(x) > 2 + op.rank else None
+class _PoolingStrategy(KernelStrategy[WindowOp]):
+    """In the NCHWc layout where the operand is, or where the schedule is one of that layout."""
 
     def lay_out(self, op: WindowOp, layouts: Layouts) -> SSAValue | Blocked | None:
         x = layouts.computed(op.x) if op.BLOCKED else None
+        if x is None and isinstance(schedule := schedule_of(op), WindowSchedule):
+            x = layouts.blocked(op.x, schedule.lanes)
         return None if x is None else layouts.copied_on_blocks(op, x)
 
     def block_starts(self, op: WindowOp, channels_of: ChannelsOf) -> Iterable[int] | None:
         return None if op.BLOCKED else ()
 
+
+class PoolingStrategy(_PoolingStrategy):
+    """The reduction over a window, computed for all positions of a tile at once; a plain tensor is packed before."""
+
+    SCHEDULES = (WindowSchedule,)
+
+    def schedule(self, op: WindowOp, machine: Machine) -> WindowSchedule | None:
+        kind = element_type_of(op.x)
+        if isinstance(op, MaxPoolOp) and kind in (i8, UI8):
+            kind = i32  # of which a block of 8-bit integers has the lanes
+        block = shape_of(op.x)[-1] if _is_blocked(op) else lanes_of_products(machine, kind) if op.BLOCKED else 1
+        return window_schedule(machine, kind, block)
+
+    def cost(self, op: WindowOp, schedule: WindowSchedule, machine: Machine) -> float:
+        images, channels, *_ = shape_of(op.x)
+        blocks, windows = images * ceil_div(channels, schedule.lanes), op.windows()
+        operand, results = (prod(each) for each in zip(*((w.extent, w.positions) for w in windows), strict=True))
+        return blocks * packed_window_cycles(schedule.lanes, operand, results, prod(op.ints("kernel")))
+
     def spatial_tiling(self, op: WindowOp, schedule: WindowSchedule) -> SpatialTiling | None:
         return window_tiling(op, schedule)
 
     def tiled_implementation(self, op: WindowOp, box: Box) -> TiledImplementation | None:
-        blocked = op.BLOCKED and len(box) > 2 + op.rank
-        return tiled_windows(op, op.windows(), box) if blocked else None
+        return tiled_windows(op, op.windows(), box) if _is_blocked(op) else None
 
     def nest(self, nest: Nest[WindowOp, WindowSchedule]) -> None:
         op, x = nest.op, shape_of(nest.op.x)
-        if len(x) == 2 + op.rank:
+        if not _is_blocked(op):
             raise NotVectorizable("the operand is not in the NCHWc layout")
         WindowNest(
             nest.b, nest.schedule, x[:2], op.windows(), x[-1], nest.reads[0], _Pool(op, nest.b, nest.write)
         ).run()
+
+
+def _is_blocked(op: WindowOp) -> bool:
+    return len(shape_of(op.x)) > 2 + op.rank
+
+
+class RowPoolingStrategy(_PoolingStrategy):
+    """Neighbouring positions along the last axis of a plain tensor in the lanes."""
+
+    SCHEDULES = (PositionsSchedule,)
+
+    def schedule(self, op: WindowOp, machine: Machine) -> PositionsSchedule | None:
+        kinds = [element_type_of(value) for value in (op.x, op.result)]
+        if _is_blocked(op) or op.neutral is None or any(map(is_minifloat, kinds)):
+            return None
+        width = max(byte_width(compute_type(kind)) for kind in kinds)
+        return window_rows_schedule(machine, width, op.windows(), op.IN_PARTS)
+
+    def cost(self, op: WindowOp, schedule: PositionsSchedule, machine: Machine) -> float:
+        *outer, _ = shape_of(op.result)
+        return prod(outer) * window_row_cycles(machine, schedule, op.windows(), op.IN_PARTS)
+
+    def nest(self, nest: Nest[WindowOp, PositionsSchedule]) -> None:
+        WindowRowsNest.of(nest).run()
 
 
 @dataclass(frozen=True)
@@ -97,6 +147,43 @@ class _Pool(WindowReduction):
         return counts
 
 
+class RegionsStrategy(KernelStrategy[RegionsOp]):
+    """Blocks of channels in the lanes: where a bin samples the picture is computed once for some blocks."""
+
+    SCHEDULES = (ElementwiseSchedule,)
+    PROLOGUES = (Prologue.STORED,)
+
+    def schedule(self, op: RegionsOp, machine: Machine) -> ElementwiseSchedule | None:
+        lanes, (_, channels, *_, last) = lanes_of_products(machine, element_type_of(op.x)), shape_of(op.x)
+        blocked = len(shape_of(op.x)) > REGION_RANK
+        if lanes == 1 or (last != lanes if blocked else 4 * channels <= lanes):
+            return None  # there are no lanes, or they would be mostly empty
+        return ElementwiseSchedule(lanes, min(machine.use.chain, channels if blocked else ceil_div(channels, lanes)))
+
+    def lower(self, op: RegionsOp, layouts: Layouts, schedule: ElementwiseSchedule) -> Blocked | None:
+        return layouts.copied_on_blocks(op, layouts.blocked(op.x, schedule.lanes), *op.operands[1:])
+
+    def block_starts(self, op: RegionsOp, channels_of: ChannelsOf) -> Iterable[int] | None:
+        return None
+
+    def nest(self, nest: Nest[RegionsOp, ElementwiseSchedule]) -> None:
+        b, op = nest.b, nest.op
+        if len(nest.shape) == REGION_RANK:
+            raise NotVectorizable("the operand is not in the NCHWc layout")
+        regions, blocks, *size, lanes = nest.shape
+        for part in segments(blocks, nest.schedule.registers):
+            tile = Tile((part.size, lanes))
+            zero = b.splat(0, tile, compute_type(element_type_of(op.x)))
+
+            def bins(at: list[Scalar], part: Segment = part, tile: Tile = tile, zero: Scalar = zero) -> None:
+                region, number, *place = at
+                block = tile.index(b, number * part.size + part.start, {0: 1})
+                index = [region, block, *place, tile.index(b, 0, {1: 1})]
+                nest.write(index, op.pooled(b, nest.reads, index, zero))
+
+            b.parallel_for([regions, part.count, *size], bins)
+
+
 class FixedAverageStrategy(PoolingStrategy):
     """Average pooling in fixed point: scalar loops, with the channels as they lie."""
 
@@ -108,4 +195,8 @@ class FixedAverageStrategy(PoolingStrategy):
         return None if x is None else layouts.copied_on_blocks(op, x, *op.operands[1:])
 
 
-STRATEGIES: Strategies = {WindowOp: (PoolingStrategy(),), FixedAveragePoolOp: (FixedAverageStrategy(),)}
+STRATEGIES: Strategies = {
+    WindowOp: (PoolingStrategy(), RowPoolingStrategy()),
+    FixedAveragePoolOp: (FixedAverageStrategy(),),
+    RegionsOp: (RegionsStrategy(),),
+}

@@ -6,14 +6,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from aotc.dialects.aot.tiles import tile_shape
 from aotc.dialects.builder import Scalar
 from aotc.dialects.dtypes import byte_width
 from aotc.dialects.graph.interfaces import element_type_of
 from aotc.dialects.graph.packed.convolution.regrouping import RegroupChannelsOp
 from aotc.dialects.graph.schedules import ElementwiseSchedule
 from aotc.machines.machine import Machine
-from aotc.passes.kernel.builders.tile_builder import TileBuilder
 from aotc.passes.kernel.builders.tiles import NotVectorizable, Tile
 from aotc.passes.kernel.nest import Nest
 from aotc.passes.kernel.strategy import KernelStrategy, Prologue, Strategies
@@ -48,9 +46,8 @@ class RegroupStrategy(KernelStrategy[RegroupChannelsOp]):
                 b.splat(nest.reads[register.part]([image, source, *before, where, lane]), tile)
                 for register, source in registers
             ]
-            value = _together(b, found, [register.moved for register, _ in registers])
-            if value is None:
-                value = b.splat(0, tile, element_type_of(op.result))
+            moved = [register.moved for register, _ in registers]
+            value = b.together(found, moved) if found else b.splat(0, tile, element_type_of(op.result))
             nest.write([image, block, *before, where, lane], value)
 
         def row(repetition: _Repetition, index: list[Scalar]) -> None:
@@ -82,22 +79,6 @@ class _Register:
     def kind(self) -> tuple[int, _Moved]:
         """The common part of two such blocks to which the same shuffles apply: all but the block's number."""
         return self.part, self.moved
-
-
-def _together(b: TileBuilder, found: Sequence[Scalar], moved: Sequence[_Moved]) -> Scalar | None:
-    """One register of lanes from several: the first two in one shuffle, then one more in each."""
-    if not found:
-        return None
-    value, *rest = found
-    lanes = tile_shape(value.ssa)[-1]
-    taken = list(range(lanes))
-    for to, lane in moved[0]:
-        taken[to] = lane
-    for read, others in zip(rest, moved[1:], strict=True):
-        for to, lane in others:
-            taken[to] = lanes + lane
-        value, taken = b.shuffle(value, read, taken), list(range(lanes))
-    return value if taken == list(range(lanes)) else b.shuffle(value, value, taken)
 
 
 @dataclass(frozen=True)

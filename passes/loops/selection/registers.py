@@ -123,6 +123,13 @@ class Register(Value):
         ssa = self._writer.write(vector.ShuffleOp, operands, kind, {"mask": int_array(tuple(lanes))})
         return type(self)(self._writer, ssa, self.dtype)
 
+    def split(self, dtype: str, count: int) -> Sequence[Self]:
+        if not self._is_vector:
+            return super().split(dtype, count)
+        kind, places = element_type(dtype), (int_array((lane,)) for lane in range(count))
+        lanes = (self._writer.write(vector.ExtractOp, [self.ssa], kind, {"static_position": place}) for place in places)
+        return [type(self)(self._writer, lane, dtype) for lane in lanes]
+
     def _type(self, dtype: str) -> Attribute:
         """As many lanes of another type."""
         element = IntegerType(1) if dtype == BOOLEAN else element_type(dtype)

@@ -11,6 +11,7 @@ from dataclasses import replace
 from aotc.machines.dots import DotProduct, StepPairs
 from aotc.machines.lookups import COMPUTED, ByteLookup
 from aotc.machines.machine import (
+    Bandwidths,
     CacheShares,
     Core,
     Machine,
@@ -40,8 +41,8 @@ _TILES = TileCosts(
     widest=8,
     unroll=2,
     block_unroll=2,
-    l2_bytes=24,
     prefetch_lines=1.2,
+    hidden_lines=0.8,
     most_inner_product_time=0.75,
 )
 _OF_16 = RegisterUse(chain=4, window=6, sums=4, row_tile=12, row_parts=24, fewest_rows=4, most_rows=8)
@@ -76,7 +77,7 @@ _SCALARS = ScalarUnit(
     float_registers=16,
     sums=_SUMS,
 )
-_RECURRENT = RecurrentCosts(begun_bytes=64, spare_bytes=0, load_share=1 / 4, l1_ways=8, sharpness=6, most_time=0.95)
+_RECURRENT = RecurrentCosts(begun_bytes=64, spare_bytes=0, load_share=1 / 4, l1_ways=8, most_time=0.95)
 _WIDENED = DotProduct("vpmaddwd", "one", cycles=4 / 3, widening_cycles=0.8, registers=3, busy_sums=4, pair_cycles=2 / 3)
 _NARROW = DotProduct(
     "vpmaddubsw",
@@ -121,14 +122,13 @@ _AVX512 = Machine(
         stages=1 / 4,
         operands=3 / 4,
         transforms=5 / 8,
-        weights=1 / 4,
+        weights=1 / 2,
     ),
+    bandwidths=Bandwidths(l2=24, l3=16, memory=8, sharpness=6),
     winograd=WinogradCosts(
-        transform_cycles=4, filter_cycles=2, near_bytes=32, far_bytes=16, fewest_tiles=16, product_registers=4
+        transform_cycles=4, narrow_cycles=4, filter_cycles=2, fewest_tiles=16, product_registers=4, most_time=1
     ),
-    strassen=StrassenCosts(
-        near_sum_cycles=4, near_bytes=16, far_sum_cycles=5, far_bytes=6, most_rows=128, most_time=0.98
-    ),
+    strassen=StrassenCosts(sum_cycles=5, most_rows=128, most_time=0.98),
     recurrent=_RECURRENT,
     dot=_WIDENED,
     lookup=ByteLookup("vpermw", row=64, fewest_operations=2),
@@ -223,6 +223,20 @@ ZEN = _x86(
         lookup=ByteLookup("vpermb", row=64, fewest_operations=2),
     ),
 )
+XEON = _x86(
+    "test-xeon",
+    "sapphirerapids",
+    replace(
+        _AVX512,
+        l2=2 << 20,
+        l3=260 << 20,
+        shares=replace(_AVX512.shares, weights=1 / 4),
+        bandwidths=Bandwidths(l2=24, l3=7, memory=3, sharpness=6),
+        winograd=replace(_AVX512.winograd, narrow_cycles=8, filter_cycles=6, most_time=0.9),
+        dot=_WHOLE,
+    ),
+)
+"""A server whose many cores share one large L3 that is far away."""
 NEON = Target("test-neon", "for tests", "aarch64-unknown-linux-gnu", "generic", core=_NEON)
 SDOT = Target("test-sdot", "for tests", "aarch64-unknown-linux-gnu", "neoverse-n1", core=replace(_NEON, dot=_SIGNED))
 RVV = Target(

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from aotc.dialects.graph.windows.sliding import SlidingWindow
+from aotc.passes.kernel.costs.window_cost import Stretch, stretches
 from aotc.passes.kernel.nests.convolution.row_tiles import RowTiles, TapRange, row_tiles, tap_places
 
 
@@ -84,3 +85,26 @@ def test_tiles_are_of_equal_size() -> None:
 def test_without_padding_all_is_interior() -> None:
     (tiles,) = row_tiles(SlidingWindow(114, 3, 1, 1, 0, 0), 7)
     assert (tiles.count, tiles.size) == (16, 7)
+
+
+@pytest.mark.parametrize(("size", "lanes"), [(4, 4), (8, 4), (6, 2)])
+def test_stretches_cover_the_row_once_and_have_what_taps_see(size: int, lanes: int) -> None:
+    for window in windows():
+        next_position = 0
+        for each in stretches(window, size, lanes):
+            for start in range(each.start, each.start + each.count * each.size, each.size):
+                assert start == next_position
+                next_position += each.size
+                begin = start * window.stride - window.before + each.first
+                assert 0 <= begin <= begin + each.elements <= window.extent, (window, each)
+                for position, tap in itertools.product(range(each.size), range(window.size)):
+                    element = (start + position) * window.stride + tap * window.dilation - window.before
+                    if 0 <= element < window.extent:
+                        assert begin <= element < begin + each.elements, (window, each)
+        assert next_position == window.positions
+
+
+def test_stretches_inside_stand_together_and_read_whole_registers() -> None:
+    found = stretches(SlidingWindow(1000, 3, 2, 1, 1, 1), 8, 4)
+    assert found == [Stretch(0, 1, 8, 1, 16), Stretch(8, 61, 8, 0, 20), Stretch(496, 1, 4, 0, 9)]
+    assert stretches(SlidingWindow(1000, 3, 1, 1, 0, 0), 8, 4)[0] == Stretch(0, 124, 8, 0, 12)

@@ -1,4 +1,4 @@
-"""Windows over blocked tensors: the same kernels vectorised, as scalar loops and counted out in numpy.
+"""Windows over blocked and plain tensors: the same kernels vectorised, as scalar loops and counted out in numpy.
 
 All cases are kernels of one model, which is compiled once each way.
 """
@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from case_model import Array, CaseModel, CaseRuns, array_attributes, tensor, window_values
+from case_model import DTYPES, Array, CaseModel, CaseRuns, array_attributes, tensor, window_values
 
-from aotc.dialects.graph.schedules import ScheduleAttr, WindowSchedule
+from aotc.dialects.graph.schedules import PositionsSchedule, ScheduleAttr, WindowSchedule
 from aotc.dialects.graph.windows.sliding import SlidingWindow, sliding_windows
 
 LANES = 4
@@ -24,6 +24,8 @@ OUTER = (2, 2)
 CONV, GROUPED = "blocked_depthwise_conv", "blocked_lanes_conv"
 RUN = 2
 """Channels of a group."""
+ZERO_POINT = 3
+LESS = f"x_zero_point = {ZERO_POINT} : i64"
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,8 @@ class Case:
     tile: int = 4
     bias: bool = False
     dtype: str = "f32"
+    plain: int = 0
+    """So many vectors of positions of a plain tensor; 0: it is in blocks."""
 
     def values(self) -> dict[str, Sequence[int]]:
         """The attributes that are always there."""
@@ -57,35 +61,45 @@ class Case:
         values = self.values() | ({} if self.op in (CONV, GROUPED) else {"kernel": self.kernel})
         texts = [array_attributes(values)]
         if tiled:
-            texts.append(f"schedule = {ScheduleAttr.of(WindowSchedule(self.lanes, self.tile))}")
+            blocked = WindowSchedule(self.lanes, self.tile)
+            schedule = PositionsSchedule(self.lanes, 1, self.plain) if self.plain else blocked
+            texts.append(f"schedule = {ScheduleAttr.of(schedule)}")
         return ", ".join([*texts, *filter(None, [self.more])])
 
     @property
     def lanes(self) -> int:
-        return LANES if self.dtype == "f32" else LANES // 2
+        bits = 32 if self.op == "sum_pool" or self.dtype == "f16" else int(self.dtype.lstrip("uif"))
+        return LANES * 32 // bits
+
+    @property
+    def inner(self) -> tuple[int, ...]:
+        """What a tensor has behind the positions."""
+        return () if self.plain else (self.lanes,)
 
     @property
     def number(self) -> Any:
-        return np.float32 if self.dtype == "f32" else np.float64
+        return DTYPES[self.dtype]
 
     def inputs(self) -> list[Array]:
         """x, with some NaN for a pool; weight; bias."""
         rng = np.random.default_rng(prod(self.extents))
-        shapes: list[tuple[int, ...]] = [(*OUTER, *self.extents, self.lanes)]
+        shapes: list[tuple[int, ...]] = [(*OUTER, *self.extents, *self.inner)]
         if self.op in (CONV, GROUPED):
             shapes.append((*([RUN] if self.op == GROUPED else []), OUTER[1], *self.kernel, self.lanes))
             if self.bias:
                 shapes.append((OUTER[1] * self.lanes,))
+        if self.dtype in ("i8", "ui8"):
+            return [rng.integers(0, 256, shapes[0]).astype(np.uint8).view(self.number)]
         arrays = [rng.standard_normal(shape).astype(self.number) for shape in shapes]
         if self.op not in (CONV, GROUPED):
             arrays[0][rng.random(shapes[0]) < 0.01] = np.nan
         return arrays
 
     def result_shape(self) -> tuple[int, ...]:
-        return (*OUTER, *(window.positions for window in self.windows()), self.lanes)
+        return (*OUTER, *(window.positions for window in self.windows()), *self.inner)
 
     def result_type(self) -> str:
-        return tensor(self.result_shape(), self.dtype)
+        return tensor(self.result_shape(), "i32" if self.op == "sum_pool" else self.dtype)
 
     def expected(self) -> Array:
         """Position by position."""
@@ -104,7 +118,7 @@ class Case:
         return result
 
     def _combined(self, seen: list[tuple[Array, tuple[int, ...]]], padded: int, parameters: list[Array]) -> Array:
-        zero = np.zeros((*OUTER, self.lanes))
+        zero = np.zeros((*OUTER, *self.inner))
         if self.op == CONV:
             initial = parameters[1].reshape(OUTER[1], self.lanes) if self.bias else zero
             return initial + sum((x * parameters[0][(slice(None), *taps)] for x, taps in seen), zero)
@@ -117,13 +131,13 @@ class Case:
             )
         values = [x for x, _ in seen]
         if self.op == "max_pool":
-            return np.max(values, axis=0) if values else zero - np.inf
+            least = np.iinfo(self.number).min if self.dtype in ("i8", "ui8") else -np.inf
+            return np.max(values, axis=0) if values else zero + least
+        if self.op == "sum_pool":
+            return sum((x - ZERO_POINT for x in values), zero)
         if self.op == "lp_pool":
-            return (
-                sum((abs(x) for x in values), zero)
-                if "p = 1" in self.more
-                else np.sqrt(sum((x * x for x in values), zero))
-            )
+            p = int(self.more.split()[2])
+            return sum((abs(x) ** p for x in values), zero) ** (1 / p)
         return sum(values, zero) / (padded if "include_pad" in self.more else max(len(values), 1))
 
 
@@ -164,6 +178,27 @@ CASES = (
     Case("average_pool", (9, 11), (3, 3), pads=(1, 1, 1, 1), dtype="f64"),
     Case("lp_pool", (9, 11), (3, 2), (1, 2), (1, 1, 1, 1), more="p = 2 : i64"),
     Case("lp_pool", (9, 11), (3, 2), (1, 2), (1, 1, 1, 1), more="p = 1 : i64"),
+    Case("max_pool", (5, 40), (3, 3), (2, 2), (1, 1, 1, 1), plain=2),
+    Case("max_pool", (5, 23), (5, 5), pads=(2, 2, 2, 2), plain=3),
+    Case("max_pool", (3, 5, 21), (2, 2, 2), (2, 2, 2), plain=1),
+    Case("max_pool", (4, 31), (2, 3), (3, 3), (0, 1, 1, 2), more="ceil = true", plain=2),
+    Case("max_pool", (70,), (4,), (3,), (5, 9), (3,), plain=2),
+    Case("max_pool", (4, 6), (2, 2), (1, 1), (2, 2, 2, 2), plain=1),
+    Case("max_pool", (3, 3), (2, 2), (1, 1), (9, 9, 9, 9), plain=4),
+    Case("max_pool", (6, 30), (2, 3), (1, 1), (-1, -2, 0, -1), plain=2),
+    Case("max_pool", (6, 50), (3, 3), (2, 2), (1, 1, 1, 1), dtype="i8", plain=1),
+    Case("max_pool", (6, 90), (3, 3), pads=(1, 1, 1, 1), dtype="ui8", plain=2),
+    Case("max_pool", (9, 19), (3, 3), (1, 2), (1, 1, 1, 1), dtype="f64", plain=2),
+    Case("max_pool", (9, 29), (3, 3), (2, 2), (1, 1, 1, 1), dtype="f16", plain=2),
+    Case("average_pool", (9, 29), (3, 3), pads=(1, 1, 1, 1), plain=2),
+    Case("average_pool", (10, 35), (3, 3), (2, 2), (1, 2, 0, 1), more="include_pad = true, ceil = true", plain=2),
+    Case("average_pool", (6, 39), (2, 4), (1, 1), (3, 5, 0, 6), (1, 2), plain=2),
+    Case("average_pool", (3, 40), (1, 4), (1, 4), plain=2),
+    Case("average_pool", (9, 25), (3, 3), (2, 2), (1, 1, 1, 1), dtype="f16", plain=1),
+    Case("lp_pool", (9, 31), (3, 2), (1, 2), (1, 1, 1, 1), more="p = 2 : i64", plain=2),
+    Case("lp_pool", (9, 31), (3, 2), (1, 2), (1, 1, 1, 1), more="p = 1 : i64", plain=2),
+    Case("sum_pool", (9, 31), (3, 2), (1, 2), (1, 1, 1, 1), more=LESS, dtype="i8", plain=2),
+    Case("sum_pool", (9, 31), (3, 3), pads=(1, 1, 1, 1), more=LESS, dtype="ui8", plain=2),
 )
 
 
@@ -185,4 +220,5 @@ def test_tiles_scalar_loops_and_counting_agree(route: str, number: int) -> None:
         np.testing.assert_allclose(tiled, plain, rtol=1e-5, atol=1e-5)
     else:
         np.testing.assert_array_equal(tiled, plain)
-    np.testing.assert_allclose(plain, case.expected(), rtol=1e-5, atol=1e-5)
+    tolerance = 1e-3 if case.dtype == "f16" else 1e-5
+    np.testing.assert_allclose(plain, case.expected(), rtol=tolerance, atol=tolerance)

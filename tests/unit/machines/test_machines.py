@@ -16,7 +16,6 @@ from xdsl.parser import Parser
 
 from aotc.compiler.lowering import new_context
 from aotc.dialects.aot import ThreadOp
-from aotc.dialects.constants import constant_bytes
 from aotc.dialects.graph.compound.staged import StagedOp
 from aotc.machines import processor
 from aotc.machines.families import CORTEX_M4, FAMILIES, HOSTED, X86_AVX2, X86_AVX512, of_vendor
@@ -32,6 +31,7 @@ from aotc.passes.kernel.costs.row_cost import reduction_schedule, row_schedule
 from aotc.passes.kernel.costs.strassen_cost import ProductSizes, choose_strassen
 from aotc.passes.kernel.costs.window_cost import window_schedule
 from aotc.passes.kernel.costs.winograd_cost import ConvolutionSizes, choose_winograd
+from aotc.passes.kernel.model_weights import read_bytes
 from aotc.passes.kernel.nests.products.matmul_nest import LINE, SUMS
 from aotc.passes.loops import split_parallel_loops
 from aotc.pipeline.phases import PassRunner
@@ -60,7 +60,7 @@ def test_the_host_has_the_row_of_its_family_with_its_own_caches() -> None:
     row = replace(FAMILIES[core.name], fma=core.fma, l1=core.l1, l2=core.l2, l3=core.l3)
     if isinstance(core, Machine):
         assert isinstance(row, Machine)
-        row = replace(of_vendor(row, zen=processor.is_zen()), dot=core.dot, lookup=core.lookup)
+        row = replace(of_vendor(row, zen=processor.zen()), dot=core.dot, lookup=core.lookup)
     assert row == core
 
 
@@ -178,8 +178,8 @@ def _decisions(machine: Machine) -> list[object]:
         *(reduction_schedule(machine, f32, shape, (0,)) for shape in ((64, 100), (3, 1000), (1000, 8))),
         *(narrow_schedule(machine, f32, 64, outputs, 9, 1) for outputs in (1, 8, 11, 12, 13, 16)),
     ]
-    for near in (False, True):
-        one = replace(machine, weights_in_l3=near)
+    for weights in (1 << 16, 1 << 20, 100 << 20):
+        one = machine.with_weights(weights)
         for rows, depth, columns in (
             (128, 768, 768),
             (32, 768, 3072),
@@ -191,7 +191,7 @@ def _decisions(machine: Machine) -> list[object]:
     for channels, outputs, extent in ((64, 64, 56), (512, 512, 7), (16, 16, 32), (128, 32, 14), (8, 64, 9), (64, 8, 5)):
         for dtype, group in ((f32, 1), (i32, 2)):
             sizes = ConvolutionSizes(1, channels, outputs, extent, extent, group)
-            found.append(choose_winograd(machine, dtype, sizes))
+            found += [choose_winograd(machine.with_weights(each), dtype, sizes) for each in (1 << 20, 100 << 20)]
     for rows, columns, depth in SIZES:
         found.append(product_schedule(machine, f32, rows, columns, depth, streamed=True))
         found.append(batched_matmul_schedule(machine, machine.vector_bytes // 4, (7, rows, columns % 40 + 1, depth)))
@@ -200,14 +200,14 @@ def _decisions(machine: Machine) -> list[object]:
     return found
 
 
-USED_BY_PASSES = {"between_kernels", "line_buffers", "stages", "operands", "weights"}
+USED_BY_PASSES = {"between_kernels", "line_buffers", "stages", "operands"}
 """Shares of caches that cost models do not read; they are tested with the passes that do."""
 
 FIELDS = [
-    *((None, name) for name in ("l1", "l2", "vector_bytes", "registers", "line")),
+    *((None, name) for name in ("l1", "l2", "l3", "vector_bytes", "registers", "line")),
     *(
         (record, field.name)
-        for record in ("tiles", "use", "shares", "winograd", "strassen")
+        for record in ("tiles", "use", "shares", "bandwidths", "winograd", "strassen")
         for field in fields(getattr(X86_AVX512, record))
         if field.name not in USED_BY_PASSES
     ),
@@ -295,7 +295,7 @@ def test_a_matrix_stays_in_a_larger_l1(panels: int) -> None:
 def test_dear_transforms_and_sums_rule_algorithms_out() -> None:
     costs = X86_AVX512.winograd, X86_AVX512.strassen
     dear = replace(
-        X86_AVX512, winograd=replace(costs[0], transform_cycles=400), strassen=replace(costs[1], far_sum_cycles=500)
+        X86_AVX512, winograd=replace(costs[0], transform_cycles=400), strassen=replace(costs[1], sum_cycles=500)
     )
     sizes = ConvolutionSizes(1, 64, 64, 56, 56)
     assert choose_winograd(X86_AVX512, f32, sizes) and choose_winograd(dear, f32, sizes) is None
@@ -331,15 +331,32 @@ def test_fusion_follows_the_shares_of_caches(name: str, monkeypatch: pytest.Monk
     assert any(_staged(_scaled(X86_AVX512, "shares", name, by), monkeypatch) != usual for by in (1 / 16, 16))
 
 
-def test_weights_stay_in_l3_where_their_share_of_it_is_enough() -> None:
-    text = (
-        "func.func @f() -> tensor<1024x64xf32> attributes {aot.entry} {\n"
-        "  %0 = graph.constant dense<0.5> : tensor<1024x64xf32>\n  func.return %0 : tensor<1024x64xf32>\n}"
-    )
-    module = _after(text, "")
-    for share, expected in ((1 / 32, True), (1 / 64, False)):
-        machine = replace(X86_AVX512, shares=replace(X86_AVX512.shares, weights=share))
-        assert machine.with_weights(constant_bytes(module)).weights_in_l3 is expected
+def test_weights_come_from_where_all_of_them_stay() -> None:
+    machine, shares = X86_AVX512, X86_AVX512.shares
+    l2, l3 = int(machine.l2 * shares.resident), int(machine.l3 * shares.weights)
+    of = machine.bandwidths
+    for weights, growth, expected in (
+        (l2, 1, of.l2),
+        (l2 + 1, 1, of.l3),
+        (l2, 1.5, of.l3),
+        (l3, 1, of.l3),
+        (l3 + 1, 1, of.memory),
+        (l3, 1.5, of.memory),
+    ):
+        assert machine.with_weights(weights).weight_cycles(4096, growth) == 4096 / expected
+    twice = machine.with_weights(l3 + 1).weight_cycles(4096, times=2)
+    assert twice == 4096 / of.memory + 4096 / of.l2, "a small weight is near when it is read again"
+
+
+def test_a_model_reads_its_weights_and_rows_of_its_tables() -> None:
+    text = """func.func @f(%rows: tensor<5xi64>) -> tensor<5x64xf32> attributes {aot.entry} {
+  %0 = graph.constant dense<0.5> : tensor<1000x64xf32>
+  %1 = graph.constant dense<0.5> : tensor<64x64xf32>
+  %2 = graph.gather %0, %rows {axis = 0 : i64} : (tensor<1000x64xf32>, tensor<5xi64>) -> tensor<5x64xf32>
+  %3 = graph.matmul %2, %1 : (tensor<5x64xf32>, tensor<64x64xf32>) -> tensor<5x64xf32>
+  func.return %3 : tensor<5x64xf32>
+}"""
+    assert read_bytes(_after(text, "")) == 4 * (5 * 64 + 64 * 64)
 
 
 THREADS = ThreadCosts(phase_operations=4000, shared_bytes=1, weight_bytes=8, most_time=0.9)

@@ -136,6 +136,32 @@ def test_a_processor_has_the_name_that_linux_says(monkeypatch: pytest.MonkeyPatc
     assert processor.model_name() is None
 
 
+@pytest.mark.parametrize(
+    ("vendor", "family", "flags", "zen"),
+    [
+        ("AuthenticAMD", "23", "sse2 avx2", 3),
+        ("AuthenticAMD", "25", "sse2 avx2", 3),
+        ("AuthenticAMD", "25", "sse2 avx2 avx512f", 4),
+        ("AuthenticAMD", "26", "sse2 avx2 avx512f", 5),
+        ("AuthenticAMD", "21", "sse2 avx", 0),
+        ("GenuineIntel", "6", "sse2 avx2 avx512f", 0),
+    ],
+)
+def test_a_zen_is_known_by_its_family(
+    vendor: str, family: str, flags: str, zen: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = f"vendor_id\t: {vendor}", f"cpu family\t: {family}", f"flags\t\t: {flags}"
+    monkeypatch.setattr(processor, "_described", lambda: 2 * text)
+    monkeypatch.setattr(processor.platform, "machine", lambda: "x86_64")
+    assert processor.zen() == zen
+
+
+@pytest.mark.parametrize(("cpu", "multipliers"), [("znver3", 2), ("znver4", 1), ("znver5", 2)])
+def test_vectors_of_two_halves_start_half_as_many_multiply_adds(cpu: str, multipliers: int) -> None:
+    machine = machine_of(f"x86_64-linux-gnu:{cpu}")
+    assert machine is not None and machine.tiles.multipliers == multipliers
+
+
 def test_the_table_shows_vectors() -> None:
     lines = {line.split()[0]: line for line in targets_table().splitlines() if line}
     assert " 16 x 256 bits " in lines["x86-64-v3"]

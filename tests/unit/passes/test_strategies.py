@@ -16,7 +16,15 @@ from xdsl.ir import Attribute
 from aotc.dialects.graph.compound.staged import StagedOp
 from aotc.dialects.graph.interfaces import AnchorOp, GraphOp
 from aotc.dialects.graph.matrices.matmul import MatMulOp
-from aotc.dialects.graph.schedules import MatmulSchedule, Schedule, ScheduleAttr, StrassenAttr, WinogradAttr
+from aotc.dialects.graph.schedules import (
+    MatmulSchedule,
+    PositionsSchedule,
+    Schedule,
+    ScheduleAttr,
+    StrassenAttr,
+    WindowSchedule,
+    WinogradAttr,
+)
 from aotc.machines.families import X86_AVX2, X86_AVX512
 from aotc.machines.machine import Machine
 from aotc.model.memo import Memo
@@ -63,10 +71,10 @@ def test_blocks_of_other_lanes_than_the_machines_are_scalar(line: str, operands:
     assert proposed(op, X86_AVX2) is not None
 
 
-def test_pooling_of_plain_tensors_is_scalar() -> None:
+def test_pooling_of_plain_tensors_has_positions_in_the_lanes() -> None:
     line = f"max_pool %0 {{kernel = array<i64: 3>, {WINDOW}, ceil_mode = false}}"
-    assert proposed(operation(line, "1x2x16xf32", "1x2x14xf32"), X86_AVX512) is None
-    assert proposed(operation(line, "1x2x16x16xf32", "1x2x14x16xf32"), X86_AVX512) is not None
+    assert isinstance(choose_schedule(operation(line, "1x2x16xf32", "1x2x14xf32"), X86_AVX512), PositionsSchedule)
+    assert isinstance(proposed(operation(line, "1x2x16x16xf32", "1x2x14x16xf32"), X86_AVX512), WindowSchedule)
 
 
 @pytest.mark.parametrize(("lanes", "vectorised"), [(8, True), (12, False)])

@@ -52,7 +52,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
 }
 """Room -> the rooms it may import, from the bottom to the top. Of passes everybody else knows names in the universe."""
 
-ONLY = {("measuring", "passes/kernel"): {"aotc.passes.kernel.strategy"}}
+ONLY = {("measuring", "passes/kernel"): {"aotc.passes.kernel.model_weights", "aotc.passes.kernel.strategy"}}
 """Two rooms -> the modules that the first may import of the second, where these are few: the search for schedules asks
 strategies what there is to choose from, as passes do."""
 

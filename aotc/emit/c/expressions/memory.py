@@ -27,7 +27,7 @@ _UNSIGNED_FIELDS = {
 }
 """Fields of DLTensor that are unsigned in C."""
 OPERATIONS = (
-    *(memref.LoadOp, memref.ViewOp, memref.ReinterpretCastOp, memref.CastOp, aot.WordLoadOp, aot.RunDotOp),
+    *(memref.LoadOp, memref.ViewOp, memref.ReinterpretCastOp, memref.CastOp, aot.WordLoadOp),
     *(aot.WeightOp, aot.WorkspaceOp, aot.WeightsOp, aot.BufferOp, aot.DataOp, aot.PtrCastOp, aot.AddressOp),
     *(aot.ElementOp, aot.FieldOp, aot.NullOp, aot.IsNullOp, aot.IsAlignedOp, aot.SymbolOp, aot.StringOp),
 )
@@ -78,8 +78,6 @@ class Memory:
                 self._scope.note_read(root(op.buffer))
                 place = replace(e, text=f"&{e.text}", level=Level.UNARY, ctype=pointer_to(e.ctype, True))
                 return call(self._scope.helper("aotc_word"), place, ctype=SIGNED[32])
-            case aot.RunDotOp():
-                return self._run_dot(op)
             case aot.ElementOp() | aot.FieldOp():
                 self._scope.note_read(root(op.pointer))
                 return self.member(op)
@@ -127,18 +125,6 @@ class Memory:
                 return Expr(string_literal(op.value.data), Level.PRIMARY, pointer_to(VOID))
             case _:
                 raise AssertionError(f"{op.name} is not a memory operation")
-
-    def _run_dot(self, op: aot.RunDotOp) -> Expr:
-        """A helper of the signs of the bytes, called with pointers to the first ones."""
-        places: list[Expr] = []
-        for buffer, indices in ((op.x, op.x_indices), (op.w, op.w_indices)):
-            e = self.element(buffer, indices)
-            self._scope.note_read(root(buffer))
-            places.append(replace(e, text=f"&{e.text}", level=Level.UNARY, ctype=pointer_to(e.ctype, True)))
-        signs = "".join("s" if not flag else "u" for flag in (op.x_zero_extend, op.w_zero_extend))
-        total = self._integers.convert(self._integers.signed(op.sum), op.sum, SIGNED[32])
-        numbers = (integer_expr(each) for each in (op.added, op.count))
-        return call(self._scope.helper(f"aotc_run_dot_{signs}"), *places, total, *numbers, ctype=SIGNED[32])
 
     def _buffer(self, op: aot.BufferOp) -> Expr:
         """A pointer as a buffer: the pointer itself where it has the type already."""
@@ -216,4 +202,15 @@ def convert_pointer(e: Expr, target: CType, explicit: bool = False) -> Expr:
     plain = e.origin or e
     if plain.ctype.pointee == target.pointee and plain.ctype.const == target.const:
         return plain
-    return cast_expr(plain, target)
+    return cast_expr(_through(plain, target), target)
+
+
+def _through(e: Expr, target: CType) -> Expr:
+    """`e` as what casts to `target` say no more of: a number where `const` is dropped, as in DLTensor, whose data are
+    not; no type where the elements are wider, in a place whose alignment is known (the plan's)."""
+    source, pointee = e.ctype, target.pointee
+    assert source.pointee is not None and pointee is not None
+    if source.const and not target.const:
+        return cast_expr(e, UINTPTR)
+    wider = pointee.kind == "struct" or pointee.bits > source.pointee.bits
+    return cast_expr(e, pointer_to(VOID, source.const)) if wider and source.pointee != VOID else e

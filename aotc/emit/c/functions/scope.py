@@ -247,7 +247,7 @@ def _dead_operations(function: func.FuncOp) -> set[Operation]:
     dead: set[Operation] = set()
     for op in reversed(list(function.walk())):
         if op.results and all(use.operation in dead for result in op.results for use in result.uses):
-            reads = isinstance(op, memref.LoadOp | aot.TileLoadOp | aot.WordLoadOp | aot.RunDotOp)
+            reads = isinstance(op, memref.LoadOp | aot.TileLoadOp | aot.WordLoadOp)
             pure = reads or is_side_effect_free(op)
             if pure and not op.regions:
                 dead.add(op)

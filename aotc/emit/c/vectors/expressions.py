@@ -22,6 +22,7 @@ from aotc.emit.c.c_types import (
     SIGNED,
     UNSIGNED,
     VectorCType,
+    ctype_of,
     float_literal,
     mask_ctype,
     unsigned_literal,
@@ -90,27 +91,6 @@ class Vectors(VectorMemory):
     def quad(self, op: aot.QuadOp) -> Expr:
         """Four integers side by side."""
         return self.macro("of_lanes", self.ctype(op.result), *map(self.scope.operand, op.lanes))
-
-    def quantize(self, op: aot.QuadQuantizeOp) -> Expr:
-        """Integers of floats, first in lanes of 32 bits."""
-        narrow, sign = self.ctype(op.result), "signed" if not op.zero_extend else "unsigned"
-        numbers = [number_expr(each) for each in (op.zero_point, op.low, op.high)]
-        e = self.macro(f"quantized_{sign}{narrow.bits}", self.ctype(op.x), self.scope.operand(op.x), *numbers)
-        wide = replace(e, ctype=vector_ctype(UNSIGNED[32], narrow.lanes))
-        return replace(self.converted(wide, narrow), origin=wide)
-
-    def rescale(self, op: aot.QuadRescaleOp) -> Expr:
-        """Integers times fractions."""
-        x, factor, shift = (self.scope.operand(value) for value in op.operands)
-        return self.macro("rescaled", self.ctype(op.x), x, factor, shift)
-
-    def lane_total(self, op: aot.LaneDotOp | aot.LaneSumOp) -> Expr:
-        """A sum plus all lanes, or their products."""
-        *factors, total = (self.scope.atom(value) for value in op.operands)
-        name = "lane_dot" if len(factors) > 1 else "lane_sum"
-        if total.literal == 0:
-            return replace(self.macro(f"{name}_alone", self.ctype(op.operands[0]), *factors), ctype=SIGNED[32])
-        return replace(self.macro(name, self.ctype(op.operands[0]), *factors, total), ctype=SIGNED[32])
 
     def extract(self, op: vector.ExtractOp) -> Expr:
         """One lane."""
@@ -202,7 +182,8 @@ class Vectors(VectorMemory):
 
     def instruction(self, op: aot.InstructionOp) -> Expr:
         """One instruction."""
-        return call(macro_name(op.row), *map(self.scope.atom, op.arguments), ctype=self.ctype(op.result))
+        ctype = ctype_of(op.result.type, self.scope.index)
+        return call(macro_name(op.row), *map(self.scope.atom, op.arguments), ctype=ctype)
 
     def absolute(self, op: math.AbsIOp) -> Expr:
         """|x| of integers with a sign."""
@@ -273,10 +254,10 @@ class Vectors(VectorMemory):
                 return self._to_float(e, target, kind == "sitofp")
             case "extsi" | "extui" if e.ctype.kind == "mask":
                 return self.unsigned(self.mask(e, target.bits)) if kind == "extsi" else self.mask_bits(e, target.bits)
-            case "extsi" | "extui" if self._is_narrow_load(op.tile, target) and e.origin is not None:
+            case "extsi" | "extui" if e.origin and (part := self._narrow_load(op.tile, target)) is not None:
                 sign = "signed" if kind == "extsi" else "unsigned"
-                return self.macro(f"widened_{sign}{e.ctype.bits}", target, e.origin)
-            case "trunci" if self._fills_quads(op.result, self.ctype(op.tile)):
+                return self.macro(f"widened_{sign}{e.ctype.bits}{part}", target, e.origin)
+            case "trunci" if self._fills_register(op.result, self.ctype(op.tile)):
                 return replace(self.converted(e, target), origin=e)
             case "extsi" | "extui":
                 return self._extended(e, target, kind == "extsi")
@@ -290,15 +271,22 @@ class Vectors(VectorMemory):
         """Integers as wider ones."""
         return self.macro(f"extended_{'signed' if is_signed else 'unsigned'}{e.ctype.bits}", target, e)
 
-    def _fills_quads(self, narrow: SSAValue, wide: VectorCType) -> bool:
-        """Whether bytes or halves in memory are as many as a register has lanes of 32 bits."""
+    def _fills_register(self, narrow: SSAValue, wide: VectorCType) -> bool:
+        """Whether bytes or halves in memory are as many as a register of 128 bits has wider lanes."""
         ctype = self.ctype(narrow)
-        return (wide.bits, wide.lanes) == (32, 4) and ctype.kind != "mask" and ctype.bits in (8, 16)
+        is_quad = (wide.bits, wide.lanes) in ((32, 4), (16, 8))
+        return is_quad and ctype.kind != "mask" and ctype.bits in (8, 16) and ctype.bits < wide.bits
 
-    def _is_narrow_load(self, narrow: SSAValue, wide: VectorCType) -> bool:
-        """Whether these are all loaded."""
+    def _narrow_load(self, narrow: SSAValue, wide: VectorCType) -> str | None:
+        """The end of the macro's name that loads these as wider ones; None where there is none."""
         op = narrow.owner
-        return isinstance(op, aot.TileLoadOp) and op.count() in (None, wide.lanes) and self._fills_quads(narrow, wide)
+        if not isinstance(op, aot.TileLoadOp) or op.steps() != (1,) or op.group is not None:
+            return None
+        count = op.count()
+        whole, is_known = count in (None, wide.lanes), self._fills_register(narrow, wide)
+        if not is_known or not (whole or self.ctype(narrow).bits == 8):
+            return None
+        return "" if whole else f"_first{count}"
 
     def _is_nonzero(self, e: Expr) -> Expr:
         """`e != 0`."""
@@ -342,11 +330,7 @@ _PRINTERS: dict[type[Operation], Printer] = {
     aot.InstructionOp: Vectors.instruction,
     aot.TileSelectOp: Vectors.select,
     aot.TileConvertOp: Vectors.convert,
-    aot.LaneDotOp: Vectors.lane_total,
-    aot.LaneSumOp: Vectors.lane_total,
     aot.QuadOp: Vectors.quad,
-    aot.QuadQuantizeOp: Vectors.quantize,
-    aot.QuadRescaleOp: Vectors.rescale,
     vector.BroadcastOp: Vectors.broadcast,
     vector.BitcastOp: Vectors.bitcast,
     vector.ExtractOp: Vectors.extract,

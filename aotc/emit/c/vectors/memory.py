@@ -96,7 +96,7 @@ class VectorMemory(VectorReadings):
             e = self.mask_bits(e, 8)
         address, part = self.address(op), _part(op.count(), ctype)
         made = op.tile.owner
-        if step == 1 and not part and isinstance(made, aot.TileConvertOp | aot.QuadQuantizeOp) and e.origin is not None:
+        if step == 1 and not part and isinstance(made, aot.TileConvertOp) and e.origin is not None:
             return self.macro(f"narrowed{ctype.bits}", cast(VectorCType, e.origin.ctype), address, e.origin)
         if step == 1:
             return self.macro("store" + part, ctype, address, e)

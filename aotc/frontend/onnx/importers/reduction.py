@@ -40,7 +40,7 @@ def _reduce(x: Tensor, kind: str, keepdims: bool | None = None) -> Tensor:
 
 
 def _real(x: Tensor) -> Tensor:
-    """What a function of floats takes: integers go through f64."""
+    """The operand of a function of floats: integers go through f64."""
     return x if is_float(x.kind) else x.cast(f64)
 
 

@@ -13,9 +13,10 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import TensorType
 from xdsl.irdl import irdl_op_definition
 
-from aotc.dialects.builder import Builder, Reader, Scalar, Writer
-from aotc.dialects.graph.interfaces import ShapeError, narrowest_element_type, shape_of
-from aotc.dialects.graph.windows.axes import ConvolutionalOp, SlidingAxes, TransposedAxes, check_bias
+from aotc.dialects.builder import Builder, Reader, Scalar
+from aotc.dialects.graph.checks import expect
+from aotc.dialects.graph.interfaces import narrowest_element_type, shape_of
+from aotc.dialects.graph.windows.axes import ConvolutionalOp, SlidingAxes, TransposedAxes
 
 
 class NarrowConvolutionOp(ConvolutionalOp, ABC):
@@ -32,33 +33,22 @@ class NarrowConvolutionOp(ConvolutionalOp, ABC):
         return shape_of(self.weight)[2:-1]
 
     def infer_types(self) -> Sequence[TensorType]:
-        x, weight = shape_of(self.x), shape_of(self.weight)
-        if len(x) < 4 or len(weight) != len(x) or (x[1], x[-1]) != (weight[1], weight[-1]):
-            raise ShapeError(
-                "operand [N, blocks, spatial..., B] and weight [M, blocks, kernel..., B] do not have shapes"
-                f" {list(x)} and {list(weight)}"
-            )
-        check_bias(self.bias, weight[0])
-        return [TensorType(narrowest_element_type(*self.operands), [x[0], weight[0], *self.extents()])]
+        at = expect(self, x="N blocks H spatial.. B", weight="M blocks kernel.. B", bias="M")
+        return [TensorType(narrowest_element_type(*self.operands), [at["N"], at["M"], *self.extents()])]
 
     def operations(self) -> int:
         return 2 * math.prod((shape_of(self.x)[0], *self.meetings(), *shape_of(self.weight)))
 
-    def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
-        _, count, *_, lanes = shape_of(self.weight)
+    def compute(self, b: Builder, index: list[Scalar], reads: Sequence[Reader]) -> Scalar:
+        (_, count, *_, lanes), (batch, output, *position) = shape_of(self.weight), index
 
-        def body(index: list[Scalar]) -> None:
-            batch, output, *position = index
+        def of_block(at: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
+            def read(places: list[Scalar], taps: list[Scalar], lane: Scalar) -> tuple[Scalar, Scalar]:
+                return reads[0]([batch, *at, *places, lane]), reads[1]([output, *at, *taps, lane])
 
-            def of_block(at: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
-                def read(places: list[Scalar], taps: list[Scalar], lane: Scalar) -> tuple[Scalar, Scalar]:
-                    return reads[0]([batch, *at, *places, lane]), reads[1]([output, *at, *taps, lane])
+            return [self.sum_over_taps(b, position, carried[0], lanes, read)]
 
-                return [self.sum_over_taps(b, position, carried[0], lanes, read)]
-
-            writes[0](index, b.reduce([(0, count)], [self.initial(b, reads, [output])], of_block)[0])
-
-        b.parallel_for(shape_of(self.result), body)
+        return b.reduce([(0, count)], [self.initial(b, reads, [output])], of_block)[0]
 
 
 @irdl_op_definition

@@ -6,11 +6,13 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from typing import ClassVar
 
 from xdsl.dialects.builtin import TensorType
 from xdsl.irdl import irdl_op_definition
 
-from aotc.dialects.builder import Builder, Reader, Scalar, Writer
+from aotc.dialects.builder import Builder, Reader, Scalar
+from aotc.dialects.graph.checks import expect
 from aotc.dialects.graph.interfaces import ShapeError, narrowest_element_type, shape_of
 from aotc.dialects.graph.windows.axes import SlidingAxes, check_bias
 
@@ -39,35 +41,33 @@ class LanesOp(SlidingAxes, ABC):
     def start(self, b: Builder, reads: Sequence[Reader], index: Sequence[Scalar]) -> Scalar:
         """The first addend of the sum of the result element at `index`."""
 
-    def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
-        def body(index: list[Scalar]) -> None:
-            batch, block, *position, lane = index
+    def compute(self, b: Builder, index: list[Scalar], reads: Sequence[Reader]) -> Scalar:
+        batch, block, *position, lane = index
 
-            def read(places: list[Scalar], taps: list[Scalar], number: Scalar) -> tuple[Scalar, Scalar]:
-                source = lane - b.rem(lane, b.index(self.run)) + number
-                weight = self.weight_index(block, taps, lane, number)
-                return reads[0]([batch, block, *places, source]), reads[1](weight)
+        def read(places: list[Scalar], taps: list[Scalar], number: Scalar) -> tuple[Scalar, Scalar]:
+            source = lane - b.rem(lane, b.index(self.run)) + number
+            weight = self.weight_index(block, taps, lane, number)
+            return reads[0]([batch, block, *places, source]), reads[1](weight)
 
-            writes[0](index, self.sum_over_taps(b, position, self.start(b, reads, index), self.run, read))
-
-        b.parallel_for(shape_of(self.result), body)
+        return self.sum_over_taps(b, position, self.start(b, reads, index), self.run, read)
 
 
 class LanesConvolutionOp(LanesOp, ABC):
     """As `LanesOp`; the optional bias is [blocks * B]."""
 
+    WEIGHT: ClassVar[str]
+    """The shape of the weight, as `expect` takes it."""
+
     def infer_types(self) -> Sequence[TensorType]:
-        x, weight = shape_of(self.x), shape_of(self.weight)
-        if (x[1], x[-1]) != (weight[-2 - len(self.spatial())], weight[-1]):
-            raise ShapeError(f"operand {list(x)} and weight {list(weight)} have different blocks")
-        if x[-1] % self.run:
-            raise ShapeError(f"groups of {self.run} channels do not divide blocks of {x[-1]}")
-        check_bias(self.bias, x[1], x[-1])
-        shape = [*x[:2], *self.extents(), x[-1]]
+        at = expect(self, x="N blocks H spatial.. B", weight=self.WEIGHT)
+        if at["B"] % self.run:
+            raise ShapeError(f"groups of {self.run} channels do not divide blocks of {at['B']}")
+        check_bias(self.bias, at["blocks"], at["B"])
+        shape = [at["N"], at["blocks"], *self.extents(), at["B"]]
         return [TensorType(narrowest_element_type(*self.operands), shape)]
 
     def bias_index(self, index: Sequence[Scalar]) -> list[Scalar]:
-        """Where the bias of the result element at `index` is."""
+        """The place of the bias of the result element at `index`."""
         return [index[1] * shape_of(self.x)[-1] + index[-1]]
 
     def start(self, b: Builder, reads: Sequence[Reader], index: Sequence[Scalar]) -> Scalar:
@@ -83,18 +83,10 @@ class BlockedDepthwiseConvOp(LanesConvolutionOp):
     """
 
     name = "graph.blocked_depthwise_conv"
+    WEIGHT: ClassVar[str] = "blocks kernel.. B"
 
     def kernel(self) -> tuple[int, ...]:
         return shape_of(self.weight)[1:-1]
-
-    def infer_types(self) -> Sequence[TensorType]:
-        x, weight = shape_of(self.x), shape_of(self.weight)
-        if len(x) < 4 or len(weight) != len(x) - 1:
-            raise ShapeError(
-                f"operand [N, blocks, spatial..., B] and weight [blocks, kernel..., B] do not have shapes {list(x)} and"
-                f" {list(weight)}"
-            )
-        return super().infer_types()
 
     def weight_index(self, block: Scalar, taps: Sequence[Scalar], lane: Scalar, number: Scalar) -> list[Scalar]:
         return [block, *taps, lane]
@@ -110,6 +102,7 @@ class BlockedLanesConvOp(LanesConvolutionOp):
     """
 
     name = "graph.blocked_lanes_conv"
+    WEIGHT: ClassVar[str] = "inputs+ blocks kernel.. B"
 
     @property
     def run(self) -> int:
@@ -117,15 +110,6 @@ class BlockedLanesConvOp(LanesConvolutionOp):
 
     def kernel(self) -> tuple[int, ...]:
         return shape_of(self.weight)[2:-1]
-
-    def infer_types(self) -> Sequence[TensorType]:
-        x, weight = shape_of(self.x), shape_of(self.weight)
-        if len(x) < 4 or len(weight) != len(x) or not weight[0]:
-            raise ShapeError(
-                f"operand [N, blocks, spatial..., B] and weight [inputs, blocks, kernel..., B] do not have shapes"
-                f" {list(x)} and {list(weight)}"
-            )
-        return super().infer_types()
 
     def weight_index(self, block: Scalar, taps: Sequence[Scalar], lane: Scalar, number: Scalar) -> list[Scalar]:
         return [number, block, *taps, lane]

@@ -5,16 +5,18 @@ Zero points are gone, as in `dots`.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import ABC
 from collections.abc import Sequence
+from typing import ClassVar
 
 from xdsl.dialects.builtin import TensorType, i32
 from xdsl.irdl import irdl_op_definition
 
 from aotc.dialects.builder import Builder, Reader, Scalar
+from aotc.dialects.graph.checks import expect
 from aotc.dialects.graph.interfaces import ShapeError, shape_of
 from aotc.dialects.graph.packed.convolution.within_lanes import LanesOp
-from aotc.dialects.graph.packed.integers.dot_products import GROUP, DotOp, check_bytes, check_table, edges_in
+from aotc.dialects.graph.packed.integers.dot_products import GROUP, DotOp, check_table, edges_in
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.windows.edges import Edges
 from aotc.dialects.properties import int_prop
@@ -26,16 +28,12 @@ class DepthwiseSumsOp(LanesOp, ABC):
     x is i8 or ui8, the weight i8. Sums start with the table `bias` of `zero_point_bias`, with an element for each lane.
     """
 
-    @abstractmethod
-    def check_weight(self, blocks: int, lanes: int) -> None:
-        """Raise ShapeError unless the weight fits so many blocks of lanes."""
+    WEIGHT: ClassVar[str] = "blocks kernel.. B"
+    """The shape of the weight, as `expect` takes it."""
 
     def infer_types(self) -> Sequence[TensorType]:
+        expect(self, x="N blocks H spatial.. B byte", weight=f"{self.WEIGHT} i8", bias=".. i32")
         x = shape_of(self.x)
-        check_bytes(self)
-        if len(x) < 4:
-            raise ShapeError(f"the operand {list(x)} has no blocks of channels, or no spatial axes")
-        self.check_weight(x[1], x[-1])
         check_table(self.bias, self.windows(), x[1] * x[-1])
         return [TensorType(i32, [*x[:2], *self.extents(), x[-1]])]
 
@@ -59,18 +57,19 @@ class BlockedDotDepthwiseConvOp(DepthwiseSumsOp, DotOp):
     """
 
     name = "graph.blocked_dot_depthwise_conv"
+    WEIGHT: ClassVar[str] = "blocks kernel.. groups lanes"
     taps_across = int_prop()
     """The extent of the last axis of the kernel."""
 
     def kernel(self) -> tuple[int, ...]:
         return (*shape_of(self.weight)[1:-2], self.taps_across)
 
-    def check_weight(self, blocks: int, lanes: int) -> None:
-        weight, x = shape_of(self.weight), shape_of(self.x)
-        if len(weight) != len(x) - 1 or (blocks, lanes * GROUP) != (weight[0], weight[-1]):
-            raise ShapeError(f"operand {list(x)} and weight {list(weight)} have different blocks")
-        if weight[-2] != ceil_div(self.kernel()[-1], GROUP) or self.ints("dilations")[-1] != 1:
-            raise ShapeError(f"{self.kernel()[-1]} neighbouring taps do not take {weight[-2]} groups of {GROUP}")
+    def infer_types(self) -> Sequence[TensorType]:
+        groups = ceil_div(self.taps_across, GROUP)
+        expect(self, x="N blocks H spatial.. B", weight=f"blocks kernel.. {groups} {shape_of(self.x)[-1] * GROUP}")
+        if self.ints("dilations")[-1] != 1:
+            raise ShapeError(f"{self.taps_across} neighbouring taps do not take {groups} groups of {GROUP}")
+        return super().infer_types()
 
     def weight_index(self, block: Scalar, taps: Sequence[Scalar], lane: Scalar, number: Scalar) -> list[Scalar]:
         *outer, tap = taps
@@ -86,11 +85,6 @@ class BlockedPairDepthwiseConvOp(DepthwiseSumsOp):
 
     def kernel(self) -> tuple[int, ...]:
         return shape_of(self.weight)[1:-1]
-
-    def check_weight(self, blocks: int, lanes: int) -> None:
-        weight, x = shape_of(self.weight), shape_of(self.x)
-        if len(weight) != len(x) - 1 or (blocks, lanes) != (weight[0], weight[-1]):
-            raise ShapeError(f"operand {list(x)} and weight {list(weight)} have different blocks")
 
     def weight_index(self, block: Scalar, taps: Sequence[Scalar], lane: Scalar, number: Scalar) -> list[Scalar]:
         return [block, *taps, lane]

@@ -13,17 +13,18 @@ from collections.abc import Sequence
 from itertools import product
 
 import numpy as np
-from xdsl.dialects.builtin import DenseArrayBase, IntegerType, TensorType, i8, i32
+from xdsl.dialects.builtin import DenseArrayBase, TensorType, i8, i32
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, prop_def, result_def
 
 from aotc.dialects.builder import Builder, Reader, Scalar, Writer
 from aotc.dialects.dtypes import integer_range
+from aotc.dialects.graph.checks import expect, expect_within
 from aotc.dialects.graph.interfaces import (
     Array,
     ConstantPackerOp,
-    GraphOp,
     LoopNestOp,
+    ParallelOp,
     ShapeError,
     element_type_of,
     shape_of,
@@ -31,7 +32,6 @@ from aotc.dialects.graph.interfaces import (
 from aotc.dialects.graph.packed.convolution.blocked_conv import BlockedConvolutionOp
 from aotc.dialects.graph.packed.layout import Layout, Mode
 from aotc.dialects.graph.packed.products.packed_matmul import column_panels
-from aotc.dialects.graph.quantized.flip import UI8
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.windows.axes import SlidingAxes
 from aotc.dialects.graph.windows.edges import Edges
@@ -83,12 +83,8 @@ class ZeroPointBiasOp(ConstantPackerOp):
         return [Edges.of(window) if self.counts_weights else _one_case(window) for window in windows]
 
     def infer_types(self) -> Sequence[TensorType]:
-        weight = shape_of(self.weight)
-        if not isinstance(element_type_of(self.weight), IntegerType):
-            raise ShapeError(f"weights are integers, found {element_type_of(self.weight)}")
-        if self.bias is not None and (shape_of(self.bias), element_type_of(self.bias)) != (weight[:1], i32):
-            raise ShapeError(f"the bias of {weight[0]} channels is {self.bias.type}")
-        return [TensorType(i32, [*(edges.count for edges in self.edges()), weight[0]])]
+        at = expect(self, weight="M C kernel.. integer", bias="M i32")
+        return [TensorType(i32, [*(edges.count for edges in self.edges()), at["M"]])]
 
     def evaluate(self, operands: Sequence[Array]) -> Sequence[Array]:
         weight = operands[0].astype(np.int64)
@@ -166,11 +162,10 @@ class UnfoldTapsOp(LoopNestOp):
         return SlidingWindow(shape_of(self.x)[-1], size, stride, 1, before, after)
 
     def infer_types(self) -> Sequence[TensorType]:
+        expect(self, x="N C spatial.. W byte")
+        expect_within(self, "size", 1)
+        expect_within(self, "stride", 1)
         kind, shape, window = element_type_of(self.x), shape_of(self.x), self.window()
-        if kind not in (i8, UI8) or len(shape) < 3:
-            raise ShapeError(f"x is of 8-bit integers and has spatial axes, found {self.x.type}")
-        if min(window.size, window.stride) < 1:
-            raise ShapeError(f"a window of {window.size} taps with stride {window.stride}")
         low, high = integer_range(kind)
         if not low <= self.fill <= high:
             raise ShapeError(f"{self.fill} is not a {kind}")
@@ -235,13 +230,6 @@ def is_narrow_anyhow(weight: Array) -> bool:
     return bool(np.abs(weight.astype(np.int16)).max(initial=0) <= NARROW_SUM // 2)
 
 
-def check_bytes(op: GraphOp) -> None:
-    """Raise ShapeError unless the operands are 8-bit integers, weights with sign and what sums start with."""
-    kinds = [element_type_of(value) for value in op.operands]
-    if kinds[0] not in (i8, UI8) or kinds[1:] != [i8, i32]:
-        raise ShapeError(f"x, weight and bias are 8-bit integers, i8 and i32, found {', '.join(map(str, kinds))}")
-
-
 class DotOp(LoopNestOp, ABC):
     """Sums of products of 8-bit integers and the second operand: weights with interleaved neighbours.
 
@@ -290,7 +278,7 @@ class BlockedDotConvOp(SlidingAxes, BlockedConvolutionOp, DotOp):
         return shape_of(self.weight)[-1] // GROUP
 
     def sum_type(self, blocks: int) -> Attribute:
-        check_bytes(self)
+        expect(self, x=".. byte", weight=".. i8", bias=".. i32")
         self.check_complement()
         if not self.blocked_operand or shape_of(self.weight)[-1] % GROUP:
             raise ShapeError(f"x is blocked and the weight has interleaved rows, found {list(shape_of(self.weight))}")
@@ -315,7 +303,7 @@ class BlockedDotConvOp(SlidingAxes, BlockedConvolutionOp, DotOp):
 
 
 @irdl_op_definition
-class PackedDotMatMulOp(DotOp):
+class PackedDotMatMulOp(ParallelOp, DotOp):
     """8-bit integers [.., M, K] times a matrix [K, `columns`], i8, in panels of interleaved rows: sums in i32.
 
     The matrix is [panels, ceil(K / 4), width * 4]: `column_panels`, interleaved. Sums start with `bias`, i32 [columns].
@@ -325,15 +313,12 @@ class PackedDotMatMulOp(DotOp):
     lhs = operand_def(TensorType)
     rhs = operand_def(TensorType)
     bias = operand_def(TensorType)
-    result = result_def(TensorType)
 
     def infer_types(self) -> Sequence[TensorType]:
-        check_bytes(self)
         self.check_complement()
+        expect(self, lhs=".. M K byte", rhs="panels groups width+ i8", bias="columns i32")
         lhs, rhs, bias = (shape_of(value) for value in self.operands)
-        if len(lhs) < 2 or len(rhs) != 3 or len(bias) != 1 or not rhs[-1] or rhs[-1] % GROUP:
-            raise ShapeError(f"operands {list(lhs)}, {list(rhs)} and {list(bias)} are not rows, panels and bias")
-        if rhs[:2] != (ceil_div(bias[0], rhs[-1] // GROUP), ceil_div(lhs[-1], GROUP)):
+        if rhs[-1] % GROUP or rhs[:2] != (ceil_div(bias[0], rhs[-1] // GROUP), ceil_div(lhs[-1], GROUP)):
             raise ShapeError(f"{list(lhs)} and panels {list(rhs)} of {bias[0]} columns do not multiply")
         return [TensorType(i32, [*lhs[:-1], bias[0]])]
 
@@ -346,18 +331,14 @@ class PackedDotMatMulOp(DotOp):
         batch, *sizes = self.sizes()
         return 2 * math.prod((*batch, *sizes))
 
-    def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
+    def compute(self, b: Builder, index: list[Scalar], reads: Sequence[Reader]) -> Scalar:
+        *row, column = index
         *_, columns, depth = self.sizes()
         panels = column_panels(2, shape_of(self.rhs)[-1] // GROUP).interleaved(GROUP)
         weights = panels.reader(b, reads[1], (depth, columns))
 
-        def body(index: list[Scalar]) -> None:
-            *row, column = index
+        def term(at: list[Scalar]) -> Scalar:
+            x, weight = self.factors(b, reads[0]([*row, at[0]]), weights([at[0], column]))
+            return x * weight
 
-            def step(at: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
-                x, weight = self.factors(b, reads[0]([*row, at[0]]), weights([at[0], column]))
-                return [carried[0] + x * weight]
-
-            writes[0](index, b.reduce([(0, depth)], [reads[2]([column])], step)[0])
-
-        b.parallel_for(shape_of(self.result), body)
+        return b.sum([(0, depth)], reads[2]([column]), term)

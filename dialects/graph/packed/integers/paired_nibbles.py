@@ -9,7 +9,8 @@ from xdsl.dialects.builtin import IntegerType, TensorType, i8, i32
 from xdsl.irdl import irdl_op_definition, operand_def, result_def
 
 from aotc.dialects.builder import Builder, Scalar
-from aotc.dialects.graph.interfaces import Array, ConstantPackerOp, ShapeError, element_type_of, shape_of
+from aotc.dialects.graph.checks import expect
+from aotc.dialects.graph.interfaces import Array, ConstantPackerOp, shape_of
 from aotc.dialects.graph.packed.layout import Layout, Mode, blocks
 
 NIBBLE = 4
@@ -28,10 +29,8 @@ class PairNibblesOp(ConstantPackerOp):
     result = result_def(TensorType)
 
     def infer_types(self) -> Sequence[TensorType]:
-        shape = shape_of(self.x)
-        if element_type_of(self.x) != i8 or not shape:
-            raise ShapeError(f"the weights must be a tensor of i8, found {self.x.type}")
-        return [TensorType(i8, self.layout.packed(shape)[1:])]
+        expect(self, x="M .. i8")
+        return [TensorType(i8, self.layout.packed(shape_of(self.x))[1:])]
 
     @property
     def layout(self) -> Layout:

@@ -14,8 +14,9 @@ import numpy as np
 from xdsl.dialects.builtin import DenseArrayBase, TensorType, i8, i32
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 
-from aotc.dialects.builder import INDEX, Builder, Reader, Scalar, Writer
-from aotc.dialects.graph.interfaces import Array, ConstantPackerOp, LoopNestOp, ShapeError, element_type_of, shape_of
+from aotc.dialects.builder import INDEX, Builder, Reader, Scalar
+from aotc.dialects.graph.checks import expect
+from aotc.dialects.graph.interfaces import Array, ConstantPackerOp, ParallelOp, ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.packed.integers.dot_products import GROUP
 from aotc.dialects.graph.quantized.flip import FLIPPED, UI8
 from aotc.dialects.properties import int_prop, unit_prop
@@ -47,19 +48,16 @@ class PairStepsOp(ConstantPackerOp):
     sums = result_def(TensorType)
 
     def infer_types(self) -> Sequence[TensorType]:
-        weight, start = shape_of(self.weight), shape_of(self.start)
-        if element_type_of(self.weight) != i8 or element_type_of(self.start) != i32:
-            raise ShapeError(f"weight and start are i8 and i32, found {self.weight.type} and {self.start.type}")
-        if len(weight) < 3 or weight[-1] % GROUP or len(self.ints("pitches")) != len(weight) - 2:
+        at, weight = expect(self, weight="panels steps .. width i8"), shape_of(self.weight)
+        if at["width"] % GROUP or len(self.ints("pitches")) != len(weight) - 2:
             raise ShapeError(f"a weight {list(weight)} with pitches {list(self.ints('pitches'))}")
-        if start != (weight[0] * weight[-1] // GROUP,):
-            raise ShapeError(f"sums of panels {list(weight)} start with {list(start)}")
-        panels, steps = weight[0], math.prod(weight[1:-1])
+        expect(self, start=f"{at['panels'] * at['width'] // GROUP} i32")
+        panels, steps = at["panels"], math.prod(weight[1:-1])
         return [
             TensorType(i8, [panels, steps, weight[-1]]),
             TensorType(i32, [panels, steps]),
             TensorType(i32, [panels, KINDS]),
-            TensorType(i32, list(start)),
+            TensorType(i32, shape_of(self.start)),
         ]
 
     def evaluate(self, operands: Sequence[Array]) -> Sequence[Array]:
@@ -90,7 +88,7 @@ def _of_lanes(steps: Array) -> Array:
 
 
 @irdl_op_definition
-class PairedDotConvOp(LoopNestOp):
+class PairedDotConvOp(ParallelOp):
     """Convolution of blocked 8-bit integers, padded, in the order of `pair_steps`: a blocked result of sums in i32.
 
     x is [N, blocks, spatial.., B], the weight, i8, [panels, steps, width * 4], in which each four elements belong to a
@@ -114,24 +112,15 @@ class PairedDotConvOp(LoopNestOp):
     """Positions along each spatial axis."""
     products = int_prop()
     """Of a result: not those of weights that fill up steps."""
-    result = result_def(TensorType)
 
     def infer_types(self) -> Sequence[TensorType]:
-        x, weight, extents, strides = (
-            shape_of(self.x),
-            shape_of(self.weight),
-            self.ints("extents"),
-            self.ints("strides"),
-        )
-        kinds = [element_type_of(value) for value in self.operands]
-        if kinds[0] not in (i8, UI8) or kinds[1:] != [i8, i32, i32, i32]:
-            raise ShapeError(f"operands are 8-bit integers, i8 and tables of i32, found {', '.join(map(str, kinds))}")
-        if len(weight) != 3 or weight[-1] % GROUP or not len(x) - 3 == len(extents) == len(strides):
-            raise ShapeError(f"operand {list(x)} and weight {list(weight)} do not fit {len(extents)} spatial axes")
-        panels, steps, lanes = weight[0], weight[1], weight[-1] // GROUP
-        tables = [shape_of(value) for value in (self.places, self.counts, self.bias)]
-        if tables != [(panels, steps), (panels, KINDS), (panels * lanes,)]:
-            raise ShapeError(f"tables of {panels} panels of {steps} steps have shapes {tables}")
+        tables = {"places": "panels steps i32", "counts": f"panels {KINDS} i32", "bias": "sums i32"}
+        at = expect(self, x="N blocks spatial.. B byte", weight="panels steps width i8", **tables)
+        x, extents, strides = shape_of(self.x), self.ints("extents"), self.ints("strides")
+        panels, lanes = at["panels"], at["width"] // GROUP
+        if at["width"] % GROUP or not len(x) - 3 == len(extents) == len(strides):
+            raise ShapeError(f"operand {list(x)} and weight {list(shape_of(self.weight))} do not fit {list(extents)}")
+        expect(self, bias=f"{panels * lanes}")
         for extent, positions, stride in zip(x[2:-1], extents, strides, strict=True):
             if positions < 1 or (positions - 1) * stride >= extent:
                 raise ShapeError(f"{positions} positions with stride {stride} do not fit an extent of {extent}")
@@ -150,23 +139,18 @@ class PairedDotConvOp(LoopNestOp):
         spatial = [at * stride for at, stride in zip(position, self.ints("strides"), strict=True)]
         return [batch, batch.b.index(0), *spatial, place]
 
-    def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
-        steps = shape_of(self.weight)[1]
+    def compute(self, b: Builder, index: list[Scalar], reads: Sequence[Reader]) -> Scalar:
+        steps, (batch, panel, *position, lane) = shape_of(self.weight)[1], index
+        plain = b.cast(reads[3]([panel, b.index(0)]), INDEX) * 2
 
-        def body(index: list[Scalar]) -> None:
-            batch, panel, *position, lane = index
-            plain = b.cast(reads[3]([panel, b.index(0)]), INDEX) * 2
+        def term(at: list[Scalar]) -> Scalar:
+            number, element = at
+            place = b.cast(reads[2]([panel, number]), INDEX) + element
+            x = b.cast(reads[0](self.source(batch, position, place)), i32)
+            weight = b.cast(reads[1]([panel, number, lane * GROUP + element]), i32)
+            shifted = x - FLIPPED if self.is_unsigned else x
+            factor = b.select(b.compare("lt", number, plain), x, shifted - b.shift_right(weight, b.const(31, i32)))
+            return factor * weight
 
-            def step(at: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
-                number, element = at
-                place = b.cast(reads[2]([panel, number]), INDEX) + element
-                x = b.cast(reads[0](self.source(batch, position, place)), i32)
-                weight = b.cast(reads[1]([panel, number, lane * GROUP + element]), i32)
-                shifted = x - FLIPPED if self.is_unsigned else x
-                factor = b.select(b.compare("lt", number, plain), x, shifted - b.shift_right(weight, b.const(31, i32)))
-                return [carried[0] + factor * weight]
-
-            start = reads[4]([panel * shape_of(self.result)[-1] + lane])
-            writes[0](index, b.reduce([(0, steps), (0, GROUP)], [start], step)[0])
-
-        b.parallel_for(shape_of(self.result), body)
+        start = reads[4]([panel * shape_of(self.result)[-1] + lane])
+        return b.sum([(0, steps), (0, GROUP)], start, term)

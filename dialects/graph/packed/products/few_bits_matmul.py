@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
-from xdsl.dialects.builtin import IntegerType, TensorType, f32, i32
+from xdsl.dialects.builtin import TensorType, f32, i32
 from xdsl.ir import Attribute
 from xdsl.irdl import (
     irdl_op_definition,
@@ -23,9 +23,10 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from aotc.dialects.builder import Builder, Reader, Scalar, Writer
+from aotc.dialects.builder import Builder, Reader, Scalar
 from aotc.dialects.dtypes import compute_type, is_float
-from aotc.dialects.graph.interfaces import Array, ConstantPackerOp, LoopNestOp, ShapeError, element_type_of, shape_of
+from aotc.dialects.graph.checks import expect, expect_within
+from aotc.dialects.graph.interfaces import Array, ConstantPackerOp, ParallelOp, ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.packed.layout import Layout, blocks
 from aotc.dialects.graph.schedules import FewBitsSchedule, schedule_of
 from aotc.dialects.graph.shapes import ceil_div
@@ -59,12 +60,11 @@ class PackFewBitsOp(ConstantPackerOp):
     result = result_def(TensorType)
 
     def infer_types(self) -> Sequence[TensorType]:
-        shape, bits, width = shape_of(self.x), self.bits, self.width
-        if len(shape) != 2 or not isinstance(element_type_of(self.x), IntegerType):
-            raise ShapeError(f"the operand must be a matrix of integers, found {self.x.type}")
-        if bits not in (2, 4, 8) or width < 1:
-            raise ShapeError(f"2, 4 or 8 bits in panels of columns, found {bits} bits and width {width}")
-        return [TensorType(i32, self.layout.packed(shape)[1:])]
+        expect(self, x="K N integer")
+        expect_within(self, "width", 1)
+        if self.bits not in (2, 4, 8):
+            raise ShapeError(f"bits must be 2, 4 or 8, found {self.bits}")
+        return [TensorType(i32, self.layout.packed(shape_of(self.x))[1:])]
 
     @property
     def layout(self) -> Layout:
@@ -83,7 +83,7 @@ class PackFewBitsOp(ConstantPackerOp):
 
 
 @irdl_op_definition
-class FewBitsMatMulOp(LoopNestOp):
+class FewBitsMatMulOp(ParallelOp):
     """lhs [.., M, K] times a matrix [K, `columns`] packed by `pack_few_bits`: [.., M, columns] of type `to`.
 
     Element (k, n) of the matrix is (integer - zero point) * scale, both of column n and block k / `block`: `scales` and
@@ -120,18 +120,15 @@ class FewBitsMatMulOp(LoopNestOp):
         return tuple(batch), rows, self.columns, depth
 
     def infer_types(self) -> Sequence[TensorType]:
+        expect(self, lhs=".. M K", rhs="panels words width+ i32")
         lhs, rhs = shape_of(self.lhs), shape_of(self.rhs)
-        if len(lhs) < 2 or len(rhs) != 3 or element_type_of(self.rhs) != i32:
-            raise ShapeError(f"operands must be rows and panels of words, found {self.lhs.type} and {self.rhs.type}")
         columns, bits, block = self.columns, self.bits, self.block
         if bits not in (2, 4, 8) or block < 1 or (block % self.count and block < lhs[-1]):
             raise ShapeError(f"blocks of {block} elements of {bits} bits are not whole words")
         if rhs[:2] != (ceil_div(columns, rhs[-1]), ceil_div(lhs[-1] * bits, WORD)):
             raise ShapeError(f"{list(lhs)} and panels {list(rhs)} of {columns} columns do not multiply")
-        expected = (rhs[0], ceil_div(lhs[-1], block), rhs[-1])
-        for value in self.operands[2:]:
-            if shape_of(value) != expected:
-                raise ShapeError(f"scales and zero points are {list(expected)}, found {list(shape_of(value))}")
+        panels = f"{rhs[0]} {ceil_div(lhs[-1], block)} {rhs[-1]}"
+        expect(self, scales=panels, points=panels)
         if compute_type(element_type_of(self.lhs)) != f32 or compute_type(element_type_of(self.scales)) != f32:
             raise ShapeError(f"rows and scales are f32 or narrower, found {self.lhs.type} and {self.scales.type}")
         if not is_float(self.to):
@@ -154,26 +151,21 @@ class FewBitsMatMulOp(LoopNestOp):
         batch, *sizes = self.sizes()
         return 2 * math.prod((*batch, *sizes))
 
-    def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
-        batch, rows, columns, depth = self.sizes()
+    def compute(self, b: Builder, index: list[Scalar], reads: Sequence[Reader]) -> Scalar:
         width, bits, block = shape_of(self.rhs)[-1], self.bits, self.block
         points = reads[3] if self.points is not None else None
+        *row, column = index
+        panel, lane = column / width, b.rem(column, b.index(width))
 
-        def body(index: list[Scalar]) -> None:
-            *row, column = index
-            panel, lane = column / width, b.rem(column, b.index(width))
+        def term(at: list[Scalar]) -> Scalar:
+            (k,) = at
+            shift = b.cast(b.rem(k, b.index(self.count)) * bits, i32)
+            field = b.shift_right(reads[1]([panel, k / self.count, lane]), shift) & (2**bits - 1)
+            place = [panel, k / block, lane]
+            value = b.cast(field, f32) - self.point
+            if points is not None:
+                value = value - b.cast(b.decode(points(place)), f32)
+            x = b.cast(reads[0]([*row, k]), f32)
+            return x * (value * b.cast(reads[2](place), f32))
 
-            def step(at: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
-                (k,) = at
-                shift = b.cast(b.rem(k, b.index(self.count)) * bits, i32)
-                field = b.shift_right(reads[1]([panel, k / self.count, lane]), shift) & (2**bits - 1)
-                place = [panel, k / block, lane]
-                value = b.cast(field, f32) - self.point
-                if points is not None:
-                    value = value - b.cast(b.decode(points(place)), f32)
-                x = b.cast(reads[0]([*row, k]), f32)
-                return [carried[0] + x * (value * b.cast(reads[2](place), f32))]
-
-            writes[0](index, b.cast(b.reduce([(0, depth)], [b.const(0, f32)], step)[0], self.to))
-
-        b.parallel_for([*batch, rows, columns], body)
+        return b.cast(b.sum([(0, shape_of(self.lhs)[-1])], b.const(0, f32), term), self.to)

@@ -31,7 +31,8 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.irdl import irdl_op_definition, operand_def, result_def
 
 from aotc.dialects.builder import Builder, Reader, Scalar, Writer, linear_combinations
-from aotc.dialects.dtypes import byte_width, compute_type, is_float, numpy_dtype
+from aotc.dialects.dtypes import byte_width, compute_type, numpy_dtype
+from aotc.dialects.graph.checks import expect, expect_within
 from aotc.dialects.graph.interfaces import (
     Array,
     ConstantPackerOp,
@@ -72,23 +73,13 @@ class StrassenWeightOp(ConstantPackerOp):
     transpose = opt_bool_prop()
     result = result_def(TensorType)
 
-    def _extents(self) -> tuple[int, int]:
-        """K and N; raises ShapeError."""
-        shape = shape_of(self.weight)
-        if len(shape) != 2:
-            raise ShapeError(f"the weight must be a matrix, found {list(shape)}")
-        return (shape[1], shape[0]) if self.transpose else (shape[0], shape[1])
-
     def infer_types(self) -> Sequence[TensorType]:
-        (depth, columns), left, width = self._extents(), self.left, self.width
-        if width < 1:
-            raise ShapeError(f"the width must be positive, found {width}")
-        if left < 1 or columns > 2 * left:
-            raise ShapeError(f"{columns} columns are not in halves of {left}")
-        if not is_float(element_type_of(self.weight)):
-            raise ShapeError(f"the weight must be of floats, found {element_type_of(self.weight)}")
+        at, left = expect(self, weight="N K float" if self.transpose else "K N float"), self.left
+        expect_within(self, "width", 1)
+        if left < 1 or at["N"] > 2 * left:
+            raise ShapeError(f"{at['N']} columns are not in halves of {left}")
         kind = compute_type(element_type_of(self.weight))
-        return [TensorType(kind, self.layout.packed((PRODUCTS, ceil_div(depth, 2), left)))]
+        return [TensorType(kind, self.layout.packed((PRODUCTS, ceil_div(at["K"], 2), left)))]
 
     @property
     def layout(self) -> Layout:
@@ -185,9 +176,8 @@ class StrassenMatMulOp(LoopNestOp):
         return StrassenSizes(tuple(batch), rows, columns, depth, block_rows, left, width, *parts)
 
     def infer_types(self) -> Sequence[TensorType]:
+        expect(self, lhs=".. M K", weight="panels products depth width+")
         lhs, weight = shape_of(self.lhs), shape_of(self.weight)
-        if len(lhs) < 2 or len(weight) != 4:
-            raise ShapeError(f"operand {list(lhs)} and weight {list(weight)} must be of rank 2 or more and 4")
         kind = narrowest_element_type(self.lhs, self.weight)
         wide = compute_type(kind)
         sizes = self.sizes

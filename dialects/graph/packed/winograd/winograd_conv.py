@@ -43,6 +43,7 @@ from xdsl.irdl import (
 
 from aotc.dialects.builder import Builder, Reader, Scalar, Writer, linear_combinations
 from aotc.dialects.dtypes import compute_type
+from aotc.dialects.graph.checks import expect_within
 from aotc.dialects.graph.interfaces import (
     Array,
     LoopNestOp,
@@ -298,8 +299,7 @@ class WinogradConvOp(LoopNestOp):
             raise ShapeError(f"{channels} channels do not fit operand {list(x)}, weight {list(weight)}")
         if uneven or width % block or weight[0] != ceil_div(outputs, width):
             raise ShapeError(f"{outputs} output channels in blocks of {block} do not fit weight {list(weight)}")
-        if self.tile_rows < 1:
-            raise ShapeError(f"tile_rows must be positive, found {self.tile_rows}")
+        expect_within(self, "tile_rows", 1)
         result = [x[0], ceil_div(outputs, block), *(axis.window.positions for axis in axes), block]
         check_bias(self.bias, result[1], block)
         kind = self._result_type(types)

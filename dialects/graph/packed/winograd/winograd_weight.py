@@ -8,8 +8,9 @@ import numpy as np
 from xdsl.dialects.builtin import DenseArrayBase, TensorType
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, result_def
 
-from aotc.dialects.dtypes import compute_type, is_float, numpy_dtype
-from aotc.dialects.graph.interfaces import Array, ConstantPackerOp, ShapeError, element_type_of, shape_of
+from aotc.dialects.dtypes import compute_type, numpy_dtype
+from aotc.dialects.graph.checks import expect, expect_within
+from aotc.dialects.graph.interfaces import Array, ConstantPackerOp, element_type_of, shape_of
 from aotc.dialects.graph.packed.layout import Layout, Mode, blocks
 from aotc.dialects.graph.packed.winograd.winograd_axes import Axis, axes_of
 from aotc.dialects.graph.windows.sliding import SlidingWindow
@@ -42,16 +43,11 @@ class WinogradWeightOp(ConstantPackerOp):
         return axes_of(windows, tiled, self.output_tile)
 
     def infer_types(self) -> Sequence[TensorType]:
-        shape, width = shape_of(self.weight), self.width
-        if len(shape) < 3 or 0 in shape[2:]:
-            raise ShapeError(f"the weight must be [M, C, taps..], found {list(shape)}")
-        if width < 1:
-            raise ShapeError(f"the width must be positive, found {width}")
-        if not is_float(element_type_of(self.weight)):
-            raise ShapeError(f"the weight must be of floats, found {element_type_of(self.weight)}")
+        expect(self, weight="M C taps+ taps..+ float")
+        expect_within(self, "width", 1)
         kind = compute_type(element_type_of(self.weight))
         extents = (extent for axis in self.axes for extent in (axis.segments, axis.transforms.inputs))
-        return [TensorType(kind, self.layout.packed([*shape[:2], *extents]))]
+        return [TensorType(kind, self.layout.packed([*shape_of(self.weight)[:2], *extents]))]
 
     @property
     def layout(self) -> Layout:

@@ -14,7 +14,7 @@ from functools import cached_property
 from itertools import product
 from typing import TypeAlias, TypeVar, cast
 
-from xdsl.dialects.builtin import i32
+from xdsl.dialects.builtin import i16, i32
 from xdsl.ir import Attribute
 
 from aotc.dialects.aot import LANES, QUAD, RUN, WORD
@@ -29,7 +29,7 @@ from aotc.dialects.graph.schedules import SumsSchedule
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.passes.kernel.builders.tile_builder import TileBuilder
 from aotc.passes.kernel.builders.tiles import Tile
-from aotc.passes.kernel.builders.word_builder import QuadBuilder, RunIndex, WordBuilder, WordIndex
+from aotc.passes.kernel.builders.word_builder import QuadBuilder, WordBuilder, WordIndex
 from aotc.passes.kernel.nest import Nest
 
 Sum = TypeVar("Sum", bound=AccumulatingOp)
@@ -215,9 +215,11 @@ class InterleavedNest(SumsNest[Interleaved]):
         b, (first, last) = cast(WordBuilder, self.b), span
 
         def step(at: Scalar, now: Sequence[Scalar], count: int) -> list[Scalar]:
-            weight, added = self.weight.read([RunIndex.of(row + at)]), -self.x.zero_point
-            runs = [self.x.read([*index[:-1], RunIndex.of(index[-1])]) for index in (place(at) for place in places)]
-            return [b.run_dot(x, weight, total, count=count, added=added) for x, total in zip(runs, now, strict=True)]
+            if count == 1:
+                return self._single(now, places, row, at)
+            weight = self._halves(self.weight, [row + at], count)
+            runs = [self._halves(self.x, place(at), count) - self.x.zero_point for place in places]
+            return [b.lane_dot(x, weight, total) for x, total in zip(runs, now, strict=True)]
 
         whole = first + max(last - first, 0) // RUN * RUN
         looped = whole if whole > first + 2 * RUN else first
@@ -247,9 +249,13 @@ class InterleavedNest(SumsNest[Interleaved]):
 
         return step
 
-    def _register(self, operand: Operand, index: Sequence[Scalar], count: int) -> Scalar:
-        """`count` bytes from an index on in a register, zeros behind them."""
-        lanes = Tile((LANES,), count if count < LANES else None)
+    def _halves(self, operand: Operand, index: Sequence[Scalar], count: int) -> Scalar:
+        """`count` bytes from an index on in a register, each in 16 bits."""
+        return self.b.cast(self._register(operand, index, count, RUN), i16)
+
+    def _register(self, operand: Operand, index: Sequence[Scalar], count: int, size: int = LANES) -> Scalar:
+        """`count` bytes from an index on in a register of `size`, zeros behind them."""
+        lanes = Tile((size,), count if count < size else None)
         return operand.read([*index[:-1], lanes.index(self.b, index[-1], {-1: 1})])
 
     def _along_runs(

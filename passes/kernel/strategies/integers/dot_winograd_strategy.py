@@ -50,7 +50,7 @@ class WinogradDotStrategy(ConvolutionStrategy[ConvOp]):
         pairs, direct = pair_machine(machine), _DIRECT.schedule(op, machine)
         if pairs is None or not isinstance(direct, MatmulSchedule):
             return None
-        least, chosen = _DIRECT.cost(op, direct, machine), None
+        least, chosen = machine.winograd.most_time * _DIRECT.cost(op, direct, machine), None
         for each in self.algorithms(op, machine):
             if (cycles := winograd_cycles(pairs, _sizes(op), each.output_tile.data)) < least:
                 least, chosen = cycles, each

@@ -32,7 +32,6 @@
 // PLAIN:     llvm.mul
 // PLAIN:     llvm.mul
 // PLAIN-NOT: llvm.mul
-// PLAIN-LABEL: llvm.func internal @runs
 func.func private @words(%p: !aot.ptr<i8>) -> i32 {
   %x = aot.buffer %p : !aot.ptr<i8> to memref<4x10xi8>
   %i = arith.constant 1 : index
@@ -46,77 +45,54 @@ func.func private @words(%p: !aot.ptr<i8>) -> i32 {
   func.return %n : i32
 }
 
-// A run of eight bytes is a vector, a shorter one is not; in C helpers for the signs.
-// DSP-LABEL: llvm.func internal @runs
-// DSP:      %[[X:.*]] = llvm.sext %{{.*}} : vector<8xi8> to vector<8xi16>
-// DSP:      %[[W:.*]] = llvm.zext %{{.*}} : vector<8xi8> to vector<8xi16>
-// DSP:      llvm.add %[[X]], %{{.*}} : vector<8xi16>
-// DSP:      %[[T:.*]] = llvm.mul %{{.*}}, %{{.*}} : vector<8xi32>
-// DSP-NEXT: llvm.call_intrinsic "llvm.vector.reduce.add.v8i32"(%[[T]])
-// DSP-COUNT-3: llvm.mul %{{.*}}, %{{.*}} : i32
-// CC-LABEL: runs(
-// CC:      aotc_run_dot_us(&p[3], &q[2], aotc_run_dot_su(&p[13], &q[2], s, 128, 8), 0, 3)
-// CHECK-LABEL: func.func private @runs
-// CHECK:      aot.run_dot %x[%{{.*}}, %{{.*}}], %w[%{{.*}}], %s {count = 8 : i64, added = 128 : i64, w_zero_extend} : memref<4x10xi8>, memref<40xi8>
-// CHECK-NEXT: aot.run_dot %x[%{{.*}}, %{{.*}}], %w[%{{.*}}], %{{.*}} {count = 3 : i64, added = 0 : i64, x_zero_extend} : memref<4x10xi8>, memref<40xi8>
-func.func private @runs(%p: !aot.ptr<i8>, %q: !aot.ptr<i8>, %s: i32) -> i32 {
-  %x = aot.buffer %p : !aot.ptr<i8> to memref<4x10xi8>
-  %w = aot.buffer %q : !aot.ptr<i8> to memref<40xi8>
-  %z = arith.constant 0 : index
-  %i = arith.constant 1 : index
-  %j = arith.constant 3 : index
-  %k = arith.constant 2 : index
-  %a = aot.run_dot %x[%i, %j], %w[%k], %s {count = 8, added = 128, w_zero_extend} : memref<4x10xi8>, memref<40xi8>
-  %b = aot.run_dot %x[%z, %j], %w[%k], %a {count = 3, added = 0, x_zero_extend} : memref<4x10xi8>, memref<40xi8>
-  func.return %b : i32
-}
-
-// Registers of 16 bytes, four of whose sums are a quad, and what becomes of it.
-// DSP-LABEL: llvm.func internal @lanes
-// DSP:      %[[P:.*]] = llvm.mul %{{.*}}, %{{.*}} : vector<16xi32>
-// DSP-NEXT: llvm.call_intrinsic "llvm.vector.reduce.add.v16i32"(%[[P]])
-// DSP:      llvm.call_intrinsic "llvm.vector.reduce.add.v16i32"
-// DSP-COUNT-4: llvm.insertelement
-// DSP:      llvm.call_intrinsic "llvm.roundeven.v4f32"
-// DSP-NEXT: llvm.call_intrinsic "llvm.fptosi.sat.v4i32.v4f32"
-// DSP-NEXT: llvm.call_intrinsic "llvm.sadd.sat.v4i32"
+// Registers of 16 bytes, four of whose sums are a quad, and what becomes of it. Nothing is not added; without
+// instructions they are what they mean.
+// MVE-LABEL: llvm.func internal @lanes
+// MVE:      %[[D:.*]] = llvm.call_intrinsic "llvm.arm.mve.vmldava.v16i8"(%{{.*}}, %{{.*}}, %{{.*}}, %{{s.*}}, %{{.*}}, %{{.*}})
+// MVE-NEXT: %[[E:.*]] = llvm.call_intrinsic "llvm.arm.mve.addv.v16i8"(%{{.*}}, %{{.*}})
+// MVE-NEXT: %[[T:.*]] = llvm.call_intrinsic "llvm.arm.mve.addv.v16i8"(%{{.*}}, %{{.*}})
+// MVE-NEXT: llvm.add %[[T]], %[[D]] : i32
+// MVE-COUNT-4: llvm.insertelement
+// MVE:      llvm.call_intrinsic "llvm.arm.mve.vcvtn.v4i32.v4f32"
+// MVE-NEXT: llvm.call_intrinsic "llvm.sadd.sat.v4i32"
+// PLAIN-LABEL: llvm.func internal @lanes
+// PLAIN-COUNT-16: llvm.mul %{{.*}}, %{{.*}} : i32
+// PLAIN-NOT: llvm.mul
+// PLAIN-NOT: llvm.arm
+// PLAIN:     llvm_ext.fcmp
+// PLAIN-LABEL: llvm.func internal @fractions
 // CC-LABEL: lanes(
-// CC:      aotc_lane_dot_u8x16(a, b, s)
-// CC:      aotc_of_lanes_u32x4(d, aotc_lane_sum_alone_u8x16(b), s, 0)
-// CC:      aotc_narrowed8_u32x4(o, aotc_quantized_unsigned8_f32x4(g, 5, 5, 255))
-// CHECK-LABEL: func.func private @lanes
-// CHECK:      %[[D:.*]] = aot.lane_dot %a, %b, %s : vector<16xi8>, vector<16xi8>
-// CHECK-NEXT: %[[E:.*]] = aot.lane_sum %b, %z : vector<16xi8>
-// CHECK-NEXT: %[[Q:.*]] = aot.quad %[[D]], %[[E]], %s, %z : vector<4xi32>
-// CHECK:      aot.quad_quantize %{{.*}} {zero_point = 5 : i64, low = 5 : i64, high = 255 : i64, zero_extend} : vector<4xf32> -> vector<4xi8>
+// CC:      aotc_of_lanes_u32x4(d, aotc_vaddva_s8(b, 0), aotc_vaddva_s8(b, d), 0)
+// CC:      aotc_vcvtn_s32_f32(
+// CC:      aotc_narrowed8_u32x4(o, aotc_vqadd_s32(n, aotc_splat_u32x4(5u)));
 func.func private @lanes(%p: !aot.ptr<i8>, %q: !aot.ptr<i8>, %s: i32, %o: !aot.ptr<i8>) {
   %x = aot.buffer %p : !aot.ptr<i8> to memref<16xi8>
   %w = aot.buffer %q : !aot.ptr<i8> to memref<16xi8>
   %out = aot.buffer %o : !aot.ptr<i8> to memref<4xi8>
   %i = arith.constant 0 : index
   %z = arith.constant 0 : i32
+  %five = arith.constant dense<5> : vector<4xi32>
   %a = aot.tile_load %x[%i] {strides = array<i64: 1>} : memref<16xi8> -> vector<16xi8>
   %b = aot.tile_load %w[%i] {strides = array<i64: 1>} : memref<16xi8> -> vector<16xi8>
-  %d = aot.lane_dot %a, %b, %s : vector<16xi8>, vector<16xi8>
-  %e = aot.lane_sum %b, %z : vector<16xi8>
-  %f = aot.quad %d, %e, %s, %z : vector<4xi32>
+  %d = aot.instruction "vmladava.s8" %a, %b, %s : vector<16xi8>, vector<16xi8>, i32 -> i32
+  %e = aot.instruction "vaddva.s8" %b, %z : vector<16xi8>, i32 -> i32
+  %t = aot.instruction "vaddva.s8" %b, %d : vector<16xi8>, i32 -> i32
+  %f = aot.quad %d, %e, %t, %z : vector<4xi32>
   %g = aot.tile_convert "sitofp" %f : vector<4xi32> -> vector<4xf32>
-  %r = aot.quad_quantize %g {zero_point = 5, low = 5, high = 255, zero_extend} : vector<4xf32> -> vector<4xi8>
+  %n = aot.instruction "vcvtn.s32.f32" %g : vector<4xf32> -> vector<4xi32>
+  %m = aot.instruction "vqadd.s32" %n, %five : vector<4xi32>, vector<4xi32> -> vector<4xi32>
+  %r = aot.tile_convert "trunci" %m : vector<4xi32> -> vector<4xi8>
   aot.tile_store %r, %out[%i] {strides = array<i64: 1>} : vector<4xi8>, memref<4xi8>
   func.return
 }
 
-// A quad times fractions, rounded twice: instructions of MVE, elsewhere products of 64 bits.
-// CHECK-LABEL: func.func private @fractions
-// CHECK:      aot.quad_rescale %a, %b, %c
+// Doubled upper halves of products, and rounding shifts: elsewhere of integers of 64 bits.
 // CC-LABEL: fractions(
-// CC:      aotc_rescaled_u32x4(aotc_load_u32x4(p), aotc_load_u32x4(q), aotc_load_u32x4(r))
+// CC:      d = aotc_vqrdmulh_s32(a, b);
+// CC:      aotc_store_u32x4(o, aotc_vrshl_s32(d, c));
 // MVE-LABEL: llvm.func internal @fractions
 // MVE:      %[[D:.*]] = llvm.call_intrinsic "llvm.arm.mve.vqrdmulh.v4i32"(%{{.*}}, %{{.*}})
-// MVE:      %[[N:.*]] = llvm.sub %{{.*}}, %{{.*}} : vector<4xi32>
-// MVE:      llvm.and %[[D]], %[[N]] : vector<4xi32>
-// MVE:      %[[L:.*]] = llvm.call_intrinsic "llvm.sadd.sat.v4i32"(%[[D]], %{{.*}})
-// MVE:      llvm.call_intrinsic "llvm.arm.mve.vshl.vector.v4i32.v4i32"(%[[L]], %[[N]], %{{.*}}, %{{.*}}, %{{.*}})
+// MVE-NEXT: llvm.call_intrinsic "llvm.arm.mve.vshl.vector.v4i32.v4i32"(%[[D]], %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}})
 // DSP-LABEL: llvm.func internal @fractions
 // DSP:      llvm.sext %{{.*}} : vector<4xi32> to vector<4xi64>
 // DSP:      llvm.sext %{{.*}} : vector<4xi32> to vector<4xi64>
@@ -132,8 +108,9 @@ func.func private @fractions(%p: !aot.ptr<i32>, %q: !aot.ptr<i32>, %r: !aot.ptr<
   %a = aot.tile_load %x[%i] {strides = array<i64: 1>} : memref<4xi32> -> vector<4xi32>
   %b = aot.tile_load %y[%i] {strides = array<i64: 1>} : memref<4xi32> -> vector<4xi32>
   %c = aot.tile_load %z[%i] {strides = array<i64: 1>} : memref<4xi32> -> vector<4xi32>
-  %d = aot.quad_rescale %a, %b, %c
-  aot.tile_store %d, %out[%i] {strides = array<i64: 1>} : vector<4xi32>, memref<4xi32>
+  %d = aot.instruction "vqrdmulh.s32" %a, %b : vector<4xi32>, vector<4xi32> -> vector<4xi32>
+  %e = aot.instruction "vrshl.s32" %d, %c : vector<4xi32>, vector<4xi32> -> vector<4xi32>
+  aot.tile_store %e, %out[%i] {strides = array<i64: 1>} : vector<4xi32>, memref<4xi32>
   func.return
 }
 

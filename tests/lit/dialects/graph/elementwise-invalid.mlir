@@ -40,7 +40,7 @@ func.func @bits(%x: tensor<2xf32>) {
 
 // -----
 
-// CHECK: how is 'above', expected one of eq, ne, lt, le, gt, ge
+// CHECK: how must be eq, ne, lt, le, gt or ge, found "above"
 func.func @how(%x: tensor<2xf32>) {
   %0 = graph.compare %x, %x {how = "above"} : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xi1>
   func.return

@@ -8,7 +8,7 @@ func.func @softmax(%x: tensor<2x3xi32>) {
 
 // -----
 
-// CHECK: mean has shape [2], for 3 channels [3]
+// CHECK: mean must be [3] of floats, found tensor<2xf32>
 func.func @channels(%x: tensor<2x3xf32>, %c: tensor<3xf32>, %m: tensor<2xf32>) {
   %0 = graph.batch_norm %x, %c, %c, %m, %c {epsilon = 1.0e-5 : f64} : (tensor<2x3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<2xf32>, tensor<3xf32>) -> tensor<2x3xf32>
   func.return

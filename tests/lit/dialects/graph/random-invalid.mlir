@@ -1,6 +1,6 @@
 // RUN: aotc-opt %s --split-input-file --verify-diagnostics | filecheck %s
 
-// CHECK: the distribution must be uniform or normal, found "poisson"
+// CHECK: distribution must be uniform or normal, found "poisson"
 func.func @distribution() {
   %0 = graph.random {distribution = "poisson", seed = 7, low = 0.0 : f64, high = 1.0 : f64, shape = array<i64: 2>, to = f32} : () -> tensor<2xf32>
   func.return
@@ -16,7 +16,7 @@ func.func @integers() {
 
 // -----
 
-// CHECK: x must be square matrices, found [3, 2]
+// CHECK: x must be [.., n, n] of floats, found tensor<3x2xf32>
 func.func @invertible(%m: tensor<3x2xf32>) {
   %1, %2 = graph.inverse %m : (tensor<3x2xf32>) -> (tensor<3x2xf32>, tensor<3x4xf32>)
   func.return
@@ -24,7 +24,7 @@ func.func @invertible(%m: tensor<3x2xf32>) {
 
 // -----
 
-// CHECK: x must be square matrices, found [5, 3, 2]
+// CHECK: x must be [.., n, n] of floats, found tensor<5x3x2xf32>
 func.func @square(%m: tensor<5x3x2xf32>) {
   %1, %2 = graph.determinant %m : (tensor<5x3x2xf32>) -> (tensor<5xf32>, tensor<5x3x2xf32>)
   func.return

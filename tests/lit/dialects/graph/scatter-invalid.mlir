@@ -8,7 +8,7 @@ func.func @updates(%x: tensor<5x3xf32>, %n: tensor<4x1xi64>, %s: tensor<4x2xf32>
 
 // -----
 
-// CHECK: the reduction must be none, add, mul, max or min, found "mean"
+// CHECK: reduction must be none, add, mul, max or min, found "mean"
 func.func @reduction(%x: tensor<5x3xf32>, %n: tensor<4x1xi64>, %s: tensor<4x3xf32>) {
   %0 = graph.scatter_nd %x, %n, %s {reduction = "mean"} : (tensor<5x3xf32>, tensor<4x1xi64>, tensor<4x3xf32>) -> tensor<5x3xf32>
   func.return

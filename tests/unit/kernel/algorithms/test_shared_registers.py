@@ -90,10 +90,10 @@ def test_columns_that_rounding_would_change_are_left() -> None:
 
 def test_costs_ask_for_units_beside_the_multipliers_and_a_weight_beyond_l1() -> None:
     for row in (X86_AVX512, X86_AVX2):
-        zen = of_vendor(row, zen=True)
+        zen = of_vendor(row, zen=5)
         assert shares_registers(zen, 2 * zen.l1) and not shares_registers(zen, 3 * zen.l1 // 2)
-        assert not shares_registers(of_vendor(row, zen=False), 1 << 20)
-        fast = replace(zen, tiles=replace(zen.tiles, l2_bytes=8 * zen.tiles.l2_bytes))
+        assert not shares_registers(of_vendor(row, zen=0), 1 << 20)
+        fast = replace(zen, bandwidths=replace(zen.bandwidths, l2=8 * zen.bandwidths.l2))
         assert not shares_registers(fast, 1 << 20)
 
 

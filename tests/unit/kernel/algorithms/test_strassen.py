@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import onnx
 import pytest
 from case_model import Array, CaseModel, PartialRuns, tensor
+from codegens.tested_targets import XEON, ZEN
 from onnx import TensorProto, helper, numpy_helper
 from xdsl.dialects.builtin import TensorType, f32, f64, i32
 from xdsl.utils.test_value import create_ssa_value
@@ -21,8 +22,9 @@ from xdsl.utils.test_value import create_ssa_value
 from aotc.dialects.graph.packed.products.strassen_matmul import LEFT_SUMS, RESULT_SUMS, RIGHT_SUMS, StrassenWeightOp
 from aotc.dialects.graph.schedules import MatmulSchedule, ScheduleAttr
 from aotc.dialects.graph.shapes import ceil_div
-from aotc.machines.families import X86_AVX2, X86_AVX512
+from aotc.machines.families import X86_AVX2, X86_AVX512, of_vendor
 from aotc.machines.machine import Machine
+from aotc.machines.targets import Target
 from aotc.measuring.routes import open_model
 from aotc.passes.kernel.costs.strassen_cost import (
     ProductSizes,
@@ -33,7 +35,7 @@ from aotc.passes.kernel.costs.strassen_cost import (
 )
 from aotc.pipeline.options import CompileOptions
 
-AVX512 = replace(X86_AVX512, l1=48 << 10)
+AVX512 = replace(of_vendor(X86_AVX512, zen=5), l1=48 << 10)
 
 
 # The sums
@@ -72,11 +74,33 @@ def test_small_and_narrow_ones_are_not(rows: int, depth: int, columns: int) -> N
 
 @pytest.mark.parametrize(
     ("rows", "depth", "columns", "worth"),
-    [(32, 128, 512, True), (16, 384, 384, True), (50, 192, 192, True), (8, 512, 512, False), (31, 100, 300, False)],
+    [(64, 128, 512, True), (16, 384, 384, True), (64, 192, 768, True), (8, 512, 512, False), (31, 100, 300, False)],
 )
 def test_few_rows_are_worth_it_where_weights_are_near(rows: int, depth: int, columns: int, worth: bool) -> None:
-    near = replace(AVX512, weights_in_l3=True)
+    near = AVX512.with_weights(4 * depth * columns)
     assert (choose_strassen(near, f32, ProductSizes(1, rows, columns, depth)) is not None) == worth
+
+
+LAYERS = 42 << 20
+"""Bytes of the weights of six transformer layers of 384 channels, which Strassen makes 74 MB."""
+
+
+@pytest.mark.parametrize(
+    ("target", "weights", "few", "many"),
+    [
+        (ZEN, 4 * 384 * 1536, 12, 20),
+        (ZEN, LAYERS, 48, 56),
+        (XEON, 4 * 384 * 1536, 48, 56),
+        (XEON, LAYERS, 72, 100),
+        (XEON, 1 << 40, 72, 100),
+    ],
+)
+def test_the_weights_of_all_layers_decide_how_many_rows_it_takes(
+    target: Target, weights: int, few: int, many: int
+) -> None:
+    machine = cast(Machine, target.core).with_weights(weights)
+    worth = [choose_strassen(machine, f32, ProductSizes(1, rows, 1536, 384)) is not None for rows in (few, many)]
+    assert worth == [False, True]
 
 
 def test_it_is_for_floats_in_vectors() -> None:

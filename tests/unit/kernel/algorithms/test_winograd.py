@@ -9,11 +9,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import prod
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
 from case_model import Array, CaseModel, PartialRuns, tensor
+from codegens.tested_targets import XEON, ZEN
 from xdsl.dialects.builtin import TensorType, f32, f64
 from xdsl.utils.test_value import create_ssa_value
 
@@ -22,8 +23,9 @@ from aotc.dialects.graph.packed.winograd.winograd_weight import WinogradWeightOp
 from aotc.dialects.graph.schedules import MatmulSchedule, ScheduleAttr
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.windows.sliding import sliding_windows
-from aotc.machines.families import X86_AVX2, X86_AVX512
+from aotc.machines.families import X86_AVX2, X86_AVX512, of_vendor
 from aotc.machines.machine import Machine
+from aotc.machines.targets import Target
 from aotc.mathematics.winograd_transforms import OUTPUT_TILES, Transforms, transforms
 from aotc.passes.kernel.costs.lanes import lanes_of
 from aotc.passes.kernel.costs.winograd_cost import (
@@ -33,7 +35,7 @@ from aotc.passes.kernel.costs.winograd_cost import (
     winograd_schedule,
 )
 
-AVX512 = replace(X86_AVX512, l1=48 << 10)
+AVX512 = replace(of_vendor(X86_AVX512, zen=5), l1=48 << 10)
 
 
 # The transforms
@@ -113,8 +115,31 @@ def test_the_factors_are_exact_in_f32(output_tile: int) -> None:
     [(64, 64, 56, 4), (128, 128, 28, 4), (512, 512, 7, 2), (128, 32, 56, 4), (16, 16, 32, 4), (64, 64, 8, 4)],
 )
 def test_what_was_measured_to_be_fastest_is_chosen(channels: int, outputs: int, extent: int, output_tile: int) -> None:
-    chosen = choose_winograd(AVX512, f32, ConvolutionSizes(1, channels, outputs, extent, extent))
+    machine = AVX512.with_weights(4 * 9 * channels * outputs)
+    chosen = choose_winograd(machine, f32, ConvolutionSizes(1, channels, outputs, extent, extent))
     assert chosen is not None and chosen.output_tile.data == output_tile
+
+
+@pytest.mark.parametrize(
+    ("target", "layers", "channels", "extent", "output_tile"),
+    [
+        (ZEN, 5, 512, 7, 2),
+        (XEON, 1, 64, 14, 4),
+        (XEON, 5, 64, 14, 2),
+        (XEON, 5, 512, 7, None),
+        (ZEN, 5, 512, 14, 4),
+        (XEON, 5, 512, 14, 2),
+        (ZEN, 1, 128, 14, 4),
+        (ZEN, 5, 128, 14, 2),
+        (XEON, 5, 128, 28, 4),
+    ],
+)
+def test_the_weights_of_all_layers_decide_how_large_tiles_are(
+    target: Target, layers: int, channels: int, extent: int, output_tile: int | None
+) -> None:
+    machine = cast(Machine, target.core).with_weights(layers * 4 * 9 * channels**2)
+    chosen = choose_winograd(machine, f32, ConvolutionSizes(1, channels, channels, extent, extent))
+    assert (chosen and chosen.output_tile.data) == output_tile
 
 
 @pytest.mark.parametrize("sizes", [(1, 3, 64, 224, 224), (1, 512, 512, 1, 1), (0, 64, 64, 8, 8)])
@@ -135,7 +160,7 @@ def test_only_f32_may_lose_accuracy() -> None:
 @pytest.mark.parametrize("extent", [5, 17, 56, 300])
 def test_blocks_are_equal_and_fit_the_cache(machine: Machine, extent: int) -> None:
     sizes = ConvolutionSizes(2, 64, 96, extent, extent)
-    chosen = choose_winograd(machine, f32, sizes)
+    chosen = choose_winograd(machine.with_weights(4 * 9 * 64 * 96), f32, sizes)
     assert chosen is not None
     m, rows = chosen.output_tile.data, chosen.tile_rows.data
     all_rows, columns = sizes.tiles(m)

@@ -1,6 +1,6 @@
 // RUN: aotc-opt %s --split-input-file --verify-diagnostics | filecheck %s
 
-// CHECK: operand [N, blocks, spatial..., B] and weight [blocks, kernel..., B] do not have shapes [1, 2, 8, 16] and [2, 3, 3, 16]
+// CHECK: the kernel has 2 values for 1 spatial axes, expected 1
 func.func @rank(%x: tensor<1x2x8x16xf32>, %w: tensor<2x3x3x16xf32>) {
   %0 = graph.blocked_depthwise_conv %x, %w {strides = array<i64: 1>, pads = array<i64: 1, 1>, dilations = array<i64: 1>} : (tensor<1x2x8x16xf32>, tensor<2x3x3x16xf32>) -> tensor<1x2x8x16xf32>
   func.return
@@ -8,7 +8,7 @@ func.func @rank(%x: tensor<1x2x8x16xf32>, %w: tensor<2x3x3x16xf32>) {
 
 // -----
 
-// CHECK: operand [1, 2, 8, 16] and weight [3, 3, 16] have different blocks
+// CHECK: weight must be [2, kernel.., 16], found tensor<3x3x16xf32>
 func.func @blocks(%x: tensor<1x2x8x16xf32>, %w: tensor<3x3x16xf32>) {
   %0 = graph.blocked_depthwise_conv %x, %w {strides = array<i64: 1>, pads = array<i64: 1, 1>, dilations = array<i64: 1>} : (tensor<1x2x8x16xf32>, tensor<3x3x16xf32>) -> tensor<1x2x8x16xf32>
   func.return
@@ -32,7 +32,7 @@ func.func @types(%x: tensor<1x2x8x16xf32>, %w: tensor<2x3x16xf64>) {
 
 // -----
 
-// CHECK: operand [N, blocks, spatial..., B] and weight [inputs, blocks, kernel..., B] do not have shapes [1, 2, 8, 16] and [2, 3, 16]
+// CHECK: weight must be [inputs > 0, 2, kernel.., 16], found tensor<2x3x16xf32>
 func.func @inputs(%x: tensor<1x2x8x16xf32>, %w: tensor<2x3x16xf32>) {
   %0 = graph.blocked_lanes_conv %x, %w {strides = array<i64: 1>, pads = array<i64: 1, 1>, dilations = array<i64: 1>} : (tensor<1x2x8x16xf32>, tensor<2x3x16xf32>) -> tensor<1x2x8x16xf32>
   func.return

@@ -24,7 +24,7 @@ func.func @kernel(%x: tensor<1x8x18xi8>, %w: tensor<30xi8>) {
 
 // -----
 
-// CHECK: the bias of 5 channels has shape [4]
+// CHECK: bias must be [5], found tensor<4xi32>
 func.func @bias(%l: tensor<3x18xi8>, %w: tensor<90xi8>, %b: tensor<4xi32>) {
   %0 = graph.interleaved_matmul %l, %w, %b {accumulator = i32, outputs = 5 : i64, columns = 2 : i64, word = 4 : i64} : (tensor<3x18xi8>, tensor<90xi8>, tensor<4xi32>) -> tensor<3x5xi32>
   func.return
@@ -32,7 +32,7 @@ func.func @bias(%l: tensor<3x18xi8>, %w: tensor<90xi8>, %b: tensor<4xi32>) {
 
 // -----
 
-// CHECK: operand [N, 1, spatial..., C] and weight [kernel..., C] do not have shapes [1, 2, 6, 7, 5], [3, 3, 5]
+// CHECK: x must be [N, 1, H, spatial.., C], found tensor<1x2x6x7x5xf32>
 func.func @blocks(%d: tensor<1x2x6x7x5xf32>, %k: tensor<3x3x5xf32>) {
   %0 = graph.channels_last_depthwise_conv %d, %k {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>} : (tensor<1x2x6x7x5xf32>, tensor<3x3x5xf32>) -> tensor<1x2x4x5x5xf32>
   func.return
@@ -96,7 +96,7 @@ func.func @pairs(%x: tensor<1x8x18xi8>, %w: tensor<90xi8>) {
 
 // -----
 
-// CHECK: the weights must be a tensor of i8, found tensor<4x3xi4>
+// CHECK: x must be [M, ..] of i8, found tensor<4x3xi4>
 func.func @nibbles(%w: tensor<4x3xi4>) {
   %0 = graph.pair_nibbles %w : (tensor<4x3xi4>) -> tensor<2x3xi8>
   func.return

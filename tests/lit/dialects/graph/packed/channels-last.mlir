@@ -42,10 +42,15 @@ func.func private @sums(%x: memref<1x8x18xi8>, %w: memref<90xi8>, %y: memref<1x1
 
 // Runs: eight elements at once of each position of one output, then what remains of them.
 // LOOPS-LABEL: func.func private @runs
-// LOOPS:      aot.run_dot %x[%{{.*}}, %{{.*}}, %{{.*}}], %w[%[[W:.*]]], %{{.*}} {count = 8 : i64, added = -3 : i64, w_zero_extend}
-// LOOPS:      aot.run_dot %x[%{{.*}}, %{{.*}}, %{{.*}}], %w[%[[W]]], %{{.*}} {count = 8 : i64, added = -3 : i64, w_zero_extend}
-// LOOPS:      aot.run_dot %x[%{{.*}}, %{{.*}}, %{{.*}}], %w[%[[R:.*]]], %{{.*}} {count = 1 : i64
-// LOOPS:      aot.run_dot %x[%{{.*}}, %{{.*}}, %{{.*}}], %w[%[[R]]], %{{.*}} {count = 1 : i64
+// LOOPS:      %[[W:.*]] = aot.tile_load %w[%{{.*}}] {{.*}} -> vector<8xi8>
+// LOOPS-NEXT: %[[V:.*]] = aot.tile_convert "extui" %[[W]] : vector<8xi8> -> vector<8xi16>
+// LOOPS-NEXT: aot.tile_load %x
+// LOOPS-NEXT: %[[X:.*]] = aot.tile_convert "extsi" %{{.*}} : vector<8xi8> -> vector<8xi16>
+// LOOPS-NEXT: %[[F:.*]] = arith.subi %[[X]], %{{.*}} : vector<8xi16>
+// LOOPS:      aot.instruction "vmladava.s16" %[[F]], %[[V]], %{{.*}} : vector<8xi16>, vector<8xi16>, i32 -> i32
+// LOOPS-NEXT: aot.instruction "vmladava.s16" %{{.*}}, %[[V]], %{{.*}} : vector<8xi16>, vector<8xi16>, i32 -> i32
+// LOOPS:      memref.load %x
+// LOOPS-NEXT: arith.extsi %{{.*}} : i8 to i32
 // LOOPS:      memref.store
 func.func private @runs(%x: memref<1x8x21xi8>, %w: memref<135xui8>, %y: memref<1x1x6x5x5xi32>) attributes {aot.kernel} {
   %0 = bufferization.to_tensor %x : memref<1x8x21xi8> to tensor<1x8x21xi8>
@@ -60,16 +65,20 @@ func.func private @runs(%x: memref<1x8x21xi8>, %w: memref<135xui8>, %y: memref<1
 // LOOPS-LABEL: func.func private @quads
 // LOOPS:      scf.for
 // LOOPS:      %[[X:.*]] = aot.tile_load %x
-// LOOPS-NEXT: aot.lane_dot %[[X]], %{{.*}}, %{{.*}} : vector<16xi8>, vector<16xi8>
-// LOOPS-NEXT: aot.lane_dot %[[X]], %{{.*}}, %{{.*}} : vector<16xi8>, vector<16xi8>
-// LOOPS-NEXT: aot.lane_dot %[[X]], %{{.*}}, %{{.*}} : vector<16xi8>, vector<16xi8>
-// LOOPS-NEXT: aot.lane_dot %[[X]], %{{.*}}, %{{.*}} : vector<16xi8>, vector<16xi8>
+// LOOPS-NEXT: aot.instruction "vmladava.s8" %[[X]], %{{.*}}, %{{.*}} : vector<16xi8>, vector<16xi8>, i32 -> i32
+// LOOPS-NEXT: aot.instruction "vmladava.s8" %[[X]], %{{.*}}, %{{.*}} : vector<16xi8>, vector<16xi8>, i32 -> i32
+// LOOPS-NEXT: aot.instruction "vmladava.s8" %[[X]], %{{.*}}, %{{.*}} : vector<16xi8>, vector<16xi8>, i32 -> i32
+// LOOPS-NEXT: aot.instruction "vmladava.s8" %[[X]], %{{.*}}, %{{.*}} : vector<16xi8>, vector<16xi8>, i32 -> i32
 // LOOPS:      scf.for
-// LOOPS:      aot.lane_sum %{{.*}}, %{{.*}} : vector<16xi8>
+// LOOPS:      aot.instruction "vaddva.s8" %{{.*}}, %{{.*}} : vector<16xi8>, i32 -> i32
 // LOOPS:      %[[Q:.*]] = aot.quad %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} : vector<4xi32>
 // LOOPS-NEXT: %[[B:.*]] = aot.tile_load %b
 // LOOPS-NEXT: arith.addi %[[Q]], %[[B]] : vector<4xi32>
-// LOOPS:      %[[R:.*]] = aot.quad_quantize %{{.*}} {zero_point = 3 : i64, low = -128 : i64, high = 127 : i64} : vector<4xf32> -> vector<4xi8>
+// LOOPS:      %[[N:.*]] = aot.instruction "vcvtn.s32.f32" %{{.*}} : vector<4xf32> -> vector<4xi32>
+// LOOPS-NEXT: aot.instruction "vqadd.s32" %[[N]], %{{.*}} : vector<4xi32>, vector<4xi32> -> vector<4xi32>
+// LOOPS-NEXT: arith.maxsi
+// LOOPS-NEXT: arith.minsi
+// LOOPS-NEXT: %[[R:.*]] = aot.tile_convert "trunci" %{{.*}} : vector<4xi32> -> vector<4xi8>
 // LOOPS-NEXT: aot.tile_store %[[R]], %y
 func.func private @quads(%x: memref<1x8x32xi8>, %w: memref<384xi8>, %b: memref<8xi32>, %m: memref<8xf32>, %y: memref<1x1x8x2x8xi8>) attributes {aot.kernel} {
   %0 = bufferization.to_tensor %x : memref<1x8x32xi8> to tensor<1x8x32xi8>
@@ -85,7 +94,7 @@ func.func private @quads(%x: memref<1x8x32xi8>, %w: memref<384xi8>, %b: memref<8
 // What no quad can be computed from, as an element of 64 bits, is computed of each sum.
 // LOOPS-LABEL: func.func private @apart
 // LOOPS-SAME: attributes {aot.kernel}
-// LOOPS:      aot.lane_dot
+// LOOPS:      aot.instruction "vmladava.s8"
 // LOOPS-NOT:  aot.quad
 // LOOPS-COUNT-4: arith.extsi %{{.*}} : i32 to i64
 func.func private @apart(%x: memref<2x16xi8>, %w: memref<64xi8>, %y: memref<2x4xi64>) attributes {aot.kernel} {
@@ -106,7 +115,7 @@ func.func private @apart(%x: memref<2x16xi8>, %w: memref<64xi8>, %y: memref<2x4x
 // LOOPS:      aot.tile_store %{{.*}}, %p[{{.*}}] {strides = array<i64: 1>} : vector<16xi8>, memref<18xi8>
 // LOOPS:      memref.store %{{.*}}, %p
 // LOOPS:      aot.tile_load %p
-// LOOPS:      aot.lane_dot
+// LOOPS:      aot.instruction "vmladava.s8"
 func.func private @patch(%x: memref<1x8x18xi8>, %w: memref<72xi8>, %y: memref<1x1x8x9x4xi32>, %p: memref<18xi8>) attributes {aot.kernel} {
   %0 = bufferization.to_tensor %x : memref<1x8x18xi8> to tensor<1x8x18xi8>
   %1 = bufferization.to_tensor %w : memref<72xi8> to tensor<72xi8>

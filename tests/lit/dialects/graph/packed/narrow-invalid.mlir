@@ -1,6 +1,6 @@
 // RUN: aotc-opt %s --split-input-file --verify-diagnostics | filecheck %s
 
-// CHECK: operand [N, blocks, spatial..., B] and weight [M, blocks, kernel..., B] do not have shapes [1, 2, 20, 16] and [3, 1, 5, 16]
+// CHECK: weight must be [M, 2, kernel.., 16], found tensor<3x1x5x16xf32>
 func.func @blocks(%x: tensor<1x2x20x16xf32>, %w: tensor<3x1x5x16xf32>) {
   %0 = graph.narrow_conv %x, %w {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>} : (tensor<1x2x20x16xf32>, tensor<3x1x5x16xf32>) -> tensor<1x3x16xf32>
   func.return
@@ -8,7 +8,7 @@ func.func @blocks(%x: tensor<1x2x20x16xf32>, %w: tensor<3x1x5x16xf32>) {
 
 // -----
 
-// CHECK: the bias of 3 channels has shape [4]
+// CHECK: bias must be [3], found tensor<4xf32>
 func.func @bias(%x: tensor<1x2x20x16xf32>, %w: tensor<3x2x5x16xf32>, %b: tensor<4xf32>) {
   %0 = graph.narrow_conv %x, %w, %b {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>} : (tensor<1x2x20x16xf32>, tensor<3x2x5x16xf32>, tensor<4xf32>) -> tensor<1x3x16xf32>
   func.return

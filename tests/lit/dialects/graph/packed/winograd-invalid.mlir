@@ -1,6 +1,6 @@
 // RUN: aotc-opt %s --split-input-file --verify-diagnostics | filecheck %s
 
-// CHECK: the weight must be [M, C, taps..], found [8, 4]
+// CHECK: weight must be [M, C, taps > 0, taps.. > 0] of floats, found tensor<8x4xf32>
 func.func @taps(%w: tensor<8x4xf32>) {
   %0 = graph.winograd_weight %w {output_tile = 4, width = 8} : (tensor<8x4xf32>) -> tensor<1x36x4x8xf32>
   func.return
@@ -64,7 +64,7 @@ func.func @size(%w: tensor<8x4x3x3xf32>) {
 
 // -----
 
-// CHECK: the weight must be of floats, found i32
+// CHECK: weight must be [M, C, taps > 0, taps.. > 0] of floats, found tensor<8x4x3x3xi32>
 func.func @integers(%w: tensor<8x4x3x3xi32>) {
   %0 = graph.winograd_weight %w {output_tile = 4, width = 8} : (tensor<8x4x3x3xi32>) -> tensor<1x36x4x8xi32>
   func.return

@@ -1,6 +1,6 @@
 // RUN: aotc-opt %s --split-input-file --verify-diagnostics | filecheck %s
 
-// CHECK: the elements must be integers of 8 bits, found i16
+// CHECK: x must be a tensor of integers of 8 bits, found tensor<1x2x8xi16>
 func.func @wide(%x: tensor<1x2x8xi16>, %f: tensor<1xi32>, %m: tensor<1x255xi32>) {
   %0 = graph.fixed_average_pool %x, %f, %m {kernel = array<i64: 2>, strides = array<i64: 2>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, counts = array<i64: 2>, x_zero_point = 3, mantissa = 8388609, fraction = 20, guard = 300, zero_point = 3, low = -128, high = 127, to = i8} : (tensor<1x2x8xi16>, tensor<1xi32>, tensor<1x255xi32>) -> tensor<1x2x4xi8>
   func.return
@@ -16,7 +16,7 @@ func.func @order(%x: tensor<1x2x8xi8>, %f: tensor<2xi32>, %m: tensor<2x255xi32>)
 
 // -----
 
-// CHECK: factors are tensor<2xi32>, expected i32 for 1 counts
+// CHECK: factors must be [1] of i32, found tensor<2xi32>
 func.func @factors(%x: tensor<1x2x8xi8>, %f: tensor<2xi32>, %m: tensor<1x255xi32>) {
   %0 = graph.fixed_average_pool %x, %f, %m {kernel = array<i64: 2>, strides = array<i64: 2>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, counts = array<i64: 2>, x_zero_point = 3, mantissa = 8388609, fraction = 20, guard = 300, zero_point = 3, low = -128, high = 127, to = i8} : (tensor<1x2x8xi8>, tensor<2xi32>, tensor<1x255xi32>) -> tensor<1x2x4xi8>
   func.return
@@ -24,7 +24,7 @@ func.func @factors(%x: tensor<1x2x8xi8>, %f: tensor<2xi32>, %m: tensor<1x255xi32
 
 // -----
 
-// CHECK: middles are tensor<1x254xi32>, expected i32 for 1 counts and 255 levels
+// CHECK: middles must be [1, 255] of i32, found tensor<1x254xi32>
 func.func @middles(%x: tensor<1x2x8xi8>, %f: tensor<1xi32>, %m: tensor<1x254xi32>) {
   %0 = graph.fixed_average_pool %x, %f, %m {kernel = array<i64: 2>, strides = array<i64: 2>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, counts = array<i64: 2>, x_zero_point = 3, mantissa = 8388609, fraction = 20, guard = 300, zero_point = 3, low = -128, high = 127, to = i8} : (tensor<1x2x8xi8>, tensor<1xi32>, tensor<1x254xi32>) -> tensor<1x2x4xi8>
   func.return

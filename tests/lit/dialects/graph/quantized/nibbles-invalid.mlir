@@ -8,7 +8,7 @@ func.func @bits(%x: tensor<2xui8>) {
 
 // -----
 
-// CHECK: x must be a tensor of ui8, found tensor<2xi8>
+// CHECK: x must be [.., K] of ui8, found tensor<2xi8>
 func.func @signed(%x: tensor<2xi8>) {
   %0 = graph.unpack_bits %x {bits = 4 : i64} : (tensor<2xi8>) -> tensor<4xui8>
   func.return

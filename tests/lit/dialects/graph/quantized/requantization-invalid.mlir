@@ -1,6 +1,6 @@
 // RUN: aotc-opt %s --split-input-file --verify-diagnostics | filecheck %s
 
-// CHECK: the operand has element type f32, expected i32
+// CHECK: x must be a tensor of i32, found tensor<4xf32>
 func.func @operand(%x: tensor<4xf32>, %m: tensor<f32>) {
   %0 = graph.requantize %x, %m {axis = 0, zero_point = 0, low = -128, high = 127, to = i8} : (tensor<4xf32>, tensor<f32>) -> tensor<4xi8>
   func.return
@@ -8,7 +8,7 @@ func.func @operand(%x: tensor<4xf32>, %m: tensor<f32>) {
 
 // -----
 
-// CHECK: the multiplier has element type f64, expected f32
+// CHECK: multiplier must be a tensor of f32, found tensor<f64>
 func.func @multiplier(%x: tensor<4xi32>, %m: tensor<f64>) {
   %0 = graph.requantize %x, %m {axis = 0, zero_point = 0, low = -128, high = 127, to = i8} : (tensor<4xi32>, tensor<f64>) -> tensor<4xi8>
   func.return
@@ -48,7 +48,7 @@ func.func @point(%x: tensor<4xi32>, %m: tensor<f32>) {
 
 // -----
 
-// CHECK: the operand has element type i16, expected an integer of 8 bits
+// CHECK: x must be a tensor of integers of 8 bits, found tensor<4xi16>
 func.func @wide(%x: tensor<4xi16>, %t: tensor<256xi8>) {
   %0 = graph.lookup %x, %t : (tensor<4xi16>, tensor<256xi8>) -> tensor<4xi8>
   func.return
@@ -56,7 +56,7 @@ func.func @wide(%x: tensor<4xi16>, %t: tensor<256xi8>) {
 
 // -----
 
-// CHECK: the table has shape [128], expected [256]
+// CHECK: table must be [256], found tensor<128xi8>
 func.func @table(%x: tensor<4xi8>, %t: tensor<128xi8>) {
   %0 = graph.lookup %x, %t : (tensor<4xi8>, tensor<128xi8>) -> tensor<4xi8>
   func.return
@@ -96,7 +96,7 @@ func.func @forms(%x: tensor<4xi32>, %f: tensor<i32>) {
 
 // -----
 
-// CHECK: an operand has element type i64, expected i32
+// CHECK: factor must be a tensor of i32, found tensor<i64>
 func.func @factor(%x: tensor<4xi32>, %f: tensor<i64>) {
   %0 = graph.fixed_requantize %x, %f {axis = 0, shift = 40, most = 1024, guard = 1, zero_point = 0, low = -128, high = 127, to = i8} : (tensor<4xi32>, tensor<i64>) -> tensor<4xi8>
   func.return
@@ -104,7 +104,7 @@ func.func @factor(%x: tensor<4xi32>, %f: tensor<i64>) {
 
 // -----
 
-// CHECK: the elements must be integers of 2 to 16 bits, found f32
+// CHECK: x must be a tensor of integers of 2 to 16 bits, found tensor<1x2x3xf32>
 func.func @sum(%x: tensor<1x2x3xf32>) {
   %0 = graph.sum_pool %x {kernel = array<i64: 3>, strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>} : (tensor<1x2x3xf32>) -> tensor<1x2x1xi32>
   func.return
@@ -120,7 +120,7 @@ func.func @case_0(%x: tensor<4xf32>, %y: tensor<4xi8>) {
 
 // -----
 
-// CHECK: x_factor is 2147483648, which is no i32
+// CHECK: x_factor must be -2147483648 to 2147483647, found 2147483648
 func.func @case_1(%x: tensor<4xi8>, %y: tensor<4xi8>) {
   %0 = graph.fixed_add %x, %y {x_factor = 2147483648, y_factor = 9, offset = 7, shift = 4, even = true, zero_point = 1, low = -128, high = 127, to = i8} : (tensor<4xi8>, tensor<4xi8>) -> tensor<4xi8>
   func.return
@@ -128,7 +128,7 @@ func.func @case_1(%x: tensor<4xi8>, %y: tensor<4xi8>) {
 
 // -----
 
-// CHECK: a shift of 31, expected 1 to 30
+// CHECK: shift must be 1 to 30, found 31
 func.func @case_2(%x: tensor<4xi8>, %y: tensor<4xi8>) {
   %0 = graph.fixed_add %x, %y {x_factor = 5, y_factor = 9, offset = 7, shift = 31, even = true, zero_point = 1, low = -128, high = 127, to = i8} : (tensor<4xi8>, tensor<4xi8>) -> tensor<4xi8>
   func.return
@@ -144,7 +144,7 @@ func.func @case_3(%x: tensor<4xi8>, %y: tensor<4xi8>) {
 
 // -----
 
-// CHECK: the operand has element type i16, expected an integer of 8 bits
+// CHECK: x must be a tensor of integers of 8 bits, found tensor<4xi16>
 func.func @case_4(%x: tensor<4xi16>, %e: tensor<40xi32>) {
   %0 = graph.fixed_softmax %x, %e {axes = array<i64: 0>, accumulator = i32, factor = 1, shift = 8, zero_point = 0, low = 0, high = 255, to = ui8} : (tensor<4xi16>, tensor<40xi32>) -> tensor<4xui8>
   func.return
@@ -152,7 +152,7 @@ func.func @case_4(%x: tensor<4xi16>, %e: tensor<40xi32>) {
 
 // -----
 
-// CHECK: the table is tensor<257xi32>, expected 1 to 256 i32
+// CHECK: table must have 1 to 256 entries, found 257
 func.func @case_5(%x: tensor<4xi8>, %e: tensor<257xi32>) {
   %0 = graph.fixed_softmax %x, %e {axes = array<i64: 0>, accumulator = i32, factor = 1, shift = 8, zero_point = 0, low = 0, high = 255, to = ui8} : (tensor<4xi8>, tensor<257xi32>) -> tensor<4xui8>
   func.return
@@ -176,7 +176,7 @@ func.func @case_7(%x: tensor<4xi8>, %e: tensor<40xi32>) {
 
 // -----
 
-// CHECK: an operand has element type f32, expected i32
+// CHECK: factor must be a tensor of i32, found tensor<f32>
 func.func @case_8(%x: tensor<4xi32>, %f: tensor<f32>, %s: tensor<i32>) {
   %0 = graph.doubling_requantize %x, %f, %s {axis = 0, zero_point = 0, low = -128, high = 127, to = i8} : (tensor<4xi32>, tensor<f32>, tensor<i32>) -> tensor<4xi8>
   func.return

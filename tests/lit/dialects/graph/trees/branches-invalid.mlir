@@ -1,6 +1,6 @@
 // RUN: aotc-opt %s --split-input-file --verify-diagnostics | filecheck %s
 
-// CHECK: x must be [rows, features] with all features that are asked for, found [5, 3]
+// CHECK: x must have all features that are asked for, found 3
 func.func @features(%x: tensor<5x3xf32>) {
   %0 = graph.branching_trees %x {features = array<i64: 3, 0>, thresholds = array<f64: 1.0, -0.5>, children = array<i64: 1, 2, 3, 4>, roots = array<i64: 0, 2>, leaves = 3 : i64, to = ui8} : (tensor<5x3xf32>) -> tensor<5x2xui8>
   func.return
@@ -64,7 +64,7 @@ func.func @numbers(%x: tensor<5x3xf32>) {
 
 // -----
 
-// CHECK: table and indices must be matrices, found [4] and [5, 2]
+// CHECK: table must be [picked > 0, columns], found tensor<4xf32>
 func.func @ranks(%t: tensor<4xf32>, %i: tensor<5x2xui8>) {
   %0 = graph.gather_sum %t, %i : (tensor<4xf32>, tensor<5x2xui8>) -> tensor<5x3xf32>
   func.return
@@ -72,7 +72,7 @@ func.func @ranks(%t: tensor<4xf32>, %i: tensor<5x2xui8>) {
 
 // -----
 
-// CHECK: table and indices must be matrices, found [0, 3] and [5, 2]
+// CHECK: table must be [picked > 0, columns], found tensor<0x3xf32>
 func.func @empty(%t: tensor<0x3xf32>, %i: tensor<5x2xui8>) {
   %0 = graph.gather_sum %t, %i : (tensor<0x3xf32>, tensor<5x2xui8>) -> tensor<5x3xf32>
   func.return
@@ -80,7 +80,7 @@ func.func @empty(%t: tensor<0x3xf32>, %i: tensor<5x2xui8>) {
 
 // -----
 
-// CHECK: indices must be integers, found f32
+// CHECK: indices must be [rows, r] of integers, found tensor<5x2xf32>
 func.func @indices(%t: tensor<4x3xf32>, %i: tensor<5x2xf32>) {
   %0 = graph.gather_sum %t, %i : (tensor<4x3xf32>, tensor<5x2xf32>) -> tensor<5x3xf32>
   func.return

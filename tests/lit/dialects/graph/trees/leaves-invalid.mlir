@@ -1,6 +1,6 @@
 // RUN: aotc-opt %s --split-input-file --verify-diagnostics | filecheck %s
 
-// CHECK: x must be [rows, features] and features [nodes], found [5] and [3]
+// CHECK: x must be [rows, features > 0], found tensor<5xf32>
 func.func @rows(%x: tensor<5xf32>, %f: tensor<3xui8>, %t: tensor<3xf32>, %c: tensor<3x2xui8>, %r: tensor<2xui8>) {
   %0 = graph.tree_leaves %x, %f, %t, %c, %r {depth = 2 : i64, leaves = 4 : i64} : (tensor<5xf32>, tensor<3xui8>, tensor<3xf32>, tensor<3x2xui8>, tensor<2xui8>) -> tensor<5x2xui8>
   func.return
@@ -8,7 +8,7 @@ func.func @rows(%x: tensor<5xf32>, %f: tensor<3xui8>, %t: tensor<3xf32>, %c: ten
 
 // -----
 
-// CHECK: thresholds and children of 3 nodes must be [3] and [3, 2], found [4] and [3, 2]
+// CHECK: thresholds must be [3], found tensor<4xf32>
 func.func @tables(%x: tensor<5x8xf32>, %f: tensor<3xui8>, %t: tensor<4xf32>, %c: tensor<3x2xui8>, %r: tensor<2xui8>) {
   %0 = graph.tree_leaves %x, %f, %t, %c, %r {depth = 2 : i64, leaves = 4 : i64} : (tensor<5x8xf32>, tensor<3xui8>, tensor<4xf32>, tensor<3x2xui8>, tensor<2xui8>) -> tensor<5x2xui8>
   func.return
@@ -32,7 +32,7 @@ func.func @integers(%x: tensor<5x8xi16>, %f: tensor<3xui8>, %t: tensor<3xi16>, %
 
 // -----
 
-// CHECK: roots must be [trees], found [2, 1]
+// CHECK: roots must be [trees] of integers, found tensor<2x1xui8>
 func.func @roots(%x: tensor<5x8xf32>, %f: tensor<3xui8>, %t: tensor<3xf32>, %c: tensor<3x2xui8>, %r: tensor<2x1xui8>) {
   %0 = graph.tree_leaves %x, %f, %t, %c, %r {depth = 2 : i64, leaves = 4 : i64} : (tensor<5x8xf32>, tensor<3xui8>, tensor<3xf32>, tensor<3x2xui8>, tensor<2x1xui8>) -> tensor<5x2xui8>
   func.return
@@ -40,7 +40,7 @@ func.func @roots(%x: tensor<5x8xf32>, %f: tensor<3xui8>, %t: tensor<3xf32>, %c: 
 
 // -----
 
-// CHECK: indices must be integers, found f32
+// CHECK: features must be [nodes > 0] of integers, found tensor<3xf32>
 func.func @indices(%x: tensor<5x8xf32>, %f: tensor<3xf32>, %t: tensor<3xf32>, %c: tensor<3x2xui8>, %r: tensor<2xui8>) {
   %0 = graph.tree_leaves %x, %f, %t, %c, %r {depth = 2 : i64, leaves = 4 : i64} : (tensor<5x8xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3x2xui8>, tensor<2xui8>) -> tensor<5x2xui8>
   func.return
@@ -104,7 +104,7 @@ func.func @words(%x: tensor<5x8xf32>, %n: tensor<7x3xi32>, %r: tensor<2xui8>) {
 
 // -----
 
-// CHECK: inner must be between 0 and 7, found 7
+// CHECK: inner must be 1 to 6, found 7
 func.func @inner(%x: tensor<5x8xf32>, %n: tensor<7x4xi32>, %r: tensor<2xui8>) {
   %0, %1 = graph.packed_tree_leaves %x, %n, %r {depth = 2 : i64, inner = 7 : i64} : (tensor<5x8xf32>, tensor<7x4xi32>, tensor<2xui8>) -> (tensor<5x2xui8>, tensor<5x8xi32>)
   func.return
@@ -120,7 +120,7 @@ func.func @packed_roots(%x: tensor<5x8xf32>, %n: tensor<7x4xi32>, %r: tensor<2xf
 
 // -----
 
-// CHECK: thresholds must be f32, found f64
+// CHECK: thresholds must be [3] of f32, found tensor<3xf64>
 func.func @wide(%f: tensor<3xui8>, %t: tensor<3xf64>, %c: tensor<3x2xui8>) {
   %0 = graph.pack_trees %f, %t, %c {features = 8 : i64, leaves = 4 : i64} : (tensor<3xui8>, tensor<3xf64>, tensor<3x2xui8>) -> tensor<7x4xi32>
   func.return
@@ -128,7 +128,7 @@ func.func @wide(%f: tensor<3xui8>, %t: tensor<3xf64>, %c: tensor<3x2xui8>) {
 
 // -----
 
-// CHECK: thresholds and children of 3 nodes must be [3] and [3, 2]
+// CHECK: children must be [3, 2], found tensor<4x2xui8>
 func.func @children(%f: tensor<3xui8>, %t: tensor<3xf32>, %c: tensor<4x2xui8>) {
   %0 = graph.pack_trees %f, %t, %c {features = 8 : i64, leaves = 4 : i64} : (tensor<3xui8>, tensor<3xf32>, tensor<4x2xui8>) -> tensor<7x4xi32>
   func.return
@@ -144,7 +144,7 @@ func.func @pairs(%p: tensor<5x5xf32>) {
 
 // -----
 
-// CHECK: pairs are f64, expected f32
+// CHECK: pairs must be [rows, pairs] of f32, found tensor<5x6xf64>
 func.func @doubles(%p: tensor<5x6xf64>) {
   %0 = graph.probability_coupling %p : (tensor<5x6xf64>) -> tensor<5x4xf32>
   func.return

@@ -8,7 +8,7 @@ func.func @axis(%x: tensor<1x4x8x8xf32>, %p: tensor<5x2xi64>, %q: tensor<5x2xf32
 
 // -----
 
-// CHECK: places and weights must be matrices of one shape, found [5, 2]
+// CHECK: weights must be [5, 2], found tensor<5x3xf32>
 func.func @weights(%x: tensor<1x4x8x8xf32>, %p: tensor<5x2xi64>, %q: tensor<5x3xf32>) {
   %0 = graph.resample %x, %p, %q {axis = 2} : (tensor<1x4x8x8xf32>, tensor<5x2xi64>, tensor<5x3xf32>) -> tensor<1x4x5x8xf32>
   func.return

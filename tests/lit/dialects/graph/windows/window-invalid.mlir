@@ -24,7 +24,7 @@ func.func @stride(%x: tensor<1x2x8xf32>) {
 
 // -----
 
-// CHECK: the elements must be floats, found i32
+// CHECK: x must be a tensor of floats, found tensor<1x2x8xi32>
 func.func @type(%x: tensor<1x2x8xi32>) {
   %0 = graph.average_pool %x {kernel = array<i64: 2>, strides = array<i64: 2>, pads = array<i64: 0, 0>, dilations = array<i64: 1>} : (tensor<1x2x8xi32>) -> tensor<1x2x4xi32>
   func.return
@@ -32,7 +32,7 @@ func.func @type(%x: tensor<1x2x8xi32>) {
 
 // -----
 
-// CHECK: p must be positive, found 0
+// CHECK: p must be at least 1, found 0
 func.func @p(%x: tensor<1x2x8xf32>) {
   %0 = graph.lp_pool %x {kernel = array<i64: 2>, strides = array<i64: 2>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, p = 0} : (tensor<1x2x8xf32>) -> tensor<1x2x4xf32>
   func.return

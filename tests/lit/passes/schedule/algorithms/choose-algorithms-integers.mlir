@@ -1,10 +1,11 @@
 // RUN: aotc-opt %s -p 'attach-target{target=test-avx2},choose-algorithms' | filecheck %s
 // RUN: aotc-opt %s -p 'attach-target{target=test-vnni},choose-algorithms' | filecheck %s --check-prefix=FOUR
+// RUN: aotc-opt %s -p 'attach-target{target=test-xeon},choose-algorithms' | filecheck %s --check-prefix=NONE
 // RUN: aotc-opt %s -p 'attach-target{target=test-neon},choose-algorithms' | filecheck %s --check-prefix=NONE
 // RUN: aotc-opt %s -p 'attach-target{target=test-avx2},choose-algorithms,choose-schedule,assign-layouts' | filecheck %s --check-prefix=LAYOUT
 
 // Where one instruction has four products few positions are not worth the transforms; where none has two of 16 bits,
-// sums are computed as they are written.
+// or where four of 8 bits are and transforms wait for the units that multiply, sums are computed as they are written.
 // NONE-NOT: algorithm
 // FOUR-NOT: algorithm
 

@@ -1,6 +1,6 @@
 // RUN: aotc-opt %s --split-input-file --verify-diagnostics | filecheck %s
 
-// CHECK: the operand must be a matrix of integers, found tensor<8xui8>
+// CHECK: x must be [K, N] of integers, found tensor<8xui8>
 func.func @matrix(%w: tensor<8xui8>) {
   %0 = graph.pack_few_bits %w {bits = 4 : i64, offset = 0 : i64, width = 8 : i64} : (tensor<8xui8>) -> tensor<1x1x8xi32>
   func.return
@@ -8,7 +8,7 @@ func.func @matrix(%w: tensor<8xui8>) {
 
 // -----
 
-// CHECK: 2, 4 or 8 bits in panels of columns, found 3 bits and width 8
+// CHECK: bits must be 2, 4 or 8, found 3
 func.func @bits(%w: tensor<8x8xui8>) {
   %0 = graph.pack_few_bits %w {bits = 3 : i64, offset = 0 : i64, width = 8 : i64} : (tensor<8x8xui8>) -> tensor<1x1x8xi32>
   func.return
@@ -16,7 +16,7 @@ func.func @bits(%w: tensor<8x8xui8>) {
 
 // -----
 
-// CHECK: operands must be rows and panels of words, found tensor<1x64xf32> and tensor<1x8x8xui8>
+// CHECK: rhs must be [panels, words, width > 0] of i32, found tensor<1x8x8xui8>
 func.func @words(%x: tensor<1x64xf32>, %w: tensor<1x8x8xui8>, %s: tensor<1x2x8xf32>) {
   %0 = graph.few_bits_matmul %x, %w, %s {columns = 8 : i64, bits = 4 : i64, block = 32 : i64, point = 8.0 : f64, to = f32} : (tensor<1x64xf32>, tensor<1x8x8xui8>, tensor<1x2x8xf32>) -> tensor<1x8xf32>
   func.return
@@ -40,7 +40,7 @@ func.func @depth(%x: tensor<1x64xf32>, %w: tensor<1x7x8xi32>, %s: tensor<1x2x8xf
 
 // -----
 
-// CHECK: scales and zero points are [1, 2, 8], found [1, 1, 8]
+// CHECK: points must be [1, 2, 8], found tensor<1x1x8xui8>
 func.func @points(%x: tensor<1x64xf32>, %w: tensor<1x8x8xi32>, %s: tensor<1x2x8xf32>, %z: tensor<1x1x8xui8>) {
   %0 = graph.few_bits_matmul %x, %w, %s, %z {columns = 8 : i64, bits = 4 : i64, block = 32 : i64, point = 0.0 : f64, to = f32} : (tensor<1x64xf32>, tensor<1x8x8xi32>, tensor<1x2x8xf32>, tensor<1x1x8xui8>) -> tensor<1x8xf32>
   func.return

@@ -1,6 +1,6 @@
 // RUN: aotc-opt %s --split-input-file --verify-diagnostics | filecheck %s
 
-// CHECK: the weight must be a matrix, found [2, 8, 8]
+// CHECK: weight must be [K, N] of floats, found tensor<2x8x8xf32>
 func.func @rank(%w: tensor<2x8x8xf32>) {
   %0 = graph.strassen_weight %w {left = 8, width = 8} : (tensor<2x8x8xf32>) -> tensor<1x7x4x8xf32>
   func.return
@@ -16,7 +16,7 @@ func.func @halves(%w: tensor<8x17xf32>) {
 
 // -----
 
-// CHECK: the width must be positive, found 0
+// CHECK: width must be at least 1, found 0
 func.func @width(%w: tensor<8x16xf32>) {
   %0 = graph.strassen_weight %w {left = 8, width = 0} : (tensor<8x16xf32>) -> tensor<1x7x4x8xf32>
   func.return
@@ -24,7 +24,7 @@ func.func @width(%w: tensor<8x16xf32>) {
 
 // -----
 
-// CHECK: the weight must be of floats, found i32
+// CHECK: weight must be [K, N] of floats, found tensor<8x16xi32>
 func.func @integers(%w: tensor<8x16xi32>) {
   %0 = graph.strassen_weight %w {left = 8, width = 8} : (tensor<8x16xi32>) -> tensor<1x7x4x8xi32>
   func.return
