@@ -64,15 +64,15 @@ def _permutations() -> Iterator[Instruction]:
         yield Instruction(name, AARCH64, signature, _BITS, meaning, llvm, (Spelling(("neon",), function),))
 
 
-def _nearest(x: Value) -> Value:
-    """The end of the range for what is beyond, 0 for NaN."""
+def nearest(x: Value) -> Value:
+    """To even between two; the end of the range for what is beyond, 0 for NaN."""
     least, most = (x.number(bound, "s32") for bound in bounds("s32"))
     return floats.nearest(x, (x < 0).select(least, x.is_nan().select(0, most)))
 
 
 def _narrowings() -> Iterator[Instruction]:
     for name, signature, meaning, bits, llvm, function in (
-        ("fcvtns", "f32 -> s32", _nearest, _BITS, "aarch64.neon.fcvtns.v4i32.v4f32", "vcvtnq_s32_f32"),
+        ("fcvtns", "f32 -> s32", nearest, _BITS, "aarch64.neon.fcvtns.v4i32.v4f32", "vcvtnq_s32_f32"),
         ("sqadd", "s16, s16 -> s16", saturated_sum, _BITS, "sadd.sat.v8i16", "vqaddq_s16"),
         ("sqxtn.words", "s32 -> s16", _saturated("s16"), _BITS // 2, "aarch64.neon.sqxtn.v4i16", "vqmovn_s32"),
         ("sqxtn.bytes", "s16 -> s8", _saturated("s8"), _BITS // 2, "aarch64.neon.sqxtn.v8i8", "vqmovn_s16"),
