@@ -7,18 +7,18 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from xdsl.dialects.builtin import DenseArrayBase, TensorType, i64
-from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
+from xdsl.irdl import irdl_op_definition, operand_def, prop_def
 
-from aotc.dialects.builder import Builder, Reader, Scalar, Writer
+from aotc.dialects.builder import Builder, Reader, Scalar
 from aotc.dialects.dtypes import compute_type
 from aotc.dialects.graph.elementwise import Domain
-from aotc.dialects.graph.interfaces import LoopNestOp, ShapeError, element_type_of, shape_of
+from aotc.dialects.graph.interfaces import ParallelOp, ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.shapes import linearize
 from aotc.dialects.graph.windows.transposed import TransposedWindow
 
 
 @irdl_op_definition
-class FoldOp(LoopNestOp):
+class FoldOp(ParallelOp):
     """Columns [N, C * taps, windows] added up where they come from: result [N, C, image...].
 
     Windows of shape `kernel` lie in the padded image by `strides` and `dilations`, row-major, as do the taps of each.
@@ -31,7 +31,6 @@ class FoldOp(LoopNestOp):
     strides = prop_def(DenseArrayBase.constr(i64))
     pads = prop_def(DenseArrayBase.constr(i64))
     dilations = prop_def(DenseArrayBase.constr(i64))
-    result = result_def(TensorType)
 
     def windows(self) -> tuple[int, ...]:
         """How many windows there are along each axis."""
@@ -59,12 +58,8 @@ class FoldOp(LoopNestOp):
     def axes(self) -> list[TransposedWindow]:
         """How windows lie along each axis of the image."""
         image, pads = self.ints("image"), self.ints("pads")
-        strides, dilations, ends = (
-            self.ints("strides"),
-            self.ints("dilations"),
-            (pads[: len(image)], pads[len(image) :]),
-        )
-        each = zip(self.windows(), self.ints("kernel"), strides, dilations, *ends, strict=True)
+        names = [self.ints(name) for name in ("kernel", "strides", "dilations")]
+        each = zip(self.windows(), *names, pads[: len(image)], pads[len(image) :], strict=True)
         whole = [TransposedWindow(*axis, more=0) for axis in each]
         return [replace(each, more=extent - each.positions) for each, extent in zip(whole, image, strict=True)]
 
@@ -76,18 +71,13 @@ class FoldOp(LoopNestOp):
         row = index[1] * math.prod(kernel) + linearize(b, taps, kernel)
         return [index[0], row, linearize(b, windows, self.windows())]
 
-    def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
-        axes, zero = self.axes(), b.const(0, compute_type(element_type_of(self.x)))
+    def compute(self, b: Builder, index: list[Scalar], reads: Sequence[Reader]) -> Scalar:
+        meetings = [axis.meeting(b, place) for axis, place in zip(self.axes(), index[2:], strict=True)]
 
-        def body(index: list[Scalar]) -> None:
-            meetings = [axis.meeting(b, place) for axis, place in zip(axes, index[2:], strict=True)]
+        def add(steps: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
+            pairs = list(zip(meetings, steps, strict=True))
+            taps, windows = [each.tap(step) for each, step in pairs], [each.source(step) for each, step in pairs]
+            return [carried[0] + reads[0](self.source(b, index, taps, windows))]
 
-            def add(steps: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
-                pairs = list(zip(meetings, steps, strict=True))
-                taps, windows = [each.tap(step) for each, step in pairs], [each.source(step) for each, step in pairs]
-                return [carried[0] + reads[0](self.source(b, index, taps, windows))]
-
-            bounds = [(each.low, each.high) for each in meetings]
-            writes[0](index, b.reduce(bounds, [zero], add)[0])
-
-        b.parallel_for(shape_of(self.result), body)
+        zero = b.const(0, compute_type(element_type_of(self.x)))
+        return b.reduce([(each.low, each.high) for each in meetings], [zero], add)[0]
