@@ -14,7 +14,6 @@ import numpy as np
 from aotc.emit.c.helpers import helper_text
 from aotc.emit.c.instructions import macro_name
 from aotc.emit.c.meanings import operand_type
-from aotc.emit.c.preamble import HELPER
 from aotc.emit.c.vectors.macros import prologue
 from aotc.machines.instructions import INSTRUCTIONS
 from aotc.machines.instructions.evaluation import Array, numpy_type
@@ -129,4 +128,4 @@ def c_text(rows: Sequence[Instruction]) -> str:
             f"    for (int64_t i = 0; i < count; ++i) {{\n        r[i] = {call};\n    }}\n}}\n"
         )
     words = helper_text(macro_name(row) for row in rows if row.on_words)
-    return "\n".join(["#include <stdint.h>", HELPER, *words, prologue(functions).text, *functions])
+    return "\n".join(["#include <stdint.h>", "#define AOTC_HELPER", *words, prologue(functions).text, *functions])
