@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from itertools import product
 
+from aotc.emit.c import instructions
 from aotc.emit.c.formulas import c_name, definition
-from aotc.emit.c.integer_helpers import integer_helpers
 from aotc.machines.instructions.floats import FUNCTIONS
+from aotc.machines.instructions.rounding import ROUNDINGS
+from aotc.machines.instructions.values import bounds
 
 _VRINTN = """\
 #if (defined(__ARM_ARCH_8M_MAIN__) || defined(__ARM_ARCH_8_1M_MAIN__)) && defined(__ARM_FP) && (__ARM_FP & 4)
@@ -125,6 +128,44 @@ static inline {U} aotc_ceildivu{N}({U} a, {U} b)
 }}
 """
 
+_WORD = """\
+/* The four bytes at p, the lowest first. */
+static inline int32_t aotc_word(const void *p)
+{
+#if defined(__GNUC__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    int32_t word;
+    __builtin_memcpy(&word, p, sizeof word);
+    return word;
+#else
+    const unsigned char *bytes = p;
+    const uint32_t low = bytes[0] | (uint32_t)bytes[1] << 8;
+    return (int32_t)(low | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24);
+#endif
+}
+"""
+
+_DSP = """\
+#if defined(__ARM_FEATURE_DSP) && defined(__ARM_FEATURE_SIMD32)
+#include <arm_acle.h>
+#define AOTC_DSP 1
+#else
+#define AOTC_DSP 0
+#endif
+"""
+
+_SATURATE = """\
+/* The nearest integer that {U}int{N}_t holds. */
+static inline int32_t aotc_saturate_{X}{N}(int32_t x)
+{{
+#if defined(__GNUC__) && defined(__ARM_FEATURE_SAT) /* arm_acle.h's own is not free of warnings */
+    return (int32_t)__builtin_arm_{X}sat(x, {N});
+#else
+    const int32_t low = x > {LOW} ? x : {LOW};
+    return low < {HIGH} ? low : {HIGH};
+#endif
+}}
+"""
+
 _OPAQUE = """\
 /* n, hidden from the optimizer: it would unroll a loop of few iterations completely and keep what later ones load in
  * registers that the accumulators need. */
@@ -153,7 +194,14 @@ def _helpers() -> dict[str, tuple[tuple[str, ...], str]]:
             name = c_name(function, dtype)
             text = definition(function, dtype, _VRINTN if name == "aotc_roundevenf" else "")
             table[name] = tuple({*re.findall(r"aotc_\w+_bits", text)}), text
-    table |= integer_helpers()
+    for function in ROUNDINGS.values():
+        table[f"aotc_{function.name}"] = ((), definition(function, "s32"))
+    table |= {"aotc_word": ((), _WORD), "AOTC_DSP": ((), _DSP)}
+    table |= {name: (("AOTC_DSP",), instructions.function(row)) for name, row in instructions.FUNCTIONS.items()}
+    for sign, bits in product("su", (8, 16)):
+        low, high = bounds(f"{sign}{bits}")
+        names = {"X": sign, "N": str(bits), "U": "" if sign == "s" else "u", "LOW": str(low), "HIGH": str(high)}
+        table[f"aotc_saturate_{sign}{bits}"] = ((), _SATURATE.format(**names))
     for bits in (32, 64):
         table[f"aotc_opaque_i{bits}"] = ((), _OPAQUE.format(N=bits))
     for bits in (8, 16, 32, 64):

@@ -37,11 +37,13 @@ SECTION = """\
 #define AOTC_{name}
 #endif
 """
+LITTLE_ENDIAN = """
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "{what} little-endian"
+#endif
+"""
 BYTES = """
 /* Long arrays are string literals of their bytes: compilers read these in a tenth of the time and memory of numbers. */
-#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
-#error "the weights are little-endian"
-#endif
 #pragma GCC diagnostic ignored "-Woverlength-strings"
 """
 OPERATOR = """

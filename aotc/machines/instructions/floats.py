@@ -14,14 +14,18 @@ from aotc.machines.instructions.values import Meaning, Value, bits_of
 
 
 @dataclass(frozen=True)
-class FloatFunction:
-    """A function of floats; `signature` is of types, where `f` is f32 or f64, as in "f, f -> f"."""
+class Function:
+    """A function that is printed; `signature` is of types, where `f` is f32 or f64, as in "f, f -> f"."""
 
     name: str
     signature: str
     meaning: Meaning
     says: str
     """A sentence for the reader of generated C."""
+    names: tuple[str, ...] = ("x", "y")
+    """Of the operands, which there may be fewer of."""
+    is_seldom: bool = False
+    """Whether it is called seldom, from many places: it stays a function."""
 
     def types(self, dtype: str) -> tuple[tuple[str, ...], str]:
         """Those of the operands and of the result, where `f` is `dtype`."""
@@ -161,6 +165,6 @@ _ROWS: Final[tuple[tuple[Callable[..., Value], str, str], ...]] = (
 )
 
 FUNCTIONS: Final = {
-    meaning.__name__: FloatFunction(meaning.__name__, signature, meaning, says) for meaning, signature, says in _ROWS
+    meaning.__name__: Function(meaning.__name__, signature, meaning, says) for meaning, signature, says in _ROWS
 }
 """By name."""

@@ -23,7 +23,7 @@ from aotc.emit.c.vectors.quads import (
     widened,
 )
 from aotc.machines.instructions import INSTRUCTIONS
-from aotc.machines.instructions.floats import FUNCTIONS, FloatFunction
+from aotc.machines.instructions.floats import FUNCTIONS, Function
 from aotc.machines.instructions.rows import Lanes
 
 # --- which instructions ----------------------------------------------------------------------------------------------
@@ -280,7 +280,7 @@ def _ceildiv(v: Vector) -> tuple[Sequence[str], Variants]:
     return "ab", [("", f"((a) / (b) - ({v.name}){step})")]
 
 
-def _function(function: FloatFunction) -> _Operation:
+def _function(function: Function) -> _Operation:
     """The instructions that there are for vectors of this size, else the meaning."""
 
     def build(v: Vector) -> tuple[Sequence[str], Variants]:
