@@ -6,17 +6,17 @@ import math
 from collections.abc import Sequence
 
 from xdsl.dialects.builtin import DenseArrayBase, TensorType, i64
-from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
+from xdsl.irdl import irdl_op_definition, operand_def, prop_def
 
-from aotc.dialects.builder import INDEX, Builder, Reader, Scalar, Writer
+from aotc.dialects.builder import INDEX, Builder, Reader, Scalar
 from aotc.dialects.dtypes import compute_type
 from aotc.dialects.graph.elementwise import Domain
-from aotc.dialects.graph.interfaces import LoopNestOp, ShapeError, element_type_of, shape_of
+from aotc.dialects.graph.interfaces import ParallelOp, ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.shapes import delinearize, linearize
 
 
 @irdl_op_definition
-class FoldOp(LoopNestOp):
+class FoldOp(ParallelOp):
     """Columns [N, C * taps, windows] added up where they come from: result [N, C, image...].
 
     Windows of shape `kernel` lie in the padded image by `strides` and `dilations`, row-major, as do the taps of each.
@@ -29,7 +29,6 @@ class FoldOp(LoopNestOp):
     strides = prop_def(DenseArrayBase.constr(i64))
     pads = prop_def(DenseArrayBase.constr(i64))
     dilations = prop_def(DenseArrayBase.constr(i64))
-    result = result_def(TensorType)
 
     def windows(self) -> tuple[int, ...]:
         """How many windows there are along each axis."""
@@ -54,31 +53,26 @@ class FoldOp(LoopNestOp):
     def operations(self) -> int:
         return math.prod(shape_of(self.x))
 
-    def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
+    def compute(self, b: Builder, index: list[Scalar], reads: Sequence[Reader]) -> Scalar:
         kernel, windows, pads = self.ints("kernel"), self.windows(), self.ints("pads")
         strides, dilations, taps = self.ints("strides"), self.ints("dilations"), math.prod(kernel)
-        zero = b.const(0, compute_type(element_type_of(self.x)))
+        batch, channel, *at = index
 
-        def body(index: list[Scalar]) -> None:
-            batch, channel, *at = index
+        def step(inner: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
+            found: list[Scalar] = []
+            valid: Scalar | None = None
+            for axis, tap in enumerate(delinearize(b, inner[0], kernel)):
+                start = b.cast(at[axis], i64) + pads[axis] - b.cast(tap * dilations[axis], i64)
+                window = start / strides[axis]
+                fits = b.compare("ge", start, 0) & b.compare("eq", window * strides[axis], start)
+                fits = fits & b.compare("lt", window, windows[axis])
+                valid = fits if valid is None else valid & fits
+                found.append(b.cast(window, INDEX))
+            assert valid is not None
 
-            def step(inner: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
-                found: list[Scalar] = []
-                valid: Scalar | None = None
-                for axis, tap in enumerate(delinearize(b, inner[0], kernel)):
-                    start = b.cast(at[axis], i64) + pads[axis] - b.cast(tap * dilations[axis], i64)
-                    window = start / strides[axis]
-                    fits = b.compare("ge", start, 0) & b.compare("eq", window * strides[axis], start)
-                    fits = fits & b.compare("lt", window, windows[axis])
-                    valid = fits if valid is None else valid & fits
-                    found.append(b.cast(window, INDEX))
-                assert valid is not None
+            def add() -> list[Scalar]:
+                return [carried[0] + reads[0]([batch, channel * taps + inner[0], linearize(b, found, windows)])]
 
-                def add() -> list[Scalar]:
-                    return [carried[0] + reads[0]([batch, channel * taps + inner[0], linearize(b, found, windows)])]
+            return b.when(valid, add, lambda: carried)
 
-                return b.when(valid, add, lambda: carried)
-
-            writes[0](index, b.reduce([(0, taps)], [zero], step)[0])
-
-        b.parallel_for(shape_of(self.result), body)
+        return b.reduce([(0, taps)], [b.const(0, compute_type(element_type_of(self.x)))], step)[0]
