@@ -73,6 +73,13 @@ def _dots() -> Iterator[Instruction]:
             spellings = [(features, text.format(function)) for features, text in vnni]
             llvm = f"llvm.x86.avx512.{name}.{bits}"
             yield _row(name, bits, f"s32, {factors} -> s32", dot, llvm, *spellings, accumulator=0)
+        for name, factors, function in (
+            ("vpdpbssd", "s8x4, s8x4", "dpbssd_epi32"),
+            ("vpdpbuud", "u8x4, u8x4", "dpbuud_epi32"),
+        ):
+            if bits < 512:
+                llvm, spelling = f"llvm.x86.avx2.{name}.{bits}", (("avxvnniint8",), function)
+                yield _row(name, bits, f"s32, {factors} -> s32", dot, llvm, spelling, accumulator=0)
         llvm = f"llvm.x86.{_MULTIPLY_PAIRS[bits]}"
         yield _row("pmaddwd", bits, "s16x2, s16x2 -> s32", _pairs, llvm, (_FIRST[bits], "madd_epi16"))
         llvm = f"llvm.x86.{_MULTIPLY_BYTES[bits]}"
