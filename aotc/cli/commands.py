@@ -7,6 +7,7 @@ import math
 import os
 import shutil
 import sys
+from collections.abc import Iterable
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -38,18 +39,12 @@ def compile_command(arguments: argparse.Namespace) -> int:
         artifacts = compile_with(source, Path(arguments.output), options, report)
     if options.time_passes:
         _print_timings(artifacts.timings)
+    info = artifacts.info
     if arguments.json:
-        print_json(
-            {
-                "files": [str(path) for path in artifacts.files],
-                "report": None if artifacts.info is None else asdict(artifacts.info),
-            }
-        )
-    else:
-        for path in artifacts.files:
-            show(f"{path.stat().st_size:>12,}  {path}")
-        if artifacts.info is not None:
-            print_footprint(artifacts.info)
+        return print_json({"files": _paths(artifacts.files), "report": None if info is None else asdict(info)})
+    _show_sizes(artifacts.files)
+    if info is not None:
+        print_footprint(info)
     return EXIT_OK
 
 
@@ -85,8 +80,7 @@ def run_command(arguments: argparse.Namespace) -> int:
             name: {"dtype": array.dtype.name, "shape": list(array.shape), "values": _numbers(array)}
             for name, array in outputs.items()
         }
-        print_json({"file": arguments.outputs} if arguments.outputs is not None else {"outputs": shown})
-        return EXIT_OK
+        return print_json({"file": arguments.outputs} if arguments.outputs is not None else {"outputs": shown})
     if arguments.outputs is not None:
         return EXIT_OK
     for name, array in outputs.items():
@@ -109,8 +103,7 @@ def plan_command(arguments: argparse.Namespace) -> int:
         "io_bytes": info.io_bytes,
     }
     if arguments.json:
-        print_json(asdict(info.plan) | sizes)
-        return EXIT_OK
+        return print_json(asdict(info.plan) | sizes)
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
     show(*plan_lines(info.plan, sizes, width))
     return EXIT_OK
@@ -158,15 +151,10 @@ def inspect_command(arguments: argparse.Namespace) -> int:
 
     path = Path(arguments.model)
     if (text := view(path, arguments.method)) is not None:
-        if arguments.json:
-            print_json({"file": str(path), "text": text})
-        else:
-            show(*text.split("\n"))
-        return EXIT_OK
+        return _answer(arguments, {"file": str(path), "text": text}, text)
     description = describe(path)
     if arguments.json:
-        print_json(description)
-        return EXIT_OK
+        return print_json(description)
     for key, value in description.items():
         if isinstance(value, list | tuple) and any(isinstance(item, dict) for item in value):
             show(f"{key}:")
@@ -193,10 +181,9 @@ def bench_command(arguments: argparse.Namespace) -> int:
         else:
             result = timings.compare(arguments.model, options, arguments, report)
     if arguments.json:
-        print_json(result)
-    else:
-        table = timings.profile_table(result) if arguments.profile else timings.comparison_table(result)
-        show(*table.split("\n"))
+        return print_json(result)
+    table = timings.profile_table(result) if arguments.profile else timings.comparison_table(result)
+    show(*table.split("\n"))
     return EXIT_OK
 
 
@@ -215,11 +202,8 @@ def tune_command(arguments: argparse.Namespace) -> int:
         for gain in tune(arguments.model, options_from(arguments), table, report):
             gains.append(gain)
             write_files(path.parent, {path.name: table.text()})
-    if arguments.json:
-        print_json({"table": str(path), "gains": [asdict(gain) for gain in gains]})
-    else:
-        show(*timings.gains_table(gains).split("\n"), str(path))
-    return EXIT_OK
+    found = {"table": str(path), "gains": [asdict(gain) for gain in gains]}
+    return _answer(arguments, found, f"{timings.gains_table(gains)}\n{path}")
 
 
 def cache_command(arguments: argparse.Namespace) -> int:
@@ -228,19 +212,13 @@ def cache_command(arguments: argparse.Namespace) -> int:
 
     if arguments.clear:
         count, size = cache.clear()
-        if arguments.json:
-            print_json({"removed": count, "bytes": size})
-        else:
-            print(f"removed {count} compiled models, {size:,} bytes")
-        return EXIT_OK
+        return _answer(arguments, {"removed": count, "bytes": size}, f"removed {count} compiled models, {size:,} bytes")
     where = cache.directory()
     found = list(cache.entries())
     size = sum(size for _, size in found)
-    if arguments.json:
-        print_json({"directory": None if where is None else str(where), "models": len(found), "bytes": size})
-        return EXIT_OK
-    print(f"{where or 'no cache (AOTC_CACHE_DIR is empty)'}: {len(found)} compiled models, {size:,} bytes")
-    return EXIT_OK
+    state = {"directory": None if where is None else str(where), "models": len(found), "bytes": size}
+    text = f"{where or 'no cache (AOTC_CACHE_DIR is empty)'}: {len(found)} compiled models, {size:,} bytes"
+    return _answer(arguments, state, text)
 
 
 def phases_command(arguments: argparse.Namespace) -> int:
@@ -252,22 +230,14 @@ def phases_command(arguments: argparse.Namespace) -> int:
     asked = options if arguments.target is not None or options != CompileOptions() else None
     if asked is not None:
         require_suitable(asked)
-    if arguments.json:
-        print_json(as_json(asked))
-    else:
-        print(every_row() if asked is None else what_runs(asked))
-    return EXIT_OK
+    return _answer(arguments, as_json(asked), every_row() if asked is None else what_runs(asked))
 
 
 def targets_command(arguments: argparse.Namespace) -> int:
     """`aotc targets`."""
     from aotc.machines.targets import named_targets, targets_table
 
-    if arguments.json:
-        print_json({target.name: target.as_json() for target in named_targets()})
-    else:
-        print(targets_table(), end="")
-    return EXIT_OK
+    return _answer(arguments, {each.name: each.as_json() for each in named_targets()}, targets_table().rstrip("\n"))
 
 
 def ops_command(arguments: argparse.Namespace) -> int:
@@ -281,11 +251,8 @@ def ops_command(arguments: argparse.Namespace) -> int:
         if not rows:
             raise UsageError("unknown-operator", f"there is no operator {wanted}", fix="`aotc ops` lists all")
     known = [row.operator for row in rows if not row.refused]
-    if arguments.json:
-        print_json({"operators": known, "support": [row.as_json() for row in rows]})
-    else:
-        print("\n".join(known if wanted is None else map(text_of, rows)))
-    return EXIT_OK
+    found = {"operators": known, "support": [row.as_json() for row in rows]}
+    return _answer(arguments, found, "\n".join(known if wanted is None else map(text_of, rows)))
 
 
 def runtime_command(arguments: argparse.Namespace) -> int:
@@ -301,10 +268,25 @@ def runtime_command(arguments: argparse.Namespace) -> int:
     }
     written = write_files(Path(arguments.output), sources)
     if arguments.json:
-        print_json({"files": [str(path) for path in written]})
-        return EXIT_OK
-    for path in written:
+        return print_json({"files": _paths(written)})
+    _show_sizes(written)
+    return EXIT_OK
+
+
+def _paths(files: Iterable[Path]) -> list[str]:
+    return [str(path) for path in files]
+
+
+def _show_sizes(files: Iterable[Path]) -> None:
+    for path in files:
         show(f"{path.stat().st_size:>12,}  {path}")
+
+
+def _answer(arguments: argparse.Namespace, value: Any, text: str) -> int:
+    """Print a value as JSON where that is asked for, else as text."""
+    if arguments.json:
+        return print_json(value)
+    show(*text.split("\n"))
     return EXIT_OK
 
 
@@ -344,8 +326,9 @@ def _numbers(array: Any) -> Any:
     return flat if array.shape else flat[0]
 
 
-def print_json(value: Any) -> None:
-    """One object on standard output and nothing else."""
+def print_json(value: Any) -> int:
+    """One object on standard output and nothing else; the exit code."""
     import json
 
     print(json.dumps(value, indent=2))
+    return EXIT_OK

@@ -26,6 +26,7 @@ from aotc.executor.native import Array, NativeModel, aligned_bytes
 from aotc.executor.packed_metadata import info_of
 from aotc.executor.shared_weights import SharedWeights
 from aotc.machines.features import here
+from aotc.model import conventions
 from aotc.model.artifacts import (
     BYTECODE,
     JIT,
@@ -37,13 +38,6 @@ from aotc.model.artifacts import (
     in_one_piece,
     listed_digests,
     require_digest,
-)
-from aotc.model.conventions import (
-    artifacts_symbol,
-    entry_symbol,
-    model_symbol,
-    reset_symbol,
-    supported_symbol,
 )
 from aotc.model.files import write_files
 from aotc.model.metadata import ModelInfo, from_json
@@ -97,9 +91,9 @@ class Loaded:
             return CompiledModel(
                 BytecodeModel(self.info, 0, None, self.owner, self._added, executable=executable, find=self.find)
             )
-        address = self.find(entry_symbol(self.info.name, self.info.interface_api))
+        address = self.find(conventions.entry_symbol(self.info.name, self.info.interface_api))
         weights = self.weights if self.weights is not None and self.weights.nbytes else None
-        reset = self.find(reset_symbol(self.info.name)) if self.info.states else None
+        reset = self.find(conventions.reset_symbol(self.info.name)) if self.info.states else None
         return CompiledModel(NativeModel(self.info, address, weights, self.owner, self._added, reset))
 
 
@@ -163,9 +157,9 @@ class InMemory:
             from aotc.machines.targets import lookup
 
             objects.append(weights_object(artifacts).image(lookup(images[0].target)))
-        mine = [entry_symbol(info.name, info.interface_api)]
+        mine = [conventions.entry_symbol(info.name, info.interface_api)]
         if info.states:
-            mine.append(reset_symbol(info.name))
+            mine.append(conventions.reset_symbol(info.name))
         pooled = images[0].loader == JIT and info.threads > 1
         library = load_model_objects(objects, [*mine, *self._exports], info.threads, pooled)
         if not info.weight_offsets:
@@ -181,7 +175,7 @@ class InMemory:
         from aotc.emit.llvm.jit import load_objects
 
         operators = [kernel.symbol for kernel in info.kernels]
-        nowhere = {entry_symbol(info.name, info.interface_api): 0}
+        nowhere = {conventions.entry_symbol(info.name, info.interface_api): 0}
         library = load_objects(objects, [*operators, *self._exports], nowhere)
         return Loaded(info, library.address, library, bytecode=bytecode)
 
@@ -230,13 +224,13 @@ def _load(library: Path, threads: int | None) -> CompiledModel:
     if threads is not None and threads != info.threads:
         raise ValueError(f"{library} was compiled with threads={info.threads}, not {threads}")
     find = _symbols(handle)
-    symbol = entry_symbol(info.name, info.interface_api)
+    symbol = conventions.entry_symbol(info.name, info.interface_api)
     try:
         find(symbol)
     except KeyError as error:
         raise ValueError(f"{library} has no function {symbol}") from error
     host = Loaded(info, find, handle, _weights_beside(library, info, text))
-    return ArtifactSet(_carried(handle, artifacts_symbol(info.name))).loaded_on(host)
+    return ArtifactSet(_carried(handle, conventions.artifacts_symbol(info.name))).loaded_on(host)
 
 
 def _require_unchanged(library: Path, names: Sequence[str]) -> None:
@@ -279,7 +273,7 @@ def check_features(what: str, info: ModelInfo) -> None:
 def _check_supported(library: Path, info: ModelInfo, names: Sequence[str], handle: ctypes.CDLL) -> None:
     """Raise UsageError where the library itself says that this processor lacks something: of features only NAME.json
     tells, and a packed library may have none."""
-    symbol = supported_symbol(info.name)
+    symbol = conventions.supported_symbol(info.name)
     if symbol in names and ctypes.CFUNCTYPE(ctypes.c_int32)((symbol, handle))() == 0:
         why, fix = f"its function {symbol} says so", "compile the model on this machine, or with another --target"
         raise UsageError("not-this-machine", f"{library} needs a processor that this one is not", why, fix)
@@ -321,12 +315,12 @@ def _read_info(library: Path, names: Sequence[str], handle: ctypes.CDLL) -> tupl
     if beside.exists():
         text = beside.read_text(encoding="utf-8")
         return from_json(text), text
-    prefix, suffix = model_symbol("\0", "packed").split("\0")
+    prefix, suffix = conventions.model_symbol("\0", "packed").split("\0")
     described = [name for name in names if name.startswith(prefix) and name.endswith(suffix)]
     if len(described) != 1:
         raise ValueError(f"{library} has no metadata of a model, and there is no {beside.name} beside it")
     info = info_of(ctypes.addressof(ctypes.c_char.in_dll(handle, described[0])))
-    if reset_symbol(info.name) in names:
+    if conventions.reset_symbol(info.name) in names:
         raise ValueError(f"{library} keeps states, of which only {beside.name} knows, and that is not beside it")
     return info, ""
 

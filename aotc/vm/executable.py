@@ -13,20 +13,10 @@ import numpy as np
 
 from aotc.errors import FileError, Problem
 from aotc.model.files import write_files
-from aotc.vm import listings
+from aotc.vm import instructions, listings
 from aotc.vm.checks import is_name, problems_of
 from aotc.vm.errors import VMError
 from aotc.vm.file_format import DATA_ALIGNMENT, Tables, read, write
-from aotc.vm.instructions import (
-    MOST_CONSTANTS,
-    MOST_NAMES,
-    MOST_REGISTERS,
-    Call,
-    Instruction,
-    Kind,
-    decode,
-    reads,
-)
 from aotc.vm.values import Constant, Place
 
 
@@ -75,12 +65,12 @@ class Executable:
     # --- instructions ---
 
     @cached_property
-    def instructions(self) -> tuple[Instruction, ...]:
+    def instructions(self) -> tuple[instructions.Instruction, ...]:
         """All of them, decoded."""
         ends = (*self.instr_offset[1:], len(self.instr_data))
-        return tuple(decode(self.instr_data[i:j]) for i, j in zip(self.instr_offset, ends, strict=True))
+        return tuple(instructions.decode(self.instr_data[i:j]) for i, j in zip(self.instr_offset, ends, strict=True))
 
-    def get_instruction(self, number: int) -> Instruction:
+    def get_instruction(self, number: int) -> instructions.Instruction:
         """Instruction `number` of the executable, decoded. Raises IndexError."""
         if not 0 <= number < len(self.instr_offset):
             raise IndexError(f"no instruction {number}; there are {len(self.instr_offset)}")
@@ -91,7 +81,7 @@ class Executable:
         """Memory for the tensors that have a place there."""
         return max((each.offset + each.nbytes for each in self.constants if isinstance(each, Place)), default=0)
 
-    def body(self, function: VMFunction) -> tuple[Instruction, ...]:
+    def body(self, function: VMFunction) -> tuple[instructions.Instruction, ...]:
         """The instructions of one of the functions."""
         later = [other.start_instr for other in self.global_funcs if other.start_instr > function.start_instr]
         return self.instructions[function.start_instr : min(later, default=len(self.instr_offset))]
@@ -169,8 +159,8 @@ class Executable:
 
 def _of_tables(executable: Executable) -> Iterator[Problem]:
     functions, names, offsets = executable.global_funcs, executable.func_names, executable.instr_offset
-    if len(names) > MOST_NAMES or len(executable.constants) > MOST_CONSTANTS:
-        why = f"at most {MOST_NAMES} and {MOST_CONSTANTS}"
+    if len(names) > instructions.MOST_NAMES or len(executable.constants) > instructions.MOST_CONSTANTS:
+        why = f"at most {instructions.MOST_NAMES} and {instructions.MOST_CONSTANTS}"
         yield Problem("too-large", "there are too many names or constants", why)
     for kind, listed in (("functions", [each.name for each in functions]), ("called names", list(names))):
         if len(set(listed)) != len(listed):
@@ -196,7 +186,7 @@ def _of_functions(executable: Executable) -> Iterator[Problem]:
     arities = {function.name: function.num_args for function in executable.global_funcs}
     for function in executable.global_funcs:
         name, most = function.name, function.register_file_size
-        if not function.num_args <= most <= MOST_REGISTERS:
+        if not function.num_args <= most <= instructions.MOST_REGISTERS:
             yield Problem("invalid-function", f"{most} registers cannot hold {function.num_args} inputs", node=name)
             continue
         try:
@@ -209,16 +199,20 @@ def _of_functions(executable: Executable) -> Iterator[Problem]:
 
 
 def _of_instruction(
-    executable: Executable, function: VMFunction, here: int, instruction: Instruction, arities: dict[str, int]
+    executable: Executable,
+    function: VMFunction,
+    here: int,
+    instruction: instructions.Instruction,
+    arities: dict[str, int],
 ) -> Iterator[Problem]:
     where = f"instruction {here}"
-    written: Sequence[int | None] = (instruction.dst,) if isinstance(instruction, Call) else ()
-    for register in (*reads(instruction), *written):
+    written: Sequence[int | None] = (instruction.dst,) if isinstance(instruction, instructions.Call) else ()
+    for register in (*instructions.reads(instruction), *written):
         if register is not None and register >= function.register_file_size:
             count = function.register_file_size
             what = f"{where} has register %{register}; there are {count}"
             yield Problem("invalid-function", what, node=function.name)
-    if not isinstance(instruction, Call):
+    if not isinstance(instruction, instructions.Call):
         return
     if instruction.function >= len(executable.func_names):
         what = f"{where} calls name {instruction.function} of {len(executable.func_names)}"
@@ -230,7 +224,7 @@ def _of_instruction(
         what = f"{where} calls {callee} with {given} operands; it has {taken} inputs"
         yield Problem("invalid-function", what, node=function.name)
     for position, operand in enumerate(instruction.args):
-        if operand.kind is Kind.CONSTANT and operand.value >= len(executable.constants):
+        if operand.kind is instructions.Kind.CONSTANT and operand.value >= len(executable.constants):
             what = f"{where} has constant {operand.value} as operand {position} of {callee}"
             count = len(executable.constants)
             yield Problem("invalid-function", what, f"there are {count}", "add it with add_constant", function.name)

@@ -43,20 +43,8 @@ from aotc.dialects.aot.tiles import tile_shape
 from aotc.dialects.builder import Scalar
 from aotc.dialects.operations import walk
 from aotc.passes.kernel.builders.tile_builder import TileBuilder
+from aotc.passes.loops import exponentials
 from aotc.passes.loops.angles import arc_cosine, arc_sine, arc_tangent, cosine, sine, tangent
-from aotc.passes.loops.exponentials import (
-    error_function,
-    exponential,
-    exponential_of_nonpositive,
-    hyperbolic_cosine,
-    hyperbolic_sine,
-    hyperbolic_tangent,
-    inverse_hyperbolic_cosine,
-    inverse_hyperbolic_sine,
-    inverse_hyperbolic_tangent,
-    logarithm,
-    logarithm_of_1_plus,
-)
 
 Function: TypeAlias = Callable[[TileBuilder, Scalar], Scalar]
 
@@ -95,7 +83,7 @@ def _expand(function: FuncOp) -> None:
 
 def _function(op: Operation) -> Function | None:
     if isinstance(op, math.ExpOp) and NONPOSITIVE.on(op):
-        return exponential_of_nonpositive
+        return exponentials.exponential_of_nonpositive
     return _FUNCTIONS.get(type(op))
 
 
@@ -173,8 +161,8 @@ def _in_pieces(b: TileBuilder, function: Function, x: Scalar) -> Scalar:
 
 
 _SCALED: dict[type[Operation], Callable[[TileBuilder, Scalar, float], Scalar]] = {
-    math.ErfOp: error_function,
-    math.TanhOp: hyperbolic_tangent,
+    math.ErfOp: exponentials.error_function,
+    math.TanhOp: exponentials.hyperbolic_tangent,
 }
 """Functions that accept a factor of the argument. As |x f'(x)| <= |f(x)|, an error of the factor is no larger in the
 result."""
@@ -182,16 +170,16 @@ _MOST_FACTOR = 16.0
 """The greatest factor; its reciprocal is the least: powers of it in coefficients stay normal numbers."""
 
 _FUNCTIONS: dict[type[Operation], Function] = {
-    math.ExpOp: exponential,
-    math.LogOp: logarithm,
-    math.Log1pOp: logarithm_of_1_plus,
-    math.TanhOp: hyperbolic_tangent,
-    math.ErfOp: error_function,
-    math.SinhOp: hyperbolic_sine,
-    math.CoshOp: hyperbolic_cosine,
-    math.AsinhOp: inverse_hyperbolic_sine,
-    math.AcoshOp: inverse_hyperbolic_cosine,
-    math.AtanhOp: inverse_hyperbolic_tangent,
+    math.ExpOp: exponentials.exponential,
+    math.LogOp: exponentials.logarithm,
+    math.Log1pOp: exponentials.logarithm_of_1_plus,
+    math.TanhOp: exponentials.hyperbolic_tangent,
+    math.ErfOp: exponentials.error_function,
+    math.SinhOp: exponentials.hyperbolic_sine,
+    math.CoshOp: exponentials.hyperbolic_cosine,
+    math.AsinhOp: exponentials.inverse_hyperbolic_sine,
+    math.AcoshOp: exponentials.inverse_hyperbolic_cosine,
+    math.AtanhOp: exponentials.inverse_hyperbolic_tangent,
     math.SinOp: sine,
     math.CosOp: cosine,
     math.TanOp: tangent,

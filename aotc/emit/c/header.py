@@ -14,15 +14,7 @@ from aotc.dialects.dtypes import numpy_dtype
 from aotc.emit.c.c_types import F32, dtype_ctype, float_literal
 from aotc.emit.c.preamble import head
 from aotc.emit.c.text import comment_text, string_literal
-from aotc.model.conventions import (
-    entry_symbol,
-    model_symbol,
-    operator_symbol,
-    reset_symbol,
-    supported_symbol,
-    weights_symbol,
-    workspace_symbol,
-)
+from aotc.model import conventions
 from aotc.model.metadata import ModelInfo, TensorInfo
 
 ABI_VERSION = 1
@@ -141,24 +133,24 @@ def _defines(prefix: str, macros: dict[str, str]) -> str:
 
 def _purpose(info: ModelInfo, symbol: str) -> str:
     """A comment that says what an exported function does."""
-    if symbol == operator_symbol(info.name, "selftest"):
+    if symbol == conventions.operator_symbol(info.name, "selftest"):
         return (
             "/* Runs the model on recorded inputs. 0: the outputs are as recorded; n > 0: their n-th element is not;\n"
             " * n < 0: the model failed with that status. */\n"
         )
-    if symbol == reset_symbol(info.name):
+    if symbol == conventions.reset_symbol(info.name):
         return (
             "/* Gives the states their first values: before the first run, and to begin again. Between runs the\n"
             " * workspace keeps them, each at its OFFSET. Returns 0. */\n"
         )
     if any(symbol == kernel.symbol for kernel in info.kernels):
         return "/* An operator. Returns 0 on success. */\n"
-    if symbol == entry_symbol(info.name, "packed"):
+    if symbol == conventions.entry_symbol(info.name, "packed"):
         return (
             "/* Runs the model on packed arguments: inputs, outputs, then what the caller supplies.\n"
             " * Returns 0 on success. */\n"
         )
-    if symbol == entry_symbol(info.name, "micro"):
+    if symbol == conventions.entry_symbol(info.name, "micro"):
         return (
             "/* Runs the model: inputs[i] and outputs[i] point to the tensors described above.\n"
             " * Returns 0 on success. */\n"
@@ -178,27 +170,27 @@ def _supported_declaration(info: ModelInfo) -> str:
     return (
         "/* Whether the processor has what the model was compiled for, else it must not be run: 1 if so, 0 if not, -1\n"
         f" * where that cannot be found out. That is {names}. */\n"
-        f"int32_t {supported_symbol(info.name)}(void);\n"
+        f"int32_t {conventions.supported_symbol(info.name)}(void);\n"
     )
 
 
 def _workspace_declaration(prefix: str, info: ModelInfo) -> str:
     if info.io != "workspace" or info.workspace != "internal":
         return ""
-    array = f"{workspace_symbol(info.name)}[{prefix}_WORKSPACE_SIZE]"
+    array = f"{conventions.workspace_symbol(info.name)}[{prefix}_WORKSPACE_SIZE]"
     return f"/* Inputs and outputs are here, each at its OFFSET. */\nextern unsigned char {array};\n"
 
 
 def _weights_declaration(info: ModelInfo) -> str:
     if info.weights != "external":
         return ""
-    symbol = weights_symbol(info.name)
+    symbol = conventions.weights_symbol(info.name)
     return f"/* {info.name}.weights.bin, which the application links. */\nextern const unsigned char {symbol}[];\n"
 
 
 def _aliases(info: ModelInfo, descriptors: Sequence[Descriptor]) -> str:
     """The name without the convention, where no descriptor bears it."""
-    plain = model_symbol(info.name, "c")
+    plain = conventions.model_symbol(info.name, "c")
     if not descriptors or any(descriptor.symbol == plain for descriptor in descriptors):
         return ""
     return f"#define {plain} {descriptors[0].symbol}\n"

@@ -12,7 +12,14 @@ from xdsl.dialects import arith
 from xdsl.dialects.func import CallOp, FuncOp
 
 from aotc.dialects import aot
-from aotc.dialects.aot.contract import BRANCHES, is_entry, is_kernel, shares_workspace, workspace_alignment
+from aotc.dialects.aot.contract import (
+    BRANCHES,
+    is_entry,
+    is_kernel,
+    shares_workspace,
+    weight_offsets,
+    workspace_alignment,
+)
 from aotc.emit.c import preamble, tables
 from aotc.emit.c.array_initialisers import definition, needs_math
 from aotc.emit.c.functions.printer import FunctionPrinter, argument_names, result_type, unsupported
@@ -125,9 +132,12 @@ class CSource(Unit):
             yield preamble.VECTOR_CONTRACTION
         elif self._helpers or any(isinstance(op, arith.MulfOp) for op in self._operations()):
             yield preamble.CONTRACTION
+        if self._helpers:
+            yield preamble.HELPER
         for text in helper_text(self._helpers):
             yield f"\n{text}"
         yield vectors
+        yield from self._byte_order(bool(vectors))
         yield from self._prototypes(header is None)
         yield from self._constants()
         yield from self._static_memory()
@@ -144,6 +154,13 @@ class CSource(Unit):
         for table in constants:
             if tables.is_public(table):
                 yield "\n" + tables.definition(table, self.model_name)
+
+    def _byte_order(self, vectors: bool) -> Iterator[str]:
+        """Errors on machines that have the highest byte first, where code or weights are for those that do not."""
+        if vectors:
+            yield preamble.LITTLE_ENDIAN.format(what="parts of registers are")
+        if weight_offsets(self.module) or any(self._as_bytes(key) for key in self._weights if key in self.store):
+            yield preamble.LITTLE_ENDIAN.format(what="the weights are")
 
     def _vectors(self, functions: Sequence[str]) -> str:
         """The types and macros of vector code; nothing where there is none."""

@@ -27,21 +27,14 @@ from aotc.emit.c.helpers import HELPERS
 from aotc.emit.c.preamble import MACROS
 from aotc.emit.c.vectors.macros import RESERVED
 from aotc.emit.c.vectors.values import size
-from aotc.model.conventions import (
-    CALL_PACKED,
-    THREADS_RUN,
-    operator_symbol,
-    supported_symbol,
-    weights_symbol,
-    workspace_symbol,
-)
+from aotc.model import conventions
 from aotc.model.naming import c_identifier
 from aotc.model.weight_store import WeightStore
 
 PACKED_HEADER = "aotc_packed.h"
 THREADS = ("aotc_threads.c", "aotc_threads.h")
 """The runtime of models for several threads."""
-PROVIDED = {CALL_PACKED: PACKED_HEADER, THREADS_RUN: THREADS[1]}
+PROVIDED = {conventions.CALL_PACKED: PACKED_HEADER, conventions.THREADS_RUN: THREADS[1]}
 """External functions that a header declares."""
 
 
@@ -98,7 +91,10 @@ class Unit:
             *aot.STRUCTS,
             *MACROS,
             *RESERVED,
-            *(symbol(self.model_name) for symbol in (supported_symbol, workspace_symbol, weights_symbol)),
+            *(
+                symbol(self.model_name)
+                for symbol in (conventions.supported_symbol, conventions.workspace_symbol, conventions.weights_symbol)
+            ),
         }
         for op in self._operations():  # before any function is printed: no local may take such a name
             if isinstance(op, aot.WeightOp):
@@ -171,7 +167,7 @@ class Unit:
         """The array of a weight."""
         key = op.key.data
         if key not in self._weights:
-            name = c_identifier(operator_symbol(self.model_name, key), self.taken)
+            name = c_identifier(conventions.operator_symbol(self.model_name, key), self.taken)
             self.taken.add(name)
             self._weights[key] = name, op.result.type
         name, kind = self._weights[key]
@@ -181,7 +177,7 @@ class Unit:
     def workspace(self, op: aot.WorkspaceOp) -> Expr:
         """The array of the workspace."""
         if self._workspace is None:
-            self._workspace = workspace_symbol(self.model_name), op.result.type.get_shape()[0]
+            self._workspace = conventions.workspace_symbol(self.model_name), op.result.type.get_shape()[0]
         return name_expr(self._workspace[0], pointer_to(UNSIGNED[8]))
 
     def weights(self, op: aot.WeightsOp) -> Expr:

@@ -17,21 +17,8 @@ from xdsl.ir import Attribute, Block, SSAValue
 from xdsl.utils.target import Target
 
 from aotc.dialects.aot.contract import EMBEDDED, model_name_or
+from aotc.emit.llvm import syntax
 from aotc.emit.llvm.instructions import FORMATS, Operands
-from aotc.emit.llvm.syntax import (
-    INLINE,
-    UNNAMED_ADDR,
-    VISIBILITY,
-    alignment,
-    bytes_text,
-    constant_text,
-    function_attributes,
-    inline_text,
-    keyword,
-    parameter_attributes,
-    symbol,
-    type_text,
-)
 from aotc.errors import CompileError
 from aotc.model.locations import node_names
 
@@ -93,29 +80,31 @@ class _ModuleText:
         if contents is None and op.body.blocks:
             contents = _initializer_region(op)
         elif contents is None and op.value is not None:
-            contents = f"{type_text(op.global_type)} {constant_text(op.value, op.global_type)}"
+            contents = f"{syntax.type_text(op.global_type)} {syntax.constant_text(op.value, op.global_type)}"
         linkage = op.linkage.linkage.data
         words = [
             "external" if contents is None else linkage if linkage != "external" else "",
             "dso_local" if op.dso_local is not None else "",
-            "hidden" if contents is None and EMBEDDED.get(op) is not None else keyword(VISIBILITY, op.visibility_),
-            keyword(UNNAMED_ADDR, op.unnamed_addr),
+            "hidden"
+            if contents is None and EMBEDDED.get(op) is not None
+            else syntax.keyword(syntax.VISIBILITY, op.visibility_),
+            syntax.keyword(syntax.UNNAMED_ADDR, op.unnamed_addr),
             "externally_initialized" if contents is not None and "externally_initialized" in op.attributes else "",
             "constant" if op.constant is not None else "global",
-            type_text(op.global_type) if contents is None else contents,
+            syntax.type_text(op.global_type) if contents is None else contents,
         ]
         section = f", section {_string(op.section.data)}" if op.section is not None else ""
-        text = f"{symbol(op.sym_name.data)} = {' '.join(word for word in words if word)}"
-        return text + section + alignment(op.alignment)
+        text = f"{syntax.symbol(op.sym_name.data)} = {' '.join(word for word in words if word)}"
+        return text + section + syntax.alignment(op.alignment)
 
     def _function(self, op: llvm.FuncOp) -> str:
         kind = op.function_type
         attributes = [dict(each.data) for each in op.arg_attrs] if op.arg_attrs else [{} for _ in kind.inputs]
-        result_attributes = parameter_attributes(op.res_attrs.data[0].data).strip() if op.res_attrs else ""
+        result_attributes = syntax.parameter_attributes(op.res_attrs.data[0].data).strip() if op.res_attrs else ""
         operands = Operands(op, self._loop_metadata)
         names = operands.names
         parameters = [
-            type_text(each) + parameter_attributes(given) + (f" {names[arg]}" if arg is not None else "")
+            syntax.type_text(each) + syntax.parameter_attributes(given) + (f" {names[arg]}" if arg is not None else "")
             for each, given, arg in zip(
                 kind.inputs,
                 attributes,
@@ -129,15 +118,15 @@ class _ModuleText:
         words = [
             "define" if op.body.blocks else "declare",
             linkage if linkage != "external" else "",
-            keyword(VISIBILITY, op.visibility_),
+            syntax.keyword(syntax.VISIBILITY, op.visibility_),
             op.CConv.cconv_name if op.CConv.cconv_name != "ccc" else "",
             result_attributes,
-            type_text(kind.output),
+            syntax.type_text(kind.output),
         ]
-        head = " ".join(word for word in words if word) + f" {symbol(op.sym_name.data)}({', '.join(parameters)})"
-        if unnamed := keyword(UNNAMED_ADDR, op.unnamed_addr):
+        head = " ".join(word for word in words if word) + f" {syntax.symbol(op.sym_name.data)}({', '.join(parameters)})"
+        if unnamed := syntax.keyword(syntax.UNNAMED_ADDR, op.unnamed_addr):
             head += f" {unnamed}"
-        if text := function_attributes(op):
+        if text := syntax.function_attributes(op):
             head += f" #{self._groups.setdefault(text, len(self._groups))}"
         if not op.body.blocks:
             return head
@@ -152,7 +141,7 @@ class _ModuleText:
         self._metadata.append("")
         for name, value in sorted(hints.data.items()):
             operand = (
-                f", {type_text(value.type)} {constant_text(value, value.type)}"
+                f", {syntax.type_text(value.type)} {syntax.constant_text(value, value.type)}"
                 if isinstance(value, IntegerAttr)
                 else ""
             )
@@ -163,7 +152,7 @@ class _ModuleText:
 
 
 def _string(text: str) -> str:
-    return bytes_text(text.encode())[1:]
+    return syntax.bytes_text(text.encode())[1:]
 
 
 def _one_line(text: str) -> str:
@@ -176,9 +165,11 @@ def _initializer_region(op: llvm.GlobalOp) -> str:
 
     def typed(value: list[Any] | str, kind: Attribute) -> str:
         if isinstance(value, str):
-            return f"{type_text(kind)} {value}"
+            return f"{syntax.type_text(kind)} {value}"
         inner = ", ".join(typed(each, member) for each, member in zip(value, _members(kind), strict=True))
-        return f"{type_text(kind)} " + (f"[ {inner} ]" if isinstance(kind, llvm.LLVMArrayType) else f"{{ {inner} }}")
+        return f"{syntax.type_text(kind)} " + (
+            f"[ {inner} ]" if isinstance(kind, llvm.LLVMArrayType) else f"{{ {inner} }}"
+        )
 
     def empty(kind: Attribute) -> list[Any] | str:
         aggregate = isinstance(kind, llvm.LLVMStructType | llvm.LLVMArrayType)
@@ -198,7 +189,7 @@ def _initializer_region(op: llvm.GlobalOp) -> str:
                 target[last] = values[each.value]
             case llvm.ReturnOp() if each.arg is not None:
                 return typed(values[each.arg], each.arg.type)
-            case _ if (text := inline_text(each)) is not None:
+            case _ if (text := syntax.inline_text(each)) is not None:
                 values[each.results[0]] = text
             case _:
                 break
@@ -238,9 +229,9 @@ def _lines(op: llvm.FuncOp, operands: Operands) -> Iterator[str]:
                 edges = ", ".join(
                     f"[ {names[values[position]]}, %{label} ]" for label, values in incoming.get(block, [])
                 )
-                yield f"  {names[arg]} = phi {type_text(arg.type)} {edges}"
+                yield f"  {names[arg]} = phi {syntax.type_text(arg.type)} {edges}"
         for each in block.ops:
-            if type(each) in INLINE:
+            if type(each) in syntax.INLINE:
                 continue
             form = FORMATS.get(type(each))
             if form is None:

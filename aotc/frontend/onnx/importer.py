@@ -31,6 +31,7 @@ from aotc.dialects.constants import constant_op, folded
 from aotc.dialects.dtypes import dtype_name
 from aotc.dialects.graph.interfaces import GraphOp, ShapeError, element_type_of, shape_of
 from aotc.errors import AotcError, CompileError, FileError, OutOfMemoryError, Problem, gathered, warn
+from aotc.frontend.onnx import operators
 from aotc.frontend.onnx.attributes import attribute_value
 from aotc.frontend.onnx.bodies import needed, node_name, ordered, subgraphs
 from aotc.frontend.onnx.check import called_function, check_node, function_key
@@ -41,18 +42,6 @@ from aotc.frontend.onnx.labels import changed_output, output_labels, places_of, 
 from aotc.frontend.onnx.load import Model
 from aotc.frontend.onnx.node import Bound, Node
 from aotc.frontend.onnx.operator_types import type_mismatch
-from aotc.frontend.onnx.operators import (
-    MAX_OPSET,
-    OperatorSets,
-    bind_attributes,
-    definition,
-    domain_of,
-    has_definition,
-    imported_sets,
-    operator_sets,
-    schema_of,
-    unsupported,
-)
 from aotc.frontend.onnx.parts.bounds import carry, misfit, refuse
 from aotc.frontend.onnx.parts.sequences import OPERATORS, Given, Items, apply, type_bytes
 from aotc.frontend.onnx.registry import BOUNDED, IMPORTERS, Importer, listed, load_importers
@@ -109,7 +98,7 @@ class _Importer:
         """Declarations of the model that differ from what is computed; of which only the user is told."""
         self.notes: list[Problem] = []
         """Warnings of importers about nodes that they did import."""
-        self.top = Scope(operator_sets(model.proto.opset_import), self.block)
+        self.top = Scope(operators.operator_sets(model.proto.opset_import), self.block)
         self.max_nodes = max_nodes
         self.text = text_of(graph)
         self.labels = output_labels(graph)
@@ -207,27 +196,29 @@ class _Importer:
 
     def _unsupported_operators(self) -> list[Problem]:
         """Problems of the nodes that are known before the shapes."""
-        sets = operator_sets(self.model.proto.opset_import)
+        sets = operators.operator_sets(self.model.proto.opset_import)
         nodes = self.model.proto.graph.node
         found = (self._unknown(node, node_name(node, position), sets) for position, node in enumerate(nodes))
         return [problem for problem in found if problem is not None]
 
-    def _unknown(self, node: NodeProto, name: str, sets: OperatorSets) -> Problem | None:
+    def _unknown(self, node: NodeProto, name: str, sets: operators.OperatorSets) -> Problem | None:
         """The problem of a node whose operator nothing gives a meaning to."""
-        domain = domain_of(node.domain)
+        domain = operators.domain_of(node.domain)
         opset = sets.get(domain)
         if called_function(node) in self.functions:
             return None
         if opset is not None:
-            schema = schema_of(node.op_type, domain, opset)
+            schema = operators.schema_of(node.op_type, domain, opset)
             # onnxruntime adds operators to ONNX's own set: those have no definition in any version, or in older ones
-            own = not domain and schema_of(node.op_type, domain, MAX_OPSET) is not None
+            own = not domain and operators.schema_of(node.op_type, domain, operators.MAX_OPSET) is not None
             entry = IMPORTERS.get((domain, node.op_type))
             if entry is not None and (not own or schema is not None or entry.everywhere):
                 return None
-            if schema is not None and (node.op_type in CONTROL_FLOW.keys() | OPERATORS or has_definition(schema)):
+            if schema is not None and (
+                node.op_type in CONTROL_FLOW.keys() | OPERATORS or operators.has_definition(schema)
+            ):
                 return None
-        return unsupported(name, node.op_type, domain, opset)
+        return operators.unsupported(name, node.op_type, domain, opset)
 
     # Bodies
 
@@ -306,12 +297,12 @@ class _Importer:
         scope: Scope,
     ) -> Sequence[Value]:
         """Give the node its meaning: a function of the model, a branch, an importer, or the ONNX definition."""
-        domain = domain_of(node.domain)
+        domain = operators.domain_of(node.domain)
         if (function := self.functions.get(called_function(node))) is not None:
             return self._function(function, node, name, inputs)
         opset = scope.sets[domain]
         # A definition by ONNX may be of an operator set that allows an operator fewer types than what it defines.
-        newest = MAX_OPSET if scope.only_name else opset
+        newest = operators.MAX_OPSET if scope.only_name else opset
         tensors = [value if isinstance(value, SSAValue) else None for value in inputs]
         if not domain and (node.op_type in OPERATORS or any(isinstance(value, Items) for value in inputs)):
             if not any(subgraphs(node)):
@@ -353,7 +344,7 @@ class _Importer:
         return Node(
             name=name,
             op_type=node.op_type,
-            domain=domain_of(node.domain),
+            domain=operators.domain_of(node.domain),
             opset=opset,
             inputs=inputs,
             outputs=outputs,
@@ -370,9 +361,9 @@ class _Importer:
         self, function: FunctionProto, node: NodeProto, name: str, inputs: Sequence[Given]
     ) -> Sequence[Value]:
         """The body of a function of the model, in place."""
-        sets = operator_sets(function.opset_import)
+        sets = operators.operator_sets(function.opset_import)
         bound = {attribute.name: attribute for attribute in (*function.attribute_proto, *node.attribute)}
-        nodes = [bind_attributes(inner, bound) for inner in function.node]
+        nodes = [operators.bind_attributes(inner, bound) for inner in function.node]
         scope = Scope(sets, self.block, f"{name}/")
         problems = [
             problem
@@ -384,28 +375,33 @@ class _Importer:
             raise CompileError(problems)
         return self._expand(function, nodes, inputs, scope)
 
-    def _definition(self, node: NodeProto, name: str, inputs: Sequence[Given], sets: OperatorSets) -> Sequence[Value]:
+    def _definition(
+        self, node: NodeProto, name: str, inputs: Sequence[Given], sets: operators.OperatorSets
+    ) -> Sequence[Value]:
         """The body of the function that ONNX defines the operator by, in place.
 
         A body that names no version of an operator set has that of the node's.
         """
-        domain = domain_of(node.domain)
+        domain = operators.domain_of(node.domain)
         opset = sets[domain]
-        schema = schema_of(node.op_type, domain, opset)
+        schema = operators.schema_of(node.op_type, domain, opset)
         types = [type_bytes(value) for value in inputs]
-        function = None if schema is None else definition(schema, node, opset, types)
+        function = None if schema is None else operators.definition(schema, node, opset, types)
         if schema is None or function is None:
-            raise CompileError(unsupported(name, node.op_type, domain, opset))
+            raise CompileError(operators.unsupported(name, node.op_type, domain, opset))
         bound = {
             attribute.name: attribute.default_value
             for attribute in schema.attributes.values()
             if attribute.default_value.type != AttributeProto.UNDEFINED
         }
         bound |= {attribute.name: attribute for attribute in node.attribute}
-        nodes = [bind_attributes(inner, bound) for inner in function.node]
+        nodes = [operators.bind_attributes(inner, bound) for inner in function.node]
         mark = len(self.problems)
         values = self._expand(
-            function, nodes, inputs, Scope({**sets, **imported_sets(function.opset_import)}, self.block, only_name=name)
+            function,
+            nodes,
+            inputs,
+            Scope({**sets, **operators.imported_sets(function.opset_import)}, self.block, only_name=name),
         )
         # The nodes inside have no names of their own: the first problem stands for all.
         for problem in self.problems[mark : mark + 1]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
@@ -126,24 +125,20 @@ def bind_attributes(node: NodeProto, bound: Mapping[str, AttributeProto]) -> Nod
 
 def unsupported(node: str, op_type: str, domain: str, opset: int | None) -> Problem:
     """The problem of an operator that nothing gives a meaning to; a package that does not load might have."""
-    problem = _unsupported(node, op_type, domain, opset)
-    return replace(problem, why="; ".join(filter(None, [problem.why, *map(str, extensions.broken())])))
+    what, why, fix = _unsupported(op_type, domain, opset)
+    why = "; ".join(filter(None, [why, *map(str, extensions.broken())]))
+    return Problem("unsupported-operator", what, why, fix, node, op_type)
 
 
-def _unsupported(node: str, op_type: str, domain: str, opset: int | None) -> Problem:
+def _unsupported(op_type: str, domain: str, opset: int | None) -> tuple[str, str, str]:
+    """The parts of that problem: the thing that is missing, the reason, and the way out."""
     full = qualified(op_type, domain)
     if opset is None:
-        return Problem(
-            "unsupported-operator",
-            f"the model imports no version of the operator set {domain!r}",
-            fix="add it to opset_import, or remove the node",
-            node=node,
-            op_type=op_type,
-        )
-    if (refusal := REFUSED.get(op_type)) is not None and schema_of(op_type, domain, opset) is not None:
-        return Problem(
-            "unsupported-operator", f"operator {full} is not supported", *refusal, node=node, op_type=op_type
-        )
+        what = f"the model imports no version of the operator set {domain!r}"
+        return what, "", "add it to opset_import, or remove the node"
+    is_known = schema_of(op_type, domain, opset) is not None
+    if (refusal := REFUSED.get(op_type)) is not None and is_known:
+        return f"operator {full} is not supported", refusal.why, refusal.instead
     if domain:
         why = f"no importer is installed for the domain {domain!r}"
         fix = (
@@ -154,32 +149,15 @@ def _unsupported(node: str, op_type: str, domain: str, opset: int | None) -> Pro
         elif domain == _BLOCKED:
             why = "onnxruntime has written the model for one processor"
             fix = "have it written with at most ORT_ENABLE_EXTENDED optimisations"
-        what = f"operator {full} (version {opset}) is not supported"
-        return Problem("unsupported-operator", what, why, fix, node, op_type)
+        return f"operator {full} (version {opset}) is not supported", why, fix
     if schema_of(op_type, domain, MAX_OPSET) is None:
-        return Problem(
-            "unsupported-operator",
-            f"operator {op_type} is not supported",
-            "ONNX has none of that name",
-            "give a custom operator a domain and an importer (entry point aotc.onnx_importers)",
-            node,
-            op_type,
-        )
-    if schema_of(op_type, domain, opset) is None:
-        return Problem(
-            "unsupported-operator",
-            f"operator {op_type} does not exist in opset {opset}",
-            fix="export the model again with an opset that has it",
-            node=node,
-            op_type=op_type,
-        )
-    return Problem(
-        "unsupported-operator",
-        f"operator {op_type} (opset {opset}) is not supported",
-        fix="`aotc ops` lists what is; an importer can come from a package (entry point aotc.onnx_importers)",
-        node=node,
-        op_type=op_type,
-    )
+        fix = "give a custom operator a domain and an importer (entry point aotc.onnx_importers)"
+        return f"operator {op_type} is not supported", "ONNX has none of that name", fix
+    if not is_known:
+        what = f"operator {op_type} does not exist in opset {opset}"
+        return what, "", "export the model again with an opset that has it"
+    fix = "`aotc ops` lists what is; an importer can come from a package (entry point aotc.onnx_importers)"
+    return f"operator {op_type} (opset {opset}) is not supported", "", fix
 
 
 def _closest(versions: Sequence[int], opset: int) -> int:

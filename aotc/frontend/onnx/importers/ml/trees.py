@@ -15,19 +15,7 @@ from aotc.dialects.graph.indexing import GatherOp
 from aotc.dialects.graph.interfaces import element_type_of, producer
 from aotc.dialects.graph.trees.leaf_sums import GatherSumOp
 from aotc.dialects.graph.trees.leaves import TreeLeavesOp
-from aotc.frontend.onnx.importers.ml.ensembles import (
-    MODES,
-    NEUTRAL,
-    EnsembleError,
-    Forest,
-    Nodes,
-    Weights,
-    forest,
-    number_for_missing,
-    on_integers,
-    renumbered,
-    smallest,
-)
+from aotc.frontend.onnx.importers.ml import ensembles
 from aotc.frontend.onnx.importers.ml.scores import (
     DOMAIN,
     best,
@@ -57,8 +45,8 @@ _FEW = 8
 class Ensemble:
     """The trees of a node."""
 
-    nodes: Nodes
-    weights: Weights
+    nodes: ensembles.Nodes
+    weights: ensembles.Weights
 
 
 @onnx_op("TreeEnsembleRegressor", domain=DOMAIN)
@@ -174,8 +162,8 @@ def _ensemble(node: Node, kind: str) -> Ensemble:
     values = _values(node, "nodes_values")
     if len(modes) != count or len(values) != count:
         node.fail("invalid-attribute", f"{count} nodes have {len(modes)} nodes_modes and {len(values)} nodes_values")
-    if unknown := set(modes) - {*MODES[:6], "LEAF"}:
-        fix = "it may have LEAF, " + ", ".join(MODES[:6])
+    if unknown := set(modes) - {*ensembles.MODES[:6], "LEAF"}:
+        fix = "it may have LEAF, " + ", ".join(ensembles.MODES[:6])
         node.fail("invalid-attribute", f"nodes_modes has {sorted(unknown)[0]!r}", fix=fix)
     find = _Finder(node, trees, _ints(node, "nodes_nodeids", count))
     missing = _tracks(node, count)
@@ -186,15 +174,15 @@ def _ensemble(node: Node, kind: str) -> Ensemble:
     children = np.stack([numbers[find(trees[inner], each)] for each in ids], axis=1)
     roots = numbers[np.flatnonzero(np.diff(trees, prepend=trees[:1] - 1))]
     features = _ints(node, "nodes_featureids", count)[inner]
-    asked = np.array([MODES.index(modes[place]) for place in inner], np.int64)
-    nodes = Nodes(features, asked, values[inner], missing[inner], children, roots, int(is_leaf.sum()))
+    asked = np.array([ensembles.MODES.index(modes[place]) for place in inner], np.int64)
+    nodes = ensembles.Nodes(features, asked, values[inner], missing[inner], children, roots, int(is_leaf.sum()))
     targets = _ints(node, f"{kind}_ids")
     places = find(_ints(node, f"{kind}_treeids", len(targets)), _ints(node, f"{kind}_nodeids", len(targets)))
     weights = _values(node, f"{kind}_weights")
     if len(weights) != len(targets):
         node.fail("invalid-attribute", f"{kind}_weights has {len(weights)} values, expected {len(targets)}")
     kept = is_leaf[places]
-    return Ensemble(nodes, Weights(numbers[places[kept]] - len(inner), targets[kept], weights[kept]))
+    return Ensemble(nodes, ensembles.Weights(numbers[places[kept]] - len(inner), targets[kept], weights[kept]))
 
 
 class _Finder:
@@ -234,8 +222,10 @@ def _version_5(node: Node) -> Ensemble:
     if sets and np.isnan(members[-1]):
         sets.pop()  # each set is followed by a NaN, the last one perhaps not
     roots = _ints(node, "tree_roots")
-    nodes = Nodes(features, modes, splits, missing, ids + np.where(leads, count, 0), roots, len(targets), sets)
-    return Ensemble(nodes, Weights(np.arange(len(targets)), targets, weights))
+    nodes = ensembles.Nodes(
+        features, modes, splits, missing, ids + np.where(leads, count, 0), roots, len(targets), sets
+    )
+    return Ensemble(nodes, ensembles.Weights(np.arange(len(targets)), targets, weights))
 
 
 # Scores
@@ -273,13 +263,13 @@ class _Scores:
             node.fail("invalid-type", f"nodes_splits are {thresholds}, the features {dtype}", fix="give them one type")
         nodes = ensemble.nodes
         try:
-            self.forest = forest(replace(nodes, thresholds=nodes.thresholds.astype(dtype)), x.shape[1])
-        except EnsembleError as error:
+            self.forest = ensembles.forest(replace(nodes, thresholds=nodes.thresholds.astype(dtype)), x.shape[1])
+        except ensembles.EnsembleError as error:
             node.fail("invalid-tree", str(error), fix="the model is invalid: export it again")
         narrow = _narrow_source(x)
-        if narrow is not None and (integers := on_integers(self.forest, narrow.dtype)) is not None:
+        if narrow is not None and (integers := ensembles.on_integers(self.forest, narrow.dtype)) is not None:
             x, self.forest = narrow, integers
-        if (number := number_for_missing(self.forest)) is not None:
+        if (number := ensembles.number_for_missing(self.forest)) is not None:
             x, self.forest = x.compare("eq", x).choose(x, number), replace(self.forest, missing=None)
         self.dtype = dtype
         self.trees = len(nodes.roots)
@@ -300,9 +290,9 @@ class _Scores:
             self._everywhere[of_tree] |= present[owners == tree].all(0)
         rows_, numbers = _numbered(np.hstack([values.astype(dtype), present]))
         self._values, self._present = np.hsplit(rows_, 2)
-        self.forest = renumbered(self.forest, numbers)
+        self.forest = ensembles.renumbered(self.forest, numbers)
 
-    def _one_target_each(self, found: Forest) -> Array | None:
+    def _one_target_each(self, found: ensembles.Forest) -> Array | None:
         """The target of each tree, if no leaf of it says anything of another."""
         owners = found.trees_of_leaves[self.weights.leaves]
         targets = np.zeros(self.trees, np.int64)
@@ -313,7 +303,7 @@ class _Scores:
 
     def scores(self) -> Tensor:
         """[rows, targets]."""
-        absent = NEUTRAL[self.kind]
+        absent = ensembles.NEUTRAL[self.kind]
         total = self._reduced(self._values, self.kind)
         return total.compare("eq", absent).choose(0, total) if np.isinf(absent) else total
 
@@ -334,7 +324,7 @@ class _Scores:
     def _reduced(self, values: Array, kind: str) -> Tensor:
         """The values of the leaves of all trees, reduced over trees: [leaves, targets], or [leaves, 1] where each tree
         is for one target."""
-        node, neutral, reduction = self.node, NEUTRAL[kind], "sum" if kind == "mean" else kind
+        node, neutral, reduction = self.node, ensembles.NEUTRAL[kind], "sum" if kind == "mean" else kind
         roots, depths = self.forest.roots, self.forest.depths  # neighbours that take about as long are a good group
         if self._single is None:
             leaves = self._leaves(roots[np.argsort(depths, kind="stable")])
@@ -360,8 +350,8 @@ class _Scores:
     def _leaves(self, roots: Array) -> Tensor:
         """The numbers of the leaves [rows, trees] that the walks from `roots` end at."""
         node, found = self.node, self.forest
-        numbers = smallest(np.concatenate([found.children.reshape(-1), roots]))
-        tables: list[Any] = [smallest(found.features), found.thresholds]
+        numbers = ensembles.smallest(np.concatenate([found.children.reshape(-1), roots]))
+        tables: list[Any] = [ensembles.smallest(found.features), found.thresholds]
         tables += [numbers[: found.children.size].reshape(-1, 2), numbers[found.children.size :]]
         operands = [node.constant(table) for table in tables]
         missing = None if found.missing is None else node.constant(found.missing)
