@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence, Set
 from numbers import Integral, Real
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
-from aotc.errors import UsageError
+from aotc.errors import Problem, UsageError
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -65,7 +65,7 @@ def require(name: str, value: object, hint: Any) -> None:
     """Raise ArgumentError where `value`, of the argument `name`, is none of what an annotation says."""
     if not _fits(value, hint):
         shown = repr(value) if isinstance(value, str | int | float | None) else f"a {type(value).__name__}"
-        raise ArgumentError("wrong-argument", f"{name} is {shown[:80]}", f"it takes {_said(hint)}")
+        raise ArgumentError(Problem("wrong-argument", f"{name} is {shown[:80]}", f"it takes {_said(hint)}"))
 
 
 _ABSTRACT: Mapping[Any, tuple[type, ...]] = {
