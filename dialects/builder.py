@@ -354,6 +354,15 @@ class Builder(ABC):
 
         return nest([], init)
 
+    def sum(
+        self,
+        bounds: Sequence[tuple[ScalarLike, ScalarLike]],
+        start: Scalar,
+        term: Callable[[list[Scalar]], Scalar],
+    ) -> Scalar:
+        """`start` plus the terms at all indices, in the order of `reduce`."""
+        return self.reduce(bounds, [start], lambda index, carried: [carried[0] + term(index)])[0]
+
     def sequential_range(self, low: ScalarLike, high: ScalarLike, step: int, body: Callable[[Scalar], None]) -> None:
         """As `parallel_range`, one iteration after the other."""
 

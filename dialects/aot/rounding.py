@@ -24,7 +24,7 @@ class RoundProductOp(IRDLOperation):
     """The product x * factor / 2^shift as f32 rounds it: `above`, or the integer below it.
 
     The product is rounded to 24 bits first, then to the nearest integer, the middle between two to the even one. It is
-    less than 1 away from the middle between `above` and the integer below; |above| < 2^23, else the result is just one
+    less than 1 away from the middle between `above` and the integer below; |above| < 2^22, else the result is just one
     of the two. With `near` the distance times 2^shift is an i32.
 
     `aot.round_product %x, %factor, %above, 40 near`

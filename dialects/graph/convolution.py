@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.irdl import irdl_op_definition
 
 from aotc.dialects.arrays import scaled
-from aotc.dialects.builder import Builder, Reader, Scalar, Writer
+from aotc.dialects.builder import Builder, Reader, Scalar
 from aotc.dialects.graph.accumulation import AccumulatingOp
 from aotc.dialects.graph.interfaces import Array, ChannelWeightsOp, ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.windows.axes import ConvolutionalOp, SlidingAxes, TransposedAxes, check_bias
@@ -67,27 +67,23 @@ class ConvolutionOp(ConvolutionalOp, ChannelWeightsOp, AccumulatingOp, ABC):
     def weight_place(self, b: Builder, output: Scalar, first: Scalar) -> Callable[[Scalar], list[Scalar]]:
         """Where the weight of each channel of a group, of which `first` is the first, is for the channel `output`."""
 
-    def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
+    def compute(self, b: Builder, index: list[Scalar], reads: Sequence[Reader]) -> Scalar:
         inputs, outputs = self.group_channels()
+        batch, output, *position = index
+        first = b.index(0) if self.groups == 1 else output / outputs * inputs
+        weight_place = self.weight_place(b, output, first)
+        axes = self.taps(b, position)
 
-        def body(index: list[Scalar]) -> None:
-            batch, output, *position = index
-            first = b.index(0) if self.groups == 1 else output / outputs * inputs
-            weight_place = self.weight_place(b, output, first)
-            axes = self.taps(b, position)
+        def term(at: list[Scalar]) -> Scalar:
+            channel, *steps = at
+            seen = [axis.at(k) for axis, k in zip(axes, steps, strict=True)]
+            x = reads[0]([batch, first + channel, *(place for place, _ in seen)])
+            weight = reads[1]([*weight_place(channel), *(tap for _, tap in seen)])
+            x, weight = self.factors(b, x, weight)
+            return x * weight
 
-            def step(at: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
-                channel, *steps = at
-                seen = [axis.at(k) for axis, k in zip(axes, steps, strict=True)]
-                x = reads[0]([batch, first + channel, *(place for place, _ in seen)])
-                weight = reads[1]([*weight_place(channel), *(tap for _, tap in seen)])
-                x, weight = self.factors(b, x, weight)
-                return [carried[0] + x * weight]
-
-            bounds = [(0, inputs), *((axis.low, axis.high) for axis in axes)]
-            writes[0](index, b.reduce(bounds, [self.initial(b, reads, [output])], step)[0])
-
-        b.parallel_for(shape_of(self.result), body)
+        bounds = [(0, inputs), *((axis.low, axis.high) for axis in axes)]
+        return b.sum(bounds, self.initial(b, reads, [output]), term)
 
 
 @irdl_op_definition

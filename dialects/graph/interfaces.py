@@ -17,6 +17,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
+from itertools import chain, repeat
 from typing import ClassVar, NamedTuple, Self, TypeVar, cast
 
 import numpy as np
@@ -32,10 +33,8 @@ from xdsl.dialects.builtin import (
 from xdsl.interfaces import HasCanonicalizationPatternsInterface
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from xdsl.irdl import (
-    AttrConstraint,
     AttrSizedOperandSegments,
     IRDLOperation,
-    OptOperandDef,
     OptResultDef,
     VarOperandDef,
     VarResultDef,
@@ -123,15 +122,6 @@ def narrowest_element_type(*values: SSAValue) -> Attribute:
     return common_element_type(*values)
 
 
-def _refused(constraint: AttrConstraint, attribute: Attribute) -> str | None:
-    """Why an attribute does not satisfy the constraint of a property; None where it does."""
-    try:
-        constraint.verify(attribute, VerificationContext())
-    except VerifyException as error:
-        return str(error)
-    return None
-
-
 class GraphOp(IRDLOperation, HasCanonicalizationPatternsInterface, ABC):
     """An operation on tensors: pure, statically shaped, results' types a function of operands and attributes."""
 
@@ -209,18 +199,11 @@ class GraphOp(IRDLOperation, HasCanonicalizationPatternsInterface, ABC):
         its name is given as true. Raises `ShapeError`, and TypeError for a property of another kind than is declared.
         """
         definition = cls.get_irdl_definition()
-        given: list[Sequence[SSAValue] | SSAValue] = []
-        for position, (_, operand_def) in enumerate(definition.operands):
-            operand = operands[position] if position < len(operands) else None
-            if isinstance(operand_def, VarOperandDef):
-                if operand is None or isinstance(operand, SSAValue | Operation):
-                    given.append([] if operand is None else [SSAValue.get(operand)])
-                else:
-                    given.append(list(operand))
-            else:
-                assert operand is None or isinstance(operand, SSAValue | Operation)
-                assert operand is not None or isinstance(operand_def, OptOperandDef), "a required operand is missing"
-                given.append([] if operand is None else SSAValue.get(operand))
+        given: list[SSAValue | Operation | Sequence[SSAValue | Operation]] = []
+        for (_, operand_def), operand in zip(definition.operands, chain(operands, repeat(None)), strict=False):
+            is_one = isinstance(operand, SSAValue | Operation)
+            assert is_one or isinstance(operand_def, VarOperandDef), "a required operand is missing"
+            given.append([] if operand is None else [operand] if is_one else operand)
         asked = {name for name, each in definition.results if isinstance(each, OptResultDef) and attributes.get(name)}
         given_properties = {name: value for name, value in attributes.items() if name not in dict(definition.results)}
         properties = {
@@ -249,9 +232,11 @@ class GraphOp(IRDLOperation, HasCanonicalizationPatternsInterface, ABC):
         field = getattr(cls, name, None)
         if isinstance(field, Flag) and isinstance(value, bool):
             return field.attribute(value)
-        if (why := _refused(declared.constr, attribute := to_attribute(value))) is not None:
-            wanted = "a bool" if isinstance(field, Flag) else why
-            raise TypeError(f"{cls.name}: the property {name} wants {wanted}, and is given {value!r}")
+        try:
+            declared.constr.verify(attribute := to_attribute(value), VerificationContext())
+        except VerifyException as error:
+            wanted = "a bool" if isinstance(field, Flag) else error
+            raise TypeError(f"{cls.name}: the property {name} wants {wanted}, and is given {value!r}") from error
         return attribute
 
     def refine(self) -> bool:
@@ -453,6 +438,19 @@ class LoopNestOp(AnchorOp, ABC):
     def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
         """`loops`, computed on arrays."""
         return evaluate_loops(self.loops, operands, list(map(tensor_type, self.results)), len(self.scratch()))
+
+
+class ParallelOp(LoopNestOp, ABC):
+    """One result, whose elements are computed in loops of their own, in any order."""
+
+    result = result_def(TensorType)
+
+    @abstractmethod
+    def compute(self, b: Builder, index: list[Scalar], reads: Sequence[Reader]) -> Scalar:
+        """Emit the value of the result element at `index`."""
+
+    def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
+        b.parallel_for(shape_of(self.results[0]), lambda index: writes[0](index, self.compute(b, index, reads)))
 
 
 class ChannelWeightsOp(AnchorOp, ABC):

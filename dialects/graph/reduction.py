@@ -18,7 +18,7 @@ from aotc.dialects.builder import Builder, Comparison, Number, Reader, Scalar, W
 from aotc.dialects.dtypes import integer_range, is_float
 from aotc.dialects.graph.checks import expect_choice
 from aotc.dialects.graph.elementwise import Domain
-from aotc.dialects.graph.interfaces import Array, LoopNestOp, ShapeError, element_type_of, shape_of
+from aotc.dialects.graph.interfaces import Array, LoopNestOp, ParallelOp, ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.shapes import normalize_axis
 from aotc.dialects.properties import bool_prop, int_prop
 
@@ -90,7 +90,7 @@ class RowwiseOp(LoopNestOp, ABC):
 
 
 @irdl_op_definition
-class ReduceOp(RowwiseOp):
+class ReduceOp(RowwiseOp, ParallelOp):
     """The `kind` (sum mean prod max min) of x over `axes`, in index order; f16 and bf16 accumulate in f32.
 
     Of no elements: 0, 1, or the extreme of the type; the mean is 0. Integer means truncate.
@@ -99,7 +99,6 @@ class ReduceOp(RowwiseOp):
     name = "graph.reduce"
     kind = prop_def(StringAttr)
     keepdims = bool_prop(False)
-    result = result_def(TensorType)
 
     MONOIDS: ClassVar = {"sum": _SUM, "mean": _SUM, "prod": _PRODUCT, "max": _MAXIMUM, "min": _MINIMUM}
 
@@ -116,20 +115,15 @@ class ReduceOp(RowwiseOp):
         shape = reduced_shape(shape_of(self.x), self.along(), self.keepdims)
         return [TensorType(element_type_of(self.x), shape)]
 
-    def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
+    def compute(self, b: Builder, index: list[Scalar], reads: Sequence[Reader]) -> Scalar:
         shape, axes, monoid = shape_of(self.x), self.along(), self.monoid()
-        kind = element_type_of(self.x)
+        kind, outer = element_type_of(self.x), outer_index(index, axes, self.keepdims)
 
-        def each(index: list[Scalar]) -> None:
-            outer = outer_index(index, axes, self.keepdims)
+        def step(inner: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
+            return [monoid.combine(b, carried[0], reads[0](merge_index(len(shape), axes, inner, outer)))]
 
-            def step(inner: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
-                return [monoid.combine(b, carried[0], reads[0](merge_index(len(shape), axes, inner, outer)))]
-
-            (total,) = b.reduce([(0, shape[axis]) for axis in axes], [b.const(monoid.neutral(kind), kind)], step)
-            writes[0](index, total / self.count() if self.kind.data == "mean" else total)
-
-        b.parallel_for(shape_of(self.result), each)
+        (total,) = b.reduce([(0, shape[axis]) for axis in axes], [b.const(monoid.neutral(kind), kind)], step)
+        return total / self.count() if self.kind.data == "mean" else total
 
     def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
         """The same by numpy's own loop: a step of Python for each of 4 million terms takes 20 s instead of 20 ms."""
@@ -147,7 +141,7 @@ class ReduceOp(RowwiseOp):
 
 
 @irdl_op_definition
-class ArgReduceOp(LoopNestOp):
+class ArgReduceOp(ParallelOp):
     """The index (i64) along `axis` of the greatest (`kind` "max") or least ("min") element of x.
 
     Of equal ones the first, with `last` the last; NaN counts only at index 0.
@@ -159,7 +153,6 @@ class ArgReduceOp(LoopNestOp):
     axis = int_prop()
     keepdims = bool_prop(False)
     last = bool_prop(False)
-    result = result_def(TensorType)
 
     def along(self) -> tuple[int]:
         """The axis, counted from the front."""
@@ -178,25 +171,20 @@ class ArgReduceOp(LoopNestOp):
             raise ShapeError(f"axis {axes[0]} has no elements")
         return [TensorType(i64, reduced_shape(shape, axes, self.keepdims))]
 
-    def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
+    def compute(self, b: Builder, index: list[Scalar], reads: Sequence[Reader]) -> Scalar:
         shape, axes = shape_of(self.x), self.along()
+        outer = outer_index(index, axes, self.keepdims)
 
-        def each(index: list[Scalar]) -> None:
-            outer = outer_index(index, axes, self.keepdims)
+        def at(position: Scalar) -> Scalar:
+            return reads[0](merge_index(len(shape), axes, [position], outer))
 
-            def at(position: Scalar) -> Scalar:
-                return reads[0](merge_index(len(shape), axes, [position], outer))
+        def step(inner: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
+            value = at(inner[0])
+            better = b.compare(self.better(), value, carried[0])
+            return [b.select(better, value, carried[0]), b.select(better, inner[0], carried[1])]
 
-            def step(inner: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
-                value = at(inner[0])
-                better = b.compare(self.better(), value, carried[0])
-                return [b.select(better, value, carried[0]), b.select(better, inner[0], carried[1])]
-
-            start = [at(b.index(0)), b.index(0)]
-            _, position = b.reduce([(1, shape[axes[0]])], start, step)
-            writes[0](index, b.cast(position, i64))
-
-        b.parallel_for(shape_of(self.result), each)
+        _, position = b.reduce([(1, shape[axes[0]])], [at(b.index(0)), b.index(0)], step)
+        return b.cast(position, i64)
 
 
 @irdl_op_definition

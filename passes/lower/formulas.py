@@ -15,6 +15,7 @@ from aotc.passes.lower.llvm_builder import LLVMBuilder, integer, like
 _INTEGER: Final[dict[values.Operation, type[Operation]]] = {
     "add": llvm.AddOp,
     "sub": llvm.SubOp,
+    "mul": llvm.MulOp,
     "and": llvm.AndOp,
     "or": llvm.OrOp,
     "xor": llvm.XOrOp,
@@ -29,7 +30,7 @@ _FLOAT: Final[dict[values.Operation, type[Operation]]] = {
 
 
 class Formula(Value):
-    """A value of LLVM, whose integers have no sign."""
+    """A value of LLVM."""
 
     def __init__(self, b: LLVMBuilder, ssa: SSAValue, dtype: str) -> None:
         super().__init__(dtype)
@@ -49,12 +50,14 @@ class Formula(Value):
 
     def _computed(self, name: values.Operation, dtype: str, given: list[SSAValue]) -> SSAValue:
         b, is_float = self._b, self.dtype[0] == "f"
-        first = given[0]
+        first, sign = given[0], "s" if self.dtype[0] == "s" else "u"
         match name:
             case "select":
                 return b.select(first, given[1], given[2])
             case "reinterpret":
                 return b.convert(llvm.BitcastOp, first, self._type(dtype))
+            case "convert" if first.type == self._type(dtype):
+                return first
             case "convert":
                 return b.convert(self._conversion(dtype), first, self._type(dtype))
             case "eq" | "ne" if not is_float:
@@ -62,7 +65,9 @@ class Formula(Value):
             case "ne":
                 return b.fcmp("uno" if first is given[1] else "une", first, given[1])
             case "eq" | "lt" | "le" | "gt" | "ge":
-                return b.fcmp(f"o{name}", first, given[1]) if is_float else b.icmp(f"u{name}", first, given[1])
+                return b.fcmp(f"o{name}", first, given[1]) if is_float else b.icmp(f"{sign}{name}", first, given[1])
+            case "shr" if sign == "s":
+                return b.integer_op(llvm.AShrOp, first, given[1])
             case _ if is_float:
                 return b.float_op(_FLOAT[name], *given)
             case _:
@@ -72,7 +77,7 @@ class Formula(Value):
         longer = bits_of(dtype) > bits_of(self.dtype)
         if self.dtype[0] == "f":
             return llvm.FPExtOp if longer else llvm.FPTruncOp
-        return llvm.ZExtOp if longer else llvm.TruncOp
+        return llvm.TruncOp if not longer else llvm.SExtOp if self.dtype[0] == "s" else llvm.ZExtOp
 
     def _type(self, dtype: str) -> Attribute:
         """As many lanes of another type."""

@@ -9,40 +9,17 @@ from xdsl.dialects import llvm, math
 from xdsl.dialects.builtin import VectorType, f32, i1
 from xdsl.ir import Operation
 
-from aotc.dialects import aot
+from aotc.dialects import libm
 from aotc.dialects.llvm_ext import suffix
 from aotc.errors import CompileError
 from aotc.passes.lower.floats import fast_math_flags, float_operands, set_float
 from aotc.passes.lower.function import FunctionLowering, Lowerings
 from aotc.passes.lower.llvm_builder import element
 
-LIBM: dict[type[Operation], str] = {
-    math.ExpOp: "exp",
-    math.Exp2Op: "exp2",
-    math.ExpM1Op: "expm1",
-    math.LogOp: "log",
-    math.Log2Op: "log2",
-    math.Log10Op: "log10",
-    math.Log1pOp: "log1p",
-    math.SinOp: "sin",
-    math.CosOp: "cos",
-    math.TanOp: "tan",
-    math.AsinOp: "asin",
-    math.AcosOp: "acos",
-    math.AtanOp: "atan",
-    math.Atan2Op: "atan2",
-    math.SinhOp: "sinh",
-    math.CoshOp: "cosh",
-    math.TanhOp: "tanh",
-    math.AsinhOp: "asinh",
-    math.AcoshOp: "acosh",
-    math.AtanhOp: "atanh",
-    math.ErfOp: "erf",
-    math.CbrtOp: "cbrt",
-    math.PowFOp: "pow",
-    aot.FModOp: "fmod",
-}
-"""Functions of the C library's libm, by their f64 name."""
+_INSTRUCTIONS = ("ceil", "copysign", "fabs", "floor", "fma", "round", "sqrt", "trunc")
+
+LIBM = {kind: name for kind, name in libm.LIBM.items() if name not in _INSTRUCTIONS}
+"""Functions of the C library's libm that LLVM calls as such, by their f64 name."""
 
 
 def _libm(f: FunctionLowering, op: Operation) -> None:

@@ -26,10 +26,9 @@ def _quad(f: FunctionLowering, op: QuadOp) -> None:
 
 
 def _round_product(f: FunctionLowering, op: RoundProductOp) -> None:
-    x, factor, above = map(f.get, op.operands)
-    helpers = f.module.helpers
-    helper = helpers.round_product if not op.near else helpers.round_near_product
-    f.set(op.result, helper(f.b, x, factor, above, op.shift))
+    name = "round_product" if not op.near else "round_near_product"
+    operands = *map(f.get, op.operands), f.b.constant(op.shift, i32)
+    f.set(op.result, f.module.helpers.rounding(f.b, name, *operands))
 
 
 LOWERINGS: Lowerings = {

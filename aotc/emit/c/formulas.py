@@ -12,6 +12,7 @@ from aotc.emit.c.c_types import (
     BOOL,
     F32,
     F64,
+    SIGNED,
     UNSIGNED,
     CType,
     float_literal,
@@ -20,12 +21,13 @@ from aotc.emit.c.c_types import (
 )
 from aotc.emit.c.expr import Expr, Level, binary, call, cast_expr, conditional, name_expr, unary
 from aotc.emit.c.text import WIDTH
-from aotc.machines.instructions.floats import FloatFunction
+from aotc.machines.instructions.floats import Function
 from aotc.machines.instructions.values import BOOLEAN, Operation, Value, bits_of
 
 _SYMBOLS: Final[dict[Operation, str]] = {
     "add": "+",
     "sub": "-",
+    "mul": "*",
     "and": "&",
     "or": "|",
     "xor": "^",
@@ -76,6 +78,8 @@ class Formula(Value):
     def number(self, value: float, dtype: str) -> Self:
         if dtype in _FLOATS:
             text = float_literal(value, _FLOATS[dtype])
+        elif dtype[0] == "s":
+            text = str(int(value))
         else:
             value = int(value) % (1 << bits_of(dtype))
             digits = str(value) if value < 64 else hex(value)
@@ -143,40 +147,49 @@ def _converted(e: Expr, ctype: CType) -> Expr:
 
 
 def _ctype(dtype: str, lanes: int = 0) -> CType:
-    scalar = BOOL if dtype == BOOLEAN else _FLOATS.get(dtype) or UNSIGNED[bits_of(dtype)]
+    integers = SIGNED if dtype[0] == "s" else UNSIGNED
+    scalar = BOOL if dtype == BOOLEAN else _FLOATS.get(dtype) or integers[bits_of(dtype)]
     return vector_ctype(scalar, lanes) if lanes else scalar
 
 
 # --- definitions -----------------------------------------------------------------------------------------------------
 
 
-def c_name(function: FloatFunction, dtype: str) -> str:
+def c_name(function: Function, dtype: str) -> str:
     """What a function of scalars is called, as libm would by the format of its operands."""
     return f"aotc_{function.name}{'f' if dtype == 'f32' and function.is_of_any else ''}"
 
 
-def definition(function: FloatFunction, dtype: str, variant: str = "") -> str:
+_SELDOM: Final = """\
+#if defined(__GNUC__) || defined(__clang__)
+__attribute__((noinline, cold))
+#endif
+"""
+
+
+def definition(function: Function, dtype: str, variant: str = "") -> str:
     """A function of scalars; `variant`, a condition of the preprocessor and a body, is preferred where that holds."""
     operands, result = function.types(dtype)
-    names = "xy"[: len(operands)]
+    names = function.names[: len(operands)]
     statements, e = _evaluated(function, dtype, names, 0)
     given = ", ".join(_ctype(kind).declare(name) for kind, name in zip(operands, names, strict=True))
-    head = f"static inline {_ctype(result).text} {c_name(function, dtype)}({given})"
+    kind = f"{_SELDOM}static AOTC_HELPER" if function.is_seldom else "static AOTC_HELPER inline"
+    head = f"{kind} {_ctype(result).text} {c_name(function, dtype)}({given})"
     lines = [line for each in [*statements, f"return {e.text};"] for line in _lines(each)]
     body = "\n".join(f"    {line}" for line in lines)
     body = f"{variant}\n#else\n{body}\n#endif" if variant else body
     return f"/* {function.says} */\n{head}\n{{\n{body}\n}}\n"
 
 
-def expression(function: FloatFunction, dtype: str, lanes: int) -> tuple[Sequence[str], str]:
+def expression(function: Function, dtype: str, lanes: int) -> tuple[Sequence[str], str]:
     """The parameters and the text of a macro of vectors."""
     operands, _ = function.types(dtype)
-    names = "xy"[: len(operands)]
+    names = function.names[: len(operands)]
     statements, e = _evaluated(function, dtype, [f"({name})" for name in names], lanes)
     return names, f"(__extension__ ({{ {' '.join(statements)} {e.text}; }}))" if statements else f"({e.text})"
 
 
-def _evaluated(function: FloatFunction, dtype: str, names: Sequence[str], lanes: int) -> tuple[Sequence[str], Expr]:
+def _evaluated(function: Function, dtype: str, names: Sequence[str], lanes: int) -> tuple[Sequence[str], Expr]:
     """The statements of variables, and the result, of operands of these names."""
     operands, _ = function.types(dtype)
     variables: dict[str, Expr] = {}

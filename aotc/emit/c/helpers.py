@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from itertools import product
 
+from aotc.emit.c import instructions
 from aotc.emit.c.formulas import c_name, definition
-from aotc.emit.c.integer_helpers import integer_helpers
 from aotc.machines.instructions.floats import FUNCTIONS
+from aotc.machines.instructions.rounding import ROUNDINGS
+from aotc.machines.instructions.values import bounds
 
 _VRINTN = """\
 #if (defined(__ARM_ARCH_8M_MAIN__) || defined(__ARM_ARCH_8_1M_MAIN__)) && defined(__ARM_FP) && (__ARM_FP & 4)
@@ -21,7 +24,7 @@ _VRINTN = """\
 
 _MAXNUM = """\
 /* The greater of two; the other one if either is NaN. */
-static inline {T} aotc_maxnum{F}({T} a, {T} b)
+static AOTC_HELPER inline {T} aotc_maxnum{F}({T} a, {T} b)
 {{
     return a > b || b != b ? a : b;
 }}
@@ -29,7 +32,7 @@ static inline {T} aotc_maxnum{F}({T} a, {T} b)
 
 _MINNUM = """\
 /* The lesser of two; the other one if either is NaN. */
-static inline {T} aotc_minnum{F}({T} a, {T} b)
+static AOTC_HELPER inline {T} aotc_minnum{F}({T} a, {T} b)
 {{
     return a < b || b != b ? a : b;
 }}
@@ -37,7 +40,7 @@ static inline {T} aotc_minnum{F}({T} a, {T} b)
 
 _BITS = """\
 /* The bits of a {T} as an integer. */
-static inline {I} aotc_{T}_bits({T} x)
+static AOTC_HELPER inline {I} aotc_{T}_bits({T} x)
 {{
     union {{ {T} value; {I} bits; }} both;
     both.value = x;
@@ -47,7 +50,7 @@ static inline {I} aotc_{T}_bits({T} x)
 
 _FROM_BITS = """\
 /* The {T} with these bits. */
-static inline {T} aotc_{T}_of_bits({I} bits)
+static AOTC_HELPER inline {T} aotc_{T}_of_bits({I} bits)
 {{
     union {{ {T} value; {I} bits; }} both;
     both.bits = bits;
@@ -57,7 +60,7 @@ static inline {T} aotc_{T}_of_bits({I} bits)
 
 _EXP = """\
 /* e to the power of x, within 2 units in the last place: 2^n times a polynomial (Cephes) of the remainder. */
-static inline float aotc_expf(float x)
+static AOTC_HELPER inline float aotc_expf(float x)
 {
     const float low = x < -104.0f ? -104.0f : x;
     const float bounded = low > 89.0f ? 89.0f : low;
@@ -79,7 +82,7 @@ static inline float aotc_expf(float x)
 
 _TANH = """\
 /* The hyperbolic tangent, within 2 units in the last place (Cephes). */
-static inline float aotc_tanhf(float x)
+static AOTC_HELPER inline float aotc_tanhf(float x)
 {
     const float magnitude = x < 0.0f ? -x : x;
     if (magnitude < 0.625f) {
@@ -101,7 +104,7 @@ static inline float aotc_tanhf(float x)
 
 _FLOOR_DIVISION = """\
 /* a / b rounded down. */
-static inline {S} aotc_floordiv{N}({S} a, {S} b)
+static AOTC_HELPER inline {S} aotc_floordiv{N}({S} a, {S} b)
 {{
     const {S} quotient = ({S})(a / b);
     return ({S})(a % b != 0 && (a < 0) != (b < 0) ? quotient - 1 : quotient);
@@ -110,7 +113,7 @@ static inline {S} aotc_floordiv{N}({S} a, {S} b)
 
 _CEIL_DIVISION = """\
 /* a / b rounded up. */
-static inline {S} aotc_ceildiv{N}({S} a, {S} b)
+static AOTC_HELPER inline {S} aotc_ceildiv{N}({S} a, {S} b)
 {{
     const {S} quotient = ({S})(a / b);
     return ({S})(a % b != 0 && (a < 0) == (b < 0) ? quotient + 1 : quotient);
@@ -119,18 +122,58 @@ static inline {S} aotc_ceildiv{N}({S} a, {S} b)
 
 _UNSIGNED_CEIL_DIVISION = """\
 /* a / b rounded up. */
-static inline {U} aotc_ceildivu{N}({U} a, {U} b)
+static AOTC_HELPER inline {U} aotc_ceildivu{N}({U} a, {U} b)
 {{
     return ({U})(a / b + (a % b != 0 ? 1u : 0u));
+}}
+"""
+
+_WORD = """\
+/* The four bytes at p, the lowest first. */
+static AOTC_HELPER inline int32_t aotc_word(const void *p)
+{
+#if defined(__GNUC__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    int32_t word;
+    __builtin_memcpy(&word, p, sizeof word);
+    return word;
+#else
+    const unsigned char *bytes = p;
+    const uint32_t low = bytes[0] | (uint32_t)bytes[1] << 8;
+    return (int32_t)(low | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24);
+#endif
+}
+"""
+
+_DSP = """\
+#if defined(__ARM_FEATURE_DSP) && defined(__ARM_FEATURE_SIMD32)
+#include <arm_acle.h>
+#define AOTC_DSP 1
+#else
+#define AOTC_DSP 0
+#endif
+"""
+
+_SATURATE = """\
+/* The nearest integer that {U}int{N}_t holds. */
+static AOTC_HELPER inline int32_t aotc_saturate_{X}{N}(int32_t x)
+{{
+#if defined(__GNUC__) && defined(__ARM_FEATURE_SAT) /* arm_acle.h's own is not free of warnings */
+    return (int32_t)__builtin_arm_{X}sat(x, {N});
+#else
+    const int32_t low = x > {LOW} ? x : {LOW};
+    return low < {HIGH} ? low : {HIGH};
+#endif
 }}
 """
 
 _OPAQUE = """\
 /* n, hidden from the optimizer: it would unroll a loop of few iterations completely and keep what later ones load in
  * registers that the accumulators need. */
-static inline int{N}_t aotc_opaque_i{N}(int{N}_t n)
+static AOTC_HELPER inline int{N}_t aotc_opaque_i{N}(int{N}_t n)
 {{
+#if defined(__GNUC__) || defined(__clang__)
     __asm__ volatile("" : "+r"(n));
+#endif
     return n;
 }}
 """
@@ -153,7 +196,14 @@ def _helpers() -> dict[str, tuple[tuple[str, ...], str]]:
             name = c_name(function, dtype)
             text = definition(function, dtype, _VRINTN if name == "aotc_roundevenf" else "")
             table[name] = tuple({*re.findall(r"aotc_\w+_bits", text)}), text
-    table |= integer_helpers()
+    for function in ROUNDINGS.values():
+        table[f"aotc_{function.name}"] = ((), definition(function, "s32"))
+    table |= {"aotc_word": ((), _WORD), "AOTC_DSP": ((), _DSP)}
+    table |= {name: (("AOTC_DSP",), instructions.function(row)) for name, row in instructions.FUNCTIONS.items()}
+    for sign, bits in product("su", (8, 16)):
+        low, high = bounds(f"{sign}{bits}")
+        names = {"X": sign, "N": str(bits), "U": "" if sign == "s" else "u", "LOW": str(low), "HIGH": str(high)}
+        table[f"aotc_saturate_{sign}{bits}"] = ((), _SATURATE.format(**names))
     for bits in (32, 64):
         table[f"aotc_opaque_i{bits}"] = ((), _OPAQUE.format(N=bits))
     for bits in (8, 16, 32, 64):

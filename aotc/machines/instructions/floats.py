@@ -14,14 +14,18 @@ from aotc.machines.instructions.values import Meaning, Value, bits_of
 
 
 @dataclass(frozen=True)
-class FloatFunction:
-    """A function of floats; `signature` is of types, where `f` is f32 or f64, as in "f, f -> f"."""
+class Function:
+    """A function that is printed; `signature` is of types, where `f` is f32 or f64, as in "f, f -> f"."""
 
     name: str
     signature: str
     meaning: Meaning
     says: str
     """A sentence for the reader of generated C."""
+    names: tuple[str, ...] = ("x", "y")
+    """Of the operands, which there may be fewer of."""
+    is_seldom: bool = False
+    """Whether it is called seldom, from many places: it stays a function."""
 
     def types(self, dtype: str) -> tuple[tuple[str, ...], str]:
         """Those of the operands and of the result, where `f` is `dtype`."""
@@ -108,6 +112,14 @@ def roundeven(x: Value) -> Value:
     return (magnitude < exponent << size).select((_bits(rounded) | sign).reinterpret(x.dtype), x)
 
 
+def nearest(x: Value, beyond: Value) -> Value:
+    """The integer of 32 bits nearest to an f32, to even between two; `beyond` for those that do not fit, and NaN."""
+    size = abs(x)
+    rounded = (size < 2.0**23).select(size + 2.0**23 - 2.0**23, size)
+    whole = (size < 2.0**31).select(rounded, x.number(0, x.dtype)).convert("s32")
+    return (size < 2.0**31).select((x < 0).select(-whole, whole), beyond)
+
+
 def floor(x: Value) -> Value:
     """One less than the nearest integer where that is beyond."""
     nearest = roundeven(x).named("nearest")
@@ -161,6 +173,6 @@ _ROWS: Final[tuple[tuple[Callable[..., Value], str, str], ...]] = (
 )
 
 FUNCTIONS: Final = {
-    meaning.__name__: FloatFunction(meaning.__name__, signature, meaning, says) for meaning, signature, says in _ROWS
+    meaning.__name__: Function(meaning.__name__, signature, meaning, says) for meaning, signature, says in _ROWS
 }
 """By name."""

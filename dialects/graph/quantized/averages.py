@@ -8,10 +8,10 @@ from xdsl.dialects.builtin import DenseArrayBase, TensorType, i32, i64
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def
 
-from aotc.dialects.builder import Builder, Reader, Scalar, Writer
+from aotc.dialects.builder import Builder, Reader, Scalar
 from aotc.dialects.dtypes import compute_type
 from aotc.dialects.graph.checks import expect
-from aotc.dialects.graph.interfaces import ShapeError, shape_of
+from aotc.dialects.graph.interfaces import ShapeError
 from aotc.dialects.graph.quantized.requantization import check_clamp
 from aotc.dialects.graph.windows.pooling import WindowOp, product
 from aotc.dialects.properties import int_prop, opt_bool_prop
@@ -72,37 +72,33 @@ class FixedAveragePoolOp(WindowOp):
     def combine(self, b: Builder, source: Sequence[Scalar], value: Scalar, carried: list[Scalar]) -> list[Scalar]:
         return [carried[0] + (b.cast(value, i32) - self.x_zero_point)]
 
-    def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
+    def compute(self, b: Builder, index: list[Scalar], reads: Sequence[Reader]) -> Scalar:
         windows, end = self.windows(), 2 + self.rank
+        position = index[2:end]
+        bounds = [w.taps(b, p) for w, p in zip(windows, position, strict=True)]
 
-        def at(index: list[Scalar]) -> None:
-            position = index[2:end]
-            bounds = [w.taps(b, p) for w, p in zip(windows, position, strict=True)]
+        def integer(taps: Sequence[Scalar]) -> Scalar:
+            seen = (w.source(p, tap) for w, p, tap in zip(windows, position, taps, strict=True))
+            return b.cast(reads[0]([*index[:2], *seen, *index[end:]]), i32) - self.x_zero_point
 
-            def integer(taps: Sequence[Scalar]) -> Scalar:
-                seen = (w.source(p, tap) for w, p, tap in zip(windows, position, taps, strict=True))
-                return b.cast(reads[0]([*index[:2], *seen, *index[end:]]), i32) - self.x_zero_point
+        total = b.sum(bounds, self.initial(b)[0], integer)
+        row = self._row(b, position)
+        fraction, guard = self.fraction, self.guard
+        scaled = total * reads[1]([row]) + ((2 * self.zero_point + 1 << fraction - 1) + guard)
+        above = b.shift_right(scaled, b.const(fraction, i32))
 
-            (total,) = b.reduce(bounds, self.initial(b), lambda taps, sums: [sums[0] + integer(taps)])
-            row = self._row(b, position)
-            fraction, guard = self.fraction, self.guard
-            scaled = total * reads[1]([row]) + ((2 * self.zero_point + 1 << fraction - 1) + guard)
-            above = b.shift_right(scaled, b.const(fraction, i32))
+        def decided() -> list[Scalar]:
+            total = b.const(0, i64)
+            (total,) = b.reduce(bounds, [total], lambda taps, sums: [self._added(b, sums[0], integer(taps))])
+            low, high = self.low, self.high
+            level = b.min(b.max(above, low + 1), high) - (low + 1)
+            distance = b.cast(total, i32) - reads[2]([row, b.cast(level, row.dtype)])
+            return [above - b.cast(b.compare("lt", distance, 0), i32)]
 
-            def decided() -> list[Scalar]:
-                total = b.const(0, i64)
-                (total,) = b.reduce(bounds, [total], lambda taps, sums: [self._added(b, sums[0], integer(taps))])
-                low, high = self.low, self.high
-                level = b.min(b.max(above, low + 1), high) - (low + 1)
-                distance = b.cast(total, i32) - reads[2]([row, b.cast(level, row.dtype)])
-                return [above - b.cast(b.compare("lt", distance, 0), i32)]
-
-            near = b.compare("lt", scaled & ((1 << fraction) - 1), 2 * guard)
-            (above,) = b.when(near, decided, lambda: [above])
-            value = b.min(b.max(above, self.low), self.high)
-            writes[0](index, b.encode(b.cast(value, compute_type(self.to)), self.to))
-
-        b.parallel_for(shape_of(self.result), at)
+        near = b.compare("lt", scaled & ((1 << fraction) - 1), 2 * guard)
+        (above,) = b.when(near, decided, lambda: [above])
+        value = b.min(b.max(above, self.low), self.high)
+        return b.encode(b.cast(value, compute_type(self.to)), self.to)
 
     def _row(self, b: Builder, position: Sequence[Scalar]) -> Scalar:
         """The row for the count of elements at a position."""

@@ -6,16 +6,16 @@ import math
 from collections.abc import Sequence
 
 from xdsl.dialects.builtin import TensorType, f32, i1, i64
-from xdsl.irdl import irdl_op_definition, operand_def, result_def
+from xdsl.irdl import irdl_op_definition, operand_def
 
-from aotc.dialects.builder import INDEX, Builder, Reader, Scalar, Writer
+from aotc.dialects.builder import INDEX, Builder, Reader, Scalar
 from aotc.dialects.graph.checks import expect, expect_within
-from aotc.dialects.graph.interfaces import LoopNestOp, shape_of
+from aotc.dialects.graph.interfaces import ParallelOp, shape_of
 from aotc.dialects.properties import int_prop
 
 
 @irdl_op_definition
-class CountGramsOp(LoopNestOp):
+class CountGramsOp(ParallelOp):
     """How often each of `grams` [G, L] occurs along the last axis of x [.., n]: result [.., G], as f32.
 
     A gram is the first `lengths` [G] of its row. Its items may be up to `skips` items apart, all of them equally far; a
@@ -27,7 +27,6 @@ class CountGramsOp(LoopNestOp):
     grams = operand_def(TensorType)
     lengths = operand_def(TensorType)
     skips = int_prop()
-    result = result_def(TensorType)
 
     def infer_types(self) -> Sequence[TensorType]:
         at = expect(self, x=".. n index", grams="G L i64", lengths="G i64")
@@ -37,29 +36,25 @@ class CountGramsOp(LoopNestOp):
     def operations(self) -> int:
         return math.prod(shape_of(self.result)) * shape_of(self.x)[-1] * (1 + self.skips)
 
-    def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
-        items, skips = shape_of(self.x)[-1], self.skips
+    def compute(self, b: Builder, index: list[Scalar], reads: Sequence[Reader]) -> Scalar:
+        items = shape_of(self.x)[-1]
+        *outer, gram = index
+        length = reads[2]([gram])
+        distances = b.cast(b.select(b.compare("gt", length, 1), b.const(1 + self.skips, i64), 1), INDEX)
 
-        def body(index: list[Scalar]) -> None:
-            *outer, gram = index
-            length = reads[2]([gram])
-            distances = b.cast(b.select(b.compare("gt", length, 1), b.const(1 + skips, i64), 1), INDEX)
+        def term(at: list[Scalar]) -> Scalar:
+            distance, first = at[0] + 1, at[1]
+            last = b.cast(first, i64) + (length - 1) * b.cast(distance, i64)
+            fits = b.compare("lt", last, items)
 
-            def start(at: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
-                distance, first = at[0] + 1, at[1]
-                last = b.cast(first, i64) + (length - 1) * b.cast(distance, i64)
-                fits = b.compare("lt", last, items)
+            def matches() -> list[Scalar]:
+                def item(place: list[Scalar], same: list[Scalar]) -> list[Scalar]:
+                    found = b.cast(reads[0]([*outer, first + place[0] * distance]), i64)
+                    return [same[0] & b.compare("eq", found, reads[1]([gram, place[0]]))]
 
-                def matches() -> list[Scalar]:
-                    def item(place: list[Scalar], same: list[Scalar]) -> list[Scalar]:
-                        found = b.cast(reads[0]([*outer, first + place[0] * distance]), i64)
-                        return [same[0] & b.compare("eq", found, reads[1]([gram, place[0]]))]
+                (same,) = b.reduce([(0, b.cast(length, INDEX))], [b.const(1, i1)], item)
+                return [b.select(same, b.const(1, f32), 0.0)]
 
-                    (same,) = b.reduce([(0, b.cast(length, INDEX))], [b.const(1, i1)], item)
-                    return [b.select(same, b.const(1, f32), 0.0)]
+            return b.when(fits, matches, lambda: [b.const(0, f32)])[0]
 
-                return [carried[0] + b.when(fits, matches, lambda: [b.const(0, f32)])[0]]
-
-            writes[0](index, b.reduce([(0, distances), (0, items)], [b.const(0, f32)], start)[0])
-
-        b.parallel_for(shape_of(self.result), body)
+        return b.sum([(0, distances), (0, items)], b.const(0, f32), term)

@@ -6,19 +6,19 @@ import math
 from collections.abc import Sequence
 
 from xdsl.dialects.builtin import DenseArrayBase, TensorType, i64
-from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, prop_def, result_def
+from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, prop_def
 
-from aotc.dialects.builder import Builder, Reader, Scalar, Writer
+from aotc.dialects.builder import Builder, Reader, Scalar
 from aotc.dialects.dtypes import compute_type
 from aotc.dialects.graph.checks import expect
 from aotc.dialects.graph.elementwise import Domain
-from aotc.dialects.graph.interfaces import LoopNestOp, ShapeError, common_element_type, element_type_of, shape_of
+from aotc.dialects.graph.interfaces import ParallelOp, ShapeError, common_element_type, element_type_of, shape_of
 from aotc.dialects.graph.shapes import delinearize
 from aotc.dialects.graph.vision.sampling import bilinear
 
 
 @irdl_op_definition
-class DeformOp(LoopNestOp):
+class DeformOp(ParallelOp):
     """The elements of the windows of x [N, C, D1, .., Dk]: result [N, C, taps, o1, .., ok], the taps row-major.
 
     A tap reads x linearly at the place that a convolution reads, plus `offsets` [N, groups * taps * k, o1, .., ok],
@@ -34,7 +34,6 @@ class DeformOp(LoopNestOp):
     strides = prop_def(DenseArrayBase.constr(i64))
     pads = prop_def(DenseArrayBase.constr(i64))
     dilations = prop_def(DenseArrayBase.constr(i64))
-    result = result_def(TensorType)
 
     @property
     def groups(self) -> int:
@@ -65,21 +64,17 @@ class DeformOp(LoopNestOp):
     def operations(self) -> int:
         return 2 ** (len(self.ints("kernel")) + 1) * math.prod(shape_of(self.result))
 
-    def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
+    def compute(self, b: Builder, index: list[Scalar], reads: Sequence[Reader]) -> Scalar:
         x, kernel, pads = shape_of(self.x), self.ints("kernel"), self.ints("pads")
         strides, dilations = self.ints("strides"), self.ints("dilations")
         axes, taps = len(kernel), math.prod(kernel)
         kind = compute_type(element_type_of(self.x))
-
-        def body(index: list[Scalar]) -> None:
-            batch, channel, tap, *at = index
-            group = channel / (x[1] // self.groups)
-            first = group * taps + tap
-            places: list[Scalar] = []
-            for axis, within in enumerate(delinearize(b, tap, kernel)):
-                start = b.cast(b.cast(at[axis] * strides[axis] + within * dilations[axis], i64) - pads[axis], kind)
-                places.append(start + reads[1]([batch, first * axes + axis, *at]))
-            value = bilinear(b, lambda where: reads[0]([batch, channel, *where]), places, x[2:])
-            writes[0](index, value if self.mask is None else value * reads[2]([batch, first, *at]))
-
-        b.parallel_for(shape_of(self.result), body)
+        batch, channel, tap, *at = index
+        group = channel / (x[1] // self.groups)
+        first = group * taps + tap
+        places: list[Scalar] = []
+        for axis, within in enumerate(delinearize(b, tap, kernel)):
+            start = b.cast(b.cast(at[axis] * strides[axis] + within * dilations[axis], i64) - pads[axis], kind)
+            places.append(start + reads[1]([batch, first * axes + axis, *at]))
+        value = bilinear(b, lambda where: reads[0]([batch, channel, *where]), places, x[2:])
+        return value if self.mask is None else value * reads[2]([batch, first, *at])

@@ -3,45 +3,57 @@
 from __future__ import annotations
 
 import math
-from abc import ABC
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import ClassVar
 
 from xdsl.dialects.builtin import DenseArrayBase, TensorType, i64
-from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
+from xdsl.irdl import irdl_op_definition, operand_def, prop_def
 
-from aotc.dialects.builder import INDEX, Builder, Reader, Scalar, Writer
+from aotc.dialects.builder import INDEX, Builder, Reader, Scalar
 from aotc.dialects.dtypes import compute_type
 from aotc.dialects.graph.checks import expect, expect_within
-from aotc.dialects.graph.interfaces import LoopNestOp, ShapeError, common_element_type, element_type_of, shape_of
+from aotc.dialects.graph.interfaces import ParallelOp, ShapeError, common_element_type, element_type_of, shape_of
 from aotc.dialects.properties import float_prop, int_prop, opt_bool_prop
 
 
-class RegionsOp(LoopNestOp, ABC):
+class RegionsOp(ParallelOp, ABC):
     """x [N, C, H, W] pooled in `size` bins in each of the regions [R, columns] (`rois`): result [R, C, *size].
 
-    Coordinates are multiplied by `scale`. A batch outside of x is taken as the nearest.
+    Coordinates are multiplied by `scale`. A batch outside of x is taken as the nearest. Where x is in blocks of
+    channels, so is the result.
     """
 
+    x = operand_def(TensorType)
+    rois = operand_def(TensorType)
     size = prop_def(DenseArrayBase.constr(i64))
     scale = float_prop()
-    result = result_def(TensorType)
     COLUMNS: ClassVar[int]
 
     def infer_types(self) -> Sequence[TensorType]:
-        at, size = expect(self, x="N C+ H+ W+ float", rois=f"R {self.COLUMNS}"), self.ints("size")
+        lanes = " L" if len(shape_of(self.x)) == 5 else ""
+        at = expect(self, x=f"N C+ H+ W+{lanes} float", rois=f"R {self.COLUMNS}")
+        size = self.ints("size")
         if len(size) != 2 or min(size) < 1:
             raise ShapeError(f"the size must be two extents, found {list(size)}")
         if at["N"] == 0 and at["R"]:
-            raise ShapeError(f"{list(shape_of(self.operands[0]))} has no picture")
-        return [TensorType(common_element_type(self.operands[0], self.operands[1]), [at["R"], at["C"], *size])]
+            raise ShapeError(f"{list(shape_of(self.x))} has no picture")
+        kind = common_element_type(self.x, self.rois)
+        return [TensorType(kind, [at["R"], at["C"], *size, *shape_of(self.x)[4:]])]
 
     def batch(self, b: Builder, given: Scalar) -> Scalar:
         """A picture's index as one inside x."""
-        count = shape_of(self.operands[0])[0]
+        count = shape_of(self.x)[0]
         index = b.cast(given, i64)
         b.guard(lambda: b.compare("ge", index, 0) & b.compare("lt", index, count))
         return b.cast(b.min(b.max(index, 0), count - 1), INDEX)
+
+    @abstractmethod
+    def pooled(self, b: Builder, reads: Sequence[Reader], index: Sequence[Scalar], zero: Scalar) -> Scalar:
+        """An element of the result, or several that differ in their channels alone, of which `zero` has as many."""
+
+    def compute(self, b: Builder, index: list[Scalar], reads: Sequence[Reader]) -> Scalar:
+        return self.pooled(b, reads, index, b.const(0, compute_type(element_type_of(self.x))))
 
 
 @irdl_op_definition
@@ -70,55 +82,46 @@ class RoiAlignOp(RegionsOp):
     def operations(self) -> int:
         return 8 * math.prod(shape_of(self.result)) * max(self.ratio, 1) ** 2
 
-    def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
-        size, ratio = self.ints("size"), self.ratio
-        extents = shape_of(self.x)[2:]
-        kind = compute_type(element_type_of(self.x))
+    def pooled(self, b: Builder, reads: Sequence[Reader], index: Sequence[Scalar], zero: Scalar) -> Scalar:
+        size, ratio, kind = self.ints("size"), self.ratio, zero.dtype
+        extents = shape_of(self.x)[2:4]
         offset = 0.5 if self.half_pixel else 0.0
-        zero, maximum = b.const(0, kind), self.maximum
+        region, channel, *bins = index[:4]
+        batch = self.batch(b, reads[2]([region]))
+        starts: list[Scalar] = []
+        widths: list[Scalar] = []
+        counts: list[Scalar] = []
+        for axis in range(2):
+            low, high = (reads[1]([region, b.index(place)]) * self.scale - offset for place in (1 - axis, 3 - axis))
+            whole = high - low if self.half_pixel else b.max(high - low, 1.0)
+            widths.append(whole / size[axis])
+            starts.append(low + b.cast(b.cast(bins[axis], i64), kind) * widths[axis])
+            count = b.math("ceil", widths[axis]) if not ratio else b.const(ratio, kind)
+            # a region of this many elements would be no region of a picture
+            counts.append(b.cast(b.min(b.max(count, 0.0), 2.0**20), i64))
+        steps = [width / b.cast(count, kind) for width, count in zip(widths, counts, strict=True)]
 
-        def body(index: list[Scalar]) -> None:
-            region, channel, *bins = index
-            batch = self.batch(b, reads[2]([region]))
-            starts: list[Scalar] = []
-            widths: list[Scalar] = []
-            counts: list[Scalar] = []
-            for axis in range(2):
-                low, high = (reads[1]([region, b.index(place)]) * self.scale - offset for place in (1 - axis, 3 - axis))
-                whole = high - low if self.half_pixel else b.max(high - low, 1.0)
-                widths.append(whole / size[axis])
-                starts.append(low + b.cast(b.cast(bins[axis], i64), kind) * widths[axis])
-                count = b.math("ceil", widths[axis]) if not ratio else b.const(ratio, kind)
-                # a region of this many elements would be no region of a picture
-                counts.append(b.cast(b.min(b.max(count, 0.0), 2.0**20), i64))
-            grid = [b.cast(count, INDEX) for count in counts]
-            steps = [width / b.cast(count, kind) for width, count in zip(widths, counts, strict=True)]
+        def terms(at: list[Scalar]) -> list[Scalar]:
+            places = [
+                start + (b.cast(b.cast(i, i64), kind) + 0.5) * step
+                for start, i, step in zip(starts, at, steps, strict=True)
+            ]
+            return self._terms(b, lambda where: reads[0]([batch, channel, *where, *index[4:]]), places, extents)
 
-            def terms(at: list[Scalar]) -> list[Scalar]:
-                places = [
-                    start + (b.cast(b.cast(i, i64), kind) + 0.5) * step
-                    for start, i, step in zip(starts, at, steps, strict=True)
-                ]
-                return self._terms(b, lambda where: reads[0]([batch, channel, *where]), places, extents)
+        def add(at: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
+            first, second, third, fourth = terms(at)
+            return [carried[0] + (((first + second) + third) + fourth)]
 
-            def add(at: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
-                first, second, third, fourth = terms(at)
-                return [carried[0] + (((first + second) + third) + fourth)]
+        def greater(at: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
+            first, second, third, fourth = terms(at)
+            best = b.max(b.max(first, second), b.max(third, fourth))
+            return [b.select(b.compare("eq", carried[1], 0), best, b.max(carried[0], best)), b.index(1)]
 
-            def greater(at: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
-                first, second, third, fourth = terms(at)
-                best = b.max(b.max(first, second), b.max(third, fourth))
-                return [b.select(b.compare("eq", carried[1], 0), best, b.max(carried[0], best)), b.index(1)]
-
-            samples = [(0, grid[0]), (0, grid[1])]
-            if maximum:
-                result, _ = b.reduce(samples, [zero, b.index(0)], greater)
-            else:
-                (total,) = b.reduce(samples, [zero], add)
-                result = total / b.cast(b.max(counts[0] * counts[1], 1), kind)
-            writes[0](index, result)
-
-        b.parallel_for(shape_of(self.result), body)
+        samples = [(0, b.cast(count, INDEX)) for count in counts]
+        if self.maximum:
+            return b.reduce(samples, [zero, b.index(0)], greater)[0]
+        (total,) = b.reduce(samples, [zero], add)
+        return total / b.cast(b.max(counts[0] * counts[1], 1), kind)
 
     def _terms(self, b: Builder, read: Reader, places: Sequence[Scalar], extents: Sequence[int]) -> list[Scalar]:
         """The weighted elements of one sample: top left, top right, bottom left, bottom right."""
@@ -148,14 +151,10 @@ class RoiMaxOp(RegionsOp):
     element, 0 where it has none."""
 
     name = "graph.roi_max"
-    x = operand_def(TensorType)
-    rois = operand_def(TensorType)
     COLUMNS: ClassVar[int] = 5
 
-    def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
-        size, extents = self.ints("size"), shape_of(self.x)[2:]
-        kind = compute_type(element_type_of(self.x))
-        zero = b.const(0, kind)
+    def pooled(self, b: Builder, reads: Sequence[Reader], index: Sequence[Scalar], zero: Scalar) -> Scalar:
+        size, kind = self.ints("size"), zero.dtype
 
         def rounded(region: Scalar, column: int) -> Scalar:
             place = reads[1]([region, b.index(column)]) * self.scale
@@ -163,24 +162,24 @@ class RoiMaxOp(RegionsOp):
             magnitude = b.math("floor", b.abs(far) + 0.5)  # half away from zero
             return b.select(b.compare("lt", far, 0), -magnitude, magnitude)
 
-        def body(index: list[Scalar]) -> None:
-            region, channel, *bins = index
-            batch = self.batch(b, reads[1]([region, b.index(0)]))
-            bounds: list[tuple[Scalar, Scalar]] = []
-            for axis, extent in enumerate(extents):
-                start, end = rounded(region, 2 - axis), rounded(region, 4 - axis)
-                width = b.max(end - start + 1, 1.0) / size[axis]
-                place = b.cast(b.cast(bins[axis], i64), kind)
-                low = b.math("floor", place * width) + start
-                high = b.math("ceil", (place + 1) * width) + start
-                low, high = (b.cast(b.cast(b.min(b.max(e, 0.0), float(extent)), i64), INDEX) for e in (low, high))
-                bounds.append((low, high))
-            some = b.compare("lt", bounds[0][0], bounds[0][1]) & b.compare("lt", bounds[1][0], bounds[1][1])
+        region, channel, *bins = index[:4]
+        batch = self.batch(b, reads[1]([region, b.index(0)]))
+        bounds: list[tuple[Scalar, Scalar]] = []
+        for axis, extent in enumerate(shape_of(self.x)[2:4]):
+            start, end = rounded(region, 2 - axis), rounded(region, 4 - axis)
+            width = b.max(end - start + 1, 1.0) / size[axis]
+            place = b.cast(b.cast(bins[axis], i64), kind)
+            low = b.math("floor", place * width) + start
+            high = b.math("ceil", (place + 1) * width) + start
+            low, high = (b.cast(b.cast(b.min(b.max(e, 0.0), float(extent)), i64), INDEX) for e in (low, high))
+            bounds.append((low, high))
+        some = b.compare("lt", bounds[0][0], bounds[0][1]) & b.compare("lt", bounds[1][0], bounds[1][1])
 
-            def greatest() -> list[Scalar]:
-                first = reads[0]([batch, channel, bounds[0][0], bounds[1][0]])
-                return b.reduce(bounds, [first], lambda at, best: [b.max(best[0], reads[0]([batch, channel, *at]))])
+        def read(at: Sequence[Scalar]) -> Scalar:
+            return reads[0]([batch, channel, *at, *index[4:]])
 
-            writes[0](index, b.when(some, greatest, lambda: [zero])[0])
+        def greatest() -> list[Scalar]:
+            first = read([low for low, _ in bounds])
+            return b.reduce(bounds, [first], lambda at, best: [b.max(best[0], read(at))])
 
-        b.parallel_for(shape_of(self.result), body)
+        return b.when(some, greatest, lambda: [zero])[0]

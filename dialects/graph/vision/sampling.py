@@ -6,17 +6,18 @@ or mirrored at the edges (`reflection`).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from functools import reduce
 from operator import and_
 
 from xdsl.dialects.builtin import StringAttr, TensorType, i64
-from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
+from xdsl.irdl import irdl_op_definition, operand_def, prop_def
 
-from aotc.dialects.builder import INDEX, Builder, Reader, Scalar, Writer
+from aotc.dialects.builder import INDEX, Builder, Reader, Scalar
 from aotc.dialects.dtypes import compute_type, is_float
 from aotc.dialects.graph.checks import expect, expect_choice
-from aotc.dialects.graph.interfaces import LoopNestOp, ShapeError, element_type_of, shape_of
+from aotc.dialects.graph.interfaces import ParallelOp, ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.shapes import inside
 from aotc.dialects.properties import opt_bool_prop
 
@@ -87,7 +88,7 @@ def _weighted(b: Builder, taps: Sequence[Sequence[Tap]], read: Callable[[list[Sc
 
 
 @irdl_op_definition
-class GridSampleOp(LoopNestOp):
+class GridSampleOp(ParallelOp):
     """x [N, C, D1, .., Dk] sampled at the places of grid [N, o1, .., ok, k]: result [N, C, o1, .., ok].
 
     The last axis of the grid holds a place along each axis of x, that of the last axis first, from -1 to 1 between the
@@ -101,7 +102,6 @@ class GridSampleOp(LoopNestOp):
     mode = prop_def(StringAttr)
     padding = prop_def(StringAttr)
     align_corners = opt_bool_prop()
-    result = result_def(TensorType)
 
     def infer_types(self) -> Sequence[TensorType]:
         x, grid = shape_of(self.x), shape_of(self.grid)
@@ -116,36 +116,29 @@ class GridSampleOp(LoopNestOp):
 
     def operations(self) -> int:
         taps = MODES[self.mode.data] ** (len(shape_of(self.x)) - 2)
-        count = 2 * taps
-        for extent in shape_of(self.result):
-            count *= extent
-        return count
+        return 2 * taps * math.prod(shape_of(self.result))
 
-    def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
+    def compute(self, b: Builder, index: list[Scalar], reads: Sequence[Reader]) -> Scalar:
         axes = shape_of(self.x)[2:]
         kind = compute_type(element_type_of(self.x))
+        batch, channel, *at = index
+        places = [
+            self._place(b, reads[1]([batch, *at, b.index(len(axes) - 1 - axis)]), extent)
+            for axis, extent in enumerate(axes)
+        ]
+        taps = [self._taps(b, place) for place in places]
 
-        def body(index: list[Scalar]) -> None:
-            batch, channel, *at = index
-            places = [
-                self._place(b, reads[1]([batch, *at, b.index(len(axes) - 1 - axis)]), extent)
-                for axis, extent in enumerate(axes)
-            ]
-            taps = [self._taps(b, place) for place in places]
+        def read(where: list[Scalar]) -> Scalar:
+            if self.padding.data == "zeros":
+                valid = reduce(and_, (inside(b, i, extent) for i, extent in zip(where, axes, strict=True)))
+                place = [batch, channel, *(b.cast(i, INDEX) for i in where)]
+                return b.when(valid, lambda: [reads[0](place)], lambda: [b.const(0, kind)])[0]
+            found = [self._inside(b, i, extent) for i, extent in zip(where, axes, strict=True)]
+            return reads[0]([batch, channel, *found])
 
-            def read(where: list[Scalar]) -> Scalar:
-                if self.padding.data == "zeros":
-                    valid = reduce(and_, (inside(b, i, extent) for i, extent in zip(where, axes, strict=True)))
-                    place = [batch, channel, *(b.cast(i, INDEX) for i in where)]
-                    return b.when(valid, lambda: [reads[0](place)], lambda: [b.const(0, kind)])[0]
-                found = [self._inside(b, i, extent) for i, extent in zip(where, axes, strict=True)]
-                return reads[0]([batch, channel, *found])
-
-            if is_float(kind):
-                taps = [[(i, None if w is None else b.cast(w, kind)) for i, w in each] for each in taps]
-            writes[0](index, _weighted(b, taps, read))
-
-        b.parallel_for(shape_of(self.result), body)
+        if is_float(kind):
+            taps = [[(i, None if w is None else b.cast(w, kind)) for i, w in each] for each in taps]
+        return _weighted(b, taps, read)
 
     def _place(self, b: Builder, given: Scalar, extent: int) -> Scalar:
         """A place of the grid as one of x, and, but with zeros, one that is not outside."""

@@ -9,10 +9,10 @@ from typing import TypeAlias
 
 from xdsl.dialects.builtin import DenseArrayBase, TensorType
 from xdsl.ir import SSAValue
-from xdsl.irdl import operand_def, opt_operand_def, prop_def, result_def
+from xdsl.irdl import operand_def, opt_operand_def, prop_def
 
 from aotc.dialects.builder import Builder, Reader, Scalar
-from aotc.dialects.graph.interfaces import LoopNestOp, ShapeError, element_type_of, shape_of
+from aotc.dialects.graph.interfaces import ParallelOp, ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.windows.sliding import SlidingWindow, sliding_windows
 from aotc.dialects.graph.windows.transposed import Phases, TransposedWindow, transposed_windows
 
@@ -40,7 +40,7 @@ def check_bias(bias: SSAValue | None, channels: int, lanes: int | None = None) -
         raise ShapeError(f"the bias of {of} has shape {list(shape_of(bias))}")
 
 
-class WindowedOp(LoopNestOp, ABC):
+class WindowedOp(ParallelOp, ABC):
     """A window that moves along the spatial axes: one value for each axis, two for pads."""
 
     strides = prop_def(DenseArrayBase)
@@ -58,7 +58,6 @@ class ConvolutionalOp(WindowedOp, ABC):
     x = operand_def(TensorType)
     weight = operand_def(TensorType)
     bias = opt_operand_def(TensorType)
-    result = result_def(TensorType)
 
     def initial(self, b: Builder, reads: Sequence[Reader], place: Sequence[Scalar]) -> Scalar:
         """The initial value of a sum: the bias at `place`, or 0 where there is no bias."""
@@ -73,8 +72,12 @@ class ConvolutionalOp(WindowedOp, ABC):
         """The extents of the kernel."""
 
     @abstractmethod
+    def windows(self) -> Sequence[SlidingWindow | TransposedWindow]:
+        """The window along each spatial axis; raises ShapeError."""
+
     def extents(self) -> list[int]:
         """The spatial extents of the result; raises ShapeError."""
+        return [window.positions for window in self.windows()]
 
     @abstractmethod
     def meetings(self) -> Sequence[int]:
@@ -94,13 +97,13 @@ class ConvolutionalOp(WindowedOp, ABC):
         """`start` and the products of a position, of which each tap that it sees has `inner`."""
         axes = self.taps(b, position)
 
-        def step(at: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
+        def term(at: list[Scalar]) -> Scalar:
             *steps, number = at
             seen = [axis.at(k) for axis, k in zip(axes, steps, strict=True)]
             x, weight = self.multiplied(b, *read([place for place, _ in seen], [tap for _, tap in seen], number))
-            return [carried[0] + x * weight]
+            return x * weight
 
-        return b.reduce([*((axis.low, axis.high) for axis in axes), (0, inner)], [start], step)[0]
+        return b.sum([*((axis.low, axis.high) for axis in axes), (0, inner)], start, term)
 
     @abstractmethod
     def phases(self) -> list[Sequence[Phases]]:
@@ -111,12 +114,8 @@ class SlidingAxes(ConvolutionalOp, ABC):
     """The spatial axes of a convolution."""
 
     def windows(self) -> list[SlidingWindow]:
-        """The window along each spatial axis; raises ShapeError."""
         strides, pads, dilations = (self.ints(name) for name in ("strides", "pads", "dilations"))
         return sliding_windows(self.spatial(), self.kernel(), strides, pads, dilations)
-
-    def extents(self) -> list[int]:
-        return [window.positions for window in self.windows()]
 
     def meetings(self) -> Sequence[int]:
         return self.extents()
@@ -137,12 +136,8 @@ class TransposedAxes(ConvolutionalOp, ABC):
     output_padding = prop_def(DenseArrayBase)
 
     def windows(self) -> list[TransposedWindow]:
-        """The window along each spatial axis; raises ShapeError."""
         names = ("strides", "pads", "dilations", "output_padding")
         return transposed_windows(self.spatial(), self.kernel(), *(self.ints(name) for name in names))
-
-    def extents(self) -> list[int]:
-        return [window.positions for window in self.windows()]
 
     def meetings(self) -> Sequence[int]:
         return self.spatial()

@@ -13,9 +13,9 @@ from typing import ClassVar
 
 from xdsl.dialects.builtin import DenseArrayBase, TensorType, i32, i64
 from xdsl.ir import Attribute
-from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
+from xdsl.irdl import irdl_op_definition, operand_def, prop_def
 
-from aotc.dialects.builder import Builder, Number, Reader, Scalar, Writer
+from aotc.dialects.builder import Builder, Number, Reader, Scalar
 from aotc.dialects.dtypes import integer_range, is_float
 from aotc.dialects.graph.checks import expect, expect_within
 from aotc.dialects.graph.interfaces import ShapeError, element_type_of, shape_of
@@ -31,7 +31,6 @@ class WindowOp(WindowedOp, ABC):
     x = operand_def(TensorType)
     kernel = prop_def(DenseArrayBase)
     ceil = opt_bool_prop()
-    result = result_def(TensorType)
 
     BLOCKED: ClassVar[bool] = True
     """Whether x may be blocked."""
@@ -90,26 +89,21 @@ class WindowOp(WindowedOp, ABC):
         low, high = window.taps(b, position)
         return high - low if window.never_empty else b.max(high - low, 1)
 
-    def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
+    def compute(self, b: Builder, index: list[Scalar], reads: Sequence[Reader]) -> Scalar:
         windows, end = self.windows(), 2 + self.rank
+        position = index[2:end]
 
-        def body(index: list[Scalar]) -> None:
-            position = index[2:end]
+        def step(taps: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
+            seen = (w.source(p, tap) for w, p, tap in zip(windows, position, taps, strict=True))
+            source = [*index[:2], *seen, *index[end:]]
+            return self.combine(b, source, reads[0](source), carried)
 
-            def step(taps: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
-                seen = (w.source(p, tap) for w, p, tap in zip(windows, position, taps, strict=True))
-                source = [*index[:2], *seen, *index[end:]]
-                return self.combine(b, source, reads[0](source), carried)
+        def count() -> Scalar:
+            counts = [self.counted(b, w, p) for w, p in zip(windows, position, strict=True)]
+            return b.cast(product(b, counts), element_type_of(self.x))
 
-            def count() -> Scalar:
-                counts = [self.counted(b, w, p) for w, p in zip(windows, position, strict=True)]
-                return b.cast(product(b, counts), element_type_of(self.x))
-
-            bounds = [w.taps(b, p) for w, p in zip(windows, position, strict=True)]
-            carried = b.reduce(bounds, self.initial(b), step)
-            writes[0](index, self.finish(b, count, carried))
-
-        b.parallel_for(shape_of(self.result), body)
+        bounds = [w.taps(b, p) for w, p in zip(windows, position, strict=True)]
+        return self.finish(b, count, b.reduce(bounds, self.initial(b), step))
 
 
 def product(b: Builder, factors: Sequence[Scalar]) -> Scalar:

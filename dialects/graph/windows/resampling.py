@@ -6,17 +6,17 @@ import math
 from collections.abc import Sequence
 
 from xdsl.dialects.builtin import TensorType
-from xdsl.irdl import irdl_op_definition, operand_def, result_def
+from xdsl.irdl import irdl_op_definition, operand_def
 
-from aotc.dialects.builder import INDEX, Builder, Reader, Scalar, Writer
+from aotc.dialects.builder import INDEX, Builder, Reader, Scalar
 from aotc.dialects.graph.checks import expect
-from aotc.dialects.graph.interfaces import LoopNestOp, common_element_type, element_type_of, shape_of
+from aotc.dialects.graph.interfaces import ParallelOp, common_element_type, element_type_of, shape_of
 from aotc.dialects.graph.shapes import require_axis
 from aotc.dialects.properties import int_prop
 
 
 @irdl_op_definition
-class ResampleOp(LoopNestOp):
+class ResampleOp(ParallelOp):
     """Weighted sums along `axis`: result[a..., n, b...] = sum over t of x[a..., places[n, t], b...] * weights[n, t].
 
     The `places` (i64) must lie inside x.
@@ -27,7 +27,6 @@ class ResampleOp(LoopNestOp):
     places = operand_def(TensorType)
     weights = operand_def(TensorType)
     axis = int_prop()
-    result = result_def(TensorType)
 
     def infer_types(self) -> Sequence[TensorType]:
         x, axis = shape_of(self.x), self.axis
@@ -38,16 +37,12 @@ class ResampleOp(LoopNestOp):
     def operations(self) -> int:
         return 2 * math.prod(shape_of(self.result)) * shape_of(self.places)[1]
 
-    def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
+    def compute(self, b: Builder, index: list[Scalar], reads: Sequence[Reader]) -> Scalar:
         axis, taps = self.axis, shape_of(self.places)[1]
-        zero = b.const(0, element_type_of(self.result))
 
-        def body(index: list[Scalar]) -> None:
-            def step(at: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
-                tap = [index[axis], at[0]]
-                x = reads[0]([*index[:axis], b.cast(reads[1](tap), INDEX), *index[axis + 1 :]])
-                return [carried[0] + x * reads[2](tap)]
+        def term(at: list[Scalar]) -> Scalar:
+            tap = [index[axis], at[0]]
+            x = reads[0]([*index[:axis], b.cast(reads[1](tap), INDEX), *index[axis + 1 :]])
+            return x * reads[2](tap)
 
-            writes[0](index, b.reduce([(0, taps)], [zero], step)[0])
-
-        b.parallel_for(shape_of(self.result), body)
+        return b.sum([(0, taps)], b.const(0, element_type_of(self.result)), term)

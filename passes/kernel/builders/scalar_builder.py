@@ -32,9 +32,10 @@ from aotc.dialects.aot.contract import NONPOSITIVE
 from aotc.dialects.aot.tiles import CONVERSIONS
 from aotc.dialects.builder import INDEX, Bitwise, Builder, Comparison, Number, Reader, Rounding, Scalar, ScalarLike
 from aotc.dialects.dtypes import ELEMENT_TYPES, compute_type, is_float, is_unsigned, storage_type, wrap
+from aotc.dialects.libm import MATH
 from aotc.dialects.properties import number
 from aotc.passes.kernel.builders import encodings
-from aotc.passes.kernel.builders.arithmetic import MATH, binary, conversion, predicate, quotient
+from aotc.passes.kernel.builders.arithmetic import binary, conversion, predicate, quotient
 
 _UI8 = ELEMENT_TYPES["uint8"]
 _BITWISE: Mapping[Bitwise, type[arith.AndIOp | arith.OrIOp | arith.XOrIOp]] = {
@@ -56,6 +57,8 @@ class ScalarBuilder(Builder):
         self._builder = OpBuilder(InsertPoint.at_end(entry))
         self._constants: dict[tuple[Number | str, Attribute], SSAValue] = {}
         self._last_constant: Operation | None = None
+        self._ends: dict[SSAValue, int] = {}
+        """The number below which the index of a loop that begins at 0 or later is, where that is a constant."""
         self.guards = False
         """Whether input data is checked."""
 
@@ -160,6 +163,8 @@ class ScalarBuilder(Builder):
     def div(self, a: Scalar, c: Scalar) -> Scalar:
         if not is_float(a.dtype) and c.constant == 1:
             return a
+        if self._is_below(a, c):
+            return Scalar(self, a.dtype, constant=0)
         if c.constant != 0 and (folded := self._fold(a, c, quotient)) is not None:
             return folded
         unsigned = is_unsigned(a.dtype) or a.dtype == INDEX
@@ -168,10 +173,17 @@ class ScalarBuilder(Builder):
     def rem(self, a: Scalar, c: Scalar) -> Scalar:
         if not is_float(a.dtype) and c.constant == 1:
             return Scalar(self, a.dtype, constant=0)
+        if self._is_below(a, c):
+            return a
         if c.constant != 0 and (folded := self._fold(a, c, lambda x, y: x - quotient(x, y) * y)) is not None:
             return folded
         unsigned = is_unsigned(a.dtype) or a.dtype == INDEX
         return self._binary(a, c, aot.FModOp, arith.RemUIOp if unsigned else arith.RemSIOp)
+
+    def _is_below(self, index: Scalar, bound: Scalar) -> bool:
+        """Whether the index of a loop is less than a constant whenever the loop runs."""
+        end = self._ends.get(index.value) if index.value is not None else None
+        return end is not None and bound.constant is not None and end <= bound.constant
 
     def neg(self, a: Scalar) -> Scalar:
         if is_float(a.dtype):
@@ -240,7 +252,7 @@ class ScalarBuilder(Builder):
         return Scalar(self, a.dtype, self.emit(arith.SelectOp(condition.ssa, a.ssa, c.ssa)))
 
     def math(self, name: str, a: Scalar) -> Scalar:
-        return Scalar(self, a.dtype, self.emit(MATH[name](a.ssa)))
+        return Scalar(self, a.dtype, self.emit(cast("Callable[[SSAValue], Operation]", MATH[name])(a.ssa)))
 
     def exp_of_nonpositive(self, a: Scalar) -> Scalar:
         result = self.math("exp", a)

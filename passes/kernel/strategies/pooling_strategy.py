@@ -15,9 +15,12 @@ from aotc.dialects.dtypes import byte_width, compute_type, is_minifloat
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
 from aotc.dialects.graph.quantized.averages import FixedAveragePoolOp
 from aotc.dialects.graph.quantized.flip import UI8
-from aotc.dialects.graph.schedules import PositionsSchedule, WindowSchedule, schedule_of
-from aotc.dialects.graph.shapes import ceil_div
+from aotc.dialects.graph.schedules import ElementwiseSchedule, PositionsSchedule, WindowSchedule, schedule_of
+from aotc.dialects.graph.shapes import Segment, ceil_div, segments
+from aotc.dialects.graph.vision.folding import FoldOp
+from aotc.dialects.graph.vision.regions import RegionsOp
 from aotc.dialects.graph.windows.pooling import MaxPoolOp, WindowOp, product
+from aotc.dialects.graph.windows.sliding import SlidingWindow
 from aotc.machines.machine import Machine
 from aotc.passes.kernel.builders.tile_builder import TileBuilder
 from aotc.passes.kernel.builders.tiles import NotVectorizable, Tile
@@ -31,9 +34,12 @@ from aotc.passes.kernel.costs.window_cost import (
 from aotc.passes.kernel.layouts import Blocked, ChannelsOf, Layouts
 from aotc.passes.kernel.nest import Nest
 from aotc.passes.kernel.nests.convolution.window_nest import Part, WindowNest, WindowReduction
-from aotc.passes.kernel.nests.convolution.window_rows_nest import WindowRowsNest
+from aotc.passes.kernel.nests.convolution.window_rows_nest import FoldRowsNest, WindowRowsNest
 from aotc.passes.kernel.spatial_tiling import Box, SpatialTiling, TiledImplementation, tiled_windows, window_tiling
-from aotc.passes.kernel.strategy import KernelStrategy, Strategies
+from aotc.passes.kernel.strategy import KernelStrategy, Prologue, Strategies
+
+REGION_RANK = 4
+"""Axes of a picture, and of what is pooled in its regions, that are not in blocks."""
 
 
 class _PoolingStrategy(KernelStrategy[WindowOp]):
@@ -86,6 +92,11 @@ def _is_blocked(op: WindowOp) -> bool:
     return len(shape_of(op.x)) > 2 + op.rank
 
 
+def _rows(op: WindowOp) -> tuple[SlidingWindow, int]:
+    """The window along the last axis, and how many rows windows have."""
+    return op.windows()[-1], prod(op.ints("kernel")[:-1])
+
+
 class RowPoolingStrategy(_PoolingStrategy):
     """Neighbouring positions along the last axis of a plain tensor in the lanes."""
 
@@ -96,11 +107,11 @@ class RowPoolingStrategy(_PoolingStrategy):
         if _is_blocked(op) or op.neutral is None or any(map(is_minifloat, kinds)):
             return None
         width = max(byte_width(compute_type(kind)) for kind in kinds)
-        return window_rows_schedule(machine, width, op.windows(), op.IN_PARTS)
+        return window_rows_schedule(machine, width, *_rows(op), op.IN_PARTS)
 
     def cost(self, op: WindowOp, schedule: PositionsSchedule, machine: Machine) -> float:
         *outer, _ = shape_of(op.result)
-        return prod(outer) * window_row_cycles(machine, schedule, op.windows(), op.IN_PARTS)
+        return prod(outer) * window_row_cycles(machine, schedule, *_rows(op), op.IN_PARTS)
 
     def nest(self, nest: Nest[WindowOp, PositionsSchedule]) -> None:
         WindowRowsNest.of(nest).run()
@@ -143,6 +154,61 @@ class _Pool(WindowReduction):
         return counts
 
 
+class FoldStrategy(KernelStrategy[FoldOp]):
+    """Neighbouring positions of a picture along its last axis in the lanes."""
+
+    SCHEDULES = (PositionsSchedule,)
+
+    def schedule(self, op: FoldOp, machine: Machine) -> PositionsSchedule | None:
+        kind = element_type_of(op.x)
+        if is_minifloat(kind):
+            return None
+        rows, width = prod(op.ints("kernel")[:-1]), byte_width(compute_type(kind))
+        phases = [each.window for each in op.axes()[-1].phases()]
+        found = [window_rows_schedule(machine, width, window, rows, False) for window in phases]
+        return None if None in found else max(filter(None, found), key=lambda each: each.nr, default=None)
+
+    def nest(self, nest: Nest[FoldOp, PositionsSchedule]) -> None:
+        FoldRowsNest.of(nest).run()
+
+
+class RegionsStrategy(KernelStrategy[RegionsOp]):
+    """Blocks of channels in the lanes: where a bin samples the picture is computed once for some blocks."""
+
+    SCHEDULES = (ElementwiseSchedule,)
+    PROLOGUES = (Prologue.STORED,)
+
+    def schedule(self, op: RegionsOp, machine: Machine) -> ElementwiseSchedule | None:
+        lanes, (_, channels, *_, last) = lanes_of_products(machine, element_type_of(op.x)), shape_of(op.x)
+        blocked = len(shape_of(op.x)) > REGION_RANK
+        if lanes == 1 or (last != lanes if blocked else 4 * channels <= lanes):
+            return None  # there are no lanes, or they would be mostly empty
+        return ElementwiseSchedule(lanes, min(machine.use.chain, channels if blocked else ceil_div(channels, lanes)))
+
+    def lower(self, op: RegionsOp, layouts: Layouts, schedule: ElementwiseSchedule) -> Blocked | None:
+        return layouts.copied_on_blocks(op, layouts.blocked(op.x, schedule.lanes), *op.operands[1:])
+
+    def block_starts(self, op: RegionsOp, channels_of: ChannelsOf) -> Iterable[int] | None:
+        return None
+
+    def nest(self, nest: Nest[RegionsOp, ElementwiseSchedule]) -> None:
+        b, op = nest.b, nest.op
+        if len(nest.shape) == REGION_RANK:
+            raise NotVectorizable("the operand is not in the NCHWc layout")
+        regions, blocks, *size, lanes = nest.shape
+        for part in segments(blocks, nest.schedule.registers):
+            tile = Tile((part.size, lanes))
+            zero = b.splat(0, tile, compute_type(element_type_of(op.x)))
+
+            def bins(at: list[Scalar], part: Segment = part, tile: Tile = tile, zero: Scalar = zero) -> None:
+                region, number, *place = at
+                block = tile.index(b, number * part.size + part.start, {0: 1})
+                index = [region, block, *place, tile.index(b, 0, {1: 1})]
+                nest.write(index, op.pooled(b, nest.reads, index, zero))
+
+            b.parallel_for([regions, part.count, *size], bins)
+
+
 class FixedAverageStrategy(PoolingStrategy):
     """Average pooling in fixed point: scalar loops, with the channels as they lie."""
 
@@ -157,4 +223,6 @@ class FixedAverageStrategy(PoolingStrategy):
 STRATEGIES: Strategies = {
     WindowOp: (PoolingStrategy(), RowPoolingStrategy()),
     FixedAveragePoolOp: (FixedAverageStrategy(),),
+    FoldOp: (FoldStrategy(),),
+    RegionsOp: (RegionsStrategy(),),
 }

@@ -51,12 +51,13 @@ def regions() -> Iterator[Draft]:
     for dtype in ("float32", "float64"):
         for mode in ("avg", "max"):
             for ratio in (0, 2):
-                given = [normal(2, 3, 10, 12, dtype=dtype), rois.astype(dtype), batches]
+                given = [normal(2, 11 if ratio else 3, 10, 12, dtype=dtype), rois.astype(dtype), batches]
                 size = {"output_height": 3, "output_width": 2, "spatial_scale": 0.7, "sampling_ratio": ratio}
                 yield draft("RoiAlign", 10, *given, mode=mode, **size)
                 yield draft("RoiAlign", 16, *given, mode=mode, coordinate_transformation_mode="half_pixel", **size)
     boxes = np.concatenate([batches[:, None], rois], 1).astype(np.float32)
     yield draft("MaxRoiPool", 1, normal(2, 3, 10, 12), boxes, pooled_shape=[3, 2], spatial_scale=0.6)
+    yield draft("MaxRoiPool", 1, normal(2, 18, 10, 12), boxes, pooled_shape=[3, 2], spatial_scale=0.6)
     yield draft("MaxRoiPool", 1, normal(2, 1, 5, 6), boxes, pooled_shape=[1, 4])
 
 

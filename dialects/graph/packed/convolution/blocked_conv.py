@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import DenseArrayBase, TensorType
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, opt_prop_def, opt_result_def, result_def
 
-from aotc.dialects.builder import Builder, Reader, Scalar, Writer
+from aotc.dialects.builder import Builder, Reader, Scalar
 from aotc.dialects.dtypes import compute_type
 from aotc.dialects.graph.interfaces import (
     ShapeError,
@@ -182,26 +182,21 @@ class BlockedConvolutionOp(ConvolutionalOp, ABC):
         parts = shape_of(self.x)[-1] // self.panels.depth
         return [batch, outer / parts, *position, outer.b.rem(outer, outer.b.index(parts)) * self.panels.depth + inner]
 
-    def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
-        shape, block, width, panels = shape_of(self.result), self.block, self.width, self.panels
+    def compute(self, b: Builder, index: list[Scalar], reads: Sequence[Reader]) -> Scalar:
+        block, width, panels = self.block, self.width, self.panels
+        batch, outer, *position, lane = index
+        output = outer * block + lane
+        panel, column = output / width, b.rem(output, b.index(width))
+        first = panels.first(panel)
 
-        def body(index: list[Scalar]) -> None:
-            batch, outer, *position, lane = index
-            output = outer * block + lane
-            panel, column = output / width, b.rem(output, b.index(width))
-            first = panels.first(panel)
+        def add_block(number: Scalar, depth: int, carried: list[Scalar]) -> list[Scalar]:
+            def read(places: list[Scalar], taps: list[Scalar], inner: Scalar) -> tuple[Scalar, Scalar]:
+                x = reads[0](self.source(batch, first + number, places, inner))
+                return x, reads[1](self.weight_index(panel, number, taps, inner, column))
 
-            def add_block(number: Scalar, depth: int, carried: list[Scalar]) -> list[Scalar]:
-                def read(places: list[Scalar], taps: list[Scalar], inner: Scalar) -> tuple[Scalar, Scalar]:
-                    x = reads[0](self.source(batch, first + number, places, inner))
-                    return x, reads[1](self.weight_index(panel, number, taps, inner, column))
+            return [self.sum_over_taps(b, position, carried[0], depth, read)]
 
-                return [self.sum_over_taps(b, position, carried[0], depth, read)]
-
-            start = self.start(b, reads, position, output)
-            writes[0](index, self.over_blocks(b, panel, [start], add_block)[0])
-
-        b.parallel_for(shape, body)
+        return self.over_blocks(b, panel, [self.start(b, reads, position, output)], add_block)[0]
 
 
 @irdl_op_definition

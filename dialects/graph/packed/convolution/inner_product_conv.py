@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import TensorType
 from xdsl.irdl import irdl_op_definition
 
-from aotc.dialects.builder import Builder, Reader, Scalar, Writer
+from aotc.dialects.builder import Builder, Reader, Scalar
 from aotc.dialects.graph.checks import expect
 from aotc.dialects.graph.interfaces import narrowest_element_type, shape_of
 from aotc.dialects.graph.windows.axes import ConvolutionalOp, SlidingAxes, TransposedAxes
@@ -39,21 +39,16 @@ class NarrowConvolutionOp(ConvolutionalOp, ABC):
     def operations(self) -> int:
         return 2 * math.prod((shape_of(self.x)[0], *self.meetings(), *shape_of(self.weight)))
 
-    def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
-        _, count, *_, lanes = shape_of(self.weight)
+    def compute(self, b: Builder, index: list[Scalar], reads: Sequence[Reader]) -> Scalar:
+        (_, count, *_, lanes), (batch, output, *position) = shape_of(self.weight), index
 
-        def body(index: list[Scalar]) -> None:
-            batch, output, *position = index
+        def of_block(at: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
+            def read(places: list[Scalar], taps: list[Scalar], lane: Scalar) -> tuple[Scalar, Scalar]:
+                return reads[0]([batch, *at, *places, lane]), reads[1]([output, *at, *taps, lane])
 
-            def of_block(at: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
-                def read(places: list[Scalar], taps: list[Scalar], lane: Scalar) -> tuple[Scalar, Scalar]:
-                    return reads[0]([batch, *at, *places, lane]), reads[1]([output, *at, *taps, lane])
+            return [self.sum_over_taps(b, position, carried[0], lanes, read)]
 
-                return [self.sum_over_taps(b, position, carried[0], lanes, read)]
-
-            writes[0](index, b.reduce([(0, count)], [self.initial(b, reads, [output])], of_block)[0])
-
-        b.parallel_for(shape_of(self.result), body)
+        return b.reduce([(0, count)], [self.initial(b, reads, [output])], of_block)[0]
 
 
 @irdl_op_definition

@@ -11,7 +11,7 @@ from typing import ClassVar
 from xdsl.dialects.builtin import TensorType
 from xdsl.irdl import irdl_op_definition
 
-from aotc.dialects.builder import Builder, Reader, Scalar, Writer
+from aotc.dialects.builder import Builder, Reader, Scalar
 from aotc.dialects.graph.checks import expect
 from aotc.dialects.graph.interfaces import ShapeError, narrowest_element_type, shape_of
 from aotc.dialects.graph.windows.axes import SlidingAxes, check_bias
@@ -41,18 +41,15 @@ class LanesOp(SlidingAxes, ABC):
     def start(self, b: Builder, reads: Sequence[Reader], index: Sequence[Scalar]) -> Scalar:
         """The first addend of the sum of the result element at `index`."""
 
-    def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
-        def body(index: list[Scalar]) -> None:
-            batch, block, *position, lane = index
+    def compute(self, b: Builder, index: list[Scalar], reads: Sequence[Reader]) -> Scalar:
+        batch, block, *position, lane = index
 
-            def read(places: list[Scalar], taps: list[Scalar], number: Scalar) -> tuple[Scalar, Scalar]:
-                source = lane - b.rem(lane, b.index(self.run)) + number
-                weight = self.weight_index(block, taps, lane, number)
-                return reads[0]([batch, block, *places, source]), reads[1](weight)
+        def read(places: list[Scalar], taps: list[Scalar], number: Scalar) -> tuple[Scalar, Scalar]:
+            source = lane - b.rem(lane, b.index(self.run)) + number
+            weight = self.weight_index(block, taps, lane, number)
+            return reads[0]([batch, block, *places, source]), reads[1](weight)
 
-            writes[0](index, self.sum_over_taps(b, position, self.start(b, reads, index), self.run, read))
-
-        b.parallel_for(shape_of(self.result), body)
+        return self.sum_over_taps(b, position, self.start(b, reads, index), self.run, read)
 
 
 class LanesConvolutionOp(LanesOp, ABC):
@@ -70,7 +67,7 @@ class LanesConvolutionOp(LanesOp, ABC):
         return [TensorType(narrowest_element_type(*self.operands), shape)]
 
     def bias_index(self, index: Sequence[Scalar]) -> list[Scalar]:
-        """Where the bias of the result element at `index` is."""
+        """The place of the bias of the result element at `index`."""
         return [index[1] * shape_of(self.x)[-1] + index[-1]]
 
     def start(self, b: Builder, reads: Sequence[Reader], index: Sequence[Scalar]) -> Scalar:

@@ -21,11 +21,11 @@ from xdsl.irdl import (
     result_def,
 )
 
-from aotc.dialects.builder import Builder, Reader, Scalar, Writer
+from aotc.dialects.builder import Builder, Reader, Scalar
 from aotc.dialects.dtypes import integer_range
 from aotc.dialects.graph.accumulation import AccumulatingOp
 from aotc.dialects.graph.checks import expect
-from aotc.dialects.graph.interfaces import LoopNestOp, ShapeError, element_type_of, shape_of
+from aotc.dialects.graph.interfaces import ParallelOp, ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.packed.convolution.within_lanes import LanesOp
 from aotc.dialects.graph.packed.integers.paired_nibbles import nibbles
 from aotc.dialects.graph.packed.layout import Layout, Mode, blocks
@@ -80,14 +80,14 @@ class ChannelsLastAxes(SlidingAxes, AccumulatingOp, ABC):
         if not self.beyond:
             return start
 
-        def step(at: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
+        def term(at: list[Scalar]) -> Scalar:
             value = weight(at)
-            return [carried[0] + self.factors(b, value, value)[1] * self.beyond]
+            return self.factors(b, value, value)[1] * self.beyond
 
-        return b.reduce([(0, extent) for extent in extents], [start], step)[0]
+        return b.sum([(0, extent) for extent in extents], start, term)
 
 
-class InterleavedOp(LoopNestOp, AccumulatingOp, ABC):
+class InterleavedOp(ParallelOp, AccumulatingOp, ABC):
     """Sums of products of x with interleaved weights, `columns` outputs side by side in words of `word` elements.
 
     Where weights are `paired`, those of two outputs are in a byte (`graph.pair_nibbles`), and what is interleaved are
@@ -212,26 +212,23 @@ class ChannelsLastConvOp(ChannelsLastAxes, InterleavedOp):
     def operations(self) -> int:
         return 2 * math.prod(shape_of(self.result)) * self.depth
 
-    def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
+    def compute(self, b: Builder, index: list[Scalar], reads: Sequence[Reader]) -> Scalar:
         channels, inputs, outputs = self.channels, self.inputs, self.outputs
         within = (*self.kernel(), inputs)
+        batch, _, *position, output = index
 
-        def weight_at(output: Scalar, at: Sequence[Scalar]) -> Scalar:
+        def weight_at(at: Sequence[Scalar]) -> Scalar:
             place, run = linearize(b, at, within), b.index(self.rows[1])
             return self.weight_of(b, reads[1], output, place / run, b.rem(place, run))
 
-        def body(index: list[Scalar]) -> None:
-            batch, _, *position, output = index
-            first = output / (outputs // self.groups) * inputs if self.groups > 1 else b.index(0)
+        first = output / (outputs // self.groups) * inputs if self.groups > 1 else b.index(0)
 
-            def read(places: list[Scalar], taps: list[Scalar], channel: Scalar) -> tuple[Scalar, Scalar]:
-                x = reads[0]([batch, *places[:-1], places[-1] * channels + first + channel])
-                return x, weight_at(output, [*taps, channel])
+        def read(places: list[Scalar], taps: list[Scalar], channel: Scalar) -> tuple[Scalar, Scalar]:
+            x = reads[0]([batch, *places[:-1], places[-1] * channels + first + channel])
+            return x, weight_at([*taps, channel])
 
-            start = self.with_outside(b, self.initial(b, reads, [output]), within, lambda at: weight_at(output, at))
-            writes[0](index, self.sum_over_taps(b, position, start, inputs, read))
-
-        b.parallel_for(shape_of(self.result), body)
+        start = self.with_outside(b, self.initial(b, reads, [output]), within, weight_at)
+        return self.sum_over_taps(b, position, start, inputs, read)
 
 
 @irdl_op_definition
@@ -260,19 +257,16 @@ class InterleavedMatMulOp(InterleavedOp):
     def operations(self) -> int:
         return 2 * math.prod(shape_of(self.result)) * self.depth
 
-    def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
-        def body(index: list[Scalar]) -> None:
-            *rows, output = index
+    def compute(self, b: Builder, index: list[Scalar], reads: Sequence[Reader]) -> Scalar:
+        *rows, output = index
 
-            def step(at: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
-                weight = self.weight_of(b, reads[1], output, b.index(0), at[0])
-                x, weight = self.factors(b, reads[0]([*rows, at[0]]), weight)
-                return [carried[0] + x * weight]
+        def term(at: list[Scalar]) -> Scalar:
+            weight = self.weight_of(b, reads[1], output, b.index(0), at[0])
+            x, weight = self.factors(b, reads[0]([*rows, at[0]]), weight)
+            return x * weight
 
-            start = b.const(0, self.summed_type(*self.operands[2:])) if self.bias is None else reads[2]([output])
-            writes[0](index, b.reduce([(0, self.depth)], [start], step)[0])
-
-        b.parallel_for(shape_of(self.result), body)
+        start = b.const(0, element_type_of(self.result)) if self.bias is None else reads[2]([output])
+        return b.sum([(0, self.depth)], start, term)
 
 
 @irdl_op_definition

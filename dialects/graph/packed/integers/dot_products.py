@@ -24,6 +24,7 @@ from aotc.dialects.graph.interfaces import (
     Array,
     ConstantPackerOp,
     LoopNestOp,
+    ParallelOp,
     ShapeError,
     element_type_of,
     shape_of,
@@ -302,7 +303,7 @@ class BlockedDotConvOp(SlidingAxes, BlockedConvolutionOp, DotOp):
 
 
 @irdl_op_definition
-class PackedDotMatMulOp(DotOp):
+class PackedDotMatMulOp(ParallelOp, DotOp):
     """8-bit integers [.., M, K] times a matrix [K, `columns`], i8, in panels of interleaved rows: sums in i32.
 
     The matrix is [panels, ceil(K / 4), width * 4]: `column_panels`, interleaved. Sums start with `bias`, i32 [columns].
@@ -312,7 +313,6 @@ class PackedDotMatMulOp(DotOp):
     lhs = operand_def(TensorType)
     rhs = operand_def(TensorType)
     bias = operand_def(TensorType)
-    result = result_def(TensorType)
 
     def infer_types(self) -> Sequence[TensorType]:
         self.check_complement()
@@ -331,18 +331,14 @@ class PackedDotMatMulOp(DotOp):
         batch, *sizes = self.sizes()
         return 2 * math.prod((*batch, *sizes))
 
-    def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
+    def compute(self, b: Builder, index: list[Scalar], reads: Sequence[Reader]) -> Scalar:
+        *row, column = index
         *_, columns, depth = self.sizes()
         panels = column_panels(2, shape_of(self.rhs)[-1] // GROUP).interleaved(GROUP)
         weights = panels.reader(b, reads[1], (depth, columns))
 
-        def body(index: list[Scalar]) -> None:
-            *row, column = index
+        def term(at: list[Scalar]) -> Scalar:
+            x, weight = self.factors(b, reads[0]([*row, at[0]]), weights([at[0], column]))
+            return x * weight
 
-            def step(at: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
-                x, weight = self.factors(b, reads[0]([*row, at[0]]), weights([at[0], column]))
-                return [carried[0] + x * weight]
-
-            writes[0](index, b.reduce([(0, depth)], [reads[2]([column])], step)[0])
-
-        b.parallel_for(shape_of(self.result), body)
+        return b.sum([(0, depth)], reads[2]([column]), term)

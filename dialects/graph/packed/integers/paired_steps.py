@@ -14,9 +14,9 @@ import numpy as np
 from xdsl.dialects.builtin import DenseArrayBase, TensorType, i8, i32
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 
-from aotc.dialects.builder import INDEX, Builder, Reader, Scalar, Writer
+from aotc.dialects.builder import INDEX, Builder, Reader, Scalar
 from aotc.dialects.graph.checks import expect
-from aotc.dialects.graph.interfaces import Array, ConstantPackerOp, LoopNestOp, ShapeError, element_type_of, shape_of
+from aotc.dialects.graph.interfaces import Array, ConstantPackerOp, ParallelOp, ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.packed.integers.dot_products import GROUP
 from aotc.dialects.graph.quantized.flip import FLIPPED, UI8
 from aotc.dialects.properties import int_prop, unit_prop
@@ -88,7 +88,7 @@ def _of_lanes(steps: Array) -> Array:
 
 
 @irdl_op_definition
-class PairedDotConvOp(LoopNestOp):
+class PairedDotConvOp(ParallelOp):
     """Convolution of blocked 8-bit integers, padded, in the order of `pair_steps`: a blocked result of sums in i32.
 
     x is [N, blocks, spatial.., B], the weight, i8, [panels, steps, width * 4], in which each four elements belong to a
@@ -112,7 +112,6 @@ class PairedDotConvOp(LoopNestOp):
     """Positions along each spatial axis."""
     products = int_prop()
     """Of a result: not those of weights that fill up steps."""
-    result = result_def(TensorType)
 
     def infer_types(self) -> Sequence[TensorType]:
         tables = {"places": "panels steps i32", "counts": f"panels {KINDS} i32", "bias": "sums i32"}
@@ -140,23 +139,18 @@ class PairedDotConvOp(LoopNestOp):
         spatial = [at * stride for at, stride in zip(position, self.ints("strides"), strict=True)]
         return [batch, batch.b.index(0), *spatial, place]
 
-    def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
-        steps = shape_of(self.weight)[1]
+    def compute(self, b: Builder, index: list[Scalar], reads: Sequence[Reader]) -> Scalar:
+        steps, (batch, panel, *position, lane) = shape_of(self.weight)[1], index
+        plain = b.cast(reads[3]([panel, b.index(0)]), INDEX) * 2
 
-        def body(index: list[Scalar]) -> None:
-            batch, panel, *position, lane = index
-            plain = b.cast(reads[3]([panel, b.index(0)]), INDEX) * 2
+        def term(at: list[Scalar]) -> Scalar:
+            number, element = at
+            place = b.cast(reads[2]([panel, number]), INDEX) + element
+            x = b.cast(reads[0](self.source(batch, position, place)), i32)
+            weight = b.cast(reads[1]([panel, number, lane * GROUP + element]), i32)
+            shifted = x - FLIPPED if self.is_unsigned else x
+            factor = b.select(b.compare("lt", number, plain), x, shifted - b.shift_right(weight, b.const(31, i32)))
+            return factor * weight
 
-            def step(at: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
-                number, element = at
-                place = b.cast(reads[2]([panel, number]), INDEX) + element
-                x = b.cast(reads[0](self.source(batch, position, place)), i32)
-                weight = b.cast(reads[1]([panel, number, lane * GROUP + element]), i32)
-                shifted = x - FLIPPED if self.is_unsigned else x
-                factor = b.select(b.compare("lt", number, plain), x, shifted - b.shift_right(weight, b.const(31, i32)))
-                return [carried[0] + factor * weight]
-
-            start = reads[4]([panel * shape_of(self.result)[-1] + lane])
-            writes[0](index, b.reduce([(0, steps), (0, GROUP)], [start], step)[0])
-
-        b.parallel_for(shape_of(self.result), body)
+        start = reads[4]([panel * shape_of(self.result)[-1] + lane])
+        return b.sum([(0, steps), (0, GROUP)], start, term)

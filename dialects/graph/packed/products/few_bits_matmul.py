@@ -23,10 +23,10 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from aotc.dialects.builder import Builder, Reader, Scalar, Writer
+from aotc.dialects.builder import Builder, Reader, Scalar
 from aotc.dialects.dtypes import compute_type, is_float
 from aotc.dialects.graph.checks import expect, expect_within
-from aotc.dialects.graph.interfaces import Array, ConstantPackerOp, LoopNestOp, ShapeError, element_type_of, shape_of
+from aotc.dialects.graph.interfaces import Array, ConstantPackerOp, ParallelOp, ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.packed.layout import Layout, blocks
 from aotc.dialects.graph.schedules import FewBitsSchedule, schedule_of
 from aotc.dialects.graph.shapes import ceil_div
@@ -83,7 +83,7 @@ class PackFewBitsOp(ConstantPackerOp):
 
 
 @irdl_op_definition
-class FewBitsMatMulOp(LoopNestOp):
+class FewBitsMatMulOp(ParallelOp):
     """lhs [.., M, K] times a matrix [K, `columns`] packed by `pack_few_bits`: [.., M, columns] of type `to`.
 
     Element (k, n) of the matrix is (integer - zero point) * scale, both of column n and block k / `block`: `scales` and
@@ -151,26 +151,21 @@ class FewBitsMatMulOp(LoopNestOp):
         batch, *sizes = self.sizes()
         return 2 * math.prod((*batch, *sizes))
 
-    def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
-        batch, rows, columns, depth = self.sizes()
+    def compute(self, b: Builder, index: list[Scalar], reads: Sequence[Reader]) -> Scalar:
         width, bits, block = shape_of(self.rhs)[-1], self.bits, self.block
         points = reads[3] if self.points is not None else None
+        *row, column = index
+        panel, lane = column / width, b.rem(column, b.index(width))
 
-        def body(index: list[Scalar]) -> None:
-            *row, column = index
-            panel, lane = column / width, b.rem(column, b.index(width))
+        def term(at: list[Scalar]) -> Scalar:
+            (k,) = at
+            shift = b.cast(b.rem(k, b.index(self.count)) * bits, i32)
+            field = b.shift_right(reads[1]([panel, k / self.count, lane]), shift) & (2**bits - 1)
+            place = [panel, k / block, lane]
+            value = b.cast(field, f32) - self.point
+            if points is not None:
+                value = value - b.cast(b.decode(points(place)), f32)
+            x = b.cast(reads[0]([*row, k]), f32)
+            return x * (value * b.cast(reads[2](place), f32))
 
-            def step(at: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
-                (k,) = at
-                shift = b.cast(b.rem(k, b.index(self.count)) * bits, i32)
-                field = b.shift_right(reads[1]([panel, k / self.count, lane]), shift) & (2**bits - 1)
-                place = [panel, k / block, lane]
-                value = b.cast(field, f32) - self.point
-                if points is not None:
-                    value = value - b.cast(b.decode(points(place)), f32)
-                x = b.cast(reads[0]([*row, k]), f32)
-                return [carried[0] + x * (value * b.cast(reads[2](place), f32))]
-
-            writes[0](index, b.cast(b.reduce([(0, depth)], [b.const(0, f32)], step)[0], self.to))
-
-        b.parallel_for([*batch, rows, columns], body)
+        return b.cast(b.sum([(0, shape_of(self.lhs)[-1])], b.const(0, f32), term), self.to)

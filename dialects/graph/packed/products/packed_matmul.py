@@ -11,10 +11,10 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, opt_result_def, result_def
 
-from aotc.dialects.builder import Builder, Reader, Scalar, Writer
+from aotc.dialects.builder import Builder, Reader, Scalar
 from aotc.dialects.dtypes import compute_type
 from aotc.dialects.graph.interfaces import (
-    LoopNestOp,
+    ParallelOp,
     ShapeError,
     element_type_of,
     narrowest_element_type,
@@ -37,7 +37,7 @@ Elements: TypeAlias = Callable[[Scalar], Scalar]
 """The elements of a row or column, by their position along the reduction."""
 
 
-class ProductOp(LoopNestOp, ABC):
+class ProductOp(ParallelOp, ABC):
     """lhs [.., M, K] times a matrix [K, N] for each index of the batch dimensions, which broadcast: [.., M, N].
 
     `transpose_lhs` says that lhs is stored [.., K, M].
@@ -46,7 +46,6 @@ class ProductOp(LoopNestOp, ABC):
     lhs = operand_def(TensorType)
     rhs = operand_def(TensorType)
     transpose_lhs = opt_bool_prop()
-    result = result_def(TensorType)
 
     MATRIX_RANK: ClassVar[int]
     """How many dimensions of rhs, the last ones, are a matrix."""
@@ -84,21 +83,15 @@ class ProductOp(LoopNestOp, ABC):
         """The index of a matrix in rhs."""
         return broadcast_index(b, outer, shape_of(self.rhs)[: -self.MATRIX_RANK])
 
-    def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
-        batch, m, n, depth = self.sizes()
-        zero = b.const(0, element_type_of(self.result))
+    def compute(self, b: Builder, index: list[Scalar], reads: Sequence[Reader]) -> Scalar:
+        *outer, row, column = index
+        left, right = self.left(b, reads[0], outer, row), self.right(b, reads[1], outer, column)
 
-        def body(index: list[Scalar]) -> None:
-            *outer, row, column = index
-            left, right = self.left(b, reads[0], outer, row), self.right(b, reads[1], outer, column)
+        def term(at: list[Scalar]) -> Scalar:
+            x, y = self.multiplied(b, left(at[0]), right(at[0]))
+            return x * y
 
-            def step(at: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
-                x, y = self.multiplied(b, left(at[0]), right(at[0]))
-                return [carried[0] + x * y]
-
-            writes[0](index, b.reduce([(0, depth)], [zero], step)[0])
-
-        b.parallel_for([*batch, m, n], body)
+        return b.sum([(0, self.sizes()[-1])], b.const(0, element_type_of(self.result)), term)
 
 
 @irdl_op_definition

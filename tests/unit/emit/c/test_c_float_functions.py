@@ -21,7 +21,7 @@ from c_program import elementwise, parse, printed, run
 from aotc.emit.llvm.ir import llvm_ir
 from aotc.emit.llvm.jit import load_object
 from aotc.machines.instructions.evaluation import ArrayValue, numpy_type
-from aotc.machines.instructions.floats import FUNCTIONS, FloatFunction
+from aotc.machines.instructions.floats import FUNCTIONS, Function
 from aotc.machines.instructions.values import bits_of
 from aotc.machines.targets import binding, lookup
 from aotc.passes.lower.convert_to_llvm import ConvertToLLVMPass
@@ -52,7 +52,7 @@ def _numbers(dtype: str) -> Array:
     return bits.astype(f"u{bits_of(dtype) // 8}").view(numpy_type(dtype))
 
 
-def _operands(function: FloatFunction, kind: str) -> list[Array]:
+def _operands(function: Function, kind: str) -> list[Array]:
     """Of two operands the second is the first one, its opposite, or any other."""
     types, _ = function.types(kind)
     first = _numbers(types[0])
@@ -61,7 +61,7 @@ def _operands(function: FloatFunction, kind: str) -> list[Array]:
     return [first, second][: len(types)]
 
 
-def _meaning(function: FloatFunction, kind: str) -> Array:
+def _meaning(function: Function, kind: str) -> Array:
     types, _ = function.types(kind)
     given = [ArrayValue(each, dtype) for each, dtype in zip(_operands(function, kind), types, strict=True)]
     found = function.meaning(*given)
@@ -95,7 +95,7 @@ REFERENCES: dict[str, Callable[..., Array]] = {
 }
 
 
-def _is_nan(array: Array, function: FloatFunction) -> Array:
+def _is_nan(array: Array, function: Function) -> Array:
     if array.dtype != np.uint16:
         return np.isnan(array)
     return np.isnan(array.view(ml_dtypes.bfloat16 if "bf16" in function.name else np.float16))

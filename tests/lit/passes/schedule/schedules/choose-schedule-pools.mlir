@@ -51,3 +51,28 @@ func.func @loops(%x: tensor<1x4x8x56xf32>, %f: tensor<1x4x8x56xf8E5M2>, %b: tens
   %2 = graph.sum_pool %b {kernel = array<i64: 2, 17>, strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>} : (tensor<1x4x8x56xi8>) -> tensor<1x4x7x40xi32>
   func.return
 }
+
+// Regions of pictures are pooled in blocks of channels, a few blocks at a time, unless most lanes were empty.
+// CHECK-LABEL: func.func @regions
+// CHECK-NEXT:    graph.roi_align %x, %r, %b {{.*}}#graph.elementwise_schedule<lanes = 16, registers = 4>
+// CHECK-NEXT:    graph.roi_max %f, %q {size = array<i64: 7, 7>, scale = 1.000000e+00 : f64} :
+// LAYOUTS-LABEL: func.func @regions
+// LAYOUTS-NEXT:    [[X:%.*]] = graph.pack %x
+// LAYOUTS-NEXT:    [[P:%.*]] = graph.roi_align [[X]], %r, %b {size = array<i64: 7, 7>, scale = 1.000000e+00 : f64, ratio = 2 : i64} : (tensor<1x5x50x50x16xf32>, tensor<9x4xf32>, tensor<9xi64>) -> tensor<9x5x7x7x16xf32>
+// LAYOUTS-NEXT:    graph.unpack [[P]]
+// LAYOUTS-NEXT:    graph.roi_max %f, %q
+func.func @regions(%x: tensor<1x72x50x50xf32>, %f: tensor<1x4x50x50xf32>, %r: tensor<9x4xf32>, %b: tensor<9xi64>, %q: tensor<9x5xf32>) -> (tensor<9x72x7x7xf32>, tensor<9x4x7x7xf32>) attributes {aot.entry} {
+  %0 = graph.roi_align %x, %r, %b {size = array<i64: 7, 7>, scale = 1.0 : f64, ratio = 2} : (tensor<1x72x50x50xf32>, tensor<9x4xf32>, tensor<9xi64>) -> tensor<9x72x7x7xf32>
+  %1 = graph.roi_max %f, %q {size = array<i64: 7, 7>, scale = 1.0 : f64} : (tensor<1x4x50x50xf32>, tensor<9x5xf32>) -> tensor<9x4x7x7xf32>
+  func.return %0, %1 : tensor<9x72x7x7xf32>, tensor<9x4x7x7xf32>
+}
+
+// Pictures put together from columns, as sums of these, have neighbouring positions in the lanes; long windows do not.
+// CHECK-LABEL: func.func @folds
+// CHECK-NEXT:    graph.fold %c {{.*}}#graph.positions_schedule<lanes = 16, mr = 1, nr = 2, unroll = 1>
+// CHECK-NEXT:    graph.fold %l {image = array<i64: 40>, kernel = array<i64: 17>, strides = array<i64: 1>, pads = array<i64: 8, 8>, dilations = array<i64: 1>} :
+func.func @folds(%c: tensor<1x144x1024xf32>, %l: tensor<1x17x40xf32>) attributes {aot.entry} {
+  %0 = graph.fold %c {image = array<i64: 32, 32>, kernel = array<i64: 3, 3>, strides = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>} : (tensor<1x144x1024xf32>) -> tensor<1x16x32x32xf32>
+  %1 = graph.fold %l {image = array<i64: 40>, kernel = array<i64: 17>, strides = array<i64: 1>, pads = array<i64: 8, 8>, dilations = array<i64: 1>} : (tensor<1x17x40xf32>) -> tensor<1x1x40xf32>
+  func.return
+}
