@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from itertools import product
 
 from aotc.emit.c import instructions
 from aotc.emit.c.formulas import c_name, definition
 from aotc.machines.instructions.floats import FUNCTIONS
 from aotc.machines.instructions.rounding import ROUNDINGS
-from aotc.machines.instructions.values import bounds
 
 _VRINTN = """\
 #if (defined(__ARM_ARCH_8M_MAIN__) || defined(__ARM_ARCH_8_1M_MAIN__)) && defined(__ARM_FP) && (__ARM_FP & 4)
@@ -137,19 +135,6 @@ _DSP = """\
 #endif
 """
 
-_SATURATE = """\
-/* The nearest integer that {U}int{N}_t holds. */
-static AOTC_HELPER inline int32_t aotc_saturate_{X}{N}(int32_t x)
-{{
-#if defined(__GNUC__) && defined(__ARM_FEATURE_SAT) /* arm_acle.h's own is not free of warnings */
-    return (int32_t)__builtin_arm_{X}sat(x, {N});
-#else
-    const int32_t low = x > {LOW} ? x : {LOW};
-    return low < {HIGH} ? low : {HIGH};
-#endif
-}}
-"""
-
 _OPAQUE = """\
 /* n, hidden from the optimizer: it would unroll a loop of few iterations completely and keep what later ones load in
  * registers that the accumulators need. */
@@ -181,11 +166,9 @@ def _helpers() -> dict[str, tuple[tuple[str, ...], str]]:
     for function in ROUNDINGS.values():
         table[f"aotc_{function.name}"] = ((), definition(function, "s32"))
     table |= {"aotc_word": ((), _WORD), "AOTC_DSP": ((), _DSP)}
-    table |= {name: (("AOTC_DSP",), instructions.function(row)) for name, row in instructions.FUNCTIONS.items()}
-    for sign, bits in product("su", (8, 16)):
-        low, high = bounds(f"{sign}{bits}")
-        names = {"X": sign, "N": str(bits), "U": "" if sign == "s" else "u", "LOW": str(low), "HIGH": str(high)}
-        table[f"aotc_saturate_{sign}{bits}"] = ((), _SATURATE.format(**names))
+    for name, row in instructions.FUNCTIONS.items():
+        text = instructions.function(row)
+        table[name] = (("AOTC_DSP",) if "AOTC_DSP" in text else (), text)
     for bits in (32, 64):
         table[f"aotc_opaque_i{bits}"] = ((), _OPAQUE.format(N=bits))
     for bits in (8, 16, 32, 64):
