@@ -48,7 +48,7 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.rewriter import Rewriter
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from aotc.dialects.aot import BufferOp, WordLoadOp
 from aotc.dialects.aot.contract import Argument, Sizes, append_argument, kernels, set_parameters, set_sizes, sizes_of
@@ -308,12 +308,7 @@ def _linearize(op: Operation, buffer: SSAValue, axes: dict[int, SSAValue | Attri
 def _forget_extent(buffer: SSAValue) -> None:
     element = cast(MemRefType[Attribute], buffer.type).get_element_type()
     op = cast(BufferOp, buffer.owner)
-    new = BufferOp(op.pointer, MemRefType(element, [DYNAMIC_INDEX]))
-    new.result.name_hint = buffer.name_hint
-    assert op.parent is not None
-    op.parent.insert_op_before(new, op)
-    buffer.replace_all_uses_with(new.result)
-    Rewriter.erase_op(op)
+    Rewriter.replace_op(op, BufferOp(op.pointer, MemRefType(element, [DYNAMIC_INDEX])))
 
 
 def _pass(call: CallOp, function: FuncOp, values: Sequence[Attribute]) -> None:
@@ -326,8 +321,5 @@ def _pass(call: CallOp, function: FuncOp, values: Sequence[Attribute]) -> None:
     )
     new.location = call.location
     new.attributes |= call.attributes
-    assert call.parent is not None
-    call.parent.insert_ops_before([*constants, new], call)
-    for old, result in zip(call.results, new.results, strict=True):
-        old.replace_all_uses_with(result)
-    Rewriter.erase_op(call)
+    Rewriter.insert_op(constants, InsertPoint.before(call))
+    Rewriter.replace_op(call, new)
