@@ -17,9 +17,8 @@ from aotc.dialects.graph.checks import expect
 from aotc.dialects.graph.elementwise import Domain
 from aotc.dialects.graph.indexing import clamped
 from aotc.dialects.graph.interfaces import LoopNestOp, ShapeError, element_type_of, producer, shape_of
-from aotc.dialects.graph.quantized.flip import UI8
-from aotc.dialects.graph.trees.branches import BranchingTreesOp
-from aotc.dialects.graph.trees.leaves import TreeLeavesOp
+from aotc.dialects.graph.quantized.bytes import UI8
+from aotc.dialects.graph.trees.leaves import BranchingTreesOp, TreeLeavesOp
 from aotc.dialects.properties import int_prop, opt_int_prop
 
 _MOST_SUMS = 8

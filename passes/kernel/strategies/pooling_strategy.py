@@ -14,7 +14,7 @@ from aotc.dialects.builder import Scalar, Writer
 from aotc.dialects.dtypes import byte_width, compute_type, is_minifloat
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
 from aotc.dialects.graph.quantized.averages import FixedAveragePoolOp
-from aotc.dialects.graph.quantized.flip import UI8
+from aotc.dialects.graph.quantized.bytes import UI8
 from aotc.dialects.graph.schedules import ElementwiseSchedule, PositionsSchedule, WindowSchedule, schedule_of
 from aotc.dialects.graph.shapes import Segment, ceil_div, segments
 from aotc.dialects.graph.vision.regions import RegionsOp

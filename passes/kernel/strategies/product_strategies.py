@@ -5,7 +5,7 @@ from __future__ import annotations
 from aotc.dialects.graph.convolution import ConvOp, ConvTransposeOp
 from aotc.dialects.graph.matrices.matmul import MatMulOp
 from aotc.dialects.graph.packed.convolution.blocked_conv import BlockedConvOp, BlockedConvTransposeOp
-from aotc.dialects.graph.packed.convolution.inner_product_conv import NarrowConvolutionOp
+from aotc.dialects.graph.packed.convolution.within_lanes import NarrowConvolutionOp
 from aotc.dialects.graph.packed.integers.channels_last import (
     ChannelsLastConvOp,
     ChannelsLastDepthwiseConvOp,

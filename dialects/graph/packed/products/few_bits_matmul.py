@@ -26,8 +26,9 @@ from xdsl.utils.exceptions import VerifyException
 from aotc.dialects.builder import Builder, Reader, Scalar
 from aotc.dialects.dtypes import compute_type, is_float
 from aotc.dialects.graph.checks import expect, expect_within
-from aotc.dialects.graph.interfaces import Array, ConstantPackerOp, ParallelOp, ShapeError, element_type_of, shape_of
+from aotc.dialects.graph.interfaces import Array, ConstantPackerOp, ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.packed.layout import Layout, blocks
+from aotc.dialects.graph.packed.products.packed_matmul import SizedProductOp
 from aotc.dialects.graph.schedules import FewBitsSchedule, schedule_of
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.properties import float_prop, int_prop, opt_bool_prop, opt_int_prop
@@ -83,7 +84,7 @@ class PackFewBitsOp(ConstantPackerOp):
 
 
 @irdl_op_definition
-class FewBitsMatMulOp(ParallelOp):
+class FewBitsMatMulOp(SizedProductOp):
     """lhs [.., M, K] times a matrix [K, `columns`] packed by `pack_few_bits`: [.., M, columns] of type `to`.
 
     Element (k, n) of the matrix is (integer - zero point) * scale, both of column n and block k / `block`: `scales` and
@@ -115,7 +116,6 @@ class FewBitsMatMulOp(ParallelOp):
         return WORD // self.bits
 
     def sizes(self) -> tuple[tuple[int, ...], int, int, int]:
-        """The batch shape, M, the number of columns, and K."""
         *batch, rows, depth = shape_of(self.lhs)
         return tuple(batch), rows, self.columns, depth
 
@@ -146,10 +146,6 @@ class FewBitsMatMulOp(ParallelOp):
         schedule = schedule_of(self)
         if isinstance(schedule, FewBitsSchedule) and schedule.kc != (self.kc):
             raise VerifyException(f"kc = {schedule.kc} of the schedule is not that of the operation")
-
-    def operations(self) -> int:
-        batch, *sizes = self.sizes()
-        return 2 * math.prod((*batch, *sizes))
 
     def compute(self, b: Builder, index: list[Scalar], reads: Sequence[Reader]) -> Scalar:
         width, bits, block = shape_of(self.rhs)[-1], self.bits, self.block

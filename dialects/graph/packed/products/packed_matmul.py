@@ -37,7 +37,19 @@ Elements: TypeAlias = Callable[[Scalar], Scalar]
 """The elements of a row or column, by their position along the reduction."""
 
 
-class ProductOp(ParallelOp, ABC):
+class SizedProductOp(ParallelOp, ABC):
+    """A product of matrices, for each index of batch dimensions."""
+
+    @abstractmethod
+    def sizes(self) -> tuple[tuple[int, ...], int, int, int]:
+        """The batch shape, M, N and K; raises ShapeError."""
+
+    def operations(self) -> int:
+        batch, *sizes = self.sizes()
+        return 2 * math.prod((*batch, *sizes))
+
+
+class ProductOp(SizedProductOp, ABC):
     """lhs [.., M, K] times a matrix [K, N] for each index of the batch dimensions, which broadcast: [.., M, N].
 
     `transpose_lhs` says that lhs is stored [.., K, M].
@@ -51,16 +63,8 @@ class ProductOp(ParallelOp, ABC):
     """How many dimensions of rhs, the last ones, are a matrix."""
 
     @abstractmethod
-    def sizes(self) -> tuple[tuple[int, ...], int, int, int]:
-        """The broadcast batch shape, M, N and K; raises ShapeError."""
-
-    @abstractmethod
     def right(self, b: Builder, read: Reader, outer: Sequence[Scalar], column: Scalar) -> Elements:
         """A column of the matrix."""
-
-    def operations(self) -> int:
-        batch, *sizes = self.sizes()
-        return 2 * math.prod((*batch, *sizes))
 
     def infer_types(self) -> Sequence[TensorType]:
         batch, m, n, _ = self.sizes()

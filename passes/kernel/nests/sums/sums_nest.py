@@ -22,8 +22,7 @@ from aotc.dialects.builder import Reader, Scalar, Writer
 from aotc.dialects.dtypes import is_unsigned
 from aotc.dialects.graph.accumulation import AccumulatingOp
 from aotc.dialects.graph.interfaces import element_type_of
-from aotc.dialects.graph.packed.integers.channels_last import InterleavedMatMulOp, InterleavedOp
-from aotc.dialects.graph.packed.integers.paired_nibbles import NIBBLE
+from aotc.dialects.graph.packed.integers.channels_last import NIBBLE, InterleavedMatMulOp, InterleavedOp
 from aotc.dialects.graph.packed.layout import Layout
 from aotc.dialects.graph.schedules import SumsSchedule
 from aotc.dialects.graph.shapes import ceil_div
