@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeAlias
 
 Unsigned: TypeAlias = Literal["one", "none", "any", "narrow"]
@@ -67,6 +67,7 @@ class DotProduct:
 VPDPBUSD: Final = DotProduct(
     "vpdpbusd", "one", cycles=0.5, widening_cycles=0, registers=0, busy_sums=14, pair_cycles=0.5
 )
+VPDPBSSD: Final = replace(VPDPBUSD, name="vpdpbssd", unsigned="any")
 VPMADDWD: Final = DotProduct(
     "vpmaddwd", "one", cycles=4 / 3, widening_cycles=0.8, registers=3, busy_sums=4, pair_cycles=2 / 3
 )
@@ -100,6 +101,7 @@ def dot_product(names: frozenset[str], vector_bytes: int) -> DotProduct:
     """The best way for registers of `vector_bytes` with these instructions."""
     bits = 8 * vector_bytes
     ways = (
+        (f"vpdpbssd.{bits}", VPDPBSSD),
         (f"vpdpbusd.{bits}", VPDPBUSD),
         (f"psignb.{bits}", VPMADDUBSW),
         (f"pmaddwd.{bits}", VPMADDWD),

@@ -128,4 +128,4 @@ def c_text(rows: Sequence[Instruction]) -> str:
             f"    for (int64_t i = 0; i < count; ++i) {{\n        r[i] = {call};\n    }}\n}}\n"
         )
     words = helper_text(macro_name(row) for row in rows if row.on_words)
-    return "\n".join(["#include <stdint.h>", *words, prologue(functions).text, *functions])
+    return "\n".join(["#include <stdint.h>", "#define AOTC_HELPER", *words, prologue(functions).text, *functions])

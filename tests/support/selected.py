@@ -8,6 +8,7 @@ from aotc.passes.loops.selection.processor import Processor
 
 TARGETS = (
     *("x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4", "x86_64-linux-gnu:cascadelake", "x86_64-linux-gnu:alderlake"),
+    "x86_64-linux-gnu:arrowlake",
     *("aarch64", "aarch64-linux-gnu:neoverse-n1", "aarch64-linux-gnu:neoverse-v1", "wasm32-simd128", "rv64gcv"),
 )
 

@@ -173,7 +173,7 @@ def definition(function: Function, dtype: str, variant: str = "") -> str:
     names = function.names[: len(operands)]
     statements, e = _evaluated(function, dtype, names, 0)
     given = ", ".join(_ctype(kind).declare(name) for kind, name in zip(operands, names, strict=True))
-    kind = f"{_SELDOM}static" if function.is_seldom else "static inline"
+    kind = f"{_SELDOM}static AOTC_HELPER" if function.is_seldom else "static AOTC_HELPER inline"
     head = f"{kind} {_ctype(result).text} {c_name(function, dtype)}({given})"
     lines = [line for each in [*statements, f"return {e.text};"] for line in _lines(each)]
     body = "\n".join(f"    {line}" for line in lines)

@@ -24,7 +24,7 @@ _VRINTN = """\
 
 _MAXNUM = """\
 /* The greater of two; the other one if either is NaN. */
-static inline {T} aotc_maxnum{F}({T} a, {T} b)
+static AOTC_HELPER inline {T} aotc_maxnum{F}({T} a, {T} b)
 {{
     return a > b || b != b ? a : b;
 }}
@@ -32,7 +32,7 @@ static inline {T} aotc_maxnum{F}({T} a, {T} b)
 
 _MINNUM = """\
 /* The lesser of two; the other one if either is NaN. */
-static inline {T} aotc_minnum{F}({T} a, {T} b)
+static AOTC_HELPER inline {T} aotc_minnum{F}({T} a, {T} b)
 {{
     return a < b || b != b ? a : b;
 }}
@@ -40,7 +40,7 @@ static inline {T} aotc_minnum{F}({T} a, {T} b)
 
 _BITS = """\
 /* The bits of a {T} as an integer. */
-static inline {I} aotc_{T}_bits({T} x)
+static AOTC_HELPER inline {I} aotc_{T}_bits({T} x)
 {{
     union {{ {T} value; {I} bits; }} both;
     both.value = x;
@@ -50,7 +50,7 @@ static inline {I} aotc_{T}_bits({T} x)
 
 _FROM_BITS = """\
 /* The {T} with these bits. */
-static inline {T} aotc_{T}_of_bits({I} bits)
+static AOTC_HELPER inline {T} aotc_{T}_of_bits({I} bits)
 {{
     union {{ {T} value; {I} bits; }} both;
     both.bits = bits;
@@ -60,7 +60,7 @@ static inline {T} aotc_{T}_of_bits({I} bits)
 
 _EXP = """\
 /* e to the power of x, within 2 units in the last place: 2^n times a polynomial (Cephes) of the remainder. */
-static inline float aotc_expf(float x)
+static AOTC_HELPER inline float aotc_expf(float x)
 {
     const float low = x < -104.0f ? -104.0f : x;
     const float bounded = low > 89.0f ? 89.0f : low;
@@ -82,7 +82,7 @@ static inline float aotc_expf(float x)
 
 _TANH = """\
 /* The hyperbolic tangent, within 2 units in the last place (Cephes). */
-static inline float aotc_tanhf(float x)
+static AOTC_HELPER inline float aotc_tanhf(float x)
 {
     const float magnitude = x < 0.0f ? -x : x;
     if (magnitude < 0.625f) {
@@ -104,7 +104,7 @@ static inline float aotc_tanhf(float x)
 
 _FLOOR_DIVISION = """\
 /* a / b rounded down. */
-static inline {S} aotc_floordiv{N}({S} a, {S} b)
+static AOTC_HELPER inline {S} aotc_floordiv{N}({S} a, {S} b)
 {{
     const {S} quotient = ({S})(a / b);
     return ({S})(a % b != 0 && (a < 0) != (b < 0) ? quotient - 1 : quotient);
@@ -113,7 +113,7 @@ static inline {S} aotc_floordiv{N}({S} a, {S} b)
 
 _CEIL_DIVISION = """\
 /* a / b rounded up. */
-static inline {S} aotc_ceildiv{N}({S} a, {S} b)
+static AOTC_HELPER inline {S} aotc_ceildiv{N}({S} a, {S} b)
 {{
     const {S} quotient = ({S})(a / b);
     return ({S})(a % b != 0 && (a < 0) == (b < 0) ? quotient + 1 : quotient);
@@ -122,7 +122,7 @@ static inline {S} aotc_ceildiv{N}({S} a, {S} b)
 
 _UNSIGNED_CEIL_DIVISION = """\
 /* a / b rounded up. */
-static inline {U} aotc_ceildivu{N}({U} a, {U} b)
+static AOTC_HELPER inline {U} aotc_ceildivu{N}({U} a, {U} b)
 {{
     return ({U})(a / b + (a % b != 0 ? 1u : 0u));
 }}
@@ -130,7 +130,7 @@ static inline {U} aotc_ceildivu{N}({U} a, {U} b)
 
 _WORD = """\
 /* The four bytes at p, the lowest first. */
-static inline int32_t aotc_word(const void *p)
+static AOTC_HELPER inline int32_t aotc_word(const void *p)
 {
 #if defined(__GNUC__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
     int32_t word;
@@ -155,7 +155,7 @@ _DSP = """\
 
 _SATURATE = """\
 /* The nearest integer that {U}int{N}_t holds. */
-static inline int32_t aotc_saturate_{X}{N}(int32_t x)
+static AOTC_HELPER inline int32_t aotc_saturate_{X}{N}(int32_t x)
 {{
 #if defined(__GNUC__) && defined(__ARM_FEATURE_SAT) /* arm_acle.h's own is not free of warnings */
     return (int32_t)__builtin_arm_{X}sat(x, {N});
@@ -169,9 +169,11 @@ static inline int32_t aotc_saturate_{X}{N}(int32_t x)
 _OPAQUE = """\
 /* n, hidden from the optimizer: it would unroll a loop of few iterations completely and keep what later ones load in
  * registers that the accumulators need. */
-static inline int{N}_t aotc_opaque_i{N}(int{N}_t n)
+static AOTC_HELPER inline int{N}_t aotc_opaque_i{N}(int{N}_t n)
 {{
+#if defined(__GNUC__) || defined(__clang__)
     __asm__ volatile("" : "+r"(n));
+#endif
     return n;
 }}
 """

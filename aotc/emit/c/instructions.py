@@ -76,7 +76,7 @@ def function(row: Instruction) -> str:
     names = "abcdef"[: len(row.operands)]
     operands = [_as_taken(row, lanes, name) for lanes, name in zip(row.operands, names, strict=True)]
     parameters = ", ".join(f"int32_t {name}" for name in names)
-    lines = [f"/* {row.says} */", f"static inline int32_t {macro_name(row)}({parameters})", "{"]
+    lines = [f"/* {row.says} */", f"static AOTC_HELPER inline int32_t {macro_name(row)}({parameters})", "{"]
     for position, spelling in enumerate(row.spellings):
         lines.append(f"#{'el' if position else ''}if {row.condition(spelling)}")
         if spelling.assembly:

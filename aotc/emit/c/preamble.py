@@ -7,7 +7,7 @@ import textwrap
 from aotc.emit.c.text import WIDTH, comment_text
 from aotc.model.metadata import ModelInfo
 
-MACROS = ("AOTC_WEIGHTS", "AOTC_WORKSPACE", "AOTC_ALIGNED", "AOTC_OPERATOR", "AOTC_BRANCHES")
+MACROS = ("AOTC_WEIGHTS", "AOTC_WORKSPACE", "AOTC_ALIGNED", "AOTC_OPERATOR", "AOTC_HELPER", "AOTC_BRANCHES")
 """Names of macros, reserved."""
 CONTRACTION = """
 /* No fused multiply-add: results do not depend on the machine. GCC needs -std=c99 or -ffp-contract=off. */
@@ -55,6 +55,17 @@ OPERATOR = """
 #define AOTC_OPERATOR __attribute__((noinline))
 #else
 #define AOTC_OPERATOR
+#endif
+#endif
+"""
+HELPER = """
+/* Attributes of each helper, which operators call unless the compiler puts it into them, or has an instruction for it.
+ * A section attribute goes here, too, beside unused. */
+#ifndef AOTC_HELPER
+#if defined(__GNUC__) || defined(__clang__)
+#define AOTC_HELPER __attribute__((unused))
+#else
+#define AOTC_HELPER
 #endif
 #endif
 """

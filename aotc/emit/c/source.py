@@ -132,6 +132,8 @@ class CSource(Unit):
             yield preamble.VECTOR_CONTRACTION
         elif self._helpers or any(isinstance(op, arith.MulfOp) for op in self._operations()):
             yield preamble.CONTRACTION
+        if self._helpers:
+            yield preamble.HELPER
         for text in helper_text(self._helpers):
             yield f"\n{text}"
         yield vectors

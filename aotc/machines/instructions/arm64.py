@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from aotc.machines.instructions import floats
 from aotc.machines.instructions.rows import Architecture, Instruction, Lanes, Spelling, dot
-from aotc.machines.instructions.values import Group, Value, bits_of
+from aotc.machines.instructions.values import Group, Meaning, Value, bits_of, bounds, saturated_sum
 
 _BITS = 128
 _MACROS = {
@@ -64,6 +64,28 @@ def _permutations() -> Iterator[Instruction]:
         yield Instruction(name, AARCH64, signature, _BITS, meaning, llvm, (Spelling(("neon",), function),))
 
 
+def nearest(x: Value) -> Value:
+    """To even between two; the end of the range for what is beyond, 0 for NaN."""
+    least, most = (x.number(bound, "s32") for bound in bounds("s32"))
+    return floats.nearest(x, (x < 0).select(least, x.is_nan().select(0, most)))
+
+
+def _narrowings() -> Iterator[Instruction]:
+    for name, signature, meaning, bits, llvm, function in (
+        ("fcvtns", "f32 -> s32", nearest, _BITS, "aarch64.neon.fcvtns.v4i32.v4f32", "vcvtnq_s32_f32"),
+        ("sqadd", "s16, s16 -> s16", saturated_sum, _BITS, "sadd.sat.v8i16", "vqaddq_s16"),
+        ("sqxtn.words", "s32 -> s16", _saturated("s16"), _BITS // 2, "aarch64.neon.sqxtn.v4i16", "vqmovn_s32"),
+        ("sqxtn.bytes", "s16 -> s8", _saturated("s8"), _BITS // 2, "aarch64.neon.sqxtn.v8i8", "vqmovn_s16"),
+        ("sqxtun.bytes", "s16 -> u8", _saturated("u8"), _BITS // 2, "aarch64.neon.sqxtun.v8i8", "vqmovun_s16"),
+    ):
+        spellings = (Spelling(("neon",), function),)
+        yield Instruction(name, AARCH64, signature, bits, meaning, f"llvm.{llvm}", spellings)
+
+
+def _saturated(dtype: str) -> Meaning:
+    return lambda x: x.saturate(dtype)
+
+
 def _floats() -> Iterator[Instruction]:
     for dtype in ("f32", "f64"):
         kind = f"v{_BITS // bits_of(dtype)}{dtype}"
@@ -86,4 +108,4 @@ def _floats() -> Iterator[Instruction]:
         yield Instruction(name, AARCH64, signature, bits, meaning, f"llvm.aarch64.neon.{llvm}", spellings)
 
 
-ROWS = (*_dots(), *_permutations(), *_floats())
+ROWS = (*_dots(), *_permutations(), *_narrowings(), *_floats())

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from functools import reduce
 from operator import add
 
-from aotc.machines.instructions.arm64 import register_type
+from aotc.machines.instructions.arm64 import nearest, register_type
 from aotc.machines.instructions.rows import ADD, Architecture, Call, Instruction, Number, Spelling
-from aotc.machines.instructions.values import Group, Meaning, Value, nearest, products
+from aotc.machines.instructions.values import Group, Meaning, Value, products
 
 _MACROS = {
     "dsp": "AOTC_DSP",
@@ -159,12 +159,6 @@ def _rounding_shift(x: Value, by: Value) -> Value:
     return (left < 0).select(rounded, wide << left.most(0).least(32)).convert("s32")
 
 
-def _nearest(x: Value) -> Value:
-    """To even between two; the end of the range for what is beyond, 0 for what is no number."""
-    whole = (x < 2.0**31).select(nearest(x), x.number(2**31 - 1, "s32"))
-    return x.differs(x).select(0, whole)
-
-
 def _quads() -> Iterator[Instruction]:
     for name, signature, meaning, c, llvm, feature in (
         ("vqadd.s32", "s32, s32 -> s32", _saturated_sum, "vqaddq_s32", "llvm.sadd.sat.v4i32", "mve"),
@@ -175,7 +169,7 @@ def _quads() -> Iterator[Instruction]:
             "mve",
         ),
         (
-            *("vcvtn.s32.f32", "f32 -> s32", _nearest, "vcvtnq_s32_f32"),
+            *("vcvtn.s32.f32", "f32 -> s32", nearest, "vcvtnq_s32_f32"),
             Call("llvm.arm.mve.vcvtn.v4i32.v4f32", (_ZERO, 0)),
             "mve.fp",
         ),

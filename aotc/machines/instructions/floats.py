@@ -112,6 +112,14 @@ def roundeven(x: Value) -> Value:
     return (magnitude < exponent << size).select((_bits(rounded) | sign).reinterpret(x.dtype), x)
 
 
+def nearest(x: Value, beyond: Value) -> Value:
+    """The integer of 32 bits nearest to an f32, to even between two; `beyond` for those that do not fit, and NaN."""
+    size = abs(x)
+    rounded = (size < 2.0**23).select(size + 2.0**23 - 2.0**23, size)
+    whole = (size < 2.0**31).select(rounded, x.number(0, x.dtype)).convert("s32")
+    return (size < 2.0**31).select((x < 0).select(-whole, whole), beyond)
+
+
 def floor(x: Value) -> Value:
     """One less than the nearest integer where that is beyond."""
     nearest = roundeven(x).named("nearest")

@@ -204,13 +204,12 @@ def products(a: Sequence[V], b: Sequence[V], dtype: str) -> V:
     return first
 
 
-def nearest(x: Value) -> Value:
-    """The integer of 32 bits nearest to an f32, to even between two; the least one for what is beyond, and NaN.
+def saturated_sum(a: Value, b: Value) -> Value:
+    """Of 16 bits."""
+    return (a.convert("s32") + b.convert("s32")).saturate("s16")
 
-    A float from 2^23 is an integer; below, adding that leaves no bits behind the point.
-    """
-    size = abs(x)
-    rounded = (size < 2.0**23).select(size + 2.0**23 - 2.0**23, size)
-    fits = size < 2.0**31
-    whole = fits.select(rounded, x.number(0, x.dtype)).convert("s32")
-    return fits.select((x < 0).select(-whole, whole), whole.number(-(2**31), "s32"))
+
+def packed(signature: str) -> Meaning:
+    """The saturated lanes of one operand before those of the other."""
+    dtype, _, _ = signature.rpartition(" ")[2].partition("x")
+    return lambda *operands: [each.each(lambda value: value.saturate(dtype)) for each in operands]

@@ -7,7 +7,7 @@ from itertools import product
 
 from aotc.machines.instructions import floats
 from aotc.machines.instructions.rows import Architecture, Call, Instruction, Lanes, Number, Spelling, dot
-from aotc.machines.instructions.values import Group, Meaning, Value, bits_of, nearest, products
+from aotc.machines.instructions.values import Group, Meaning, Value, bits_of, packed, products, saturated_sum
 
 _PREFIX = {128: "_mm", 256: "_mm256", 512: "_mm512"}
 _FIRST = {128: ("sse2",), 256: ("avx2",), 512: ("avx512bw",)}
@@ -73,6 +73,13 @@ def _dots() -> Iterator[Instruction]:
             spellings = [(features, text.format(function)) for features, text in vnni]
             llvm = f"llvm.x86.avx512.{name}.{bits}"
             yield _row(name, bits, f"s32, {factors} -> s32", dot, llvm, *spellings, accumulator=0)
+        for name, factors, function in (
+            ("vpdpbssd", "s8x4, s8x4", "dpbssd_epi32"),
+            ("vpdpbuud", "u8x4, u8x4", "dpbuud_epi32"),
+        ):
+            if bits < 512:
+                llvm, spelling = f"llvm.x86.avx2.{name}.{bits}", (("avxvnniint8",), function)
+                yield _row(name, bits, f"s32, {factors} -> s32", dot, llvm, spelling, accumulator=0)
         llvm = f"llvm.x86.{_MULTIPLY_PAIRS[bits]}"
         yield _row("pmaddwd", bits, "s16x2, s16x2 -> s32", _pairs, llvm, (_FIRST[bits], "madd_epi16"))
         llvm = f"llvm.x86.{_MULTIPLY_BYTES[bits]}"
@@ -89,13 +96,9 @@ def _saturated_difference(a: Value, b: Value) -> Value:
     return (a.convert("s16") - b.convert("s16")).saturate("s8")
 
 
-def _saturated_sum(a: Value, b: Value) -> Value:
-    return (a.convert("s32") + b.convert("s32")).saturate("s16")
-
-
-def _packed(dtype: str) -> Meaning:
-    """The lanes of one operand before those of the other."""
-    return lambda *operands: [each.each(lambda value: value.saturate(dtype)) for each in operands]
+def _nearest(x: Value) -> Value:
+    """The least integer for what is beyond."""
+    return floats.nearest(x, x.number(-(2**31), "s32"))
 
 
 _SATURATING_PACKS = (
@@ -114,19 +117,17 @@ def _narrowings() -> Iterator[Instruction]:
     for bits in _PREFIX:
         for name, signature, meaning, llvm, function in (
             ("psubsb", "s8, s8 -> s8", _saturated_difference, f"ssub.sat.v{bits // 8}i8", "subs_epi8"),
-            ("paddsw", "s16, s16 -> s16", _saturated_sum, f"sadd.sat.v{bits // 16}i16", "adds_epi16"),
+            ("paddsw", "s16, s16 -> s16", saturated_sum, f"sadd.sat.v{bits // 16}i16", "adds_epi16"),
         ):
             yield _row(name, bits, signature, meaning, f"llvm.{llvm}", (_FIRST[bits], function))
         for name, signature, function in _SATURATING_PACKS:
-            meaning = _packed(signature.split(" -> ")[1].split("x")[0])
-            yield _row(
-                name, bits, signature, meaning, f"llvm.x86.{_PACKING[bits].format(name)}", (_FIRST[bits], function)
-            )
+            llvm = f"llvm.x86.{_PACKING[bits].format(name)}"
+            yield _row(name, bits, signature, packed(signature), llvm, (_FIRST[bits], function))
         yield _row(
             "cvtps2dq",
             bits,
             "f32 -> s32",
-            nearest,
+            _nearest,
             Call(f"llvm.x86.{_NEAREST[bits]}", (0, *(_UNMASKED if bits == 512 else ()))),
             ((_NEAREST_FEATURE[bits],), "cvtps_epi32"),
         )

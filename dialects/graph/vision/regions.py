@@ -8,16 +8,16 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from xdsl.dialects.builtin import DenseArrayBase, TensorType, i64
-from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
+from xdsl.irdl import irdl_op_definition, operand_def, prop_def
 
-from aotc.dialects.builder import INDEX, Builder, Reader, Scalar, Writer
+from aotc.dialects.builder import INDEX, Builder, Reader, Scalar
 from aotc.dialects.dtypes import compute_type
 from aotc.dialects.graph.checks import expect, expect_within
-from aotc.dialects.graph.interfaces import LoopNestOp, ShapeError, common_element_type, element_type_of, shape_of
+from aotc.dialects.graph.interfaces import ParallelOp, ShapeError, common_element_type, element_type_of, shape_of
 from aotc.dialects.properties import float_prop, int_prop, opt_bool_prop
 
 
-class RegionsOp(LoopNestOp, ABC):
+class RegionsOp(ParallelOp, ABC):
     """x [N, C, H, W] pooled in `size` bins in each of the regions [R, columns] (`rois`): result [R, C, *size].
 
     Coordinates are multiplied by `scale`. A batch outside of x is taken as the nearest. Where x is in blocks of
@@ -28,7 +28,6 @@ class RegionsOp(LoopNestOp, ABC):
     rois = operand_def(TensorType)
     size = prop_def(DenseArrayBase.constr(i64))
     scale = float_prop()
-    result = result_def(TensorType)
     COLUMNS: ClassVar[int]
 
     def infer_types(self) -> Sequence[TensorType]:
@@ -53,9 +52,8 @@ class RegionsOp(LoopNestOp, ABC):
     def pooled(self, b: Builder, reads: Sequence[Reader], index: Sequence[Scalar], zero: Scalar) -> Scalar:
         """An element of the result, or several that differ in their channels alone, of which `zero` has as many."""
 
-    def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
-        zero = b.const(0, compute_type(element_type_of(self.x)))
-        b.parallel_for(shape_of(self.result), lambda index: writes[0](index, self.pooled(b, reads, index, zero)))
+    def compute(self, b: Builder, index: list[Scalar], reads: Sequence[Reader]) -> Scalar:
+        return self.pooled(b, reads, index, b.const(0, compute_type(element_type_of(self.x))))
 
 
 @irdl_op_definition

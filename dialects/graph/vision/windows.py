@@ -6,18 +6,19 @@ from __future__ import annotations
 import math
 from abc import ABC
 from collections.abc import Sequence
+from dataclasses import replace
 
 from xdsl.dialects.builtin import DenseArrayBase, TensorType, i64
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, prop_def
 
-from aotc.dialects.builder import INDEX, Builder, Reader, Scalar
+from aotc.dialects.builder import Builder, Reader, Scalar
 from aotc.dialects.dtypes import compute_type
 from aotc.dialects.graph.checks import expect
 from aotc.dialects.graph.elementwise import Domain
 from aotc.dialects.graph.interfaces import ParallelOp, ShapeError, common_element_type, element_type_of, shape_of
 from aotc.dialects.graph.shapes import delinearize, linearize
 from aotc.dialects.graph.vision.sampling import bilinear
-from aotc.dialects.graph.windows.sliding import check_counts
+from aotc.dialects.graph.windows.sliding import TransposedWindow, check_counts
 
 
 class PatchesOp(ParallelOp, ABC):
@@ -120,26 +121,29 @@ class FoldOp(PatchesOp):
     def operations(self) -> int:
         return math.prod(shape_of(self.x))
 
+    def axes(self) -> list[TransposedWindow]:
+        """How windows lie along each axis of the image."""
+        image, pads = self.ints("image"), self.ints("pads")
+        names = [self.ints(name) for name in ("kernel", "strides", "dilations")]
+        each = zip(self.windows(), *names, pads[: len(image)], pads[len(image) :], strict=True)
+        whole = [TransposedWindow(*axis, more=0) for axis in each]
+        return [replace(each, more=extent - each.positions) for each, extent in zip(whole, image, strict=True)]
+
+    def source(
+        self, b: Builder, index: Sequence[Scalar], taps: Sequence[Scalar], windows: Sequence[Scalar]
+    ) -> list[Scalar]:
+        """Where in x the element is that a tap of a window adds at an index of the result."""
+        kernel = self.ints("kernel")
+        row = index[1] * math.prod(kernel) + linearize(b, taps, kernel)
+        return [index[0], row, linearize(b, windows, self.windows())]
+
     def compute(self, b: Builder, index: list[Scalar], reads: Sequence[Reader]) -> Scalar:
-        kernel, windows, pads = self.ints("kernel"), self.windows(), self.ints("pads")
-        strides, dilations, taps = self.ints("strides"), self.ints("dilations"), math.prod(kernel)
-        batch, channel, *at = index
+        meetings = [axis.meeting(b, place) for axis, place in zip(self.axes(), index[2:], strict=True)]
 
-        def step(inner: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
-            found: list[Scalar] = []
-            valid: Scalar | None = None
-            for axis, tap in enumerate(delinearize(b, inner[0], kernel)):
-                start = b.cast(at[axis], i64) + pads[axis] - b.cast(tap * dilations[axis], i64)
-                window = start / strides[axis]
-                fits = b.compare("ge", start, 0) & b.compare("eq", window * strides[axis], start)
-                fits = fits & b.compare("lt", window, windows[axis])
-                valid = fits if valid is None else valid & fits
-                found.append(b.cast(window, INDEX))
-            assert valid is not None
+        def add(steps: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
+            pairs = list(zip(meetings, steps, strict=True))
+            taps, windows = [each.tap(step) for each, step in pairs], [each.source(step) for each, step in pairs]
+            return [carried[0] + reads[0](self.source(b, index, taps, windows))]
 
-            def add() -> list[Scalar]:
-                return [carried[0] + reads[0]([batch, channel * taps + inner[0], linearize(b, found, windows)])]
-
-            return b.when(valid, add, lambda: carried)
-
-        return b.reduce([(0, taps)], [b.const(0, compute_type(element_type_of(self.x)))], step)[0]
+        zero = b.const(0, compute_type(element_type_of(self.x)))
+        return b.reduce([(each.low, each.high) for each in meetings], [zero], add)[0]

@@ -112,6 +112,7 @@ class LoopBuilder(ScalarBuilder):
     def _parallel(self, bounds: Sequence[tuple[int, int, int]], body: Callable[[list[Scalar]], None]) -> None:
         """An scf.parallel with a loop for each of `bounds` (low, high, step)."""
         block = Block(arg_types=[INDEX] * len(bounds))
+        self._ends |= {arg: high for arg, (low, high, _) in zip(block.args, bounds, strict=True) if low >= 0}
 
         def fill() -> None:
             body([Scalar(self, INDEX, arg) for arg in block.args])
@@ -142,6 +143,8 @@ class LoopBuilder(ScalarBuilder):
         initial = [value.ssa for value in init]
         block = Block(arg_types=[INDEX, *(value.type for value in initial)])
         inside = [Scalar(self, value.dtype, arg) for value, arg in zip(init, block.args[1:], strict=True)]
+        if first.constant is not None and first.constant >= 0 and last.constant is not None:
+            self._ends[block.args[0]] = int(last.constant)
 
         def fill() -> None:
             following = body(Scalar(self, INDEX, block.args[0]), inside)

@@ -56,6 +56,8 @@ class ScalarBuilder(Builder):
         self._builder = OpBuilder(InsertPoint.at_end(entry))
         self._constants: dict[tuple[Number | str, Attribute], SSAValue] = {}
         self._last_constant: Operation | None = None
+        self._ends: dict[SSAValue, int] = {}
+        """The number below which the index of a loop that begins at 0 or later is, where that is a constant."""
         self.guards = False
         """Whether input data is checked."""
 
@@ -160,6 +162,8 @@ class ScalarBuilder(Builder):
     def div(self, a: Scalar, c: Scalar) -> Scalar:
         if not is_float(a.dtype) and c.constant == 1:
             return a
+        if self._is_below(a, c):
+            return Scalar(self, a.dtype, constant=0)
         if c.constant != 0 and (folded := self._fold(a, c, quotient)) is not None:
             return folded
         unsigned = is_unsigned(a.dtype) or a.dtype == INDEX
@@ -168,10 +172,17 @@ class ScalarBuilder(Builder):
     def rem(self, a: Scalar, c: Scalar) -> Scalar:
         if not is_float(a.dtype) and c.constant == 1:
             return Scalar(self, a.dtype, constant=0)
+        if self._is_below(a, c):
+            return a
         if c.constant != 0 and (folded := self._fold(a, c, lambda x, y: x - quotient(x, y) * y)) is not None:
             return folded
         unsigned = is_unsigned(a.dtype) or a.dtype == INDEX
         return self._binary(a, c, aot.FModOp, arith.RemUIOp if unsigned else arith.RemSIOp)
+
+    def _is_below(self, index: Scalar, bound: Scalar) -> bool:
+        """Whether the index of a loop is less than a constant whenever the loop runs."""
+        end = self._ends.get(index.value) if index.value is not None else None
+        return end is not None and bound.constant is not None and end <= bound.constant
 
     def neg(self, a: Scalar) -> Scalar:
         if is_float(a.dtype):

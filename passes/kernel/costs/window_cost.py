@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from math import log2, prod
+from math import log2
 
 from xdsl.ir import Attribute
 
@@ -74,11 +73,11 @@ def stretches(window: SlidingWindow, size: int, lanes: int) -> list[Stretch]:
 
 
 def window_rows_schedule(
-    machine: Machine, width: int, windows: Sequence[SlidingWindow], in_parts: bool
+    machine: Machine, width: int, along: SlidingWindow, rows: int, in_parts: bool
 ) -> PositionsSchedule | None:
-    """The schedule of windows with positions along the last axis in lanes of `width` bytes, of the whole register or of
-    what a row needs of it; None where lanes would be mostly empty, or where that would be too much code."""
-    *_, along = windows
+    """The schedule of windows of some rows with positions along the last axis in lanes of `width` bytes, of the whole
+    register or of what is needed of it; None where lanes would be mostly empty, or where that would be too much code.
+    """
     lanes = machine.vector_bytes // width
     while lanes * width > LEAST_BYTES and 2 * along.positions <= lanes:
         lanes //= 2
@@ -88,7 +87,7 @@ def window_rows_schedule(
     found = [PositionsSchedule(lanes, 1, nr) for nr in range(1, most + 1)]
     fitting = [each for each in found if _registers(each, along) <= machine.registers or each.nr == 1]
     few = [each for each in fitting if len(stretches(along, each.nr * lanes, lanes)) <= MOST_STRETCHES]
-    return min(few, key=lambda each: window_row_cycles(machine, each, windows, in_parts), default=None)
+    return min(few, key=lambda each: window_row_cycles(machine, each, along, rows, in_parts), default=None)
 
 
 def _registers(schedule: PositionsSchedule, along: SlidingWindow) -> int:
@@ -98,14 +97,13 @@ def _registers(schedule: PositionsSchedule, along: SlidingWindow) -> int:
 
 
 def window_row_cycles(
-    machine: Machine, schedule: PositionsSchedule, windows: Sequence[SlidingWindow], in_parts: bool
+    machine: Machine, schedule: PositionsSchedule, along: SlidingWindow, rows: int, in_parts: bool
 ) -> float:
     """Estimated cycles of one core for a row of results as in `window_rows_schedule`: for each row that is read its
     loads, for each tap a shuffle and an operation, once for all rows where windows are reduced `in_parts`.
 
     As above, estimated and measured: 242 and 228; 140 and 153; 128 channels of 20 x 20, 5 x 5 102 and 133."""
-    *others, along = windows
-    rows, lanes = prod(window.size for window in others), schedule.lanes
+    lanes = schedule.lanes
 
     def cycles(size: int, elements: int) -> float:
         read, results = ceil_div(elements, lanes), ceil_div(size, lanes)

@@ -18,7 +18,9 @@ from aotc.dialects.graph.quantized.bytes import UI8
 from aotc.dialects.graph.schedules import ElementwiseSchedule, PositionsSchedule, WindowSchedule, schedule_of
 from aotc.dialects.graph.shapes import Segment, ceil_div, segments
 from aotc.dialects.graph.vision.regions import RegionsOp
+from aotc.dialects.graph.vision.windows import FoldOp
 from aotc.dialects.graph.windows.pooling import MaxPoolOp, WindowOp, product
+from aotc.dialects.graph.windows.sliding import SlidingWindow
 from aotc.machines.machine import Machine
 from aotc.passes.kernel.builders.tile_builder import TileBuilder
 from aotc.passes.kernel.builders.tiles import NotVectorizable, Tile
@@ -32,7 +34,7 @@ from aotc.passes.kernel.costs.window_cost import (
 from aotc.passes.kernel.layouts import Blocked, ChannelsOf, Layouts
 from aotc.passes.kernel.nest import Nest
 from aotc.passes.kernel.nests.convolution.window_nest import Part, WindowNest, WindowReduction
-from aotc.passes.kernel.nests.convolution.window_rows_nest import WindowRowsNest
+from aotc.passes.kernel.nests.convolution.window_rows_nest import FoldRowsNest, WindowRowsNest
 from aotc.passes.kernel.spatial_tiling import Box, SpatialTiling, TiledImplementation, tiled_windows, window_tiling
 from aotc.passes.kernel.strategy import KernelStrategy, Prologue, Strategies
 
@@ -90,6 +92,11 @@ def _is_blocked(op: WindowOp) -> bool:
     return len(shape_of(op.x)) > 2 + op.rank
 
 
+def _rows(op: WindowOp) -> tuple[SlidingWindow, int]:
+    """The window along the last axis, and how many rows windows have."""
+    return op.windows()[-1], prod(op.ints("kernel")[:-1])
+
+
 class RowPoolingStrategy(_PoolingStrategy):
     """Neighbouring positions along the last axis of a plain tensor in the lanes."""
 
@@ -100,11 +107,11 @@ class RowPoolingStrategy(_PoolingStrategy):
         if _is_blocked(op) or op.neutral is None or any(map(is_minifloat, kinds)):
             return None
         width = max(byte_width(compute_type(kind)) for kind in kinds)
-        return window_rows_schedule(machine, width, op.windows(), op.IN_PARTS)
+        return window_rows_schedule(machine, width, *_rows(op), op.IN_PARTS)
 
     def cost(self, op: WindowOp, schedule: PositionsSchedule, machine: Machine) -> float:
         *outer, _ = shape_of(op.result)
-        return prod(outer) * window_row_cycles(machine, schedule, op.windows(), op.IN_PARTS)
+        return prod(outer) * window_row_cycles(machine, schedule, *_rows(op), op.IN_PARTS)
 
     def nest(self, nest: Nest[WindowOp, PositionsSchedule]) -> None:
         WindowRowsNest.of(nest).run()
@@ -145,6 +152,24 @@ class _Pool(WindowReduction):
         for first, *more in alike[1:]:
             counts = b.replace(b.splat(count(columns[first]), Tile((1 + len(more), lanes))), counts, [first])
         return counts
+
+
+class FoldStrategy(KernelStrategy[FoldOp]):
+    """Neighbouring positions of a picture along its last axis in the lanes."""
+
+    SCHEDULES = (PositionsSchedule,)
+
+    def schedule(self, op: FoldOp, machine: Machine) -> PositionsSchedule | None:
+        kind = element_type_of(op.x)
+        if is_minifloat(kind):
+            return None
+        rows, width = prod(op.ints("kernel")[:-1]), byte_width(compute_type(kind))
+        phases = [each.window for each in op.axes()[-1].phases()]
+        found = [window_rows_schedule(machine, width, window, rows, False) for window in phases]
+        return None if None in found else max(filter(None, found), key=lambda each: each.nr, default=None)
+
+    def nest(self, nest: Nest[FoldOp, PositionsSchedule]) -> None:
+        FoldRowsNest.of(nest).run()
 
 
 class RegionsStrategy(KernelStrategy[RegionsOp]):
@@ -198,5 +223,6 @@ class FixedAverageStrategy(PoolingStrategy):
 STRATEGIES: Strategies = {
     WindowOp: (PoolingStrategy(), RowPoolingStrategy()),
     FixedAveragePoolOp: (FixedAverageStrategy(),),
+    FoldOp: (FoldStrategy(),),
     RegionsOp: (RegionsStrategy(),),
 }

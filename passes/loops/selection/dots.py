@@ -96,7 +96,8 @@ class _Dot(Generic[V]):
 
     def _at_once(self) -> V | None:
         """One instruction for all of it."""
-        ways = {"ss": ("sdot",), "uu": ("udot",)}.get(self._signs, (f"vpdpbusd.{self._bits}", "usdot"))
+        same = {"ss": (f"vpdpbssd.{self._bits}", "sdot"), "uu": (f"vpdpbuud.{self._bits}", "udot")}
+        ways = same.get(self._signs, (f"vpdpbusd.{self._bits}", "usdot"))
         name = next((way for way in ways if self.p.has(way)), None)
         if name is None or ("." not in name and self._bits != 128):
             return None

@@ -1,9 +1,10 @@
-"""Bytes of wider lanes: packing with saturation of several registers at once, else lane by lane.
+"""Bytes of wider lanes: narrowing with saturation of several registers at once, else lane by lane.
 
-x86 rounds floats to i32 (`cvtps2dq`, to even as its control register says), packs pairs of registers to 16 bits
-(`packssdw`) and these to 8 (`packsswb`, `packuswb`), saturating. A zero point is added in between, saturating too: what
-is beyond 16 bits then stays beyond 8. Packing takes 16 bytes of each register in turn, so that wider ones are put in
-order at last. One register alone is packed in halves; one of AVX-512 is clamped as i32, and has an instruction then.
+Processors round floats to i32, to even as they are told to, narrow pairs of registers to 16 bits and these to 8,
+saturating. A zero point is added in between, saturating too: what is beyond 16 bits then stays beyond 8. x86 and
+WebAssembly pack two registers into one; Arm narrows each to half of one. Packing takes 16 bytes of each register in
+turn, so that wider ones are put in order at last. One register alone is packed in halves; one of AVX-512 is clamped as
+i32, and has an instruction then. WebAssembly has none for rounding, which is done before.
 """
 
 from __future__ import annotations
@@ -13,11 +14,19 @@ from dataclasses import dataclass
 from typing import Generic
 
 from aotc.dialects.aot.tile_narrowing import PARTS
-from aotc.machines.instructions.values import bounds, is_signed
+from aotc.machines.instructions import INSTRUCTIONS
+from aotc.machines.instructions.values import bits_of, bounds
 from aotc.passes.loops.selection.processor import Processor, V
 
-_HALVED = (128, 256)
-"""Bits of registers one of which is best packed alone."""
+_TO_INTEGERS = ("cvtps2dq", "fcvtns")
+_TO_WORDS = ("packssdw", "sqxtn.words", "i16x8.narrow_i32x4_s")
+_SUMS_OF_WORDS = ("paddsw", "sqadd", "i16x8.add_sat_s")
+_TO_BYTES = {
+    "s8": ("packsswb", "sqxtn.bytes", "i8x16.narrow_i16x8_s"),
+    "u8": ("packuswb", "sqxtun.bytes", "i8x16.narrow_i16x8_u"),
+}
+_MOST_HALVED = 256
+"""Bits of the widest register of which one is best packed alone."""
 _ROUNDING = 3.0 * 2**22
 _ROUNDING_BITS = 0x4B400000
 """What rounds a float that is added, and its bits (`TileBuilder.rounded`)."""
@@ -36,17 +45,21 @@ class Narrowing(Generic[V]):
 
     def result(self, parts: Sequence[V]) -> V:
         """The bytes of registers of f32 or s32, one behind the other."""
-        bits = 32 * parts[0].lanes
-        if self.p.has(f"packssdw.{bits}"):
+        if self._instruction(_TO_WORDS, parts[0]):
             if len(parts) == PARTS:
                 return self._packed(parts)
-            if len(parts) == 1 and bits in _HALVED:
+            if len(parts) == 1 and 32 * parts[0].lanes <= _MOST_HALVED:
                 return self._packed_alone(*parts)
-        whole = [self._clamped(part) for part in parts]
+        whole = [self._clamped(part).convert(self.dtype) for part in parts]
         while len(whole) > 1:
-            lanes = range(2 * whole[0].lanes)
-            whole = [a.shuffle(lanes, b) for a, b in zip(whole[::2], whole[1::2], strict=True)]
+            whole = [_joined(a, b) for a, b in zip(whole[::2], whole[1::2], strict=True)]
         return whole[0]
+
+    def _instruction(self, ways: Sequence[str], x: V) -> str | None:
+        """The one that the processor has, for registers such as x; names of x86 say how long these are."""
+        bits = bits_of(x.dtype) * x.lanes
+        names = [f"{ways[0]}.{bits}", *(ways[1:] if bits == 128 else ())]
+        return next(filter(self.p.has, names), None)
 
     def _packed(self, parts: Sequence[V]) -> V:
         """Of four registers at once."""
@@ -66,26 +79,38 @@ class Narrowing(Generic[V]):
         return self._bytes(words, words).shuffle(range(part.lanes))
 
     def _rounded(self, part: V) -> V:
-        """The nearest integers."""
-        return self.p.apply(f"cvtps2dq.{32 * part.lanes}", part) if part.dtype == "f32" else part
+        """The nearest integers, or clamped ones."""
+        if part.dtype == "s32":
+            return part
+        name = self._instruction(_TO_INTEGERS, part)
+        return self._clamped(part, 0) if name is None else self.p.apply(name, part)
 
     def _words(self, first: V, second: V) -> V:
         """Two registers of 32 bits a lane as one of 16, with the zero point."""
-        words = self.p.apply(f"packssdw.{32 * first.lanes}", first, second)
+        words = self._narrowed(_TO_WORDS, first, second)
         if not self.zero_point:
             return words
-        return self.p.apply(f"paddsw.{16 * words.lanes}", words, words.number(self.zero_point, words.dtype))
+        name = self._instruction(_SUMS_OF_WORDS, words)
+        assert name is not None
+        return self.p.apply(name, words, words.number(self.zero_point, words.dtype))
 
     def _bytes(self, first: V, second: V) -> V:
         """Two registers of 16 bits a lane as one of clamped bytes."""
-        packs = "packsswb" if is_signed(self.dtype) else "packuswb"
-        found = self.p.apply(f"{packs}.{16 * first.lanes}", first, second)
+        found = self._narrowed(_TO_BYTES[self.dtype], first, second)
         least, most = bounds(self.dtype)
         found = found.most(self.low) if self.low != least else found
         return found.least(self.high) if self.high != most else found
 
-    def _clamped(self, part: V) -> V:
-        """The bytes of one register, clamped before they are rounded and the zero point is added."""
+    def _narrowed(self, ways: Sequence[str], first: V, second: V) -> V:
+        """The lanes of two registers, saturated to half of the bits."""
+        name = self._instruction(ways, first)
+        assert name is not None
+        if len(INSTRUCTIONS[name].operands) > 1:
+            return self.p.apply(name, first, second)
+        return _joined(self.p.apply(name, first), self.p.apply(name, second))
+
+    def _clamped(self, part: V, zero_point: int | None = None) -> V:
+        """The integers of one register, clamped before they are rounded and the zero point is added."""
         low, high = (part.number(bound - self.zero_point, part.dtype) for bound in (self.low, self.high))
         if part.dtype == "f32":
             part = (part > low).select(part, low)
@@ -93,4 +118,10 @@ class Narrowing(Generic[V]):
             part = (part + _ROUNDING).reinterpret("s32") - _ROUNDING_BITS
         else:
             part = part.most(low).least(high)
-        return (part + self.zero_point if self.zero_point else part).convert(self.dtype)
+        point = self.zero_point if zero_point is None else zero_point
+        return part + point if point else part
+
+
+def _joined(first: V, second: V) -> V:
+    """The lanes of both."""
+    return first.shuffle(range(2 * first.lanes), second)

@@ -29,7 +29,7 @@ from aotc.machines.targets import binding, lookup
 
 HERE = [name for name in INSTRUCTIONS if name in lookup("host").instructions]
 TARGETS = {
-    "x86_64": "x86_64-linux-gnu:x86-64-v4:+avx512vnni,+avx512vbmi",
+    "x86_64": "x86_64-linux-gnu:x86-64-v4:+avx512vnni,+avx512vbmi,+avxvnniint8",
     "aarch64": "aarch64-linux-gnu::+dotprod,+i8mm",
     "thumb": "cortex-m55",
     "wasm32": "wasm32-simd128",

@@ -202,4 +202,15 @@ def convert_pointer(e: Expr, target: CType, explicit: bool = False) -> Expr:
     plain = e.origin or e
     if plain.ctype.pointee == target.pointee and plain.ctype.const == target.const:
         return plain
-    return cast_expr(plain, target)
+    return cast_expr(_through(plain, target), target)
+
+
+def _through(e: Expr, target: CType) -> Expr:
+    """`e` as what casts to `target` say no more of: a number where `const` is dropped, as in DLTensor, whose data are
+    not; no type where the elements are wider, in a place whose alignment is known (the plan's)."""
+    source, pointee = e.ctype, target.pointee
+    assert source.pointee is not None and pointee is not None
+    if source.const and not target.const:
+        return cast_expr(e, UINTPTR)
+    wider = pointee.kind == "struct" or pointee.bits > source.pointee.bits
+    return cast_expr(e, pointer_to(VOID, source.const)) if wider and source.pointee != VOID else e

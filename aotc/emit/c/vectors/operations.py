@@ -145,8 +145,8 @@ def _load_half(v: Vector, count: int) -> Variants:
     if 2 * count != v.lanes or v.size not in (16, 32):
         return []
     if v.size == 16:
-        return [("defined(__SSE2__)", f"(({v.name})_mm_loadl_epi64((const __m128i *)(p)))")]
-    return [("defined(__AVX__)", f"(({v.name})_mm256_zextps128_ps256(_mm_loadu_ps((const float *)(p))))")]
+        return [("defined(__SSE2__)", f"(({v.name})_mm_loadl_epi64((const void *)(p)))")]
+    return [("defined(__AVX__)", f"(({v.name})_mm256_zextps128_ps256(_mm_loadu_ps((const void *)(p))))")]
 
 
 def _load_selected(v: Vector, count: int) -> Variants:
@@ -157,9 +157,9 @@ def _load_selected(v: Vector, count: int) -> Variants:
     lanes = ", ".join("-1" if 4 * i < count * v.bits // 8 else "0" for i in range(v.size // 4))
     mask = f"{prefix}_setr_epi32({lanes})"
     if v.kind == "f":
-        item, suffix = ("float", "ps") if v.bits == 32 else ("double", "pd")
-        return [("defined(__AVX__)", f"(({v.name}){prefix}_maskload_{suffix}((const {item} *)(p), {mask}))")]
-    return [("defined(__AVX2__)", f"(({v.name}){prefix}_maskload_epi32((const int *)(p), {mask}))")]
+        suffix = "ps" if v.bits == 32 else "pd"
+        return [("defined(__AVX__)", f"(({v.name}){prefix}_maskload_{suffix}((const void *)(p), {mask}))")]
+    return [("defined(__AVX2__)", f"(({v.name}){prefix}_maskload_epi32((const void *)(p), {mask}))")]
 
 
 def _store_part(v: Vector, count: int) -> tuple[Sequence[str], Variants]:

@@ -40,17 +40,17 @@ builtin.module attributes {aot.name = "kws"} {
 // CHECK:      int32_t aotc_kws_run(const uint8_t *input_0, float *restrict out)
 // CHECK-NEXT: {
 // CHECK-NEXT:     int32_t status;
-// CHECK-NEXT:     float *ad = (float *)aotc_kws_workspace;
-// CHECK-NEXT:     float *bd = (float *)(aotc_kws_workspace + 64);
-// CHECK-NEXT:     status = first((void *)input_0, ad);
+// CHECK-NEXT:     float *ad = (float *)(void *)aotc_kws_workspace;
+// CHECK-NEXT:     float *bd = (float *)(void *)(aotc_kws_workspace + 64);
+// CHECK-NEXT:     status = first((void *)(uintptr_t)input_0, ad);
 // CHECK-NEXT:     if (status != 0) {
 // CHECK-NEXT:         return status;
 // CHECK-NEXT:     }
-// CHECK-NEXT:     status = second(ad, (float *)aotc_kws_conv_w, bd);
+// CHECK-NEXT:     status = second(ad, (float *)(uintptr_t)aotc_kws_conv_w, bd);
 // CHECK-NEXT:     if (status != 0) {
 // CHECK-NEXT:         return status;
 // CHECK-NEXT:     }
-// CHECK-NEXT:     status = second(bd, (float *)aotc_kws_conv_w, out);
+// CHECK-NEXT:     status = second(bd, (float *)(uintptr_t)aotc_kws_conv_w, out);
 // CHECK-NEXT:     if (status != 0) {
 // CHECK-NEXT:         return status;
 // CHECK-NEXT:     }

@@ -2,7 +2,7 @@
 
 // f16 and bf16 are stored as their bits and computed in float. Scalars are converted by functions that say what they do,
 // vectors by macros of the same names with the type of the result behind them. From double, rounding to odd comes first.
-// CHECK:      static inline uint16_t aotc_f32_to_f16(float x)
+// CHECK:      static AOTC_HELPER inline uint16_t aotc_f32_to_f16(float x)
 // CHECK-NEXT: {
 // CHECK-NEXT:     const uint32_t bits = aotc_float_bits(x);
 // CHECK-NEXT:     const uint32_t magnitude = bits & 0x7fffffffu;
@@ -10,11 +10,11 @@
 // CHECK-NEXT:     const uint32_t finite = magnitude < 0x38800000u
 // CHECK-NEXT:         ? aotc_float_bits(aotc_float_of_bits(magnitude) + 0.5f) - 0x3f000000u
 // CHECK-NEXT:         : (magnitude + 0xc8000fffu + (shifted & 1u)) >> 13u;
-// CHECK:      static inline float aotc_bf16_to_f32(uint16_t x)
+// CHECK:      static AOTC_HELPER inline float aotc_bf16_to_f32(uint16_t x)
 // CHECK-NEXT: {
 // CHECK-NEXT:     return aotc_float_of_bits((uint32_t)x << 16u);
 // CHECK-NEXT: }
-// CHECK:      static inline uint16_t aotc_f32_to_bf16(float x)
+// CHECK:      static AOTC_HELPER inline uint16_t aotc_f32_to_bf16(float x)
 // CHECK-NEXT: {
 // CHECK-NEXT:     const uint32_t bits = aotc_float_bits(x);
 // CHECK-NEXT:     const uint32_t upper = bits >> 16u;

@@ -66,7 +66,7 @@ builtin.module attributes {aot.name = "m"} {
 // CHECK-NEXT:     if (t->dtype.bits != 32) {
 // CHECK-NEXT:         return -1;
 // CHECK-NEXT:     }
-// CHECK-NEXT:     status = note("it's \"\?\?\" \\ \012", (void *)sizes);
+// CHECK-NEXT:     status = note("it's \"\?\?\" \\ \012", (void *)(uintptr_t)sizes);
 // CHECK:      int32_t caller(float *x, void *handle)
 // CHECK-NEXT: {
 // CHECK-NEXT:     AOTCValue values[1];

@@ -2,7 +2,7 @@
 
 // Compilers do not know the end of what they would write out where the iterations add to vectors: there are no registers
 // for what these share.
-// CHECK:      static inline int32_t aotc_opaque_i32(int32_t n)
+// CHECK:      static AOTC_HELPER inline int32_t aotc_opaque_i32(int32_t n)
 // CHECK:      int32_t sums(
 // CHECK:          const int32_t v0 = aotc_opaque_i32(5);
 // CHECK-NEXT:     for (int32_t i = 2; i < v0; ++i) {

@@ -9,7 +9,7 @@ from kernel_program import lowered, through_llvm
 from xdsl.dialects.builtin import ModuleOp
 
 from aotc.emit.llvm.ir import llvm_ir
-from aotc.machines.dots import PORTABLE, SDOT, USDOT, VPDPBUSD, VPMADDUBSW, VPMADDWD, WASM_DOT
+from aotc.machines.dots import PORTABLE, SDOT, USDOT, VPDPBSSD, VPDPBUSD, VPMADDUBSW, VPMADDWD, WASM_DOT
 from aotc.machines.targets import TARGETS, binding, lookup
 from aotc.passes.lower.convert_to_llvm import ConvertToLLVMPass
 
@@ -65,6 +65,9 @@ def test_exact_and_wrapping(target: str | None, lanes: int) -> None:
         ("x86_64-linux-gnu:cascadelake", 16, (True, False), True, "vpdpbusd"),
         ("x86_64-linux-gnu:alderlake", 8, (False, True), False, "vpdpbusd"),
         ("x86_64-linux-gnu:alderlake", 8, (False, False), False, "vpmaddwd"),
+        ("x86_64-linux-gnu:arrowlake", 8, (False, False), False, "vpdpbssd"),
+        ("x86_64-linux-gnu:arrowlake", 4, (True, True), False, "vpdpbuud"),
+        ("x86_64-linux-gnu:arrowlake", 8, (True, False), False, "vpdpbusd"),
         ("aarch64-linux-gnu:neoverse-n1", 4, (False, False), False, "sdot"),
         ("aarch64-linux-gnu:neoverse-n1", 4, (True, True), False, "udot"),
         ("aarch64-linux-gnu:neoverse-v1", 4, (False, True), False, "usdot"),
@@ -78,7 +81,19 @@ def test_instruction_of_a_target(
     text = llvm_ir(ConvertToLLVMPass().convert(module, target))
     parsed = binding().parse_assembly(text)
     words = lookup(target).machine().emit_assembly(parsed).split()
-    every = {"vpdpbusd", "pmaddubsw", "vpmaddubsw", "psignb", "vpsignb", "sdot", "udot", "usdot"} | {instruction}
+    every = {
+        "vpdpbusd",
+        "vpdpbssd",
+        "vpdpbuud",
+        "pmaddubsw",
+        "vpmaddubsw",
+        "psignb",
+        "vpsignb",
+        "sdot",
+        "udot",
+        "usdot",
+    }
+    every |= {instruction}
     assert every & set(words) - {"vpsignb": {"vpmaddubsw"}, "psignb": {"pmaddubsw"}}.get(instruction, set()) == {
         instruction
     }
@@ -144,6 +159,7 @@ def test_no_target_ends_the_process(target: str) -> None:
         ("x86_64-linux-gnu:haswell", VPMADDUBSW),
         ("x86_64-linux-gnu:cascadelake", VPDPBUSD),
         ("x86_64-linux-gnu:alderlake", VPDPBUSD),
+        ("x86_64-linux-gnu:arrowlake", VPDPBSSD),
         ("aarch64", PORTABLE),
         ("aarch64-linux-gnu:neoverse-n1", SDOT),
         ("aarch64-linux-gnu:neoverse-v1", USDOT),
@@ -159,4 +175,6 @@ def test_dot_product_of_a_machine(target: str, expected: object) -> None:
 def test_host_knows_its_dot_product_without_llvm() -> None:
     host = lookup("host")
     if host.vectors is not None and host.triple.startswith("x86_64"):
-        assert (host.vectors.dot == VPDPBUSD) == (f"vpdpbusd.{8 * host.vectors.vector_bytes}" in host.instructions)
+        assert (host.vectors.dot in (VPDPBUSD, VPDPBSSD)) == (
+            f"vpdpbusd.{8 * host.vectors.vector_bytes}" in host.instructions
+        )

@@ -3,8 +3,10 @@
 // Weights in panels of eight registers in seven, of four lanes here: elements of the first three are integers, those of the
 // fourth come from their lower bits, the other four are floats. The sums are multiplied by 2^-31.
 // CHECK-LABEL: func.func private @scalar
-// CHECK:         [[TOTAL:%\d+]] = scf.for {{.*}} iter_args
-// CHECK:         [[WITHIN:%\d+]] = arith.remui
+// CHECK:         memref.store %{{.*}}, %h
+// CHECK:         scf.for %{{.*}} = %{{.*}} {
+// CHECK-NEXT:    scf.for [[WITHIN:%\d+]] =
+// CHECK-NEXT:    [[TOTAL:%\d+]] = scf.for {{.*}} iter_args
 // CHECK:         arith.cmpi slt, [[WITHIN]], %{{.*}} : index
 // CHECK-NEXT:    scf.if
 // CHECK-NEXT:      arith.cmpi slt, [[WITHIN]]

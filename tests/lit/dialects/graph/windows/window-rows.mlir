@@ -64,3 +64,23 @@ func.func private @blocks(%x: memref<1x2x32x4xf32>, %out: memref<1x2x16x4xf32>) 
   bufferization.materialize_in_destination %1 in %out : (tensor<1x2x16x4xf32>, memref<1x2x16x4xf32>) -> ()
   func.return
 }
+
+// Sums of columns, of which each tap has its own: every second position has two taps, those between one. Taps are added
+// in order; the first of two is read one column further on, the last of which is not there.
+// CHECK-LABEL: func.func private @fold
+// CHECK:        [[A:%.*]] = aot.tile_load %x{{.*}} {strides = array<i64: 0, 1>, valid = 3 : i64} : memref<1x6x4xf32> -> vector<1x4xf32>
+// CHECK-NEXT:   [[B:%.*]] = aot.tile_shuffle [[A]], [[ZERO:%.*]] {lanes = array<i64: 0, 1, 2, 7>}
+// CHECK-NEXT:   [[C:%.*]] = arith.addf [[ZERO]], [[B]]
+// CHECK:        [[D:%.*]] = aot.tile_load %x{{.*}} {strides = array<i64: 0, 1>} : memref<1x6x4xf32> -> vector<1x4xf32>
+// CHECK-NEXT:   [[E:%.*]] = arith.addf [[C]], [[D]]
+// CHECK-NEXT:   aot.tile_store [[E]], %out{{.*}} {strides = array<i64: 0, 2>} : vector<1x4xf32>
+// CHECK:        aot.tile_load %x{{.*}} {strides = array<i64: 0, 1>} : memref<1x6x4xf32> -> vector<1x4xf32>
+// CHECK-NEXT:   arith.addf
+// CHECK-NEXT:   aot.tile_store {{.*}} {strides = array<i64: 0, 2>} : vector<1x4xf32>
+// CHECK-NOT:    aot.tile
+func.func private @fold(%x: memref<1x6x4xf32>, %out: memref<1x2x8xf32>) attributes {aot.kernel} {
+  %0 = bufferization.to_tensor %x : memref<1x6x4xf32> to tensor<1x6x4xf32>
+  %1 = graph.fold %0 {image = array<i64: 8>, kernel = array<i64: 3>, strides = array<i64: 2>, pads = array<i64: 1, 0>, dilations = array<i64: 1>, schedule = #graph.positions_schedule<lanes = 4, mr = 1, nr = 1>} : (tensor<1x6x4xf32>) -> tensor<1x2x8xf32>
+  bufferization.materialize_in_destination %1 in %out : (tensor<1x2x8xf32>, memref<1x2x8xf32>) -> ()
+  func.return
+}

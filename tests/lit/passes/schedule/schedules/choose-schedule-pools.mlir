@@ -66,3 +66,13 @@ func.func @regions(%x: tensor<1x72x50x50xf32>, %f: tensor<1x4x50x50xf32>, %r: te
   %1 = graph.roi_max %f, %q {size = array<i64: 7, 7>, scale = 1.0 : f64} : (tensor<1x4x50x50xf32>, tensor<9x5xf32>) -> tensor<9x4x7x7xf32>
   func.return %0, %1 : tensor<9x72x7x7xf32>, tensor<9x4x7x7xf32>
 }
+
+// Pictures put together from columns, as sums of these, have neighbouring positions in the lanes; long windows do not.
+// CHECK-LABEL: func.func @folds
+// CHECK-NEXT:    graph.fold %c {{.*}}#graph.positions_schedule<lanes = 16, mr = 1, nr = 2, unroll = 1>
+// CHECK-NEXT:    graph.fold %l {image = array<i64: 40>, kernel = array<i64: 17>, strides = array<i64: 1>, pads = array<i64: 8, 8>, dilations = array<i64: 1>} :
+func.func @folds(%c: tensor<1x144x1024xf32>, %l: tensor<1x17x40xf32>) attributes {aot.entry} {
+  %0 = graph.fold %c {image = array<i64: 32, 32>, kernel = array<i64: 3, 3>, strides = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>} : (tensor<1x144x1024xf32>) -> tensor<1x16x32x32xf32>
+  %1 = graph.fold %l {image = array<i64: 40>, kernel = array<i64: 17>, strides = array<i64: 1>, pads = array<i64: 8, 8>, dilations = array<i64: 1>} : (tensor<1x17x40xf32>) -> tensor<1x1x40xf32>
+  func.return
+}
