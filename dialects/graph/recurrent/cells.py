@@ -7,7 +7,7 @@ step, and multiplied with weights of integers.
 from __future__ import annotations
 
 from abc import ABC
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -25,7 +25,8 @@ from xdsl.irdl import (
 
 from aotc.dialects.builder import Scalar
 from aotc.dialects.dtypes import compute_type, integer_range
-from aotc.dialects.graph.interfaces import LoopNestOp, ShapeError, element_type_of, shape_of
+from aotc.dialects.graph.checks import expect
+from aotc.dialects.graph.interfaces import LoopNestOp, ShapeError, shape_of
 from aotc.dialects.graph.packed.integers.dot_products import GROUP, DotOp
 from aotc.dialects.graph.quantized.bytes import UI8
 from aotc.dialects.graph.recurrent.lines import Factors
@@ -102,8 +103,8 @@ class GruOp(RecurrenceOp):
         more = [] if self.candidate_weight is None else [(self.candidate_weight, self.sizes[2])]
         return [*super().matrices(), *more]
 
-    def vectors(self) -> Sequence[tuple[str, SSAValue | None, tuple[int, ...]]]:
-        return [*super().vectors(), ("candidate_bias", self.candidate_bias, (self.sizes[2],))]
+    def vectors(self) -> Mapping[str, Sequence[int]]:
+        return {**super().vectors(), "candidate_bias": [self.sizes[2]]}
 
     def infer_types(self) -> Sequence[TensorType]:
         if (self.gated is None) != (self.candidate_weight is None):
@@ -221,10 +222,9 @@ class LstmCell(RecurrenceOp, ABC):
     c = result_def(TensorType)
     sums = result_def(TensorType)
 
-    def vectors(self) -> Sequence[tuple[str, SSAValue | None, tuple[int, ...]]]:
+    def vectors(self) -> Mapping[str, Sequence[int]]:
         _, batch, units = self.sizes
-        more = [("initial_c", self.initial_c, (batch, units)), ("peepholes", self.peepholes, (3 * units,))]
-        return [*super().vectors(), *more]
+        return {**super().vectors(), "initial_c": [batch, units], "peepholes": [3 * units]}
 
     def states(self) -> Sequence[SSAValue | None]:
         return [self.initial_h, self.initial_c]
@@ -313,10 +313,9 @@ class RoundedLstmOp(LstmCell, RoundedStateOp, DotOp):
     def integers(self) -> Sequence[SSAValue | None]:
         return [*super().integers(), self.weight, self.weight_sums, self.weight_points]
 
-    def vectors(self) -> Sequence[tuple[str, SSAValue | None, tuple[int, ...]]]:
-        columns = (self.columns,)
-        more = [("state_scales", self.state_scales, columns), ("weight_sums", self.weight_sums, columns)]
-        return [*super().vectors(), *more, ("weight_points", self.weight_points, columns)]
+    def vectors(self) -> Mapping[str, Sequence[int]]:
+        names = ("state_scales", "weight_sums", "weight_points")
+        return {**super().vectors(), **{name: [self.columns] for name in names}}
 
     def infer_types(self) -> Sequence[TensorType]:
         if self.input_weight is not None:
@@ -325,10 +324,7 @@ class RoundedLstmOp(LstmCell, RoundedStateOp, DotOp):
             raise ShapeError("states are not multiplied for a following layer")
         if self.state_type not in (i8, UI8):
             raise ShapeError(f"states are rounded to {self.state_type}, not to an integer of 8 bits")
-        kinds = [None if value is None else element_type_of(value) for value in self.integers()[1:]]
-        if kinds[:2] != [i8, i32] or kinds[2] not in (None, i32) or element_type_of(self.x) != f32:
-            found = ", ".join(str(kind) for kind in [element_type_of(self.x), *kinds] if kind is not None)
-            raise ShapeError(f"x is f32, the weight i8, weight_sums and weight_points are i32, found {found}")
+        expect(self, x=".. f32", weight=".. i8", weight_sums=".. i32", weight_points=".. i32")
         _, batch, units = self.sizes
         return [*super().infer_types(), TensorType(self.state_type, [batch, units])]
 

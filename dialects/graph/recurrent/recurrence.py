@@ -29,8 +29,8 @@ from xdsl.irdl import (
 
 from aotc.dialects.builder import INDEX, Builder, Reader, Scalar, Writer
 from aotc.dialects.dtypes import compute_type
+from aotc.dialects.graph.checks import expect
 from aotc.dialects.graph.elementwise import Domain
-from aotc.dialects.graph.indexing import require_indices
 from aotc.dialects.graph.interfaces import LoopNestOp, ShapeError, common_element_type, element_type_of, shape_of
 from aotc.dialects.graph.recurrent.activations import ACTIVATIONS
 from aotc.dialects.graph.recurrent.lines import Factors, Inputs, Line, Lines, Unit
@@ -119,14 +119,11 @@ class RecurrenceOp(LoopNestOp, ABC):
         """The operands that are not of the element type of x."""
         return [self.lengths, *([] if self.exponent is None else [self.weight])]
 
-    def vectors(self) -> Sequence[tuple[str, SSAValue | None, tuple[int, ...]]]:
-        """The other operands: names, values and shapes."""
+    def vectors(self) -> Mapping[str, Sequence[int]]:
+        """The shapes of the other operands, by name."""
         _, batch, units = self.sizes
-        return [
-            ("initial_h", self.initial_h, (batch, units)),
-            ("input_bias", self.input_bias, (self.GATES * units,)),
-            ("following_bias", self.following_bias, (self._following_columns(),)),
-        ]
+        biases = {"input_bias": [self.GATES * units], "following_bias": [self._following_columns()]}
+        return {"initial_h": [batch, units], "lengths": [batch], **biases}
 
     def infer_types(self) -> Sequence[TensorType]:
         steps, batch, units = self.sizes
@@ -134,13 +131,8 @@ class RecurrenceOp(LoopNestOp, ABC):
             shape = shape_of(matrix)
             if (self.exponent is not None or shape != (columns, units)) and not self._is_packed(shape, columns):
                 raise ShapeError(f"a weight must be [{columns}, {units}], or packed, found {list(shape)}")
-        for name, value, shape in self.vectors():
-            if value is not None and shape_of(value) != shape:
-                raise ShapeError(f"{name} must be {list(shape)}, found {list(shape_of(value))}")
-        if self.lengths is not None:
-            require_indices(self.lengths)
-            if shape_of(self.lengths) != (batch,):
-                raise ShapeError(f"lengths must be [{batch}], found {list(shape_of(self.lengths))}")
+        expect(self, **{name: " ".join(map(str, shape)) for name, shape in self.vectors().items()})
+        expect(self, lengths=".. index")
         if self.input_bias is not None and self.input_weight is None:
             raise ShapeError("without an input_weight the bias is part of x")
         check_shared(self.exponent is not None, [element_type_of(matrix) for matrix, _ in self.matrices()])
@@ -169,9 +161,7 @@ class RecurrenceOp(LoopNestOp, ABC):
             raise ShapeError("following, following_weight and leading come together, and following_bias with them")
         if self.following_weight is None:
             return
-        found = shape_of(self.following_weight)
-        if len(found) != 3 or found[1] != units:
-            raise ShapeError(f"following_weight must be [panels, {units}, width], found {list(found)}")
+        expect(self, following_weight=f"panels {units} width")
         if not 0 < self.first_steps <= steps:
             raise ShapeError(f"leading must be from 1 to {steps}, found {self.first_steps}")
         if self.alone or self.by_units:
