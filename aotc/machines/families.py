@@ -262,30 +262,7 @@ def of_host(width: int, registers: int, *, zen: int) -> Machine:
 
 FAMILIES: Final[dict[str, Core]] = {
     row.name: row
-    for row in (
-        X86_AVX512,
-        X86_AVX2,
-        X86_SSE,
-        ARM64_NEON,
-        ARM32_NEON,
-        RISCV_V,
-        POWER_VSX,
-        LOONGARCH_LSX,
-        LOONGARCH_LASX,
-        WASM_SIMD,
-        HOSTED,
-        RISCV64,
-        WASM,
-        BARE,
-        CORTEX_M0,
-        CORTEX_M3,
-        CORTEX_M4,
-        CORTEX_M4F,
-        CORTEX_M7,
-        CORTEX_M33,
-        CORTEX_M55,
-        RISCV32,
-        RISCV32_F,
-    )
+    for name, row in list(globals().items())
+    if isinstance(row, Core) and not name.startswith("_") and row is not X86_SSE4
 }
-"""By name."""
+"""The rows above, by name."""

@@ -11,7 +11,7 @@ import difflib
 import re
 import textwrap
 from dataclasses import dataclass, fields, replace
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from typing import TYPE_CHECKING, Any, Final
 
 from aotc.errors import Problem, UsageError
@@ -206,39 +206,29 @@ def probed_vectors(target: Target) -> Machine | None:
     return None
 
 
+_bare = partial(Target, pointer_width=32, weight_alignment=4, relocation="static", freestanding=True)
+
+
 def _arm(name: str, arch: str, description: str, features: str = "", *, cpu: str, hard: bool = False) -> Target:
-    return Target(
-        name,
-        description,
-        f"{arch}-none-unknown-eabi{'hf' if hard else ''}",
-        cpu,
-        features,
-        pointer_width=32,
-        weight_alignment=4,
-        relocation="static",
-        freestanding=True,
-        core=families.FAMILIES[name],
-    )
+    triple = f"{arch}-none-unknown-eabi{'hf' if hard else ''}"
+    return _bare(name, description, triple, cpu, features, core=families.FAMILIES[name])
 
 
 def _riscv32(name: str, description: str, features: str, abi: str, core: Core) -> Target:
-    return Target(
-        name,
-        description,
-        "riscv32-unknown-unknown-elf",
-        "generic-rv32",
-        features,
-        abi,
-        pointer_width=32,
-        weight_alignment=4,
-        relocation="static",
-        code_model="medium",
-        freestanding=True,
-        core=core,
-    )
+    triple = "riscv32-unknown-unknown-elf"
+    return _bare(name, description, triple, "generic-rv32", features, abi, code_model="medium", core=core)
 
 
-_X86 = "x86_64-unknown-linux-gnu"
+def _riscv64(name: str, description: str, features: str, core: Core) -> Target:
+    triple = "riscv64-unknown-linux-gnu"
+    return Target(name, description, triple, "generic-rv64", f"+m,+a,+f,+d,+c{features}", "lp64d", core=core)
+
+
+def _wasm(name: str, description: str, features: str, core: Core) -> Target:
+    return _bare(name, description, "wasm32-unknown-unknown", "generic", features, weight_alignment=16, core=core)
+
+
+_X86, _ARMV7 = "x86_64-unknown-linux-gnu", "armv7-unknown-linux-gnueabihf"
 _NO_FPU = "-fpregs"
 
 TARGETS: Final[dict[str, Target]] = {
@@ -249,33 +239,9 @@ TARGETS: Final[dict[str, Target]] = {
         Target("x86-64-v3", "64-bit x86 with AVX2 and FMA", _X86, "x86-64-v3", core=families.X86_AVX2),
         Target("x86-64-v4", "64-bit x86 with AVX-512", _X86, "x86-64-v4", "-prefer-256-bit", core=families.X86_AVX512),
         Target("aarch64", "64-bit Arm, Linux", "aarch64-unknown-linux-gnu", "generic", core=families.ARM64_NEON),
-        Target(
-            "armv7",
-            "32-bit Arm with NEON, Linux",
-            "armv7-unknown-linux-gnueabihf",
-            "generic",
-            "+neon",
-            pointer_width=32,
-            core=families.ARM32_NEON,
-        ),
-        Target(
-            "rv64gc",
-            "64-bit RISC-V, Linux",
-            "riscv64-unknown-linux-gnu",
-            "generic-rv64",
-            "+m,+a,+f,+d,+c",
-            "lp64d",
-            core=families.RISCV64,
-        ),
-        Target(
-            "rv64gcv",
-            "64-bit RISC-V with vectors, Linux",
-            "riscv64-unknown-linux-gnu",
-            "generic-rv64",
-            "+m,+a,+f,+d,+c,+v",
-            "lp64d",
-            core=families.RISCV_V,
-        ),
+        Target("armv7", "32-bit Arm with NEON, Linux", _ARMV7, "generic", "+neon", "", 32, core=families.ARM32_NEON),
+        _riscv64("rv64gc", "64-bit RISC-V, Linux", "", families.RISCV64),
+        _riscv64("rv64gcv", "64-bit RISC-V with vectors, Linux", ",+v", families.RISCV_V),
         _arm("cortex-m0", "thumbv6m", "Arm Cortex-M0/M0+, no FPU", cpu="cortex-m0"),
         _arm("cortex-m3", "thumbv7m", "Arm Cortex-M3, no FPU", cpu="cortex-m3"),
         _arm("cortex-m4", "thumbv7em", "Arm Cortex-M4 with DSP, no FPU", _NO_FPU, cpu="cortex-m4"),
@@ -286,29 +252,8 @@ TARGETS: Final[dict[str, Target]] = {
         _riscv32("rv32imc", "32-bit RISC-V, no FPU, no atomics", "+m,+c", "ilp32", families.RISCV32),
         _riscv32("rv32imac", "32-bit RISC-V, no FPU", "+m,+a,+c", "ilp32", families.RISCV32),
         _riscv32("rv32imafc", "32-bit RISC-V, single precision FPU", "+m,+a,+f,+c", "ilp32f", families.RISCV32_F),
-        Target(
-            "wasm32",
-            "WebAssembly",
-            "wasm32-unknown-unknown",
-            "generic",
-            pointer_width=32,
-            weight_alignment=16,
-            relocation="static",
-            freestanding=True,
-            core=families.WASM,
-        ),
-        Target(
-            "wasm32-simd128",
-            "WebAssembly with 128-bit vectors",
-            "wasm32-unknown-unknown",
-            "generic",
-            "+simd128",
-            pointer_width=32,
-            weight_alignment=16,
-            relocation="static",
-            freestanding=True,
-            core=families.WASM_SIMD,
-        ),
+        _wasm("wasm32", "WebAssembly", "", families.WASM),
+        _wasm("wasm32-simd128", "WebAssembly with 128-bit vectors", "+simd128", families.WASM_SIMD),
     )
 }
 """Targets by name; `host` is one more, made at run time."""

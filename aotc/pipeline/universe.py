@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint
-from typing import Any
+from typing import Any, Final
 
 from xdsl.universe import XDSL_UNIVERSE, Universe
 
@@ -21,6 +21,44 @@ def _lazy(module: str, name: str) -> Callable[[], Any]:
     return lambda: getattr(import_module(module), name)
 
 
+def _pass(room: str, name: str) -> Callable[[], Any]:
+    def load() -> Any:
+        module = import_module(f"aotc.passes.{room}.{name.replace('-', '_')}")
+        return next(each for each in vars(module).values() if isinstance(each, type) and vars(each).get("name") == name)
+
+    return load
+
+
+_PASSES: Final = {
+    "graph": (
+        "attach-target annotate-quantization infer-shapes fold-constants simplify-control-flow fold-batch-norm "
+        "raise-functions raise-normalization note-floats tabulate-quantized fix-arithmetic fix-softmax "
+        "fix-requantization raise-quantization eliminate-transposes absorb-transposes shrink-constants"
+    ),
+    "integers": (
+        "center-weights divide-transposed multiply-in-floats flip-signs prove-fractions bound-sums flatten-positions "
+        "pair-steps prove-narrow-pairs"
+    ),
+    "schedule": (
+        "offload-operations flush-subnormals round-weights choose-algorithms choose-schedule branch-trees count-votes "
+        "project-inputs widen-operands assign-layouts"
+    ),
+    "fuse": (
+        "divide-scratch tile-and-fuse fuse-epilogues fuse-prologues fuse-elementwise count-operations outline-kernels"
+    ),
+    "memory": "bufferize plan-memory",
+    "loops": (
+        "convert-graph-to-loops serialize-parallel-loops recompute-indices simplify-functions move-invariants "
+        "split-parallel-loops expand-math split-fma unroll-tiles select-instructions"
+    ),
+    "interface": (
+        "select-calling-convention mangle-symbols place-weights buffers-to-pointers lower-calls run-on-threads "
+        "add-reset add-selftest merge-kernels wrap-entry leave-entry profile-kernels"
+    ),
+    "lower": "convert-entry-to-vm allocate-registers convert-to-llvm",
+}
+"""The passes of each room, by name: each is in the file of its name."""
+
 UNIVERSE = Universe(
     all_dialects={
         "aot": _lazy("aotc.dialects.aot", "AOT"),
@@ -28,88 +66,7 @@ UNIVERSE = Universe(
         "llvm_ext": _lazy("aotc.dialects.llvm_ext", "LLVM_EXT"),
         "vm": _lazy("aotc.dialects.vm", "VM"),
     },
-    all_passes={
-        # graph
-        "attach-target": _lazy("aotc.passes.graph.attach_target", "AttachTargetPass"),
-        "annotate-quantization": _lazy("aotc.passes.graph.annotate_quantization", "AnnotateQuantizationPass"),
-        "infer-shapes": _lazy("aotc.passes.graph.infer_shapes", "InferShapesPass"),
-        "fold-constants": _lazy("aotc.passes.graph.fold_constants", "FoldConstantsPass"),
-        "simplify-control-flow": _lazy("aotc.passes.graph.simplify_control_flow", "SimplifyControlFlowPass"),
-        "fold-batch-norm": _lazy("aotc.passes.graph.fold_batch_norm", "FoldBatchNormPass"),
-        "raise-functions": _lazy("aotc.passes.graph.raise_functions", "RaiseFunctionsPass"),
-        "raise-normalization": _lazy("aotc.passes.graph.raise_normalization", "RaiseNormalizationPass"),
-        "note-floats": _lazy("aotc.passes.graph.note_floats", "NoteFloatsPass"),
-        "tabulate-quantized": _lazy("aotc.passes.graph.tabulate_quantized", "TabulateQuantizedPass"),
-        "fix-arithmetic": _lazy("aotc.passes.graph.fix_arithmetic", "FixArithmeticPass"),
-        "fix-softmax": _lazy("aotc.passes.graph.fix_softmax", "FixSoftmaxPass"),
-        "fix-requantization": _lazy("aotc.passes.graph.fix_requantization", "FixRequantizationPass"),
-        "raise-quantization": _lazy("aotc.passes.graph.raise_quantization", "RaiseQuantizationPass"),
-        "eliminate-transposes": _lazy("aotc.passes.graph.eliminate_transposes", "EliminateTransposesPass"),
-        "absorb-transposes": _lazy("aotc.passes.graph.absorb_transposes", "AbsorbTransposesPass"),
-        "shrink-constants": _lazy("aotc.passes.graph.shrink_constants", "ShrinkConstantsPass"),
-        # integers
-        "center-weights": _lazy("aotc.passes.integers.center_weights", "CenterWeightsPass"),
-        "divide-transposed": _lazy("aotc.passes.integers.divide_transposed", "DivideTransposedPass"),
-        "multiply-in-floats": _lazy("aotc.passes.integers.multiply_in_floats", "MultiplyInFloatsPass"),
-        "flip-signs": _lazy("aotc.passes.integers.flip_signs", "FlipSignsPass"),
-        "prove-fractions": _lazy("aotc.passes.integers.prove_fractions", "ProveFractionsPass"),
-        "bound-sums": _lazy("aotc.passes.integers.bound_sums", "BoundSumsPass"),
-        "flatten-positions": _lazy("aotc.passes.integers.flatten_positions", "FlattenPositionsPass"),
-        "pair-steps": _lazy("aotc.passes.integers.pair_steps", "PairStepsPass"),
-        "prove-narrow-pairs": _lazy("aotc.passes.integers.prove_narrow_pairs", "ProveNarrowPairsPass"),
-        # schedule
-        "offload-operations": _lazy("aotc.passes.schedule.offload_operations", "OffloadOperationsPass"),
-        "flush-subnormals": _lazy("aotc.passes.schedule.flush_subnormals", "FlushSubnormalsPass"),
-        "round-weights": _lazy("aotc.passes.schedule.round_weights", "RoundWeightsPass"),
-        "choose-algorithms": _lazy("aotc.passes.schedule.choose_algorithms", "ChooseAlgorithmsPass"),
-        "choose-schedule": _lazy("aotc.passes.schedule.choose_schedule", "ChooseSchedulePass"),
-        "branch-trees": _lazy("aotc.passes.schedule.branch_trees", "BranchTreesPass"),
-        "count-votes": _lazy("aotc.passes.schedule.count_votes", "CountVotesPass"),
-        "project-inputs": _lazy("aotc.passes.schedule.project_inputs", "ProjectInputsPass"),
-        "widen-operands": _lazy("aotc.passes.schedule.widen_operands", "WidenOperandsPass"),
-        "assign-layouts": _lazy("aotc.passes.schedule.assign_layouts", "AssignLayoutsPass"),
-        # fuse
-        "divide-scratch": _lazy("aotc.passes.fuse.divide_scratch", "DivideScratchPass"),
-        "tile-and-fuse": _lazy("aotc.passes.fuse.tile_and_fuse", "TileAndFusePass"),
-        "fuse-epilogues": _lazy("aotc.passes.fuse.fuse_epilogues", "FuseEpiloguesPass"),
-        "fuse-prologues": _lazy("aotc.passes.fuse.fuse_prologues", "FuseProloguesPass"),
-        "fuse-elementwise": _lazy("aotc.passes.fuse.fuse_elementwise", "FuseElementwisePass"),
-        "count-operations": _lazy("aotc.passes.fuse.count_operations", "CountOperationsPass"),
-        "outline-kernels": _lazy("aotc.passes.fuse.outline_kernels", "OutlineKernelsPass"),
-        # memory
-        "bufferize": _lazy("aotc.passes.memory.bufferize", "BufferizePass"),
-        "plan-memory": _lazy("aotc.passes.memory.plan_memory", "PlanMemoryPass"),
-        # loops
-        "convert-graph-to-loops": _lazy("aotc.passes.loops.convert_graph_to_loops", "ConvertGraphToLoopsPass"),
-        "serialize-parallel-loops": _lazy("aotc.passes.loops.serialize_parallel_loops", "SerializeParallelLoopsPass"),
-        "recompute-indices": _lazy("aotc.passes.loops.recompute_indices", "RecomputeIndicesPass"),
-        "simplify-functions": _lazy("aotc.passes.loops.simplify_functions", "SimplifyFunctionsPass"),
-        "move-invariants": _lazy("aotc.passes.loops.move_invariants", "MoveInvariantsPass"),
-        "split-parallel-loops": _lazy("aotc.passes.loops.split_parallel_loops", "SplitParallelLoopsPass"),
-        "expand-math": _lazy("aotc.passes.loops.expand_math", "ExpandMathPass"),
-        "split-fma": _lazy("aotc.passes.loops.split_fma", "SplitFmaPass"),
-        "unroll-tiles": _lazy("aotc.passes.loops.unroll_tiles", "UnrollTilesPass"),
-        "select-instructions": _lazy("aotc.passes.loops.select_instructions", "SelectInstructionsPass"),
-        # interface
-        "select-calling-convention": _lazy(
-            "aotc.passes.interface.select_calling_convention", "SelectCallingConventionPass"
-        ),
-        "mangle-symbols": _lazy("aotc.passes.interface.mangle_symbols", "MangleSymbolsPass"),
-        "place-weights": _lazy("aotc.passes.interface.place_weights", "PlaceWeightsPass"),
-        "buffers-to-pointers": _lazy("aotc.passes.interface.buffers_to_pointers", "BuffersToPointersPass"),
-        "lower-calls": _lazy("aotc.passes.interface.lower_calls", "LowerCallsPass"),
-        "run-on-threads": _lazy("aotc.passes.interface.run_on_threads", "RunOnThreadsPass"),
-        "add-reset": _lazy("aotc.passes.interface.add_reset", "AddResetPass"),
-        "add-selftest": _lazy("aotc.passes.interface.add_selftest", "AddSelftestPass"),
-        "merge-kernels": _lazy("aotc.passes.interface.merge_kernels", "MergeKernelsPass"),
-        "wrap-entry": _lazy("aotc.passes.interface.wrap_entry", "WrapEntryPass"),
-        "leave-entry": _lazy("aotc.passes.interface.leave_entry", "LeaveEntryPass"),
-        "profile-kernels": _lazy("aotc.passes.interface.profile_kernels", "ProfileKernelsPass"),
-        # lower
-        "convert-entry-to-vm": _lazy("aotc.passes.lower.convert_entry_to_vm", "ConvertEntryToVMPass"),
-        "allocate-registers": _lazy("aotc.passes.lower.allocate_registers", "AllocateRegistersPass"),
-        "convert-to-llvm": _lazy("aotc.passes.lower.convert_to_llvm", "ConvertToLLVMPass"),
-    },
+    all_passes={name: _pass(room, name) for room, names in _PASSES.items() for name in names.split()},
     all_targets={
         "c": _lazy("aotc.emit.c.files", "CTarget"),
         "llvm-text": _lazy("aotc.emit.llvm.ir", "LLVMTextTarget"),

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from aotc.dialects.aot.contract import carried_by_entry, results_of
 from aotc.dialects.graph.compound.control_flow import IfOp, LoopOp, yield_of
@@ -115,8 +116,7 @@ def _copy_operand(reader: Operation, place: int) -> None:
     value = reader.operands[place]
     copy = CopyOp.get(value)
     copy.location = value.owner.location if isinstance(value.owner, Operation) else reader.location
-    assert reader.parent is not None
-    reader.parent.insert_op_before(copy, reader)
+    Rewriter.insert_op(copy, InsertPoint.before(reader))
     reader.operands[place] = copy.result
     make_group([copy], [copy.result])
 

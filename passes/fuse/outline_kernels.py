@@ -47,7 +47,7 @@ from xdsl.dialects.builtin import LocationAttr, ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, Region, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.rewriter import Rewriter
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from aotc.dialects.aot.contract import BRANCHES, EXTERNAL, External, entries, mark_kernel
 from aotc.dialects.graph.compound.control_flow import ControlOp, IfOp, LoopOp, graph_blocks
@@ -142,8 +142,7 @@ def _copied(value: SSAValue, reader: Operation) -> SSAValue:
     """A copy of an operand, in front of its reader."""
     copy = CopyOp.get(value)
     copy.location = value.op.location if isinstance(value, OpResult) else reader.location
-    assert reader.parent is not None
-    reader.parent.insert_op_before(copy, reader)
+    Rewriter.insert_op(copy, InsertPoint.before(reader))
     return copy.result
 
 

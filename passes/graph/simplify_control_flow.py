@@ -36,7 +36,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, TensorType, i64
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, Region, SSAValue, Use
 from xdsl.passes import ModulePass
-from xdsl.rewriter import Rewriter
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from aotc.dialects.constants import constant_op, known_array
 from aotc.dialects.dtypes import byte_width, numpy_dtype
@@ -70,7 +70,7 @@ def _simplify_conditional(op: IfOp, store: WeightStore) -> None:
     condition = known_array(op.condition, store)
     if condition is not None:
         taken = op.blocks[0 if condition.item() else 1]
-        _replace(op, _in_place(taken, op.captured, op))
+        Rewriter.replace_op(op, [], _in_place(taken, op.captured, op))
         return
     for place in reversed(range(len(op.captured))):
         arguments = [block.args[place] for block in op.blocks]
@@ -331,14 +331,7 @@ def _move_out(block: Block, op: Operation) -> None:
 
 
 def _insert(new: Operation, op: Operation) -> None:
-    assert op.parent is not None
-    op.parent.insert_op_before(new, op)
-
-
-def _replace(op: Operation, values: Sequence[SSAValue]) -> None:
-    for result, value in zip(op.results, values, strict=True):
-        result.replace_all_uses_with(value)
-    Rewriter.erase_op(op)
+    Rewriter.insert_op(new, InsertPoint.before(op))
 
 
 def _put_in_place(new: ControlOp, old: ControlOp, results: Sequence[SSAValue]) -> None:

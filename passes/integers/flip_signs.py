@@ -28,7 +28,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerAttr, ModuleOp, TensorType, i8, i32, i64
 from xdsl.ir import Attribute, Block, OpResult, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.rewriter import Rewriter
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from aotc.dialects.aot.contract import target_of
 from aotc.dialects.constants import known_array
@@ -125,13 +125,9 @@ class _Flips:
             self.known[value] = flip = FlipSignOp.get(value)
             if isinstance(value, OpResult):
                 flip.location = value.op.location
-                block = value.op.parent
-                assert block is not None
-                block.insert_op_after(flip, value.op)
+                Rewriter.insert_op(flip, InsertPoint.after(value.op))
             else:
-                block = value.owner
-                assert isinstance(block, Block) and block.first_op is not None
-                block.insert_op_before(flip, block.first_op)
+                Rewriter.insert_op(flip, InsertPoint.at_start(cast(Block, value.owner)))
         return self.known[value].result
 
     def make(self, value: SSAValue) -> None:
@@ -142,8 +138,7 @@ class _Flips:
             return
         new = make(self, maker)
         new.location, new.results[0].name_hint = maker.location, value.name_hint
-        assert maker.parent is not None
-        maker.parent.insert_op_before(new, maker)
+        Rewriter.insert_op(new, InsertPoint.before(maker))
         flip.result.replace_all_uses_with(new.results[0])
         Rewriter.erase_op(flip)
         back: FlipSignOp | None = None
@@ -161,7 +156,7 @@ class _Flips:
             if back is None:
                 back = FlipSignOp.get(new.results[0])
                 back.location = maker.location
-                maker.parent.insert_op_after(back, maker)
+                Rewriter.insert_op(back, InsertPoint.after(maker))
             reader.operands[use.index] = back.result
         Rewriter.erase_op(maker)
 
@@ -170,11 +165,8 @@ def _read_flipped(op: DequantizeOp, value: SSAValue) -> None:
     """Dequantise the flipped operand instead: by a flipped zero point."""
     point = _flipped_point(op, op.scale, op.zero_point, element_type_of(op.x))
     new = DequantizeOp.get(value, op.scale, point, **op.properties)
-    new.location, new.result.name_hint = op.location, op.result.name_hint
-    assert op.parent is not None
-    op.parent.insert_op_before(new, op)
-    op.result.replace_all_uses_with(new.result)
-    Rewriter.erase_op(op)
+    new.location = op.location
+    Rewriter.replace_op(op, new)
 
 
 def _add_flipped(op: FixedAddOp, operand: int, value: SSAValue) -> None:
@@ -201,8 +193,7 @@ def _factor_flipped(op: CastOp, less: BinaryOp, point: int, value: SSAValue) -> 
     kind = TensorType(i32, shape_of(less.rhs))
     flipped = ConstantOp(DenseIntOrFPElementsAttr.from_list(kind, [point + _shift(op.x)]))
     op.operands[0] = value
-    assert less.parent is not None
-    less.parent.insert_op_before(flipped, less)
+    Rewriter.insert_op(flipped, InsertPoint.before(less))
     less.operands[1] = flipped.results[0]
 
 
@@ -213,8 +204,7 @@ def _flipped_point(op: GraphOp, scale: SSAValue, point: SSAValue | None, kind: A
         made.append(ConstantOp(DenseIntOrFPElementsAttr.from_list(TensorType(kind, shape_of(scale)), [0])))
         point = made[0].results[0]
     made.append(FlipSignOp.get(point))
-    assert op.parent is not None
-    op.parent.insert_ops_before(made, op)
+    Rewriter.insert_op(made, InsertPoint.before(op))
     return made[-1].results[0]
 
 
@@ -234,8 +224,7 @@ def _requantize(flips: _Flips, op: RequantizeOp | FixedAddOp) -> GraphOp:
 
 def _lookup(flips: _Flips, op: LookupOp) -> GraphOp:
     table = FlipSignOp.get(op.table)
-    assert op.parent is not None
-    op.parent.insert_op_before(table, op)
+    Rewriter.insert_op(table, InsertPoint.before(op))
     return LookupOp.get(op.x, table.result, **op.properties)
 
 

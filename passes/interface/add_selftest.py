@@ -39,7 +39,7 @@ from xdsl.dialects.builtin import Float64Type, FloatAttr, IntegerAttr, IntegerTy
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Attribute, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.rewriter import InsertPoint
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from aotc.dialects.aot import BufferOp, CheckOp, DataOp, NullOp, PtrType, WeightOp, WorkspaceOp, contract
 from aotc.dialects.dtypes import byte_width, element_type, storage_type
@@ -109,13 +109,7 @@ class _Selftest:
         contract.set_plan(self.module, plan)
         contract.set_sizes(self.main, replace(contract.sizes_of(self.main), workspace=end))
         for op in [op for op in self.module.walk() if isinstance(op, WorkspaceOp)]:
-            larger = WorkspaceOp(end)
-            larger.result.name_hint = op.result.name_hint
-            assert op.parent is not None
-            op.parent.insert_op_before(larger, op)
-            op.result.replace_all_uses_with(larger.result)
-            op.detach()
-            op.erase()
+            Rewriter.replace_op(op, WorkspaceOp(end))
 
     def function(self) -> FuncOp:
         """The self-test."""

@@ -8,6 +8,7 @@ from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import DYNAMIC_INDEX, FunctionType, IntegerAttr, MemRefType, NoneAttr, StridedLayoutAttr, i32
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
+from xdsl.rewriter import Rewriter
 
 from aotc.dialects.aot import BufferOp, DataOp, PtrType
 from aotc.dialects.aot.contract import arguments_of, set_arguments
@@ -101,7 +102,7 @@ def replace_buffer(argument: BlockArgument, pointer: SSAValue, sizes: dict[int, 
         user = use.operation
         if isinstance(user, DataOp):
             user.result.replace_all_uses_with(pointer)
-            _erase(user)
+            Rewriter.erase_op(user)
         elif isinstance(user, memref.DimOp):
             _replace_dim(user, kind, sizes)
     if not argument.uses:
@@ -124,13 +125,10 @@ def _replace_dim(user: memref.DimOp, kind: Buffer, sizes: dict[int, SSAValue]) -
     assert isinstance(index, arith.ConstantOp) and isinstance(index.value, IntegerAttr)
     dimension = index.value.value.data
     if dimension in sizes:
-        user.result.replace_all_uses_with(sizes[dimension])
+        Rewriter.replace_op(user, [], [sizes[dimension]])
     else:
-        constant = arith.ConstantOp(IntegerAttr.from_index_int_value(kind.get_shape()[dimension]))
-        assert user.parent is not None
-        user.parent.insert_op_before(constant, user)
-        user.result.replace_all_uses_with(constant.result)
-    _erase(user)
+        size = IntegerAttr.from_index_int_value(kind.get_shape()[dimension])
+        Rewriter.replace_op(user, arith.ConstantOp(size))
 
 
 def _linearise(user: Operation, buffer: SSAValue, kind: Buffer, sizes: dict[int, SSAValue]) -> None:
@@ -163,9 +161,4 @@ def _linearise(user: Operation, buffer: SSAValue, kind: Buffer, sizes: dict[int,
         user.res.replace_all_uses_with(flat.res)
     else:
         user.parent.insert_op_before(memref.StoreOp.get(user.value, buffer, [linear]), user)
-    _erase(user)
-
-
-def _erase(op: Operation) -> None:
-    op.detach()
-    op.erase()
+    Rewriter.erase_op(user)

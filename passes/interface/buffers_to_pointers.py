@@ -31,13 +31,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType, ModuleOp, i32
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
-from xdsl.ir import BlockArgument, Operation, SSAValue
+from xdsl.ir import Block, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -114,13 +113,9 @@ def _rewrite_calls(function: FuncOp, signatures: dict[str, list[list[int]]]) -> 
         if buffer not in pointers:
             data = aot.DataOp(buffer)
             data.result.name_hint = buffer.name_hint
-            if isinstance(buffer, BlockArgument):
-                assert buffer.block.first_op is not None
-                buffer.block.insert_op_before(data, buffer.block.first_op)
-            else:
-                owner = cast(Operation, buffer.owner)
-                assert owner.parent is not None
-                owner.parent.insert_op_after(data, owner)
+            owner = buffer.owner
+            place = InsertPoint.at_start(owner) if isinstance(owner, Block) else InsertPoint.after(owner)
+            Rewriter.insert_op(data, place)
             pointers[buffer] = data.result
         return pointers[buffer]
 
@@ -128,7 +123,6 @@ def _rewrite_calls(function: FuncOp, signatures: dict[str, list[list[int]]]) -> 
         signature = signatures.get(call.callee.string_value())
         if signature is None:
             continue
-        assert call.parent is not None
         arguments: list[SSAValue] = []
         for operand, extents in zip(call.operands, signature, strict=True):
             arguments.append(pointer_to(operand) if isinstance(operand.type, MemRefType) else operand)
@@ -136,13 +130,12 @@ def _rewrite_calls(function: FuncOp, signatures: dict[str, list[list[int]]]) -> 
                 index = arith.ConstantOp(IntegerAttr.from_index_int_value(dimension))
                 size = memref.DimOp(operand, index)
                 narrow = arith.IndexCastOp(size, i32)
-                call.parent.insert_ops_before([index, size, narrow], call)
+                Rewriter.insert_op([index, size, narrow], InsertPoint.before(call))
                 arguments.append(narrow.result)
         typed = CallOp(call.callee, arguments, [i32])
         typed.location = call.location
         typed.attributes |= call.attributes
-        call.parent.insert_ops_before([typed, aot.CheckOp(typed.results[0])], call)
-        _erase(call)
+        Rewriter.replace_op(call, [typed, aot.CheckOp(typed.results[0])], [])
 
 
 def _take_from_caller(module: ModuleOp, main: FuncOp) -> None:
@@ -170,26 +163,15 @@ def _replace_by_elements(main: FuncOp, table: SSAValue, order: Sequence[int]) ->
         for view in [use.operation for use in blob.result.uses]:
             assert isinstance(view, memref.ViewOp) and isinstance(view.byte_shift.owner, arith.ConstantOp)
             offset = view.byte_shift.owner.value
-            assert isinstance(offset, IntegerAttr) and view.parent is not None
+            assert isinstance(offset, IntegerAttr)
             address = aot.ElementOp(table, order.index(offset.value.data))
             pointer = aot.PtrCastOp(address.result, aot.PtrType(view.result.type.element_type))
             buffer = aot.BufferOp(pointer.result, view.result.type)
-            buffer.result.name_hint = view.result.name_hint
-            view.parent.insert_ops_before([address, pointer, buffer], view)
-            view.result.replace_all_uses_with(buffer.result)
-            _erase(view)
-        _erase(blob)
+            Rewriter.insert_op([address, pointer], InsertPoint.before(view))
+            Rewriter.replace_op(view, buffer)
+        Rewriter.erase_op(blob)
 
 
 def _replace_by_buffer(main: FuncOp, kind: type[aot.WorkspaceOp | aot.WeightsOp], pointer: SSAValue) -> None:
     for op in [op for op in main.walk() if isinstance(op, kind)]:
-        assert op.parent is not None
-        buffer = aot.BufferOp(pointer, op.result.type)
-        buffer.result.name_hint = op.result.name_hint
-        op.parent.insert_op_before(buffer, op)
-        op.result.replace_all_uses_with(buffer.result)
-        _erase(op)
-
-
-def _erase(op: Operation) -> None:
-    Rewriter.erase_op(op)
+        Rewriter.replace_op(op, aot.BufferOp(pointer, op.result.type))

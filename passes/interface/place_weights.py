@@ -26,6 +26,7 @@ from xdsl.dialects.builtin import IntegerAttr, ModuleOp
 from xdsl.dialects.func import CallOp
 from xdsl.ir import Block, SSAValue
 from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from aotc.dialects.aot import WeightOp, WeightsOp, contract
 from aotc.dialects.dtypes import byte_width
@@ -64,18 +65,12 @@ class PlaceWeightsPass(ModulePass):
         block = main.body.block
         blob = WeightsOp(weights_symbol(contract.model_name(op)), end)
         blob.result.name_hint = "weights"
-        assert block.first_op is not None
-        block.insert_op_before(blob, block.first_op)
+        Rewriter.insert_op(blob, InsertPoint.at_start(block))
         for weight in uses:
             offset = arith.ConstantOp(IntegerAttr.from_index_int_value(offsets[weight.key.data]))
             view = memref.ViewOp(blob.result, offset, [], weight.result.type)
-            view.result.name_hint = weight.result.name_hint
-            owner = weight.parent
-            assert owner is not None
-            owner.insert_ops_before([offset, view], weight)
-            weight.result.replace_all_uses_with(view.result)
-            weight.detach()
-            weight.erase()
+            Rewriter.insert_op(offset, InsertPoint.before(weight))
+            Rewriter.replace_op(weight, view)
 
 
 def _order(block: Block) -> None:
@@ -110,9 +105,7 @@ def _pass_to_kernels(module: ModuleOp) -> None:
             weight.result.replace_all_uses_with(argument)
             weight.detach()
             for call in calls.get(kernel.sym_name.data, ()):
-                block = call.parent
-                assert block is not None
                 copy = weight.clone()
-                block.insert_op_before(copy, call)
+                Rewriter.insert_op(copy, InsertPoint.before(call))
                 call.operands = [*call.operands[:place], copy.result, *call.operands[place:]]
             weight.erase()

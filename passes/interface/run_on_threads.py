@@ -288,37 +288,28 @@ class _Dispatch:
         if len(stages) == 1:
             return self._stage(block, stages[0])
         middle = len(stages) // 2
-        limit = _number(stages[middle].first)
-        early = arith.CmpiOp(self.phase, limit.result, "slt")
-        block.add_ops([limit, early])
-        return self._either(
-            block,
-            early.result,
-            lambda inner: self.within(inner, stages[:middle]),
-            lambda inner: self.within(inner, stages[middle:]),
-        )
+        early = _compared(block, self.phase, "slt", _constant(block, stages[middle].first))
+        sides = (partial(self.within, stages=each) for each in (stages[:middle], stages[middle:]))
+        return self._either(block, early, *sides)
 
     def _stage(self, block: Block, stage: _Stage) -> SSAValue:
-        zero = _number(0)
-        first = _number(stage.first)
-        alone = arith.CmpiOp(self.thread, zero.result, "slt")
-        block.add_ops([zero, first, alone])
+        zero, first = _constant(block, 0), _constant(block, stage.first)
+        alone = _compared(block, self.thread, "slt", zero)
 
         def before(inner: Block) -> SSAValue:
             if not stage.before or not any(self.phases.get(call.callee.string_value(), 1) > 1 for call in stage.calls):
-                return self._calls(inner, stage.before, zero.result)
-            begins = arith.CmpiOp(self.phase, first.result, "eq")
-            inner.add_op(begins)
-            calls = partial(self._calls, calls=stage.before, status=zero.result)
-            return self._either(inner, begins.result, calls, partial(_given, value=zero.result))
+                return self._calls(inner, stage.before, zero)
+            begins = _compared(inner, self.phase, "eq", first)
+            calls = partial(self._calls, calls=stage.before, status=zero)
+            return self._either(inner, begins, calls, partial(_given, value=zero))
 
         def together(inner: Block) -> SSAValue:
-            status = zero.result
+            status = zero
             for call in stage.calls:
-                status = self._first_of(inner, status, self._shared(inner, call, first.result, zero.result))
+                status = self._first_of(inner, status, self._shared(inner, call, first, zero))
             return status
 
-        return self._either(block, alone.result, before, together)
+        return self._either(block, alone, before, together)
 
     def _calls(self, block: Block, calls: Sequence[CallOp], status: SSAValue) -> SSAValue:
         """Calls one after the other, as long as they succeed; `status` is 0."""
@@ -326,38 +317,29 @@ class _Dispatch:
             if position == 0:
                 status = _made(block, call)
                 continue
-            zero = _number(0)
-            none = arith.CmpiOp(status, zero.result, "eq")
-            block.add_ops([zero, none])
-            status = self._either(block, none.result, partial(_made, call=call), partial(_given, value=status))
+            none = _compared(block, status, "eq", _constant(block, 0))
+            status = self._either(block, none, partial(_made, call=call), partial(_given, value=status))
         return status
 
     def _shared(self, block: Block, call: CallOp, first: SSAValue, zero: SSAValue) -> SSAValue:
         """A call for all shares, or for share 0 only."""
         count = self.phases.get(call.callee.string_value())
         if count is None:
-            mine = arith.CmpiOp(self.thread, zero, "eq")
-            block.add_op(mine)
-            return self._either(block, mine.result, partial(_made, call=call), partial(_given, value=zero))
+            mine = _compared(block, self.thread, "eq", zero)
+            return self._either(block, mine, partial(_made, call=call), partial(_given, value=zero))
         more = [self.thread]
         if count > 1:
-            phase = arith.SubiOp(self.phase, first)
-            block.add_op(phase)
-            more.append(phase.result)
+            more.append(_made(block, arith.SubiOp(self.phase, first)))
         new = CallOp(call.callee, [*call.arguments, *more], [i32])
         new.location = call.location
-        block.add_op(new)
-        return new.results[0]
+        return _made(block, new)
 
     def _first_of(self, block: Block, before: SSAValue, status: SSAValue) -> SSAValue:
         """`before`, or `status` where that is 0."""
         if isinstance(before.owner, arith.ConstantOp):
             return status
-        zero = _number(0)
-        none = arith.CmpiOp(before, zero.result, "eq")
-        chosen = arith.SelectOp(none.result, status, before)
-        block.add_ops([zero, none, chosen])
-        return chosen.result
+        none = _compared(block, before, "eq", _constant(block, 0))
+        return _made(block, arith.SelectOp(none, status, before))
 
     def _either(
         self,
@@ -369,14 +351,21 @@ class _Dispatch:
         sides = Block(), Block()
         for side, fill in zip(sides, (then, otherwise), strict=True):
             side.add_op(scf.YieldOp(fill(side)))
-        op = scf.IfOp(condition, [i32], Region(sides[0]), Region(sides[1]))
-        block.add_op(op)
-        return op.results[0]
+        return _made(block, scf.IfOp(condition, [i32], Region(sides[0]), Region(sides[1])))
 
 
-def _made(block: Block, call: CallOp) -> SSAValue:
+def _made(block: Block, call: Operation) -> SSAValue:
+    """The result of a call, or of another operation, that is put at the end of a block."""
     block.add_op(call)
     return call.results[0]
+
+
+def _constant(block: Block, value: int) -> SSAValue:
+    return _made(block, _number(value))
+
+
+def _compared(block: Block, a: SSAValue, how: str, b: SSAValue) -> SSAValue:
+    return _made(block, arith.CmpiOp(a, b, how))
 
 
 def _given(block: Block, value: SSAValue) -> SSAValue:

@@ -8,35 +8,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from itertools import product
 
 from aotc.emit.c import instructions
 from aotc.emit.c.formulas import c_name, definition
 from aotc.machines.instructions.floats import FUNCTIONS
 from aotc.machines.instructions.rounding import ROUNDINGS
-from aotc.machines.instructions.values import bounds
 
 _VRINTN = """\
 #if (defined(__ARM_ARCH_8M_MAIN__) || defined(__ARM_ARCH_8_1M_MAIN__)) && defined(__ARM_FP) && (__ARM_FP & 4)
     __asm__("vrintn.f32 %0, %1" : "=t"(x) : "t"(x));
     return x;"""
 """What is preferred to `aotc_roundevenf`: an instruction of Arm."""
-
-_MAXNUM = """\
-/* The greater of two; the other one if either is NaN. */
-static AOTC_HELPER inline {T} aotc_maxnum{F}({T} a, {T} b)
-{{
-    return a > b || b != b ? a : b;
-}}
-"""
-
-_MINNUM = """\
-/* The lesser of two; the other one if either is NaN. */
-static AOTC_HELPER inline {T} aotc_minnum{F}({T} a, {T} b)
-{{
-    return a < b || b != b ? a : b;
-}}
-"""
 
 _BITS = """\
 /* The bits of a {T} as an integer. */
@@ -153,19 +135,6 @@ _DSP = """\
 #endif
 """
 
-_SATURATE = """\
-/* The nearest integer that {U}int{N}_t holds. */
-static AOTC_HELPER inline int32_t aotc_saturate_{X}{N}(int32_t x)
-{{
-#if defined(__GNUC__) && defined(__ARM_FEATURE_SAT) /* arm_acle.h's own is not free of warnings */
-    return (int32_t)__builtin_arm_{X}sat(x, {N});
-#else
-    const int32_t low = x > {LOW} ? x : {LOW};
-    return low < {HIGH} ? low : {HIGH};
-#endif
-}}
-"""
-
 _OPAQUE = """\
 /* n, hidden from the optimizer: it would unroll a loop of few iterations completely and keep what later ones load in
  * registers that the accumulators need. */
@@ -186,8 +155,6 @@ def _helpers() -> dict[str, tuple[tuple[str, ...], str]]:
         names = {"T": kind, "F": suffix, "I": bits}
         table[f"aotc_{kind}_bits"] = ((), _BITS.format(**names))
         table[f"aotc_{kind}_of_bits"] = ((), _FROM_BITS.format(**names))
-        for name, text in {"maxnum": _MAXNUM, "minnum": _MINNUM}.items():
-            table[f"aotc_{name}{suffix}"] = ((), text.format(**names))
     both = ("aotc_float_bits", "aotc_float_of_bits")
     table["aotc_expf"] = (both, _EXP)
     table["aotc_tanhf"] = (("aotc_expf",), _TANH)
@@ -199,11 +166,9 @@ def _helpers() -> dict[str, tuple[tuple[str, ...], str]]:
     for function in ROUNDINGS.values():
         table[f"aotc_{function.name}"] = ((), definition(function, "s32"))
     table |= {"aotc_word": ((), _WORD), "AOTC_DSP": ((), _DSP)}
-    table |= {name: (("AOTC_DSP",), instructions.function(row)) for name, row in instructions.FUNCTIONS.items()}
-    for sign, bits in product("su", (8, 16)):
-        low, high = bounds(f"{sign}{bits}")
-        names = {"X": sign, "N": str(bits), "U": "" if sign == "s" else "u", "LOW": str(low), "HIGH": str(high)}
-        table[f"aotc_saturate_{sign}{bits}"] = ((), _SATURATE.format(**names))
+    for name, row in instructions.FUNCTIONS.items():
+        text = instructions.function(row)
+        table[name] = (("AOTC_DSP",) if "AOTC_DSP" in text else (), text)
     for bits in (32, 64):
         table[f"aotc_opaque_i{bits}"] = ((), _OPAQUE.format(N=bits))
     for bits in (8, 16, 32, 64):
@@ -216,7 +181,7 @@ def _helpers() -> dict[str, tuple[tuple[str, ...], str]]:
 
 HELPERS = _helpers()
 
-_ROUNDING = {"aotc_expf", "aotc_roundevenf", "aotc_roundeven", "aotc_f32_to_f16", "aotc_f64_to_f32_odd"}
+_ROUNDING = {"aotc_expf", "aotc_roundevenf", "aotc_roundeven", "aotc_f32_to_f16"}
 """Helpers that -ffast-math would break."""
 
 _FAST_MATH = """\

@@ -6,13 +6,9 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from xdsl.dialects import llvm
-from xdsl.dialects.builtin import (
-    DenseArrayBase,
-    DictionaryAttr,
-    IntegerAttr,
-    IntegerType,
-)
+from xdsl.dialects.builtin import DenseArrayBase, DictionaryAttr, IntegerAttr, IntegerType
 from xdsl.ir import Block, Operation, OpResult, SSAValue
+from xdsl.irdl import IRDLOperation
 
 from aotc.dialects import llvm_ext
 from aotc.dialects.llvm_ext import suffix
@@ -238,61 +234,20 @@ def _return(t: Operands, op: llvm.ReturnOp) -> str:
 
 
 _BINARY = (
-    llvm.AddOp,
-    llvm.SubOp,
-    llvm.MulOp,
-    llvm.UDivOp,
-    llvm.SDivOp,
-    llvm.URemOp,
-    llvm.SRemOp,
-    llvm.AndOp,
-    llvm.OrOp,
-    llvm.XOrOp,
-    llvm.ShlOp,
-    llvm.LShrOp,
-    llvm.AShrOp,
-    llvm.FAddOp,
-    llvm.FSubOp,
-    llvm.FMulOp,
-    llvm.FDivOp,
-    llvm.FRemOp,
+    *(llvm.ArithmeticBinOperation, llvm.ArithmeticBinOpOverflow, llvm.ArithmeticBinOpExact),
+    *(llvm.ArithmeticBinOpDisjoint, llvm.AbstractFloatArithOp),
 )
 _CASTS = (
-    llvm.TruncOp,
-    llvm.ZExtOp,
-    llvm.SExtOp,
-    llvm.BitcastOp,
-    llvm.SIToFPOp,
-    llvm.FPExtOp,
-    llvm.FPTruncOp,
-    llvm.IntToPtrOp,
-    llvm.PtrToIntOp,
-    llvm_ext.FPToSIOp,
-    llvm_ext.FPToUIOp,
-    llvm_ext.UIToFPOp,
+    *(llvm.IntegerConversionOp, llvm.IntegerConversionOpNNeg, llvm.IntegerConversionOpOverflow, llvm.GenericCastOp),
+    *(llvm.IntToPtrOp, llvm.PtrToIntOp, llvm_ext.ConversionOp),
 )
-_INTRINSICS = (
-    llvm.FAbsOp,
-    llvm.FCeilOp,
-    llvm.FCopySignOp,
-    llvm.FCosOp,
-    llvm.FExpOp,
-    llvm.FExp2Op,
-    llvm.FFloorOp,
-    llvm.FLogOp,
-    llvm.FLog2Op,
-    llvm.FMAOp,
-    llvm.FPowOp,
-    llvm.FSinOp,
-    llvm.FSqrtOp,
-    llvm.VectorFMaxOp,
-    llvm.VectorFMinOp,
-)
+_ALL = [each for module in (llvm, llvm_ext) for each in vars(module).values() if isinstance(each, type)]
+_OPERATIONS = [each for each in _ALL if issubclass(each, IRDLOperation) and "name" in vars(each)]
 
 FORMATS: dict[type[Operation], _Format] = {
-    **dict.fromkeys(_BINARY, _binary),
-    **dict.fromkeys(_CASTS, _cast),
-    **dict.fromkeys(_INTRINSICS, _intrinsic),
+    **{each: _binary for each in _OPERATIONS if issubclass(each, _BINARY)},
+    **{each: _cast for each in _OPERATIONS if issubclass(each, _CASTS)},
+    **{each: _intrinsic for each in _OPERATIONS if each.name.startswith("llvm.intr.")},
     llvm.FNegOp: _unary,
     llvm.ICmpOp: _icmp,
     llvm.FCmpOp: _fcmp,

@@ -131,7 +131,7 @@ def unsupported(node: str, op_type: str, domain: str, opset: int | None) -> Prob
 
 
 def _unsupported(op_type: str, domain: str, opset: int | None) -> tuple[str, str, str]:
-    """What is not there, why, and what to do."""
+    """The parts of that problem: the thing that is missing, the reason, and the way out."""
     full = qualified(op_type, domain)
     if opset is None:
         what = f"the model imports no version of the operator set {domain!r}"

@@ -7,42 +7,17 @@ from dataclasses import dataclass
 from pathlib import Path, PureWindowsPath
 
 import numpy as np
-from onnx import TensorProto, TypeProto
+from onnx import TensorProto, TypeProto, helper
 from xdsl.dialects.builtin import FixedBitwidthType
 
-from aotc.dialects.dtypes import DType, element_type, is_encoded, number_kind, numpy_dtype
+from aotc.dialects.dtypes import ELEMENT_TYPES, DType, element_type, is_encoded, number_kind, numpy_dtype
 from aotc.model.weight_store import Array
 
 MAX_ELEMENTS = 1 << 31
 """Tensors of this many elements or more are refused: indices are 32 bits in places, and no target has the memory."""
 
-DTYPES: dict[int, str] = {
-    TensorProto.FLOAT: "float32",
-    TensorProto.DOUBLE: "float64",
-    TensorProto.FLOAT16: "float16",
-    TensorProto.BFLOAT16: "bfloat16",
-    TensorProto.BOOL: "bool",
-    TensorProto.INT8: "int8",
-    TensorProto.INT16: "int16",
-    TensorProto.INT32: "int32",
-    TensorProto.INT64: "int64",
-    TensorProto.UINT8: "uint8",
-    TensorProto.UINT16: "uint16",
-    TensorProto.UINT32: "uint32",
-    TensorProto.UINT64: "uint64",
-    TensorProto.INT4: "int4",
-    TensorProto.INT2: "int2",
-    TensorProto.UINT4: "uint4",
-    TensorProto.UINT2: "uint2",
-    TensorProto.FLOAT8E4M3FN: "float8_e4m3fn",
-    TensorProto.FLOAT8E4M3FNUZ: "float8_e4m3fnuz",
-    TensorProto.FLOAT8E5M2: "float8_e5m2",
-    TensorProto.FLOAT8E5M2FNUZ: "float8_e5m2fnuz",
-    TensorProto.FLOAT8E8M0: "float8_e8m0fnu",
-    TensorProto.FLOAT6E2M3: "float6_e2m3fn",
-    TensorProto.FLOAT6E3M2: "float6_e3m2fn",
-    TensorProto.FLOAT4E2M1: "float4_e2m1fn",
-}
+_CODES = {helper.tensor_dtype_to_np_dtype(code).name: code for code in helper.get_all_tensor_dtypes()}
+DTYPES: dict[int, str] = {_CODES[name]: name for name in ELEMENT_TYPES}
 """ONNX data type -> name of an element type, for the ones the compiler knows."""
 
 ONNX_TYPES = {element_type(name): code for code, name in DTYPES.items()}

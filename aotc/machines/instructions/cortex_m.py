@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import reduce
+from itertools import product
 from operator import add
 
 from aotc.machines.instructions.arm64 import nearest, register_type
@@ -11,6 +12,7 @@ from aotc.machines.instructions.rows import ADD, Architecture, Call, Instruction
 from aotc.machines.instructions.values import Group, Meaning, Value, products
 
 _MACROS = {
+    "v6t2": "defined(__GNUC__) && defined(__ARM_FEATURE_SAT)",
     "dsp": "AOTC_DSP",
     "mve": "defined(__ARM_FEATURE_MVE)",
     "mve.fp": "defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 2)",
@@ -87,6 +89,18 @@ def _dots() -> Iterator[Instruction]:
         ("smlatt", _half_dot(1), "The product of the high halves, signed, and a sum."),
     ):
         yield _row(name, "s16x2, s16x2, s32 -> s32", meaning, says)
+
+
+def _saturated(dtype: str) -> Meaning:
+    return lambda x: x.saturate(dtype).convert("s32")
+
+
+def _saturations() -> Iterator[Instruction]:
+    for letter, bits in product("su", (8, 16)):
+        name, says = f"{letter}sat", f"The nearest integer that {'u' if letter == 'u' else ''}int{bits}_t holds."
+        llvm, c = Call(f"llvm.arm.{name}", (0, Number(bits))), f"__builtin_arm_{name}({{0}}, {bits})"
+        meaning, spellings = _saturated(f"{letter}{bits}"), (Spelling(("v6t2",), c),)
+        yield Instruction(f"{name}{bits}", THUMB, "s32 -> s32", 32, meaning, llvm, spellings, says=says)
 
 
 # --- on vectors ------------------------------------------------------------------------------------------------------
@@ -177,4 +191,4 @@ def _quads() -> Iterator[Instruction]:
         yield _vector(name, signature, 128, meaning, c, llvm, feature)
 
 
-ROWS = (*_widenings(), *_dots(), *_sums(), *_quads())
+ROWS = (*_widenings(), *_dots(), *_saturations(), *_sums(), *_quads())

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Literal, TypeAlias
 
-from xdsl.dialects import math
 from xdsl.dialects.builtin import Float32Type, Float64Type, IntegerType
 from xdsl.ir import Attribute, Operation, SSAValue
 
@@ -13,32 +11,6 @@ from aotc.dialects.dtypes import is_float, is_unsigned, storage_type
 from aotc.dialects.operations import make
 
 Comparison: TypeAlias = Literal["eq", "ne", "lt", "le", "gt", "ge"]
-
-MATH: dict[str, Callable[[SSAValue], Operation]] = {
-    "exp": math.ExpOp,
-    "log": math.LogOp,
-    "log1p": math.Log1pOp,
-    "sqrt": math.SqrtOp,
-    "sin": math.SinOp,
-    "cos": math.CosOp,
-    "tan": math.TanOp,
-    "asin": math.AsinOp,
-    "acos": math.AcosOp,
-    "atan": math.AtanOp,
-    "sinh": math.SinhOp,
-    "cosh": math.CoshOp,
-    "tanh": math.TanhOp,
-    "asinh": math.AsinhOp,
-    "acosh": math.AcoshOp,
-    "atanh": math.AtanhOp,
-    "erf": math.ErfOp,
-    "floor": math.FloorOp,
-    "ceil": math.CeilOp,
-    "roundeven": math.RoundEvenOp,
-    "trunc": math.TruncOp,
-    "absf": math.AbsFOp,
-}
-
 
 _PROPERTIES: dict[type[Operation], dict[str, Attribute]] = {}
 """The properties of an operation on two numbers, by its class."""

@@ -32,9 +32,10 @@ from aotc.dialects.aot.contract import NONPOSITIVE
 from aotc.dialects.aot.tiles import CONVERSIONS
 from aotc.dialects.builder import INDEX, Bitwise, Builder, Comparison, Number, Reader, Rounding, Scalar, ScalarLike
 from aotc.dialects.dtypes import ELEMENT_TYPES, compute_type, is_float, is_unsigned, storage_type, wrap
+from aotc.dialects.libm import MATH
 from aotc.dialects.properties import number
 from aotc.passes.kernel.builders import encodings
-from aotc.passes.kernel.builders.arithmetic import MATH, binary, conversion, predicate, quotient
+from aotc.passes.kernel.builders.arithmetic import binary, conversion, predicate, quotient
 
 _UI8 = ELEMENT_TYPES["uint8"]
 _BITWISE: Mapping[Bitwise, type[arith.AndIOp | arith.OrIOp | arith.XOrIOp]] = {
@@ -251,7 +252,7 @@ class ScalarBuilder(Builder):
         return Scalar(self, a.dtype, self.emit(arith.SelectOp(condition.ssa, a.ssa, c.ssa)))
 
     def math(self, name: str, a: Scalar) -> Scalar:
-        return Scalar(self, a.dtype, self.emit(MATH[name](a.ssa)))
+        return Scalar(self, a.dtype, self.emit(cast("Callable[[SSAValue], Operation]", MATH[name])(a.ssa)))
 
     def exp_of_nonpositive(self, a: Scalar) -> Scalar:
         result = self.math("exp", a)

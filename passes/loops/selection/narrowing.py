@@ -50,16 +50,16 @@ class Narrowing(Generic[V]):
                 return self._packed(parts)
             if len(parts) == 1 and 32 * parts[0].lanes <= _MOST_HALVED:
                 return self._packed_alone(*parts)
-        whole = [self._clamped(part).convert(self.dtype) for part in parts]
+        point = self.zero_point
+        whole = [(part + point if point else part).convert(self.dtype) for part in map(self._clamped, parts)]
         while len(whole) > 1:
             whole = [_joined(a, b) for a, b in zip(whole[::2], whole[1::2], strict=True)]
         return whole[0]
 
-    def _instruction(self, ways: Sequence[str], x: V) -> str | None:
-        """The one that the processor has, for registers such as x; names of x86 say how long these are."""
+    def _instruction(self, ways: Sequence[str], x: V) -> str:
+        """The one that the processor has, or "", for registers such as x; names of x86 say how long these are."""
         bits = bits_of(x.dtype) * x.lanes
-        names = [f"{ways[0]}.{bits}", *(ways[1:] if bits == 128 else ())]
-        return next(filter(self.p.has, names), None)
+        return next(filter(self.p.has, [f"{ways[0]}.{bits}", *(ways[1:] if bits == 128 else ())]), "")
 
     def _packed(self, parts: Sequence[V]) -> V:
         """Of four registers at once."""
@@ -83,16 +83,15 @@ class Narrowing(Generic[V]):
         if part.dtype == "s32":
             return part
         name = self._instruction(_TO_INTEGERS, part)
-        return self._clamped(part, 0) if name is None else self.p.apply(name, part)
+        return self.p.apply(name, part) if name else self._clamped(part)
 
     def _words(self, first: V, second: V) -> V:
         """Two registers of 32 bits a lane as one of 16, with the zero point."""
         words = self._narrowed(_TO_WORDS, first, second)
         if not self.zero_point:
             return words
-        name = self._instruction(_SUMS_OF_WORDS, words)
-        assert name is not None
-        return self.p.apply(name, words, words.number(self.zero_point, words.dtype))
+        name, point = self._instruction(_SUMS_OF_WORDS, words), words.number(self.zero_point, words.dtype)
+        return self.p.apply(name, words, point)
 
     def _bytes(self, first: V, second: V) -> V:
         """Two registers of 16 bits a lane as one of clamped bytes."""
@@ -104,22 +103,18 @@ class Narrowing(Generic[V]):
     def _narrowed(self, ways: Sequence[str], first: V, second: V) -> V:
         """The lanes of two registers, saturated to half of the bits."""
         name = self._instruction(ways, first)
-        assert name is not None
         if len(INSTRUCTIONS[name].operands) > 1:
             return self.p.apply(name, first, second)
         return _joined(self.p.apply(name, first), self.p.apply(name, second))
 
-    def _clamped(self, part: V, zero_point: int | None = None) -> V:
-        """The integers of one register, clamped before they are rounded and the zero point is added."""
+    def _clamped(self, part: V) -> V:
+        """The integers of one register, clamped before they are rounded, without the zero point."""
         low, high = (part.number(bound - self.zero_point, part.dtype) for bound in (self.low, self.high))
-        if part.dtype == "f32":
-            part = (part > low).select(part, low)
-            part = (part < high).select(part, high)
-            part = (part + _ROUNDING).reinterpret("s32") - _ROUNDING_BITS
-        else:
-            part = part.most(low).least(high)
-        point = self.zero_point if zero_point is None else zero_point
-        return part + point if point else part
+        if part.dtype == "s32":
+            return part.most(low).least(high)
+        part = (part > low).select(part, low)
+        part = (part < high).select(part, high)
+        return (part + _ROUNDING).reinterpret("s32") - _ROUNDING_BITS
 
 
 def _joined(first: V, second: V) -> V:

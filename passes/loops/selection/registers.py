@@ -41,16 +41,9 @@ _UNSIGNED: dict[values.Operation, type[Operation]] = {
     "min": arith.MinUIOp,
     "max": arith.MaxUIOp,
 }
-_FLOATS: dict[values.Operation, type[Operation]] = {
-    "add": arith.AddfOp,
-    "sub": arith.SubfOp,
-    "mul": arith.MulfOp,
-    "abs": math.AbsFOp,
-}
+_FLOATS: dict[values.Operation, type[Operation]] = {"add": arith.AddfOp, "sub": arith.SubfOp, "mul": arith.MulfOp}
 _ARITHMETIC = {"s": _SIGNED, "u": _UNSIGNED, "f": _FLOATS, "b": _UNSIGNED}
 """By the letter of a type."""
-_CONVERSIONS = {"sf": "sitofp", "uf": "uitofp", "bf": "uitofp", "fs": "fptosi", "fu": "fptoui"}
-"""Between integers and floats, by the letters of types."""
 _OF_ONE = {"trunci": arith.TruncIOp, "extsi": arith.ExtSIOp, "extui": arith.ExtUIOp}
 """Conversions of one number."""
 _COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")
@@ -98,17 +91,19 @@ class Register(Value):
     def _comparison(self, predicate: str, given: Sequence[SSAValue], kind: Attribute) -> SSAValue:
         if self._is_vector:
             return self._writer.write(TileCompareOp, given, kind, {"predicate": word(predicate)})
-        number = IntegerAttr(arith.CMPI_COMPARISON_OPERATIONS.index(predicate), 64)
-        return self._writer.write(arith.CmpiOp, given, kind, {"predicate": number})
+        is_float = self.dtype[0] == "f"
+        names = arith.CMPF_COMPARISON_OPERATIONS if is_float else arith.CMPI_COMPARISON_OPERATIONS
+        properties: dict[str, Attribute] = {"predicate": IntegerAttr(names.index(predicate), 64)}
+        if is_float:
+            properties["fastmath"] = arith.FastMathFlagsAttr("none")
+        return self._writer.write(arith.CmpfOp if is_float else arith.CmpiOp, given, kind, properties)
 
     def _converted(self, dtype: str, kind: Attribute) -> SSAValue:
         if kind == self.ssa.type:
             return self.ssa
+        assert "f" not in self.dtype + dtype
         longer = bits_of(dtype) > bits_of(self.dtype)
-        if "f" in (letters := self.dtype[0] + dtype[0]):
-            how = _CONVERSIONS.get(letters) or ("extf" if longer else "truncf")
-        else:
-            how = "trunci" if not longer else "extsi" if is_signed(self.dtype) else "extui"
+        how = "trunci" if not longer else "extsi" if is_signed(self.dtype) else "extui"
         if not self._is_vector:
             return self._writer.write(_OF_ONE[how], [self.ssa], kind)
         return self._writer.write(TileConvertOp, [self.ssa], kind, {"kind": word(how)})

@@ -20,7 +20,7 @@ AS_LARGE_AS_GIVEN = {
     "importers/ml/ensembles.py": {"_walked", "dense", "forest", "present"},
     "importers/ml/features.py": {"_search"},
     "importers/ml/linear.py": {"_linear_svm"},
-    "importers/ml/trees.py": {"_ensemble", "_one_target_each", "_version_5", "tree_ensemble_classifier"},
+    "importers/ml/trees.py": {"_one_target_each", "_tracks", "_version_5", "tree_ensemble_classifier"},
     "importers/signal/fourier.py": {"_matrix"},
     "interpolation.py": {"_filtered", "outside", "places"},
     "symbolic/movement_rules.py": {"constant_of_shape"},

@@ -22,7 +22,7 @@ from aotc.emit.c.instructions import macro_name
 from aotc.errors import CompileError
 
 _SATURATIONS = {
-    ((low, low), (high, high)): f"aotc_saturate_{sign}{bits}"
+    ((low, low), (high, high)): f"aotc_{sign}sat{bits}"
     for bits in (8, 16)
     for sign, low, high in (("s", -(1 << bits - 1), (1 << bits - 1) - 1), ("u", 0, (1 << bits) - 1))
 }

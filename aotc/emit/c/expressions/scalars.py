@@ -9,6 +9,7 @@ from xdsl.dialects import arith, math
 from xdsl.ir import Operation
 
 from aotc.dialects import aot
+from aotc.dialects.libm import LIBM
 from aotc.emit.c.expr import Expr
 from aotc.emit.c.expressions.floats import Floats
 
@@ -32,41 +33,6 @@ def supports(op: Operation) -> bool:
 def _library(name: str) -> Printer:
     return lambda p, op, _: p.library(op, name)
 
-
-_LIBRARY: dict[type[Operation], str] = {
-    aot.FModOp: "fmod",
-    math.AbsFOp: "fabs",
-    math.AcosOp: "acos",
-    math.AcoshOp: "acosh",
-    math.AsinOp: "asin",
-    math.AsinhOp: "asinh",
-    math.Atan2Op: "atan2",
-    math.AtanOp: "atan",
-    math.AtanhOp: "atanh",
-    math.CbrtOp: "cbrt",
-    math.CeilOp: "ceil",
-    math.CopySignOp: "copysign",
-    math.CosOp: "cos",
-    math.CoshOp: "cosh",
-    math.ErfOp: "erf",
-    math.Exp2Op: "exp2",
-    math.ExpM1Op: "expm1",
-    math.ExpOp: "exp",
-    math.FloorOp: "floor",
-    math.FmaOp: "fma",
-    math.Log10Op: "log10",
-    math.Log1pOp: "log1p",
-    math.Log2Op: "log2",
-    math.LogOp: "log",
-    math.PowFOp: "pow",
-    math.RoundOp: "round",
-    math.SinOp: "sin",
-    math.SinhOp: "sinh",
-    math.SqrtOp: "sqrt",
-    math.TanOp: "tan",
-    math.TanhOp: "tanh",
-    math.TruncOp: "trunc",
-}
 
 _PRINTERS: dict[type[Operation], Printer] = {
     arith.ConstantOp: Scalars.constant,
@@ -105,10 +71,8 @@ _PRINTERS: dict[type[Operation], Printer] = {
     arith.MulfOp: lambda p, op, _: p.float_arithmetic(op, "*"),
     arith.DivfOp: lambda p, op, _: p.float_arithmetic(op, "/"),
     arith.NegfOp: Scalars.negate,
-    arith.MaximumfOp: lambda p, op, _: p.float_extreme(op, "maximum"),
-    arith.MinimumfOp: lambda p, op, _: p.float_extreme(op, "minimum"),
-    arith.MaxnumfOp: lambda p, op, _: p.float_extreme(op, "maxnum"),
-    arith.MinnumfOp: lambda p, op, _: p.float_extreme(op, "minnum"),
+    arith.MaximumfOp: lambda p, op, _: p.float_function(op, "maximum"),
+    arith.MinimumfOp: lambda p, op, _: p.float_function(op, "minimum"),
     arith.ExtFOp: Scalars.extend_float,
     arith.TruncFOp: Scalars.truncate_float,
     arith.SIToFPOp: Scalars.from_signed,
@@ -120,7 +84,6 @@ _PRINTERS: dict[type[Operation], Printer] = {
     aot.OpaqueOp: Scalars.opaque,
     aot.RoundProductOp: Scalars.round_product,
     math.AbsIOp: Scalars.absolute,
-    math.RoundEvenOp: Scalars.roundeven,
-    math.RsqrtOp: Scalars.reciprocal_root,
-    **{kind: _library(name) for kind, name in _LIBRARY.items()},
+    math.RoundEvenOp: lambda p, op, _: p.float_function(op, "roundeven"),
+    **{kind: _library(name) for kind, name in LIBM.items()},
 }

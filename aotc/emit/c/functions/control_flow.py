@@ -13,7 +13,7 @@ from typing import cast
 from xdsl.dialects import func, memref, scf
 from xdsl.ir import Block, Operation, SSAValue
 
-from aotc.emit.c.c_types import BOOL, ctype_of
+from aotc.emit.c.c_types import BOOL, CType, ctype_of
 from aotc.emit.c.expr import Expr, Level, binary, call, name_expr, negated
 from aotc.emit.c.expressions.scalars import supports
 from aotc.emit.c.functions.scope import INLINE, FunctionScope
@@ -80,10 +80,7 @@ class ControlFlow(FunctionScope):
         for initial, argument in zip(op.arguments, before.args, strict=True):
             ctype = ctype_of(argument.type, self.index)
             start = self._compose(lambda v=initial, t=ctype: self._assigned(v, t))
-            name = self._name(argument.name_hint or self._fresh("i"))
-            self._mutable.add(name)
-            self._emit(f"{ctype.declare(name)} = {start.text};")
-            targets.append(Expr(name, Level.PRIMARY, ctype, variables=frozenset({name})))
+            targets.append(self._local(ctype, argument.name_hint or self._fresh("i"), start))
         condition = cast(scf.ConditionOp, before.last_op)
         assert tuple(condition.args) == tuple(before.args), "a while loop hands on its arguments"
         self._values.update(zip((*before.args, *body.args, *op.results), targets * 3, strict=True))
@@ -118,15 +115,18 @@ class ControlFlow(FunctionScope):
             variable = given
         else:
             ctype = ctype_of(initial.type, self.index)
-            if ctype == BOOL:
-                self.include("stdbool.h")
             start = self._compose(lambda: self._assigned(initial, ctype))
-            hint = argument.name_hint or result.name_hint or "acc"
-            name = self._name(hint)
-            self._mutable.add(name)
-            self._emit(f"{ctype.declare(name)} = {start.text};")
-            variable = Expr(name, Level.PRIMARY, ctype, variables=frozenset({name}))
+            variable = self._local(ctype, argument.name_hint or result.name_hint or "acc", start)
         self._values[argument] = self._values[result] = variable
+
+    def _local(self, ctype: CType, hint: str, start: Expr | None = None) -> Expr:
+        """Declare a mutable local."""
+        if ctype == BOOL:
+            self.include("stdbool.h")
+        name = self._name(hint)
+        self._mutable.add(name)
+        self._emit(f"{ctype.declare(name)}{'' if start is None else f' = {start.text}'};")
+        return Expr(name, Level.PRIMARY, ctype, variables=frozenset({name}))
 
     def _assign(self, block: Block, targets: Sequence[tuple[Expr, object]]) -> None:
         """The yield of `block`: all assignments at once, through temporaries where one would overwrite another."""
@@ -227,14 +227,7 @@ class ControlFlow(FunctionScope):
             ):
                 self._values[result] = e
                 return e
-        ctype = ctype_of(result.type, self.index)
-        if ctype == BOOL:
-            self.include("stdbool.h")
-        name = self._name(result.name_hint or self._fresh("v"))
-        self._mutable.add(name)
-        self._emit(f"{ctype.declare(name)};")
-        e = Expr(name, Level.PRIMARY, ctype, variables=frozenset({name}))
-        self._values[result] = e
+        self._values[result] = e = self._local(ctype_of(result.type, self.index), result.name_hint or self._fresh("v"))
         return e
 
     def _try_conditional(self, op: scf.IfOp) -> bool:

@@ -3,62 +3,30 @@
 from __future__ import annotations
 
 from functools import reduce
+from typing import cast
 
 import numpy as np
 from xdsl.ir import SSAValue
 
+from aotc.dialects.graph import GRAPH, logical
 from aotc.dialects.graph import elementwise as arithmetic
-from aotc.dialects.graph import functions, logical
 from aotc.dialects.graph.interfaces import GraphOp
 from aotc.frontend.onnx.node import Tensor
 from aotc.frontend.onnx.registry import Node, onnx_op
 
-_UNARY: dict[str, type[GraphOp]] = {
-    "Abs": arithmetic.AbsOp,
-    "Acos": functions.AcosOp,
-    "Acosh": functions.AcoshOp,
-    "Asin": functions.AsinOp,
-    "Asinh": functions.AsinhOp,
-    "Atan": functions.AtanOp,
-    "Atanh": functions.AtanhOp,
-    "BitwiseNot": logical.NotOp,
-    "Ceil": functions.CeilOp,
-    "Cos": functions.CosOp,
-    "Cosh": functions.CoshOp,
-    "Erf": functions.ErfOp,
-    "Exp": functions.ExpOp,
-    "Floor": functions.FloorOp,
-    "Log": functions.LogOp,
-    "Neg": arithmetic.NegOp,
-    "Not": logical.NotOp,
-    "Relu": arithmetic.ReluOp,
-    "Round": functions.RoundOp,
-    "Sigmoid": functions.SigmoidOp,
-    "Sign": arithmetic.SignOp,
-    "Sin": functions.SinOp,
-    "Sinh": functions.SinhOp,
-    "Softplus": functions.SoftplusOp,
-    "Sqrt": functions.SqrtOp,
-    "Tan": functions.TanOp,
-    "Tanh": functions.TanhOp,
-}
-
-_BINARY: dict[str, type[GraphOp]] = {
-    "Add": arithmetic.AddOp,
-    "And": logical.AndOp,
-    "BitwiseAnd": logical.AndOp,
-    "BitwiseOr": logical.OrOp,
-    "BitwiseXor": logical.XorOp,
-    "Div": arithmetic.DivOp,
-    "Mul": arithmetic.MulOp,
-    "Or": logical.OrOp,
-    "Sub": arithmetic.SubOp,
-    "Xor": logical.XorOp,
-}
-
+_UNARY = (
+    "Abs Acos Acosh Asin Asinh Atan Atanh BitwiseNot Ceil Cos Cosh Erf Exp Floor Log Neg Not Relu Round Sigmoid Sign "
+    "Sin Sinh Softplus Sqrt Tan Tanh"
+)
+_BINARY = "Add And BitwiseAnd BitwiseOr BitwiseXor Div Mul Or Sub Xor"
+_EXTREMA = "Max Min"
+"""Operators that are operations of the graph dialect of the same name, of bits or not."""
+_OPERATIONS = {each.name.removeprefix("graph."): each for each in GRAPH.operations}
 _COMPARISONS = {"Equal": "eq", "Greater": "gt", "GreaterOrEqual": "ge", "Less": "lt", "LessOrEqual": "le"}
 
-_EXTREMA: dict[str, type[GraphOp]] = {"Max": arithmetic.MaxOp, "Min": arithmetic.MinOp}
+
+def _operation(node: Node) -> type[GraphOp]:
+    return cast("type[GraphOp]", _OPERATIONS[node.op_type.lower().removeprefix("bitwise")])
 
 
 def _pair(node: Node) -> tuple[Tensor, Tensor]:
@@ -79,14 +47,14 @@ def _pair(node: Node) -> tuple[Tensor, Tensor]:
     return x, y
 
 
-@onnx_op(*_UNARY)
+@onnx_op(*_UNARY.split())
 def unary(node: Node) -> SSAValue:
-    return node.emit(_UNARY[node.op_type], node.input(0))
+    return node.emit(_operation(node), node.input(0))
 
 
-@onnx_op(*_BINARY)
+@onnx_op(*_BINARY.split())
 def binary(node: Node) -> SSAValue:
-    return node.emit(_BINARY[node.op_type], *_pair(node))
+    return node.emit(_operation(node), *_pair(node))
 
 
 @onnx_op(*_COMPARISONS)
@@ -94,10 +62,10 @@ def comparison(node: Node) -> SSAValue:
     return node.emit(logical.CompareOp, *_pair(node), how=_COMPARISONS[node.op_type])
 
 
-@onnx_op(*_EXTREMA)
+@onnx_op(*_EXTREMA.split())
 def extremum(node: Node) -> SSAValue:
     operands = [node.input(position) for position in range(len(node.inputs))]
-    return reduce(lambda a, b: node.emit(_EXTREMA[node.op_type], a, b), operands)
+    return reduce(lambda a, b: node.emit(_operation(node), a, b), operands)
 
 
 @onnx_op("Sum", "Mean")
