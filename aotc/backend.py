@@ -19,6 +19,7 @@ from aotc.compiler.dynamic.dispatch import counted, exact
 from aotc.compiler.dynamic.model import DynamicModel
 from aotc.errors import CompileError
 from aotc.executor import CompiledModel
+from aotc.model.arguments import checks_kinds
 
 
 class Prepared(base.BackendRep):
@@ -70,6 +71,7 @@ class Backend(base.Backend):
         return cls.prepare(model, device, **kwargs).run(inputs)
 
     @classmethod
+    @checks_kinds
     def run_node(
         cls,
         node: NodeProto,
@@ -97,6 +99,7 @@ class Backend(base.Backend):
         return cls.run_model(helper.make_model(graph, opset_imports=[opset]), arrays, device, **kwargs)
 
     @classmethod
+    @checks_kinds
     def supports_device(cls, device: str) -> bool:
         """Whether models run on a device: "CPU", or "CPU:0"."""
         return device in ("CPU", "CPU:0")

@@ -16,6 +16,7 @@ import os
 import re
 import statistics
 import tempfile
+import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -109,7 +110,7 @@ def section(title: str, results: Sequence[Measured]) -> str:
         f" geometric mean {statistics.geometric_mean(known):.2f}."
     )
     head = f"| | fast / best peer | fast / strict | {' | '.join((*OURS, *THEIRS))} |\n| --- |{' ---: |' * 6}"
-    return "\n".join([f"## {title}", "", about, "", head, *(each.row() for each in results), ""])
+    return "\n".join([f"## {title}", "", textwrap.fill(about, 120), "", head, *(each.row() for each in results), ""])
 
 
 def write(title: str, text: str) -> None:

@@ -18,6 +18,7 @@ from aotc.compiler.dynamic.model import DynamicModel
 from aotc.compiler.dynamic.specializing import Specialization
 from aotc.errors import UsageError
 from aotc.executor import CompiledModel, Step, load
+from aotc.model.arguments import checks_kinds, require
 from aotc.model.extents import OpenTensor, Size, unnamed
 from aotc.model.labels import is_text, with_labels
 from aotc.model.metadata import TensorInfo
@@ -73,6 +74,7 @@ class InferenceSession:
     share a session. `session.model` is the model behind it.
     """
 
+    @checks_kinds
     def __init__(
         self,
         path_or_bytes: Source,
@@ -160,6 +162,8 @@ class InferenceSession:
         """
         if run_options is not None:
             raise ValueError("a run has no options; pass run_options=None")
+        require("output_names", output_names, Sequence[str] | None)
+        require("input_feed", input_feed, Mapping[str, Any])
         known = [each.name for each in self._outputs]
         names = list(output_names) if output_names else known
         if wrong := [repr(name) for name in names if name not in known]:
@@ -172,6 +176,7 @@ class InferenceSession:
         """Memory of the caller's for inputs and outputs."""
         return IOBinding(self.model)
 
+    @checks_kinds
     def run_with_iobinding(self, iobinding: IOBinding, run_options: None = None) -> None:
         """Run on the memory that was bound. Raises as `CompiledModel.bind` where some of it cannot be used."""
         if run_options is not None:
@@ -189,16 +194,19 @@ class IOBinding:
         self._outputs: dict[str, _Array | None] = {}
         self._step: Step | None = None
 
+    @checks_kinds
     def bind_cpu_input(self, name: str, arr_on_cpu: Any) -> None:
         """Read an input from an array, or anything with `__dlpack__`."""
         self._inputs[name], self._step = arr_on_cpu, None
 
+    @checks_kinds
     def bind_input(
         self, name: str, device_type: str, device_id: int, element_type: Any, shape: Sequence[int], buffer_ptr: int
     ) -> None:
         """Read an input from the memory at an address, which the caller keeps; `element_type` is a numpy type."""
         self.bind_cpu_input(name, _memory_at(device_type, device_id, element_type, shape, buffer_ptr))
 
+    @checks_kinds
     def bind_output(
         self,
         name: str,

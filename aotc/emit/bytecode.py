@@ -7,22 +7,10 @@ import warnings
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, DenseResourceAttr, ModuleOp, TensorType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
+from aotc.dialects import vm
 from aotc.dialects.constants import constant_array
 from aotc.dialects.dtypes import numpy_dtype
 from aotc.dialects.graph.structure import ConstantOp as TensorConstantOp
-from aotc.dialects.vm import (
-    CallOp,
-    ConstantOp,
-    FuncOp,
-    GotoOp,
-    IfOp,
-    ImmediateOp,
-    PlaceOp,
-    ReturnOp,
-    StateOp,
-    instructions,
-    register_of,
-)
 from aotc.model.weight_store import WeightStore
 from aotc.vm import ExecBuilder, Executable, Label, Place, ShapeTuple, UnusedInputWarning
 from aotc.vm.instructions import Operand
@@ -32,7 +20,7 @@ def executable_of(module: ModuleOp, weights: WeightStore) -> Executable:
     """The functions of the vm dialect in a module as an executable. Raises VMError for what bytecode cannot hold."""
     builder = ExecBuilder()
     for function in module.walk():
-        if isinstance(function, FuncOp):
+        if isinstance(function, vm.FuncOp):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", UnusedInputWarning)  # a model's inputs are what they are
                 with builder.function(function.sym_name.data, num_inputs=len(function.args)):
@@ -48,25 +36,25 @@ class _Emitter:
         self._weights = weights
         self._labels: dict[Block, Label] = {}
 
-    def emit(self, function: FuncOp) -> None:
+    def emit(self, function: vm.FuncOp) -> None:
         blocks = list(function.body.blocks)
         self._labels = {block: self._builder.label() for block in blocks}
         for block, following in zip(blocks, [*blocks[1:], None], strict=True):
             self._builder.place(self._labels[block])
-            for operation in instructions(block):
+            for operation in vm.instructions(block):
                 self._instruction(operation, following)
 
     def _instruction(self, operation: Operation, following: Block | None) -> None:
         build = self._builder
         match operation:
-            case CallOp():
+            case vm.CallOp():
                 result = None if operation.result is None else self._operand(operation.result)
                 build.emit_call(operation.callee.data, [self._operand(each) for each in operation.arguments], result)
-            case ReturnOp():
+            case vm.ReturnOp():
                 build.emit_ret(self._operand(operation.value))
-            case GotoOp():
+            case vm.GotoOp():
                 self._goto(operation.target, following)
-            case IfOp():
+            case vm.IfOp():
                 build.emit_if(self._operand(operation.condition), self._labels[operation.else_block])
                 self._goto(operation.then_block, following)
             case _:
@@ -79,17 +67,17 @@ class _Emitter:
     def _operand(self, value: SSAValue) -> Operand:
         build = self._builder
         match value.owner:
-            case ImmediateOp(value=number):
+            case vm.ImmediateOp(value=number):
                 return build.imm(number)
-            case StateOp():
+            case vm.StateOp():
                 return build.vm_state()
-            case ConstantOp(value=constant):
+            case vm.ConstantOp(value=constant):
                 return build.c(build.add_constant(self._constant(constant)))
-            case PlaceOp(offset=offset, kind=kind):
+            case vm.PlaceOp(offset=offset, kind=kind):
                 shape = ShapeTuple(kind.get_shape())
                 return build.c(build.add_constant(Place(offset, numpy_dtype(kind.element_type), shape)))
             case _:
-                register = register_of(value)
+                register = vm.register_of(value)
                 assert register is not None, "allocate-registers has not run"
                 return build.r(register)
 

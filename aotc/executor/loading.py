@@ -27,6 +27,7 @@ from aotc.executor.packed_metadata import info_of
 from aotc.executor.shared_weights import SharedWeights
 from aotc.machines.features import here
 from aotc.model import conventions
+from aotc.model.arguments import checks_kinds
 from aotc.model.artifacts import (
     BYTECODE,
     JIT,
@@ -198,6 +199,7 @@ def opened_in_process(compilation: Compilation, exports: Sequence[str] = ()) -> 
     return InMemory(exports).open(in_process(compilation))
 
 
+@checks_kinds
 def load(path: str | os.PathLike[str], threads: int | None = None) -> CompiledModel:
     """Load a shared library that `aotc compile --emit shared` or `ArtifactSet.export_library` wrote, or one made of
     generated C, with NAME.json beside it or with a packed entry.

@@ -27,6 +27,7 @@ from aotc.executor.tensors import (
 )
 from aotc.executor.timing import Repeats, Timed, Timing
 from aotc.executor.turns import turn
+from aotc.model.arguments import checks_kinds
 from aotc.model.dlpack import dtype_of
 from aotc.model.dlpack.device import cpu, device_of
 from aotc.model.metadata import ModelInfo, PlanInfo, StateInfo, TensorInfo
@@ -180,6 +181,7 @@ class CompiledModel(NamesAndPositions, Timed):
 
     # The module-based runtime interface, with the names of TVM's GraphExecutor
 
+    @checks_kinds
     def __getitem__(self, name: str) -> Callable[..., Any]:
         """A function of the module: `model["kws"](aotc.cpu())`, under the model's own name, makes an executor on a
         device; `model["run"]`, `model["set_input"]` and the others are the methods; `model["get_model_metadata"]()`

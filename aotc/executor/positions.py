@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 from aotc.executor.tensors import Named, position
+from aotc.model.arguments import require
 
 
 class NamesAndPositions(ABC):
@@ -43,4 +44,5 @@ class NamesAndPositions(ABC):
 
 
 def _index(tensors: Sequence[Named], name: str) -> int:
+    require("name", name, str)
     return next((place for place, tensor in enumerate(tensors) if tensor.name == name), -1)

@@ -9,6 +9,7 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 
 from aotc.executor.conventions import Array
+from aotc.model.arguments import require
 from aotc.model.dlpack.exchange import from_dlpack
 from aotc.model.metadata import TensorInfo
 
@@ -105,6 +106,7 @@ def position(tensors: Sequence[Named], which: str | int, side: str) -> int:
             if tensor.name == which:
                 return place
         raise ValueError(f"no {side} {which!r}; the {side}s are {listing(tensors)}")
+    require(f"the name or position of an {side}", which, str | int)
     if not 0 <= which < len(tensors):
         raise IndexError(f"no {side} {which}; there are {len(tensors)}: {listing(tensors)}")
     return which

@@ -6,10 +6,12 @@ import statistics
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Final
 
 import numpy as np
+
+from aotc.model.arguments import checks_kinds, require
 
 GROWTH: Final = 1.618
 """By how much more calls are timed, at least, where those before took too little time."""
@@ -68,6 +70,8 @@ class Repeats:
     cache_flush_bytes: int = 0
 
     def __post_init__(self) -> None:
+        for each in fields(self):
+            require(each.name, getattr(self, each.name), {"int": int, "float": float}[str(each.type)])
         for name in ("number", "repeat", "limit_zero_time_iterations", "repeats_to_cooldown"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} is {getattr(self, name)}; it must be at least 1")
@@ -106,6 +110,7 @@ class Repeats:
 class Timed(ABC):
     """An executor whose calls can be timed."""
 
+    @checks_kinds
     def time_evaluator(
         self,
         func_name: str | int = "run",

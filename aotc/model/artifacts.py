@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import struct
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,15 +17,13 @@ from functools import cached_property
 from importlib.metadata import EntryPoint
 from mmap import mmap
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeAlias, TypeVar
+from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from aotc.errors import UsageError
 from aotc.model import extensions
+from aotc.model.arguments import checks_kinds
 from aotc.model.files import Binary, write_files
 from aotc.model.metadata import ModelInfo, from_json
-
-if TYPE_CHECKING:
-    import os
 
 METADATA: Final = "metadata"
 """NAME.json, which describes the model and lists its artefacts."""
@@ -165,6 +164,7 @@ class Artifact:
         return _MAGIC + _LENGTHS.pack(len(described), len(content)) + described + content
 
     @staticmethod
+    @checks_kinds
     def load(blob: bytes) -> Artifact:
         """The artefact that `export` wrote, and nothing else. Raises ValueError."""
         artifact, end = _read(memoryview(blob), 0)
@@ -225,6 +225,7 @@ def listed_digests(metadata: str) -> dict[str, str]:
         return {}
 
 
+@runtime_checkable
 class Host(Protocol):
     """Code of a model that is in this process; what other loaders load is added to it."""
 
@@ -271,6 +272,7 @@ class ArtifactSet:
             raise ValueError(f"two artefacts are named {', '.join(twice)}")
 
     @staticmethod
+    @checks_kinds
     def about(info: ModelInfo, artifacts: tuple[Artifact, ...]) -> ArtifactSet:
         """A set whose metadata, where it has some, say `info`: nobody has to read them."""
         found = ArtifactSet(artifacts)
@@ -287,6 +289,7 @@ class ArtifactSet:
     def __contains__(self, name: object) -> bool:
         return any(artifact.name == name for artifact in self.artifacts)
 
+    @checks_kinds
     def __getitem__(self, name: str) -> Artifact:
         """The artefact of a name. Raises KeyError, which says what there is."""
         for artifact in self.artifacts:
@@ -339,6 +342,7 @@ class ArtifactSet:
 
     # Places to keep a set
 
+    @checks_kinds
     def write(self, directory: str | os.PathLike[str]) -> list[Path]:
         """Write every artefact into `directory`, all or none; their paths. Raises OSError."""
         folder = Path(directory)
@@ -347,6 +351,7 @@ class ArtifactSet:
         return [folder / artifact.name for artifact in self.artifacts]
 
     @staticmethod
+    @checks_kinds
     def read(directory: str | os.PathLike[str], name: str | None = None) -> ArtifactSet:
         """The set of the model `name` that was written into `directory`, where there are others the only one.
 
@@ -375,6 +380,7 @@ class ArtifactSet:
         return b"".join(artifact.export() for artifact in self.artifacts)
 
     @staticmethod
+    @checks_kinds
     def of_blob(blob: bytes) -> ArtifactSet:
         """The set that `blob` wrote. Raises ValueError."""
         view, position, found = memoryview(blob), 0, list[Artifact]()
@@ -383,6 +389,7 @@ class ArtifactSet:
             found.append(artifact)
         return ArtifactSet(tuple(found))
 
+    @checks_kinds
     def export_library(self, path: str | os.PathLike[str]) -> Path:
         """Link the native code, the metadata and what other loaders need into the shared library `path`.
 
@@ -417,6 +424,7 @@ class ArtifactSet:
     def _loaded_by(self, native: str) -> Any:
         return self.loaded_on(_code_loader(native).open(self))
 
+    @checks_kinds
     def loaded_on(self, host: Host) -> Any:
         """The last step of `load`, on code that is in this process already."""
         groups = self.by_loader()

@@ -6,8 +6,11 @@ model file's own buffer. A store belongs to one xDSL `Context`, so that passes r
 
 from __future__ import annotations
 
+import ctypes
 import mmap as mmap_module
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from io import BytesIO
 from mmap import MAP_ANONYMOUS, MAP_PRIVATE, mmap
 from pathlib import Path
@@ -19,7 +22,6 @@ from xdsl.context import Context
 
 from aotc.errors import CompileError
 from aotc.model.limits import MOST_COMPUTED
-from aotc.model.memory import give_back
 from aotc.model.naming import bare_identifier
 
 Array = np.ndarray[Any, Any]
@@ -261,3 +263,15 @@ def npz_bytes(arrays: Mapping[str, Array]) -> bytes:
                 plain = array if array.dtype.isbuiltin == 1 else array.view(f"V{array.dtype.itemsize}")
                 np.lib.format.write_array(member, plain, allow_pickle=False)
     return stream.getvalue()
+
+
+def give_back() -> None:
+    """Give memory that is free back to the system, where the C library can be told to: else pieces that lie between
+    others stay with the process, and of large arrays that come and go that is as much as the arrays."""
+    if (trim := _trim()) is not None:
+        trim(0)
+
+
+@cache
+def _trim() -> Any:
+    return getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform.startswith("linux") else None

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import operator
+import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from numbers import Integral
 from typing import Any, Literal
 
 from aotc.errors import Problem, UsageError
@@ -274,6 +276,7 @@ class CompileOptions:
         for name in changes:
             if name not in known:
                 raise TypeError(f"unknown option {name!r}; there are {', '.join(sorted(known))}")
+        changes = {name: _plain(value) for name, value in changes.items()}
         if isinstance(emit := changes.get("emit"), str):
             changes["emit"] = tuple(part.strip() for part in emit.split(",") if part.strip())
         elif emit is not None:
@@ -305,6 +308,13 @@ class CompileOptions:
         if (level := changes.get("optimize")) is not None:
             changes["optimize"] = str(level)
         return CompileOptions(**changes) if base is None else replace(base, **changes)
+
+
+def _plain(value: Any) -> Any:
+    """Integers of any kind, and paths, as Python's own."""
+    if isinstance(value, Integral) and not isinstance(value, bool):
+        return int(value)
+    return os.fspath(value) if isinstance(value, os.PathLike) else value
 
 
 def _size(option: str, size: Any) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import os
 import textwrap
@@ -9,6 +10,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import MISSING, fields
 from typing import Annotated, Any, Literal, TypedDict, TypeVar, get_type_hints
 
+from aotc.model.arguments import checks_kinds, require
 from aotc.pipeline.options import INTERNAL, CompileOptions
 
 Optimize = Literal["0", "1", "2", "3", "s", 0, 1, 2, 3]
@@ -37,7 +39,7 @@ class InProcessOptions(TypedDict, total=False):
     accuracy: Annotated[Literal["fast", "strict"], "whether faster algorithms may round differently, by 1e-4"]
     requantize: Annotated[Literal["exact", "fixed"], "round sums without vectors as onnxruntime, or as TFLite"]
     offload: Annotated[str | Sequence[str], "code generators of other packages that may claim operators"]
-    tuned: Annotated[str | None, "follow the table of this name that `aotc tune` wrote"]
+    tuned: Annotated[PathLike | None, "follow the table of this name that `aotc tune` wrote"]
     profile: Annotated[bool, "count what each call of a kernel takes"]
     threads: Annotated[int, "have so many threads run a call together; results do not change"]
     dims: Annotated[Mapping[str, int | Literal["any"]], 'fix symbolic dimensions: {"batch": 4}; "any": leave it open']
@@ -48,7 +50,7 @@ class InProcessOptions(TypedDict, total=False):
     max_nodes: Annotated[int, "the most nodes that calls of functions are expanded to"]
     check_indices: Annotated[bool, "return a status where an index of the inputs is out of range"]
     start_at: Annotated[str | None, "the source is the IR after this phase"]
-    dump_phases: Annotated[str | None, "write the IR after every phase into this folder"]
+    dump_phases: Annotated[PathLike | None, "write the IR after every phase into this folder"]
     print_ir_after_all: Annotated[bool, "print the IR after every pass"]
     verify_each: Annotated[bool, "verify after every pass, not only every phase"]
     time_passes: Annotated[bool, "keep how long each pass took"]
@@ -61,8 +63,8 @@ class FileOptions(InProcessOptions, total=False):
     split: Annotated[bool, "write the operators, exported, to NAME_operators.c"]
     weights_section: Annotated[str | None, "linker section of the weights in objects"]
     workspace_section: Annotated[str | None, "linker section of the workspace in objects"]
-    selftest: Annotated[str | None, "add aotc_NAME_selftest(), which runs the inputs of this npz file"]
-    selftest_outputs: Annotated[str | None, "what it expects (default: onnxruntime's outputs, or else our own)"]
+    selftest: Annotated[PathLike | None, "add aotc_NAME_selftest(), which runs the inputs of this npz file"]
+    selftest_outputs: Annotated[PathLike | None, "what it expects (default: onnxruntime's outputs, or else our own)"]
     ram: Annotated[Size | None, 'the most RAM it may take: bytes, or "16K"']
     flash: Annotated[Size | None, "the most code and constants"]
     stack: Annotated[Size | None, "the most stack"]
@@ -75,7 +77,8 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def with_options(keywords: type, without: Collection[str] = ()) -> Callable[[Function], Function]:
-    """Show every option in the signature of a function that takes them as `**options`, and describe it at its end.
+    """Show every option in the signature of a function that takes them as `**options`, describe it at its end, and have
+    it refuse arguments of the wrong kind.
 
     `keywords` is the TypedDict that types them; `without` are fields of CompileOptions that the function refuses.
     """
@@ -95,9 +98,18 @@ def with_options(keywords: type, without: Collection[str] = ()) -> Callable[[Fun
                 inspect.Parameter(field.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
             )
             described.append(f"{field.name}: {sentence}" if sentence else field.name)
-        function.__signature__ = own.replace(parameters=shown)  # pyright: ignore[reportFunctionMemberAccess]
+        by_itself = checks_kinds(function)
+
+        @functools.wraps(function)
+        def call(*given: Any, **named: Any) -> Any:
+            for name, value in named.items():
+                if name in hints:
+                    require(name, value, hints[name])
+            return by_itself(*given, **named)
+
+        call.__signature__ = own.replace(parameters=shown)  # pyright: ignore[reportAttributeAccessIssue]
         documentation = inspect.cleandoc(function.__doc__ or "")
-        function.__doc__ = f"{documentation}\n\nOptions:\n{textwrap.indent(chr(10).join(described), '    ')}"
-        return function
+        call.__doc__ = f"{documentation}\n\nOptions:\n{textwrap.indent(chr(10).join(described), '    ')}"
+        return call  # pyright: ignore[reportReturnType]
 
     return decorate

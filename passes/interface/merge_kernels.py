@@ -33,18 +33,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias, cast
 
 from xdsl.context import Context
-from xdsl.dialects import arith, memref, scf
-from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
-    ArrayAttr,
-    DictionaryAttr,
-    FloatAttr,
-    IndexType,
-    IntegerAttr,
-    MemRefType,
-    ModuleOp,
-    SymbolRefAttr,
-)
+from xdsl.dialects import arith, builtin, memref, scf
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
@@ -79,7 +68,7 @@ class MergeKernelsPass(ModulePass):
     per_parameter: int = 3
     """Instructions of a call for a constant, and in the function instead of one in an instruction."""
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
+    def apply(self, ctx: Context, op: builtin.ModuleOp) -> None:
         calls: defaultdict[str, list[CallOp]] = defaultdict(list)
         for each in op.walk():
             if isinstance(each, CallOp):
@@ -101,16 +90,16 @@ class MergeKernelsPass(ModulePass):
                 _merge(forms, columns, different)
 
 
-def _mentioned(module: ModuleOp) -> Iterator[str]:
+def _mentioned(module: builtin.ModuleOp) -> Iterator[str]:
     """Every function that an attribute refers to, as often as it is."""
     pending = [attribute for op in module.walk() for attribute in (*op.properties.values(), *op.attributes.values())]
     while pending:
         match pending.pop():
-            case SymbolRefAttr() as symbol:
+            case builtin.SymbolRefAttr() as symbol:
                 yield symbol.string_value()
-            case ArrayAttr() as several:
+            case builtin.ArrayAttr() as several:
                 pending += several.data
-            case DictionaryAttr() as several:
+            case builtin.DictionaryAttr() as several:
                 pending += several.data.values()
             case _:
                 pass
@@ -172,15 +161,15 @@ class _Form:
             value = _constant(operand.owner)
             if value is None:
                 self._parts.append(self._numbers[operand])
-            elif position in _FIXED.get(type(op), ()) or (places and isinstance(operand.type, IndexType)):
+            elif position in _FIXED.get(type(op), ()) or (places and isinstance(operand.type, builtin.IndexType)):
                 self._parts.append(value)
             else:
                 self._parts.append(operand.type)
                 self._add(_Use(op, position), value)
         if (buffer := _buffer(op)) is not None and _is_plain(buffer):
-            shape = cast(MemRefType[Attribute], buffer.type).get_shape()
+            shape = cast(builtin.MemRefType[Attribute], buffer.type).get_shape()
             for axis in range(_zeros(places) + 1, len(shape)):
-                self._add(_Use(op, 0, axis), IntegerAttr.from_index_int_value(shape[axis]))
+                self._add(_Use(op, 0, axis), builtin.IntegerAttr.from_index_int_value(shape[axis]))
         for result in op.results:
             self._numbers[result] = len(self._numbers)
             if isinstance(op, BufferOp) and _is_plain(result):
@@ -202,7 +191,7 @@ class _Form:
 
 def _constant(owner: Operation | Block) -> Attribute | None:
     """The value of a constant that is a number."""
-    if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr | FloatAttr):
+    if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, builtin.IntegerAttr | builtin.FloatAttr):
         return cast(Attribute, owner.value)
     return None
 
@@ -228,7 +217,7 @@ def _zeros(indices: Sequence[SSAValue]) -> int:
     count = 0
     for index in indices:
         value = _constant(index.owner)
-        if not isinstance(value, IntegerAttr) or value.value.data != 0:
+        if not isinstance(value, builtin.IntegerAttr) or value.value.data != 0:
             break
         count += 1
     return count
@@ -236,7 +225,7 @@ def _zeros(indices: Sequence[SSAValue]) -> int:
 
 def _is_plain(buffer: SSAValue) -> bool:
     """Whether a buffer is all that is behind an argument, and only such operations have to do with it."""
-    kind = cast(MemRefType[Attribute], buffer.type)
+    kind = cast(builtin.MemRefType[Attribute], buffer.type)
     if not isinstance(buffer.owner, BufferOp) or not isinstance(buffer.owner.pointer, BlockArgument):
         return False
     return kind.has_static_shape() and all(_buffer(use.operation) is buffer for use in buffer.uses)
@@ -250,9 +239,9 @@ def _merge(forms: Sequence[_Form], columns: Sequence[_Column], different: Sequen
     first, *others = forms
     parameters: dict[_Column, SSAValue] = {}
     for column in different:
-        kind = cast("IntegerAttr | FloatAttr", column[0]).type
+        kind = cast("builtin.IntegerAttr | builtin.FloatAttr", column[0]).type
         parameters[column] = append_argument(
-            first.function, kind, Argument(), "size" if isinstance(kind, IndexType) else "value"
+            first.function, kind, Argument(), "size" if isinstance(kind, builtin.IndexType) else "value"
         )
     kinds = zip(*([buffer.type for buffer in form.buffers] for form in forms), strict=True)
     flat = {buffer for buffer, each in zip(first.buffers, kinds, strict=True) if len(set(each)) > 1}
@@ -296,7 +285,7 @@ def _linearize(op: Operation, buffer: SSAValue, axes: dict[int, SSAValue | Attri
     for axis in range(zeros + 1, len(indices)):
         extent, new = axes[axis], list[Operation]()
         if isinstance(extent, Attribute):
-            new.append(constant := arith.ConstantOp(cast(IntegerAttr, extent)))
+            new.append(constant := arith.ConstantOp(cast(builtin.IntegerAttr, extent)))
             extent = constant.result
         new.append(scaled := arith.MuliOp(index, extent))
         new.append(total := arith.AddiOp(scaled, indices[axis]))
@@ -306,14 +295,14 @@ def _linearize(op: Operation, buffer: SSAValue, axes: dict[int, SSAValue | Attri
 
 
 def _forget_extent(buffer: SSAValue) -> None:
-    element = cast(MemRefType[Attribute], buffer.type).get_element_type()
+    element = cast(builtin.MemRefType[Attribute], buffer.type).get_element_type()
     op = cast(BufferOp, buffer.owner)
-    Rewriter.replace_op(op, BufferOp(op.pointer, MemRefType(element, [DYNAMIC_INDEX])))
+    Rewriter.replace_op(op, BufferOp(op.pointer, builtin.MemRefType(element, [builtin.DYNAMIC_INDEX])))
 
 
 def _pass(call: CallOp, function: FuncOp, values: Sequence[Attribute]) -> None:
     """Let a call pass constants, too."""
-    constants = [arith.ConstantOp(cast("IntegerAttr | FloatAttr", value)) for value in values]
+    constants = [arith.ConstantOp(cast("builtin.IntegerAttr | builtin.FloatAttr", value)) for value in values]
     new = CallOp(
         function.sym_name.data,
         [*call.arguments, *(constant.result for constant in constants)],

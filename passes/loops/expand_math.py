@@ -29,10 +29,9 @@ from dataclasses import dataclass
 from math import prod
 from typing import TypeAlias
 
-import numpy as np
 from xdsl.context import Context
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, ModuleOp, VectorType, f32
+from xdsl.dialects.builtin import ModuleOp, VectorType, f32
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
@@ -45,6 +44,7 @@ from aotc.dialects.operations import walk
 from aotc.passes.kernel.builders.tile_builder import TileBuilder
 from aotc.passes.loops import exponentials
 from aotc.passes.loops.angles import arc_cosine, arc_sine, arc_tangent, cosine, sine, tangent
+from aotc.passes.loops.float_parts import constant_number
 
 Function: TypeAlias = Callable[[TileBuilder, Scalar], Scalar]
 
@@ -127,17 +127,9 @@ def _product(value: SSAValue) -> tuple[SSAValue, float] | None:
         return None
     sides = [(op.lhs, op.rhs)] if isinstance(op, arith.DivfOp) else [(op.lhs, op.rhs), (op.rhs, op.lhs)]
     for x, other in sides:
-        if (number := _constant(other)) is not None and 1 / _MOST_FACTOR <= number <= _MOST_FACTOR:
+        if (number := constant_number(other)) is not None and 1 / _MOST_FACTOR <= number <= _MOST_FACTOR:
             return x, 1 / number if isinstance(op, arith.DivfOp) else number
     return None
-
-
-def _constant(value: SSAValue) -> float | None:
-    """The number that is `value`, or every element of it."""
-    attribute = value.owner.value if isinstance(value.owner, arith.ConstantOp) else None
-    if isinstance(attribute, DenseIntOrFPElementsAttr) and attribute.is_splat():
-        return float(np.asarray(attribute.get_values()[0]))
-    return attribute.value.data if isinstance(attribute, FloatAttr) else None
 
 
 def _element(op: Operation) -> Attribute:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import f32, i32
-from xdsl.ir import Attribute
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, f32, i32
+from xdsl.ir import Attribute, SSAValue
 
 from aotc.dialects.aot.tiles import tile_shape, tile_type
 from aotc.dialects.builder import Scalar
@@ -54,3 +54,11 @@ def with_sign(b: TileBuilder, magnitude: Scalar, sign: Scalar) -> Scalar:
 
 ROUNDER = 1.5 * 2.0**23
 """Added to a small number, it leaves that rounded to an integer in the low bits of the sum."""
+
+
+def constant_number(value: SSAValue) -> float | None:
+    """The number that is `value`, or every element of it."""
+    attribute = value.owner.value if isinstance(value.owner, arith.ConstantOp) else None
+    if isinstance(attribute, DenseIntOrFPElementsAttr) and attribute.is_splat():
+        return float(np.asarray(attribute.get_values()[0]))
+    return attribute.value.data if isinstance(attribute, FloatAttr) else None

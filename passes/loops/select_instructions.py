@@ -12,17 +12,18 @@ After:
 %r = arith.addi %sums, %1 : vector<8xi32>
 ```
 Both emitters take what is left: neither knows what an instruction computes. Without a target none is used. What is
-equal within a block is written once.
+equal within a block is written once. Extremes beside a number become a comparison and a selection.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import copysign
 from typing import Any, TypeAlias, cast
 
 from xdsl.context import Context
-from xdsl.dialects import arith
+from xdsl.dialects import arith, vector
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, VectorType, f32
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
@@ -33,13 +34,14 @@ from aotc.dialects.aot.contract import TARGET
 from aotc.dialects.operations import take_name, walk
 from aotc.machines.instructions.rows import joined
 from aotc.machines.targets import instructions_of
+from aotc.passes.loops.float_parts import constant_number
 from aotc.passes.loops.selection.dots import dot, dot_pair
 from aotc.passes.loops.selection.narrowing import Narrowing
 from aotc.passes.loops.selection.permutations import lookup, pick
 from aotc.passes.loops.selection.registers import Register, Writer
 
-Expansion: TypeAlias = "Callable[[Writer, Any], Register]"
-"""The result of an operation, written with a writer."""
+Expansion: TypeAlias = "Callable[[Writer, Any], Register | None]"
+"""The result of an operation, written with a writer; None where it stays as it is."""
 
 
 @dataclass(frozen=True)
@@ -63,16 +65,19 @@ class SelectInstructionsPass(ModulePass):
             return
         module = function.parent_op()
         target = TARGET.get(module) if isinstance(module, ModuleOp) else None
+        if all(isinstance(op, _EXTREMES) for ops in found.values() for op in ops):  # which need no instructions
+            target = None
         writer = Writer(frozenset() if target is None else instructions_of(target))
         for block, ops in found.items():
             writer.start()
             for op in ops:
-                if not (isinstance(op, InstructionOp) and _stays(op, writer)):
-                    _replace(op, writer, block)
+                _replace(op, writer, block)
 
 
 def _replace(op: Operation, writer: Writer, block: Block) -> None:
-    value = _EXPANSIONS[type(op)](writer, op).ssa
+    if (written := _EXPANSIONS[type(op)](writer, op)) is None:
+        return
+    value = written.ssa
     take_name(value, op.results[0])
     op.results[0].replace_all_uses_with(value)
     for each in writer.new:
@@ -81,6 +86,10 @@ def _replace(op: Operation, writer: Writer, block: Block) -> None:
     writer.new = []
     op.detach()
     op.erase()
+
+
+def _scalar(value: SSAValue) -> Attribute:
+    return value.type.element_type if isinstance(value.type, VectorType) else value.type
 
 
 def _factor(bits: int, unsigned: bool) -> str:
@@ -112,9 +121,25 @@ def _pick(w: Writer, op: TilePickOp) -> Register:
 
 
 def _narrow(w: Writer, op: TileNarrowOp) -> Register:
-    kind = "f32" if cast("VectorType[Attribute]", op.parts[0].type).element_type == f32 else "s32"
+    kind = "f32" if _scalar(op.parts[0]) == f32 else "s32"
     narrowing = Narrowing(w, *op.numbers, _factor(8, unsigned=op.unsigned))
     return narrowing.result([w.value(part, kind) for part in op.parts])
+
+
+def _extreme(w: Writer, op: arith.MaximumfOp | arith.MinimumfOp) -> Register | None:
+    """Beside a number one comparison does, which NaN fails; between zeros it decides which one stays."""
+    is_maximum, dtype = isinstance(op, arith.MaximumfOp), str(_scalar(op.result))
+    for bound, other in ((op.rhs, op.lhs), (op.lhs, op.rhs)):
+        number = constant_number(bound.owner.source if isinstance(bound.owner, vector.BroadcastOp) else bound)
+        if number is None or number != number:
+            continue
+        if number == 0 and (copysign(1, number) > 0) != is_maximum:
+            continue  # some compilers take -0 for 0 in comparisons with the other one
+        limit, x = w.value(bound, dtype), w.value(other, dtype)
+        if number == 0:
+            return (x <= limit if is_maximum else x >= limit).select(limit, x)
+        return (x < limit if is_maximum else x > limit).select(limit, x)
+    return None
 
 
 def _is_zero(value: SSAValue) -> bool:
@@ -122,13 +147,11 @@ def _is_zero(value: SSAValue) -> bool:
     return isinstance(op, arith.ConstantOp) and isinstance(op.value, IntegerAttr) and op.value.value.data == 0
 
 
-def _stays(op: InstructionOp, w: Writer) -> bool:
-    return w.has(op.row.name) and not (op.row.alone and _is_zero(op.arguments[-1]))
-
-
-def _instruction(w: Writer, op: InstructionOp) -> Register:
+def _instruction(w: Writer, op: InstructionOp) -> Register | None:
     """The same with less to do, or its meaning."""
     row = op.row
+    if w.has(row.name) and not (row.alone and _is_zero(op.arguments[-1])):
+        return None
     given = [
         w.value(ssa, "s32" if row.is_word(lanes) else lanes.dtype)
         for ssa, lanes in zip(op.arguments, row.operands, strict=True)
@@ -138,8 +161,10 @@ def _instruction(w: Writer, op: InstructionOp) -> Register:
     return cast("Register", row.meaning(*given)) if row.is_lanewise else joined(row.lane_by_lane(given))
 
 
+_EXTREMES = (arith.MaximumfOp, arith.MinimumfOp)
 _EXPANSIONS: dict[type[Operation], Expansion] = {
     InstructionOp: _instruction,
+    **dict.fromkeys(_EXTREMES, _extreme),
     TileDotOp: _dot,
     TileDotPairOp: _dot_pair,
     TileLookupOp: _lookup,

@@ -29,17 +29,7 @@ from math import prod
 from typing import cast
 
 from xdsl.context import Context
-from xdsl.dialects import arith, func, math, vector
-from xdsl.dialects.builtin import (
-    DenseIntOrFPElementsAttr,
-    FixedBitwidthType,
-    IntegerType,
-    ModuleOp,
-    StringAttr,
-    VectorType,
-    i1,
-    i8,
-)
+from xdsl.dialects import arith, builtin, func, math, vector
 from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
@@ -76,7 +66,7 @@ class UnrollTilesPass(ModulePass):
 
     name = "unroll-tiles"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
+    def apply(self, ctx: Context, op: builtin.ModuleOp) -> None:
         functions = [function for function in op.ops if isinstance(function, func.FuncOp) and function.body.blocks]
         for function in Progress.of(ctx).kernels(functions):
             self.function(ctx, function)
@@ -97,7 +87,9 @@ def _elementwise(u: Unrolling, op: Operation) -> Sequence[Registers]:
         raise CompileError("no-form-on-tiles", f"{op.name} of a tile", "no processor computes it", "expand it before")
     kind = cast(Tile, op.results[0].type)
     single, count = register_type(kind), prod(kind.get_shape()[:-1])
-    operands = [u.registers(value) if type(value.type) is VectorType else (value,) * count for value in op.operands]
+    operands = [
+        u.registers(value) if type(value.type) is builtin.VectorType else (value,) * count for value in op.operands
+    ]
     registers = list(zip(*operands, strict=True))
     made: dict[tuple[SSAValue, ...], SSAValue] = {}
     for each in _in_order(op, registers):
@@ -120,7 +112,7 @@ def _in_order(op: Operation, registers: Sequence[tuple[SSAValue, ...]]) -> Seque
 
 def _constant(u: Unrolling, op: arith.ConstantOp) -> Sequence[Registers]:
     value = op.value
-    assert isinstance(value, DenseIntOrFPElementsAttr)
+    assert isinstance(value, builtin.DenseIntOrFPElementsAttr)
     kind = cast(Tile, op.result.type)
     data = value.data.data
     size = len(data) // prod(kind.get_shape()[:-1])
@@ -133,7 +125,7 @@ def _broadcast(u: Unrolling, op: vector.BroadcastOp) -> Sequence[Registers]:
     """A scalar, or a tile along dimensions that it lacks or whose extent is 1, repeated."""
     kind = op.vector.type
     shape, single = kind.get_shape(), register_type(kind)
-    if type(op.source.type) is not VectorType:
+    if type(op.source.type) is not builtin.VectorType:
         return [[u.emit(vector.BroadcastOp, (op.source,), single)] * prod(shape[:-1])]
     given = tile_shape(op.source)
     source = u.registers(op.source)
@@ -157,7 +149,7 @@ def _load(u: Unrolling, op: tiles.TileLoadOp) -> Sequence[Registers]:
         repeated = {name: op.properties[name] for name in ("group", "valid") if op.properties.get(name)}
     zero = None
     if any(count == 0 or (step == 0 and count < lanes) for _, count in places):
-        zero = u.constant(bytes(lanes * cast(FixedBitwidthType, kind.element_type).size), single)
+        zero = u.constant(bytes(lanes * cast(builtin.FixedBitwidthType, kind.element_type).size), single)
     made: dict[tuple[int, int], SSAValue] = {}
     for offset, count in dict.fromkeys(places):
         if count == 0 and zero is not None:
@@ -165,7 +157,7 @@ def _load(u: Unrolling, op: tiles.TileLoadOp) -> Sequence[Registers]:
             continue
         in_memory = lanes if step == 0 else count
         properties = place_properties(step, offset, in_memory, lanes) | repeated
-        if 1 < step <= WORD and count == lanes > 1 and kind.element_type == i8:
+        if 1 < step <= WORD and count == lanes > 1 and kind.element_type == builtin.i8:
             register = spaced(u, op, offset)
         else:
             register = u.emit(op.__class__, op.operands, single, properties)
@@ -199,7 +191,7 @@ def _transpose(u: Unrolling, op: tiles.TileTransposeOp) -> Sequence[Registers]:
     """
     rows = list(u.registers(op.tile))
     lanes = len(rows)
-    group = min(lanes, 16 // cast(FixedBitwidthType, element_type(op.tile)).size)
+    group = min(lanes, 16 // cast(builtin.FixedBitwidthType, element_type(op.tile)).size)
     step = 1
     while step < group:
         low = [
@@ -269,10 +261,10 @@ def _reduce(u: Unrolling, op: tiles.TileReduceOp) -> Sequence[Registers]:
 def _combined(u: Unrolling, kind: str, a: SSAValue, b: SSAValue) -> SSAValue:
     """Combine two registers as a reduction of `kind` does."""
     if kind == "ogt":
-        mask = tile_type(tile_shape(a), i1)
-        greater = u.emit(tiles.TileCompareOp, (b, a), mask, {"predicate": StringAttr(kind)})
+        mask = tile_type(tile_shape(a), builtin.i1)
+        greater = u.emit(tiles.TileCompareOp, (b, a), mask, {"predicate": builtin.StringAttr(kind)})
         return u.emit(tiles.TileSelectOp, (greater, b, a), a.type)
-    is_integer = isinstance(element_type(a), IntegerType)
+    is_integer = isinstance(element_type(a), builtin.IntegerType)
     properties: dict[str, Attribute] = {}
     if not is_integer:
         extreme = kind in ("max", "min")  # -0 may stand for +0, which takes half the instructions

@@ -5,10 +5,6 @@ Scalars and vectors alike, lane by lane. Floats keep IEEE semantics; f16 and bf1
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from math import copysign
-from typing import cast
-
 import ml_dtypes
 import numpy as np
 from xdsl.dialects import arith, llvm, math, vector
@@ -20,17 +16,15 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     IntegerType,
     VectorType,
-    f32,
     i1,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from aotc.dialects import aot, llvm_ext
+from aotc.dialects import llvm_ext
 from aotc.dialects.llvm_ext import suffix
 from aotc.errors import CompileError
-from aotc.passes.lower.floats import NARROW, fast_math_flags, float_operands, narrowed, set_float, widened
 from aotc.passes.lower.function import FunctionLowering, Lowerings
-from aotc.passes.lower.llvm_builder import NSW, element, integer, like, width
+from aotc.passes.lower.llvm_builder import NO_FAST_MATH, NSW, element, integer, like, width
 
 # --- constants -------------------------------------------------------------------------------------------------------
 
@@ -150,6 +144,20 @@ def _select(f: FunctionLowering, op: arith.SelectOp) -> None:
 
 # --- floats ----------------------------------------------------------------------------------------------------------
 
+_fast_math: dict[Attribute, llvm.FastMathAttr] = {}
+
+
+def fast_math_flags(op: Operation) -> llvm.FastMathAttr:
+    """The operation's fast-math flags."""
+    given = op.properties.get("fastmath")
+    if given is None:
+        return NO_FAST_MATH
+    if given not in _fast_math:
+        assert isinstance(given, arith.FastMathFlagsAttr)
+        _fast_math[given] = llvm.FastMathAttr(tuple(given.data))
+    return _fast_math[given]
+
+
 _FLOAT: dict[type[Operation], type[Operation]] = {
     arith.AddfOp: llvm.FAddOp,
     arith.SubfOp: llvm.FSubOp,
@@ -164,60 +172,24 @@ _FLOAT: dict[type[Operation], type[Operation]] = {
 
 
 def _float(f: FunctionLowering, op: Operation) -> None:
-    set_float(f, op.results[0], f.b.float_op(_FLOAT[type(op)], *float_operands(f, op), flags=fast_math_flags(op)))
+    f.set(op.results[0], f.b.float_op(_FLOAT[type(op)], *map(f.get, op.operands), flags=fast_math_flags(op)))
 
 
 def compare(f: FunctionLowering, predicate: str, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
     """Two values of the interface phase, by a predicate of arith.cmpf or, for integers, arith.cmpi."""
-    if isinstance(element(lhs.type), IntegerType):
-        return f.b.icmp(predicate, f.get(lhs), f.get(rhs))
-    return f.b.fcmp(predicate, widened(f, lhs), widened(f, rhs))
+    write = f.b.icmp if isinstance(element(lhs.type), IntegerType) else f.b.fcmp
+    return write(predicate, f.get(lhs), f.get(rhs))
 
 
 def _compare_floats(f: FunctionLowering, op: arith.CmpfOp) -> None:
     properties: dict[str, Attribute] = {"predicate": op.predicate, "fastmathFlags": fast_math_flags(op)}
-    f.set(op.result, f.b.op(llvm.FCmpOp, float_operands(f, op), i1, properties))
+    f.set(op.result, f.b.op(llvm.FCmpOp, (f.get(op.lhs), f.get(op.rhs)), i1, properties))
 
 
-def _float_min_max(f: FunctionLowering, op: Operation) -> None:
-    """maximumf, minimumf: NaN where either is, and -0 is less than +0."""
-    a, b = float_operands(f, op)
-    greater = isinstance(op, arith.MaximumfOp)
-    for bound, x, limit in ((op.operands[1], a, b), (op.operands[0], b, a)):
-        # A constant is no NaN: one comparison does, which NaN fails; between zeros it decides which one stays.
-        if (number := _known_number(bound)) is not None:
-            or_equal = number == 0.0 and copysign(1.0, number) == (1.0 if greater else -1.0)
-            predicate = ("ol" if greater else "og") + ("e" if or_equal else "t")
-            set_float(f, op.results[0], f.b.select(f.b.fcmp(predicate, x, limit, fast_math_flags(op)), limit, x))
-            return
-    name = "maximum" if greater else "minimum"
-    set_float(f, op.results[0], f.module.helpers.apply(f.b, name, a, b, flags=fast_math_flags(op)))
-
-
-def _known_number(value: SSAValue) -> float | None:
-    """The constant, in every lane, that a value is; None for NaN."""
-    owner = value.owner
-    if isinstance(owner, vector.BroadcastOp):
-        owner = owner.source.owner
-    if not isinstance(owner, arith.ConstantOp):
-        return None
-    number = float("nan")
-    match owner.value:
-        case FloatAttr() as constant:
-            number = constant.value.data
-        case DenseIntOrFPElementsAttr() as constant if aot.is_splat(constant):
-            number = next(iter(cast("Iterable[float]", constant.iter_values())))
-        case _:
-            pass
-    return None if number != number else number
-
-
-def _float_min_max_number(f: FunctionLowering, op: Operation) -> None:
-    """maxnumf, minnumf: the other operand where one is NaN."""
-    a, b = float_operands(f, op)
-    order = "ogt" if isinstance(op, arith.MaxnumfOp) else "olt"
-    chosen = f.b.select(f.b.fcmp(order, a, b, fast_math_flags(op)), a, b)
-    set_float(f, op.results[0], f.b.select(f.b.fcmp("uno", b, b), a, chosen))
+def _extreme(f: FunctionLowering, op: Operation) -> None:
+    """NaN where either is, and -0 is less than +0."""
+    name = "maximum" if isinstance(op, arith.MaximumfOp) else "minimum"
+    f.set(op.results[0], f.module.helpers.apply(f.b, name, *map(f.get, op.operands), flags=fast_math_flags(op)))
 
 
 CONVERSION: dict[type[Operation], type[Operation]] = {
@@ -238,14 +210,11 @@ CONVERSION: dict[type[Operation], type[Operation]] = {
 
 def convert(f: FunctionLowering, kind: type[Operation], value: SSAValue, to: Attribute) -> SSAValue:
     """A value of the interface phase converted to its type `to`, as the operation `kind` of arith does."""
-    lowered = f.types.value(to)
-    if kind in (arith.ExtFOp, arith.FPToSIOp, arith.FPToUIOp):
-        return f.b.convert(CONVERSION[kind], widened(f, value), lowered)
-    operand = f.get(value)
-    if isinstance(element(to), NARROW) and kind not in (arith.BitcastOp, vector.BitcastOp):
-        if kind is not arith.TruncFOp:
-            operand = f.b.convert(CONVERSION[kind], operand, like(operand.type, f32))
-        return narrowed(f, operand, to)
+    operand, lowered = f.get(value), f.types.value(to)
+    if kind is arith.ExtFOp and isinstance(element(operand.type), IntegerType):  # narrow floats held as their bits
+        return f.module.helpers.apply(f.b, f"{element(value.type)}_to_f32", operand)
+    if kind is arith.TruncFOp and isinstance(element(lowered), IntegerType):
+        return f.module.helpers.apply(f.b, f"f32_to_{element(to)}", operand)
     return f.b.convert(CONVERSION[kind], operand, lowered)
 
 
@@ -269,9 +238,7 @@ LOWERINGS: Lowerings = {
     arith.SelectOp: _select,
     **dict.fromkeys(_FLOAT, _float),
     arith.CmpfOp: _compare_floats,
-    arith.MaximumfOp: _float_min_max,
-    arith.MinimumfOp: _float_min_max,
-    arith.MaxnumfOp: _float_min_max_number,
-    arith.MinnumfOp: _float_min_max_number,
+    arith.MaximumfOp: _extreme,
+    arith.MinimumfOp: _extreme,
     **dict.fromkeys(CONVERSION, _conversion),
 }

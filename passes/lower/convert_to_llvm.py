@@ -40,6 +40,7 @@ from xdsl.passes import ModulePass
 
 from aotc.dialects import aot, vm
 from aotc.dialects.aot.contract import TARGET
+from aotc.dialects.aot.narrow_floats import computes_narrow
 from aotc.dialects.operations import walk
 from aotc.errors import CompileError, Problem
 from aotc.machines.targets import lookup
@@ -130,12 +131,13 @@ def _symbols(value: Attribute) -> Iterator[SymbolRefAttr]:
 
 
 def _require_supported(parts: Iterable[Operation]) -> None:
+    structure = (func.FuncOp, scf.YieldOp, scf.ConditionOp, aot.GlobalOp)
     unknown = {
-        op.name
+        f"{op.name} of f16 or bf16" if computes_narrow(op) else op.name
         for function in parts
         if not isinstance(function, vm.FuncOp)  # bytecode, which is no machine code
         for op in walk(function)
-        if type(op) not in LOWERINGS and not isinstance(op, func.FuncOp | scf.YieldOp | scf.ConditionOp | aot.GlobalOp)
+        if (type(op) not in LOWERINGS and not isinstance(op, structure)) or computes_narrow(op)
     }
     if unknown:
         raise CompileError(

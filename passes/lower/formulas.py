@@ -25,7 +25,6 @@ _INTEGER: Final[dict[values.Operation, type[Operation]]] = {
 _FLOAT: Final[dict[values.Operation, type[Operation]]] = {
     "add": llvm.FAddOp,
     "sub": llvm.FSubOp,
-    "abs": llvm.FAbsOp,
 }
 
 
@@ -45,6 +44,9 @@ class Formula(Value):
     def number(self, value: float, dtype: str) -> Self:
         return type(self)(self._b, self._b.constant(value, self._type(dtype)), dtype)
 
+    def is_nan(self) -> Self:
+        return type(self)(self._b, self._b.fcmp("uno", self.ssa, self.ssa), BOOLEAN)
+
     def made(self, name: values.Operation, dtype: str, *operands: Self) -> Self:
         return type(self)(self._b, self._computed(name, dtype, [each.ssa for each in operands]), dtype)
 
@@ -59,11 +61,12 @@ class Formula(Value):
             case "convert" if first.type == self._type(dtype):
                 return first
             case "convert":
-                return b.convert(self._conversion(dtype), first, self._type(dtype))
+                kind = (
+                    llvm.TruncOp if bits_of(dtype) < bits_of(self.dtype) else {"s": llvm.SExtOp}.get(sign, llvm.ZExtOp)
+                )
+                return b.convert(kind, first, self._type(dtype))
             case "eq" | "ne" if not is_float:
                 return b.icmp(name, first, given[1])
-            case "ne":
-                return b.fcmp("uno" if first is given[1] else "une", first, given[1])
             case "eq" | "lt" | "le" | "gt" | "ge":
                 return b.fcmp(f"o{name}", first, given[1]) if is_float else b.icmp(f"{sign}{name}", first, given[1])
             case "shr" if sign == "s":
@@ -72,12 +75,6 @@ class Formula(Value):
                 return b.float_op(_FLOAT[name], *given)
             case _:
                 return b.integer_op(_INTEGER[name], first, given[1])
-
-    def _conversion(self, dtype: str) -> type[Operation]:
-        longer = bits_of(dtype) > bits_of(self.dtype)
-        if self.dtype[0] == "f":
-            return llvm.FPExtOp if longer else llvm.FPTruncOp
-        return llvm.TruncOp if not longer else llvm.SExtOp if self.dtype[0] == "s" else llvm.ZExtOp
 
     def _type(self, dtype: str) -> Attribute:
         """As many lanes of another type."""

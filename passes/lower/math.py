@@ -12,7 +12,7 @@ from xdsl.ir import Operation
 from aotc.dialects import libm
 from aotc.dialects.llvm_ext import suffix
 from aotc.errors import CompileError
-from aotc.passes.lower.floats import fast_math_flags, float_operands, set_float
+from aotc.passes.lower.arith import fast_math_flags
 from aotc.passes.lower.function import FunctionLowering, Lowerings
 from aotc.passes.lower.llvm_builder import element
 
@@ -23,14 +23,14 @@ LIBM = {kind: name for kind, name in libm.LIBM.items() if name not in _INSTRUCTI
 
 
 def _libm(f: FunctionLowering, op: Operation) -> None:
-    operands = float_operands(f, op)
+    operands = [f.get(each) for each in op.operands]
     kind = operands[0].type
     if isinstance(kind, VectorType):
         what = f"{op.name} of a vector is not a function of libm"
         raise CompileError("no-form-in-llvm", what, fix="expand it before")
     symbol = LIBM[type(op)] + ("f" if kind == f32 else "")
     f.module.declare_pure(symbol, [kind] * len(operands), kind)
-    set_float(f, op.results[0], f.b.call(symbol, operands, kind, fast_math_flags(op))[0])
+    f.set(op.results[0], f.b.call(symbol, operands, kind, fast_math_flags(op))[0])
 
 
 _ROUNDING: dict[type[Operation], str] = {
@@ -42,22 +42,15 @@ _ROUNDING: dict[type[Operation], str] = {
 
 
 def _round(f: FunctionLowering, op: Operation) -> None:
-    (a,) = float_operands(f, op)
-    set_float(f, op.results[0], f.module.helpers.apply(f.b, _ROUNDING[type(op)], a))
+    f.set(op.results[0], f.module.helpers.apply(f.b, _ROUNDING[type(op)], f.get(op.operands[0])))
 
 
 def _round_half_away(f: FunctionLowering, op: math.RoundOp) -> None:
     """Truncate after adding the largest number below a half, which no tie of the format can cross by rounding."""
-    (a,) = float_operands(f, op)
+    a = f.get(op.operand)
     below_half = 0.5 - (2.0**-25 if element(a.type) == f32 else 2.0**-54)
     away = f.b.float_op(llvm.FCopySignOp, f.b.constant(below_half, a.type), a)
-    set_float(f, op.results[0], f.module.helpers.apply(f.b, "trunc", f.b.float_op(llvm.FAddOp, a, away)))
-
-
-def _reciprocal_square_root(f: FunctionLowering, op: math.RsqrtOp) -> None:
-    (a,) = float_operands(f, op)
-    root = f.b.float_op(llvm.FSqrtOp, a, flags=fast_math_flags(op))
-    set_float(f, op.results[0], f.b.float_op(llvm.FDivOp, f.b.constant(1.0, a.type), root, flags=fast_math_flags(op)))
+    f.set(op.result, f.module.helpers.apply(f.b, "trunc", f.b.float_op(llvm.FAddOp, a, away)))
 
 
 _BIT_COUNTS: dict[type[Operation], str] = {
@@ -79,6 +72,5 @@ LOWERINGS: Lowerings = {
     **dict.fromkeys(LIBM, _libm),
     **dict.fromkeys(_ROUNDING, _round),
     math.RoundOp: _round_half_away,
-    math.RsqrtOp: _reciprocal_square_root,
     **dict.fromkeys(_BIT_COUNTS, _integer_function),
 }

@@ -54,23 +54,8 @@ from functools import lru_cache
 from typing import cast
 
 from xdsl.context import Context
-from xdsl.dialects import arith, memref, scf
+from xdsl.dialects import arith, builtin, memref, scf
 from xdsl.dialects.bufferization import MaterializeInDestinationOp, ToTensorOp
-from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
-    UNKNOWN_LOC,
-    BoolAttr,
-    FunctionType,
-    IndexType,
-    IntegerAttr,
-    LocationAttr,
-    MemRefType,
-    ModuleOp,
-    TensorType,
-    UnitAttr,
-    i8,
-    i64,
-)
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region, SSAValue
 from xdsl.passes import ModulePass
@@ -91,7 +76,7 @@ class BufferizePass(ModulePass):
 
     name = "bufferize"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
+    def apply(self, ctx: Context, op: builtin.ModuleOp) -> None:
         by_symbol = {kernel.sym_name.data: kernel for kernel in contract.kernels(op)}
         for kernel in by_symbol.values():
             bufferize_kernel(kernel)
@@ -99,14 +84,14 @@ class BufferizePass(ModulePass):
             _Entry(entry, by_symbol, WeightStore.of(ctx)).run()
 
 
-def buffer_type(value: SSAValue) -> MemRefType:
+def buffer_type(value: SSAValue) -> builtin.MemRefType:
     """The contiguous row-major memref of a tensor's shape and element type."""
     return _memref(tensor_type(value))
 
 
 @lru_cache(maxsize=4096)
-def _memref(kind: TensorType[Attribute]) -> MemRefType:
-    return MemRefType(kind.element_type, kind.get_shape())
+def _memref(kind: builtin.TensorType[Attribute]) -> builtin.MemRefType:
+    return builtin.MemRefType(kind.element_type, kind.get_shape())
 
 
 def bufferize_kernel(kernel: FuncOp) -> None:
@@ -135,7 +120,9 @@ def bufferize_kernel(kernel: FuncOp) -> None:
     for value, out in zip(results, block.args[len(old.args) :], strict=True):
         out.name_hint = "scratch" if value in scratch else "out"
         block.add_op(
-            MaterializeInDestinationOp(operands=[value, out], result_types=[[]], properties={"writable": UnitAttr()})
+            MaterializeInDestinationOp(
+                operands=[value, out], result_types=[[]], properties={"writable": builtin.UnitAttr()}
+            )
         )
     block.add_op(ReturnOp())
     _replace_body(kernel, block)
@@ -145,12 +132,12 @@ def bufferize_kernel(kernel: FuncOp) -> None:
 def _bufferize_declaration(kernel: FuncOp, external: contract.External) -> None:
     """The signature of a kernel that is defined elsewhere."""
     signature = kernel.function_type
-    tensors = [cast(TensorType[Attribute], kind) for kind in (*signature.inputs, *signature.outputs)]
-    scratch = [MemRefType(i8, [external.scratch_bytes])] if external.scratch_bytes else []
-    kernel.properties["function_type"] = FunctionType.from_lists([*map(_memref, tensors), *scratch], [])
+    tensors = [cast(builtin.TensorType[Attribute], kind) for kind in (*signature.inputs, *signature.outputs)]
+    scratch = [builtin.MemRefType(builtin.i8, [external.scratch_bytes])] if external.scratch_bytes else []
+    kernel.properties["function_type"] = builtin.FunctionType.from_lists([*map(_memref, tensors), *scratch], [])
     kernel.properties.pop("res_attrs", None)
     contract.IN_PLACE.set(kernel, [*(contract.IN_PLACE.get(kernel) or ()), *([] for _ in scratch)])
-    _describe(kernel, [*(kind.element_type for kind in tensors), *(i8 for _ in scratch)], len(scratch))
+    _describe(kernel, [*(kind.element_type for kind in tensors), *(builtin.i8 for _ in scratch)], len(scratch))
 
 
 def _describe(kernel: FuncOp, elements: Sequence[Attribute], scratch: int) -> None:
@@ -241,7 +228,9 @@ class _Entry:
             self.places[source] = (whole, start + offset)
             self.buffers[source] = self._view(whole, buffer_type(source), start + offset, op.location)
 
-    def _view(self, buffer: SSAValue, kind: MemRefType, offset: int, location: LocationAttr) -> SSAValue:
+    def _view(
+        self, buffer: SSAValue, kind: builtin.MemRefType, offset: int, location: builtin.LocationAttr
+    ) -> SSAValue:
         if buffer.type == kind:
             return buffer
         view = memref.ReinterpretCastOp(buffer, [], [], [], [offset], kind.get_shape(), _strides(kind), kind)
@@ -256,7 +245,7 @@ class _Entry:
             while isinstance(source, OpResult) and isinstance(source.op, GraphOp) and is_view(source.op):
                 offset += source.op.view_offset() or 0
                 source = source.op.operands[0]
-            location = value.owner.location if isinstance(value.owner, Operation) else UNKNOWN_LOC
+            location = value.owner.location if isinstance(value.owner, Operation) else builtin.UNKNOWN_LOC
             whole, start = self.places.get(source, (self.buffers[source], 0))
             self.buffers[value] = self._view(whole, buffer_type(value), start + offset, location)
         return self.buffers[value]
@@ -286,14 +275,14 @@ class _Entry:
         operands += [self.buffers[result] for result in op.results]
         kernel = self.kernels.get(op.callee.string_value())
         for kind in kernel.function_type.inputs.data[len(operands) :] if kernel is not None else ():
-            assert isinstance(kind, MemRefType)
+            assert isinstance(kind, builtin.MemRefType)
             operands.append(self._allocate(kind, "scratch", op.location))
         call = CallOp(op.callee, operands, [])
         call.attributes |= op.attributes
         call.location = op.location
         self.block.add_op(call)
 
-    def _allocate(self, kind: MemRefType, hint: str | None, location: LocationAttr) -> SSAValue:
+    def _allocate(self, kind: builtin.MemRefType, hint: str | None, location: builtin.LocationAttr) -> SSAValue:
         alloc = memref.AllocOp([], [], kind)
         alloc.location = location
         alloc.memref.name_hint = hint
@@ -354,7 +343,7 @@ class _Entry:
         captured = [self._buffer(value) for value in op.captured]
         results = [self._result(result) for result in op.results]
         zero, one, trips = self._index(0), self._index(1), self._trips(op)
-        with self._inside(Block(arg_types=[IndexType()])) as inner:
+        with self._inside(Block(arg_types=[builtin.IndexType()])) as inner:
             number = inner.args[0]
             carried = results[: len(op.carried)]
             slices = [
@@ -388,16 +377,16 @@ class _Entry:
         if not conditions and trips is not None:
             self._add(scf.ForOp(zero, trips, one, [], inner), op)
             return
-        with self._inside(Block(arg_types=[IndexType()])) as before:
+        with self._inside(Block(arg_types=[builtin.IndexType()])) as before:
             goes_on: list[SSAValue] = [self._element(buffer) for buffer in conditions]
             if trips is not None:
                 goes_on.append(self._add(arith.CmpiOp(before.args[0], trips, "slt"), op).results[0])
             if not goes_on:
-                goes_on.append(self._add(arith.ConstantOp(BoolAttr.from_bool(True)), op).results[0])
+                goes_on.append(self._add(arith.ConstantOp(builtin.BoolAttr.from_bool(True)), op).results[0])
             while len(goes_on) > 1:
                 goes_on = [self._add(arith.AndIOp(goes_on[0], goes_on[1]), op).results[0]]
             before.add_op(scf.ConditionOp(goes_on[0], before.args[0]))
-        self._add(scf.WhileOp([zero], [IndexType()], [before], [inner]), op)
+        self._add(scf.WhileOp([zero], [builtin.IndexType()], [before], [inner]), op)
 
     def _trips(self, op: LoopOp) -> SSAValue | None:
         """How often a loop runs, or the most with a condition; None where nothing says it."""
@@ -407,9 +396,9 @@ class _Entry:
             return None
         count = self._element(self._buffer(op.count))
         for limit, kind in ((0, arith.MaxSIOp), (MOST_TRIPS, arith.MinSIOp)):
-            bound = self._add(arith.ConstantOp(IntegerAttr(limit, i64)), op).results[0]
+            bound = self._add(arith.ConstantOp(builtin.IntegerAttr(limit, builtin.i64)), op).results[0]
             count = self._add(kind(count, bound), op).results[0]
-        return self._add(arith.IndexCastOp(count, IndexType()), op).results[0]
+        return self._add(arith.IndexCastOp(count, builtin.IndexType()), op).results[0]
 
     def _slice(self, buffer: SSAValue, value: SSAValue, number: SSAValue, trips: SSAValue | None) -> SSAValue:
         """The part of `buffer` that is slice `number`, from the end where there are `trips` slices, as the tensor
@@ -420,24 +409,24 @@ class _Entry:
             number = self._add(arith.SubiOp(last, number)).results[0]
         offset = self._add(arith.MuliOp(number, self._index(math.prod(kind.get_shape())))).results[0]
         shape, strides = kind.get_shape(), _strides(kind)
-        view = memref.ReinterpretCastOp(buffer, [offset], [], [], [DYNAMIC_INDEX], shape, strides, kind)
+        view = memref.ReinterpretCastOp(buffer, [offset], [], [], [builtin.DYNAMIC_INDEX], shape, strides, kind)
         self._add(view).results[0].name_hint = value.name_hint
         return view.result
 
     def _stored(self, number: SSAValue, op: LoopOp) -> SSAValue:
         """A buffer with the number of the iteration."""
-        buffer = self._allocate(MemRefType(i64, []), op.iteration.name_hint, op.location)
-        value = self._add(arith.IndexCastOp(number, i64), op).results[0]
+        buffer = self._allocate(builtin.MemRefType(builtin.i64, []), op.iteration.name_hint, op.location)
+        value = self._add(arith.IndexCastOp(number, builtin.i64), op).results[0]
         self._add(memref.StoreOp.get(value, buffer, []), op)
         return buffer
 
     def _element(self, buffer: SSAValue) -> SSAValue:
         """The only element of a buffer."""
-        assert isinstance(buffer.type, MemRefType)
+        assert isinstance(buffer.type, builtin.MemRefType)
         return self._add(memref.LoadOp.get(buffer, [self._index(0) for _ in buffer.type.get_shape()])).results[0]
 
     def _index(self, value: int) -> SSAValue:
-        return self._add(arith.ConstantOp(IntegerAttr(value, IndexType()))).results[0]
+        return self._add(arith.ConstantOp(builtin.IntegerAttr(value, builtin.IndexType()))).results[0]
 
     def _add(self, op: Operation, of: Operation | None = None) -> Operation:
         """`op`, which is what `of` becomes or part of it, at the end of the block."""
@@ -454,7 +443,7 @@ class _Entry:
         self.block = outer
 
 
-def _strides(kind: MemRefType) -> list[int]:
+def _strides(kind: builtin.MemRefType) -> list[int]:
     """The distances between neighbours along each axis of a row-major buffer."""
     sizes = kind.get_shape()
     return [math.prod(sizes[axis + 1 :]) for axis in range(len(sizes))]
@@ -469,4 +458,4 @@ def _for(io: contract.Io, given: Sequence[contract.Argument]) -> Sequence[contra
 def _replace_body(function: FuncOp, block: Block) -> None:
     function.body.detach_block(function.body.block).erase(safe_erase=False)
     function.body.add_block(block)
-    function.properties["function_type"] = FunctionType.from_lists([arg.type for arg in block.args], [])
+    function.properties["function_type"] = builtin.FunctionType.from_lists([arg.type for arg in block.args], [])

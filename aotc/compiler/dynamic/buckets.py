@@ -12,7 +12,7 @@ import numpy as np
 from aotc.compiler.dynamic.interface import Array, Interface, is_known
 from aotc.errors import Problem, UsageError
 
-Given: TypeAlias = "Sequence[int] | Mapping[str, Sequence[int]] | None"
+Given: TypeAlias = Sequence[int] | Mapping[str, Sequence[int]] | None
 """Buckets as users give them: of the one open dimension, or by the names of dimensions."""
 
 

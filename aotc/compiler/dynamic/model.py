@@ -21,6 +21,7 @@ from aotc.executor.step import Step
 from aotc.executor.tensors import ByName, as_array, in_order, position
 from aotc.executor.timing import Repeats, Timed, Timing
 from aotc.executor.turns import turn
+from aotc.model.arguments import checks_kinds
 from aotc.model.dlpack.device import cpu, device_of
 from aotc.model.extents import OpenTensor
 from aotc.model.limits import MAX_SHAPES
@@ -152,6 +153,7 @@ class DynamicModel(NamesAndPositions, Timed):
         model, arrays = self._dispatcher.bound(in_order(self.inputs, inputs, named))
         return model.bind(*arrays, outputs=outputs)
 
+    @checks_kinds
     def at(self, extents: Mapping[str, int]) -> CompiledModel:
         """The code for calls with these open dimensions, `{"seq": 128}`, with its metadata and memory plan; it is kept
         as that of a call.
@@ -161,6 +163,7 @@ class DynamicModel(NamesAndPositions, Timed):
         """
         return self._dispatcher.at(extents)
 
+    @checks_kinds
     def warm(self, *extents: Mapping[str, int]) -> None:
         """Compile ahead for each of some extents of the open dimensions: `model.warm({"seq": 64}, {"seq": 128})`.
 

@@ -11,15 +11,7 @@ from typing import Literal, TypeAlias
 
 import ml_dtypes
 import numpy as np
-from xdsl.dialects.builtin import (
-    BFloat16Type,
-    Float16Type,
-    Float32Type,
-    Float64Type,
-    IndexType,
-    IntegerType,
-    VectorType,
-)
+from xdsl.dialects import builtin
 from xdsl.ir import Attribute
 
 from aotc.dialects.aot import PtrType, StructType
@@ -101,23 +93,23 @@ def pointer_to(pointee: CType, const: bool = False) -> CType:
 def ctype_of(kind: Attribute, index: CType, unsigned: bool = False) -> CType:
     """The C type of a value or an element of IR type `kind`; `index` is what an index is."""
     match kind:
-        case IndexType():
+        case builtin.IndexType():
             return index
-        case IntegerType() if kind.width.data == 1:
+        case builtin.IntegerType() if kind.width.data == 1:
             return BOOL
-        case IntegerType() if kind.width.data in SIGNED:
+        case builtin.IntegerType() if kind.width.data in SIGNED:
             return (UNSIGNED if unsigned else SIGNED)[kind.width.data]
-        case Float32Type():
+        case builtin.Float32Type():
             return F32
-        case Float64Type():
+        case builtin.Float64Type():
             return F64
-        case Float16Type():
+        case builtin.Float16Type():
             return F16
-        case BFloat16Type():
+        case builtin.BFloat16Type():
             return BF16
-        case VectorType():
+        case builtin.VectorType():
             return vector_ctype(ctype_of(kind.get_element_type(), index, True), kind.get_shape()[-1])
-        case PtrType() if kind.pointee == IntegerType(8):
+        case PtrType() if kind.pointee == builtin.IntegerType(8):
             return pointer_to(VOID)
         case PtrType():
             return pointer_to(ctype_of(kind.pointee, index))

@@ -19,7 +19,7 @@ from aotc.emit.c.c_types import (
     mask_ctype,
     vector_ctype,
 )
-from aotc.emit.c.expr import Expr, Level, binary, call, cast_expr, conditional, name_expr, unary
+from aotc.emit.c.expr import Expr, Level, binary, call, cast_expr, conditional, name_expr
 from aotc.emit.c.text import WIDTH
 from aotc.machines.instructions.floats import Function
 from aotc.machines.instructions.values import BOOLEAN, Operation, Value, bits_of
@@ -98,33 +98,21 @@ class Formula(Value):
         return self._made(e, dtype)
 
     def _scalar(self, name: Operation, ctype: CType, e: Expr, *others: Expr) -> Expr:
-        match name:
-            case "select":
-                a, b = others
-                return conditional(e, a, b, ctype)
-            case "abs":
-                return conditional(binary("<", e, self.number(0, self.dtype).e, BOOL), unary("-", e, ctype), e, ctype)
-            case "reinterpret":
-                is_float = self.dtype in _FLOATS
-                return call(f"aotc_{e.ctype.text}_bits" if is_float else f"aotc_{ctype.text}_of_bits", e, ctype=ctype)
-            case _:
-                return cast_expr(e, ctype)
+        if name == "select":
+            a, b = others
+            return conditional(e, a, b, ctype)
+        if name == "convert":
+            return cast_expr(e, ctype)
+        is_float = self.dtype in _FLOATS
+        return call(f"aotc_{e.ctype.text}_bits" if is_float else f"aotc_{ctype.text}_of_bits", e, ctype=ctype)
 
     def _vector(self, name: Operation, ctype: CType, e: Expr, *others: Expr) -> Expr:
-        match name:
-            case "select":
-                a, b = others
-                return _selected(ctype, self._lanes, e, a, b)
-            case "abs":
-                return _macro("abs", ctype, e)
-            case "reinterpret":
-                return cast_expr(e, ctype)
-            case _ if self.dtype == BOOLEAN:
-                return binary("&", _converted(e, ctype), self.number(1, "u32").e, ctype)
-            case _ if self.dtype == "u16":
-                return _macro("extended_unsigned16", ctype, e)
-            case _:
-                return _converted(e, ctype)
+        if name == "select":
+            a, b = others
+            return _selected(ctype, self._lanes, e, a, b)
+        if name == "reinterpret":
+            return cast_expr(e, ctype)
+        return _macro("extended_unsigned16", ctype, e) if self.dtype == "u16" else _converted(e, ctype)
 
 
 def _selected(ctype: CType, lanes: int, condition: Expr, a: Expr, b: Expr) -> Expr:

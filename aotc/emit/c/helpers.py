@@ -20,22 +20,6 @@ _VRINTN = """\
     return x;"""
 """What is preferred to `aotc_roundevenf`: an instruction of Arm."""
 
-_MAXNUM = """\
-/* The greater of two; the other one if either is NaN. */
-static AOTC_HELPER inline {T} aotc_maxnum{F}({T} a, {T} b)
-{{
-    return a > b || b != b ? a : b;
-}}
-"""
-
-_MINNUM = """\
-/* The lesser of two; the other one if either is NaN. */
-static AOTC_HELPER inline {T} aotc_minnum{F}({T} a, {T} b)
-{{
-    return a < b || b != b ? a : b;
-}}
-"""
-
 _BITS = """\
 /* The bits of a {T} as an integer. */
 static AOTC_HELPER inline {I} aotc_{T}_bits({T} x)
@@ -171,8 +155,6 @@ def _helpers() -> dict[str, tuple[tuple[str, ...], str]]:
         names = {"T": kind, "F": suffix, "I": bits}
         table[f"aotc_{kind}_bits"] = ((), _BITS.format(**names))
         table[f"aotc_{kind}_of_bits"] = ((), _FROM_BITS.format(**names))
-        for name, text in {"maxnum": _MAXNUM, "minnum": _MINNUM}.items():
-            table[f"aotc_{name}{suffix}"] = ((), text.format(**names))
     both = ("aotc_float_bits", "aotc_float_of_bits")
     table["aotc_expf"] = (both, _EXP)
     table["aotc_tanhf"] = (("aotc_expf",), _TANH)
@@ -199,7 +181,7 @@ def _helpers() -> dict[str, tuple[tuple[str, ...], str]]:
 
 HELPERS = _helpers()
 
-_ROUNDING = {"aotc_expf", "aotc_roundevenf", "aotc_roundeven", "aotc_f32_to_f16", "aotc_f64_to_f32_odd"}
+_ROUNDING = {"aotc_expf", "aotc_roundevenf", "aotc_roundeven", "aotc_f32_to_f16"}
 """Helpers that -ffast-math would break."""
 
 _FAST_MATH = """\

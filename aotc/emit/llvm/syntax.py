@@ -8,39 +8,28 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, cast
 
-from xdsl.dialects import llvm
-from xdsl.dialects.builtin import (
-    ArrayAttr,
-    BFloat16Type,
-    BytesAttr,
-    DenseIntOrFPElementsAttr,
-    Float16Type,
-    Float32Type,
-    Float64Type,
-    FloatAttr,
-    IntAttr,
-    IntegerAttr,
-    IntegerType,
-    StringAttr,
-    VectorType,
-    i1,
-)
+from xdsl.dialects import builtin, llvm
 from xdsl.ir import Attribute, Operation
 
 from aotc.dialects.aot import is_splat
 from aotc.errors import CompileError
 
-_FLOAT_NAMES = {Float16Type: "half", BFloat16Type: "bfloat", Float32Type: "float", Float64Type: "double"}
+_FLOAT_NAMES = {
+    builtin.Float16Type: "half",
+    builtin.BFloat16Type: "bfloat",
+    builtin.Float32Type: "float",
+    builtin.Float64Type: "double",
+}
 
 
 @lru_cache(maxsize=4096)
 def type_text(kind: Attribute) -> str:
     """A type in LLVM's syntax."""
     match kind:
-        case IntegerType():
+        case builtin.IntegerType():
             return f"i{kind.width.data}"
         case llvm.LLVMPointerType():
-            return f"ptr addrspace({kind.addr_space.data})" if isinstance(kind.addr_space, IntAttr) else "ptr"
+            return f"ptr addrspace({kind.addr_space.data})" if isinstance(kind.addr_space, builtin.IntAttr) else "ptr"
         case llvm.LLVMVoidType():
             return "void"
         case llvm.LLVMArrayType():
@@ -50,7 +39,7 @@ def type_text(kind: Attribute) -> str:
         case llvm.LLVMFunctionType():
             inputs = [*map(type_text, kind.inputs), *(["..."] if kind.is_variadic else [])]
             return f"{type_text(kind.output)} ({', '.join(inputs)})"
-        case VectorType():
+        case builtin.VectorType():
             return f"<{kind.get_shape()[0]} x {type_text(kind.element_type)}>"
         case _ if (name := _FLOAT_NAMES.get(cast(Any, type(kind)))) is not None:
             return name
@@ -60,11 +49,11 @@ def type_text(kind: Attribute) -> str:
 
 def float_text(value: float, kind: Attribute) -> str:
     """A float constant, exact: short decimals where they are, else the bits."""
-    if isinstance(kind, Float16Type):
+    if isinstance(kind, builtin.Float16Type):
         return f"0xH{struct.unpack('<H', struct.pack('<e', value))[0]:04X}"
-    if isinstance(kind, BFloat16Type):
+    if isinstance(kind, builtin.BFloat16Type):
         return f"0xR{struct.unpack('<I', struct.pack('<f', value))[0] >> 16:04X}"
-    if isinstance(kind, Float32Type):
+    if isinstance(kind, builtin.Float32Type):
         value = struct.unpack("<f", struct.pack("<f", value))[0] if abs(value) < 3.5e38 else value
     if abs(value) < 1e6 and (text := f"{value:.6e}") and float(text) == value:
         return text
@@ -74,26 +63,26 @@ def float_text(value: float, kind: Attribute) -> str:
 def constant_text(value: Attribute, kind: Attribute) -> str:
     """A constant of type `kind` as LLVM text, without its type. Raises CompileError for one that has none."""
     match value:
-        case IntegerAttr():
+        case builtin.IntegerAttr():
             number = value.value.data
             if isinstance(kind, llvm.LLVMArrayType):
                 assert number == 0
                 return "zeroinitializer"
-            return ("true" if number else "false") if kind == i1 else str(number)
-        case FloatAttr():
+            return ("true" if number else "false") if kind == builtin.i1 else str(number)
+        case builtin.FloatAttr():
             return float_text(value.value.data, kind)
-        case DenseIntOrFPElementsAttr() if isinstance(kind, VectorType):
+        case builtin.DenseIntOrFPElementsAttr() if isinstance(kind, builtin.VectorType):
             element = kind.element_type
             values = cast("tuple[float, ...]", value.get_values())
-            whole = isinstance(element, IntegerType)
+            whole = isinstance(element, builtin.IntegerType)
             if is_splat(value):
                 first = str(int(values[0])) if whole else float_text(float(values[0]), element)
                 return f"splat ({type_text(element)} {first})" if any(value.data.data) else "zeroinitializer"
             items = [str(int(each)) if whole else float_text(float(each), element) for each in values]
             return "<" + ", ".join(f"{type_text(element)} {item}" for item in items) + ">"
-        case StringAttr():
+        case builtin.StringAttr():
             return bytes_text(value.data.encode())
-        case BytesAttr():
+        case builtin.BytesAttr():
             return bytes_text(value.data)
         case _:
             raise CompileError("no-form-in-llvm", f"constant {value} has no LLVM text")
@@ -119,7 +108,7 @@ def symbol(name: str) -> str:
 
 def alignment(attribute: Attribute | None) -> str:
     """`, align N`, or nothing."""
-    return f", align {attribute.value.data}" if isinstance(attribute, IntegerAttr) else ""
+    return f", align {attribute.value.data}" if isinstance(attribute, builtin.IntegerAttr) else ""
 
 
 # --- attributes ------------------------------------------------------------------------------------------------------
@@ -146,7 +135,7 @@ def parameter_attributes(attributes: Mapping[str, Attribute]) -> str:
     for name, value in sorted(attributes.items()):
         if (form := _PARAMETER_FORMATS.get(name)) is None:
             raise CompileError("no-form-in-llvm", f"parameter attribute {name} has no LLVM text")
-        parts.append(form.format(value.value.data if isinstance(value, IntegerAttr) else ""))
+        parts.append(form.format(value.value.data if isinstance(value, builtin.IntegerAttr) else ""))
     return "".join(f" {part}" for part in parts)
 
 
@@ -155,16 +144,16 @@ def function_attributes(op: llvm.FuncOp) -> str:
     given = {**op.attributes, **op.properties}
     parts = [word for name, word in _FUNCTION_FLAGS.items() if name in given]
     passthrough = given.get("passthrough")
-    for each in passthrough if isinstance(passthrough, ArrayAttr) else ():
-        if isinstance(each, StringAttr):
+    for each in passthrough if isinstance(passthrough, builtin.ArrayAttr) else ():
+        if isinstance(each, builtin.StringAttr):
             parts.append(each.data if each.data in _BARE_FUNCTION_ATTRIBUTES else f'"{each.data}"')
-        elif isinstance(each, ArrayAttr):
-            key, value = (cast(StringAttr, item).data for item in each)
+        elif isinstance(each, builtin.ArrayAttr):
+            key, value = (cast(builtin.StringAttr, item).data for item in each)
             parts.append(f"memory({value})" if key == "memory" else f'"{key}"="{value}"')
     if isinstance(kind := given.get("frame_pointer"), llvm.FramePointerKindAttr):
         parts.append(f'"frame-pointer"="{kind.data.value}"')
     for name in ("target_cpu", "tune_cpu"):
-        if isinstance(cpu := given.get(name), StringAttr):
+        if isinstance(cpu := given.get(name), builtin.StringAttr):
             parts.append(f'"{name.replace("_", "-")}"="{cpu.data}"')
     if isinstance(features := given.get("target_features"), llvm.TargetFeaturesAttr):
         parts.append(f'"target-features"="{",".join(each.data for each in features.features)}"')
@@ -189,7 +178,7 @@ VISIBILITY = {1: "hidden", 2: "protected"}
 
 def keyword(table: Mapping[int, str], attribute: Attribute | None) -> str:
     """The keyword of an enumeration's value, or nothing."""
-    return table.get(attribute.value.data, "") if isinstance(attribute, IntegerAttr) else ""
+    return table.get(attribute.value.data, "") if isinstance(attribute, builtin.IntegerAttr) else ""
 
 
 def inline_text(op: Operation) -> str | None:

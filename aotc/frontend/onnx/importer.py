@@ -14,14 +14,7 @@ from dataclasses import replace
 from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto, TensorProto
 from xdsl.builder import Builder
 from xdsl.context import Context
-from xdsl.dialects.builtin import (
-    FunctionType,
-    LocationAttr,
-    ModuleOp,
-    NameLoc,
-    NoneAttr,
-    StringAttr,
-)
+from xdsl.dialects import builtin
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Region, SSAValue
 from xdsl.rewriter import InsertPoint
@@ -69,7 +62,7 @@ def import_model(
     input_shapes: Mapping[str, Sequence[int]] | None = None,
     name: str | None = None,
     max_nodes: int = MOST_EXPANDED,
-) -> ModuleOp:
+) -> builtin.ModuleOp:
     """The module of the `import` phase; constants go to the WeightStore of `ctx`.
 
     `dims` fixes symbolic dimensions, `input_shapes` whole inputs, by name; `name` (else the file's) becomes the C
@@ -106,7 +99,9 @@ class _Importer:
         self.given: dict[SSAValue, str] = {}
         """The inputs that are tensors, by their values."""
 
-    def module(self, dims: Mapping[str, int | str], input_shapes: Mapping[str, Sequence[int]], name: str) -> ModuleOp:
+    def module(
+        self, dims: Mapping[str, int | str], input_shapes: Mapping[str, Sequence[int]], name: str
+    ) -> builtin.ModuleOp:
         """The whole model as a module."""
         graph = self.model.proto.graph
         scope = self.top
@@ -126,7 +121,7 @@ class _Importer:
                 self.block.erase_op(op)
         function = FuncOp(
             "main",
-            FunctionType.from_lists(self.block.arg_types, [value.type for value in results]),
+            builtin.FunctionType.from_lists(self.block.arg_types, [value.type for value in results]),
             Region(self.block),
         )
         set_arguments(function, arguments)
@@ -480,9 +475,9 @@ class _Importer:
             self.block, self.builder = outer
 
 
-def _location(name: str) -> LocationAttr:
+def _location(name: str) -> builtin.LocationAttr:
     # xDSL cannot read locations back that are not ASCII.
-    return NameLoc(StringAttr(name.encode("ascii", "backslashreplace").decode()), NoneAttr())
+    return builtin.NameLoc(builtin.StringAttr(name.encode("ascii", "backslashreplace").decode()), builtin.NoneAttr())
 
 
 def _tensor(name: str, value: SSAValue) -> Argument:

@@ -92,14 +92,6 @@ def f32_to_bf16(x: Value) -> Value:
     return x.is_nan().select(quiet, rounded).named("narrowed").convert("u16")
 
 
-def f64_to_f32_odd(x: Value) -> Value:
-    """Rounded towards zero, "inexact" kept in the last bit: rounding again cannot see a false tie."""
-    nearest = x.convert("f32").named("nearest")
-    back = nearest.convert("f64").named("back")
-    beyond = (abs(back) > abs(x)).convert("u32").named("beyond")
-    return (_bits(nearest) - beyond | back.differs(x).convert("u32")).reinterpret("f32")
-
-
 # --- rounding --------------------------------------------------------------------------------------------------------
 
 
@@ -159,11 +151,6 @@ _ROWS: Final[tuple[tuple[Callable[..., Value], str, str], ...]] = (
     (f32_to_f16, "f32 -> u16", "Single precision to IEEE half, to nearest even."),
     (bf16_to_f32, "u16 -> f32", "bfloat16 to single precision; exact."),
     (f32_to_bf16, "f32 -> u16", "Single precision to bfloat16, to nearest even."),
-    (
-        f64_to_f32_odd,
-        "f64 -> f32",
-        "Double to single precision, rounded to odd (inexact: an odd last bit): narrowing it again rounds once.",
-    ),
     (roundeven, "f -> f", "The nearest whole number, ties to even; keeps the sign of zero."),
     (floor, "f -> f", "The greatest whole number that is not above x."),
     (ceil, "f -> f", "The least whole number that is not below x."),

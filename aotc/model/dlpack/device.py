@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from aotc.model.arguments import checks_kinds
 from aotc.model.dlpack import CPU
 
 _NAMES = {
@@ -30,6 +31,7 @@ class Device(NamedTuple):
     device_id: int = 0
 
 
+@checks_kinds
 def cpu(device_id: int = 0) -> Device:
     """Main memory."""
     return Device(CPU, device_id)

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from aotc.model.arguments import checks_kinds
 from aotc.model.dlpack import DLPACK_TYPES, dtype_of
 from aotc.model.dlpack.device import Device, cpu
 
@@ -175,6 +176,7 @@ class ExportedArray:
         return capsule
 
 
+@checks_kinds
 def to_dlpack(array: Array) -> ExportedArray:
     """`array` for `torch.from_dlpack` and its like, without a copy: what a model returns, of any element type.
 

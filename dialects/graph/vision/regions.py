@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
+from abc import ABC
 from collections.abc import Sequence
 from typing import ClassVar
 
@@ -11,17 +11,16 @@ from xdsl.dialects.builtin import DenseArrayBase, TensorType, i64
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def
 
 from aotc.dialects.builder import INDEX, Builder, Reader, Scalar
-from aotc.dialects.dtypes import compute_type
 from aotc.dialects.graph.checks import expect, expect_within
-from aotc.dialects.graph.interfaces import ParallelOp, ShapeError, common_element_type, element_type_of, shape_of
+from aotc.dialects.graph.interfaces import ShapeError, common_element_type, shape_of
+from aotc.dialects.graph.vision.sampling import SampledOp
 from aotc.dialects.properties import float_prop, int_prop, opt_bool_prop
 
 
-class RegionsOp(ParallelOp, ABC):
+class RegionsOp(SampledOp, ABC):
     """x [N, C, H, W] pooled in `size` bins in each of the regions [R, columns] (`rois`): result [R, C, *size].
 
-    Coordinates are multiplied by `scale`. A batch outside of x is taken as the nearest. Where x is in blocks of
-    channels, so is the result.
+    Coordinates are multiplied by `scale`. A batch outside of x is taken as the nearest.
     """
 
     x = operand_def(TensorType)
@@ -31,8 +30,7 @@ class RegionsOp(ParallelOp, ABC):
     COLUMNS: ClassVar[int]
 
     def infer_types(self) -> Sequence[TensorType]:
-        lanes = " L" if len(shape_of(self.x)) == 5 else ""
-        at = expect(self, x=f"N C+ H+ W+{lanes} float", rois=f"R {self.COLUMNS}")
+        at = expect(self, x=f"N C+ H+ W+{' L' * self.blocked} float", rois=f"R {self.COLUMNS}")
         size = self.ints("size")
         if len(size) != 2 or min(size) < 1:
             raise ShapeError(f"the size must be two extents, found {list(size)}")
@@ -41,19 +39,16 @@ class RegionsOp(ParallelOp, ABC):
         kind = common_element_type(self.x, self.rois)
         return [TensorType(kind, [at["R"], at["C"], *size, *shape_of(self.x)[4:]])]
 
+    @property
+    def rank(self) -> int:
+        return 4
+
     def batch(self, b: Builder, given: Scalar) -> Scalar:
         """A picture's index as one inside x."""
         count = shape_of(self.x)[0]
         index = b.cast(given, i64)
         b.guard(lambda: b.compare("ge", index, 0) & b.compare("lt", index, count))
         return b.cast(b.min(b.max(index, 0), count - 1), INDEX)
-
-    @abstractmethod
-    def pooled(self, b: Builder, reads: Sequence[Reader], index: Sequence[Scalar], zero: Scalar) -> Scalar:
-        """An element of the result, or several that differ in their channels alone, of which `zero` has as many."""
-
-    def compute(self, b: Builder, index: list[Scalar], reads: Sequence[Reader]) -> Scalar:
-        return self.pooled(b, reads, index, b.const(0, compute_type(element_type_of(self.x))))
 
 
 @irdl_op_definition
@@ -82,7 +77,7 @@ class RoiAlignOp(RegionsOp):
     def operations(self) -> int:
         return 8 * math.prod(shape_of(self.result)) * max(self.ratio, 1) ** 2
 
-    def pooled(self, b: Builder, reads: Sequence[Reader], index: Sequence[Scalar], zero: Scalar) -> Scalar:
+    def sampled(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader], zero: Scalar) -> Scalar:
         size, ratio, kind = self.ints("size"), self.ratio, zero.dtype
         extents = shape_of(self.x)[2:4]
         offset = 0.5 if self.half_pixel else 0.0
@@ -153,7 +148,7 @@ class RoiMaxOp(RegionsOp):
     name = "graph.roi_max"
     COLUMNS: ClassVar[int] = 5
 
-    def pooled(self, b: Builder, reads: Sequence[Reader], index: Sequence[Scalar], zero: Scalar) -> Scalar:
+    def sampled(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader], zero: Scalar) -> Scalar:
         size, kind = self.ints("size"), zero.dtype
 
         def rounded(region: Scalar, column: int) -> Scalar:

@@ -7,6 +7,7 @@ or mirrored at the edges (`reflection`).
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import reduce
 from operator import and_
@@ -87,8 +88,34 @@ def _weighted(b: Builder, taps: Sequence[Sequence[Tap]], read: Callable[[list[Sc
     return along(0, [])
 
 
+class SampledOp(ParallelOp, ABC):
+    """Elements of pictures x [N, C, spatial..] at places that all channels have in common: result [.., C, places..].
+
+    Where x is in blocks of channels, with an axis of lanes behind the others, so is the result.
+    """
+
+    x = operand_def(TensorType)
+
+    @property
+    @abstractmethod
+    def rank(self) -> int:
+        """Axes of x where it is not in blocks; of the result as well."""
+
+    @property
+    def blocked(self) -> bool:
+        """Whether x is in blocks of channels."""
+        return len(shape_of(self.x)) > self.rank
+
+    @abstractmethod
+    def sampled(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader], zero: Scalar) -> Scalar:
+        """An element of the result, or several that differ in their channels alone, of which `zero` has as many."""
+
+    def compute(self, b: Builder, index: list[Scalar], reads: Sequence[Reader]) -> Scalar:
+        return self.sampled(b, index, reads, b.const(0, compute_type(element_type_of(self.x))))
+
+
 @irdl_op_definition
-class GridSampleOp(ParallelOp):
+class GridSampleOp(SampledOp):
     """x [N, C, D1, .., Dk] sampled at the places of grid [N, o1, .., ok, k]: result [N, C, o1, .., ok].
 
     The last axis of the grid holds a place along each axis of x, that of the last axis first, from -1 to 1 between the
@@ -105,23 +132,28 @@ class GridSampleOp(ParallelOp):
 
     def infer_types(self) -> Sequence[TensorType]:
         x, grid = shape_of(self.x), shape_of(self.grid)
+        rank = len(grid) if len(x) == len(grid) + 1 else len(x)
         expect_choice(self, "mode", MODES)
         expect_choice(self, "padding", PADDINGS)
         expect(self, x=f"N C D1 ..{'' if self.mode.data == 'nearest' else ' float'}")
-        places = " ".join(f"o{axis}" for axis in range(1, len(x) - 1))
-        expect(self, grid=f"{x[0]} {places} {len(x) - 2} float")
+        places = " ".join(f"o{axis}" for axis in range(1, rank - 1))
+        expect(self, grid=f"{x[0]} {places} {rank - 2} float")
         if 0 in x[2:] and 0 not in grid:
             raise ShapeError(f"{list(x)} has no element to sample")
-        return [TensorType(element_type_of(self.x), [*x[:2], *grid[1:-1]])]
+        return [TensorType(element_type_of(self.x), [*x[:2], *grid[1:-1], *x[rank:]])]
 
     def operations(self) -> int:
-        taps = MODES[self.mode.data] ** (len(shape_of(self.x)) - 2)
+        taps = MODES[self.mode.data] ** (self.rank - 2)
         return 2 * taps * math.prod(shape_of(self.result))
 
-    def compute(self, b: Builder, index: list[Scalar], reads: Sequence[Reader]) -> Scalar:
-        axes = shape_of(self.x)[2:]
-        kind = compute_type(element_type_of(self.x))
-        batch, channel, *at = index
+    @property
+    def rank(self) -> int:
+        return len(shape_of(self.grid))
+
+    def sampled(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader], zero: Scalar) -> Scalar:
+        axes, kind = shape_of(self.x)[2 : self.rank], zero.dtype
+        batch, channel, *at = index[: self.rank]
+        lane = index[self.rank :]
         places = [
             self._place(b, reads[1]([batch, *at, b.index(len(axes) - 1 - axis)]), extent)
             for axis, extent in enumerate(axes)
@@ -131,10 +163,10 @@ class GridSampleOp(ParallelOp):
         def read(where: list[Scalar]) -> Scalar:
             if self.padding.data == "zeros":
                 valid = reduce(and_, (inside(b, i, extent) for i, extent in zip(where, axes, strict=True)))
-                place = [batch, channel, *(b.cast(i, INDEX) for i in where)]
-                return b.when(valid, lambda: [reads[0](place)], lambda: [b.const(0, kind)])[0]
+                place = [batch, channel, *(b.cast(i, INDEX) for i in where), *lane]
+                return b.when(valid, lambda: [reads[0](place)], lambda: [zero])[0]
             found = [self._inside(b, i, extent) for i, extent in zip(where, axes, strict=True)]
-            return reads[0]([batch, channel, *found])
+            return reads[0]([batch, channel, *found, *lane])
 
         if is_float(kind):
             taps = [[(i, None if w is None else b.cast(w, kind)) for i, w in each] for each in taps]

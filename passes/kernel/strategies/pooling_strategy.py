@@ -18,7 +18,7 @@ from aotc.dialects.graph.quantized.flip import UI8
 from aotc.dialects.graph.schedules import ElementwiseSchedule, PositionsSchedule, WindowSchedule, schedule_of
 from aotc.dialects.graph.shapes import Segment, ceil_div, segments
 from aotc.dialects.graph.vision.folding import FoldOp
-from aotc.dialects.graph.vision.regions import RegionsOp
+from aotc.dialects.graph.vision.sampling import SampledOp
 from aotc.dialects.graph.windows.pooling import MaxPoolOp, WindowOp, product
 from aotc.dialects.graph.windows.sliding import SlidingWindow
 from aotc.machines.machine import Machine
@@ -37,9 +37,6 @@ from aotc.passes.kernel.nests.convolution.window_nest import Part, WindowNest, W
 from aotc.passes.kernel.nests.convolution.window_rows_nest import FoldRowsNest, WindowRowsNest
 from aotc.passes.kernel.spatial_tiling import Box, SpatialTiling, TiledImplementation, tiled_windows, window_tiling
 from aotc.passes.kernel.strategy import KernelStrategy, Prologue, Strategies
-
-REGION_RANK = 4
-"""Axes of a picture, and of what is pooled in its regions, that are not in blocks."""
 
 
 class _PoolingStrategy(KernelStrategy[WindowOp]):
@@ -172,41 +169,40 @@ class FoldStrategy(KernelStrategy[FoldOp]):
         FoldRowsNest.of(nest).run()
 
 
-class RegionsStrategy(KernelStrategy[RegionsOp]):
-    """Blocks of channels in the lanes: where a bin samples the picture is computed once for some blocks."""
+class SampledStrategy(KernelStrategy[SampledOp]):
+    """Blocks of channels in the lanes: where a picture is sampled is computed once for some blocks."""
 
     SCHEDULES = (ElementwiseSchedule,)
     PROLOGUES = (Prologue.STORED,)
 
-    def schedule(self, op: RegionsOp, machine: Machine) -> ElementwiseSchedule | None:
+    def schedule(self, op: SampledOp, machine: Machine) -> ElementwiseSchedule | None:
         lanes, (_, channels, *_, last) = lanes_of_products(machine, element_type_of(op.x)), shape_of(op.x)
-        blocked = len(shape_of(op.x)) > REGION_RANK
-        if lanes == 1 or (last != lanes if blocked else 4 * channels <= lanes):
+        if lanes == 1 or (last != lanes if op.blocked else 4 * channels <= lanes):
             return None  # there are no lanes, or they would be mostly empty
-        return ElementwiseSchedule(lanes, min(machine.use.chain, channels if blocked else ceil_div(channels, lanes)))
+        return ElementwiseSchedule(lanes, min(machine.use.chain, channels if op.blocked else ceil_div(channels, lanes)))
 
-    def lower(self, op: RegionsOp, layouts: Layouts, schedule: ElementwiseSchedule) -> Blocked | None:
+    def lower(self, op: SampledOp, layouts: Layouts, schedule: ElementwiseSchedule) -> Blocked | None:
         return layouts.copied_on_blocks(op, layouts.blocked(op.x, schedule.lanes), *op.operands[1:])
 
-    def block_starts(self, op: RegionsOp, channels_of: ChannelsOf) -> Iterable[int] | None:
+    def block_starts(self, op: SampledOp, channels_of: ChannelsOf) -> Iterable[int] | None:
         return None
 
-    def nest(self, nest: Nest[RegionsOp, ElementwiseSchedule]) -> None:
+    def nest(self, nest: Nest[SampledOp, ElementwiseSchedule]) -> None:
         b, op = nest.b, nest.op
-        if len(nest.shape) == REGION_RANK:
+        if not op.blocked:
             raise NotVectorizable("the operand is not in the NCHWc layout")
-        regions, blocks, *size, lanes = nest.shape
+        images, blocks, *places, lanes = nest.shape
         for part in segments(blocks, nest.schedule.registers):
             tile = Tile((part.size, lanes))
             zero = b.splat(0, tile, compute_type(element_type_of(op.x)))
 
-            def bins(at: list[Scalar], part: Segment = part, tile: Tile = tile, zero: Scalar = zero) -> None:
-                region, number, *place = at
+            def at(index: list[Scalar], part: Segment = part, tile: Tile = tile, zero: Scalar = zero) -> None:
+                image, number, *place = index
                 block = tile.index(b, number * part.size + part.start, {0: 1})
-                index = [region, block, *place, tile.index(b, 0, {1: 1})]
-                nest.write(index, op.pooled(b, nest.reads, index, zero))
+                where = [image, block, *place, tile.index(b, 0, {1: 1})]
+                nest.write(where, op.sampled(b, where, nest.reads, zero))
 
-            b.parallel_for([regions, part.count, *size], bins)
+            b.parallel_for([images, part.count, *places], at)
 
 
 class FixedAverageStrategy(PoolingStrategy):
@@ -224,5 +220,5 @@ STRATEGIES: Strategies = {
     WindowOp: (PoolingStrategy(), RowPoolingStrategy()),
     FixedAveragePoolOp: (FixedAverageStrategy(),),
     FoldOp: (FoldStrategy(),),
-    RegionsOp: (RegionsStrategy(),),
+    SampledOp: (SampledStrategy(),),
 }

@@ -91,8 +91,12 @@ class Register(Value):
     def _comparison(self, predicate: str, given: Sequence[SSAValue], kind: Attribute) -> SSAValue:
         if self._is_vector:
             return self._writer.write(TileCompareOp, given, kind, {"predicate": word(predicate)})
-        number = IntegerAttr(arith.CMPI_COMPARISON_OPERATIONS.index(predicate), 64)
-        return self._writer.write(arith.CmpiOp, given, kind, {"predicate": number})
+        is_float = self.dtype[0] == "f"
+        names = arith.CMPF_COMPARISON_OPERATIONS if is_float else arith.CMPI_COMPARISON_OPERATIONS
+        properties: dict[str, Attribute] = {"predicate": IntegerAttr(names.index(predicate), 64)}
+        if is_float:
+            properties["fastmath"] = arith.FastMathFlagsAttr("none")
+        return self._writer.write(arith.CmpfOp if is_float else arith.CmpiOp, given, kind, properties)
 
     def _converted(self, dtype: str, kind: Attribute) -> SSAValue:
         if kind == self.ssa.type:

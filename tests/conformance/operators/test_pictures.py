@@ -27,7 +27,7 @@ def grids() -> Iterator[Draft]:
             for align in (0, 1):
                 grid = RANDOM.uniform(-2.6, 2.6, (2, 4, 5, 2)).astype(np.float32)
                 options = {"padding_mode": padding, "align_corners": align}
-                yield draft("GridSample", 20, normal(2, 3, 5, 7), grid, mode=mode, **options)
+                yield draft("GridSample", 20, normal(2, 9 if align else 3, 5, 7), grid, mode=mode, **options)
                 if mode != "cubic":
                     space = RANDOM.uniform(-1.6, 1.6, (1, 2, 3, 2, 3)).astype(np.float32)
                     yield draft("GridSample", 22, normal(1, 2, 3, 4, 5), space, mode=mode, **options)
@@ -105,6 +105,12 @@ def boxes() -> Iterator[Draft]:
 def test_an_affine_grid_has_a_matrix_for_each_picture() -> None:
     model, _ = draft("AffineGrid", 20, normal(2, 2, 3), np.array([1, 3, 4, 5]), constants=[1]).model()
     with pytest.raises(CompileError, match="invalid-shape"):
+        aotc.build(model)
+
+
+def test_a_grid_has_the_axes_of_the_picture() -> None:
+    model, _ = draft("GridSample", 16, normal(1, 3, 4, 4), normal(1, 5, 1)).model()
+    with pytest.raises(CompileError, match=r"grid \[1, 5, 1\] .*invalid-shape"):
         aotc.build(model)
 
 

@@ -46,7 +46,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "executor": ("emit", "vm", "pipeline", *BELOW),
     "compiler": ("executor", "emit", "frontend", "vm", *FLOW),
     "aotc": ("compiler", "executor", "model", "errors"),
-    "backend": ("compiler", "executor", "errors"),
+    "backend": ("compiler", "executor", "model", "errors"),
     "measuring": ("compiler", "executor", "passes/kernel", *FLOW),
     "cli": ("measuring", "aotc", "compiler", "executor", "frontend", *FLOW),
 }

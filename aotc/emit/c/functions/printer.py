@@ -11,6 +11,7 @@ from xdsl.ir import Operation, SSAValue
 
 from aotc.dialects import aot
 from aotc.dialects.aot.contract import BRANCHES, arguments_of, is_kernel
+from aotc.dialects.aot.narrow_floats import computes_narrow
 from aotc.dialects.operations import walk
 from aotc.emit.c.c_types import SIGNED, CType, ctype_of, pointer_to
 from aotc.emit.c.expr import Expr, name_expr, negated
@@ -235,9 +236,11 @@ def unsupported(function: func.FuncOp) -> Iterator[Problem]:
     written = {*_STATEMENTS, *OPERATIONS}
     for op in walk(function):
         known = vector_supports if concerns(op) else supports
-        if op is not function and type(op) not in written and not known(op):
+        is_known = op is function or type(op) in written or known(op)
+        if not is_known or computes_narrow(op):
             where = ", ".join(node_names(op.location)) or function.sym_name.data
-            yield Problem("no-form-in-c", f"{op.name} cannot be written in C", node=where)
+            name = f"{op.name} of f16 or bf16" if is_known else op.name
+            yield Problem("no-form-in-c", f"{name} cannot be written in C", node=where)
 
 
 def argument_names(function: func.FuncOp) -> list[str]:

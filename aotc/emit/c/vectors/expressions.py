@@ -115,19 +115,17 @@ class Vectors(VectorMemory):
 
     def float_arithmetic(self, op: Any, symbol: str) -> Expr:
         """+ - * / of IEEE 754."""
-        a, b = self.float_operand(op.lhs), self.float_operand(op.rhs)
-        return self.narrowed(binary(symbol, a, b, a.ctype), self.ctype(op.result))
+        a, b = self.scope.operand(op.lhs), self.scope.operand(op.rhs)
+        return binary(symbol, a, b, a.ctype)
 
     def negate(self, op: arith.NegfOp) -> Expr:
         """-x."""
-        e = self.float_operand(op.operand)
-        return self.narrowed(unary("-", e, e.ctype), self.ctype(op.result))
+        e = self.scope.operand(op.operand)
+        return unary("-", e, e.ctype)
 
     def floats(self, op: Operation, name: str) -> Expr:
         """A macro that takes and makes floats; it may mention them lane by lane."""
-        arguments = [self.float_operand(value, atom=True) for value in op.operands]
-        wide = cast(VectorCType, arguments[0].ctype)
-        return self.narrowed(self.macro(name, wide, *arguments), self.ctype(op.results[0]))
+        return self.macro(name, self.ctype(op.results[0]), *map(self.scope.atom, op.operands))
 
     def integers(self, op: Any, symbol: str, is_signed: bool = False) -> Expr:
         """An operator on integers modulo 2^bits, or on their signed readings."""
@@ -158,28 +156,6 @@ class Vectors(VectorMemory):
             a, b = self.signed(a), self.signed(b)
         return self.unsigned(self.macro(name, cast(VectorCType, a.ctype), a, b))
 
-    def ieee_extreme(self, op: Any, name: str) -> Expr:
-        """maximum, minimum: NaN wins, -0 is less than +0; beside a constant one comparison does."""
-        for value, other in ((op.rhs, op.lhs), (op.lhs, op.rhs)):
-            bound = self.scope.operand(value).literal
-            if bound is not None and bound == bound:
-                is_wanted_zero = copysign(1.0, bound) == (1.0 if name == "maximum" else -1.0)
-                if bound != 0.0 or is_wanted_zero:  # some compilers take -0 for 0 in comparisons with the other one
-                    return self._clamp(op, value, other, float(bound), name == "maximum")
-        return self.floats(op, name)
-
-    def _clamp(self, op: Any, bound: SSAValue, other: SSAValue, number: float, is_maximum: bool) -> Expr:
-        """The constant where x is below it, else x, be it NaN."""
-        limit, x = self.float_operand(bound, atom=True), self.float_operand(other, atom=True)
-        ctype = cast(VectorCType, x.ctype)
-        if number == 0.0:
-            comparison = binary("<=" if is_maximum else ">=", x, limit, ctype)
-            condition = cast_expr(comparison, mask_ctype(ctype.bits, ctype.lanes))
-            e = self.macro("select", ctype, condition, limit, x)
-        else:
-            e = self.macro("max" if is_maximum else "min", ctype, limit, x)
-        return self.narrowed(e, self.ctype(op.result))
-
     def instruction(self, op: aot.InstructionOp) -> Expr:
         """One instruction."""
         ctype = ctype_of(op.result.type, self.scope.index)
@@ -199,7 +175,7 @@ class Vectors(VectorMemory):
             mask = self.ctype(op.result)
             e = self.macro("splat", mask, number_expr(-int(predicate in ("eq", "sle", "sge", "ule", "uge"))))
             return replace(e, literal=0)
-        a, b = self.float_operand(op.lhs), self.float_operand(op.rhs)
+        a, b = self.scope.operand(op.lhs), self.scope.operand(op.rhs)
         if predicate in ("slt", "sle", "sgt", "sge"):
             a, b = self.signed(a), self.signed(b)
         if a.ctype.kind == "mask":
@@ -246,10 +222,10 @@ class Vectors(VectorMemory):
         """Between types of numbers."""
         e, target, kind = self.scope.operand(op.tile), self.ctype(op.result), op.kind.data
         match kind:
-            case "extf" | "truncf":
-                return self.narrowed(self.widened(e), target)
+            case "extf" | "truncf" if "f16" in (name := f"{_scalar(op.tile)}_to_{_scalar(op.result)}"):
+                return self.macro(name, target, self.scope.atom(op.tile))
             case "fptosi" | "fptoui":
-                return self._to_integer(self.widened(e), target, kind == "fptosi")
+                return self._to_integer(e, target, kind == "fptosi")
             case "sitofp" | "uitofp":
                 return self._to_float(e, target, kind == "sitofp")
             case "extsi" | "extui" if e.ctype.kind == "mask":
@@ -313,15 +289,19 @@ class Vectors(VectorMemory):
             e = self.signed(self._extended(e, vector_ctype(UNSIGNED[32], target.lanes), is_signed))
         elif is_signed:
             e = self.signed(e)
-        machine = F64 if target.element == F64 else F32
-        if machine == F32 and is_signed and e.ctype.bits == 32 and target.lanes == 4:
-            return self.narrowed(self.macro("of_integers", vector_ctype(F32, target.lanes), e), target)
-        return self.narrowed(self.converted(e, vector_ctype(machine, target.lanes)), target)
+        if target.element == F32 and is_signed and e.ctype.bits == 32 and target.lanes == 4:
+            return self.macro("of_integers", target, e)
+        return self.converted(e, target)
 
     def bitcast(self, op: arith.BitcastOp | vector.BitcastOp) -> Expr:
         """The same bits as another type of that width."""
         e, target = self.scope.operand(op.operands[0]), self.ctype(op.results[0])
         return replace(e, ctype=target) if e.ctype.text == target.text else cast_expr(e, target)
+
+
+def _scalar(value: SSAValue) -> str:
+    """The name of a vector's elements, as functions of floats have it."""
+    return str(cast(Any, value.type).element_type)
 
 
 _PRINTERS: dict[type[Operation], Printer] = {
@@ -342,10 +322,8 @@ _PRINTERS: dict[type[Operation], Printer] = {
     arith.MulfOp: lambda p, op: p.float_arithmetic(op, "*"),
     arith.DivfOp: lambda p, op: p.float_arithmetic(op, "/"),
     arith.NegfOp: Vectors.negate,
-    arith.MaximumfOp: lambda p, op: p.ieee_extreme(op, "maximum"),
-    arith.MinimumfOp: lambda p, op: p.ieee_extreme(op, "minimum"),
-    arith.MaxnumfOp: lambda p, op: p.floats(op, "maxnum"),
-    arith.MinnumfOp: lambda p, op: p.floats(op, "minnum"),
+    arith.MaximumfOp: lambda p, op: p.floats(op, "maximum"),
+    arith.MinimumfOp: lambda p, op: p.floats(op, "minimum"),
     math.FmaOp: lambda p, op: p.floats(op, "fma"),
     math.SqrtOp: lambda p, op: p.floats(op, "sqrt"),
     math.AbsIOp: Vectors.absolute,

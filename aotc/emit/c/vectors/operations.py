@@ -262,15 +262,6 @@ def _number(name: str) -> _Operation:
     return build
 
 
-def _number_extreme(name: str) -> _Operation:
-    """The other one where one is NaN."""
-
-    def build(v: Vector) -> tuple[Sequence[str], Variants]:
-        return "ab", [("", f"{v.operation('select')}(({v.signed})((b) != (b)), a, {v.operation(name)}(a, b))")]
-
-    return build
-
-
 def _floordiv(v: Vector) -> tuple[Sequence[str], Variants]:
     return "ab", [("", "((a) / (b) + (((a) % (b) != 0) & (((a) ^ (b)) < 0)))")]
 
@@ -325,9 +316,7 @@ OPERATIONS: dict[str, _Operation] = {
     "keep_in_register": _keep_in_register,
     "load": _load,
     "max": _extreme(">", "max"),
-    "maxnum": _number_extreme("max"),
     "min": _extreme("<", "min"),
-    "minnum": _number_extreme("min"),
     "scatter": lambda v: _scatter_part(v, v.lanes),
     "select": _select,
     "splat": _splat,

@@ -13,10 +13,6 @@ from typing import cast
 from xdsl.ir import SSAValue
 
 from aotc.emit.c.c_types import (
-    BF16,
-    F16,
-    F32,
-    F64,
     SIGNED,
     UNSIGNED,
     CType,
@@ -50,27 +46,6 @@ class VectorReadings:
     def unsigned(self, e: Expr) -> Expr:
         """Integers as their unsigned readings, which arithmetic is done on."""
         return cast_expr(e, vector_ctype(UNSIGNED[e.ctype.bits], lanes_of(e)))
-
-    def float_operand(self, value: SSAValue, atom: bool = False) -> Expr:
-        """Floats as C computes with them: f16 and bf16 widened."""
-        return self.widened(self.operand(value, atom))
-
-    def widened(self, e: Expr) -> Expr:
-        """`e`, in float where it is f16 or bf16."""
-        element = element_of(e.ctype)
-        if element not in (F16, BF16):
-            return e
-        name = "f16_to_f32" if element == F16 else "bf16_to_f32"
-        return self.scope.temporary(self.macro(name, vector_ctype(F32, lanes_of(e)), self.scope.temporary(e)))
-
-    def narrowed(self, e: Expr, target: VectorCType) -> Expr:
-        """Floats or doubles rounded to `target`."""
-        if target.element in (F16, BF16):
-            if element_of(e.ctype) == F64:
-                e = self.macro("f64_to_f32_odd", vector_ctype(F32, target.lanes), self.scope.temporary(e))
-            name = "f32_to_f16" if target.element == F16 else "f32_to_bf16"
-            return self.macro(name, target, self.scope.temporary(e))
-        return self.converted(e, target)
 
     def converted(self, e: Expr, target: VectorCType) -> Expr:
         """Lane by lane as C converts numbers."""

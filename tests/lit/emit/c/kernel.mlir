@@ -1,4 +1,4 @@
-// RUN: aotc-opt %s -t c | filecheck %s
+// RUN: aotc-opt %s -p select-instructions -t c | filecheck %s
 
 // A kernel as a person would write it: nested loops share one accumulator, indices are linear, constants are literals.
 // CHECK:      /* Conv_0, Relu * / 1 */

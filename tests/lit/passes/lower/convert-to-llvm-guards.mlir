@@ -19,27 +19,6 @@ func.func @product(%x: i32, %y: i32) -> i32 {
   func.return %h : i32
 }
 
-// Rounded to odd first, f64 is not rounded twice on its way to f16.
-// CHECK-LABEL: llvm.func @half(
-// CHECK-NEXT:    [[F:%.*]] = llvm.call @aotc.f64_to_f32_odd(
-// CHECK-NEXT:    llvm.call @aotc.f32_to_f16([[F]])
-func.func @half(%x: f64) -> f16 {
-  %0 = arith.truncf %x : f64 to f16
-  func.return %0 : f16
-}
-
-// One comparison finds the greater of x and a number, not that of x and NaN, which is NaN.
-// CHECK-LABEL: llvm.func @numbers(
-// CHECK:         llvm.fcmp "olt"
-// CHECK:         llvm.call @aotc.maximum.f32(
-func.func @numbers(%x: f32) -> (f32) {
-  %one = arith.constant 1.0 : f32
-  %nan = arith.constant 0x7FC00000 : f32
-  %0 = arith.maximumf %x, %one : f32
-  %1 = arith.maximumf %0, %nan : f32
-  func.return %1 : f32
-}
-
 // Without an else, what follows comes next.
 // CHECK-LABEL: llvm.func @sometimes(
 // CHECK:         llvm.cond_br %c, ^then, ^endif

@@ -74,12 +74,4 @@ builtin.module attributes {aot.name = "m"} {
     %ok = arith.constant 0 : i32
     func.return %ok : i32
   }
-  // Of f64, f16 is rounded to odd in f32 first, also where it can be converted.
-  // X86-LABEL: llvm.func @half(
-  // X86: [[O:%.+]] = llvm.call @aotc.f64_to_f32_odd(
-  // X86-NEXT: llvm.fptrunc [[O]] : f32 to f16
-  func.func @half(%x: f64) -> f16 {
-    %0 = arith.truncf %x : f64 to f16
-    func.return %0 : f16
-  }
 }

@@ -1,4 +1,4 @@
-"""Regions pooled in blocks of channels: the same kernels vectorised and as scalar loops, by LLVM and by C."""
+"""Pictures sampled in blocks of channels: the same kernels vectorised and as scalar loops, by LLVM and by C."""
 
 from __future__ import annotations
 
@@ -26,6 +26,8 @@ class Case:
         """Pictures; regions of which some reach out of them, or lie beside them; where each is."""
         rng = np.random.default_rng(len(self.more))
         x = rng.standard_normal((2, BLOCKS, 9, 11, LANES)).astype(np.float32)
+        if self.op == "grid_sample":
+            return [x, rng.uniform(-1.5, 1.5, (2, *SIZE, 2)).astype(np.float32)]
         corners = rng.uniform(-4, 11, (REGIONS, 2)).astype(np.float32)
         boxes = np.concatenate([corners, corners + rng.uniform(-1, 9, (REGIONS, 2)).astype(np.float32)], -1)
         boxes[0] += 40
@@ -37,14 +39,13 @@ class Case:
     def attributes(self, scheduled: bool) -> str:
         """As in the IR."""
         schedule = ScheduleAttr.of(ElementwiseSchedule(LANES, self.registers))
-        size = f"size = array<i64: {', '.join(map(str, SIZE))}>"
-        return ", ".join(
-            [size, "scale = 0.8 : f64", *filter(None, [self.more])] + [f"schedule = {schedule}"] * scheduled
-        )
+        given = f"size = array<i64: {', '.join(map(str, SIZE))}>, scale = 0.8 : f64"
+        texts = [given if self.op != "grid_sample" else "", self.more, f"schedule = {schedule}" if scheduled else ""]
+        return ", ".join(filter(None, texts))
 
     def result_type(self) -> str:
         """The type of the result."""
-        return tensor((REGIONS, BLOCKS, *SIZE, LANES))
+        return tensor((2 if self.op == "grid_sample" else REGIONS, BLOCKS, *SIZE, LANES))
 
 
 CASES = (
@@ -54,6 +55,9 @@ CASES = (
     Case("roi_align", "ratio = 3 : i64, half_pixel = true, maximum = true"),
     Case("roi_max", ""),
     Case("roi_max", "", 4),
+    Case("grid_sample", 'mode = "linear", padding = "zeros"'),
+    Case("grid_sample", 'mode = "cubic", padding = "border", align_corners = true'),
+    Case("grid_sample", 'mode = "nearest", padding = "reflection"', 3),
 )
 
 

@@ -30,6 +30,8 @@ def grid_sample(node: Node) -> SSAValue:
         why = "what is between two elements has to be rounded, and ONNX does not say how"
         fix = "give it floats (Cast before and after it), or mode = nearest"
         node.fail("unsupported-type", f"mode = {mode} of {dtype_name(kind)}", why, fix)
+    if len(x := node.shape(0)) != len(grid := node.shape(1)):
+        node.fail("invalid-shape", f"the grid {list(grid)} must have as many axes as X {list(x)}")
     return node.emit(
         GridSampleOp,
         node.input(0),

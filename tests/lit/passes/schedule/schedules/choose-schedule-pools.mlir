@@ -52,18 +52,20 @@ func.func @loops(%x: tensor<1x4x8x56xf32>, %f: tensor<1x4x8x56xf8E5M2>, %b: tens
   func.return
 }
 
-// Regions of pictures are pooled in blocks of channels, a few blocks at a time, unless most lanes were empty.
+// Pictures are sampled, and their regions pooled, in blocks of channels, a few blocks at a time, unless most lanes were empty.
 // CHECK-LABEL: func.func @regions
 // CHECK-NEXT:    graph.roi_align %x, %r, %b {{.*}}#graph.elementwise_schedule<lanes = 16, registers = 4>
 // CHECK-NEXT:    graph.roi_max %f, %q {size = array<i64: 7, 7>, scale = 1.000000e+00 : f64} :
+// CHECK-NEXT:    graph.grid_sample %x, %g {{.*}}#graph.elementwise_schedule<lanes = 16, registers = 4>
 // LAYOUTS-LABEL: func.func @regions
 // LAYOUTS-NEXT:    [[X:%.*]] = graph.pack %x
 // LAYOUTS-NEXT:    [[P:%.*]] = graph.roi_align [[X]], %r, %b {size = array<i64: 7, 7>, scale = 1.000000e+00 : f64, ratio = 2 : i64} : (tensor<1x5x50x50x16xf32>, tensor<9x4xf32>, tensor<9xi64>) -> tensor<9x5x7x7x16xf32>
 // LAYOUTS-NEXT:    graph.unpack [[P]]
 // LAYOUTS-NEXT:    graph.roi_max %f, %q
-func.func @regions(%x: tensor<1x72x50x50xf32>, %f: tensor<1x4x50x50xf32>, %r: tensor<9x4xf32>, %b: tensor<9xi64>, %q: tensor<9x5xf32>) -> (tensor<9x72x7x7xf32>, tensor<9x4x7x7xf32>) attributes {aot.entry} {
+func.func @regions(%x: tensor<1x72x50x50xf32>, %f: tensor<1x4x50x50xf32>, %r: tensor<9x4xf32>, %b: tensor<9xi64>, %q: tensor<9x5xf32>, %g: tensor<1x9x8x2xf32>) -> (tensor<9x72x7x7xf32>, tensor<9x4x7x7xf32>) attributes {aot.entry} {
   %0 = graph.roi_align %x, %r, %b {size = array<i64: 7, 7>, scale = 1.0 : f64, ratio = 2} : (tensor<1x72x50x50xf32>, tensor<9x4xf32>, tensor<9xi64>) -> tensor<9x72x7x7xf32>
   %1 = graph.roi_max %f, %q {size = array<i64: 7, 7>, scale = 1.0 : f64} : (tensor<1x4x50x50xf32>, tensor<9x5xf32>) -> tensor<9x4x7x7xf32>
+  %2 = graph.grid_sample %x, %g {mode = "linear", padding = "zeros"} : (tensor<1x72x50x50xf32>, tensor<1x9x8x2xf32>) -> tensor<1x72x9x8xf32>
   func.return %0, %1 : tensor<9x72x7x7xf32>, tensor<9x4x7x7xf32>
 }
 
