@@ -233,7 +233,7 @@ class InterleavedNest(SumsNest[Interleaved]):
         b = cast(WordBuilder, self.b)
 
         def step(at: Scalar, weights: Sequence[Scalar], count: int, now: list[Scalar]) -> list[Scalar]:
-            return [b.lane_sum(weight, total) for weight, total in zip(weights, now, strict=True)]
+            return [b.instruction("vaddva.s8", weight, total) for weight, total in zip(weights, now, strict=True)]
 
         return self._along_runs(list(sums), row, span, len(sums), step)
 
@@ -338,7 +338,7 @@ class InterleavedNest(SumsNest[Interleaved]):
             for which, weight in enumerate(self.weight.halves_of(b, word)):
                 for number, factor in enumerate(factors):
                     slot = number * width + column
-                    now[slot] = b.word_dot(factor[which], weight, now[slot])
+                    now[slot] = b.instruction("smlad", factor[which], weight, now[slot])
         return now
 
     def blocks(self, body: Callable[[Scalar, int], None]) -> None:
