@@ -54,6 +54,13 @@ class SlidingWindow:
         return count - 1 if self.ceil and begins_outside else count
 
     @property
+    def inside(self) -> float:
+        """The share of the taps of all positions that are inside of the operand."""
+        starts = (position * self.stride - self.before for position in range(self.positions))
+        places = (start + tap * self.dilation for start in starts for tap in range(self.size))
+        return sum(0 <= place < self.extent for place in places) / (self.positions * self.size)
+
+    @property
     def never_empty(self) -> bool:
         """Whether every position is known to see an element of the operand."""
         return self.dilation == 1 and max(self.before, self.after) < self.size

@@ -81,6 +81,8 @@ class ConvolutionSizes:
     """Of the window, along all axes."""
     segments: int = 1
     """Of the window, along all axes."""
+    inside: float = 1
+    """The share of all taps of all positions that are inside of the operand, not of its padding."""
     tiled: tuple[bool, bool] = (True, True)
     """Whether rows and columns are cut into tiles."""
     strides: tuple[int, int] = (1, 1)
@@ -158,7 +160,7 @@ def direct_cycles(machine: Machine, sizes: ConvolutionSizes) -> float:
     schedule = conv_schedule(machine, f32, channels * sizes.positions, extents, outputs, channels, window)
     assert schedule is not None
     blocks = ceil_div(extents[0], schedule.mc or extents[0])
-    products = conv_cycles(machine, schedule, extents, outputs, channels, window)
+    products = sizes.inside * conv_cycles(machine, schedule, extents, outputs, channels, window)
     fetching = machine.weight_cycles(_weight(machine, sizes, sizes.taps), times=blocks)
     return with_fetching(machine, schedule, sizes.positions, products, fetching)
 

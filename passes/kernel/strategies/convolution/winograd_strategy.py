@@ -131,6 +131,7 @@ def _sizes(op: ConvOp) -> ConvolutionSizes:
         taps=prod(taps),
         segments=prod(ceil_div(count, TAPS) if axis in tiled else count for axis, count in enumerate(taps)),
         tiled=(last[0] in tiled, last[1] in tiled),
+        inside=prod(window.inside for window in op.windows()),
     )
 
 

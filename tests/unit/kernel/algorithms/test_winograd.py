@@ -21,7 +21,7 @@ from xdsl.utils.test_value import create_ssa_value
 from aotc.dialects.graph.packed.winograd.winograd_axes import Axis, WinogradWeightOp, axes_of
 from aotc.dialects.graph.schedules import MatmulSchedule, ScheduleAttr
 from aotc.dialects.graph.shapes import ceil_div
-from aotc.dialects.graph.windows.sliding import sliding_windows
+from aotc.dialects.graph.windows.sliding import SlidingWindow, sliding_windows
 from aotc.machines.families import X86_AVX2, X86_AVX512, of_vendor
 from aotc.machines.machine import Machine
 from aotc.machines.targets import Target
@@ -139,6 +139,16 @@ def test_the_weights_of_all_layers_decide_how_large_tiles_are(
     machine = cast(Machine, target.core).with_weights(layers * 4 * 9 * channels**2)
     chosen = choose_winograd(machine, f32, ConvolutionSizes(1, channels, channels, extent, extent))
     assert (chosen and chosen.output_tile.data) == output_tile
+
+
+def test_taps_in_the_padding_cost_direct_convolution_nothing() -> None:
+    """5 x 5 taps around 7 x 7 positions: 29 of 35 taps along an axis are inside."""
+    window = SlidingWindow(extent=7, size=5, stride=1, dilation=1, before=2, after=2)
+    assert window.inside == 29 / 35
+    machine = cast(Machine, ZEN.core).with_weights(1 << 16)
+    sizes = ConvolutionSizes(1, 256, 256, 7, 7, taps=25, segments=4)
+    assert choose_winograd(machine, f32, sizes)
+    assert choose_winograd(machine, f32, replace(sizes, inside=window.inside**2)) is None
 
 
 @pytest.mark.parametrize("sizes", [(1, 3, 64, 224, 224), (1, 512, 512, 1, 1), (0, 64, 64, 8, 8)])

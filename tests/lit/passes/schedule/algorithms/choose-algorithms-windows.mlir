@@ -24,12 +24,12 @@ func.func @three_axes(%x: tensor<1x32x8x28x28xf32>) -> tensor<1x32x4x28x28xf32> 
 // CHECK-LABEL: func.func @one_of_two
 // CHECK:      graph.winograd_conv %{{.*}} {strides = array<i64: 2, 1>, tiled_axes = array<i64: 1>, pads = array<i64: 1, 1, 1, 1>,
 // CHECK:      graph.winograd_conv %{{.*}} {kernel = array<i64: 7, 1>, tiled_axes = array<i64: 0>, pads = array<i64: 3, 0, 3, 0>,
-func.func @one_of_two(%x: tensor<1x32x28x28xf32>) -> (tensor<1x32x14x28xf32>, tensor<1x32x28x28xf32>) attributes {aot.entry} {
+func.func @one_of_two(%x: tensor<1x32x56x28xf32>) -> (tensor<1x32x28x28xf32>, tensor<1x32x56x28xf32>) attributes {aot.entry} {
   %0 = graph.constant dense<1.0> : tensor<32x32x3x3xf32>
   %1 = graph.constant dense<1.0> : tensor<32x32x7x1xf32>
-  %2 = graph.conv %x, %0 {strides = array<i64: 2, 1>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, group = 1 : i64} : (tensor<1x32x28x28xf32>, tensor<32x32x3x3xf32>) -> tensor<1x32x14x28xf32>
-  %3 = graph.conv %x, %1 {strides = array<i64: 1, 1>, pads = array<i64: 3, 0, 3, 0>, dilations = array<i64: 1, 1>, group = 1 : i64} : (tensor<1x32x28x28xf32>, tensor<32x32x7x1xf32>) -> tensor<1x32x28x28xf32>
-  func.return %2, %3 : tensor<1x32x14x28xf32>, tensor<1x32x28x28xf32>
+  %2 = graph.conv %x, %0 {strides = array<i64: 2, 1>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, group = 1 : i64} : (tensor<1x32x56x28xf32>, tensor<32x32x3x3xf32>) -> tensor<1x32x28x28xf32>
+  %3 = graph.conv %x, %1 {strides = array<i64: 1, 1>, pads = array<i64: 3, 0, 3, 0>, dilations = array<i64: 1, 1>, group = 1 : i64} : (tensor<1x32x56x28xf32>, tensor<32x32x7x1xf32>) -> tensor<1x32x56x28xf32>
+  func.return %2, %3 : tensor<1x32x28x28xf32>, tensor<1x32x56x28xf32>
 }
 
 // The first of three axes is not cut into tiles, whatever its window; nor are axes of 2 taps.
