@@ -14,11 +14,11 @@ from aotc.dialects.builder import Scalar, Writer
 from aotc.dialects.dtypes import byte_width, compute_type, is_minifloat
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
 from aotc.dialects.graph.quantized.averages import FixedAveragePoolOp
-from aotc.dialects.graph.quantized.flip import UI8
+from aotc.dialects.graph.quantized.bytes import UI8
 from aotc.dialects.graph.schedules import ElementwiseSchedule, PositionsSchedule, WindowSchedule, schedule_of
 from aotc.dialects.graph.shapes import Segment, ceil_div, segments
-from aotc.dialects.graph.vision.folding import FoldOp
 from aotc.dialects.graph.vision.sampling import SampledOp
+from aotc.dialects.graph.vision.windows import FoldOp
 from aotc.dialects.graph.windows.pooling import MaxPoolOp, WindowOp, product
 from aotc.dialects.graph.windows.sliding import SlidingWindow
 from aotc.machines.machine import Machine
