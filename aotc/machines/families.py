@@ -49,9 +49,11 @@ _ZEN5_TILES: Final = TileCosts(
     hidden_lines=0.8,
     most_inner_product_time=0.75,
 )
-_ZEN4_TILES: Final = replace(_ZEN5_TILES, multipliers=1, column_cycles=0.02)
+_ZEN4_TILES: Final = replace(_ZEN5_TILES, multipliers=1, column_cycles=0.02, prefetch_lines=2.4, hidden_lines=2.2)
 """Of vectors of 512 bits, which are computed and loaded in two halves. Time of a Zen 4 over that by Zen 5's costs: 3 x
-3 taps, 256 channels, 7 x 7 0.86; two layers 768 x 3072 on 32 rows 0.92; SqueezeNet 0.96, a small BERT 0.97."""
+3 taps, 256 channels, 7 x 7 0.86; two layers 768 x 3072 on 32 rows 0.92; SqueezeNet 0.96, a small BERT 0.97. With so
+many lines prefetched, over 1.2: transformer layers of 384 channels, 13 tokens 0.95, 32 0.93; 128 channels, 14 x 14
+0.96."""
 _ZEN5_SHARES: Final = CacheShares(
     panel=3 / 4,
     resident=1 / 2,
@@ -63,10 +65,10 @@ _ZEN5_SHARES: Final = CacheShares(
     weights=1 / 4,
 )
 _ZEN_SHARES: Final = replace(_ZEN5_SHARES, weights=1 / 2)
-_ZEN_BANDWIDTHS: Final = Bandwidths(l2=24, l3=16, memory=8, sharpness=6)
-"""Zen 5 at 4 GHz has 8 to 10 from memory, by Strassen's and Winograd's weights, and Zen 4 at 3.7 GHz 7.5; L2 has 32
-where nothing else is done."""
-_MESH_BANDWIDTHS: Final = Bandwidths(l2=24, l3=7, memory=3, sharpness=6)
+_ZEN_BANDWIDTHS: Final = Bandwidths(l2=24, l3=16, memory=10, sharpness=3)
+"""By Strassen's and Winograd's weights on a Zen 5 at 4 GHz and a Zen 4 at 3.7 GHz; L2 has 32 where nothing else is
+done."""
+_MESH_BANDWIDTHS: Final = Bandwidths(l2=24, l3=7, memory=3, sharpness=3)
 """Of servers whose many cores share one L3 over a mesh. A Xeon with 2 MiB of L2, at about 3 GHz: transformer layers 6 x
 384 on 24 rows get 7.5 bytes a cycle of 42 MB; Strassen's weights, 74 MB, 3.4; Winograd's, 84 to 188 MB, 3.0 and 2.8."""
 _ZEN_WINOGRAD: Final = WinogradCosts(
@@ -75,7 +77,9 @@ _ZEN_WINOGRAD: Final = WinogradCosts(
 _WINOGRAD: Final = replace(_ZEN_WINOGRAD, narrow_cycles=8, filter_cycles=6, most_time=0.9)
 """Additions wait for the units that multiply. That Xeon, 3 x 3 taps of 8-bit integers, Winograd over direct: 256
 channels, 14 x 14 1.47; 512, 14 x 14 1.13; 24, 56 x 56 1.33; 32, 56 x 56 1.24."""
-_RECURRENT: Final = RecurrentCosts(begun_bytes=64, spare_bytes=0, load_share=1 / 4, l1_ways=8, most_time=0.95)
+_RECURRENT: Final = RecurrentCosts(
+    begun_bytes=64, spare_bytes=0, load_share=1 / 4, l1_ways=8, sharpness=6, most_time=0.95
+)
 _ZEN_RECURRENT: Final = replace(_RECURRENT, spare_bytes=64)
 _ZEN5_STRASSEN: Final = StrassenCosts(sum_cycles=5, most_rows=128, most_time=0.98)
 

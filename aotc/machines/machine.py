@@ -149,8 +149,7 @@ class Bandwidths:
     memory: float
     """From memory."""
     sharpness: int
-    """How little waiting and multiplying disturb each other: the exponent p of (w^p + m^p)^(1/p) for what they take
-    together, infinite if not at all."""
+    """How little waiting for a weight and multiplying disturb each other (`overlapped` of `costs/overlap.py`)."""
 
 
 @dataclass(frozen=True)
@@ -203,6 +202,8 @@ class RecurrentCosts:
     l1_ways: int
     """So many lines stay in L1 whose addresses are a multiple of its size / `l1_ways` apart, as those of inputs of
     neighbouring steps may be. Tiles of 20 rows 2 KiB apart take 1.3 of the time of 10 (512 units, Zen 4)."""
+    sharpness: int
+    """As that of `Bandwidths`, of a weight that is read in each step."""
     most_time: float
     """The greatest share of the time of one product for all steps, and then the steps, at which this pays: the estimate
     is no better."""
@@ -359,11 +360,6 @@ class Machine(Core):
         if size <= self.l2 * self.shares.resident:
             return self.bandwidths.l2
         return self.bandwidths.l3 if size <= self.l3 * self.shares.weights else self.bandwidths.memory
-
-    def overlapped(self, waiting: float, multiplying: float) -> float:
-        """Cycles of both at the same time: the longer one's, and more the less they differ."""
-        sharpness = self.bandwidths.sharpness
-        return (waiting**sharpness + multiplying**sharpness) ** (1 / sharpness)
 
     def weight_cycles(self, size: float, growth: float = 1, times: int = 1) -> float:
         """Cycles to fetch `size` bytes of weights `times` over in an inference, where an algorithm has made those of

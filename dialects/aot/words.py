@@ -1,6 +1,6 @@
 """Words: four neighbouring bytes in a register of 32 bits, for cores that add up two products of 16 bits at once.
 
-What Arm's DSP extension computes of them are `aot.instruction`s (`aotc/machines/instructions/cortex_m.py`). Byte 0 of a
+Arithmetic on them is `aot.instruction`s of Arm's DSP extension (`aotc/machines/instructions/cortex_m.py`). Byte 0 of a
 word is the lowest, and the one at the lowest address.
 
 Runs: up to eight neighbouring bytes, as many as a register of Arm's vector extension (MVE) holds widened to 16 bits.
@@ -12,23 +12,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import cast
 
-from xdsl.dialects.builtin import (
-    I32,
-    IndexType,
-    IntegerType,
-    MemRefType,
-    VectorType,
-    i32,
-)
+from xdsl.dialects.builtin import I32, IndexType, IntegerType, MemRefType, VectorType, i32
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import (
-    IRDLOperation,
-    irdl_op_definition,
-    operand_def,
-    result_def,
-    traits_def,
-    var_operand_def,
-)
+from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def, result_def, traits_def, var_operand_def
 from xdsl.traits import MemoryReadEffect, Pure
 from xdsl.utils.exceptions import VerifyException
 

@@ -25,6 +25,7 @@ from aotc.dialects.graph.interfaces import (
     GraphOp,
     ShapeError,
     element_type_of,
+    is_view,
     producer,
     shape_of,
 )
@@ -111,8 +112,8 @@ def slice_of_moved(op: SliceOp) -> Simplified:
         permutation = moved.ints("permutation")
         cut = _sliced(moved.x, [cuts[permutation.index(axis)] for axis in range(len(cuts))])
         return [cut, TransposeOp.get(cut, permutation=permutation)]
-    if isinstance(moved, ConcatOp) and cuts[moved.dimension] == (0, 1, shape_of(op.x)[moved.dimension]):
-        axis = moved.dimension
+    if isinstance(moved, ConcatOp) and cuts[moved.axis] == (0, 1, shape_of(op.x)[moved.axis]):
+        axis = moved.axis
         parts = [_sliced(part, [*cuts[:axis], (0, 1, shape_of(part)[axis]), *cuts[axis + 1 :]]) for part in moved.parts]
         return [*parts, ConcatOp.get([part.result for part in parts], axis=axis)]
     return None
@@ -183,10 +184,10 @@ def slice_of_regroup(op: SliceOp) -> Simplified:
 @simplifies(ConcatOp)
 def concat_of_one(op: ConcatOp) -> Simplified:
     """concat(x) -> x; parts without elements are removed."""
-    parts = [part for part in op.parts if shape_of(part)[op.dimension] > 0]
+    parts = [part for part in op.parts if shape_of(part)[op.axis] > 0]
     if len(parts) == 1:
         return parts[0]
-    return ConcatOp.get(parts, axis=op.dimension) if 0 < len(parts) < len(op.parts) else None
+    return ConcatOp.get(parts, axis=op.axis) if 0 < len(parts) < len(op.parts) else None
 
 
 @simplifies(ConcatOp)
@@ -197,12 +198,12 @@ def concat_of_an_earlier_one(op: ConcatOp) -> Simplified:
     parts = list(op.parts)
     for first, part in enumerate(parts):
         for other in (use.operation for use in part.uses):
-            if not isinstance(other, ConcatOp) or other.dimension != op.dimension or len(other.parts) < 2:
+            if not isinstance(other, ConcatOp) or other.axis != op.axis or len(other.parts) < 2:
                 continue
             end = first + len(other.parts)
             shared = parts[first:end] == list(other.parts) and len(other.parts) < len(parts)
             if shared and other.parent is op.parent and other.is_before_in_block(op):
-                return ConcatOp.get([*parts[:first], other.result, *parts[end:]], axis=op.dimension)
+                return ConcatOp.get([*parts[:first], other.result, *parts[end:]], axis=op.axis)
     return None
 
 
@@ -211,7 +212,7 @@ def broadcast_twice(op: BroadcastingOp) -> Simplified:
     """add(x, broadcast(y)) -> add(x, y) where the other operands give the shape."""
     for position, operand in enumerate(op.operands):
         inner = producer(operand, BroadcastOp)
-        if inner is not None and (new := _with_operand(op, position, inner.x)) is not None:
+        if inner is not None and (new := _with_operands(op, {position: inner.x})) is not None:
             return new
     return None
 
@@ -241,11 +242,11 @@ def view_of_widened(op: ReshapeOp | SliceOp) -> Simplified:
     widens = byte_width(element_type_of(op.x)) > byte_width(element_type_of(source))
     if not widens and producer(source, ConstantOp) is None:
         return None
-    if shape_of(source) != shape_of(op.x) or not all(_is_view(use.operation) for use in op.x.uses):
+    if shape_of(source) != shape_of(op.x) or not all(is_view(use.operation) for use in op.x.uses):
         return None
     view = op.clone({op.x: source})
     view.refine()
-    new = _with_operand(inner, sources[0], view.result, shape_of(op.result))
+    new = _with_operands(inner, {sources[0]: view.result}, shape_of(op.result))
     if new is None:
         view.erase()
         return None
@@ -322,15 +323,6 @@ def _broadcasts_alike(op: ElementOp, value: SSAValue, one: Sequence[int], other:
 def _zero(kind: Attribute) -> ConstantOp:
     value = DenseIntOrFPElementsAttr(TensorType(kind, []), BytesAttr(bytes(byte_width(kind))))  # pyright: ignore[reportArgumentType]
     return ConstantOp(value)
-
-
-def _is_view(op: Operation) -> bool:
-    return isinstance(op, GraphOp) and op.view_offset() is not None
-
-
-def _with_operand(op: Op, position: int, value: SSAValue, shape: Sequence[int] | None = None) -> Op | None:
-    """A copy of `op` with another operand; None where its result would not have the given shape (that of `op`)."""
-    return _with_operands(op, {position: value}, shape)
 
 
 def _with_operands(op: Op, given: Mapping[int, SSAValue], shape: Sequence[int] | None = None) -> Op | None:

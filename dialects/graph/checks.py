@@ -62,7 +62,8 @@ def _has_shape(value: SSAValue, axes: Sequence[str], known: dict[str, int]) -> b
         return False
     for axis, extent in zip(spread, shape, strict=True):
         name = axis.rstrip("+")
-        expected = extent if name == "_" else int(name) if name.isdigit() else found.setdefault(name, extent)
+        is_number = name.lstrip("-").isdigit()
+        expected = extent if name == "_" else int(name) if is_number else found.setdefault(name, extent)
         if extent != expected or (not extent and name != axis):
             return False
     known |= found

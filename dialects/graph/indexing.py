@@ -15,6 +15,7 @@ from xdsl.irdl import irdl_op_definition, operand_def
 
 from aotc.dialects.builder import INDEX, Builder, Reader, Scalar
 from aotc.dialects.dtypes import byte_width, integer_range, is_unsigned
+from aotc.dialects.graph.checks import expect
 from aotc.dialects.graph.interfaces import (
     ShapeError,
     common_element_type,
@@ -158,9 +159,9 @@ class ReverseSequenceOp(MovingOp):
         x, batch, time = shape_of(self.x), self.batch, self.time
         require_axis(batch, len(x))
         require_axis(time, len(x))
-        require_indices(self.lengths)
-        if batch == time or shape_of(self.lengths) != (x[batch],):
-            raise ShapeError(f"lengths must be [{x[batch]}] for another axis than {time}, found {self.lengths.type}")
+        expect(self, lengths=f"{x[batch]} index")
+        if batch == time:
+            raise ShapeError(f"lengths are for another axis than {time}")
         return [TensorType(element_type_of(self.x), x)]
 
     def element(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
@@ -187,13 +188,10 @@ class UpdateCacheOp(MovingOp):
     def infer_types(self) -> Sequence[TensorType]:
         x, update, axis = shape_of(self.x), shape_of(self.update), self.axis
         require_axis(axis, len(x))
-        require_indices(self.starts)
-        if axis == 0 or len(update) != len(x) or update[axis] > x[axis]:
+        others = (*x[:axis], *update[axis : axis + 1], *x[axis + 1 :])
+        if axis == 0 or update != others or update[axis] > x[axis]:
             raise ShapeError(f"an update {list(update)} along axis {axis} does not go into {list(x)}")
-        if any(mine != other for a, (mine, other) in enumerate(zip(x, update, strict=True)) if a != axis):
-            raise ShapeError(f"an update {list(update)} along axis {axis} does not go into {list(x)}")
-        if shape_of(self.starts) != x[:1]:
-            raise ShapeError(f"starts must be [{x[0]}], found {list(shape_of(self.starts))}")
+        expect(self, starts=f"{x[0]} index")
         return [TensorType(common_element_type(self.x, self.update), x)]
 
     def element(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:

@@ -162,11 +162,6 @@ class ConcatOp(MovingOp):
     parts = var_operand_def(TensorType)
     axis = int_prop()
 
-    @property
-    def dimension(self) -> int:
-        """The axis as an int."""
-        return self.axis
-
     def infer_types(self) -> Sequence[TensorType]:
         if not self.parts:
             raise ShapeError("there is nothing to concatenate")
@@ -176,7 +171,7 @@ class ConcatOp(MovingOp):
             raise ShapeError(
                 "operands must have one rank of at least 1, found " + ", ".join(str(list(s)) for s in shapes)
             )
-        axis = self.dimension
+        axis = self.axis
         require_axis(axis, rank)
         if len({shape[:axis] + shape[axis + 1 :] for shape in shapes}) > 1:
             raise ShapeError(f"shapes differ beyond axis {axis}: " + ", ".join(str(list(shape)) for shape in shapes))
@@ -184,7 +179,7 @@ class ConcatOp(MovingOp):
         return [TensorType(kind, [*shapes[0][:axis], total, *shapes[0][axis + 1 :]])]
 
     def part_offsets(self) -> Sequence[int] | None:
-        shape, axis = shape_of(self.result), self.dimension
+        shape, axis = shape_of(self.result), self.axis
         if math.prod(shape[:axis]) != 1:
             return None
         ends = accumulate(shape_of(part)[axis] for part in self.parts)
@@ -194,7 +189,7 @@ class ConcatOp(MovingOp):
         return True
 
     def element(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
-        axis = self.dimension
+        axis = self.axis
         parts = [(read, shape_of(part)[axis]) for read, part in zip(reads, self.parts, strict=True)]
 
         def pick(parts: list[tuple[Reader, int]], offset: int) -> list[Scalar]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, cast
 
@@ -71,11 +71,19 @@ _MAXIMUM = Monoid(Domain.ANY, _least, lambda b, x, y: b.max(x, y), np.maximum)
 _MINIMUM = Monoid(Domain.ANY, _greatest, lambda b, x, y: b.min(x, y), np.minimum)
 
 
-def _monoid(kind: StringAttr, monoids: dict[str, Monoid], element_type: Attribute) -> Monoid:
-    if kind.data not in monoids:
-        raise ShapeError(f"kind is {kind.data!r}, expected one of {', '.join(monoids)}")
-    monoids[kind.data].domain.require(element_type, "the operand")
-    return monoids[kind.data]
+class MonoidOp(LoopNestOp, ABC):
+    """Elements of x, combined by the monoid called `kind`."""
+
+    x = operand_def(TensorType)
+    kind = prop_def(StringAttr)
+    MONOIDS: ClassVar[Mapping[str, Monoid]]
+
+    def monoid(self) -> Monoid:
+        """The combination of elements; raises ShapeError."""
+        expect_choice(self, "kind", self.MONOIDS)
+        monoid = self.MONOIDS[self.kind.data]
+        monoid.domain.require(element_type_of(self.x), "the operand")
+        return monoid
 
 
 class RowwiseOp(LoopNestOp, ABC):
@@ -90,21 +98,16 @@ class RowwiseOp(LoopNestOp, ABC):
 
 
 @irdl_op_definition
-class ReduceOp(RowwiseOp, ParallelOp):
+class ReduceOp(RowwiseOp, MonoidOp, ParallelOp):
     """The `kind` (sum mean prod max min) of x over `axes`, in index order; f16 and bf16 accumulate in f32.
 
     Of no elements: 0, 1, or the extreme of the type; the mean is 0. Integer means truncate.
     """
 
     name = "graph.reduce"
-    kind = prop_def(StringAttr)
     keepdims = bool_prop(False)
 
     MONOIDS: ClassVar = {"sum": _SUM, "mean": _SUM, "prod": _PRODUCT, "max": _MAXIMUM, "min": _MINIMUM}
-
-    def monoid(self) -> Monoid:
-        """The combination of elements; raises ShapeError."""
-        return _monoid(self.kind, self.MONOIDS, element_type_of(self.x))
 
     def count(self) -> int:
         """The divisor of the sum for the mean."""
@@ -188,23 +191,17 @@ class ArgReduceOp(ParallelOp):
 
 
 @irdl_op_definition
-class CumulativeOp(LoopNestOp):
+class CumulativeOp(MonoidOp):
     """The running `kind` (sum prod) of x along `axis`, from the end with `reverse`, up to the element before with
     `exclusive`; f16 and bf16 accumulate in f32."""
 
     name = "graph.cumulative"
-    x = operand_def(TensorType)
-    kind = prop_def(StringAttr)
     axis = int_prop()
     exclusive = bool_prop(False)
     reverse = bool_prop(False)
     result = result_def(TensorType)
 
     MONOIDS: ClassVar = {"sum": _SUM, "prod": _PRODUCT}
-
-    def monoid(self) -> Monoid:
-        """The combination of elements; raises ShapeError."""
-        return _monoid(self.kind, self.MONOIDS, element_type_of(self.x))
 
     def along(self) -> int:
         """The axis, counted from the front."""

@@ -40,9 +40,8 @@ from aotc.dialects.graph.compound.control_flow import graph_blocks
 from aotc.dialects.graph.conversion import CastOp, QuantizeOp
 from aotc.dialects.graph.elementwise import AddOp, BinaryOp, MulOp, SubOp
 from aotc.dialects.graph.interfaces import Array, ElementOp, producer, shape_of
-from aotc.dialects.graph.quantized.fixed_add import FixedAddOp
-from aotc.dialects.graph.quantized.lookup import LookupOp
-from aotc.dialects.graph.quantized.requantization import RequantizeOp
+from aotc.dialects.graph.quantized.bytes import LookupOp
+from aotc.dialects.graph.quantized.requantization import FixedAddOp, RequantizeOp
 from aotc.model.locations import fuse_locations
 from aotc.model.weight_store import WeightStore
 from aotc.passes.graph.quantization.chains import Chain, evaluated, is_number, is_pointwise

@@ -35,8 +35,7 @@ from aotc.dialects.aot.contract import target_of
 from aotc.dialects.constants import computed_array
 from aotc.dialects.graph.compound.control_flow import graph_blocks
 from aotc.dialects.graph.interfaces import Array
-from aotc.dialects.graph.quantized.doubling import DoublingRequantizeOp
-from aotc.dialects.graph.quantized.requantization import FixedRequantizeOp, RequantizeOp
+from aotc.dialects.graph.quantized.requantization import DoublingRequantizeOp, FixedRequantizeOp, RequantizeOp
 from aotc.machines.targets import core_of
 from aotc.model.weight_store import WeightStore
 from aotc.passes.graph.quantization.accumulators import greatest_of

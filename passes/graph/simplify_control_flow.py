@@ -136,7 +136,7 @@ class _Loop:
     def __init__(self, op: LoopOp, store: WeightStore) -> None:
         self.op = op
         self.store = store
-        self.count: SSAValue | int | None = op.count if op.trips is None else op.most_trips
+        self.count: SSAValue | int | None = op.count if op.trips is None else op.trips
         self.condition = op.condition
         end = yield_of(op.block)
         uses = [Use(end, place) for place in range(len(end.values))][int(op.condition is not None) :]
@@ -255,7 +255,7 @@ class _Loop:
         op = self.op
         parts = [each.first for each in self.carried], [each.tensor for each in self.scanned]
         captured = list(dict.fromkeys(value for value, _ in self.captured))
-        count = op.count if op.trips is None else op.most_trips
+        count = op.count if op.trips is None else op.trips
         before = count, op.condition, *map(list, (op.carried, op.scanned, op.captured)), len(op.stacked)
         if before == (self.count, self.condition, *parts, captured, len(self.stacked)):
             return

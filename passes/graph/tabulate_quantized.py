@@ -30,7 +30,7 @@ from aotc.dialects.aot.contract import target_of
 from aotc.dialects.dtypes import byte_width
 from aotc.dialects.graph.compound.control_flow import graph_blocks
 from aotc.dialects.graph.conversion import QuantizeOp
-from aotc.dialects.graph.quantized.lookup import LookupOp
+from aotc.dialects.graph.quantized.bytes import LookupOp
 from aotc.machines.machine import Machine
 from aotc.machines.targets import machine_of
 from aotc.model.locations import fuse_locations

@@ -36,8 +36,8 @@ from aotc.dialects.graph.convolution import ConvOp
 from aotc.dialects.graph.elementwise import AddOp, MulOp
 from aotc.dialects.graph.interfaces import GraphOp, element_type_of
 from aotc.dialects.graph.matrices.matmul import MatMulOp
-from aotc.dialects.graph.packed.integers.paired_nibbles import FEW_BITS
-from aotc.dialects.graph.quantized.flip import UI8
+from aotc.dialects.graph.packed.integers.channels_last import FEW_BITS
+from aotc.dialects.graph.quantized.bytes import UI8
 from aotc.machines.machine import Machine
 from aotc.machines.targets import core_of
 from aotc.model.weight_store import WeightStore

@@ -39,10 +39,10 @@ from aotc.dialects.graph.convolution import ConvOp, ConvTransposeOp
 from aotc.dialects.graph.interfaces import Array, GraphOp, element_type_of, shape_of
 from aotc.dialects.graph.movement import ReshapeOp, SliceOp, TransposeOp
 from aotc.dialects.graph.packed.integers.dot_products import GROUP
-from aotc.dialects.graph.quantized.flip import UI8
+from aotc.dialects.graph.quantized.bytes import UI8
 from aotc.dialects.graph.quantized.requantization import RequantizeOp
 from aotc.dialects.graph.shapes import ceil_div
-from aotc.dialects.graph.windows.transposed import TransposedWindow
+from aotc.dialects.graph.windows.sliding import TransposedWindow
 from aotc.machines.targets import machine_of
 from aotc.model.weight_store import WeightStore
 

@@ -41,13 +41,11 @@ from aotc.dialects.graph.elementwise import BinaryOp, SubOp
 from aotc.dialects.graph.interfaces import GraphOp, element_type_of, producer, shape_of
 from aotc.dialects.graph.matrices.matmul import MatMulOp
 from aotc.dialects.graph.movement import ConcatOp, ReshapeOp, SliceOp, TransposeOp
+from aotc.dialects.graph.packed.integers.channels_last import FEW_BITS
 from aotc.dialects.graph.packed.integers.dot_products import is_narrow_anyhow
-from aotc.dialects.graph.packed.integers.paired_nibbles import FEW_BITS
-from aotc.dialects.graph.quantized.fixed_add import FixedAddOp
-from aotc.dialects.graph.quantized.flip import FLIPPED, UI8, FlipSignOp, flipped_type
-from aotc.dialects.graph.quantized.lookup import LookupOp
-from aotc.dialects.graph.quantized.requantization import RequantizeOp
-from aotc.dialects.graph.recurrent.rounded import RoundedLstmOp
+from aotc.dialects.graph.quantized.bytes import FLIPPED, UI8, FlipSignOp, LookupOp, flipped_type
+from aotc.dialects.graph.quantized.requantization import FixedAddOp, RequantizeOp
+from aotc.dialects.graph.recurrent.cells import RoundedLstmOp
 from aotc.dialects.graph.schedules import PairedSchedule, schedule_of
 from aotc.dialects.graph.structure import ConstantOp
 from aotc.dialects.graph.windows.pooling import MaxPoolOp

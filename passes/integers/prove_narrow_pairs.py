@@ -24,7 +24,7 @@ from xdsl.passes import ModulePass
 
 from aotc.dialects.constants import known_array
 from aotc.dialects.graph.packed.integers.dot_products import DotOp, is_narrow
-from aotc.dialects.graph.quantized.flip import UI8
+from aotc.dialects.graph.quantized.bytes import UI8
 from aotc.model.weight_store import WeightStore
 
 

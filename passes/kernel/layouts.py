@@ -28,10 +28,9 @@ from aotc.dialects.graph.interfaces import (
     shape_of,
 )
 from aotc.dialects.graph.movement import BroadcastOp, ReshapeOp, SliceOp
-from aotc.dialects.graph.packed.channels import Channels
+from aotc.dialects.graph.packed.channels import Channels, GroupedPanels
 from aotc.dialects.graph.packed.convolution.blocked_conv import channel_blocks
 from aotc.dialects.graph.packed.convolution.regrouping import PADDING_LANE, RegroupChannelsOp
-from aotc.dialects.graph.packed.grouped_panels import GroupedPanels
 from aotc.dialects.graph.packed.layout import Layout
 from aotc.dialects.graph.packed.pack import pack, unpack
 from aotc.dialects.graph.schedules import Schedule, ScheduleAttr, schedule_of

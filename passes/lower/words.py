@@ -1,15 +1,10 @@
-"""Words of four bytes: instructions of Arm's DSP extension where the target has it, a few others elsewhere."""
+"""Words of four bytes from memory, four integers side by side, and roundings that are functions of their own."""
 
 from __future__ import annotations
 
 from xdsl.dialects.builtin import i32
 
-from aotc.dialects.aot import (
-    OpaqueOp,
-    QuadOp,
-    RoundProductOp,
-    WordLoadOp,
-)
+from aotc.dialects.aot import OpaqueOp, QuadOp, RoundProductOp, WordLoadOp
 from aotc.passes.lower.function import FunctionLowering, Lowerings
 from aotc.passes.lower.memory import element_address
 

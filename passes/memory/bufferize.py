@@ -390,8 +390,8 @@ class _Entry:
 
     def _trips(self, op: LoopOp) -> SSAValue | None:
         """How often a loop runs, or the most with a condition; None where nothing says it."""
-        if op.most_trips is not None:
-            return self._index(op.most_trips)
+        if op.trips is not None:
+            return self._index(op.trips)
         if op.count is None:
             return None
         count = self._element(self._buffer(op.count))

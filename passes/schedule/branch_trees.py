@@ -27,8 +27,7 @@ from aotc.dialects.aot.contract import entries
 from aotc.dialects.constants import known_array
 from aotc.dialects.graph.interfaces import element_type_of
 from aotc.dialects.graph.schedules import TreeSchedule, schedule_of
-from aotc.dialects.graph.trees.branches import BranchingTreesOp
-from aotc.dialects.graph.trees.leaves import TreeLeavesOp
+from aotc.dialects.graph.trees.leaves import BranchingTreesOp, TreeLeavesOp
 from aotc.model.weight_store import Array, WeightStore
 
 

@@ -31,9 +31,8 @@ from aotc.dialects.aot.contract import target_of
 from aotc.dialects.constants import constant_op, key_of, known_array
 from aotc.dialects.graph.compound.control_flow import graph_operations
 from aotc.dialects.graph.interfaces import element_type_of, producer, shape_of
-from aotc.dialects.graph.trees.branches import BranchingTreesOp
 from aotc.dialects.graph.trees.leaf_sums import BYTE, MOST_EXACT, MOST_VOTES, GatherSumOp, VoteSumOp
-from aotc.dialects.graph.trees.leaves import TreeLeavesOp
+from aotc.dialects.graph.trees.leaves import BranchingTreesOp, TreeLeavesOp
 from aotc.machines.targets import core_of
 from aotc.model.weight_store import Array, WeightStore
 

@@ -341,14 +341,14 @@ class _Importer:
             op_type=node.op_type,
             domain=operators.domain_of(node.domain),
             opset=opset,
-            inputs=inputs,
-            outputs=outputs,
+            inputs=list(inputs),
+            outputs=list(outputs),
             attributes={each.name: attribute_value(each, self.model.folder) for each in node.attribute},
             builder=self.builder,
             store=self.store,
             location=_location(name),
             bounds=self.bounds,
-            given=self.given,
+            names=self.given,
             notes=self.notes,
         )
 

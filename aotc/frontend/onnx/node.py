@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn, TypeAlias
 
@@ -44,50 +43,32 @@ class Bound:
     """The model computes the count to say how many there shall be; it is not how many there are of what data has."""
 
 
+@dataclass(eq=False, kw_only=True)
 class Node:
     """One ONNX node during import: its inputs as SSA values, its attributes as Python values, and `emit`."""
 
-    def __init__(
-        self,
-        *,
-        name: str,
-        op_type: str,
-        domain: str,
-        opset: int,
-        inputs: Sequence[SSAValue | None],
-        outputs: Sequence[str],
-        attributes: dict[str, Any],
-        builder: Builder,
-        store: WeightStore,
-        location: LocationAttr,
-        bounds: dict[SSAValue, Bound],
-        given: Mapping[SSAValue, str] | None = None,
-        notes: list[Problem] | None = None,
-    ) -> None:
-        self.name = name
-        self.op_type = op_type
-        self.domain = domain
-        self.opset = opset
-        """The version of the node's operator set that the model imports."""
-        self.inputs = list(inputs)
-        """None stands for an optional input left out."""
-        self.outputs = list(outputs)
-        """Names of the outputs; an empty name is an output that nothing reads."""
-        self.attributes = attributes
-        self.bounds = bounds
-        """Facts known of the values of the model whose extents are data-dependent."""
-        self._builder = builder
-        self._store = store
-        self._location = location
-        self._given = given or {}
-        self._notes = [] if notes is None else notes
+    name: str
+    op_type: str
+    domain: str
+    opset: int
+    """The version of the node's operator set that the model imports."""
+    inputs: list[SSAValue | None]
+    """None stands for an optional input left out."""
+    outputs: list[str]
+    """Names of the outputs; an empty name is an output that nothing reads."""
+    attributes: dict[str, Any]
+    builder: Builder
+    store: WeightStore
+    location: LocationAttr
+    bounds: dict[SSAValue, Bound]
+    """Facts known of the values of the model whose extents are data-dependent."""
+    names: Mapping[SSAValue, str]
+    """Those of the model's inputs."""
+    notes: list[Problem]
 
     def in_version(self, opset: int, inputs: Sequence[SSAValue | None] | None = None) -> Node:
         """This node as one of ONNX's own operators in a version of these, perhaps with other inputs."""
-        node = copy(self)
-        node.domain, node.opset = "", opset
-        node.inputs = list(self.inputs if inputs is None else inputs)
-        return node
+        return replace(self, domain="", opset=opset, inputs=list(self.inputs if inputs is None else inputs))
 
     def input(self, position: int) -> SSAValue:
         """A required input."""
@@ -140,7 +121,7 @@ class Node:
 
     def known_value(self, value: SSAValue) -> Array | None:
         """The same of any value."""
-        return known_array(value, self._store)
+        return known_array(value, self.store)
 
     def constant_input(self, position: int, what: str) -> Array:
         """The value of an input that must be constant (a shape, axes, pads...); a named problem where it is not."""
@@ -160,24 +141,24 @@ class Node:
         problem = Problem(
             "unknown-value", what, "shapes must be known when compiling", node=self.name, op_type=self.op_type
         )
-        raise CompileError(waiting(problem, [self.input(position)], self._given))
+        raise CompileError(waiting(problem, [self.input(position)], self.names))
 
     def fail_bounded(self, problem: Problem, bounds: Sequence[Bound]) -> NoReturn:
         """Stop with a problem that there is none of where the counts of `bounds` are known. Those that are asked for
         may be compiled for."""
         asked = all(bound.asked for bound in bounds)
-        found = waiting(problem, [bound.count for bound in bounds], self._given)
+        found = waiting(problem, [bound.count for bound in bounds], self.names)
         raise CompileError(found if asked and found.inputs else problem)
 
     def constant(self, array: Array | Sequence[Any] | float, dtype: Any = None) -> SSAValue:
         """A constant from a numpy array (or what np.array makes one of)."""
         array = np.asarray(array, dtype=dtype)
-        self._store.count_computed(array.nbytes, self.name, self.op_type)
+        self.store.count_computed(array.nbytes, self.name, self.op_type)
         return self._constant(array)
 
     def given(self, array: Array) -> SSAValue:
         """A constant that the node has as an attribute."""
-        self._store.count_given(array.nbytes, self.name, self.op_type)
+        self.store.count_given(array.nbytes, self.name, self.op_type)
         return self._constant(array)
 
     def numbers(self, count: int, dtype: Any = np.int64) -> Array:
@@ -194,7 +175,7 @@ class Node:
         """Fail before a constant of `count` elements is computed that may not be: whoever makes one whose extents are
         those of other tensors, or numbers in the model, asks first, as `numbers` and `filled` do."""
         self.require_countable([count])
-        self._store.require_room(count * np.dtype(dtype).itemsize, self.name, self.op_type)
+        self.store.require_room(count * np.dtype(dtype).itemsize, self.name, self.op_type)
 
     def require_countable(self, shape: Sequence[float]) -> None:
         """Fail where a result of that shape would have more elements than are supported."""
@@ -214,7 +195,7 @@ class Node:
 
     def _constant(self, array: Array) -> SSAValue:
         self.require_countable(array.shape)
-        op = constant_op(array, self.outputs[0] or self.name, self._store)
+        op = constant_op(array, self.outputs[0] or self.name, self.store)
         return self._insert(op)
 
     def emit(self, op_class: type[GraphOp], *operands: Operands, **attributes: object) -> SSAValue:
@@ -237,7 +218,7 @@ class Node:
         except CompileError:
             op.erase()
             raise
-        values = folded(op, self._store, self.name, self.op_type) if op.operand_quantization() is None else None
+        values = folded(op, self.store, self.name, self.op_type) if op.operand_quantization() is None else None
         if values is not None:
             op.erase()
             return [self._constant(value) for value in values]
@@ -247,7 +228,7 @@ class Node:
     def bounded(self, value: SSAValue, bound: Bound) -> SSAValue:
         """`value` of which only so many parts mean anything as `bound` says: cut to these where the count is known,
         else noted, so that only operators that treat each part by itself read it."""
-        known = known_array(bound.count, self._store)
+        known = known_array(bound.count, self.store)
         if known is not None:
             return self.cut_to_count(value, bound.axis, bound.count)
         if shape_of(value)[bound.axis] == 0:  # there can be none
@@ -270,7 +251,7 @@ class Node:
 
     def cut_to_count(self, value: SSAValue, axis: int, count: SSAValue) -> SSAValue:
         """`value` without the parts along `axis` from `count` on, where that is known; else as it is."""
-        known = known_array(count, self._store)
+        known = known_array(count, self.store)
         shape = [*shape_of(value)]
         if known is None or shape[axis] == int(known):
             return value
@@ -283,11 +264,11 @@ class Node:
 
     def note(self, kind: str, what: str, why: str = "") -> None:
         """Tell the user, once the model is imported, what is otherwise than the model says."""
-        self._notes.append(Problem(kind, what, why, node=self.name, op_type=self.op_type))
+        self.notes.append(Problem(kind, what, why, node=self.name, op_type=self.op_type))
 
     def _insert(self, op: GraphOp) -> SSAValue:
-        op.location = self._location
-        self._builder.insert(op)
+        op.location = self.location
+        self.builder.insert(op)
         return op.results[0]
 
 

@@ -148,6 +148,7 @@ class LoopOp(ControlOp):
     scanned = var_operand_def(TensorType)
     captured = var_operand_def(TensorType)
     trips = opt_int_prop()
+    """How often the region runs, with a condition at most; None where that is known at run time only."""
     scanned_backward = opt_prop_def(DenseArrayBase)
     stacked_backward = opt_prop_def(DenseArrayBase)
     outputs = var_result_def(TensorType)
@@ -195,11 +196,6 @@ class LoopOp(ControlOp):
     def block(self) -> Block:
         """The region's block."""
         return self.body.block
-
-    @property
-    def most_trips(self) -> int | None:
-        """How often the region runs, with a condition at most; None where that is known at run time only."""
-        return self.trips
 
     @property
     def iteration(self) -> BlockArgument:
@@ -270,7 +266,7 @@ class LoopOp(ControlOp):
                 raise ShapeError(f"the {name} must be one {kind}, found {value.type}")
         if self.count is not None and self.trips is not None:
             raise ShapeError("a loop has a count or a number of trips, not both")
-        trips = self.most_trips
+        trips = self.trips
         if trips is not None and not 0 <= trips <= MOST_TRIPS:
             raise ShapeError(f"a loop has 0 to {MOST_TRIPS} trips, found {trips}")
         if self.scanned and self.condition is not None:
@@ -294,7 +290,7 @@ class LoopOp(ControlOp):
                 raise ShapeError(f"carried value {number} begins as {value.type} and goes on as {kind}")
         if len(carried) < len(self.carried):
             raise ShapeError(f"{len(self.carried)} carried values, the region yields {len(carried)}")
-        trips = self.most_trips
+        trips = self.trips
         if slices and trips is None:
             raise ShapeError("slices are stacked only where the number of trips, or the most, is known when compiling")
         for name, values in (("scanned_backward", self.scanned), ("stacked_backward", slices)):

@@ -1,13 +1,14 @@
-"""Gaussian elimination with partial pivoting, which determinants and inverses are computed by."""
+"""Gaussian elimination with partial pivoting: determinants and inverses of matrices."""
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import ClassVar, TypeAlias
 
 from xdsl.dialects.builtin import TensorType
-from xdsl.irdl import operand_def, result_def
+from xdsl.irdl import irdl_op_definition, operand_def, result_def
 
 from aotc.dialects.builder import Builder, Reader, Scalar, Writer
 from aotc.dialects.dtypes import compute_type
@@ -121,3 +122,87 @@ class Matrix:
             return [b.select(better, row[0], best[0]), b.select(better, value, best[1])]
 
         return b.reduce([(k + 1, self.size)], [k, b.abs(self.read(k, k))], greater)[0]
+
+
+@irdl_op_definition
+class DeterminantOp(EliminationOp):
+    """The determinants of the matrices x [.., n, n], by Gaussian elimination with partial pivoting in `memory`, a
+    scratch buffer."""
+
+    name = "graph.determinant"
+
+    def extents(self, x: Sequence[int]) -> tuple[Sequence[int], int]:
+        return x[:-2], x[-1]
+
+    def operations(self) -> int:
+        *batch, size, _ = shape_of(self.x)
+        return 2 * math.prod(batch) * size**3 // 3
+
+    def eliminate(self, matrix: Matrix) -> None:
+        b, size = matrix.b, matrix.size
+        zero, one = b.const(0, matrix.kind), b.const(1, matrix.kind)
+
+        def step(at: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
+            (k,) = at
+            best = matrix.pivot_row(k)
+            pivot = matrix.read(best, k)
+            matrix.swap(0, size, k, k, best)
+            singular = b.compare("eq", pivot, 0)
+            divisor = b.select(singular, one, pivot)
+
+            def clear(row: Scalar) -> None:
+                factor = b.select(singular, zero, matrix.read(row, k) / divisor)
+                matrix.subtract(0, size, k + 1, k, row, factor)
+
+            b.sequential_range(k + 1, size, 1, clear)
+            swapped = b.compare("ne", best, k)
+            return [b.select(swapped, -carried[0], carried[0]) * pivot]
+
+        b.sequential_range(0, size, 1, matrix.copy)
+        matrix.give([], b.reduce([(0, size)], [one], step)[0])
+
+
+@irdl_op_definition
+class InverseOp(EliminationOp):
+    """The inverses of the matrices x [.., n, n], by Gauss-Jordan elimination with partial pivoting in `memory`
+    [.., n, 2 n], a scratch buffer; of a singular one they are no numbers."""
+
+    name = "graph.inverse"
+
+    def extents(self, x: Sequence[int]) -> tuple[Sequence[int], int]:
+        return x, 2 * x[-1]
+
+    def operations(self) -> int:
+        *batch, size, _ = shape_of(self.x)
+        return 2 * math.prod(batch) * size**3
+
+    def eliminate(self, matrix: Matrix) -> None:
+        b, size = matrix.b, matrix.size
+        zero, one = b.const(0, matrix.kind), b.const(1, matrix.kind)
+        right = b.index(size)
+
+        def begin(row: Scalar) -> None:
+            matrix.copy(row)
+            matrix.columns(size, 2 * size, right, lambda column: matrix.write(row, column, zero))
+            matrix.write(row, row + size, one)
+
+        def step(k: Scalar) -> None:
+            best = matrix.pivot_row(k)
+            pivot = matrix.read(best, k)
+            # what lies before column k is zero in these rows and is not read again
+            matrix.swap(0, size, k, k, best, pivot)
+            matrix.swap(size, 2 * size, right, k, best, pivot)
+
+            def clear(row: Scalar) -> None:
+                factor = b.select(b.compare("eq", row, k), zero, matrix.read(row, k))
+                matrix.subtract(0, size, k + 1, k, row, factor)
+                matrix.subtract(size, 2 * size, right, k, row, factor)
+
+            b.sequential_range(0, size, 1, clear)
+
+        def end(row: Scalar) -> None:
+            first = b.index(0)
+            matrix.columns(0, size, first, lambda column: matrix.give([row, column], matrix.read(row, column + size)))
+
+        for each in (begin, step, end):
+            b.sequential_range(0, size, 1, each)

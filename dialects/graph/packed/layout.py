@@ -21,8 +21,7 @@ import numpy as np
 from aotc.dialects.arrays import Array
 from aotc.dialects.builder import Builder, Reader, Scalar
 from aotc.dialects.graph.interfaces import ShapeError
-from aotc.dialects.graph.packed.channels import Channels
-from aotc.dialects.graph.packed.grouped_panels import GroupedPanels
+from aotc.dialects.graph.packed.channels import Channels, GroupedPanels
 from aotc.dialects.graph.shapes import ceil_div, delinearize, linearize
 
 

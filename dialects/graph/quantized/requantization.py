@@ -1,4 +1,4 @@
-"""From sums in i32 to narrow integers at another scale."""
+"""From sums in i32, or of two tensors, to narrow integers at another scale."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from xdsl.irdl import irdl_op_definition, operand_def, prop_def
 from aotc.dialects.aot.rounding import RoundProductOp
 from aotc.dialects.builder import Builder, Reader, Scalar
 from aotc.dialects.dtypes import MOST_BITS, compute_type, integer_range, is_narrow_integer
-from aotc.dialects.graph.checks import expect
-from aotc.dialects.graph.interfaces import ElementOp, ShapeError, shape_of
+from aotc.dialects.graph.checks import expect, expect_within
+from aotc.dialects.graph.elementwise import BroadcastOp
+from aotc.dialects.graph.interfaces import ElementOp, ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.shapes import broadcast_index, normalize_axis
-from aotc.dialects.properties import int_prop, opt_int_prop, unit_prop
+from aotc.dialects.properties import bool_prop, int_prop, opt_int_prop, unit_prop
 
 
 @irdl_op_definition
@@ -208,3 +209,95 @@ def check_clamp(to: Attribute, low: int, high: int, zero_point: int) -> None:
     least, greatest = integer_range(to)
     if not (least <= low <= high <= greatest and least <= zero_point <= greatest):
         raise ShapeError(f"zero point {zero_point} and clamp {low} to {high} do not fit {to}")
+
+
+@irdl_op_definition
+class DoublingRequantizeOp(ElementOp):
+    """clamp(round(round(x * factor / 2^31) / 2^shift) + zero_point, low, high), in i32 by a product of 64 bits.
+
+    Twice the product's upper half is rounded to the nearest integer, the middle up; its quotient once more, the middle
+    away from zero (gemmlowp's doubling high multiplication and rounding division; TFLite's reference kernels). Factors
+    are from 2^30 to 2^31 - 1, or 0, shifts from 0 to 30; there is one of each, or one for each index of `axis`.
+    """
+
+    name = "graph.doubling_requantize"
+    x = operand_def(TensorType)
+    factor = operand_def(TensorType)
+    shift = operand_def(TensorType)
+    axis = int_prop(1)
+    zero_point = int_prop(0)
+    low = int_prop()
+    high = int_prop()
+    to = prop_def(Attribute)
+
+    def infer_types(self) -> Sequence[TensorType]:
+        expect(self, x=".. i32", factor=".. i32", shift=".. i32")
+        if shape_of(self.factor) != shape_of(self.shift):
+            raise ShapeError(f"{shape_of(self.factor)} factors and {shape_of(self.shift)} shifts")
+        check_parameters(self.x, self.factor, self.axis)
+        check_clamp(self.to, self.low, self.high, self.zero_point)
+        return [TensorType(self.to, shape_of(self.x))]
+
+    def single_elements(self) -> Iterable[int]:
+        return (1, 2)
+
+    def operand_axes(self, axis: int) -> Mapping[int, int] | None:
+        axes = dict(parameter_axes(self.x, self.factor, self.axis, axis))
+        return axes | ({2: axes[1]} if 1 in axes else {})
+
+    def element(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
+        place = parameter_index(b, self.factor, self.axis, index)
+        value = b.rescaled(reads[0](index), reads[1](place), reads[2](place)) + self.zero_point
+        value = b.min(b.max(value, self.low), self.high)
+        return b.encode(b.cast(value, compute_type(self.to)), self.to)
+
+
+@irdl_op_definition
+class FixedAddOp(BroadcastOp):
+    """clamp(((x * x_factor + y * y_factor + offset) >> shift) + zero_point, low, high) of integers of at most 16 bits,
+    or of terms in i32.
+
+    With `even` the quotient is not rounded down, but to the nearest integer, in the middle between two to the even one.
+    Sums are i32 and wrap.
+    """
+
+    name = "graph.fixed_add"
+    x = operand_def(TensorType)
+    y = operand_def(TensorType)
+    x_factor = int_prop(1)
+    y_factor = int_prop(1)
+    offset = int_prop(0)
+    shift = int_prop()
+    even = bool_prop(False)
+    zero_point = int_prop(0)
+    low = int_prop()
+    high = int_prop()
+    to = prop_def(Attribute)
+
+    def infer_types(self) -> Sequence[TensorType]:
+        for value in self.operands:
+            kind = element_type_of(value)
+            if kind != i32 and not is_narrow_integer(kind):
+                raise ShapeError(
+                    f"an operand has element type {kind}, expected i32 or integers of 2 to {MOST_BITS} bits"
+                )
+        for name in ("x_factor", "y_factor", "offset"):
+            expect_within(self, name, *integer_range(i32))
+        expect_within(self, "shift", 1, 30)
+        check_clamp(self.to, self.low, self.high, self.zero_point)
+        return super().infer_types()
+
+    def result_element_type(self) -> Attribute:
+        return self.to
+
+    def scalar(self, b: Builder, *operands: Scalar) -> Scalar:
+        x, y = (b.cast(each, i32) for each in operands)
+        shift = b.const(self.shift, i32)
+        value = x * self.x_factor + y * self.y_factor + self.offset
+        if self.even:
+            value = value + (b.shift_right(value, shift) & 1) + self._below_half()
+        point, low, high = self.zero_point, self.low, self.high
+        return b.clamped(b.shift_right(value, shift), point, low, high, self.to)
+
+    def _below_half(self) -> int:
+        return (1 << self.shift - 1) - 1

@@ -1,27 +1,35 @@
 """The cells of recurrent layers: simple ones, gated recurrent units, long short-term memory.
 
-The order of gates is that of ONNX: i, o, f, c of an LSTM, z, r, h of a GRU.
+The order of gates is that of ONNX: i, o, f, c of an LSTM, z, r, h of a GRU. States may be rounded to 8 bits in each
+step, and multiplied with weights of integers.
 """
 
 from __future__ import annotations
 
 from abc import ABC
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
-from xdsl.dialects.builtin import TensorType
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import TensorType, f32, i8, i32
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     AttrSizedResultSegments,
     irdl_op_definition,
     operand_def,
     opt_operand_def,
     opt_result_def,
+    prop_def,
     result_def,
 )
 
 from aotc.dialects.builder import Scalar
-from aotc.dialects.graph.interfaces import ShapeError
+from aotc.dialects.dtypes import compute_type, integer_range
+from aotc.dialects.graph.checks import expect
+from aotc.dialects.graph.interfaces import LoopNestOp, ShapeError, shape_of
+from aotc.dialects.graph.packed.integers.dot_products import GROUP, DotOp
+from aotc.dialects.graph.quantized.bytes import UI8
+from aotc.dialects.graph.recurrent.lines import Factors
 from aotc.dialects.graph.recurrent.recurrence import RecurrenceOp, Steps
 from aotc.dialects.properties import opt_bool_prop
 
@@ -39,16 +47,9 @@ class RnnOp(RecurrenceOp):
     h = result_def(TensorType)
     sums = result_def(TensorType)
 
-    def start(self, steps: Steps) -> None:
-        steps.set_state(self.h, self.initial_h)
-
     def step(self, steps: Steps, time: Scalar) -> None:
-        h = steps.writer(self.h)
-
         def finish(row: Scalar, unit: Scalar, total: Scalar) -> None:
-            state = steps.gate(0, total)
-            h([row, unit], state)
-            steps.made(time, row, unit, state)
+            steps.made(time, row, unit, steps.gate(0, total))
 
         if not self.by_units:
             steps.multiply(self.h, self.weight, self.columns)
@@ -61,9 +62,6 @@ class RnnOp(RecurrenceOp):
 
         steps.units(one)
         steps.units(lambda row, unit: finish(row, unit, steps.sum(row, unit, 0)))
-
-    def end(self, steps: Steps) -> None:
-        steps.get_state(self.h, self.y_h)
 
 
 @irdl_op_definition
@@ -105,8 +103,8 @@ class GruOp(RecurrenceOp):
         more = [] if self.candidate_weight is None else [(self.candidate_weight, self.sizes[2])]
         return [*super().matrices(), *more]
 
-    def vectors(self) -> Sequence[tuple[str, SSAValue | None, tuple[int, ...]]]:
-        return [*super().vectors(), ("candidate_bias", self.candidate_bias, (self.sizes[2],))]
+    def vectors(self) -> Mapping[str, Sequence[int]]:
+        return {**super().vectors(), "candidate_bias": [self.sizes[2]]}
 
     def infer_types(self) -> Sequence[TensorType]:
         if (self.gated is None) != (self.candidate_weight is None):
@@ -122,9 +120,6 @@ class GruOp(RecurrenceOp):
     def _more_buffers(self) -> Sequence[int]:
         return [] if self.gated is None else [self.sizes[2]]
 
-    def start(self, steps: Steps) -> None:
-        steps.set_state(self.h, self.initial_h)
-
     def step(self, steps: Steps, time: Scalar) -> None:
         units = self.sizes[2]
         if self.by_units:
@@ -136,7 +131,7 @@ class GruOp(RecurrenceOp):
             return steps.gate(0, steps.total(time, row, unit, gate))
 
         def finish(row: Scalar, unit: Scalar, update: Scalar, total: Scalar) -> None:
-            self._finish(steps, time, row, unit, self._mixed(steps, row, unit, update, total))
+            steps.made(time, row, unit, self._mixed(steps, row, unit, update, total))
 
         def reset_after(row: Scalar, unit: Scalar) -> None:
             term = steps.sum(row, unit, 2)
@@ -163,10 +158,6 @@ class GruOp(RecurrenceOp):
         """The next state of a unit."""
         return (1 - update) * steps.gate(1, total) + update * steps.reader(self.h)([row, unit])
 
-    def _finish(self, steps: Steps, time: Scalar, row: Scalar, unit: Scalar, state: Scalar) -> None:
-        steps.writer(self.h)([row, unit], state)
-        steps.made(time, row, unit, state)
-
     def _step_by_units(self, steps: Steps, time: Scalar) -> None:
         """All gates of a unit at once."""
         sums, old, bias = steps.writer(self.sums), steps.reader(self.h), self.candidate_bias
@@ -190,17 +181,14 @@ class GruOp(RecurrenceOp):
         def candidate(row: Scalar, unit: Scalar) -> None:
             assert self.candidate_weight is not None and self.gated is not None
             (total,) = steps.products(self.gated, self.candidate_weight, unit, [0], steps.inputs(time, unit, [2]))
-            self._finish(steps, time, row, unit, self._mixed(steps, row, unit, steps.sum(row, unit, 0), total))
+            steps.made(time, row, unit, self._mixed(steps, row, unit, steps.sum(row, unit, 0), total))
 
         if gated is None:
             steps.units(reset_after)
-            steps.units(lambda row, unit: self._finish(steps, time, row, unit, steps.sum(row, unit, 0)))
+            steps.units(lambda row, unit: steps.made(time, row, unit, steps.sum(row, unit, 0)))
             return
         steps.units(reset_before)
         steps.units(candidate)
-
-    def end(self, steps: Steps) -> None:
-        steps.get_state(self.h, self.y_h)
 
 
 class LstmCell(RecurrenceOp, ABC):
@@ -234,22 +222,16 @@ class LstmCell(RecurrenceOp, ABC):
     c = result_def(TensorType)
     sums = result_def(TensorType)
 
-    def vectors(self) -> Sequence[tuple[str, SSAValue | None, tuple[int, ...]]]:
+    def vectors(self) -> Mapping[str, Sequence[int]]:
         _, batch, units = self.sizes
-        more = [("initial_c", self.initial_c, (batch, units)), ("peepholes", self.peepholes, (3 * units,))]
-        return [*super().vectors(), *more]
+        return {**super().vectors(), "initial_c": [batch, units], "peepholes": [3 * units]}
 
     def states(self) -> Sequence[SSAValue | None]:
         return [self.initial_h, self.initial_c]
 
-    def start(self, steps: Steps) -> None:
-        steps.set_state(self.h, self.initial_h)
-        steps.set_state(self.c, self.initial_c)
-
     def step(self, steps: Steps, time: Scalar) -> None:
         units = self.sizes[2]
-        h, c = steps.writer(self.h), steps.writer(self.c)
-        old = steps.reader(self.c)
+        c, old = steps.writer(self.c), steps.reader(self.c)
         by_units = self.by_units
         if not by_units:
             self.multiply_state(steps)
@@ -274,25 +256,15 @@ class LstmCell(RecurrenceOp, ABC):
             if by_units:  # the others still read the last state
                 steps.writer(self.sums)([row, unit], state)
                 return
-            h([row, unit], state)
-            steps.made(time, row, unit, state)
-
-        def finish(row: Scalar, unit: Scalar) -> None:
-            state = steps.sum(row, unit, 0)
-            h([row, unit], state)
             steps.made(time, row, unit, state)
 
         steps.units(unit)
         if by_units:
-            steps.units(finish)
+            steps.units(lambda row, unit: steps.made(time, row, unit, steps.sum(row, unit, 0)))
 
     def multiply_state(self, steps: Steps) -> None:
         """Emit the products of the state with the weight in a step."""
         steps.multiply(self.h, self.weight, self.columns)
-
-    def end(self, steps: Steps) -> None:
-        steps.get_state(self.h, self.y_h)
-        steps.get_state(self.c, self.y_c)
 
 
 @irdl_op_definition
@@ -300,3 +272,113 @@ class LstmOp(LstmCell):
     """A long short-term memory (`LstmCell`)."""
 
     name = "graph.lstm"
+
+
+_LEVELS = 255
+"""The greatest number in 8 bits."""
+
+
+class RoundedStateOp(LoopNestOp, ABC):
+    """What there is of a layer beside its cell, behind the cell's own operands and results."""
+
+    state_scales = operand_def(TensorType)
+    weight_sums = operand_def(TensorType)
+    weight_points = opt_operand_def(TensorType)
+    rounded = result_def(TensorType)
+
+
+@irdl_op_definition
+class RoundedLstmOp(LstmCell, RoundedStateOp, DotOp):
+    """An LSTM of f32 (`LstmCell`) with a weight of integers: (weight - `weight_points`) * `state_scales`.
+
+    In each step those of a line's state, to which it is rounded as `state_type` (`ui8` or `i8`) in the scratch buffer
+    `rounded`, are multiplied with `weight`, i8, and the sums, in i32, with both scales. `state_scales` [4 * H], and
+    `weight_points`, i32 [4 * H] (0 where absent), are of each column; `weight_sums`, i32 [4 * H], are what the weights
+    of a column, less its point, add up to. Packed weights have interleaved rows.
+    (com.microsoft DynamicQuantizeLSTM.)
+    """
+
+    name = "graph.rounded_lstm"
+    INTERLEAVED: ClassVar[int] = GROUP
+    state_type = prop_def(Attribute)
+
+    @property
+    def alone(self) -> bool:
+        return True
+
+    @property
+    def left_type(self) -> Attribute:
+        return self.state_type
+
+    def integers(self) -> Sequence[SSAValue | None]:
+        return [*super().integers(), self.weight, self.weight_sums, self.weight_points]
+
+    def vectors(self) -> Mapping[str, Sequence[int]]:
+        names = ("state_scales", "weight_sums", "weight_points")
+        return {**super().vectors(), **{name: [self.columns] for name in names}}
+
+    def infer_types(self) -> Sequence[TensorType]:
+        if self.input_weight is not None:
+            raise ShapeError("the products of the inputs are in x")
+        if self.following_weight is not None:
+            raise ShapeError("states are not multiplied for a following layer")
+        if self.state_type not in (i8, UI8):
+            raise ShapeError(f"states are rounded to {self.state_type}, not to an integer of 8 bits")
+        expect(self, x=".. f32", weight=".. i8", weight_sums=".. i32", weight_points=".. i32")
+        _, batch, units = self.sizes
+        return [*super().infer_types(), TensorType(self.state_type, [batch, units])]
+
+    def multiply_state(self, steps: Steps) -> None:
+        state = self._round(steps)
+        b, write = steps.b, steps.writer(self.sums)
+        scales, sums = steps.reader(self.state_scales), steps.reader(self.weight_sums)
+        read, points = steps.reader(self.rounded), None
+        total = b.const(0, i32)
+        if self.weight_points is not None:
+            points = steps.reader(self.weight_points)
+            (total,) = b.reduce(
+                [(0, self.sizes[2])],
+                [total],
+                lambda at, sums: [sums[0] + b.cast(read([steps.line.first, at[0]]), i32)],
+            )
+
+        def store(index: Sequence[Scalar], products: Scalar) -> None:
+            column = [index[1]]
+            products = products - sums(column) * state.point
+            if points is not None:
+                products = products - points(column) * total
+            write(index, b.cast(products, f32) * (scales(column) * state.scale))
+
+        shape = shape_of(self.weight)
+        group = self.INTERLEAVED if len(shape) == 3 else 1
+        factors = Factors(read, steps.reader(self.weight), shape, self.sizes[2], group, self.narrow)
+        steps.line.multiply(steps.number, [factors], self.columns, i32, store)
+
+    def _round(self, steps: Steps) -> _Rounding:
+        """Fill `rounded` with the integers that stand for the state: the least and the greatest element, and 0, are
+        among what 8 bits hold. (ONNX: DynamicQuantizeLinear.)"""
+        b, kind, read, write = steps.b, self.state_type, steps.reader(self.h), steps.writer(self.rounded)
+        least, _ = integer_range(kind)
+        low, high = steps.line.extremes(self.sizes[2], f32, read)
+        extent = high - low
+        scale = b.select(b.compare("eq", extent, 0), b.const(1, f32), extent / _LEVELS)
+        point = b.rounded(b.min(b.max(-(low / scale), 0), _LEVELS))
+        first = -b.cast(point, f32)
+        last = first + _LEVELS
+
+        def unit(row: Scalar, unit: Scalar) -> None:
+            number = read([row, unit]) / scale
+            number = b.select(b.compare("gt", number, first), number, first)
+            number = b.rounded(b.select(b.compare("lt", number, last), number, last)) + (point + least)
+            write([row, unit], b.encode(b.cast(number, compute_type(kind)), kind))
+
+        steps.units(unit)
+        return _Rounding(scale, point + least)
+
+
+@dataclass(frozen=True)
+class _Rounding:
+    """How integers stand for a state: by (integer - point) * scale."""
+
+    scale: Scalar
+    point: Scalar

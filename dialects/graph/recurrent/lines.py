@@ -1,4 +1,4 @@
-"""How the loops of a recurrence are written: the abstract one, and scalar loops, which define it.
+"""How the loops of a recurrence are written: scalar loops, which define it.
 
 A recurrence goes through the lines of a batch, one or several at a time. In each step it needs products of a line's
 state with a matrix, and functions of all hidden units. `Lines` gives a recurrence these; a kernel strategy has a faster
@@ -7,7 +7,6 @@ one.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -70,70 +69,8 @@ class Inputs:
     """The steps, from the number `first` up to `end`."""
 
 
-class Lines(ABC):
-    """The loops of a recurrence over its batch."""
-
-    @abstractmethod
-    def for_each(self, batch: int, single: bool, body: Callable[[Line], None]) -> None:
-        """`body` for the lines of a batch, several at once unless `single` says that each takes steps of its own."""
-
-
-class Line(ABC):
-    """One line of the batch, or several neighbouring ones, in which all is done alike."""
-
-    def __init__(self, first: Scalar) -> None:
-        self.first = first
-        """The index of the (first) line."""
-
-    @abstractmethod
-    def for_units(self, units: int, body: Unit) -> None:
-        """`body` for all hidden units, one after the other or several at once."""
-
-    @abstractmethod
-    def extremes(self, units: int, dtype: Attribute, read: Reader) -> tuple[Scalar, Scalar]:
-        """The least and the greatest of 0 and what `read` [line, unit] gives for all units."""
-
-    @abstractmethod
-    def multiply(
-        self,
-        step: Scalar,
-        factors: Sequence[Factors],
-        columns: int,
-        dtype: Attribute,
-        write: Writer,
-        start: Reader | None = None,
-    ) -> None:
-        """The sum of `start` [column] (0 where absent) and of all products, given to `write` [line, column] for each of
-        `columns`.
-
-        It is done once in each `step`, in any order of the columns.
-        """
-
-    @abstractmethod
-    def run(
-        self,
-        steps: int,
-        columns: int,
-        inputs: Inputs | None,
-        following: Inputs | None,
-        dtype: Attribute,
-        step: Callable[[Scalar], None],
-    ) -> None:
-        """`step` for the numbers of all steps in order; before each one at the latest, the products of its inputs;
-        after the last one at the latest, those of `following`, which of a step can be multiplied once it is made.
-
-        The products with the state that they may be multiplied beside have `columns`.
-        """
-
-    @abstractmethod
-    def add(
-        self, factors: Factors, columns: Sequence[Scalar], sums: Sequence[Scalar], dtype: Attribute
-    ) -> list[Scalar]:
-        """The sums, as `dtype`, with the products of each of some columns."""
-
-
-class ScalarLines(Lines):
-    """One line after the other, one element at a time."""
+class Lines:
+    """The loops of a recurrence over its batch: one line after the other, one element at a time."""
 
     def __init__(self, b: Builder, columns: int = 1, unroll: int = 1) -> None:
         """`columns` of a product are summed up at once, each in index order, in loops of `unroll` steps."""
@@ -142,20 +79,27 @@ class ScalarLines(Lines):
         self.unroll = unroll
 
     def for_each(self, batch: int, single: bool, body: Callable[[Line], None]) -> None:
-        self.b.parallel_for([batch], lambda index: body(_ScalarLine(self, index[0])))
+        """`body` for the lines of a batch, perhaps several at once unless `single` says that each takes steps of its
+        own."""
+        self.b.parallel_for([batch], lambda index: body(Line(self, index[0])))
 
 
-class _ScalarLine(Line):
-    def __init__(self, lines: ScalarLines, first: Scalar) -> None:
-        super().__init__(first)
+class Line:
+    """One line of the batch, or several neighbouring ones, in which all is done alike."""
+
+    def __init__(self, lines: Lines, first: Scalar) -> None:
         self.b = lines.b
         self._columns = lines.columns
         self._unroll = lines.unroll
+        self.first = first
+        """The index of the (first) line."""
 
     def for_units(self, units: int, body: Unit) -> None:
+        """`body` for all hidden units, one after the other or several at once."""
         self.b.sequential_range(0, units, 1, lambda unit: body(self.first, unit))
 
     def extremes(self, units: int, dtype: Attribute, read: Reader) -> tuple[Scalar, Scalar]:
+        """The least and the greatest of 0 and what `read` [line, unit] gives for all units."""
         b, zero = self.b, self.b.const(0, dtype)
 
         def extend(at: list[Scalar], ends: list[Scalar]) -> list[Scalar]:
@@ -174,6 +118,11 @@ class _ScalarLine(Line):
         write: Writer,
         start: Reader | None = None,
     ) -> None:
+        """The sum of `start` [column] (0 where absent) and of all products, given to `write` [line, column] for each of
+        `columns`.
+
+        It is done once in each `step`, in any order of the columns.
+        """
         b = self.b
 
         def several(first: Scalar, count: int) -> None:
@@ -198,6 +147,11 @@ class _ScalarLine(Line):
         dtype: Attribute,
         step: Callable[[Scalar], None],
     ) -> None:
+        """`step` for the numbers of all steps in order; before each one at the latest, the products of its inputs;
+        after the last one at the latest, those of `following`, which of a step can be multiplied once it is made.
+
+        The products with the state that they may be multiplied beside have `columns`.
+        """
         b = self.b
 
         def one(number: Scalar, given: Inputs) -> None:
@@ -228,6 +182,7 @@ class _ScalarLine(Line):
     def add(
         self, factors: Factors, columns: Sequence[Scalar], sums: Sequence[Scalar], dtype: Attribute
     ) -> list[Scalar]:
+        """The sums, as `dtype`, with the products of each of some columns."""
         b, depth, group = self.b, factors.depth, factors.group
 
         def at(column: Scalar, k: Scalar) -> Scalar:

@@ -29,11 +29,11 @@ from xdsl.irdl import (
 
 from aotc.dialects.builder import INDEX, Builder, Reader, Scalar, Writer
 from aotc.dialects.dtypes import compute_type
+from aotc.dialects.graph.checks import expect
 from aotc.dialects.graph.elementwise import Domain
-from aotc.dialects.graph.indexing import require_indices
 from aotc.dialects.graph.interfaces import LoopNestOp, ShapeError, common_element_type, element_type_of, shape_of
 from aotc.dialects.graph.recurrent.activations import ACTIVATIONS
-from aotc.dialects.graph.recurrent.lines import Factors, Inputs, Line, Lines, ScalarLines, Unit
+from aotc.dialects.graph.recurrent.lines import Factors, Inputs, Line, Lines, Unit
 from aotc.dialects.graph.recurrent.shared import check_shared, is_shared
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.properties import opt_bool_prop, opt_float_prop, opt_int_prop
@@ -119,14 +119,11 @@ class RecurrenceOp(LoopNestOp, ABC):
         """The operands that are not of the element type of x."""
         return [self.lengths, *([] if self.exponent is None else [self.weight])]
 
-    def vectors(self) -> Sequence[tuple[str, SSAValue | None, tuple[int, ...]]]:
-        """The other operands: names, values and shapes."""
+    def vectors(self) -> Mapping[str, Sequence[int]]:
+        """The shapes of the other operands, by name."""
         _, batch, units = self.sizes
-        return [
-            ("initial_h", self.initial_h, (batch, units)),
-            ("input_bias", self.input_bias, (self.GATES * units,)),
-            ("following_bias", self.following_bias, (self._following_columns(),)),
-        ]
+        biases = {"input_bias": [self.GATES * units], "following_bias": [self._following_columns()]}
+        return {"initial_h": [batch, units], "lengths": [batch], **biases}
 
     def infer_types(self) -> Sequence[TensorType]:
         steps, batch, units = self.sizes
@@ -134,13 +131,8 @@ class RecurrenceOp(LoopNestOp, ABC):
             shape = shape_of(matrix)
             if (self.exponent is not None or shape != (columns, units)) and not self._is_packed(shape, columns):
                 raise ShapeError(f"a weight must be [{columns}, {units}], or packed, found {list(shape)}")
-        for name, value, shape in self.vectors():
-            if value is not None and shape_of(value) != shape:
-                raise ShapeError(f"{name} must be {list(shape)}, found {list(shape_of(value))}")
-        if self.lengths is not None:
-            require_indices(self.lengths)
-            if shape_of(self.lengths) != (batch,):
-                raise ShapeError(f"lengths must be [{batch}], found {list(shape_of(self.lengths))}")
+        expect(self, **{name: " ".join(map(str, shape)) for name, shape in self.vectors().items()})
+        expect(self, lengths=".. index")
         if self.input_bias is not None and self.input_weight is None:
             raise ShapeError("without an input_weight the bias is part of x")
         check_shared(self.exponent is not None, [element_type_of(matrix) for matrix, _ in self.matrices()])
@@ -169,9 +161,7 @@ class RecurrenceOp(LoopNestOp, ABC):
             raise ShapeError("following, following_weight and leading come together, and following_bias with them")
         if self.following_weight is None:
             return
-        found = shape_of(self.following_weight)
-        if len(found) != 3 or found[1] != units:
-            raise ShapeError(f"following_weight must be [panels, {units}, width], found {list(found)}")
+        expect(self, following_weight=f"panels {units} width")
         if not 0 < self.first_steps <= steps:
             raise ShapeError(f"leading must be from 1 to {steps}, found {self.first_steps}")
         if self.alone or self.by_units:
@@ -286,24 +276,26 @@ class RecurrenceOp(LoopNestOp, ABC):
     # Loops
 
     def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
-        self.nest(b, reads, writes, ScalarLines(b))
+        self.nest(b, reads, writes, Lines(b))
 
     def nest(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer], lines: Lines) -> None:
         """Emit the whole nest, whose inner loops `lines` writes."""
         batch = self.sizes[1]
         lines.for_each(batch, self.alone, lambda line: Steps(self, b, reads, writes, line).run())
 
-    @abstractmethod
     def start(self, steps: Steps) -> None:
         """Emit the state before the first step."""
+        for buffer, initial in zip(self.scratch(), self.states(), strict=False):
+            steps.set_state(buffer, initial)
 
     @abstractmethod
     def step(self, steps: Steps, time: Scalar) -> None:
         """Emit one step, with the inputs at `time`: its state, and its result."""
 
-    @abstractmethod
     def end(self, steps: Steps) -> None:
         """Emit the results for the state after the last step."""
+        for buffer, result in zip(self.scratch()[: self.STATES], self.results[1:], strict=False):
+            steps.get_state(buffer, result)
 
 
 class Steps:
@@ -405,8 +397,9 @@ class Steps:
         return self.line.add(factors, columns, sums, self.kind)
 
     def made(self, time: Scalar, row: Scalar, unit: Scalar, state: Scalar) -> None:
-        """Emit what is kept of a state after the step at `time`."""
+        """Emit the state after the step at `time`: the next one's, and what is kept of it."""
         op, units = self.op, self.op.sizes[2]
+        self.writer(op.scratch()[0])([row, unit], state)
         self.writer(op.results[0])([time, row, unit], state)
         if op.first_steps:
             place = self.b.min(self.number, self.b.index(op.first_steps)) * units + op.states_behind
@@ -427,40 +420,49 @@ class Steps:
         op, units = self.op, self.op.sizes[2]
         if op.following is None or op.following_weight is None:
             return None
-        shape = shape_of(op.following_weight)
-        columns = shape[0] * shape[2]
-        read, write = self.reader(op.sums), self.writer(op.following)
+        read = self.reader(op.sums)
 
         def left(index: Sequence[Scalar]) -> Scalar:
             number, row, k = index
             return read([row, k + (number * units + op.states_behind)])
 
+        write = self.writer(op.following)
+        return self._products(left, op.following_weight, op.following_bias, write, 0, range(op.first_steps))
+
+    def _products(
+        self,
+        left: Reader,
+        weight: SSAValue,
+        bias: SSAValue | None,
+        write: Writer,
+        offset: int,
+        steps: range,
+    ) -> Inputs:
+        """Those of a packed weight for each of some steps, stored one step's behind the other's."""
+        shape = shape_of(weight)
+        columns = shape[0] * shape[2]
+
         def store(index: Sequence[Scalar], total: Scalar) -> None:
             number, row, column = index
-            write([row, column + number * columns], total)
+            place = number * columns
+            write([row, column + (place + offset if offset else place)], total)
 
-        start = None if op.following_bias is None else self.reader(op.following_bias)
-        return Inputs(left, self.reader(op.following_weight), shape, columns, start, store, 0, op.first_steps)
+        start = None if bias is None else self.reader(bias)
+        return Inputs(left, self.reader(weight), shape, columns, start, store, steps.start, steps.stop)
 
     def _all_inputs(self) -> Inputs | None:
         """The products of the inputs of all steps, in their order, if the layer multiplies them."""
         if not self.op.ahead:
             return None
-        op, columns, offset = self.op, self.op.GATES * self.op.sizes[2], self.op.products
+        op, read, last = self.op, self.reader(self.op.x), self.op.sizes[0] - 1
         assert op.input_weight is not None
-        read, write, last = self.reader(op.x), self.writer(op.sums), op.sizes[0] - 1
-        shape = shape_of(op.input_weight)
 
         def left(index: Sequence[Scalar]) -> Scalar:
             number, row, k = index
             return read([last - number if op.reverse else number, row, k])
 
-        def store(index: Sequence[Scalar], total: Scalar) -> None:
-            number, row, column = index
-            write([row, column + (number * columns + offset)], total)
-
-        start = None if op.input_bias is None else self.reader(op.input_bias)
-        return Inputs(left, self.reader(op.input_weight), shape, columns, start, store, op.begun_steps, op.sizes[0])
+        steps = range(op.begun_steps, op.sizes[0])
+        return self._products(left, op.input_weight, op.input_bias, self.writer(op.sums), op.products, steps)
 
     def products(
         self, state: OpResult, matrix: SSAValue, unit: Scalar, gates: Sequence[int], sums: Sequence[Scalar]

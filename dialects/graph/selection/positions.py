@@ -1,4 +1,4 @@
-"""Where a tensor is not zero."""
+"""Where a tensor is not zero, and where its distinct rows are."""
 
 from __future__ import annotations
 
@@ -7,11 +7,16 @@ from collections.abc import Sequence
 
 import numpy as np
 from xdsl.dialects.builtin import TensorType, i1, i64
+from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, result_def
 
-from aotc.dialects.builder import Builder, Reader, Scalar, Writer
+from aotc.dialects.arrays import ranked
+from aotc.dialects.builder import INDEX, Builder, Reader, Scalar, Writer
+from aotc.dialects.dtypes import is_float
+from aotc.dialects.graph.checks import expect
 from aotc.dialects.graph.interfaces import Array, LoopNestOp, element_type_of, shape_of
 from aotc.dialects.graph.shapes import delinearize
+from aotc.dialects.properties import opt_bool_prop
 
 
 @irdl_op_definition
@@ -62,3 +67,137 @@ class NonZeroOp(LoopNestOp):
 
         b.sequential_range(count, size, 1, pad)
         writes[1]([], b.cast(count, i64))
+
+
+class _Rows:
+    """The rows of x, which can be compared."""
+
+    def __init__(self, b: Builder, read: Reader, columns: int, kind: Attribute) -> None:
+        self.b = b
+        self.read = read
+        self.columns = columns
+        self.kind = kind
+
+    def order(self, one: Scalar, other: Scalar) -> Scalar:
+        """-1, 0 or 1: how two rows are ordered, by the first column in which they differ."""
+        b = self.b
+
+        def step(at: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
+            a, c = (self.read([row, at[0]]) for row in (one, other))
+            if a.dtype == i1:
+                a, c = b.cast(a, i64), b.cast(c, i64)
+            less, greater = b.compare("lt", a, c), b.compare("gt", a, c)
+            if is_float(a.dtype):
+                nan_a, nan_c = b.compare("ne", a, a), b.compare("ne", c, c)
+                less, greater = less | (nan_c & ~nan_a), greater | (nan_a & ~nan_c)
+            here = b.select(less, b.const(-1, i64), b.select(greater, b.const(1, i64), 0))
+            return [b.select(b.compare("eq", carried[0], 0), here, carried[0])]
+
+        return b.reduce([(0, self.columns)], [b.const(0, i64)], step)[0]
+
+
+@irdl_op_definition
+class UniqueOp(LoopNestOp):
+    """The distinct rows of x [n, m]: of each the first index (`indices` [n]), for each row of x its place among them
+    (`inverse` [n]), how often each is there (`counts` [n]), and their count [].
+
+    They are in the order of their first indices, or with `sorted` lexicographic. NaN equals NaN and is greater than any
+    number. The time grows with n * n.
+    """
+
+    name = "graph.unique"
+    x = operand_def(TensorType)
+    sorted = opt_bool_prop()
+    indices = result_def(TensorType)
+    inverse = result_def(TensorType)
+    counts = result_def(TensorType)
+    count = result_def(TensorType)
+
+    def infer_types(self) -> Sequence[TensorType]:
+        return [*[TensorType(i64, [expect(self, x="n m")["n"]])] * 3, TensorType(i64, [])]
+
+    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
+        """The same by sorting: extents depend on it, and loops take 2 s for 100 rows."""
+        (x,) = operands
+        if not x.size:
+            return None
+        columns = np.stack([ranked(column) for column in x.T], axis=1)
+        _, first, inverse, counts = np.unique(columns, True, True, True, axis=0)
+        if not self.sorted:
+            found = np.argsort(first)
+            first, counts, inverse = first[found], counts[found], np.argsort(found)[inverse.reshape(-1)]
+        padding = (0, len(x) - len(first))
+        padded = [np.pad(each, padding, constant_values=-1) for each in (first, counts)]
+        results = [padded[0], inverse.reshape(-1), padded[1], np.array(len(first))]
+        return [each.astype(np.int64) for each in results]
+
+    def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
+        size = shape_of(self.x)[0]
+        rows = _Rows(b, reads[0], shape_of(self.x)[1], element_type_of(self.x))
+        finish = self._in_order(b, rows, writes) if self.sorted else self._as_found(b, rows, writes)
+        none = b.const(-1, i64)
+
+        def pad(place: Scalar) -> None:
+            writes[0]([place], none)
+            writes[2]([place], none)
+
+        b.sequential_range(finish, size, 1, pad)
+        writes[3]([], b.cast(finish, i64))
+
+    def _as_found(self, b: Builder, rows: _Rows, writes: Sequence[Writer]) -> Scalar:
+        """Each row that is like none before it is a new one."""
+        size = shape_of(self.x)[0]
+
+        def step(at: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
+            (row,) = at
+
+            def same(other: list[Scalar], known: list[Scalar]) -> list[Scalar]:
+                return [known[0] | b.compare("eq", rows.order(other[0], row), 0)]
+
+            (known,) = b.reduce([(0, row)], [b.const(0, i1)], same)
+            b.only_when(~known, lambda: self._write(b, rows, writes, carried[0], row))
+            return [b.select(known, carried[0], carried[0] + 1)]
+
+        return b.reduce([(0, size)], [b.index(0)], step)[0]
+
+    def _in_order(self, b: Builder, rows: _Rows, writes: Sequence[Writer]) -> Scalar:
+        """Again and again the least of those greater than the last."""
+        size = shape_of(self.x)[0]
+        none = b.index(-1)
+
+        def step(at: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
+            count, last = carried
+
+            def least(other: list[Scalar], best: list[Scalar]) -> list[Scalar]:
+                (row,) = other
+                started, found = b.compare("ge", last, 0), b.compare("ge", best[0], 0)
+                left = b.when(started, lambda: [b.compare("lt", rows.order(last, row), 0)], lambda: [b.const(1, i1)])[0]
+                better = b.when(
+                    found, lambda: [b.compare("lt", rows.order(row, best[0]), 0)], lambda: [b.const(1, i1)]
+                )[0]
+                return [b.select(left & better, row, best[0])]
+
+            def search() -> list[Scalar]:
+                return b.reduce([(0, size)], [none], least)
+
+            going = b.compare("eq", count, b.cast(at[0], i64))
+            (row,) = b.when(going, search, lambda: [none])
+            found = b.compare("ge", row, 0)
+            b.only_when(found, lambda: self._write(b, rows, writes, at[0], row))
+            return [b.select(found, count + 1, count), b.select(found, row, last)]
+
+        count, _ = b.reduce([(0, size)], [b.const(0, i64), none], step)
+        return b.cast(count, INDEX)
+
+    def _write(self, b: Builder, rows: _Rows, writes: Sequence[Writer], place: Scalar, row: Scalar) -> None:
+        """Emit what there is to say of the distinct row number `place`, which is there from `row` on."""
+        writes[0]([place], b.cast(row, i64))
+
+        def step(at: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
+            equal = b.compare("eq", rows.order(at[0], row), 0)
+            b.only_when(equal, lambda: writes[1](at, b.cast(place, i64)))
+            return [b.select(equal, carried[0] + 1, carried[0])]
+
+        start = row if not self.sorted else b.index(0)
+        (count,) = b.reduce([(start, shape_of(self.x)[0])], [b.const(0, i64)], step)
+        writes[2]([place], count)

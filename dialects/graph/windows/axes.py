@@ -13,8 +13,13 @@ from xdsl.irdl import operand_def, opt_operand_def, prop_def
 
 from aotc.dialects.builder import Builder, Reader, Scalar
 from aotc.dialects.graph.interfaces import ParallelOp, ShapeError, element_type_of, shape_of
-from aotc.dialects.graph.windows.sliding import SlidingWindow, sliding_windows
-from aotc.dialects.graph.windows.transposed import Phases, TransposedWindow, transposed_windows
+from aotc.dialects.graph.windows.sliding import (
+    Phases,
+    SlidingWindow,
+    TransposedWindow,
+    sliding_windows,
+    transposed_windows,
+)
 
 
 @dataclass(frozen=True)

@@ -1,13 +1,20 @@
-"""The sliding window of convolution and pooling: its arithmetic along one spatial axis.
+"""The windows of convolution and pooling, and of transposed convolution: their arithmetic along one spatial axis.
 
 Position p of the result sees the elements p * stride + tap * dilation - before of the operand, for tap in 0..size.
 Those outside the operand (the padding) are left out by the bounds of the loop over taps: nothing is padded or tested.
 With `ceil` a window may be larger than the padded operand: one that strides have room for begins, as in the standard.
+Positions inside see the same taps, each one at an end others (`Edges`).
+
+Of a transposed convolution, element h of the operand and tap k of the kernel contribute to position
+h * stride + k * dilation - before of the result. Positions that are a multiple of `stride` apart use the same taps: the
+positions fall into `stride` phases, and within a phase a transposed convolution is a convolution of stride 1 with a
+subset of the taps, equally spaced and reversed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from aotc.dialects.builder import Builder, Scalar
@@ -76,6 +83,13 @@ class SlidingWindow:
         return b.min(ceil_div_index(room, self.dilation), self.size)
 
 
+def check_counts(rank: int, pads: Sequence[int], others: Mapping[str, Sequence[int]]) -> None:
+    """Raise ShapeError unless there are two pads for each axis, and one of all others, by name."""
+    for name, values in {**others, "pads": pads}.items():
+        if len(values) != (count := rank * (1 + (name == "pads"))):
+            raise ShapeError(f"{name} has {len(values)} values for {rank} spatial axes, expected {count}")
+
+
 def sliding_windows(
     extents: Sequence[int],
     sizes: Sequence[int],
@@ -86,14 +100,7 @@ def sliding_windows(
 ) -> list[SlidingWindow]:
     """One window per spatial axis, from the attributes as ONNX spells them (pads: all begins, then all ends)."""
     rank = len(extents)
-    for name, values, count in (
-        ("the kernel", sizes, rank),
-        ("strides", strides, rank),
-        ("pads", pads, 2 * rank),
-        ("dilations", dilations, rank),
-    ):
-        if len(values) != count:
-            raise ShapeError(f"{name} has {len(values)} values for {rank} spatial axes, expected {count}")
+    check_counts(rank, pads, {"the kernel": sizes, "strides": strides, "dilations": dilations})
     if any(value < 1 for value in (*strides, *dilations, *sizes)):
         raise ShapeError("strides, dilations and kernel sizes must be positive")
     return [
@@ -102,3 +109,186 @@ def sliding_windows(
             extents, sizes, strides, dilations, pads[:rank], pads[rank:], strict=True
         )
     ]
+
+
+@dataclass(frozen=True)
+class Edges:
+    """`positions`, of which those before `begin` and from `end` on miss taps; numbers of their cases, in order.
+
+    begin + 1 + positions - end cases where some positions see all taps, else one for each position.
+    """
+
+    positions: int
+    begin: int
+    end: int
+
+    @staticmethod
+    def of(window: SlidingWindow) -> Edges:
+        """The cases of a window."""
+        begin = max(ceil_div(window.before, window.stride), 0)
+        end = (window.extent + window.before - window.span) // window.stride + 1
+        if begin >= min(end, window.positions):
+            return Edges(window.positions, window.positions, window.positions)
+        return Edges(window.positions, begin, min(end, window.positions))
+
+    @property
+    def count(self) -> int:
+        """How many cases there are."""
+        return self.begin + (self.begin < self.end) + self.positions - self.end
+
+    def case_of(self, position: int) -> int:
+        """The case of a position that is known."""
+        return min(position, self.begin) + max(position - self.end + 1, 0)
+
+    def case(self, b: Builder, position: Scalar) -> Scalar:
+        """The case of a position."""
+        if position.constant is not None:
+            return b.index(self.case_of(int(position.constant)))
+        if self.count == 1:
+            return b.index(0)
+        at = b.min(position, self.begin)
+        return at if self.end == self.positions else at + b.max(position - (self.end - 1), 0)
+
+    def position(self, b: Builder, case: Scalar) -> Scalar:
+        """A position of a case."""
+        skipped = self.end - 1 - self.begin
+        return case if skipped <= 0 else b.select(b.compare("gt", case, self.begin), case + skipped, case)
+
+    def position_of(self, case: int) -> int:
+        """A position of a case that is known."""
+        return case + max(self.end - 1 - self.begin, 0) * (case > self.begin)
+
+
+@dataclass(frozen=True)
+class Meeting:
+    """The pairs (element, tap) that meet at one result position: step s pairs
+    element `first_source - s * source_step` with tap `first_tap + s * tap_step`, for s in low..high."""
+
+    low: Scalar
+    high: Scalar
+    first_tap: Scalar
+    tap_step: int
+    first_source: Scalar
+    source_step: int
+
+    def tap(self, step: Scalar) -> Scalar:
+        """The tap of a step."""
+        return self.first_tap + step * self.tap_step
+
+    def source(self, step: Scalar) -> Scalar:
+        """The element of a step."""
+        return self.first_source - step * self.source_step
+
+
+@dataclass(frozen=True)
+class Phases:
+    """`count` neighbouring phases: sliding windows that see the same elements with neighbouring taps.
+
+    Position q of `window` is, in the phase j of these, position `start` + j + q * `stride` of the result; its tap k is
+    tap `first_tap` + j + k * `tap_step` of the kernel. A convolution is one such phase.
+    """
+
+    window: SlidingWindow
+    start: int = 0
+    stride: int = 1
+    first_tap: int = 0
+    tap_step: int = 1
+    count: int = 1
+
+
+@dataclass(frozen=True)
+class TransposedWindow:
+    """A kernel of `size` taps, every `dilation`, moved by `stride` for each of `extent` elements.
+
+    `before` and `after` are cropped from the result, `more` positions are added to its end.
+    """
+
+    extent: int
+    size: int
+    stride: int
+    dilation: int
+    before: int
+    after: int
+    more: int
+
+    @property
+    def positions(self) -> int:
+        """The extent of the result; negative where cropping leaves nothing."""
+        full = (self.extent - 1) * self.stride + (self.size - 1) * self.dilation + 1
+        return full + self.more - self.before - self.after
+
+    def meeting(self, b: Builder, position: Scalar) -> Meeting:
+        """Solve h * stride + k * dilation = position + before for 0 <= h < extent, 0 <= k < size.
+
+        Divided by g = gcd(stride, dilation) it says k = first_tap modulo stride / g, from which h follows.
+        """
+        divisor = math.gcd(self.stride, self.dilation)
+        tap_step, source_step = self.stride // divisor, self.dilation // divisor
+        target = position + self.before
+        reduced = target / divisor
+        first_tap = b.rem(reduced * pow(source_step, -1, tap_step), b.index(tap_step))
+        room = b.max(reduced - first_tap * source_step + tap_step, 0) / tap_step  # first_source + 1, or 0
+        low = ceil_div_index(b.max(room - self.extent, 0), source_step)
+        high = b.min(ceil_div_index(room, source_step), (self.size + tap_step - 1 - first_tap) / tap_step)
+        if divisor > 1:
+            high = b.select(b.compare("eq", b.rem(target, b.index(divisor)), 0), high, 0)
+        return Meeting(low, high, first_tap, tap_step, room - 1, source_step)
+
+    def phases(self) -> list[Phases]:
+        """All positions of the result, phase by phase; phases that are alike are one entry."""
+        together: list[Phases] = []
+        for phase in range(self.stride):
+            new = self._phase(phase)
+            if new is None:
+                continue
+            last = together[-1] if together else None
+            if last is not None and new == Phases(
+                last.window, last.start + last.count, new.stride, last.first_tap + last.count, new.tap_step
+            ):
+                new = Phases(last.window, last.start, last.stride, last.first_tap, last.tap_step, last.count + 1)
+                together.pop()
+            together.append(new)
+        return together
+
+    def _phase(self, phase: int) -> Phases | None:
+        """The positions p with p + before = phase modulo stride, if there are any."""
+        low = ceil_div(self.before - phase, self.stride)
+        count = (self.positions - 1 + self.before - phase) // self.stride + 1 - low
+        if count <= 0:
+            return None
+        divisor = math.gcd(self.stride, self.dilation)
+        tap_step, source_step = self.stride // divisor, self.dilation // divisor
+        tap, missing = phase // divisor * pow(source_step, -1, tap_step) % tap_step, phase % divisor
+        size = 0 if missing else max(ceil_div(self.size - tap, tap_step), 0)
+        # The last tap of a phase sees the earliest element, so the window begins with it.
+        ahead = 0 if missing else (size - 1) * source_step - (phase - tap * self.dilation) // self.stride - low
+        seen = SlidingWindow(self.extent, size, 1, source_step, ahead, 0)
+        after = count - 1 + seen.span - self.extent - ahead
+        window = SlidingWindow(self.extent, size, 1, source_step, ahead, after)
+        last_tap = tap + tap_step * (size - 1)
+        return Phases(window, low * self.stride + phase - self.before, self.stride, last_tap, -tap_step)
+
+
+def transposed_windows(
+    extents: Sequence[int],
+    sizes: Sequence[int],
+    strides: Sequence[int],
+    pads: Sequence[int],
+    dilations: Sequence[int],
+    output_padding: Sequence[int],
+) -> list[TransposedWindow]:
+    """One window per spatial axis, from the attributes as ONNX spells them; raises ShapeError."""
+    rank = len(extents)
+    names = {"the kernel": sizes, "strides": strides, "dilations": dilations, "output_padding": output_padding}
+    check_counts(rank, pads, names)
+    if any(value < 1 for value in (*strides, *dilations)):
+        raise ShapeError("strides and dilations must be positive")
+    if any(value < 0 for value in (*pads, *output_padding)):
+        raise ShapeError(f"pads {list(pads)} and output_padding {list(output_padding)} must not be negative")
+    windows = [
+        TransposedWindow(*axis)
+        for axis in zip(extents, sizes, strides, dilations, pads[:rank], pads[rank:], output_padding, strict=True)
+    ]
+    if any(window.positions < 0 for window in windows):
+        raise ShapeError(f"pads {list(pads)} leave nothing of the result")
+    return windows

@@ -11,8 +11,7 @@ from xdsl.ir import Operation, SSAValue
 from aotc.dialects.constants import known_array
 from aotc.dialects.dtypes import dtype_name
 from aotc.dialects.graph.interfaces import shape_of
-from aotc.dialects.graph.quantized.doubling import DoublingRequantizeOp
-from aotc.dialects.graph.quantized.requantization import FixedRequantizeOp, RequantizeOp
+from aotc.dialects.graph.quantized.requantization import DoublingRequantizeOp, FixedRequantizeOp, RequantizeOp
 from aotc.model.weight_store import WeightStore
 
 Integers = NDArray[np.int32]

@@ -106,7 +106,7 @@ def _concatenation(op: ConcatOp, constants: Constants) -> Raised | None:
     parameters = known[0].parameters
     assert parameters is not None
     raised = Raised(replaced=[op])
-    joined = raised.add(ConcatOp.get([part.value for part in known], axis=op.dimension))
+    joined = raised.add(ConcatOp.get([part.value for part in known], axis=op.axis))
     raised.add(_dequantize(joined, parameters, constants))
     return raised
 
@@ -127,7 +127,7 @@ def _quantized_parts(op: ConcatOp, parts: Sequence[Quantized | None], constants:
         new.operands[0] = value
         new.refine()
         integers.append(raised.add(new))
-    raised.add(ConcatOp.get(integers, axis=op.dimension))
+    raised.add(ConcatOp.get(integers, axis=op.axis))
     return raised
 
 

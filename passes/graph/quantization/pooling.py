@@ -9,7 +9,7 @@ from aotc.dialects.graph.conversion import CastOp
 from aotc.dialects.graph.elementwise import AddOp
 from aotc.dialects.graph.interfaces import Array, GraphOp, element_type_of, shape_of
 from aotc.dialects.graph.quantized.averages import FixedAveragePoolOp
-from aotc.dialects.graph.quantized.flip import UI8
+from aotc.dialects.graph.quantized.bytes import UI8
 from aotc.dialects.graph.quantized.requantization import RequantizeOp
 from aotc.dialects.graph.reduction import ReduceOp
 from aotc.dialects.graph.windows.pooling import AveragePoolOp, SumPoolOp

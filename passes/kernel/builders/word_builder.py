@@ -46,27 +46,16 @@ class WordBuilder(TileBuilder):
     def widen(self, word: Scalar, added: Scalar | None, *, odd: bool, unsigned: bool) -> Scalar:
         """Bytes 0 and 2, or 1 and 3, of a word as two integers of 16 bits, with two others added."""
         name = f"{'u' if unsigned else 's'}xt{'b16' if added is None else 'ab16'}{'.ror8' if odd else ''}"
-        return self._instruction(name, *([] if added is None else [added]), word)
-
-    def word_dot(self, a: Scalar, c: Scalar, total: Scalar) -> Scalar:
-        """total + the products of the halves of a and c."""
-        return self._instruction("smlad", a, c, total)
+        return self.instruction(name, *([] if added is None else [added]), word)
 
     def lane_dot(self, x: Scalar, w: Scalar, total: Scalar) -> Scalar:
         """total + the products of all lanes of two registers of signed integers of 8 or 16 bits."""
         bits = 8 if storage_type(x.dtype) == i8 else 16
-        return self._instruction(f"vmladava.s{bits}", x, w, total)
+        return self.instruction(f"vmladava.s{bits}", x, w, total)
 
-    def lane_sum(self, w: Scalar, total: Scalar) -> Scalar:
-        """total + all lanes of a register of signed bytes."""
-        return self._instruction("vaddva.s8", w, total)
-
-    def half_dot(self, a: Scalar, c: Scalar, part: int, total: Scalar) -> Scalar:
-        """total + the product of the low halves of a and c, or of the high ones."""
-        return self._instruction("smlatt" if part else "smlabb", a, c, total)
-
-    def _instruction(self, name: str, *operands: Scalar) -> Scalar:
-        """One whose result are integers of 32 bits."""
+    def instruction(self, name: str, *operands: Scalar) -> Scalar:
+        """An instruction of a processor, on words or quads, whose result are integers of 32 bits; whatever the core,
+        `select-instructions` knows what it means."""
         return Scalar(self, i32, self.emit(aot.InstructionOp(name, [each.ssa for each in operands])))
 
 
@@ -89,18 +78,18 @@ class QuadBuilder(WordBuilder):
     ) -> Scalar:
         if not is_tile(a) or storage_type(dtype) not in (i8, i16):
             return super().quantized(a, zero_point, low, high, dtype, bounded=bounded)
-        value = self._instruction("vcvtn.s32.f32", a)
+        value = self.instruction("vcvtn.s32.f32", a)
         if zero_point:
-            value = self._instruction("vqadd.s32", value, self.splat(zero_point, _QUAD, i32))
+            value = self.instruction("vqadd.s32", value, self.splat(zero_point, _QUAD, i32))
         return self.cast(self.min(self.max(value, low), high), dtype)
 
     def rescaled(self, x: Scalar, factor: Scalar, shift: Scalar) -> Scalar:
         if not is_tile(x):
             return super().rescaled(x, factor, shift)
         x, factor, shift = (Scalar(self, i32, each) for each in self._operands(x, factor, shift))
-        value, back = self._instruction("vqrdmulh.s32", x, factor), self.sub(self.const(0, i32), shift)
+        value, back = self.instruction("vqrdmulh.s32", x, factor), self.sub(self.const(0, i32), shift)
         less = self.shift_right(value & back, self.const(31, i32))  # halves of what is negative are rounded down
-        return self._instruction("vrshl.s32", self._instruction("vqadd.s32", value, less), back)
+        return self.instruction("vrshl.s32", self.instruction("vqadd.s32", value, less), back)
 
     def cast(self, a: Scalar, dtype: Attribute) -> Scalar:
         if is_tile(a) and isinstance(dtype, FixedBitwidthType) and dtype.bitwidth > 32:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from xdsl.ir import Attribute
 
 from aotc.dialects.dtypes import byte_width, is_float
-from aotc.dialects.graph.packed.grouped_panels import GroupedPanels
+from aotc.dialects.graph.packed.channels import GroupedPanels
 from aotc.dialects.graph.schedules import InnerProductSchedule, MatmulSchedule, PositionsSchedule
 from aotc.dialects.graph.shapes import ceil_div, segments
 from aotc.machines.machine import Machine

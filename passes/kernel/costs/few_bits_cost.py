@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import f32
 
-from aotc.dialects.graph.packed.products.few_bits_matmul import OTHERS, UNPACKING, WIDEST
+from aotc.dialects.graph.packed.products.packed_matmul import OTHERS, UNPACKING, WIDEST
 from aotc.dialects.graph.schedules import FewBitsSchedule
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.machines.machine import Machine

@@ -9,6 +9,7 @@ from aotc.dialects.graph.schedules import MatmulSchedule, Order
 from aotc.dialects.graph.shapes import ceil_div, segments
 from aotc.machines.machine import Machine
 from aotc.passes.kernel.costs.lanes import lanes_of_products
+from aotc.passes.kernel.costs.overlap import overlapped
 from aotc.passes.kernel.costs.register_tile_cost import nest_cycles, register_tile
 
 
@@ -81,7 +82,7 @@ def with_fetching(machine: Machine, schedule: MatmulSchedule, rows: int, cycles:
     tile = schedule.mr, schedule.nr
     gradual = schedule.prefetch and _prefetched_lines(machine, rows, tile) <= machine.tiles.hidden_lines
     beside = cycles if gradual else cycles / ceil_div(rows, schedule.mr)
-    return cycles - beside + machine.overlapped(fetching, beside)
+    return cycles - beside + overlapped(fetching, beside, machine.bandwidths.sharpness)
 
 
 def batched_matmul_schedule(

@@ -16,6 +16,7 @@ from math import gcd
 from aotc.dialects.graph.recurrent.shared import MADE, REGISTERS, SHARED
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.machines.machine import Machine
+from aotc.passes.kernel.costs.overlap import overlapped
 
 
 @dataclass(frozen=True)
@@ -112,12 +113,12 @@ class Line:
     def both(self, given: Line, rows: int, across: int, during: int) -> float:
         """Cycles of one step's products with the state, beside those of `rows` inputs of the layer `given`, which take
         `during` steps."""
-        machine = self.machine
+        machine, costs = self.machine, self.machine.recurrent
         state, inputs = self.depths[0], given.depths[1]
         read = reread_cycles(machine, self.weights[0] + given.weights[1] / during)
         added = (self.registers * state + given.registers * inputs * rows / during) / self.multipliers
         loads = given.registers * inputs * (rows + across) / across / during / machine.tiles.loads
-        return machine.overlapped(read + machine.recurrent.load_share * loads, added)
+        return overlapped(read + costs.load_share * loads, added, costs.sharpness)
 
     def rows(self, given: Line, across: int) -> int:
         """The most rows of a tile of inputs of the layer `given` beside a panel."""

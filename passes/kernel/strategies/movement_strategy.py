@@ -83,7 +83,7 @@ class ConcatLayout(KernelStrategy[ConcatOp]):
         channels = layouts.channels_of(*op.parts)
         if channels is None:
             return None
-        if op.dimension != 1:
+        if op.axis != 1:
             return Blocked(layouts.copied(op, [layouts.pack(part, channels) for part in op.parts]), channels)
         parts = [layouts.blocked(part, channels.lanes) for part in op.parts if shape_of(part)[1] > 0]
         joined = concatenated([part.channels for part in parts])

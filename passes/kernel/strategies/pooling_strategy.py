@@ -14,11 +14,11 @@ from aotc.dialects.builder import Scalar, Writer
 from aotc.dialects.dtypes import byte_width, compute_type, is_minifloat
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
 from aotc.dialects.graph.quantized.averages import FixedAveragePoolOp
-from aotc.dialects.graph.quantized.flip import UI8
+from aotc.dialects.graph.quantized.bytes import UI8
 from aotc.dialects.graph.schedules import ElementwiseSchedule, PositionsSchedule, WindowSchedule, schedule_of
 from aotc.dialects.graph.shapes import Segment, ceil_div, segments
-from aotc.dialects.graph.vision.folding import FoldOp
 from aotc.dialects.graph.vision.sampling import SampledOp
+from aotc.dialects.graph.vision.windows import FoldOp
 from aotc.dialects.graph.windows.pooling import MaxPoolOp, WindowOp, product
 from aotc.dialects.graph.windows.sliding import SlidingWindow
 from aotc.machines.machine import Machine
@@ -61,8 +61,11 @@ class PoolingStrategy(_PoolingStrategy):
         kind = element_type_of(op.x)
         if isinstance(op, MaxPoolOp) and kind in (i8, UI8):
             kind = i32  # of which a block of 8-bit integers has the lanes
-        block = shape_of(op.x)[-1] if _is_blocked(op) else lanes_of_products(machine, kind) if op.BLOCKED else 1
-        return window_schedule(machine, kind, block)
+        _, channels, *_, last = shape_of(op.x)
+        if _is_blocked(op):
+            return window_schedule(machine, kind, last)
+        lanes = lanes_of_products(machine, kind)
+        return window_schedule(machine, kind, lanes) if op.BLOCKED and 4 * channels > lanes else None
 
     def cost(self, op: WindowOp, schedule: WindowSchedule, machine: Machine) -> float:
         images, channels, *_ = shape_of(op.x)

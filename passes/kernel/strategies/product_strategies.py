@@ -5,7 +5,7 @@ from __future__ import annotations
 from aotc.dialects.graph.convolution import ConvOp, ConvTransposeOp
 from aotc.dialects.graph.matrices.matmul import MatMulOp
 from aotc.dialects.graph.packed.convolution.blocked_conv import BlockedConvOp, BlockedConvTransposeOp
-from aotc.dialects.graph.packed.convolution.inner_product_conv import NarrowConvolutionOp
+from aotc.dialects.graph.packed.convolution.within_lanes import NarrowConvolutionOp
 from aotc.dialects.graph.packed.integers.channels_last import (
     ChannelsLastConvOp,
     ChannelsLastDepthwiseConvOp,
@@ -14,8 +14,7 @@ from aotc.dialects.graph.packed.integers.channels_last import (
 from aotc.dialects.graph.packed.integers.dot_depthwise import BlockedDotDepthwiseConvOp, BlockedPairDepthwiseConvOp
 from aotc.dialects.graph.packed.integers.dot_products import BlockedDotConvOp, PackedDotMatMulOp
 from aotc.dialects.graph.packed.integers.paired_steps import PairedDotConvOp
-from aotc.dialects.graph.packed.products.few_bits_matmul import FewBitsMatMulOp
-from aotc.dialects.graph.packed.products.packed_matmul import PackedMatMulOp
+from aotc.dialects.graph.packed.products.packed_matmul import FewBitsMatMulOp, PackedMatMulOp
 from aotc.dialects.graph.packed.products.strassen_matmul import StrassenMatMulOp
 from aotc.dialects.graph.packed.winograd.winograd_conv import WinogradConvOp
 from aotc.passes.kernel.strategies.convolution.conv_strategy import (

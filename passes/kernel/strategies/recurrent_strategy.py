@@ -10,7 +10,7 @@ from xdsl.ir import SSAValue
 from aotc.dialects.dtypes import byte_width, compute_type
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
 from aotc.dialects.graph.packed.products.packed_matmul import column_panels
-from aotc.dialects.graph.recurrent.lines import ScalarLines
+from aotc.dialects.graph.recurrent.lines import Lines
 from aotc.dialects.graph.recurrent.recurrence import RecurrenceOp
 from aotc.dialects.graph.schedules import RecurrenceSchedule, Schedule, SumsSchedule
 from aotc.machines.machine import Core, Machine
@@ -124,7 +124,7 @@ class ScalarRecurrenceStrategy(KernelStrategy[RecurrenceOp]):
         )
 
     def nest(self, nest: Nest[RecurrenceOp, SumsSchedule]) -> None:
-        lines = ScalarLines(nest.b, nest.schedule.columns, nest.schedule.unroll)
+        lines = Lines(nest.b, nest.schedule.columns, nest.schedule.unroll)
         nest.op.nest(nest.b, nest.reads, nest.writes, lines)
 
 

@@ -44,7 +44,7 @@ _UNSIGNED: dict[values.Operation, type[Operation]] = {
 _FLOATS: dict[values.Operation, type[Operation]] = {"add": arith.AddfOp, "sub": arith.SubfOp, "mul": arith.MulfOp}
 _ARITHMETIC = {"s": _SIGNED, "u": _UNSIGNED, "f": _FLOATS, "b": _UNSIGNED}
 """By the letter of a type."""
-_OF_ONE = {"trunci": arith.TruncIOp, "extsi": arith.ExtSIOp, "extui": arith.ExtUIOp}
+_OF_ONE = {"fptosi": arith.FPToSIOp, "trunci": arith.TruncIOp, "extsi": arith.ExtSIOp, "extui": arith.ExtUIOp}
 """Conversions of one number."""
 _COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")
 
@@ -101,9 +101,13 @@ class Register(Value):
     def _converted(self, dtype: str, kind: Attribute) -> SSAValue:
         if kind == self.ssa.type:
             return self.ssa
-        assert "f" not in self.dtype + dtype
-        longer = bits_of(dtype) > bits_of(self.dtype)
-        how = "trunci" if not longer else "extsi" if is_signed(self.dtype) else "extui"
+        assert dtype[0] != "f" and not (self.dtype[0] == "f" and not is_signed(dtype))
+        if self.dtype[0] == "f":
+            how = "fptosi"
+        elif bits_of(dtype) < bits_of(self.dtype):
+            how = "trunci"
+        else:
+            how = "extsi" if is_signed(self.dtype) else "extui"
         if not self._is_vector:
             return self._writer.write(_OF_ONE[how], [self.ssa], kind)
         return self._writer.write(TileConvertOp, [self.ssa], kind, {"kind": word(how)})

@@ -14,7 +14,7 @@ from quantized import CASES, MICROSOFT, Array, Graph, pick
 
 import aotc
 from aotc.compiler.driver import lower
-from aotc.dialects.graph.packed.products.few_bits_matmul import FewBitsMatMulOp
+from aotc.dialects.graph.packed.products.packed_matmul import FewBitsMatMulOp
 from aotc.machines.targets import lookup
 from aotc.pipeline.options import CompileOptions
 

@@ -18,7 +18,7 @@ from aotc.dialects.constants import known_array
 from aotc.dialects.dtypes import ELEMENT_TYPES
 from aotc.dialects.graph.interfaces import element_type_of
 from aotc.dialects.graph.trees.leaf_sums import UI16, GatherSumOp, VoteSumOp
-from aotc.dialects.graph.trees.masks import MaskedTreeLeavesOp
+from aotc.dialects.graph.trees.packed import MaskedTreeLeavesOp
 from aotc.executor import compiled_in_process
 from aotc.frontend.onnx.importers.ml.ensembles import Forest, number_for_missing
 from aotc.frontend.onnx.tensors import ONNX_TYPES

@@ -77,7 +77,7 @@ _SCALARS = ScalarUnit(
     float_registers=16,
     sums=_SUMS,
 )
-_RECURRENT = RecurrentCosts(begun_bytes=64, spare_bytes=0, load_share=1 / 4, l1_ways=8, most_time=0.95)
+_RECURRENT = RecurrentCosts(begun_bytes=64, spare_bytes=0, load_share=1 / 4, l1_ways=8, sharpness=6, most_time=0.95)
 _WIDENED = DotProduct("vpmaddwd", "one", cycles=4 / 3, widening_cycles=0.8, registers=3, busy_sums=4, pair_cycles=2 / 3)
 _NARROW = DotProduct(
     "vpmaddubsw",
@@ -124,7 +124,7 @@ _AVX512 = Machine(
         transforms=5 / 8,
         weights=1 / 2,
     ),
-    bandwidths=Bandwidths(l2=24, l3=16, memory=8, sharpness=6),
+    bandwidths=Bandwidths(l2=24, l3=16, memory=8, sharpness=3),
     winograd=WinogradCosts(
         transform_cycles=4, narrow_cycles=4, filter_cycles=2, fewest_tiles=16, product_registers=4, most_time=1
     ),
@@ -231,7 +231,7 @@ XEON = _x86(
         l2=2 << 20,
         l3=260 << 20,
         shares=replace(_AVX512.shares, weights=1 / 4),
-        bandwidths=Bandwidths(l2=24, l3=7, memory=3, sharpness=6),
+        bandwidths=Bandwidths(l2=24, l3=7, memory=3, sharpness=3),
         winograd=replace(_AVX512.winograd, narrow_cycles=8, filter_cycles=6, most_time=0.9),
         dot=_WHOLE,
     ),

@@ -12,7 +12,7 @@ from xdsl.ir import SSAValue
 from aotc.dialects.dtypes import ELEMENT_TYPES, element_type
 from aotc.dialects.graph.interfaces import GraphOp
 from aotc.dialects.graph.matrices.matmul import MatMulOp
-from aotc.dialects.graph.quantized.lookup import LookupOp
+from aotc.dialects.graph.quantized.bytes import LookupOp
 from aotc.dialects.graph.quantized.requantization import RequantizeOp
 
 Array = np.ndarray[Any, Any]

@@ -9,8 +9,8 @@ import pytest
 from convolution_model import assert_as_onnxruntime, convolution
 from xdsl.ir import Block
 
+from aotc.dialects.graph.packed.channels import GroupedPanels
 from aotc.dialects.graph.packed.convolution.blocked_conv import weight_panels
-from aotc.dialects.graph.packed.grouped_panels import GroupedPanels
 from aotc.passes.kernel.builders.loop_builder import LoopBuilder
 from aotc.passes.kernel.layouts import block_depth
 

@@ -13,9 +13,9 @@ from convolution_model import ConvolutionCase, assert_as_onnxruntime, convolutio
 from kernel_program import ENTRY, as_loops, kernel, lowered, on_tiles, through_c, through_llvm
 from xdsl.dialects.builtin import f32, f64, i32
 
-from aotc.dialects.graph.packed.convolution.inner_product_conv import NarrowConvolutionOp
+from aotc.dialects.graph.packed.convolution.within_lanes import NarrowConvolutionOp
 from aotc.dialects.graph.schedules import InnerProductSchedule, Schedule, ScheduleAttr
-from aotc.dialects.graph.windows.transposed import transposed_windows
+from aotc.dialects.graph.windows.sliding import transposed_windows
 from aotc.machines.families import X86_AVX512
 from aotc.passes.kernel.costs.conv_cost import narrow_schedule
 from aotc.passes.kernel.strategy import strategy_of

@@ -10,7 +10,7 @@ import pytest
 from convolution_model import assert_as_onnxruntime, convolution
 
 from aotc.dialects.graph.interfaces import ShapeError
-from aotc.dialects.graph.windows.transposed import TransposedWindow, transposed_windows
+from aotc.dialects.graph.windows.sliding import TransposedWindow, transposed_windows
 
 
 def windows() -> list[TransposedWindow]:

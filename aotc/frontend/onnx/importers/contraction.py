@@ -9,7 +9,7 @@ from xdsl.ir import Attribute, SSAValue
 from aotc.dialects.dtypes import is_float
 from aotc.dialects.graph.conversion import QuantizeOp
 from aotc.dialects.graph.convolution import ConvOp, ConvTransposeOp
-from aotc.dialects.graph.matrices.determinant import DeterminantOp
+from aotc.dialects.graph.matrices.elimination import DeterminantOp
 from aotc.dialects.graph.matrices.matmul import MatMulOp
 from aotc.frontend.onnx.importers.pooling import window_attributes
 from aotc.frontend.onnx.node import Tensor

@@ -23,8 +23,7 @@ from aotc.dialects.graph.interfaces import (
     narrowest_element_type,
     shape_of,
 )
-from aotc.dialects.graph.packed.channels import Channels
-from aotc.dialects.graph.packed.grouped_panels import GroupedPanels
+from aotc.dialects.graph.packed.channels import Channels, GroupedPanels
 from aotc.dialects.graph.packed.layout import Layout, Mode, blocks
 from aotc.dialects.graph.schedules import check_partial_sums
 from aotc.dialects.graph.shapes import ceil_div

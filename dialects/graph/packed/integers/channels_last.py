@@ -1,7 +1,8 @@
 """Convolution with the channels last, and matrix products, with interleaved weights: for cores without vectors.
 
 A tensor with one block of all its channels, [N, 1, spatial.., C], has the channels last: the taps of a row of a window
-are one run of elements in memory, as the weights are.
+are one run of elements in memory, as the weights are. Weights of 4 bits may be in pairs: those of two outputs share a
+byte, which kernels read once and take apart.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import DenseArrayBase, IntegerType, TensorType, i8
+import numpy as np
+from xdsl.dialects.builtin import DenseArrayBase, IntegerType, TensorType, i8, i32
 from xdsl.irdl import (
     irdl_op_definition,
     operand_def,
@@ -25,9 +27,8 @@ from aotc.dialects.builder import Builder, Reader, Scalar
 from aotc.dialects.dtypes import integer_range
 from aotc.dialects.graph.accumulation import AccumulatingOp
 from aotc.dialects.graph.checks import expect
-from aotc.dialects.graph.interfaces import ParallelOp, ShapeError, element_type_of, shape_of
+from aotc.dialects.graph.interfaces import Array, ConstantPackerOp, ParallelOp, ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.packed.convolution.within_lanes import LanesOp
-from aotc.dialects.graph.packed.integers.paired_nibbles import nibbles
 from aotc.dialects.graph.packed.layout import Layout, Mode, blocks
 from aotc.dialects.graph.shapes import ceil_div, linearize
 from aotc.dialects.graph.windows.axes import SlidingAxes
@@ -119,6 +120,9 @@ class InterleavedOp(ParallelOp, AccumulatingOp, ABC):
         """Where the weights lie, or their pairs."""
         return words(self.columns // (2 if self.paired else 1), self.word)
 
+    def operations(self) -> int:
+        return 2 * math.prod(shape_of(self.result)) * self.depth
+
     def weight_of(self, b: Builder, read: Reader, output: Scalar, row: Scalar, element: Scalar) -> Scalar:
         """A weight of an output, as it is stored or as i32."""
         stored = self.order.reader(b, read, self.plain)
@@ -209,9 +213,6 @@ class ChannelsLastConvOp(ChannelsLastAxes, InterleavedOp):
         result = TensorType(self.summed_type(*self.operands[2:]), [x[0], 1, *self.extents(), self.outputs])
         return [result, TensorType(element_type_of(self.x), [self.depth])][: len(self.results)]
 
-    def operations(self) -> int:
-        return 2 * math.prod(shape_of(self.result)) * self.depth
-
     def compute(self, b: Builder, index: list[Scalar], reads: Sequence[Reader]) -> Scalar:
         channels, inputs, outputs = self.channels, self.inputs, self.outputs
         within = (*self.kernel(), inputs)
@@ -254,9 +255,6 @@ class InterleavedMatMulOp(InterleavedOp):
         lhs = shape_of(self.lhs)
         return [TensorType(self.summed_type(*self.operands[2:]), [*lhs[:-1], self.outputs])]
 
-    def operations(self) -> int:
-        return 2 * math.prod(shape_of(self.result)) * self.depth
-
     def compute(self, b: Builder, index: list[Scalar], reads: Sequence[Reader]) -> Scalar:
         *rows, output = index
 
@@ -290,3 +288,41 @@ class ChannelsLastDepthwiseConvOp(ChannelsLastAxes, LanesOp):
     def start(self, b: Builder, reads: Sequence[Reader], index: Sequence[Scalar]) -> Scalar:
         start = self.initial(b, reads, index[-1:])
         return self.with_outside(b, start, self.kernel(), lambda at: reads[1]([*at, index[-1]]))
+
+
+NIBBLE = 4
+"""Bits."""
+FEW_BITS = IntegerType(2), IntegerType(NIBBLE)
+"""The types of weights that fit a nibble."""
+
+
+@irdl_op_definition
+class PairNibblesOp(ConstantPackerOp):
+    """Weights [M, ..] of i8, each from -8 to 7, as [ceil(M / 2), ..]: row 2 j in the lower four bits of each byte, row
+    2 j + 1, or 0 where there is none, in the upper ones."""
+
+    name = "graph.pair_nibbles"
+    x = operand_def(TensorType)
+    result = result_def(TensorType)
+
+    def infer_types(self) -> Sequence[TensorType]:
+        expect(self, x="M .. i8")
+        return [TensorType(i8, self.layout.packed(shape_of(self.x))[1:])]
+
+    @property
+    def layout(self) -> Layout:
+        """Of the weights: the lower ones, then the upper ones."""
+        pair, which = blocks(0, 2)
+        return Layout("nibbles", ((which,), (pair,), *((Mode(dim),) for dim in range(1, len(shape_of(self.x))))))
+
+    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array]:
+        lower, upper = self.layout.pack(operands[0].view(np.uint8))
+        return [(lower & np.uint8(15) | upper << np.uint8(NIBBLE)).view(np.int8)]
+
+
+def nibbles(b: Builder, byte: Scalar) -> tuple[Scalar, Scalar]:
+    """Both weights of a byte, as i32."""
+    wide = b.cast(byte, i32)
+    bits = b.const(NIBBLE, i32)
+    top = b.const(32 - NIBBLE, i32)
+    return b.shift_right(b.shift_left(wide, top), top), b.shift_right(wide, bits)

@@ -18,7 +18,7 @@ from aotc.dialects.graph.interfaces import ShapeError, shape_of
 from aotc.dialects.graph.packed.convolution.within_lanes import LanesOp
 from aotc.dialects.graph.packed.integers.dot_products import GROUP, DotOp, check_table, edges_in
 from aotc.dialects.graph.shapes import ceil_div
-from aotc.dialects.graph.windows.edges import Edges
+from aotc.dialects.graph.windows.sliding import Edges
 from aotc.dialects.properties import int_prop
 
 

@@ -7,7 +7,6 @@ That differs where taps lie in the padding, which contributes nothing; so it is 
 
 from __future__ import annotations
 
-import math
 from abc import ABC
 from collections.abc import Sequence
 from itertools import product
@@ -24,18 +23,16 @@ from aotc.dialects.graph.interfaces import (
     Array,
     ConstantPackerOp,
     LoopNestOp,
-    ParallelOp,
     ShapeError,
     element_type_of,
     shape_of,
 )
 from aotc.dialects.graph.packed.convolution.blocked_conv import BlockedConvolutionOp
 from aotc.dialects.graph.packed.layout import Layout, Mode
-from aotc.dialects.graph.packed.products.packed_matmul import column_panels
+from aotc.dialects.graph.packed.products.packed_matmul import SizedProductOp, column_panels
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.windows.axes import SlidingAxes
-from aotc.dialects.graph.windows.edges import Edges
-from aotc.dialects.graph.windows.sliding import SlidingWindow, sliding_windows
+from aotc.dialects.graph.windows.sliding import Edges, SlidingWindow, sliding_windows
 from aotc.dialects.properties import int_prop, unit_prop
 
 GROUP = 4
@@ -303,7 +300,7 @@ class BlockedDotConvOp(SlidingAxes, BlockedConvolutionOp, DotOp):
 
 
 @irdl_op_definition
-class PackedDotMatMulOp(ParallelOp, DotOp):
+class PackedDotMatMulOp(SizedProductOp, DotOp):
     """8-bit integers [.., M, K] times a matrix [K, `columns`], i8, in panels of interleaved rows: sums in i32.
 
     The matrix is [panels, ceil(K / 4), width * 4]: `column_panels`, interleaved. Sums start with `bias`, i32 [columns].
@@ -323,13 +320,8 @@ class PackedDotMatMulOp(ParallelOp, DotOp):
         return [TensorType(i32, [*lhs[:-1], bias[0]])]
 
     def sizes(self) -> tuple[tuple[int, ...], int, int, int]:
-        """The batch shape, M, the number of columns, and K."""
         *batch, rows, depth = shape_of(self.lhs)
         return tuple(batch), rows, shape_of(self.bias)[0], depth
-
-    def operations(self) -> int:
-        batch, *sizes = self.sizes()
-        return 2 * math.prod((*batch, *sizes))
 
     def compute(self, b: Builder, index: list[Scalar], reads: Sequence[Reader]) -> Scalar:
         *row, column = index

@@ -18,7 +18,7 @@ from aotc.dialects.builder import INDEX, Builder, Reader, Scalar
 from aotc.dialects.graph.checks import expect
 from aotc.dialects.graph.interfaces import Array, ConstantPackerOp, ParallelOp, ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.packed.integers.dot_products import GROUP
-from aotc.dialects.graph.quantized.flip import FLIPPED, UI8
+from aotc.dialects.graph.quantized.bytes import FLIPPED, UI8
 from aotc.dialects.properties import int_prop, unit_prop
 from aotc.mathematics.step_pairing import check_pairing, pair_steps
 

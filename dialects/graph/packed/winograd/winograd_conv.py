@@ -54,7 +54,7 @@ from aotc.dialects.graph.interfaces import (
 )
 from aotc.dialects.graph.packed.channels import Channels
 from aotc.dialects.graph.packed.winograd.winograd_axes import ABSENT, EXACT, INNER, Axis, along, axes_of, exact_of
-from aotc.dialects.graph.quantized.flip import UI8
+from aotc.dialects.graph.quantized.bytes import UI8
 from aotc.dialects.graph.schedules import check_partial_sums
 from aotc.dialects.graph.shapes import LINE, ceil_div, inside
 from aotc.dialects.graph.windows.axes import check_bias

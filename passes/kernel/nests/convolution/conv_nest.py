@@ -19,12 +19,11 @@ from xdsl.ir import Attribute
 from aotc.dialects.builder import Reader, Scalar
 from aotc.dialects.dtypes import byte_width
 from aotc.dialects.graph.interfaces import shape_of
+from aotc.dialects.graph.packed.channels import GroupedPanels
 from aotc.dialects.graph.packed.convolution.blocked_conv import BlockedConvolutionOp, PanelBlockBody
-from aotc.dialects.graph.packed.grouped_panels import GroupedPanels
 from aotc.dialects.graph.schedules import MatmulSchedule
 from aotc.dialects.graph.shapes import Segment, linearize, segments
-from aotc.dialects.graph.windows.edges import Edges
-from aotc.dialects.graph.windows.transposed import Phases
+from aotc.dialects.graph.windows.sliding import Edges, Phases
 from aotc.passes.kernel.builders.tiles import Tile
 from aotc.passes.kernel.nest import Nest
 from aotc.passes.kernel.nests.convolution.row_tiles import RowTiles, row_tiles

@@ -24,8 +24,7 @@ from aotc.dialects.graph.packed.integers.dot_depthwise import BlockedDotDepthwis
 from aotc.dialects.graph.packed.integers.dot_products import GROUP
 from aotc.dialects.graph.schedules import WindowSchedule
 from aotc.dialects.graph.shapes import ceil_div
-from aotc.dialects.graph.windows.edges import Edges
-from aotc.dialects.graph.windows.sliding import SlidingWindow
+from aotc.dialects.graph.windows.sliding import Edges, SlidingWindow
 from aotc.passes.kernel.builders.tile_builder import TileBuilder
 from aotc.passes.kernel.builders.tiles import NotVectorizable, Tile
 from aotc.passes.kernel.nest import Nest

@@ -12,11 +12,10 @@ from aotc.dialects.aot.tiles import tile_shape
 from aotc.dialects.builder import Scalar
 from aotc.dialects.graph.convolution import ConvOp
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
-from aotc.dialects.graph.packed.convolution.inner_product_conv import NarrowConvolutionOp
+from aotc.dialects.graph.packed.convolution.within_lanes import NarrowConvolutionOp
 from aotc.dialects.graph.schedules import InnerProductSchedule, PositionsSchedule
 from aotc.dialects.graph.shapes import Segment, segments
-from aotc.dialects.graph.windows.sliding import SlidingWindow
-from aotc.dialects.graph.windows.transposed import Phases
+from aotc.dialects.graph.windows.sliding import Phases, SlidingWindow
 from aotc.passes.kernel.builders.tile_builder import TileBuilder
 from aotc.passes.kernel.builders.tiles import Tile, TileIndex
 from aotc.passes.kernel.nest import Nest

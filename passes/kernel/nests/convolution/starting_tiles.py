@@ -8,7 +8,7 @@ from itertools import groupby
 from xdsl.dialects.builtin import i32
 
 from aotc.dialects.builder import Reader, Scalar
-from aotc.dialects.graph.windows.edges import Edges
+from aotc.dialects.graph.windows.sliding import Edges
 from aotc.passes.kernel.builders.tile_builder import TileBuilder
 from aotc.passes.kernel.builders.tiles import Tile
 

@@ -17,10 +17,9 @@ from aotc.dialects.builder import Number, Scalar
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
 from aotc.dialects.graph.schedules import PositionsSchedule
 from aotc.dialects.graph.shapes import ceil_div
-from aotc.dialects.graph.vision.folding import FoldOp
+from aotc.dialects.graph.vision.windows import FoldOp
 from aotc.dialects.graph.windows.pooling import WindowOp, product
-from aotc.dialects.graph.windows.sliding import SlidingWindow
-from aotc.dialects.graph.windows.transposed import Meeting, Phases
+from aotc.dialects.graph.windows.sliding import Meeting, Phases, SlidingWindow
 from aotc.passes.kernel.builders.tiles import NotVectorizable, Tile
 from aotc.passes.kernel.costs.window_cost import Stretch, stretches
 from aotc.passes.kernel.nest import Nest, Op

@@ -18,7 +18,7 @@ from functools import cached_property
 from xdsl.dialects.builtin import f32
 
 from aotc.dialects.builder import Reader, Scalar, Writer
-from aotc.dialects.graph.packed.products.few_bits_matmul import FewBitsMatMulOp
+from aotc.dialects.graph.packed.products.packed_matmul import FewBitsMatMulOp
 from aotc.dialects.graph.schedules import FewBitsSchedule
 from aotc.dialects.graph.shapes import Segment, ceil_div, linearize, segments
 from aotc.passes.kernel.builders.tiles import Tile

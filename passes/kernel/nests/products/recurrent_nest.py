@@ -38,18 +38,19 @@ class TileLines(Lines):
 
     def __init__(self, b: TileBuilder, schedule: RecurrenceSchedule, kind: Attribute) -> None:
         """`kind` is the type that is computed with."""
-        self.b = b
+        super().__init__(b)
+        self.tiles = b
         self.schedule = schedule
         self.kind = kind
 
     def for_each(self, batch: int, single: bool, body: Callable[[Line], None]) -> None:
         most = 1 if single else self.schedule.mr
-        self.b.parallel_segments(batch, most, lambda first, rows: body(_TileLine(self, first, rows)))
+        self.tiles.parallel_segments(batch, most, lambda first, rows: body(_TileLine(self, first, rows)))
 
 
 class _TileLine(Line):
     def __init__(self, lines: TileLines, first: Scalar, rows: int) -> None:
-        super().__init__(first)
+        super().__init__(lines, first)
         self._lines = lines
         self._rows = rows
 
@@ -58,13 +59,13 @@ class _TileLine(Line):
 
     def _for_columns(self, columns: int, registers: int, body: Callable[[Tile, Scalar, int], None]) -> None:
         """`body` for tiles of `registers` columns, given their first column."""
-        b, lanes = self._lines.b, self._lines.schedule.lanes
+        b, lanes = self._lines.tiles, self._lines.schedule.lanes
         for part in segments(columns, registers * lanes):
             tile = Tile.of(self._rows, part.size, lanes)
             b.sequential_range(part.start, part.stop, part.size, lambda first, tile=tile: body(tile, first, lanes))
 
     def for_units(self, units: int, body: Unit) -> None:
-        b = self._lines.b
+        b = self._lines.tiles
         if self._lines.kind != f32:  # of other types there are no activations of tiles
 
             def line(row: Scalar) -> None:
@@ -79,7 +80,7 @@ class _TileLine(Line):
         self._for_columns(units, self._lines.schedule.units, tiles)
 
     def extremes(self, units: int, dtype: Attribute, read: Reader) -> tuple[Scalar, Scalar]:
-        b, lanes = self._lines.b, self._lines.schedule.lanes
+        b, lanes = self._lines.tiles, self._lines.schedule.lanes
         low = high = b.const(0, dtype)
         for part in segments(units, SUMS * lanes):
             tile = Tile.of(self._rows, part.size, lanes)
@@ -107,7 +108,7 @@ class _TileLine(Line):
         write: Writer,
         start: Reader | None = None,
     ) -> None:
-        b, schedule = self._lines.b, self._lines.schedule
+        b, schedule = self._lines.tiles, self._lines.schedule
         width = schedule.nr * schedule.lanes
         (first, *more), shape, depth = factors, factors[0].shape, factors[0].depth
         if more or start is not None:
@@ -172,7 +173,7 @@ class _TileLine(Line):
 
     def _shared(self, factors: Factors) -> Reader:
         """Rows of panels of eight registers in seven."""
-        b, lanes = self._lines.b, factors.lanes
+        b, lanes = self._lines.tiles, factors.lanes
 
         def stored(panel: Scalar, k: Scalar, first: int, registers: int) -> Scalar:
             within = Tile((1, registers, lanes)).index(b, first * lanes, {-2: lanes, -1: 1})
@@ -198,7 +199,7 @@ class _TileLine(Line):
         dtype: Attribute,
         step: Callable[[Scalar], None],
     ) -> None:
-        b, schedule = self._lines.b, self._lines.schedule
+        b, schedule = self._lines.tiles, self._lines.schedule
         of_state = columns // (schedule.nr * schedule.lanes)
         """The panels that a step reads of the weight for the state."""
         blocks = Blocks(0, 0, 0, 0)
@@ -232,7 +233,7 @@ class _TileLine(Line):
 
     def _input_tile(self, inputs: Inputs, rows: int, dtype: Attribute) -> _InputTile:
         lanes = self._lines.schedule.lanes
-        return _InputTile(self._lines.b, inputs, Tile((rows, inputs.shape[2] // lanes, lanes)), self.first, dtype)
+        return _InputTile(self._lines.tiles, inputs, Tile((rows, inputs.shape[2] // lanes, lanes)), self.first, dtype)
 
     def _busy(
         self,
@@ -246,7 +247,7 @@ class _TileLine(Line):
     ) -> None:
         """`step` for the numbers from `low` on in which blocks of inputs are multiplied, each tile beside `panels` of
         the `of_state` of a step."""
-        b, schedule = self._lines.b, self._lines.schedule
+        b, schedule = self._lines.tiles, self._lines.schedule
 
         def one(number: Scalar) -> None:
             during, made = b.index(blocks.during), number - low if low else number

@@ -135,5 +135,6 @@ class DepthwiseSums(SumsNest[ChannelsLastDepthwiseConvOp]):
             factors = x.halves(b, [*place, channel])
             for which, part in product((0, 1), (0, 1)):
                 slot = number * width + 2 * part + which
-                sums[slot] = b.half_dot(factors[which], weights[which], part, sums[slot])
+                name = ("smlabb", "smlatt")[part]  # of the low halves, or of the high ones
+                sums[slot] = b.instruction(name, factors[which], weights[which], sums[slot])
         return sums

@@ -22,8 +22,7 @@ from aotc.dialects.builder import Reader, Scalar, Writer
 from aotc.dialects.dtypes import is_unsigned
 from aotc.dialects.graph.accumulation import AccumulatingOp
 from aotc.dialects.graph.interfaces import element_type_of
-from aotc.dialects.graph.packed.integers.channels_last import InterleavedMatMulOp, InterleavedOp
-from aotc.dialects.graph.packed.integers.paired_nibbles import NIBBLE
+from aotc.dialects.graph.packed.integers.channels_last import NIBBLE, InterleavedMatMulOp, InterleavedOp
 from aotc.dialects.graph.packed.layout import Layout
 from aotc.dialects.graph.schedules import SumsSchedule
 from aotc.dialects.graph.shapes import ceil_div
@@ -234,7 +233,7 @@ class InterleavedNest(SumsNest[Interleaved]):
         b = cast(WordBuilder, self.b)
 
         def step(at: Scalar, weights: Sequence[Scalar], count: int, now: list[Scalar]) -> list[Scalar]:
-            return [b.lane_sum(weight, total) for weight, total in zip(weights, now, strict=True)]
+            return [b.instruction("vaddva.s8", weight, total) for weight, total in zip(weights, now, strict=True)]
 
         return self._along_runs(list(sums), row, span, len(sums), step)
 
@@ -339,7 +338,7 @@ class InterleavedNest(SumsNest[Interleaved]):
             for which, weight in enumerate(self.weight.halves_of(b, word)):
                 for number, factor in enumerate(factors):
                     slot = number * width + column
-                    now[slot] = b.word_dot(factor[which], weight, now[slot])
+                    now[slot] = b.instruction("smlad", factor[which], weight, now[slot])
         return now
 
     def blocks(self, body: Callable[[Scalar, int], None]) -> None:

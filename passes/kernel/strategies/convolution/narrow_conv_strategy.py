@@ -14,7 +14,7 @@ from aotc.dialects.graph.convolution import ConvolutionOp, ConvOp, ConvTranspose
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
 from aotc.dialects.graph.movement import PadOp, ReshapeOp, SliceOp, TransposeOp
 from aotc.dialects.graph.packed.channels import Channels
-from aotc.dialects.graph.packed.convolution.inner_product_conv import (
+from aotc.dialects.graph.packed.convolution.within_lanes import (
     NarrowConvolutionOp,
     NarrowConvOp,
     NarrowConvTransposeOp,

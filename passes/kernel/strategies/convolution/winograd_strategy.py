@@ -9,9 +9,8 @@ from xdsl.ir import Attribute
 
 from aotc.dialects.graph.convolution import ConvOp
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
-from aotc.dialects.graph.packed.winograd.winograd_axes import INNER
+from aotc.dialects.graph.packed.winograd.winograd_axes import INNER, WinogradWeightOp
 from aotc.dialects.graph.packed.winograd.winograd_conv import WinogradConvOp
-from aotc.dialects.graph.packed.winograd.winograd_weight import WinogradWeightOp
 from aotc.dialects.graph.schedules import MatmulSchedule, Schedule, WinogradAttr
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.structure import ConstantOp

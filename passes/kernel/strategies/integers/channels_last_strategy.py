@@ -20,12 +20,14 @@ from aotc.dialects.graph.movement import ReshapeOp, TransposeOp
 from aotc.dialects.graph.packed.channels import Channels
 from aotc.dialects.graph.packed.convolution.blocked_conv import channel_blocks
 from aotc.dialects.graph.packed.integers.channels_last import (
+    FEW_BITS,
+    NIBBLE,
     ChannelsLastConvOp,
     ChannelsLastDepthwiseConvOp,
     InterleavedMatMulOp,
+    PairNibblesOp,
     words,
 )
-from aotc.dialects.graph.packed.integers.paired_nibbles import FEW_BITS, NIBBLE, PairNibblesOp
 from aotc.dialects.graph.schedules import Schedule, SumsSchedule
 from aotc.dialects.graph.structure import ConstantOp
 from aotc.machines.machine import Core

@@ -23,7 +23,7 @@ from aotc.dialects.graph.packed.integers.dot_products import (
     UnfoldTapsOp,
     ZeroPointBiasOp,
 )
-from aotc.dialects.graph.quantized.flip import UI8
+from aotc.dialects.graph.quantized.bytes import UI8
 from aotc.dialects.graph.schedules import MatmulSchedule, Schedule
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.machines.machine import Machine

@@ -15,7 +15,7 @@ from aotc.dialects.graph.matrices.matmul import MatMulOp
 from aotc.dialects.graph.movement import TransposeOp
 from aotc.dialects.graph.packed.integers.dot_products import GROUP, PackedDotMatMulOp, ZeroPointBiasOp
 from aotc.dialects.graph.packed.products.packed_matmul import column_panels
-from aotc.dialects.graph.quantized.flip import UI8
+from aotc.dialects.graph.quantized.bytes import UI8
 from aotc.dialects.graph.schedules import MatmulSchedule, Schedule
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.machines.machine import Machine

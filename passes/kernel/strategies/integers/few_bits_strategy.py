@@ -15,8 +15,7 @@ from aotc.dialects.graph.conversion import CastOp
 from aotc.dialects.graph.interfaces import element_type_of, producer, shape_of
 from aotc.dialects.graph.matrices.matmul import MatMulOp
 from aotc.dialects.graph.movement import BroadcastOp, ReshapeOp
-from aotc.dialects.graph.packed.products.few_bits_matmul import WORD, FewBitsMatMulOp, PackFewBitsOp
-from aotc.dialects.graph.packed.products.packed_matmul import column_panels
+from aotc.dialects.graph.packed.products.packed_matmul import WORD, FewBitsMatMulOp, PackFewBitsOp, column_panels
 from aotc.dialects.graph.quantized.nibbles import FewBitsMatrix
 from aotc.dialects.graph.schedules import FewBitsSchedule, Schedule
 from aotc.dialects.graph.structure import ConstantOp

@@ -20,7 +20,7 @@ from aotc.dialects.graph.movement import PadOp, ReshapeOp
 from aotc.dialects.graph.packed.convolution.blocked_conv import weight_panels
 from aotc.dialects.graph.packed.integers.dot_products import GROUP
 from aotc.dialects.graph.packed.integers.paired_steps import PairedDotConvOp, PairStepsOp
-from aotc.dialects.graph.quantized.flip import UI8
+from aotc.dialects.graph.quantized.bytes import UI8
 from aotc.dialects.graph.schedules import PairedSchedule
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.structure import ConstantOp

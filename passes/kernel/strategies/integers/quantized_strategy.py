@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from aotc.dialects.graph.interfaces import shape_of
 from aotc.dialects.graph.movement import ReshapeOp
-from aotc.dialects.graph.quantized.doubling import DoublingRequantizeOp
-from aotc.dialects.graph.quantized.lookup import LookupOp
-from aotc.dialects.graph.quantized.requantization import FixedRequantizeOp, RequantizeOp
+from aotc.dialects.graph.quantized.bytes import LookupOp
+from aotc.dialects.graph.quantized.requantization import DoublingRequantizeOp, FixedRequantizeOp, RequantizeOp
 from aotc.passes.kernel.layouts import Blocked, Layouts
 from aotc.passes.kernel.strategy import KernelStrategy, Strategies
 

@@ -12,7 +12,7 @@ from aotc.dialects.graph.interfaces import shape_of
 from aotc.dialects.graph.schedules import Schedule, TreeSchedule
 from aotc.dialects.graph.shapes import segments
 from aotc.dialects.graph.trees.leaves import TreeLeavesOp
-from aotc.dialects.graph.trees.masks import MOST_NODES, WORDS, MaskedTreeLeavesOp, first_leaf
+from aotc.dialects.graph.trees.packed import MOST_NODES, WORDS, MaskedTreeLeavesOp, first_leaf
 from aotc.machines.machine import Machine
 from aotc.passes.kernel.builders.tiles import Tile
 from aotc.passes.kernel.nest import Nest

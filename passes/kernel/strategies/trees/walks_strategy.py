@@ -14,8 +14,7 @@ from aotc.dialects.graph.schedules import Schedule, TreeSchedule
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.structure import ConstantOp
 from aotc.dialects.graph.trees.leaves import TreeLeavesOp
-from aotc.dialects.graph.trees.masks import MaskedTreeLeavesOp, PackTreeMasksOp
-from aotc.dialects.graph.trees.packed import PackedTreeLeavesOp, PackTreesOp
+from aotc.dialects.graph.trees.packed import MaskedTreeLeavesOp, PackedTreeLeavesOp, PackTreeMasksOp, PackTreesOp
 from aotc.machines.machine import Core, Machine
 from aotc.passes.kernel.layouts import Layouts
 from aotc.passes.kernel.nest import Nest

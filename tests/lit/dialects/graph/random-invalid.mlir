@@ -40,7 +40,7 @@ func.func @width(%m: tensor<5xf32>) {
 
 // -----
 
-// CHECK: lengths must be [3] for another axis than 0, found tensor<5xi64>
+// CHECK: lengths must be [3] of integers, found tensor<5xi64>
 func.func @lengths(%m: tensor<5x3xf32>, %l: tensor<5xi64>) {
   %4 = graph.reverse_sequence %m, %l {batch = 1, time = 0} : (tensor<5x3xf32>, tensor<5xi64>) -> tensor<5x3xf32>
   func.return

@@ -1,6 +1,6 @@
 // RUN: aotc-opt %s --split-input-file --verify-diagnostics | filecheck %s
 
-// CHECK: kind is 'average', expected one of sum, mean, prod, max, min
+// CHECK: kind must be sum, mean, prod, max or min, found "average"
 func.func @kind(%x: tensor<2x3xf32>) {
   %0 = graph.reduce %x {kind = "average", axes = array<i64: 0>} : (tensor<2x3xf32>) -> tensor<3xf32>
   func.return

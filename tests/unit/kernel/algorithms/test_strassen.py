@@ -51,7 +51,7 @@ def test_seven_products_are_a_product() -> None:
 # The choice
 
 
-@pytest.mark.parametrize("machine", [AVX512, X86_AVX2])
+@pytest.mark.parametrize("machine", [AVX512, of_vendor(X86_AVX2, zen=5)])
 @pytest.mark.parametrize(
     ("rows", "depth", "columns"),
     [(128, 768, 768), (128, 768, 3072), (128, 3072, 768), (197, 768, 768), (256, 1024, 1024), (512, 512, 512)],
@@ -74,7 +74,7 @@ def test_small_and_narrow_ones_are_not(rows: int, depth: int, columns: int) -> N
 
 @pytest.mark.parametrize(
     ("rows", "depth", "columns", "worth"),
-    [(64, 128, 512, True), (16, 384, 384, True), (64, 192, 768, True), (8, 512, 512, False), (31, 100, 300, False)],
+    [(128, 128, 512, True), (64, 384, 384, True), (64, 192, 768, True), (8, 512, 512, False), (31, 100, 300, False)],
 )
 def test_few_rows_are_worth_it_where_weights_are_near(rows: int, depth: int, columns: int, worth: bool) -> None:
     near = AVX512.with_weights(4 * depth * columns)
@@ -91,8 +91,8 @@ LAYERS = 42 << 20
         (ZEN, 4 * 384 * 1536, 12, 20),
         (ZEN, LAYERS, 48, 56),
         (XEON, 4 * 384 * 1536, 48, 56),
-        (XEON, LAYERS, 72, 100),
-        (XEON, 1 << 40, 72, 100),
+        (XEON, LAYERS, 96, 200),
+        (XEON, 1 << 40, 96, 200),
     ],
 )
 def test_the_weights_of_all_layers_decide_how_many_rows_it_takes(

@@ -18,8 +18,7 @@ from codegens.tested_targets import XEON, ZEN
 from xdsl.dialects.builtin import TensorType, f32, f64
 from xdsl.utils.test_value import create_ssa_value
 
-from aotc.dialects.graph.packed.winograd.winograd_axes import Axis, axes_of
-from aotc.dialects.graph.packed.winograd.winograd_weight import WinogradWeightOp
+from aotc.dialects.graph.packed.winograd.winograd_axes import Axis, WinogradWeightOp, axes_of
 from aotc.dialects.graph.schedules import MatmulSchedule, ScheduleAttr
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.windows.sliding import sliding_windows

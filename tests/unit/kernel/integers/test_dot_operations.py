@@ -14,8 +14,7 @@ from aotc.dialects.builder import INDEX
 from aotc.dialects.graph.packed.integers.channels_last import words
 from aotc.dialects.graph.packed.integers.dot_products import ZeroPointBiasOp, is_narrow, is_narrow_anyhow, row_groups
 from aotc.dialects.graph.packed.pack import LayoutAttr
-from aotc.dialects.graph.windows.edges import Edges
-from aotc.dialects.graph.windows.sliding import SlidingWindow
+from aotc.dialects.graph.windows.sliding import Edges, SlidingWindow
 from aotc.passes.kernel.builders.loop_builder import LoopBuilder
 
 _RANDOM = np.random.default_rng(3)

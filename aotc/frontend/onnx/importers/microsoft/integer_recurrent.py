@@ -10,8 +10,8 @@ import numpy as np
 from xdsl.dialects.builtin import f32, i32
 from xdsl.ir import SSAValue
 
-from aotc.dialects.graph.quantized.flip import FLIPPED, UI8
-from aotc.dialects.graph.recurrent.rounded import RoundedLstmOp
+from aotc.dialects.graph.quantized.bytes import FLIPPED, UI8
+from aotc.dialects.graph.recurrent.cells import RoundedLstmOp
 from aotc.frontend.onnx.importers.contraction import multiply
 from aotc.frontend.onnx.importers.microsoft.layers import DOMAIN
 from aotc.frontend.onnx.importers.quantization import dynamic_quantize

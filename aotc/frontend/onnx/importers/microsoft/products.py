@@ -13,7 +13,7 @@ from aotc.dialects.graph.elementwise import ReluOp
 from aotc.dialects.graph.functions import SigmoidOp, TanhOp
 from aotc.dialects.graph.indexing import GatherOp
 from aotc.dialects.graph.interfaces import Array
-from aotc.dialects.graph.matrices.inverse import InverseOp
+from aotc.dialects.graph.matrices.elimination import InverseOp
 from aotc.dialects.graph.matrices.matmul import MatMulOp
 from aotc.dialects.graph.quantized.nibbles import UnpackBitsOp
 from aotc.frontend.onnx.importers.activations import leaky

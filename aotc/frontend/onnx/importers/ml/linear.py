@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import i64
 from aotc.dialects.graph.conversion import CastOp
 from aotc.dialects.graph.elementwise import PowOp
 from aotc.dialects.graph.functions import ExpOp, SigmoidOp, TanhOp
-from aotc.dialects.graph.trees.coupling import ProbabilityCouplingOp
+from aotc.dialects.graph.trees.leaf_sums import ProbabilityCouplingOp
 from aotc.frontend.onnx.importers.ml.scores import (
     DOMAIN,
     best,

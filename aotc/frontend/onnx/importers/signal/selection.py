@@ -10,9 +10,8 @@ from xdsl.dialects.builtin import f32
 from xdsl.ir import SSAValue
 
 from aotc.dialects.graph.indexing import GatherOp
-from aotc.dialects.graph.selection.distinct import UniqueOp
 from aotc.dialects.graph.selection.grams import CountGramsOp
-from aotc.dialects.graph.selection.positions import NonZeroOp
+from aotc.dialects.graph.selection.positions import NonZeroOp, UniqueOp
 from aotc.dialects.graph.shapes import normalize_axis
 from aotc.frontend.onnx.node import Bound, Tensor
 from aotc.frontend.onnx.registry import Node, onnx_op

@@ -10,9 +10,8 @@ from xdsl.ir import SSAValue
 from aotc.dialects.dtypes import dtype_name, is_float, numpy_dtype
 from aotc.dialects.graph.movement import BroadcastOp, PadOp
 from aotc.dialects.graph.scatter import ScatterElementsOp
-from aotc.dialects.graph.vision.deformation import DeformOp
-from aotc.dialects.graph.vision.folding import FoldOp
 from aotc.dialects.graph.vision.sampling import GridSampleOp
+from aotc.dialects.graph.vision.windows import DeformOp, FoldOp
 from aotc.frontend.onnx.importers.movement import cut
 from aotc.frontend.onnx.importers.pooling import window_attributes
 from aotc.frontend.onnx.node import Tensor

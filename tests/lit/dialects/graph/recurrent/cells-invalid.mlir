@@ -24,7 +24,7 @@ func.func @panels(%a: tensor<3x2x4xf32>, %b: tensor<2x4x4xf32>) {
 
 // -----
 
-// CHECK: initial_h must be [2, 4], found [1, 4]
+// CHECK: initial_h must be [2, 4], found tensor<1x4xf32>
 func.func @initial(%a: tensor<3x2x4xf32>, %b: tensor<4x4xf32>, %c: tensor<1x4xf32>) {
   %0, %1, %2, %3 = graph.rnn %a, %b, %c {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0>, activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>} : (tensor<3x2x4xf32>, tensor<4x4xf32>, tensor<1x4xf32>) -> (tensor<3x2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>)
   func.return
@@ -32,7 +32,7 @@ func.func @initial(%a: tensor<3x2x4xf32>, %b: tensor<4x4xf32>, %c: tensor<1x4xf3
 
 // -----
 
-// CHECK: indices must be integers, found f32
+// CHECK: lengths must be a tensor of integers, found tensor<2xf32>
 func.func @length_type(%a: tensor<3x2x4xf32>, %b: tensor<4x4xf32>, %c: tensor<2xf32>) {
   %0, %1, %2, %3 = graph.rnn %a, %b, %c {operandSegmentSizes = array<i32: 1, 1, 0, 1, 0, 0, 0, 0, 0>, activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>} : (tensor<3x2x4xf32>, tensor<4x4xf32>, tensor<2xf32>) -> (tensor<3x2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>)
   func.return
@@ -40,7 +40,7 @@ func.func @length_type(%a: tensor<3x2x4xf32>, %b: tensor<4x4xf32>, %c: tensor<2x
 
 // -----
 
-// CHECK: lengths must be [2], found [3]
+// CHECK: lengths must be [2], found tensor<3xi32>
 func.func @length_count(%a: tensor<3x2x4xf32>, %b: tensor<4x4xf32>, %c: tensor<3xi32>) {
   %0, %1, %2, %3 = graph.rnn %a, %b, %c {operandSegmentSizes = array<i32: 1, 1, 0, 1, 0, 0, 0, 0, 0>, activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>} : (tensor<3x2x4xf32>, tensor<4x4xf32>, tensor<3xi32>) -> (tensor<3x2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>)
   func.return
@@ -96,7 +96,7 @@ func.func @candidate_bias(%a: tensor<3x2x12xf32>, %b: tensor<8x4xf32>, %c: tenso
 
 // -----
 
-// CHECK: peepholes must be [12], found [4]
+// CHECK: peepholes must be [12], found tensor<4xf32>
 func.func @peepholes(%a: tensor<3x2x16xf32>, %b: tensor<16x4xf32>, %c: tensor<4xf32>) {
   %0, %1, %2, %3, %4, %5 = graph.lstm %a, %b, %c {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0>, activations = ["sigmoid", "tanh", "tanh"], alphas = array<f64: 0.0, 0.0, 0.0>, betas = array<f64: 0.0, 0.0, 0.0>} : (tensor<3x2x16xf32>, tensor<16x4xf32>, tensor<4xf32>) -> (tensor<3x2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x16xf32>)
   func.return
@@ -160,7 +160,7 @@ func.func @bias_alone(%a: tensor<3x1x4xf32>, %b: tensor<4x4xf32>, %c: tensor<0xf
 
 // -----
 
-// CHECK: following_weight must be [panels, 4, width], found [2, 5, 2]
+// CHECK: following_weight must be [panels, 4, width], found tensor<2x5x2xf32>
 func.func @following_weight(%a: tensor<3x1x4xf32>, %b: tensor<4x4xf32>, %c: tensor<2x5x2xf32>) {
   %0:5 = graph.rnn %a, %b, %c {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 1, 0>, activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>, leading = 2 : i64} : (tensor<3x1x4xf32>, tensor<4x4xf32>, tensor<2x5x2xf32>) -> (tensor<3x1x4xf32>, tensor<1x4xf32>, tensor<1x8xf32>, tensor<1x4xf32>, tensor<1x16xf32>)
   func.return
@@ -168,7 +168,7 @@ func.func @following_weight(%a: tensor<3x1x4xf32>, %b: tensor<4x4xf32>, %c: tens
 
 // -----
 
-// CHECK: following_bias must be [4], found [3]
+// CHECK: following_bias must be [4], found tensor<3xf32>
 func.func @following_bias(%a: tensor<3x1x4xf32>, %b: tensor<4x4xf32>, %c: tensor<2x4x2xf32>, %d: tensor<3xf32>) {
   %0:5 = graph.rnn %a, %b, %c, %d {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 1, 1>, activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>, leading = 2 : i64} : (tensor<3x1x4xf32>, tensor<4x4xf32>, tensor<2x4x2xf32>, tensor<3xf32>) -> (tensor<3x1x4xf32>, tensor<1x4xf32>, tensor<1x8xf32>, tensor<1x4xf32>, tensor<1x16xf32>)
   func.return

@@ -16,7 +16,7 @@ func.func @wide(%a: tensor<2x1x16xf32>, %b: tensor<16x4xi8>, %s: tensor<16xf32>,
 
 // -----
 
-// CHECK: x is f32, the weight i8, weight_sums and weight_points are i32, found f32, ui8, i32
+// CHECK: weight must be a tensor of i8, found tensor<16x4xui8>
 func.func @kind(%a: tensor<2x1x16xf32>, %b: tensor<16x4xui8>, %s: tensor<16xf32>, %n: tensor<16xi32>) {
   %0, %1, %2, %3, %4, %5, %6 = graph.rounded_lstm %a, %b, %s, %n {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 0>, activations = ["sigmoid", "tanh", "tanh"], alphas = array<f64: 0.0, 0.0, 0.0>, betas = array<f64: 0.0, 0.0, 0.0>, state_type = ui8} : (tensor<2x1x16xf32>, tensor<16x4xui8>, tensor<16xf32>, tensor<16xi32>) -> (tensor<2x1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x16xf32>, tensor<1x4xui8>)
   func.return
@@ -24,7 +24,7 @@ func.func @kind(%a: tensor<2x1x16xf32>, %b: tensor<16x4xui8>, %s: tensor<16xf32>
 
 // -----
 
-// CHECK: x is f32, the weight i8, weight_sums and weight_points are i32, found f32, i8, i32, i8
+// CHECK: weight_points must be a tensor of i32, found tensor<16xi8>
 func.func @point(%a: tensor<2x1x16xf32>, %b: tensor<16x4xi8>, %s: tensor<16xf32>, %n: tensor<16xi32>, %p: tensor<16xi8>) {
   %0, %1, %2, %3, %4, %5, %6 = graph.rounded_lstm %a, %b, %s, %n, %p {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1>, activations = ["sigmoid", "tanh", "tanh"], alphas = array<f64: 0.0, 0.0, 0.0>, betas = array<f64: 0.0, 0.0, 0.0>, state_type = ui8} : (tensor<2x1x16xf32>, tensor<16x4xi8>, tensor<16xf32>, tensor<16xi32>, tensor<16xi8>) -> (tensor<2x1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x16xf32>, tensor<1x4xui8>)
   func.return
@@ -32,7 +32,7 @@ func.func @point(%a: tensor<2x1x16xf32>, %b: tensor<16x4xi8>, %s: tensor<16xf32>
 
 // -----
 
-// CHECK: x is f32, the weight i8, weight_sums and weight_points are i32, found f16, i8, i32
+// CHECK: x must be a tensor of f32, found tensor<2x1x16xf16>
 func.func @half(%a: tensor<2x1x16xf16>, %b: tensor<16x4xi8>, %s: tensor<16xf16>, %n: tensor<16xi32>) {
   %0, %1, %2, %3, %4, %5, %6 = graph.rounded_lstm %a, %b, %s, %n {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 0>, activations = ["sigmoid", "tanh", "tanh"], alphas = array<f64: 0.0, 0.0, 0.0>, betas = array<f64: 0.0, 0.0, 0.0>, state_type = ui8} : (tensor<2x1x16xf16>, tensor<16x4xi8>, tensor<16xf16>, tensor<16xi32>) -> (tensor<2x1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x16xf32>, tensor<1x4xui8>)
   func.return
@@ -40,7 +40,7 @@ func.func @half(%a: tensor<2x1x16xf16>, %b: tensor<16x4xi8>, %s: tensor<16xf16>,
 
 // -----
 
-// CHECK: state_scales must be [16], found [4]
+// CHECK: state_scales must be [16], found tensor<4xf32>
 func.func @scales(%a: tensor<2x1x16xf32>, %b: tensor<16x4xi8>, %s: tensor<4xf32>, %n: tensor<16xi32>) {
   %0, %1, %2, %3, %4, %5, %6 = graph.rounded_lstm %a, %b, %s, %n {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 0>, activations = ["sigmoid", "tanh", "tanh"], alphas = array<f64: 0.0, 0.0, 0.0>, betas = array<f64: 0.0, 0.0, 0.0>, state_type = ui8} : (tensor<2x1x16xf32>, tensor<16x4xi8>, tensor<4xf32>, tensor<16xi32>) -> (tensor<2x1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x16xf32>, tensor<1x4xui8>)
   func.return
