@@ -1,4 +1,4 @@
-"""What loading and calling a model from Python costs beside its code; prints the tables of calls.md.
+"""Costs of loading and calling a model from Python beside its code; prints the tables of calls.md.
 
     chrt -f 1 taskset -c 1 python benchmarks/calls.py [--rounds 60]
 

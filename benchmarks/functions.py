@@ -14,9 +14,9 @@ from recurrent import measure
 
 FUNCTIONS = ("Sin", "Cos", "Tan", "Asin", "Acos", "Atan", "Sinh", "Cosh", "Tanh", "Asinh", "Acosh", "Atanh", "Erf")
 SHIFTED = {"Acosh": 8.0}
-"""What is added to the inputs, normally distributed, of functions that need greater ones."""
+"""The addend of the inputs, normally distributed, of functions that need greater ones."""
 SCALED = {"Asin": 0.2, "Acos": 0.2, "Atanh": 0.2}
-"""What they are multiplied with where they must be small."""
+"""The factor of inputs that must be small."""
 MATRICES = ((64, 4, 4), (1, 16, 16), (1, 64, 64), (1, 128, 128))
 
 

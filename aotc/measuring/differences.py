@@ -122,7 +122,7 @@ class Judge:
         return np.abs(np.abs(steps - np.rint(steps)) - 0.5) < _NEAR
 
     def outputs(self, nodes: Sequence[NodeProto], given: Arrays) -> Arrays:
-        """What nodes compute, all their values."""
+        """All values that nodes compute."""
         part, read = part_of(self.model, nodes, [each for node in nodes for each in node.output if each], given)
         return next(judgements(part, read, self.labels))
 

@@ -73,7 +73,7 @@ class _Kernels:
 
     @cached_property
     def _texts(self) -> dict[str, str]:
-        """What each kernel computes, by its name."""
+        """The values of each kernel, by its name."""
         kernels = [op for op in self._module.ops if isinstance(op, FuncOp) and is_kernel(op)]
         return {op.sym_name.data: _text(op) for op in kernels}
 

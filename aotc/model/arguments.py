@@ -74,7 +74,7 @@ _ABSTRACT: Mapping[Any, tuple[type, ...]] = {
     float: (Real,),
     bytes: (bytes, bytearray, memoryview),
 }
-"""What else than its own class serves as a kind."""
+"""Classes that serve as a kind beside its own."""
 
 
 def _fits(value: object, hint: Any) -> bool:

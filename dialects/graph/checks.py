@@ -1,4 +1,4 @@
-"""What the operands and attributes of an operation must be, said once and as its documentation says it."""
+"""Conditions on operands and attributes of an operation, said once and as its documentation says them."""
 
 from __future__ import annotations
 

@@ -125,7 +125,7 @@ def _evaluated(part: ModelProto, given: Mapping[str, Array], why: UsageError) ->
 def judgements(
     part: ModelProto, given: Mapping[str, Array], labels: Mapping[str, Labels]
 ) -> Iterator[dict[str, Array]]:
-    """What the outputs may rightly be: as onnxruntime fuses nodes, on integers; as it computes them one by one; where
+    """Right values of the outputs: as onnxruntime fuses nodes, on integers; as it computes them one by one; where
     it has no kernel for one, with what the reference evaluator makes of that. Raises UsageError where there is none."""
     data, count = part.SerializeToString(), 0
     for optimize in (True, False):

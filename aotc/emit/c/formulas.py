@@ -144,7 +144,7 @@ def _ctype(dtype: str, lanes: int = 0) -> CType:
 
 
 def c_name(function: Function, dtype: str) -> str:
-    """What a function of scalars is called, as libm would by the format of its operands."""
+    """The name of a function of scalars, as libm would have it by the format of its operands."""
     return f"aotc_{function.name}{'f' if dtype == 'f32' and function.is_of_any else ''}"
 
 

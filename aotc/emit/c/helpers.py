@@ -18,7 +18,7 @@ _VRINTN = """\
 #if (defined(__ARM_ARCH_8M_MAIN__) || defined(__ARM_ARCH_8_1M_MAIN__)) && defined(__ARM_FP) && (__ARM_FP & 4)
     __asm__("vrintn.f32 %0, %1" : "=t"(x) : "t"(x));
     return x;"""
-"""What is preferred to `aotc_roundevenf`: an instruction of Arm."""
+"""An instruction of Arm that is preferred to `aotc_roundevenf`."""
 
 _BITS = """\
 /* The bits of a {T} as an integer. */

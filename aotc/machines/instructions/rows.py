@@ -134,7 +134,7 @@ class Instruction:
 
     @cached_property
     def intrinsic(self) -> Call:
-        """What LLVM calls it."""
+        """LLVM's name of it."""
         llvm = self.llvm
         return Call(llvm, tuple(range(len(self.operands)))) if isinstance(llvm, str) else llvm
 

@@ -110,7 +110,7 @@ _PACKING = {128: "sse2.{}.128", 256: "avx2.{}", 512: "avx512.{}.512"}
 _NEAREST = {128: "sse2.cvtps2dq", 256: "avx.cvt.ps2dq.256", 512: "avx512.mask.cvtps2dq.512"}
 _NEAREST_FEATURE = {128: "sse2", 256: "avx", 512: "avx512f"}
 _UNMASKED = (Number(0, Lanes("s32", 16)), Number(-1, Lanes("s16", 1)), Number(4))
-"""What is there where a mask has no bit; the mask; that the control register says how to round."""
+"""The value where a mask has no bit; the mask; the number by which the control register says how to round."""
 
 
 def _narrowings() -> Iterator[Instruction]:

@@ -279,7 +279,7 @@ _LEVELS = 255
 
 
 class RoundedStateOp(LoopNestOp, ABC):
-    """What there is of a layer beside its cell, behind the cell's own operands and results."""
+    """The parts of a layer beside its cell, behind the cell's own operands and results."""
 
     state_scales = operand_def(TensorType)
     weight_sums = operand_def(TensorType)

@@ -1,4 +1,4 @@
-"""What CMSIS-NN computes instead of the compiler, and the C that calls it."""
+"""Kernels that CMSIS-NN computes instead of the compiler, and the C that calls them."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ class Requantization:
 
     @property
     def scales(self) -> NDArray[np.float64]:
-        """What sums are multiplied by."""
+        """The factors of sums."""
         return np.ldexp(self.multipliers.astype(np.float64), self.shifts - 31)
 
     def per_channel(self, count: int, axis: int) -> tuple[Integers, Integers] | None:
@@ -46,7 +46,8 @@ class Requantization:
 
 
 def requantization(op: Operation, store: WeightStore) -> Requantization | None:
-    """What `op` does to sums that nothing else reads; None where it is something else or CMSIS-NN has no such."""
+    """The requantisation of sums that nothing else reads by `op`; None where it is something else or CMSIS-NN has no
+    such."""
     if not isinstance(op, FixedRequantizeOp | DoublingRequantizeOp | RequantizeOp) or dtype_name(op.to) != "int8":
         return None
     if len(list(op.x.uses)) > 1:

@@ -1,4 +1,4 @@
-"""What this package adds, found through entry points (see pyproject.toml)."""
+"""Passes and operators of this package, found through entry points (see pyproject.toml)."""
 
 from __future__ import annotations
 

@@ -61,8 +61,11 @@ class PoolingStrategy(_PoolingStrategy):
         kind = element_type_of(op.x)
         if isinstance(op, MaxPoolOp) and kind in (i8, UI8):
             kind = i32  # of which a block of 8-bit integers has the lanes
-        block = shape_of(op.x)[-1] if _is_blocked(op) else lanes_of_products(machine, kind) if op.BLOCKED else 1
-        return window_schedule(machine, kind, block)
+        _, channels, *_, last = shape_of(op.x)
+        if _is_blocked(op):
+            return window_schedule(machine, kind, last)
+        lanes = lanes_of_products(machine, kind)
+        return window_schedule(machine, kind, lanes) if op.BLOCKED and 4 * channels > lanes else None
 
     def cost(self, op: WindowOp, schedule: WindowSchedule, machine: Machine) -> float:
         images, channels, *_ = shape_of(op.x)

@@ -29,7 +29,7 @@ _MOST_HALVED = 256
 """Bits of the widest register of which one is best packed alone."""
 _ROUNDING = 3.0 * 2**22
 _ROUNDING_BITS = 0x4B400000
-"""What rounds a float that is added, and its bits (`TileBuilder.rounded`)."""
+"""A float whose addition rounds, and its bits (`TileBuilder.rounded`)."""
 
 
 @dataclass(frozen=True)

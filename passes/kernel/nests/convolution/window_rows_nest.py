@@ -122,7 +122,7 @@ class WindowRowsNest(_RowsNest[WindowOp]):
         self.write([*index[:-1], self._along(tile, index[-1])], op.finish(b, lambda: self._counts(index, each), found))
 
     def _reader(self, index: Sequence[Scalar], each: Stretch) -> Callable[[list[Scalar]], Scalar]:
-        """What a tile reads of the row that the taps along the other axes see."""
+        """The elements that a tile reads of the row that the taps along the other axes see."""
         b, source = self.b, self._of(each.elements)
         last = self._along(source, self.windows[-1].source(index[-1], b.index(0)) + each.first)
 
@@ -135,7 +135,8 @@ class WindowRowsNest(_RowsNest[WindowOp]):
         return read
 
     def _seen(self, row: Scalar, each: Stretch) -> list[Scalar]:
-        """What each tap along the last axis reads at the positions of a tile, of what the tile reads of a row."""
+        """The elements that each tap along the last axis reads at the positions of a tile, of those it reads of a
+        row."""
         count, b, lanes, along = ceil_div(each.size, self.lanes), self.b, self.lanes, self.windows[-1]
         places = [divmod(tap * along.dilation, along.stride) for tap in range(along.size)]
         most = {phase: further for further, phase in places}  # of which the last is the greatest
@@ -210,7 +211,7 @@ class FoldRowsNest(_RowsNest[FoldOp]):
 
 
 def _seen_by(window: SlidingWindow, tap: int, each: Stretch) -> Stretch:
-    """What one tap reads at the positions of a tile."""
+    """The elements that one tap reads at the positions of a tile."""
     first = tap * window.dilation
     if each.count > 1:
         return replace(each, first=first, elements=each.size)

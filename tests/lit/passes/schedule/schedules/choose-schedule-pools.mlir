@@ -42,13 +42,19 @@ func.func @channels(%x: tensor<1x512x7x7xf32>, %y: tensor<1x64x900xf32>) -> (ten
 
 // Where the greatest element is, and fixed-point averages, depend on more than elements; minifloats have no lanes, and
 // sums of integers of these are not packed.
+// Nor has a tensor in blocks of other lanes than those of a register, and few channels whose rows are short, or are tiles
+// that differ, have neither.
 // CHECK-LABEL: func.func @loops
 // CHECK-NOT:     schedule =
 // CHECK:         func.return
-func.func @loops(%x: tensor<1x4x8x56xf32>, %f: tensor<1x4x8x56xf8E5M2>, %b: tensor<1x4x8x56xi8>) attributes {aot.entry} {
-  %0 = graph.max_pool_indices %x {kernel = array<i64: 2, 2>, strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>} : (tensor<1x4x8x56xf32>) -> tensor<1x4x7x55xi64>
+func.func @loops(%x: tensor<1x8x8x56xf32>, %f: tensor<1x4x8x56xf8E5M2>, %b: tensor<1x4x8x56xi8>, %c: tensor<1x3x40xf8E5M2>, %n: tensor<1x9x5x5x8xf32>, %q: tensor<9x5xf32>, %s: tensor<1x3x7x7xf32>, %r: tensor<1x3x900xf32>) attributes {aot.entry} {
+  %0 = graph.max_pool_indices %x {kernel = array<i64: 2, 2>, strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>} : (tensor<1x8x8x56xf32>) -> tensor<1x8x7x55xi64>
   %1 = graph.max_pool %f {kernel = array<i64: 2, 2>, strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>} : (tensor<1x4x8x56xf8E5M2>) -> tensor<1x4x7x55xf8E5M2>
   %2 = graph.sum_pool %b {kernel = array<i64: 2, 17>, strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>} : (tensor<1x4x8x56xi8>) -> tensor<1x4x7x40xi32>
+  %3 = graph.fold %c {image = array<i64: 40>, kernel = array<i64: 3>, strides = array<i64: 1>, pads = array<i64: 1, 1>, dilations = array<i64: 1>} : (tensor<1x3x40xf8E5M2>) -> tensor<1x1x40xf8E5M2>
+  %4 = graph.roi_max %n, %q {size = array<i64: 7, 7>, scale = 1.0 : f64} : (tensor<1x9x5x5x8xf32>, tensor<9x5xf32>) -> tensor<9x9x7x7x8xf32>
+  %5 = graph.average_pool %s {kernel = array<i64: 7, 7>, strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>} : (tensor<1x3x7x7xf32>) -> tensor<1x3x1x1xf32>
+  %6 = graph.max_pool %r {kernel = array<i64: 16>, strides = array<i64: 1>, pads = array<i64: 800, 800>, dilations = array<i64: 100>} : (tensor<1x3x900xf32>) -> tensor<1x3x1000xf32>
   func.return
 }
 
@@ -76,5 +82,13 @@ func.func @regions(%x: tensor<1x72x50x50xf32>, %f: tensor<1x4x50x50xf32>, %r: te
 func.func @folds(%c: tensor<1x144x1024xf32>, %l: tensor<1x17x40xf32>) attributes {aot.entry} {
   %0 = graph.fold %c {image = array<i64: 32, 32>, kernel = array<i64: 3, 3>, strides = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>} : (tensor<1x144x1024xf32>) -> tensor<1x16x32x32xf32>
   %1 = graph.fold %l {image = array<i64: 40>, kernel = array<i64: 17>, strides = array<i64: 1>, pads = array<i64: 8, 8>, dilations = array<i64: 1>} : (tensor<1x17x40xf32>) -> tensor<1x1x40xf32>
+  func.return
+}
+
+// What is read of a row, that again in phases, and results are in registers at once: windows far apart leave room for few.
+// CHECK-LABEL: func.func @apart
+// CHECK-NEXT:    graph.max_pool %x {{.*}}#graph.positions_schedule<lanes = 16, mr = 1, nr = 1, unroll = 1>
+func.func @apart(%x: tensor<1x64x512xf32>) attributes {aot.entry} {
+  %0 = graph.max_pool %x {kernel = array<i64: 8>, strides = array<i64: 8>, pads = array<i64: 0, 0>, dilations = array<i64: 1>} : (tensor<1x64x512xf32>) -> tensor<1x64x64xf32>
   func.return
 }
