@@ -30,7 +30,7 @@ class Lanes:
 
 @dataclass(frozen=True)
 class Architecture:
-    """Helpers for the instructions of all kinds of processors."""
+    """A kind of processors: what their instructions have in common."""
 
     name: str
     """How triples begin."""
