@@ -183,6 +183,11 @@ def dot(sums: Value, a: Group[Value], b: Group[Value]) -> Value:
     return sums + products(a, b, sums.dtype)
 
 
+def dot_alone(a: Group[Value], b: Group[Value]) -> Value:
+    """A lane of a dot product without a sum before it."""
+    return products(a, b, "s32")
+
+
 def joined(lanes: Sequence[V]) -> V:
     """The word of these lanes, the first one in its lowest bits."""
     first, *others = lanes
