@@ -7,7 +7,7 @@ import inspect
 import os
 import sys
 import types
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from numbers import Integral, Real
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
@@ -64,37 +64,81 @@ def _evaluated(annotation: Any, scope: Mapping[str, Any]) -> Any:
 def require(name: str, value: object, hint: Any) -> None:
     """Raise ArgumentError where `value`, of the argument `name`, is none of what an annotation says."""
     if not _fits(value, hint):
+        name, value, hint = _wrong_part(name, value, hint)
         shown = repr(value) if isinstance(value, str | int | float | None) else f"a {type(value).__name__}"
         raise ArgumentError(Problem("wrong-argument", f"{name} is {shown[:80]}", f"it takes {_said(hint)}"))
 
 
 _ABSTRACT: Mapping[Any, tuple[type, ...]] = {
-    Sequence: (Sequence, Set),
+    Sequence: (Collection,),
     int: (Integral,),
     float: (Real,),
-    bytes: (bytes, bytearray, memoryview),
 }
 """Classes that serve as a kind beside its own."""
 
 
+def _alternatives(hint: Any) -> tuple[Any, ...]:
+    if get_origin(hint) is Annotated:
+        return _alternatives(get_args(hint)[0])
+    return get_args(hint) if get_origin(hint) in (Union, types.UnionType) else (hint,)
+
+
 def _fits(value: object, hint: Any) -> bool:
-    origin, inner = get_origin(hint), get_args(hint)
+    return any(
+        _is_of(value, each) and all(_fits(part, kind) for _, part, kind in _parts("", value, each))
+        for each in _alternatives(hint)
+    )
+
+
+def _wrong_part(name: str, value: object, hint: Any) -> tuple[str, object, Any]:
+    """What in a value does not fit: one of its items where itself it is of the right kind."""
+    for each in _alternatives(hint):
+        if _is_of(value, each):
+            return next(_wrong_part(*part) for part in _parts(name, value, each) if not _fits(*part[1:]))
+    return name, value, hint
+
+
+def _is_of(value: object, hint: Any) -> bool:
+    """Whether a value is of a kind, whatever is in it."""
     if hint is Any or isinstance(hint, TypeVar):
         return True
-    if origin is Annotated:
-        return _fits(value, inner[0])
-    if origin in (Union, types.UnionType):
-        return any(_fits(value, each) for each in inner)
+    origin, inner = get_origin(hint), get_args(hint)
     if origin is Literal:
-        return isinstance(value, tuple({type(each) for each in inner}))
+        return any(_is_of(value, type(each)) for each in inner)
     kind = origin or (type(None) if hint is None else hint)
-    if not isinstance(kind, type):
-        return True
-    if not isinstance(value, _ABSTRACT.get(kind, (kind,))) or (kind is Sequence and isinstance(value, str | bytes)):
+    if kind is bool:
+        return is_truth(value)
+    if kind is bytes:
+        return _is_bytes(value)
+    if kind is Sequence and (isinstance(value, str | bytes | Mapping) or getattr(value, "shape", None) == ()):
         return False
-    if kind is Mapping:
-        return all(_fits(key, inner[0]) and _fits(each, inner[1]) for key, each in value.items())  # pyright: ignore
-    return kind is not Sequence or not inner or all(_fits(each, inner[0]) for each in value)  # pyright: ignore
+    return not isinstance(kind, type) or isinstance(value, _ABSTRACT.get(kind, (kind,)))
+
+
+def is_truth(value: Any) -> bool:
+    """Whether it is a truth value: Python's, or numpy's."""
+    return isinstance(value, bool) or (getattr(value, "shape", None) == () and value.dtype.kind == "b")
+
+
+def _is_bytes(value: object) -> bool:
+    """Whether it has bytes in a row, as a mapped file or an array of uint8 does."""
+    try:
+        view = memoryview(value)  # pyright: ignore[reportArgumentType]
+    except (TypeError, ValueError, BufferError):
+        return False
+    return view.ndim == view.itemsize == 1
+
+
+def _parts(name: str, value: Any, hint: Any) -> Iterator[tuple[str, object, Any]]:
+    """The items of a mapping or sequence: what they are called, and what each is to be."""
+    origin, inner = get_origin(hint), get_args(hint)
+    if origin is Mapping:
+        for key, each in value.items():
+            yield f"a key of {name}", key, inner[0]
+            yield f"{name}[{key!r}]", each, inner[1]
+    elif origin is Sequence:
+        for at, each in enumerate(value):
+            yield f"{name}[{at}]", each, inner[0]
 
 
 def _said(hint: Any) -> str:

@@ -13,6 +13,7 @@ from typing import Any, Literal
 from aotc.errors import Problem, UsageError
 from aotc.machines.targets import machine_of
 from aotc.model import conventions
+from aotc.model.arguments import is_truth
 from aotc.model.conventions import default_interface, default_operators
 from aotc.model.known_tensors import KnownTensor
 from aotc.model.limits import MOST_COMPUTED, MOST_EXPANDED
@@ -311,8 +312,10 @@ class CompileOptions:
 
 
 def _plain(value: Any) -> Any:
-    """Integers of any kind, and paths, as Python's own."""
-    if isinstance(value, Integral) and not isinstance(value, bool):
+    """Integers and truth values of any kind, and paths, as Python's own."""
+    if is_truth(value):
+        return bool(value)
+    if isinstance(value, Integral):
         return int(value)
     return os.fspath(value) if isinstance(value, os.PathLike) else value
 

@@ -35,6 +35,7 @@ class Buckets:
                 fix = f"name the dimension, as buckets={{{(dims or ('n',))[-1]!r}: {list(given)}}}"
                 raise UsageError("invalid-option", what, f"they are {', '.join(dims) or 'none'}", fix)
             given = {dims[0]: given}
+        given = {name: [int(extent) for extent in each] for name, each in given.items()}
         problems = [
             Problem(
                 "unknown-dimension",
@@ -47,7 +48,7 @@ class Buckets:
         problems += [
             Problem("out-of-range", f"buckets of {name!r}: {list(each)}", "they are extents of 1 or more")
             for name, each in given.items()
-            if not each or not all(isinstance(extent, int) and extent > 0 for extent in each)
+            if not each or min(each) < 1
         ]
         problems += [
             Problem(

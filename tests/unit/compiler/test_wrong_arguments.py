@@ -123,3 +123,25 @@ def test_the_argument_and_what_it_takes_are_named() -> None:
 def test_what_has_the_kind_of_a_number_or_a_path_is_taken(tmp_path: Path) -> None:
     assert aotc.compile(FIXED, threads=np.int64(1), dump_phases=tmp_path)(X)
     assert aotc.compile(OPEN, dims={"n": np.int32(4)}, optimize=1)(X)
+
+
+def test_what_holds_numbers_names_or_bytes_is_taken() -> None:
+    level, flag = np.int64(1), np.bool_(True)
+    built = aotc.build(
+        OPEN, emit=np.array(["c"]), input_shapes={"x": np.array([4])}, optimize=level, check_indices=flag
+    )  # pyright: ignore[reportArgumentType]
+    assert len(type(built).of_blob(np.frombuffer(built.blob(), np.uint8))) == len(built)  # pyright: ignore
+    opened = aotc.DynamicModel(OPEN, buckets=np.array([4, 8]))  # pyright: ignore[reportArgumentType]
+    assert opened(X[:3])["y"].shape == (3,)
+    session = aotc.InferenceSession(FIXED)
+    assert len(session.run(np.array(["y"]), {"x": X})) == 1  # pyright: ignore[reportArgumentType]
+    session.io_binding().bind_output("y", "cpu", 0, np.float32, np.array(X.shape), X.ctypes.data)  # pyright: ignore
+
+
+def test_the_item_that_is_wrong_is_named() -> None:
+    with pytest.raises(TypeError, match=r"dims\['n'\] is 2.0; it takes int or 'any'"):
+        aotc.compile(OPEN, dims={"n": 2.0})  # pyright: ignore[reportArgumentType]
+    with pytest.raises(TypeError, match=r"input_shapes\['x'\]\[1\] is None; it takes int"):
+        aotc.compile(OPEN, input_shapes={"x": (4, None)})  # pyright: ignore[reportArgumentType]
+    with pytest.raises(TypeError, match=r"a key of state is 1; it takes str"):
+        aotc.compile(OPEN, state={1: "x"})  # pyright: ignore[reportArgumentType]
