@@ -91,7 +91,7 @@ def _fits(value: object, hint: Any) -> bool:
 
 
 def _wrong_part(name: str, value: object, hint: Any) -> tuple[str, object, Any]:
-    """What in a value does not fit: one of its items where itself it is of the right kind."""
+    """The part of a value that does not fit: one of its items where the value itself is of the right kind."""
     for each in _alternatives(hint):
         if _is_of(value, each):
             return next(_wrong_part(*part) for part in _parts(name, value, each) if not _fits(*part[1:]))
