@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 
 import numpy as np
@@ -11,8 +10,8 @@ from xdsl.ir import Block, Operation, OpResult, SSAValue
 
 from aotc.dialects import vm
 from aotc.dialects.aot import WeightOp
-from aotc.dialects.dtypes import byte_width, element_type, extended, is_subbyte_integer, numpy_dtype
-from aotc.dialects.graph.interfaces import GraphOp, element_type_of, shape_of
+from aotc.dialects.dtypes import element_type, extended, is_subbyte_integer, numpy_dtype
+from aotc.dialects.graph.interfaces import GraphOp, bytes_of, element_type_of, shape_of
 from aotc.dialects.graph.structure import ConstantOp
 from aotc.model.locations import node_names
 from aotc.model.weight_store import Array, WeightStore
@@ -92,7 +91,7 @@ def computed_array(value: SSAValue, store: WeightStore) -> Array | None:
 
 def _size(op: GraphOp) -> int:
     """Bytes of the results of `op`."""
-    return sum(math.prod(shape_of(result)) * byte_width(element_type_of(result)) for result in op.results)
+    return sum(map(bytes_of, op.results))
 
 
 def _bytes(arrays: Iterable[Array]) -> int:

@@ -17,6 +17,7 @@ from xdsl.dialects.builtin import UNKNOWN_LOC
 from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue, Use
 from xdsl.ir.core import SSAValues
 from xdsl.irdl import IRDLOperation, OptionalDef
+from xdsl.traits import IsTerminator
 
 
 def make(
@@ -91,3 +92,9 @@ def walk(op: Operation) -> Iterator[Operation]:
                     yield from walk(each)
                 else:
                     yield each
+
+
+@cache
+def is_terminator(kind: type[Operation]) -> bool:
+    """Whether operations of this class end a block."""
+    return kind.has_trait(IsTerminator)

@@ -18,7 +18,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
 from itertools import chain, repeat
-from typing import ClassVar, NamedTuple, Self, TypeVar, cast
+from typing import ClassVar, NamedTuple, Self, cast
 
 import numpy as np
 from xdsl.dialects.builtin import (
@@ -51,12 +51,10 @@ from xdsl.utils.exceptions import VerifyException
 from aotc.dialects.arrays import Array
 from aotc.dialects.attributes import to_attribute
 from aotc.dialects.builder import Builder, Reader, Scalar, Writer
-from aotc.dialects.dtypes import compute_type, is_narrow_float
+from aotc.dialects.dtypes import byte_width, compute_type, is_narrow_float
 from aotc.dialects.evaluation import evaluate_element, evaluate_loops, evaluate_places
-from aotc.dialects.graph.patterns import patterns_of
+from aotc.dialects.graph.patterns import Op, patterns_of
 from aotc.dialects.properties import Flag
-
-Op = TypeVar("Op", bound=Operation)
 
 
 class ShapeError(Exception):
@@ -97,6 +95,11 @@ def shape_of(value: SSAValue) -> tuple[int, ...]:
 def element_type_of(value: SSAValue) -> Attribute:
     """The element type of `value`: one of `dtypes.ELEMENT_TYPES`."""
     return tensor_type(value).get_element_type()
+
+
+def bytes_of(value: SSAValue) -> int:
+    """The size of a tensor in memory."""
+    return math.prod(shape_of(value)) * byte_width(element_type_of(value))
 
 
 def producer(value: SSAValue, op_class: type[Op]) -> Op | None:

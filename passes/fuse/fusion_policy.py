@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
-from aotc.dialects.dtypes import byte_width
-from aotc.dialects.graph.interfaces import AnchorOp, ElementOp, element_type_of, shape_of
+from aotc.dialects.graph.interfaces import AnchorOp, ElementOp, bytes_of
 from aotc.passes.fuse.cost import element_cost
 from aotc.passes.fuse.groups import is_single_constant
 
@@ -54,7 +52,9 @@ def widens(op: ElementOp) -> bool:
 
     Constants of a single element take none: they are part of the kernel.
     """
-    return _bytes(op.results[0]) > sum(_bytes(operand) for operand in op.operands if not is_single_constant(operand))
+    return bytes_of(op.results[0]) > sum(
+        bytes_of(operand) for operand in op.operands if not is_single_constant(operand)
+    )
 
 
 def may_recompute(op: ElementOp, already: int) -> bool:
@@ -70,7 +70,3 @@ def may_recompute(op: ElementOp, already: int) -> bool:
 def may_duplicate(op: ElementOp) -> bool:
     """Whether several groups may each compute a copy of `op`."""
     return widens(op) and recomputing_cost(op) <= CHEAP
-
-
-def _bytes(value: SSAValue) -> int:
-    return math.prod(shape_of(value)) * byte_width(element_type_of(value))

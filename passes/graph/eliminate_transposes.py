@@ -26,9 +26,8 @@ from xdsl.ir import Block, Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from aotc.dialects.dtypes import byte_width
 from aotc.dialects.graph.compound.control_flow import graph_blocks
-from aotc.dialects.graph.interfaces import ElementOp, element_type_of, shape_of
+from aotc.dialects.graph.interfaces import ElementOp, bytes_of, shape_of
 from aotc.dialects.graph.movement import ReshapeOp, TransposeOp
 from aotc.dialects.graph.structure import ConstantOp
 
@@ -78,7 +77,7 @@ class _Region:
             back = {op for op in outside if self._is_inverse(op)}
             gone |= back
             if value is not self.source.result:
-                come += _bytes(value) if outside - back else 0
+                come += bytes_of(value) if outside - back else 0
             elif outside == back:
                 gone.add(self.source)
         for op in self.members:
@@ -86,10 +85,10 @@ class _Region:
                 if operand in self.values:
                     continue
                 if not self._is_transpose(operand):
-                    come += _bytes(operand) if not _is_free(operand) else 0
+                    come += bytes_of(operand) if not _is_free(operand) else 0
                 elif _users(operand) <= set(self.members):
                     gone.add(_owner(operand))
-        return sum(_bytes(op.results[0]) for op in gone) - come
+        return sum(bytes_of(op.results[0]) for op in gone) - come
 
     def rewrite(self) -> None:
         """Let the members work on untransposed values, and transpose again where others read them."""
@@ -171,10 +170,6 @@ def _users(value: SSAValue) -> set[Operation]:
 def _owner(value: SSAValue) -> Operation:
     assert isinstance(value, OpResult)
     return value.op
-
-
-def _bytes(value: SSAValue) -> int:
-    return math.prod(shape_of(value)) * byte_width(element_type_of(value))
 
 
 def _erase_unused_transposes(block: Block) -> None:

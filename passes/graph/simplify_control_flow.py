@@ -27,7 +27,6 @@ After:
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -39,9 +38,9 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from aotc.dialects.constants import constant_op, known_array
-from aotc.dialects.dtypes import byte_width, numpy_dtype
+from aotc.dialects.dtypes import numpy_dtype
 from aotc.dialects.graph.compound.control_flow import MOST_TRIPS, ControlOp, IfOp, LoopOp, graph_blocks, yield_of
-from aotc.dialects.graph.interfaces import GraphOp, element_type_of, shape_of
+from aotc.dialects.graph.interfaces import GraphOp, bytes_of, element_type_of, shape_of
 from aotc.dialects.graph.movement import ReshapeOp
 from aotc.dialects.graph.structure import ConstantOp, YieldOp
 from aotc.model.weight_store import WeightStore
@@ -296,10 +295,7 @@ def _is_constant(value: SSAValue) -> bool:
 def _may_hoist(op: GraphOp) -> bool:
     """Whether it pays to compute `op` once and to keep its result: not where that is larger than what it is made of,
     nor where quantised operators look for it at their operands."""
-    sizes = [
-        sum(math.prod(shape_of(value)) * byte_width(element_type_of(value)) for value in values)
-        for values in (op.operands, op.results)
-    ]
+    sizes = [sum(map(bytes_of, values)) for values in (op.operands, op.results)]
     return sizes[1] <= sizes[0] and op.operand_quantization() is None and op.result_quantization() is None
 
 

@@ -21,7 +21,6 @@ scf.for %i = %c0 to %c8 step %c1 {
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
 
 from xdsl.context import Context
 from xdsl.dialects import scf
@@ -29,9 +28,9 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.traits import IsTerminator, is_side_effect_free, is_speculatable
+from xdsl.traits import is_side_effect_free, is_speculatable
 
-from aotc.dialects.operations import walk
+from aotc.dialects.operations import is_terminator, walk
 
 
 @dataclass(frozen=True)
@@ -64,7 +63,7 @@ def _move_out_of(loop: scf.ForOp, outside: Block) -> None:
     body = loop.body.block
     varying: set[SSAValue] = {*body.args}
     for op in list(body.ops):
-        if _is_terminator(type(op)) or not _is_invariant(op, varying) or not _is_free(op) or not is_speculatable(op):
+        if is_terminator(type(op)) or not _is_invariant(op, varying) or not _is_free(op) or not is_speculatable(op):
             varying.update(op.results)
         else:
             op.detach()
@@ -89,8 +88,3 @@ def _is_free(op: Operation) -> bool:
     if kind not in _free:
         _free[kind] = is_side_effect_free(op)
     return _free[kind]
-
-
-@cache
-def _is_terminator(kind: type[Operation]) -> bool:
-    return kind.has_trait(IsTerminator)

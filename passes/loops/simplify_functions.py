@@ -38,13 +38,12 @@ from xdsl.traits import (
     ConstantLike,
     HasCanonicalizationPatternsTrait,
     HasFolder,
-    IsTerminator,
     MemoryEffectKind,
     RecursiveMemoryEffect,
     get_effects,
 )
 
-from aotc.dialects.operations import walk
+from aotc.dialects.operations import is_terminator, walk
 
 
 @dataclass(frozen=True)
@@ -131,7 +130,7 @@ class _Elimination:
             total = max(total, effect)
             if effect is _Effect.ANY:
                 self._writes += 1
-            if effect > _Effect.READ or _is_terminator(type(op)):
+            if effect > _Effect.READ or is_terminator(type(op)):
                 continue
             operands = tuple(op.operands)
             key = (type(op), *(operands or op.properties.values()))
@@ -158,11 +157,6 @@ def _equal(a: Operation, b: Operation) -> bool:
         and a.results.types == b.results.types
         and all(x.is_structurally_equivalent(y) for x, y in zip(a.regions, b.regions, strict=True))
     )
-
-
-@cache
-def _is_terminator(kind: type[Operation]) -> bool:
-    return kind.has_trait(IsTerminator)
 
 
 def _effect(op: Operation, inside: Iterable[_Effect]) -> _Effect:
@@ -201,7 +195,7 @@ def _drop_unused(block: Block) -> _Effect:
     for op in reversed(list(block.ops)):
         effect = _effect(op, [_drop_unused(inner) for region in op.regions for inner in region.blocks])
         unused = all(result.first_use is None for result in op.results)
-        if unused and effect is not _Effect.ANY and not _is_terminator(type(op)):
+        if unused and effect is not _Effect.ANY and not is_terminator(type(op)):
             Rewriter.erase_op(op)
         else:
             total = max(total, effect)
