@@ -24,6 +24,7 @@ from aotc.machines.machine import (
     SumsCosts,
     ThreadCosts,
     TileCosts,
+    WindowCosts,
     WinogradCosts,
 )
 
@@ -157,6 +158,7 @@ X86_AVX512: Final = Machine(
     bandwidths=_MESH_BANDWIDTHS,
     winograd=_WINOGRAD,
     strassen=_ZEN5_STRASSEN,
+    windows=WindowCosts(most_taps=16, most_stretches=6, least_bytes=16, least_filled=1 / 4, packing_cycles=3),
     recurrent=_RECURRENT,
     dot=VPMADDWD,
     lookup=VPERMW,

@@ -187,6 +187,22 @@ class StrassenCosts:
 
 
 @dataclass(frozen=True)
+class WindowCosts:
+    """Of windows of plain tensors; `passes/kernel/costs/window_cost.py` has the times that they are fitted to."""
+
+    most_taps: int
+    """The most taps along a row whose positions are in the lanes: they are unrolled."""
+    most_stretches: int
+    """The most tiles of such a row with code of their own."""
+    least_bytes: int
+    """Of a register of which a row leaves parts empty."""
+    least_filled: float
+    """The share of the lanes that positions, or channels of packed blocks, fill at least."""
+    packing_cycles: int
+    """To pack or unpack a register, beside its shuffles."""
+
+
+@dataclass(frozen=True)
 class RecurrentCosts:
     """Of recurrent layers whose inputs are multiplied beside the products with the state (`costs/recurrent.py`)."""
 
@@ -339,6 +355,7 @@ class Machine(Core):
     bandwidths: Bandwidths
     winograd: WinogradCosts
     strassen: StrassenCosts
+    windows: WindowCosts
     recurrent: RecurrentCosts
     dot: DotProduct = PORTABLE
     """How sums of products of 8-bit integers are computed."""

@@ -1,7 +1,7 @@
 """Every dialect, pass and target of the project, by name and loaded when first used.
 
 This is the entry point `xdsl.universe`: it makes them appear in `aotc-opt` and in `xdsl-opt`. A package from outside
-adds its own universe the same way. Each row is one line; a unit test loads them all.
+adds its own universe the same way. A unit test loads them all.
 """
 
 from __future__ import annotations

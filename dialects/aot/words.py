@@ -1,7 +1,7 @@
 """Words: four neighbouring bytes in a register of 32 bits, for cores that add up two products of 16 bits at once.
 
-Arithmetic on them is `aot.instruction`s of Arm's DSP extension (`aotc/machines/instructions/cortex_m.py`). Byte 0 of a
-word is the lowest, and the one at the lowest address.
+Arithmetic on them is written as instructions of Arm's DSP extension (`aot.instruction`). Byte 0 of a word is the
+lowest, and the one at the lowest address.
 
 Runs: up to eight neighbouring bytes, as many as a register of Arm's vector extension (MVE) holds widened to 16 bits.
 A register holds 16 bytes; a quad is four sums in one.
@@ -43,7 +43,12 @@ class WordLoadOp(IRDLOperation):
         super().__init__(operands=[buffer, indices], result_types=[i32])
 
     def verify_(self) -> None:
-        _check_bytes(self.buffer, self.indices)
+        kind = cast(MemRefType[Attribute], self.buffer.type)
+        if kind.get_num_dims() != len(self.indices):
+            raise VerifyException(f"{len(self.indices)} indices for a buffer of rank {kind.get_num_dims()}")
+        element = kind.get_element_type()
+        if not isinstance(element, IntegerType) or element.width.data != 8:
+            raise VerifyException(f"words are made of bytes, found {element}")
 
 
 _QUAD = VectorType(i32, [QUAD])
@@ -67,17 +72,5 @@ class QuadOp(IRDLOperation):
             raise VerifyException(f"{QUAD} integers make a vector<{QUAD}xi32>")
 
 
-def _check_bytes(buffer: SSAValue, indices: Sequence[SSAValue]) -> None:
-    kind = cast(MemRefType[Attribute], buffer.type)
-    if kind.get_num_dims() != len(indices):
-        raise VerifyException(f"{len(indices)} indices for a buffer of rank {kind.get_num_dims()}")
-    element = kind.get_element_type()
-    if not isinstance(element, IntegerType) or element.width.data != 8:
-        raise VerifyException(f"words are made of bytes, found {element}")
-
-
-WORD_OPERATIONS = (
-    WordLoadOp,
-    QuadOp,
-)
+WORD_OPERATIONS = (WordLoadOp, QuadOp)
 """Those of the dialect."""

@@ -1,1 +1,1 @@
-"""Dialects of loops and memory to the llvm dialect."""
+"""Dialects of loops and memory to the llvm dialect, and the entry to bytecode."""

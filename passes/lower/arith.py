@@ -1,6 +1,7 @@
 """Operations of arith, and those of math that are instructions, as llvm operations.
 
-Scalars and vectors alike, lane by lane. Floats keep IEEE semantics; f16 and bf16 compute in f32.
+Scalars and vectors alike, lane by lane. Floats keep IEEE semantics; f16 and bf16 are only moved, and converted
+from f32 and to it.
 """
 
 from __future__ import annotations

@@ -5,7 +5,6 @@ from __future__ import annotations
 from xdsl.dialects import func, llvm, scf
 from xdsl.ir import Block
 
-from aotc.dialects.aot.contract import LOOP_HINTS
 from aotc.errors import CompileError
 from aotc.passes.lower.function import FunctionLowering, Lowerings
 from aotc.passes.lower.llvm_builder import NSW
@@ -28,9 +27,7 @@ def _for(f: FunctionLowering, op: scf.ForOp) -> None:
     terminator = body.last_op
     assert isinstance(terminator, scf.YieldOp)
     following = b.integer_op(llvm.AddOp, head.args[0], f.get(op.step), NSW)
-    latch = b.branch(head, [following, *(f.get(value) for value in terminator.arguments)])
-    if (hints := LOOP_HINTS.get(op)) is not None:
-        latch.attributes["loop_annotation"] = hints
+    b.branch(head, [following, *(f.get(value) for value in terminator.arguments)])
     b.start(after)
     for result, value in zip(op.results, head.args[1:], strict=True):
         f.set(result, value)

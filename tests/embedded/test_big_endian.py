@@ -33,7 +33,7 @@ def model(channels: int) -> tuple[ModelProto, Graph]:
 
 
 def compiled(made: ModelProto, g: Graph, folder: Path, **options: object) -> subprocess.CompletedProcess[str]:
-    """What the compiler says of the model's C with a self-test of onnxruntime's outputs."""
+    """The compiler's run on the model's C with a self-test of onnxruntime's outputs."""
     np.savez(folder / "in.npz", **g.inputs)
     np.savez(folder / "out.npz", **dict(zip(g.outputs, session(made).run(g.outputs, g.inputs), strict=True)))
     tested = (

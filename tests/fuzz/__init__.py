@@ -2,7 +2,7 @@
 
     PYTHONPATH=tests python -m fuzz --seconds 600        (`make fuzz SECONDS=600`)
 
-`drafts` and the `draw_*` modules make random models whose values onnxruntime knows, `models` compares what they compile
+`drafts` and `drawers` make random models whose values onnxruntime knows, `models` compares what they compile
 to by every route of `routes`, `damage_models`, `damage_ir` and `damage_caches` break files, `isolation` gives each case
 a process that may die, `minimise` makes a model that fails small.
 """

@@ -13,7 +13,6 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path
 
 from .mutant import ROOT, Mutant
 
@@ -155,8 +154,3 @@ def _comparisons(node: ast.Compare, lines: _Lines) -> Iterator[tuple[str, int, s
                 rest = operands[kept]
                 new = ast.unparse(ast.Compare(rest[0], node.ops[kept], rest[1:]))
                 yield *_whole(node, new, lines), f"without `{ast.unparse(operands[dropped])}` in `{ast.unparse(node)}`"
-
-
-def by_file(mutants: list[Mutant]) -> Counter[str]:
-    """How many there are in each folder."""
-    return Counter(str(Path(mutant.file).parent) for mutant in mutants)

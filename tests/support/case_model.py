@@ -172,6 +172,17 @@ class CaseRuns:
         self._make = make
         self._found: dict[str, dict[str, Array]] = {}
 
+    @classmethod
+    def of(cls, cases: Sequence[Operation], memory: Mapping[int, str] = MappingProxyType({})) -> CaseRuns:
+        """Of operations, as `add_operations` takes them."""
+
+        def made(_: str) -> CaseModel:
+            model = CaseModel("cases")
+            model.add_operations(cases, memory)
+            return model
+
+        return cls(made)
+
     def __call__(self, route: str) -> dict[str, Array]:
         if route not in self._found:
             with TemporaryDirectory(prefix="aotc-cases.") as folder:

@@ -24,7 +24,7 @@ from aotc.emit.c.text import WIDTH
 from aotc.machines.instructions.floats import Function
 from aotc.machines.instructions.values import BOOLEAN, Operation, Value, bits_of
 
-_SYMBOLS: Final[dict[Operation, str]] = {
+SYMBOLS: Final[dict[Operation, str]] = {
     "add": "+",
     "sub": "-",
     "mul": "*",
@@ -40,7 +40,9 @@ _SYMBOLS: Final[dict[Operation, str]] = {
     "eq": "==",
     "ne": "!=",
 }
-_FLOATS: Final = {"f32": F32, "f64": F64}
+"""C's operators."""
+FLOATS: Final = {"f32": F32, "f64": F64}
+"""C's types of floats."""
 
 
 class Formula(Value):
@@ -76,8 +78,8 @@ class Formula(Value):
         return magnitude > (0x7F800000 if bits == 32 else 0x7FF << 52)
 
     def number(self, value: float, dtype: str) -> Self:
-        if dtype in _FLOATS:
-            text = float_literal(value, _FLOATS[dtype])
+        if dtype in FLOATS:
+            text = float_literal(value, FLOATS[dtype])
         elif dtype[0] == "s":
             text = str(int(value))
         else:
@@ -88,11 +90,11 @@ class Formula(Value):
 
     def made(self, name: Operation, dtype: str, *operands: Self) -> Self:
         given, ctype = [each.e for each in operands], _ctype(dtype, self._lanes)
-        if name not in _SYMBOLS:
+        if name not in SYMBOLS:
             make = self._vector if self._lanes else self._scalar
             return self._made(make(name, ctype, *given), dtype)
         a, b = given
-        e = binary(_SYMBOLS[name], a, b, ctype)
+        e = binary(SYMBOLS[name], a, b, ctype)
         if dtype == BOOLEAN and self._lanes:
             e = replace(cast_expr(e, mask_ctype(a.ctype.bits, self._lanes)), origin=e)
         return self._made(e, dtype)
@@ -103,7 +105,7 @@ class Formula(Value):
             return conditional(e, a, b, ctype)
         if name == "convert":
             return cast_expr(e, ctype)
-        is_float = self.dtype in _FLOATS
+        is_float = self.dtype in FLOATS
         return call(f"aotc_{e.ctype.text}_bits" if is_float else f"aotc_{ctype.text}_of_bits", e, ctype=ctype)
 
     def _vector(self, name: Operation, ctype: CType, e: Expr, *others: Expr) -> Expr:
@@ -136,7 +138,7 @@ def _converted(e: Expr, ctype: CType) -> Expr:
 
 def _ctype(dtype: str, lanes: int = 0) -> CType:
     integers = SIGNED if dtype[0] == "s" else UNSIGNED
-    scalar = BOOL if dtype == BOOLEAN else _FLOATS.get(dtype) or integers[bits_of(dtype)]
+    scalar = BOOL if dtype == BOOLEAN else FLOATS.get(dtype) or integers[bits_of(dtype)]
     return vector_ctype(scalar, lanes) if lanes else scalar
 
 

@@ -7,28 +7,12 @@ from collections.abc import Callable, Sequence
 from itertools import groupby
 from typing import Final, Self, TypeAlias
 
-from aotc.emit.c.c_types import F32, F64, float_literal
+from aotc.emit.c.c_types import float_literal
+from aotc.emit.c.formulas import FLOATS, SYMBOLS
 from aotc.emit.c.vector_types import type_name
 from aotc.machines.instructions.rows import Instruction, Lanes, joined
 from aotc.machines.instructions.values import Group, Operation, Value, bits_of, is_signed
 
-_OPERATORS: Final[dict[Operation, str]] = {
-    "add": "+",
-    "sub": "-",
-    "mul": "*",
-    "shl": "<<",
-    "and": "&",
-    "or": "|",
-    "xor": "^",
-    "shr": ">>",
-    "lt": "<",
-    "le": "<=",
-    "gt": ">",
-    "ge": ">=",
-    "eq": "==",
-    "ne": "!=",
-}
-_FLOATS: Final = {"f32": F32, "f64": F64}
 _MODULAR: Final = ("u32", "u64")
 """Types of numbers that C computes with modulo their size."""
 _WRAPPING: Final = ("add", "sub", "mul", "shl")
@@ -80,7 +64,7 @@ class Text(Value):
         if name in _WRAPPING and dtype[0] != "f":
             first, second = operands
             by = second.text if name == "shl" else second.wrapping
-            wrapping = f"({first.wrapping} {_OPERATORS[name]} {by})"
+            wrapping = f"({first.wrapping} {SYMBOLS[name]} {by})"
             return self._text(wrapping if dtype in _MODULAR else _cast(dtype, wrapping), dtype, wrapping)
         match name:
             case "select":
@@ -97,11 +81,11 @@ class Text(Value):
                 is_same = is_wider and dtype not in _MODULAR and is_signed(dtype) >= is_signed(self.dtype)
                 return self._text(self.text if is_same else _cast(dtype, self.text), dtype)
             case _:
-                return self._text(f"({texts[0]} {_OPERATORS[name]} {texts[1]})", dtype)
+                return self._text(f"({texts[0]} {SYMBOLS[name]} {texts[1]})", dtype)
 
     def number(self, value: float, dtype: str) -> Self:
         if dtype[0] == "f":
-            return self._text(f"({float_literal(value, _FLOATS[dtype])})", dtype)
+            return self._text(f"({float_literal(value, FLOATS[dtype])})", dtype)
         wrapping = f"{int(value) % (1 << _INT)}u" if bits_of(dtype) <= _INT else None
         return self._text(str(int(value)) if value >= 0 else f"({int(value)})", dtype, wrapping)
 
@@ -143,7 +127,7 @@ _INT: Final = 32
 def c_type(dtype: str) -> str:
     """C's type of a number."""
     if dtype[0] == "f":
-        return _FLOATS[dtype].text
+        return FLOATS[dtype].text
     return f"{'' if is_signed(dtype) else 'u'}int{bits_of(dtype)}_t"
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from xdsl.dialects import llvm
-from xdsl.dialects.builtin import DenseArrayBase, DictionaryAttr, IntegerAttr, IntegerType
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, IntegerType
 from xdsl.ir import Block, Operation, OpResult, SSAValue
 from xdsl.irdl import IRDLOperation
 
@@ -61,11 +61,10 @@ def _unique(name: str, taken: dict[str, int]) -> str:
 
 
 class Operands:
-    """References in the text of an instruction: names of values and blocks, loop metadata."""
+    """References in the text of an instruction: names of values and blocks."""
 
-    def __init__(self, op: llvm.FuncOp, loop_metadata: Callable[[DictionaryAttr], str]) -> None:
+    def __init__(self, op: llvm.FuncOp) -> None:
         self.names = Names(op)
-        self.loop_metadata = loop_metadata
         self._types: dict[int, str] = {}
         """By the identity of a type, which recurs; hashing one means hashing all that is in it."""
 
@@ -215,18 +214,13 @@ def _call(t: Operands, op: llvm.CallOp) -> str:
     return f"{tail}call {fast_math(op)}{convention}{result} {callee}({t.arguments(values)})"
 
 
-def _loop(t: Operands, op: Operation) -> str:
-    hints = op.attributes.get("loop_annotation")
-    return t.loop_metadata(hints) if isinstance(hints, DictionaryAttr) else ""
-
-
 def _br(t: Operands, op: llvm.BrOp) -> str:
-    return f"br label %{t.names.block(op.successor)}{_loop(t, op)}"
+    return f"br label %{t.names.block(op.successor)}"
 
 
 def _cond_br(t: Operands, op: llvm.CondBrOp) -> str:
     then, otherwise = t.names.block(op.then_block), t.names.block(op.else_block)
-    return f"br {t.typed(op.cond)}, label %{then}, label %{otherwise}{_loop(t, op)}"
+    return f"br {t.typed(op.cond)}, label %{then}, label %{otherwise}"
 
 
 def _return(t: Operands, op: llvm.ReturnOp) -> str:

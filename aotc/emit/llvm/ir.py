@@ -12,7 +12,7 @@ from typing import IO, Any
 
 from xdsl.context import Context
 from xdsl.dialects import llvm
-from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, ModuleOp, StringAttr
+from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Attribute, Block, SSAValue
 from xdsl.utils.target import Target
 
@@ -46,13 +46,12 @@ class LLVMTextTarget(Target):
 
 
 class _ModuleText:
-    """Attribute groups, loop metadata and the text so far of one module."""
+    """Attribute groups and the text so far of one module."""
 
     def __init__(self, initializer: Initializer | None, data_layout: str) -> None:
         self._initializer = initializer
         self._data_layout = data_layout
         self._groups: dict[str, int] = {}
-        self._metadata: list[str] = []
 
     def text(self, module: ModuleOp) -> str:
         head: list[str] = []
@@ -72,7 +71,7 @@ class _ModuleText:
                 case _:
                     raise CompileError("no-form-in-llvm", f"{op.name} has no LLVM text at the top of a module")
         groups = [f"attributes #{number} = {{ {text} }}" for text, number in self._groups.items()]
-        parts = ["\n".join(head), *body, "\n".join(groups), "\n".join(self._metadata)]
+        parts = ["\n".join(head), *body, "\n".join(groups)]
         return "\n\n".join(part for part in parts if part) + "\n"
 
     def _global(self, op: llvm.GlobalOp) -> str:
@@ -101,7 +100,7 @@ class _ModuleText:
         kind = op.function_type
         attributes = [dict(each.data) for each in op.arg_attrs] if op.arg_attrs else [{} for _ in kind.inputs]
         result_attributes = syntax.parameter_attributes(op.res_attrs.data[0].data).strip() if op.res_attrs else ""
-        operands = Operands(op, self._loop_metadata)
+        operands = Operands(op)
         names = operands.names
         parameters = [
             syntax.type_text(each) + syntax.parameter_attributes(given) + (f" {names[arg]}" if arg is not None else "")
@@ -133,22 +132,6 @@ class _ModuleText:
         nodes = node_names(op.location)
         comment = "".join(f"; {_one_line(node)}\n" for node in nodes)
         return comment + head + " {\n" + "\n".join(_lines(op, operands)) + "\n}"
-
-    def _loop_metadata(self, hints: DictionaryAttr) -> str:
-        """A reference to new loop metadata: `vectorize.width = 16 : i64` is `llvm.loop.vectorize.width`."""
-        number = len(self._metadata)
-        items: list[str] = []
-        self._metadata.append("")
-        for name, value in sorted(hints.data.items()):
-            operand = (
-                f", {syntax.type_text(value.type)} {syntax.constant_text(value, value.type)}"
-                if isinstance(value, IntegerAttr)
-                else ""
-            )
-            items.append(f"!{len(self._metadata)}")
-            self._metadata.append(f'{items[-1]} = !{{!"llvm.loop.{name}"{operand}}}')
-        self._metadata[number] = f"!{number} = distinct !{{{', '.join([f'!{number}', *items])}}}"
-        return f", !llvm.loop !{number}"
 
 
 def _string(text: str) -> str:

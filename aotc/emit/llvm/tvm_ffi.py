@@ -19,9 +19,7 @@ from aotc.model.dlpack import HANDLE_CODE, TENSOR_CODE
 from aotc.model.metadata import ModelInfo, TensorInfo
 
 PREFIX: Final = "__tvm_ffi_"
-"""The prefix of the symbols of functions."""
-NAMES: Final = ("run", "main")
-"""The name of the entry: the same name for every model, and that of a module's only function."""
+"""The prefix of the symbols of functions: of `run`, and of `main`, the name of a module's only function."""
 _POINTER, _TENSOR, _TENSOR_OBJECT = 4, 7, 70
 """`kTVMFFIOpaquePtr`, `kTVMFFIDLTensorPtr`, `kTVMFFITensor` of `TVMFFITypeIndex`."""
 _HEADER: Final = 24

@@ -8,7 +8,7 @@ from itertools import product
 from operator import add
 
 from aotc.machines.instructions.arm64 import nearest, register_type
-from aotc.machines.instructions.rows import ADD, Architecture, Call, Instruction, Number, Spelling
+from aotc.machines.instructions.rows import ADD, Architecture, Call, Instruction, Number, Spelling, dot_alone
 from aotc.machines.instructions.values import Group, Meaning, Value, products
 
 _MACROS = {
@@ -18,6 +18,11 @@ _MACROS = {
     "mve.fp": "defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 2)",
 }
 THUMB = Architecture("thumb", (), _MACROS.__getitem__, register_type, others=tuple(_MACROS), word=32)
+
+
+def _and_more(meaning: Meaning) -> Meaning:
+    """The same and a sum, the last operand."""
+    return lambda *operands: meaning(*operands[:-1]) + operands[-1]
 
 
 # --- on words --------------------------------------------------------------------------------------------------------
@@ -71,10 +76,6 @@ def _rotated(name: str, signature: str, meaning: Meaning, says: str) -> Instruct
     return _row(f"{name}.ror8", signature, meaning, says, *spellings, llvm=llvm)
 
 
-def _dot(a: Group[Value], b: Group[Value], total: Value) -> Value:
-    return products(a, b, "s32") + total
-
-
 def _half_dot(place: int) -> Meaning:
     def meaning(a: Group[Value], b: Group[Value], total: Value) -> Value:
         return products(a[place : place + 1], b[place : place + 1], "s32") + total
@@ -84,7 +85,7 @@ def _half_dot(place: int) -> Meaning:
 
 def _dots() -> Iterator[Instruction]:
     for name, meaning, says in (
-        ("smlad", _dot, "The products of two signed halves each, and a sum."),
+        ("smlad", _and_more(dot_alone), "The products of two signed halves each, and a sum."),
         ("smlabb", _half_dot(0), "The product of the low halves, signed, and a sum."),
         ("smlatt", _half_dot(1), "The product of the high halves, signed, and a sum."),
     ):
@@ -120,17 +121,8 @@ def _vector(
     return Instruction(name, THUMB, signature, bits, meaning, llvm, (Spelling((feature,), c),), alone=alone)
 
 
-def _all_products(a: Group[Value], b: Group[Value]) -> Value:
-    return products(a, b, "s32")
-
-
 def _all(a: Group[Value]) -> Value:
     return reduce(add, (each.convert("s32") for each in a))
-
-
-def _and_more(meaning: Meaning) -> Meaning:
-    """The same and a sum, the last operand."""
-    return lambda *operands: meaning(*operands[:-1]) + operands[-1]
 
 
 _ZERO = Number(0)
@@ -142,8 +134,8 @@ def _sums() -> Iterator[Instruction]:
         pair = f"{kind}x{lanes}, {kind}x{lanes}"
         llvm = f"llvm.arm.mve.vmldava.v{lanes}i{bits}"  # signed, added, in pairs that are not exchanged
         for name, more, meaning, total, c in (
-            ("vmladav", "", _all_products, _ZERO, f"vmladavq_{kind}"),
-            ("vmladava", ", s32", _and_more(_all_products), 2, f"vmladavaq_{kind}({{2}}, {{0}}, {{1}})"),
+            ("vmladav", "", dot_alone, _ZERO, f"vmladavq_{kind}"),
+            ("vmladava", ", s32", _and_more(dot_alone), 2, f"vmladavaq_{kind}({{2}}, {{0}}, {{1}})"),
         ):
             call = Call(llvm, (_ZERO, _ZERO, _ZERO, total, 0, 1))
             alone = f"vmladav.{kind}" if more else ""

@@ -30,7 +30,7 @@ class Lanes:
 
 @dataclass(frozen=True)
 class Architecture:
-    """Helpers for the instructions of all kinds of processors."""
+    """A kind of processors: what their instructions have in common."""
 
     name: str
     """How triples begin."""
@@ -181,6 +181,11 @@ class Instruction:
 def dot(sums: Value, a: Group[Value], b: Group[Value]) -> Value:
     """A lane of a dot product: the sum plus the products."""
     return sums + products(a, b, sums.dtype)
+
+
+def dot_alone(a: Group[Value], b: Group[Value]) -> Value:
+    """A lane of a dot product without a sum before it."""
+    return products(a, b, "s32")
 
 
 def joined(lanes: Sequence[V]) -> V:

@@ -2,7 +2,7 @@
 
 A type is a letter and bits: `s` integers with a sign, `u` without, `f` floats, `b1` booleans. Arithmetic is between
 numbers of one type, or with a Python number, and wraps. What a computation becomes is decided by the class that it is
-evaluated with: numpy's arrays (`evaluation`), C (`emit/c`), or operations of the IR (`passes/loops`).
+evaluated with: numpy's arrays (`evaluation`), C (`emit/c`), or operations of the IR (`passes/loops`, `passes/lower`).
 """
 
 from __future__ import annotations

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from aotc.machines.instructions.rows import Architecture, Instruction, Spelling
-from aotc.machines.instructions.values import Group, Value, packed, products, saturated_sum
+from aotc.machines.instructions.rows import Architecture, Instruction, Spelling, dot_alone
+from aotc.machines.instructions.values import Group, Value, packed, saturated_sum
 
 _BITS = 128
 WASM32 = Architecture("wasm32", (), lambda feature: f"defined(__wasm_{feature}__)", None, others=("simd128",))
-
-
-def _pairs(a: Group[Value], b: Group[Value]) -> Value:
-    return products(a, b, "s32")
 
 
 def _found(table: Group[Value], numbers: Group[Value]) -> Sequence[Value]:
@@ -40,7 +36,7 @@ ROWS = (
         WASM32,
         "s16x2, s16x2 -> s32",
         _BITS,
-        _pairs,
+        dot_alone,
         "llvm.wasm.dot",
         (Spelling(("simd128",), "__builtin_wasm_dot_s_i32x4_i16x8"),),
     ),

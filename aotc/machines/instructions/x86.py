@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import product
 
 from aotc.machines.instructions import floats
-from aotc.machines.instructions.rows import Architecture, Call, Instruction, Lanes, Number, Spelling, dot
+from aotc.machines.instructions.rows import Architecture, Call, Instruction, Lanes, Number, Spelling, dot, dot_alone
 from aotc.machines.instructions.values import Group, Meaning, Value, bits_of, packed, products, saturated_sum
 
 _PREFIX = {128: "_mm", 256: "_mm256", 512: "_mm512"}
@@ -43,10 +43,6 @@ def _row(
 # --- dot products ----------------------------------------------------------------------------------------------------
 
 
-def _pairs(a: Group[Value], b: Group[Value]) -> Value:
-    return products(a, b, "s32")
-
-
 def _saturated_pairs(a: Group[Value], b: Group[Value]) -> Value:
     return products(a, b, "s32").saturate("s16")
 
@@ -81,7 +77,7 @@ def _dots() -> Iterator[Instruction]:
                 llvm, spelling = f"llvm.x86.avx2.{name}.{bits}", (("avxvnniint8",), function)
                 yield _row(name, bits, f"s32, {factors} -> s32", dot, llvm, spelling, accumulator=0)
         llvm = f"llvm.x86.{_MULTIPLY_PAIRS[bits]}"
-        yield _row("pmaddwd", bits, "s16x2, s16x2 -> s32", _pairs, llvm, (_FIRST[bits], "madd_epi16"))
+        yield _row("pmaddwd", bits, "s16x2, s16x2 -> s32", dot_alone, llvm, (_FIRST[bits], "madd_epi16"))
         llvm = f"llvm.x86.{_MULTIPLY_BYTES[bits]}"
         yield _row("pmaddubsw", bits, "u8x2, s8x2 -> s16", _saturated_pairs, llvm, (_SECOND[bits], "maddubs_epi16"))
         if bits in _SIGNS:

@@ -7,7 +7,7 @@ means and from which phase on it holds. By who carries them:
   what these are whatever they become (`aot.parameters`), and the inputs and outputs that are in the workspace
   (`aot.tensors`);
 - `functions`: the entry and the kernels (`aot.entry`, `aot.kernel`, `aot.in_place`, `aot.convention`, ...), and what
-  is in them (`aot.nonpositive`, `aot.loop`);
+  is in them (`aot.nonpositive`);
 - `module`: the model as a whole (`aot.name`, `aot.target`, `aot.interface`, `aot.threads`, `aot.plan`, ...);
 - `weights`: where weights lie (`aot.weight_layout` of the module, `aot.weights` of a blob).
 
@@ -41,7 +41,6 @@ from aotc.dialects.aot.contract.functions import (
     BRANCHES,
     EXTERNAL,
     IN_PLACE,
-    LOOP_HINTS,
     NONPOSITIVE,
     OPERATION_COUNT,
     OPERATION_TYPE,
@@ -106,7 +105,6 @@ __all__ = [
     "EMBEDDED",
     "EXTERNAL",
     "IN_PLACE",
-    "LOOP_HINTS",
     "MINIMUM_BLOB",
     "MODEL_SHA256",
     "NONPOSITIVE",

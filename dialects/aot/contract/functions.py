@@ -164,9 +164,6 @@ SCHEDULE: Final = "aot.schedule"
 NONPOSITIVE: Final = Mark("aot.nonpositive")
 """On a `math.exp` in `loops`: its operand is at most 0, and its result may be 0 instead of a subnormal number."""
 
-LOOP_HINTS: Final = Field[Attribute]("aot.loop", lambda attribute: attribute, lambda attribute: attribute)
-"""On an `scf.for` before `convert-to-llvm`: the `loop_annotation` of the branch that LLVM gets for it."""
-
 # --- how functions are called ----------------------------------------------------------------------------------------
 
 _CONVENTION: Final = Field[Convention](

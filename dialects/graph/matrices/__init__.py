@@ -1,1 +1,1 @@
-"""Linear algebra of whole matrices, beside products."""
+"""Linear algebra: products of matrices, determinants, inverses."""

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
-
 from xdsl.dialects.builtin import Float32Type, Float64Type, IntegerType
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from aotc.dialects.builder import Comparison
 from aotc.dialects.dtypes import is_float, is_unsigned, storage_type
 from aotc.dialects.operations import make
-
-Comparison: TypeAlias = Literal["eq", "ne", "lt", "le", "gt", "ge"]
 
 _PROPERTIES: dict[type[Operation], dict[str, Attribute]] = {}
 """The properties of an operation on two numbers, by its class."""

@@ -54,8 +54,8 @@ class WordBuilder(TileBuilder):
         return self.instruction(f"vmladava.s{bits}", x, w, total)
 
     def instruction(self, name: str, *operands: Scalar) -> Scalar:
-        """An instruction of a processor, on words or quads, whose result are integers of 32 bits; whatever the core,
-        `select-instructions` knows what it means."""
+        """An instruction of a processor on words or quads, whose result is integers of 32 bits; on other cores
+        `select-instructions` writes what it computes."""
         return Scalar(self, i32, self.emit(aot.InstructionOp(name, [each.ssa for each in operands])))
 
 

@@ -13,13 +13,6 @@ from aotc.dialects.graph.windows.sliding import SlidingWindow
 from aotc.machines.machine import Machine
 from aotc.passes.kernel.costs.lanes import lanes_of_products
 
-MOST_TAPS = 16
-"""The most taps along a row whose positions are in the lanes: they are unrolled."""
-MOST_STRETCHES = 6
-"""The most tiles of such a row with code of their own."""
-LEAST_BYTES = 16
-"""Of a register of which a row leaves parts empty."""
-
 
 def window_schedule(machine: Machine, dtype: Attribute, block: int) -> WindowSchedule | None:
     """The schedule of windows over blocks of channels; None where a block is no vector register of the machine."""
@@ -28,14 +21,14 @@ def window_schedule(machine: Machine, dtype: Attribute, block: int) -> WindowSch
     return WindowSchedule(block, machine.use.window)
 
 
-def packed_window_cycles(lanes: int, operand: int, results: int, taps: int) -> float:
+def packed_window_cycles(machine: Machine, lanes: int, operand: int, results: int, taps: int) -> float:
     """Estimated cycles of one core to pack an operand of so many registers, to reduce windows, and to unpack results.
 
     As many registers as there are lanes are loaded, transposed as a square, one shuffle for each register and power of
     two, and stored. Zen 4, AVX-512, estimated and measured thousands of cycles: 64 channels of 112 x 112, 3 x 3 / 2 564
     and 555; 192 of 28 x 28, 3 x 3 225 and 239; 512 of 7 x 7, 7 x 7 13 and 13.
     """
-    return (operand + results) * (log2(lanes) + 3) + results * (taps + 1)
+    return (operand + results) * (log2(lanes) + machine.windows.packing_cycles) + results * (taps + 1)
 
 
 @dataclass(frozen=True)
@@ -78,15 +71,15 @@ def window_rows_schedule(
     """The schedule of windows of some rows with positions along the last axis in lanes of `width` bytes, of the whole
     register or of what is needed of it; None where lanes would be mostly empty, or where that would be too much code.
     """
-    lanes = machine.vector_bytes // width
-    while lanes * width > LEAST_BYTES and 2 * along.positions <= lanes:
+    lanes, costs = machine.vector_bytes // width, machine.windows
+    while lanes * width > costs.least_bytes and 2 * along.positions <= lanes:
         lanes //= 2
-    if along.size > MOST_TAPS or lanes < 2 or 4 * along.positions <= lanes:
+    if along.size > costs.most_taps or lanes < 2 or along.positions <= costs.least_filled * lanes:
         return None
     most = min(machine.use.window, ceil_div(along.positions, lanes))
     found = [PositionsSchedule(lanes, 1, nr) for nr in range(1, most + 1)]
     fitting = [each for each in found if _registers(each, along) <= machine.registers or each.nr == 1]
-    few = [each for each in fitting if len(stretches(along, each.nr * lanes, lanes)) <= MOST_STRETCHES]
+    few = [each for each in fitting if len(stretches(along, each.nr * lanes, lanes)) <= costs.most_stretches]
     return min(few, key=lambda each: window_row_cycles(machine, each, along, rows, in_parts), default=None)
 
 

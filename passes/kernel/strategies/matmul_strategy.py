@@ -25,7 +25,7 @@ from aotc.passes.kernel.builders.tiles import NotVectorizable
 from aotc.passes.kernel.costs.product_cost import product_cycles, product_schedule
 from aotc.passes.kernel.layouts import Layouts
 from aotc.passes.kernel.nest import Nest
-from aotc.passes.kernel.nests.products.matmul_nest import Factors, MatmulNest, PartialSums, Place, prefetch_panel
+from aotc.passes.kernel.nests.products.matmul_nest import MatmulNest, PartialSums, Place, StepFactors, prefetch_panel
 from aotc.passes.kernel.spatial_tiling import Box, SpatialTiling, TiledImplementation, whole
 from aotc.passes.kernel.strategy import KernelStrategy, Prologue
 
@@ -72,7 +72,7 @@ class ProductStrategy(KernelStrategy[Product]):
         of_lhs = (depth, rows) if transposed else (rows, depth)
         return TiledImplementation(op, ((*batches(shape_of(op.lhs)[:-2]), *of_lhs), (*batches(outer), *matrix)))
 
-    def factors(self, nest: Nest[Product, MatmulSchedule], place: Place) -> Factors:
+    def factors(self, nest: Nest[Product, MatmulSchedule], place: Place) -> StepFactors:
         """The two factors of each reduction step of a register tile."""
         left = nest.op.left(nest.b, nest.reads[0], place.outer, place.row)
         right = nest.op.right(nest.b, nest.reads[1], place.outer, place.column)
@@ -140,7 +140,7 @@ class PackedMatMulStrategy(ProductStrategy[PackedMatMulOp]):
 
     PROLOGUES = (Prologue.MOVED, Prologue.STORED)
 
-    def factors(self, nest: Nest[PackedMatMulOp, MatmulSchedule], place: Place) -> Factors:
+    def factors(self, nest: Nest[PackedMatMulOp, MatmulSchedule], place: Place) -> StepFactors:
         op, b, schedule, (left_read, right, *_) = nest.op, nest.b, nest.schedule, nest.reads
         left, matrix = op.left(b, left_read, place.outer, place.row), op.matrix(b, place.outer)
         lanes = place.tile.index(b, 0, {-2: schedule.lanes, -1: 1})

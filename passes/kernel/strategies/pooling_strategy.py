@@ -65,13 +65,14 @@ class PoolingStrategy(_PoolingStrategy):
         if _is_blocked(op):
             return window_schedule(machine, kind, last)
         lanes = lanes_of_products(machine, kind)
-        return window_schedule(machine, kind, lanes) if op.BLOCKED and 4 * channels > lanes else None
+        enough = op.BLOCKED and channels > machine.windows.least_filled * lanes
+        return window_schedule(machine, kind, lanes) if enough else None
 
     def cost(self, op: WindowOp, schedule: WindowSchedule, machine: Machine) -> float:
         images, channels, *_ = shape_of(op.x)
         blocks, windows = images * ceil_div(channels, schedule.lanes), op.windows()
         operand, results = (prod(each) for each in zip(*((w.extent, w.positions) for w in windows), strict=True))
-        return blocks * packed_window_cycles(schedule.lanes, operand, results, prod(op.ints("kernel")))
+        return blocks * packed_window_cycles(machine, schedule.lanes, operand, results, prod(op.ints("kernel")))
 
     def spatial_tiling(self, op: WindowOp, schedule: WindowSchedule) -> SpatialTiling | None:
         return window_tiling(op, schedule)

@@ -22,6 +22,7 @@ from aotc.machines.machine import (
     SumsCosts,
     ThreadCosts,
     TileCosts,
+    WindowCosts,
     WinogradCosts,
 )
 from aotc.machines.targets import Target
@@ -129,6 +130,7 @@ _AVX512 = Machine(
         transform_cycles=4, narrow_cycles=4, filter_cycles=2, fewest_tiles=16, product_registers=4, most_time=1
     ),
     strassen=StrassenCosts(sum_cycles=5, most_rows=128, most_time=0.98),
+    windows=WindowCosts(most_taps=16, most_stretches=6, least_bytes=16, least_filled=1 / 4, packing_cycles=3),
     recurrent=_RECURRENT,
     dot=_WIDENED,
     lookup=ByteLookup("vpermw", row=64, fewest_operations=2),

@@ -25,7 +25,7 @@ FIXED = onnx.parser.parse_model(f"{HEADER} m (float[4] x) => (float[4] y) {{ y =
 OPEN = onnx.parser.parse_model(f"{HEADER} m (float[n] x) => (float[n] y) {{ y = Relu(x) }}")
 X = np.ones(4, np.float32)
 INNER = {"computed"}
-"""What calls do with arrays that are known to be right."""
+"""Methods that take arrays which are known to be right."""
 PYTHONS_OWN = re.compile(
     "has no attribute|object is not|not subscriptable|unsupported operand|argument after|cannot unpack|unhashable|"
     "object cannot be|expected str, bytes or os|bytes-like object|invalid literal|could not convert|truth value|"
@@ -75,7 +75,7 @@ def functions() -> dict[str, tuple[Callable[..., Any], dict[str, Any], type | No
 
 
 def calls(function: Callable[..., Any], given: dict[str, Any], options: type | None) -> Iterator[tuple[str, Any]]:
-    """What is wrong, and the call."""
+    """Wrong arguments and the calls with them."""
     parameters = list(inspect.signature(function).parameters.values())
     own = [each.name for each in parameters if each.kind is each.KEYWORD_ONLY or (given and each.name in given)]
     named = {*own, *(options.__annotations__ if options else ())}

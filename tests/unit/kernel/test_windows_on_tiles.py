@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from case_model import DTYPES, Array, CaseModel, CaseRuns, array_attributes, tensor, window_values
+from case_model import DTYPES, Array, CaseRuns, array_attributes, tensor, window_values
 
 from aotc.dialects.graph.schedules import PositionsSchedule, ScheduleAttr, WindowSchedule
 from aotc.dialects.graph.windows.sliding import SlidingWindow, sliding_windows
@@ -202,13 +202,7 @@ CASES = (
 )
 
 
-def module(route: str) -> CaseModel:
-    model = CaseModel("windows")
-    model.add_operations(CASES)
-    return model
-
-
-results = CaseRuns(module)
+results = CaseRuns.of(CASES)
 
 
 @pytest.mark.parametrize("route", ["jit", "c"])

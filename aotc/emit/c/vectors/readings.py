@@ -1,8 +1,7 @@
-"""Vectors as C reads them: types, signed and unsigned readings, f16 and bf16 in float, masks.
+"""Vectors as C reads them: types, signed and unsigned readings, masks.
 
 Integers are unsigned vectors, so that arithmetic wraps, and are read as signed ones where the operation says so.
-Booleans are masks: integers of the width of what was compared, all ones or all zeros. f16 and bf16 are uint16_t and
-computed in float, as scalars are.
+Booleans are masks: integers of the width of what was compared, all ones or all zeros.
 """
 
 from __future__ import annotations

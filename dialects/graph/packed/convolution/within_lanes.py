@@ -30,9 +30,12 @@ class LanesOp(SlidingAxes, ABC):
         """Input channels, and output channels, of a group."""
         return 1
 
-    @abstractmethod
+    def kernel(self) -> tuple[int, ...]:
+        return shape_of(self.weight)[1:-1]
+
     def weight_index(self, block: Scalar, taps: Sequence[Scalar], lane: Scalar, number: Scalar) -> list[Scalar]:
         """Where the weight of an output channel for input channel `number` of its group is."""
+        return [block, *taps, lane]
 
     def spatial(self) -> tuple[int, ...]:
         return shape_of(self.x)[2:-1]
@@ -88,12 +91,6 @@ class BlockedDepthwiseConvOp(LanesConvolutionOp):
 
     name = "graph.blocked_depthwise_conv"
     WEIGHT: ClassVar[str] = "blocks kernel.. B"
-
-    def kernel(self) -> tuple[int, ...]:
-        return shape_of(self.weight)[1:-1]
-
-    def weight_index(self, block: Scalar, taps: Sequence[Scalar], lane: Scalar, number: Scalar) -> list[Scalar]:
-        return [block, *taps, lane]
 
 
 @irdl_op_definition

@@ -1,6 +1,6 @@
 """Depthwise convolution of blocked 8-bit integers: sums of products of each channel, in i32.
 
-Zero points are gone, as in `dots`.
+Zero points are gone, as in `dot_products`.
 """
 
 from __future__ import annotations
@@ -82,9 +82,3 @@ class BlockedPairDepthwiseConvOp(DepthwiseSumsOp):
     added at once."""
 
     name = "graph.blocked_pair_depthwise_conv"
-
-    def kernel(self) -> tuple[int, ...]:
-        return shape_of(self.weight)[1:-1]
-
-    def weight_index(self, block: Scalar, taps: Sequence[Scalar], lane: Scalar, number: Scalar) -> list[Scalar]:
-        return [block, *taps, lane]

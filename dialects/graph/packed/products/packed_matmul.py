@@ -156,7 +156,7 @@ class PackedMatMulOp(ProductOp):
         return lambda k: read([*matrix, panel, k, lane])
 
 
-WORD = 32
+WORD_BITS = 32
 """Bits of a word."""
 UNPACKING = 3
 """Operations that make a register of f32 of a register of words: a shift, a mask, a conversion."""
@@ -194,7 +194,7 @@ class PackFewBitsOp(ConstantPackerOp):
     def layout(self) -> Layout:
         """Of the elements: by their places in a word, [32 / bits, panels, words, width]."""
         row, column = (1, 0) if self.transpose else (0, 1)
-        (word, place), (panel, lane) = blocks(row, WORD // self.bits), blocks(column, self.width)
+        (word, place), (panel, lane) = blocks(row, WORD_BITS // self.bits), blocks(column, self.width)
         return Layout("few_bits", ((place,), (panel,), (word,), (lane,)))
 
     def evaluate(self, operands: Sequence[Array]) -> Sequence[Array]:
@@ -236,7 +236,7 @@ class FewBitsMatMulOp(SizedProductOp):
     @property
     def count(self) -> int:
         """Elements of a word."""
-        return WORD // self.bits
+        return WORD_BITS // self.bits
 
     def sizes(self) -> tuple[tuple[int, ...], int, int, int]:
         *batch, rows, depth = shape_of(self.lhs)
@@ -248,7 +248,7 @@ class FewBitsMatMulOp(SizedProductOp):
         columns, bits, block = self.columns, self.bits, self.block
         if bits not in (2, 4, 8) or block < 1 or (block % self.count and block < lhs[-1]):
             raise ShapeError(f"blocks of {block} elements of {bits} bits are not whole words")
-        if rhs[:2] != (ceil_div(columns, rhs[-1]), ceil_div(lhs[-1] * bits, WORD)):
+        if rhs[:2] != (ceil_div(columns, rhs[-1]), ceil_div(lhs[-1] * bits, WORD_BITS)):
             raise ShapeError(f"{list(lhs)} and panels {list(rhs)} of {columns} columns do not multiply")
         panels = f"{rhs[0]} {ceil_div(lhs[-1], block)} {rhs[-1]}"
         expect(self, scales=panels, points=panels)

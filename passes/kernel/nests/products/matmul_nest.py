@@ -41,7 +41,7 @@ class Place:
     column: Scalar
 
 
-Factors: TypeAlias = Callable[[Scalar], tuple[Scalar, Scalar]]
+StepFactors: TypeAlias = Callable[[Scalar], tuple[Scalar, Scalar]]
 """The two factors of a reduction step."""
 
 
@@ -127,7 +127,7 @@ PLAIN = Products()
 
 
 def reduction(
-    b: TileBuilder, unroll: int, depth: int, sums: list[Scalar], factors: Factors, products: Products = PLAIN
+    b: TileBuilder, unroll: int, depth: int, sums: list[Scalar], factors: StepFactors, products: Products = PLAIN
 ) -> list[Scalar]:
     """`sums` plus the products of `factors(k)` for k in 0..depth, which are added to each in turn."""
     step = max(unroll, len(sums))
@@ -149,7 +149,7 @@ def accumulate(
     dtype: Attribute,
     tile: Tile,
     depth: int,
-    factors: Factors,
+    factors: StepFactors,
     products: Products = PLAIN,
 ) -> Scalar:
     """The sum of the products of `factors(k)` for k in 0..depth, as a register tile.
@@ -188,7 +188,7 @@ class MatmulNest:
     batch: Sequence[int]
     sizes: Sequence[int]
     """M, N and K."""
-    factors: Callable[[Place], Factors]
+    factors: Callable[[Place], StepFactors]
     """The factors of each reduction step at a place."""
     store: Callable[[Place, Scalar], None]
     """Stores a tile of sums; called once for each."""

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
 from xdsl.dialects.builtin import f32
 from xdsl.ir import Attribute
@@ -27,10 +26,7 @@ from aotc.dialects.graph.shapes import Segment, segments
 from aotc.passes.kernel.builders.tile_builder import TileBuilder
 from aotc.passes.kernel.builders.tiles import NotVectorizable, Tile
 from aotc.passes.kernel.costs.recurrent_cost import Blocks, blocks_of, steps_beside
-from aotc.passes.kernel.nests.products.matmul_nest import SUMS, Products, accumulate
-
-Factor: TypeAlias = Callable[[Scalar], tuple[Scalar, Scalar]]
-"""The two factors of a step of a reduction."""
+from aotc.passes.kernel.nests.products.matmul_nest import SUMS, Products, StepFactors, accumulate
 
 
 class TileLines(Lines):
@@ -150,7 +146,7 @@ class _TileLine(Line):
         if beside is not None:
             done = columns // width // beside.panels * beside.panels
 
-            def panels(number: Scalar) -> tuple[Factor, Callable[[Scalar], None]]:
+            def panels(number: Scalar) -> tuple[StepFactors, Callable[[Scalar], None]]:
                 panel = turned(number * width, last) / b.index(width)
                 within = beside.state.index(b, 0, {-2: schedule.lanes, -1: 1})
                 row = beside.state.index(b, self.first, {0: 1})
@@ -317,7 +313,7 @@ class _Beside:
     """The register tile of a panel of the weight for the state."""
 
     def multiply(
-        self, count: int, depth: int, panels: Callable[[Scalar], tuple[Factor, Callable[[Scalar], None]]]
+        self, count: int, depth: int, panels: Callable[[Scalar], tuple[StepFactors, Callable[[Scalar], None]]]
     ) -> None:
         """`count` tiles, beside products of the state of `depth`; `panels` gives their factors, and stores them.
 
@@ -329,7 +325,7 @@ class _Beside:
         """Steps of the inputs' reduction beside a panel, each with `several` of the state's."""
         several = depth // together
 
-        def add(of: Factor, k: Scalar, total: Scalar) -> Scalar:
+        def add(of: StepFactors, k: Scalar, total: Scalar) -> Scalar:
             return b.fma(*of(k), total)
 
         def one(number: Scalar) -> None:

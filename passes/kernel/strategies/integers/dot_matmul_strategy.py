@@ -24,7 +24,7 @@ from aotc.passes.kernel.costs.dot_cost import dot_machine
 from aotc.passes.kernel.costs.product_cost import product_cycles, product_schedule
 from aotc.passes.kernel.layouts import Layouts
 from aotc.passes.kernel.nest import Nest
-from aotc.passes.kernel.nests.products.matmul_nest import Factors, MatmulNest, Place, Products, prefetch_panel
+from aotc.passes.kernel.nests.products.matmul_nest import MatmulNest, Place, Products, StepFactors, prefetch_panel
 from aotc.passes.kernel.strategies.integers.dot_conv_strategy import complements
 from aotc.passes.kernel.strategy import KernelStrategy, Prologue
 
@@ -107,7 +107,7 @@ class PackedDotMatMulStrategy(KernelStrategy[PackedDotMatMulOp]):
             raise NotVectorizable("the panels have another width than the register tile")
         products = Products(GROUP, narrow_pairs=op.narrow, complement=op.complement)
 
-        def factors(place: Place, present: int | None = None) -> Factors:
+        def factors(place: Place, present: int | None = None) -> StepFactors:
             wide = products.tile(place.tile, present)
             row = wide.index(b, place.first, {0: 1})
             stored = panel[-1] if panel[-1] % wide.shape[-1] else None  # whole registers, but where columns are few

@@ -15,7 +15,7 @@ from aotc.dialects.graph.conversion import CastOp
 from aotc.dialects.graph.interfaces import element_type_of, producer, shape_of
 from aotc.dialects.graph.matrices.matmul import MatMulOp
 from aotc.dialects.graph.movement import BroadcastOp, ReshapeOp
-from aotc.dialects.graph.packed.products.packed_matmul import WORD, FewBitsMatMulOp, PackFewBitsOp, column_panels
+from aotc.dialects.graph.packed.products.packed_matmul import WORD_BITS, FewBitsMatMulOp, PackFewBitsOp, column_panels
 from aotc.dialects.graph.quantized.nibbles import FewBitsMatrix
 from aotc.dialects.graph.schedules import FewBitsSchedule, Schedule
 from aotc.dialects.graph.structure import ConstantOp
@@ -65,7 +65,7 @@ class FewBitsStrategy(_Tiled[MatMulOp]):
         kind = element_type_of(op.lhs)
         if matrix is None or op.transpose_lhs or not is_float(kind) or compute_type(kind) != f32:
             return None
-        count, depth = WORD // matrix.bits, op.sizes()[-1]
+        count, depth = WORD_BITS // matrix.bits, op.sizes()[-1]
         if compute_type(element_type_of(matrix.scales)) != f32 or (matrix.block % count and matrix.block < depth):
             return None
         return few_bits_schedule(machine, *_sizes(op), count, matrix.block)

@@ -1,6 +1,6 @@
 // RUN: aotc-opt %s -t llvm-text | filecheck %s
 
-// Block arguments are phis, loop hints are metadata, a kernel's nodes stand before it.
+// Block arguments are phis, a kernel's nodes stand before it.
 
 // CHECK: ; Conv_0
 // CHECK-NEXT: ; a\nb
@@ -15,13 +15,10 @@
 // CHECK-EMPTY:
 // CHECK-NEXT: body:
 // CHECK-NEXT: %1 = add i32 %i, 1
-// CHECK-NEXT: br label %head, !llvm.loop !0
+// CHECK-NEXT: br label %head{{$}}
 // CHECK-EMPTY:
 // CHECK-NEXT: body.1:
 // CHECK-NEXT: ret i32 %i
-// CHECK: !0 = distinct !{!0, !1, !2}
-// CHECK-NEXT: !1 = !{!"llvm.loop.unroll.disable"}
-// CHECK-NEXT: !2 = !{!"llvm.loop.vectorize.width", i32 16}
 llvm.func @loop(%n: i32) -> i32 {
   %zero = llvm.mlir.constant(0 : i32) : i32
   %one = llvm.mlir.constant(1 : i32) : i32
@@ -31,7 +28,7 @@ llvm.func @loop(%n: i32) -> i32 {
   llvm.cond_br %0, ^body, ^body_1
 ^body:
   %1 = llvm.add %i, %one : i32
-  llvm.br ^head(%1 : i32) {loop_annotation = {vectorize.width = 16 : i32, unroll.disable}}
+  llvm.br ^head(%1 : i32)
 ^body_1:
   llvm.return %i : i32
 } loc(fused["Conv_0", "a\nb"])

@@ -47,7 +47,7 @@ builtin.module attributes {aot.name = "m"} {
   // CHECK-NEXT: %v = llvm.load [[P]] {alignment = 4 : i64} : !llvm.ptr -> f32
   // CHECK-NEXT: [[NEXT:%.+]] = llvm.fadd [[SUM]], %v : f32
   // CHECK-NEXT: [[STEP:%.+]] = llvm.add [[I]], {{.*}} overflow<nsw> : i64
-  // CHECK-NEXT: llvm.br ^[[HEAD]]([[STEP]], [[NEXT]] : i64, f32) {loop_annotation = {unroll.disable}}
+  // CHECK-NEXT: llvm.br ^[[HEAD]]([[STEP]], [[NEXT]] : i64, f32){{$}}
   // CHECK-NEXT: ^[[DONE]]:
   // CHECK: llvm.cond_br %small, ^[[THEN:.+]], ^[[ELSE:.+]]
   // CHECK-NEXT: ^[[THEN]]:
@@ -70,7 +70,7 @@ builtin.module attributes {aot.name = "m"} {
       %v = memref.load %a[%i, %c2] : memref<2x3xf32>
       %next = arith.addf %acc, %v : f32
       scf.yield %next : f32
-    } {aot.loop = {unroll.disable}}
+    }
     %small = arith.cmpf olt, %sum, %zero : f32
     %r = scf.if %small -> (f32) {
       scf.yield %sum : f32

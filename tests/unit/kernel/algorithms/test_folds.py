@@ -8,7 +8,7 @@ from math import prod
 
 import numpy as np
 import pytest
-from case_model import DTYPES, Array, CaseModel, CaseRuns, array_attributes, tensor, window_values
+from case_model import DTYPES, Array, CaseRuns, array_attributes, tensor, window_values
 
 from aotc.dialects.graph.schedules import PositionsSchedule, ScheduleAttr
 
@@ -83,13 +83,7 @@ CASES = (
 )
 
 
-def module(route: str) -> CaseModel:
-    model = CaseModel("folds")
-    model.add_operations(CASES)
-    return model
-
-
-results = CaseRuns(module)
+results = CaseRuns.of(CASES)
 
 
 @pytest.mark.parametrize("route", ["jit", "c"])

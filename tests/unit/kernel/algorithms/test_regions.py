@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from case_model import Array, CaseModel, CaseRuns, tensor
+from case_model import Array, CaseRuns, tensor
 
 from aotc.dialects.graph.schedules import ElementwiseSchedule, ScheduleAttr
 
@@ -61,13 +61,7 @@ CASES = (
 )
 
 
-def module(route: str) -> CaseModel:
-    model = CaseModel("regions")
-    model.add_operations(CASES)
-    return model
-
-
-results = CaseRuns(module)
+results = CaseRuns.of(CASES)
 
 
 @pytest.mark.parametrize("route", ["jit", "c"])

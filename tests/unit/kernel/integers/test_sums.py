@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from case_model import Array, CaseModel, CaseRuns, array_attributes, tensor, window_values
+from case_model import Array, CaseRuns, array_attributes, tensor, window_values
 
 from aotc.dialects.graph.packed.integers.channels_last import words
 from aotc.dialects.graph.schedules import ScheduleAttr, SumsSchedule
@@ -312,14 +312,8 @@ PAIRED = tuple(
 CASES = (*FIXED, *PAIRED, *map(random_case, np.random.default_rng(12).spawn(16)))
 
 
-def module(route: str) -> CaseModel:
-    model = CaseModel("sums")
-    patches = {n: tensor((prod(case.rows()),), "i8") for n, case in enumerate(CASES) if case.patch}
-    model.add_operations(CASES, patches)
-    return model
-
-
-results = CaseRuns(module)
+PATCHES = {n: tensor((prod(case.rows()),), "i8") for n, case in enumerate(CASES) if case.patch}
+results = CaseRuns.of(CASES, PATCHES)
 
 
 @pytest.mark.parametrize("route", ["jit", "c"])
