@@ -26,13 +26,23 @@ from xdsl.context import Context
 from xdsl.dialects import arith, vector
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, VectorType, f32
 from xdsl.dialects.func import FuncOp
+from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from aotc.dialects.aot import InstructionOp, TileDotOp, TileDotPairOp, TileLookupOp, TileNarrowOp, TilePickOp
+from aotc.dialects.aot import (
+    InstructionOp,
+    TileDotOp,
+    TileDotPairOp,
+    TileLookupOp,
+    TileNarrowOp,
+    TilePickOp,
+    tile_shape,
+)
 from aotc.dialects.aot.contract import TARGET
 from aotc.dialects.operations import take_name, walk
 from aotc.machines.instructions.rows import joined
+from aotc.machines.instructions.values import bits_of
 from aotc.machines.targets import instructions_of
 from aotc.passes.loops.float_parts import constant_number
 from aotc.passes.loops.selection.dots import dot, dot_pair
@@ -65,8 +75,8 @@ class SelectInstructionsPass(ModulePass):
             return
         module = function.parent_op()
         target = TARGET.get(module) if isinstance(module, ModuleOp) else None
-        if all(isinstance(op, _EXTREMES) for ops in found.values() for op in ops):  # which need no instructions
-            target = None
+        if all(isinstance(op, _EXTREMES) and not _takes_either_zero(op) for ops in found.values() for op in ops):
+            target = None  # which need no instructions
         writer = Writer(frozenset() if target is None else instructions_of(target))
         for block, ops in found.items():
             writer.start()
@@ -127,7 +137,8 @@ def _narrow(w: Writer, op: TileNarrowOp) -> Register:
 
 
 def _extreme(w: Writer, op: arith.MaximumfOp | arith.MinimumfOp) -> Register | None:
-    """Beside a number one comparison does, which NaN fails; between zeros it decides which one stays."""
+    """Beside a number one comparison does, which NaN fails; between zeros it decides which one stays. Where either zero
+    will do, x86's instruction does, which takes the second operand of zeros, and where one is NaN."""
     is_maximum, dtype = isinstance(op, arith.MaximumfOp), str(_scalar(op.result))
     for bound, other in ((op.rhs, op.lhs), (op.lhs, op.rhs)):
         number = constant_number(bound.owner.source if isinstance(bound.owner, vector.BroadcastOp) else bound)
@@ -139,7 +150,16 @@ def _extreme(w: Writer, op: arith.MaximumfOp | arith.MinimumfOp) -> Register | N
         if number == 0:
             return (x <= limit if is_maximum else x >= limit).select(limit, x)
         return (x < limit if is_maximum else x > limit).select(limit, x)
-    return None
+    bits = bits_of(dtype) * (tile_shape(op.result)[0] if isinstance(op.result.type, VectorType) else 1)
+    instruction = f"v{'max' if is_maximum else 'min'}p{'s' if dtype == 'f32' else 'd'}.{bits}"
+    if not (_takes_either_zero(op) and w.has(instruction)):
+        return None
+    x, y = w.value(op.lhs, dtype), w.value(op.rhs, dtype)
+    return x.is_nan().select(x, w.apply(instruction, x, y))
+
+
+def _takes_either_zero(op: arith.MaximumfOp | arith.MinimumfOp) -> bool:
+    return FastMathFlag.NO_SIGNED_ZEROS in op.fastmath.data
 
 
 def _is_zero(value: SSAValue) -> bool:

@@ -188,9 +188,9 @@ def _compare_floats(f: FunctionLowering, op: arith.CmpfOp) -> None:
 
 
 def _extreme(f: FunctionLowering, op: Operation) -> None:
-    """NaN where either is, and -0 is less than +0."""
+    """NaN where either is, and -0 is less than +0, also where either would do: C has no third meaning."""
     name = "maximum" if isinstance(op, arith.MaximumfOp) else "minimum"
-    f.set(op.results[0], f.module.helpers.apply(f.b, name, *map(f.get, op.operands), flags=fast_math_flags(op)))
+    f.set(op.results[0], f.module.helpers.apply(f.b, name, *map(f.get, op.operands)))
 
 
 CONVERSION: dict[type[Operation], type[Operation]] = {

@@ -65,14 +65,12 @@ class Helpers:
             self.functions[name] = llvm.FuncOp(name, kind, body=inner.finish(), other_props=properties)
         return b.call(name, a, to)[0]
 
-    def apply(
-        self, b: LLVMBuilder, name: str, *operands: SSAValue, flags: llvm.FastMathAttr = NO_FAST_MATH
-    ) -> SSAValue:
+    def apply(self, b: LLVMBuilder, name: str, *operands: SSAValue) -> SSAValue:
         """A function of `FUNCTIONS`; f16 and bf16 are their bits."""
         kind, function = operands[0].type, FUNCTIONS[name]
         dtype = suffix(element(kind))
         if function.is_of_any and f"{_NATIVE.get(name, 'round')}-{dtype}" in self.native:
-            return b.intrinsic(f"llvm.{name}.{suffix(kind)}", operands, kind, flags)
+            return b.intrinsic(f"llvm.{name}.{suffix(kind)}", operands, kind, NO_FAST_MATH)
         types, result = function.types(dtype)
 
         body = partial(_meaning, function, types)

@@ -177,6 +177,19 @@ _ROUNDS = {128: ("sse4.1",), 256: ("avx",), 512: ("avx512f",)}
 _MODES = ((floats.roundeven, 8), (floats.floor, 9), (floats.ceil, 10), (floats.trunc, 11))
 _RANGES = {128: ("avx512dq", "avx512vl"), 256: ("avx512dq", "avx512vl"), 512: ("avx512dq",)}
 _EXTREMES = ((floats.maximum, 5), (floats.minimum, 4))
+_ADVANCED = {128: ("sse2",), 256: ("avx",), 512: ("avx512f",)}
+
+
+def _greater(x: Value, y: Value) -> Value:
+    """The second one where they are equal, zeros among them, and where either is NaN."""
+    return (x > y).select(x, y)
+
+
+def _lesser(x: Value, y: Value) -> Value:
+    """The same of the lesser."""
+    return (x < y).select(x, y)
+
+
 _RANGED = "mask_add_{1}({0}_range_{1}({{0}}, {{1}}, {2}), {0}_cmp_{1}_mask({{0}}, {{1}}, 3), {{0}}, {{1}})"
 """`vrange` takes the number where one operand is NaN: the sum is put there."""
 
@@ -193,6 +206,12 @@ def _floats() -> Iterator[Instruction]:
             name, signature = meaning.__name__, f"{dtype}, {dtype} -> {dtype}"
             spelling = _RANGES[bits], _RANGED.format(_PREFIX[bits], kind, code)
             yield _row(f"vrange{kind}.{name}", bits, signature, meaning, f"llvm.{name}.{register}", spelling)
+        for meaning, name in ((_greater, "max"), (_lesser, "min")):
+            first = "sse" if dtype == "f32" else "sse2"
+            prefix = {128: f"{first}.{name}.{kind}", 256: f"avx.{name}.{kind}.256", 512: f"avx512.{name}.{kind}.512"}
+            llvm = Call(f"llvm.x86.{prefix[bits]}", (0, 1, *((Number(4),) if bits == 512 else ())))
+            spelling = _ADVANCED[bits], f"{name}_{kind}"
+            yield _row(f"v{name}{kind}", bits, f"{dtype}, {dtype} -> {dtype}", meaning, llvm, spelling)
 
 
 _ALL = Number(-1, Lanes("s16", 1))

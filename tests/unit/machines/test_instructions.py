@@ -120,7 +120,12 @@ def test_one_spelling_is_enough() -> None:
     assert "vpdpbusd.256" in available(architecture, ["avx512vnni", "avx512vl"])
     assert "vpdpbusd.256" not in available(architecture, ["avx512vnni"])
     packs = {"packssdw.128", "packsswb.128", "packuswb.128"}
-    assert available(architecture, []) == {"pmaddwd.128", "psubsb.128", "paddsw.128", "cvtps2dq.128", *packs}
+    extremes = {f"v{name}p{kind}.128" for name in ("max", "min") for kind in "sd"}
+    assert available(architecture, []) == {
+        *("pmaddwd.128", "psubsb.128", "paddsw.128", "cvtps2dq.128"),
+        *packs,
+        *extremes,
+    }
 
 
 def test_all_pairs_are_compared() -> None:

@@ -1,4 +1,6 @@
 // RUN: aotc-opt %s -p select-instructions | filecheck %s
+// RUN: aotc-opt %s -p 'attach-target{target=x86-64-v3},select-instructions' | filecheck %s --check-prefix=V3
+// RUN: aotc-opt %s -p 'attach-target{target=aarch64},select-instructions' | filecheck %s --check-prefix=NEON
 
 // One comparison decides between x and a number; between zeros it decides which one stays.
 // CHECK-LABEL: func.func @numbers(
@@ -46,4 +48,25 @@ func.func @others(%x: f32, %y: vector<2xf32>) -> (f32, vector<2xf32>) {
   %c = arith.minimumf %b, %positive : f32
   %d = arith.maximumf %y, %lanes : vector<2xf32>
   func.return %c, %d : f32, vector<2xf32>
+}
+
+// Where either zero will do, x86 has an instruction, which takes the second operand where one is NaN; it has none of other
+// widths, and zeros are in order where they are not said to be equal.
+// V3-LABEL: func.func @either_zero(
+// V3-NEXT:    [[NAN:%.+]] = aot.tile_compare "une" %x, %x : vector<8xf32> -> vector<8xi1>
+// V3-NEXT:    [[MOST:%.+]] = aot.instruction "vmaxps.256" %x, %y : vector<8xf32>, vector<8xf32> -> vector<8xf32>
+// V3-NEXT:    %a = aot.tile_select [[NAN]], %x, [[MOST]] : vector<8xi1>, vector<8xf32>
+// V3-NEXT:    [[NAN:%.+]] = aot.tile_compare "une" %z, %z : vector<2xf64> -> vector<2xi1>
+// V3-NEXT:    [[LEAST:%.+]] = aot.instruction "vminpd.128" %z, %z : vector<2xf64>, vector<2xf64> -> vector<2xf64>
+// V3-NEXT:    %b = aot.tile_select [[NAN]], %z, [[LEAST]] : vector<2xi1>, vector<2xf64>
+// V3-NEXT:    %c = arith.maximumf %s, %s fastmath<nsz> : f32
+// V3-NEXT:    %d = arith.maximumf %x, %y : vector<8xf32>
+// NEON-LABEL: func.func @either_zero(
+// NEON-NEXT:    %a = arith.maximumf %x, %y fastmath<nsz> : vector<8xf32>
+func.func @either_zero(%x: vector<8xf32>, %y: vector<8xf32>, %z: vector<2xf64>, %s: f32) -> (vector<8xf32>, vector<2xf64>, f32, vector<8xf32>) {
+  %a = arith.maximumf %x, %y fastmath<nsz> : vector<8xf32>
+  %b = arith.minimumf %z, %z fastmath<nsz> : vector<2xf64>
+  %c = arith.maximumf %s, %s fastmath<nsz> : f32
+  %d = arith.maximumf %x, %y : vector<8xf32>
+  func.return %a, %b, %c, %d : vector<8xf32>, vector<2xf64>, f32, vector<8xf32>
 }
