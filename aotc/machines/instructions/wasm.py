@@ -24,7 +24,7 @@ def _narrowings() -> Iterator[Instruction]:
     ):
         spellings = (Spelling(("simd128",), f"__builtin_wasm_{function}"),)
         yield Instruction(name, WASM32, signature, _BITS, packed(signature), f"llvm.{llvm}", spellings)
-    spellings = (Spelling(("simd128",), "__builtin_elementwise_add_sat"),)
+    spellings = (Spelling(("simd128",), "wasm_i16x8_add_sat"),)
     llvm = "llvm.sadd.sat.v8i16"
     yield Instruction("i16x8.add_sat_s", WASM32, "s16, s16 -> s16", _BITS, saturated_sum, llvm, spellings)
 

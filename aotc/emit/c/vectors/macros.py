@@ -21,7 +21,7 @@ _TYPES = ("", "unaligned")
 _ORDER = {operation: place for place, operation in enumerate(dict.fromkeys((*_TYPES, *OPERATIONS, *PARTIAL)))}
 _NAME = re.compile(rf"\baotc_(?:({'|'.join([*_TYPES[1:], *OPERATIONS, *PARTIAL])})(\d*)_)?([fui])(8|16|32|64)x(\d+)\b")
 _INSTRUCTION = re.compile(rf"\b(?:{'|'.join([*instructions.MACROS, *instructions.STATEMENTS])})\b")
-_INTRINSICS = re.compile(r"\b(?:_mm\d*_|__m\d|v[a-z]+\d?q?_[fsu]\d|float\d+x\d+_t)")
+_INTRINSICS = re.compile(r"\b(?:_mm\d*_|__m\d|wasm_|v[a-z]+\d?q?_[fsu]\d|float\d+x\d+_t)")
 _MATH = re.compile(r"(?<!\w)sqrtf?\(")
 
 
@@ -52,6 +52,8 @@ INCLUDES = """
 #include <arm_neon.h>
 #elif defined(__ARM_FEATURE_MVE)
 #include <arm_mve.h>
+#elif defined(__wasm_simd128__)
+#include <wasm_simd128.h>
 #endif
 """
 """The least header of what the compiler may use: the one of all x86 takes longer to read than most models."""
