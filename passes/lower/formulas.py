@@ -28,7 +28,7 @@ _FLOAT: Final[dict[values.Operation, type[Operation]]] = {
 }
 
 
-class Formula(Value):
+class LLVMValue(Value):
     """A value of LLVM."""
 
     def __init__(self, b: LLVMBuilder, ssa: SSAValue, dtype: str) -> None:

@@ -17,7 +17,7 @@ from xdsl.ir import Attribute, Block, SSAValue
 from aotc.dialects.llvm_ext import suffix
 from aotc.machines.instructions.floats import FUNCTIONS, Function
 from aotc.machines.instructions.rounding import ROUNDINGS
-from aotc.passes.lower.formulas import Formula
+from aotc.passes.lower.formulas import LLVMValue
 from aotc.passes.lower.llvm_builder import NO_FAST_MATH, LLVMBuilder, element, like
 
 _NATIVE = {"maximum": "maximum", "minimum": "maximum"}
@@ -89,8 +89,8 @@ class Helpers:
 
 
 def _meaning(function: Function, types: Sequence[str], b: LLVMBuilder, *operands: SSAValue) -> SSAValue:
-    found = function.meaning(*(Formula(b, *each) for each in zip(operands, types, strict=True)))
-    assert isinstance(found, Formula)
+    found = function.meaning(*(LLVMValue(b, *each) for each in zip(operands, types, strict=True)))
+    assert isinstance(found, LLVMValue)
     return found.ssa
 
 

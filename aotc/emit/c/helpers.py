@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable
 
 from aotc.emit.c import instructions
-from aotc.emit.c.formulas import c_name, definition
+from aotc.emit.c.meanings import c_name, definition
 from aotc.machines.instructions.floats import FUNCTIONS
 from aotc.machines.instructions.rounding import ROUNDINGS
 

@@ -106,9 +106,9 @@ def roundeven(x: Value) -> Value:
 
 def nearest(x: Value, beyond: Value) -> Value:
     """The integer of 32 bits nearest to an f32, to even between two; `beyond` for those that do not fit, and NaN."""
-    size = abs(x)
-    rounded = (size < 2.0**23).select(size + 2.0**23 - 2.0**23, size)
-    whole = (size < 2.0**31).select(rounded, x.number(0, x.dtype)).convert("s32")
+    size = abs(x).named("size")
+    rounded = (size < 2.0**23).select(size + 2.0**23 - 2.0**23, size).named("rounded")
+    whole = (size < 2.0**31).select(rounded, x.number(0, x.dtype)).convert("s32").named("whole")
     return (size < 2.0**31).select((x < 0).select(-whole, whole), beyond)
 
 

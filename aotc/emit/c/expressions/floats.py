@@ -16,8 +16,8 @@ from aotc.emit.c.c_types import BF16, BOOL, F16, F32, F64, INT, SIGNED, UNSIGNED
 from aotc.emit.c.expr import Expr, Level, binary, call, cast_expr, integer_expr, unary
 from aotc.emit.c.expressions.integers import Integers
 from aotc.emit.c.expressions.readings import width
-from aotc.emit.c.formulas import c_name
 from aotc.emit.c.helpers import HELPERS
+from aotc.emit.c.meanings import c_name
 from aotc.machines.instructions.floats import FUNCTIONS
 
 
