@@ -1,4 +1,4 @@
-"""memref and aot operations as llvm operations: addresses, loads, stores, argument structures."""
+"""memref and aot operations as llvm operations: addresses, loads, stores, argument structures, words, roundings."""
 
 from __future__ import annotations
 
@@ -135,6 +135,26 @@ def _null(f: FunctionLowering, op: aot.NullOp) -> None:
     f.set(op.result, f.b.op(llvm.ZeroOp, (), PTR))
 
 
+# --- words ----------------------------------------------------------------------------------------------------------
+
+
+def _word(f: FunctionLowering, op: aot.WordLoadOp) -> None:
+    f.set(op.result, f.b.load(element_address(f, op.buffer, op.indices), i32, 1))
+
+
+def _quad(f: FunctionLowering, op: aot.QuadOp) -> None:
+    value = f.b.constant(0, op.result.type)
+    for lane, each in enumerate(op.lanes):
+        value = f.b.insert(value, f.get(each), lane)
+    f.set(op.result, value)
+
+
+def _round_product(f: FunctionLowering, op: aot.RoundProductOp) -> None:
+    name = "round_product" if not op.near else "round_near_product"
+    operands = *map(f.get, op.operands), f.b.constant(op.shift, i32)
+    f.set(op.result, f.module.helpers.rounding(f.b, name, *operands))
+
+
 # --- argument structures ---------------------------------------------------------------------------------------------
 
 
@@ -213,6 +233,10 @@ LOWERINGS: Lowerings = {
     memref.ViewOp: _view,
     memref.ReinterpretCastOp: _reinterpret,
     memref.AllocaOp: _allocate,
+    aot.WordLoadOp: _word,
+    aot.QuadOp: _quad,
+    aot.RoundProductOp: _round_product,
+    aot.OpaqueOp: lambda f, op: f.set(op.result, f.get(op.value)),
     aot.WeightOp: _weight,
     aot.WeightsOp: _weights,
     aot.WorkspaceOp: _workspace,
