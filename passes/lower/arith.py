@@ -235,8 +235,7 @@ LIBM = {kind: name for kind, name in libm.LIBM.items() if name not in _INSTRUCTI
 
 def _libm(f: FunctionLowering, op: Operation) -> None:
     operands = [f.get(each) for each in op.operands]
-    kind = operands[0].type
-    if isinstance(kind, VectorType):
+    if isinstance(kind := operands[0].type, VectorType):
         what = f"{op.name} of a vector is not a function of libm"
         raise CompileError("no-form-in-llvm", what, fix="expand it before")
     symbol = LIBM[type(op)] + ("f" if kind == f32 else "")
