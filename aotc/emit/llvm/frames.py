@@ -1,8 +1,9 @@
 """Stack frames and calls of each function, read off LLVM's assembly.
 
 Frames come from the directives that describe unwinding: EHABI's on Arm, where debug information says the same by CFI's,
-CFI's elsewhere (where functions have to be `uwtable` for it). Both follow every change of the stack pointer but two, for which the instructions are looked at:
-below a frame pointer the frame is aligned and allocated unseen, and a leaf function of x86-64 may use the red zone.
+CFI's elsewhere (where functions have to be `uwtable` for it). Both follow every change of the stack pointer but two,
+for which the instructions are looked at: below a frame pointer the frame is aligned and allocated unseen, and a leaf
+function of x86-64 may use the red zone.
 """
 
 from __future__ import annotations
