@@ -24,7 +24,6 @@ other. Registers that `valid` leaves empty are zeros and are not stored.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import cast
 
@@ -60,10 +59,7 @@ _EXACT_MATH = (
 """Functions that processors have as instructions on a register; the others are expanded elsewhere."""
 
 
-@dataclass(frozen=True)
 class UnrollTilesPass(ModulePass):
-    """See the module."""
-
     name = "unroll-tiles"
 
     def apply(self, ctx: Context, op: builtin.ModuleOp) -> None:
