@@ -64,7 +64,7 @@ def test_panels_hold_the_blocks_that_they_see() -> None:
 
 
 @pytest.mark.parametrize(
-    ("panels", "spans", "seen"),
+    ("panels", "spans", "blocks_of"),
     [
         (GroupedPanels(1, 20, 40, 16, 16), [(0, 2)] * 3, (2, 1, 4)),
         (GroupedPanels(32, 4, 4, 16, 16), [(block, block + 1) for block in range(8)], (1, 7, 16)),
