@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from aotc.compiler import cache
 from aotc.compiler.entries import Content as Kept
 from aotc.errors import UsageError
-from aotc.model.artifacts import ArtifactSet, Pieces, described_as
+from aotc.model.artifacts import ArtifactSet, Pieces, described_as, file_names
 from aotc.model.metadata import ModelInfo, from_json, to_json
 from aotc.pipeline.options import CompileOptions
 
@@ -51,8 +51,8 @@ def in_process_set(
     artifacts = in_process(lower(source, options), keep=False)
     if key is not None:
         contents = {
-            artifact.name: artifact.read() if isinstance(artifact.content, Pieces) else artifact.content
-            for artifact in artifacts
+            name: artifact.read() if isinstance(artifact.content, Pieces) else artifact.content
+            for name, artifact in artifacts.files.items()
         }
         cache.store(key, contents | _described(artifacts, artifacts.metadata))
     return artifacts
@@ -69,7 +69,8 @@ def _find(key: str | None) -> tuple[ArtifactSet, ModelInfo] | None:
 
 def _set_of(files: Mapping[str, Kept]) -> ArtifactSet:
     listed = json.loads(files[_LISTING][:])
-    return ArtifactSet(tuple(described_as(each, files[each["name"]]) for each in listed))
+    names = file_names((each["codegen"], each["name"]) for each in listed)
+    return ArtifactSet(tuple(described_as(each, files[name]) for name, each in zip(names, listed, strict=True)))
 
 
 def kept_set(entry: Path) -> ArtifactSet | None:

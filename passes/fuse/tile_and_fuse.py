@@ -68,8 +68,6 @@ _LOOKED_AT = 3
 
 @dataclass(frozen=True)
 class TileAndFusePass(FusingPass):
-    """Compute an anchor in spatial tiles for the anchor that reads it, in one kernel."""
-
     name = "tile-and-fuse"
 
     threads: int = 1

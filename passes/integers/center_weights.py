@@ -20,7 +20,6 @@ After:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from xdsl.context import Context
@@ -45,10 +44,7 @@ from aotc.model.weight_store import WeightStore
 _LEAST, _MOST = np.iinfo(np.int8).min, np.iinfo(np.int8).max
 
 
-@dataclass(frozen=True)
 class CenterWeightsPass(ModulePass):
-    """Shift constant weights that do not fit i8, so that dot products of 8-bit integers can multiply them."""
-
     name = "center-weights"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:

@@ -23,7 +23,6 @@ After:
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 from xdsl.context import Context
@@ -47,10 +46,7 @@ from aotc.machines.targets import machine_of
 from aotc.model.weight_store import WeightStore
 
 
-@dataclass(frozen=True)
 class DivideTransposedPass(ModulePass):
-    """Compute transposed convolutions of 8-bit integers as convolutions, of which there are dot products."""
-
     name = "divide-transposed"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:

@@ -68,8 +68,6 @@ from aotc.passes.kernel.strategy import strategy_of
 
 @dataclass(frozen=True)
 class ConvertGraphToLoopsPass(ModulePass):
-    """Lower the graph operations of kernels to scf, arith, math and memref."""
-
     name = "convert-graph-to-loops"
     check_indices: bool = False
     """Whether kernels end with a status where an index known only at run time is out of range."""

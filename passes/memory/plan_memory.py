@@ -62,8 +62,6 @@ from aotc.passes.memory.planner.program import Access, Program, Role, Step, Stor
 
 @dataclass(frozen=True)
 class PlanMemoryPass(ModulePass):
-    """See the module."""
-
     name = "plan-memory"
 
     alignment: int = 16
