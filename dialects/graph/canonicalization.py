@@ -20,15 +20,7 @@ from aotc.dialects.graph.conversion import AffineOp, CastOp
 from aotc.dialects.graph.convolution import ConvOp
 from aotc.dialects.graph.elementwise import AbsOp, AddOp, BinaryOp, DivOp, MulOp, NegOp, ReluOp, SubOp, UnaryOp
 from aotc.dialects.graph.elementwise import BroadcastOp as BroadcastingOp
-from aotc.dialects.graph.interfaces import (
-    ElementOp,
-    GraphOp,
-    ShapeError,
-    element_type_of,
-    is_view,
-    producer,
-    shape_of,
-)
+from aotc.dialects.graph.interfaces import ElementOp, GraphOp, ShapeError, element_type_of, is_view, producer, shape_of
 from aotc.dialects.graph.logical import NotOp
 from aotc.dialects.graph.matrices.matmul import MatMulOp
 from aotc.dialects.graph.movement import BroadcastOp, ConcatOp, PadOp, ReshapeOp, SliceOp, TransposeOp, TriluOp

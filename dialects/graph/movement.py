@@ -14,25 +14,11 @@ from operator import and_
 from typing import ClassVar
 
 from xdsl.dialects.builtin import DenseArrayBase, StringAttr, TensorType, i64
-from xdsl.irdl import (
-    irdl_op_definition,
-    operand_def,
-    opt_operand_def,
-    opt_prop_def,
-    prop_def,
-    var_operand_def,
-)
+from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, prop_def, var_operand_def
 
 from aotc.dialects.builder import Builder, Reader, Scalar
 from aotc.dialects.graph.checks import expect_choice
-from aotc.dialects.graph.interfaces import (
-    ElementOp,
-    Fusion,
-    ShapeError,
-    common_element_type,
-    element_type_of,
-    shape_of,
-)
+from aotc.dialects.graph.interfaces import ElementOp, Fusion, ShapeError, common_element_type, element_type_of, shape_of
 from aotc.dialects.graph.shapes import broadcast, broadcast_index, delinearize, linearize, require_axis
 from aotc.dialects.properties import bool_prop, int_prop
 

@@ -8,7 +8,7 @@ from xdsl.dialects.builtin import TensorType, f32, i32, i64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def
 
-from aotc.dialects.aot.rounding import RoundProductOp
+from aotc.dialects.aot.control import RoundProductOp
 from aotc.dialects.builder import Builder, Reader, Scalar
 from aotc.dialects.dtypes import MOST_BITS, compute_type, integer_range, is_narrow_integer
 from aotc.dialects.graph.checks import expect, expect_within

@@ -337,9 +337,7 @@ class RoundedLstmOp(LstmCell, RoundedStateOp, DotOp):
         if self.weight_points is not None:
             points = steps.reader(self.weight_points)
             (total,) = b.reduce(
-                [(0, self.sizes[2])],
-                [total],
-                lambda at, sums: [sums[0] + b.cast(read([steps.line.first, at[0]]), i32)],
+                [(0, self.sizes[2])], [total], lambda at, sums: [sums[0] + b.cast(read([steps.line.first, at[0]]), i32)]
             )
 
         def store(index: Sequence[Scalar], products: Scalar) -> None:

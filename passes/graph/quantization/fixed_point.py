@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aotc.dialects.aot.rounding import RoundProductOp
+from aotc.dialects.aot.control import RoundProductOp
 from aotc.dialects.graph.interfaces import Array
 from aotc.dialects.graph.quantized.requantization import least_guard
 

@@ -18,11 +18,7 @@ from xdsl.irdl import irdl_op_definition, opt_prop_def, opt_result_def, result_d
 
 from aotc.dialects.builder import Builder, Reader, Scalar
 from aotc.dialects.dtypes import compute_type
-from aotc.dialects.graph.interfaces import (
-    ShapeError,
-    narrowest_element_type,
-    shape_of,
-)
+from aotc.dialects.graph.interfaces import ShapeError, narrowest_element_type, shape_of
 from aotc.dialects.graph.packed.channels import Channels, GroupedPanels
 from aotc.dialects.graph.packed.layout import Layout, Mode, blocks
 from aotc.dialects.graph.schedules import check_partial_sums

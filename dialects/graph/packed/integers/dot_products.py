@@ -19,14 +19,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, prop_def
 from aotc.dialects.builder import Builder, Reader, Scalar, Writer
 from aotc.dialects.dtypes import integer_range
 from aotc.dialects.graph.checks import expect, expect_within
-from aotc.dialects.graph.interfaces import (
-    Array,
-    ConstantPackerOp,
-    LoopNestOp,
-    ShapeError,
-    element_type_of,
-    shape_of,
-)
+from aotc.dialects.graph.interfaces import Array, ConstantPackerOp, LoopNestOp, ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.packed.convolution.blocked_conv import BlockedConvolutionOp
 from aotc.dialects.graph.packed.layout import Layout, Mode
 from aotc.dialects.graph.packed.products.packed_matmul import SizedProductOp, column_panels

@@ -349,11 +349,7 @@ class WinogradConvOp(LoopNestOp):
         """Tile by tile: the products of all channels are summed, then transformed."""
         batch, outer, *extents, block = shape_of(self.result)
         types, panel_width, axes = self.types, self.sizes.width, self.axes
-        total, shape, channels = (
-            linear_combinations(b),
-            [axis.transforms.inputs for axis in axes],
-            self.channels,
-        )
+        total, shape, channels = (linear_combinations(b), [axis.transforms.inputs for axis in axes], self.channels)
         zero, point = b.const(0, element_type_of(self.result)), self.sizes.zero_point
 
         def widened(value: Scalar) -> Scalar:
