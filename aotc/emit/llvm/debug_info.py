@@ -6,8 +6,7 @@ The metadata are those of LLVM's Source Level Debugging (https://llvm.org/docs/S
 from __future__ import annotations
 
 from xdsl.dialects import llvm
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Attribute
+from xdsl.dialects.builtin import LocationAttr, ModuleOp
 
 from aotc.emit.llvm.syntax import bytes_text
 from aotc.model.locations import node_names
@@ -39,7 +38,7 @@ class DebugInfo:
     def _add(self, text: str) -> str:
         return self._metadata.setdefault(text, f"!{len(self._metadata)}")
 
-    def _line(self, location: Attribute) -> int:
+    def _line(self, location: LocationAttr) -> int:
         names = node_names(location)
         return self._lines.get(names[0], 0) if names else 0
 
@@ -53,7 +52,7 @@ class DebugInfo:
             f"spFlags: {local}DISPFlagDefinition | DISPFlagOptimized)"
         )
 
-    def place(self, function: str, *locations: Attribute) -> str:
+    def place(self, function: str, *locations: LocationAttr) -> str:
         """The reference to the place of an instruction of a function: the first line that a location has."""
         line = next((line for each in locations if (line := self._line(each))), 0)
         return self._add(f"!DILocation(line: {line}, scope: {function})")
