@@ -32,7 +32,7 @@ from xdsl.ir import Attribute
 from xdsl.passes import ModulePass
 
 from aotc.dialects.aot.contract import target_of
-from aotc.dialects.aot.rounding import RoundProductOp
+from aotc.dialects.aot.control import RoundProductOp
 from aotc.dialects.constants import computed_array, key_of
 from aotc.dialects.graph.convolution import ConvOp
 from aotc.dialects.graph.interfaces import Array, producer, shape_of
@@ -195,9 +195,9 @@ def doubled(multiplier: Array) -> tuple[Array, Array] | None:
     mantissa, exponent = np.frexp(multiplier.astype(np.float64))
     if bool((exponent > 0).any()):
         return None
-    kept = exponent >= -30
-    factors = np.where(kept, np.ldexp(mantissa, _FACTOR_BITS), 0).astype(np.int32)
-    return factors, np.where(kept, -exponent, 0).astype(np.int32)
+    representable = exponent >= -30
+    factors = np.where(representable, np.ldexp(mantissa, _FACTOR_BITS), 0).astype(np.int32)
+    return factors, np.where(representable, -exponent, 0).astype(np.int32)
 
 
 # --- constant channels ------------------------------------------------------------------------------------------------
@@ -229,8 +229,8 @@ def settle_constant_channels(op: RequantizeOp, multiplier: Array, constants: Con
     constant &= (np.abs(sums) < 1 << _MANTISSA) & (_rounded(sums, typical, op) == result)
     if not constant.any():
         return False
-    kept = np.where(constant.reshape(-1, *[1] * (weight.ndim - 1)), np.zeros((), weight.dtype), weight)
-    conv.operands[1] = constants.of(kept, key_of(conv.weight) or "weight")
+    zeroed = np.where(constant.reshape(-1, *[1] * (weight.ndim - 1)), np.zeros((), weight.dtype), weight)
+    conv.operands[1] = constants.of(zeroed, key_of(conv.weight) or "weight")
     if conv.bias is not None:
         place = list(conv.operands).index(conv.bias)
         conv.operands[place] = constants.of(

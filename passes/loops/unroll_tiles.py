@@ -34,9 +34,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from aotc.dialects.aot import TILE_OPERATIONS, InstructionOp, QuadOp, tiles
-from aotc.dialects.aot.tile_dots import TileDotOp
-from aotc.dialects.aot.tile_lookups import TileLookupOp
-from aotc.dialects.aot.tile_narrowing import TileNarrowOp
+from aotc.dialects.aot.tile_integers import TileDotOp, TileLookupOp, TileNarrowOp
 from aotc.dialects.aot.tiles import tile_shape, tile_type
 from aotc.dialects.aot.words import WORD
 from aotc.dialects.graph.shapes import ceil_div
