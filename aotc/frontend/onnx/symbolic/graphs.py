@@ -20,7 +20,7 @@ from aotc.frontend.onnx.labels import labels_of
 from aotc.frontend.onnx.load import Model
 from aotc.frontend.onnx.operators import MAX_OPSET, domain_of, operator_sets, schema_of
 from aotc.frontend.onnx.symbolic.operator_rules import of_array
-from aotc.frontend.onnx.symbolic.rules import MOST_ELEMENTS, RULES, UNKNOWN, Fact, Seen, Shape
+from aotc.frontend.onnx.symbolic.rules import MOST_ELEMENTS, RULES, UNKNOWN, Fact, Shape, SymbolicNode
 from aotc.frontend.onnx.tensors import DTYPES, dtype_of, read_tensor
 from aotc.model.extents import Extent as Expression
 from aotc.model.extents import OpenTensor, Size, unnamed
@@ -127,7 +127,7 @@ class _Walk:
             attributes = {each.name: attribute_value(each, self._model.folder) for each in node.attribute}
             inputs = [self._facts.get(name, UNKNOWN) if name else None for name in node.input]
             with np.errstate(all="ignore"):
-                found = rule(Seen(node.op_type, self._opset, inputs, attributes, len(node.output), inferred[0]))
+                found = rule(SymbolicNode(node.op_type, self._opset, inputs, attributes, len(node.output), inferred[0]))
         except Exception:  # the rule knows no more, or the node is malformed: the import says so, and of which operator
             return inferred
         each = zip([found] if isinstance(found, Fact) else found, inferred, strict=False)

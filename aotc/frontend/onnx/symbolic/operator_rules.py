@@ -11,7 +11,7 @@ import numpy as np
 from onnx import TensorProto
 
 from aotc.dialects.graph.shapes import normalize_axis
-from aotc.frontend.onnx.symbolic.rules import Fact, NotKnown, Seen, Shape, array_of, broadcast, known, rule
+from aotc.frontend.onnx.symbolic.rules import Fact, NotKnown, Shape, SymbolicNode, array_of, broadcast, known, rule
 from aotc.model.extents import Size, divided, exact_quotient, is_natural, product_of
 from aotc.model.weight_store import Array
 
@@ -33,7 +33,7 @@ def _all(shape: Shape) -> list[Size]:
 
 
 @rule("Constant")
-def constant(node: Seen) -> Fact:
+def constant(node: SymbolicNode) -> Fact:
     for name in ("value", "value_int", "value_ints"):
         if (value := node.attr(name)) is not None:
             return of_array(np.asarray(value))
@@ -48,18 +48,18 @@ def of_array(array: Array) -> Fact:
 
 
 @rule("Shape")
-def shape(node: Seen) -> Fact:
+def shape(node: SymbolicNode) -> Fact:
     found = node.shape(0)[node.attr("start", 0) : node.attr("end")]
     return known(array_of(_all(found))) if None not in found else Fact((len(found),))
 
 
 @rule("Size")
-def size(node: Seen) -> Fact:
+def size(node: SymbolicNode) -> Fact:
     return known(array_of(count_of(node.shape(0))))
 
 
 @rule("ConstantOfShape")
-def constant_of_shape(node: Seen) -> Fact:
+def constant_of_shape(node: SymbolicNode) -> Fact:
     target = tuple(node.elements(0).tolist())
     value = np.asarray(node.attr("value", np.zeros(1, np.float32)))
     if value.dtype.kind in "iub" and all(isinstance(extent, int) for extent in target) and math.prod(target) <= 256:
@@ -68,7 +68,7 @@ def constant_of_shape(node: Seen) -> Fact:
 
 
 @rule("Range")
-def range_(node: Seen) -> Fact:
+def range_(node: SymbolicNode) -> Fact:
     start, limit, step = (node.elements(place).reshape(()).item() for place in range(3))
     if step != 1 or not is_natural(limit - start):
         raise NotKnown
@@ -76,7 +76,7 @@ def range_(node: Seen) -> Fact:
 
 
 @rule("Identity", "Cast", "Squeeze", "Unsqueeze")
-def as_it_is(node: Seen) -> Fact:
+def as_it_is(node: SymbolicNode) -> Fact:
     """The elements; of whatever is not cast to integers the import may make others."""
     target = node.inferred.shape
     if target is None or (node.op_type == "Cast" and node.attr("to") not in _INTEGERS):
@@ -115,18 +115,18 @@ _OF_INTEGERS: dict[str, Callable[[Any, Any], Any]] = {
 
 
 @rule("Add", "Sub", "Mul", "Div", "Equal")
-def arithmetic(node: Seen) -> Fact:
+def arithmetic(node: SymbolicNode) -> Fact:
     a, b = node.elements(0), node.elements(1)
     return known(np.asarray(np.frompyfunc(_OF_INTEGERS[node.op_type], 2, 1)(a, b), object))
 
 
 @rule("Neg")
-def negative(node: Seen) -> Fact:
+def negative(node: SymbolicNode) -> Fact:
     return known(np.asarray(-node.elements(0), object))
 
 
 @rule("Where")
-def where(node: Seen) -> Fact:
+def where(node: SymbolicNode) -> Fact:
     numbers = np.array(node.numbers(0), bool).reshape(node.elements(0).shape)
     return known(np.where(numbers, node.elements(1), node.elements(2)))
 
@@ -135,7 +135,7 @@ def where(node: Seen) -> Fact:
 
 
 @rule("Reshape")
-def reshape(node: Seen) -> Fact:
+def reshape(node: SymbolicNode) -> Fact:
     source = node.shape(0)
     wanted: list[Size | None] = node.attr("shape") if node.opset < 5 else node.elements(1).reshape(-1).tolist()
     if not node.attr("allowzero", 0):
@@ -150,7 +150,7 @@ def reshape(node: Seen) -> Fact:
     return _viewed(node, tuple(wanted))
 
 
-def _viewed(node: Seen, target: Shape) -> Fact:
+def _viewed(node: SymbolicNode, target: Shape) -> Fact:
     """The elements of input 0, as far as they are known, in another shape."""
     fact = node.inputs[0]
     if fact is None or fact.elements is None or not all(isinstance(extent, int) for extent in target):
@@ -159,7 +159,7 @@ def _viewed(node: Seen, target: Shape) -> Fact:
 
 
 @rule("Flatten")
-def flatten(node: Seen) -> Fact:
+def flatten(node: SymbolicNode) -> Fact:
     source, axis = node.shape(0), node.attr("axis", 1)
     axis += len(source) if axis < 0 else 0
     halves = source[:axis], source[axis:]
@@ -167,7 +167,7 @@ def flatten(node: Seen) -> Fact:
 
 
 @rule("Concat")
-def concat(node: Seen) -> Fact:
+def concat(node: SymbolicNode) -> Fact:
     shapes = [node.shape(place) for place in range(len(node.inputs))]
     axis = normalize_axis(node.attr("axis"), len(shapes[0]))
     joined: list[Size | None] = [_same(each) for each in zip(*shapes, strict=True)]
@@ -186,7 +186,7 @@ def _same(extents: Sequence[Size | None]) -> Size | None:
 
 
 @rule("Split")
-def split(node: Seen) -> list[Fact]:
+def split(node: SymbolicNode) -> list[Fact]:
     source = node.shape(0)
     axis = normalize_axis(node.attr("axis", 0), len(source))
     parts = node.given("split", 1, 13)
@@ -198,25 +198,25 @@ def split(node: Seen) -> list[Fact]:
 
 
 @rule("Gather")
-def gather(node: Seen) -> Fact:
+def gather(node: SymbolicNode) -> Fact:
     axis = normalize_axis(node.attr("axis", 0), len(node.shape(0)))
     taken = np.array(node.numbers(1), np.int64).reshape(node.elements(1).shape)
     return known(np.asarray(np.take(node.elements(0), taken, axis), object))
 
 
 @rule("Expand")
-def expand(node: Seen) -> Fact:
+def expand(node: SymbolicNode) -> Fact:
     return Fact(broadcast([node.shape(0), tuple(node.elements(1).tolist())]))
 
 
 @rule("Tile")
-def tile(node: Seen) -> Fact:
+def tile(node: SymbolicNode) -> Fact:
     pairs = zip(node.shape(0), node.elements(1).tolist(), strict=True)
     return Fact(tuple(None if extent is None else extent * times for extent, times in pairs))
 
 
 @rule("Pad")
-def pad(node: Seen) -> Fact:
+def pad(node: SymbolicNode) -> Fact:
     source = node.shape(0)
     pads = node.attr("pads") if node.opset < 11 else node.elements(1).tolist()
     axes = [normalize_axis(axis, len(source)) for axis in node.numbers(3)] if node.has(3) else range(len(source))
@@ -228,7 +228,7 @@ def pad(node: Seen) -> Fact:
 
 
 @rule("Slice")
-def slice_(node: Seen) -> Fact:
+def slice_(node: SymbolicNode) -> Fact:
     source = node.shape(0)
     if node.opset < 10:
         starts, ends = node.attr("starts"), node.attr("ends")
@@ -276,12 +276,12 @@ def _place(extent: Size, index: Size) -> Size | None:
 
 
 @rule("GroupNormalization", "MeanVarianceNormalization")
-def as_input(node: Seen) -> Fact:
+def as_input(node: SymbolicNode) -> Fact:
     return Fact(node.shape(0))
 
 
 @rule("Attention")
-def not_inferred(node: Seen) -> list[Fact]:
+def not_inferred(node: SymbolicNode) -> list[Fact]:
     """ONNX takes open extents for 0 where it multiplies them."""
     return [Fact()] * node.outputs
 
@@ -290,28 +290,28 @@ def not_inferred(node: Seen) -> list[Fact]:
 
 
 @rule("Conv", "ConvInteger")
-def conv(node: Seen) -> Fact:
+def conv(node: SymbolicNode) -> Fact:
     return _convolved(node, node.shape(1))
 
 
 @rule("QLinearConv")
-def quantized_conv(node: Seen) -> Fact:
+def quantized_conv(node: SymbolicNode) -> Fact:
     return _convolved(node, node.shape(3))
 
 
-def _convolved(node: Seen, weight: Shape) -> Fact:
+def _convolved(node: SymbolicNode, weight: Shape) -> Fact:
     x = node.shape(0)
     kernel = node.attr("kernel_shape", list(weight[2:]))
     return Fact((x[0], weight[0], *_windows(node, x[2:], kernel)))
 
 
 @rule("AveragePool", "LpPool", "MaxPool")
-def pool(node: Seen) -> list[Fact]:
+def pool(node: SymbolicNode) -> list[Fact]:
     x = node.shape(0)
     return [Fact((*x[:2], *_windows(node, x[2:], node.attr("kernel_shape"))))] * node.outputs
 
 
-def _windows(node: Seen, extents: Sequence[Size | None], kernel: Sequence[Any]) -> list[Size | None]:
+def _windows(node: SymbolicNode, extents: Sequence[Size | None], kernel: Sequence[Any]) -> list[Size | None]:
     """How many windows there are along each axis."""
     ones = [1] * len(extents)
     strides, dilations = node.attr("strides", ones), node.attr("dilations", ones)
@@ -333,7 +333,7 @@ def _windows(node: Seen, extents: Sequence[Size | None], kernel: Sequence[Any]) 
 
 
 @rule("DepthToSpace")
-def depth_to_space(node: Seen) -> Fact:
+def depth_to_space(node: SymbolicNode) -> Fact:
     n, c, h, w = node.shape(0)
     block = node.attr("blocksize")
     if not isinstance(c, int):
@@ -342,7 +342,7 @@ def depth_to_space(node: Seen) -> Fact:
 
 
 @rule("SpaceToDepth")
-def space_to_depth(node: Seen) -> Fact:
+def space_to_depth(node: SymbolicNode) -> Fact:
     n, c, h, w = node.shape(0)
     block = node.attr("blocksize")
     if not isinstance(c, int):
@@ -351,7 +351,7 @@ def space_to_depth(node: Seen) -> Fact:
 
 
 @rule("Resize", "Upsample")
-def resize(node: Seen) -> Fact:
+def resize(node: SymbolicNode) -> Fact:
     """Where the sizes are given; with scales extents are rounded as floats are."""
     source = node.shape(0)
     if node.opset < 11 or not node.has(3):
@@ -366,7 +366,7 @@ def resize(node: Seen) -> Fact:
 
 
 @rule("ReduceProd")
-def product(node: Seen) -> Fact:
+def product(node: SymbolicNode) -> Fact:
     """Of the elements of a vector."""
     elements = node.elements(0)
     if elements.ndim != 1 or node.attr("noop_with_empty_axes", 0):
@@ -376,7 +376,7 @@ def product(node: Seen) -> Fact:
 
 
 @rule("TopK")
-def top_k(node: Seen) -> list[Fact]:
+def top_k(node: SymbolicNode) -> list[Fact]:
     source = node.shape(0)
     axis = normalize_axis(node.attr("axis", -1), len(source))
     (count,) = node.elements(1).reshape(-1).tolist() if node.opset >= 10 else (node.attr("k"),)
@@ -384,7 +384,7 @@ def top_k(node: Seen) -> list[Fact]:
 
 
 @rule("GRU", "LSTM", "RNN")
-def recurrent(node: Seen) -> list[Fact]:
+def recurrent(node: SymbolicNode) -> list[Fact]:
     x, recurrence = node.shape(0), node.shape(2)
     directions, hidden = recurrence[0], recurrence[2]
     if node.attr("layout", 0):
