@@ -49,7 +49,7 @@ class SymbolicNode:
     attributes: dict[str, Any]
     outputs: int
     inferred: Fact
-    """What ONNX infers of the first output."""
+    """The facts of the first output that ONNX infers."""
 
     def attr(self, name: str, default: Any = None) -> Any:
         """An attribute; `default` where it is absent."""
