@@ -260,10 +260,10 @@ class FuncOp(IRDLOperation):
             raise VerifyException("a function has a body; others are called by name without declaring them")
         if any(not isinstance(each.type, RegisterType) for block in self.body.blocks for each in block.args):
             raise VerifyException("the arguments of blocks are in registers")
-        kept = [register_of(value) for value in _in_registers(self)]
-        if any(number is None for number in kept) and any(number is not None for number in kept):
+        numbers = [register_of(value) for value in _in_registers(self)]
+        if any(number is None for number in numbers) and any(number is not None for number in numbers):
             raise VerifyException("some values have a register, and some have none")
-        if kept and kept[0] is not None:
+        if numbers and numbers[0] is not None:
             self._verify_registers()
 
     @property

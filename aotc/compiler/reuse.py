@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from aotc.compiler import cache
-from aotc.compiler.entries import Content as Kept
+from aotc.compiler.entries import Content as CachedContent
 from aotc.errors import UsageError
 from aotc.model.artifacts import ArtifactSet, Pieces, described_as, file_names
 from aotc.model.metadata import ModelInfo, from_json, to_json
@@ -23,7 +23,7 @@ _INFO = ".info.json"
 _LISTING = ".artifacts.json"
 
 
-class KeptFiles:
+class CachedFiles:
     """The artefacts of one compilation in the cache; its key is worked out once."""
 
     def __init__(self, source: Source, options: CompileOptions) -> None:
@@ -67,13 +67,13 @@ def _find(key: str | None) -> tuple[ArtifactSet, ModelInfo] | None:
     return None
 
 
-def _set_of(files: Mapping[str, Kept]) -> ArtifactSet:
+def _set_of(files: Mapping[str, CachedContent]) -> ArtifactSet:
     listed = json.loads(files[_LISTING][:])
     names = file_names((each["codegen"], each["name"]) for each in listed)
     return ArtifactSet(tuple(described_as(each, files[name]) for name, each in zip(names, listed, strict=True)))
 
 
-def kept_set(entry: Path) -> ArtifactSet | None:
+def cached_set(entry: Path) -> ArtifactSet | None:
     """The artefacts in the folder of an entry; None where it is none. Raises OSError, UsageError for a damaged one."""
     if not (entry / _LISTING).is_file():
         return None

@@ -121,13 +121,13 @@ class _Division:
                 )
             )
         names = {"strides", "pads", "dilations", "output_padding"}
-        kept = {name: value for name, value in op.properties.items() if name not in names}
+        common = {name: value for name, value in op.properties.items() if name not in names}
         operands = [self._constant(self._weight(), op.weight)]
         if op.bias is not None:
             operands.append(self._constant(self._by_phase(self._known(op.bias)), op.bias))
         ones = [1] * len(self._windows)
         pads = [max(0, pad) for pad in (*before, *after)]
-        return self._add(ConvOp.get(x, *operands, **kept, strides=ones, dilations=ones, pads=pads))
+        return self._add(ConvOp.get(x, *operands, **common, strides=ones, dilations=ones, pads=pads))
 
     def _weight(self) -> Array:
         """[groups * phases * outputs, channels of a group, taps..], from [channels, outputs, kernel..]."""

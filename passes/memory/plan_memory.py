@@ -340,8 +340,8 @@ def _report(entry: _Block, tensors: Mapping[int, contract.Argument]) -> PlanInfo
             name = _unique(label if given is None else given.name or "buffer", taken)
             first = firsts[each.first] if firsts else 0
             last = lasts[min(each.last, len(lasts) - 1)] if lasts else 0
-            kept = given is not None and given.io == "state"
-            buffers.append(BufferInfo(name, offsets[each.storages[0]], each.size, first, last, nodes, kept))
+            is_state = given is not None and given.io == "state"
+            buffers.append(BufferInfo(name, offsets[each.storages[0]], each.size, first, last, nodes, is_state))
 
     number(entry, 0)
     placement = entry.planned.placement

@@ -183,9 +183,9 @@ class FixedRequantizeOp(ElementOp):
         if self.split is None:
             product = b.cast(_shifted(b, x, (self.up or 0)), i64) * b.cast(factor, i64)
             return b.cast(b.shift_right(product, b.const(32, i64)), i32)
-        split, kept = (self.split or 0), b.shift_right(factor, b.const((self.drop or 0), i32))
-        lower = b.shift_right(x * (kept & ((1 << split) - 1)), b.const(split, i32))
-        return x * b.shift_right(kept, b.const(split, i32)) + lower
+        split, shifted = (self.split or 0), b.shift_right(factor, b.const((self.drop or 0), i32))
+        lower = b.shift_right(x * (shifted & ((1 << split) - 1)), b.const(split, i32))
+        return x * b.shift_right(shifted, b.const(split, i32)) + lower
 
 
 def _shifted(b: Builder, x: Scalar, by: int) -> Scalar:

@@ -249,8 +249,8 @@ class LstmCell(RecurrenceOp, ABC):
 
             memory = old([row, unit])
             entered = opened(0, 0, memory, 0)
-            kept = 1 - entered if self.input_forget else opened(2, 0, memory, 2)
-            memory = kept * memory + entered * opened(3, 1)
+            forgotten = 1 - entered if self.input_forget else opened(2, 0, memory, 2)
+            memory = forgotten * memory + entered * opened(3, 1)
             state = opened(1, 0, memory, 1) * steps.activation(2, memory)
             c([row, unit], memory)
             if by_units:  # the others still read the last state
