@@ -231,7 +231,7 @@ TENSORS: Final = _Arguments("aot.tensors")
 """Of an entry, from `plan` on, whose inputs and outputs are in the workspace and no arguments: these, with `shape` and
 `offset`."""
 STATES: Final = _Arguments("aot.states")
-"""States that the entry keeps in the workspace, from `plan` on: with `shape` and `offset`; absent where there are none."""
+"""States of the entry, from `plan` on: with `shape` and `offset` in the workspace; absent where there are none."""
 
 
 def has_tensors_in_workspace(main: FuncOp) -> bool:
