@@ -27,7 +27,9 @@ _SWITCHES = {
     "--packed-wrapper": "export a packed entry beside a typed one",
     "--export-operators": "give the operators external linkage",
     "--split": "write the operators, exported, to NAME_operators.c",
+    "--debug-info": "machine code has debug information: lines of NAME.nodes, which lists the model's nodes",
 }
+_SHORT = {"--debug-info": ("-g",)}
 _BUDGETS = {
     "ram": "the arena, and inputs and outputs unless they are in it (--io workspace)",
     "flash": "code and constants for the target, weights unless --weights caller",
@@ -99,7 +101,7 @@ def add_compile_options(parser: argparse.ArgumentParser, target: str | None = "h
         text = f"{sentence} (default: {default})" if default else sentence
         conventions.add_argument(f"--{name.replace('_', '-')}", choices=CHOICES[name], default=default, help=text)
     for flag, sentence in _SWITCHES.items():
-        conventions.add_argument(flag, action="store_true", help=sentence)
+        conventions.add_argument(*_SHORT.get(flag, ()), flag, action="store_true", help=sentence)
     parser.add_argument(
         "--accuracy",
         choices=CHOICES["accuracy"],

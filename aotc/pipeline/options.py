@@ -66,6 +66,8 @@ class CompileOptions:
     packed_wrapper: bool = False
     export_operators: bool = False
     split: bool = False
+    debug_info: bool = False
+    """Whether machine code has debug information, whose lines are the model's nodes; not in C."""
     weights_section: str | None = None
     workspace_section: str | None = None
     selftest: str | None = None
@@ -164,6 +166,9 @@ class CompileOptions:
             why = "it compiles the C that is generated, and none is"
             fix = "use --emit c"
             problems.append(Problem("option-conflict", f"--cc {self.cc} with --emit {','.join(self.emit)}", why, fix))
+        if self.debug_info and not NATIVE_KINDS & {*self.emit}:
+            why, fix = "no machine code is made", "give -g to the compiler of the C"
+            problems.append(Problem("option-conflict", f"--debug-info with --emit {','.join(self.emit)}", why, fix))
         if self.offload and self.profile:
             why = "a profile runs the model in the memory of this process, and those kernels are linked"
             flags = f"--offload {','.join(self.offload)} with a profile"

@@ -60,6 +60,9 @@ class FileOptions(InProcessOptions, total=False):
     """The arguments of `aotc.compile_to`."""
 
     emit: Annotated[str | Sequence[str], "kinds of artefacts: c, header, object, shared, ..."]
+    debug_info: Annotated[
+        bool, "machine code has debug information: lines of NAME.nodes, which lists the model's nodes"
+    ]
     split: Annotated[bool, "write the operators, exported, to NAME_operators.c"]
     weights_section: Annotated[str | None, "linker section of the weights in objects"]
     workspace_section: Annotated[str | None, "linker section of the workspace in objects"]
