@@ -193,16 +193,16 @@ class _Search:
 
     def _compare(self, best: Choice) -> tuple[float, float]:
         """Seconds of the first choice and of the best, in turns."""
-        pairs = [[self._measure(self._models[choice]) for choice in (self._first, best)] for _ in range(ROUNDS)]
-        before, after = (statistics.median(side) for side in zip(*pairs, strict=True))
+        times = [[self._measure(self._models[choice]) for choice in (self._first, best)] for _ in range(ROUNDS)]
+        before, after = (statistics.median(side) for side in zip(*times, strict=True))
         return before, after
 
     def _is_right(self, choice: Choice, profiled: ProfiledModel) -> bool:
         if choice.schedule is not None and any(call.scalar_fallback for call in profiled.calls):
             return False
         got = self._outputs(profiled)
-        pairs = zip(got, self._expected, strict=True)
-        return all(float(np.abs(a - b).max(initial=0)) <= TOLERANCE * float(np.abs(b).max(initial=0)) for a, b in pairs)
+        both = zip(got, self._expected, strict=True)
+        return all(float(np.abs(a - b).max(initial=0)) <= TOLERANCE * float(np.abs(b).max(initial=0)) for a, b in both)
 
     @cached_property
     def _expected(self) -> list[Array]:

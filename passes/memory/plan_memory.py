@@ -208,8 +208,8 @@ class _Block:
     def offsets(self, base: int) -> dict[int, int]:
         """Where storages are in the workspace, if the buffers of this block begin at `base`."""
         plan = self.planned
-        pairs = zip(plan.blocks, plan.placement.offsets, strict=True)
-        return {storage: base + offset for block, offset in pairs for storage in block.storages}
+        placed = zip(plan.blocks, plan.placement.offsets, strict=True)
+        return {storage: base + offset for block, offset in placed for storage in block.storages}
 
     def add_tensor(self, argument: SSAValue, io: contract.Io | None, *, inside: bool) -> None:
         """Add an input or output of the entry, `inside` the workspace or not, or a state."""
@@ -253,10 +253,10 @@ class _Block:
             return Step(touched, touched)  # unknown: it may read and write all its operands
         count = len(memory) - len(in_place)
         reads, writes = touched[:count], touched[count:]
-        pairs: list[tuple[int, int]] = []
+        reused: list[tuple[int, int]] = []
         for position, allowed in enumerate(in_place):
             result = memory[count + position]
-            pairs += [
+            reused += [
                 (writes[position].storage, reads[number].storage)
                 for number in allowed
                 if self._fits(result, memory[number])
@@ -265,7 +265,7 @@ class _Block:
                 and all(write.storage != reads[number].storage for write in writes)
                 and [write.storage for write in writes].count(writes[position].storage) == 1
             ]
-        return Step(reads, writes, tuple(dict.fromkeys(pairs)))
+        return Step(reads, writes, tuple(dict.fromkeys(reused)))
 
     def _fits(self, result: SSAValue, operand: SSAValue) -> bool:
         """Whether both are the whole of storages of one size and element type."""
