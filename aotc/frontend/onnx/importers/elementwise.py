@@ -24,7 +24,7 @@ def _operation(node: Node) -> str:
     return node.op_type.lower().removeprefix("bitwise")
 
 
-def _pair(node: Node) -> tuple[Tensor, Tensor]:
+def _both(node: Node) -> tuple[Tensor, Tensor]:
     """Two operands. Before version 7 only the second one broadcasts, where the attribute `broadcast` says so: to axes
     of the first from `axis` on, by default to the last."""
     x, y = node.tensor(0), node.tensor(1)
@@ -49,12 +49,12 @@ def unary(node: Node) -> SSAValue:
 
 @onnx_op(*_BINARY.split())
 def binary(node: Node) -> SSAValue:
-    return node.emit(_operation(node), *_pair(node))
+    return node.emit(_operation(node), *_both(node))
 
 
 @onnx_op(*_COMPARISONS)
 def comparison(node: Node) -> SSAValue:
-    return node.emit("compare", *_pair(node), how=_COMPARISONS[node.op_type])
+    return node.emit("compare", *_both(node), how=_COMPARISONS[node.op_type])
 
 
 @onnx_op(*_EXTREMA.split())
@@ -84,7 +84,7 @@ def mod(node: Node) -> SSAValue:
 
 @onnx_op("Pow")
 def power(node: Node) -> Tensor:
-    (x, y), exponent = _pair(node), node.known(1)
+    (x, y), exponent = _both(node), node.known(1)
     if exponent is not None and exponent.size == 1 and exponent.ndim <= len(x.shape):
         match float(exponent.reshape(())):
             case 1.0:
