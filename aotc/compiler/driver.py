@@ -26,11 +26,10 @@ from aotc.model.faults import explained
 from aotc.model.files import write_files
 from aotc.model.limits import MAX_SHAPES
 from aotc.model.progress import Progress
-from aotc.pipeline.compilation import Compilation
+from aotc.pipeline.compilation import Compilation, uncollected
 from aotc.pipeline.options import CompileOptions
 from aotc.pipeline.phases import PHASE_NAMES, PassTiming
 from aotc.pipeline.signature import FileOptions, InProcessOptions, with_options
-from aotc.pipeline.uncollected import uncollected
 
 if TYPE_CHECKING:
     from aotc.compiler.dynamic.model import DynamicModel
@@ -151,7 +150,7 @@ def _require_here(spec: str) -> None:
 
 
 def _in_process(source: Source, options: CompileOptions) -> ArtifactSet:
-    from aotc.compiler.reuse import in_process_set
+    from aotc.compiler.cache import in_process_set
 
     return in_process_set(read_once(source, options), in_process(options), lower)
 
@@ -248,7 +247,7 @@ def compile_with(
     source: Source, directory: Path, options: CompileOptions, report: Callable[[str], None] | None = None
 ) -> Written:
     """`compile_to` with ready options."""
-    from aotc.compiler.reuse import KeptFiles
+    from aotc.compiler.cache import KeptFiles
 
     source = read_once(source, options)
     kept = KeptFiles(source, options)

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any, NoReturn, Unpack
 
 import numpy as np
 
-from aotc.compiler.dynamic.buckets import Given
 from aotc.compiler.dynamic.dispatch import Dispatcher
-from aotc.compiler.dynamic.interface import Array, Interface
+from aotc.compiler.dynamic.interface import Array, Given, Interface
 from aotc.compiler.dynamic.specializing import Recipe, Specialization
 from aotc.compiler.keywords import in_python_terms
 from aotc.compiler.lowering import NOT_IN_PROCESS, in_process_options
 from aotc.executor import CompiledModel
-from aotc.executor.display import table
+from aotc.executor.model import table
 from aotc.executor.positions import NamesAndPositions
 from aotc.executor.step import Step
 from aotc.executor.tensors import ByName, as_array, in_order, position
