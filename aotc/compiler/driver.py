@@ -9,9 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Unpack
 
-from aotc.compiler.keywords import in_python_terms
 from aotc.compiler.lowering import (
-    NOT_IN_PROCESS,
     Source,
     import_source,
     in_process,
@@ -29,7 +27,7 @@ from aotc.model.progress import Progress
 from aotc.pipeline.compilation import Compilation, uncollected
 from aotc.pipeline.options import CompileOptions
 from aotc.pipeline.phases import PHASE_NAMES, PassTiming
-from aotc.pipeline.signature import FileOptions, InProcessOptions, with_options
+from aotc.pipeline.signature import FileOptions, InProcessOptions, in_python_terms, with_options
 
 if TYPE_CHECKING:
     from aotc.compiler.dynamic.model import DynamicModel
@@ -94,7 +92,7 @@ def _add_selftest(compilation: Compilation, source: Source) -> None:
     attach_selftest(compilation, source, inputs, outputs)
 
 
-@with_options(InProcessOptions, without=NOT_IN_PROCESS)
+@with_options(InProcessOptions)
 @uncollected()
 @in_python_terms()
 def compile(

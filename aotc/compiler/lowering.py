@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp, TensorType
@@ -28,7 +28,7 @@ from aotc.pipeline.compilation import Compilation
 from aotc.pipeline.options import CompileOptions
 from aotc.pipeline.phases import PHASES, PassRunner, by_function, phase_index, pipeline_of
 from aotc.pipeline.portions import Portions, processes
-from aotc.pipeline.signature import InProcessOptions
+from aotc.pipeline.signature import NOT_IN_PROCESS, InProcessOptions
 from aotc.pipeline.verification import verify
 from aotc.pipeline.workers import aside, is_alone
 
@@ -37,13 +37,6 @@ if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
     from aotc.model.weight_store import WeightStore
-
-
-NOT_IN_PROCESS: Final = (
-    *("emit", "split", "weights_section", "workspace_section", "selftest", "selftest_outputs"),
-    *("ram", "flash", "stack", "cc", "stop_after", "jobs"),
-)
-"""Options without a meaning for a model that is called where it is compiled."""
 
 
 def read_once(source: Source, options: CompileOptions) -> Source:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Final
 from aotc.compiler import cache
 from aotc.compiler.cache import in_process_set
 from aotc.compiler.dynamic.interface import Array
-from aotc.compiler.keywords import in_python_terms
 from aotc.compiler.lowering import import_source, in_process, run_phases
 from aotc.errors import Problem, UsageError, warning_once
 from aotc.executor.loading import InMemory, SharedWeights
@@ -22,6 +21,7 @@ from aotc.model.model_file import ModelFile, Source
 from aotc.model.naming import c_identifier
 from aotc.pipeline.compilation import Compilation, uncollected
 from aotc.pipeline.options import CompileOptions
+from aotc.pipeline.signature import in_python_terms
 
 if TYPE_CHECKING:
     from aotc.executor import CompiledModel

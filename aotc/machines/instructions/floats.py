@@ -167,8 +167,8 @@ FUNCTIONS: Final = {
 
 # --- roundings of products, in integers ------------------------------------------------------------------------------
 #
-# A product x * factor / 2^shift is rounded to 24 bits as floats are, then to the nearest integer, the middle between two
-# to the even one (`aot.round_product`): to `above`, or to the integer below it. Arithmetic is modulo 2^32.
+# A product x * factor / 2^shift is rounded to 24 bits as floats are, then to the nearest integer, the middle between
+# two to the even one (`aot.round_product`): to `above`, or to the integer below it. Arithmetic is modulo 2^32.
 
 _ALL_ONES: Final = 0xFFFFFFFF
 
