@@ -259,7 +259,7 @@ _INFO = ".info.json"
 _LISTING = ".artifacts.json"
 
 
-class KeptFiles:
+class CachedFiles:
     """The artefacts of one compilation in the cache; its key is worked out once."""
 
     def __init__(self, source: Source, options: CompileOptions) -> None:
@@ -308,7 +308,7 @@ def _set_of(files: Mapping[str, Content]) -> ArtifactSet:
     return ArtifactSet(tuple(described_as(each, files[each["name"]]) for each in listed))
 
 
-def kept_set(entry: Path) -> ArtifactSet | None:
+def cached_set(entry: Path) -> ArtifactSet | None:
     """The artefacts in the folder of an entry; None where it is none. Raises OSError, UsageError for a damaged one."""
     if not (entry / _LISTING).is_file():
         return None

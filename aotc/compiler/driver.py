@@ -245,11 +245,11 @@ def compile_with(
     source: Source, directory: Path, options: CompileOptions, report: Callable[[str], None] | None = None
 ) -> Written:
     """`compile_to` with ready options."""
-    from aotc.compiler.cache import KeptFiles
+    from aotc.compiler.cache import CachedFiles
 
     source = read_once(source, options)
-    kept = KeptFiles(source, options)
-    if (found := kept.find()) is not None:
+    cached = CachedFiles(source, options)
+    if (found := cached.find()) is not None:
         artifacts, info = found
         return Written(directory, tuple(artifacts.write(directory)), info, ())
     if options.stop_after is not None and options.stop_after != PHASE_NAMES[-1]:
@@ -261,7 +261,7 @@ def compile_with(
     artifacts, info, timings = _built(source, options, report)
     with explained("what is written"):
         written = artifacts.write(directory)
-    kept.keep(artifacts, written, info)
+    cached.keep(artifacts, written, info)
     return Written(directory, tuple(written), info, timings)
 
 

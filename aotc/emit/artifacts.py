@@ -307,16 +307,16 @@ def emit(emission: Emission) -> ArtifactSet:
 
 def _made(emission: Emission, kinds: Collection[str]) -> ArtifactSet:
     """The artefacts of `kinds`, whatever their order."""
-    found: dict[str, Artifact] = {}
+    found: dict[tuple[str, str], Artifact] = {}
     for kind, make in _EMITTERS.items():
         if kind in kinds or (kind == "vm" and emission.info.executor == "vm" and CODE_KINDS & {*kinds}):
-            found |= {artifact.name: artifact for artifact in make(emission)}
+            found |= {(artifact.codegen, artifact.name): artifact for artifact in make(emission)}
     if CODE_KINDS & {*kinds}:
         for artifact in emission.external:
-            if artifact.name in found:
-                why = f"there is one of {found[artifact.name].codegen}"
-                raise CompileError("duplicate-name", f"{artifact.codegen} makes a file {artifact.name}", why)
-            found[artifact.name] = artifact
+            if (artifact.codegen, artifact.name) in found:
+                why = "a name is unique among those of its code generator"
+                raise CompileError("duplicate-name", f"{artifact.codegen} makes two files {artifact.name}", why)
+            found[artifact.codegen, artifact.name] = artifact
     return listed(found.values(), emission.info)
 
 

@@ -94,11 +94,11 @@ def tune(
     options = replace(in_process(options), tuned=None)
     compilation = lower(source, replace(options, stop_after="graph"), report)
     machine = machine.with_weights(read_bytes(compilation.module))
-    seen: set[str] = set()
+    done: set[str] = set()
     for op in compilation.module.walk():
-        if not isinstance(op, AnchorOp) or signature(op) in seen or not _is_measurable(op, machine, compilation.store):
+        if not isinstance(op, AnchorOp) or signature(op) in done or not _is_measurable(op, machine, compilation.store):
             continue
-        seen.add(signature(op))
+        done.add(signature(op))
         nodes = tuple(node_names(op.location))
         if report is not None:
             report(", ".join(nodes) or op.name)

@@ -11,14 +11,7 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, prop_def
 
 from aotc.dialects.builder import Builder, Reader, Rounding, Scalar
-from aotc.dialects.dtypes import (
-    ELEMENT_TYPES,
-    byte_width,
-    compute_type,
-    integer_range,
-    is_float,
-    is_minifloat,
-)
+from aotc.dialects.dtypes import ELEMENT_TYPES, byte_width, compute_type, integer_range, is_float, is_minifloat
 from aotc.dialects.graph.elementwise import BroadcastOp, Domain
 from aotc.dialects.graph.interfaces import ElementOp, Quantization, ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.shapes import ceil_div, normalize_axis

@@ -40,10 +40,7 @@ from aotc.dialects.graph.movement import ReshapeOp, TransposeOp
 from aotc.dialects.graph.structure import ConstantOp
 
 
-@dataclass(frozen=True)
 class AbsorbTransposesPass(ModulePass):
-    """Permute constant weights at compile time instead of the sums' other operand at run time."""
-
     name = "absorb-transposes"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:

@@ -18,7 +18,6 @@ What is left on constants, or moves only axes of extent 1, goes with `fold-const
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -32,10 +31,7 @@ from aotc.dialects.graph.movement import ReshapeOp, TransposeOp
 from aotc.dialects.graph.structure import ConstantOp
 
 
-@dataclass(frozen=True)
 class EliminateTransposesPass(ModulePass):
-    """Move transposes down through elementwise operations to where they cancel, if that moves fewer bytes."""
-
     name = "eliminate-transposes"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:

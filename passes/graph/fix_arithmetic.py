@@ -52,8 +52,6 @@ from aotc.passes.graph.quantization.real_values import Parameters, dequantized, 
 
 @dataclass(frozen=True)
 class FixArithmeticPass(ModulePass):
-    """Add, subtract and multiply quantised tensors in fixed point, where that gives the same results."""
-
     name = "fix-arithmetic"
 
     tables: bool = True

@@ -46,8 +46,6 @@ from aotc.passes.graph.quantization.integer_sums import Constants
 
 @dataclass(frozen=True)
 class FixRequantizationPass(ModulePass):
-    """Requantise in fixed point, where that gives the same results."""
-
     name = "fix-requantization"
 
     doubling: bool = False

@@ -21,7 +21,6 @@ After:
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -42,10 +41,7 @@ from aotc.passes.graph.quantization.integer_sums import Constants
 from aotc.passes.graph.quantization.real_values import dequantized, quantization
 
 
-@dataclass(frozen=True)
 class FixSoftmaxPass(ModulePass):
-    """Compute softmax of quantised tensors in integers, with exponentials from a table."""
-
     name = "fix-softmax"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:

@@ -18,7 +18,6 @@ After:
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 from xdsl.context import Context
@@ -37,10 +36,7 @@ from aotc.model.weight_store import Array, WeightStore
 from aotc.passes.graph.weights import erase_unused_constants
 
 
-@dataclass(frozen=True)
 class FoldBatchNormPass(ModulePass):
-    """Fold batch normalisation, and other constant factors and offsets per channel, into the weights before it."""
-
     name = "fold-batch-norm"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:

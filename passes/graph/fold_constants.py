@@ -35,8 +35,6 @@ from aotc.passes.graph.weights import constant_name, erase_unused_constants
 
 @dataclass(frozen=True)
 class FoldConstantsPass(ModulePass):
-    """Compute what depends on constants only, where that makes the model no larger."""
-
     name = "fold-constants"
 
     quantized: bool = True

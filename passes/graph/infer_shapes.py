@@ -18,8 +18,6 @@ func.func @main(%x: tensor<2x8xf32>) -> tensor<2x8xf32> attributes {aot.entry} {
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import FunctionType, ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
@@ -33,10 +31,7 @@ from aotc.errors import CompileError, Problem
 from aotc.model.locations import node_names
 
 
-@dataclass(frozen=True)
 class InferShapesPass(ModulePass):
-    """Give every graph operation the result types that its operands and attributes imply."""
-
     name = "infer-shapes"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:

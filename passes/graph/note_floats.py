@@ -31,8 +31,6 @@ from aotc.model.locations import node_names
 
 @dataclass(frozen=True)
 class NoteFloatsPass(ModulePass):
-    """Note on the module which nodes of the model compute with dequantised numbers."""
-
     name = "note-floats"
 
     requantization: bool = False

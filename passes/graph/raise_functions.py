@@ -21,7 +21,6 @@ After:
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
 
 from xdsl.context import Context
@@ -42,10 +41,7 @@ Raised: TypeAlias = "tuple[GraphOp, Sequence[GraphOp]] | None"
 Op = TypeVar("Op", bound=GraphOp)
 
 
-@dataclass(frozen=True)
 class RaiseFunctionsPass(ModulePass):
-    """Make one operation of those that models write softplus and Mish with."""
-
     name = "raise-functions"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:

@@ -42,10 +42,7 @@ from aotc.model.weight_store import WeightStore
 from aotc.passes.graph.raising import put_in_place
 
 
-@dataclass(frozen=True)
 class RaiseNormalizationPass(ModulePass):
-    """Make one `graph.normalize` of the operations that models write a layer normalisation with."""
-
     name = "raise-normalization"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:

@@ -49,8 +49,6 @@ from aotc.passes.graph.quantization.pooling import raise_mean
 
 @dataclass(frozen=True)
 class RaiseQuantizationPass(ModulePass):
-    """Compute quantised operators on integers."""
-
     name = "raise-quantization"
 
     means: bool = False

@@ -46,10 +46,7 @@ from aotc.dialects.graph.structure import ConstantOp, YieldOp
 from aotc.model.weight_store import WeightStore
 
 
-@dataclass(frozen=True)
 class SimplifyControlFlowPass(ModulePass):
-    """Take out of control flow what is known when compiling, and what is the same in every iteration."""
-
     name = "simplify-control-flow"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:

@@ -41,8 +41,6 @@ from aotc.passes.graph.quantization.integer_sums import Constants
 
 @dataclass(frozen=True)
 class TabulateQuantizedPass(ModulePass):
-    """Make one table of what a graph computes between an integer of 8 bits and the next quantisation."""
-
     name = "tabulate-quantized"
 
     vectors: bool = False

@@ -23,7 +23,6 @@ After:
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 from xdsl.context import Context
@@ -47,10 +46,7 @@ from aotc.machines.targets import machine_of
 from aotc.model.weight_store import WeightStore
 
 
-@dataclass(frozen=True)
 class DivideTransposedPass(ModulePass):
-    """Compute transposed convolutions of 8-bit integers as convolutions, of which there are dot products."""
-
     name = "divide-transposed"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
@@ -125,13 +121,13 @@ class _Division:
                 )
             )
         names = {"strides", "pads", "dilations", "output_padding"}
-        kept = {name: value for name, value in op.properties.items() if name not in names}
+        common = {name: value for name, value in op.properties.items() if name not in names}
         operands = [self._constant(self._weight(), op.weight)]
         if op.bias is not None:
             operands.append(self._constant(self._by_phase(self._known(op.bias)), op.bias))
         ones = [1] * len(self._windows)
         pads = [max(0, pad) for pad in (*before, *after)]
-        return self._add(ConvOp.get(x, *operands, **kept, strides=ones, dilations=ones, pads=pads))
+        return self._add(ConvOp.get(x, *operands, **common, strides=ones, dilations=ones, pads=pads))
 
     def _weight(self) -> Array:
         """[groups * phases * outputs, channels of a group, taps..], from [channels, outputs, kernel..]."""

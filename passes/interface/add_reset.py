@@ -22,7 +22,6 @@ weights: they stay embedded.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 
 from xdsl.builder import Builder
@@ -40,10 +39,7 @@ from aotc.model.conventions import reset_symbol
 from aotc.passes.interface.element_loops import copy_elements, fill_elements
 
 
-@dataclass(frozen=True)
 class AddResetPass(ModulePass):
-    """See the module; without states nothing happens."""
-
     name = "add-reset"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:

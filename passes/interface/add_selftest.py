@@ -48,10 +48,7 @@ from aotc.model.metadata import BufferInfo
 from aotc.passes.interface.element_loops import copy_elements, element_loop
 
 
-@dataclass(frozen=True)
 class AddSelftestPass(ModulePass):
-    """See the module; without the attribute `aot.selftest` nothing happens."""
-
     name = "add-selftest"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:

@@ -30,7 +30,6 @@ Operators of the packed conventions keep their buffers for `lower-calls`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import arith, memref
@@ -46,10 +45,7 @@ from aotc.passes.interface.buffer_attributes import record_buffer_attributes, sa
 from aotc.passes.interface.buffer_uses import declare_with_pointers, replace_buffer, used_extents
 
 
-@dataclass(frozen=True)
 class BuffersToPointersPass(ModulePass):
-    """See the module."""
-
     name = "buffers-to-pointers"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:

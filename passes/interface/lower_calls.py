@@ -27,7 +27,6 @@ last argument.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from xdsl.builder import Builder
 from xdsl.context import Context
@@ -46,10 +45,7 @@ from aotc.passes.interface.packing import PACKED_NAMES, PACKED_TYPES, DLType, Pa
 _PACKED = (Convention.CPACKED, Convention.PACKED)
 
 
-@dataclass(frozen=True)
 class LowerCallsPass(ModulePass):
-    """See the module."""
-
     name = "lower-calls"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:

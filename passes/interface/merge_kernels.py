@@ -59,8 +59,6 @@ _FIXED: dict[type[Operation], tuple[int, ...]] = {
 
 @dataclass(frozen=True)
 class MergeKernelsPass(ModulePass):
-    """See the module."""
-
     name = "merge-kernels"
 
     most_parameters: int = 24

@@ -35,8 +35,6 @@ from aotc.model.conventions import weights_symbol
 
 @dataclass(frozen=True)
 class PlaceWeightsPass(ModulePass):
-    """See the module."""
-
     name = "place-weights"
 
     alignment: int = 8

@@ -32,8 +32,6 @@ from aotc.model.conventions import Conventions
 
 @dataclass(frozen=True)
 class SelectCallingConventionPass(ModulePass):
-    """See the module."""
-
     name = "select-calling-convention"
 
     interface_api: str = "c"

@@ -61,8 +61,6 @@ _CALLER_MEMORY: Final = {"workspace": 1, "weights": 2}
 
 @dataclass(frozen=True)
 class WrapEntryPass(ModulePass):
-    """See the module."""
-
     name = "wrap-entry"
 
     packed_wrapper: bool = False

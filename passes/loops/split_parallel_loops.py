@@ -58,8 +58,6 @@ from aotc.passes.loops.serialize_parallel_loops import serialize
 
 @dataclass(frozen=True)
 class SplitParallelLoopsPass(ModulePass):
-    """See the module."""
-
     name = "split-parallel-loops"
 
     threads: int = 2

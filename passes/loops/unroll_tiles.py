@@ -24,7 +24,6 @@ other. Registers that `valid` leaves empty are zeros and are not stored.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import cast
 
@@ -35,9 +34,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from aotc.dialects.aot import TILE_OPERATIONS, InstructionOp, QuadOp, tiles
-from aotc.dialects.aot.tile_dots import TileDotOp
-from aotc.dialects.aot.tile_lookups import TileLookupOp
-from aotc.dialects.aot.tile_narrowing import TileNarrowOp
+from aotc.dialects.aot.tile_integers import TileDotOp, TileLookupOp, TileNarrowOp
 from aotc.dialects.aot.tiles import tile_shape, tile_type
 from aotc.dialects.aot.words import WORD
 from aotc.dialects.graph.shapes import ceil_div
@@ -60,10 +57,7 @@ _EXACT_MATH = (
 """Functions that processors have as instructions on a register; the others are expanded elsewhere."""
 
 
-@dataclass(frozen=True)
 class UnrollTilesPass(ModulePass):
-    """See the module."""
-
     name = "unroll-tiles"
 
     def apply(self, ctx: Context, op: builtin.ModuleOp) -> None:

@@ -62,8 +62,6 @@ from aotc.passes.memory.planner.program import Access, Program, Role, Step, Stor
 
 @dataclass(frozen=True)
 class PlanMemoryPass(ModulePass):
-    """See the module."""
-
     name = "plan-memory"
 
     alignment: int = 16
@@ -342,8 +340,8 @@ def _report(entry: _Block, tensors: Mapping[int, contract.Argument]) -> PlanInfo
             name = _unique(label if given is None else given.name or "buffer", taken)
             first = firsts[each.first] if firsts else 0
             last = lasts[min(each.last, len(lasts) - 1)] if lasts else 0
-            kept = given is not None and given.io == "state"
-            buffers.append(BufferInfo(name, offsets[each.storages[0]], each.size, first, last, nodes, kept))
+            is_state = given is not None and given.io == "state"
+            buffers.append(BufferInfo(name, offsets[each.storages[0]], each.size, first, last, nodes, is_state))
 
     number(entry, 0)
     placement = entry.planned.placement

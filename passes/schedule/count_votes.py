@@ -37,11 +37,7 @@ from aotc.machines.targets import core_of
 from aotc.model.weight_store import Array, WeightStore
 
 
-@dataclass(frozen=True)
 class CountVotesPass(ModulePass):
-    """Keep what leaves say as votes, of 8 or 16 bits each, where that is exact and smaller: each is a share of its
-    leaf's votes."""
-
     name = "count-votes"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:

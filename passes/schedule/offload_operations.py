@@ -42,8 +42,6 @@ from aotc.model.weight_store import WeightStore
 
 @dataclass(frozen=True)
 class OffloadOperationsPass(ModulePass):
-    """Leave to code generators from outside what they claim."""
-
     name = "offload-operations"
 
     codegens: str = ""

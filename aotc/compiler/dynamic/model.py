@@ -90,7 +90,7 @@ class DynamicModel(NamesAndPositions, Timed):
     def shapes(self) -> list[dict[str, tuple[int, ...]]]:
         """The shapes of inputs that there is code for, by name, the least recently used first."""
         names = [tensor.name for tensor in self.inputs]
-        return [dict(zip(names, shapes, strict=True)) for shapes in self._dispatcher.kept]
+        return [dict(zip(names, shapes, strict=True)) for shapes in self._dispatcher.cached]
 
     @property
     def weights_bytes(self) -> int:
@@ -125,7 +125,7 @@ class DynamicModel(NamesAndPositions, Timed):
 
     def _repr_html_(self) -> str:
         inputs, outputs = ([(t.name, t.dtype, t.shape) for t in side] for side in (self.inputs, self.outputs))
-        note = f"code for {len(self._dispatcher.kept)} shapes, weights {self.weights_bytes:,} bytes"
+        note = f"code for {len(self._dispatcher.cached)} shapes, weights {self.weights_bytes:,} bytes"
         return table("DynamicModel", self.name, inputs, outputs, note)
 
     # Calls

@@ -444,29 +444,29 @@ def waiting(problem: Problem, values: Sequence[SSAValue | None], given: Mapping[
 def _followed(values: Sequence[SSAValue | None], given: Mapping[SSAValue, str]) -> list[SSAValue]:
     """The inputs of the model that `values` are computed of, in order; none where they are computed of others, too."""
     todo = [value for value in values if value is not None]
-    seen = set(todo)
+    visited = set(todo)
     while todo:
         value = todo.pop()
         if value in given:
             continue
         if not isinstance(value.owner, GraphOp):
             return []
-        new = [operand for operand in value.owner.operands if operand not in seen]
-        seen.update(new)
+        new = [operand for operand in value.owner.operands if operand not in visited]
+        visited.update(new)
         todo += new
-    return [each for each in given if each in seen]
+    return [each for each in given if each in visited]
 
 
 def unfolded(value: SSAValue) -> str | None:
     """For a value that depends on no input of the model: the operation that is not computed when compiling."""
-    waiting, seen, found = [value], {value}, None
+    waiting, visited, found = [value], {value}, None
     while waiting:
         op = waiting.pop().owner
         if not isinstance(op, GraphOp):
             return None
         if not isinstance(op, ConstantOp):
             found = op.name
-        new = [operand for operand in op.operands if operand not in seen]
-        seen.update(new)
+        new = [operand for operand in op.operands if operand not in visited]
+        visited.update(new)
         waiting += new
     return found

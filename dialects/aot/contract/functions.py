@@ -100,9 +100,7 @@ def _in_place_of(attribute: Attribute) -> InPlace | None:
 
 
 IN_PLACE: Final = Field[InPlace](
-    "aot.in_place",
-    _in_place_of,
-    lambda values: ArrayAttr(ArrayAttr(map(integer_attribute, each)) for each in values),
+    "aot.in_place", _in_place_of, lambda values: ArrayAttr(ArrayAttr(map(integer_attribute, each)) for each in values)
 )
 """On a kernel, from `outline` on: for each result, the operands whose buffer it may take over, because every read of
 the operand is at the index written, before the write."""

@@ -104,8 +104,8 @@ class ConvolutionalOp(WindowedOp, ABC):
 
         def term(at: list[Scalar]) -> Scalar:
             *steps, number = at
-            seen = [axis.at(k) for axis, k in zip(axes, steps, strict=True)]
-            x, weight = self.multiplied(b, *read([place for place, _ in seen], [tap for _, tap in seen], number))
+            hits = [axis.at(k) for axis, k in zip(axes, steps, strict=True)]
+            x, weight = self.multiplied(b, *read([place for place, _ in hits], [tap for _, tap in hits], number))
             return x * weight
 
         return b.sum([*((axis.low, axis.high) for axis in axes), (0, inner)], start, term)

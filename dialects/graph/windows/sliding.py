@@ -269,8 +269,8 @@ class TransposedWindow:
         size = 0 if missing else max(ceil_div(self.size - tap, tap_step), 0)
         # The last tap of a phase sees the earliest element, so the window begins with it.
         ahead = 0 if missing else (size - 1) * source_step - (phase - tap * self.dilation) // self.stride - low
-        seen = SlidingWindow(self.extent, size, 1, source_step, ahead, 0)
-        after = count - 1 + seen.span - self.extent - ahead
+        unpadded = SlidingWindow(self.extent, size, 1, source_step, ahead, 0)
+        after = count - 1 + unpadded.span - self.extent - ahead
         window = SlidingWindow(self.extent, size, 1, source_step, ahead, after)
         last_tap = tap + tap_step * (size - 1)
         return Phases(window, low * self.stride + phase - self.before, self.stride, last_tap, -tap_step)

@@ -41,8 +41,8 @@ def settle_constant_channels(op: RequantizeOp, multiplier: Array, constants: Con
     constant &= (np.abs(sums) < _EXACT) & (_rounded(sums, typical, op) == result)
     if not constant.any():
         return False
-    kept = np.where(constant.reshape(-1, *[1] * (weight.ndim - 1)), np.zeros((), weight.dtype), weight)
-    conv.operands[1] = constants.of(kept, key_of(conv.weight) or "weight")
+    zeroed = np.where(constant.reshape(-1, *[1] * (weight.ndim - 1)), np.zeros((), weight.dtype), weight)
+    conv.operands[1] = constants.of(zeroed, key_of(conv.weight) or "weight")
     if conv.bias is not None:
         place = list(conv.operands).index(conv.bias)
         conv.operands[place] = constants.of(

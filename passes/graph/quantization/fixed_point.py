@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aotc.dialects.aot.rounding import RoundProductOp
+from aotc.dialects.aot.control import RoundProductOp
 from aotc.dialects.graph.interfaces import Array
 from aotc.dialects.graph.quantized.requantization import least_guard
 
@@ -103,6 +103,6 @@ def doubled(multiplier: Array) -> tuple[Array, Array] | None:
     mantissa, exponent = np.frexp(multiplier.astype(np.float64))
     if bool((exponent > 0).any()):
         return None
-    kept = exponent >= -30
-    factors = np.where(kept, np.ldexp(mantissa, _FACTOR_BITS), 0).astype(np.int32)
-    return factors, np.where(kept, -exponent, 0).astype(np.int32)
+    representable = exponent >= -30
+    factors = np.where(representable, np.ldexp(mantissa, _FACTOR_BITS), 0).astype(np.int32)
+    return factors, np.where(representable, -exponent, 0).astype(np.int32)

@@ -66,8 +66,8 @@ def dropout(node: Node) -> Sequence[SSAValue | Tensor]:
     if len(node.outputs) < 2 or not node.outputs[1]:
         return [x]
     # What the mask says at inference: all kept, before version 12 (in onnxruntime) nothing at all.
-    kept = np.full((), node.opset >= 12, np.bool_ if node.opset >= 10 else numpy_dtype(node.element_type(0)))
-    return [x, node.emit(BroadcastOp, node.constant(kept), shape=list(node.shape(0)))]
+    mask = np.full((), node.opset >= 12, np.bool_ if node.opset >= 10 else numpy_dtype(node.element_type(0)))
+    return [x, node.emit(BroadcastOp, node.constant(mask), shape=list(node.shape(0)))]
 
 
 def _dropped(node: Node) -> Sequence[Tensor]:
@@ -82,6 +82,6 @@ def _dropped(node: Node) -> Sequence[Tensor]:
         ratio = given.reshape([]).cast(wide.kind)
     if node.optional(2) is not None and node.known(2) is None:
         ratio = node.tensor(2).reshape([]).choose(ratio, 0)
-    kept = random(node, x.shape, wide.kind) >= ratio
+    mask = random(node, x.shape, wide.kind) >= ratio
     scaled = wide / (1 - ratio)
-    return [kept.choose(scaled, 0).cast(x.kind), kept]
+    return [mask.choose(scaled, 0).cast(x.kind), mask]

@@ -248,13 +248,13 @@ def pad(node: Node) -> Tensor:
     else:
         value = node.optional(2)
     begins, ends = padding(node)
-    kept = {
+    slices = {
         axis: (max(-begin, 0), 1, extent + min(begin, 0) + min(end, 0))
         for axis, (extent, begin, end) in enumerate(zip(shape, begins, ends, strict=True))
     }
-    if any(count < 0 for _, _, count in kept.values()):
+    if any(count < 0 for _, _, count in slices.values()):
         node.fail("invalid-value", f"pads {[*begins, *ends]} remove more than there is of {list(shape)}")
-    x = cut(x, kept)
+    x = cut(x, slices)
     pads = [max(amount, 0) for amount in (*begins, *ends)]
     return x.emit(PadOp, value if mode == "constant" else None, pads=pads, mode=mode) if any(pads) else x
 
@@ -284,14 +284,14 @@ def center_crop_pad(node: Node) -> Tensor:
     axes = [normalize_axis(axis, len(source)) for axis in node.attr("axes", list(range(len(source))))]
     if len(target) != len(axes) or len(set(axes)) != len(axes) or any(extent < 0 for extent in target):
         node.fail("invalid-value", f"shape {target} must be an extent for each of the axes {axes}")
-    kept: dict[int, tuple[int, int, int]] = {}
+    slices: dict[int, tuple[int, int, int]] = {}
     begins, ends = [0] * len(source), [0] * len(source)
     for axis, extent in zip(axes, target, strict=True):
         more = extent - source[axis]
-        kept[axis] = (max(-more, 0) // 2, 1, min(extent, source[axis]))
+        slices[axis] = (max(-more, 0) // 2, 1, min(extent, source[axis]))
         begins[axis] = max(more, 0) // 2
         ends[axis] = max(more, 0) - begins[axis]
-    x = cut(node.tensor(0), kept)
+    x = cut(node.tensor(0), slices)
     pads = [*begins, *ends]
     return x.emit(PadOp, None, pads=pads, mode="constant") if any(pads) else x
 

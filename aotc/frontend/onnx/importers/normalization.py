@@ -47,10 +47,10 @@ def hardmax(node: Node) -> Tensor:
     axes = [axis % len(shape) for axis in _softmax_axes(node)]
     row = int(np.prod([shape[axis] for axis in axes]))
     # rows of several axes are the last ones: flattened for the search
-    seen = [*shape[: axes[0]], row, *shape[axes[-1] + 1 :]] if axes else [*shape, 1]
+    viewed = [*shape[: axes[0]], row, *shape[axes[-1] + 1 :]] if axes else [*shape, 1]
     axis = axes[0] if axes else len(shape)
-    top = x.reshape(seen).emit(ArgReduceOp, kind="max", axis=axis, keepdims=True)
-    positions = node.constant(node.numbers(row).reshape([-1 if i == axis else 1 for i in range(len(seen))]), np.int64)
+    top = x.reshape(viewed).emit(ArgReduceOp, kind="max", axis=axis, keepdims=True)
+    positions = node.constant(node.numbers(row).reshape([-1 if i == axis else 1 for i in range(len(viewed))]), np.int64)
     return top.compare("eq", positions).cast(x.kind).reshape(shape)
 
 

@@ -20,7 +20,7 @@ from aotc.frontend.onnx.labels import labels_of
 from aotc.frontend.onnx.load import Model
 from aotc.frontend.onnx.operators import domain_of, operator_sets
 from aotc.frontend.onnx.symbolic.movement_rules import of_array
-from aotc.frontend.onnx.symbolic.rules import MOST_ELEMENTS, RULES, UNKNOWN, Fact, NotKnown, Seen, Shape
+from aotc.frontend.onnx.symbolic.rules import MOST_ELEMENTS, RULES, UNKNOWN, Fact, NotKnown, Shape, SymbolicNode
 from aotc.frontend.onnx.tensors import DTYPES, dtype_of, read_tensor
 from aotc.model.extents import Extent as Expression
 from aotc.model.extents import OpenTensor, unnamed
@@ -124,7 +124,7 @@ class _Walk:
             attributes = {each.name: attribute_value(each, self._model.folder) for each in node.attribute}
             inputs = [self._facts.get(name, UNKNOWN) if name else None for name in node.input]
             with np.errstate(all="ignore"):
-                found = rule(Seen(node.op_type, self._opset, inputs, attributes, len(node.output)))
+                found = rule(SymbolicNode(node.op_type, self._opset, inputs, attributes, len(node.output)))
         except NotKnown:
             return unknown
         except Exception:  # nodes that are malformed: the import says so, and of which operator

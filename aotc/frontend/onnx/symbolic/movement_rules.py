@@ -10,7 +10,7 @@ import numpy as np
 from onnx import TensorProto
 
 from aotc.dialects.graph.shapes import normalize_axis
-from aotc.frontend.onnx.symbolic.rules import Fact, NotKnown, Seen, Shape, array_of, broadcast, known, rule
+from aotc.frontend.onnx.symbolic.rules import Fact, NotKnown, Shape, SymbolicNode, array_of, broadcast, known, rule
 from aotc.model.extents import Size, divided, exact_quotient, is_natural, product_of
 from aotc.model.weight_store import Array
 
@@ -32,7 +32,7 @@ def _all(shape: Shape) -> list[Size]:
 
 
 @rule("Constant")
-def constant(node: Seen) -> Fact:
+def constant(node: SymbolicNode) -> Fact:
     for name in ("value", "value_int", "value_ints"):
         if (value := node.attr(name)) is not None:
             return of_array(np.asarray(value))
@@ -50,18 +50,18 @@ def of_array(array: Array) -> Fact:
 
 
 @rule("Shape")
-def shape(node: Seen) -> Fact:
+def shape(node: SymbolicNode) -> Fact:
     found = node.shape(0)[node.attr("start", 0) : node.attr("end")]
     return known(array_of(_all(found))) if None not in found else Fact((len(found),))
 
 
 @rule("Size")
-def size(node: Seen) -> Fact:
+def size(node: SymbolicNode) -> Fact:
     return known(array_of(count_of(node.shape(0))))
 
 
 @rule("ConstantOfShape")
-def constant_of_shape(node: Seen) -> Fact:
+def constant_of_shape(node: SymbolicNode) -> Fact:
     target = tuple(node.elements(0).tolist())
     value = np.asarray(node.attr("value", np.zeros(1, np.float32)))
     if value.dtype.kind in "iub" and all(isinstance(extent, int) for extent in target) and math.prod(target) <= 256:
@@ -70,7 +70,7 @@ def constant_of_shape(node: Seen) -> Fact:
 
 
 @rule("Range")
-def range_(node: Seen) -> Fact:
+def range_(node: SymbolicNode) -> Fact:
     start, limit, step = (node.elements(place).reshape(()).item() for place in range(3))
     if step != 1 or not is_natural(limit - start):
         raise NotKnown
@@ -78,10 +78,10 @@ def range_(node: Seen) -> Fact:
 
 
 @rule("EyeLike", "Identity", "Cast", "CastLike")
-def as_it_is(node: Seen) -> Fact:
-    kept = node.op_type == "Identity" or (node.op_type == "Cast" and node.attr("to") in _INTEGERS)
+def as_it_is(node: SymbolicNode) -> Fact:
+    is_exact = node.op_type == "Identity" or (node.op_type == "Cast" and node.attr("to") in _INTEGERS)
     fact = node.inputs[0]
-    return fact if fact is not None and kept else Fact(node.shape(0))
+    return fact if fact is not None and is_exact else Fact(node.shape(0))
 
 
 # --- integers --------------------------------------------------------------------------------------------------------
@@ -115,7 +115,7 @@ _OF_INTEGERS: dict[str, Callable[[Any, Any], Any]] = {
 
 
 @rule("Add", "Sub", "Mul", "Div", "Equal")
-def arithmetic(node: Seen) -> Fact:
+def arithmetic(node: SymbolicNode) -> Fact:
     found = Fact(broadcast([node.shape(0), node.shape(1)]))
     try:
         a, b = node.elements(0), node.elements(1)
@@ -125,13 +125,13 @@ def arithmetic(node: Seen) -> Fact:
 
 
 @rule("Neg")
-def negative(node: Seen) -> Fact:
+def negative(node: SymbolicNode) -> Fact:
     fact = node.inputs[0]
     return Fact(node.shape(0)) if fact is None or fact.elements is None else known(np.asarray(-fact.elements, object))
 
 
 @rule("Where")
-def where(node: Seen) -> Fact:
+def where(node: SymbolicNode) -> Fact:
     found = Fact(broadcast([node.shape(place) for place in range(3)]))
     try:
         chosen = node.elements(0)
@@ -145,7 +145,7 @@ def where(node: Seen) -> Fact:
 
 
 @rule("Reshape")
-def reshape(node: Seen) -> Fact:
+def reshape(node: SymbolicNode) -> Fact:
     source = node.shape(0)
     wanted: list[Size | None] = node.attr("shape") if node.opset < 5 else node.elements(1).reshape(-1).tolist()
     if not node.attr("allowzero", 0):
@@ -160,7 +160,7 @@ def reshape(node: Seen) -> Fact:
     return _viewed(node, tuple(wanted))
 
 
-def _viewed(node: Seen, target: Shape) -> Fact:
+def _viewed(node: SymbolicNode, target: Shape) -> Fact:
     """The elements of input 0, as far as they are known, in another shape."""
     fact = node.inputs[0]
     if fact is None or fact.elements is None or not all(isinstance(extent, int) for extent in target):
@@ -169,7 +169,7 @@ def _viewed(node: Seen, target: Shape) -> Fact:
 
 
 @rule("Flatten")
-def flatten(node: Seen) -> Fact:
+def flatten(node: SymbolicNode) -> Fact:
     source, axis = node.shape(0), node.attr("axis", 1)
     axis += len(source) if axis < 0 else 0
     halves = source[:axis], source[axis:]
@@ -177,7 +177,7 @@ def flatten(node: Seen) -> Fact:
 
 
 @rule("Squeeze")
-def squeeze(node: Seen) -> Fact:
+def squeeze(node: SymbolicNode) -> Fact:
     source, given = node.shape(0), node.given("axes", 1, 13)
     if given is None:
         if not all(isinstance(extent, int) for extent in source):
@@ -188,7 +188,7 @@ def squeeze(node: Seen) -> Fact:
 
 
 @rule("Unsqueeze")
-def unsqueeze(node: Seen) -> Fact:
+def unsqueeze(node: SymbolicNode) -> Fact:
     source, given = node.shape(0), node.given("axes", 1, 13)
     if given is None:
         raise NotKnown
@@ -199,13 +199,13 @@ def unsqueeze(node: Seen) -> Fact:
 
 
 @rule("Transpose")
-def transpose(node: Seen) -> Fact:
+def transpose(node: SymbolicNode) -> Fact:
     source = node.shape(0)
     return Fact(tuple(source[axis] for axis in node.attr("perm", list(range(len(source)))[::-1])))
 
 
 @rule("Concat")
-def concat(node: Seen) -> Fact:
+def concat(node: SymbolicNode) -> Fact:
     shapes = [node.shape(place) for place in range(len(node.inputs))]
     axis = normalize_axis(node.attr("axis"), len(shapes[0]))
     joined: list[Size | None] = [_same(each) for each in zip(*shapes, strict=True)]
@@ -224,7 +224,7 @@ def _same(extents: Sequence[Size | None]) -> Size | None:
 
 
 @rule("Split")
-def split(node: Seen) -> list[Fact]:
+def split(node: SymbolicNode) -> list[Fact]:
     source = node.shape(0)
     axis = normalize_axis(node.attr("axis", 0), len(source))
     parts = node.given("split", 1, 13)
@@ -236,7 +236,7 @@ def split(node: Seen) -> list[Fact]:
 
 
 @rule("Gather")
-def gather(node: Seen) -> Fact:
+def gather(node: SymbolicNode) -> Fact:
     source, indices = node.shape(0), node.shape(1)
     axis = normalize_axis(node.attr("axis", 0), len(source))
     found = Fact((*source[:axis], *indices, *source[axis + 1 :]))
@@ -248,12 +248,12 @@ def gather(node: Seen) -> Fact:
 
 
 @rule("GatherElements")
-def gather_elements(node: Seen) -> Fact:
+def gather_elements(node: SymbolicNode) -> Fact:
     return Fact(node.shape(1))
 
 
 @rule("GatherND")
-def gather_nd(node: Seen) -> Fact:
+def gather_nd(node: SymbolicNode) -> Fact:
     source, indices = node.shape(0), node.shape(1)
     depth = indices[-1]
     if not isinstance(depth, int):
@@ -262,23 +262,23 @@ def gather_nd(node: Seen) -> Fact:
 
 
 @rule("ScatterElements", "ScatterND", "Scatter", "TensorScatter")
-def scatter(node: Seen) -> Fact:
+def scatter(node: SymbolicNode) -> Fact:
     return Fact(node.shape(0))
 
 
 @rule("Expand")
-def expand(node: Seen) -> Fact:
+def expand(node: SymbolicNode) -> Fact:
     return Fact(broadcast([node.shape(0), tuple(node.elements(1).tolist())]))
 
 
 @rule("Tile")
-def tile(node: Seen) -> Fact:
+def tile(node: SymbolicNode) -> Fact:
     pairs = zip(node.shape(0), node.elements(1).tolist(), strict=True)
     return Fact(tuple(None if extent is None else extent * times for extent, times in pairs))
 
 
 @rule("Pad")
-def pad(node: Seen) -> Fact:
+def pad(node: SymbolicNode) -> Fact:
     source = node.shape(0)
     pads = node.attr("pads") if node.opset < 11 else node.elements(1).tolist()
     axes = [normalize_axis(axis, len(source)) for axis in node.numbers(3)] if node.has(3) else range(len(source))
@@ -290,7 +290,7 @@ def pad(node: Seen) -> Fact:
 
 
 @rule("Slice")
-def slice_(node: Seen) -> Fact:
+def slice_(node: SymbolicNode) -> Fact:
     source = node.shape(0)
     if node.opset < 10:
         starts, ends = node.attr("starts"), node.attr("ends")

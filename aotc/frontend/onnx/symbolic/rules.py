@@ -36,7 +36,7 @@ UNKNOWN: Final = Fact()
 
 
 @dataclass(frozen=True)
-class Seen:
+class SymbolicNode:
     """One node as rules see it."""
 
     op_type: str
@@ -86,7 +86,7 @@ class NotKnown(Exception):
     """Nothing can be said of a node's outputs."""
 
 
-Rule: TypeAlias = "Callable[[Seen], Fact | Sequence[Fact]]"
+Rule: TypeAlias = "Callable[[SymbolicNode], Fact | Sequence[Fact]]"
 
 RULES: Final[dict[str, Rule]] = {}
 """Operators of ONNX's own set."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from aotc.dialects.graph.shapes import normalize_axis
 from aotc.frontend.onnx.symbolic.movement_rules import count_of
-from aotc.frontend.onnx.symbolic.rules import Fact, NotKnown, Seen, Shape, array_of, broadcast, known, rule
+from aotc.frontend.onnx.symbolic.rules import Fact, NotKnown, Shape, SymbolicNode, array_of, broadcast, known, rule
 from aotc.model.extents import Size, divided
 
 
@@ -19,12 +19,12 @@ from aotc.model.extents import Size, divided
     *("Reciprocal", "Relu", "Round", "Selu", "Shrink", "Sigmoid", "Sign", "Sin", "Sinh", "Softmax", "Softplus"),
     *("Softsign", "Sqrt", "Swish", "Tan", "Tanh", "ThresholdedRelu", "Trilu"),
 )
-def as_input(node: Seen) -> Fact:
+def as_input(node: SymbolicNode) -> Fact:
     return Fact(node.shape(0))
 
 
 @rule("BatchNormalization", "Dropout", "LayerNormalization")
-def first_as_input(node: Seen) -> list[Fact]:
+def first_as_input(node: SymbolicNode) -> list[Fact]:
     return [Fact(node.shape(0)), *[Fact()] * (node.outputs - 1)]
 
 
@@ -32,7 +32,7 @@ def first_as_input(node: Seen) -> list[Fact]:
     *("And", "BitShift", "BitwiseAnd", "BitwiseOr", "BitwiseXor", "Greater", "GreaterOrEqual", "Less", "LessOrEqual"),
     *("Max", "Mean", "Min", "Mod", "Or", "Pow", "Sum", "Xor"),
 )
-def element_by_element(node: Seen) -> Fact:
+def element_by_element(node: SymbolicNode) -> Fact:
     return Fact(broadcast([node.shape(place) for place in range(len(node.inputs))]))
 
 
@@ -40,12 +40,12 @@ def element_by_element(node: Seen) -> Fact:
 
 
 @rule("MatMul", "MatMulInteger")
-def matmul(node: Seen) -> Fact:
+def matmul(node: SymbolicNode) -> Fact:
     return Fact(_product(node.shape(0), node.shape(1)))
 
 
 @rule("QLinearMatMul")
-def quantized_matmul(node: Seen) -> Fact:
+def quantized_matmul(node: SymbolicNode) -> Fact:
     return Fact(_product(node.shape(0), node.shape(3)))
 
 
@@ -57,7 +57,7 @@ def _product(a: Shape, b: Shape) -> Shape:
 
 
 @rule("Gemm")
-def gemm(node: Seen) -> Fact:
+def gemm(node: SymbolicNode) -> Fact:
     a, b = node.shape(0), node.shape(1)
     return Fact((a[1] if node.attr("transA", 0) else a[0], b[0] if node.attr("transB", 0) else b[1]))
 
@@ -66,34 +66,34 @@ def gemm(node: Seen) -> Fact:
 
 
 @rule("Conv", "ConvInteger")
-def conv(node: Seen) -> Fact:
+def conv(node: SymbolicNode) -> Fact:
     return _convolved(node, node.shape(1))
 
 
 @rule("QLinearConv")
-def quantized_conv(node: Seen) -> Fact:
+def quantized_conv(node: SymbolicNode) -> Fact:
     return _convolved(node, node.shape(3))
 
 
-def _convolved(node: Seen, weight: Shape) -> Fact:
+def _convolved(node: SymbolicNode, weight: Shape) -> Fact:
     x = node.shape(0)
     kernel = node.attr("kernel_shape", list(weight[2:]))
     return Fact((x[0], weight[0], *_windows(node, x[2:], kernel)))
 
 
 @rule("AveragePool", "LpPool", "MaxPool")
-def pool(node: Seen) -> list[Fact]:
+def pool(node: SymbolicNode) -> list[Fact]:
     x = node.shape(0)
     return [Fact((*x[:2], *_windows(node, x[2:], node.attr("kernel_shape"))))] * node.outputs
 
 
 @rule("GlobalAveragePool", "GlobalLpPool", "GlobalMaxPool")
-def global_pool(node: Seen) -> Fact:
+def global_pool(node: SymbolicNode) -> Fact:
     x = node.shape(0)
     return Fact((*x[:2], *(1,) * (len(x) - 2)))
 
 
-def _windows(node: Seen, extents: Sequence[Size | None], kernel: Sequence[Any]) -> list[Size | None]:
+def _windows(node: SymbolicNode, extents: Sequence[Size | None], kernel: Sequence[Any]) -> list[Size | None]:
     """How many windows there are along each axis."""
     ones = [1] * len(extents)
     strides, dilations = node.attr("strides", ones), node.attr("dilations", ones)
@@ -115,7 +115,7 @@ def _windows(node: Seen, extents: Sequence[Size | None], kernel: Sequence[Any]) 
 
 
 @rule("DepthToSpace")
-def depth_to_space(node: Seen) -> Fact:
+def depth_to_space(node: SymbolicNode) -> Fact:
     n, c, h, w = node.shape(0)
     block = node.attr("blocksize")
     if not isinstance(c, int):
@@ -124,7 +124,7 @@ def depth_to_space(node: Seen) -> Fact:
 
 
 @rule("SpaceToDepth")
-def space_to_depth(node: Seen) -> Fact:
+def space_to_depth(node: SymbolicNode) -> Fact:
     n, c, h, w = node.shape(0)
     block = node.attr("blocksize")
     if not isinstance(c, int):
@@ -133,7 +133,7 @@ def space_to_depth(node: Seen) -> Fact:
 
 
 @rule("Resize", "Upsample")
-def resize(node: Seen) -> Fact:
+def resize(node: SymbolicNode) -> Fact:
     """Where the sizes are given; with scales extents are rounded as floats are."""
     source = node.shape(0)
     if node.opset < 11 or not node.has(3):
@@ -151,7 +151,7 @@ def resize(node: Seen) -> Fact:
     *("ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMax", "ReduceMean", "ReduceMin"),
     *("ReduceProd", "ReduceSum", "ReduceSumSquare"),
 )
-def reduce(node: Seen) -> Fact:
+def reduce(node: SymbolicNode) -> Fact:
     source = node.shape(0)
     since = 13 if node.op_type == "ReduceSum" else 18
     given = node.given("axes", 1, since)
@@ -166,7 +166,7 @@ def reduce(node: Seen) -> Fact:
 
 
 @rule("ArgMax", "ArgMin")
-def arg_reduce(node: Seen) -> Fact:
+def arg_reduce(node: SymbolicNode) -> Fact:
     source = node.shape(0)
     return _without(source, {normalize_axis(node.attr("axis", 0), len(source))}, node.attr("keepdims", 1))
 
@@ -178,7 +178,7 @@ def _without(source: Shape, axes: set[int], keeps: int) -> Fact:
 
 
 @rule("TopK")
-def top_k(node: Seen) -> list[Fact]:
+def top_k(node: SymbolicNode) -> list[Fact]:
     source = node.shape(0)
     axis = normalize_axis(node.attr("axis", -1), len(source))
     (count,) = node.elements(1).reshape(-1).tolist() if node.opset >= 10 else (node.attr("k"),)
@@ -186,7 +186,7 @@ def top_k(node: Seen) -> list[Fact]:
 
 
 @rule("GRU", "LSTM", "RNN")
-def recurrent(node: Seen) -> list[Fact]:
+def recurrent(node: SymbolicNode) -> list[Fact]:
     x, recurrence = node.shape(0), node.shape(2)
     directions, hidden = recurrence[0], recurrence[2]
     if node.attr("layout", 0):
@@ -197,5 +197,5 @@ def recurrent(node: Seen) -> list[Fact]:
 
 
 @rule("DynamicQuantizeLinear")
-def dynamic_quantize(node: Seen) -> list[Fact]:
+def dynamic_quantize(node: SymbolicNode) -> list[Fact]:
     return [Fact(node.shape(0)), Fact(()), Fact(())]

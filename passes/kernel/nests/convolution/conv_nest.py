@@ -240,8 +240,8 @@ class _Tile:
         axes = self.nest.op.taps(self.nest.b, self.outer)
 
         def step(at: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
-            seen = [axis.at(k) for axis, k in zip(axes, at, strict=True)]
-            places, taps = [place for place, _ in seen], [tap for _, tap in seen]
+            hits = [axis.at(k) for axis, k in zip(axes, at, strict=True)]
+            places, taps = [place for place, _ in hits], [tap for _, tap in hits]
             return [self._taps(first, block, places, taps, depth, carried[0])]
 
         return self.nest.b.reduce([(axis.low, axis.high) for axis in axes], [total], step)[0]
@@ -266,10 +266,10 @@ class _Tile:
     ) -> Scalar:
         """Add the taps along the last axis, where the position decides which of them read an element."""
         nest, b, group = self.nest, self.nest.b, self.nest.products.group
-        for seen in self.part.taps:
-            size = seen.last - seen.first
+        for taps_of_rows in self.part.taps:
+            size = taps_of_rows.last - taps_of_rows.first
             some = nest.products.tile(Tile((size, self.count, nest.lanes)))
-            position = some.index(b, self.row + seen.first, {0: 1})
+            position = some.index(b, self.row + taps_of_rows.first, {0: 1})
             columns = some.index(b, 0, {1: some.shape[-1], 2: 1})
 
             def step(
@@ -287,7 +287,7 @@ class _Tile:
                 steps = nest.products.steps(depth)
                 return reduction(b, nest.schedule.unroll, steps, carried, factors, nest.products)
 
-            part_total = b.slice(total, [seen.first, 0], [size, self.count])
-            (part_total,) = b.loop(seen.low, seen.high, 1, [part_total], step)
-            total = b.replace(part_total, total, [seen.first, 0])
+            part_total = b.slice(total, [taps_of_rows.first, 0], [size, self.count])
+            (part_total,) = b.loop(taps_of_rows.low, taps_of_rows.high, 1, [part_total], step)
+            total = b.replace(part_total, total, [taps_of_rows.first, 0])
         return total

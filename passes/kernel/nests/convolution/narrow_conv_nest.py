@@ -115,8 +115,8 @@ def _sums_along_positions(
     def step(at: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
         def factors(tap: Scalar) -> tuple[Scalar, Scalar]:
             every = zip(places, [*at[1:], tap], windows, strict=True)
-            seen = [place * window.stride + k * window.dilation for place, k, window in every]
-            return reads[1]([output, *at, tap]), reads[0]([batch, at[0], *seen])
+            sources = [place * window.stride + k * window.dilation for place, k, window in every]
+            return reads[1]([output, *at, tap]), reads[0]([batch, at[0], *sources])
 
         return reduction(b, nest.schedule.unroll, taps, carried, factors)
 

@@ -114,11 +114,11 @@ class WindowRowsNest(_RowsNest[WindowOp]):
             (least,) = op.initial(b)
             start = [b.splat(least, self._of(each.elements))]
             rows = b.reduce(bounds, start, lambda taps, found: combined(found, read(taps)))
-            first, *others = self._seen(rows[0], each)
+            first, *others = self._by_tap(rows[0], each)
             found = reduce(combined, others, [first])
         else:
             start = [b.splat(value, tile) for value in op.initial(b)]
-            found = b.reduce(bounds, start, lambda taps, now: reduce(combined, self._seen(read(taps), each), now))
+            found = b.reduce(bounds, start, lambda taps, now: reduce(combined, self._by_tap(read(taps), each), now))
         self.write([*index[:-1], self._along(tile, index[-1])], op.finish(b, lambda: self._counts(index, each), found))
 
     def _reader(self, index: Sequence[Scalar], each: Stretch) -> Callable[[list[Scalar]], Scalar]:
@@ -129,12 +129,12 @@ class WindowRowsNest(_RowsNest[WindowOp]):
         def read(taps: list[Scalar]) -> Scalar:
             if each.elements == 0:
                 return b.splat(self._neutral(), source, element_type_of(self.op.x))
-            seen = (w.source(p, tap) for w, p, tap in zip(self.windows, index[2:-1], taps, strict=False))
-            return b.splat(self.reads[0]([*index[:2], *seen, last]), source)
+            sources = (w.source(p, tap) for w, p, tap in zip(self.windows, index[2:-1], taps, strict=False))
+            return b.splat(self.reads[0]([*index[:2], *sources, last]), source)
 
         return read
 
-    def _seen(self, row: Scalar, each: Stretch) -> list[Scalar]:
+    def _by_tap(self, row: Scalar, each: Stretch) -> list[Scalar]:
         """The elements that each tap along the last axis reads at the positions of a tile, of those it reads of a
         row."""
         count, b, lanes, along = ceil_div(each.size, self.lanes), self.b, self.lanes, self.windows[-1]
@@ -142,14 +142,14 @@ class WindowRowsNest(_RowsNest[WindowOp]):
         most = {phase: further for further, phase in places}  # of which the last is the greatest
         phases = {phase: self._shifted(row, each, phase, along.stride, further) for phase, further in most.items()}
 
-        def seen(further: int, phase: int) -> Scalar:
+        def shifted(further: int, phase: int) -> Scalar:
             first, lane = divmod(further, lanes)
             value = b.slice(phases[phase], [first], [count])
             if lane == 0:
                 return value
             return b.shuffle(value, b.slice(phases[phase], [first + 1], [count]), range(lane, lane + lanes))
 
-        return [seen(*place) for place in places]
+        return [shifted(*place) for place in places]
 
     def _counts(self, index: Sequence[Scalar], each: Stretch) -> Scalar:
         """How many taps count for each position of a tile: one number, or a tile where it varies."""
@@ -195,14 +195,14 @@ class FoldRowsNest(_RowsNest[FoldOp]):
             taps, windows = [m.tap(step) for m, step in pairs], [m.source(step) for m, step in pairs]
             (total,) = carried
             for tap in reversed(range(window.size)):
-                seen = _seen_by(window, tap, each)
-                if seen.elements == 0:
+                span = _read_by(window, tap, each)
+                if span.elements == 0:
                     continue
-                source = self._of(seen.elements)
-                columns = self._along(source, at + (seen.first - window.before))
+                source = self._of(span.elements)
+                columns = self._along(source, at + (span.first - window.before))
                 number = b.index(one.first_tap + tap * one.tap_step)
                 row = self.reads[0](op.source(b, index, [*taps, number], [*windows, columns]))
-                total = total + self._shifted(b.splat(row, source), seen, tap * window.dilation)
+                total = total + self._shifted(b.splat(row, source), span, tap * window.dilation)
             return [total]
 
         bounds = [(each.low, each.high) for each in meetings]
@@ -210,7 +210,7 @@ class FoldRowsNest(_RowsNest[FoldOp]):
         self.write([*index, self._along(tile, at * one.stride + one.start, one.stride)], total)
 
 
-def _seen_by(window: SlidingWindow, tap: int, each: Stretch) -> Stretch:
+def _read_by(window: SlidingWindow, tap: int, each: Stretch) -> Stretch:
     """The elements that one tap reads at the positions of a tile."""
     first = tap * window.dilation
     if each.count > 1:

@@ -82,9 +82,9 @@ def _parts(x: Tensor, axis: int, count: int) -> list[Tensor]:
     return [cut(x, {axis: (place * size, 1, size)}) for place in range(count)]
 
 
-def _where_masked(kept: Tensor, like: Tensor) -> Tensor:
+def _where_masked(unmasked: Tensor, like: Tensor) -> Tensor:
     """0 where a key is kept, the filter's value elsewhere, in the type of `like`."""
-    return kept.choose(like.scalar(0), kept.node.attr("mask_filter_value", -10000.0))
+    return unmasked.choose(like.scalar(0), unmasked.node.attr("mask_filter_value", -10000.0))
 
 
 def _mask(node: Node, position: int, steps: int, keys: int, like: Tensor) -> Tensor | None:
@@ -98,15 +98,15 @@ def _mask(node: Node, position: int, steps: int, keys: int, like: Tensor) -> Ten
         return None
     places = Tensor(node, node.constant(node.numbers(keys).reshape(1, keys), mask.dtype))
     if mask.shape in ((batch,), (2 * batch,)):
-        kept = places < cut(mask, {0: (0, 1, batch)}).reshape([batch, 1])
+        unmasked = places < cut(mask, {0: (0, 1, batch)}).reshape([batch, 1])
         if mask.shape == (2 * batch,) and batch:
-            kept = kept.emit(AndOp, places >= cut(mask, {0: (batch, 1, batch)}).reshape([batch, 1]))
+            unmasked = unmasked.emit(AndOp, places >= cut(mask, {0: (batch, 1, batch)}).reshape([batch, 1]))
     elif mask.shape in ((batch, keys), (batch, steps, keys)):
-        kept = mask.compare("ne", 0)
+        unmasked = mask.compare("ne", 0)
     else:
         what = f"a mask (input {position}) of shape {list(mask.shape)} is not supported"
         node.fail("unsupported-shape", what, f"there are {keys} keys")
-    return _where_masked(kept.reshape([batch, 1, 1 if len(kept.shape) == 2 else steps, keys]), like)
+    return _where_masked(unmasked.reshape([batch, 1, 1 if len(unmasked.shape) == 2 else steps, keys]), like)
 
 
 def _causal(steps: int, keys: int, like: Tensor) -> SSAValue | None:
@@ -341,8 +341,8 @@ def _filled(old: Tensor, new: Tensor, before: Tensor, total: int) -> Tensor:
     after = Tensor(node, node.constant(node.numbers(total)[None], np.int64)) - before
     fresh = after + room
     is_new, counts = after >= 0, after < steps
-    kept = node.constant(np.minimum(node.numbers(total), max(room - 1, 0))[None], np.int64)
-    source = is_new.choose(fresh, kept)
+    previous = node.constant(np.minimum(node.numbers(total), max(room - 1, 0))[None], np.int64)
+    source = is_new.choose(fresh, previous)
     rows = _behind([old, new], 2).transpose([0, 2, 1, 3])
     found = rows.emit(GatherNdOp, source.reshape([batch, total, 1]), batch_dims=1)
     found = counts.reshape([batch, total, 1, 1]).choose(found, 0)
@@ -355,6 +355,6 @@ def _visible(places: Tensor, keys: int) -> Tensor:
     node, (batch, steps) = places.node, places.shape
     own = places.reshape([batch, 1, steps, 1])
     where = Tensor(node, node.constant(node.numbers(keys).reshape(1, 1, 1, keys), np.int64))
-    seen = where <= own
+    attended = where <= own
     window = node.attr("local_window_size", -1)
-    return seen.emit(AndOp, where > own - window) if window > 0 else seen
+    return attended.emit(AndOp, where > own - window) if window > 0 else attended

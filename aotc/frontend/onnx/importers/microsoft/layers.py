@@ -131,8 +131,8 @@ def _embedded(node: Node, tables: Sequence[Tensor | None], places: SSAValue | No
         total += segments.emit(GatherOp, kinds, axis=0)
     normal = total.emit(NormalizeOp, axes=[2], epsilon=float(node.attr("epsilon", 1e-12)))
     result = normal * gamma + beta
-    if (kept := node.optional_tensor(7)) is None:
+    if (mask := node.optional_tensor(7)) is None:
         counts = node.constant(node.filled([batch], 0, np.int32))
     else:
-        counts = kept.cast(i32).reduce("sum", [1], keepdims=False).reshape([batch])
+        counts = mask.cast(i32).reduce("sum", [1], keepdims=False).reshape([batch])
     return [result, counts, total][: len(node.outputs)]

@@ -181,8 +181,8 @@ def _ensemble(node: Node, kind: str) -> Ensemble:
     weights = _values(node, f"{kind}_weights")
     if len(weights) != len(targets):
         node.fail("invalid-attribute", f"{kind}_weights has {len(weights)} values, expected {len(targets)}")
-    kept = is_leaf[places]
-    return Ensemble(nodes, ensembles.Weights(numbers[places[kept]] - len(inner), targets[kept], weights[kept]))
+    leaf = is_leaf[places]
+    return Ensemble(nodes, ensembles.Weights(numbers[places[leaf]] - len(inner), targets[leaf], weights[leaf]))
 
 
 class _Finder:
