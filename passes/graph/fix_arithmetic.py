@@ -36,7 +36,6 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from aotc.dialects.constants import computed_array
-from aotc.dialects.graph.compound.control_flow import graph_blocks
 from aotc.dialects.graph.conversion import CastOp, QuantizeOp
 from aotc.dialects.graph.elementwise import AddOp, BinaryOp, MulOp, SubOp
 from aotc.dialects.graph.interfaces import Array, ElementOp, producer, shape_of
@@ -45,9 +44,9 @@ from aotc.dialects.graph.quantized.requantization import FixedAddOp, RequantizeO
 from aotc.model.locations import fuse_locations
 from aotc.model.weight_store import WeightStore
 from aotc.passes.graph.quantization.chains import Chain, evaluated, is_number, is_pointwise
-from aotc.passes.graph.quantization.integer_sums import Constants, Raised
 from aotc.passes.graph.quantization.pairs import FixedSum, Numbers, Terms, fixed_sum, product_multiplier
 from aotc.passes.graph.quantization.real_values import Parameters, dequantized, quantization
+from aotc.passes.graph.rewriting import Constants, Raised, with_constants
 
 
 @dataclass(frozen=True)
@@ -60,16 +59,12 @@ class FixArithmeticPass(ModulePass):
     """Different ones of a constant operand: as many times 256 pairs are tried."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        store = WeightStore.of(ctx)
-        for block in graph_blocks(op):
-            constants = Constants(block, store)
-            for each in list(block.ops):
-                if isinstance(each, QuantizeOp) and (fixed := self._fixed(each, constants)) is not None:
-                    location = fuse_locations(old.location for old in fixed.replaced)
-                    for new in fixed.ops:
-                        new.location = location
-                    fixed.ops[-1].results[0].name_hint = each.result.name_hint
-                    Rewriter.replace_op(each, fixed.ops, [fixed.ops[-1].results[0]])
+        for each, constants in with_constants(op, ctx, QuantizeOp):
+            if (fixed := self._fixed(each, constants)) is not None:
+                location = fuse_locations(old.location for old in fixed.replaced)
+                for new in fixed.ops:
+                    new.location = location
+                Rewriter.replace_op(each, fixed.ops)
 
     def _fixed(self, op: QuantizeOp, constants: Constants) -> Raised | None:
         target, found = quantization(op, constants.store), _arithmetic(op, constants.store)

@@ -27,7 +27,7 @@ from aotc.dialects.graph.compound.control_flow import graph_blocks
 from aotc.dialects.graph.interfaces import ElementOp, ShapeError
 from aotc.dialects.graph.structure import ConstantOp
 from aotc.model.weight_store import Array, WeightStore
-from aotc.passes.graph.weights import erase_unused_constants
+from aotc.passes.graph.rewriting import erase_unused_constants
 
 
 class ShrinkConstantsPass(ModulePass):
