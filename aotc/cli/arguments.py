@@ -12,8 +12,9 @@ from aotc.pipeline.signature import HINTS
 
 _CONVENTIONS = (
     *("interface_api", "operator_api", "runtime", "workspace", "weights", "io", "operator_arguments", "executor"),
-    *("resource_handle", "packed_wrapper", "export_operators", "split"),
+    *("resource_handle", "packed_wrapper", "export_operators", "split", "debug_info"),
 )
+_SHORT = {"debug_info": ["-g"]}
 _OTHERWISE = ("emit", "profile", "tuned")
 """Fields of `CompileOptions` whose flags are not simply their values."""
 
@@ -38,7 +39,7 @@ def add_options(
         elif kind == int | None:
             settings["type"] = int
         text += f" (default: {default})" if default else ""
-        group.add_argument(flag(name), **settings | {"help": text} | changes)
+        group.add_argument(*_SHORT.get(name, ()), flag(name), **settings | {"help": text} | changes)
 
 
 def add_shape_options(parser: argparse.ArgumentParser) -> None:

@@ -74,6 +74,8 @@ class CompileOptions:
     packed_wrapper: bool = False
     export_operators: bool = False
     split: bool = False
+    debug_info: bool = False
+    """Whether machine code has debug information, whose lines are the model's nodes; not in C."""
     weights_section: str | None = None
     workspace_section: str | None = None
     selftest: str | None = None
@@ -168,12 +170,15 @@ class CompileOptions:
         why = "a packed entry is given its tensors, and with --io workspace there are none to give"
         asked = self.io == "workspace" and self.packed_wrapper
         yield asked, "--io workspace with --packed-wrapper", why, "use --io caller"
+        is_native, emitted = bool(NATIVE_KINDS & {*self.emit}), f"with --emit {','.join(self.emit)}"
         for name in ("weights", "workspace"):
             section = getattr(self, f"{name}_section")
-            asked = section is not None and not NATIVE_KINDS & {*self.emit}
+            asked = section is not None and not is_native
             yield asked, f"--{name}-section {section}", "no object is written", f"in C, define AOTC_{name.upper()}"
-        asked, flags = self.cc is not None and "c" not in self.emit, f"--cc {self.cc} with --emit {','.join(self.emit)}"
-        yield asked, flags, "it compiles the C that is generated, and none is", "use --emit c"
+        asked, fix = self.debug_info and not is_native, "give -g to the compiler of the C"
+        yield asked, f"--debug-info {emitted}", "no machine code is made", fix
+        asked = self.cc is not None and "c" not in self.emit
+        yield asked, f"--cc {self.cc} {emitted}", "it compiles the C that is generated, and none is", "use --emit c"
         why = "a profile runs the model in the memory of this process, and those kernels are linked"
         flags = f"--offload {','.join(self.offload)} with a profile"
         yield self.offload and self.profile, flags, why, "leave out the code generators"

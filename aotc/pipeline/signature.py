@@ -120,6 +120,9 @@ class FileOptions(InProcessOptions, total=False):
 
     emit: Annotated[str | Sequence[str], ", ".join(KINDS) + " (default: c)", "KIND[,KIND...]"]
     split: Annotated[bool, "write the operators, exported, to NAME_operators.c"]
+    debug_info: Annotated[
+        bool, "machine code has debug information: lines of NAME.nodes, which lists the model's nodes"
+    ]
     weights_section: Annotated[str | None, "linker section of the weights in objects (C: AOTC_WEIGHTS)", "NAME"]
     workspace_section: Annotated[str | None, "linker section of the workspace in objects (C: AOTC_WORKSPACE)", "NAME"]
     selftest: Annotated[PathLike | None, "add aotc_NAME_selftest(), which runs the inputs of this npz file", "IN.npz"]
