@@ -114,7 +114,7 @@ def check_command(arguments: argparse.Namespace) -> int:
     """`aotc check`."""
     from aotc.cli.report import summary
     from aotc.compiler.driver import lower, measured
-    from aotc.dialects.aot.contract import nodes_in_floats
+    from aotc.dialects.aot.contract import IN_FLOATS
 
     costs = any(getattr(arguments, name) is not None for name in ("target", "ram", "flash", "stack", "cc"))
     info, code = None, EXIT_OK
@@ -125,7 +125,8 @@ def check_command(arguments: argparse.Namespace) -> int:
             info = measured(arguments.model, options_from(arguments))
             in_floats = list(info.in_floats)
         else:
-            in_floats = nodes_in_floats(lower(arguments.model, options_from(arguments, stop_after="graph")).module)
+            module = lower(arguments.model, options_from(arguments, stop_after="graph")).module
+            in_floats = list(IN_FLOATS.get(module) or ())
     except AotcError as error:
         if error.exit_code not in (EXIT_MODEL, EXIT_WRONG):
             raise

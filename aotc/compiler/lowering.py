@@ -226,7 +226,7 @@ def mark_states(module: ModuleOp, states: Mapping[str, str], values: Mapping[str
     """Say of the entry which results, by name, are which arguments at the next call.
 
     `values` are what arguments are at first; zeros of those that have none. Raises UsageError with one problem for each
-    pair that cannot be.
+    two that cannot be.
     """
     if not states:
         return

@@ -193,17 +193,17 @@ def make_shape(*extents: Any) -> ShapeTuple:
 
 
 @register("vm.builtin.match_shape")
-def match_shape(value: Any, heap: Any, *pairs: Any) -> None:
-    """Check and store the shape of a tensor, or a shape: a pair (code, number) for each extent.
+def match_shape(value: Any, heap: Any, *codes: Any) -> None:
+    """Check and store the shape of a tensor, or a shape: two integers (code, number) for each extent.
 
     Codes: 0 it is the number, 1 store it at that place of the heap, 2 anything (the number is not used), 3 it is what
     is at that place.
     """
     shape, heap = _shape_or_tensor(value, 0), _heap(heap, 1)
-    if len(pairs) != 2 * len(shape):
-        raise OperandError(0, f"{list(shape)} has {len(shape)} dimensions, expected {len(pairs) // 2}")
+    if len(codes) != 2 * len(shape):
+        raise OperandError(0, f"{list(shape)} has {len(shape)} dimensions, expected {len(codes) // 2}")
     for axis, extent in enumerate(shape):
-        code, number = _integer(pairs[2 * axis], 2 + 2 * axis), _integer(pairs[2 * axis + 1], 3 + 2 * axis)
+        code, number = _integer(codes[2 * axis], 2 + 2 * axis), _integer(codes[2 * axis + 1], 3 + 2 * axis)
         if code == Match.STORE:
             heap[_place(heap, number, 3 + 2 * axis)] = extent
         elif code in (Match.EQUAL_HEAP, Match.EQUAL_IMMEDIATE):

@@ -81,7 +81,7 @@ def test_e4_runs_are_timed(module: CompiledModel) -> None:
     assert len(executor.time_evaluator("get_output", None, 5, 2)(0).results) == 2
     with pytest.raises(ValueError, match="cannot be put on"):
         executor.time_evaluator("run", (2, 0))
-    with pytest.raises(TypeError, match="a device is a pair"):
+    with pytest.raises(TypeError, match="a device is a tuple"):
         executor.time_evaluator("run", 3)
     with pytest.raises(KeyError, match="no function 'walk'"):
         executor.time_evaluator("walk")

@@ -29,7 +29,7 @@ def _operation(node: Node) -> type[GraphOp]:
     return cast("type[GraphOp]", _OPERATIONS[node.op_type.lower().removeprefix("bitwise")])
 
 
-def _pair(node: Node) -> tuple[Tensor, Tensor]:
+def _both(node: Node) -> tuple[Tensor, Tensor]:
     """Two operands. Before version 7 only the second one broadcasts, where the attribute `broadcast` says so: to axes
     of the first from `axis` on, by default to the last."""
     x, y = node.tensor(0), node.tensor(1)
@@ -54,12 +54,12 @@ def unary(node: Node) -> SSAValue:
 
 @onnx_op(*_BINARY.split())
 def binary(node: Node) -> SSAValue:
-    return node.emit(_operation(node), *_pair(node))
+    return node.emit(_operation(node), *_both(node))
 
 
 @onnx_op(*_COMPARISONS)
 def comparison(node: Node) -> SSAValue:
-    return node.emit(logical.CompareOp, *_pair(node), how=_COMPARISONS[node.op_type])
+    return node.emit(logical.CompareOp, *_both(node), how=_COMPARISONS[node.op_type])
 
 
 @onnx_op(*_EXTREMA.split())
@@ -89,7 +89,7 @@ def mod(node: Node) -> SSAValue:
 
 @onnx_op("Pow")
 def power(node: Node) -> Tensor:
-    (x, y), exponent = _pair(node), node.known(1)
+    (x, y), exponent = _both(node), node.known(1)
     if exponent is not None and exponent.size == 1 and exponent.ndim <= len(x.shape):
         match float(exponent.reshape(())):
             case 1.0:

@@ -273,8 +273,8 @@ def expand(node: SymbolicNode) -> Fact:
 
 @rule("Tile")
 def tile(node: SymbolicNode) -> Fact:
-    pairs = zip(node.shape(0), node.elements(1).tolist(), strict=True)
-    return Fact(tuple(None if extent is None else extent * times for extent, times in pairs))
+    repeats = zip(node.shape(0), node.elements(1).tolist(), strict=True)
+    return Fact(tuple(None if extent is None else extent * times for extent, times in repeats))
 
 
 @rule("Pad")

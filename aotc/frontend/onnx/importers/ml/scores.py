@@ -96,7 +96,7 @@ def transformed_targets(scores: Tensor) -> Tensor:
     return scores if scores.shape[1] == 1 and transform_name(scores.node) != "PROBIT" else transformed(scores)
 
 
-def transformed_pair(score: Tensor, negated: bool = False) -> Tensor:
+def transformed_two(score: Tensor, negated: bool = False) -> Tensor:
     """Both classes from the one score of the second: unless a post transform says what that of the first is, it is the
     complement, or the negative."""
     match transform_name(score.node):

@@ -26,8 +26,8 @@ from aotc.frontend.onnx.importers.ml.scores import (
     labels,
     rows,
     transformed,
-    transformed_pair,
     transformed_targets,
+    transformed_two,
     zeros,
 )
 from aotc.frontend.onnx.node import Tensor
@@ -110,24 +110,24 @@ def _one_or_two(computed: _Scores, scores: Tensor, base: Array, known: list[int]
     def plus(x: Tensor, number: int) -> Tensor:
         return x + float(base[number]) if base.size else x
 
-    pair: tuple[Tensor, Tensor] | None = (first, second) if has_second else None
+    two: tuple[Tensor, Tensor] | None = (first, second) if has_second else None
     if base.size == 2:
         if has_second:
             second, nothing = plus(first, 1), zeros(first)
             said = computed.said(0)
             other = nothing if said is False else second.emit(NegOp)
-            pair = other if isinstance(said, bool) else said.choose(other, nothing), second
+            two = other if isinstance(said, bool) else said.choose(other, nothing), second
         else:
-            pair = plus(first, 0), zeros(first)  # onnxruntime forgets the base value of a class without trees
+            two = plus(first, 0), zeros(first)  # onnxruntime forgets the base value of a class without trees
     else:
         first = plus(first, 0)
-        pair = (first, second) if has_second else None
-    decisive = second if has_second else pair[0] if pair else first
+        two = (first, second) if has_second else None
+    decisive = second if has_second else two[0] if two else first
     positive = one_class and bool((weights.values >= 0).all())
     label = decided(decisive, 0.5 if positive else 0, known if one_class else [0, 1])
-    if pair is not None:
-        return [label, transformed(both(*pair))]
-    return [label, transformed_pair(first, negated=not positive)]
+    if two is not None:
+        return [label, transformed(both(*two))]
+    return [label, transformed_two(first, negated=not positive)]
 
 
 # Attributes
@@ -190,16 +190,16 @@ class _Finder:
 
     def __init__(self, node: Node, trees: Array, numbers: Array) -> None:
         self._node = node
-        self._known = {pair: place for place, pair in enumerate(zip(trees.tolist(), numbers.tolist(), strict=True))}
+        self._known = {key: place for place, key in enumerate(zip(trees.tolist(), numbers.tolist(), strict=True))}
         if len(self._known) < len(trees):
             node.fail("invalid-tree", "two nodes of a tree have one number")
 
     def __call__(self, trees: Array, numbers: Array) -> Array:
-        pairs = list(zip(trees.tolist(), numbers.tolist(), strict=True))
-        missing = next((pair for pair in pairs if pair not in self._known), None)
+        keys = list(zip(trees.tolist(), numbers.tolist(), strict=True))
+        missing = next((key for key in keys if key not in self._known), None)
         if missing is not None:
             self._node.fail("invalid-tree", f"tree {missing[0]} has no node {missing[1]}")
-        return np.array([self._known[pair] for pair in pairs], np.int64)
+        return np.array([self._known[key] for key in keys], np.int64)
 
 
 def _version_5(node: Node) -> Ensemble:

@@ -101,8 +101,8 @@ def _matrix(used: int, given: int, length: int, count: int, inverse: bool, one_s
         twice[0] = 1
         if length % 2 == 0 and used == length // 2 + 1:
             twice[-1] = 1
-        pairs = np.stack([cosine * twice[:, None], -sine * twice[:, None]], axis=1)
-        return pairs[:, :given].reshape(used * given, count)
+        stacked = np.stack([cosine * twice[:, None], -sine * twice[:, None]], axis=1)
+        return stacked[:, :given].reshape(used * given, count)
     real = np.stack([cosine, sine], axis=-1)
     imaginary = np.stack([-sine, cosine], axis=-1)
     return np.stack([real, imaginary], axis=1)[:, :given].reshape(used * given, count * 2)

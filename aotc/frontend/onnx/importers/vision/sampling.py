@@ -120,6 +120,6 @@ def max_unpool(node: Node) -> Tensor:
     wanted = [int(extent) for extent in node.constant_input(2, "the shape of the output").reshape(-1)]
     if len(wanted) != len(inferred):
         node.fail("invalid-value", f"output_shape {wanted} must have an extent for each axis of {inferred}")
-    filled = cut(filled, {axis: (0, 1, min(pair)) for axis, pair in enumerate(zip(wanted, inferred, strict=True))})
+    filled = cut(filled, {axis: (0, 1, min(both)) for axis, both in enumerate(zip(wanted, inferred, strict=True))})
     more = [max(want - have, 0) for want, have in zip(wanted, inferred, strict=True)]
     return filled.emit(PadOp, None, pads=[*[0] * len(more), *more], mode="constant") if any(more) else filled
