@@ -17,8 +17,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from aotc.dialects.llvm_ext import suffix
 from aotc.machines.instructions import values
-from aotc.machines.instructions.floats import FUNCTIONS, Function
-from aotc.machines.instructions.rounding import ROUNDINGS
+from aotc.machines.instructions.floats import FUNCTIONS, ROUNDINGS, Function
 from aotc.machines.instructions.values import BOOLEAN, Value, bits_of
 from aotc.passes.lower.llvm_builder import NO_FAST_MATH, LLVMBuilder, element, integer, like
 
