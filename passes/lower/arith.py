@@ -25,7 +25,9 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from aotc.dialects import libm, llvm_ext
 from aotc.dialects.llvm_ext import suffix
 from aotc.errors import CompileError
+from aotc.machines.instructions.floats import DIVISIONS
 from aotc.passes.lower.function import FunctionLowering, Lowerings
+from aotc.passes.lower.helpers import meaning
 from aotc.passes.lower.llvm_builder import NO_FAST_MATH, NSW, element, integer, like, width
 
 # --- constants -------------------------------------------------------------------------------------------------------
@@ -95,21 +97,18 @@ def _integer_min_max(f: FunctionLowering, op: Operation) -> None:
     f.set(op.results[0], f.b.intrinsic(f"llvm.{_MIN_MAX[type(op)]}.{suffix(a.type)}", (a, b), a.type))
 
 
+_ROUNDING_DIVISIONS: dict[type[Operation], str] = {
+    arith.FloorDivSIOp: "floordiv",
+    arith.CeilDivSIOp: "ceildiv",
+    arith.CeilDivUIOp: "ceildivu",
+}
+
+
 def _rounding_division(f: FunctionLowering, op: Operation) -> None:
-    """floordivsi, ceildivsi, ceildivui: truncate, then step by one where the remainder asks for it."""
     a, b = (f.get(value) for value in op.operands)
-    builder, kind = f.b, a.type
-    zero, one = builder.constant(0, kind), builder.constant(1, kind)
-    unsigned = isinstance(op, arith.CeilDivUIOp)
-    quotient = builder.integer_op(llvm.UDivOp if unsigned else llvm.SDivOp, a, b)
-    remainder = builder.integer_op(llvm.URemOp if unsigned else llvm.SRemOp, a, b)
-    step = builder.icmp("ne", remainder, zero)
-    if not unsigned:
-        signs = builder.integer_op(llvm.XOrOp, a, b)
-        agree = builder.icmp("slt" if isinstance(op, arith.FloorDivSIOp) else "sge", signs, zero)
-        step = builder.integer_op(llvm.AndOp, step, agree)
-    stepped = builder.integer_op(llvm.SubOp if isinstance(op, arith.FloorDivSIOp) else llvm.AddOp, quotient, one)
-    f.set(op.results[0], builder.select(step, stepped, quotient))
+    function = DIVISIONS[_ROUNDING_DIVISIONS[type(op)]]
+    types, _ = function.types(f"{function.dtypes[0][0]}{width(a.type)}")
+    f.set(op.results[0], meaning(function, types, f.b, a, b))
 
 
 def _add_extended(f: FunctionLowering, op: arith.AddUIExtendedOp) -> None:
@@ -282,9 +281,7 @@ LOWERINGS: Lowerings = {
     arith.ConstantOp: _constant,
     **dict.fromkeys(_INTEGER, _integer),
     **dict.fromkeys(_MIN_MAX, _integer_min_max),
-    arith.FloorDivSIOp: _rounding_division,
-    arith.CeilDivSIOp: _rounding_division,
-    arith.CeilDivUIOp: _rounding_division,
+    **dict.fromkeys(_ROUNDING_DIVISIONS, _rounding_division),
     arith.AddUIExtendedOp: _add_extended,
     arith.MulUIExtendedOp: _mul_extended,
     arith.MulSIExtendedOp: _mul_extended,

@@ -74,7 +74,7 @@ class Helpers:
             return b.intrinsic(f"llvm.{name}.{suffix(kind)}", operands, kind, NO_FAST_MATH)
         types, result = function.types(dtype)
 
-        body = partial(_meaning, function, types)
+        body = partial(meaning, function, types)
         if name in _IN_PLACE:
             return body(b, *operands)
         to = like(kind, {"f32": f32, "u16": i16}.get(result) or element(kind))
@@ -85,11 +85,12 @@ class Helpers:
         """A function of `ROUNDINGS`."""
         function = ROUNDINGS[name]
         types, _ = function.types("s32")
-        body = partial(_meaning, function, types)
+        body = partial(meaning, function, types)
         return self._call(b, f"aotc.{name}", operands, i32, body, ("noinline", "cold"), function.names)
 
 
-def _meaning(function: Function, types: Sequence[str], b: LLVMBuilder, *operands: SSAValue) -> SSAValue:
+def meaning(function: Function, types: Sequence[str], b: LLVMBuilder, *operands: SSAValue) -> SSAValue:
+    """The operations of a function of operands of these types, where it is used."""
     found = function.meaning(*(LLVMValue(b, *each) for each in zip(operands, types, strict=True)))
     assert isinstance(found, LLVMValue)
     return found.ssa
@@ -111,6 +112,12 @@ _INTEGER: Final[dict[values.Operation, type[Operation]]] = {
     "xor": llvm.XOrOp,
     "shl": llvm.ShlOp,
     "shr": llvm.LShrOp,
+}
+_DIVISIONS: Final[dict[tuple[values.Operation, str], type[Operation]]] = {
+    ("div", "s"): llvm.SDivOp,
+    ("div", "u"): llvm.UDivOp,
+    ("rem", "s"): llvm.SRemOp,
+    ("rem", "u"): llvm.URemOp,
 }
 _FLOAT: Final[dict[values.Operation, type[Operation]]] = {
     "add": llvm.FAddOp,
@@ -161,6 +168,8 @@ class LLVMValue(Value):
                 return b.fcmp(f"o{name}", first, given[1]) if is_float else b.icmp(f"{sign}{name}", first, given[1])
             case "shr" if sign == "s":
                 return b.integer_op(llvm.AShrOp, first, given[1])
+            case "div" | "rem":
+                return b.integer_op(_DIVISIONS[name, sign], first, given[1])
             case _ if is_float:
                 return b.float_op(_FLOAT[name], *given)
             case _:

@@ -33,6 +33,8 @@ _SYMBOLS: Final[dict[Operation, str]] = {
     "add": "+",
     "sub": "-",
     "mul": "*",
+    "div": "/",
+    "rem": "%",
     "and": "&",
     "or": "|",
     "xor": "^",
@@ -231,8 +233,9 @@ def _promoted(ctype: CType) -> CType:
 
 
 def c_name(function: Function, dtype: str) -> str:
-    """The name of a function of scalars, as libm would have it by the format of its operands."""
-    return f"aotc_{function.name}{'f' if dtype == 'f32' and function.is_of_any else ''}"
+    """The name of a function of scalars, as libm would have it by its operands; of integers with their bits."""
+    suffix = {"f32": "f", "f64": ""}.get(dtype, dtype[1:])
+    return f"aotc_{function.name}{suffix if function.is_of_any else ''}"
 
 
 _SELDOM: Final = """\
@@ -266,12 +269,12 @@ def expression(function: Function, dtype: str, lanes: int) -> tuple[Sequence[str
 
 def _evaluated(function: Function, dtype: str, names: Sequence[str], lanes: int) -> tuple[Sequence[str], Expr]:
     """The statements of variables, and the result, of operands of these names."""
-    operands, _ = function.types(dtype)
+    operands, result = function.types(dtype)
     variables = _Variables(lanes > 0)
     given = (name_expr(name, _ctype(kind, lanes)) for name, kind in zip(names, operands, strict=True))
     found = function.meaning(*(CValue(variables, *each, lanes) for each in zip(given, operands, strict=True)))
     assert isinstance(found, CValue)
-    return variables.statements(), found.e
+    return variables.statements(), found.e if lanes else cast_expr(found.e, _ctype(result))
 
 
 def _lines(statement: str) -> list[str]:

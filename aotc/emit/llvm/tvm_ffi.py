@@ -1,4 +1,4 @@
-"""The calling convention of apache-tvm-ffi for shared libraries of packed models (`aotc_tvm_ffi.ll` of the runtime)."""
+"""The calling convention of apache-tvm-ffi for shared libraries of packed models (`tvm_ffi.ll`)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def tvm_ffi_object(info: ModelInfo, target: Target) -> bytes:
     takes = [*map(_described, info.inputs), *(f"{_described(each)} for the result" for each in info.outputs)]
     takes += [f"a pointer to the {what}" for what in handles]
     refused = f"{info.name} takes {', '.join(takes) or 'nothing'}; tensors in main memory, contiguous"
-    code = files("aotc.runtime").joinpath("aotc_tvm_ffi.ll").read_text(encoding="utf-8")
+    code = files("aotc.emit.llvm").joinpath("tvm_ffi.ll").read_text(encoding="utf-8")
     text = Template(code).substitute(
         triple=target.triple,
         refused=_constant(refused),

@@ -73,7 +73,7 @@ def _integer_extremes(vector: VectorCType) -> dict[int, str]:
 
 
 def _plain(parameters: Sequence[str], text: Callable[[VectorCType], str]) -> _Operation:
-    """What has no instruction, or is one anyway."""
+    """An operation that has no instruction, or is one anyway."""
     return lambda v: (parameters, [("", text(v))])
 
 
