@@ -1,6 +1,6 @@
-/* Functions that generated C defines where it needs them, instead of calling a library (`helpers.py`). One that stands in
- * for one of libm has its name; others say what they do. Each is exactly what the IR operation says: rounding to nearest
- * even, NaN and signed zeros as IEEE 754 has them. A blank line ends each, two end a section. */
+/* Functions that generated C defines where it needs them, instead of calling a library (`helpers.py`). One that stands
+ * in for one of libm has its name; others say what they do. Each is exactly what the IR operation says: rounding to
+ * nearest even, NaN and signed zeros as IEEE 754 has them. A blank line ends each, two end a section. */
 #include <stdint.h>
 #define AOTC_HELPER
 
