@@ -70,7 +70,7 @@ class ConvSums(ChannelsLastNest):
         base = first * step + (output / (self.outputs // groups) * inputs if groups > 1 else 0)
 
         def step_at(at: list[Scalar], now: list[Scalar]) -> list[Scalar]:
-            seen = [window.source(p, tap) for window, p, tap in zip(self.windows, position, at, strict=False)]
+            sources = [window.source(p, tap) for window, p, tap in zip(self.windows, position, at, strict=False)]
             row, span = b.index(0), (taps[0] * self.channels, taps[1] * self.channels)
             for tap, extent in zip(at, self.op.kernel(), strict=False):
                 row = row * extent + tap
@@ -80,7 +80,7 @@ class ConvSums(ChannelsLastNest):
             begin = self.begin(output, row, width)
 
             def place(number: int) -> Place:
-                return lambda e: [batch, *seen, sum_of(moved, e, number * step - shift)]
+                return lambda e: [batch, *sources, sum_of(moved, e, number * step - shift)]
 
             return self.add(now, [place(number) for number in range(count)], begin, span)
 

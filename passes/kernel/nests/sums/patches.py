@@ -28,10 +28,10 @@ class PatchSums(ChannelsLastNest):
     def _position(self, index: list[Scalar]) -> None:
         b, (batch, *position) = self.b, index
         spans = [window.taps(b, at) for window, at in zip(self.windows, position, strict=True)]
-        seen = whole = b.index(0)
+        inside = whole = b.index(0)
         for (low, high), window in zip(spans, self.windows, strict=True):
-            seen, whole = seen + (high - low), whole + window.size
-        if seen.constant == whole.constant:
+            inside, whole = inside + (high - low), whole + window.size
+        if inside.constant == whole.constant:
             self._copy(batch, position)
         else:
 
@@ -44,7 +44,7 @@ class PatchSums(ChannelsLastNest):
                 self._copy_cut(batch, position, spans)
                 return []
 
-            b.when(b.compare("eq", seen, whole), copied, cut)
+            b.when(b.compare("eq", inside, whole), copied, cut)
         depth = b.index(self.depth)
         patched = replace(self, reads=(self.reads[-1], *self.reads[1:]))
 

@@ -48,8 +48,8 @@ class ConvolutionStrategy(KernelStrategy[Convolution]):
 
 def positions_of(op: ConvolutionalOp) -> list[int]:
     """The number of positions along each spatial axis that register tiles cover; along the last axis, those of a
-    phase."""
-    longest = max((part.window.positions for part in op.phases()[-1]), default=0)
+    residue."""
+    longest = max((part.window.positions for part in op.residues()[-1]), default=0)
     return [*op.extents()[:-1], longest]
 
 
@@ -131,13 +131,13 @@ class DirectConvStrategy(ConvolutionStrategy[ConvolutionOp]):
         else:
             x = Blocked(layouts.pack(op.x, dense), dense)
         results = result_channels(op, layouts, lanes)
-        width, held, depth = schedule.nr * lanes, x.channels, channels
+        width, channels_read, depth = schedule.nr * lanes, x.channels, channels
         if x.value is not op.x:
             inputs, outputs = channels // op.groups, results.count // op.groups
-            depth = block_depth(op.groups, inputs, outputs, width, held.lanes)
-        if op.groups > 1 or held.has_padding or x.value is op.x:
+            depth = block_depth(op.groups, inputs, outputs, width, channels_read.lanes)
+        if op.groups > 1 or channels_read.has_padding or x.value is op.x:
             schedule = replace(schedule, kc=None)
-        weight = layouts.spread(layouts.spread(weight, 1, held), 0, results)
+        weight = layouts.spread(layouts.spread(weight, 1, channels_read), 0, results)
         blocked = BlockedConvTransposeOp if isinstance(op, ConvTransposeOp) else BlockedConvOp
         conv = blocked.get(
             x.value,
@@ -146,7 +146,7 @@ class DirectConvStrategy(ConvolutionStrategy[ConvolutionOp]):
             **window_properties(op),
             group=op.group,
             channels=channels,
-            parts=held.parts if held.has_padding else None,
+            parts=channels_read.parts if channels_read.has_padding else None,
             outputs=results.slots,
             block=lanes,
             partials=schedule.kc is not None,
