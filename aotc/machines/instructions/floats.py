@@ -25,7 +25,7 @@ class Function:
     names: tuple[str, ...] = ("x", "y")
     """Of the operands, which there may be fewer of."""
     dtypes: tuple[str, ...] = ("f32",)
-    """What `f` may be, or the only type of operands."""
+    """Types that `f` stands for, or the only type of operands."""
     is_seldom: bool = False
     """Whether it is called seldom, from many places: it stays a function."""
 
