@@ -67,5 +67,5 @@ def _keyword(match: Match[str]) -> str:
 
 
 def _is_text(name: str, value: str) -> bool:
-    """Whether `value` is one of the option, and not the next word of the message."""
+    """Whether `value` is one of the option, and not what follows in the message."""
     return name == "target" or (name == "emit" and value in KINDS) or (name == "cc" and "-" in value)

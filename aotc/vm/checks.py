@@ -9,7 +9,7 @@ from aotc.vm.instructions import Call, Goto, Instruction, Ret, reads, successors
 
 
 def is_name(name: str) -> bool:
-    """Whether functions can be called so: text that a listing shows as one word."""
+    """Whether functions can be called so: text that a listing shows as one name."""
     return bool(name) and name.isprintable() and not any(letter.isspace() for letter in name)
 
 

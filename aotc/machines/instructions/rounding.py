@@ -33,7 +33,7 @@ def round_product(x: Value, factor: Value, above: Value, shift: Value) -> Value:
 
 
 def round_near_product(x: Value, factor: Value, above: Value, shift: Value) -> Value:
-    """The distance from the middle is one word."""
+    """The distance from the middle is one integer."""
     by, middle = shift.convert("u32").named("by"), _middle(above)
     moved = (shift < 33).select(middle << by - 1, by.number(0, "u32")).named("moved")
     distance = (x.convert("u32") * factor.convert("u32") - moved).named("distance")
@@ -56,9 +56,9 @@ def _nearer(above: Value, middle: Value, steps: Value, sign: Value) -> Value:
     """The even integer where `steps`, the distance in halves of the last of 24 bits of a number near the middle, has
     fewer bits than this; else the nearer one."""
     size = (middle.convert("s32") < 0).select(middle.number(0, "u32") - middle, middle).named("size")
-    word = above.convert("u32")
+    integer = above.convert("u32")
     is_even = (size & (steps ^ _ALL_ONES)) > steps
-    return is_even.select(word - (word & 1), word + sign).named("nearest").convert("s32")
+    return is_even.select(integer - (integer & 1), integer + sign).named("nearest").convert("s32")
 
 
 _SIGNATURE: Final = "s32, s32, s32, s32 -> s32"

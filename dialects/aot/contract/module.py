@@ -61,7 +61,7 @@ _OPERATOR_ARGUMENTS: Final = text("aot.operator_arguments")
 
 @dataclass(frozen=True)
 class Interface:
-    """How a model is called; the words are those of the options (`aotc/model/conventions.py`)."""
+    """How a model is called; the names are those of the options (`aotc/model/conventions.py`)."""
 
     api: str
     """`--interface-api`."""
