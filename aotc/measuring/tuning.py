@@ -19,7 +19,7 @@ from xdsl.ir import Attribute, SSAValue
 from aotc.compiler.checking.recordings import read_inputs
 from aotc.compiler.driver import lower
 from aotc.compiler.lowering import in_process, new_context
-from aotc.dialects.aot.contract import TARGET, Argument, mark_entry, model_module, set_results, set_signature
+from aotc.dialects.aot.contract import ENTRY, TARGET, Argument, model_module, set_results, set_signature
 from aotc.dialects.constants import constant_op, known_array
 from aotc.dialects.dtypes import dtype_name
 from aotc.dialects.graph.interfaces import AnchorOp, element_type_of
@@ -228,7 +228,7 @@ class _Search:
         free = [value for value, array in zip(self._op.operands, arrays, strict=True) if array is None]
         results = [result for result in self._op.results if result not in self._op.scratch()]
         main = FuncOp("main", ([value.type for value in free], [result.type for result in results]))
-        mark_entry(main)
+        ENTRY.set(main)
         named = [_named(f"x{number}", value) for number, value in enumerate(free)]
         set_signature(main, named, [result.type for result in results])
         set_results(main, [_named(f"y{number}", each) for number, each in enumerate(results)])

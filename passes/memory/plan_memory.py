@@ -76,11 +76,11 @@ class PlanMemoryPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         functions = {function.sym_name.data: function for function in op.ops if isinstance(function, FuncOp)}
         for function in functions.values():
-            if contract.is_entry(function):
+            if contract.ENTRY.on(function):
                 entry = _Block(function.body.block, functions)
                 tensors = _tensors(function, entry, inside=self.io == "workspace")
                 entry.read(self)
-                contract.set_plan(op, _report(entry, tensors))
+                contract.PLAN.set(op, _report(entry, tensors))
                 _rewrite(entry)
                 _move_to_workspace(function, entry, tensors, inside=self.io == "workspace")
 
@@ -434,9 +434,9 @@ def _move_to_workspace(
         assert root is not None
         given.shape = _memref(root).get_shape()
         given.offset = offsets[storage]
-    contract.set_states(function, [given for given in moved.values() if given.io == "state"])
+    contract.STATES.set(function, [given for given in moved.values() if given.io == "state"] or None)
     if inside:
-        contract.set_tensors_in_workspace(function, [given for given in moved.values() if given.io != "state"])
+        contract.TENSORS.set(function, [given for given in moved.values() if given.io != "state"])
     for storage in reversed(list(moved)):
         argument = entry.roots[storage]
         assert isinstance(argument, BlockArgument)

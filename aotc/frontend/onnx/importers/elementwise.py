@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from functools import reduce
-from typing import cast
 
 import numpy as np
 from xdsl.ir import SSAValue
 
-from aotc.dialects.graph import GRAPH, logical
-from aotc.dialects.graph import elementwise as arithmetic
-from aotc.dialects.graph.interfaces import GraphOp
 from aotc.frontend.onnx.node import Tensor
 from aotc.frontend.onnx.registry import Node, onnx_op
 
@@ -21,12 +17,11 @@ _UNARY = (
 _BINARY = "Add And BitwiseAnd BitwiseOr BitwiseXor Div Mul Or Sub Xor"
 _EXTREMA = "Max Min"
 """Operators that are operations of the graph dialect of the same name, of bits or not."""
-_OPERATIONS = {each.name.removeprefix("graph."): each for each in GRAPH.operations}
 _COMPARISONS = {"Equal": "eq", "Greater": "gt", "GreaterOrEqual": "ge", "Less": "lt", "LessOrEqual": "le"}
 
 
-def _operation(node: Node) -> type[GraphOp]:
-    return cast("type[GraphOp]", _OPERATIONS[node.op_type.lower().removeprefix("bitwise")])
+def _operation(node: Node) -> str:
+    return node.op_type.lower().removeprefix("bitwise")
 
 
 def _both(node: Node) -> tuple[Tensor, Tensor]:
@@ -59,7 +54,7 @@ def binary(node: Node) -> SSAValue:
 
 @onnx_op(*_COMPARISONS)
 def comparison(node: Node) -> SSAValue:
-    return node.emit(logical.CompareOp, *_both(node), how=_COMPARISONS[node.op_type])
+    return node.emit("compare", *_both(node), how=_COMPARISONS[node.op_type])
 
 
 @onnx_op(*_EXTREMA.split())
@@ -84,7 +79,7 @@ def reciprocal(node: Node) -> Tensor:
 
 @onnx_op("Mod")
 def mod(node: Node) -> SSAValue:
-    return node.emit(arithmetic.RemOp if node.attr("fmod", 0) else arithmetic.ModOp, node.input(0), node.input(1))
+    return node.emit("rem" if node.attr("fmod", 0) else "mod", node.input(0), node.input(1))
 
 
 @onnx_op("Pow")
@@ -100,15 +95,14 @@ def power(node: Node) -> Tensor:
                 return x * x * x
             case _:
                 pass
-    return x.emit(arithmetic.PowOp, y)
+    return x.emit("pow", y)
 
 
 @onnx_op("BitShift")
 def bit_shift(node: Node) -> SSAValue:
     direction = node.attr("direction")
     node.require_choice("direction", direction, ("LEFT", "RIGHT"))
-    op = logical.ShiftLeftOp if direction == "LEFT" else logical.ShiftRightOp
-    return node.emit(op, node.input(0), node.input(1))
+    return node.emit(f"shift_{direction.lower()}", node.input(0), node.input(1))
 
 
 @onnx_op("IsNaN")
@@ -125,12 +119,12 @@ def is_inf(node: Node) -> Tensor:
         if node.attr(name, 1)
     ]
     found = [x.compare("eq", infinity) for infinity in wanted or [x.scalar(np.nan)]]
-    return reduce(lambda a, b: a.emit(logical.OrOp, b), found)
+    return reduce(lambda a, b: a.emit("or", b), found)
 
 
 @onnx_op("Where")
 def where(node: Node) -> SSAValue:
-    return node.emit(logical.WhereOp, node.input(0), node.input(1), node.input(2))
+    return node.emit("where", node.input(0), node.input(1), node.input(2))
 
 
 @onnx_op("Clip")
