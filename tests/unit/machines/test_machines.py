@@ -204,7 +204,7 @@ USED_BY_PASSES = {"between_kernels", "line_buffers", "stages", "operands"}
 """Shares of caches that cost models do not read; they are tested with the passes that do."""
 
 FIELDS = [
-    *((None, name) for name in ("l1", "l2", "l3", "vector_bytes", "registers", "line")),
+    *((None, name) for name in ("l1", "l2", "l3", "vector_bytes", "registers", "cache_line")),
     *(
         (record, field.name)
         for record in ("tiles", "use", "shares", "bandwidths", "winograd", "strassen")
