@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import ClassVar
 
 from xdsl.dialects.builtin import TensorType, f32, i1, i32, i64
@@ -12,6 +11,7 @@ from xdsl.irdl import AttrSizedOperandSegments, irdl_op_definition, operand_def,
 from aotc.dialects.builder import INDEX, Builder, Reader, Scalar, Writer
 from aotc.dialects.graph.checks import expect, expect_within
 from aotc.dialects.graph.interfaces import LoopNestOp, shape_of
+from aotc.dialects.graph.selection.heap import Heap
 from aotc.dialects.properties import int_prop, opt_bool_prop
 
 
@@ -25,9 +25,8 @@ class SuppressOp(LoopNestOp):
     first is better. The result is selected [N * C * limit, 3], rows of batch, class and box, the classes in order, the
     boxes of each from the best on; and the count [].
 
-    `queue` is a scratch buffer: a heap of boxes whose root is the best of those that are left (Williams, algorithm 232
-    of Communications of the ACM), and from its end backwards the boxes that were chosen. A box that leaves the heap is
-    compared with these alone.
+    `queue` is a scratch buffer: a heap of boxes whose root is the best of those that are left, and from its end
+    backwards the boxes that were chosen. A box that leaves the heap is compared with these alone.
     """
 
     name = "graph.suppress"
@@ -69,29 +68,39 @@ class SuppressOp(LoopNestOp):
 
         def each(index: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
             batch, label = index
-            heap = _Heap(b, lambda box: reads[1]([batch, label, box]), reads[places[self.queue]], writes[2])
+
+            def node(place: Scalar) -> list[Scalar]:
+                box = b.cast(reads[places[self.queue]]([place]), INDEX)
+                return [box, reads[1]([batch, label, box])]
+
+            def put(place: Scalar, node: Sequence[Scalar]) -> None:
+                writes[2]([place], b.cast(node[0], i32))
+
+            def before(one: Sequence[Scalar], other: Sequence[Scalar]) -> Scalar:
+                first = b.compare("eq", one[1], other[1]) & b.compare("lt", one[0], other[0])
+                return b.compare("gt", one[1], other[1]) | first
 
             def start(at: list[Scalar], size: list[Scalar]) -> list[Scalar]:
                 def enter() -> list[Scalar]:
-                    heap.put(size[0], at[0])
+                    put(size[0], at)
                     return [size[0] + 1]
 
                 if threshold is None:
                     return enter()
-                return b.when(b.compare("gt", heap.score(at[0]), threshold), enter, lambda: size)
+                return b.when(b.compare("gt", reads[1]([batch, label, *at]), threshold), enter, lambda: size)
 
+            heap = Heap(b, node, put, before)
             (size,) = b.reduce([(0, boxes)], first, start)
-            half = b.cast(b.shift_right(b.cast(size, i64), b.const(1, i64)), INDEX)
-            b.sequential_range(0, half, 1, lambda place: heap.sink(half - 1 - place, heap.box(half - 1 - place), size))
+            heap.order(size)
 
             def choose(state: list[Scalar]) -> list[Scalar]:
                 size, chosen = state[0] - 1, state[1]
-                box = heap.box(first[0])
-                b.only_when(b.compare("gt", size, 0), lambda: heap.sink(first[0], heap.box(size), size))
+                best = node(first[0])
+                b.only_when(b.compare("gt", size, 0), lambda: heap.sink(first[0], node(size), size))
 
                 def covers(state: list[Scalar]) -> list[Scalar]:
-                    better = heap.box(b.index(boxes - 1) - state[0])
-                    return [state[0] + 1, self._overlap(b, reads[0], batch, (better, box), overlap)]
+                    better, _ = node(b.index(boxes - 1) - state[0])
+                    return [state[0] + 1, self._overlap(b, reads[0], batch, (better, best[0]), overlap)]
 
                 def is_open(state: list[Scalar]) -> Scalar:
                     return b.compare("lt", state[0], chosen) & ~state[1]
@@ -99,8 +108,8 @@ class SuppressOp(LoopNestOp):
                 _, covered = b.loop_while([first[0], b.const(0, i1)], is_open, covers)
 
                 def take() -> list[Scalar]:
-                    heap.put(b.index(boxes - 1) - chosen, box)
-                    for column, value in enumerate((batch, label, box)):
+                    put(b.index(boxes - 1) - chosen, best)
+                    for column, value in enumerate((batch, label, best[0])):
                         writes[0]([carried[0] + chosen, b.index(column)], b.cast(value, i64))
                     return [chosen + 1]
 
@@ -157,48 +166,3 @@ def _ordered(b: Builder, one: Scalar, other: Scalar) -> tuple[Scalar, Scalar]:
     """The lesser and the greater of two, whatever NaN and the sign of zero may do: faster than IEEE 754's."""
     less = b.compare("lt", one, other)
     return b.select(less, one, other), b.select(less, other, one)
-
-
-@dataclass(frozen=True)
-class _Heap:
-    """A binary heap of boxes in a buffer of i32, the best at its root: of the greatest score, of these the first."""
-
-    b: Builder
-    score: Callable[[Scalar], Scalar]
-    read: Reader
-    write: Writer
-
-    def box(self, place: Scalar) -> Scalar:
-        """The box at a place of the heap, counted level by level from the root."""
-        return self.b.cast(self.read([place]), INDEX)
-
-    def put(self, place: Scalar, box: Scalar) -> None:
-        """Write a box to a place."""
-        self.write([place], self.b.cast(box, i32))
-
-    def sink(self, hole: Scalar, box: Scalar, size: Scalar) -> None:
-        """Sift down in a heap of `size` boxes: put a box into a place that is free, or below, so that the best of that
-        subtree is its root."""
-        b, weight = self.b, self.score(box)
-
-        def child(hole: Scalar) -> list[Scalar]:
-            """The better one of two children, and whether it has to move up."""
-            left = b.min(hole * 2 + 1, size - 1)
-            right = b.min(left + 1, size - 1)
-            boxes = self.box(left), self.box(right)
-            scores = self.score(boxes[0]), self.score(boxes[1])
-            is_right = self._is_better(boxes[1], scores[1], boxes[0], scores[0])
-            found, score = b.select(is_right, boxes[1], boxes[0]), b.select(is_right, scores[1], scores[0])
-            moves = b.compare("lt", hole * 2 + 1, size) & self._is_better(found, score, box, weight)
-            return [b.select(is_right, right, left), found, moves]
-
-        def move(state: list[Scalar]) -> list[Scalar]:
-            self.put(state[0], state[2])
-            return [state[1], *child(state[1])]
-
-        place, *_ = b.loop_while([hole, *child(hole)], lambda state: state[3], move)
-        self.put(place, box)
-
-    def _is_better(self, one: Scalar, score: Scalar, other: Scalar, weight: Scalar) -> Scalar:
-        b = self.b
-        return b.compare("gt", score, weight) | (b.compare("eq", score, weight) & b.compare("lt", one, other))
