@@ -48,7 +48,7 @@ class AddResetPass(ModulePass):
 
 
 def _reset(module: ModuleOp, states: list[contract.State]) -> FuncOp:
-    given = contract.workspace_place(module) == "caller"
+    given = contract.WORKSPACE.require(module) == "caller"
     function = FuncOp(reset_symbol(contract.model_name(module)), ([VOID_PTR] if given else [], [i32]))
     block = function.body.block
     build = Builder(InsertPoint.at_end(block))
