@@ -250,7 +250,7 @@ class ScatterNdInMemoryOp(_ScatteringInMemory, ScatteringSlices):
 
 @irdl_op_definition
 class TopKInMemoryOp(Selecting):
-    """As `top_k`, by a heap for each line: the worst of the best elements so far is at its root, and is replaced by a
+    """As `top_k`, by a heap for each fiber: the worst of the best elements so far is at its root, and is replaced by a
     better one.
 
     A node is an integer that orders as the element does, and its index. That takes n + m log k steps, where m elements

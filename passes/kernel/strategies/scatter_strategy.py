@@ -142,7 +142,7 @@ class ScatterNdInMemoryStrategy(KernelStrategy[ScatterNdInMemoryOp]):
 
 
 class TopKInMemoryStrategy(KernelStrategy[TopKInMemoryOp]):
-    """A heap of the best elements so far for each line."""
+    """A heap of the best elements so far for each fiber."""
 
     SCHEDULES = (ScatterSchedule,)
 
@@ -155,7 +155,7 @@ class TopKInMemoryStrategy(KernelStrategy[TopKInMemoryOp]):
             later = b.compare("eq", one[0], other[0]) & b.compare("gt", one[1], other[1])
             return b.compare("lt", one[0], other[0]) | later
 
-        def line(outer: list[Scalar]) -> None:
+        def fiber(outer: list[Scalar]) -> None:
             def at(place: Scalar) -> list[Scalar]:
                 return [*outer[:axis], place, *outer[axis + 1 :]]
 
@@ -174,8 +174,8 @@ class TopKInMemoryStrategy(KernelStrategy[TopKInMemoryOp]):
                 better = b.compare("gt", found[0], heap.node(root)[0])
                 b.only_when(better, lambda: heap.sink(root, found, size))
 
-            def take(step: Scalar) -> None:
-                last = b.index(k - 1) - step
+            def take(turn: Scalar) -> None:
+                last = b.index(k - 1) - turn
                 _, place = heap.node(root)
                 b.only_when(b.compare("gt", last, 0), lambda: heap.sink(root, heap.node(last), last))
                 writes[0](at(last), nest.reads[0](at(b.cast(place, INDEX))))
@@ -187,7 +187,7 @@ class TopKInMemoryStrategy(KernelStrategy[TopKInMemoryOp]):
             b.sequential_range(0, k, 1, take)
 
         if k:
-            b.parallel_for([*x[:axis], 1, *x[axis + 1 :]], line)
+            b.parallel_for([*x[:axis], 1, *x[axis + 1 :]], fiber)
 
 
 STRATEGIES: Strategies = {
