@@ -16,11 +16,11 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.target import Target
 
 from aotc.dialects.aot.contract import weight_offsets
+from aotc.emit.c.contents.preamble import head
+from aotc.emit.c.contents.unit import THREADS, Part
 from aotc.emit.c.header import header_text
-from aotc.emit.c.preamble import head
 from aotc.emit.c.processor_check import supported_text
 from aotc.emit.c.source import CSource
-from aotc.emit.c.unit import THREADS, Part
 from aotc.model.artifacts import Pieces
 from aotc.model.files import Content
 from aotc.model.metadata import ModelInfo, to_json

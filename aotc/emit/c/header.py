@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from math import prod
 
 from aotc.dialects.dtypes import numpy_dtype
-from aotc.emit.c.c_types import F32, dtype_ctype, float_literal
-from aotc.emit.c.preamble import head
-from aotc.emit.c.text import comment_text, string_literal
+from aotc.emit.c.contents.preamble import head
+from aotc.emit.c.syntax.c_types import F32, dtype_ctype, float_literal
+from aotc.emit.c.syntax.text import comment_text, string_literal
 from aotc.model import conventions
 from aotc.model.metadata import ModelInfo, TensorInfo
 

@@ -20,15 +20,15 @@ from aotc.dialects.aot.contract import (
     weight_offsets,
     workspace_alignment,
 )
-from aotc.emit.c import preamble, tables
-from aotc.emit.c.array_initialisers import definition, needs_math
+from aotc.emit.c.analyses.vectors import concerns
+from aotc.emit.c.contents import preamble, tables
+from aotc.emit.c.contents.array_initialisers import definition, needs_math
+from aotc.emit.c.contents.unit import PACKED_HEADER, PROVIDED, THREADS, Part, Unit, element_count, is_private
+from aotc.emit.c.definitions.helpers import helper_text
+from aotc.emit.c.definitions.macros import prologue
 from aotc.emit.c.functions.printer import FunctionPrinter, argument_names, result_type, unsupported
 from aotc.emit.c.header import Descriptor, Prototype
-from aotc.emit.c.helpers import helper_text
-from aotc.emit.c.text import comment_text, wrapped
-from aotc.emit.c.unit import PACKED_HEADER, PROVIDED, THREADS, Part, Unit, element_count, is_private
-from aotc.emit.c.vectors.macros import prologue
-from aotc.emit.c.vectors.values import concerns
+from aotc.emit.c.syntax.text import comment_text, wrapped
 from aotc.errors import CompileError
 from aotc.model.artifacts import Pieces
 from aotc.model.conventions import THREADS_RUN

@@ -16,11 +16,11 @@ from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr, IntegerType
 from xdsl.ir import OpResult, SSAValue
 
 from aotc.dialects import aot
-from aotc.emit.c.c_types import BOOL, INT, SIGNED, UNSIGNED, CType, ctype_of, float_literal, unsigned_literal
-from aotc.emit.c.expr import Expr, Level, binary, call, cast_expr, conditional, integer_expr, negated, unary
-from aotc.emit.c.expressions.ranges import Interval, type_interval, within
+from aotc.emit.c.analyses.ranges import Interval, type_interval, within
+from aotc.emit.c.definitions.instructions import macro_name
 from aotc.emit.c.expressions.scope import Scope
-from aotc.emit.c.instructions import macro_name
+from aotc.emit.c.syntax.c_types import BOOL, INT, SIGNED, UNSIGNED, CType, ctype_of, float_literal, unsigned_literal
+from aotc.emit.c.syntax.expr import Expr, Level, binary, call, cast_expr, conditional, integer_expr, negated, unary
 from aotc.errors import CompileError
 
 _SATURATIONS = {

@@ -15,11 +15,11 @@ from xdsl.ir import Attribute, Operation
 
 from aotc.dialects import aot
 from aotc.dialects.libm import LIBM
-from aotc.emit.c.c_types import BF16, BOOL, F16, F32, F64, INT, SIGNED, UNSIGNED, CType
-from aotc.emit.c.expr import Expr, Level, binary, call, cast_expr, integer_expr, unary
+from aotc.emit.c.definitions.helpers import HELPERS
+from aotc.emit.c.definitions.meanings import c_name
 from aotc.emit.c.expressions.integers import Integers, width
-from aotc.emit.c.helpers import HELPERS
-from aotc.emit.c.meanings import c_name
+from aotc.emit.c.syntax.c_types import BF16, BOOL, F16, F32, F64, INT, SIGNED, UNSIGNED, CType
+from aotc.emit.c.syntax.expr import Expr, Level, binary, call, cast_expr, integer_expr, unary
 from aotc.machines.instructions.floats import FUNCTIONS
 
 Printer: TypeAlias = "Callable[[Scalars, Any], Expr]"

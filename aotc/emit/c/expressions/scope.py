@@ -6,10 +6,10 @@ from abc import ABC, abstractmethod
 
 from xdsl.ir import SSAValue
 
-from aotc.emit.c.c_types import CType
-from aotc.emit.c.expr import Expr
-from aotc.emit.c.expressions.ranges import Ranges
-from aotc.emit.c.unit import Unit
+from aotc.emit.c.analyses.ranges import Ranges
+from aotc.emit.c.contents.unit import Unit
+from aotc.emit.c.syntax.c_types import CType
+from aotc.emit.c.syntax.expr import Expr
 
 
 class Scope(ABC):

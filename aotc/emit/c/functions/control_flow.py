@@ -13,13 +13,13 @@ from typing import cast
 from xdsl.dialects import func, memref, scf
 from xdsl.ir import Block, Operation, SSAValue
 
-from aotc.emit.c.c_types import BOOL, CType, ctype_of
-from aotc.emit.c.expr import Expr, Level, binary, call, name_expr, negated
+from aotc.emit.c.analyses.vectors import concerns, is_vector
+from aotc.emit.c.contents.unit import Unit
 from aotc.emit.c.expressions.scalars import supports
 from aotc.emit.c.functions.scope import INLINE, FunctionScope
-from aotc.emit.c.text import WIDTH
-from aotc.emit.c.unit import Unit
-from aotc.emit.c.vectors.values import concerns, is_vector
+from aotc.emit.c.syntax.c_types import BOOL, CType, ctype_of
+from aotc.emit.c.syntax.expr import Expr, Level, binary, call, name_expr, negated
+from aotc.emit.c.syntax.text import WIDTH
 
 _TERNARY_OPERATIONS = 12
 """The most operations in both sides of a conditional expression."""

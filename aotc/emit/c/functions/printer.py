@@ -13,17 +13,17 @@ from aotc.dialects import aot
 from aotc.dialects.aot.contract import BRANCHES, arguments_of, is_kernel
 from aotc.dialects.aot.narrow_floats import computes_narrow
 from aotc.dialects.operations import walk
-from aotc.emit.c.c_types import SIGNED, CType, ctype_of, pointer_to
-from aotc.emit.c.expr import Expr, name_expr, negated
-from aotc.emit.c.expressions.buffers import root
+from aotc.emit.c.analyses.buffers import root
+from aotc.emit.c.analyses.vectors import concerns
+from aotc.emit.c.contents.unit import Unit
 from aotc.emit.c.expressions.memory import OPERATIONS
 from aotc.emit.c.expressions.scalars import supports
+from aotc.emit.c.expressions.vectors import supports as vector_supports
 from aotc.emit.c.functions.control_flow import ControlFlow, assignment, block_of
 from aotc.emit.c.functions.scope import INLINE
-from aotc.emit.c.text import WIDTH, names_of, without_unused, wrapped
-from aotc.emit.c.unit import Unit
-from aotc.emit.c.vectors.expressions import supports as vector_supports
-from aotc.emit.c.vectors.values import concerns
+from aotc.emit.c.syntax.c_types import SIGNED, CType, ctype_of, pointer_to
+from aotc.emit.c.syntax.expr import Expr, name_expr, negated
+from aotc.emit.c.syntax.text import WIDTH, names_of, without_unused, wrapped
 from aotc.errors import Problem
 from aotc.model.locations import node_names
 

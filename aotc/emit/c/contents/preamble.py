@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 
-from aotc.emit.c.text import WIDTH, comment_text
+from aotc.emit.c.syntax.text import WIDTH, comment_text
 from aotc.model.metadata import ModelInfo
 
 MACROS = ("AOTC_WEIGHTS", "AOTC_WORKSPACE", "AOTC_ALIGNED", "AOTC_OPERATOR", "AOTC_HELPER", "AOTC_BRANCHES")

@@ -12,10 +12,10 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from aotc.emit.c import instructions
-from aotc.emit.c.c_types import VectorCType, type_name, vector_of
-from aotc.emit.c.instructions import Variants
-from aotc.emit.c.vectors.operations import OPERATIONS, PARTIAL
+from aotc.emit.c.definitions import instructions
+from aotc.emit.c.definitions.instructions import Variants
+from aotc.emit.c.definitions.operations import OPERATIONS, PARTIAL
+from aotc.emit.c.syntax.c_types import VectorCType, vector_of
 
 _TYPES = ("", "unaligned")
 """A vector's own type, and the one for access to memory: at any address, of whatever type the memory is."""
@@ -58,12 +58,6 @@ INCLUDES = """
 #endif
 """
 """The least header of what the compiler may use: the one of all x86 takes longer to read than most models."""
-
-
-RESERVED = frozenset(
-    type_name(kind, bits, 1 << power) for kind in "fui" for bits in (8, 16, 32, 64) for power in range(11)
-)
-"""Names of types, which no variable may take."""
 
 
 def prologue(functions: Iterable[str]) -> Prologue:

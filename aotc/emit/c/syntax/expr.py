@@ -7,7 +7,7 @@ from enum import IntEnum
 
 from xdsl.ir import SSAValue
 
-from aotc.emit.c.c_types import BOOL, INT, SIGNED, CType, VectorCType, integer_literal
+from aotc.emit.c.syntax.c_types import BOOL, INT, SIGNED, CType, VectorCType, integer_literal
 
 
 class Level(IntEnum):

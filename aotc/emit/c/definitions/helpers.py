@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterable
 from importlib.resources import files
 
-from aotc.emit.c import instructions
-from aotc.emit.c.meanings import c_name, definition
+from aotc.emit.c.definitions import instructions
+from aotc.emit.c.definitions.meanings import c_name, definition
 from aotc.machines.instructions.floats import DIVISIONS, FUNCTIONS, ROUNDINGS
 
 _NAME = re.compile(r"\b(aotc_\w+)\(|define (AOTC_\w+) 1")
@@ -25,7 +25,7 @@ _VRINTN = """\
 
 def _helpers() -> dict[str, str]:
     """The definitions by name, in an order in which each stands behind what it calls."""
-    sections = files("aotc.emit.c").joinpath("helpers.c").read_text(encoding="utf-8").split("\n\n\n")
+    sections = files("aotc.emit.c.definitions").joinpath("helpers.c").read_text(encoding="utf-8").split("\n\n\n")
     floats, words, others = ([f"{text.strip()}\n" for text in section.split("\n\n")] for section in sections[1:])
     functions = {
         c_name(each, dtype): (each, dtype)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import count, groupby
 from typing import Final, Self, TypeAlias
 
-from aotc.emit.c.c_types import (
+from aotc.emit.c.syntax.c_types import (
     BOOL,
     F32,
     F64,
@@ -23,8 +23,8 @@ from aotc.emit.c.c_types import (
     unsigned_literal,
     vector_ctype,
 )
-from aotc.emit.c.expr import Expr, Level, binary, call, cast_expr, conditional, converted, name_expr
-from aotc.emit.c.text import WIDTH
+from aotc.emit.c.syntax.expr import Expr, Level, binary, call, cast_expr, conditional, converted, name_expr
+from aotc.emit.c.syntax.text import WIDTH
 from aotc.machines.instructions.floats import Function
 from aotc.machines.instructions.rows import Instruction, Lanes, joined
 from aotc.machines.instructions.values import BOOLEAN, Group, Operation, Value, bits_of, is_signed

@@ -17,16 +17,15 @@ from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 from aotc.dialects import aot
 from aotc.dialects.aot.contract import Argument, arguments_of, entries, is_kernel, model_name_or
 from aotc.dialects.operations import walk
-from aotc.emit.c import tables
-from aotc.emit.c.array_initialisers import LONG, element_ctype
-from aotc.emit.c.c_types import BOOL, SIGNED, UNSIGNED, VOID, CType, ctype_of, dtype_ctype, pointer_to
-from aotc.emit.c.expr import Expr, name_expr
-from aotc.emit.c.expressions.buffers import is_unsigned_buffer, root
-from aotc.emit.c.expressions.ranges import Interval
-from aotc.emit.c.helpers import HELPERS
-from aotc.emit.c.preamble import MACROS
-from aotc.emit.c.vectors.macros import RESERVED
-from aotc.emit.c.vectors.values import size
+from aotc.emit.c.analyses.buffers import is_unsigned_buffer, root
+from aotc.emit.c.analyses.ranges import Interval
+from aotc.emit.c.analyses.vectors import size
+from aotc.emit.c.contents import tables
+from aotc.emit.c.contents.array_initialisers import LONG, element_ctype
+from aotc.emit.c.contents.preamble import MACROS
+from aotc.emit.c.definitions.helpers import HELPERS
+from aotc.emit.c.syntax.c_types import BOOL, RESERVED, SIGNED, UNSIGNED, VOID, CType, ctype_of, dtype_ctype, pointer_to
+from aotc.emit.c.syntax.expr import Expr, name_expr
 from aotc.model import conventions
 from aotc.model.naming import c_identifier
 from aotc.model.weight_store import WeightStore

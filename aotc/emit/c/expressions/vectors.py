@@ -1,6 +1,6 @@
 """Vectors in C: which operation on `vector<L x T>` is which expression of GCC's vector extension.
 
-Operators do what C has operators for, macros (`vectors.macros`) the rest.
+Operators do what C has operators for, macros (`definitions.macros`) the rest.
 """
 
 from __future__ import annotations
@@ -15,7 +15,10 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
 from xdsl.ir import Operation, SSAValue
 
 from aotc.dialects import aot
-from aotc.emit.c.c_types import (
+from aotc.emit.c.analyses.vectors import is_vector
+from aotc.emit.c.definitions.instructions import macro_name
+from aotc.emit.c.expressions.vector_memory import VectorMemory, number_expr
+from aotc.emit.c.syntax.c_types import (
     BOOL,
     F32,
     F64,
@@ -28,10 +31,7 @@ from aotc.emit.c.c_types import (
     unsigned_literal,
     vector_ctype,
 )
-from aotc.emit.c.expr import Expr, Level, binary, call, cast_expr, converted, unary
-from aotc.emit.c.instructions import macro_name
-from aotc.emit.c.vectors.memory import VectorMemory, number_expr
-from aotc.emit.c.vectors.values import is_vector
+from aotc.emit.c.syntax.expr import Expr, Level, binary, call, cast_expr, converted, unary
 
 Printer: TypeAlias = "Callable[[Vectors, Any], Expr]"
 """Writes the result of an operation."""
