@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects import llvm
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, VectorType
+from xdsl.dialects.scf import ForOp, WhileOp
+from xdsl.ir import Operation
 
 from aotc.dialects.aot.contract import EMBEDDED
 from aotc.emit.llvm.debug_info import DebugInfo, nodes_of
 from aotc.emit.llvm.embedded_weights import EmbeddedWeights
 from aotc.emit.llvm.ir import llvm_ir
-from aotc.emit.llvm.loops import has_scalar_loops
-from aotc.emit.llvm.optimize import optimize, tidy
-from aotc.emit.llvm.parsing import parsed
+from aotc.emit.llvm.modules import optimize, parsed, tidy
 from aotc.emit.llvm.processor_check import supported_module
 from aotc.emit.llvm.threads import pool_module
 from aotc.machines.requirements import needed
@@ -27,8 +27,6 @@ from aotc.model.conventions import supported_symbol
 from aotc.pipeline.phases import PassTiming, make_passes, to_llvm
 
 if TYPE_CHECKING:
-    from xdsl.ir import Operation
-
     from aotc.pipeline.compilation import Compilation
 
 
@@ -187,3 +185,26 @@ class NativeCode:
             and op.linkage.linkage.data == "external"
             and (op.body.blocks or (isinstance(op, llvm.GlobalOp) and op.value is not None))
         ]
+
+
+def has_scalar_loops(functions: Iterable[Operation]) -> bool:
+    """Whether some innermost loop of functions, in the `interface` phase, works on single elements."""
+    return any(_search(function)[2] for function in functions)
+
+
+def _search(op: Operation) -> tuple[bool, bool, bool]:
+    """Whether there are loops, vectors, and innermost loops without vectors in an operation."""
+    loops = scalar = False
+    vectors = any(type(result.type) is VectorType for result in op.results)
+    for region in op.regions:
+        for block in region.blocks:
+            for each in block.ops:
+                if each.regions:
+                    inside = _search(each)
+                    loops, vectors, scalar = loops | inside[0], vectors | inside[1], scalar | inside[2]
+                elif not vectors:
+                    vectors = any(type(value.type) is VectorType for value in (*each.results, *each.operands))
+    if isinstance(op, ForOp | WhileOp):
+        scalar |= not loops and not vectors
+        loops = True
+    return loops, vectors, scalar

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from aotc.emit.llvm.parsing import parsed
+from aotc.emit.llvm.modules import parsed
 from aotc.machines.features import HWCAP, HWCAP2, Feature, checks, rows_of
 from aotc.machines.targets import Target
 from aotc.model.conventions import supported_symbol

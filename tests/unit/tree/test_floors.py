@@ -65,9 +65,6 @@ FOREIGN: dict[str, set[str]] = {
 }
 """Folder or file -> third-party packages it may import, where that is limited."""
 
-CIRCLES = {}
-"""Package -> its folders and modules that still lead to each other, and why. A row goes when its circle does."""
-
 WIDE: dict[str, str] = {}
 """Folder of more than MOST_FILES files -> why no part of it is a family: the number is a signal, not a wall."""
 
