@@ -396,6 +396,11 @@ class Tensor:
         return self.emit("transpose", permutation=list(permutation))
 
 
+def joined(parts: Sequence[Tensor], axis: int) -> Tensor:
+    """Tensors one behind the other along an axis; one alone as it is."""
+    return parts[0] if len(parts) == 1 else Tensor(parts[0].node, parts[0].node.emit("concat", parts, axis=axis))
+
+
 Operand: TypeAlias = "Tensor | SSAValue | float"
 Operands: TypeAlias = "Tensor | SSAValue | Sequence[Tensor | SSAValue] | None"
 
