@@ -166,8 +166,8 @@ _NOTES = {
     "keys are numbers; values that are text become positions, as labels of classifiers": "ai.onnx.ml.LabelEncoder",
     "the maps become a table of their values; the keys of its columns are in the header and the "
     "metadata": "ai.onnx.ml.ZipMap",
-    "of a batch each line's states are rounded alone, onnxruntime rounds those "
-    "of lines that one thread computes together": "com.microsoft.DynamicQuantizeLSTM",
+    "of a batch each row's states are rounded alone, onnxruntime rounds those "
+    "of rows that one thread computes together": "com.microsoft.DynamicQuantizeLSTM",
 }
 
 LIMITS = {operator: note for note, operators in _NOTES.items() for operator in operators.split()}
