@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from xdsl.ir import SSAValue
+from collections.abc import Mapping
 
 from aotc.dialects.builder import INDEX, Scalar
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
@@ -13,7 +13,7 @@ from aotc.machines.machine import Machine
 from aotc.passes.kernel.builders.tiles import NotVectorizable, Tile
 from aotc.passes.kernel.costs.lanes import lanes_of
 from aotc.passes.kernel.costs.row_cost import axis_of_lanes
-from aotc.passes.kernel.layouts import Blocked, Layouts
+from aotc.passes.kernel.layouts import Layouts
 from aotc.passes.kernel.nest import Nest
 from aotc.passes.kernel.nests.row_nest import Piece, pieces
 from aotc.passes.kernel.strategy import KernelStrategy, Strategies
@@ -35,15 +35,11 @@ class ResampleStrategy(KernelStrategy[ResampleOp]):
         registers = min(machine.use.chain, ceil_div(extent, lanes))
         return ResampleSchedule(lanes, machine.use.chain // registers, registers)
 
-    def lay_out(self, op: ResampleOp, layouts: Layouts) -> SSAValue | Blocked | None:
-        """In NCHWc, unless the result leaves the function and is larger than x: then it costs less to unpack x
-        first."""
-        x, axis, shape = layouts.computed(op.x), op.axis, shape_of(op.result)
-        if x is None or axis < 2:
-            return None
-        if axis < axis_of_lanes(shape) and shape[axis] > shape_of(op.x)[axis] and layouts.is_result(op.result):
-            return None
-        return layouts.copied_on_blocks(op, x, *op.operands[1:])
+    def on_blocks(self, op: ResampleOp) -> Mapping[str, object] | None:
+        """Unless the result leaves the function and is larger than x: then it costs less to unpack x first."""
+        axis, shape = op.axis, shape_of(op.result)
+        grows = axis < axis_of_lanes(shape) and shape[axis] > shape_of(op.x)[axis]
+        return None if axis < 2 or (grows and Layouts.is_result(op.result)) else {}
 
     def nest(self, nest: Nest[ResampleOp, ResampleSchedule]) -> None:
         op, b, schedule = nest.op, nest.b, nest.schedule

@@ -26,8 +26,7 @@ from aotc.dialects.graph.shapes import Segment, linearize, segments
 from aotc.dialects.graph.windows.sliding import Edges, Phases
 from aotc.passes.kernel.builders.tiles import Tile
 from aotc.passes.kernel.nest import Nest
-from aotc.passes.kernel.nests.convolution.row_tiles import RowTiles, row_tiles
-from aotc.passes.kernel.nests.convolution.starting_tiles import starting_tile
+from aotc.passes.kernel.nests.convolution.row_tiles import RowTiles, row_tiles, starting_tile
 from aotc.passes.kernel.nests.products.matmul_nest import (
     PLAIN,
     Block,

@@ -28,8 +28,7 @@ from aotc.dialects.graph.windows.sliding import Edges, SlidingWindow
 from aotc.passes.kernel.builders.tile_builder import TileBuilder
 from aotc.passes.kernel.builders.tiles import NotVectorizable, Tile
 from aotc.passes.kernel.nest import Nest
-from aotc.passes.kernel.nests.convolution.row_tiles import RowTiles, Run, row_tiles, tap_places
-from aotc.passes.kernel.nests.convolution.starting_tiles import starting_tile
+from aotc.passes.kernel.nests.convolution.row_tiles import RowTiles, Run, row_tiles, starting_tile, tap_places
 
 Op = TypeVar("Op", BlockedDotDepthwiseConvOp, BlockedPairDepthwiseConvOp)
 
