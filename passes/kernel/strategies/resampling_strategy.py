@@ -15,7 +15,6 @@ from aotc.passes.kernel.costs.lanes import lanes_of
 from aotc.passes.kernel.costs.row_cost import axis_of_lanes
 from aotc.passes.kernel.layouts import Layouts
 from aotc.passes.kernel.nest import Nest
-from aotc.passes.kernel.nests.row_nest import Piece, pieces
 from aotc.passes.kernel.strategy import KernelStrategy, Strategies
 
 MOST_UNROLLED = 4
@@ -65,19 +64,19 @@ class ResampleStrategy(KernelStrategy[ResampleOp]):
             nest.write(index, total[0])
 
         for rows in segments(1 if row_axis is None else shape[row_axis], height):
-            for piece in pieces(shape[lane_axis], schedule.registers, lanes):
-                tile = Tile((rows.size, piece.registers, lanes), piece.valid)
+            for piece in segments(shape[lane_axis], schedule.registers * lanes):
+                tile = Tile.of(rows.size, piece.size, lanes)
 
-                def place(at: list[Scalar], rows: Segment = rows, piece: Piece = piece, tile: Tile = tile) -> None:
+                def place(at: list[Scalar], rows: Segment = rows, piece: Segment = piece, tile: Tile = tile) -> None:
                     index = list(at)
                     if row_axis is not None:
                         index[row_axis] = tile.index(b, at[row_axis] * rows.size + rows.start, {0: 1})
-                    start = at[lane_axis] * piece.width + piece.start
+                    start = at[lane_axis] * piece.size + piece.start
                     index[lane_axis] = tile.index(b, start, {-2: lanes, -1: 1})
                     each(index, tile)
 
                 bounds = list(shape)
-                bounds[lane_axis] = ceil_div(piece.end - piece.start, piece.width)
+                bounds[lane_axis] = piece.count
                 if row_axis is not None:
                     bounds[row_axis] = rows.count
                 b.parallel_for(bounds, place)

@@ -89,10 +89,7 @@ class ConvNest(Nest[BlockedConvolutionOp, MatmulSchedule]):
         return self.op.over_blocks(self.b, panel, carried, body)
 
     def run(self) -> None:
-        """Emit the nest; every position is written once.
-
-        With `partials` a panel adds some blocks of x at a time, `schedule.kc` steps or one block, at all positions.
-        """
+        """With `partials` a panel adds some blocks of x at a time, `schedule.kc` steps or one, at all positions."""
         b, panels, registers = self.b, self.panels.count, self.schedule.nr
         batches, blocks, *spatial, _ = self.shape
         tail = blocks - (panels - 1) * registers

@@ -49,7 +49,6 @@ class DotDepthwiseNest(_Nest[BlockedDotDepthwiseConvOp]):
     """The nest by dot products of four neighbouring taps."""
 
     def run(self) -> None:
-        """Emit the nest; every position is written once."""
         outermost = self.outermost()
         *outer, across = self.op.windows()
         tiles = row_tiles(self._seen(across), self.schedule.positions)
@@ -147,7 +146,6 @@ class PairDepthwiseNest(_Nest[BlockedPairDepthwiseConvOp]):
     """
 
     def run(self) -> None:
-        """Emit the nest; every position is written once."""
         outermost = self.outermost()
         *outer, across = self.op.windows()
         tiles = row_tiles(across, self.schedule.positions)

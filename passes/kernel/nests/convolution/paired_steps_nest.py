@@ -25,7 +25,6 @@ class PairedDotNest(Nest[PairedDotConvOp, PairedSchedule]):
     """The nest over all positions; every one is written once."""
 
     def run(self) -> None:
-        """Emit the nest."""
         b = self.b
         batches, panels, *outer, row, lanes = self.shape
         if lanes != self.lanes:

@@ -96,7 +96,6 @@ class FewBitsNest(Nest[FewBitsMatMulOp, FewBitsSchedule]):
         return [*outer[:axis], line, *outer[axis:]]
 
     def run(self) -> None:
-        """Emit the nest."""
         if shape_of(self.op.rhs)[-1] != self._wide:
             raise NotVectorizable("the panels have another width than the register tile")
         if self.schedule.kc is None:

@@ -53,7 +53,6 @@ class ConvSums(ChannelsLastNest):
         )
 
     def run(self) -> None:
-        """Emit the nest."""
         b = self.b
 
         def outer(index: list[Scalar]) -> None:
@@ -127,7 +126,6 @@ class PatchSums(ChannelsLastNest):
     """
 
     def run(self) -> None:
-        """Emit the nest."""
         self.b.parallel_for([self.shape[0], *self.shape[2:-1]], self._position)
 
     def _position(self, index: list[Scalar]) -> None:
