@@ -355,10 +355,7 @@ class Builder(ABC):
         return nest([], init)
 
     def sum(
-        self,
-        bounds: Sequence[tuple[ScalarLike, ScalarLike]],
-        start: Scalar,
-        term: Callable[[list[Scalar]], Scalar],
+        self, bounds: Sequence[tuple[ScalarLike, ScalarLike]], start: Scalar, term: Callable[[list[Scalar]], Scalar]
     ) -> Scalar:
         """`start` plus the terms at all indices, in the order of `reduce`."""
         return self.reduce(bounds, [start], lambda index, carried: [carried[0] + term(index)])[0]

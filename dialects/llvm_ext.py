@@ -29,8 +29,9 @@ from xdsl.irdl import (
     result_def,
     traits_def,
 )
-from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, Pure
+from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 
+from aotc.dialects.operations import PureOp
 from aotc.dialects.properties import int_prop
 
 
@@ -57,11 +58,10 @@ _MASK = VectorType.constr(i1)
 _INTEGER = SignlessIntegerConstraint | VectorType.constr(SignlessIntegerConstraint)
 
 
-class ConversionOp(IRDLOperation, ABC):
+class ConversionOp(PureOp, ABC):
     """One scalar or vector converted to another type; printed `%x : f32 to i32`."""
 
     assembly_format = "$arg attr-dict `:` type($arg) `to` type($res)"
-    traits = traits_def(Pure())
 
     def __init__(self, arg: SSAValue | Operation, result_type: Attribute) -> None:
         results: Sequence[Attribute] = [result_type]
@@ -96,7 +96,7 @@ class UIToFPOp(ConversionOp):
 
 
 @irdl_op_definition
-class FCmpOp(IRDLOperation):
+class FCmpOp(PureOp):
     """Vectors of floats compared lane by lane; `predicate` is numbered as that of llvm.fcmp."""
 
     T: ClassVar = VarConstraint("T", VectorType.constr(AnyFloatConstr))
@@ -109,11 +109,10 @@ class FCmpOp(IRDLOperation):
     res = result_def(_MASK)
     irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "$lhs `,` $rhs attr-dict `:` type($lhs) `->` type($res)"
-    traits = traits_def(Pure())
 
 
 @irdl_op_definition
-class SelectOp(IRDLOperation):
+class SelectOp(PureOp):
     """Lane by lane, lhs where the condition holds, else rhs."""
 
     T: ClassVar = VarConstraint("T", _VECTOR)
@@ -126,11 +125,10 @@ class SelectOp(IRDLOperation):
     res = result_def(T)
     irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "$cond `,` $lhs `,` $rhs attr-dict `:` type($cond) `,` type($res)"
-    traits = traits_def(Pure())
 
 
 @irdl_op_definition
-class ExtractElementOp(IRDLOperation):
+class ExtractElementOp(PureOp):
     """One lane of a vector."""
 
     name = "llvm_ext.extractelement"
@@ -138,7 +136,6 @@ class ExtractElementOp(IRDLOperation):
     index = operand_def(IntegerType)
     res = result_def(AnyAttr())
     assembly_format = "$vector `[` $index `:` type($index) `]` attr-dict `:` type($vector) `->` type($res)"
-    traits = traits_def(Pure())
 
 
 @irdl_op_definition
@@ -175,7 +172,5 @@ class MaskedStoreOp(IRDLOperation):
 
 
 LLVM_EXT = Dialect(
-    "llvm_ext",
-    [FPToSIOp, FPToUIOp, UIToFPOp, FCmpOp, SelectOp, ExtractElementOp, MaskedLoadOp, MaskedStoreOp],
-    [],
+    "llvm_ext", [FPToSIOp, FPToUIOp, UIToFPOp, FCmpOp, SelectOp, ExtractElementOp, MaskedLoadOp, MaskedStoreOp], []
 )

@@ -9,15 +9,18 @@ looks at all of them at the end of the phase. The version of xDSL is pinned, and
 
 from __future__ import annotations
 
+from abc import ABC
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from importlib import import_module
+from pkgutil import walk_packages
 from typing import cast
 
 from xdsl.dialects.builtin import UNKNOWN_LOC
 from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue, Use
 from xdsl.ir.core import SSAValues
-from xdsl.irdl import IRDLOperation, OptionalDef
-from xdsl.traits import IsTerminator
+from xdsl.irdl import IRDLOperation, OptionalDef, traits_def
+from xdsl.traits import IsTerminator, Pure
 
 
 def make(
@@ -98,3 +101,23 @@ def walk(op: Operation) -> Iterator[Operation]:
 def is_terminator(kind: type[Operation]) -> bool:
     """Whether operations of this class end a block."""
     return kind.has_trait(IsTerminator)
+
+
+class PureOp(IRDLOperation, ABC):
+    """An operation without effects."""
+
+    traits = traits_def(Pure())
+
+
+def operations_in(package: str) -> Iterator[type[Operation]]:
+    """The operations that the modules of a package define."""
+    path = import_module(package).__path__
+    for module in walk_packages(path, f"{package}."):
+        for op in vars(import_module(module.name)).values():
+            if (
+                isinstance(op, type)
+                and issubclass(op, Operation)
+                and op.__module__ == module.name
+                and "name" in vars(op)
+            ):
+                yield op

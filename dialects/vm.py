@@ -49,9 +49,10 @@ from xdsl.irdl import (
 )
 from xdsl.parser import AttrParser, Parser
 from xdsl.printer import Printer
-from xdsl.traits import IsolatedFromAbove, IsTerminator, Pure, SymbolOpInterface
+from xdsl.traits import IsolatedFromAbove, IsTerminator, SymbolOpInterface
 from xdsl.utils.exceptions import VerifyException
 
+from aotc.dialects.operations import PureOp
 from aotc.dialects.properties import int_prop
 
 
@@ -100,13 +101,12 @@ def register_of(value: SSAValue) -> int | None:
 
 
 @irdl_op_definition
-class ImmediateOp(IRDLOperation):
+class ImmediateOp(PureOp):
     """An integer: `vm.immediate 10`."""
 
     name = "vm.immediate"
     value = int_prop()
     result = result_def(InlineType)
-    traits = traits_def(Pure())
     assembly_format = "$value attr-dict"
 
     def __init__(self, value: int) -> None:
@@ -114,13 +114,12 @@ class ImmediateOp(IRDLOperation):
 
 
 @irdl_op_definition
-class ConstantOp(IRDLOperation):
+class ConstantOp(PureOp):
     """A tensor, `vm.constant dense_resource<w> : tensor<4xf32>`, or a data type, `vm.constant f32`."""
 
     name = "vm.constant"
     value = prop_def(DenseIntOrFPElementsAttr | DenseResourceAttr | TypeAttribute)
     result = result_def(InlineType)
-    traits = traits_def(Pure())
     assembly_format = "$value attr-dict"
 
     def __init__(self, value: Attribute) -> None:
@@ -128,14 +127,13 @@ class ConstantOp(IRDLOperation):
 
 
 @irdl_op_definition
-class PlaceOp(IRDLOperation):
+class PlaceOp(PureOp):
     """A tensor at a fixed place of the machine's workspace: `vm.place 64 : memref<1x8xf32>`, in bytes."""
 
     name = "vm.place"
     offset = int_prop()
     kind = prop_def(MemRefType)
     result = result_def(InlineType)
-    traits = traits_def(Pure())
     assembly_format = "$offset `:` $kind attr-dict"
 
     def __init__(self, offset: int, kind: MemRefType) -> None:
@@ -148,12 +146,11 @@ class PlaceOp(IRDLOperation):
 
 
 @irdl_op_definition
-class StateOp(IRDLOperation):
+class StateOp(PureOp):
     """The state of the machine, which built-in functions take: `vm.state`."""
 
     name = "vm.state"
     result = result_def(InlineType)
-    traits = traits_def(Pure())
     assembly_format = "attr-dict"
 
     def __init__(self) -> None:
@@ -263,10 +260,10 @@ class FuncOp(IRDLOperation):
             raise VerifyException("a function has a body; others are called by name without declaring them")
         if any(not isinstance(each.type, RegisterType) for block in self.body.blocks for each in block.args):
             raise VerifyException("the arguments of blocks are in registers")
-        kept = [register_of(value) for value in _in_registers(self)]
-        if any(number is None for number in kept) and any(number is not None for number in kept):
+        numbers = [register_of(value) for value in _in_registers(self)]
+        if any(number is None for number in numbers) and any(number is not None for number in numbers):
             raise VerifyException("some values have a register, and some have none")
-        if kept and kept[0] is not None:
+        if numbers and numbers[0] is not None:
             self._verify_registers()
 
     @property

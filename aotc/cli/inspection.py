@@ -9,7 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from aotc.compiler.reuse import kept_set
+from aotc.compiler.cache import cached_set
 from aotc.errors import UsageError
 from aotc.model.artifacts import METADATA, NONE, Artifact
 from aotc.model.metadata import ModelInfo, from_json
@@ -25,7 +25,7 @@ def view(path: Path, method: str | None) -> str | None:
     if path.is_dir():
         if method is not None:
             raise UsageError("unknown-view", f"--as {method}", f"{path} is a folder", "name a file in it")
-        return listing(kept) if (kept := kept_set(path)) is not None else None
+        return listing(cached) if (cached := cached_set(path)) is not None else None
     artifact = Artifact("", NONE, path.name, b"")
     if method is None and (path.suffix in _MODELS or not inspectors(artifact)):
         return None

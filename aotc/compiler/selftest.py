@@ -79,14 +79,14 @@ def attach_selftest(
 ) -> None:
     """Give a model after `import` the values that its self-test feeds and expects, by name."""
 
-    def kept(tensors: Sequence[_Tensor], arrays: Mapping[str, Array]) -> tuple[str, ...]:
+    def stored(tensors: Sequence[_Tensor], arrays: Mapping[str, Array]) -> tuple[str, ...]:
         flat = {each.name: extended(arrays[each.name].reshape(-1)) for each in tensors}
         return tuple(compilation.store.add(f"selftest_{name}", array) for name, array in flat.items())
 
     fed, expected = _signature(compilation)
     one_step = steps(read_without_weights(source.reread() if isinstance(source, ModelFile) else source))
     tolerances = tuple(_tolerance(outputs[each.name]) + one_step.get(each.name, 0.0) for each in expected)
-    RECORDED.set(compilation.module, Recorded(kept(fed, inputs), kept(expected, outputs), tolerances))
+    RECORDED.set(compilation.module, Recorded(stored(fed, inputs), stored(expected, outputs), tolerances))
 
 
 def _signature(compilation: Compilation) -> tuple[list[_Tensor], list[_Tensor]]:

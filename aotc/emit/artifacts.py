@@ -28,9 +28,8 @@ from aotc.model.artifacts import (
 from aotc.model.artifacts import Content as Value
 from aotc.model.files import Content
 from aotc.model.metadata import ModelInfo, to_json
-from aotc.pipeline.compilation import Compilation
+from aotc.pipeline.compilation import Compilation, uncollected
 from aotc.pipeline.options import CODE_KINDS, NATIVE_KINDS
-from aotc.pipeline.uncollected import uncollected
 
 if TYPE_CHECKING:
     from aotc.emit.c.source import CSource
@@ -308,16 +307,21 @@ def emit(emission: Emission) -> ArtifactSet:
 
 def _made(emission: Emission, kinds: Collection[str]) -> ArtifactSet:
     """The artefacts of `kinds`, whatever their order."""
-    found: dict[str, Artifact] = {}
+    from aotc.emit.llvm.debug_info import listing
+
+    found: dict[tuple[str, str], Artifact] = {}
     for kind, make in _EMITTERS.items():
         if kind in kinds or (kind == "vm" and emission.info.executor == "vm" and CODE_KINDS & {*kinds}):
-            found |= {artifact.name: artifact for artifact in make(emission)}
+            found |= {(artifact.codegen, artifact.name): artifact for artifact in make(emission)}
+    if emission.compilation.options.debug_info:
+        nodes = emission.artifact("llvm", NONE, f"{emission.name}.nodes", listing(emission.compilation.module))
+        found[nodes.codegen, nodes.name] = nodes
     if CODE_KINDS & {*kinds}:
         for artifact in emission.external:
-            if artifact.name in found:
-                why = f"there is one of {found[artifact.name].codegen}"
-                raise CompileError("duplicate-name", f"{artifact.codegen} makes a file {artifact.name}", why)
-            found[artifact.name] = artifact
+            if (artifact.codegen, artifact.name) in found:
+                why = "a name is unique among those of its code generator"
+                raise CompileError("duplicate-name", f"{artifact.codegen} makes two files {artifact.name}", why)
+            found[artifact.codegen, artifact.name] = artifact
     return listed(found.values(), emission.info)
 
 

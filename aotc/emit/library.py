@@ -70,8 +70,7 @@ def linked(artifacts: ArtifactSet) -> Content:
     target = lookup(parts[0].target)
     for each in dict.fromkeys(part.target for part in parts if part.target):
         require_linkable_here(info.name, lookup(each))
-    headers = {each.name: each.content for each in artifacts if each.name.endswith((".h", ".c"))}
-    made = {part: _compiled(part, headers) if part.name.endswith(".c") else part.read() for part in parts}
+    made = {part: _compiled(part, artifacts) if part.name.endswith(".c") else part.read() for part in parts}
     needed = (_REGISTRY,) if info.operator_api == "packed" else ()
     needed += _MACHINE if info.executor == "vm" else ()
     runtime = [_of_runtime(name) for name in needed]
@@ -141,12 +140,15 @@ def _require_apart(info: ModelInfo, made: Mapping[Artifact, bytes], runtime: Col
 def _of_runtime(name: str) -> bytes:
     """The object of a file of the runtime: the same for all models of a process."""
     source = files("aotc.runtime").joinpath(name).read_bytes()
-    return _compiled(Artifact("c", NATIVE, name, source, flags=("-std=c99", "-O2")), {})
+    return _compiled(Artifact("c", NATIVE, name, source, flags=("-std=c99", "-O2")), ())
 
 
-def _compiled(source: Artifact, headers: Mapping[str, Content]) -> bytes:
-    """The object of a file of C, beside which there are `headers` and those of the runtime."""
-    beside = {**headers, **{name: files("aotc.runtime").joinpath(name).read_bytes() for name in _HEADERS}}
+def _compiled(source: Artifact, artifacts: Iterable[Artifact]) -> bytes:
+    """The object of a file of C, beside which there are the C of `artifacts`, of one name that of its own code
+    generator, and the headers of the runtime."""
+    given = sorted(artifacts, key=lambda each: each.codegen == source.codegen)
+    beside = {each.name: each.content for each in given if each.name.endswith((".h", ".c"))}
+    beside |= {name: files("aotc.runtime").joinpath(name).read_bytes() for name in _HEADERS}
     flags = [flag for flag in source.flags if not flag.startswith(_LINKING)]
     flags += [] if source.codegen in _OURS else ["-fvisibility=hidden"]
     with tempfile.TemporaryDirectory(prefix="aotc-") as folder:

@@ -17,7 +17,7 @@ from typing import Any
 
 from aotc.dialects.dtypes import numpy_dtype
 from aotc.errors import UsageError
-from aotc.model.artifacts import Artifact, ArtifactSet, described_as, listed_as, require_digest
+from aotc.model.artifacts import ArtifactSet, file_names, listed_as, require_digest
 from aotc.model.dlpack import CPU
 from aotc.model.metadata import ModelInfo, TensorInfo
 
@@ -47,7 +47,7 @@ def model_library(artifacts: ArtifactSet, info: ModelInfo, weights: bytes | byte
 
     `weights` are in `parameters/` also where the code embeds them.
     """
-    members = {_path(artifact): artifact.read() for artifact in artifacts}
+    members = {_path(name): artifact.read() for name, artifact in artifacts.files.items()}
     members.setdefault(_PARAMETERS.format(info.name), bytes(weights))
     metadata = _metadata(info, artifacts, hashlib.sha256(members[_PARAMETERS.format(info.name)]).hexdigest())
     members["metadata.json"] = (json.dumps(metadata, indent=2) + "\n").encode()
@@ -65,7 +65,8 @@ def read_model_library(archive: bytes) -> ArtifactSet:
     what was written."""
     with _members(archive) as read:
         listed: list[dict[str, Any]] = _described(read)["aotc"]["artifacts"]
-        return ArtifactSet(tuple(listed_as(each, read(_path(described_as(each, b"")))) for each in listed))
+        names = file_names((each["codegen"], each["name"]) for each in listed)
+        return ArtifactSet(tuple(listed_as(each, read(_path(name))) for name, each in zip(names, listed, strict=True)))
 
 
 def _described(read: Callable[[str], bytes]) -> dict[str, Any]:
@@ -106,9 +107,9 @@ def _members(archive: bytes) -> Generator[Callable[[str], bytes]]:
         raise ValueError(f"this is not a model library of aotc: {error!r}") from error
 
 
-def _path(artifact: Artifact) -> str:
-    suffix = artifact.name[artifact.name.rindex(".") :] if "." in artifact.name else ""
-    return _FOLDERS.get(suffix, _OTHERS) + artifact.name
+def _path(name: str) -> str:
+    suffix = name[name.rindex(".") :] if "." in name else ""
+    return _FOLDERS.get(suffix, _OTHERS) + name
 
 
 def _metadata(info: ModelInfo, artifacts: ArtifactSet, parameters: str) -> dict[str, object]:

@@ -27,22 +27,22 @@ class Workspaces:
         self._native = native
         self._idle: list[Array | None] = [native.new_workspace()]
         """Workspaces that nobody uses. Taking one off a list, or putting it back, is one step for all threads."""
-        self._kept: tuple[Array | None, Lock] | None = None
+        self._reserved: tuple[Array | None, Lock] | None = None
         """The one that has the states, and who may use it."""
         if native.info.states:
-            self._kept = self._idle.pop(), turn(self.reset)
+            self._reserved = self._idle.pop(), turn(self.reset)
             self.reset()
 
     def reset(self) -> None:
         """Give the states their first values. Raises RunError."""
-        if self._kept is not None:
-            workspace, lock = self._kept
+        if self._reserved is not None:
+            workspace, lock = self._reserved
             with lock:
                 self._require(self._native.reset_on(workspace)())
 
     def lend(self) -> tuple[Array | None, Lock]:
         """A workspace that nobody else has, or the one for all, and the lock to hold during a call."""
-        return (self._taken(), turn()) if self._kept is None else self._kept
+        return (self._taken(), turn()) if self._reserved is None else self._reserved
 
     def _taken(self) -> Array | None:
         try:
@@ -52,13 +52,13 @@ class Workspaces:
 
     def give_back(self, workspace: Array | None) -> None:
         """Take back what was lent."""
-        if self._kept is None:
+        if self._reserved is None:
             self._idle.append(workspace)
 
     def run(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> None:
         """One call on these buffers. Raises RunError."""
-        if self._kept is not None:
-            workspace, lock = self._kept
+        if self._reserved is not None:
+            workspace, lock = self._reserved
             with lock:
                 self._require(self._native.call_on(inputs, outputs, workspace)())
             return

@@ -20,17 +20,17 @@ def listened(make: Callable[[], _T]) -> tuple[_T, str]:
 
     with _listening, tempfile.TemporaryFile() as stream:
         try:
-            kept = os.dup(2)
+            saved = os.dup(2)
         except OSError:  # standard error is closed
-            kept = None
+            saved = None
         os.dup2(stream.fileno(), 2)
         try:
             made = make()
         finally:
-            if kept is None:
+            if saved is None:
                 os.close(2)
             else:
-                os.dup2(kept, 2)
-                os.close(kept)
+                os.dup2(saved, 2)
+                os.close(saved)
         stream.seek(0)
         return made, stream.read().decode(errors="replace")

@@ -92,7 +92,7 @@ class Artifact:
     loader: str
     """Who loads it: one of the names above, or a loader of the entry point group `aotc.loaders`."""
     name: str
-    """Its file, unique in its set."""
+    """Its file, unique among those of its code generator."""
     content: Content
     role: str = HOST
     """Where it ends: "flash", "ram" or "host"."""
@@ -260,15 +260,27 @@ Loader: TypeAlias = Callable[[Sequence[Artifact]], Mapping[str, Any]]
 `aotc.loaders`."""
 
 
+def file_names(artifacts: Iterable[tuple[str, str]]) -> list[str]:
+    """The files of artefacts, given by code generator and name, in a folder that all share: `NAME`, or `CODEGEN.NAME`
+    where one before it has that name."""
+    found: list[str] = []
+    for codegen, name in artifacts:
+        found.append(f"{codegen}.{name}" if name in found else name)
+    return found
+
+
 @dataclass(frozen=True)
 class ArtifactSet:
-    """The artefacts of one model, in the order in which they were made; names are unique."""
+    """The artefacts of one model, in the order in which they were made; those of one code generator differ in name."""
 
     artifacts: tuple[Artifact, ...]
 
     def __post_init__(self) -> None:
-        names = [artifact.name for artifact in self.artifacts]
-        if twice := sorted({name for name in names if names.count(name) > 1}):
+        keys = [(each.codegen, each.name) for each in self.artifacts]
+        names = file_names(keys)
+        if twice := sorted(
+            {name for key, name in zip(keys, names, strict=True) if keys.count(key) > 1 or names.count(name) > 1}
+        ):
             raise ValueError(f"two artefacts are named {', '.join(twice)}")
 
     @staticmethod
@@ -286,19 +298,24 @@ class ArtifactSet:
     def __len__(self) -> int:
         return len(self.artifacts)
 
+    @cached_property
+    def files(self) -> dict[str, Artifact]:
+        """The artefacts by the names of their files in a folder: see `file_names`."""
+        names = file_names((each.codegen, each.name) for each in self.artifacts)
+        return dict(zip(names, self.artifacts, strict=True))
+
     def __contains__(self, name: object) -> bool:
-        return any(artifact.name == name for artifact in self.artifacts)
+        return name in self.files
 
     @checks_kinds
     def __getitem__(self, name: str) -> Artifact:
-        """The artefact of a name. Raises KeyError, which says what there is."""
-        for artifact in self.artifacts:
-            if artifact.name == name:
-                return artifact
-        raise KeyError(f"no artefact {name!r}; there are {', '.join(each.name for each in self.artifacts)}")
+        """The artefact in the file `name`. Raises KeyError, which says what there is."""
+        if name in self.files:
+            return self.files[name]
+        raise KeyError(f"no artefact {name!r}; there are {', '.join(self.files)}")
 
     def __repr__(self) -> str:
-        return f"<ArtifactSet: {', '.join(artifact.name for artifact in self.artifacts)}>"
+        return f"<ArtifactSet: {', '.join(self.files)}>"
 
     def __reduce__(self) -> tuple[Callable[[bytes], ArtifactSet], tuple[bytes]]:
         return ArtifactSet.of_blob, (self.blob(),)
@@ -346,9 +363,11 @@ class ArtifactSet:
     def write(self, directory: str | os.PathLike[str]) -> list[Path]:
         """Write every artefact into `directory`, all or none; their paths. Raises OSError."""
         folder = Path(directory)
-        in_order = sorted(self.artifacts, key=lambda each: each.loader == METADATA)  # which has the others' digests
-        write_files(folder, {artifact.name: artifact.chunks() for artifact in in_order})
-        return [folder / artifact.name for artifact in self.artifacts]
+        in_order = sorted(
+            self.files, key=lambda name: self.files[name].loader == METADATA
+        )  # it has the others' digests
+        write_files(folder, {name: self.files[name].chunks() for name in in_order})
+        return [folder / name for name in self.files]
 
     @staticmethod
     @checks_kinds
@@ -365,11 +384,14 @@ class ArtifactSet:
         content = listings[0].read_bytes()
         try:
             listed = json.loads(content)["artifacts"]
-            files = {each["name"]: content if each["loader"] == METADATA else None for each in listed}
-            for file in files:  # a name is checked before it is opened
+            names = file_names((each["codegen"], each["name"]) for each in listed)
+            for file in names:  # a name is checked before it is opened
                 Artifact("", "", file, b"")
-            found = {file: known or (folder / file).read_bytes() for file, known in files.items()}
-            return ArtifactSet(tuple(listed_as(each, found[each["name"]]) for each in listed))
+            found = [
+                content if each["loader"] == METADATA else (folder / file).read_bytes()
+                for file, each in zip(names, listed, strict=True)
+            ]
+            return ArtifactSet(tuple(map(listed_as, listed, found)))
         except UsageError:
             raise
         except (ValueError, KeyError, TypeError, RecursionError) as error:

@@ -61,10 +61,10 @@ def _temporary(final: Path) -> Path:
 def _renamed(pending: Iterable[tuple[Path, Path]], leftovers: ExitStack) -> None:
     """All files under their own names, or none of them."""
     done: list[tuple[Path, Path | None]] = []
-    with _signals_held() as is_interrupted:
+    with _signals_blocked() as is_interrupted:
         try:
             for temporary, final in pending:
-                done.append((final, _kept(final, leftovers)))
+                done.append((final, _backup(final, leftovers)))
                 os.replace(temporary, final)
             if not is_interrupted():
                 return
@@ -74,7 +74,7 @@ def _renamed(pending: Iterable[tuple[Path, Path]], leftovers: ExitStack) -> None
         _undone(done)
 
 
-def _kept(final: Path, leftovers: ExitStack) -> Path | None:
+def _backup(final: Path, leftovers: ExitStack) -> Path | None:
     """Files that are there under another name, too, which `leftovers` removes; None where nothing is. Under that name
     alone where the file system has no two names of a file."""
     while final.is_symlink() or final.exists():
@@ -110,15 +110,15 @@ def _undone(done: Sequence[tuple[Path, Path | None]]) -> None:
 
 
 @contextmanager
-def _signals_held() -> Generator[Callable[[], bool]]:
+def _signals_blocked() -> Generator[Callable[[], bool]]:
     """Signals that end a program wait until the block is left; whether one waits. (Where the system has no such masks,
     they do not wait.)"""
     if not hasattr(signal, "pthread_sigmask"):
         yield lambda: False
         return
-    held = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, held)
+    blocked = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, blocked)
     try:
-        yield lambda: bool(signal.sigpending() & (held - before))
+        yield lambda: bool(signal.sigpending() & (blocked - before))
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -14,8 +14,8 @@ def shortened(name: str, width: int) -> str:
     """`name` in at most `width` characters, the middle left out: both ends of an ONNX name tell something."""
     if len(name) <= width:
         return name
-    kept = max(width - 1, 1)
-    return name[: kept - kept // 2] + "…" + (name[-(kept // 2) :] if kept // 2 else "")
+    room = max(width - 1, 1)
+    return name[: room - room // 2] + "…" + (name[-(room // 2) :] if room // 2 else "")
 
 
 def listed(names: Sequence[str], width: int) -> str:

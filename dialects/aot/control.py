@@ -2,24 +2,24 @@
 
 from typing import ClassVar
 
-from xdsl.dialects.builtin import I1, I32, AnyFloatConstr, IntegerAttr, i1, i64
+from xdsl.dialects.builtin import I1, I32, AnyFloatConstr, IndexType, i1, i32
 from xdsl.ir import Operation, SSAValue
 from xdsl.irdl import IRDLOperation, VarConstraint, irdl_op_definition, operand_def, result_def, traits_def
-from xdsl.traits import MemoryWriteEffect, Pure
+from xdsl.traits import MemoryWriteEffect
 from xdsl.utils.exceptions import VerifyException
 
 from aotc.dialects.aot.types import PtrType
-from aotc.dialects.properties import int_prop
+from aotc.dialects.operations import PureOp
+from aotc.dialects.properties import flag, int_prop, integer, unit_prop
 
 
 @irdl_op_definition
-class IsNullOp(IRDLOperation):
+class IsNullOp(PureOp):
     """Whether a pointer is null."""
 
     name = "aot.is_null"
     pointer = operand_def(PtrType)
     result = result_def(I1)
-    traits = traits_def(Pure())
     assembly_format = "$pointer attr-dict `:` type($pointer)"
 
     def __init__(self, pointer: SSAValue) -> None:
@@ -27,19 +27,17 @@ class IsNullOp(IRDLOperation):
 
 
 @irdl_op_definition
-class IsAlignedOp(IRDLOperation):
+class IsAlignedOp(PureOp):
     """Whether a pointer is a multiple of `alignment` bytes, a power of two."""
 
     name = "aot.is_aligned"
     pointer = operand_def(PtrType)
     alignment = int_prop()
     result = result_def(I1)
-    traits = traits_def(Pure())
     assembly_format = "$pointer `to` $alignment attr-dict `:` type($pointer)"
 
     def __init__(self, pointer: SSAValue, alignment: int) -> None:
-        properties = {"alignment": IntegerAttr(alignment, i64)}
-        super().__init__(operands=[pointer], properties=properties, result_types=[i1])
+        super().__init__(operands=[pointer], properties={"alignment": integer(alignment)}, result_types=[i1])
 
     def verify_(self) -> None:
         alignment = self.alignment
@@ -74,7 +72,7 @@ class RequireOp(IRDLOperation):
 
 
 @irdl_op_definition
-class FModOp(IRDLOperation):
+class FModOp(PureOp):
     """The exact remainder of floats with the sign of the dividend, C's `fmod`, which arith lacks."""
 
     name = "aot.fmod"
@@ -82,8 +80,56 @@ class FModOp(IRDLOperation):
     lhs = operand_def(T)
     rhs = operand_def(T)
     result = result_def(T)
-    traits = traits_def(Pure())
     assembly_format = "$lhs `,` $rhs attr-dict `:` type($result)"
 
     def __init__(self, lhs: SSAValue, rhs: SSAValue) -> None:
         super().__init__(operands=[lhs, rhs], result_types=[lhs.type])
+
+
+@irdl_op_definition
+class OpaqueOp(IRDLOperation):
+    """The same index, of which compilers know nothing: what is computed of it stays where it is.
+
+    `aot.opaque %i`
+    """
+
+    name = "aot.opaque"
+    value = operand_def(IndexType)
+    result = result_def(IndexType)
+    assembly_format = "$value attr-dict"
+
+    def __init__(self, value: SSAValue) -> None:
+        super().__init__(operands=[value], result_types=[IndexType()])
+
+
+@irdl_op_definition
+class RoundProductOp(PureOp):
+    """The product x * factor / 2^shift as f32 rounds it: `above`, or the integer below it.
+
+    The product is rounded to 24 bits first, then to the nearest integer, the middle between two to the even one. It is
+    less than 1 away from the middle between `above` and the integer below; |above| < 2^22, else the result is just one
+    of the two. With `near` the distance times 2^shift is an i32.
+
+    `aot.round_product %x, %factor, %above, 40 near`
+    """
+
+    name = "aot.round_product"
+    SHIFTS: ClassVar[range] = range(25, 48)
+    """Those with which 48 bits hold how far a product is from the middle, and the last of its 24 bits is a whole
+    number."""
+    x = operand_def(I32)
+    factor = operand_def(I32)
+    above = operand_def(I32)
+    shift = int_prop()
+    near = unit_prop()
+    result = result_def(I32)
+    assembly_format = "$x `,` $factor `,` $above `,` $shift (`near` $near^)? attr-dict"
+
+    def __init__(self, x: SSAValue, factor: SSAValue, above: SSAValue, shift: int, *, near: bool = False) -> None:
+        properties = {"shift": integer(shift), "near": flag(near)}
+        super().__init__(operands=[x, factor, above], result_types=[i32], properties=properties)
+
+    def verify_(self) -> None:
+        if self.shift not in self.SHIFTS:
+            least, most = self.SHIFTS[0], self.SHIFTS[-1]
+            raise VerifyException(f"the shift must be {least} to {most}, found {self.shift}")

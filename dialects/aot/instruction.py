@@ -8,30 +8,14 @@ from typing import Any, cast
 
 import numpy as np
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import (
-    BytesAttr,
-    DenseIntOrFPElementsAttr,
-    IntegerType,
-    StringAttr,
-    f32,
-    f64,
-    i32,
-)
+from xdsl.dialects.builtin import BytesAttr, DenseIntOrFPElementsAttr, IntegerType, StringAttr, f32, f64, i32
 from xdsl.interfaces import HasFolderInterface
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import (
-    IRDLOperation,
-    ParsePropInAttrDict,
-    irdl_op_definition,
-    prop_def,
-    result_def,
-    traits_def,
-    var_operand_def,
-)
-from xdsl.traits import Pure
+from xdsl.irdl import ParsePropInAttrDict, irdl_op_definition, prop_def, result_def, var_operand_def
 from xdsl.utils.exceptions import VerifyException
 
 from aotc.dialects.aot.tiles import tile_type
+from aotc.dialects.operations import PureOp
 from aotc.dialects.properties import word
 from aotc.machines.instructions import INSTRUCTIONS
 from aotc.machines.instructions.evaluation import evaluate
@@ -40,7 +24,7 @@ from aotc.machines.instructions.values import bits_of
 
 
 @irdl_op_definition
-class InstructionOp(IRDLOperation, HasFolderInterface):
+class InstructionOp(PureOp, HasFolderInterface):
     """One instruction of a processor: a row of `INSTRUCTIONS`, which says what it computes.
 
     `aot.instruction "vpdpbusd.512" %sums, %x, %w : vector<16xi32>, vector<64xi8>, vector<64xi8> -> vector<16xi32>`
@@ -51,7 +35,6 @@ class InstructionOp(IRDLOperation, HasFolderInterface):
     instruction = prop_def(StringAttr)
     arguments = var_operand_def()
     result = result_def()
-    traits = traits_def(Pure())
     irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "$instruction $arguments attr-dict `:` type($arguments) `->` type($result)"
 

@@ -2,20 +2,19 @@
 
 from xdsl.dialects.builtin import MemRefType, StringAttr, i8
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def, prop_def, result_def, traits_def
-from xdsl.traits import Pure
+from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 
 from aotc.dialects.aot.types import VOID_PTR, PtrType
+from aotc.dialects.operations import PureOp
 
 
 @irdl_op_definition
-class WeightOp(IRDLOperation):
+class WeightOp(PureOp):
     """The constant array `key` of the WeightStore as a read-only buffer: `aot.weight "conv1.w" : memref<8x3xf32>`."""
 
     name = "aot.weight"
     key = prop_def(StringAttr)
     result = result_def(MemRefType)
-    traits = traits_def(Pure())
     assembly_format = "$key attr-dict `:` type($result)"
 
     def __init__(self, key: str, result_type: Attribute) -> None:
@@ -23,12 +22,11 @@ class WeightOp(IRDLOperation):
 
 
 @irdl_op_definition
-class WorkspaceOp(IRDLOperation):
+class WorkspaceOp(PureOp):
     """The model's arena, one per entry function: a static array of the file, or a pointer of the caller's."""
 
     name = "aot.workspace"
     result = result_def(MemRefType)
-    traits = traits_def(Pure())
     assembly_format = "attr-dict `:` type($result)"
 
     def __init__(self, size: int) -> None:
@@ -36,7 +34,7 @@ class WorkspaceOp(IRDLOperation):
 
 
 @irdl_op_definition
-class WeightsOp(IRDLOperation):
+class WeightsOp(PureOp):
     """All weights of the model as one read-only blob (pass `place-weights`): a symbol that the application links, or,
     once `buffers-to-pointers` has replaced it, a pointer of the caller's.
 
@@ -46,7 +44,6 @@ class WeightsOp(IRDLOperation):
     name = "aot.weights"
     symbol = prop_def(StringAttr)
     result = result_def(MemRefType)
-    traits = traits_def(Pure())
     assembly_format = "$symbol attr-dict `:` type($result)"
 
     def __init__(self, symbol: str, size: int) -> None:
@@ -54,7 +51,7 @@ class WeightsOp(IRDLOperation):
 
 
 @irdl_op_definition
-class BufferOp(IRDLOperation):
+class BufferOp(PureOp):
     """A pointer seen as a contiguous buffer: `aot.buffer %p : !aot.ptr<f32> to memref<4x8xf32>`.
 
     Its shape is static, or one axis of unknown extent.
@@ -63,7 +60,6 @@ class BufferOp(IRDLOperation):
     name = "aot.buffer"
     pointer = operand_def(PtrType)
     result = result_def(MemRefType)
-    traits = traits_def(Pure())
     assembly_format = "$pointer attr-dict `:` type($pointer) `to` type($result)"
 
     def __init__(self, pointer: SSAValue, result_type: Attribute) -> None:
@@ -71,13 +67,12 @@ class BufferOp(IRDLOperation):
 
 
 @irdl_op_definition
-class DataOp(IRDLOperation):
+class DataOp(PureOp):
     """The address of a contiguous buffer's first element."""
 
     name = "aot.data"
     buffer = operand_def(MemRefType)
     result = result_def(PtrType)
-    traits = traits_def(Pure())
     assembly_format = "$buffer attr-dict `:` type($buffer) `to` type($result)"
 
     def __init__(self, buffer: SSAValue) -> None:
@@ -86,13 +81,12 @@ class DataOp(IRDLOperation):
 
 
 @irdl_op_definition
-class PtrCastOp(IRDLOperation):
+class PtrCastOp(PureOp):
     """Change what a pointer points to."""
 
     name = "aot.ptr_cast"
     pointer = operand_def(PtrType)
     result = result_def(PtrType)
-    traits = traits_def(Pure())
     assembly_format = "$pointer attr-dict `:` type($pointer) `to` type($result)"
 
     def __init__(self, pointer: SSAValue, result_type: PtrType) -> None:
@@ -100,12 +94,11 @@ class PtrCastOp(IRDLOperation):
 
 
 @irdl_op_definition
-class NullOp(IRDLOperation):
+class NullOp(PureOp):
     """The null pointer."""
 
     name = "aot.null"
     result = result_def(PtrType)
-    traits = traits_def(Pure())
     assembly_format = "attr-dict `:` type($result)"
 
     def __init__(self, result_type: PtrType = VOID_PTR) -> None:
@@ -113,13 +106,12 @@ class NullOp(IRDLOperation):
 
 
 @irdl_op_definition
-class StringOp(IRDLOperation):
+class StringOp(PureOp):
     """A constant C string."""
 
     name = "aot.string"
     value = prop_def(StringAttr)
     result = result_def(PtrType)
-    traits = traits_def(Pure())
     assembly_format = "$value attr-dict `:` type($result)"
 
     def __init__(self, value: str) -> None:

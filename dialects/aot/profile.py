@@ -2,7 +2,9 @@
 
 from xdsl.dialects.builtin import I64, MemRefType, StringAttr, i64
 from xdsl.irdl import IRDLOperation, irdl_op_definition, prop_def, result_def, traits_def
-from xdsl.traits import MemoryWriteEffect, Pure
+from xdsl.traits import MemoryWriteEffect
+
+from aotc.dialects.operations import PureOp
 
 
 @irdl_op_definition
@@ -19,13 +21,12 @@ class TicksOp(IRDLOperation):
 
 
 @irdl_op_definition
-class CountersOp(IRDLOperation):
+class CountersOp(PureOp):
     """An exported static array of counters, zero at first: `aot.counters "aotc_kws_profile" : memref<12xi64>`."""
 
     name = "aot.counters"
     symbol = prop_def(StringAttr)
     result = result_def(MemRefType)
-    traits = traits_def(Pure())
     assembly_format = "$symbol attr-dict `:` type($result)"
 
     def __init__(self, symbol: str, count: int) -> None:

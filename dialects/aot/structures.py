@@ -14,10 +14,11 @@ from xdsl.irdl import (
     result_def,
     traits_def,
 )
-from xdsl.traits import MemoryWriteEffect, Pure
+from xdsl.traits import MemoryWriteEffect
 from xdsl.utils.exceptions import VerifyException
 
 from aotc.dialects.aot.types import PtrType, StructType
+from aotc.dialects.operations import PureOp
 from aotc.dialects.properties import int_prop
 
 
@@ -113,7 +114,7 @@ class SetFieldOp(IRDLOperation):
 
 
 @irdl_op_definition
-class AddressOp(IRDLOperation):
+class AddressOp(PureOp):
     """The address of element `position` of an array of scalars, pointers or structures: `&p[2]`."""
 
     name = "aot.address"
@@ -121,7 +122,6 @@ class AddressOp(IRDLOperation):
     pointer = operand_def(T)
     position = int_prop()
     result = result_def(T)
-    traits = traits_def(Pure())
     assembly_format = "$pointer `[` $position `]` attr-dict `:` type($pointer)"
 
     def __init__(self, pointer: SSAValue, position: int) -> None:

@@ -22,10 +22,11 @@ from xdsl.irdl import (
     result_def,
     traits_def,
 )
-from xdsl.traits import Pure, SymbolOpInterface
+from xdsl.traits import SymbolOpInterface
 from xdsl.utils.exceptions import VerifyException
 
 from aotc.dialects.aot.types import PtrType, StructType
+from aotc.dialects.operations import PureOp
 
 
 @irdl_op_definition
@@ -83,13 +84,12 @@ def integers(kind: IntegerType, *values: int) -> list[Attribute]:
 
 
 @irdl_op_definition
-class SymbolOp(IRDLOperation):
+class SymbolOp(PureOp):
     """The address of a table's first element: `aot.symbol @functions : !aot.ptr<!aot.struct<"AOTCFunctionEntry">>`."""
 
     name = "aot.symbol"
     symbol = prop_def(SymbolRefAttr)
     result = result_def(PtrType)
-    traits = traits_def(Pure())
     assembly_format = "$symbol attr-dict `:` type($result)"
 
     def __init__(self, symbol: str, result_type: PtrType) -> None:

@@ -2,20 +2,19 @@
 it."""
 
 from xdsl.dialects.builtin import IndexType, IntegerAttr, i64
-from xdsl.irdl import IRDLOperation, irdl_op_definition, result_def, traits_def
-from xdsl.traits import Pure
+from xdsl.irdl import irdl_op_definition, result_def
 from xdsl.utils.exceptions import VerifyException
 
+from aotc.dialects.operations import PureOp
 from aotc.dialects.properties import int_prop
 
 
 @irdl_op_definition
-class ThreadOp(IRDLOperation):
+class ThreadOp(PureOp):
     """The number of the thread whose share of the work the function does."""
 
     name = "aot.thread"
     result = result_def(IndexType())
-    traits = traits_def(Pure())
     assembly_format = "attr-dict"
 
     def __init__(self) -> None:
@@ -23,14 +22,13 @@ class ThreadOp(IRDLOperation):
 
 
 @irdl_op_definition
-class PhaseOp(IRDLOperation):
+class PhaseOp(PureOp):
     """The phase of its work that the function is called for, from 0 to `count` - 1. All threads have done one before
     any begins the next."""
 
     name = "aot.phase"
     count = int_prop()
     result = result_def(IndexType())
-    traits = traits_def(Pure())
     assembly_format = "$count attr-dict"
 
     def __init__(self, count: int) -> None:

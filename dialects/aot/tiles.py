@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from math import prod
-from typing import Any, ClassVar, Literal, TypeAlias, cast, get_args
+from typing import Any, Literal, TypeAlias, cast, get_args
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
@@ -39,9 +39,10 @@ from xdsl.irdl import (
     traits_def,
     var_operand_def,
 )
-from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, Pure
+from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.exceptions import VerifyException
 
+from aotc.dialects.operations import PureOp
 from aotc.dialects.properties import int_array, integer, ints, opt_int_prop, word
 
 Reduction: TypeAlias = Literal["add", "mul", "max", "min", "umax", "umin", "ogt"]
@@ -78,6 +79,9 @@ CONVERSIONS: dict[str, Callable[[SSAValue, Any], Operation]] = {
     "trunci": arith.TruncIOp,
 }
 """Kinds of `aot.tile_convert`, each as the arith operation of that name."""
+
+TILE = VarConstraint("T", VectorType.constr(AnyAttr()))
+"""The type of several tiles of an operation."""
 
 
 def tile_type(shape: Iterable[int], element: Attribute) -> VectorType[Attribute]:
@@ -246,7 +250,7 @@ class TileStoreOp(_TileInMemory):
 
 
 @irdl_op_definition
-class TileSliceOp(IRDLOperation):
+class TileSliceOp(PureOp):
     """A part of a tile: `sizes` registers from `offsets` on, in all dimensions but the lanes.
 
     `aot.tile_slice %t {offsets = array<i64: 1, 0>, sizes = array<i64: 3, 2>} : vector<4x2x8xf32> -> vector<3x2x8xf32>`
@@ -257,7 +261,6 @@ class TileSliceOp(IRDLOperation):
     offsets = prop_def(DenseArrayBase.constr(i64))
     sizes = prop_def(DenseArrayBase.constr(i64))
     result = result_def(VectorType)
-    traits = traits_def(Pure())
     irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "$tile attr-dict `:` type($tile) `->` type($result)"
 
@@ -271,7 +274,7 @@ class TileSliceOp(IRDLOperation):
 
 
 @irdl_op_definition
-class TileInsertOp(IRDLOperation):
+class TileInsertOp(PureOp):
     """`tile` with `part` in place of the registers from `offsets` on.
 
     `aot.tile_insert %p, %t {offsets = array<i64: 1, 0>} : vector<3x2x16xf32>, vector<4x2x16xf32>`
@@ -279,11 +282,9 @@ class TileInsertOp(IRDLOperation):
 
     name = "aot.tile_insert"
     part = operand_def(VectorType)
-    T: ClassVar = VarConstraint("T", VectorType.constr(AnyAttr()))
-    tile = operand_def(T)
+    tile = operand_def(TILE)
     offsets = prop_def(DenseArrayBase.constr(i64))
-    result = result_def(T)
-    traits = traits_def(Pure())
+    result = result_def(TILE)
     irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "$part `,` $tile attr-dict `:` type($part) `,` type($tile)"
 
@@ -302,7 +303,7 @@ def _verify_part(whole: Sequence[int], part: Sequence[int], given: Sequence[int]
 
 
 @irdl_op_definition
-class TileReduceOp(IRDLOperation):
+class TileReduceOp(PureOp):
     """All elements of a tile as one scalar, in a fixed order: registers by halves, then lanes by halves.
 
     n values are combined by halves: value i with value i + ceil(n/2), until one is left; the dimensions before the
@@ -315,7 +316,6 @@ class TileReduceOp(IRDLOperation):
     kind = prop_def(StringAttr)
     tile = operand_def(VectorType)
     result = result_def(AnyAttr())
-    traits = traits_def(Pure())
     assembly_format = "$kind $tile attr-dict `:` type($tile) `->` type($result)"
 
     def __init__(self, kind: Reduction, tile: SSAValue) -> None:
@@ -331,19 +331,17 @@ class TileReduceOp(IRDLOperation):
 
 
 @irdl_op_definition
-class TileShuffleOp(IRDLOperation):
+class TileShuffleOp(PureOp):
     """Register by register, `lanes` of those of two tiles, counted through both.
 
     `aot.tile_shuffle %a, %b {lanes = array<i64: 0, 4, 1, 5>} : vector<3x4xf32> -> vector<3x4xf32>`
     """
 
     name = "aot.tile_shuffle"
-    T: ClassVar = VarConstraint("T", VectorType.constr(AnyAttr()))
-    a = operand_def(T)
-    b = operand_def(T)
+    a = operand_def(TILE)
+    b = operand_def(TILE)
     lanes = prop_def(DenseArrayBase.constr(i64))
     result = result_def(VectorType)
-    traits = traits_def(Pure())
     irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "$a `,` $b attr-dict `:` type($a) `->` type($result)"
 
@@ -362,17 +360,15 @@ class TileShuffleOp(IRDLOperation):
 
 
 @irdl_op_definition
-class TileTransposeOp(IRDLOperation):
+class TileTransposeOp(PureOp):
     """A tile of L registers of L lanes, transposed: `aot.tile_transpose %t : vector<16x16xf32>`.
 
     The dimensions before the lanes count as one, row by row.
     """
 
     name = "aot.tile_transpose"
-    T: ClassVar = VarConstraint("T", VectorType.constr(AnyAttr()))
-    tile = operand_def(T)
-    result = result_def(T)
-    traits = traits_def(Pure())
+    tile = operand_def(TILE)
+    result = result_def(TILE)
     assembly_format = "$tile attr-dict `:` type($tile)"
 
     def __init__(self, tile: SSAValue) -> None:
@@ -385,16 +381,14 @@ class TileTransposeOp(IRDLOperation):
 
 
 @irdl_op_definition
-class TileCompareOp(IRDLOperation):
+class TileCompareOp(PureOp):
     """Element by element: `aot.tile_compare "olt" %a, %b : vector<16xf32> -> vector<16xi1>` (see COMPARISONS)."""
 
     name = "aot.tile_compare"
-    T: ClassVar = VarConstraint("T", VectorType.constr(AnyAttr()))
     predicate = prop_def(StringAttr)
-    lhs = operand_def(T)
-    rhs = operand_def(T)
+    lhs = operand_def(TILE)
+    rhs = operand_def(TILE)
     result = result_def(VectorType)
-    traits = traits_def(Pure())
     assembly_format = "$predicate $lhs `,` $rhs attr-dict `:` type($lhs) `->` type($result)"
 
     def __init__(self, predicate: str, lhs: SSAValue, rhs: SSAValue) -> None:
@@ -408,16 +402,14 @@ class TileCompareOp(IRDLOperation):
 
 
 @irdl_op_definition
-class TileSelectOp(IRDLOperation):
+class TileSelectOp(PureOp):
     """Element by element, a where the condition holds, else b: `aot.tile_select %c, %a, %b : vector<16xf32>`."""
 
     name = "aot.tile_select"
-    T: ClassVar = VarConstraint("T", VectorType.constr(AnyAttr()))
     condition = operand_def(VectorType)
-    lhs = operand_def(T)
-    rhs = operand_def(T)
-    result = result_def(T)
-    traits = traits_def(Pure())
+    lhs = operand_def(TILE)
+    rhs = operand_def(TILE)
+    result = result_def(TILE)
     assembly_format = "$condition `,` $lhs `,` $rhs attr-dict `:` type($condition) `,` type($result)"
 
     def __init__(self, condition: SSAValue, lhs: SSAValue, rhs: SSAValue) -> None:
@@ -429,14 +421,13 @@ class TileSelectOp(IRDLOperation):
 
 
 @irdl_op_definition
-class TileConvertOp(IRDLOperation):
+class TileConvertOp(PureOp):
     """Element by element: `aot.tile_convert "fptosi" %a : vector<16xf32> -> vector<16xi32>` (see CONVERSIONS)."""
 
     name = "aot.tile_convert"
     kind = prop_def(StringAttr)
     tile = operand_def(VectorType)
     result = result_def(VectorType)
-    traits = traits_def(Pure())
     assembly_format = "$kind $tile attr-dict `:` type($tile) `->` type($result)"
 
     def __init__(self, kind: str, tile: SSAValue, element: Attribute) -> None:

@@ -15,8 +15,10 @@ from typing import cast
 from xdsl.dialects.builtin import I32, IndexType, IntegerType, MemRefType, VectorType, i32
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def, result_def, traits_def, var_operand_def
-from xdsl.traits import MemoryReadEffect, Pure
+from xdsl.traits import MemoryReadEffect
 from xdsl.utils.exceptions import VerifyException
+
+from aotc.dialects.operations import PureOp
 
 WORD = 4
 """Bytes of a word."""
@@ -55,13 +57,12 @@ _QUAD = VectorType(i32, [QUAD])
 
 
 @irdl_op_definition
-class QuadOp(IRDLOperation):
+class QuadOp(PureOp):
     """Four integers of 32 bits side by side: `aot.quad %a, %b, %c, %d : vector<4xi32>`."""
 
     name = "aot.quad"
     lanes = var_operand_def(I32)
     result = result_def(VectorType)
-    traits = traits_def(Pure())
     assembly_format = "$lanes attr-dict `:` type($result)"
 
     def __init__(self, lanes: Sequence[SSAValue]) -> None:
@@ -70,7 +71,3 @@ class QuadOp(IRDLOperation):
     def verify_(self) -> None:
         if len(self.lanes) != QUAD or self.result.type != _QUAD:
             raise VerifyException(f"{QUAD} integers make a vector<{QUAD}xi32>")
-
-
-WORD_OPERATIONS = (WordLoadOp, QuadOp)
-"""Those of the dialect."""

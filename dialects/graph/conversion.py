@@ -11,14 +11,7 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, prop_def
 
 from aotc.dialects.builder import Builder, Reader, Rounding, Scalar
-from aotc.dialects.dtypes import (
-    ELEMENT_TYPES,
-    byte_width,
-    compute_type,
-    integer_range,
-    is_float,
-    is_minifloat,
-)
+from aotc.dialects.dtypes import ELEMENT_TYPES, byte_width, compute_type, integer_range, is_float, is_minifloat
 from aotc.dialects.graph.elementwise import BroadcastOp, Domain
 from aotc.dialects.graph.interfaces import ElementOp, Quantization, ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.shapes import ceil_div, normalize_axis
@@ -61,7 +54,7 @@ def _is_single(shape: Sequence[int]) -> bool:
 
 
 class AffineOp(ElementOp, ABC):
-    """Affine quantisation of `x` by a scale and a zero point, one pair for each tensor, index of an axis, or block.
+    """Affine quantisation of `x` by a scale and a zero point, one of each for each tensor, index of an axis, or block.
 
     The scale is a single element; or has one element per index of `axis`; or has the rank of x and, along `axis`, one
     element per `block_size` of x's. The zero point, if there is one, has the shape of the scale, or is single like it;

@@ -76,9 +76,9 @@ class ConvolutionOp(ConvolutionalOp, ChannelWeightsOp, AccumulatingOp, ABC):
 
         def term(at: list[Scalar]) -> Scalar:
             channel, *steps = at
-            seen = [axis.at(k) for axis, k in zip(axes, steps, strict=True)]
-            x = reads[0]([batch, first + channel, *(place for place, _ in seen)])
-            weight = reads[1]([*weight_place(channel), *(tap for _, tap in seen)])
+            hits = [axis.at(k) for axis, k in zip(axes, steps, strict=True)]
+            x = reads[0]([batch, first + channel, *(place for place, _ in hits)])
+            weight = reads[1]([*weight_place(channel), *(tap for _, tap in hits)])
             x, weight = self.factors(b, x, weight)
             return x * weight
 

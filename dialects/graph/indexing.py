@@ -16,12 +16,7 @@ from xdsl.irdl import irdl_op_definition, operand_def
 from aotc.dialects.builder import INDEX, Builder, Reader, Scalar
 from aotc.dialects.dtypes import byte_width, integer_range, is_unsigned
 from aotc.dialects.graph.checks import expect
-from aotc.dialects.graph.interfaces import (
-    ShapeError,
-    common_element_type,
-    element_type_of,
-    shape_of,
-)
+from aotc.dialects.graph.interfaces import ShapeError, common_element_type, element_type_of, shape_of
 from aotc.dialects.graph.movement import MovingOp
 from aotc.dialects.graph.shapes import require_axis
 from aotc.dialects.properties import int_prop, opt_bool_prop

@@ -21,15 +21,7 @@ from itertools import chain, repeat
 from typing import ClassVar, NamedTuple, Self, cast
 
 import numpy as np
-from xdsl.dialects.builtin import (
-    DenseArrayBase,
-    FunctionType,
-    IntegerAttr,
-    ShapedType,
-    TensorType,
-    UnitAttr,
-    i64,
-)
+from xdsl.dialects.builtin import DenseArrayBase, FunctionType, IntegerAttr, ShapedType, TensorType, UnitAttr, i64
 from xdsl.interfaces import HasCanonicalizationPatternsInterface
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from xdsl.irdl import (

@@ -14,25 +14,11 @@ from operator import and_
 from typing import ClassVar
 
 from xdsl.dialects.builtin import DenseArrayBase, StringAttr, TensorType, i64
-from xdsl.irdl import (
-    irdl_op_definition,
-    operand_def,
-    opt_operand_def,
-    opt_prop_def,
-    prop_def,
-    var_operand_def,
-)
+from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, prop_def, var_operand_def
 
 from aotc.dialects.builder import Builder, Reader, Scalar
 from aotc.dialects.graph.checks import expect_choice
-from aotc.dialects.graph.interfaces import (
-    ElementOp,
-    Fusion,
-    ShapeError,
-    common_element_type,
-    element_type_of,
-    shape_of,
-)
+from aotc.dialects.graph.interfaces import ElementOp, Fusion, ShapeError, common_element_type, element_type_of, shape_of
 from aotc.dialects.graph.shapes import broadcast, broadcast_index, delinearize, linearize, require_axis
 from aotc.dialects.properties import bool_prop, int_prop
 
@@ -270,8 +256,8 @@ class PadOp(MovingOp):
                 return b.rem(i + -before % extent, b.index(extent))
             case _:
                 period = max(2 * (extent - 1), 1)
-                phase = b.rem(i + -before % period, b.index(period))
-                return b.min(phase, period - phase)
+                within = b.rem(i + -before % period, b.index(period))
+                return b.min(within, period - within)
 
 
 @irdl_op_definition
@@ -303,8 +289,8 @@ class TriluOp(ElementOp):
     def element(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
         diagonal = reads[1]([b.index(0)] * len(shape_of(self.diagonal)))
         offset = b.cast(index[-1], i64) - b.cast(index[-2], i64)
-        kept = b.compare("ge" if self.upper else "le", offset, diagonal)
+        in_triangle = b.compare("ge" if self.upper else "le", offset, diagonal)
         x, zero = broadcast_index(b, index, shape_of(self.x)), b.zero(element_type_of(self.x))
         if math.prod(shape_of(self.x)) == 1:
-            return b.select(kept, reads[0](x), zero)
-        return b.when(kept, lambda: [reads[0](x)], lambda: [zero])[0]
+            return b.select(in_triangle, reads[0](x), zero)
+        return b.when(in_triangle, lambda: [reads[0](x)], lambda: [zero])[0]

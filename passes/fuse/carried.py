@@ -102,12 +102,12 @@ def _settle_conditional(op: IfOp, taken_over: Mapping[SSAValue, SSAValue]) -> di
         end = yield_of(block)
         for position, value in enumerate(end.values):
             source, operand = viewed_whole(value), taken_over.get(op.results[position])
-            kept = None if operand is None else block.args[list(op.captured).index(operand)]
+            same = None if operand is None else block.args[list(op.captured).index(operand)]
             if isinstance(source, BlockArgument):
-                if source is not kept:
+                if source is not same:
                     _copy_operand(end, position)
-            elif kept is not None and isinstance(source.owner, IfOp) and source.owner in _readers(kept):
-                inner[source] = kept
+            elif same is not None and isinstance(source.owner, IfOp) and source.owner in _readers(same):
+                inner[source] = same
     return inner
 
 

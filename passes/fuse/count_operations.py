@@ -1,4 +1,4 @@
-"""Note on each kernel how many arithmetic operations of what it is about, for a profile (see `GraphOp.operations`).
+"""Note on each kernel how many arithmetic operations it computes, and of what type most are (`GraphOp.operations`).
 
 Before:
 ```mlir
@@ -12,8 +12,6 @@ func.func private @matmul_relu_0(..) -> .. attributes {aot.operations = 56 : i64
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
@@ -23,10 +21,7 @@ from aotc.dialects.dtypes import dtype_name
 from aotc.dialects.graph.interfaces import GraphOp, element_type_of
 
 
-@dataclass(frozen=True)
 class CountOperationsPass(ModulePass):
-    """Note on each kernel how many arithmetic operations it computes, and of which element type most are."""
-
     name = "count-operations"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:

@@ -29,8 +29,6 @@ from aotc.passes.kernel.strategy import is_vectorized, strategy_of
 
 @dataclass(frozen=True)
 class DivideScratchPass(ModulePass):
-    """Give parts of operations scratch buffers of their own, so that threads compute them without waiting."""
-
     name = "divide-scratch"
 
     threads: int = 1

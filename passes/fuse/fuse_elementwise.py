@@ -21,8 +21,6 @@ After:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
@@ -33,10 +31,7 @@ from aotc.passes.fuse.groups import sort_operations
 from aotc.passes.fuse.growing import Growth
 
 
-@dataclass(frozen=True)
 class FuseElementwisePass(FusingPass):
-    """Join elementwise operations and data movement into groups of one loop nest."""
-
     name = "fuse-elementwise"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:

@@ -26,7 +26,6 @@ After:
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -42,10 +41,7 @@ from aotc.passes.fuse.vectorizable import VectorForms
 from aotc.passes.kernel.strategy import Prologue, is_vectorized, strategy_of, works_on_tiles
 
 
-@dataclass(frozen=True)
 class FuseEpiloguesPass(FusingPass):
-    """Apply the pointwise operations on an anchor's result where the anchor writes it."""
-
     name = "fuse-epilogues"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:

@@ -22,8 +22,6 @@ After:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
@@ -36,10 +34,7 @@ from aotc.passes.fuse.growing import Growth, has_producers
 from aotc.passes.fuse.vectorizable import VectorForms
 
 
-@dataclass(frozen=True)
 class FuseProloguesPass(FusingPass):
-    """Compute cheap operands of an anchor where it reads them."""
-
     name = "fuse-prologues"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:

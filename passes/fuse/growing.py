@@ -85,11 +85,11 @@ class Growth:
     def grow(self) -> FusedOp | None:
         """Take in all producers that pay; returns the group, or None where there is no such producer."""
         waiting: list[tuple[int, Operation]] = []
-        seen: set[Operation] = set()
+        visited: set[Operation] = set()
 
         def wait_for(value: SSAValue) -> None:
-            if isinstance(value, OpResult) and value.op in self._position and value.op not in seen:
-                seen.add(value.op)
+            if isinstance(value, OpResult) and value.op in self._position and value.op not in visited:
+                visited.add(value.op)
                 heapq.heappush(waiting, (-self._position[value.op], value.op))
 
         for value in self._needs:
@@ -154,13 +154,13 @@ class Growth:
         """Whether the group, with `op` in it, would depend on an outside operation that uses `op`."""
         inside = {*self._moved, op}
         pending = [use.operation for use in op.results[0].uses if use.operation not in inside]
-        seen: set[Operation] = set()
+        visited: set[Operation] = set()
         while pending:
             user = pending.pop()
             if user in inside:
                 return True
-            if user not in seen:
-                seen.add(user)
+            if user not in visited:
+                visited.add(user)
                 pending.extend(use.operation for result in user.results for use in result.uses)
         return False
 

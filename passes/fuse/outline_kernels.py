@@ -40,7 +40,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import LocationAttr, ModuleOp
@@ -75,10 +74,7 @@ NAME_PARTS = 4
 """The most operators that a kernel's symbol names."""
 
 
-@dataclass(frozen=True)
 class OutlineKernelsPass(ModulePass):
-    """Move groups and lone operations into private functions, one for all that are identical."""
-
     name = "outline-kernels"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:

@@ -68,8 +68,6 @@ _LOOKED_AT = 3
 
 @dataclass(frozen=True)
 class TileAndFusePass(FusingPass):
-    """Compute an anchor in spatial tiles for the anchor that reads it, in one kernel."""
-
     name = "tile-and-fuse"
 
     threads: int = 1
@@ -110,7 +108,7 @@ def _fuse(last: AnchorOp, machine: Machine, forms: VectorForms, threads: int, li
             break
         if (tile := chain.tile(machine)) is not None:
             found.append((chain, tile))
-        elif any(chain.kept):
+        elif any(chain.rolls):
             break
         else:  # what no tile keeps in cache streams through it: tiling the others would cost time only
             return
@@ -178,17 +176,17 @@ class _Chain:
     def pays(self, machine: Machine) -> bool:
         """Whether tiling computes nothing twice, and avoids a tensor that would not stay in cache between two
         kernels."""
-        seen, value = self._seen(self.tiling.multiple), self.stages[0].value
-        if seen is None or seen.repeats:
+        needs, value = self._needs(self.tiling.multiple), self.stages[0].value
+        if needs is None or needs.repeats:
             return False
-        share = machine.shares.line_buffers if seen.kept[0] else machine.shares.between_kernels
+        share = machine.shares.line_buffers if needs.rolls[0] else machine.shares.between_kernels
         return _bytes(value, whole(value)) > machine.l2 * share
 
     @property
-    def kept(self) -> Sequence[bool]:
+    def rolls(self) -> Sequence[bool]:
         """For the result of each anchor, whether some of it is kept from tile to tile."""
-        seen = self._seen(self.tiling.multiple)
-        return () if seen is None else seen.kept
+        needs = self._needs(self.tiling.multiple)
+        return () if needs is None else needs.rolls
 
     def tile(self, machine: Machine) -> Box | None:
         """The first of the largest tiles that stay in cache, all about equal, or of smaller ones that threads share
@@ -197,10 +195,10 @@ class _Chain:
         extent = shape_of(self.last.results[0])[self.tiling.rows]
 
         def is_too_large(steps: int) -> bool:
-            seen = self._seen(steps * step)
-            if seen is None or seen.memory > machine.l2 * shares.stages:
+            needs = self._needs(steps * step)
+            if needs is None or needs.memory > machine.l2 * shares.stages:
                 return True
-            return seen.operands > machine.l2 * shares.operands
+            return needs.operands > machine.l2 * shares.operands
 
         most = step * bisect_left(range(1, ceil_div(extent, step) + 1), True, key=is_too_large)
         if most == 0:
@@ -244,7 +242,7 @@ class _Chain:
             for axis, part in axes
         )
 
-    def _seen(self, rows: int) -> _Seen | None:
+    def _needs(self, rows: int) -> _Needs | None:
         """Requirements of tiles of `rows` rows; None where an anchor has no tiled implementation for one."""
         walk, operands = Walk(self.stages), 0
         for number in range(_LOOKED_AT):
@@ -254,12 +252,12 @@ class _Chain:
                 return None
             operands = max(operands, sum(map(_operands, self.stages, tile)))
         values = [stage.value for stage in self.stages[:-1]]
-        memory = sum(_bytes(value, tuple(map(range, held))) for value, held in zip(values, walk.extents, strict=True))
-        return _Seen(operands, memory, walk.repeats, [axis is not None for axis in walk.rolling])
+        memory = sum(_bytes(value, tuple(map(range, shape))) for value, shape in zip(values, walk.extents, strict=True))
+        return _Needs(operands, memory, walk.repeats, [axis is not None for axis in walk.rolling])
 
 
 @dataclass(frozen=True)
-class _Seen:
+class _Needs:
     """The memory that tiles need."""
 
     operands: int
@@ -268,7 +266,7 @@ class _Seen:
     """Bytes of scratch buffers between the anchors."""
     repeats: bool
     """Whether any of that is computed twice."""
-    kept: Sequence[bool]
+    rolls: Sequence[bool]
     """For each value between the anchors, whether some of it is kept from one tile to the next."""
 
 

@@ -27,6 +27,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -40,17 +41,14 @@ from aotc.dialects.graph.movement import ReshapeOp, TransposeOp
 from aotc.dialects.graph.structure import ConstantOp
 
 
-@dataclass(frozen=True)
 class AbsorbTransposesPass(ModulePass):
-    """Permute constant weights at compile time instead of the sums' other operand at run time."""
-
     name = "absorb-transposes"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for each in graph_operations(op):
             if isinstance(each, TransposeOp) and each.view_offset() is None and (permuted := _weights_to_permute(each)):
                 for weight in permuted:
-                    _permute(weight.reader, weight.place, weight.axis, weight.order)
+                    _permute(*weight)
                 view = ReshapeOp.get(each.x, shape=shape_of(each.result))
                 view.location = each.location
                 Rewriter.replace_op(each, view)
@@ -64,14 +62,8 @@ class _Order:
     permutation: tuple[int, ...]
 
 
-@dataclass(frozen=True)
-class _Weight:
-    """The operand of a contraction that is to be permuted along `axis`."""
-
-    reader: GraphOp
-    place: int
-    axis: int
-    order: _Order
+_Weight: TypeAlias = tuple[GraphOp, int, int, _Order]
+"""A contraction, which of its operands is to be permuted, along which axis, and how."""
 
 
 def _weights_to_permute(transpose: TransposeOp) -> list[_Weight]:
@@ -117,7 +109,7 @@ def _weight(reader: Operation, place: int, transpose: TransposeOp) -> _Weight | 
     weight, axis = 1 - place, axes[1 - place]
     if order is None or not _is_permutable(reader.operands[weight], axis):
         return None
-    return _Weight(reader, weight, axis, order)
+    return reader, weight, axis, order
 
 
 # --- the order of the terms ------------------------------------------------------------------------------------------

@@ -22,7 +22,6 @@ func.func @main(%x: tensor<1x4xi8> {aot.name = "x", aot.scale = 5.000000e-01 : f
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from xdsl.context import Context
@@ -38,10 +37,7 @@ from aotc.dialects.graph.interfaces import ElementOp, GraphOp, Quantization
 from aotc.model.weight_store import WeightStore
 
 
-@dataclass(frozen=True)
 class AnnotateQuantizationPass(ModulePass):
-    """Note scale and zero point of quantized inputs and outputs on the entry function."""
-
     name = "annotate-quantization"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:

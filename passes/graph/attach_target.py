@@ -24,8 +24,6 @@ from aotc.machines.targets import core_of
 
 @dataclass(frozen=True)
 class AttachTargetPass(ModulePass):
-    """Say on the module what it is compiled for."""
-
     name = "attach-target"
 
     target: str

@@ -18,24 +18,20 @@ What is left on constants, or moves only axes of extent 1, goes with `fold-const
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Block, Operation, OpResult, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from aotc.dialects.graph.compound.control_flow import graph_blocks
-from aotc.dialects.graph.interfaces import ElementOp, bytes_of, shape_of
+from aotc.dialects.graph.interfaces import ElementOp, bytes_of, producer, shape_of
 from aotc.dialects.graph.movement import ReshapeOp, TransposeOp
 from aotc.dialects.graph.structure import ConstantOp
 
 
-@dataclass(frozen=True)
 class EliminateTransposesPass(ModulePass):
-    """Move transposes down through elementwise operations to where they cancel, if that moves fewer bytes."""
-
     name = "eliminate-transposes"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
@@ -57,7 +53,8 @@ class _Region:
         self.inverse = tuple(self.permutation.index(axis) for axis in range(len(self.permutation)))
         self.values: dict[SSAValue, None] = {transpose.result: None}
         self.members: list[ElementOp] = []
-        position = {op: number for number, op in enumerate(_following(transpose))}
+        assert transpose.parent is not None
+        position = {op: number for number, op in enumerate(transpose.parent.ops)}
         waiting = _users(transpose.result)
         while waiting:
             op = min(waiting, key=lambda user: position[user])
@@ -84,10 +81,10 @@ class _Region:
             for operand in op.operands:
                 if operand in self.values:
                     continue
-                if not self._is_transpose(operand):
+                if (maker := self._transpose(operand)) is None:
                     come += bytes_of(operand) if not _is_free(operand) else 0
                 elif _users(operand) <= set(self.members):
-                    gone.add(_owner(operand))
+                    gone.add(maker)
         return sum(bytes_of(op.results[0]) for op in gone) - come
 
     def rewrite(self) -> None:
@@ -125,8 +122,8 @@ class _Region:
 
     def _above(self, operand: SSAValue, op: ElementOp) -> SSAValue:
         """`operand` with the axes in the order above the transpose."""
-        if self._is_transpose(operand):
-            return _owner(operand).operands[0]
+        if (maker := self._transpose(operand)) is not None:
+            return maker.x
         shape, rank = shape_of(operand), len(self.permutation)
         if math.prod(shape) == 1:
             return operand
@@ -140,9 +137,10 @@ class _Region:
         Rewriter.insert_op(moved, InsertPoint.before(op))
         return moved.result
 
-    def _is_transpose(self, value: SSAValue) -> bool:
-        owner = value.owner
-        return isinstance(owner, TransposeOp) and owner.ints("permutation") == self.permutation
+    def _transpose(self, value: SSAValue) -> TransposeOp | None:
+        """The same transpose, if it makes `value`."""
+        op = producer(value, TransposeOp)
+        return op if op is not None and op.ints("permutation") == self.permutation else None
 
     def _is_inverse(self, op: Operation) -> bool:
         return isinstance(op, TransposeOp) and op.ints("permutation") == self.inverse
@@ -150,26 +148,11 @@ class _Region:
 
 def _is_free(operand: SSAValue) -> bool:
     """Whether permuting `operand` moves nothing at run time."""
-    is_constant = isinstance(operand, OpResult) and isinstance(operand.op, ConstantOp)
-    return is_constant or math.prod(shape_of(operand)) == 1
-
-
-def _following(op: Operation) -> list[Operation]:
-    ops: list[Operation] = []
-    following = op.next_op
-    while following is not None:
-        ops.append(following)
-        following = following.next_op
-    return ops
+    return producer(operand, ConstantOp) is not None or math.prod(shape_of(operand)) == 1
 
 
 def _users(value: SSAValue) -> set[Operation]:
     return {use.operation for use in value.uses}
-
-
-def _owner(value: SSAValue) -> Operation:
-    assert isinstance(value, OpResult)
-    return value.op
 
 
 def _erase_unused_transposes(block: Block) -> None:

@@ -1,7 +1,7 @@
 """Add, subtract and multiply quantised tensors in fixed point, where that gives the same results: floats are slow, or
 missing, and vectors have a division for each.
 
-Of two integers of 8 bits there are 65,536 pairs: what the graph computes of each of them is evaluated, as constants are
+Of two integers of 8 bits there are 65,536 cases: what the graph computes of each of them is evaluated, as constants are
 folded, with what follows up to the quantisation, and integers that are the same for all are looked for. Functions of
 one operand, before they meet, are tables of terms. Where errors of floats decide, sums in the middle between two
 integers, there are none, and numbers stay floats.
@@ -36,7 +36,6 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from aotc.dialects.constants import computed_array
-from aotc.dialects.graph.compound.control_flow import graph_blocks
 from aotc.dialects.graph.conversion import CastOp, QuantizeOp
 from aotc.dialects.graph.elementwise import AddOp, BinaryOp, MulOp, SubOp
 from aotc.dialects.graph.interfaces import Array, ElementOp, producer, shape_of
@@ -45,33 +44,27 @@ from aotc.dialects.graph.quantized.requantization import FixedAddOp, RequantizeO
 from aotc.model.locations import fuse_locations
 from aotc.model.weight_store import WeightStore
 from aotc.passes.graph.quantization.chains import Chain, evaluated, is_number, is_pointwise
-from aotc.passes.graph.quantization.integer_sums import Constants, Raised
 from aotc.passes.graph.quantization.pairs import FixedSum, Numbers, Terms, fixed_sum, product_multiplier
 from aotc.passes.graph.quantization.real_values import Parameters, dequantized, quantization
+from aotc.passes.graph.rewriting import Constants, Raised, with_constants
 
 
 @dataclass(frozen=True)
 class FixArithmeticPass(ModulePass):
-    """Add, subtract and multiply quantised tensors in fixed point, where that gives the same results."""
-
     name = "fix-arithmetic"
 
     tables: bool = True
     """Whether terms may be looked up: not on vectors, whose registers have no tables of 32 bits."""
     most_numbers: int = 1 << 12
-    """Different ones of a constant operand: as many times 256 pairs are tried."""
+    """Different ones of a constant operand: as many times 256 cases are tried."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        store = WeightStore.of(ctx)
-        for block in graph_blocks(op):
-            constants = Constants(block, store)
-            for each in list(block.ops):
-                if isinstance(each, QuantizeOp) and (fixed := self._fixed(each, constants)) is not None:
-                    location = fuse_locations(old.location for old in fixed.replaced)
-                    for new in fixed.ops:
-                        new.location = location
-                    fixed.ops[-1].results[0].name_hint = each.result.name_hint
-                    Rewriter.replace_op(each, fixed.ops, [fixed.ops[-1].results[0]])
+        for each, constants in with_constants(op, ctx, QuantizeOp):
+            if (fixed := self._fixed(each, constants)) is not None:
+                location = fuse_locations(old.location for old in fixed.replaced)
+                for new in fixed.ops:
+                    new.location = location
+                Rewriter.replace_op(each, fixed.ops)
 
     def _fixed(self, op: QuantizeOp, constants: Constants) -> Raised | None:
         target, found = quantization(op, constants.store), _arithmetic(op, constants.store)
@@ -148,9 +141,9 @@ def _operand(value: SSAValue, store: WeightStore, most_numbers: int) -> _Operand
 def _wanted(
     root: BinaryOp, after: Sequence[ElementOp], left: _Operand, right: _Operand, store: WeightStore
 ) -> Array | None:
-    """The result for each pair of numbers, i64 [left, right]; None where an operation does not fold."""
-    pairs = np.broadcast_arrays(left.numbers.values[:, None], right.numbers.values[None, :])
-    computed = root.evaluate_places(pairs)
+    """The result for any two numbers, i64 [left, right]; None where an operation does not fold."""
+    cases = np.broadcast_arrays(left.numbers.values[:, None], right.numbers.values[None, :])
+    computed = root.evaluate_places(cases)
     if computed is None:
         return None
     result = evaluated(after, {root.result: computed}, store).get(after[-1].results[0])

@@ -28,38 +28,45 @@ from dataclasses import dataclass
 import numpy as np
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Attribute
 from xdsl.passes import ModulePass
-from xdsl.rewriter import Rewriter
 
 from aotc.dialects.aot.contract import target_of
-from aotc.dialects.constants import computed_array
-from aotc.dialects.graph.compound.control_flow import graph_blocks
-from aotc.dialects.graph.interfaces import Array
-from aotc.dialects.graph.quantized.requantization import DoublingRequantizeOp, FixedRequantizeOp, RequantizeOp
+from aotc.dialects.aot.control import RoundProductOp
+from aotc.dialects.constants import computed_array, key_of
+from aotc.dialects.graph.convolution import ConvOp
+from aotc.dialects.graph.interfaces import Array, producer, shape_of
+from aotc.dialects.graph.quantized.requantization import (
+    DoublingRequantizeOp,
+    FixedRequantizeOp,
+    RequantizeOp,
+    least_guard,
+)
 from aotc.machines.targets import core_of
-from aotc.model.weight_store import WeightStore
-from aotc.passes.graph.quantization.accumulators import greatest_of
-from aotc.passes.graph.quantization.constant_channels import settle_constant_channels
-from aotc.passes.graph.quantization.fixed_point import doubled, fixed_point
-from aotc.passes.graph.quantization.integer_sums import Constants
+from aotc.passes.graph.quantization.accumulators import greatest_of, range_of
+from aotc.passes.graph.quantization.integer_sums import CHANNEL_AXIS
+from aotc.passes.graph.rewriting import Constants, put_in_place, with_constants
+
+_MANTISSA = 24
+_FACTOR_BITS = 31
+_FRACTION = 7
+"""Upper bits below an integer of the result that are enough: one product in 2^6 is near a middle."""
+_SHIFTS = 4
+"""Shifts are multiples of it where that loses nothing, so that kernels of several layers can be one function."""
+_LIMIT = 2**31
 
 
 @dataclass(frozen=True)
 class FixRequantizationPass(ModulePass):
-    """Requantise in fixed point, where that gives the same results."""
-
     name = "fix-requantization"
 
     doubling: bool = False
     """Whether results may be those of TFLite's fixed-point arithmetic."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        store, long_multiply = WeightStore.of(ctx), core_of(target_of(op)).long_multiply
-        for block in graph_blocks(op):
-            constants = Constants(block, store)
-            for each in list(block.ops):
-                if isinstance(each, RequantizeOp):
-                    self._fix(each, constants, long_multiply)
+        long_multiply = core_of(target_of(op)).long_multiply
+        for each, constants in with_constants(op, ctx, RequantizeOp):
+            self._fix(each, constants, long_multiply)
 
     def _fix(self, op: RequantizeOp, constants: Constants, long_multiply: bool) -> None:
         """`long_multiply`: whether the core has products of 64 bits; if not, those of 32 bits are preferred."""
@@ -73,11 +80,13 @@ class FixRequantizationPass(ModulePass):
             settled = computed_array(op.multiplier, constants.store)
             assert settled is not None
             new = _exact(op, settled, constants, long_multiply)
-        if new is None:
-            return
-        new.location = op.location
-        new.result.name_hint = op.result.name_hint
-        Rewriter.replace_op(op, [new])
+        if new is not None:
+            put_in_place([new], [op])
+
+
+def _given(op: RequantizeOp) -> dict[str, Attribute]:
+    """The integers of the result, as a requantisation in fixed point has them."""
+    return {name: op.properties[name] for name in ("zero_point", "low", "high", "to")}
 
 
 def _exact(op: RequantizeOp, multiplier: Array, constants: Constants, long_multiply: bool) -> FixedRequantizeOp | None:
@@ -89,34 +98,148 @@ def _exact(op: RequantizeOp, multiplier: Array, constants: Constants, long_multi
     if found is None:
         return None
     factors = found.factors[:1].reshape(()) if multiplier.size == 1 else found.factors
-    return FixedRequantizeOp.get(
-        op.x,
-        constants.of(factors, "factors"),
-        axis=op.axis,
-        shift=found.shift,
-        most=found.most,
-        guard=found.guard,
-        up=found.up,
-        drop=found.drop,
-        split=found.split,
-        zero_point=op.zero_point,
-        low=op.low,
-        high=op.high,
-        to=op.to,
-    )
+    numbers = {name: value for name, value in vars(found).items() if name != "factors"}
+    return FixedRequantizeOp.get(op.x, constants.of(factors, "factors"), axis=op.axis, **numbers, **_given(op))
 
 
 def _doubling(op: RequantizeOp, multiplier: Array, constants: Constants) -> DoublingRequantizeOp | None:
-    found = doubled(multiplier)
-    if found is None:
+    if (found := doubled(multiplier)) is None:
         return None
-    return DoublingRequantizeOp.get(
-        op.x,
-        constants.of(found[0], "factors"),
-        constants.of(found[1], "shifts"),
-        axis=op.axis,
-        zero_point=op.zero_point,
-        low=op.low,
-        high=op.high,
-        to=op.to,
+    made = constants.of(found[0], "factors"), constants.of(found[1], "shifts")
+    return DoublingRequantizeOp.get(op.x, *made, axis=op.axis, **_given(op))
+
+
+# --- multipliers as integers, and the bits of a product that decide ---------------------------------------------------
+
+
+@dataclass(frozen=True)
+class FixedPoint:
+    """The parameters of `graph.fixed_requantize`."""
+
+    factors: Array
+    shift: int
+    most: int
+    guard: int
+    up: int | None = None
+    drop: int | None = None
+    split: int | None = None
+
+
+def fixed_point(multiplier: Array, most: Array, low: int, high: int, *, long_multiply: bool) -> FixedPoint | None:
+    """The same function as the float formula, of x with |x| <= most, for each channel; products are clamped to
+    low..high once they are rounded.
+
+    In 32 bits where a core has no `long_multiply`, and these decide most products. None where multipliers are too
+    different, too great or too small, or where products that are not clamped come from x that f32 rounds.
+    """
+    integers = _integers(multiplier, most)
+    reach = max(abs(low), abs(high)) + 1
+    if integers is None:
+        return None
+    factors, shift = integers
+    used = factors > 0
+    exact = bool((np.minimum(most[used], reach / multiplier[used].astype(np.float64)) < 1 << _MANTISSA).all())
+    if not exact or int(most.max(initial=0)) >= _LIMIT:
+        return None
+    greatest = max(int(most.max(initial=0)), 1)
+    if not long_multiply and (found := _split(factors, shift, greatest, low, high)) is not None:
+        return found
+    return _whole(factors, shift, greatest, low, high)
+
+
+def _integers(multiplier: Array, most: Array) -> tuple[Array, int] | None:
+    """Factors and a shift with factor / 2^shift == multiplier exactly; 0 of a channel whose products are all nearer to
+    0 than to 1."""
+    wide = np.where(most * multiplier.astype(np.float64) < 0.49, 0.0, multiplier.astype(np.float64))
+    greatest = _FACTOR_BITS - int(np.frexp(wide.max(initial=0))[1])
+    for shift in (greatest // _SHIFTS * _SHIFTS, greatest):
+        scaled = np.ldexp(wide, shift)
+        if shift in RoundProductOp.SHIFTS and bool((scaled == np.rint(scaled)).all()):
+            return scaled.astype(np.int32), shift
+    return None
+
+
+def _whole(factors: Array, shift: int, most: int, low: int, high: int) -> FixedPoint | None:
+    """With products in 64 bits."""
+    up = min(max(_FRACTION + 32 - shift, 1), _FACTOR_BITS - most.bit_length())  # 1: see FixedRequantizeOp.is_near
+    fraction = shift + up - 32
+    guard = least_guard(low, high, fraction, most, None) if fraction > 1 else 0
+    if not (1 < fraction < 31 and 2 * guard < 1 << fraction):
+        return None
+    return FixedPoint(factors, shift, (_LIMIT - 1) >> up, guard, up=up or None)
+
+
+def _split(factors: Array, shift: int, most: int, low: int, high: int) -> FixedPoint | None:
+    """With products in 32 bits, of factors in two parts."""
+    width = most.bit_length()
+    most = (1 << width) - 1
+    split = 30 - width  # bits of the lower part; the upper one has one less, for the sum
+    upper = split - 1
+    if upper < 1:
+        return None
+    drop = _FACTOR_BITS - split - upper
+    if drop < 0:
+        split, drop = split + drop, 0
+    fraction = shift - drop - split
+    if not 1 < fraction < 30:
+        return None
+    guard = least_guard(low, high, fraction, most, split)
+    whole = most * ((_LIMIT >> drop) >> split) + most + (1 << (fraction - 1)) + guard
+    fits = whole < _LIMIT and most << split < _LIMIT and 8 * guard < 1 << fraction
+    return FixedPoint(factors, shift, most, guard, drop=drop, split=split) if fits else None
+
+
+def doubled(multiplier: Array) -> tuple[Array, Array] | None:
+    """The factors and shifts of `graph.doubling_requantize`, i32, exactly the multipliers; None where one is not below
+    1. What is too small for a shift is 0."""
+    mantissa, exponent = np.frexp(multiplier.astype(np.float64))
+    if bool((exponent > 0).any()):
+        return None
+    representable = exponent >= -30
+    factors = np.where(representable, np.ldexp(mantissa, _FACTOR_BITS), 0).astype(np.int32)
+    return factors, np.where(representable, -exponent, 0).astype(np.int32)
+
+
+# --- constant channels ------------------------------------------------------------------------------------------------
+
+
+def settle_constant_channels(op: RequantizeOp, multiplier: Array, constants: Constants) -> bool:
+    """Give constant channels of the convolution that `op` alone reads weights of 0, the greatest multiplier of all
+    others and a bias for which results are the same; says whether there are any.
+
+    All weights of such a channel are 0, or too little for a step. Models have a large number for its bias and a tiny
+    one for its scale, which no shift that is right for the other channels makes an integer.
+    """
+    conv, store = producer(op.x, ConvOp), constants.store
+    if conv is None or not conv.result.has_one_use() or multiplier.ndim != 1 or op.axis != CHANNEL_AXIS:
+        return False
+    weight = computed_array(conv.weight, store)
+    bias = np.zeros(multiplier.size, np.int32) if conv.bias is None else computed_array(conv.bias, store)
+    ends = (
+        range_of(conv, op.axis, len(shape_of(op.x)), store) if conv.sums_integers and not conv.zero_points[1] else None
     )
+    if weight is None or bias is None or ends is None:
+        return False
+    least, greatest = (end + bias.astype(np.int64) for end in ends)
+    result = _rounded(least, multiplier, op)
+    fits = np.maximum(np.abs(least), np.abs(greatest)) < 2**31
+    constant = fits & (result == _rounded(greatest, multiplier, op))
+    typical = np.float32(0.5) if constant.all() else multiplier[~constant].max()
+    sums = np.rint(result / np.float64(typical)).astype(np.int64)
+    constant &= (np.abs(sums) < 1 << _MANTISSA) & (_rounded(sums, typical, op) == result)
+    if not constant.any():
+        return False
+    zeroed = np.where(constant.reshape(-1, *[1] * (weight.ndim - 1)), np.zeros((), weight.dtype), weight)
+    conv.operands[1] = constants.of(zeroed, key_of(conv.weight) or "weight")
+    if conv.bias is not None:
+        place = list(conv.operands).index(conv.bias)
+        conv.operands[place] = constants.of(
+            np.where(constant, sums, bias).astype(np.int32), key_of(conv.bias) or "bias"
+        )
+    op.operands[1] = constants.of(np.where(constant, typical, multiplier), "multiplier")
+    return True
+
+
+def _rounded(sums: Array, multiplier: Array | np.float32, op: RequantizeOp) -> Array:
+    """The integers of sums less the zero point, clamped."""
+    return np.clip(np.rint(sums.astype(np.float32) * multiplier), *op.range).astype(np.int64)

@@ -18,12 +18,11 @@ After:
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import OpResult, SSAValue
+from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -34,13 +33,10 @@ from aotc.dialects.graph.elementwise import AddOp, BinaryOp, MulOp
 from aotc.dialects.graph.interfaces import ChannelWeightsOp, GraphOp, ScaleShiftOp, element_type_of, shape_of
 from aotc.model.locations import fuse_locations
 from aotc.model.weight_store import Array, WeightStore
-from aotc.passes.graph.weights import erase_unused_constants
+from aotc.passes.graph.rewriting import erase_unused_constants, only_for
 
 
-@dataclass(frozen=True)
 class FoldBatchNormPass(ModulePass):
-    """Fold batch normalisation, and other constant factors and offsets per channel, into the weights before it."""
-
     name = "fold-batch-norm"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
@@ -80,7 +76,7 @@ class _Folder:
         """Fold x * c or x + c into what computes x, where c is constant and nothing else reads x."""
         for value, other in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
             array = known_array(other, self.store)
-            producer = _only_producer(value)
+            producer = only_for(value, GraphOp)
             if array is None or producer is None or value.type != op.result.type:
                 continue
             fold = self._product if isinstance(op, MulOp) else self._sum
@@ -111,7 +107,7 @@ class _Folder:
                 return self._merged(producer, array, np.multiply)
             case AddOp():
                 value, constant = self._constant_side(producer)
-                inner = None if value is None else _only_producer(value)
+                inner = None if value is None else only_for(value, GraphOp)
                 if value is None or inner is None or constant is None or not _same_size(constant, array):
                     return None
                 scaled = self._product(inner, array)
@@ -156,8 +152,7 @@ class _Folder:
 
     def _own_weight(self, value: SSAValue) -> Array | None:
         """The constant `value` that nothing else reads; scaling a shared one would store it twice."""
-        array = known_array(value, self.store)
-        return array if len(list(value.uses)) == 1 else None
+        return known_array(value, self.store) if value.has_one_use() else None
 
     def _insert(self, array: Array, before: GraphOp, like: SSAValue) -> SSAValue:
         """A constant in the element type of `before`'s result, named after the constant `like`."""
@@ -166,13 +161,6 @@ class _Folder:
         constant.location = before.location
         Rewriter.insert_op(constant, InsertPoint.before(before))
         return constant.result
-
-
-def _only_producer(value: SSAValue) -> GraphOp | None:
-    """The operation that computes `value`, if it has a single use."""
-    if isinstance(value, OpResult) and isinstance(value.op, GraphOp) and len(list(value.uses)) == 1:
-        return value.op
-    return None
 
 
 def _same_size(a: Array, b: Array) -> bool:

@@ -25,18 +25,16 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from aotc.dialects.aot.contract import arguments_of, entries
-from aotc.dialects.constants import constant_op, folded, packed_later, weight_keys
+from aotc.dialects.constants import constant_op, folded, key_of, packed_later, weight_keys
 from aotc.dialects.graph.compound.control_flow import graph_blocks
 from aotc.dialects.graph.interfaces import GraphOp
 from aotc.dialects.graph.structure import ConstantOp
 from aotc.model.weight_store import WeightStore
-from aotc.passes.graph.weights import constant_name, erase_unused_constants
+from aotc.passes.graph.rewriting import erase_unused_constants
 
 
 @dataclass(frozen=True)
 class FoldConstantsPass(ModulePass):
-    """Compute what depends on constants only, where that makes the model no larger."""
-
     name = "fold-constants"
 
     quantized: bool = True
@@ -50,7 +48,7 @@ class FoldConstantsPass(ModulePass):
                     continue
                 if not self.quantized and each.operand_quantization() is not None:
                     continue
-                name = constant_name(each)
+                name = next((key for value in each.operands if (key := key_of(value)) is not None), "constant")
                 later = packed_later(each, name, store)
                 values = folded(each, store) if later is None else [later]
                 if values is not None:

@@ -18,11 +18,9 @@ func.func @main(%x: tensor<2x8xf32>) -> tensor<2x8xf32> attributes {aot.entry} {
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
-from xdsl.dialects.builtin import FunctionType, ModuleOp
-from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, SSAValue
 from xdsl.passes import ModulePass
 
@@ -33,22 +31,14 @@ from aotc.errors import CompileError, Problem
 from aotc.model.locations import node_names
 
 
-@dataclass(frozen=True)
 class InferShapesPass(ModulePass):
-    """Give every graph operation the result types that its operands and attributes imply."""
-
     name = "infer-shapes"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         problems: list[Problem] = []
-        for function in [each for each in op.body.block.ops if isinstance(each, FuncOp)]:
-            if function.is_declaration:
-                continue
-            block = function.body.block
-            _infer(block, problems)
-            if isinstance(end := block.last_op, ReturnOp):
-                inputs, outputs = [arg.type for arg in block.args], [value.type for value in end.operands]
-                function.properties["function_type"] = FunctionType.from_lists(inputs, outputs)
+        for function in [each for each in op.ops if isinstance(each, FuncOp) and not each.is_declaration]:
+            _infer(function.body.block, problems)
+            function.update_function_type()
         if problems:
             raise CompileError(problems)
 

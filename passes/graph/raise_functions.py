@@ -21,8 +21,6 @@ After:
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import TypeAlias, TypeVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -33,53 +31,41 @@ from aotc.dialects.constants import known_array
 from aotc.dialects.graph.compound.control_flow import graph_operations
 from aotc.dialects.graph.elementwise import AddOp, BinaryOp, MulOp
 from aotc.dialects.graph.functions import ExpOp, FunctionOp, LogOp, MishOp, SoftplusOp, TanhOp
-from aotc.dialects.graph.interfaces import GraphOp, producer, shape_of
+from aotc.dialects.graph.interfaces import GraphOp, shape_of
 from aotc.model.weight_store import WeightStore
-from aotc.passes.graph.raising import put_in_place
-
-Raised: TypeAlias = "tuple[GraphOp, Sequence[GraphOp]] | None"
-"""An operation and those that it stands for, the last one first."""
-Op = TypeVar("Op", bound=GraphOp)
+from aotc.passes.graph.rewriting import only_for, put_in_place
 
 
-@dataclass(frozen=True)
 class RaiseFunctionsPass(ModulePass):
-    """Make one operation of those that models write softplus and Mish with."""
-
     name = "raise-functions"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         store = WeightStore.of(ctx)
         for each in graph_operations(op):
-            match each:
-                case LogOp():
-                    found = _softplus(each, store)
-                case MulOp():
-                    found = _mish(each)
-                case _:
-                    found = None
-            if found is not None:
-                put_in_place(*found)
+            if isinstance(each, LogOp):
+                _raise_softplus(each, store)
+            elif isinstance(each, MulOp):
+                _raise_mish(each)
 
 
-def _softplus(log: FunctionOp, store: WeightStore) -> Raised:
+def _raise_softplus(log: FunctionOp, store: WeightStore) -> None:
     """log(1 + exp(x))"""
-    if (add := _only_for(log.x, AddOp)) is not None:
+    if (add := only_for(log.x, AddOp)) is not None:
         for side, other in _sides(add):
-            power, one = _only_for(side, ExpOp), known_array(other, store)
+            power, one = only_for(side, ExpOp), known_array(other, store)
             if power is not None and one is not None and bool((one == 1).all()):
-                return _if_like(SoftplusOp.get(power.x), (log, add, power))
-    return None
+                _replace((power, add, log), SoftplusOp.get(power.x))
+                return
 
 
-def _mish(mul: BinaryOp) -> Raised:
+def _raise_mish(mul: BinaryOp) -> None:
     """x tanh(softplus(x))"""
     for side, other in _sides(mul):
-        tanh = _only_for(side, TanhOp)
-        softplus = None if tanh is None else _only_for(tanh.x, SoftplusOp)
+        tanh = only_for(side, TanhOp)
+        softplus = None if tanh is None else only_for(tanh.x, SoftplusOp)
         if tanh is not None and softplus is not None and softplus.x is other:
-            return _if_like(MishOp.get(other), (mul, tanh, softplus))
-    return None
+            _replace((softplus, tanh, mul), MishOp.get(other))
+            return
 
 
 def _sides(op: BinaryOp) -> Iterator[tuple[SSAValue, SSAValue]]:
@@ -88,11 +74,7 @@ def _sides(op: BinaryOp) -> Iterator[tuple[SSAValue, SSAValue]]:
     yield op.rhs, op.lhs
 
 
-def _only_for(value: SSAValue, op_class: type[Op]) -> Op | None:
-    """The operation of a class that computes `value` for a single reader."""
-    return producer(value, op_class) if value.has_one_use() else None
-
-
-def _if_like(new: GraphOp, ops: Sequence[GraphOp]) -> Raised:
-    """The new operation and those that it replaces; None where the other operand was broadcast to a larger shape."""
-    return (new, ops) if shape_of(new.results[0]) == shape_of(ops[0].results[0]) else None
+def _replace(ops: Sequence[GraphOp], new: GraphOp) -> None:
+    """Put one operation in place of others, but where the other operand was broadcast to a larger shape."""
+    if shape_of(new.results[0]) == shape_of(ops[-1].results[0]):
+        put_in_place([new], ops)

@@ -23,7 +23,6 @@ After:
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -39,41 +38,24 @@ from aotc.dialects.graph.interfaces import GraphOp, element_type_of, producer, s
 from aotc.dialects.graph.normalization import NormalizeOp
 from aotc.dialects.graph.reduction import ReduceOp
 from aotc.model.weight_store import WeightStore
-from aotc.passes.graph.raising import put_in_place
+from aotc.passes.graph.rewriting import put_in_place
 
 
-@dataclass(frozen=True)
 class RaiseNormalizationPass(ModulePass):
-    """Make one `graph.normalize` of the operations that models write a layer normalisation with."""
-
     name = "raise-normalization"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         store = WeightStore.of(ctx)
         for each in graph_operations(op):
-            if isinstance(each, DivOp) and (found := _normalization(each, store)) is not None:
-                found.apply()
+            if isinstance(each, DivOp):
+                _raise(each, store)
 
 
-@dataclass(frozen=True)
-class _Normalization:
-    """Operations, the last one first, that normalise `x` along `axes`."""
-
-    ops: tuple[GraphOp, ...]
-    x: SSAValue
-    axes: tuple[int, ...]
-    epsilon: float
-
-    def apply(self) -> None:
-        """Replace them all by one operation, except those whose results have other uses."""
-        put_in_place(NormalizeOp.get(self.x, axes=self.axes, epsilon=self.epsilon), self.ops)
-
-
-def _normalization(last: BinaryOp, store: WeightStore) -> _Normalization | None:
-    """The normalisation that ends with `last`, a division of distances by the root of the mean of their squares."""
+def _raise(last: BinaryOp, store: WeightStore) -> None:
+    """Replace a normalisation, which ends with a division of distances by the root of the mean of their squares."""
     distances, root = producer(last.lhs, SubOp), producer(last.rhs, SqrtOp)
     if distances is None or root is None or element_type_of(last.result) != compute_type(element_type_of(last.result)):
-        return None
+        return
     for variance, epsilon, between in _variances(root.x, store):
         squares = producer(variance.x, GraphOp)
         mean = producer(distances.rhs, ReduceOp)
@@ -86,8 +68,9 @@ def _normalization(last: BinaryOp, store: WeightStore) -> _Normalization | None:
             and axes is not None
             and shape_of(mean.x) == shape_of(last.result)
         ):
-            return _Normalization((last, root, *between, variance, squares, distances, mean), mean.x, axes, epsilon)
-    return None
+            normalize = NormalizeOp.get(mean.x, axes=axes, epsilon=epsilon)
+            put_in_place([normalize], (mean, distances, squares, variance, *between, root, last))
+            return
 
 
 def _variances(value: SSAValue, store: WeightStore) -> Iterator[tuple[ReduceOp, float, tuple[GraphOp, ...]]]:

@@ -30,27 +30,22 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Block
 from xdsl.passes import ModulePass
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import Rewriter
 
 from aotc.dialects.graph.accumulation import MOST_BITS, AccumulatingOp
-from aotc.dialects.graph.compound.control_flow import graph_blocks
 from aotc.dialects.graph.conversion import QuantizeOp
 from aotc.dialects.graph.convolution import ConvolutionOp, ConvOp
 from aotc.dialects.graph.interfaces import GraphOp
 from aotc.dialects.graph.matrices.matmul import MatMulOp
-from aotc.model.locations import fuse_locations
-from aotc.model.weight_store import WeightStore
 from aotc.passes.graph.quantization.integer_movement import raise_movement, same_integers, take_padding
-from aotc.passes.graph.quantization.integer_sums import Constants, Raised, raise_sum
+from aotc.passes.graph.quantization.integer_sums import raise_sum
 from aotc.passes.graph.quantization.pooling import raise_mean
+from aotc.passes.graph.rewriting import Constants, Raised, put_in_place, with_constants
 
 
 @dataclass(frozen=True)
 class RaiseQuantizationPass(ModulePass):
-    """Compute quantised operators on integers."""
-
     name = "raise-quantization"
 
     means: bool = False
@@ -66,21 +61,12 @@ class RaiseQuantizationPass(ModulePass):
     bytes and of floats."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        store = WeightStore.of(ctx)
-        for block in graph_blocks(op):
-            _rewrite(block, Constants(block, store), self)
-
-
-def _rewrite(block: Block, constants: Constants, options: RaiseQuantizationPass) -> None:
-    for op in list(block.ops):
-        if not isinstance(op, GraphOp) or op.parent is not block:
-            continue
-        if isinstance(op, QuantizeOp):
-            if (value := same_integers(op, constants)) is not None:
-                Rewriter.replace_op(op, [], [value])
-            continue
-        if (raised := _raised(op, constants, options)) is not None:
-            _put_in_place(raised)
+        for each, constants in with_constants(op, ctx, GraphOp):
+            if isinstance(each, QuantizeOp):
+                if (value := same_integers(each, constants)) is not None:
+                    Rewriter.replace_op(each, [], [value])
+            elif (raised := _raised(each, constants, self)) is not None:
+                put_in_place(raised.ops, raised.replaced)
 
 
 def _raised(op: GraphOp, constants: Constants, options: RaiseQuantizationPass) -> Raised | None:
@@ -91,16 +77,3 @@ def _raised(op: GraphOp, constants: Constants, options: RaiseQuantizationPass) -
     if isinstance(op, ConvolutionOp | MatMulOp):
         return raise_sum(op, constants, most_bits=options.most_bits)
     return raise_mean(op, constants, always=options.means, fixed=options.averages) or raise_movement(op, constants)
-
-
-def _put_in_place(raised: Raised) -> None:
-    """Replace the last of the operations, and erase the others, which nothing else reads."""
-    *others, last = raised.replaced
-    location = fuse_locations(op.location for op in raised.replaced)
-    for new in raised.ops:
-        new.location = location
-    raised.ops[-1].results[0].name_hint = last.results[0].name_hint
-    Rewriter.insert_op(raised.ops, InsertPoint.before(last))
-    last.results[0].replace_all_uses_with(raised.ops[-1].results[0])
-    for op in (last, *reversed(others)):
-        Rewriter.erase_op(op)

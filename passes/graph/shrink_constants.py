@@ -16,8 +16,6 @@ After:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -29,13 +27,10 @@ from aotc.dialects.graph.compound.control_flow import graph_blocks
 from aotc.dialects.graph.interfaces import ElementOp, ShapeError
 from aotc.dialects.graph.structure import ConstantOp
 from aotc.model.weight_store import Array, WeightStore
-from aotc.passes.graph.weights import erase_unused_constants
+from aotc.passes.graph.rewriting import erase_unused_constants
 
 
-@dataclass(frozen=True)
 class ShrinkConstantsPass(ModulePass):
-    """Replace constants whose elements are all equal by single elements where an operation broadcasts them."""
-
     name = "shrink-constants"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:

@@ -40,16 +40,13 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from aotc.dialects.constants import constant_op, known_array
 from aotc.dialects.dtypes import numpy_dtype
 from aotc.dialects.graph.compound.control_flow import MOST_TRIPS, ControlOp, IfOp, LoopOp, graph_blocks, yield_of
-from aotc.dialects.graph.interfaces import GraphOp, bytes_of, element_type_of, shape_of
+from aotc.dialects.graph.interfaces import GraphOp, bytes_of, element_type_of, producer, shape_of
 from aotc.dialects.graph.movement import ReshapeOp
 from aotc.dialects.graph.structure import ConstantOp, YieldOp
 from aotc.model.weight_store import WeightStore
 
 
-@dataclass(frozen=True)
 class SimplifyControlFlowPass(ModulePass):
-    """Take out of control flow what is known when compiling, and what is the same in every iteration."""
-
     name = "simplify-control-flow"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
@@ -69,7 +66,11 @@ def _simplify_conditional(op: IfOp, store: WeightStore) -> None:
     condition = known_array(op.condition, store)
     if condition is not None:
         taken = op.blocks[0 if condition.item() else 1]
-        Rewriter.replace_op(op, [], _in_place(taken, op.captured, op))
+        for argument, value in zip(taken.args, op.captured, strict=True):
+            argument.replace_all_uses_with(value)
+        yielded = yield_of(taken).values
+        _move_out(taken, op)
+        Rewriter.replace_op(op, [], yielded)
         return
     for place in reversed(range(len(op.captured))):
         arguments = [block.args[place] for block in op.blocks]
@@ -193,15 +194,14 @@ class _Loop:
         for op in list(self.op.block.ops):
             if not isinstance(op, GraphOp) or isinstance(op, ConstantOp | ControlOp) or not op.results:
                 continue
-            is_free = all(value in inside or _is_constant(value) for value in op.operands)
+            is_free = all(value in inside or producer(value, ConstantOp) for value in op.operands)
             if not is_free or not any(value in inside for value in op.operands) or not _may_hoist(op):
                 continue
             for place, value in enumerate(op.operands):
                 if value in inside:
                     op.operands[place] = inside[value]
-                else:
-                    assert isinstance(value.owner, Operation)
-                    copy = value.owner.clone()
+                elif (constant := producer(value, ConstantOp)) is not None:
+                    copy = constant.clone()
                     _insert(copy, self.op)
                     op.operands[place] = copy.results[0]
             op.detach()
@@ -269,9 +269,7 @@ class _Loop:
         for value, argument in self.captured:
             position[value].name_hint = argument.name_hint
             argument.replace_all_uses_with(position[value])
-        for each in list(old.ops):
-            each.detach()
-            block.add_op(each)
+        Rewriter.inline_block(old, InsertPoint.at_end(block))
         new_loop = LoopOp.of(
             Region(block),
             count=self.count,
@@ -288,10 +286,6 @@ class _Loop:
 # --- moving operations -----------------------------------------------------------------------------------------------
 
 
-def _is_constant(value: SSAValue) -> bool:
-    return isinstance(value, OpResult) and isinstance(value.op, ConstantOp)
-
-
 def _may_hoist(op: GraphOp) -> bool:
     """Whether it pays to compute `op` once and to keep its result: not where that is larger than what it is made of,
     nor where quantised operators look for it at their operands."""
@@ -301,22 +295,10 @@ def _may_hoist(op: GraphOp) -> bool:
 
 def _sink_constant(value: SSAValue, argument: BlockArgument) -> None:
     """Let a region read a constant of its own instead of a captured one."""
-    if isinstance(value, OpResult) and isinstance(value.op, ConstantOp) and argument.first_use is not None:
-        copy = value.op.clone()
-        first = argument.block.first_op
-        assert first is not None
-        argument.block.insert_op_before(copy, first)
-        copy.result.name_hint = value.name_hint
+    if (constant := producer(value, ConstantOp)) is not None and argument.first_use is not None:
+        copy = constant.clone()
+        Rewriter.insert_op(copy, InsertPoint.at_start(argument.block))
         argument.replace_all_uses_with(copy.result)
-
-
-def _in_place(block: Block, values: Sequence[SSAValue], op: Operation) -> list[SSAValue]:
-    """Move a region's operations in front of `op`, its arguments being `values`; what it yields."""
-    for argument, value in zip(block.args, values, strict=True):
-        argument.replace_all_uses_with(value)
-    yielded = list(yield_of(block).values)
-    _move_out(block, op)
-    return yielded
 
 
 def _move_out(block: Block, op: Operation) -> None:
@@ -336,7 +318,6 @@ def _put_in_place(new: ControlOp, old: ControlOp, results: Sequence[SSAValue]) -
     new.attributes |= old.attributes
     _insert(new, old)
     for result, value in zip(results, new.results, strict=True):
-        value.name_hint = result.name_hint
         result.replace_all_uses_with(value)
     Rewriter.erase_op(old)
 

@@ -36,13 +36,11 @@ from aotc.machines.targets import machine_of
 from aotc.model.locations import fuse_locations
 from aotc.model.weight_store import WeightStore
 from aotc.passes.graph.quantization.chains import Chain
-from aotc.passes.graph.quantization.integer_sums import Constants
+from aotc.passes.graph.rewriting import Constants
 
 
 @dataclass(frozen=True)
 class TabulateQuantizedPass(ModulePass):
-    """Make one table of what a graph computes between an integer of 8 bits and the next quantisation."""
-
     name = "tabulate-quantized"
 
     vectors: bool = False
@@ -72,5 +70,4 @@ def _tabulate(op: QuantizeOp, constants: Constants, machine: Machine | None) -> 
     registers = {} if machine is None else {"width": machine.vector_bytes, "row": machine.lookup.row}
     new = LookupOp.get(source, constants.of(table, "table"), **registers)
     new.location = fuse_locations(each.location for each in chain.ops)
-    new.result.name_hint = op.result.name_hint
-    Rewriter.replace_op(op, [new])
+    Rewriter.replace_op(op, new)

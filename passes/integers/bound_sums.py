@@ -17,7 +17,6 @@ After:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -35,10 +34,7 @@ from aotc.machines.targets import machine_of
 from aotc.model.weight_store import WeightStore
 
 
-@dataclass(frozen=True)
 class BoundSumsPass(ModulePass):
-    """Note of convolutions of 8-bit integers with a constant weight how wide the integers are that hold their sums."""
-
     name = "bound-sums"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:

@@ -20,7 +20,6 @@ After:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from xdsl.context import Context
@@ -45,10 +44,7 @@ from aotc.model.weight_store import WeightStore
 _LEAST, _MOST = np.iinfo(np.int8).min, np.iinfo(np.int8).max
 
 
-@dataclass(frozen=True)
 class CenterWeightsPass(ModulePass):
-    """Shift constant weights that do not fit i8, so that dot products of 8-bit integers can multiply them."""
-
     name = "center-weights"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
@@ -70,8 +66,8 @@ def _center(op: ConvOp | MatMulOp, kinds: Sequence[Attribute], store: WeightStor
     if not known.size or (isinstance(op, MatMulOp) and known.ndim != 2):
         return
     values = op.factor_array(1, known)
-    seen = (-1 if op.transpose_rhs else -2,) if isinstance(op, MatMulOp) else tuple(range(1, values.ndim))
-    low, high = values.min(axis=seen, keepdims=True), values.max(axis=seen, keepdims=True)
+    axes = (-1 if op.transpose_rhs else -2,) if isinstance(op, MatMulOp) else tuple(range(1, values.ndim))
+    low, high = values.min(axis=axes, keepdims=True), values.max(axis=axes, keepdims=True)
     if int((high - low).max()) > _MOST - _LEAST:
         return
     middle = np.where((low >= _LEAST) & (high <= _MOST), 0, (low + high + 1) // 2)

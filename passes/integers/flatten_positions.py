@@ -23,7 +23,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp
@@ -42,10 +41,7 @@ from aotc.machines.targets import machine_of
 from aotc.passes.kernel.strategy import least_cycles
 
 
-@dataclass(frozen=True)
 class FlattenPositionsPass(ModulePass):
-    """Make the positions of convolutions of integers with windows of one tap one axis, where rows are short."""
-
     name = "flatten-positions"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:

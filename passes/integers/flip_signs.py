@@ -21,7 +21,6 @@ After:
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, TypeAlias, cast
 
 from xdsl.context import Context
@@ -55,10 +54,7 @@ from aotc.machines.targets import core_of
 from aotc.model.weight_store import WeightStore
 
 
-@dataclass(frozen=True)
 class FlipSignsPass(ModulePass):
-    """Give activations the sign that the machine's dot product wants, where they are made."""
-
     name = "flip-signs"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:

@@ -20,8 +20,6 @@ After:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, f32, i32
@@ -44,10 +42,7 @@ EXACT = 1 << np.finfo(np.float32).nmant + 1
 """Every integer of at most this magnitude is an f32."""
 
 
-@dataclass(frozen=True)
 class MultiplyInFloatsPass(ModulePass):
-    """Multiply two activations of 8-bit integers in f32 where their sums are exact in it."""
-
     name = "multiply-in-floats"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:

@@ -39,8 +39,6 @@ from aotc.passes.kernel.strategy import least_cycles
 
 @dataclass(frozen=True)
 class PairStepsPass(ModulePass):
-    """Choose the convolutions of 8-bit integers whose steps are added in pairs, where that is fastest."""
-
     name = "pair-steps"
 
     table: str = ""

@@ -15,8 +15,6 @@ After:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -27,10 +25,7 @@ from aotc.dialects.graph.quantized.requantization import RequantizeOp
 from aotc.model.weight_store import WeightStore
 
 
-@dataclass(frozen=True)
 class ProveFractionsPass(ModulePass):
-    """Mark requantisations whose constant multipliers are below 1 in magnitude."""
-
     name = "prove-fractions"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:

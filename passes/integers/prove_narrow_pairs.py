@@ -16,8 +16,6 @@ After:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
@@ -28,10 +26,7 @@ from aotc.dialects.graph.quantized.bytes import UI8
 from aotc.model.weight_store import WeightStore
 
 
-@dataclass(frozen=True)
 class ProveNarrowPairsPass(ModulePass):
-    """Mark dot products of 8-bit integers whose constant weights keep the products of all neighbours in 16 bits."""
-
     name = "prove-narrow-pairs"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:

@@ -22,7 +22,6 @@ weights: they stay embedded.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 
 from xdsl.builder import Builder
@@ -40,10 +39,7 @@ from aotc.model.conventions import reset_symbol
 from aotc.passes.interface.element_loops import copy_elements, fill_elements
 
 
-@dataclass(frozen=True)
 class AddResetPass(ModulePass):
-    """See the module; without states nothing happens."""
-
     name = "add-reset"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
@@ -52,7 +48,7 @@ class AddResetPass(ModulePass):
 
 
 def _reset(module: ModuleOp, states: list[contract.State]) -> FuncOp:
-    given = contract.workspace_place(module) == "caller"
+    given = contract.WORKSPACE.require(module) == "caller"
     function = FuncOp(reset_symbol(contract.model_name(module)), ([VOID_PTR] if given else [], [i32]))
     block = function.body.block
     build = Builder(InsertPoint.at_end(block))

@@ -48,10 +48,7 @@ from aotc.model.metadata import BufferInfo
 from aotc.passes.interface.element_loops import copy_elements, element_loop
 
 
-@dataclass(frozen=True)
 class AddSelftestPass(ModulePass):
-    """See the module; without the attribute `aot.selftest` nothing happens."""
-
     name = "add-selftest"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
@@ -106,7 +103,7 @@ class _Selftest:
         grown = end - plan.peak_bytes
         lower_bound = plan.lower_bound_bytes + grown
         plan = replace(plan, peak_bytes=end, lower_bound_bytes=lower_bound, buffers=tuple(buffers))
-        contract.set_plan(self.module, plan)
+        contract.PLAN.set(self.module, plan)
         contract.set_sizes(self.main, replace(contract.sizes_of(self.main), workspace=end))
         for op in [op for op in self.module.walk() if isinstance(op, WorkspaceOp)]:
             Rewriter.replace_op(op, WorkspaceOp(end))
@@ -117,7 +114,7 @@ class _Selftest:
         others = {n: each.io for n, each in enumerate(arguments) if each.io not in ("input", "output")}
         kinds = [self.main.args[n].type for n in others]
         function = FuncOp(operator_symbol(contract.model_name(self.module), "selftest"), (kinds, [i32]))
-        contract.mark_selftest(function)
+        contract.SELFTEST.set(function)
         block = function.body.block
         for argument, io in zip(block.args, others.values(), strict=True):
             argument.name_hint = io

@@ -66,7 +66,7 @@ def _record_parameters(kernel: FuncOp, attributes: Sequence[contract.Argument]) 
             each = contract.Argument(name=name, dtype=dtype, io="output" if is_output else "input")
             each.shape = said_shape(kind)
             found.append(each)
-    contract.set_parameters(kernel, found)
+    contract.PARAMETERS.set(kernel, found)
 
 
 def _record_sizes(module: ModuleOp, main: FuncOp) -> None:
@@ -185,10 +185,10 @@ def _alignments_of_calls(module: ModuleOp, main: FuncOp) -> dict[str, dict[int, 
     found: dict[str, dict[int, int]] = {}
     for call in main.walk():
         if isinstance(call, CallOp):
-            seen = found.setdefault(call.callee.string_value(), {})
+            of_callee = found.setdefault(call.callee.string_value(), {})
             for position, operand in enumerate(call.operands):
                 if isinstance(operand.type, MemRefType):
-                    seen[position] = gcd(seen.get(position, 0), alignment(operand))
+                    of_callee[position] = gcd(of_callee.get(position, 0), alignment(operand))
     return found
 
 

@@ -30,7 +30,6 @@ Operators of the packed conventions keep their buffers for `lower-calls`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import arith, memref
@@ -46,16 +45,15 @@ from aotc.passes.interface.buffer_attributes import record_buffer_attributes, sa
 from aotc.passes.interface.buffer_uses import declare_with_pointers, replace_buffer, used_extents
 
 
-@dataclass(frozen=True)
 class BuffersToPointersPass(ModulePass):
-    """See the module."""
-
     name = "buffers-to-pointers"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         main = contract.entry(op)
         record_buffer_attributes(op)
-        typed = [kernel for kernel in contract.kernels(op) if contract.convention(kernel) is aot.Convention.UNPACKED]
+        typed = [
+            kernel for kernel in contract.kernels(op) if contract.CONVENTION.get(kernel) is aot.Convention.UNPACKED
+        ]
         signatures = {kernel.sym_name.data: used_extents(kernel) for kernel in typed}
         for kernel in typed:
             if kernel.is_declaration:
@@ -140,13 +138,13 @@ def _rewrite_calls(function: FuncOp, signatures: dict[str, list[list[int]]]) -> 
 
 def _take_from_caller(module: ModuleOp, main: FuncOp) -> None:
     """Make the workspace and the weights arguments of the entry where they are the caller's to supply."""
-    if contract.workspace_place(module) == "caller":
+    if contract.WORKSPACE.require(module) == "caller":
         given = contract.Argument(io="workspace")
         given.align, given.noalias = contract.workspace_alignment(module), True
         pointer = contract.append_argument(main, aot.VOID_PTR, given, "workspace")
         _replace_by_buffer(main, aot.WorkspaceOp, pointer)
-    if contract.weights_place(module) == "caller":
-        layout = contract.WEIGHT_LAYOUT.require(module, "the module")
+    if contract.WEIGHTS.require(module) == "caller":
+        layout = contract.WEIGHT_LAYOUT.require(module)
         given = contract.Argument(io="weights")
         given.align, given.readonly = 8 if layout.apart else layout.alignment, True
         if layout.apart:

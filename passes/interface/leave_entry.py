@@ -19,8 +19,6 @@ is known of the arguments stays, and so do descriptors, metadata and operators.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
@@ -31,10 +29,7 @@ from aotc.dialects.aot.contract import arguments_of, entry, model_name, set_argu
 from aotc.model.conventions import entry_symbol
 
 
-@dataclass(frozen=True)
 class LeaveEntryPass(ModulePass):
-    """See the module."""
-
     name = "leave-entry"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:

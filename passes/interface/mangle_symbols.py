@@ -30,8 +30,6 @@ from aotc.model.conventions import entry_symbol, operator_symbol, require_identi
 
 @dataclass(frozen=True)
 class MangleSymbolsPass(ModulePass):
-    """See the module."""
-
     name = "mangle-symbols"
 
     export_operators: bool = False

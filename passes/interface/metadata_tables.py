@@ -86,7 +86,7 @@ class _Tables:
 def _getter(symbol: str, metadata: str) -> FuncOp:
     """A packed function without arguments that returns the address of the metadata as a handle."""
     function = FuncOp(symbol, (PACKED_TYPES, [i32]), visibility="private")
-    contract.set_convention(function, Convention.PACKED)
+    contract.CONVENTION.set(function, Convention.PACKED)
     block = function.body.block
     for argument, name in zip(block.args, PACKED_NAMES, strict=True):
         argument.name_hint = name

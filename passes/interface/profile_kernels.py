@@ -21,7 +21,6 @@ aot.check %s
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from xdsl.builder import Builder
 from xdsl.context import Context
@@ -37,10 +36,7 @@ from aotc.dialects.aot.contract import entry, is_in_region, kernel_calls, model_
 from aotc.model.conventions import profile_symbol
 
 
-@dataclass(frozen=True)
 class ProfileKernelsPass(ModulePass):
-    """See the module."""
-
     name = "profile-kernels"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:

@@ -69,10 +69,7 @@ from aotc.dialects.dtypes import byte_width
 from aotc.model.conventions import THREADS_RUN, operator_symbol
 
 
-@dataclass(frozen=True)
 class RunOnThreadsPass(ModulePass):
-    """See the module."""
-
     name = "run-on-threads"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:

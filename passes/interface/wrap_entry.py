@@ -39,13 +39,12 @@ from xdsl.rewriter import InsertPoint
 
 from aotc.dialects.aot import VOID_PTR, Convention, ElementOp, GlobalOp, PtrCastOp, PtrType, StructType, integers
 from aotc.dialects.aot.contract import (
+    CONVENTION,
     Argument,
     arguments_of,
-    convention,
     entry,
     kernels,
     model_name,
-    set_convention,
     set_signature,
     tensors_of,
 )
@@ -61,8 +60,6 @@ _CALLER_MEMORY: Final = {"workspace": 1, "weights": 2}
 
 @dataclass(frozen=True)
 class WrapEntryPass(ModulePass):
-    """See the module."""
-
     name = "wrap-entry"
 
     packed_wrapper: bool = False
@@ -70,8 +67,8 @@ class WrapEntryPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         main = entry(op)
-        chosen = convention(main)
-        set_convention(main, Convention.C)
+        chosen = CONVENTION.get(main)
+        CONVENTION.set(main, Convention.C)
         if chosen is Convention.C:
             _describe_typed(op, main, "c")
         else:
@@ -98,7 +95,7 @@ def _wrap(
 ) -> None:
     """Add the public function of `interface` that calls `main`."""
     wrapper = FuncOp(entry_symbol(model_name(module), interface), (kinds, [i32]))
-    set_convention(wrapper, Convention.of_entry(interface))
+    CONVENTION.set(wrapper, Convention.of_entry(interface))
     block = wrapper.body.block
     for argument, name in zip(block.args, names, strict=True):
         argument.name_hint = name
@@ -176,7 +173,7 @@ def _describe_packed(module: ModuleOp, main: FuncOp) -> None:
     name = model_name(module)
     run, functions = entry_symbol(name, "packed"), operator_symbol(name, "functions")
     metadata, getter = add_metadata(module, main, run)
-    packed = [kernel for kernel in kernels(module) if convention(kernel) is Convention.PACKED]
+    packed = [kernel for kernel in kernels(module) if CONVENTION.get(kernel) is Convention.PACKED]
     operators = [kernel.sym_name.data for kernel in packed if not kernel.is_declaration]
     rows = [("run", run), ("get_model_metadata", getter), *((symbol, symbol) for symbol in operators)]
     table = [ArrayAttr([StringAttr(key), SymbolRefAttr(symbol)]) for key, symbol in rows]

@@ -134,15 +134,15 @@ class Layouts:
         """The lanes for the channels of `value`, a blocked result, such that its readers need not move them."""
         count = shape_of(value)[1]
         starts: set[int] = set()
-        seen, pending = {value}, [value]
+        visited, pending = {value}, [value]
         while pending:
             for use in pending.pop().uses:
                 if not isinstance(op := use.operation, GraphOp) or self.is_result(op.results[0]):
                     continue
                 if (found := self._block_starts(op, self.channels_of)) is not None:
                     starts |= set(found)
-                elif op.results[0] not in seen and shape_of(op.results[0])[1:2] == (count,):
-                    seen.add(op.results[0])
+                elif op.results[0] not in visited and shape_of(op.results[0])[1:2] == (count,):
+                    visited.add(op.results[0])
                     pending.append(op.results[0])
         channels = channels_from(starts, count, lanes)
         return channels if is_compact(channels) else Channels.of([count], lanes)

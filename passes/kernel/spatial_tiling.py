@@ -69,7 +69,7 @@ class TiledImplementation:
 
 
 @dataclass(frozen=True)
-class Seen:
+class Reads:
     """Reads of neighbouring positions of a sliding window, and the padding that they overlap."""
 
     elements: range
@@ -77,14 +77,14 @@ class Seen:
     after: int
 
     @staticmethod
-    def by(window: SlidingWindow, positions: range) -> Seen | None:
+    def by(window: SlidingWindow, positions: range) -> Reads | None:
         """Exactly what `positions` read; None where that is nothing, or where a window exceeds the padding."""
         first = positions.start * window.stride - window.before
         last = (positions.stop - 1) * window.stride - window.before + window.span
         elements = range(min(max(first, 0), window.extent), max(min(last, window.extent), 0))
         if not elements or last > window.extent + window.after:
             return None
-        return Seen(elements, elements.start - first, last - elements.stop)
+        return Reads(elements, elements.start - first, last - elements.stop)
 
 
 def tiled_windows(op: AnchorOp, windows: Sequence[SlidingWindow], box: Box) -> TiledImplementation | None:
@@ -96,10 +96,10 @@ def tiled_windows(op: AnchorOp, windows: Sequence[SlidingWindow], box: Box) -> T
     x, *parameters = op.operands
     images, blocks, *positions, lanes = box
     everything = whole(op.results[0])
-    seen = [Seen.by(window, part) for window, part in zip(windows, positions, strict=True)]
-    if (blocks, lanes) != (everything[1], everything[-1]) or None in seen:
+    reads = [Reads.by(window, part) for window, part in zip(windows, positions, strict=True)]
+    if (blocks, lanes) != (everything[1], everything[-1]) or None in reads:
         return None
-    parts = [part for part in seen if part is not None]
+    parts = [part for part in reads if part is not None]
     channels, *_ = whole(x)[1:]
     within = (images, channels, *(part.elements for part in parts), *whole(x)[2 + len(parts) :])
     pads = [*(part.before for part in parts), *(part.after for part in parts)]

@@ -302,8 +302,8 @@ def _choose(op: GraphOp, core: Core) -> Choice | None:
             node = ", ".join(node_names(op.location))
             raise CompileError("broken-package", what, why, "list it there", node, op.name)
         choices.append(Choice(schedule, strategy.cost(op, schedule, core), strategy.KEEPS_PACKED))
-    kept = [choice for choice in choices if choice.keeps_packed]
-    return min(kept or choices, key=lambda choice: choice.cycles, default=None)
+    staying_packed = [choice for choice in choices if choice.keeps_packed]
+    return min(staying_packed or choices, key=lambda choice: choice.cycles, default=None)
 
 
 def keeps_packed(op: GraphOp, core: Core) -> bool:

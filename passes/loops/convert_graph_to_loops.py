@@ -68,8 +68,6 @@ from aotc.passes.kernel.strategy import strategy_of
 
 @dataclass(frozen=True)
 class ConvertGraphToLoopsPass(ModulePass):
-    """Lower the graph operations of kernels to scf, arith, math and memref."""
-
     name = "convert-graph-to-loops"
     check_indices: bool = False
     """Whether kernels end with a status where an index known only at run time is out of range."""
@@ -174,13 +172,13 @@ class KernelLowering:
     def _root(self, value: SSAValue) -> SSAValue | None:
         """The anchor result that `value` depends on, if any."""
         found: set[SSAValue] = set()
-        seen: set[SSAValue] = set()
+        visited: set[SSAValue] = set()
         pending = [value]
         while pending:
             current = pending.pop()
-            if current in seen or current in self._buffers or not isinstance(current, OpResult):
+            if current in visited or current in self._buffers or not isinstance(current, OpResult):
                 continue
-            seen.add(current)
+            visited.add(current)
             if current.op is self._anchor:
                 found.add(current)
             else:

@@ -25,7 +25,6 @@ a constant c, erf and tanh have that in their coefficients, which is at most one
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from math import prod
 from typing import TypeAlias
 
@@ -53,10 +52,7 @@ AT_A_TIME = 4
 too."""
 
 
-@dataclass(frozen=True)
 class ExpandMathPass(ModulePass):
-    """Write the functions of the math dialect, of f32, as polynomials, in vectorised kernels."""
-
     name = "expand-math"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:

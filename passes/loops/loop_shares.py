@@ -276,15 +276,15 @@ class Shares:
         one = Step(tuple(op for op in operations if op in alone), Alone(self._next, turn))
         if alone:
             self._next = (self._next + 1) % self.threads
-        seen = 0
+        passed = 0
         for op in operations:
             if op in alone:
-                seen += 1
-                if seen == len(alone):  # where they will be, side by side
+                passed += 1
+                if passed == len(alone):  # where they will be, side by side
                     steps.append(one)
             elif self.accesses(op).loads:
                 step = Step((op,), "everywhere")
-                if 0 < seen < len(alone) and self.conflict(one, step):
+                if 0 < passed < len(alone) and self.conflict(one, step):
                     raise Indivisible("all threads read what one thread stores, between its stores")
                 steps.append(step)
 

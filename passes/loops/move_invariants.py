@@ -20,8 +20,6 @@ scf.for %i = %c0 to %c8 step %c1 {
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import ModuleOp
@@ -33,10 +31,7 @@ from xdsl.traits import is_side_effect_free, is_speculatable
 from aotc.dialects.operations import is_terminator, walk
 
 
-@dataclass(frozen=True)
 class MoveInvariantsPass(ModulePass):
-    """Move what depends on nothing in a loop out of it."""
-
     name = "move-invariants"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:

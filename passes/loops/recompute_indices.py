@@ -49,8 +49,6 @@ TRIPS = 2
 
 @dataclass(frozen=True)
 class RecomputeIndicesPass(ModulePass):
-    """Compute addresses where a tile is computed, again for each."""
-
     name = "recompute-indices"
 
     own_work: int = 40

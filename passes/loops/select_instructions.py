@@ -18,7 +18,6 @@ equal within a block is written once. Extremes beside a number become a comparis
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from math import copysign
 from typing import Any, TypeAlias, cast
 
@@ -54,10 +53,7 @@ Expansion: TypeAlias = "Callable[[Writer, Any], Register | None]"
 """The result of an operation, written with a writer; None where it stays as it is."""
 
 
-@dataclass(frozen=True)
 class SelectInstructionsPass(ModulePass):
-    """See the module."""
-
     name = "select-instructions"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:

@@ -19,8 +19,6 @@ scf.for %i = %c0 to %c4 step %c1 {
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import IndexType, ModuleOp
@@ -63,10 +61,7 @@ def serialize(op: scf.ParallelOp) -> None:
             Rewriter.replace_op(op, loop)
 
 
-@dataclass(frozen=True)
 class SerializeParallelLoopsPass(ModulePass):
-    """Turn every parallel loop into a nest of sequential loops, first dimension outermost."""
-
     name = "serialize-parallel-loops"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:

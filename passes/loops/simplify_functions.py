@@ -22,7 +22,6 @@ folded or a pattern applied.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from enum import IntEnum
 from functools import cache
 
@@ -46,10 +45,7 @@ from xdsl.traits import (
 from aotc.dialects.operations import is_terminator, walk
 
 
-@dataclass(frozen=True)
 class SimplifyFunctionsPass(ModulePass):
-    """See the module."""
-
     name = "simplify-functions"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:

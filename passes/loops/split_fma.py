@@ -15,8 +15,6 @@ After:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import ModuleOp
@@ -26,10 +24,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 
-@dataclass(frozen=True)
 class SplitFmaPass(ModulePass):
-    """Multiply, then add, where a processor has no instruction for both at once."""
-
     name = "split-fma"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:

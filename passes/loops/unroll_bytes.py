@@ -12,8 +12,7 @@ from xdsl.dialects.builtin import i8
 from xdsl.ir import SSAValue
 
 from aotc.dialects.aot import tiles
-from aotc.dialects.aot.tile_lookups import TileLookupOp
-from aotc.dialects.aot.tile_narrowing import PARTS, TileNarrowOp
+from aotc.dialects.aot.tile_integers import PARTS, TileLookupOp, TileNarrowOp
 from aotc.dialects.aot.tiles import tile_shape, tile_type
 from aotc.dialects.properties import integer
 from aotc.passes.loops.registers import place_properties, register_places

@@ -24,7 +24,6 @@ other. Registers that `valid` leaves empty are zeros and are not stored.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import cast
 
@@ -35,9 +34,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from aotc.dialects.aot import TILE_OPERATIONS, InstructionOp, QuadOp, tiles
-from aotc.dialects.aot.tile_dots import TileDotOp
-from aotc.dialects.aot.tile_lookups import TileLookupOp
-from aotc.dialects.aot.tile_narrowing import TileNarrowOp
+from aotc.dialects.aot.tile_integers import TileDotOp, TileLookupOp, TileNarrowOp
 from aotc.dialects.aot.tiles import tile_shape, tile_type
 from aotc.dialects.aot.words import WORD
 from aotc.dialects.graph.shapes import ceil_div
@@ -60,10 +57,7 @@ _EXACT_MATH = (
 """Functions that processors have as instructions on a register; the others are expanded elsewhere."""
 
 
-@dataclass(frozen=True)
 class UnrollTilesPass(ModulePass):
-    """See the module."""
-
     name = "unroll-tiles"
 
     def apply(self, ctx: Context, op: builtin.ModuleOp) -> None:
@@ -225,9 +219,9 @@ def _exchange(u: Unrolling, rows: Sequence[SSAValue], step: int, low: list[int],
     result = list(rows)
     for first in range(len(rows)):
         if not first & step:
-            pair = rows[first], rows[first | step]
-            result[first] = u.shuffle(*pair, low)
-            result[first | step] = u.shuffle(*pair, high)
+            two = rows[first], rows[first | step]
+            result[first] = u.shuffle(*two, low)
+            result[first | step] = u.shuffle(*two, high)
     return result
 
 
@@ -247,8 +241,8 @@ def _reduce(u: Unrolling, op: tiles.TileReduceOp) -> Sequence[Registers]:
     values = list(u.registers(op.tile))
     while len(values) > 1:
         half = ceil_div(len(values), 2)
-        pairs = list(zip(values, values[half:], strict=False))
-        values = [*(_combined(u, kind, *pair) for pair in pairs), *values[len(pairs) : half]]
+        twos = list(zip(values, values[half:], strict=False))
+        values = [*(_combined(u, kind, *two) for two in twos), *values[len(twos) : half]]
     (value,) = values
     lanes = tile_shape(value)[0]
     while lanes > 1:

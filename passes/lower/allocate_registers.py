@@ -87,13 +87,13 @@ def _in_order(function: FuncOp) -> list[Block]:
     first = function.body.blocks.first
     assert first is not None
     done: dict[Block, None] = {}
-    seen = {first}
+    met = {first}
     path = [(first, iter(_successors(first)))]
     while path:
         block, successors = path[-1]
         for successor in successors:
-            if successor not in seen:
-                seen.add(successor)
+            if successor not in met:
+                met.add(successor)
                 path.append((successor, iter(_successors(successor))))
                 break
         else:
@@ -166,9 +166,9 @@ def _move(goto: GotoOp, spare: int) -> None:
         free = next((place for place, (_, to) in pending.items() if to not in read), None)
         if free is None:  # each register is still to be read: a circle, which one more register opens
             value = next(iter(pending.values()))[0]
-            kept = move(value, RegisterType(spare))
+            copy = move(value, RegisterType(spare))
             pending = {
-                each: (kept if other.type == value.type else other, target) for each, (other, target) in pending.items()
+                each: (copy if other.type == value.type else other, target) for each, (other, target) in pending.items()
             }
             continue
         value, to = pending.pop(free)

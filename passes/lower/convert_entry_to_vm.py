@@ -123,7 +123,7 @@ class _Conversion:
         self._body = Region(Block(arg_types=[vm.REGISTER] * len(main.args)))
         self._constants: dict[tuple[Attribute, ...], vm.PlaceOp | vm.ConstantOp] = {}
         """Places and weights, which are made once, at the head of the function."""
-        self._once_kept: dict[SSAValue, SSAValue] = {}
+        self._copies: dict[SSAValue, SSAValue] = {}
         """Places and constants in registers, which are moved there once."""
         self._head: list[Operation] = []
         """Work that the function does once, behind those."""
@@ -162,15 +162,15 @@ class _Conversion:
         assert made.result is not None
         return made.result
 
-    def _kept(self, value: SSAValue) -> SSAValue:
+    def _copy(self, value: SSAValue) -> SSAValue:
         """`value` in a register."""
         if isinstance(value.type, vm.RegisterType):
             return value
         if not isinstance(value.owner, vm.PlaceOp | vm.ConstantOp):
             return self._call("move", value)
-        if value not in self._once_kept:
-            self._once_kept[value] = self._at_head(vm.CallOp("vm.builtin.move", [value]))
-        return self._once_kept[value]
+        if value not in self._copies:
+            self._copies[value] = self._at_head(vm.CallOp("vm.builtin.move", [value]))
+        return self._copies[value]
 
     def _at_head(self, call: vm.CallOp) -> SSAValue:
         self._head.append(call)
@@ -354,7 +354,7 @@ class _Conversion:
         return self._buffer(value) if isinstance(value.type, MemRefType) else self._values[value]
 
     def _return(self) -> None:
-        result = self._output if self._output is not None else self._kept(self._immediate(0))
+        result = self._output if self._output is not None else self._copy(self._immediate(0))
         self._build.insert(vm.ReturnOp(result))
 
     # --- control flow ---
@@ -368,7 +368,7 @@ class _Conversion:
         self._build = Builder(InsertPoint.at_end(block))
 
     def _goto(self, target: Block, values: Sequence[SSAValue]) -> None:
-        self._build.insert(vm.GotoOp(target, [self._kept(self._value(value)) for value in values]))
+        self._build.insert(vm.GotoOp(target, [self._copy(self._value(value)) for value in values]))
 
     def _region(self, block: Block, arguments: Sequence[SSAValue]) -> Operation:
         """Convert a region of one block, its arguments standing for these values; returns its terminator."""
@@ -380,7 +380,7 @@ class _Conversion:
 
     def _if(self, op: scf.IfOp) -> None:
         then, otherwise, end = self._block(0), self._block(0), self._block(len(op.output))
-        self._build.insert(vm.IfOp(self._kept(self._values[op.cond]), then, otherwise))
+        self._build.insert(vm.IfOp(self._copy(self._values[op.cond]), then, otherwise))
         for block, region in ((then, op.true_region), (otherwise, op.false_region)):
             self._go_on_in(block)
             yielded = self._region(region.block, ()).operands if region.blocks else ()
@@ -398,7 +398,7 @@ class _Conversion:
         self._loops += 1
         last = self._region(op.body.block, head.args)
         following = self._call("add", self._values[op.body.block.args[0]], self._values[op.step])
-        carried = [self._kept(self._value(value)) for value in last.operands]
+        carried = [self._copy(self._value(value)) for value in last.operands]
         self._loops -= 1
         self._build.insert(vm.GotoOp(head, [following, *carried]))
         self._go_on_in(end)
@@ -411,8 +411,8 @@ class _Conversion:
         self._loops += 1
         condition = self._region(op.before_region.block, head.args)
         assert isinstance(condition, scf.ConditionOp)
-        passed = [self._kept(self._value(value)) for value in condition.args]
-        self._build.insert(vm.IfOp(self._kept(self._values[condition.condition]), body, end))
+        passed = [self._copy(self._value(value)) for value in condition.args]
+        self._build.insert(vm.IfOp(self._copy(self._values[condition.condition]), body, end))
         self._go_on_in(body)
         self._goto(head, self._region(op.after_region.block, passed).operands)
         self._loops -= 1

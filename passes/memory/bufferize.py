@@ -49,7 +49,6 @@ from __future__ import annotations
 import math
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import cast
 
@@ -70,10 +69,7 @@ from aotc.dialects.graph.structure import ConstantOp, YieldOp
 from aotc.model.weight_store import WeightStore
 
 
-@dataclass(frozen=True)
 class BufferizePass(ModulePass):
-    """Turn tensors into buffers: kernels write into arguments, the entry allocates, outputs are the caller's."""
-
     name = "bufferize"
 
     def apply(self, ctx: Context, op: builtin.ModuleOp) -> None:

@@ -26,8 +26,6 @@ After:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import UNKNOWN_LOC, ModuleOp
 from xdsl.ir import Block, SSAValue
@@ -43,10 +41,7 @@ from aotc.passes.kernel.layouts import Blocked, Layouts
 from aotc.passes.kernel.strategy import strategy_of
 
 
-@dataclass(frozen=True)
 class AssignLayoutsPass(ModulePass):
-    """Lay tensors out as the schedules want them: convolutional parts in the NCHWc layout, weights in panels."""
-
     name = "assign-layouts"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:

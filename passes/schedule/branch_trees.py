@@ -15,8 +15,6 @@ After:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -31,10 +29,7 @@ from aotc.dialects.graph.trees.leaves import BranchingTreesOp, TreeLeavesOp
 from aotc.model.weight_store import Array, WeightStore
 
 
-@dataclass(frozen=True)
 class BranchTreesPass(ModulePass):
-    """Write decision trees as branches where their schedule says so."""
-
     name = "branch-trees"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:

@@ -33,8 +33,6 @@ from aotc.passes.kernel.strategy import choose_algorithm, keeps_packed
 
 @dataclass(frozen=True)
 class ChooseAlgorithmsPass(ModulePass):
-    """Choose faster algorithms for operations that may round differently."""
-
     name = "choose-algorithms"
 
     accuracy: str = "fast"

@@ -39,8 +39,6 @@ from aotc.passes.kernel.strategy import choose_schedule, keeps_packed, takes_sch
 
 @dataclass(frozen=True)
 class ChooseSchedulePass(ModulePass):
-    """Choose how every kernel is computed in the registers of a target."""
-
     name = "choose-schedule"
 
     size: bool = False

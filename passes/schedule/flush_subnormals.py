@@ -15,8 +15,6 @@ After, where these are 0:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -33,10 +31,7 @@ from aotc.dialects.graph.structure import ConstantOp
 from aotc.model.weight_store import WeightStore
 
 
-@dataclass(frozen=True)
 class FlushSubnormalsPass(ModulePass):
-    """Make weights that are too small for a normal float zero."""
-
     name = "flush-subnormals"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:

@@ -23,7 +23,6 @@ After:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -41,10 +40,7 @@ from aotc.dialects.graph.schedules import RecurrenceSchedule, ScheduleAttr, Sums
 from aotc.passes.kernel.projections import preceding, projection
 
 
-@dataclass(frozen=True)
 class ProjectInputsPass(ModulePass):
-    """Multiply the inputs of a recurrent layer within it, as its schedule says."""
-
     name = "project-inputs"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:

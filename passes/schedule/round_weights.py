@@ -17,8 +17,6 @@ After:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
@@ -37,10 +35,7 @@ from aotc.passes.kernel.costs.recurrent_cost import shares_registers
 from aotc.passes.kernel.projections import single
 
 
-@dataclass(frozen=True)
 class RoundWeightsPass(ModulePass):
-    """Round half of the weight for the state of a recurrent layer to 24 bits, so that a step reads less."""
-
     name = "round-weights"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:

@@ -21,8 +21,6 @@ After:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue, Use
@@ -37,10 +35,7 @@ from aotc.dialects.graph.schedules import schedule_of
 from aotc.passes.kernel.strategy import strategy_of
 
 
-@dataclass(frozen=True)
 class WidenOperandsPass(ModulePass):
-    """Widen f16 and bf16 activations to f32 in memory where a contraction reads them element by element."""
-
     name = "widen-operands"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:

@@ -38,7 +38,7 @@ class Nearest:
     def __init__(self, lit: Sequence[str]) -> None:
         self._lit = list(lit)
         self._units = sorted(path for path in (ROOT / "tests").rglob("test_*.py") if "embedded" not in path.parts)
-        self._kept: dict[str, dict[str, Measured]] = {}
+        self._past: dict[str, dict[str, Measured]] = {}
         self._digests: dict[str, str] = {}
         self._old: set[str] = set()
         self._lock = Lock()
@@ -53,7 +53,7 @@ class Nearest:
             yield self._of_c(tree, mutant)
         else:
             yield self._near(tree, mutant, self._lit)
-            for file in sorted(self._candidates(mutant), key=lambda each: each not in self._kept):
+            for file in sorted(self._candidates(mutant), key=lambda each: each not in self._past):
                 yield self._near(tree, mutant, [file])
 
     def _near(self, tree: Tree, mutant: Mutant, files: list[str]) -> list[Test]:
@@ -64,7 +64,7 @@ class Nearest:
                 old := [file for file in files if file in self._old and self._reaches(file, mutant.file)]
             ):
                 for file in old:
-                    del self._kept[file]
+                    del self._past[file]
                 self._measure(tree, old)
                 found = self._calling(f"{mutant.file} {mutant.function}", files)
         stem = Path(mutant.file).stem
@@ -75,21 +75,21 @@ class Nearest:
         return [
             Test(name, measured.seconds)
             for file in files
-            for name, measured in self._kept[file].items()
+            for name, measured in self._past[file].items()
             if function in measured.functions and measured.outcome == "ok"
         ]
 
     def _reaches(self, test: str, file: str) -> bool:
         """Whether a test calls some function of a file: then a function that is new in it may be called, too."""
         prefix = f"{file} "
-        return any(name.startswith(prefix) for each in self._kept[test].values() for name in each.functions)
+        return any(name.startswith(prefix) for each in self._past[test].values() for name in each.functions)
 
     def _named(self, mutant: Mutant, tree: Tree) -> list[Test]:
         """The tests of a row, which it names."""
         lit = [path for path in self._lit if any(_is_of(path, each) for each in mutant.tests)]
         with self._lock:
             self._measure(tree, [*lit, *(each for each in mutant.tests if not each.startswith("tests/lit"))])
-        seconds = {name: each.seconds for of in self._kept.values() for name, each in of.items()}
+        seconds = {name: each.seconds for of in self._past.values() for name, each in of.items()}
         of = {each: [name for name in seconds if _is_of(name, each)] for each in mutant.tests}
         return sorted(
             (Test(each, sum(map(seconds.__getitem__, of[each]))) for each in of), key=lambda test: test.seconds
@@ -103,7 +103,7 @@ class Nearest:
         name = Path(mutant.file).name
         near = [file for file in folder if name in (text := (ROOT / file).read_text()) or "*SOURCES" in text]
         found = [
-            Test(test, each.seconds) for file in near for test, each in self._kept[file].items() if each.outcome == "ok"
+            Test(test, each.seconds) for file in near for test, each in self._past[file].items() if each.outcome == "ok"
         ]
         return sorted(found, key=lambda test: (test.seconds, test.name))
 
@@ -120,18 +120,18 @@ class Nearest:
 
     def _measure(self, tree: Tree, files: Iterable[str]) -> None:
         """Measure these files, or tests of files, as far as it is not known."""
-        missing = [file for file in files if file not in self._kept]
+        missing = [file for file in files if file not in self._past]
         lit = [file for file in missing if file.startswith("tests/lit")]
         for group in ([lit] if lit else []) + [[file] for file in missing if file not in lit]:
             print(f"measured  {group[0] if len(group) == 1 else f'{len(group)} files of lit'}", flush=True)
             found = tree.measured(group, MEASURING)
             for file in group:
-                self._kept[file] = {name: each for name, each in found.items() if _is_of(name, file)}
+                self._past[file] = {name: each for name, each in found.items() if _is_of(name, file)}
                 self._digests[file] = _digest(file)
             self._write()
         self._old.difference_update(missing)
         for file in missing:
-            self.failing |= {name for name, each in self._kept[file].items() if each.outcome == "failed"}
+            self.failing |= {name for name, each in self._past[file].items() if each.outcome == "failed"}
 
     def _read(self) -> None:
         """What is kept of files that have not changed, nor what they call changed its name."""
@@ -143,14 +143,14 @@ class Nearest:
                 measured = {name: Measured(each[0], each[1], tuple(each[2])) for name, each in tests.items()}
                 names = {function for each in measured.values() for function in each.functions}
                 if all(_exists(name.partition(" ")[0], known) for name in names):
-                    self._kept[file], self._digests[file] = measured, digest
+                    self._past[file], self._digests[file] = measured, digest
                     self._old.add(file)
 
     def _write(self) -> None:
         KEPT.parent.mkdir(parents=True, exist_ok=True)
         kept = {
             file: (self._digests[file], {name: (m.seconds, m.outcome, m.functions) for name, m in of.items()})
-            for file, of in self._kept.items()
+            for file, of in self._past.items()
         }
         KEPT.write_text(json.dumps(kept))
 

@@ -41,21 +41,21 @@ class Calls:
     """Which functions of the sources are called, as `FILE FUNCTION`; written to a file as they are."""
 
     def __init__(self) -> None:
-        self._seen: set[CodeType] = set()
+        self._visited: set[CodeType] = set()
         self._files: dict[str, str] = {}
         self.names: set[str] = set()
         self.log = -1
 
     def label(self, line: str) -> None:
         """Begin a test: functions that were called before count again."""
-        self._seen.clear()
+        self._visited.clear()
         os.write(self.log, (line + "\n").encode())
 
     def trace(self, frame: FrameType, _event: str, _argument: object) -> None:
         """For `sys.settrace`."""
         code = frame.f_code
-        if code not in self._seen:
-            self._seen.add(code)
+        if code not in self._visited:
+            self._visited.add(code)
             if (name := self.name(code)) is not None:
                 if self.log < 0:
                     self.names.add(name)

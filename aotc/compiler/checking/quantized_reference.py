@@ -86,11 +86,11 @@ class _Unsigned:
             name: node for name, node in makers.items() if self._is_signed(node)
         }
         changed = {name: node for name, node in found.items() if self._is_read_as_real(name)}
-        kept = {value.name for value in graph.output}
+        outputs = {value.name for value in graph.output}
         for name, maker in changed.items():
             for node in (*self._readers[name], *([] if maker is None else [maker])):
                 node.input[2] = self._unsigned(node.input[2])
-            if maker is not None and name not in kept:
+            if maker is not None and name not in outputs:
                 continue
             new = self._fresh(name)
             for node in self._readers[name]:

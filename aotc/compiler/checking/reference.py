@@ -84,11 +84,11 @@ def reference_sequence(
     At first these are what the model says, else zeros. Raises as `reference_outputs`.
     """
     named = {value.name for value in session.get_overridable_initializers()}
-    kept = first_values([state for state in states if state.name not in named])
+    state_values = first_values([state for state in states if state.name not in named])
     found: list[dict[str, Array]] = []
     for inputs in steps:
-        outputs = reference_outputs(session, {**inputs, **kept}, constants, labels)
-        kept = {state.name: outputs[state.output] for state in states}
+        outputs = reference_outputs(session, {**inputs, **state_values}, constants, labels)
+        state_values = {state.name: outputs[state.output] for state in states}
         found.append(outputs)
     return found
 

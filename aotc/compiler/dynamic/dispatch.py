@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from aotc.compiler.dynamic.buckets import Buckets, Given, cut, padded
-from aotc.compiler.dynamic.interface import Array, Interface, Shapes, is_known, shape_at
+from aotc.compiler.dynamic.interface import Array, Buckets, Given, Interface, Shapes, cut, is_known, padded, shape_at
 from aotc.compiler.dynamic.specializing import Recipe, Specialization
 from aotc.errors import AotcError, CompileError, UsageError
 from aotc.executor.tensors import as_array
@@ -35,7 +34,7 @@ Key: TypeAlias = "tuple[tuple[int, ...] | bytes, ...]"
 
 
 @dataclass(eq=False)
-class _Kept:
+class _Cached:
     """A model that is compiled for fixed shapes."""
 
     model: CompiledModel
@@ -48,7 +47,7 @@ class _Kept:
 class _Route:
     """How calls with inputs of some shapes are answered."""
 
-    kept: _Kept
+    cached: _Cached
     is_plain: bool
     """The compiled model has these inputs, and its outputs are exact."""
     inputs: Sequence[tuple[int, tuple[int, ...]]]
@@ -58,7 +57,7 @@ class _Route:
 
     def run(self, arrays: Sequence[Array]) -> dict[str, Array]:
         """The outputs for arrays of these shapes, data-dependent extents exact."""
-        model = self.kept.model
+        model = self.cached.model
         if self.is_plain:
             return model(*arrays)
         results = model(*(padded(arrays[place], shape) for place, shape in self.inputs))
@@ -112,7 +111,7 @@ class Dispatcher:
         """Of the inputs."""
         self._dtypes = [dtype_of(each.dtype) for each in interface.inputs]
         self._routes: dict[Key, _Route] = {}
-        self._kept: dict[Key, _Kept] = {}
+        self._cached: dict[Key, _Cached] = {}
         self._turn = reentrant_turn()
         """Held while something is compiled, or the machine runs, which serves one call at a time."""
         self._machine: VirtualMachine | None = None
@@ -124,9 +123,9 @@ class Dispatcher:
         route = self._routes.get(self._with_values(key, arrays) if self._values else key)
         if route is None:
             return self._first(arrays)
-        route.kept.used = next(self._clock)
+        route.cached.used = next(self._clock)
         if route.is_plain and [array.dtype for array in arrays] == self._dtypes:
-            return route.kept.model.computed(arrays)
+            return route.cached.model.computed(arrays)
         return route.run(arrays)
 
     def at(self, extents: Mapping[str, int]) -> CompiledModel:
@@ -137,7 +136,7 @@ class Dispatcher:
             fix = "call the model, which compiles for them"
             raise UsageError("open-values", f"the values of {names} are open", fix=fix)
         shapes = self.interface.shapes_at(extents)
-        return self._route(shapes, shapes, {}, dict(extents)).kept.model
+        return self._route(shapes, shapes, {}, dict(extents)).cached.model
 
     def bound(self, values: Sequence[Any]) -> tuple[CompiledModel, list[Array]]:
         """The compiled model that has the shapes of these inputs, and the inputs as arrays.
@@ -151,15 +150,15 @@ class Dispatcher:
             raise ValueError(
                 f"{self.name} is compiled for the next bucket; bind inputs of its shapes, or call the model"
             )
-        if any(tensor.counted_axis is not None for tensor in route.kept.model.outputs):
+        if any(tensor.counted_axis is not None for tensor in route.cached.model.outputs):
             raise ValueError(f"outputs of {self.name} have data-dependent extents; call the model, or bind `at(..)`")
-        return route.kept.model, [arrays[place] for place, _ in route.inputs]
+        return route.cached.model, [arrays[place] for place, _ in route.inputs]
 
     @property
-    def kept(self) -> list[Shapes]:
+    def cached(self) -> list[Shapes]:
         """The shapes of inputs that there is code for, the least recently used first."""
         with self._turn:
-            return [each.shapes for each in sorted(self._kept.values(), key=lambda each: each.used)]
+            return [each.shapes for each in sorted(self._cached.values(), key=lambda each: each.used)]
 
     @property
     def weights_bytes(self) -> int:
@@ -205,7 +204,7 @@ class Dispatcher:
         known = [tensor for tensor in interface.outputs if is_known(tensor)]
         outputs = operands[len(inputs) : len(inputs) + len(known)]
         route = self._route_of(inputs)
-        route.kept.used = next(self._clock)
+        route.cached.used = next(self._clock)
         results = route.run(inputs)
         for tensor, given in zip(known, outputs, strict=True):
             given[...] = results[tensor.name]
@@ -240,7 +239,7 @@ class Dispatcher:
             self._recipe.values |= {*names}
             self._values = self._places()
             self._routes.clear()
-            self._kept.clear()
+            self._cached.clear()
             return True
 
     def _places(self) -> list[int]:
@@ -255,18 +254,18 @@ class Dispatcher:
             rounded = self.buckets.rounded(extents)
             inside = shapes if rounded == extents else self.interface.shapes_at(rounded)
             name: Key = (*inside, *key[len(shapes) :])
-            kept, news = self._kept.get(name), None
-            if kept is None:
+            cached, news = self._cached.get(name), None
+            if cached is None:
                 news = self._compiled(name, inside, values, rounded)
-                kept = self._kept[name]
+                cached = self._cached[name]
             cuts = {} if inside == shapes else self._cuts(extents, rounded)
-            counted = any(tensor.counted_axis is not None for tensor in kept.model.outputs)
+            counted = any(tensor.counted_axis is not None for tensor in cached.model.outputs)
             names = [tensor.name for tensor in self.interface.inputs]
             given = [(place, shape) for place, shape in enumerate(inside) if names[place] not in values]
             if len(self._routes) >= _MOST_ROUTES:
                 self._routes.clear()
             is_plain = inside == shapes and not counted and not values
-            route = self._routes[key] = _Route(kept, is_plain, given, cuts)
+            route = self._routes[key] = _Route(cached, is_plain, given, cuts)
         if news is not None:
             logger.info("%s for %s in %.3f s", self.name, _listing(news.extents), news.seconds)
             if self._on_compile is not None:
@@ -275,8 +274,8 @@ class Dispatcher:
 
     def _cuts(self, extents: Mapping[str, int], rounded: Mapping[str, int]) -> dict[str, tuple[int, ...]]:
         """The shapes of the outputs that are longer where the dimensions are `rounded`."""
-        pairs = {each.name: (shape_at(each, extents), shape_at(each, rounded)) for each in self.interface.outputs}
-        return {name: shape for name, (shape, longer) in pairs.items() if shape is not None and shape != longer}
+        both = {each.name: (shape_at(each, extents), shape_at(each, rounded)) for each in self.interface.outputs}
+        return {name: shape for name, (shape, longer) in both.items() if shape is not None and shape != longer}
 
     def _compiled(
         self, key: Key, shapes: Shapes, values: Mapping[str, Array], extents: Mapping[str, int]
@@ -286,17 +285,17 @@ class Dispatcher:
         given = {name: shape for name, shape in zip(names, shapes, strict=True) if name not in values}
         model, seconds, from_cache = self._recipe.compiled(given, values)
         self._compare(model.outputs, extents)
-        if len(self._kept) >= self._max_shapes:
+        if len(self._cached) >= self._max_shapes:
             self._suggest_buckets(shapes)
-        while len(self._kept) >= self._max_shapes:
-            gone = self._kept.pop(min(self._kept, key=lambda each: self._kept[each].used))
-            self._routes = {each: route for each, route in self._routes.items() if route.kept is not gone}
-        self._kept[key] = _Kept(model, shapes, next(self._clock))
+        while len(self._cached) >= self._max_shapes:
+            gone = self._cached.pop(min(self._cached, key=lambda each: self._cached[each].used))
+            self._routes = {each: route for each, route in self._routes.items() if route.cached is not gone}
+        self._cached[key] = _Cached(model, shapes, next(self._clock))
         return Specialization(extents, seconds, from_cache)
 
     def _suggest_buckets(self, shapes: Shapes) -> None:
         """Say once that code for a shape makes room for that of another, where the extents may be rounded up."""
-        if self._suggested or self.buckets.of or all(each.shapes == shapes for each in self._kept.values()):
+        if self._suggested or self.buckets.of or all(each.shapes == shapes for each in self._cached.values()):
             return
         self._suggested = True
         example = ", ".join(f"{name!r}: [64, 128, ..]" for name in self.interface.dims)

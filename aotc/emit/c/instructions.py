@@ -107,7 +107,7 @@ def _statement(row: Instruction, parameters: str) -> Variants:
     total = parameters[row.accumulator]
     others = ", ".join(f'"v"({name})' for name in parameters if name != total)
     sum_ = f"({total}) = {macro_name(row)}({', '.join(parameters)})"
-    kept = f'do {{ {sum_}; __asm__("" : "+v"({total}) : {others}); }} while (0)'
+    opaque = f'do {{ {sum_}; __asm__("" : "+v"({total}) : {others}); }} while (0)'
     flag = _VECTORS.get((row.architecture.name, row.bits))
-    gcc = [] if flag is None else [(f"defined({flag}) && !defined(__clang__)", kept)]
+    gcc = [] if flag is None else [(f"defined({flag}) && !defined(__clang__)", opaque)]
     return [*gcc, ("", f"({sum_})")]

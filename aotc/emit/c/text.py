@@ -62,7 +62,7 @@ def without_unused(lines: Sequence[str], declarations: Mapping[str, str]) -> lis
     A value may have users in the IR and none in C: those whose ranges decide them are not printed. Blocks are told
     apart by their indentation.
     """
-    kept: list[str] = []
+    used: list[str] = []
     blocks: list[tuple[int, set[str]]] = []  # the words below, by indentation, the innermost block last
     for line in reversed(lines):
         text = line.lstrip()
@@ -77,5 +77,5 @@ def without_unused(lines: Sequence[str], declarations: Mapping[str, str]) -> lis
         words |= words_of([line])
         if name is not None:
             words.discard(name)
-        kept.append(line)
-    return kept[::-1]
+        used.append(line)
+    return used[::-1]

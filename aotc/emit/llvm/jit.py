@@ -37,7 +37,7 @@ def load_model_objects(images: Sequence[bytes], exports: Iterable[str], threads:
     """
     library = load_objects(images, exports, pool_in_process() if pooled else None)
     if threads > 1 and not pooled:
-        _kept.append(library)
+        _alive.append(library)
     return library
 
 
@@ -87,11 +87,11 @@ def pool_in_process() -> dict[str, int]:
         function = module.get_function(symbol)
         function.linkage, function.visibility = "external", "default"
     library = load_object(machine.emit_object(module), SYMBOLS)
-    _kept.append(library)
+    _alive.append(library)
     return {symbol: library.address(symbol) for symbol in SYMBOLS}
 
 
-_kept: list[JitLibrary] = []
+_alive: list[JitLibrary] = []
 
 
 @lru_cache(maxsize=1)

@@ -74,14 +74,14 @@ def cycle(nodes: Sequence[NodeProto], among: Sequence[int]) -> list[int]:
     stuck = set(among)
     producer = {name: position for position in among for name in nodes[position].output if name}
     path: list[int] = []
-    seen: dict[int, int] = {}
+    visited: dict[int, int] = {}
     position = among[0]
-    while position not in seen:
-        seen[position] = len(path)
+    while position not in visited:
+        visited[position] = len(path)
         path.append(position)
         sources = (producer[name] for name in sorted(used_names(nodes[position])) if name in producer)
         position = next(source for source in sources if source in stuck)
-    found = path[seen[position] :][::-1]
+    found = path[visited[position] :][::-1]
     first = found.index(min(found))
     return found[first:] + found[:first]
 
@@ -89,13 +89,13 @@ def cycle(nodes: Sequence[NodeProto], among: Sequence[int]) -> list[int]:
 def needed(nodes: Sequence[NodeProto], order: Iterable[int], outputs: Iterable[str]) -> tuple[list[int], set[str]]:
     """The positions of `order` without the nodes that no output depends on, and every name that is read."""
     wanted = set(outputs)
-    kept: list[int] = []
+    read: list[int] = []
     for position in reversed(list(order)):
         node = nodes[position]
         if not wanted.isdisjoint(node.output):
-            kept.append(position)
+            read.append(position)
             wanted |= used_names(node)
-    return kept[::-1], wanted
+    return read[::-1], wanted
 
 
 def node_name(node: NodeProto, position: int) -> str:

@@ -79,9 +79,9 @@ def release(model: Model, names: Collection[str]) -> tuple[Model, dict[str, Arra
         return model, found
     proto = type(model.proto)()
     proto.CopyFrom(model.proto)
-    kept = [tensor for tensor in proto.graph.initializer if tensor.name not in found]
+    remaining = [tensor for tensor in proto.graph.initializer if tensor.name not in found]
     del proto.graph.initializer[:]
-    proto.graph.initializer.extend(kept)
+    proto.graph.initializer.extend(remaining)
     return replace(model, proto=proto), found
 
 

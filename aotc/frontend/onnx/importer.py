@@ -19,7 +19,7 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
-from aotc.dialects.aot.contract import Argument, mark_entry, model_module, set_arguments, set_results
+from aotc.dialects.aot.contract import ENTRY, Argument, model_module, set_arguments, set_results
 from aotc.dialects.constants import constant_op, folded
 from aotc.dialects.dtypes import dtype_name
 from aotc.dialects.graph.interfaces import GraphOp, ShapeError, element_type_of, shape_of
@@ -126,7 +126,7 @@ class _Importer:
         )
         set_arguments(function, arguments)
         set_results(function, [self._result(each, result) for each, result in zip(names, results, strict=True)])
-        mark_entry(function)
+        ENTRY.set(function)
         return model_module([function], c_identifier(name))
 
     def _arguments(
@@ -301,17 +301,17 @@ class _Importer:
         tensors = [value if isinstance(value, SSAValue) else None for value in inputs]
         if not domain and (node.op_type in OPERATORS or any(isinstance(value, Items) for value in inputs)):
             if not any(subgraphs(node)):
-                return [apply(self._seen(node, name, tensors, outputs, opset), inputs)]
+                return [apply(self._checked(node, name, tensors, outputs, opset), inputs)]
         elif mismatch := type_mismatch(node.op_type, domain, newest, tensors):
             raise CompileError("invalid-type", mismatch, node=name, op_type=node.op_type)
         bounds = [None if value is None else self.bounds.get(value) for value in tensors]
         if not domain and next(subgraphs(node), None) is not None and (found := [each for each in bounds if each]):
-            refuse(self._seen(node, name, tensors, outputs, opset), found)
+            refuse(self._checked(node, name, tensors, outputs, opset), found)
         if node.op_type in CONTROL_FLOW and not domain:
             return CONTROL_FLOW[node.op_type](self, node, name, inputs, scope, opset).values()
         if (entry := IMPORTERS.get((domain, node.op_type))) is not None:
-            seen = self._seen(node, name, tensors, outputs, opset)
-            return self._of_parts(entry.importer, seen, bounds) if any(bounds) else listed(entry.importer(seen))
+            checked = self._checked(node, name, tensors, outputs, opset)
+            return self._of_parts(entry.importer, checked, bounds) if any(bounds) else listed(entry.importer(checked))
         return self._definition(node, name, inputs, scope.sets)
 
     def _of_parts(self, importer: Importer, node: Node, bounds: Sequence[Bound | None]) -> Sequence[Value]:
@@ -332,7 +332,7 @@ class _Importer:
             self.bounds.update(dict.fromkeys(results, bound))
         return found
 
-    def _seen(
+    def _checked(
         self, node: NodeProto, name: str, inputs: Sequence[SSAValue | None], outputs: Sequence[str], opset: int
     ) -> Node:
         """A node as importers see it."""

@@ -275,8 +275,8 @@ class LoopOp(ControlOp):
             if trips is None or not shape_of(value) or shape_of(value)[0] != trips:
                 raise ShapeError(f"a scanned tensor has a slice for each of {trips} trips, found {value.type}")
         slices = [TensorType(element_type_of(value), shape_of(value)[1:]) for value in self.scanned]
-        kept = [[tensor_type(value) for value in values] for values in (self.carried, self.captured)]
-        return [TensorType(i64, []), *kept[0], *slices, *kept[1]]
+        fixed = [[tensor_type(value) for value in values] for values in (self.carried, self.captured)]
+        return [TensorType(i64, []), *fixed[0], *slices, *fixed[1]]
 
     def yielded_types(self) -> Sequence[TensorType]:
         types = [tensor_type(value) for value in yield_of(self.block).values]

@@ -191,7 +191,7 @@ class GroupedPanels:
             return panel.b.index(0)
         return panel * self.width / self.outputs * self.inputs / self.depth
 
-    def seen(self, panel: Scalar) -> tuple[Scalar, Scalar]:
+    def blocks_of(self, panel: Scalar) -> tuple[Scalar, Scalar]:
         """How many whole blocks `panel` reads, and how many in all: one more where it reads the last, smaller one."""
         b = panel.b
         if self.groups == 1:

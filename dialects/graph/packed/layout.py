@@ -187,8 +187,8 @@ class Layout:
         ]
         if self.groups > 1:
             panel = next(digits[mode] for mode in self._of(0) if mode.extent is None)
-            seen, found[1] = self.panels(shape).member(b, panel, found[1], found[0])
-            inside.append(seen)
+            is_member, found[1] = self.panels(shape).member(b, panel, found[1], found[0])
+            inside.append(is_member)
         return found, inside
 
     def reader(self, b: Builder, packed: Reader, shape: Sequence[int]) -> Reader:

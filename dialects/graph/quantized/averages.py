@@ -78,8 +78,8 @@ class FixedAveragePoolOp(WindowOp):
         bounds = [w.taps(b, p) for w, p in zip(windows, position, strict=True)]
 
         def integer(taps: Sequence[Scalar]) -> Scalar:
-            seen = (w.source(p, tap) for w, p, tap in zip(windows, position, taps, strict=True))
-            return b.cast(reads[0]([*index[:2], *seen, *index[end:]]), i32) - self.x_zero_point
+            sources = (w.source(p, tap) for w, p, tap in zip(windows, position, taps, strict=True))
+            return b.cast(reads[0]([*index[:2], *sources, *index[end:]]), i32) - self.x_zero_point
 
         total = b.sum(bounds, self.initial(b)[0], integer)
         row = self._row(b, position)

@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import TensorType, i8
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def
 
-from aotc.dialects.aot.tile_lookups import ENTRIES
+from aotc.dialects.aot.tile_integers import ENTRIES
 from aotc.dialects.builder import Builder, Reader, Scalar
 from aotc.dialects.dtypes import ELEMENT_TYPES
 from aotc.dialects.graph.checks import expect

@@ -8,7 +8,7 @@ from xdsl.dialects.builtin import TensorType, f32, i32, i64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def
 
-from aotc.dialects.aot.rounding import RoundProductOp
+from aotc.dialects.aot.control import RoundProductOp
 from aotc.dialects.builder import Builder, Reader, Scalar
 from aotc.dialects.dtypes import MOST_BITS, compute_type, integer_range, is_narrow_integer
 from aotc.dialects.graph.checks import expect, expect_within
@@ -183,9 +183,9 @@ class FixedRequantizeOp(ElementOp):
         if self.split is None:
             product = b.cast(_shifted(b, x, (self.up or 0)), i64) * b.cast(factor, i64)
             return b.cast(b.shift_right(product, b.const(32, i64)), i32)
-        split, kept = (self.split or 0), b.shift_right(factor, b.const((self.drop or 0), i32))
-        lower = b.shift_right(x * (kept & ((1 << split) - 1)), b.const(split, i32))
-        return x * b.shift_right(kept, b.const(split, i32)) + lower
+        split, shifted = (self.split or 0), b.shift_right(factor, b.const((self.drop or 0), i32))
+        lower = b.shift_right(x * (shifted & ((1 << split) - 1)), b.const(split, i32))
+        return x * b.shift_right(shifted, b.const(split, i32)) + lower
 
 
 def _shifted(b: Builder, x: Scalar, by: int) -> Scalar:

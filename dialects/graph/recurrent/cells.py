@@ -249,8 +249,8 @@ class LstmCell(RecurrenceOp, ABC):
 
             memory = old([row, unit])
             entered = opened(0, 0, memory, 0)
-            kept = 1 - entered if self.input_forget else opened(2, 0, memory, 2)
-            memory = kept * memory + entered * opened(3, 1)
+            forgotten = 1 - entered if self.input_forget else opened(2, 0, memory, 2)
+            memory = forgotten * memory + entered * opened(3, 1)
             state = opened(1, 0, memory, 1) * steps.activation(2, memory)
             c([row, unit], memory)
             if by_units:  # the others still read the last state
@@ -337,9 +337,7 @@ class RoundedLstmOp(LstmCell, RoundedStateOp, DotOp):
         if self.weight_points is not None:
             points = steps.reader(self.weight_points)
             (total,) = b.reduce(
-                [(0, self.sizes[2])],
-                [total],
-                lambda at, sums: [sums[0] + b.cast(read([steps.line.first, at[0]]), i32)],
+                [(0, self.sizes[2])], [total], lambda at, sums: [sums[0] + b.cast(read([steps.line.first, at[0]]), i32)]
             )
 
         def store(index: Sequence[Scalar], products: Scalar) -> None:

@@ -10,22 +10,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import ClassVar, Self
 
-from xdsl.dialects.builtin import (
-    ArrayAttr,
-    DenseArrayBase,
-    StringAttr,
-    TensorType,
-    f64,
-)
+from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, StringAttr, TensorType, f64
 from xdsl.ir import OpResult, SSAValue
-from xdsl.irdl import (
-    AttrSizedOperandSegments,
-    operand_def,
-    opt_operand_def,
-    opt_result_def,
-    prop_def,
-    result_def,
-)
+from xdsl.irdl import AttrSizedOperandSegments, operand_def, opt_operand_def, opt_result_def, prop_def, result_def
 
 from aotc.dialects.builder import INDEX, Builder, Reader, Scalar, Writer
 from aotc.dialects.dtypes import compute_type
@@ -430,13 +417,7 @@ class Steps:
         return self._products(left, op.following_weight, op.following_bias, write, 0, range(op.first_steps))
 
     def _products(
-        self,
-        left: Reader,
-        weight: SSAValue,
-        bias: SSAValue | None,
-        write: Writer,
-        offset: int,
-        steps: range,
+        self, left: Reader, weight: SSAValue, bias: SSAValue | None, write: Writer, offset: int, steps: range
     ) -> Inputs:
         """Those of a packed weight for each of some steps, stored one step's behind the other's."""
         shape = shape_of(weight)

@@ -17,14 +17,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop
 from aotc.dialects.builder import INDEX, Builder, Reader, Scalar
 from aotc.dialects.dtypes import is_encoded, is_float
 from aotc.dialects.graph.checks import expect
-from aotc.dialects.graph.interfaces import (
-    ElementOp,
-    Fusion,
-    ShapeError,
-    common_element_type,
-    element_type_of,
-    shape_of,
-)
+from aotc.dialects.graph.interfaces import ElementOp, Fusion, ShapeError, common_element_type, element_type_of, shape_of
 from aotc.dialects.properties import int_prop, opt_int_prop
 
 

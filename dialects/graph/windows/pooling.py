@@ -94,8 +94,8 @@ class WindowOp(WindowedOp, ABC):
         position = index[2:end]
 
         def step(taps: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
-            seen = (w.source(p, tap) for w, p, tap in zip(windows, position, taps, strict=True))
-            source = [*index[:2], *seen, *index[end:]]
+            sources = (w.source(p, tap) for w, p, tap in zip(windows, position, taps, strict=True))
+            source = [*index[:2], *sources, *index[end:]]
             return self.combine(b, source, reads[0](source), carried)
 
         def count() -> Scalar:

@@ -55,6 +55,13 @@ class Epilogue:
         low, high = (int(np.clip(each, least, greatest)) for each in bounds)
         return low, high
 
+    @property
+    def integers(self) -> dict[str, object]:
+        """The integers of the target, as requantisations have them."""
+        assert self.target is not None
+        low, high = self.clamp
+        return {"zero_point": self.target.zero_point, "low": low, "high": high, "to": self.target.kind}
+
 
 def epilogue(result: SSAValue, scale: Array | None, axis: int, store: WeightStore) -> Epilogue | None:
     """The use of `result`, sums times `scale` along `axis`, up to a quantisation; None where it is none, or

@@ -24,8 +24,8 @@ from aotc.dialects.graph.reduction import ReduceOp
 from aotc.dialects.graph.structure import ConstantOp
 from aotc.dialects.graph.windows.pooling import MaxPoolOp
 from aotc.dialects.graph.windows.resampling import ResampleOp
-from aotc.passes.graph.quantization.integer_sums import Constants, Raised
 from aotc.passes.graph.quantization.real_values import Parameters, Quantized, dequantized, quantization
+from aotc.passes.graph.rewriting import Constants, Raised
 
 
 def raise_movement(op: GraphOp, constants: Constants) -> Raised | None:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
 from xdsl.dialects.builtin import IntegerType, f32, i32
-from xdsl.ir import Block, SSAValue
+from xdsl.ir import SSAValue
 
-from aotc.dialects.constants import constant_op, key_of, known_array
+from aotc.dialects.constants import key_of, known_array
 from aotc.dialects.dtypes import MOST_BITS
 from aotc.dialects.graph.conversion import CastOp, DequantizeOp
 from aotc.dialects.graph.convolution import ConvolutionOp, ConvOp, ConvTransposeOp
@@ -19,61 +19,11 @@ from aotc.dialects.graph.interfaces import Array, GraphOp, element_type_of, prod
 from aotc.dialects.graph.matrices.matmul import MatMulOp
 from aotc.dialects.graph.movement import PadOp, ReshapeOp
 from aotc.dialects.graph.quantized.requantization import RequantizeOp
-from aotc.model.weight_store import WeightStore
-from aotc.passes.graph.quantization.epilogues import (
-    Epilogue,
-    along_axis_only,
-    bias,
-    epilogue,
-)
+from aotc.passes.graph.quantization.epilogues import along_axis_only, bias, epilogue
 from aotc.passes.graph.quantization.real_values import Quantized, Weights, as_type, narrowest, quantized, weights
+from aotc.passes.graph.rewriting import Constants, Raised
 
 SumOp: TypeAlias = ConvolutionOp | MatMulOp
-
-
-@dataclass
-class Raised:
-    """New operations in order, and what the result of each replaced operation is now."""
-
-    ops: list[GraphOp] = field(default_factory=list[GraphOp])
-    replaced: list[GraphOp] = field(default_factory=list[GraphOp])
-    """The operations that the last one of `ops` stands for, in order; the last one's result is what it computes."""
-
-    def add(self, op: GraphOp) -> SSAValue:
-        """Append an operation; its first result."""
-        self.ops.append(op)
-        return op.results[0]
-
-
-class Constants:
-    """Constants of one block, each made once."""
-
-    def __init__(self, block: Block, store: WeightStore) -> None:
-        self.store = store
-        self._block = block
-        self._made: dict[object, SSAValue] = {}
-
-    def of(self, array: Array, name: str) -> SSAValue:
-        """A constant at the head of the block."""
-        array = np.ascontiguousarray(array).reshape(array.shape)
-        key = (array.dtype, array.shape, array.tobytes())
-        if key not in self._made:
-            op = constant_op(array, name, self.store)
-            first = self._block.first_op
-            assert first is not None
-            self._block.insert_op_before(op, first)
-            self._made[key] = op.result
-        return self._made[key]
-
-    def integers(self, given: Weights) -> SSAValue:
-        """The integers of weights in the narrowest type, those of the model where they are that."""
-        kind = narrowest(given.values, element_type_of(given.source))
-        assert kind is not None
-        array = as_type(given.values, kind)
-        known = known_array(given.source, self.store)
-        if known is not None and known.dtype == array.dtype and bool((known == array).all()):
-            return given.source
-        return self.of(array, key_of(given.source) or "weight")
 
 
 def raise_sum(op: SumOp, constants: Constants, *, most_bits: int = MOST_BITS) -> Raised | None:
@@ -131,8 +81,9 @@ class _Sums:
         if after is None or not self._fits(start, added):
             return self._dequantized(start) if self._fits(start, None) else None
         raised = Raised(replaced=[op, *after.ops])
-        value = self._sums(raised, start, added)
-        raised.add(self._requantized(value, after))
+        value, multiplier = self._sums(raised, start, added), self.constants.of(after.multiplier, "multiplier")
+        axis = self.axis % len(shape_of(value))
+        raised.add(RequantizeOp.get(value, multiplier, axis=axis, **after.integers))
         return raised
 
     def _start(self) -> Array | None:
@@ -161,19 +112,6 @@ class _Sums:
             raised.add(AddOp.get(value, raised.add(ReshapeOp.get(after, shape=shape))))
         return raised
 
-    def _requantized(self, value: SSAValue, after: Epilogue) -> GraphOp:
-        assert after.target is not None
-        low, high = after.clamp
-        return RequantizeOp.get(
-            value,
-            self.constants.of(after.multiplier, "multiplier"),
-            axis=self.axis % len(shape_of(value)),
-            zero_point=after.target.zero_point,
-            low=low,
-            high=high,
-            to=after.target.kind,
-        )
-
     # Sums
 
     def _sums(self, raised: Raised, start: Array | None, added: Array | None) -> SSAValue:
@@ -182,7 +120,7 @@ class _Sums:
         point, more = x.zero_point, None
         if self.known is not None and point and not self._has_borders():
             more, point = -point * self._totals(self.known.values), 0  # wraps as the sums do
-        right = self.constants.integers(self.known) if self.known is not None else self.y.value if self.y else None
+        right = _integers(self.known, self.constants) if self.known is not None else self.y.value if self.y else None
         assert right is not None
         points = (point or None, self.y.zero_point or None if self.y is not None else None)
         if isinstance(op, MatMulOp):
@@ -312,3 +250,14 @@ def _bits(integers: SSAValue) -> int:
 def _wrapped(total: Array) -> Array:
     """i64 as i32, modulo 2^32."""
     return np.asarray(total).astype(np.int64).astype(np.int32)
+
+
+def _integers(given: Weights, constants: Constants) -> SSAValue:
+    """The integers of weights in the narrowest type, those of the model where they are that."""
+    kind = narrowest(given.values, element_type_of(given.source))
+    assert kind is not None
+    array = as_type(given.values, kind)
+    known = known_array(given.source, constants.store)
+    if known is not None and known.dtype == array.dtype and bool((known == array).all()):
+        return given.source
+    return constants.of(array, key_of(given.source) or "weight")

@@ -30,7 +30,7 @@ from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from aotc.dialects import aot
-from aotc.dialects.aot.tile_lookups import ENTRIES
+from aotc.dialects.aot.tile_integers import ENTRIES
 from aotc.dialects.aot.tiles import Reduction, tile_shape, tile_type
 from aotc.dialects.aot.words import WORD
 from aotc.dialects.builder import Comparison, Reader, Rounding, Scalar, ScalarLike

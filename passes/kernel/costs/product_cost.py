@@ -37,8 +37,8 @@ def step_cycles(machine: Machine, rows: int, columns: int) -> float:
 def _switch_cycles(machine: Machine, results: int, depth: int) -> float:
     """Cycles from the last step of a tile with `results` accumulators to the first step of the next."""
     costs = machine.tiles
-    held_up = costs.write_cycles * max(results - costs.burst_results, 0)
-    return costs.start_cycles + held_up * min(costs.hiding_steps / depth, 1)
+    stalled = costs.write_cycles * max(results - costs.burst_results, 0)
+    return costs.start_cycles + stalled * min(costs.hiding_steps / depth, 1)
 
 
 def _most_rows(machine: Machine, columns: int) -> int:

@@ -218,7 +218,7 @@ def _tile_rows(machine: Machine, sizes: ConvolutionSizes, output_tile: int) -> i
     """The number of rows of tiles in a block, all blocks being equal, such that the buffers take their share of L2."""
     rows, columns = sizes.tiles(output_tile)
     costs, steps = machine.winograd, sizes.segments * sizes.steps
-    held = steps + costs.product_registers * lanes_of(machine, f32)
-    buffers = columns * sizes.products(output_tile) * held * byte_width(f32)
+    resident = steps + costs.product_registers * lanes_of(machine, f32)
+    buffers = columns * sizes.products(output_tile) * resident * byte_width(f32)
     most = max(int(machine.l2 * machine.shares.transforms) // buffers, ceil_div(costs.fewest_tiles, columns), 1)
     return ceil_div(rows, ceil_div(rows, most))

@@ -89,8 +89,8 @@ class Rows:
         self.step_axis = axis_of_steps(shape, axes)
         self.across = self.lane_axis in self.axes
         self.steps = 1 if self.step_axis is None else min(schedule.steps, shape[self.step_axis])
-        self._kept = [axis for axis in range(len(shape)) if axis not in self.axes and axis != self.lane_axis]
-        self.row_axis = max((axis for axis in self._kept if shape[axis] > 1), default=None)
+        self._outer = [axis for axis in range(len(shape)) if axis not in self.axes and axis != self.lane_axis]
+        self.row_axis = max((axis for axis in self._outer if shape[axis] > 1), default=None)
         """The axis along which several rows are computed at once, if lanes lie along rows and there is one step at a
         time."""
         several = self.row_axis is not None and self.across and self.steps == 1
@@ -154,7 +154,7 @@ class Rows:
         """A parallel nest over all kept axes; of axis `cut` over the part from `low` to `high`, `width` at a time."""
         if low == high:
             return
-        axes = [*(axis for axis in self._kept if axis != cut), *([] if cut is None else [cut])]
+        axes = [*(axis for axis in self._outer if axis != cut), *([] if cut is None else [cut])]
         extents = [ceil_div(high - low, width) if axis == cut else self.shape[axis] for axis in axes]
 
         def each(index: list[Scalar]) -> None:
@@ -299,6 +299,6 @@ def tree_reduce(b: TileBuilder, value: Scalar, axis: int, combine: Combine) -> S
             return b.slice(value, offsets, extents)
 
         low = registers(0, half)
-        pairs = b.slice(low, [0] * len(sizes), [count - half if k == axis else n for k, n in enumerate(sizes)])
-        value = b.replace(combine(pairs, registers(half, count - half)), low, [0] * len(sizes))
+        lower = b.slice(low, [0] * len(sizes), [count - half if k == axis else n for k, n in enumerate(sizes)])
+        value = b.replace(combine(lower, registers(half, count - half)), low, [0] * len(sizes))
     return value

@@ -58,7 +58,7 @@ class Walk:
 
     def begin(self) -> None:
         """Begin a part: nothing is kept from tiles before."""
-        self._held: list[Box | None] = [None] * (len(self._stages) - 1)
+        self._last: list[Box | None] = [None] * (len(self._stages) - 1)
 
     def tile(self, box: Box) -> SpatialTile:
         """The next tile, which computes `box` of the result; raises ShapeError where a stage has no tiled
@@ -75,22 +75,22 @@ class Walk:
 
     def _require(self, number: int, needed: Box) -> Box | None:
         """Keep the box `needed` of a value from now on; return what of it is new, None if nothing."""
-        held = self._held[number]
+        last = self._last[number]
         new: Box | None = needed
-        if held is not None and all(_overlap(a, b) for a, b in zip(held, needed, strict=True)):
-            moved = [axis for axis, (a, b) in enumerate(zip(held, needed, strict=True)) if a != b]
+        if last is not None and all(_overlap(a, b) for a, b in zip(last, needed, strict=True)):
+            moved = [axis for axis, (a, b) in enumerate(zip(last, needed, strict=True)) if a != b]
             if not moved:
                 new = None
-            elif len(moved) == 1 and self._rolls(number, moved[0]) and held[moved[0]].start <= needed[moved[0]].start:
+            elif len(moved) == 1 and self._rolls(number, moved[0]) and last[moved[0]].start <= needed[moved[0]].start:
                 (axis,) = moved
                 self.rolling[number] = axis
-                stop = max(held[axis].stop, needed[axis].stop)
-                more = range(held[axis].stop, stop)
+                stop = max(last[axis].stop, needed[axis].stop)
+                more = range(last[axis].stop, stop)
                 new = at_axis(needed, axis, more) if more else None
                 needed = at_axis(needed, axis, range(needed[axis].start, stop))
             else:
                 self.repeats = True
-        self._held[number] = needed
+        self._last[number] = needed
         self.extents[number] = list(map(max, self.extents[number], map(len, needed)))
         return new
 

@@ -60,8 +60,8 @@ class ConvolutionStrategy(KernelStrategy[Convolution]):
 
 def positions_of(op: ConvolutionalOp) -> list[int]:
     """The number of positions along each spatial axis that register tiles cover; along the last axis, those of a
-    phase."""
-    longest = max((part.window.positions for part in op.phases()[-1]), default=0)
+    residue."""
+    longest = max((part.window.positions for part in op.residues()[-1]), default=0)
     return [*op.extents()[:-1], longest]
 
 
@@ -143,13 +143,13 @@ class DirectConvStrategy(ConvolutionStrategy[ConvolutionOp]):
         else:
             x = Blocked(layouts.pack(op.x, dense), dense)
         results = result_channels(op, layouts, lanes)
-        width, held, depth = schedule.nr * lanes, x.channels, channels
+        width, channels_read, depth = schedule.nr * lanes, x.channels, channels
         if x.value is not op.x:
             inputs, outputs = channels // op.groups, results.count // op.groups
-            depth = block_depth(op.groups, inputs, outputs, width, held.lanes)
-        if op.groups > 1 or held.has_padding or x.value is op.x:
+            depth = block_depth(op.groups, inputs, outputs, width, channels_read.lanes)
+        if op.groups > 1 or channels_read.has_padding or x.value is op.x:
             schedule = replace(schedule, kc=None)
-        weight = layouts.spread(layouts.spread(weight, 1, held), 0, results)
+        weight = layouts.spread(layouts.spread(weight, 1, channels_read), 0, results)
         blocked = BlockedConvTransposeOp if isinstance(op, ConvTransposeOp) else BlockedConvOp
         conv = blocked.get(
             x.value,
@@ -158,7 +158,7 @@ class DirectConvStrategy(ConvolutionStrategy[ConvolutionOp]):
             **window_properties(op),
             group=op.group,
             channels=channels,
-            parts=held.parts if held.has_padding else None,
+            parts=channels_read.parts if channels_read.has_padding else None,
             outputs=results.slots,
             block=lanes,
             partials=schedule.kc is not None,
@@ -274,7 +274,7 @@ class PositionsConvStrategy(ConvolutionStrategy[ConvOp]):
             lengths[-1] = (along.positions - 1) * along.stride + taps
             weight = _cut_or_padded(weight, [0] * len(windows), [*op.kernel()[:-1], taps], layouts)
         x = _cut_or_padded(op.x, [window.before for window in windows], lengths, layouts)
-        x, weight = (_phases(each, along.stride, layouts) for each in (x, weight))
+        x, weight = (_residues(each, along.stride, layouts) for each in (x, weight))
         conv = ConvOp.get(
             x,
             weight,
@@ -288,7 +288,7 @@ class PositionsConvStrategy(ConvolutionStrategy[ConvOp]):
 
     def nest(self, nest: Nest[ConvOp, PositionsSchedule]) -> None:
         if not _are_read_as_they_lie(nest.op.windows()):
-            raise NotVectorizable("x is neither padded nor divided into phases")
+            raise NotVectorizable("x is neither padded nor divided into residues")
         positions_nest(nest)
 
 
@@ -308,7 +308,7 @@ def _are_read_as_they_lie(windows: Sequence[SlidingWindow]) -> bool:
 
 
 def _whole_taps(window: SlidingWindow) -> int:
-    """The taps of a window, with those of weight 0 that make all phases equally many."""
+    """The taps of a window, with those of weight 0 that make all residues equally many."""
     return ceil_div(window.size, window.stride) * window.stride
 
 
@@ -336,7 +336,7 @@ def _cut_or_padded(x: SSAValue, before: Sequence[int], lengths: Sequence[int], l
     return x
 
 
-def _phases(x: SSAValue, stride: int, layouts: Layouts) -> SSAValue:
+def _residues(x: SSAValue, stride: int, layouts: Layouts) -> SSAValue:
     """x [N, C, spatial.., L * stride] as [N, C * stride, spatial.., L]: every stride-th element along the last axis is
     a channel."""
     if stride == 1:

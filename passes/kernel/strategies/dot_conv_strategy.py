@@ -177,10 +177,10 @@ class DotConvStrategy(ConvolutionStrategy[ConvOp]):
         x, window = operand_of(op, layouts, lanes)
         channels = x.channels.count
         results = result_channels(op, layouts, lanes)
-        width, held = schedule.nr * lanes, x.channels
+        width, channels_read = schedule.nr * lanes, x.channels
         inputs, outputs = channels // op.groups, results.count // op.groups
-        depth = block_depth(op.groups, inputs, outputs, width, held.lanes)
-        weight = layouts.spread(layouts.spread(window[0], 1, held), 0, results)
+        depth = block_depth(op.groups, inputs, outputs, width, channels_read.lanes)
+        weight = layouts.spread(layouts.spread(window[0], 1, channels_read), 0, results)
         panels = weight_panels(len(shape_of(weight)), width, depth, op.groups)
         complement = layouts.complements(op.x)
         conv = BlockedDotConvOp.get(
@@ -191,7 +191,7 @@ class DotConvStrategy(ConvolutionStrategy[ConvOp]):
             complement=complement,
             group=op.group,
             channels=channels,
-            parts=held.parts if held.has_padding else None,
+            parts=channels_read.parts if channels_read.has_padding else None,
             outputs=results.slots,
             block=lanes,
         )

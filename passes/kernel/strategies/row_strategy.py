@@ -78,8 +78,8 @@ class ReduceStrategy(RowwiseStrategy[ReduceOp]):
 
         def each(row: Row) -> None:
             total = row.fold(LANES[op.kind.data], neutral, kind, value, lambda x, y: monoid.combine(b, x, y))
-            kept = [axis for axis in range(len(shape)) if op.keepdims or axis not in axes]
-            nest.write(row.result_index(kept), total / op.count() if op.kind.data == "mean" else total)
+            axes_of_result = [axis for axis in range(len(shape)) if op.keepdims or axis not in axes]
+            nest.write(row.result_index(axes_of_result), total / op.count() if op.kind.data == "mean" else total)
 
         Rows(b, shape, axes, nest.schedule).parallel_for(each)
 
@@ -120,8 +120,8 @@ class ArgReduceStrategy(KernelStrategy[ArgReduceOp]):
             best, position = row.walk([start, b.splat(0, first.tile, numbers.dtype)], step)
             if rows.across:
                 position = self._best_lane(op, b, best, position)
-            kept = [k for k in range(len(shape)) if op.keepdims or k != axis]
-            nest.write(row.result_index(kept), b.cast(position, i64))
+            axes_of_result = [k for k in range(len(shape)) if op.keepdims or k != axis]
+            nest.write(row.result_index(axes_of_result), b.cast(position, i64))
 
         rows.parallel_for(each)
 

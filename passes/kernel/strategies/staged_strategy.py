@@ -133,8 +133,8 @@ class _StagedKernel:
                 _from(start, self._values.reader(v)) for v, start in zip(stage.anchor.operands, parts, strict=True)
             ]
             if stage.chained is not None:
-                held = self._held(number - 1, parts[stage.chained], step.implementation.boxes[stage.chained])
-                reads[stage.chained] = lambda index, number=number, held=held: self._memory[number - 1](held(index))
+                slot = self._slot(number - 1, parts[stage.chained], step.implementation.boxes[stage.chained])
+                reads[stage.chained] = lambda index, number=number, slot=slot: self._memory[number - 1](slot(index))
             self._write_part(stage, step.implementation.op(), reads, self._writer(number, stage, place, step.box))
 
     def _write_part(self, stage: Stage, part: AnchorOp, reads: Sequence[Reader], write: Writer) -> None:
@@ -151,16 +151,16 @@ class _StagedKernel:
 
         if number == len(self._write_memory):
             return lambda index, value: self._write_result(_at(index, start), value)
-        held = self._held(number, start, box)
+        slot = self._slot(number, start, box)
 
         def write(index: Sequence[Scalar], value: Scalar) -> None:
             place = _at(index, start)
             with self._values.bound(stage.anchor.results[0], place, value):
-                self._write_memory[number](held(index), self._values.reader(stage.value)(place))
+                self._write_memory[number](slot(index), self._values.reader(stage.value)(place))
 
         return write
 
-    def _held(self, number: int, start: Sequence[Scalar], box: Box) -> Callable[[Sequence[Scalar]], Sequence[Scalar]]:
+    def _slot(self, number: int, start: Sequence[Scalar], box: Box) -> Callable[[Sequence[Scalar]], Sequence[Scalar]]:
         """The index in the scratch buffer for an index in a box of a value that begins at `start`.
 
         Each part has its own box in the buffer; where rows are kept, that is a rolling line buffer along one axis.
@@ -169,7 +169,7 @@ class _StagedKernel:
         part = self._number * extents[0]
         first = b.index(0) if axis is None else b.rem(start[axis], b.index(extents[axis]))
 
-        def held(index: Sequence[Scalar]) -> Sequence[Scalar]:
+        def slot(index: Sequence[Scalar]) -> Sequence[Scalar]:
             place = list(index)
             if axis is not None:
                 place[axis] = around = first + index[axis]
@@ -178,7 +178,7 @@ class _StagedKernel:
             place[0] = place[0] + part
             return place
 
-        return held
+        return slot
 
 
 def _at(index: Sequence[Scalar], start: Sequence[Scalar]) -> list[Scalar]:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Generic
 
-from aotc.dialects.aot.tile_narrowing import PARTS
+from aotc.dialects.aot.tile_integers import PARTS
 from aotc.machines.instructions import INSTRUCTIONS
 from aotc.machines.instructions.values import bits_of, bounds
 from aotc.passes.loops.selection.processor import Processor, V

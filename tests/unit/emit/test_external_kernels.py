@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from aotc.compiler.inspectors import inspect
 from aotc.emit.external import external_kernels
 from aotc.emit.model_library import read_model_library
 from aotc.executor.step import RunError
-from aotc.model.artifacts import Artifact, ArtifactSet
+from aotc.model.artifacts import NONE, Artifact, ArtifactSet
 
 CODEGENS = Path(__file__).parents[2] / "support/codegens"
 SHAPE = (2, 3, 5)
@@ -173,12 +174,36 @@ def test_code_generators_that_are_not_there_or_broken(model: bytes) -> None:
         aotc.build(model, name="m", offload="test-nothing")
 
 
-def test_two_artefacts_of_one_name_are_refused(model: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_f22_names_are_unique_within_a_code_generator(
+    model: bytes, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """F22: a file may have the name of another generator's, and each is compiled beside its own; two of one generator
+    are refused."""
     import tested_codegens
 
-    file = Artifact("test-linked", "native", "m.h", b"")
-    monkeypatch.setattr(tested_codegens.Linked, "generate", lambda *_: [file])
-    with pytest.raises(aotc.CompileError, match=r"test-linked.*m\.h.*\[duplicate-name\]"):
+    generate = tested_codegens.Linked.generate
+
+    def named_as_ours(self: tested_codegens.Linked, *args: Any) -> list[Artifact]:
+        (source,) = generate(self, *args)
+        header = replace(source, name="m.h", loader=NONE, flags=(), content=b"#define OF_ITS_OWN 0\n")
+        text = b'#include "m.h"\n' + source.read().replace(b"- 1;\n}", b"- 1 + OF_ITS_OWN;\n}")
+        assert b"OF_ITS_OWN" in text
+        return [replace(source, name="m.c", content=text), header]
+
+    monkeypatch.setattr(tested_codegens.Linked, "generate", named_as_ours)
+    artifacts = aotc.build(model, name="m", emit=("c", "mlf"), offload="test-linked")
+    assert {"m.c", "test-linked.m.c", "m.h", "test-linked.m.h"} < {*artifacts.files}
+    assert artifacts["m.c"].codegen == "c" and artifacts["test-linked.m.h"].text() == "#define OF_ITS_OWN 0\n"
+    with pytest.raises(KeyError, match=r"test-linked\.m\.c"):
+        _ = artifacts["relu.c"]
+    assert {*artifacts.write(tmp_path)} == {tmp_path / name for name in artifacts.files}
+    kept = read_model_library(artifacts["m.tar"].read())
+    for each in (artifacts, ArtifactSet.read(tmp_path), ArtifactSet.of_blob(artifacts.blob()), kept):
+        assert {*each.files} >= {*artifacts.files} - {"m.tar"}
+        _check(each.load())
+    _check(aotc.load(artifacts.export_library(tmp_path / "m.so")))
+    monkeypatch.setattr(tested_codegens.Linked, "generate", lambda *args: generate(*args) * 2)
+    with pytest.raises(aotc.CompileError, match=r"test-linked.*m_relu\.c.*\[duplicate-name\]"):
         aotc.build(model, name="m", emit="c", offload="test-linked")
 
 

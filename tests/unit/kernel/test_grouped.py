@@ -64,7 +64,7 @@ def test_panels_hold_the_blocks_that_they_see() -> None:
 
 
 @pytest.mark.parametrize(
-    ("panels", "spans", "seen"),
+    ("panels", "spans", "blocks_of"),
     [
         (GroupedPanels(1, 20, 40, 16, 16), [(0, 2)] * 3, (2, 1, 4)),
         (GroupedPanels(32, 4, 4, 16, 16), [(block, block + 1) for block in range(8)], (1, 7, 16)),
@@ -76,10 +76,10 @@ def test_panels_hold_the_blocks_that_they_see() -> None:
     ids=str,
 )
 def test_blocks_that_panels_see(
-    panels: GroupedPanels, spans: list[tuple[int, int]], seen: tuple[int, int, int]
+    panels: GroupedPanels, spans: list[tuple[int, int]], blocks_of: tuple[int, int, int]
 ) -> None:
     assert [(span.start, span.stop) for span in panels.spans] == spans
-    assert (panels.most, panels.last, panels.last_depth) == seen
+    assert (panels.most, panels.last, panels.last_depth) == blocks_of
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_numbers_in_the_kernel_are_those_of_the_spans(case: Grouped, depth: int)
     b = LoopBuilder(Block())
     for number, span in enumerate(panels.spans):
         panel = b.index(number)
-        whole, count = panels.seen(panel)
+        whole, count = panels.blocks_of(panel)
         partial = panels.last_depth < panels.depth and panels.last in span
         numbers = [panels.first(panel).constant, whole.constant, count.constant]
         assert numbers == [span.start, len(span) - partial, len(span)]

@@ -126,9 +126,9 @@ class Layer:
 
 
 def layers(
-    images: int, extents: tuple[int, ...], chain: Sequence[Layer], tile: int, held: Sequence[int], tiled: bool = True
+    images: int, extents: tuple[int, ...], chain: Sequence[Layer], tile: int, need: Sequence[int], tiled: bool = True
 ) -> Case:
-    """Windows over 8 channels, one after the other; tiles of so many rows need `held` rows of each but the last."""
+    """Windows over 8 channels, one after the other; tiles of so many rows need `need` rows of each but the last."""
     inputs, body, blocks, value, memory = {"x": (images, 2, *extents, 4)}, "", 2, "x", list[tuple[int, ...]]()
     for number, layer in enumerate(chain):
         x, weight, name = tensor((images, blocks, *extents, 4)), "wvutsr"[number], "abcdef"[number]
@@ -153,7 +153,7 @@ def layers(
                 body += f"%{result} = graph.relu %{name} : ({y}) -> {y}\n"
         value = result
         memory.append((1, blocks, *extents, 4))
-    rows = [(1, shape[1], more, *shape[3:]) for shape, more in zip(memory, held, strict=False)]
+    rows = [(1, shape[1], more, *shape[3:]) for shape, more in zip(memory, need, strict=False)]
     schedules = {f"graph.{op}": schedule_for(op) for op in {layer.op for layer in chain}}
     return Case(inputs, body, (1, blocks, tile, *extents[1:], 4), tuple(rows), schedules if tiled else {})
 
@@ -201,8 +201,8 @@ KEEPING = (
 )
 
 
-def pooled(op: str, tile: int, held: int) -> Case:
-    """A convolution, of which a pool sees each position once; tiles need `held` rows at most."""
+def pooled(op: str, tile: int, need: int) -> Case:
+    """A convolution, of which a pool sees each position once; tiles need `need` rows at most."""
     x, y, weights = tensor((1, 2, 9, 10, 4)), tensor((1, 2, 5, 5, 4)), tensor((1, 2, 3, 3, 4, 8))
     conv = window((1, 1), (1, 1, 1, 1)) + ", group = 1, block = 4, channels = 8, outputs = 8"
     body = f"""
@@ -212,7 +212,7 @@ def pooled(op: str, tile: int, held: int) -> Case:
     """
     inputs = {"x": (1, 2, 9, 10, 4), "w": (1, 2, 3, 3, 4, 8)}
     schedules = {**CONVOLUTIONS, f"graph.{op}": schedule_for(op)}
-    return Case(inputs, body, (1, 2, tile, 5, 4), ((1, 2, held, 10, 4),), schedules)
+    return Case(inputs, body, (1, 2, tile, 5, 4), ((1, 2, need, 10, 4),), schedules)
 
 
 def parted(case: Case, *parts: int) -> Case:

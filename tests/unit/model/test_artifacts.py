@@ -58,9 +58,13 @@ def test_names_are_those_of_files(name: str) -> None:
         Artifact("c", NATIVE, name, b"")
 
 
-def test_names_are_unique() -> None:
-    with pytest.raises(ValueError, match=r"two artefacts are named m\.c"):
-        ArtifactSet((ONE, Artifact("llvm", NONE, "m.c", b"")))
+def test_f22_names_are_unique_within_a_code_generator() -> None:
+    """F22: also that the file of a later one, in a folder, is no artefact's name."""
+    first, other = (Artifact(codegen, "none", "m.c", b"") for codegen in ("c", "other"))
+    assert [*ArtifactSet((first, other)).files] == ["m.c", "other.m.c"]
+    for refused in ((first, first), (replace(first, name="other.m.c"), first, other)):
+        with pytest.raises(ValueError, match=r"two artefacts are named \w*\.?m\.c"):
+            ArtifactSet(refused)
 
 
 def test_f3_export_and_load_are_inverse(artifacts: ArtifactSet) -> None:

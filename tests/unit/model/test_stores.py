@@ -11,7 +11,7 @@ import pytest
 
 import aotc
 from aotc.compiler import cache
-from aotc.compiler.reuse import kept_set
+from aotc.compiler.cache import cached_set
 from aotc.emit.model_library import read_model_library
 
 DATA = Path(__file__).parents[2] / "models/data"
@@ -38,8 +38,8 @@ def _ways(path: Path, folder: Path) -> Iterator[tuple[str, aotc.CompiledModel]]:
         files = aotc.compile_to(path, folder / "cached", name="m", emit="object").files
         yield "cached files", aotc.ArtifactSet.read(files[0].parent).load()
     for entry, _ in cache.entries():
-        if (kept := kept_set(entry)) is not None:
-            yield f"entry {entry.name[:8]}", kept.load()
+        if (cached := cached_set(entry)) is not None:
+            yield f"entry {entry.name[:8]}", cached.load()
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -124,8 +124,8 @@ class Integers(Readings):
 
     def extreme(self, op: Any, symbol: str, unsigned: bool) -> Expr:
         """The lesser or greater of two integers."""
-        if (kept := self._dominant(op, symbol, unsigned)) is not None:
-            return self.scope.operand(kept)
+        if (dominant := self._dominant(op, symbol, unsigned)) is not None:
+            return self.scope.operand(dominant)
         if (name := self._saturation(op)) is not None:
             return self._word(name, op.lhs.op.lhs)
         if op.result.type == i1:

@@ -146,12 +146,12 @@ class FunctionPrinter(ControlFlow):
         result = op.results[0]
         e = self._compose(lambda: self.vectors.build(op), INLINE)
         for operand in reversed(op.operands):
-            held = self._values[operand]
-            if held.text in self._mutable and held.ctype == e.ctype and self._is_last_use(operand, op):
-                self._overwrite(held)
+            found = self._values[operand]
+            if found.text in self._mutable and found.ctype == e.ctype and self._is_last_use(operand, op):
+                self._overwrite(found)
                 accumulation = self.vectors.accumulation(op, operand)
-                self._emit(assignment(held, e) if accumulation is None else f"{accumulation.text};")
-                self._values[result] = held
+                self._emit(assignment(found, e) if accumulation is None else f"{accumulation.text};")
+                self._values[result] = found
                 return
         self._define(result, e)
 

@@ -9,9 +9,6 @@ from onnx import TensorProto
 from xdsl.ir import Attribute, SSAValue
 
 from aotc.dialects.dtypes import is_minifloat, numpy_dtype
-from aotc.dialects.graph.bits import BitCastOp
-from aotc.dialects.graph.conversion import CastOp
-from aotc.dialects.graph.movement import BroadcastOp
 from aotc.frontend.onnx.importers.signal.random import random
 from aotc.frontend.onnx.node import Tensor
 from aotc.frontend.onnx.registry import Node, onnx_op
@@ -41,12 +38,12 @@ def _cast(node: Node, to: Attribute) -> Tensor:
     rounding = node.attr("round_mode", "up")
     node.require_choice("round_mode", rounding, ("up", "down", "nearest"))
     direction = None if rounding == "up" else rounding
-    return x.emit(CastOp, to=to, keep_overflow=not node.attr("saturate", 1), rounding=direction)
+    return x.emit("cast", to=to, keep_overflow=not node.attr("saturate", 1), rounding=direction)
 
 
 @onnx_op("BitCast")
 def bit_cast(node: Node) -> SSAValue:
-    return node.emit(BitCastOp, node.input(0), to=node.type_attr("to"))
+    return node.emit("bit_cast", node.input(0), to=node.type_attr("to"))
 
 
 @onnx_op("Identity")
@@ -66,8 +63,8 @@ def dropout(node: Node) -> Sequence[SSAValue | Tensor]:
     if len(node.outputs) < 2 or not node.outputs[1]:
         return [x]
     # What the mask says at inference: all kept, before version 12 (in onnxruntime) nothing at all.
-    kept = np.full((), node.opset >= 12, np.bool_ if node.opset >= 10 else numpy_dtype(node.element_type(0)))
-    return [x, node.emit(BroadcastOp, node.constant(kept), shape=list(node.shape(0)))]
+    mask = np.full((), node.opset >= 12, np.bool_ if node.opset >= 10 else numpy_dtype(node.element_type(0)))
+    return [x, node.emit("broadcast", node.constant(mask), shape=list(node.shape(0)))]
 
 
 def _dropped(node: Node) -> Sequence[Tensor]:
@@ -82,6 +79,6 @@ def _dropped(node: Node) -> Sequence[Tensor]:
         ratio = given.reshape([]).cast(wide.kind)
     if node.optional(2) is not None and node.known(2) is None:
         ratio = node.tensor(2).reshape([]).choose(ratio, 0)
-    kept = random(node, x.shape, wide.kind) >= ratio
+    mask = random(node, x.shape, wide.kind) >= ratio
     scaled = wide / (1 - ratio)
-    return [kept.choose(scaled, 0).cast(x.kind), kept]
+    return [mask.choose(scaled, 0).cast(x.kind), mask]

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
-from aotc.dialects.graph.movement import SliceOp
 from aotc.frontend.onnx.node import Tensor
 from aotc.frontend.onnx.registry import Node, onnx_op
 
@@ -45,8 +44,8 @@ def einsum(node: Node) -> Tensor:
     ]
     result = terms[0]
     for position, term in enumerate(terms[1:], 2):
-        kept = set(output).union(*(later.axes for later in terms[position:]))
-        result = _product(_summed(result, kept | set(term.axes)), term, kept, output)
+        remaining = set(output).union(*(later.axes for later in terms[position:]))
+        result = _product(_summed(result, remaining | set(term.axes)), term, remaining, output)
     return _arranged(_summed(result, set(output)), output).value.cast(node.element_type(0))
 
 
@@ -71,9 +70,9 @@ def _names(node: Node) -> tuple[list[str], str]:
     more = "".join(chr(0xE000 + axis) for axis in range(most))
     inputs = [term.replace("...", more[most - count :]) for term, count in zip(terms, counts, strict=True)]
     if not arrow:
-        seen = Counter("".join(terms).replace(".", ""))
+        occurrences = Counter("".join(terms).replace(".", ""))
         right = ("..." if any("..." in term for term in terms) else "") + "".join(
-            sorted(axis for axis, times in seen.items() if times == 1)
+            sorted(axis for axis, times in occurrences.items() if times == 1)
         )
     output = right.replace("...", more)
     unknown = [axis for axis in right.replace("...", "") if not any(axis in axes for axes in inputs)]
@@ -97,23 +96,23 @@ def _without_diagonals(term: _Term) -> _Term:
             outer = [shape[k] for k in rest]
             flat = term.value.transpose([*rest, first, second]).reshape([*outer, size * size])
             starts, steps = [0] * (len(rest) + 1), [1] * len(rest) + [size + 1]
-            diagonal = flat.emit(SliceOp, starts=starts, steps=steps, shape=[*outer, size])
+            diagonal = flat.emit("slice", starts=starts, steps=steps, shape=[*outer, size])
             term = _Term(diagonal, "".join(term.axes[k] for k in rest) + axis)
     return term
 
 
 def _squeezed(term: _Term, extents: dict[str, int]) -> _Term:
     """Without the axes of one element that are longer elsewhere: these broadcast."""
-    kept = "".join(axis for axis in term.axes if term.extent(axis) == extents[axis])
-    return _Term(term.value.reshape(term.extents(kept)), kept)
+    remaining = "".join(axis for axis in term.axes if term.extent(axis) == extents[axis])
+    return _Term(term.value.reshape(term.extents(remaining)), remaining)
 
 
-def _summed(term: _Term, kept: set[str]) -> _Term:
+def _summed(term: _Term, remaining: set[str]) -> _Term:
     """The sum over all axes but those kept."""
-    gone = [k for k, axis in enumerate(term.axes) if axis not in kept]
+    gone = [k for k, axis in enumerate(term.axes) if axis not in remaining]
     if not gone:
         return term
-    left = "".join(axis for axis in term.axes if axis in kept)
+    left = "".join(axis for axis in term.axes if axis in remaining)
     return _Term(term.value.reduce("sum", gone, keepdims=False), left)
 
 
@@ -125,14 +124,14 @@ def _arranged(term: _Term, axes: Sequence[str]) -> _Term:
     return _Term(term.value.transpose(permutation), "".join(axes))
 
 
-def _product(lhs: _Term, rhs: _Term, kept: set[str], output: str) -> _Term:
+def _product(lhs: _Term, rhs: _Term, remaining: set[str], output: str) -> _Term:
     """Both multiplied, and summed over the axes that are not kept."""
-    rhs = _summed(rhs, kept | set(lhs.axes))
+    rhs = _summed(rhs, remaining | set(lhs.axes))
     shared = [axis for axis in lhs.axes if axis in rhs.axes]
-    batch, inner = [a for a in shared if a in kept], [a for a in shared if a not in kept]
+    batch, inner = [a for a in shared if a in remaining], [a for a in shared if a not in remaining]
     rows, columns = ([a for a in x.axes if a not in shared] for x in (lhs, rhs))
     if rows and columns and output.find(rows[-1]) > output.find(columns[-1]):
-        return _product(rhs, lhs, kept, output)  # as the result wants them
+        return _product(rhs, lhs, remaining, output)  # as the result wants them
     axes = "".join([*batch, *rows, *columns])
     if not inner:
         return _Term(_aligned(lhs, axes) * _aligned(rhs, axes), axes)

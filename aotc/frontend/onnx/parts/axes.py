@@ -22,7 +22,7 @@ _OTHER_AXES = {"CumProd": None, "CumSum": None, "Hardmax": -1, "LpNormalization"
 """Operators along one axis that leave the others as they are: its default, None where it is an input."""
 
 
-def kept(node: Node, position: int, axis: int, result: Sequence[int]) -> int | None:
+def axis_of_result(node: Node, position: int, axis: int, result: Sequence[int]) -> int | None:
     """The axis of the (first) result that has the parts of input `position` along `axis`; None where none has, or where
     the operator makes more of them than each by itself."""
     shape, op_type = node.shape(position), node.op_type

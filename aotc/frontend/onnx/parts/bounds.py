@@ -19,7 +19,7 @@ from aotc.dialects.graph.shapes import normalize_axis
 from aotc.dialects.graph.structure import CopyOp
 from aotc.errors import Problem
 from aotc.frontend.onnx.node import Bound, Node
-from aotc.frontend.onnx.parts.axes import kept
+from aotc.frontend.onnx.parts.axes import axis_of_result
 from aotc.frontend.onnx.parts.counts import divided, multiple
 
 _FIX = "end the model before it, or fix what it depends on with --constant NAME=VALUE"
@@ -66,7 +66,7 @@ class _Reader:
             return bound
         if len(positions) > 1:
             self.refuse()
-        axis = kept(self.node, positions[0], bound.axis, shape_of(results[0]))
+        axis = axis_of_result(self.node, positions[0], bound.axis, shape_of(results[0]))
         if axis is not None:
             return replace(bound, axis=axis)
         if positions != [0]:

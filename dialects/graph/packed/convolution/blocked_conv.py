@@ -18,11 +18,7 @@ from xdsl.irdl import irdl_op_definition, opt_prop_def, opt_result_def, result_d
 
 from aotc.dialects.builder import Builder, Reader, Scalar
 from aotc.dialects.dtypes import compute_type
-from aotc.dialects.graph.interfaces import (
-    ShapeError,
-    narrowest_element_type,
-    shape_of,
-)
+from aotc.dialects.graph.interfaces import ShapeError, narrowest_element_type, shape_of
 from aotc.dialects.graph.packed.channels import Channels, GroupedPanels
 from aotc.dialects.graph.packed.layout import Layout, Mode, blocks
 from aotc.dialects.graph.schedules import check_partial_sums
@@ -121,15 +117,15 @@ class BlockedConvolutionOp(ConvolutionalOp, ABC):
         if len(x) not in (rank + 2, rank + 3) or len(weight) != rank + 4:
             raise ShapeError(f"operand {list(x)} and weight {list(weight)} do not fit {rank} spatial axes")
         group, channels, outputs = self.group, self.channels, self.outputs
-        depth, width, block, held = self.depth, self.width, self.block, self.held
+        depth, width, block, blocked_channels = self.depth, self.width, self.block, self.blocked_channels
         whole = depth == x[1]
         if self.blocked_operand:
             whole = depth > 0 and x[-1] % depth == 0 and x[1] == ceil_div(channels, x[-1])
         if self.parts is not None:
-            whole = (group, depth, held.count, held.blocks) == (1, x[-1], channels, x[1])
+            whole = (group, depth, blocked_channels.count, blocked_channels.blocks) == (1, x[-1], channels, x[1])
         if group < 1 or channels % group or outputs % group:
             raise ShapeError(f"{channels} channels and {outputs} output channels do not divide into {group} groups")
-        if not whole or weight[1] != (held.blocks if group == 1 else self.panels.most):
+        if not whole or weight[1] != (blocked_channels.blocks if group == 1 else self.panels.most):
             raise ShapeError(
                 f"{channels} channels in {group} group(s) do not fit operand {list(x)}, weight {list(weight)}"
             )
@@ -151,7 +147,7 @@ class BlockedConvolutionOp(ConvolutionalOp, ABC):
         return 2 * math.prod((shape_of(self.x)[0], *self.meetings(), self.outputs, channels, *self.kernel()))
 
     @property
-    def held(self) -> Channels:
+    def blocked_channels(self) -> Channels:
         """The lanes of the channels of x, in blocks of the weight."""
         parts = (self.channels,) if self.parts is None else self.ints("parts")
         return Channels.of(parts, max(self.depth, 1))
@@ -160,9 +156,9 @@ class BlockedConvolutionOp(ConvolutionalOp, ABC):
         """Loops over the blocks of x that `panel` reads, carrying values: `body` gets the number of a block among
         these, and how many channels it has."""
         if self.group == 1:
-            return self.held.over_blocks(b, carried, lambda block, _, depth, now: body(block, depth, now))
+            return self.blocked_channels.over_blocks(b, carried, lambda block, _, depth, now: body(block, depth, now))
         panels = self.panels
-        whole, count = panels.seen(panel)
+        whole, count = panels.blocks_of(panel)
         carried = b.loop(0, whole, 1, carried, lambda block, now: body(block, panels.depth, now))
         if panels.last_depth == panels.depth:
             return carried

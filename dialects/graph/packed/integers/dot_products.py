@@ -19,14 +19,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, prop_def
 from aotc.dialects.builder import Builder, Reader, Scalar, Writer
 from aotc.dialects.dtypes import integer_range
 from aotc.dialects.graph.checks import expect, expect_within
-from aotc.dialects.graph.interfaces import (
-    Array,
-    ConstantPackerOp,
-    LoopNestOp,
-    ShapeError,
-    element_type_of,
-    shape_of,
-)
+from aotc.dialects.graph.interfaces import Array, ConstantPackerOp, LoopNestOp, ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.packed.convolution.blocked_conv import BlockedConvolutionOp
 from aotc.dialects.graph.packed.layout import Layout, Mode
 from aotc.dialects.graph.packed.products.packed_matmul import SizedProductOp, column_panels
@@ -93,10 +86,10 @@ class ZeroPointBiasOp(ConstantPackerOp):
         table = np.empty([*(each.count for each in edges), len(weight)], np.int64)
         for cases in product(*(range(each.count) for each in edges)):
             at = (each.position_of(case) for each, case in zip(edges, cases, strict=True))
-            seen = tuple(_taps(window, position) for window, position in zip(windows, at, strict=True))
+            inside = tuple(_taps(window, position) for window, position in zip(windows, at, strict=True))
             table[cases] = bias
             if self.counts_weights:
-                table[cases] -= counted[(slice(None), slice(None), *seen)].reshape(len(weight), -1).sum(axis=1)
+                table[cases] -= counted[(slice(None), slice(None), *inside)].reshape(len(weight), -1).sum(axis=1)
         return [table.astype(np.int32)]
 
 
@@ -126,12 +119,12 @@ def edges_in(table: SSAValue | None, windows: Sequence[SlidingWindow]) -> list[E
 
 def _taps(window: SlidingWindow, position: int) -> slice:
     """The taps that see an element at a position."""
-    seen = [
+    inside = [
         tap
         for tap in range(window.size)
         if 0 <= position * window.stride + tap * window.dilation - window.before < window.extent
     ]
-    return slice(seen[0], seen[-1] + 1) if seen else slice(0, 0)
+    return slice(inside[0], inside[-1] + 1) if inside else slice(0, 0)
 
 
 @irdl_op_definition
@@ -191,8 +184,8 @@ class UnfoldTapsOp(LoopNestOp):
             def cut() -> None:
                 for number in range(channels * window.size):
                     tap = b.index(number % window.size)
-                    seen = b.compare("ge", tap, low) & b.compare("lt", tap, high)
-                    write(number, b.when(seen, lambda n=number: [element(n)], lambda: [fill])[0])
+                    inside = b.compare("ge", tap, low) & b.compare("lt", tap, high)
+                    write(number, b.when(inside, lambda n=number: [element(n)], lambda: [fill])[0])
 
             is_whole = b.compare("eq", high - low, window.size)
             b.only_when(is_whole, whole)

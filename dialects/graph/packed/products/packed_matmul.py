@@ -15,14 +15,7 @@ from typing import ClassVar, TypeAlias
 import numpy as np
 from xdsl.dialects.builtin import TensorType, f32, i32
 from xdsl.ir import Attribute
-from xdsl.irdl import (
-    irdl_op_definition,
-    operand_def,
-    opt_operand_def,
-    opt_result_def,
-    prop_def,
-    result_def,
-)
+from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_result_def, prop_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
 from aotc.dialects.builder import Builder, Reader, Scalar

@@ -191,9 +191,9 @@ class StrassenMatMulOp(LoopNestOp):
         if not 1 <= rows <= max(sizes.blocks, 1) or not 1 <= panels <= sizes.panels:
             raise ShapeError(f"{sizes.blocks} blocks and {sizes.panels} panels are not in {rows} and {panels} parts")
         height, line = sizes.height | 1, max(LINE // byte_width(wide), 1)
-        held = (ceil_div(sizes.upper, line) | 1) * line
+        pitch = (ceil_div(sizes.upper, line) | 1) * line
         count = rows * panels * PRODUCTS
-        shapes = ((*lhs[:-1], sizes.columns), (count, height, held), (count, height, sizes.width))
+        shapes = ((*lhs[:-1], sizes.columns), (count, height, pitch), (count, height, sizes.width))
         return [TensorType(kind if place == 0 else wide, shape) for place, shape in enumerate(shapes)]
 
     def verify_(self) -> None:

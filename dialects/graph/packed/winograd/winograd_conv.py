@@ -257,7 +257,7 @@ class WinogradConvOp(LoopNestOp):
         return WinogradTypes(wide, wide)
 
     @property
-    def held(self) -> Channels:
+    def blocked_channels(self) -> Channels:
         """The lanes of the channels of x."""
         parts = (self.channels,) if self.parts is None else self.ints("parts")
         return Channels.of(parts, shape_of(self.x)[-1])
@@ -271,7 +271,7 @@ class WinogradConvOp(LoopNestOp):
             rows,
             columns,
             shape_of(self.x)[0],
-            self.held,
+            self.blocked_channels,
             self.outputs,
             shape_of(self.weight)[-1] // self.types.group,
             self.tile_rows,
@@ -287,7 +287,7 @@ class WinogradConvOp(LoopNestOp):
         if len(x) < 4 or len(weight) != rank or (rank == 6 and len(x) != 5):
             raise ShapeError(f"operand {list(x)} and weight {list(weight)} must be of rank {least} and {rank}")
         channels, outputs, block = self.channels, self.outputs, x[-1]
-        axes, held, types = self.axes, self.held, self.types
+        axes, blocked_channels, types = self.axes, self.blocked_channels, self.types
         size = math.prod(axis.transforms.inputs for axis in axes)
         segments = math.prod(axis.segments for axis in axes)
         if types.group > 1 and any((axis.taps, axis.window.size) != (TAPS, TAPS) for axis in axes):
@@ -295,7 +295,7 @@ class WinogradConvOp(LoopNestOp):
         width, uneven = divmod(weight[-1], types.group)
         steps = segments * ceil_div(channels, types.group)
         fitting = (size, steps) if types.group == 1 else (1, TAPS, TAPS, steps)
-        if (held.count, held.blocks) != (channels, x[1]) or weight[1:-1] != fitting:
+        if (blocked_channels.count, blocked_channels.blocks) != (channels, x[1]) or weight[1:-1] != fitting:
             raise ShapeError(f"{channels} channels do not fit operand {list(x)}, weight {list(weight)}")
         if uneven or width % block or weight[0] != ceil_div(outputs, width):
             raise ShapeError(f"{outputs} output channels in blocks of {block} do not fit weight {list(weight)}")
@@ -349,11 +349,7 @@ class WinogradConvOp(LoopNestOp):
         """Tile by tile: the products of all channels are summed, then transformed."""
         batch, outer, *extents, block = shape_of(self.result)
         types, panel_width, axes = self.types, self.sizes.width, self.axes
-        total, shape, channels = (
-            linear_combinations(b),
-            [axis.transforms.inputs for axis in axes],
-            self.channels,
-        )
+        total, shape, channels = (linear_combinations(b), [axis.transforms.inputs for axis in axes], self.channels)
         zero, point = b.const(0, element_type_of(self.result)), self.sizes.zero_point
 
         def widened(value: Scalar) -> Scalar:
@@ -400,8 +396,8 @@ class WinogradConvOp(LoopNestOp):
                         for here, axis, part, offset in zip(tile, axes, segment, offsets, strict=True)
                     ]
                     source = [image, within, *at, lane]
-                    held = _all_inside(b, at, [axis.window.extent for axis in axes])
-                    return b.when(held, lambda: [plain(reads[0](source))], lambda: [zero])[0]
+                    inside = _all_inside(b, at, [axis.window.extent for axis in axes])
+                    return b.when(inside, lambda: [plain(reads[0](source))], lambda: [zero])[0]
 
                 d = everywhere(shape, element)
                 for axis_number, axis in enumerate(axes):
@@ -428,7 +424,7 @@ class WinogradConvOp(LoopNestOp):
                         0, count, 1, carried, lambda lane, now: step(number, segment, within, lane, first + lane, now)
                     )
 
-                found = self.held.over_blocks(b, found, over_lanes)
+                found = self.blocked_channels.over_blocks(b, found, over_lanes)
             grid = everywhere(shape, lambda index: found[np.ravel_multi_index(index, shape)])
             for number, axis in enumerate(axes):
                 f = axis.transforms

@@ -51,7 +51,7 @@ class DotDepthwiseNest(_Nest[BlockedDotDepthwiseConvOp]):
     def run(self) -> None:
         outermost = self.outermost()
         *outer, across = self.op.windows()
-        tiles = row_tiles(self._seen(across), self.schedule.positions)
+        tiles = row_tiles(self._grouped(across), self.schedule.positions)
 
         def row(index: list[Scalar]) -> None:
             for part in tiles:
@@ -65,7 +65,7 @@ class DotDepthwiseNest(_Nest[BlockedDotDepthwiseConvOp]):
 
         self.b.parallel_for([*outermost, *(window.positions for window in outer)], row)
 
-    def _seen(self, across: SlidingWindow) -> SlidingWindow:
+    def _grouped(self, across: SlidingWindow) -> SlidingWindow:
         """The window of whole groups of taps, at the same positions."""
         size = ceil_div(across.size, GROUP) * GROUP
         reached = (across.positions - 1) * across.stride + size
@@ -75,7 +75,7 @@ class DotDepthwiseNest(_Nest[BlockedDotDepthwiseConvOp]):
 
     def _is_inside(self, part: RowTiles) -> bool:
         """Whether all groups of taps see elements only, at all positions."""
-        (first, *more), size = part.taps or (None,), self._seen(self.op.windows()[-1]).size
+        (first, *more), size = part.taps or (None,), self._grouped(self.op.windows()[-1]).size
         return (
             first is not None
             and not more
@@ -250,8 +250,8 @@ class _PairTile:
         first = self.at * across.stride + (run.element - across.before)
         column, lane = tile.index(self.b, first, {0: across.stride}), tile.index(self.b, 0, {1: 1})
 
-        def read(seen: list[Scalar]) -> Scalar:
-            places = [w.source(at, tap) for w, at, tap in zip(outer, position, seen, strict=True)]
+        def read(taps: list[Scalar]) -> Scalar:
+            places = [w.source(at, tap) for w, at, tap in zip(outer, position, taps, strict=True)]
             return self.b.splat(self.nest.reads[0]([batch, block, *places, column, lane]), tile)
 
         return self._interleaved(read(taps), read(_next(taps)) if paired else None)
@@ -260,9 +260,9 @@ class _PairTile:
         """The weights of one column for `size` positions, as `_elements`; those of a row alone with zeros."""
         tile = Tile((1, self.lanes))
 
-        def read(seen: list[Scalar]) -> Scalar:
+        def read(taps: list[Scalar]) -> Scalar:
             lane = tile.index(self.b, 0, {1: 1})
-            index = self.nest.op.weight_index(self.index[1], [*seen, self.b.index(tap)], lane, self.b.index(0))
+            index = self.nest.op.weight_index(self.index[1], [*taps, self.b.index(tap)], lane, self.b.index(0))
             return self.b.splat(self.nest.reads[1](index), tile)
 
         one = self._interleaved(read(taps), read(_next(taps)) if paired else None, zeros=True)

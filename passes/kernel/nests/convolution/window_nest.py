@@ -127,8 +127,8 @@ class WindowNest:
         """The index of x that `taps` read at `index` of the result."""
         count = len(self.outer)
         positions = index[count:-1]
-        seen = (w.source(p, tap) for w, p, tap in zip(self.windows, positions, taps, strict=True))
-        return [*index[:count], *seen, index[-1]]
+        sources = (w.source(p, tap) for w, p, tap in zip(self.windows, positions, taps, strict=True))
+        return [*index[:count], *sources, index[-1]]
 
     def _position(self, index: list[Scalar]) -> None:
         """One position, where loop bounds tell which taps read an element."""
@@ -194,10 +194,10 @@ class WindowNest:
                     read[place.run] = self._read(index, taps, place.run)
                 if place.run not in views:
                     views[place.run] = each.view(read[place.run])
-                seen = self.b.slice(views[place.run], [place.offset], [place.last - place.first])
+                elements = self.b.slice(views[place.run], [place.offset], [place.last - place.first])
                 part = self._part(index, place.first, place.last)
                 before = self._slices(carried, place.first, place.last)
-                after = each.step(part, self._with_tap(taps, self.b.index(place.tap)), seen, before)
+                after = each.step(part, self._with_tap(taps, self.b.index(place.tap)), elements, before)
                 carried = self._replaced(carried, after, place.first)
         return carried
 

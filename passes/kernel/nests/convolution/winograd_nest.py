@@ -40,13 +40,13 @@ def alike(axis: Axis, segment: int) -> list[tuple[range, range]]:
     """The tiles along an axis as runs of equal ones: (tiles, which elements exist of those a segment sees)."""
     extent, count = axis.window.extent, axis.transforms.inputs
 
-    def seen(tile: int) -> range:
+    def elements_of(tile: int) -> range:
         start = tile * axis.tile_step + segment * axis.segment_step - axis.window.before
         first = min(max(-start, 0), count)
         return range(first, max(min(extent - start, count), first))
 
     runs: list[tuple[range, range]] = []
-    for elements, tiles in groupby(range(axis.tiles), seen):
+    for elements, tiles in groupby(range(axis.tiles), elements_of):
         run = list(tiles)
         runs.append((range(run[0], run[-1] + 1), elements))
     return runs

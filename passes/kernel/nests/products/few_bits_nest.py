@@ -130,7 +130,7 @@ class FewBitsNest(Nest[FewBitsMatMulOp, FewBitsSchedule]):
 
             def words(first: Scalar, carried: list[Scalar], steps: int) -> list[Scalar]:
                 """The sums of the products of each register, and that of x, plus `steps` more."""
-                *products, seen = carried
+                *products, sum_of_x = carried
                 for word in range(ceil_div(steps, self.op.count)):
                     at = first + word * self.op.count
                     stored = [self.reads[1]([panel, at / self.op.count, place]) for place in places]
@@ -138,17 +138,17 @@ class FewBitsNest(Nest[FewBitsMatMulOp, FewBitsSchedule]):
                     for step in range(min(steps - word * self.op.count, self.op.count)):
                         x = b.splat(self.reads[0]([*lines, at + step]), tile)
                         products = [b.fma(x, each[step], total) for each, total in zip(fields, products, strict=True)]
-                        seen = seen + x if any(point is not None for point in points) else seen
-                return [*products, seen]
+                        sum_of_x = sum_of_x + x if any(point is not None for point in points) else sum_of_x
+                return [*products, sum_of_x]
 
             step = self.op.count * self.schedule.unroll
             whole = size - size % step
             found = b.loop(0, whole, step, [zero] * (registers + 1), lambda k, now: words(start + k, now, step))
             if whole < size:
                 found = words(start + whole, found, size - whole)
-            *products, seen = found
+            *products, sum_of_x = found
             for place, point in enumerate(points):
-                value = products[place] if point is None else products[place] - point * seen
+                value = products[place] if point is None else products[place] - point * sum_of_x
                 sums[place] = b.fma(b.splat(self.reads[2](scales[place]), tile), value, sums[place])
             return sums
 
@@ -233,15 +233,15 @@ class FewBitsNest(Nest[FewBitsMatMulOp, FewBitsSchedule]):
         tile = Tile.of(r.size, c.size, lanes)
         across, line = tile.index(b, 0, {-2: lanes, -1: 1}), self._index(outer, tile.index(b, row, {0: 1}))
         extent = self.extents[line_axis(self.extents)]
-        kept = [tile.index(b, linearize(b, [*outer, row], [*self._outer, extent]), {0: 1}), across]
+        saved_at = [tile.index(b, linearize(b, [*outer, row], [*self._outer, extent]), {0: 1}), across]
 
         def factors(step: Scalar) -> tuple[Scalar, Scalar]:
             return self.reads[0]([*line, k.start + step]), read([step, across])
 
         total = accumulate(b, self.schedule, f32, tile, k.size, factors)
         if not (k.is_last and k.is_first is True):
-            total = partials.added(b, k, kept, total)
+            total = partials.added(b, k, saved_at, total)
         if k.is_last:
             self.write([*line, tile.index(b, panel * self._wide, {-2: lanes, -1: 1})], total)
         else:
-            partials.write(kept, total)
+            partials.write(saved_at, total)

@@ -71,7 +71,7 @@ class ConvSums(ChannelsLastNest):
         base = first * step + (output / (self.outputs // groups) * inputs if groups > 1 else 0)
 
         def step_at(at: list[Scalar], now: list[Scalar]) -> list[Scalar]:
-            seen = [window.source(p, tap) for window, p, tap in zip(self.windows, position, at, strict=False)]
+            sources = [window.source(p, tap) for window, p, tap in zip(self.windows, position, at, strict=False)]
             row, span = b.index(0), (taps[0] * self.channels, taps[1] * self.channels)
             for tap, extent in zip(at, self.op.kernel(), strict=False):
                 row = row * extent + tap
@@ -81,7 +81,7 @@ class ConvSums(ChannelsLastNest):
             begin = self.begin(output, row, width)
 
             def place(number: int) -> Place:
-                return lambda e: [batch, *seen, sum_of(moved, e, number * step - shift)]
+                return lambda e: [batch, *sources, sum_of(moved, e, number * step - shift)]
 
             return self.add(now, [place(number) for number in range(count)], begin, span)
 
@@ -131,10 +131,10 @@ class PatchSums(ChannelsLastNest):
     def _position(self, index: list[Scalar]) -> None:
         b, (batch, *position) = self.b, index
         spans = [window.taps(b, at) for window, at in zip(self.windows, position, strict=True)]
-        seen = whole = b.index(0)
+        inside = whole = b.index(0)
         for (low, high), window in zip(spans, self.windows, strict=True):
-            seen, whole = seen + (high - low), whole + window.size
-        if seen.constant == whole.constant:
+            inside, whole = inside + (high - low), whole + window.size
+        if inside.constant == whole.constant:
             self._copy(batch, position)
         else:
 
@@ -147,7 +147,7 @@ class PatchSums(ChannelsLastNest):
                 self._copy_cut(batch, position, spans)
                 return []
 
-            b.when(b.compare("eq", seen, whole), copied, cut)
+            b.when(b.compare("eq", inside, whole), copied, cut)
         depth = b.index(self.depth)
         patched = replace(self, reads=(self.reads[-1], *self.reads[1:]))
 

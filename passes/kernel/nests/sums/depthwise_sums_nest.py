@@ -77,12 +77,12 @@ class DepthwiseSums(SumsNest[ChannelsLastDepthwiseConvOp]):
 
         def step(at: list[Scalar], now: list[Scalar]) -> list[Scalar]:
             *outer, tap = at
-            seen = [window.source(p, k) for window, p, k in zip(self.windows, position, outer, strict=False)]
+            sources = [window.source(p, k) for window, p, k in zip(self.windows, position, outer, strict=False)]
             places = [
                 [
                     batch,
                     zero,
-                    *seen,
+                    *sources,
                     sum_of(first * last.stride, tap * last.dilation, number * last.stride - last.before),
                 ]
                 for number in range(count)

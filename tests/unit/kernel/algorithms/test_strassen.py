@@ -165,9 +165,9 @@ class Case:
         panels = np.zeros((ceil_div(self.left, width), len(RIGHT_SUMS), upper, width), self.number)
         for product, factors in enumerate(RIGHT_SUMS):
             total = sum(factor * quarter for factor, quarter in zip(factors, quarters, strict=True))
-            for panel, held in enumerate(panels):
+            for panel, packed in enumerate(panels):
                 columns = total[:, panel * width : (panel + 1) * width]
-                held[product, :, : columns.shape[1]] = columns
+                packed[product, :, : columns.shape[1]] = columns
         return panels
 
     def lines(self, number: int, tiled: bool) -> tuple[list[str], str, str]:
@@ -175,9 +175,9 @@ class Case:
         dtype = "f32" if self.lanes == 4 else "f64"
         kinds = [tensor(array.shape, dtype) for array in self.inputs()]
         height, line = min(self.block_rows, self.lhs[-2] + 1) // 2 | 1, 64 // np.dtype(self.number).itemsize
-        held = (ceil_div(ceil_div(self.lhs[-1], 2), line) | 1) * line
+        pitch = (ceil_div(ceil_div(self.lhs[-1], 2), line) | 1) * line
         count = 7 * self.row_parts * self.panel_parts
-        shapes = ((*self.lhs[:-1], self.columns), (count, height, held), (count, height, self.panel * self.lanes))
+        shapes = ((*self.lhs[:-1], self.columns), (count, height, pitch), (count, height, self.panel * self.lanes))
         results = [tensor(shape, dtype) for shape in shapes]
         parts = (("row_parts", self.row_parts), ("panel_parts", self.panel_parts))
         numbers = (("columns", self.columns), ("left", self.left), ("block_rows", self.block_rows), *parts)

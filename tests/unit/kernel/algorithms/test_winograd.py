@@ -286,8 +286,8 @@ class Case:
         result = (n, ceil_div(m, self.lanes), *extents, self.lanes)
         size, tiles = self.inputs()[1].shape[1], (self.tile_rows * self.axes[-1].tiles) | 1
         segments = prod(axis.segments for axis in self.axes)
-        held = (segments * ceil_div(self.x[1], self.lanes) | 1) * self.lanes
-        shapes = (result, (size, tiles, held), (size, tiles, self.panel * self.lanes))
+        pitch = (segments * ceil_div(self.x[1], self.lanes) | 1) * self.lanes
+        shapes = (result, (size, tiles, pitch), (size, tiles, self.panel * self.lanes))
         results = [tensor(shape, dtype) for shape in shapes]
         attributes = [
             *self.attributes(),

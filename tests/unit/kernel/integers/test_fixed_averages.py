@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from case_model import Array, CaseModel, CaseRuns, tensor
 
-from aotc.passes.graph.quantization.averages import Means
+from aotc.passes.graph.quantization.pooling import Means
 
 PAIRS = np.stack(np.meshgrid(np.arange(-128, 128), np.arange(-128, 128)), -1).reshape(1, 1, -1).astype(np.int8)
 IMAGE = np.random.default_rng(0).integers(-128, 128, (2, 3, 21, 21)).astype(np.int8)

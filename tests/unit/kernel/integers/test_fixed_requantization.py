@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import IntegerType, TensorType, i32
 from xdsl.utils.test_value import create_ssa_value
 
 from aotc.dialects.graph.quantized.requantization import FixedRequantizeOp
-from aotc.passes.graph.quantization.fixed_point import FixedPoint, fixed_point
+from aotc.passes.graph.fix_requantization import FixedPoint, fixed_point
 
 CASES = tuple(
     (bits, multiplier, most, long_multiply)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from aotc.dialects.graph.quantized.requantization import least_guard
-from aotc.passes.graph.quantization.fixed_point import FixedPoint, doubled, fixed_point
+from aotc.passes.graph.fix_requantization import FixedPoint, doubled, fixed_point
 
 Array = np.ndarray[Any, Any]
 

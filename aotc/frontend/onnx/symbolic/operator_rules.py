@@ -1,4 +1,5 @@
-"""Rules of constants, of what moves elements, and of integers computed element by element: shapes are made of these."""
+"""Rules of constants, of what moves elements, of integers computed element by element, for shapes are made of these; of
+windows, recurrent layers, and what else has extents of its own."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ import numpy as np
 from onnx import TensorProto
 
 from aotc.dialects.graph.shapes import normalize_axis
-from aotc.frontend.onnx.symbolic.rules import Fact, NotKnown, Seen, Shape, array_of, broadcast, known, rule
+from aotc.frontend.onnx.symbolic.rules import Fact, NotKnown, Shape, SymbolicNode, array_of, broadcast, known, rule
 from aotc.model.extents import Size, divided, exact_quotient, is_natural, product_of
 from aotc.model.weight_store import Array
 
@@ -32,13 +33,10 @@ def _all(shape: Shape) -> list[Size]:
 
 
 @rule("Constant")
-def constant(node: Seen) -> Fact:
+def constant(node: SymbolicNode) -> Fact:
     for name in ("value", "value_int", "value_ints"):
         if (value := node.attr(name)) is not None:
             return of_array(np.asarray(value))
-    for name in ("value_float", "value_floats"):
-        if (value := node.attr(name)) is not None:
-            return Fact(np.shape(value))
     raise NotKnown
 
 
@@ -50,18 +48,18 @@ def of_array(array: Array) -> Fact:
 
 
 @rule("Shape")
-def shape(node: Seen) -> Fact:
+def shape(node: SymbolicNode) -> Fact:
     found = node.shape(0)[node.attr("start", 0) : node.attr("end")]
     return known(array_of(_all(found))) if None not in found else Fact((len(found),))
 
 
 @rule("Size")
-def size(node: Seen) -> Fact:
+def size(node: SymbolicNode) -> Fact:
     return known(array_of(count_of(node.shape(0))))
 
 
 @rule("ConstantOfShape")
-def constant_of_shape(node: Seen) -> Fact:
+def constant_of_shape(node: SymbolicNode) -> Fact:
     target = tuple(node.elements(0).tolist())
     value = np.asarray(node.attr("value", np.zeros(1, np.float32)))
     if value.dtype.kind in "iub" and all(isinstance(extent, int) for extent in target) and math.prod(target) <= 256:
@@ -70,18 +68,20 @@ def constant_of_shape(node: Seen) -> Fact:
 
 
 @rule("Range")
-def range_(node: Seen) -> Fact:
+def range_(node: SymbolicNode) -> Fact:
     start, limit, step = (node.elements(place).reshape(()).item() for place in range(3))
     if step != 1 or not is_natural(limit - start):
         raise NotKnown
     return Fact((limit - start,))
 
 
-@rule("EyeLike", "Identity", "Cast", "CastLike")
-def as_it_is(node: Seen) -> Fact:
-    kept = node.op_type == "Identity" or (node.op_type == "Cast" and node.attr("to") in _INTEGERS)
-    fact = node.inputs[0]
-    return fact if fact is not None and kept else Fact(node.shape(0))
+@rule("Identity", "Cast", "Squeeze", "Unsqueeze")
+def as_it_is(node: SymbolicNode) -> Fact:
+    """The elements; of whatever is not cast to integers the import may make others."""
+    target = node.inferred.shape
+    if target is None or (node.op_type == "Cast" and node.attr("to") not in _INTEGERS):
+        raise NotKnown
+    return _viewed(node, target)
 
 
 # --- integers --------------------------------------------------------------------------------------------------------
@@ -115,37 +115,27 @@ _OF_INTEGERS: dict[str, Callable[[Any, Any], Any]] = {
 
 
 @rule("Add", "Sub", "Mul", "Div", "Equal")
-def arithmetic(node: Seen) -> Fact:
-    found = Fact(broadcast([node.shape(0), node.shape(1)]))
-    try:
-        a, b = node.elements(0), node.elements(1)
-        return known(np.asarray(np.frompyfunc(_OF_INTEGERS[node.op_type], 2, 1)(a, b), object))
-    except NotKnown:
-        return found
+def arithmetic(node: SymbolicNode) -> Fact:
+    a, b = node.elements(0), node.elements(1)
+    return known(np.asarray(np.frompyfunc(_OF_INTEGERS[node.op_type], 2, 1)(a, b), object))
 
 
 @rule("Neg")
-def negative(node: Seen) -> Fact:
-    fact = node.inputs[0]
-    return Fact(node.shape(0)) if fact is None or fact.elements is None else known(np.asarray(-fact.elements, object))
+def negative(node: SymbolicNode) -> Fact:
+    return known(np.asarray(-node.elements(0), object))
 
 
 @rule("Where")
-def where(node: Seen) -> Fact:
-    found = Fact(broadcast([node.shape(place) for place in range(3)]))
-    try:
-        chosen = node.elements(0)
-        numbers = np.array(node.numbers(0), bool).reshape(chosen.shape)
-        return known(np.where(numbers, node.elements(1), node.elements(2)))
-    except NotKnown:
-        return found
+def where(node: SymbolicNode) -> Fact:
+    numbers = np.array(node.numbers(0), bool).reshape(node.elements(0).shape)
+    return known(np.where(numbers, node.elements(1), node.elements(2)))
 
 
 # --- movement --------------------------------------------------------------------------------------------------------
 
 
 @rule("Reshape")
-def reshape(node: Seen) -> Fact:
+def reshape(node: SymbolicNode) -> Fact:
     source = node.shape(0)
     wanted: list[Size | None] = node.attr("shape") if node.opset < 5 else node.elements(1).reshape(-1).tolist()
     if not node.attr("allowzero", 0):
@@ -160,7 +150,7 @@ def reshape(node: Seen) -> Fact:
     return _viewed(node, tuple(wanted))
 
 
-def _viewed(node: Seen, target: Shape) -> Fact:
+def _viewed(node: SymbolicNode, target: Shape) -> Fact:
     """The elements of input 0, as far as they are known, in another shape."""
     fact = node.inputs[0]
     if fact is None or fact.elements is None or not all(isinstance(extent, int) for extent in target):
@@ -169,43 +159,15 @@ def _viewed(node: Seen, target: Shape) -> Fact:
 
 
 @rule("Flatten")
-def flatten(node: Seen) -> Fact:
+def flatten(node: SymbolicNode) -> Fact:
     source, axis = node.shape(0), node.attr("axis", 1)
     axis += len(source) if axis < 0 else 0
     halves = source[:axis], source[axis:]
     return Fact(tuple(None if None in half else count_of(half) for half in halves))
 
 
-@rule("Squeeze")
-def squeeze(node: Seen) -> Fact:
-    source, given = node.shape(0), node.given("axes", 1, 13)
-    if given is None:
-        if not all(isinstance(extent, int) for extent in source):
-            raise NotKnown
-        given = [axis for axis, extent in enumerate(source) if extent == 1]
-    axes = {normalize_axis(axis, len(source)) for axis in given}
-    return _viewed(node, tuple(extent for axis, extent in enumerate(source) if axis not in axes))
-
-
-@rule("Unsqueeze")
-def unsqueeze(node: Seen) -> Fact:
-    source, given = node.shape(0), node.given("axes", 1, 13)
-    if given is None:
-        raise NotKnown
-    rank = len(source) + len(given)
-    axes = {normalize_axis(axis, rank) for axis in given}
-    rest = iter(source)
-    return _viewed(node, tuple(1 if axis in axes else next(rest) for axis in range(rank)))
-
-
-@rule("Transpose")
-def transpose(node: Seen) -> Fact:
-    source = node.shape(0)
-    return Fact(tuple(source[axis] for axis in node.attr("perm", list(range(len(source)))[::-1])))
-
-
 @rule("Concat")
-def concat(node: Seen) -> Fact:
+def concat(node: SymbolicNode) -> Fact:
     shapes = [node.shape(place) for place in range(len(node.inputs))]
     axis = normalize_axis(node.attr("axis"), len(shapes[0]))
     joined: list[Size | None] = [_same(each) for each in zip(*shapes, strict=True)]
@@ -224,7 +186,7 @@ def _same(extents: Sequence[Size | None]) -> Size | None:
 
 
 @rule("Split")
-def split(node: Seen) -> list[Fact]:
+def split(node: SymbolicNode) -> list[Fact]:
     source = node.shape(0)
     axis = normalize_axis(node.attr("axis", 0), len(source))
     parts = node.given("split", 1, 13)
@@ -236,49 +198,25 @@ def split(node: Seen) -> list[Fact]:
 
 
 @rule("Gather")
-def gather(node: Seen) -> Fact:
-    source, indices = node.shape(0), node.shape(1)
-    axis = normalize_axis(node.attr("axis", 0), len(source))
-    found = Fact((*source[:axis], *indices, *source[axis + 1 :]))
-    try:
-        taken = np.array(node.numbers(1), np.int64).reshape([extent for extent in indices if isinstance(extent, int)])
-        return known(np.asarray(np.take(node.elements(0), taken, axis), object))
-    except NotKnown:
-        return found
-
-
-@rule("GatherElements")
-def gather_elements(node: Seen) -> Fact:
-    return Fact(node.shape(1))
-
-
-@rule("GatherND")
-def gather_nd(node: Seen) -> Fact:
-    source, indices = node.shape(0), node.shape(1)
-    depth = indices[-1]
-    if not isinstance(depth, int):
-        raise NotKnown
-    return Fact((*indices[:-1], *source[node.attr("batch_dims", 0) + depth :]))
-
-
-@rule("ScatterElements", "ScatterND", "Scatter", "TensorScatter")
-def scatter(node: Seen) -> Fact:
-    return Fact(node.shape(0))
+def gather(node: SymbolicNode) -> Fact:
+    axis = normalize_axis(node.attr("axis", 0), len(node.shape(0)))
+    taken = np.array(node.numbers(1), np.int64).reshape(node.elements(1).shape)
+    return known(np.asarray(np.take(node.elements(0), taken, axis), object))
 
 
 @rule("Expand")
-def expand(node: Seen) -> Fact:
+def expand(node: SymbolicNode) -> Fact:
     return Fact(broadcast([node.shape(0), tuple(node.elements(1).tolist())]))
 
 
 @rule("Tile")
-def tile(node: Seen) -> Fact:
-    pairs = zip(node.shape(0), node.elements(1).tolist(), strict=True)
-    return Fact(tuple(None if extent is None else extent * times for extent, times in pairs))
+def tile(node: SymbolicNode) -> Fact:
+    repeats = zip(node.shape(0), node.elements(1).tolist(), strict=True)
+    return Fact(tuple(None if extent is None else extent * times for extent, times in repeats))
 
 
 @rule("Pad")
-def pad(node: Seen) -> Fact:
+def pad(node: SymbolicNode) -> Fact:
     source = node.shape(0)
     pads = node.attr("pads") if node.opset < 11 else node.elements(1).tolist()
     axes = [normalize_axis(axis, len(source)) for axis in node.numbers(3)] if node.has(3) else range(len(source))
@@ -290,7 +228,7 @@ def pad(node: Seen) -> Fact:
 
 
 @rule("Slice")
-def slice_(node: Seen) -> Fact:
+def slice_(node: SymbolicNode) -> Fact:
     source = node.shape(0)
     if node.opset < 10:
         starts, ends = node.attr("starts"), node.attr("ends")
@@ -335,3 +273,122 @@ def _place(extent: Size, index: Size) -> Size | None:
     if not is_natural(index):
         index = index + extent
     return index if is_natural(index) and is_natural(extent - index) else None
+
+
+@rule("GroupNormalization", "MeanVarianceNormalization")
+def as_input(node: SymbolicNode) -> Fact:
+    return Fact(node.shape(0))
+
+
+@rule("Attention")
+def not_inferred(node: SymbolicNode) -> list[Fact]:
+    """ONNX takes open extents for 0 where it multiplies them."""
+    return [Fact()] * node.outputs
+
+
+# --- windows ---------------------------------------------------------------------------------------------------------
+
+
+@rule("Conv", "ConvInteger")
+def conv(node: SymbolicNode) -> Fact:
+    return _convolved(node, node.shape(1))
+
+
+@rule("QLinearConv")
+def quantized_conv(node: SymbolicNode) -> Fact:
+    return _convolved(node, node.shape(3))
+
+
+def _convolved(node: SymbolicNode, weight: Shape) -> Fact:
+    x = node.shape(0)
+    kernel = node.attr("kernel_shape", list(weight[2:]))
+    return Fact((x[0], weight[0], *_windows(node, x[2:], kernel)))
+
+
+@rule("AveragePool", "LpPool", "MaxPool")
+def pool(node: SymbolicNode) -> list[Fact]:
+    x = node.shape(0)
+    return [Fact((*x[:2], *_windows(node, x[2:], node.attr("kernel_shape"))))] * node.outputs
+
+
+def _windows(node: SymbolicNode, extents: Sequence[Size | None], kernel: Sequence[Any]) -> list[Size | None]:
+    """How many windows there are along each axis."""
+    ones = [1] * len(extents)
+    strides, dilations = node.attr("strides", ones), node.attr("dilations", ones)
+    pads = node.attr("pads", [0] * 2 * len(extents))
+    auto, up = node.attr("auto_pad") or "NOTSET", node.attr("ceil_mode", 0)
+    if up:
+        raise NotKnown
+    found: list[Size | None] = []
+    for axis, (extent, window) in enumerate(zip(extents, kernel, strict=True)):
+        stride = strides[axis]
+        if extent is None or not isinstance(window, int):
+            found.append(None)
+        elif auto.startswith("SAME"):
+            found.append(divided(extent + (stride - 1), stride))
+        else:
+            padding = pads[axis] + pads[axis + len(extents)] if auto == "NOTSET" else 0
+            found.append(divided(extent + (padding - dilations[axis] * (window - 1) - 1), stride) + 1)
+    return found
+
+
+@rule("DepthToSpace")
+def depth_to_space(node: SymbolicNode) -> Fact:
+    n, c, h, w = node.shape(0)
+    block = node.attr("blocksize")
+    if not isinstance(c, int):
+        raise NotKnown
+    return Fact((n, c // block**2, *(None if each is None else each * block for each in (h, w))))
+
+
+@rule("SpaceToDepth")
+def space_to_depth(node: SymbolicNode) -> Fact:
+    n, c, h, w = node.shape(0)
+    block = node.attr("blocksize")
+    if not isinstance(c, int):
+        raise NotKnown
+    return Fact((n, c * block**2, *(None if each is None else divided(each, block) for each in (h, w))))
+
+
+@rule("Resize", "Upsample")
+def resize(node: SymbolicNode) -> Fact:
+    """Where the sizes are given; with scales extents are rounded as floats are."""
+    source = node.shape(0)
+    if node.opset < 11 or not node.has(3):
+        raise NotKnown
+    sizes = node.elements(3).tolist()
+    if len(sizes) != len(source) or node.attr("keep_aspect_ratio_policy", "stretch") != "stretch":
+        raise NotKnown
+    return Fact(tuple(sizes))
+
+
+# --- reductions ------------------------------------------------------------------------------------------------------
+
+
+@rule("ReduceProd")
+def product(node: SymbolicNode) -> Fact:
+    """Of the elements of a vector."""
+    elements = node.elements(0)
+    if elements.ndim != 1 or node.attr("noop_with_empty_axes", 0):
+        raise NotKnown
+    found = count_of(tuple(elements.tolist()))
+    return known(array_of([found] if node.attr("keepdims", 1) else found))
+
+
+@rule("TopK")
+def top_k(node: SymbolicNode) -> list[Fact]:
+    source = node.shape(0)
+    axis = normalize_axis(node.attr("axis", -1), len(source))
+    (count,) = node.elements(1).reshape(-1).tolist() if node.opset >= 10 else (node.attr("k"),)
+    return [Fact((*source[:axis], count, *source[axis + 1 :]))] * 2
+
+
+@rule("GRU", "LSTM", "RNN")
+def recurrent(node: SymbolicNode) -> list[Fact]:
+    x, recurrence = node.shape(0), node.shape(2)
+    directions, hidden = recurrence[0], recurrence[2]
+    if node.attr("layout", 0):
+        state: Shape = (x[0], directions, hidden)
+        return [Fact((x[0], x[1], directions, hidden)), Fact(state), Fact(state)][: node.outputs]
+    state = (directions, x[1], hidden)
+    return [Fact((x[0], directions, x[1], hidden)), Fact(state), Fact(state)][: node.outputs]
