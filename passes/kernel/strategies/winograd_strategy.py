@@ -123,7 +123,7 @@ class WinogradStrategy(ConvolutionStrategy[ConvOp]):
         return layouts.add(WinogradWeightOp.get(weight, output_tile=tile, width=width, tiled_axes=axes))
 
     def properties(self, op: ConvOp) -> Mapping[str, object]:
-        """What the window is like, where it is not 3 x 3 taps, and how integers are summed up."""
+        """The window, where it is not 3 x 3 taps, and how integers are summed up."""
         taps, tiled = shape_of(op.weight)[2:], tiled_axes(op)
         strides, dilations, once = op.ints("strides"), op.ints("dilations"), (1,) * len(taps)
         return {
