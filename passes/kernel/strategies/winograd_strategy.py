@@ -112,8 +112,11 @@ class WinogradStrategy(ConvolutionStrategy[ConvOp]):
             channels=x.channels.count,
             parts=x.channels.parts if x.channels.has_padding else None,
             outputs=results.slots,
+            x_zero_point=op.zero_points[0] or None,
+            sum_bits=op.sum_bits,
             output_tile=tile,
             tile_rows=algorithm.tile_rows.data,
+            filters=op.sums_integers,
         )
         return Blocked(layouts.narrowed(layouts.scheduled(conv, schedule), op.result), results)
 
@@ -123,7 +126,7 @@ class WinogradStrategy(ConvolutionStrategy[ConvOp]):
         return layouts.add(WinogradWeightOp.get(weight, output_tile=tile, width=width, tiled_axes=axes))
 
     def properties(self, op: ConvOp) -> Mapping[str, object]:
-        """The window, where it is not 3 x 3 taps, and how integers are summed up."""
+        """The window, where it is not 3 x 3 taps."""
         taps, tiled = shape_of(op.weight)[2:], tiled_axes(op)
         strides, dilations, once = op.ints("strides"), op.ints("dilations"), (1,) * len(taps)
         return {
@@ -193,8 +196,7 @@ class WinogradDotStrategy(WinogradStrategy):
         return layouts.packed(weight, weight_panels(4, width, ceil_div(channels, PAIR) * PAIR).interleaved(PAIR))
 
     def properties(self, op: ConvOp) -> Mapping[str, object]:
-        summed = {"x_zero_point": op.zero_points[0] or None, "sum_bits": op.sum_bits, "filters": True}
-        return {"strides": super().properties(op)["strides"], **summed}
+        return {"strides": super().properties(op)["strides"]}
 
 
 class WinogradConvStrategy(KernelStrategy[WinogradConvOp]):
