@@ -191,7 +191,7 @@ class KernelStrategy(Generic[Op]):
         """
         if self.NEST is None:
             raise NotVectorizable(f"no kernel strategy for {nest.op.name} follows its schedule")
-        self.NEST.of(nest).run()
+        self.NEST.of(nest).emit()
 
     def scalar_nest(self, nest: LoopNest[Op]) -> None:
         """The scalar loops; by default those that define the operation (`LoopNestOp.loops`)."""

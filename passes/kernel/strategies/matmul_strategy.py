@@ -44,7 +44,7 @@ from aotc.passes.kernel.costs.product_cost import few_bits_cycles, few_bits_sche
 from aotc.passes.kernel.costs.strassen_cost import ProductSizes
 from aotc.passes.kernel.layouts import Layouts
 from aotc.passes.kernel.nest import Nest
-from aotc.passes.kernel.nests.products.few_bits_nest import FewBitsNest, line_axis
+from aotc.passes.kernel.nests.products.few_bits_nest import FewBitsNest, row_axis
 from aotc.passes.kernel.nests.products.matmul_nest import (
     MatmulNest,
     PartialSums,
@@ -114,7 +114,7 @@ class ProductStrategy(KernelStrategy[Product]):
 
         (batch, *sizes), kind, partials = nest.op.sizes(), element_type_of(nest.op.lhs), PartialSums.of(nest)
         factors = partial(self.factors, nest)
-        MatmulNest(nest.b, nest.schedule, kind, batch, sizes, factors, store, partials=partials).run()
+        MatmulNest(nest.b, nest.schedule, kind, batch, sizes, factors, store, partials=partials).emit()
 
 
 class MatMulStrategy(ProductStrategy[MatMulOp]):
@@ -260,15 +260,15 @@ class StrassenMatMulStrategy(KernelStrategy[StrassenMatMulOp]):
         return choose_parts(machine, work, threads).properties
 
     def nest(self, nest: Nest[StrassenMatMulOp, MatmulSchedule]) -> None:
-        StrassenNest.of(nest, first=nest.b.index(0)).run()
+        StrassenNest.of(nest, first=nest.b.index(0)).emit()
 
 
 def _line_sizes(op: MatMulOp | FewBitsMatMulOp) -> tuple[int, int, int, int]:
     """How many rows are neighbours, how often there are so many, N and K."""
     batch, rows, columns, depth = op.sizes()
     extents = (*batch, rows)
-    lines = extents[line_axis(extents)]
-    return lines, math.prod(extents) // max(lines, 1), columns, depth
+    repeats = extents[row_axis(extents)]
+    return repeats, math.prod(extents) // max(repeats, 1), columns, depth
 
 
 class _FewBits(KernelStrategy[Few]):
@@ -446,7 +446,7 @@ class PackedDotMatMulStrategy(_DotProducts[PackedDotMatMulOp]):
             total = total + b.splat(start([place.column]), place.tile)
             nest.write([*place.outer, place.row, place.column], total)
 
-        MatmulNest(b, schedule, i32, batch, (rows, columns, depth // GROUP), factors, store, products=products).run()
+        MatmulNest(b, schedule, i32, batch, (rows, columns, depth // GROUP), factors, store, products=products).emit()
 
 
 STRATEGIES: Strategies = {

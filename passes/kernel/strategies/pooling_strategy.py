@@ -85,7 +85,7 @@ class PoolingStrategy(_PoolingStrategy):
             raise NotVectorizable("the operand is not in the NCHWc layout")
         WindowNest(
             nest.b, nest.schedule, x[:2], op.windows(), x[-1], nest.reads[0], _Pool(op, nest.b, nest.write)
-        ).run()
+        ).emit()
 
 
 def _is_blocked(op: WindowOp) -> bool:

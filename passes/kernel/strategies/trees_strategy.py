@@ -81,7 +81,7 @@ def _in_groups(
 class _MaskedNest(Nest[MaskedTreeLeavesOp, TreeSchedule]):
     """As many trees at a time as there are lanes."""
 
-    def run(self) -> None:
+    def emit(self) -> None:
         _in_groups(self, self.lanes, self._group)
 
     def _group(self, row: Scalar, first: Scalar, size: int) -> None:
