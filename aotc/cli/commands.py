@@ -7,14 +7,15 @@ import math
 import os
 import shutil
 import sys
-from collections.abc import Iterable
+import time
+from collections.abc import Callable, Generator, Iterable
+from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from aotc.cli.arguments import options_from
-from aotc.cli.progress import progress
-from aotc.errors import EXIT_MODEL, EXIT_OK, EXIT_WRONG, AotcError, Problem, UsageError, show
+from aotc.errors import EXIT_MODEL, EXIT_OK, EXIT_WRONG, AotcError, Problem, UsageError, printable, show
 from aotc.model.plan_table import plan_lines
 from aotc.pipeline.options import CompileOptions
 
@@ -333,3 +334,22 @@ def print_json(value: Any) -> int:
 
     print(json.dumps(value, indent=2))
     return EXIT_OK
+
+
+@contextmanager
+def progress() -> Generator[Callable[[str], None] | None]:
+    """A listener to each step, on a line that goes again; None in a pipe, where nothing is said."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    from aotc.pipeline.workers import bystander
+
+    columns = (SpinnerColumn(), TimeElapsedColumn(), TextColumn("{task.description}", markup=False))
+    start = time.monotonic()
+    with bystander(), Progress(*columns, console=Console(stderr=True), transient=True) as shown:
+        task = shown.add_task("starting", total=None)
+        yield lambda step: shown.update(task, description=printable(step))
+    print(f"{time.monotonic() - start:.1f} s", file=sys.stderr)

@@ -28,9 +28,8 @@ from aotc.model.artifacts import (
 from aotc.model.artifacts import Content as Value
 from aotc.model.files import Content
 from aotc.model.metadata import ModelInfo, to_json
-from aotc.pipeline.compilation import Compilation
+from aotc.pipeline.compilation import Compilation, uncollected
 from aotc.pipeline.options import CODE_KINDS, NATIVE_KINDS
-from aotc.pipeline.uncollected import uncollected
 
 if TYPE_CHECKING:
     from aotc.emit.c.source import CSource

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from aotc.compiler.dynamic.buckets import Buckets, Given, cut, padded
-from aotc.compiler.dynamic.interface import Array, Interface, Shapes, is_known, shape_at
+from aotc.compiler.dynamic.interface import Array, Buckets, Given, Interface, Shapes, cut, is_known, padded, shape_at
 from aotc.compiler.dynamic.specializing import Recipe, Specialization
 from aotc.errors import AotcError, CompileError, UsageError
 from aotc.executor.tensors import as_array

@@ -18,8 +18,7 @@ from aotc.dialects.aot import WeightOp
 from aotc.dialects.aot.contract import arguments_of, entry, kernels
 from aotc.errors import UsageError
 from aotc.executor import CompiledModel, NativeModel, RunError
-from aotc.executor.conventions import CONVENTIONS
-from aotc.executor.native import aligned_bytes
+from aotc.executor.native import CONVENTIONS, aligned_bytes
 from aotc.executor.packed_metadata import FunctionInfo, _Model, _names, described
 from aotc.measuring.routes import build_shared
 from aotc.model.conventions import entry_symbol

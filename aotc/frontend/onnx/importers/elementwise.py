@@ -1,17 +1,16 @@
-"""Elementwise arithmetic, functions, comparison, logic and selection."""
+"""Elementwise arithmetic, functions, comparison, logic and selection; activations that ONNX does not define by other
+operators in every version, or not accurately."""
 
 from __future__ import annotations
 
 from functools import reduce
-from typing import cast
 
 import numpy as np
+from xdsl.dialects.builtin import f32
 from xdsl.ir import SSAValue
 
-from aotc.dialects.graph import GRAPH, logical
-from aotc.dialects.graph import elementwise as arithmetic
-from aotc.dialects.graph.interfaces import GraphOp
-from aotc.frontend.onnx.node import Tensor
+from aotc.dialects.dtypes import is_float
+from aotc.frontend.onnx.node import Operand, Tensor
 from aotc.frontend.onnx.registry import Node, onnx_op
 
 _UNARY = (
@@ -21,12 +20,11 @@ _UNARY = (
 _BINARY = "Add And BitwiseAnd BitwiseOr BitwiseXor Div Mul Or Sub Xor"
 _EXTREMA = "Max Min"
 """Operators that are operations of the graph dialect of the same name, of bits or not."""
-_OPERATIONS = {each.name.removeprefix("graph."): each for each in GRAPH.operations}
 _COMPARISONS = {"Equal": "eq", "Greater": "gt", "GreaterOrEqual": "ge", "Less": "lt", "LessOrEqual": "le"}
 
 
-def _operation(node: Node) -> type[GraphOp]:
-    return cast("type[GraphOp]", _OPERATIONS[node.op_type.lower().removeprefix("bitwise")])
+def _operation(node: Node) -> str:
+    return node.op_type.lower().removeprefix("bitwise")
 
 
 def _both(node: Node) -> tuple[Tensor, Tensor]:
@@ -59,7 +57,7 @@ def binary(node: Node) -> SSAValue:
 
 @onnx_op(*_COMPARISONS)
 def comparison(node: Node) -> SSAValue:
-    return node.emit(logical.CompareOp, *_both(node), how=_COMPARISONS[node.op_type])
+    return node.emit("compare", *_both(node), how=_COMPARISONS[node.op_type])
 
 
 @onnx_op(*_EXTREMA.split())
@@ -84,7 +82,7 @@ def reciprocal(node: Node) -> Tensor:
 
 @onnx_op("Mod")
 def mod(node: Node) -> SSAValue:
-    return node.emit(arithmetic.RemOp if node.attr("fmod", 0) else arithmetic.ModOp, node.input(0), node.input(1))
+    return node.emit("rem" if node.attr("fmod", 0) else "mod", node.input(0), node.input(1))
 
 
 @onnx_op("Pow")
@@ -100,15 +98,14 @@ def power(node: Node) -> Tensor:
                 return x * x * x
             case _:
                 pass
-    return x.emit(arithmetic.PowOp, y)
+    return x.emit("pow", y)
 
 
 @onnx_op("BitShift")
 def bit_shift(node: Node) -> SSAValue:
     direction = node.attr("direction")
     node.require_choice("direction", direction, ("LEFT", "RIGHT"))
-    op = logical.ShiftLeftOp if direction == "LEFT" else logical.ShiftRightOp
-    return node.emit(op, node.input(0), node.input(1))
+    return node.emit(f"shift_{direction.lower()}", node.input(0), node.input(1))
 
 
 @onnx_op("IsNaN")
@@ -125,12 +122,12 @@ def is_inf(node: Node) -> Tensor:
         if node.attr(name, 1)
     ]
     found = [x.compare("eq", infinity) for infinity in wanted or [x.scalar(np.nan)]]
-    return reduce(lambda a, b: a.emit(logical.OrOp, b), found)
+    return reduce(lambda a, b: a.emit("or", b), found)
 
 
 @onnx_op("Where")
 def where(node: Node) -> SSAValue:
-    return node.emit(logical.WhereOp, node.input(0), node.input(1), node.input(2))
+    return node.emit("where", node.input(0), node.input(1), node.input(2))
 
 
 @onnx_op("Clip")
@@ -143,3 +140,45 @@ def clip(node: Node) -> Tensor:
     if low is not None:
         x = x.at_least(low)
     return x if high is None else x.at_most(high)
+
+
+def leaky(x: Tensor, slope: Operand) -> Tensor:
+    """x where x >= 0, else slope * x."""
+    factor = x.beside(slope)
+    return (x < 0).choose(factor * x, x)
+
+
+@onnx_op("LeakyRelu")
+def leaky_relu(node: Node) -> Tensor:
+    # attributes are f32, also beside operands of f64
+    return leaky(node.tensor(0), node.attr("alpha", float(np.float32(0.01))))
+
+
+@onnx_op("Celu")
+def celu(node: Node) -> Tensor:
+    """x where x >= 0, else alpha * (exp(x / alpha) - 1); ONNX's own definition makes a vector of a scalar."""
+    x = node.tensor(0).widened()
+    alpha = x.scalar(node.attr("alpha", 1.0))
+    below = alpha * ((x / alpha).emit("exp") - 1)
+    return (x < 0).choose(below, x).cast(node.element_type(0))
+
+
+@onnx_op("PRelu")
+def prelu(node: Node) -> Tensor:
+    shape, slope = node.shape(0), node.tensor(1)
+    if node.opset < 7 and len(shape) > 1:  # one for each channel, or one for all
+        slope = slope.reshape([*slope.shape, *[1] * (len(shape) - 2)])
+        node.require_fit(slope, shape)
+    else:
+        node.require_broadcast(1, shape, "the operand")
+    return leaky(node.tensor(0), slope)
+
+
+@onnx_op("Shrink")
+def shrink(node: Node) -> Tensor:
+    # in floats for every type: the definition has no negative threshold for unsigned integers
+    x, threshold, bias = node.tensor(0), node.attr("lambd", 0.5), node.attr("bias", 0.0)
+    wide = x.widened() if is_float(x.kind) else x.cast(f32)
+    below, above = wide < -threshold, wide > threshold
+    less, more = wide - bias, wide + bias
+    return below.choose(more, above.choose(less, 0)).cast(x.kind)

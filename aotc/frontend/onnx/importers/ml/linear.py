@@ -8,10 +8,6 @@ from typing import NamedTuple
 import numpy as np
 from xdsl.dialects.builtin import i64
 
-from aotc.dialects.graph.conversion import CastOp
-from aotc.dialects.graph.elementwise import PowOp
-from aotc.dialects.graph.functions import ExpOp, SigmoidOp, TanhOp
-from aotc.dialects.graph.trees.leaf_sums import ProbabilityCouplingOp
 from aotc.frontend.onnx.importers.ml.scores import (
     DOMAIN,
     best,
@@ -112,10 +108,10 @@ class _Kernel(NamedTuple):
                 squares = (x * x).reduce("sum", [1])
                 norms = x.node.constant((vectors.astype(np.float64) ** 2).sum(1).astype(np.float32))
                 distance = (squares - product * 2 + norms).at_least(0)
-                return (distance * -self.gamma).emit(ExpOp)
+                return (distance * -self.gamma).emit("exp")
             case _:
                 scaled = product * self.gamma + self.offset
-                return scaled.emit(TanhOp) if self.name == "SIGMOID" else scaled.emit(PowOp, scaled.scalar(self.degree))
+                return scaled.emit("tanh") if self.name == "SIGMOID" else scaled.emit("pow", scaled.scalar(self.degree))
 
 
 @onnx_op("SVMRegressor", domain=DOMAIN)
@@ -169,7 +165,7 @@ def _pairwise_svm(x: Tensor, known: list[int], per_class: Array) -> list[Tensor]
         matrix[row, starts[i] : starts[i + 1]] = coefficients[j - 1, starts[i] : starts[i + 1]]
         matrix[row, starts[j] : starts[j + 1]] = coefficients[i, starts[j] : starts[j + 1]]
     scores = _linear(_Kernel.of(node).apply(x, support), matrix, offset)
-    first_wins = (scores > 0).emit(CastOp, to=i64)
+    first_wins = (scores > 0).emit("cast", to=i64)
     second_wins = 1 - first_wins
     wins = [node.filled([len(duels), count], 0, np.int64) for _ in range(2)]
     for row, duel in enumerate(duels):
@@ -190,5 +186,5 @@ def _probabilities(scores: Tensor, duels: int) -> Tensor:
     node = scores.node
     slope, shift = _floats(node, "prob_a", duels), _floats(node, "prob_b", duels)
     scaled = scores * node.constant(-slope) + node.constant(-shift)
-    likely = scaled.emit(SigmoidOp).at_least(1e-7).at_most(1 - 1e-7)
-    return likely.emit(ProbabilityCouplingOp)
+    likely = scaled.emit("sigmoid").at_least(1e-7).at_most(1 - 1e-7)
+    return likely.emit("probability_coupling")

@@ -10,11 +10,7 @@ from xdsl.dialects.builtin import IntegerType, f32
 
 from aotc.dialects.dtypes import byte_width, is_float
 from aotc.dialects.graph.conversion import CastOp
-from aotc.dialects.graph.elementwise import NegOp
-from aotc.dialects.graph.indexing import GatherOp
 from aotc.dialects.graph.interfaces import element_type_of, producer
-from aotc.dialects.graph.trees.leaf_sums import GatherSumOp
-from aotc.dialects.graph.trees.leaves import TreeLeavesOp
 from aotc.frontend.onnx.importers.ml import ensembles
 from aotc.frontend.onnx.importers.ml.scores import (
     DOMAIN,
@@ -115,7 +111,7 @@ def _one_or_two(computed: _Scores, scores: Tensor, base: Array, known: list[int]
         if has_second:
             second, nothing = plus(first, 1), zeros(first)
             said = computed.said(0)
-            other = nothing if said is False else second.emit(NegOp)
+            other = nothing if said is False else second.emit("neg")
             two = other if isinstance(said, bool) else said.choose(other, nothing), second
         else:
             two = plus(first, 0), zeros(first)  # onnxruntime forgets the base value of a class without trees
@@ -281,15 +277,16 @@ class _Scores:
             weights = replace(weights, targets=np.zeros_like(weights.targets))
         columns = targets if self._single is None else 1
         node.require_room(nodes.leaves * columns, dtype)
-        values = weights.dense(nodes.leaves, columns, self.kind)
+        values = weights.dense(nodes.leaves, columns, self.kind).astype(dtype, copy=False)
         present = weights.present(nodes.leaves, columns)
         owners = self.forest.trees_of_leaves
         self._everywhere = node.filled([targets], 0, np.bool_)
         for tree in range(self.trees):
             of_tree = slice(None) if self._single is None else [self._single[tree]]
             self._everywhere[of_tree] |= present[owners == tree].all(0)
-        rows_, numbers = _numbered(np.hstack([values.astype(dtype), present]))
-        self._values, self._present = np.hsplit(rows_, 2)
+        said = np.unique(weights.targets)  # of the others all leaves say the same
+        first, numbers = _numbered(np.hstack([values[:, said], present[:, said]]))
+        self._values, self._present = values[first], present[first].astype(dtype)
         self.forest = ensembles.renumbered(self.forest, numbers)
 
     def _one_target_each(self, found: ensembles.Forest) -> Array | None:
@@ -330,9 +327,9 @@ class _Scores:
             leaves = self._leaves(roots[np.argsort(depths, kind="stable")])
             table = Tensor(node, node.constant(values))
             if reduction == "sum" and self.targets <= _FEW:
-                total = table.emit(GatherSumOp, leaves)
+                total = table.emit("gather_sum", leaves)
             else:
-                total = table.emit(GatherOp, leaves, axis=0).reduce(reduction, [1], keepdims=False)
+                total = table.emit("gather", leaves, axis=0).reduce(reduction, [1], keepdims=False)
         else:
             # Every target gets as many trees, some of which say nothing.
             counts = np.bincount(self._single, minlength=self.targets)
@@ -343,7 +340,7 @@ class _Scores:
             roots = np.concatenate([roots, np.full(len(padding), silent)])[order]
             leaves = np.append(values.reshape(-1), np.array([neutral], self.dtype))
             grouped = self._leaves(roots).reshape([self._x.shape[0], self.targets, int(counts.max())])
-            found = Tensor(node, node.constant(leaves)).emit(GatherOp, grouped, axis=0)
+            found = Tensor(node, node.constant(leaves)).emit("gather", grouped, axis=0)
             total = found.reduce(reduction, [2], keepdims=False)
         return total / self.trees if kind == "mean" else total
 
@@ -356,12 +353,12 @@ class _Scores:
         operands = [node.constant(table) for table in tables]
         missing = None if found.missing is None else node.constant(found.missing)
         leaves = len(self._values) + 1
-        return self._x.emit(TreeLeavesOp, *operands, missing, depth=found.depth, leaves=leaves, most=found.most)
+        return self._x.emit("tree_leaves", *operands, missing, depth=found.depth, leaves=leaves, most=found.most)
 
 
 def _numbered(rows: Array) -> tuple[Array, Array]:
-    """The rows that differ, and the number of each of `rows` among them. Those that most leaves have come first: small
-    numbers take less code, and what is read often lies together."""
-    found, numbers, counts = np.unique(rows, axis=0, return_inverse=True, return_counts=True)
+    """Where the rows that differ are first, and the number of each of `rows` among them. Those that most leaves have
+    come first: small numbers take less code, and what is read often lies together."""
+    _, first, numbers, counts = np.unique(rows, axis=0, return_index=True, return_inverse=True, return_counts=True)
     order = np.argsort(-counts, kind="stable")
-    return found[order], np.argsort(order, kind="stable")[numbers.reshape(-1)]
+    return first[order], np.argsort(order, kind="stable")[numbers.reshape(-1)]
