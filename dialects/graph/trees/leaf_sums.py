@@ -136,7 +136,7 @@ class VoteSumOp(PickedSumOp):
         if self.wide is not None:
             wide = self.wide
             if kind != UI8 or not 0 <= wide < rows or (rows - wide) % 2:
-                raise ShapeError(f"the last of {rows} rows of {kind} are no duels from {wide} on")
+                raise ShapeError(f"the last of {rows} rows of {kind} are no pairs from {wide} on")
         return f32
 
     def said(self, b: Builder, read: Reader, row: Scalar, columns: Sequence[Scalar]) -> list[Scalar]:
