@@ -192,8 +192,8 @@ LIMITS: dict[str, str] = {
     "com.microsoft.ExpandDims": _constant("the axis"),
     "com.microsoft.Pad": _constant("the pads"),
     "com.microsoft.Range": _constant("start, limit and delta"),
-    "com.microsoft.DynamicQuantizeLSTM": "of a batch each line's states are rounded alone, onnxruntime rounds those "
-    "of lines that one thread computes together",
+    "com.microsoft.DynamicQuantizeLSTM": "of a batch each row's states are rounded alone, onnxruntime rounds those "
+    "of rows that one thread computes together",
 }
 """ONNX operator -> what is to be known of it."""
 
