@@ -92,14 +92,10 @@ def _call(f: FunctionLowering, op: func.CallOp) -> None:
         f.set(old, new)
 
 
-def _return(f: FunctionLowering, op: func.ReturnOp) -> None:
-    f.b.ret(f.get(op.arguments[0]) if op.arguments else None)
-
-
 LOWERINGS: Lowerings = {
     scf.ForOp: _for,
     scf.WhileOp: _while,
     scf.IfOp: _if,
     func.CallOp: _call,
-    func.ReturnOp: _return,
+    func.ReturnOp: lambda f, op: f.b.ret(f.get(op.arguments[0]) if op.arguments else None),
 }

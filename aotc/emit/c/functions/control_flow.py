@@ -90,9 +90,7 @@ class ControlFlow(FunctionScope):
             test = self._compose(lambda: self.operand(condition.condition))
             tested, self._lines = self._lines, []
             if tested:
-                self._emit(f"if ({negated(test)}) {{")
-                self._emit("    break;")
-                self._emit("}")
+                self._leave_if(negated(test), "break;")
             self._loops += 1
             self._block(body)
             self._assign(body, [(target, None) for target in targets])
@@ -101,6 +99,10 @@ class ControlFlow(FunctionScope):
         self._emit("for (;;) {" if tested else f"while ({test.text}) {{")
         self._lines.extend(inside)
         self._emit("}")
+
+    def _leave_if(self, condition: str, statement: str) -> None:
+        for line in (f"if ({condition}) {{", f"    {statement}", "}"):
+            self._emit(line)
 
     def _loop_name(self) -> str:
         """i0, i1, ... by depth; a name of its own where a model's name is in the way."""

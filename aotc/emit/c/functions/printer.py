@@ -90,14 +90,10 @@ class FunctionPrinter(ControlFlow):
             case aot.CheckOp():
                 if not _follows_its_call(op):
                     status = self._compose(lambda: self.atom(op.status)).text
-                    self._emit(f"if ({status} != 0) {{")
-                    self._emit(f"    return {status};")
-                    self._emit("}")
+                    self._leave_if(f"{status} != 0", f"return {status};")
             case aot.RequireOp():
                 condition = negated(self._compose(lambda: self.operand(op.condition)))
-                self._emit(f"if ({condition}) {{")
-                self._emit("    return -1;")
-                self._emit("}")
+                self._leave_if(condition, "return -1;")
             case aot.AllocaOp():
                 self._alloca(op)
             case memref.AllocaOp():
@@ -221,9 +217,7 @@ class FunctionPrinter(ControlFlow):
         indent = "    " * self._depth
         self._lines.extend(wrapped(f"{indent}{prefix}{callee}(", [e.text for e in arguments], suffix))
         if self._status and prefix == f"{self._status} = ":
-            self._emit(f"if ({self._status} != 0) {{")
-            self._emit(f"    return {self._status};")
-            self._emit("}")
+            self._leave_if(f"{self._status} != 0", f"return {self._status};")
 
     def _argument(self, value: SSAValue) -> Expr:
         if isinstance(value.type, IntegerType) and value.type != i1:
