@@ -74,7 +74,7 @@ def strassen_choices(machine: Machine, dtype: Attribute, sizes: ProductSizes) ->
 def choose_strassen(machine: Machine, dtype: Attribute, sizes: ProductSizes) -> StrassenAttr | None:
     """Blocks of as many rows as suit the machine, where Strassen's algorithm is estimated to be faster; None: it is
     not."""
-    if not (found := strassen_choices(machine, dtype, sizes)):
+    if not machine.enlarges_weights or not (found := strassen_choices(machine, dtype, sizes)):
         return None
     most = machine.strassen.most_time * direct_cycles(machine, dtype, sizes)
     return found[0] if strassen_cycles(machine, dtype, sizes) < most else None

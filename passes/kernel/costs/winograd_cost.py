@@ -121,7 +121,7 @@ def choose_winograd(machine: Machine, dtype: Attribute, sizes: ConvolutionSizes)
 
     Fewer channels than lanes are not worth it: half of a blocked operand would be padding.
     """
-    found = winograd_choices(machine, dtype, sizes)
+    found = winograd_choices(machine, dtype, sizes) if machine.enlarges_weights else []
     cycles = {each: winograd_cycles(machine, sizes, each.output_tile.data) for each in found}
     best = min(found, key=lambda each: cycles[each], default=None)
     if best is None or cycles[best] >= machine.winograd.most_time * direct_cycles(machine, sizes):
