@@ -150,7 +150,7 @@ class Bandwidths:
     memory: float
     """From memory."""
     sharpness: int
-    """How little waiting for a weight and multiplying disturb each other (`overlapped` of `costs/overlap.py`)."""
+    """How little waiting for a weight and multiplying disturb each other (`overlapped` of `costs/product_cost.py`)."""
 
 
 @dataclass(frozen=True)
