@@ -20,7 +20,7 @@ from aotc.dialects.aot.contract import (
     weight_offsets,
     workspace_alignment,
 )
-from aotc.emit.c.analyses.vectors import concerns
+from aotc.emit.c.analyses.values import concerns
 from aotc.emit.c.contents import tables
 from aotc.emit.c.contents.array_initialisers import definition, needs_math
 from aotc.emit.c.contents.preamble import TEXTS

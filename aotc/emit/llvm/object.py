@@ -6,15 +6,17 @@ import re
 import time
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import ModuleOp, VectorType
+from xdsl.dialects.func import FuncOp
 from xdsl.dialects.scf import ForOp, WhileOp
 from xdsl.ir import Operation
 
-from aotc.dialects.aot.contract import EMBEDDED
+from aotc.dialects.aot.contract import EMBEDDED, arguments_of, is_kernel, kernels, set_arguments
 from aotc.emit.llvm.debug_info import DebugInfo, nodes_of
 from aotc.emit.llvm.embedded_weights import EmbeddedWeights
 from aotc.emit.llvm.ir import llvm_ir
@@ -208,3 +210,32 @@ def _search(op: Operation) -> tuple[bool, bool, bool]:
         scalar |= not loops and not vectors
         loops = True
     return loops, vectors, scalar
+
+
+# --- in two: the entry with all that belongs to it, and the operators, for objects that are linked apart -------------
+
+
+def network_of(compilation: Compilation) -> Compilation:
+    """All but the operators, which are declared only. They must be exported, as `--split` has them."""
+    module = compilation.module.clone()
+    for kernel in [each for each in kernels(module) if each.body.blocks]:
+        given = arguments_of(kernel)
+        signature = kernel.function_type
+        declared = FuncOp.external(kernel.sym_name.data, list(signature.inputs), list(signature.outputs))
+        declared.attributes |= kernel.attributes
+        declared.location = kernel.location
+        set_arguments(declared, given)
+        module.body.block.insert_op_before(declared, kernel)
+        kernel.detach()
+        kernel.erase()
+    return replace(compilation, module=module)
+
+
+def operators_of(compilation: Compilation) -> Compilation:
+    """The operators alone."""
+    module = compilation.module.clone()
+    for op in list(module.ops):
+        if not isinstance(op, FuncOp) or (op.body.blocks and not is_kernel(op)):
+            op.detach()
+            op.erase(safe_erase=False)
+    return replace(compilation, module=module)

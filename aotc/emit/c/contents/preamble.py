@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-import re
 import textwrap
-from importlib.resources import files
 
-from aotc.emit.c.syntax.text import WIDTH, comment_text
+from aotc.emit.c.syntax.text import WIDTH, comment_text, sections
 from aotc.model.metadata import ModelInfo
 
 MACROS = ("AOTC_WEIGHTS", "AOTC_WORKSPACE", "AOTC_ALIGNED", "AOTC_OPERATOR", "AOTC_HELPER", "AOTC_BRANCHES")
 """Names of macros, reserved."""
-TEXTS: dict[str, str] = dict(
-    re.findall(
-        r"^// ([A-Z_]+)\n(.*?)(?=^// |\Z)",
-        files("aotc.emit.c.contents").joinpath("preamble.c").read_text(encoding="utf-8"),
-        re.MULTILINE | re.DOTALL,
-    )
-)
+TEXTS = sections("aotc.emit.c.contents", "preamble.c")
 """The texts of `preamble.c` by name. VECTOR_CONTRACTION is CONTRACTION in files with vectors: they are compiled as GNU
 C, too, where GCC contracts."""
 

@@ -17,8 +17,8 @@ from xdsl.ir import OpResult, SSAValue
 
 from aotc.dialects import aot
 from aotc.emit.c.analyses.ranges import Interval, type_interval, within
+from aotc.emit.c.contents.unit import Scope
 from aotc.emit.c.definitions.instructions import macro_name
-from aotc.emit.c.expressions.scope import Scope
 from aotc.emit.c.syntax.c_types import BOOL, INT, SIGNED, UNSIGNED, CType, ctype_of, float_literal, unsigned_literal
 from aotc.emit.c.syntax.expr import (
     OPERATORS,

@@ -13,10 +13,10 @@ from xdsl.dialects import arith, math
 from xdsl.ir import Operation, SSAValue
 
 from aotc.dialects import aot
-from aotc.emit.c.analyses.buffers import root
+from aotc.emit.c.analyses.values import root
+from aotc.emit.c.contents.unit import Scope
 from aotc.emit.c.definitions.instructions import macro_name
 from aotc.emit.c.expressions.memory import Memory
-from aotc.emit.c.expressions.scope import Scope
 from aotc.emit.c.syntax.c_types import (
     SIGNED,
     UNSIGNED,

@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
 from xdsl.ir import Operation, SSAValue
 
 from aotc.dialects import aot
-from aotc.emit.c.analyses.vectors import is_vector
+from aotc.emit.c.analyses.values import is_vector
 from aotc.emit.c.definitions.instructions import macro_name
 from aotc.emit.c.expressions.vector_memory import VectorMemory, number_expr
 from aotc.emit.c.syntax.c_types import (

@@ -13,7 +13,7 @@ from typing import cast
 from xdsl.dialects import func, memref, scf
 from xdsl.ir import Block, Operation, SSAValue
 
-from aotc.emit.c.analyses.vectors import concerns, is_vector
+from aotc.emit.c.analyses.values import concerns, is_vector
 from aotc.emit.c.contents.unit import Unit
 from aotc.emit.c.expressions.scalars import supports
 from aotc.emit.c.functions.scope import INLINE, FunctionScope

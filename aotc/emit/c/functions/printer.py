@@ -13,8 +13,7 @@ from aotc.dialects import aot
 from aotc.dialects.aot.contract import BRANCHES, arguments_of, is_kernel
 from aotc.dialects.aot.narrow_floats import computes_narrow
 from aotc.dialects.operations import walk
-from aotc.emit.c.analyses.buffers import root
-from aotc.emit.c.analyses.vectors import concerns
+from aotc.emit.c.analyses.values import concerns, root
 from aotc.emit.c.contents.unit import Unit
 from aotc.emit.c.expressions.memory import OPERATIONS
 from aotc.emit.c.expressions.scalars import supports

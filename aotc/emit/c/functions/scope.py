@@ -18,13 +18,11 @@ from xdsl.traits import is_side_effect_free
 
 from aotc.dialects import aot
 from aotc.dialects.operations import walk
-from aotc.emit.c.analyses.buffers import is_mutable, may_alias, root
 from aotc.emit.c.analyses.ranges import Ranges
-from aotc.emit.c.analyses.vectors import is_vector
-from aotc.emit.c.contents.unit import Unit
+from aotc.emit.c.analyses.values import is_mutable, is_vector, may_alias, root
+from aotc.emit.c.contents.unit import Scope, Unit
 from aotc.emit.c.expressions.memory import Memory, convert_pointer
 from aotc.emit.c.expressions.scalars import Scalars
-from aotc.emit.c.expressions.scope import Scope
 from aotc.emit.c.expressions.vectors import Vectors
 from aotc.emit.c.syntax.c_types import BOOL, SIGNED, UNSIGNED, CType
 from aotc.emit.c.syntax.expr import Expr, name_expr
