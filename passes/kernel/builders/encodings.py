@@ -42,68 +42,11 @@ def constant(b: Builder, value: Array, dtype: Attribute) -> Scalar:
     return Scalar(b, dtype, constant=int(extended(value.reshape(1)).view(np.uint8).item()))
 
 
-def zero(b: Builder, dtype: Attribute) -> Scalar:
-    """Zero as memory holds it; for f8E8M0FNU, which has powers of two only, the least of them."""
-    return Scalar(b, compute_type(dtype) if not is_encoded(dtype) else dtype, constant=0)
-
-
-def convert(b: Builder, value: Scalar, dtype: Attribute, *, saturate: bool = True, rounding: Rounding = "up") -> Scalar:
-    """As `Builder.convert`, for every element type: the result is encoded where `dtype` is (see `encode`).
-
-    Floats become sub-byte integers by rounding to nearest, ties away from zero; other integers truncate.
-    """
-    value, wide = decode(b, value), compute_type(dtype)
-    if not is_encoded(dtype):
-        return b.convert(value, dtype)
-    if is_float(value.dtype) and not is_float(wide):
-        value = _nearest(b, value)
-    return b.encode(b.convert(value, wide), dtype, saturate=saturate, rounding=rounding)
-
-
 def _nearest(b: Builder, value: Scalar) -> Scalar:
     """The nearest whole number, of two the one away from zero; the difference that decides is exact."""
     whole = b.math("trunc", value)
     further = b.select(b.compare("lt", value, 0), whole - 1, whole + 1)
     return b.select(b.compare("ge", b.math("absf", value - whole), 0.5), further, whole)
-
-
-def decode(b: Builder, code: Scalar) -> Scalar:
-    """The number that `code` stands for; `code` itself where its type is not encoded."""
-    dtype = code.dtype
-    if not is_encoded(dtype):
-        return code
-    if code.constant is not None:
-        array = np.array([int(code.constant) & 0xFF], np.uint8).view(numpy_dtype(dtype))
-        return b.const(arrays.widen(array).item(), compute_type(dtype))
-    if isinstance(dtype, IntegerType):
-        return b.scalar(code.ssa, compute_type(dtype))
-    assert isinstance(dtype, ReducedPrecisionFloatType)
-    bits = b.cast(b.scalar(code.ssa, _U8), i32)
-    return _decode_power(b, bits) if not dtype.SEMANTICS.has_sign else _decode_float(b, bits, dtype.SEMANTICS)
-
-
-def encode(b: Builder, value: Scalar, dtype: Attribute, *, saturate: bool = True, rounding: Rounding = "up") -> Scalar:
-    """`value` encoded as `dtype`: integers wrap, floats round to nearest, ties to even, as ONNX's Cast defines it.
-
-    With `saturate`, values beyond the greatest finite number become that number; without it infinity, or NaN where the
-    format has no infinity. Formats that have neither always saturate; NaN becomes -0.0 in them, as in ml_dtypes.
-    `value` is of `dtype` already, or of the type that `decode` gives; where `dtype` is not encoded it is returned as it
-    is.
-    """
-    if not is_encoded(dtype) or value.dtype == dtype:
-        return value
-    assert value.dtype == compute_type(dtype), f"{value.dtype} has no code as {dtype}"
-    if value.constant is not None:
-        number = np.array([value.constant]).astype(numpy_dtype(value.dtype))
-        return constant(b, arrays.convert(number, numpy_dtype(dtype), saturate=saturate, rounding=rounding), dtype)
-    if isinstance(dtype, IntegerType):
-        return b.scalar(low_bits(b, value, dtype).ssa, dtype)
-    assert isinstance(dtype, ReducedPrecisionFloatType)
-    if dtype.SEMANTICS.has_sign:
-        code = _encode_float(b, value, dtype.SEMANTICS, saturate)
-    else:
-        code = _encode_power(b, value, saturate, rounding)
-    return b.scalar(b.cast(code, _U8).ssa, dtype)
 
 
 def low_bits(b: Builder, value: Scalar, dtype: IntegerType) -> Scalar:
@@ -235,3 +178,54 @@ def _encode_power(b: Builder, value: Scalar, saturate: bool, rounding: Rounding)
     too_small = b.compare("lt", bits, _LEAST_POWER)  # and what is negative
     code = b.select(too_small, b.const(0 if saturate else _POWER_NAN, i32), code)
     return b.select(b.compare("ne", value, value), b.const(_POWER_NAN, i32), code)
+
+
+class EncodingBuilder(Builder):
+    """A builder to which memory may give encoded elements, and from which it takes them."""
+
+    def zero(self, dtype: Attribute) -> Scalar:
+        return Scalar(self, compute_type(dtype) if not is_encoded(dtype) else dtype, constant=0)
+
+    def decode(self, element: Scalar) -> Scalar:
+        dtype = element.dtype
+        if not is_encoded(dtype):
+            return element
+        if element.constant is not None:
+            array = np.array([int(element.constant) & 0xFF], np.uint8).view(numpy_dtype(dtype))
+            return self.const(arrays.widen(array).item(), compute_type(dtype))
+        if isinstance(dtype, IntegerType):
+            return self.scalar(element.ssa, compute_type(dtype))
+        assert isinstance(dtype, ReducedPrecisionFloatType)
+        bits = self.cast(self.scalar(element.ssa, _U8), i32)
+        return _decode_power(self, bits) if not dtype.SEMANTICS.has_sign else _decode_float(self, bits, dtype.SEMANTICS)
+
+    def encode(self, value: Scalar, dtype: Attribute, *, saturate: bool = True, rounding: Rounding = "up") -> Scalar:
+        """As ONNX's Cast defines it. Formats that have neither infinity nor NaN always saturate; NaN becomes -0.0 in
+        them, as in ml_dtypes. `value` is of `dtype` already, or of the type that `decode` gives."""
+        if not is_encoded(dtype) or value.dtype == dtype:
+            return value
+        assert value.dtype == compute_type(dtype), f"{value.dtype} has no code as {dtype}"
+        if value.constant is not None:
+            number = np.array([value.constant]).astype(numpy_dtype(value.dtype))
+            stored = arrays.convert(number, numpy_dtype(dtype), saturate=saturate, rounding=rounding)
+            return constant(self, stored, dtype)
+        if isinstance(dtype, IntegerType):
+            return self.scalar(low_bits(self, value, dtype).ssa, dtype)
+        assert isinstance(dtype, ReducedPrecisionFloatType)
+        if dtype.SEMANTICS.has_sign:
+            code = _encode_float(self, value, dtype.SEMANTICS, saturate)
+        else:
+            code = _encode_power(self, value, saturate, rounding)
+        return self.scalar(self.cast(code, _U8).ssa, dtype)
+
+    def convert_element(
+        self, value: Scalar, dtype: Attribute, *, saturate: bool = True, rounding: Rounding = "up"
+    ) -> Scalar:
+        """The result is encoded where `dtype` is (see `encode`). Floats become sub-byte integers by rounding to
+        nearest, ties away from zero; other integers truncate."""
+        value, wide = self.decode(value), compute_type(dtype)
+        if not is_encoded(dtype):
+            return self.convert(value, dtype)
+        if is_float(value.dtype) and not is_float(wide):
+            value = _nearest(self, value)
+        return self.encode(self.convert(value, wide), dtype, saturate=saturate, rounding=rounding)

@@ -23,13 +23,8 @@ from aotc.dialects.graph.windows.sliding import SlidingWindow
 from aotc.machines.machine import Machine
 from aotc.passes.kernel.builders.tile_builder import TileBuilder
 from aotc.passes.kernel.builders.tiles import NotVectorizable, Tile
+from aotc.passes.kernel.costs import window_cost
 from aotc.passes.kernel.costs.lanes import lanes_of_products
-from aotc.passes.kernel.costs.window_cost import (
-    packed_window_cycles,
-    window_row_cycles,
-    window_rows_schedule,
-    window_schedule,
-)
 from aotc.passes.kernel.layouts import Blocked, ChannelsOf, Layouts
 from aotc.passes.kernel.nest import Nest
 from aotc.passes.kernel.nests.convolution.window_nest import Part, WindowNest, WindowReduction
@@ -59,16 +54,18 @@ class PoolingStrategy(_PoolingStrategy):
             kind = i32  # of which a block of 8-bit integers has the lanes
         _, channels, *_, last = shape_of(op.x)
         if _is_blocked(op):
-            return window_schedule(machine, kind, last)
+            return window_cost.window_schedule(machine, kind, last)
         lanes = lanes_of_products(machine, kind)
         enough = op.BLOCKED and channels > machine.windows.least_filled * lanes
-        return window_schedule(machine, kind, lanes) if enough else None
+        return window_cost.window_schedule(machine, kind, lanes) if enough else None
 
     def cost(self, op: WindowOp, schedule: WindowSchedule, machine: Machine) -> float:
         images, channels, *_ = shape_of(op.x)
         blocks, windows = images * ceil_div(channels, schedule.lanes), op.windows()
         operand, results = (prod(each) for each in zip(*((w.extent, w.positions) for w in windows), strict=True))
-        return blocks * packed_window_cycles(machine, schedule.lanes, operand, results, prod(op.ints("kernel")))
+        return blocks * window_cost.packed_window_cycles(
+            machine, schedule.lanes, operand, results, prod(op.ints("kernel"))
+        )
 
     def lower(self, op: WindowOp, layouts: Layouts, schedule: WindowSchedule) -> Blocked | None:
         return layouts.copied_on_blocks(op, layouts.blocked(op.x, schedule.lanes), *op.operands[1:])
@@ -108,11 +105,11 @@ class RowPoolingStrategy(_PoolingStrategy):
         if _is_blocked(op) or op.neutral is None or any(map(is_minifloat, kinds)):
             return None
         width = max(byte_width(compute_type(kind)) for kind in kinds)
-        return window_rows_schedule(machine, width, *_rows(op), op.IN_PARTS)
+        return window_cost.window_rows_schedule(machine, width, *_rows(op), op.IN_PARTS)
 
     def cost(self, op: WindowOp, schedule: PositionsSchedule, machine: Machine) -> float:
         *outer, _ = shape_of(op.result)
-        return prod(outer) * window_row_cycles(machine, schedule, *_rows(op), op.IN_PARTS)
+        return prod(outer) * window_cost.window_row_cycles(machine, schedule, *_rows(op), op.IN_PARTS)
 
 
 @dataclass(frozen=True)
@@ -164,7 +161,7 @@ class FoldStrategy(KernelStrategy[FoldOp]):
             return None
         rows, width = prod(op.ints("kernel")[:-1]), byte_width(compute_type(kind))
         residues = [each.window for each in op.axes()[-1].residues()]
-        found = [window_rows_schedule(machine, width, window, rows, False) for window in residues]
+        found = [window_cost.window_rows_schedule(machine, width, window, rows, False) for window in residues]
         return None if None in found else max(filter(None, found), key=lambda each: each.nr, default=None)
 
 

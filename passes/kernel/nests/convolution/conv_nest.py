@@ -27,15 +27,8 @@ from aotc.dialects.graph.windows.sliding import Edges, Residues
 from aotc.passes.kernel.builders.tiles import Tile
 from aotc.passes.kernel.nest import Nest
 from aotc.passes.kernel.nests.convolution.row_tiles import RowTiles, row_tiles, starting_tile
-from aotc.passes.kernel.nests.products.matmul_nest import (
-    PLAIN,
-    Block,
-    PartialSums,
-    Products,
-    for_blocks,
-    prefetch_panel,
-    reduction,
-)
+from aotc.passes.kernel.nests.products import matmul_nest
+from aotc.passes.kernel.nests.products.matmul_nest import Block, PartialSums, Products
 
 OverBlocks: TypeAlias = Callable[[Scalar, list[Scalar], PanelBlockBody], list[Scalar]]
 """Loops over the blocks of x that a panel reads, carrying values."""
@@ -47,7 +40,7 @@ class ConvNest(Nest[BlockedConvolutionOp, MatmulSchedule]):
 
     dtype: Attribute
     """Of the weight."""
-    products: Products = PLAIN
+    products: Products = matmul_nest.PLAIN
     edges: Sequence[Edges] | None = None
     """Where sums start with a row of a table for each set of taps inside of x, these sets along each axis: the bias is
     read at one index for each axis, and at a channel."""
@@ -104,7 +97,7 @@ class ConvNest(Nest[BlockedConvolutionOp, MatmulSchedule]):
                 nest = replace(self, over_some=self._over_some(some))
                 b.parallel_for(spatial[:-1], lambda outer: nest._row(batch, panel, count, outer, some))
 
-            for_blocks(b, self.panels.most, most, add)
+            matmul_nest.for_blocks(b, self.panels.most, most, add)
 
         if self.partials is not None:
             b.sequential_for([batches, whole], lambda index: in_blocks(index, 0, registers))
@@ -255,7 +248,7 @@ class _Tile:
         following = [self.panel + 1, *(b.index(0) for _ in at[1:])]
         first, step = linearize(b, [*outer, self.row], spatial), linearize(b, at, steps)
         sizes, shape = (math.prod(spatial), byte_width(nest.dtype)), (math.prod(steps), columns)
-        prefetch_panel(b, nest.schedule, nest.reads[1], following, first, sizes, shape, step)
+        matmul_nest.prefetch_panel(b, nest.schedule, nest.reads[1], following, first, sizes, shape, step)
 
     def _taps(
         self, first: Scalar, block: Scalar, places: list[Scalar], taps: list[Scalar], depth: int, total: Scalar
@@ -281,7 +274,7 @@ class _Tile:
                     return x, nest.reads[1]([self.panel, block, *taps, tap, inner, columns])
 
                 steps = nest.products.steps(depth)
-                return reduction(b, nest.schedule.unroll, steps, carried, factors, nest.products)
+                return matmul_nest.reduction(b, nest.schedule.unroll, steps, carried, factors, nest.products)
 
             part_total = b.slice(total, [taps_of_rows.first, 0], [size, self.count])
             (part_total,) = b.loop(taps_of_rows.low, taps_of_rows.high, 1, [part_total], step)

@@ -20,14 +20,9 @@ from aotc.passes.kernel.nests.sums.sums_nest import InterleavedNest, Place, sum_
 class ChannelsLastNest(InterleavedNest[ChannelsLastConvOp]):
     """Convolution with the channels last: x [N, spatial.., W * C], result [N, 1, spatial.., M]."""
 
-    @cached_property
-    def channels(self) -> int:
-        """Of x."""
-        return self.op.channels
-
     @property
     def aligned(self) -> bool:
-        return self.channels % WORD == 0
+        return self.op.channels % WORD == 0
 
     @cached_property
     def windows(self) -> Sequence[SlidingWindow]:
@@ -46,10 +41,7 @@ class ConvSums(ChannelsLastNest):
         # code of their own makes no difference to a tile of one position whose steps are not unrolled
         differ = schedule.positions > 1 or schedule.word > 1
         return last_axis(
-            self.windows[-1],
-            specialized=schedule.specialized and differ,
-            word=schedule.word,
-            channels=self.channels,
+            self.windows[-1], specialized=schedule.specialized and differ, word=schedule.word, channels=self.op.channels
         )
 
     def emit(self) -> None:
@@ -67,17 +59,17 @@ class ConvSums(ChannelsLastNest):
         b, last = self.b, self.windows[-1]
         batch, *position = index
         strips, inputs, groups = self.op.strips, self.op.inputs, self.op.groups
-        step, shift = last.stride * self.channels, last.before * self.channels
-        base = first * step + (output / (self.outputs // groups) * inputs if groups > 1 else 0)
+        step, shift = last.stride * self.op.channels, last.before * self.op.channels
+        base = first * step + (output / (self.op.outputs // groups) * inputs if groups > 1 else 0)
 
         def step_at(at: list[Scalar], now: list[Scalar]) -> list[Scalar]:
             sources = [window.source(p, tap) for window, p, tap in zip(self.windows, position, at, strict=False)]
-            row, span = b.index(0), (taps[0] * self.channels, taps[1] * self.channels)
+            row, span = b.index(0), (taps[0] * self.op.channels, taps[1] * self.op.channels)
             for tap, extent in zip(at, self.op.kernel(), strict=False):
                 row = row * extent + tap
             moved = base
             if not strips:
-                moved, span = base + at[-1] * (last.dilation * self.channels), (b.index(0), b.index(inputs))
+                moved, span = base + at[-1] * (last.dilation * self.op.channels), (b.index(0), b.index(inputs))
             begin = self.begin(output, row, width)
 
             def place(number: int) -> Place:
@@ -109,7 +101,7 @@ class ConvSums(ChannelsLastNest):
         added = [b.const(0, self.summed)] * width
         added = over_outside(b, rows, kernel[: len(rows)], added, lambda row, now: add(row, now, zero, strip))
         if strips and (taps[0].constant, taps[1].constant) != (0, kernel[-1]):
-            low, high = taps[0] * self.channels, taps[1] * self.channels
+            low, high = taps[0] * self.op.channels, taps[1] * self.op.channels
             added = b.reduce(
                 rows, added, lambda row, now: add(row, add(row, now, zero, b.min(low, strip)), b.max(low, high), strip)
             )
@@ -172,7 +164,7 @@ class PatchSums(ChannelsLastNest):
         b = self.b
         all_taps = [*taps, *[b.index(0)] * (len(self.windows) - len(taps))]
         *outer, last = (w.source(p, k) for w, p, k in zip(self.windows, position, all_taps, strict=True))
-        return [batch, *outer, last * self.channels]
+        return [batch, *outer, last * self.op.channels]
 
     def _target(self, taps: Sequence[Scalar]) -> Scalar:
         """Where a row is in the patch."""
@@ -211,8 +203,8 @@ class PatchSums(ChannelsLastNest):
             *outer, first = self._source(batch, position, taps)
             target = self._target(taps)
             b.sequential_range(
-                low * self.channels,
-                high * self.channels,
+                low * self.op.channels,
+                high * self.op.channels,
                 1,
                 lambda e: self.writes[1]([target + e], self.x.read([*outer, first + e])),
             )
