@@ -35,11 +35,10 @@ from aotc.machines.tuning_table import DIRECT, TuningTable
 from aotc.model import extensions
 from aotc.model.locations import node_names
 from aotc.model.memo import Memo
-from aotc.passes.kernel.accesses import Accesses, element_by_element, traced
 from aotc.passes.kernel.builders.tiles import NotVectorizable
 from aotc.passes.kernel.costs.candidates import near
 from aotc.passes.kernel.layouts import Blocked, ChannelsOf, Layouts
-from aotc.passes.kernel.nest import LoopNest, Nest
+from aotc.passes.kernel.nest import Accesses, LoopNest, Nest, traced
 from aotc.passes.kernel.signature import signature
 from aotc.passes.kernel.spatial_tiling import Box, SpatialTiling, TiledImplementation
 
@@ -161,12 +160,15 @@ class KernelStrategy(Generic[Op]):
     def accesses(self, op: Op, schedule: Any) -> Accesses | None:
         """How `nest` reads its operands and writes its results; None where it raises `NotVectorizable`.
 
-        By default this is found by writing the nest; a strategy may return it directly. It must depend on nothing but
-        the operation's types, properties and attributes.
+        By default this is found by writing the nest; of one that is not on tiles there are none, so that anything is
+        fused into it. A strategy may return it directly. It must depend on nothing but the operation's types,
+        properties and attributes.
         """
         if not isinstance(op, AnchorOp):
             return None
-        return traced(op, schedule, self.nest) if self.TILES else element_by_element(op)
+        if self.TILES:
+            return traced(op, schedule, self.nest)
+        return Accesses(tuple(() for _ in (*op.operands, *op.scratch())), tuple(() for _ in op.results))
 
     def spatial_tiling(self, op: Op, schedule: Any) -> SpatialTiling | None:
         """How the first result may be computed in spatial tiles; None: only as a whole."""
@@ -276,7 +278,7 @@ class Choice:
 
     schedule: Schedule
     cycles: float
-    keeps_packed: bool
+    keeps_packed: bool = False
 
 
 def choose_schedule(op: GraphOp, core: Core) -> Schedule | None:

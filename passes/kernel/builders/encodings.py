@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import cast
 
+import ml_dtypes
 import numpy as np
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
@@ -95,7 +96,8 @@ def _number(format: FloatSemantics, code: int) -> float:
     return (1 + mantissa / 2**format.mantissa_bits) * 2.0 ** (exponent - format.exponent_bias)
 
 
-def _encode_float(b: Builder, value: Scalar, format: FloatSemantics, saturate: bool) -> Scalar:
+def _encode_float(b: Builder, value: Scalar, dtype: ReducedPrecisionFloatType, saturate: bool) -> Scalar:
+    format = dtype.SEMANTICS
     mantissa, bias, sign_shift = format.mantissa_bits, format.exponent_bias, format.sign_shift
     dropped = _MANTISSA - mantissa
     all_bits = _as_type(b, value, i32)
@@ -109,9 +111,8 @@ def _encode_float(b: Builder, value: Scalar, format: FloatSemantics, saturate: b
     lifted = _as_type(b, _as_type(b, size, f32) + anchor, i32)
     subnormal = lifted - int(np.float32(anchor).view(np.int32))
     code = b.select(b.compare("lt", size, (_BIAS - bias + 1) << _MANTISSA), subnormal, normal)
-    overflow, nan = _reserved_encodings(format)
-    greatest = _greatest_encoding(format)
-    if saturate or overflow is None:
+    greatest, overflow, nan = _reserved(dtype)
+    if saturate or overflow == greatest:
         code = b.min(code, greatest)
     else:
         code = b.select(b.compare("gt", code, greatest), b.const(overflow, i32), code)
@@ -126,28 +127,12 @@ def _encode_float(b: Builder, value: Scalar, format: FloatSemantics, saturate: b
     return b.select(is_nan, b.const(nan, i32), code) | sign
 
 
-def _greatest_encoding(format: FloatSemantics) -> int:
-    """The encoding of the greatest finite number."""
-    if format.nonfinite is FloatNonfiniteBehavior.IEEE:
-        return (format.max_exponent << format.mantissa_bits) - 1
-    if format.nonfinite is FloatNonfiniteBehavior.NAN_ONLY and format.nan_encoding is FloatNanEncoding.ALL_ONES:
-        return 2**format.sign_shift - 2
-    return 2**format.sign_shift - 1
-
-
-def _reserved_encodings(format: FloatSemantics) -> tuple[int | None, int]:
-    """The encodings, without sign, of overflow (None: saturate) and of NaN."""
-    negative_zero = 1 << format.sign_shift
-    match format.nonfinite, format.nan_encoding:
-        case FloatNonfiniteBehavior.FINITE_ONLY, _:
-            return None, negative_zero
-        case _, FloatNanEncoding.NEGATIVE_ZERO:
-            return negative_zero, negative_zero
-        case _, FloatNanEncoding.ALL_ONES:
-            return negative_zero - 1, negative_zero - 1
-        case _:
-            infinity = format.max_exponent << format.mantissa_bits
-            return infinity, infinity + (1 << (format.mantissa_bits - 1))
+def _reserved(dtype: Attribute) -> tuple[int, int, int]:
+    """The encodings, without sign, of the greatest finite number, of overflow (the same: always saturate), of NaN."""
+    kind = numpy_dtype(dtype)
+    numbers = np.array([ml_dtypes.finfo(kind).max, np.inf, np.nan], np.float32)
+    greatest, overflow, nan = arrays.convert(numbers, kind, saturate=False).view(np.uint8).tolist()
+    return greatest, overflow, nan
 
 
 # f8E8M0FNU is the exponent of an f32 and nothing else: powers of two from 2^-127, subnormal in f32, to 2^127, and NaN.
@@ -213,7 +198,7 @@ class EncodingBuilder(Builder):
             return self.scalar(low_bits(self, value, dtype).ssa, dtype)
         assert isinstance(dtype, ReducedPrecisionFloatType)
         if dtype.SEMANTICS.has_sign:
-            code = _encode_float(self, value, dtype.SEMANTICS, saturate)
+            code = _encode_float(self, value, dtype, saturate)
         else:
             code = _encode_power(self, value, saturate, rounding)
         return self.scalar(self.cast(code, _U8).ssa, dtype)

@@ -36,7 +36,7 @@ from aotc.dialects.graph.shapes import ceil_div
 from aotc.machines.machine import Machine
 from aotc.passes.kernel.costs import product_cost
 from aotc.passes.kernel.costs.lanes import lanes_of, lanes_of_products
-from aotc.passes.kernel.costs.parts_cost import BlockedWork
+from aotc.passes.kernel.costs.product_cost import BlockedWork
 
 
 @dataclass(frozen=True)

@@ -77,7 +77,7 @@ class Walk:
         """Keep the box `needed` of a value from now on; return what of it is new, None if nothing."""
         last = self._last[number]
         new: Box | None = needed
-        if last is not None and all(_overlap(a, b) for a, b in zip(last, needed, strict=True)):
+        if last is not None and all(map(_overlap, last, needed)):
             moved = [axis for axis, (a, b) in enumerate(zip(last, needed, strict=True)) if a != b]
             axis = moved[0] if len(moved) == 1 else None
             if not moved:

@@ -34,8 +34,7 @@ from aotc.machines.machine import Core
 from aotc.passes.kernel.costs import sums_cost
 from aotc.passes.kernel.layouts import Blocked, Layouts
 from aotc.passes.kernel.nest import Nest
-from aotc.passes.kernel.nests.sums.conv_sums_nest import ConvSums, PatchSums
-from aotc.passes.kernel.nests.sums.depthwise_sums_nest import DepthwiseSums
+from aotc.passes.kernel.nests.sums.conv_sums_nest import ConvSums, DepthwiseSums, PatchSums
 from aotc.passes.kernel.nests.sums.position_axes import last_axis
 from aotc.passes.kernel.nests.sums.sums_nest import MatMulSums
 from aotc.passes.kernel.strategies.conv_strategy import window_properties

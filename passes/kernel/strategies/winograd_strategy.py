@@ -26,8 +26,7 @@ from aotc.mathematics.winograd_transforms import TAPS
 from aotc.passes.kernel.costs import winograd_cost
 from aotc.passes.kernel.costs.dot_cost import pair_machine
 from aotc.passes.kernel.costs.lanes import lanes_of_products
-from aotc.passes.kernel.costs.parts_cost import choose_parts
-from aotc.passes.kernel.costs.product_cost import batched_matmul_schedule
+from aotc.passes.kernel.costs.product_cost import batched_matmul_schedule, choose_parts
 from aotc.passes.kernel.costs.winograd_cost import ConvolutionSizes
 from aotc.passes.kernel.layouts import Blocked, Layouts
 from aotc.passes.kernel.nest import Nest
@@ -65,7 +64,6 @@ class WinogradStrategy(conv_strategy.ConvolutionStrategy[ConvOp]):
         return machine, element_type_of(op.x), sizes
 
     def algorithm(self, op: ConvOp, machine: Machine) -> Attribute | None:
-        """Winograd's minimal filtering where that is faster."""
         found = self.sums(op, machine) if is_applicable(op) else None
         if found is None or (chosen := winograd_cost.choose(*found)) is None:
             return None
@@ -164,7 +162,6 @@ class WinogradDotStrategy(WinogradStrategy):
         return pairs, i32, sizes
 
     def algorithm(self, op: ConvOp, machine: Machine) -> Attribute | None:
-        """Winograd's minimal filtering where that is faster."""
         found, direct = self.algorithms(op, machine), _DIRECT.schedule(op, machine)
         if not found or not isinstance(direct, MatmulSchedule) or (sums := self.sums(op, machine)) is None:
             return None

@@ -32,8 +32,15 @@ from aotc.mathematics.linear_combinations import Sum
 from aotc.mathematics.winograd_transforms import TAPS
 from aotc.passes.kernel.builders.tiles import NotVectorizable, Tile
 from aotc.passes.kernel.nest import Nest
-from aotc.passes.kernel.nests.parallel_parts import Share, for_common, in_part, share_of
-from aotc.passes.kernel.nests.products.matmul_nest import PLAIN, Products, batched_matmul
+from aotc.passes.kernel.nests.products.matmul_nest import (
+    PLAIN,
+    Products,
+    Share,
+    batched_matmul,
+    for_common,
+    in_part,
+    share_of,
+)
 
 
 def alike(axis: Axis, segment: int) -> list[tuple[range, range]]:

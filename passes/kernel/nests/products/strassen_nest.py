@@ -26,8 +26,7 @@ from aotc.dialects.graph.shapes import ceil_div, segments
 from aotc.mathematics.linear_combinations import terms
 from aotc.passes.kernel.builders.tiles import NotVectorizable, Tile
 from aotc.passes.kernel.nest import Nest
-from aotc.passes.kernel.nests.parallel_parts import Share, for_common, in_part, share_of
-from aotc.passes.kernel.nests.products.matmul_nest import batched_matmul
+from aotc.passes.kernel.nests.products.matmul_nest import Share, batched_matmul, for_common, in_part, share_of
 
 REGISTERS = 4
 """Registers of results that are computed at a time."""
