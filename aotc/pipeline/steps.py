@@ -1,7 +1,5 @@
 """Rows of the pipeline: which pass, with which options, when."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import cast

@@ -1,7 +1,5 @@
 """Compiling without garbage collection."""
 
-from __future__ import annotations
-
 import gc
 from collections.abc import Generator
 from contextlib import contextmanager

@@ -1,8 +1,6 @@
 """Values that a loop, or the entry from call to call, carries: written where the last ones are, which nobody reads any
 more by then."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from xdsl.dialects.func import FuncOp

@@ -1,7 +1,5 @@
 """The cost of operations in scalar code, found by writing that code and counting: no operator has to declare it."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Making `graph.fused` groups out of operations of a block: the mechanism of fusion, without its cost model."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection, Mapping, Sequence
 

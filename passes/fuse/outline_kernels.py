@@ -35,8 +35,6 @@ func.func @main(%x: tensor<1x4xf32>) -> tensor<1x4xf32> attributes {aot.entry} {
 ```
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Collection, Sequence

@@ -23,8 +23,6 @@ After:
 A product of the integers less their zero points is requantised.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -15,8 +15,6 @@ After:
 ```
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -19,8 +19,6 @@ After:
 ```
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

@@ -18,8 +18,6 @@ After:
 ```
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, TypeAlias, cast
 

@@ -20,8 +20,6 @@ Where the workspace is the caller's, it is the function's argument. Constants of
 weights: they stay embedded.
 """
 
-from __future__ import annotations
-
 from math import prod
 
 from xdsl.builder import ImplicitBuilder

@@ -25,8 +25,6 @@ States are reset first. The function takes what else the entry takes (workspace,
 differ by their tolerance, quantised integers of up to 16 bits by one unit, others not at all.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from math import prod

@@ -1,7 +1,5 @@
 """A function's buffer arguments: which of their fields the body uses, and how a pointer takes a buffer's place."""
 
-from __future__ import annotations
-
 from typing import cast
 
 from xdsl.builder import Builder, ImplicitBuilder

@@ -1,7 +1,5 @@
 """Memory and loops over its elements, for functions beside the entry; written where an `ImplicitBuilder` is."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from xdsl.builder import ImplicitBuilder

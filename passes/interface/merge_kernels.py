@@ -25,8 +25,6 @@ func.func private @scale_0(%x: !aot.ptr<i8>, %size: index) -> i32 {
 ```
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Collection, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field

@@ -18,8 +18,6 @@ aot.check %s
 ```
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from xdsl.builder import Builder, ImplicitBuilder

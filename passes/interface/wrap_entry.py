@@ -21,8 +21,6 @@ A packed model also gets its metadata as tables, and a table of its packed funct
 packed entry to a model with a typed one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import takewhile

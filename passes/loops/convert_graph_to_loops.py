@@ -32,8 +32,6 @@ func.func private @add_relu_0(%x: memref<4x8xf32>, %y: memref<8xf32>, %out: memr
 ```
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache

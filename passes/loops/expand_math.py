@@ -22,8 +22,6 @@ with errors measured over all 2^32 arguments, in units of the last place (ulp) o
 a constant c, erf and tanh have that in their coefficients, which is at most one ulp further off.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from math import prod
 from typing import TypeAlias

@@ -4,8 +4,6 @@ A phase ends where a step reads or overwrites what other threads wrote. Any thre
 after the other, so that nothing but memory goes from a phase to the next. Nothing is changed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 

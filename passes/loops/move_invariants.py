@@ -18,8 +18,6 @@ scf.for %i = %c0 to %c8 step %c1 {
 ```
 """
 
-from __future__ import annotations
-
 from xdsl.context import Context
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import ModuleOp

@@ -1,7 +1,5 @@
 """Which registers a tile has, and where they are in memory or in a larger tile: numbers only."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from math import prod
 from typing import Any

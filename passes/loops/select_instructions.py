@@ -15,8 +15,6 @@ Both emitters take what is left: neither knows what an instruction computes. Wit
 equal within a block is written once. Extremes beside a number become a comparison and a selection.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from math import copysign
 from typing import Any, TypeAlias, cast

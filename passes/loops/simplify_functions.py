@@ -19,8 +19,6 @@ that have just been written, so each function is walked once for each of the thr
 folded or a pattern applied.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from enum import IntEnum
 from functools import cache

@@ -28,8 +28,6 @@ are called for all shares, others once (see `run-on-threads`). Steps of a kernel
 parallel loops become sequential ones.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import prod

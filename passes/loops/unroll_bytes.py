@@ -4,8 +4,6 @@ What makes a whole register of bytes of several registers of wider lanes takes t
 they are stored, so that they are stored together, too.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from xdsl.dialects.builtin import i8

@@ -21,8 +21,6 @@ What repeats within one operation is written once; where there are more columns 
 other. Registers that `valid` leaves empty are zeros and are not stored.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from math import prod
 from typing import cast

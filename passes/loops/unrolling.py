@@ -1,7 +1,5 @@
 """How a function's tiles become registers: one walk, which rules for single operations guide."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from math import prod

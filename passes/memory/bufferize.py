@@ -44,8 +44,6 @@ func.func @main(%x: memref<2x4xf32> {aot.name = "x", aot.io = "input"},
 ```
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """The operations on sums of products before they are quantised, as one requantisation."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 import numpy as np
