@@ -7,14 +7,15 @@ import math
 import os
 import shutil
 import sys
-from collections.abc import Iterable
+import time
+from collections.abc import Callable, Generator, Iterable
+from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from aotc.cli.arguments import options_from
-from aotc.cli.progress import progress
-from aotc.errors import EXIT_MODEL, EXIT_OK, EXIT_WRONG, AotcError, Problem, UsageError, show
+from aotc.errors import EXIT_MODEL, EXIT_OK, EXIT_WRONG, AotcError, Problem, UsageError, printable, show
 from aotc.model.plan_table import plan_lines
 from aotc.pipeline.options import CompileOptions
 
@@ -113,7 +114,7 @@ def check_command(arguments: argparse.Namespace) -> int:
     """`aotc check`."""
     from aotc.cli.report import summary
     from aotc.compiler.driver import lower, measured
-    from aotc.dialects.aot.contract import nodes_in_floats
+    from aotc.dialects.aot.contract import IN_FLOATS
 
     costs = any(getattr(arguments, name) is not None for name in ("target", "ram", "flash", "stack", "cc"))
     info, code = None, EXIT_OK
@@ -124,7 +125,8 @@ def check_command(arguments: argparse.Namespace) -> int:
             info = measured(arguments.model, options_from(arguments))
             in_floats = list(info.in_floats)
         else:
-            in_floats = nodes_in_floats(lower(arguments.model, options_from(arguments, stop_after="graph")).module)
+            module = lower(arguments.model, options_from(arguments, stop_after="graph")).module
+            in_floats = list(IN_FLOATS.get(module) or ())
     except AotcError as error:
         if error.exit_code not in (EXIT_MODEL, EXIT_WRONG):
             raise
@@ -332,3 +334,22 @@ def print_json(value: Any) -> int:
 
     print(json.dumps(value, indent=2))
     return EXIT_OK
+
+
+@contextmanager
+def progress() -> Generator[Callable[[str], None] | None]:
+    """A listener to each step, on a line that goes again; None in a pipe, where nothing is said."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    from aotc.pipeline.workers import bystander
+
+    columns = (SpinnerColumn(), TimeElapsedColumn(), TextColumn("{task.description}", markup=False))
+    start = time.monotonic()
+    with bystander(), Progress(*columns, console=Console(stderr=True), transient=True) as shown:
+        task = shown.add_task("starting", total=None)
+        yield lambda step: shown.update(task, description=printable(step))
+    print(f"{time.monotonic() - start:.1f} s", file=sys.stderr)

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from aotc.compiler.reuse import cached_set
+from aotc.compiler.cache import cached_set
 from aotc.errors import UsageError
 from aotc.model.artifacts import METADATA, NONE, Artifact
 from aotc.model.metadata import ModelInfo, from_json

@@ -35,9 +35,9 @@ from aotc.cli.source import InvalidIR, Source
 from aotc.cli.spellings import normalised
 from aotc.errors import EXIT_OK, EXIT_USAGE, EXIT_WRONG, FileError, Problem, UsageError
 from aotc.model.weight_store import WeightStore
+from aotc.pipeline.compilation import uncollected
 from aotc.pipeline.phases import make_passes
 from aotc.pipeline.textual_ir import IRPrinter
-from aotc.pipeline.uncollected import uncollected
 from aotc.pipeline.universe import UNIVERSE, multiverse
 
 _SPLIT = re.compile(r"^[ \t]*// -----.*$", re.MULTILINE)

@@ -13,12 +13,12 @@ from aotc.cli.arguments import (
     add_budgets,
     add_compile_options,
     add_loader,
+    add_options,
     add_output_options,
     add_shape_options,
     add_target,
 )
 from aotc.errors import EXIT_USAGE, Problem
-from aotc.pipeline.options import KINDS
 
 EPILOG = """\
 exit codes: 0 done; 1 wrong result or over budget; 2 usage; 3 the model cannot be compiled;
@@ -89,17 +89,10 @@ def _verify_command(arguments: argparse.Namespace) -> int:
 def _compile(sub: argparse.ArgumentParser) -> None:
     sub.add_argument("model", metavar="MODEL.onnx")
     sub.add_argument("-o", "--output", metavar="DIR", required=True, help="where the artefacts go")
-    _add_emit(sub)
-    sub.add_argument("--selftest", metavar="IN.npz", help="add aotc_NAME_selftest(), which runs these inputs")
-    sub.add_argument(
-        "--selftest-outputs", metavar="OUT.npz", help="what it expects (default: onnxruntime's, or else our own)"
-    )
+    add_options(sub, "emit", default="c")
+    add_options(sub, "selftest", "selftest_outputs")
     add_output_options(sub)
     add_compile_options(sub)
-
-
-def _add_emit(sub: argparse.ArgumentParser) -> None:
-    sub.add_argument("--emit", default="c", metavar="KIND[,KIND...]", help=", ".join(KINDS) + " (default: c)")
 
 
 def _runtime(sub: argparse.ArgumentParser) -> None:
@@ -187,7 +180,7 @@ def _cache(sub: argparse.ArgumentParser) -> None:
 
 
 def _phases(sub: argparse.ArgumentParser) -> None:
-    _add_emit(sub)
+    add_options(sub, "emit", default="c")
     sub.add_argument("--profile", action="store_true", help="what runs for `aotc bench --profile`")
     add_compile_options(sub, target=None)
 

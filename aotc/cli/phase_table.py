@@ -8,8 +8,7 @@ from textwrap import wrap
 from typing import Any
 
 from aotc.pipeline.options import CompileOptions
-from aotc.pipeline.phases import PHASES, pipeline_of
-from aotc.pipeline.steps import Phase, When
+from aotc.pipeline.phases import PHASES, Phase, When, pipeline_of
 
 _WIDTH = 118
 

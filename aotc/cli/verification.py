@@ -12,9 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from aotc.cli.arguments import options_from
-from aotc.cli.commands import print_json
-from aotc.cli.comparison import Comparison, compare
-from aotc.cli.progress import progress
+from aotc.cli.commands import print_json, progress
 from aotc.compiler.checking.parts import NodeByNode
 from aotc.compiler.checking.quantized_reference import read_without_weights, steps
 from aotc.compiler.checking.recordings import read_inputs
@@ -23,8 +21,15 @@ from aotc.compiler.lowering import read_once
 from aotc.dialects.dtypes import number_kind
 from aotc.errors import EXIT_OK, EXIT_WRONG, UsageError, show
 from aotc.frontend.onnx.labels import labels_of
-from aotc.measuring.differences import Judge, cut_to_counts, first_operator, first_pass, loops_outputs
-from aotc.measuring.kernel_values import values_between_kernels, with_outputs
+from aotc.measuring.differences import (
+    Judge,
+    cut_to_counts,
+    first_operator,
+    first_pass,
+    loops_outputs,
+    values_between_kernels,
+    with_outputs,
+)
 from aotc.measuring.routes import open_model
 from aotc.model.labels import Labels, is_text
 from aotc.model.model_file import ModelFile
@@ -35,7 +40,61 @@ if TYPE_CHECKING:
 
     from aotc.model.metadata import StateInfo
 
+
 Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """How one output tensor compares with its reference."""
+
+    name: str
+    ok: bool
+    max_difference: float
+    tolerance: float
+    """The largest absolute difference allowed: rtol * max|reference| + atol, 1 for integers, 0 for booleans and text.
+    """
+    mismatch: str = ""
+
+    @property
+    def excess(self) -> float:
+        """The difference as a multiple of the tolerance."""
+        return float("inf") if self.mismatch or not self.tolerance else self.max_difference / self.tolerance
+
+    def line(self) -> str:
+        """One line for people."""
+        verdict = "ok" if self.ok else "DIFFERS"
+        return f"{self.name}: {verdict}, " + (
+            self.mismatch or f"max difference {self.max_difference:.3g} (allowed {self.tolerance:.3g})"
+        )
+
+
+def compare(name: str, actual: Array, reference: Array, *, rtol: float, atol: float, exact: bool = False) -> Comparison:
+    """Compare `actual` with `reference` of the same shape; NaN equals NaN, infinities must agree exactly.
+
+    Floats may differ by `rtol * max|finite reference| + atol`; integers by one unit (a rounding boundary of
+    quantisation that float evaluation order may cross); booleans not at all, nor what is to be `exact`, as labels.
+    """
+    if actual.shape != reference.shape or actual.dtype != reference.dtype:
+        what = f"{actual.dtype} {list(actual.shape)}, expected {reference.dtype} {list(reference.shape)}"
+        return Comparison(name, False, float("inf"), 0.0, what)
+    if not reference.size:
+        return Comparison(name, True, 0.0, 0.0)
+    kind = number_kind(reference.dtype)
+    wide_actual, wide_reference = (array.astype(np.float64) for array in (actual, reference))
+    finite = np.isfinite(wide_reference)
+    if kind == "b" or exact:
+        tolerance = 0.0
+    elif kind in "iu":
+        tolerance = 1.0
+    else:
+        tolerance = rtol * float(np.abs(wide_reference[finite]).max(initial=0.0)) + atol
+    same_special = bool(np.array_equal(wide_actual[~finite], wide_reference[~finite], equal_nan=True))
+    difference = float(np.abs(wide_actual[finite] - wide_reference[finite]).max(initial=0.0))
+    mismatch = "" if same_special else "infinities or NaNs differ"
+    return Comparison(name, same_special and difference <= tolerance, difference, tolerance, mismatch)
+
+
 Arrays = Mapping[str, Array]
 _STEPS: Final = 4
 """Calls one after the other that are compared where states go from one to the next."""

@@ -13,17 +13,19 @@ Nothing is read for the cache alone but files of a model that the importer has f
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import re
 import shutil
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import fields
 from functools import cache
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from aotc.compiler import entries as on_disk
 from aotc.compiler.entries import DIGESTS, UNFINISHED, Content, Damaged, Unsafe
@@ -31,8 +33,14 @@ from aotc.errors import AotcError, UsageError
 from aotc.machines import processor
 from aotc.machines.targets import is_host
 from aotc.model import extensions
-from aotc.model.model_file import ModelFile
+from aotc.model.artifacts import ArtifactSet, Pieces, described_as
+from aotc.model.metadata import ModelInfo, from_json, to_json
+from aotc.model.model_file import ModelFile, Source
 from aotc.pipeline.options import CompileOptions
+
+if TYPE_CHECKING:
+    from aotc.pipeline.compilation import Compilation
+
 
 LIMIT = 4 << 30
 """Bytes that the cache may take."""
@@ -243,3 +251,73 @@ def _fingerprint() -> str:
             state = max(path.stat().st_mtime_ns for path in Path(spec.origin).parent.rglob("*.py"))
             found.add(f"{group} {point.name} {point.value} {state}")
     return "\n".join(sorted(found))
+
+
+# --- what the driver keeps: the files of `compile_to`, the code of `compile` ------------------------------------------
+
+_INFO = ".info.json"
+_LISTING = ".artifacts.json"
+
+
+class CachedFiles:
+    """The artefacts of one compilation in the cache; its key is worked out once."""
+
+    def __init__(self, source: Source, options: CompileOptions) -> None:
+        self._key = key_of(source, options, "files")
+
+    def find(self) -> tuple[ArtifactSet, ModelInfo] | None:
+        """The artefacts of an equal compilation and their metadata, where there are any."""
+        return _find(self._key)
+
+    def keep(self, artifacts: ArtifactSet, written: Sequence[Path], info: ModelInfo) -> None:
+        """Keep the artefacts of a compilation, whose contents were `written`."""
+        if self._key is not None:
+            store(self._key, {path.name: path for path in written} | _described(artifacts, info))
+
+
+def in_process_set(
+    source: Source, options: CompileOptions, lower: Callable[[Source, CompileOptions], Compilation]
+) -> ArtifactSet:
+    """The artefacts of an equal compilation for this process, or of a new one."""
+    key = key_of(source, options, "code")
+    if (found := _find(key)) is not None:
+        return found[0]
+    from aotc.emit.artifacts import in_process
+
+    artifacts = in_process(lower(source, options), keep=False)
+    if key is not None:
+        contents = {
+            artifact.name: artifact.read() if isinstance(artifact.content, Pieces) else artifact.content
+            for artifact in artifacts
+        }
+        store(key, contents | _described(artifacts, artifacts.metadata))
+    return artifacts
+
+
+def _find(key: str | None) -> tuple[ArtifactSet, ModelInfo] | None:
+    found = find(key) if key is not None else None
+    if found is None:
+        return None
+    with suppress(KeyError, TypeError, ValueError):
+        return _set_of(found), from_json(found[_INFO][:].decode())
+    return None
+
+
+def _set_of(files: Mapping[str, Content]) -> ArtifactSet:
+    listed = json.loads(files[_LISTING][:])
+    return ArtifactSet(tuple(described_as(each, files[each["name"]]) for each in listed))
+
+
+def cached_set(entry: Path) -> ArtifactSet | None:
+    """The artefacts in the folder of an entry; None where it is none. Raises OSError, UsageError for a damaged one."""
+    if not (entry / _LISTING).is_file():
+        return None
+    try:
+        return _set_of({path.name: path.read_bytes() for path in entry.iterdir()})
+    except (KeyError, TypeError, ValueError) as error:
+        raise UsageError("invalid-file", f"{entry} is not an entry of the cache", repr(error)) from error
+
+
+def _described(artifacts: ArtifactSet, info: ModelInfo) -> dict[str, bytes]:
+    listing = [artifact.described() for artifact in artifacts]
+    return {_INFO: to_json(info).encode(), _LISTING: json.dumps(listing).encode()}

@@ -9,9 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Unpack
 
-from aotc.compiler.keywords import in_python_terms
 from aotc.compiler.lowering import (
-    NOT_IN_PROCESS,
     Source,
     import_source,
     in_process,
@@ -26,11 +24,10 @@ from aotc.model.faults import explained
 from aotc.model.files import write_files
 from aotc.model.limits import MAX_SHAPES
 from aotc.model.progress import Progress
-from aotc.pipeline.compilation import Compilation
+from aotc.pipeline.compilation import Compilation, uncollected
 from aotc.pipeline.options import CompileOptions
 from aotc.pipeline.phases import PHASE_NAMES, PassTiming
-from aotc.pipeline.signature import FileOptions, InProcessOptions, with_options
-from aotc.pipeline.uncollected import uncollected
+from aotc.pipeline.signature import FileOptions, InProcessOptions, in_python_terms, with_options
 
 if TYPE_CHECKING:
     from aotc.compiler.dynamic.model import DynamicModel
@@ -95,7 +92,7 @@ def _add_selftest(compilation: Compilation, source: Source) -> None:
     attach_selftest(compilation, source, inputs, outputs)
 
 
-@with_options(InProcessOptions, without=NOT_IN_PROCESS)
+@with_options(InProcessOptions)
 @uncollected()
 @in_python_terms()
 def compile(
@@ -151,7 +148,7 @@ def _require_here(spec: str) -> None:
 
 
 def _in_process(source: Source, options: CompileOptions) -> ArtifactSet:
-    from aotc.compiler.reuse import in_process_set
+    from aotc.compiler.cache import in_process_set
 
     return in_process_set(read_once(source, options), in_process(options), lower)
 
@@ -248,7 +245,7 @@ def compile_with(
     source: Source, directory: Path, options: CompileOptions, report: Callable[[str], None] | None = None
 ) -> Written:
     """`compile_to` with ready options."""
-    from aotc.compiler.reuse import CachedFiles
+    from aotc.compiler.cache import CachedFiles
 
     source = read_once(source, options)
     cached = CachedFiles(source, options)

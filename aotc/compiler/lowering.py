@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
+
+import numpy as np
+from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.dialects.func import ReturnOp
 
 from aotc.compiler.origin import origin_of
-from aotc.dialects.aot.contract import TARGET
+from aotc.dialects.aot.contract import TARGET, Argument, arguments_of, entry, results_of, set_arguments, set_results
+from aotc.dialects.dtypes import extended
 from aotc.errors import Problem, UsageError, warn
 from aotc.machines.targets import lookup
 from aotc.machines.tuning_table import TuningTable
@@ -22,7 +28,7 @@ from aotc.pipeline.compilation import Compilation
 from aotc.pipeline.options import CompileOptions
 from aotc.pipeline.phases import PHASES, PassRunner, by_function, phase_index, pipeline_of
 from aotc.pipeline.portions import Portions, processes
-from aotc.pipeline.signature import InProcessOptions
+from aotc.pipeline.signature import NOT_IN_PROCESS, InProcessOptions
 from aotc.pipeline.verification import verify
 from aotc.pipeline.workers import aside, is_alone
 
@@ -30,11 +36,7 @@ if TYPE_CHECKING:
     from xdsl.context import Context
     from xdsl.dialects.builtin import ModuleOp
 
-NOT_IN_PROCESS: Final = (
-    *("emit", "split", "weights_section", "workspace_section", "selftest", "selftest_outputs"),
-    *("ram", "flash", "stack", "cc", "stop_after", "jobs"),
-)
-"""Options without a meaning for a model that is called where it is compiled."""
+    from aotc.model.weight_store import WeightStore
 
 
 def read_once(source: Source, options: CompileOptions) -> Source:
@@ -160,7 +162,6 @@ def _first_and_last(options: CompileOptions) -> tuple[int, int]:
 
 
 def _import(source: Source, options: CompileOptions) -> Compilation:
-    from aotc.compiler.states import mark_states
     from aotc.frontend.onnx import freeze, import_model, load_model, release
     from aotc.model.weight_store import WeightStore
 
@@ -216,3 +217,60 @@ class _Dumper:
     def finish(self) -> None:
         if self._directory is not None:
             write_files(self._directory, {**self._texts, "weights.npz": self._compilation.store.to_bytes()})
+
+
+Array = np.ndarray[Any, Any]
+
+
+def mark_states(module: ModuleOp, states: Mapping[str, str], values: Mapping[str, Array], store: WeightStore) -> None:
+    """Say of the entry which results, by name, are which arguments at the next call.
+
+    `values` are what arguments are at first; zeros of those that have none. Raises UsageError with one problem for each
+    two that cannot be.
+    """
+    if not states:
+        return
+    main = entry(module)
+    arguments, results = arguments_of(main), results_of(main)
+    inputs = {each.name: place for place, each in enumerate(arguments)}
+    outputs = {each.name: place for place, each in enumerate(results)}
+    end = main.body.block.last_op
+    assert isinstance(end, ReturnOp)
+    problems: list[Problem] = []
+    shared = Counter(states.values())
+    for output, source in states.items():
+        flag = f"--state {output}={source}"
+        if output not in outputs:
+            problems.append(Problem("unknown-output", flag, f"the model has no output {output}", _there_are(results)))
+        if source not in inputs:
+            problems.append(Problem("unknown-input", flag, f"the model has no input {source}", _there_are(arguments)))
+        if shared[source] > 1:
+            others = ", ".join(name for name, other in states.items() if other == source)
+            why = f"{source} would have the next values {others}"
+            problems.append(Problem("mismatched-state", flag, why, "choose one"))
+        if output not in outputs or source not in inputs:
+            continue
+        value, argument = end.operands[outputs[output]], main.args[inputs[source]]
+        if value is argument:
+            why = f"{output} is the input {source} itself, which never changes"
+            problems.append(Problem("mismatched-state", flag, why))
+        elif value.type != argument.type:
+            kinds = [_kind(given, each.type) for given, each in ((output, value), (source, argument))]
+            problems.append(Problem("mismatched-state", flag, " and ".join(kinds), "a state has one type and shape"))
+    if problems:
+        raise UsageError(problems)
+    for output, source in states.items():
+        results[outputs[output]].state_of = inputs[source]
+        if (value := values.get(source)) is not None and np.any(value.reshape(-1).view(np.uint8)):
+            arguments[inputs[source]].initial = store.add(f"state_{source}", extended(value.reshape(-1)))
+    set_arguments(main, arguments)
+    set_results(main, results)
+
+
+def _there_are(tensors: list[Argument]) -> str:
+    return "there are " + (", ".join(each.name or "" for each in tensors) or "none")
+
+
+def _kind(name: str, kind: object) -> str:
+    assert isinstance(kind, TensorType)
+    return f"{name} is {kind.element_type}{list(kind.get_shape())}"

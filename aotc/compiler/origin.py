@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from aotc.model.metadata import Origin
 from aotc.model.model_file import ModelFile
 from aotc.model.version import VERSION
-from aotc.pipeline.options import CompileOptions
+from aotc.pipeline.options import SINGULAR, CompileOptions, flag
 
 if TYPE_CHECKING:
     import onnx
@@ -23,7 +23,6 @@ _NOTHING: Final = (
     "jobs",
 )
 """Options that decide nothing of the code."""
-_SINGULAR: Final = {"dims": "dim", "input_shapes": "input-shape", "constants": "constant", "state": "state"}
 _FILES: Final = ("selftest", "selftest_outputs")
 """Files whose content is in the code, and whose paths are nobody's business."""
 _LONGEST: Final = 64
@@ -51,19 +50,18 @@ def _spelled(options: CompileOptions) -> list[str]:
         value = getattr(options, name)
         if value == standard or name in (*_ELSEWHERE, *_NOTHING):
             continue
-        flag = f"--{_SINGULAR.get(name, name).replace('_', '-')}"
         if name == "optimize":
             found.append(f"-O{value}")
-        elif name in _SINGULAR:
-            found += [f"{flag} {key}={_text(value[key])}" for key in sorted(value)]
+        elif name in SINGULAR:
+            found += [f"{flag(name)} {key}={_text(value[key])}" for key in sorted(value)]
         elif value is True or name in _FILES:
-            found.append(flag)
+            found.append(flag(name))
         elif name == "tuned":
-            found.append(f"{flag} sha256:{hashlib.sha256(Path(value).read_bytes()).hexdigest()}")
+            found.append(f"{flag(name)} sha256:{hashlib.sha256(Path(value).read_bytes()).hexdigest()}")
         elif name == "offload":
-            found.append(f"{flag} {','.join(value)}")
+            found.append(f"{flag(name)} {','.join(value)}")
         else:
-            found.append(f"{flag} {value}")
+            found.append(f"{flag(name)} {value}")
     return found
 
 

@@ -28,9 +28,8 @@ from aotc.model.artifacts import (
 from aotc.model.artifacts import Content as Value
 from aotc.model.files import Content
 from aotc.model.metadata import ModelInfo, to_json
-from aotc.pipeline.compilation import Compilation
+from aotc.pipeline.compilation import Compilation, uncollected
 from aotc.pipeline.options import CODE_KINDS, NATIVE_KINDS
-from aotc.pipeline.uncollected import uncollected
 
 if TYPE_CHECKING:
     from aotc.emit.c.source import CSource
@@ -308,10 +307,15 @@ def emit(emission: Emission) -> ArtifactSet:
 
 def _made(emission: Emission, kinds: Collection[str]) -> ArtifactSet:
     """The artefacts of `kinds`, whatever their order."""
+    from aotc.emit.llvm.debug_info import listing
+
     found: dict[tuple[str, str], Artifact] = {}
     for kind, make in _EMITTERS.items():
         if kind in kinds or (kind == "vm" and emission.info.executor == "vm" and CODE_KINDS & {*kinds}):
             found |= {(artifact.codegen, artifact.name): artifact for artifact in make(emission)}
+    if emission.compilation.options.debug_info:
+        nodes = emission.artifact("llvm", NONE, f"{emission.name}.nodes", listing(emission.compilation.module))
+        found[nodes.codegen, nodes.name] = nodes
     if CODE_KINDS & {*kinds}:
         for artifact in emission.external:
             if (artifact.codegen, artifact.name) in found:

@@ -168,8 +168,8 @@ def _assembly(native: NativeCode) -> str:
 def _called_by_name(module: ModuleOp) -> dict[str, tuple[str, ...]]:
     """The packed operators and the share of a thread, which the runtime calls for the entry."""
     from aotc.dialects.aot import Convention
-    from aotc.dialects.aot.contract import convention, kernels, model_name
+    from aotc.dialects.aot.contract import CONVENTION, kernels, model_name
 
-    packed = [each for each in kernels(module) if convention(each) is Convention.PACKED]
+    packed = [each for each in kernels(module) if CONVENTION.get(each) is Convention.PACKED]
     shares = (operator_symbol(model_name(module), "share"),)
     return {CALL_PACKED: tuple(each.sym_name.data for each in packed), THREADS_RUN: shares}

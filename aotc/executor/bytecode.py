@@ -8,7 +8,7 @@ from functools import partial
 from threading import Lock
 
 from aotc.executor.native import Array, Call, NativeModel
-from aotc.executor.packed_functions import packed_functions
+from aotc.executor.packed_metadata import packed_functions
 from aotc.executor.step import RunError
 from aotc.executor.turns import turn
 from aotc.vm import Executable, VirtualMachine, VMError

@@ -8,7 +8,7 @@ from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
-from aotc.executor.conventions import Array
+from aotc.executor.native import Array
 from aotc.model.arguments import require
 from aotc.model.dlpack.exchange import from_dlpack
 from aotc.model.metadata import TensorInfo

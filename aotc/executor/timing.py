@@ -134,7 +134,7 @@ class Timed(ABC):
             number, func_name = func_name, "run"
             repeat, dev = (dev, None) if isinstance(dev, int) else (repeat, dev)
         elif isinstance(dev, int):
-            raise TypeError(f"dev is {dev}; a device is a pair, as aotc.cpu()")
+            raise TypeError(f"dev is {dev}; a device is a tuple, as aotc.cpu()")
         repeats = Repeats(
             number,
             repeat,

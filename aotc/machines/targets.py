@@ -17,13 +17,12 @@ from typing import TYPE_CHECKING, Any, Final
 from aotc.errors import Problem, UsageError
 from aotc.machines import families, processor
 from aotc.machines.boards import BOARDS, is_xtensa, target_of_board
-from aotc.machines.caches import with_caches
 from aotc.machines.dots import dot_product
 from aotc.machines.features import FEATURES, here, present
 from aotc.machines.instructions import architecture_of, available
 from aotc.machines.listening import listened
 from aotc.machines.lookups import byte_lookup
-from aotc.machines.machine import Core, Machine
+from aotc.machines.machine import Core, Machine, with_caches
 from aotc.machines.packages import installed_target
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ the rows of G are taken times 6, -6, -6, 6 and 6, so that all matrices are of in
 results are 6 times the sums. Of odd elements the filter is the tap times 6. Sums of the magnitudes of a row are at most
 6 in both: in two dimensions elements within 255 become at most 9,180 and weights within 128 at most 4,608, which are
 i16. As with a stride of 1 products and sums wrap in 32 bits, and 36 is 9, which has an inverse modulo 2^32, times 2^2.
-(Points and matrices as in `winograd_transforms`; the decomposition of a stride into phases is that of transposed
+(Points and matrices as in `winograd_transforms`; the decomposition of a stride into residues is that of transposed
 convolutions.)
 """
 

@@ -19,7 +19,7 @@ from xdsl.ir import Attribute, SSAValue
 from aotc.compiler.checking.recordings import read_inputs
 from aotc.compiler.driver import lower
 from aotc.compiler.lowering import in_process, new_context
-from aotc.dialects.aot.contract import TARGET, Argument, mark_entry, model_module, set_results, set_signature
+from aotc.dialects.aot.contract import ENTRY, TARGET, Argument, model_module, set_results, set_signature
 from aotc.dialects.constants import constant_op, known_array
 from aotc.dialects.dtypes import dtype_name
 from aotc.dialects.graph.interfaces import AnchorOp, element_type_of
@@ -193,16 +193,16 @@ class _Search:
 
     def _compare(self, best: Choice) -> tuple[float, float]:
         """Seconds of the first choice and of the best, in turns."""
-        pairs = [[self._measure(self._models[choice]) for choice in (self._first, best)] for _ in range(ROUNDS)]
-        before, after = (statistics.median(side) for side in zip(*pairs, strict=True))
+        times = [[self._measure(self._models[choice]) for choice in (self._first, best)] for _ in range(ROUNDS)]
+        before, after = (statistics.median(side) for side in zip(*times, strict=True))
         return before, after
 
     def _is_right(self, choice: Choice, profiled: ProfiledModel) -> bool:
         if choice.schedule is not None and any(call.scalar_fallback for call in profiled.calls):
             return False
         got = self._outputs(profiled)
-        pairs = zip(got, self._expected, strict=True)
-        return all(float(np.abs(a - b).max(initial=0)) <= TOLERANCE * float(np.abs(b).max(initial=0)) for a, b in pairs)
+        both = zip(got, self._expected, strict=True)
+        return all(float(np.abs(a - b).max(initial=0)) <= TOLERANCE * float(np.abs(b).max(initial=0)) for a, b in both)
 
     @cached_property
     def _expected(self) -> list[Array]:
@@ -228,7 +228,7 @@ class _Search:
         free = [value for value, array in zip(self._op.operands, arrays, strict=True) if array is None]
         results = [result for result in self._op.results if result not in self._op.scratch()]
         main = FuncOp("main", ([value.type for value in free], [result.type for result in results]))
-        mark_entry(main)
+        ENTRY.set(main)
         named = [_named(f"x{number}", value) for number, value in enumerate(free)]
         set_signature(main, named, [result.type for result in results])
         set_results(main, [_named(f"y{number}", each) for number, each in enumerate(results)])

@@ -78,8 +78,8 @@ class Extent:
     def __mul__(self, other: object) -> Size:
         if not isinstance(other, int | Extent):
             return NotImplemented
-        pairs = [(mine, theirs) for mine in self.terms for theirs in _terms(other)]
-        return _sum((_ordered((*a, *b)), x * y) for (a, x), (b, y) in pairs)
+        products = [(mine, theirs) for mine in self.terms for theirs in _terms(other)]
+        return _sum((_ordered((*a, *b)), x * y) for (a, x), (b, y) in products)
 
     __rmul__ = __mul__
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, is_dataclass
 from functools import cache
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
@@ -225,41 +226,35 @@ class ModelInfo:
         return self.workspace_bytes + (self.io_bytes if self.io == "caller" else 0)
 
 
+_UNSAID = {
+    "codegen": "",
+    "constants": (),
+    "counted_axis": None,
+    "executor": "aot",
+    "features": (),
+    "in_floats": (),
+    "kept": False,
+    "labels": (),
+    "origin": None,
+    "states": (),
+    "threads": 1,
+    "weight_offsets": (),
+}
+"""Members that JSON has only where they are not these."""
+
+
 def to_json(info: ModelInfo, artifacts: Sequence[Mapping[str, Any]] = (), *, indent: int | None = 2) -> str:
     """The metadata as one JSON object, ASCII, keys in the order of the classes; ends in a newline.
 
     `artifacts` are what there is of the model, each as `Artifact.listed` has it.
     """
-    members = asdict(info)
+
+    def said(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        return {name: value for name, value in pairs if name not in _UNSAID or value != _UNSAID[name]}
+
+    members = asdict(info, dict_factory=said)
     if artifacts:
         members["artifacts"] = list(artifacts)
-    for kernel in members["kernels"]:  # what goes without saying
-        if not kernel["codegen"]:
-            del kernel["codegen"]
-    for buffer in members["plan"]["buffers"]:
-        if not buffer["kept"]:
-            del buffer["kept"]
-    for tensor in (*members["inputs"], *members["outputs"], *members["states"]):
-        if tensor["counted_axis"] is None:
-            del tensor["counted_axis"]
-        if not tensor["labels"]:
-            del tensor["labels"]
-    if not info.states:
-        del members["states"]
-    if info.executor == "aot":
-        del members["executor"]
-    if info.threads == 1:
-        del members["threads"]
-    if not info.features:
-        del members["features"]
-    if not info.in_floats:
-        del members["in_floats"]
-    if not info.constants:
-        del members["constants"]
-    if info.origin is None:
-        del members["origin"]
-    if not info.weight_offsets:
-        del members["weight_offsets"]
     return json.dumps(members, indent=indent) + "\n"
 
 
@@ -270,67 +265,40 @@ def from_json(text: str) -> ModelInfo:
         members = json.loads(text)
         if (version := members["version"]) != METADATA_VERSION:
             raise ValueError(f"the metadata has version {version}, this is aotc for version {METADATA_VERSION}")
-        plan, footprint, origin = members["plan"], members.get("footprint"), members.get("origin")
         if not re.fullmatch("[A-Za-z_][A-Za-z0-9_]*", members["name"]):
             raise ValueError(f"the name {members['name']!r} is no C identifier")
-        return _build(
-            ModelInfo,
-            members,
-            inputs=tuple(_build(TensorInfo, item) for item in members["inputs"]),
-            outputs=tuple(_build(TensorInfo, item) for item in members["outputs"]),
-            states=tuple(_build(StateInfo, item) for item in members.get("states", ())),
-            kernels=tuple(_kernel(item) for item in members["kernels"]),
-            constants=tuple(_build(ConstantInfo, item) for item in members.get("constants", ())),
-            plan=_build(PlanInfo, plan, buffers=tuple(_build(BufferInfo, item) for item in plan["buffers"])),
-            footprint=None if footprint is None else _footprint(footprint),
-            origin=None if origin is None else _build(Origin, origin),
-        )
+        return _instance(ModelInfo, members)
     except (KeyError, TypeError, RecursionError) as error:
         raise ValueError(f"this is not the metadata of a compiled model: {error!r}") from error
 
 
-def _kernel(members: Mapping[str, Any]) -> KernelInfo:
-    ends = {end: members[end] for end in ("inputs", "outputs") if end in members}
-    buffers = {end: tuple(_build(BufferArgument, item) for item in given) for end, given in ends.items()}
-    return _build(KernelInfo, members, **buffers)
+_hints = cache(get_type_hints)
 
 
-def _footprint(members: Mapping[str, Any]) -> Footprint:
-    functions = tuple(_build(FunctionFootprint, item) for item in members["functions"])
-    return _build(Footprint, members, functions=functions)
+def _instance(kind: type[_T], members: Mapping[str, Any]) -> _T:
+    """An instance of a dataclass. Raises as `_value`."""
+    hints = _hints(kind).items()
+    where = f"of {kind.__name__}"
+    return kind(**{name: _value(hint, members[name], f"{name} {where}") for name, hint in hints if name in members})
 
 
-def _build(kind: type[_T], members: Mapping[str, Any], **parts: object) -> _T:
-    """An instance of dataclass `kind` from JSON members, arrays as tuples; `parts` are ready."""
-    values: dict[str, object] = parts
-    for name, is_right in _types(kind).items():
-        if name in members and name not in parts:
-            value = members[name]
-            values[name] = value = tuple(value) if isinstance(value, list) else value
-            if not is_right(value):
-                raise ValueError(f"{name} of {kind.__name__} is {value!r}")
-    return kind(**values)
-
-
-@cache
-def _types(kind: type) -> dict[str, Callable[[object], bool]]:
-    """The fields of a dataclass, and what says whether a value from JSON, arrays as tuples, is of their types."""
-    hints = get_type_hints(kind)
-    return {item.name: _check_of(hints[item.name]) for item in fields(kind)}
-
-
-@cache
-def _check_of(hint: Any) -> Callable[[object], bool]:
-    """Whether a value is of a type: a plain one, a tuple of any length, a union."""
-    match get_origin(hint), get_args(hint):
-        case (None, _) if hint is bool:
-            return lambda value: isinstance(value, bool)
-        case (None, _):
-            allowed = (int, float) if hint is float else hint
-            return lambda value: isinstance(value, allowed) and not isinstance(value, bool)
-        case (origin, (each, _)) if origin is tuple:
-            check = _check_of(each)
-            return lambda value: isinstance(value, tuple) and all(map(check, value))
-        case (_, kinds):
-            checks = [_check_of(each) for each in kinds]
-            return lambda value: any(check(value) for check in checks)
+def _value(hint: Any, given: Any, what: str) -> Any:
+    """The value of a type that JSON is: a plain one, a dataclass, a tuple of any length, a union. Raises ValueError,
+    which says `what` it is for; KeyError, TypeError."""
+    if isinstance(hint, type) and is_dataclass(hint):
+        return _instance(hint, given)
+    kinds = get_args(hint)
+    if get_origin(hint) is tuple:
+        if isinstance(given, list):
+            return tuple(_value(kinds[0], each, what) for each in given)
+    elif kinds:
+        if given is None and type(None) in kinds:
+            return None
+        *others, last = (kind for kind in kinds if kind is not type(None))
+        for kind in others:
+            with suppress(ValueError):
+                return _value(kind, given, what)
+        return _value(last, given, what)
+    elif isinstance(given, int | float if hint is float else hint) and (hint is bool or not isinstance(given, bool)):
+        return given
+    raise ValueError(f"{what} is {given!r}")

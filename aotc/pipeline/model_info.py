@@ -29,16 +29,16 @@ def model_info(module: ModuleOp) -> ModelInfo:
     operator_apis = [
         found.value
         for kernel in (ours or contract.kernels(module))
-        if (found := contract.convention(kernel)) is not None
+        if (found := contract.CONVENTION.get(kernel)) is not None
     ]
     return ModelInfo(
         name=contract.model_name(module),
         inputs=inputs,
         outputs=outputs,
-        interface_api=contract.interface_api(module),
+        interface_api=contract.INTERFACE.require(module),
         operator_api=operator_apis[0] if operator_apis else "unpacked",
-        workspace=contract.workspace_place(module),
-        weights=contract.weights_place(module),
+        workspace=contract.WORKSPACE.require(module),
+        weights=contract.WEIGHTS.require(module),
         workspace_bytes=plan.peak_bytes,
         workspace_alignment=_memory_alignment(module),
         weights_bytes=_weights_bytes(module),
@@ -48,7 +48,7 @@ def model_info(module: ModuleOp) -> ModelInfo:
         io="workspace" if contract.has_tensors_in_workspace(main) else "caller",
         executor="vm" if main.is_declaration else "aot",
         threads=contract.threads_of(module),
-        in_floats=tuple(contract.nodes_in_floats(module)),
+        in_floats=tuple(contract.IN_FLOATS.get(module) or ()),
         states=_states(contract.states_of(main), taken),
         weight_offsets=_offsets_apart(module),
     )
@@ -63,7 +63,7 @@ def constants(module: ModuleOp, store: WeightStore) -> tuple[ConstantInfo, ...]:
 
 def _memory_alignment(module: ModuleOp) -> int:
     """The alignment of memory of the caller's: the workspace, and weights where they are the caller's."""
-    layout = contract.WEIGHT_LAYOUT.get(module) if contract.weights_place(module) == "caller" else None
+    layout = contract.WEIGHT_LAYOUT.get(module) if contract.WEIGHTS.require(module) == "caller" else None
     return max(contract.plan_of(module).alignment, 1 if layout is None else layout.alignment)
 
 

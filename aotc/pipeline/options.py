@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from numbers import Integral
 from typing import Any, Literal
@@ -35,6 +35,9 @@ CHOICES: dict[str, tuple[str, ...]] = conventions.CHOICES | {
 }
 """Options of fixed choice, by field name."""
 
+SINGULAR = {"dims": "dim", "input_shapes": "input-shape", "constants": "constant", "state": "state"}
+"""Flags that are given once for each entry of a mapping, by field name."""
+
 INTERNAL = frozenset(("weights_apart",))
 """Fields of the options that the compiler sets itself."""
 
@@ -42,6 +45,11 @@ MOST_THREADS = 64
 """As `AOTC_THREADS_MAX` of the runtime says."""
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+
+
+def flag(name: str) -> str:
+    """The flag of a field."""
+    return f"--{SINGULAR.get(name, name).replace('_', '-')}"
 
 
 @dataclass(frozen=True)
@@ -66,6 +74,8 @@ class CompileOptions:
     packed_wrapper: bool = False
     export_operators: bool = False
     split: bool = False
+    debug_info: bool = False
+    """Whether machine code has debug information, whose lines are the model's nodes; not in C."""
     weights_section: str | None = None
     workspace_section: str | None = None
     selftest: str | None = None
@@ -129,7 +139,7 @@ class CompileOptions:
         problems = [
             Problem(
                 "unknown-choice",
-                f"--{name.replace('_', '-')} {value}",
+                f"{flag(name)} {value}",
                 "unknown value",
                 "choose from " + ", ".join(choices),
             )
@@ -143,37 +153,49 @@ class CompileOptions:
         ]
         if not self.emit:
             problems.append(Problem("invalid-option", "--emit is empty", fix="choose from " + ", ".join(KINDS)))
-        if self.selftest_outputs is not None and self.selftest is None:
-            why = "outputs belong to inputs"
-            problems.append(Problem("option-conflict", "--selftest-outputs without --selftest", why))
-        if self.io == "workspace" and self.packed_wrapper:
-            why = "a packed entry is given its tensors, and with --io workspace there are none to give"
-            problems.append(Problem("option-conflict", "--io workspace with --packed-wrapper", why, "use --io caller"))
-        sections = {"weights": self.weights_section, "workspace": self.workspace_section}
-        problems += [
-            Problem(
-                "option-conflict",
-                f"--{what}-section {section}",
-                "no object is written",
-                f"in C, define AOTC_{what.upper()}",
-            )
-            for what, section in sections.items()
-            if section is not None and not NATIVE_KINDS & {*self.emit}
-        ]
-        if self.cc is not None and "c" not in self.emit:
-            why = "it compiles the C that is generated, and none is"
-            fix = "use --emit c"
-            problems.append(Problem("option-conflict", f"--cc {self.cc} with --emit {','.join(self.emit)}", why, fix))
-        if self.offload and self.profile:
-            why = "a profile runs the model in the memory of this process, and those kernels are linked"
-            flags = f"--offload {','.join(self.offload)} with a profile"
-            problems.append(Problem("option-conflict", flags, why, "leave out the code generators"))
         if self.jobs is not None and self.jobs < 1:
             fix = "leave it out, or use --jobs 1"
             problems.append(Problem("out-of-range", f"--jobs {self.jobs}", "not 1 or more", fix))
-        problems += self._thread_problems() + self._executor_problems() + self._bytecode_problems()
+        if not 1 <= self.threads <= MOST_THREADS:
+            problems.append(Problem("out-of-range", f"--threads {self.threads}", f"not from 1 to {MOST_THREADS}"))
+        problems += [Problem("option-conflict", what, why, fix) for asked, what, why, fix in self._conflicts() if asked]
+        problems += self._executor_problems()
         if problems:
             raise UsageError(problems)
+
+    def _conflicts(self) -> Iterator[tuple[object, str, str, str]]:
+        """Pairs of options: whether they are asked for together; which, why that cannot be, and what to do."""
+        asked = self.selftest_outputs is not None and self.selftest is None
+        yield asked, "--selftest-outputs without --selftest", "outputs belong to inputs", ""
+        why = "a packed entry is given its tensors, and with --io workspace there are none to give"
+        asked = self.io == "workspace" and self.packed_wrapper
+        yield asked, "--io workspace with --packed-wrapper", why, "use --io caller"
+        is_native, emitted = bool(NATIVE_KINDS & {*self.emit}), f"with --emit {','.join(self.emit)}"
+        for name in ("weights", "workspace"):
+            section = getattr(self, f"{name}_section")
+            asked = section is not None and not is_native
+            yield asked, f"--{name}-section {section}", "no object is written", f"in C, define AOTC_{name.upper()}"
+        asked, fix = self.debug_info and not is_native, "give -g to the compiler of the C"
+        yield asked, f"--debug-info {emitted}", "no machine code is made", fix
+        asked = self.cc is not None and "c" not in self.emit
+        yield asked, f"--cc {self.cc} {emitted}", "it compiles the C that is generated, and none is", "use --emit c"
+        why = "a profile runs the model in the memory of this process, and those kernels are linked"
+        flags = f"--offload {','.join(self.offload)} with a profile"
+        yield self.offload and self.profile, flags, why, "leave out the code generators"
+        has_threads, threads = self.threads > 1, f"--threads {self.threads}"
+        why = "an operator is called by all threads of the model's entry together, not by the application"
+        yield has_threads and self.export_operators, f"{threads} with --export-operators", why, "use --threads 1"
+        why = "kernels are timed on one thread"
+        yield has_threads and self.profile, f"{threads} with a profile", why, "use --threads 1"
+        if self.has_bytecode:
+            vm = "--executor vm" if self.executor == "vm" else "--emit vm"
+            why, fix = "bytecode calls operators with tensors, as packed functions", "use --interface-api packed"
+            asked = self.operator_api == "unpacked" or self.operator_arguments != "tensors"
+            yield asked, vm, why, f"{fix} --operator-api cpacked"
+            yield self.io == "workspace", f"{vm} with --io workspace", "it is given its tensors", "use --io caller"
+            why = "the workspace of bytecode lives as long as a call"
+            yield self.state, f"{vm} with --state", why, "leave out either: hand the states on yourself"
+            yield has_threads, f"{vm} with {threads}", "bytecode calls operators on one thread", "use --threads 1"
 
     @property
     def known_constants(self) -> dict[str, KnownTensor]:
@@ -206,18 +228,6 @@ class CompileOptions:
         """Whether somebody looks at each pass, so that all run in order, in one process."""
         return bool(self.dump_phases or self.print_ir_after_all or self.verify_each or self.time_passes)
 
-    def _thread_problems(self) -> list[Problem]:
-        flag = f"--threads {self.threads}"
-        if not 1 <= self.threads <= MOST_THREADS:
-            return [Problem("out-of-range", flag, f"not from 1 to {MOST_THREADS}")]
-        if self.threads > 1 and self.export_operators:
-            why = "an operator is called by all threads of the model's entry together, not by the application"
-            return [Problem("option-conflict", f"{flag} with --export-operators", why, "use --threads 1")]
-        if self.threads > 1 and self.profile:
-            why = "kernels are timed on one thread"
-            return [Problem("option-conflict", f"{flag} with a profile", why, "use --threads 1")]
-        return []
-
     @property
     def has_bytecode(self) -> bool:
         """Whether the entry is compiled to bytecode, for the machine or beside the code."""
@@ -244,31 +254,12 @@ class CompileOptions:
         problems: list[Problem] = []
         for name, (allowed, why) in others.items():
             if (value := getattr(self, name)) != allowed:
-                flag = "a profile" if name == "profile" else f"--{name.replace('_', '-')}"
+                option = "a profile" if name == "profile" else flag(name)
                 given = "" if isinstance(value, bool) else f" {','.join(value) if isinstance(value, tuple) else value}"
-                fix = f"use {flag} {allowed}" if isinstance(allowed, str) else f"leave out {flag}"
-                what = f"{flag}{given} with --executor vm"
+                fix = f"use {option} {allowed}" if isinstance(allowed, str) else f"leave out {option}"
+                what = f"{option}{given} with --executor vm"
                 problems.append(Problem("option-conflict", what, why, f"{fix}, or --executor aot"))
         return problems
-
-    def _bytecode_problems(self) -> list[Problem]:
-        if not self.has_bytecode:
-            return []
-        flag = "--executor vm" if self.executor == "vm" else "--emit vm"
-        if self.operator_api == "unpacked" or self.operator_arguments != "tensors":
-            why = "bytecode calls operators with tensors, as packed functions"
-            return [Problem("option-conflict", flag, why, "use --interface-api packed --operator-api cpacked")]
-        if self.io == "workspace":
-            what = f"{flag} with --io workspace"
-            return [Problem("option-conflict", what, "it is given its tensors", "use --io caller")]
-        if self.state:
-            why = "the workspace of bytecode lives as long as a call"
-            fix = "leave out either: hand the states on yourself"
-            return [Problem("option-conflict", f"{flag} with --state", why, fix)]
-        if self.threads > 1:
-            why = "bytecode calls operators on one thread"
-            return [Problem("option-conflict", f"{flag} with --threads {self.threads}", why, "use --threads 1")]
-        return []
 
     @staticmethod
     def of(base: CompileOptions | None = None, **changes: Any) -> CompileOptions:

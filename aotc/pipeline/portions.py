@@ -52,7 +52,7 @@ def is_divided(options: CompileOptions) -> bool:
         and options.threads == 1
         and options.stack is None
         and options.cc is None
-        and not (options.split or options.profile or options.has_bytecode or options.offload)
+        and not (options.split or options.profile or options.debug_info or options.has_bytecode or options.offload)
     )
 
 

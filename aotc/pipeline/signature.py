@@ -3,13 +3,17 @@
 import functools
 import inspect
 import os
+import re
 import textwrap
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import MISSING, fields
-from typing import Annotated, Any, Literal, TypedDict, TypeVar, get_type_hints
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import MISSING, fields, replace
+from re import Match
+from typing import Annotated, Any, Final, Literal, TypedDict, TypeVar, get_type_hints
 
+from aotc.errors import AotcError
 from aotc.model.arguments import checks_kinds, require
-from aotc.pipeline.options import INTERNAL, CompileOptions
+from aotc.pipeline.options import CHOICES, KINDS, SINGULAR, CompileOptions
 
 Optimize = Literal["0", "1", "2", "3", "s", 0, 1, 2, 3]
 PathLike = str | os.PathLike[str]
@@ -18,84 +22,154 @@ Size = int | str
 
 
 class InProcessOptions(TypedDict, total=False):
-    """The arguments of `aotc.compile`."""
+    """The arguments of `aotc.compile`, each with a sentence in the words of the command, what stands for its value
+    there, and where the command takes it otherwise, its sentence of that."""
 
-    name: Annotated[str | None, "the model's name in symbols (default: the file's)"]
-    target: Annotated[str, "a name from `aotc targets` or triple[:cpu[:features]]"]
-    interface_api: Annotated[Literal["packed", "c", "micro", ""], "convention of the entry"]
-    operator_api: Annotated[Literal["packed", "cpacked", "unpacked", ""], "convention of the operators inside"]
+    name: Annotated[str | None, "the model's name in files and symbols (default: the file's)", "NAME"]
+    target: Annotated[
+        str,
+        "a name from `aotc targets` or triple[:cpu[:features]], perhaps with caches: host@l2=512K,l3=8M",
+        "TARGET",
+    ]
+    interface_api: Annotated[
+        Literal["packed", "c", "micro", ""],
+        "convention of the entry (default: packed with --runtime host, else c)",
+    ]
+    operator_api: Annotated[
+        Literal["packed", "cpacked", "unpacked", ""],
+        "convention of the operators inside (default: cpacked behind a packed entry of --runtime host, else unpacked)",
+    ]
     runtime: Annotated[Literal["c", "host"], "who calls it: bare C, or the host executor"]
     workspace: Annotated[Literal["internal", "caller"], "the arena is a static array, or the caller's"]
-    weights: Annotated[Literal["embedded", "external", "caller"], "in the code, in NAME.weights.bin, or the caller's"]
-    io: Annotated[Literal["caller", "workspace"], "inputs and outputs are the caller's, or in the workspace"]
-    executor: Annotated[Literal["aot", "vm"], "the entry is compiled to code, or to bytecode that a machine runs"]
+    weights: Annotated[Literal["embedded", "external", "caller"], "in the file, in NAME.weights.bin, or the caller's"]
+    io: Annotated[Literal["caller", "workspace"], "inputs and outputs are the caller's, or at offsets of the workspace"]
+    executor: Annotated[
+        Literal["aot", "vm"], "the entry is compiled to code, or to bytecode that a machine runs (docs/vm.md)"
+    ]
     operator_arguments: Annotated[Literal["tensors", "values", "pointers"], "what cpacked operators are given"]
-    resource_handle: Annotated[bool, "give a `c` entry and its operators a handle of the application's"]
+    resource_handle: Annotated[
+        bool, "give a `c` entry and its operators a handle of the application's as last argument"
+    ]
     packed_wrapper: Annotated[bool, "export a packed entry beside a typed one"]
     export_operators: Annotated[bool, "give the operators external linkage"]
     optimize: Annotated[Optimize, "how hard to optimise; s: prefer small code"]
-    accuracy: Annotated[Literal["fast", "strict"], "whether faster algorithms may round differently, by 1e-4"]
-    requantize: Annotated[Literal["exact", "fixed"], "round sums without vectors as onnxruntime, or as TFLite"]
-    offload: Annotated[str | Sequence[str], "code generators of other packages that may claim operators"]
-    tuned: Annotated[PathLike | None, "follow the table of this name that `aotc tune` wrote"]
+    accuracy: Annotated[
+        Literal["fast", "strict"],
+        "whether faster algorithms may round differently, by at most 1e-4 of the greatest result",
+    ]
+    requantize: Annotated[
+        Literal["exact", "fixed"],
+        "without vectors, round sums of integers as onnxruntime does, or in TFLite's fixed-point arithmetic, "
+        "which may be one unit off",
+    ]
+    offload: Annotated[
+        str | Sequence[str],
+        "code generators of other packages that may claim operators, asked in this order (docs/artifacts.md)",
+        "NAME,...",
+    ]
+    tuned: Annotated[
+        PathLike | None,
+        "follow the table of this name that `aotc tune` wrote",
+        "TABLE.json",
+        "follow what `aotc tune` has measured (default table: that of this machine)",
+    ]
     profile: Annotated[bool, "count what each call of a kernel takes"]
-    threads: Annotated[int, "have so many threads run a call together; results do not change"]
-    dims: Annotated[Mapping[str, int | Literal["any"]], 'fix symbolic dimensions: {"batch": 4}; "any": leave it open']
-    input_shapes: Annotated[Mapping[str, Sequence[int]], 'fix shapes of inputs: {"x": (1, 3, 224, 224)}']
-    constants: Annotated[Mapping[str, Any], 'make inputs constants: {"n": 4}; "any": compile for each value of a call']
-    state: Annotated[Mapping[str, str], 'keep outputs as inputs of the next call: {"h_out": "h_in"}']
-    max_constants: Annotated[Size, 'the most that constants computed by the compiler may take: bytes, or "256M"']
-    max_nodes: Annotated[int, "the most nodes that calls of functions are expanded to"]
-    check_indices: Annotated[bool, "return a status where an index of the inputs is out of range"]
-    start_at: Annotated[str | None, "the source is the IR after this phase"]
-    dump_phases: Annotated[PathLike | None, "write the IR after every phase into this folder"]
+    threads: Annotated[
+        int, "have N threads run a call together, on targets with POSIX threads; results do not change", "N"
+    ]
+    dims: Annotated[
+        Mapping[str, int | Literal["any"]],
+        'fix symbolic dimensions: {"batch": 4}; "any": leave it open',
+        "NAME=SIZE",
+        "fix a symbolic dimension",
+    ]
+    input_shapes: Annotated[
+        Mapping[str, Sequence[int]],
+        'fix shapes of inputs: {"x": (1, 3, 224, 224)}',
+        "INPUT=SIZE,...",
+        "fix the shape of an input",
+    ]
+    constants: Annotated[
+        Mapping[str, Any],
+        'make inputs constants: {"n": 4}; "any": compile for each value of a call',
+        "INPUT=VALUE|FILE.npz",
+        "make an input a constant: a number, a list as [1, 2], or the array of its name in a file",
+    ]
+    state: Annotated[
+        Mapping[str, str],
+        'keep outputs as inputs of the next call: {"h_out": "h_in"}',
+        "OUTPUT=INPUT",
+        "keep an output inside, as an input of the next call; callers see neither (docs/state.md)",
+    ]
+    max_constants: Annotated[Size, "what is computed of constants, or of nothing, in bytes (default: 256M)", "SIZE"]
+    max_nodes: Annotated[int, "nodes that calls of functions are expanded to", "N"]
+    check_indices: Annotated[
+        bool, "fail with status -1 where an index of the inputs is out of range (default: clamped, or not written)"
+    ]
+    start_at: Annotated[str | None, "the model is the IR after this phase", "PHASE"]
+    dump_phases: Annotated[PathLike | None, "write the IR after every phase into this folder", "DIR"]
     print_ir_after_all: Annotated[bool, "print the IR after every pass"]
     verify_each: Annotated[bool, "verify after every pass, not only every phase"]
-    time_passes: Annotated[bool, "keep how long each pass took"]
+    time_passes: Annotated[bool, "say how long each pass took"]
 
 
 class FileOptions(InProcessOptions, total=False):
     """The arguments of `aotc.compile_to`."""
 
-    emit: Annotated[str | Sequence[str], "kinds of artefacts: c, header, object, shared, ..."]
+    emit: Annotated[str | Sequence[str], ", ".join(KINDS) + " (default: c)", "KIND[,KIND...]"]
     split: Annotated[bool, "write the operators, exported, to NAME_operators.c"]
-    weights_section: Annotated[str | None, "linker section of the weights in objects"]
-    workspace_section: Annotated[str | None, "linker section of the workspace in objects"]
-    selftest: Annotated[PathLike | None, "add aotc_NAME_selftest(), which runs the inputs of this npz file"]
-    selftest_outputs: Annotated[PathLike | None, "what it expects (default: onnxruntime's outputs, or else our own)"]
-    ram: Annotated[Size | None, 'the most RAM it may take: bytes, or "16K"']
-    flash: Annotated[Size | None, "the most code and constants"]
-    stack: Annotated[Size | None, "the most stack"]
-    cc: Annotated[str | None, "measure code and stack of the C with this compiler"]
-    stop_after: Annotated[str | None, "write the IR after this phase and stop"]
-    jobs: Annotated[int | None, "how many processes compile kernels (default: as many as cores that may be used)"]
+    debug_info: Annotated[
+        bool, "machine code has debug information: lines of NAME.nodes, which lists the model's nodes"
+    ]
+    weights_section: Annotated[str | None, "linker section of the weights in objects (C: AOTC_WEIGHTS)", "NAME"]
+    workspace_section: Annotated[str | None, "linker section of the workspace in objects (C: AOTC_WORKSPACE)", "NAME"]
+    selftest: Annotated[PathLike | None, "add aotc_NAME_selftest(), which runs the inputs of this npz file", "IN.npz"]
+    selftest_outputs: Annotated[
+        PathLike | None, "what it expects (default: onnxruntime's outputs, or else our own)", "OUT.npz"
+    ]
+    ram: Annotated[
+        Size | None, "the most RAM: the arena, and inputs and outputs unless they are in it (--io workspace)", "SIZE"
+    ]
+    flash: Annotated[
+        Size | None, "the most flash: code and constants for the target, weights unless --weights caller", "SIZE"
+    ]
+    stack: Annotated[
+        Size | None, "the most stack: the entry and all it calls on the target, without the C library", "SIZE"
+    ]
+    cc: Annotated[str | None, "the compiler of your C (GCC or Clang): run it to measure code and stack", "COMMAND"]
+    stop_after: Annotated[str | None, "write the IR after this phase and stop", "PHASE"]
+    jobs: Annotated[
+        int | None,
+        "have N processes compile kernels; files do not change (default: as many as cores that may be used)",
+        "N",
+    ]
+
+
+HINTS: Final = get_type_hints(FileOptions, include_extras=True)
+"""The types of all options, annotated."""
+NOT_IN_PROCESS: Final = tuple(name for name in HINTS if name not in InProcessOptions.__annotations__)
+"""Options without a meaning for a model that is called where it is compiled."""
 
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-def with_options(keywords: type, without: Collection[str] = ()) -> Callable[[Function], Function]:
+def with_options(keywords: type) -> Callable[[Function], Function]:
     """Show every option in the signature of a function that takes them as `**options`, describe it at its end, and have
-    it refuse arguments of the wrong kind.
-
-    `keywords` is the TypedDict that types them; `without` are fields of CompileOptions that the function refuses.
-    """
-    hints = get_type_hints(keywords, include_extras=True)
+    it refuse arguments of the wrong kind. `keywords` is the TypedDict that types them."""
+    hints = {name: hint for name, hint in HINTS.items() if name in keywords.__annotations__}
 
     def decorate(function: Function) -> Function:
         own = inspect.signature(function)
         shown = [each for each in own.parameters.values() if each.kind is not inspect.Parameter.VAR_KEYWORD]
         described: list[str] = []
         for field in fields(CompileOptions):
-            if field.name in without or field.name in INTERNAL:
+            if (hint := hints.get(field.name)) is None:
                 continue
-            hint = hints.get(field.name)
-            kind, sentence = (field.type, "") if hint is None else (hint.__origin__, hint.__metadata__[0])
             default = field.default if field.default_factory is MISSING else field.default_factory()
-            shown.append(
-                inspect.Parameter(field.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
-            )
-            described.append(f"{field.name}: {sentence}" if sentence else field.name)
+            kind = inspect.Parameter.KEYWORD_ONLY
+            shown.append(inspect.Parameter(field.name, kind, default=default, annotation=hint.__origin__))
+            described.append(f"{field.name}: {python_terms(hint.__metadata__[0])}")
         by_itself = checks_kinds(function)
 
         @functools.wraps(function)
@@ -111,3 +185,61 @@ def with_options(keywords: type, without: Collection[str] = ()) -> Callable[[Fun
         return call  # pyright: ignore[reportReturnType]
 
     return decorate
+
+
+_WRITTEN: dict[str, Callable[[str], str]] = {
+    "input_shapes": lambda text: f"({text.replace(',', ', ')}{'' if ',' in text else ','})",
+    "state": lambda text: f'"{text}"',
+}
+"""How values of entries are written that are not numbers."""
+
+_ENTRY = re.compile(
+    r"--(dim|input-shape|constant|state)(?: ([^\s=:;]+)(?:=(\[[^\]]*\]|[\w,]*,\.\.\.|[^\s;:]*[^\s;:,.]))?)?"
+)
+_FLAG = re.compile(r"--([a-z]+(?:-[a-z]+)*)(?: ([\w|.-]*[\w-]))?")
+_NAMES = frozenset(field.name for field in fields(CompileOptions))
+
+
+@contextmanager
+def in_python_terms() -> Generator[None]:
+    """Let errors name the keywords of `compile` and `compile_to` instead of flags of the command."""
+    try:
+        yield
+    except AotcError as error:
+        parts = ("what", "why", "fix")
+        error.problems = tuple(
+            replace(problem, **{part: python_terms(getattr(problem, part)) for part in parts})
+            for problem in error.problems
+        )
+        error.args = ("\n".join(map(str, error.problems)),)
+        raise
+
+
+def python_terms(text: str) -> str:
+    """`--dim n=4` as `dims={"n": 4}`, `--interface-api c` as `interface_api="c"`, and so on."""
+    return _FLAG.sub(_keyword, _ENTRY.sub(_entry, text))
+
+
+def _entry(match: Match[str]) -> str:
+    keyword = next(name for name, singular in SINGULAR.items() if singular == match[1])
+    if match[2] is None:
+        return keyword
+    if match[3] is None:
+        return f"{keyword} {match[2]}"
+    return f'{keyword}={{"{match[2]}": {_WRITTEN.get(keyword, str)(match[3])}}}'
+
+
+def _keyword(match: Match[str]) -> str:
+    name, value = match[1].replace("-", "_"), match[2]
+    if name not in _NAMES:
+        return match[0]
+    if value is not None and (value.isdigit() or value.isupper()):  # a number, or what stands for one, as N
+        return f"{name}={value}"
+    if value is not None and (_is_text(name, value) or set(value.split("|")) & set(CHOICES.get(name, ()))):
+        return f'{name}="{value}"'
+    return name if value is None else f"{name} {value}"
+
+
+def _is_text(name: str, value: str) -> bool:
+    """Whether `value` is one of the option, and not the next word of the message."""
+    return name == "target" or (name == "emit" and value in KINDS) or (name == "cc" and "-" in value)

@@ -16,7 +16,7 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import ParseError, VerifyException
 
-from aotc.dialects.aot.contract import EXTERNAL, MODEL_SHA256, convention, entry, has_plan, kernels
+from aotc.dialects.aot.contract import CONVENTION, EXTERNAL, MODEL_SHA256, entry, has_plan, kernels
 from aotc.dialects.constants import weight_keys
 from aotc.dialects.graph.interfaces import GraphOp
 from aotc.errors import CompileError, UsageError
@@ -166,7 +166,7 @@ def _stages(module: ModuleOp) -> Sequence[str]:
     function = entry(module)
     signature = function.function_type
     bodies = list(kernels(module))
-    if convention(function) is not None:
+    if CONVENTION.get(function) is not None:
         return _between("interface", None)
     if any(isinstance(kind, TensorType) for kind in (*signature.inputs, *signature.outputs)):
         return _between("outline", "bufferize") if bodies else _between("import", "outline")

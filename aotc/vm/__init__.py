@@ -16,10 +16,10 @@ import numpy as np
 
 from aotc.model.dlpack import DLPACK_TYPES, dtype_of
 from aotc.vm.builder import ExecBuilder, Label
+from aotc.vm.builtins import register
 from aotc.vm.errors import OperandError, UnusedInputWarning, VMError
 from aotc.vm.executable import Executable, VMFunction
 from aotc.vm.machine import VirtualMachine
-from aotc.vm.registry import register
 from aotc.vm.values import Allocator, Place, ShapeTuple, Storage, VMState
 
 __all__ = [

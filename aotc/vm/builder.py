@@ -11,10 +11,22 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from aotc.vm.checks import is_name, problems_of, unread_inputs
 from aotc.vm.errors import UnusedInputWarning, VMError
 from aotc.vm.executable import Executable, VMFunction
-from aotc.vm.instructions import Call, Goto, If, Instruction, Kind, Operand, Ret, encode, reads
+from aotc.vm.instructions import (
+    Call,
+    Goto,
+    If,
+    Instruction,
+    Kind,
+    Operand,
+    Ret,
+    encode,
+    is_name,
+    problems_of,
+    reads,
+    unread_inputs,
+)
 from aotc.vm.values import Constant, frozen_constant
 
 

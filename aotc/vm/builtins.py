@@ -6,18 +6,71 @@ function computes others from them, `load_shape` makes a shape of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from enum import IntEnum
+from inspect import Parameter, signature
 from math import prod
 from operator import add, and_, eq, floordiv, index, lt, mul, sub
-from typing import Any, Final
+from types import MappingProxyType
+from typing import Any, Final, TypeVar, overload
 
 import numpy as np
 
-from aotc.vm.errors import OperandError
+from aotc.vm.errors import OperandError, VMError
 from aotc.vm.file_format import MOST_DIMENSIONS
-from aotc.vm.registry import register
+from aotc.vm.instructions import is_name
 from aotc.vm.values import UNSET, Array, ShapeTuple, Storage, ViewSlot, VMState
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_FUNCTIONS: dict[str, Callable[..., Any]] = {}
+
+REGISTERED: Mapping[str, Callable[..., Any]] = MappingProxyType(_FUNCTIONS)
+"""Every registered function by name."""
+
+
+@overload
+def register(name: str, *, override: bool = False) -> Callable[[F], F]: ...
+@overload
+def register(name: str, function: F, *, override: bool = False) -> F: ...
+def register(name: str, function: Callable[..., Any] | None = None, *, override: bool = False) -> Any:
+    """Have bytecode find a function by name, as a decorator or at once:
+
+        @aotc.vm.register("vm.add")
+        def add(a, b):
+            return a + b
+
+    Raises VMError where the name is taken, unless `override` says to replace it.
+    """
+    if not is_name(name):
+        raise VMError("invalid-name", f"{name!r} is no name of a function", "names are printable, without blanks")
+
+    def add(function: F) -> F:
+        if not callable(function):
+            raise TypeError(f"{name} is to be a function, not a {type(function).__name__}")
+        if name in _FUNCTIONS and not override:
+            raise VMError("duplicate-name", "a function of this name is registered", fix="say override=True", node=name)
+        _FUNCTIONS[name] = function
+        return function
+
+    return add if function is None else add(function)
+
+
+def arity_problem(function: Callable[..., Any], given: int) -> str | None:
+    """The problem of calling `function` with so many operands; None where there is none, or nobody can know."""
+    try:
+        parameters = signature(function).parameters.values()
+    except (TypeError, ValueError):  # a function of C that does not say
+        return None
+    positional = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
+    places = [each for each in parameters if each.kind in positional]
+    fewest = sum(each.default is Parameter.empty for each in places)
+    many = any(each.kind is Parameter.VAR_POSITIONAL for each in parameters)
+    if given >= fewest and (many or given <= len(places)):
+        return None
+    taken = f"{fewest} or more" if many else str(fewest) if fewest == len(places) else f"{fewest} to {len(places)}"
+    return f"{given} operands for {taken}"
+
 
 MOST_HEAP: Final = 1 << 16
 """Elements of a shape heap."""
@@ -140,17 +193,17 @@ def make_shape(*extents: Any) -> ShapeTuple:
 
 
 @register("vm.builtin.match_shape")
-def match_shape(value: Any, heap: Any, *pairs: Any) -> None:
-    """Check and store the shape of a tensor, or a shape: a pair (code, number) for each extent.
+def match_shape(value: Any, heap: Any, *codes: Any) -> None:
+    """Check and store the shape of a tensor, or a shape: two integers (code, number) for each extent.
 
     Codes: 0 it is the number, 1 store it at that place of the heap, 2 anything (the number is not used), 3 it is what
     is at that place.
     """
     shape, heap = _shape_or_tensor(value, 0), _heap(heap, 1)
-    if len(pairs) != 2 * len(shape):
-        raise OperandError(0, f"{list(shape)} has {len(shape)} dimensions, expected {len(pairs) // 2}")
+    if len(codes) != 2 * len(shape):
+        raise OperandError(0, f"{list(shape)} has {len(shape)} dimensions, expected {len(codes) // 2}")
     for axis, extent in enumerate(shape):
-        code, number = _integer(pairs[2 * axis], 2 + 2 * axis), _integer(pairs[2 * axis + 1], 3 + 2 * axis)
+        code, number = _integer(codes[2 * axis], 2 + 2 * axis), _integer(codes[2 * axis + 1], 3 + 2 * axis)
         if code == Match.STORE:
             heap[_place(heap, number, 3 + 2 * axis)] = extent
         elif code in (Match.EQUAL_HEAP, Match.EQUAL_IMMEDIATE):

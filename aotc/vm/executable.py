@@ -13,10 +13,10 @@ import numpy as np
 
 from aotc.errors import FileError, Problem
 from aotc.model.files import write_files
-from aotc.vm import instructions, listings
-from aotc.vm.checks import is_name, problems_of
+from aotc.vm import instructions
 from aotc.vm.errors import VMError
 from aotc.vm.file_format import DATA_ALIGNMENT, Tables, read, write
+from aotc.vm.instructions import Call, Goto, If, Instruction, Kind, Operand, Ret
 from aotc.vm.values import Constant, Place
 
 
@@ -65,12 +65,12 @@ class Executable:
     # --- instructions ---
 
     @cached_property
-    def instructions(self) -> tuple[instructions.Instruction, ...]:
+    def instructions(self) -> tuple[Instruction, ...]:
         """All of them, decoded."""
         ends = (*self.instr_offset[1:], len(self.instr_data))
         return tuple(instructions.decode(self.instr_data[i:j]) for i, j in zip(self.instr_offset, ends, strict=True))
 
-    def get_instruction(self, number: int) -> instructions.Instruction:
+    def get_instruction(self, number: int) -> Instruction:
         """Instruction `number` of the executable, decoded. Raises IndexError."""
         if not 0 <= number < len(self.instr_offset):
             raise IndexError(f"no instruction {number}; there are {len(self.instr_offset)}")
@@ -81,7 +81,7 @@ class Executable:
         """Memory for the tensors that have a place there."""
         return max((each.offset + each.nbytes for each in self.constants if isinstance(each, Place)), default=0)
 
-    def body(self, function: VMFunction) -> tuple[instructions.Instruction, ...]:
+    def body(self, function: VMFunction) -> tuple[Instruction, ...]:
         """The instructions of one of the functions."""
         later = [other.start_instr for other in self.global_funcs if other.start_instr > function.start_instr]
         return self.instructions[function.start_instr : min(later, default=len(self.instr_offset))]
@@ -96,21 +96,32 @@ class Executable:
     # --- text ---
 
     def stats(self) -> str:
-        """Shapes of constants, functions, and names that are called, each with their number."""
-        own = {function.name for function in self.global_funcs}
-        packed = [name for name in self.func_names if name not in own]
-        return listings.statistics(self.constants, [function.name for function in self.global_funcs], packed)
+        """Shapes of constants, a data type by its name; functions; names that are called; each with their number."""
+        own = [function.name for function in self.global_funcs]
+        rows = {
+            "Constant shapes": [c.name if isinstance(c, np.dtype) else str(list(c.shape)) for c in self.constants],
+            "Globals": own,
+            "Packed functions": [name for name in self.func_names if name not in own],
+        }
+        lines = (f"  {title} (#{len(row)}): [{', '.join(row)}]" for title, row in rows.items())
+        return "\n".join(("VM executable statistics:", *lines))
 
     def astext(self) -> str:
         """Every function with its instructions, one a line."""
-        return listings.text(self._bodies(), self.func_names)
+        lines: list[str] = []
+        for function in self.global_funcs:
+            lines += [*([""] if lines else []), f"@{function.name}:"]
+            lines += [f"  {instruction_text(each, self.func_names)}" for each in self.body(function)]
+        return "\n".join(lines)
 
     def aspython(self) -> str:
         """Python code that makes an equal executable with an ExecBuilder, and leaves it in `ex`."""
-        return listings.python(self._bodies(), self.func_names, self.constants)
-
-    def _bodies(self) -> list[listings.Body]:
-        return [(each.name, each.num_args, self.body(each)) for each in self.global_funcs]
+        lines = ["from aotc.vm import ExecBuilder, dtype, place, tensor", "", "ib = ExecBuilder()"]
+        lines += [f"ib.add_constant({_constant(each)})" for each in self.constants]
+        for function in self.global_funcs:
+            lines.append(f"with ib.function({function.name!r}, num_inputs={function.num_args}):")
+            lines += [f"    ib.{_emit(each, self.func_names)}" for each in self.body(function)]
+        return "\n".join((*lines, "ex = ib.get()", ""))
 
     # --- bytes ---
 
@@ -167,7 +178,7 @@ def _of_tables(executable: Executable) -> Iterator[Problem]:
             why = ", ".join(sorted({n for n in listed if listed.count(n) > 1}))
             yield Problem("duplicate-name", f"two {kind} are the same", why)
         for name in listed:
-            if not is_name(name):
+            if not instructions.is_name(name):
                 yield Problem("invalid-name", f"{name!r} is no name", "names are printable, without blanks")
     starts = [function.start_instr for function in functions]
     if starts != sorted(set(starts)) or (starts or [0])[0] != 0 or bool(functions) != bool(offsets):
@@ -195,24 +206,24 @@ def _of_functions(executable: Executable) -> Iterator[Problem]:
             yield Problem("invalid-function", str(error), node=name)
             return
         problems = [p for i, each in enumerate(body) for p in _of_instruction(executable, function, i, each, arities)]
-        yield from problems or problems_of(name, body, function.num_args)
+        yield from problems or instructions.problems_of(name, body, function.num_args)
 
 
 def _of_instruction(
     executable: Executable,
     function: VMFunction,
     here: int,
-    instruction: instructions.Instruction,
+    instruction: Instruction,
     arities: dict[str, int],
 ) -> Iterator[Problem]:
     where = f"instruction {here}"
-    written: Sequence[int | None] = (instruction.dst,) if isinstance(instruction, instructions.Call) else ()
+    written: Sequence[int | None] = (instruction.dst,) if isinstance(instruction, Call) else ()
     for register in (*instructions.reads(instruction), *written):
         if register is not None and register >= function.register_file_size:
             count = function.register_file_size
             what = f"{where} has register %{register}; there are {count}"
             yield Problem("invalid-function", what, node=function.name)
-    if not isinstance(instruction, instructions.Call):
+    if not isinstance(instruction, Call):
         return
     if instruction.function >= len(executable.func_names):
         what = f"{where} calls name {instruction.function} of {len(executable.func_names)}"
@@ -224,7 +235,7 @@ def _of_instruction(
         what = f"{where} calls {callee} with {given} operands; it has {taken} inputs"
         yield Problem("invalid-function", what, node=function.name)
     for position, operand in enumerate(instruction.args):
-        if operand.kind is instructions.Kind.CONSTANT and operand.value >= len(executable.constants):
+        if operand.kind is Kind.CONSTANT and operand.value >= len(executable.constants):
             what = f"{where} has constant {operand.value} as operand {position} of {callee}"
             count = len(executable.constants)
             yield Problem("invalid-function", what, f"there are {count}", "add it with add_constant", function.name)
@@ -244,3 +255,55 @@ def _memory(size: int) -> memoryview:
     memory = np.empty(size + DATA_ALIGNMENT, np.uint8)
     start = -memory.ctypes.data % DATA_ALIGNMENT
     return memory[start : start + size].data
+
+
+# --- text -----------------------------------------------------------------------------------------------------------
+
+
+def instruction_text(instruction: Instruction, names: Sequence[str]) -> str:
+    """One instruction, in columns as wide as usual names."""
+    match instruction:
+        case Call(function, args, dst):
+            given = ", ".join(map(str, args))
+            written = "void" if dst is None else f"%{dst}"
+            return f"{'call':<6}{names[function]:<16} in: {given:<12} dst: {written}"
+        case Ret(register):
+            return f"{'ret':<6}ret %{register}"
+        case Goto(distance):
+            return f"{'goto':<6}{distance:+}"
+        case If(register, distance):
+            return f"{'if':<6}%{register} else {distance:+}"
+
+
+def _emit(instruction: Instruction, names: Sequence[str]) -> str:
+    match instruction:
+        case Call(function, args, dst):
+            given = f", args=[{', '.join(map(_operand, args))}]" if args else ""
+            written = "" if dst is None else f", dst=ib.r({dst})"
+            return f"emit_call({names[function]!r}{given}{written})"
+        case Ret(register):
+            return f"emit_ret(ib.r({register}))"
+        case Goto(distance):
+            return f"emit_goto({distance})"
+        case If(register, distance):
+            return f"emit_if(ib.r({register}), {distance})"
+
+
+def _operand(operand: Operand) -> str:
+    match operand.kind:
+        case Kind.REGISTER:
+            return f"ib.r({operand.value})"
+        case Kind.CONSTANT:
+            return f"ib.c({operand.value})"
+        case Kind.IMMEDIATE:
+            return f"ib.imm({operand.value})"
+        case Kind.STATE:
+            return "ib.vm_state()"
+
+
+def _constant(constant: Constant) -> str:
+    if isinstance(constant, np.dtype):
+        return f"dtype({constant.name!r})"
+    if isinstance(constant, Place):
+        return f"place({constant.offset}, {constant.dtype.name!r}, {list(constant.shape)})"
+    return f"tensor({constant.dtype.name!r}, {list(constant.shape)}, {constant.tobytes().hex()!r})"

@@ -13,11 +13,9 @@ from aotc.errors import Problem
 from aotc.model.dlpack.exchange import from_dlpack
 from aotc.vm import builtins
 from aotc.vm.errors import OperandError, VMError
-from aotc.vm.executable import Executable, VMFunction
+from aotc.vm.executable import Executable, VMFunction, instruction_text
 from aotc.vm.file_format import DATA_ALIGNMENT
 from aotc.vm.instructions import Call, Goto, If, Instruction, Kind, Operand, Ret
-from aotc.vm.listings import instruction_text
-from aotc.vm.registry import REGISTERED, arity_problem
 from aotc.vm.values import Allocator, Array, Place, VMState
 
 Packed: TypeAlias = Callable[..., Any]
@@ -151,12 +149,12 @@ class VirtualMachine:
     ) -> tuple[int, _Code | Packed | None]:
         if (own := self._codes.get(name)) is not None:
             return _OWN, own
-        function = self._packed.get(name) or REGISTERED.get(name)
+        function = self._packed.get(name) or builtins.REGISTERED.get(name)
         where = self._where(code, here)
         if function is None:
             fix = "register it with aotc.vm.register, or give the machine a module that has it"
             problems.append(Problem("unknown-function", f"there is no function {name}", fix=fix, node=where))
-        elif wrong := arity_problem(function, given):
+        elif wrong := builtins.arity_problem(function, given):
             problems.append(Problem("mismatched-call", f"{name} is called with {wrong}", node=where))
         return _PACKED, function
 

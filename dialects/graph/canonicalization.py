@@ -353,8 +353,8 @@ def neutral_operand(op: BinaryOp) -> Simplified:
     """x + 0 -> x (on floats x + -0.0), x - 0 -> x, x * 1 -> x, x / 1 -> x"""
     zero = -0.0 if type(op) is AddOp and is_float(element_type_of(op.lhs)) else 0.0  # 0.0 would make 0.0 of -0.0
     neutral = zero if type(op) in (AddOp, SubOp) else 1.0
-    pairs = [(op.lhs, op.rhs), (op.rhs, op.lhs)][: 2 if type(op) in (AddOp, MulOp) else 1]
-    unchanged = (value for value, other in pairs if value.type == op.result.type and _is_all(other, neutral))
+    sides = [(op.lhs, op.rhs), (op.rhs, op.lhs)][: 2 if type(op) in (AddOp, MulOp) else 1]
+    unchanged = (value for value, other in sides if value.type == op.result.type and _is_all(other, neutral))
     return next(unchanged, None)
 
 

@@ -54,7 +54,7 @@ def _is_single(shape: Sequence[int]) -> bool:
 
 
 class AffineOp(ElementOp, ABC):
-    """Affine quantisation of `x` by a scale and a zero point, one pair for each tensor, index of an axis, or block.
+    """Affine quantisation of `x` by a scale and a zero point, one of each for each tensor, index of an axis, or block.
 
     The scale is a single element; or has one element per index of `axis`; or has the rank of x and, along `axis`, one
     element per `block_size` of x's. The zero point, if there is one, has the shape of the scale, or is single like it;

@@ -256,8 +256,8 @@ class PadOp(MovingOp):
                 return b.rem(i + -before % extent, b.index(extent))
             case _:
                 period = max(2 * (extent - 1), 1)
-                phase = b.rem(i + -before % period, b.index(period))
-                return b.min(phase, period - phase)
+                within = b.rem(i + -before % period, b.index(period))
+                return b.min(within, period - within)
 
 
 @irdl_op_definition

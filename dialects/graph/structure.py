@@ -148,7 +148,7 @@ def print_group(printer: Printer, op: Operation, attributes: Mapping[str, Attrib
     """` (%a = %x : type, ...) -> (type, ...) attributes {..} {..}`: the arguments of the only block of `op` and the
     operands that they are, the types of the results, attributes where there are some, and the region."""
 
-    def pair(both: tuple[SSAValue, SSAValue]) -> None:
+    def binding(both: tuple[SSAValue, SSAValue]) -> None:
         printer.print_ssa_value(both[0])
         printer.print_string(" = ")
         printer.print_ssa_value(both[1])
@@ -156,7 +156,7 @@ def print_group(printer: Printer, op: Operation, attributes: Mapping[str, Attrib
         printer.print_attribute(both[1].type)
 
     printer.print_string(" (")
-    printer.print_list(list(zip(op.regions[0].block.args, op.operands, strict=True)), pair)
+    printer.print_list(list(zip(op.regions[0].block.args, op.operands, strict=True)), binding)
     printer.print_string(") -> (")
     printer.print_list([value.type for value in op.results], printer.print_attribute)
     printer.print_string(") ")
@@ -172,7 +172,7 @@ def parse_group(parser: Parser) -> tuple[Sequence[SSAValue], Sequence[Attribute]
     operands: list[UnresolvedOperand] = []
     types: list[Attribute] = []
 
-    def pair() -> None:
+    def binding() -> None:
         argument = parser.parse_argument(expect_type=False)
         parser.parse_punctuation("=")
         operands.append(parser.parse_unresolved_operand())
@@ -180,7 +180,7 @@ def parse_group(parser: Parser) -> tuple[Sequence[SSAValue], Sequence[Attribute]
         types.append(parser.parse_type())
         arguments.append(argument.resolve(types[-1]))
 
-    parser.parse_comma_separated_list(parser.Delimiter.PAREN, pair)
+    parser.parse_comma_separated_list(parser.Delimiter.PAREN, binding)
     given = parser.resolve_operands(operands, types, parser.pos)
     parser.parse_punctuation("->")
     results = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_type)

@@ -1,7 +1,7 @@
 """Add, subtract and multiply quantised tensors in fixed point, where that gives the same results: floats are slow, or
 missing, and vectors have a division for each.
 
-Of two integers of 8 bits there are 65,536 pairs: what the graph computes of each of them is evaluated, as constants are
+Of two integers of 8 bits there are 65,536 cases: what the graph computes of each of them is evaluated, as constants are
 folded, with what follows up to the quantisation, and integers that are the same for all are looked for. Functions of
 one operand, before they meet, are tables of terms. Where errors of floats decide, sums in the middle between two
 integers, there are none, and numbers stay floats.
@@ -54,7 +54,7 @@ class FixArithmeticPass(ModulePass):
     tables: bool = True
     """Whether terms may be looked up: not on vectors, whose registers have no tables of 32 bits."""
     most_numbers: int = 1 << 12
-    """Different ones of a constant operand: as many times 256 pairs are tried."""
+    """Different ones of a constant operand: as many times 256 cases are tried."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for each, constants in with_constants(op, ctx, QuantizeOp):
@@ -139,9 +139,9 @@ def _operand(value: SSAValue, store: WeightStore, most_numbers: int) -> _Operand
 def _wanted(
     root: BinaryOp, after: Sequence[ElementOp], left: _Operand, right: _Operand, store: WeightStore
 ) -> Array | None:
-    """The result for each pair of numbers, i64 [left, right]; None where an operation does not fold."""
-    pairs = np.broadcast_arrays(left.numbers.values[:, None], right.numbers.values[None, :])
-    computed = root.evaluate_places(pairs)
+    """The result for any two numbers, i64 [left, right]; None where an operation does not fold."""
+    cases = np.broadcast_arrays(left.numbers.values[:, None], right.numbers.values[None, :])
+    computed = root.evaluate_places(cases)
     if computed is None:
         return None
     result = evaluated(after, {root.result: computed}, store).get(after[-1].results[0])

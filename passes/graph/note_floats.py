@@ -19,7 +19,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from aotc.dialects.aot.contract import set_nodes_in_floats
+from aotc.dialects.aot.contract import IN_FLOATS
 from aotc.dialects.graph.compound.control_flow import graph_operations
 from aotc.dialects.graph.conversion import DequantizeOp
 from aotc.dialects.graph.interfaces import GraphOp, producer
@@ -42,4 +42,4 @@ class NoteFloatsPass(ModulePass):
             is_rounded = self.requantization and isinstance(each, RequantizeOp)
             if is_rounded or any(producer(value, DequantizeOp) for value in each.operands):
                 found += node_names(each.location)
-        set_nodes_in_floats(op, list(dict.fromkeys(found)))
+        IN_FLOATS.set(op, list(dict.fromkeys(found)) or None)

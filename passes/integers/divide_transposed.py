@@ -1,8 +1,8 @@
 """Compute transposed convolutions of 8-bit integers as convolutions, of which there are dot products.
 
 Positions of the result that are a stride apart see the same taps: for them it is a convolution with these taps, in
-reverse (see `TransposedWindow`). All phases together are one convolution with as many output channels more, whose
-results are put side by side; a phase with fewer taps than others has weights of 0. What requantises the sums does so
+reverse (see `TransposedWindow`). All residues together are one convolution with as many output channels more, whose
+results are put side by side; a residue with fewer taps than others has weights of 0. What requantises the sums does so
 before they are moved.
 
 Before:
@@ -57,7 +57,7 @@ class DivideTransposedPass(ModulePass):
 
 
 def _may_divide(op: ConvTransposeOp, store: WeightStore) -> bool:
-    """Whether the operand is of bytes, what it is multiplied with and added to constant, and the phases are alike: as
+    """Whether the operand is of bytes, what it is multiplied with and added to constant, and the residues are alike: as
     many products as a dot product has at once may be there for one."""
     if element_type_of(op.x) not in (i8, UI8):
         return False
@@ -69,7 +69,7 @@ def _may_divide(op: ConvTransposeOp, store: WeightStore) -> bool:
 
 
 def _taps(window: TransposedWindow) -> int:
-    """Of the phase that has most."""
+    """Of the residue that has most."""
     return ceil_div(window.size, window.stride)
 
 
@@ -102,7 +102,7 @@ class _Division:
             Rewriter.erase_op(self._op)
 
     def _convolution(self) -> SSAValue:
-        """All phases: [N, groups * phases * outputs of a group, counts..]."""
+        """All residues: [N, groups * residues * outputs of a group, counts..]."""
         op, x = self._op, self._op.x
         before = [_taps(each) - 1 - _first(each) for each in self._windows]
         after = [_last(each) - (each.extent - 1) for each in self._windows]
@@ -122,25 +122,25 @@ class _Division:
         common = {name: value for name, value in op.properties.items() if name not in names}
         operands = [self._constant(self._weight(), op.weight)]
         if op.bias is not None:
-            operands.append(self._constant(self._by_phase(self._known(op.bias)), op.bias))
+            operands.append(self._constant(self._by_residue(self._known(op.bias)), op.bias))
         ones = [1] * len(self._windows)
         pads = [max(0, pad) for pad in (*before, *after)]
         return self._add(ConvOp.get(x, *operands, **common, strides=ones, dilations=ones, pads=pads))
 
     def _weight(self) -> Array:
-        """[groups * phases * outputs, channels of a group, taps..], from [channels, outputs, kernel..]."""
+        """[groups * residues * outputs, channels of a group, taps..], from [channels, outputs, kernel..]."""
         op, weight = self._op, self._known(self._op.weight)
         more = [(0, _taps(each) * each.stride - each.size) for each in self._windows]
         weight = np.pad(weight, [(0, 0), (0, 0), *more], constant_values=op.zero_points[1])
         split = [extent for each in self._windows for extent in (_taps(each), each.stride)]
         weight = weight.reshape([op.groups, -1, self._outputs, *split])
         group, channel, output, *others = range(weight.ndim)
-        taps, phases = others[::2], others[1::2]
-        weight = np.flip(weight, axis=tuple(taps)).transpose(group, *phases, output, channel, *taps)
-        return np.ascontiguousarray(weight.reshape([-1, *weight.shape[len(phases) + 2 :]]))
+        taps, residues = others[::2], others[1::2]
+        weight = np.flip(weight, axis=tuple(taps)).transpose(group, *residues, output, channel, *taps)
+        return np.ascontiguousarray(weight.reshape([-1, *weight.shape[len(residues) + 2 :]]))
 
-    def _by_phase(self, channels: Array) -> Array:
-        """The values of each output channel, for each phase."""
+    def _by_residue(self, channels: Array) -> Array:
+        """The values of each output channel, for each residue."""
         by_group = channels.reshape(self._op.groups, 1, self._outputs)
         return np.repeat(by_group, math.prod(self._strides), axis=1).reshape(-1)
 
@@ -148,19 +148,19 @@ class _Division:
         if multiplier.size == 1:
             factor = self._constant(multiplier.reshape(()), op.multiplier)
         else:
-            factor = self._constant(self._by_phase(multiplier), op.multiplier)
+            factor = self._constant(self._by_residue(multiplier), op.multiplier)
         return self._add(RequantizeOp.get(sums, factor, **{**op.properties, "axis": IntegerAttr(1, i64)}))
 
-    def _side_by_side(self, phases: SSAValue) -> SSAValue:
-        """The phases as one tensor, without the positions that are cropped."""
-        batches, _, *counts = shape_of(phases)
-        rank, value = len(counts), phases
+    def _side_by_side(self, residues: SSAValue) -> SSAValue:
+        """The residues as one tensor, without the positions that are cropped."""
+        batches, _, *counts = shape_of(residues)
+        rank, value = len(counts), residues
         channels = self._op.groups * self._outputs
         if math.prod(self._strides) > 1:
             split = [batches, self._op.groups, *self._strides, self._outputs, *counts]
             batch, group, *others = range(len(split))
             strides, output, places = others[:rank], others[rank], others[rank + 1 :]
-            neighbours = [axis for pair in zip(places, strides, strict=True) for axis in pair]
+            neighbours = [axis for both in zip(places, strides, strict=True) for axis in both]
             value = self._add(ReshapeOp.get(value, shape=split))
             value = self._add(TransposeOp.get(value, permutation=[batch, group, output, *neighbours]))
             extents = [count * stride for count, stride in zip(counts, self._strides, strict=True)]
@@ -177,7 +177,7 @@ class _Division:
         return array
 
     def _constant(self, array: Array, like: SSAValue) -> SSAValue:
-        return self._add(constant_op(array, f"{key_of(like) or 'constant'}_phases", self._store))
+        return self._add(constant_op(array, f"{key_of(like) or 'constant'}_residues", self._store))
 
     def _add(self, op: GraphOp) -> SSAValue:
         op.location = self._last.location
@@ -186,7 +186,7 @@ class _Division:
 
 
 def _first(window: TransposedWindow) -> int:
-    """The first position of a phase, in strides from where an element begins to be seen."""
+    """The first position of a residue, in strides from where an element begins to be seen."""
     return window.before // window.stride
 
 

@@ -45,7 +45,7 @@ class AddResetPass(ModulePass):
 
 
 def _reset(module: ModuleOp, states: list[contract.State]) -> FuncOp:
-    is_given = contract.workspace_place(module) == "caller"
+    is_given = contract.WORKSPACE.require(module) == "caller"
     function = FuncOp(reset_symbol(contract.model_name(module)), ([VOID_PTR] if is_given else [], [i32]))
     given = function.args[0] if is_given else None
     if given is not None:

@@ -107,7 +107,7 @@ class _Selftest:
         grown = end - plan.peak_bytes
         lower_bound = plan.lower_bound_bytes + grown
         plan = replace(plan, peak_bytes=end, lower_bound_bytes=lower_bound, buffers=tuple(buffers))
-        contract.set_plan(self.module, plan)
+        contract.PLAN.set(self.module, plan)
         contract.set_sizes(self.main, replace(contract.sizes_of(self.main), workspace=end))
         for op in [op for op in self.module.walk() if isinstance(op, WorkspaceOp)]:
             Rewriter.replace_op(op, WorkspaceOp(end))
@@ -118,7 +118,7 @@ class _Selftest:
         others = {n: each.io for n, each in enumerate(arguments) if each.io not in ("input", "output")}
         kinds = [self.main.args[n].type for n in others]
         function = FuncOp(operator_symbol(contract.model_name(self.module), "selftest"), (kinds, [i32]))
-        contract.mark_selftest(function)
+        contract.SELFTEST.set(function)
         for argument, io in zip(function.args, others.values(), strict=True):
             argument.name_hint = io
         contract.set_signature(function, [arguments[n] for n in others], [i32])

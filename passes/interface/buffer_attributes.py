@@ -64,7 +64,7 @@ def _record_parameters(kernel: FuncOp, attributes: Sequence[contract.Argument]) 
             each = contract.Argument(name=name, dtype=dtype, io="output" if is_output else "input")
             each.shape = said_shape(kind)
             found.append(each)
-    contract.set_parameters(kernel, found)
+    contract.PARAMETERS.set(kernel, found)
 
 
 def _record_sizes(module: ModuleOp, main: FuncOp) -> None:

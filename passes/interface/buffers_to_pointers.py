@@ -49,7 +49,9 @@ class BuffersToPointersPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         main = contract.entry(op)
         record_buffer_attributes(op)
-        typed = [kernel for kernel in contract.kernels(op) if contract.convention(kernel) is aot.Convention.UNPACKED]
+        typed = [
+            kernel for kernel in contract.kernels(op) if contract.CONVENTION.get(kernel) is aot.Convention.UNPACKED
+        ]
         signatures = {kernel.sym_name.data: used_extents(kernel) for kernel in typed}
         for kernel in typed:
             if kernel.is_declaration:
@@ -134,13 +136,13 @@ def _rewrite_calls(function: FuncOp, signatures: dict[str, list[list[int]]]) -> 
 
 def _take_from_caller(module: ModuleOp, main: FuncOp) -> None:
     """Make the workspace and the weights arguments of the entry where they are the caller's to supply."""
-    if contract.workspace_place(module) == "caller":
+    if contract.WORKSPACE.require(module) == "caller":
         given = contract.Argument(io="workspace")
         given.align, given.noalias = contract.workspace_alignment(module), True
         pointer = contract.append_argument(main, aot.VOID_PTR, given, "workspace")
         _replace_by_buffer(main, aot.WorkspaceOp, pointer)
-    if contract.weights_place(module) == "caller":
-        layout = contract.WEIGHT_LAYOUT.require(module, "the module")
+    if contract.WEIGHTS.require(module) == "caller":
+        layout = contract.WEIGHT_LAYOUT.require(module)
         given = contract.Argument(io="weights")
         given.align, given.readonly = 8 if layout.apart else layout.alignment, True
         if layout.apart:

@@ -50,7 +50,7 @@ class LowerCallsPass(ModulePass):
         main = contract.entry(op)
         arguments = contract.operator_arguments(op)
         by_symbol = {kernel.sym_name.data: kernel for kernel in contract.kernels(op)}
-        conventions = {symbol: contract.convention(kernel) for symbol, kernel in by_symbol.items()}
+        conventions = {symbol: contract.CONVENTION.get(kernel) for symbol, kernel in by_symbol.items()}
         handle = None
         if contract.RESOURCE_HANDLE.on(main):
             handle = contract.append_argument(
@@ -63,7 +63,7 @@ class LowerCallsPass(ModulePass):
             packer = Packer(main.body.block, packed, arguments)
             for call in packed:
                 kernel = by_symbol[call.callee.string_value()]
-                by_name = contract.convention(kernel) is Convention.PACKED
+                by_name = contract.CONVENTION.get(kernel) is Convention.PACKED
                 _pack_call(packer, call, _dtypes(kernel), handle, registry if by_name else None)
         for symbol, kernel in by_symbol.items():
             if conventions[symbol] in _PACKED:

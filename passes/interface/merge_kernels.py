@@ -39,7 +39,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from aotc.dialects.aot import BufferOp, WordLoadOp
-from aotc.dialects.aot.contract import Argument, Sizes, append_argument, kernels, set_parameters, set_sizes, sizes_of
+from aotc.dialects.aot.contract import PARAMETERS, Argument, Sizes, append_argument, kernels, set_sizes, sizes_of
 from aotc.model.locations import fuse_locations
 
 _Column: TypeAlias = tuple[Attribute, ...]
@@ -132,7 +132,7 @@ class _Form:
         self._parts: list[Hashable] = []
         alike = self.function.clone_without_regions()
         set_sizes(alike, Sizes())
-        set_parameters(alike, None)
+        PARAMETERS.set(alike, None)
         self._attributes(alike, ["sym_name"])
         self._block(self.function.body.block)
         self.key = tuple(self._parts)
@@ -248,7 +248,7 @@ def _merge(forms: Sequence[_Form], columns: Sequence[_Column], different: Sequen
             _pass(call, first.function, [column[number] for column in parameters])
     largest = [sizes_of(form.function) for form in forms]
     set_sizes(first.function, Sizes(*map(max, *((each.workspace, each.io, each.constant) for each in largest))))
-    set_parameters(first.function, None)  # each call has shapes of its own
+    PARAMETERS.set(first.function, None)  # each call has shapes of its own
     first.function.location = fuse_locations(form.function.location for form in forms)
     for form in others:
         Rewriter.erase_op(form.function)

@@ -44,7 +44,7 @@ class PlaceWeightsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         main = contract.entry(op)
         _order(main.body.block)
-        if contract.weights_place(op) == "embedded":
+        if contract.WEIGHTS.require(op) == "embedded":
             return
         _pass_to_kernels(op)
         offsets: dict[str, int] = {}

@@ -54,15 +54,16 @@ class SelectCallingConventionPass(ModulePass):
             "workspace" if contract.has_tensors_in_workspace(main) else "caller",
             contract.threads_of(op) > 1,
         ).check()
-        contract.set_interface(
-            op, contract.Interface(self.interface_api, self.workspace, self.weights, self.operator_arguments)
-        )
-        contract.set_convention(main, Convention.of_entry(self.interface_api))
+        contract.INTERFACE.set(op, self.interface_api)
+        contract.WORKSPACE.set(op, self.workspace)
+        contract.WEIGHTS.set(op, self.weights)
+        contract.OPERATOR_ARGUMENTS.set(op, None if self.operator_arguments == "tensors" else self.operator_arguments)
+        contract.CONVENTION.set(main, Convention.of_entry(self.interface_api))
         if self.resource_handle or self.interface_api != "c":
             contract.RESOURCE_HANDLE.set(main)
         for kernel in contract.kernels(op):
             linked = contract.EXTERNAL.get(kernel) is not None and not _is_by_name(kernel)
-            contract.set_convention(kernel, Convention.UNPACKED if linked else Convention(self.operator_api))
+            contract.CONVENTION.set(kernel, Convention.UNPACKED if linked else Convention(self.operator_api))
 
 
 def _is_by_name(kernel: FuncOp) -> bool:

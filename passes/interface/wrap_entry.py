@@ -67,8 +67,8 @@ class WrapEntryPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         main = contract.entry(op)
-        chosen = contract.convention(main)
-        contract.set_convention(main, Convention.C)
+        chosen = contract.CONVENTION.get(main)
+        contract.CONVENTION.set(main, Convention.C)
         if chosen is Convention.C:
             _describe_typed(op, main, "c")
         else:
@@ -109,7 +109,7 @@ def _filled(
     status: Callable[[Builder, Sequence[SSAValue]], SSAValue],
 ) -> FuncOp:
     """A function, with names of its arguments, whose body is what makes its status of these."""
-    contract.set_convention(function, convention)
+    contract.CONVENTION.set(function, convention)
     block = function.body.block
     for argument, name in zip(block.args, names, strict=True):
         argument.name_hint = name
@@ -186,7 +186,7 @@ def _describe_packed(module: ModuleOp, main: FuncOp) -> None:
     name = contract.model_name(module)
     run, functions = entry_symbol(name, "packed"), operator_symbol(name, "functions")
     metadata, getter = _add_metadata(module, main, run)
-    packed = [kernel for kernel in contract.kernels(module) if contract.convention(kernel) is Convention.PACKED]
+    packed = [kernel for kernel in contract.kernels(module) if contract.CONVENTION.get(kernel) is Convention.PACKED]
     operators = [kernel.sym_name.data for kernel in packed if not kernel.is_declaration]
     rows = [("run", run), ("get_model_metadata", getter), *((symbol, symbol) for symbol in operators)]
     table = [ArrayAttr([StringAttr(key), SymbolRefAttr(symbol)]) for key, symbol in rows]

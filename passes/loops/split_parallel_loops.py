@@ -43,7 +43,7 @@ from xdsl.transforms.canonicalization_patterns.utils import const_evaluate_opera
 from xdsl.utils.exceptions import PassFailedException
 
 from aotc.dialects.aot import PhaseOp, ThreadOp
-from aotc.dialects.aot.contract import is_kernel, set_threads, target_of
+from aotc.dialects.aot.contract import THREADS, is_kernel, target_of
 from aotc.dialects.builder import INDEX, Scalar
 from aotc.machines.machine import ThreadCosts
 from aotc.machines.targets import core_of
@@ -63,7 +63,7 @@ class SplitParallelLoopsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.threads < 1:
             raise PassFailedException(f"the number of threads must be positive, found {self.threads}")
-        set_threads(op, self.threads)
+        THREADS.set(op, self.threads)
         weights, costs = weights_of(op), None if self.threads == 1 else core_of(target_of(op)).threads
         for function in op.walk():
             if isinstance(function, FuncOp) and is_kernel(function) and function.body.blocks:

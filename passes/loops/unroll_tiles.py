@@ -217,9 +217,9 @@ def _exchange(u: Unrolling, rows: Sequence[SSAValue], step: int, low: list[int],
     result = list(rows)
     for first in range(len(rows)):
         if not first & step:
-            pair = rows[first], rows[first | step]
-            result[first] = u.shuffle(*pair, low)
-            result[first | step] = u.shuffle(*pair, high)
+            two = rows[first], rows[first | step]
+            result[first] = u.shuffle(*two, low)
+            result[first | step] = u.shuffle(*two, high)
     return result
 
 
@@ -239,8 +239,8 @@ def _reduce(u: Unrolling, op: tiles.TileReduceOp) -> Sequence[Registers]:
     values = list(u.registers(op.tile))
     while len(values) > 1:
         half = ceil_div(len(values), 2)
-        pairs = list(zip(values, values[half:], strict=False))
-        values = [*(_combined(u, kind, *pair) for pair in pairs), *values[len(pairs) : half]]
+        twos = list(zip(values, values[half:], strict=False))
+        values = [*(_combined(u, kind, *two) for two in twos), *values[len(twos) : half]]
     (value,) = values
     lanes = tile_shape(value)[0]
     while lanes > 1:

@@ -15,8 +15,7 @@ from xdsl.dialects.builtin import ArrayAttr, StringAttr, VectorType, f32, i16, i
 from xdsl.ir import Attribute, Block, SSAValue
 
 from aotc.dialects.llvm_ext import suffix
-from aotc.machines.instructions.floats import FUNCTIONS, Function
-from aotc.machines.instructions.rounding import ROUNDINGS
+from aotc.machines.instructions.floats import FUNCTIONS, ROUNDINGS, Function
 from aotc.passes.lower.formulas import Formula
 from aotc.passes.lower.llvm_builder import NO_FAST_MATH, LLVMBuilder, element, like
 

@@ -25,7 +25,7 @@ from aotc.dialects import aot
 from aotc.dialects.aot.contract import (
     EMBEDDED,
     MINIMUM_BLOB,
-    has_external_weights,
+    WEIGHTS,
     model_name_or,
     shares_workspace,
     workspace_alignment,
@@ -61,7 +61,7 @@ class ModuleLowering:
         self._target = target
         self.helpers = Helpers(native, self.function_properties())
         self._name = model_name_or(module, "model")
-        external = has_external_weights(module)
+        external = WEIGHTS.get(module) == "external"
         self._blob = operator_symbol(self._name, "constants") if external else weights_symbol(self._name)
         self._shares_workspace = shares_workspace(module)
         self._workspace_alignment = workspace_alignment(module)

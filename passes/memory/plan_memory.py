@@ -76,11 +76,11 @@ class PlanMemoryPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         functions = {function.sym_name.data: function for function in op.ops if isinstance(function, FuncOp)}
         for function in functions.values():
-            if contract.is_entry(function):
+            if contract.ENTRY.on(function):
                 entry = _Block(function.body.block, functions)
                 tensors = _tensors(function, entry, inside=self.io == "workspace")
                 entry.read(self)
-                contract.set_plan(op, _report(entry, tensors))
+                contract.PLAN.set(op, _report(entry, tensors))
                 _rewrite(entry)
                 _move_to_workspace(function, entry, tensors, inside=self.io == "workspace")
 
@@ -208,8 +208,8 @@ class _Block:
     def offsets(self, base: int) -> dict[int, int]:
         """Where storages are in the workspace, if the buffers of this block begin at `base`."""
         plan = self.planned
-        pairs = zip(plan.blocks, plan.placement.offsets, strict=True)
-        return {storage: base + offset for block, offset in pairs for storage in block.storages}
+        placed = zip(plan.blocks, plan.placement.offsets, strict=True)
+        return {storage: base + offset for block, offset in placed for storage in block.storages}
 
     def add_tensor(self, argument: SSAValue, io: contract.Io | None, *, inside: bool) -> None:
         """Add an input or output of the entry, `inside` the workspace or not, or a state."""
@@ -253,10 +253,10 @@ class _Block:
             return Step(touched, touched)  # unknown: it may read and write all its operands
         count = len(memory) - len(in_place)
         reads, writes = touched[:count], touched[count:]
-        pairs: list[tuple[int, int]] = []
+        reused: list[tuple[int, int]] = []
         for position, allowed in enumerate(in_place):
             result = memory[count + position]
-            pairs += [
+            reused += [
                 (writes[position].storage, reads[number].storage)
                 for number in allowed
                 if self._fits(result, memory[number])
@@ -265,7 +265,7 @@ class _Block:
                 and all(write.storage != reads[number].storage for write in writes)
                 and [write.storage for write in writes].count(writes[position].storage) == 1
             ]
-        return Step(reads, writes, tuple(dict.fromkeys(pairs)))
+        return Step(reads, writes, tuple(dict.fromkeys(reused)))
 
     def _fits(self, result: SSAValue, operand: SSAValue) -> bool:
         """Whether both are the whole of storages of one size and element type."""
@@ -434,9 +434,9 @@ def _move_to_workspace(
         assert root is not None
         given.shape = _memref(root).get_shape()
         given.offset = offsets[storage]
-    contract.set_states(function, [given for given in moved.values() if given.io == "state"])
+    contract.STATES.set(function, [given for given in moved.values() if given.io == "state"] or None)
     if inside:
-        contract.set_tensors_in_workspace(function, [given for given in moved.values() if given.io != "state"])
+        contract.TENSORS.set(function, [given for given in moved.values() if given.io != "state"])
     for storage in reversed(list(moved)):
         argument = entry.roots[storage]
         assert isinstance(argument, BlockArgument)

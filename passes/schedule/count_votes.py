@@ -83,8 +83,8 @@ def _of_bytes(op: GatherSumOp, votes: Array, store: WeightStore) -> _Votes | Non
         return _Votes(votes.astype(np.uint8), op.indices, None, [])
     few = len(votes) - int(wide.sum())
     numbers = np.where(wide, few + 2 * (np.cumsum(wide) - 1), np.cumsum(~wide) - 1)
-    pairs = np.stack([votes[wide] % BYTE, votes[wide] // BYTE], axis=1).reshape(-1, votes.shape[1])
-    table = np.concatenate([votes[~wide], pairs]).astype(np.uint8)
+    digits = np.stack([votes[wide] % BYTE, votes[wide] // BYTE], axis=1).reshape(-1, votes.shape[1])
+    table = np.concatenate([votes[~wide], digits]).astype(np.uint8)
     if table.nbytes + VoteSumOp.WIDE_CODE > 2 * votes.size:
         return None
     added = _numbered(op.indices, numbers, len(table), store)

@@ -1,6 +1,6 @@
 """Leave to code generators from outside what they claim, each claim as one operation that only its generator knows.
 
-What a claim reads in another order of axes is transposed, and so is its result back; `canonicalize` removes the pairs
+What a claim reads in another order of axes is transposed, and so is its result back; `canonicalize` removes both
 between one kernel and the next, and `fold-constants` does what is constant. Code generators are asked in the order
 given, about the last operations first, so that a claim for a requantisation takes the convolution before it along.
 

@@ -32,9 +32,8 @@ from vector_headers import headers_read
 
 from aotc.emit.artifacts import Emission, emit
 from aotc.model.conventions import Conventions, entry_symbol, legal, model_symbol
-from aotc.pipeline.compilation import Compilation
+from aotc.pipeline.compilation import Compilation, uncollected
 from aotc.pipeline.textual_ir import ir_text
-from aotc.pipeline.uncollected import uncollected
 
 pytestmark = pytest.mark.skipif("gcc" not in COMPILERS, reason="needs gcc")
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
-from ladder import STEPS, climb, text
+from ladder import STEPS, climb, figures
 from measuring import BOARDS, Measured, cases, measure
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
@@ -62,6 +62,10 @@ def boards() -> str:
     return "\n\n".join(parts)
 
 
+def _cell(found: Iterable[int]) -> str:
+    return " / ".join(f"{each:,}" for each in found)
+
+
 def ladders() -> str:
     """The footprint ladder of each model and core."""
     parts: list[str] = []
@@ -70,9 +74,9 @@ def ladders() -> str:
         found = [climb(board, model, kind) for board, model in columns]
         rows: list[list[str | int]] = []
         for index, step in enumerate(STEPS):
-            cells = [f"{text(steps[index]):,} / {steps[index].stack:,}" for steps in found]
+            cells = [_cell(figures(steps[index])) for steps in found]
             rows.append([step.without and f"no {step.without}", f"`{step.flags}`", *cells])
-        total = [f"{text(s[-1]) - text(s[0]):,} / {s[-1].stack - s[0].stack:,}" for s in found]
+        total = [_cell(np.subtract(figures(steps[-1]), figures(steps[0]))) for steps in found]
         rows.append(["in total", "", *total])
         head = ("", "options", *(f"{model}, {board}" for board, model in columns))
         parts.append(f"### {label}\n\n{table(head, rows)}")

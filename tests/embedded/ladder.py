@@ -1,4 +1,4 @@
-"""The footprint ladder: what each part of the packed convention costs, by compiler options alone (D25)."""
+"""The footprint ladder: what each part of the packed convention costs, by compiler options alone (D25, D33)."""
 
 from __future__ import annotations
 
@@ -47,3 +47,8 @@ def climb(board: str, model: str, kind: str) -> tuple[Measured, ...]:
 def text(measured: Measured) -> int:
     """Code and constants of the whole program, in bytes."""
     return sum(sizes.text for sizes in measured.sizes.values())
+
+
+def figures(measured: Measured) -> tuple[int, int, int]:
+    """Of a program: text and peak stack in bytes, instructions of one inference."""
+    return text(measured), measured.stack, measured.instructions

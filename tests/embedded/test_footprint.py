@@ -1,11 +1,12 @@
-"""D25: text and stack shrink with every part of the packed convention that is left out."""
+"""D25, D33: text, stack and instructions shrink with every part of the packed convention that is left out."""
 
 from __future__ import annotations
 
 from itertools import pairwise
 
 import pytest
-from ladder import STEPS, climb, text
+from figures import BENCHMARKS
+from ladder import STEPS, climb, figures, text
 from measuring import BOARDS, measure, report
 
 CALL = 24
@@ -32,6 +33,17 @@ def test_d25_the_footprint_ladder(board: str, model: str, kind: str) -> None:
     assert text(found[0]) - text(found[-1]) >= 700
     assert found[0].stack - found[-1].stack >= 370
     assert found[-1].stack < 200
+
+
+@pytest.mark.parametrize("kind", NOISE)
+def test_d33_instructions_of_each_convention(kind: str) -> None:
+    """D33: they are reported beside text and stack; no step adds a thousandth, and all steps together save some."""
+    counts = [figures(step)[2] for step in climb("m0", "micro_speech_int8", kind)]
+    assert all(after <= 1.001 * before for before, after in pairwise(counts)) and counts[-1] < counts[0], counts
+    tables = (BENCHMARKS / "embedded.md").read_text().partition("<!-- ladders")[2].partition("<!-- end of ladders")[0]
+    rows = [line for line in tables.splitlines() if "`--interface-api" in line]
+    assert len(rows) == len(NOISE) * len(STEPS)
+    assert all(cell.count(" / ") == 2 for row in rows for cell in row.split("|")[3:-1]), "text, stack, instructions"
 
 
 @pytest.mark.parametrize("model", ["hello_world_float", "hello_world_int8"])

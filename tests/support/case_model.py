@@ -19,9 +19,8 @@ from aotc.compiler.driver import in_process
 from aotc.compiler.lowering import import_source, run_phases
 from aotc.dialects.dtypes import element_type
 from aotc.executor import compiled_in_process
-from aotc.pipeline.compilation import Compilation
+from aotc.pipeline.compilation import Compilation, uncollected
 from aotc.pipeline.options import CompileOptions
-from aotc.pipeline.uncollected import uncollected
 
 Array = np.ndarray[Any, Any]
 

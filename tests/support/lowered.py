@@ -7,9 +7,8 @@ from typing import Any
 
 from aotc.compiler.driver import Source, lower
 from aotc.compiler.lowering import run_phases
-from aotc.pipeline.compilation import Compilation
+from aotc.pipeline.compilation import Compilation, uncollected
 from aotc.pipeline.options import CompileOptions
-from aotc.pipeline.uncollected import uncollected
 
 
 class Lowered:

@@ -15,7 +15,7 @@ from typing import ParamSpec, TypeVar
 
 import pytest
 
-from aotc.pipeline.uncollected import uncollected
+from aotc.pipeline.compilation import uncollected
 
 _SELF = Path("/proc/self")
 _ROUNDS = 4

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from aotc.compiler.dynamic.buckets import Buckets, Given, cut, padded
-from aotc.compiler.dynamic.interface import Array, Interface, Shapes, is_known, shape_at
+from aotc.compiler.dynamic.interface import Array, Buckets, Given, Interface, Shapes, cut, is_known, padded, shape_at
 from aotc.compiler.dynamic.specializing import Recipe, Specialization
 from aotc.errors import AotcError, CompileError, UsageError
 from aotc.executor.tensors import as_array
@@ -275,8 +274,8 @@ class Dispatcher:
 
     def _cuts(self, extents: Mapping[str, int], rounded: Mapping[str, int]) -> dict[str, tuple[int, ...]]:
         """The shapes of the outputs that are longer where the dimensions are `rounded`."""
-        pairs = {each.name: (shape_at(each, extents), shape_at(each, rounded)) for each in self.interface.outputs}
-        return {name: shape for name, (shape, longer) in pairs.items() if shape is not None and shape != longer}
+        both = {each.name: (shape_at(each, extents), shape_at(each, rounded)) for each in self.interface.outputs}
+        return {name: shape for name, (shape, longer) in both.items() if shape is not None and shape != longer}
 
     def _compiled(
         self, key: Key, shapes: Shapes, values: Mapping[str, Array], extents: Mapping[str, int]

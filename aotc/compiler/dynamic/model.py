@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING, Any, NoReturn, Unpack
 
 import numpy as np
 
-from aotc.compiler.dynamic.buckets import Given
 from aotc.compiler.dynamic.dispatch import Dispatcher
-from aotc.compiler.dynamic.interface import Array, Interface
+from aotc.compiler.dynamic.interface import Array, Given, Interface
 from aotc.compiler.dynamic.specializing import Recipe, Specialization
-from aotc.compiler.keywords import in_python_terms
-from aotc.compiler.lowering import NOT_IN_PROCESS, in_process_options
+from aotc.compiler.lowering import in_process_options
 from aotc.executor import CompiledModel
-from aotc.executor.display import table
+from aotc.executor.model import table
 from aotc.executor.positions import NamesAndPositions
 from aotc.executor.step import Step
 from aotc.executor.tensors import ByName, as_array, in_order, position
@@ -26,7 +24,7 @@ from aotc.model.dlpack.device import cpu, device_of
 from aotc.model.extents import OpenTensor
 from aotc.model.limits import MAX_SHAPES
 from aotc.pipeline.options import CompileOptions
-from aotc.pipeline.signature import InProcessOptions, with_options
+from aotc.pipeline.signature import InProcessOptions, in_python_terms, with_options
 from aotc.vm import Executable
 
 if TYPE_CHECKING:
@@ -41,7 +39,7 @@ class DynamicModel(NamesAndPositions, Timed):
     `get_output` work on is one set of arrays, so that threads that take turns at these have a `clone()` each.
     """
 
-    @with_options(InProcessOptions, without=NOT_IN_PROCESS)
+    @with_options(InProcessOptions)
     def __init__(
         self,
         source: Source,

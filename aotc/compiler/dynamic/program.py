@@ -199,11 +199,11 @@ def _main(plan: _HeapPlan, model: str) -> FuncOp:
 
 def _codes(tensor: OpenTensor, dims: Sequence[str], stored: set[str]) -> list[int]:
     """The action of `match_shape` for each extent of an input; dimensions that are on the heap then are `stored`."""
-    pairs: list[tuple[int, int]] = []
+    codes: list[tuple[int, int]] = []
     for extent in tensor.shape or ():
         if (name := symbol_of(extent)) is None:
-            pairs.append((_EQUAL, extent if isinstance(extent, int) else 0))
+            codes.append((_EQUAL, extent if isinstance(extent, int) else 0))
         else:
-            pairs.append((_SAME if name in stored else _STORE, dims.index(name)))
+            codes.append((_SAME if name in stored else _STORE, dims.index(name)))
             stored.add(name)
-    return list(chain.from_iterable(pairs))
+    return list(chain.from_iterable(codes))

@@ -10,20 +10,18 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Final
 
 from aotc.compiler import cache
+from aotc.compiler.cache import in_process_set
 from aotc.compiler.dynamic.interface import Array
-from aotc.compiler.keywords import in_python_terms
 from aotc.compiler.lowering import import_source, in_process, run_phases
-from aotc.compiler.reuse import in_process_set
 from aotc.errors import Problem, UsageError, warning_once
-from aotc.executor.loading import InMemory
-from aotc.executor.shared_weights import SharedWeights
+from aotc.executor.loading import InMemory, SharedWeights
 from aotc.model.faults import explained
 from aotc.model.known_tensors import KnownTensor
 from aotc.model.model_file import ModelFile, Source
 from aotc.model.naming import c_identifier
-from aotc.pipeline.compilation import Compilation
+from aotc.pipeline.compilation import Compilation, uncollected
 from aotc.pipeline.options import CompileOptions
-from aotc.pipeline.uncollected import uncollected
+from aotc.pipeline.signature import in_python_terms
 
 if TYPE_CHECKING:
     from aotc.executor import CompiledModel

@@ -11,8 +11,7 @@ from collections.abc import Iterable
 
 from aotc.emit.c import instructions
 from aotc.emit.c.formulas import c_name, definition
-from aotc.machines.instructions.floats import FUNCTIONS
-from aotc.machines.instructions.rounding import ROUNDINGS
+from aotc.machines.instructions.floats import FUNCTIONS, ROUNDINGS
 
 _VRINTN = """\
 #if (defined(__ARM_ARCH_8M_MAIN__) || defined(__ARM_ARCH_8_1M_MAIN__)) && defined(__ARM_FP) && (__ARM_FP & 4)

@@ -14,7 +14,7 @@ from xdsl.dialects.func import CallOp, FuncOp
 from aotc.dialects import aot
 from aotc.dialects.aot.contract import (
     BRANCHES,
-    is_entry,
+    ENTRY,
     is_kernel,
     shares_workspace,
     weight_offsets,
@@ -228,7 +228,7 @@ class CSource(Unit):
 
     def _comment(self, function: FuncOp) -> list[str]:
         """A comment that names the ONNX nodes of a kernel, of all its calls."""
-        if is_entry(function):
+        if ENTRY.on(function):
             return []
         places = [*self._calls.get(function.sym_name.data, []), *function.walk()]
         names = list(dict.fromkeys(name for place in places for name in node_names(place.location)))

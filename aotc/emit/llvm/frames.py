@@ -1,8 +1,9 @@
 """Stack frames and calls of each function, read off LLVM's assembly.
 
-Frames come from the directives that describe unwinding: EHABI's on Arm, CFI's elsewhere (where functions have to be
-`uwtable` for it). Both follow every change of the stack pointer but two, for which the instructions are looked at:
-below a frame pointer the frame is aligned and allocated unseen, and a leaf function of x86-64 may use the red zone.
+Frames come from the directives that describe unwinding: EHABI's on Arm, where debug information says the same by CFI's,
+CFI's elsewhere (where functions have to be `uwtable` for it). Both follow every change of the stack pointer but two,
+for which the instructions are looked at: below a frame pointer the frame is aligned and allocated unseen, and a leaf
+function of x86-64 may use the red zone.
 """
 
 from __future__ import annotations
@@ -94,7 +95,7 @@ def _size(body: list[str]) -> int | None:
         deepest = max(deepest, cfa)
     text = "\n".join(body)
     aligned = _aligned(text) if has_frame_pointer else 0
-    return saved + deepest + below + aligned + red_zone + _wasm(text)
+    return max(saved, deepest) + below + aligned + red_zone + _wasm(text)
 
 
 def _registers(text: str) -> int:

@@ -13,11 +13,12 @@ from typing import IO, Any
 from xdsl.context import Context
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import ModuleOp, StringAttr
-from xdsl.ir import Attribute, Block, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.target import Target
 
 from aotc.dialects.aot.contract import EMBEDDED, model_name_or
 from aotc.emit.llvm import syntax
+from aotc.emit.llvm.debug_info import DebugInfo
 from aotc.emit.llvm.instructions import FORMATS, Operands
 from aotc.errors import CompileError
 from aotc.model.locations import node_names
@@ -26,13 +27,15 @@ Initializer = Callable[[llvm.GlobalOp], str | None]
 """Contents of a global as `TYPE VALUE`, None for what the operation itself says."""
 
 
-def llvm_ir(module: ModuleOp, initializer: Initializer | None = None, data_layout: str = "") -> str:
-    """The text of a module of llvm.func and llvm.mlir.global.
+def llvm_ir(
+    module: ModuleOp, initializer: Initializer | None = None, data_layout: str = "", debug: DebugInfo | None = None
+) -> str:
+    """The text of a module of llvm.func and llvm.mlir.global, with debug information where that is given.
 
     `initializer` gives the contents of globals that have none in the IR (weights); without it they are declarations of
     external symbols, those of embedded weights in the same library. Raises CompileError for an operation without text.
     """
-    return _ModuleText(initializer, data_layout).text(module)
+    return _ModuleText(initializer, data_layout, debug).text(module)
 
 
 @dataclass(frozen=True)
@@ -48,8 +51,9 @@ class LLVMTextTarget(Target):
 class _ModuleText:
     """Attribute groups and the text so far of one module."""
 
-    def __init__(self, initializer: Initializer | None, data_layout: str) -> None:
+    def __init__(self, initializer: Initializer | None, data_layout: str, debug: DebugInfo | None) -> None:
         self._initializer = initializer
+        self._debug = debug
         self._data_layout = data_layout
         self._groups: dict[str, int] = {}
 
@@ -71,7 +75,7 @@ class _ModuleText:
                 case _:
                     raise CompileError("no-form-in-llvm", f"{op.name} has no LLVM text at the top of a module")
         groups = [f"attributes #{number} = {{ {text} }}" for text, number in self._groups.items()]
-        parts = ["\n".join(head), *body, "\n".join(groups)]
+        parts = ["\n".join(head), *body, "\n".join(groups), "" if self._debug is None else self._debug.text]
         return "\n\n".join(part for part in parts if part) + "\n"
 
     def _global(self, op: llvm.GlobalOp) -> str:
@@ -131,7 +135,16 @@ class _ModuleText:
             return head
         nodes = node_names(op.location)
         comment = "".join(f"; {_one_line(node)}\n" for node in nodes)
-        return comment + head + " {\n" + "\n".join(_lines(op, operands)) + "\n}"
+        if self._debug is None:
+            lines = (line for line, _ in _lines(op, operands))
+        else:
+            function = self._debug.function(op)
+            head += f" !dbg {function}"
+            lines = (
+                line if each is None else f"{line}, !dbg {self._debug.place(function, each.location, op.location)}"
+                for line, each in _lines(op, operands)
+            )
+        return comment + head + " {\n" + "\n".join(lines) + "\n}"
 
 
 def _string(text: str) -> str:
@@ -199,20 +212,21 @@ def _edges(block: Block) -> list[tuple[Block, list[SSAValue]]]:
             return []
 
 
-def _lines(op: llvm.FuncOp, operands: Operands) -> Iterator[str]:
+def _lines(op: llvm.FuncOp, operands: Operands) -> Iterator[tuple[str, Operation | None]]:
+    """The text of a body, with each instruction its operation."""
     names = operands.names
     incoming: dict[Block, list[tuple[str, list[SSAValue]]]] = {}
     for block in op.body.blocks:
         for successor, arguments in _edges(block):
             incoming.setdefault(successor, []).append((names.block(block), arguments))
     for index, block in enumerate(op.body.blocks):
-        yield f"{'' if index == 0 else chr(10)}{names.block(block)}:"
+        yield f"{'' if index == 0 else chr(10)}{names.block(block)}:", None
         if index:
             for position, arg in enumerate(block.args):
                 edges = ", ".join(
                     f"[ {names[values[position]]}, %{label} ]" for label, values in incoming.get(block, [])
                 )
-                yield f"  {names[arg]} = phi {syntax.type_text(arg.type)} {edges}"
+                yield f"  {names[arg]} = phi {syntax.type_text(arg.type)} {edges}", None
         for each in block.ops:
             if type(each) in syntax.INLINE:
                 continue
@@ -220,4 +234,4 @@ def _lines(op: llvm.FuncOp, operands: Operands) -> Iterator[str]:
             if form is None:
                 raise CompileError("no-form-in-llvm", f"{each.name} has no LLVM text")
             text = form(operands, each)
-            yield f"  {names[each.results[0]]} = {text}" if each.results else f"  {text}"
+            yield f"  {names[each.results[0]]} = {text}" if each.results else f"  {text}", each

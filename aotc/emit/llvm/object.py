@@ -13,6 +13,7 @@ from xdsl.dialects import llvm
 from xdsl.dialects.builtin import ModuleOp
 
 from aotc.dialects.aot.contract import EMBEDDED
+from aotc.emit.llvm.debug_info import DebugInfo, nodes_of
 from aotc.emit.llvm.embedded_weights import EmbeddedWeights
 from aotc.emit.llvm.ir import llvm_ir
 from aotc.emit.llvm.loops import has_scalar_loops
@@ -109,6 +110,11 @@ class NativeCode:
         """LLVM's target machine."""
         return _machine(self.target, 2 if self._level == "s" else int(self._level))
 
+    @property
+    def _debug_info(self) -> DebugInfo | None:
+        compilation = self.compilation
+        return DebugInfo(compilation.name, nodes_of(compilation.module)) if compilation.options.debug_info else None
+
     @cached_property
     def optimized(self) -> Any:
         """LLVM's module, optimised; embedded weights are marked."""
@@ -120,7 +126,7 @@ class NativeCode:
             return weights.marked()
 
         with self._timed("llvm-text"):
-            text = llvm_ir(self.module, contents, str(self.machine.target_data))
+            text = llvm_ir(self.module, contents, str(self.machine.target_data), self._debug_info)
         with self._timed("llvm-optimize"):
             module = parsed(text)
             module.verify()

@@ -19,7 +19,7 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
-from aotc.dialects.aot.contract import Argument, mark_entry, model_module, set_arguments, set_results
+from aotc.dialects.aot.contract import ENTRY, Argument, model_module, set_arguments, set_results
 from aotc.dialects.constants import constant_op, folded
 from aotc.dialects.dtypes import dtype_name
 from aotc.dialects.graph.interfaces import GraphOp, ShapeError, element_type_of, shape_of
@@ -126,7 +126,7 @@ class _Importer:
         )
         set_arguments(function, arguments)
         set_results(function, [self._result(each, result) for each, result in zip(names, results, strict=True)])
-        mark_entry(function)
+        ENTRY.set(function)
         return model_module([function], c_identifier(name))
 
     def _arguments(

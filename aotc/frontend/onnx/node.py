@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NoReturn, TypeAlias
+from typing import Any, NoReturn, TypeAlias, cast
 
 import numpy as np
 from xdsl.builder import Builder
@@ -18,18 +18,17 @@ from xdsl.ir import Attribute, SSAValue
 
 from aotc.dialects.constants import constant_op, folded, known_array
 from aotc.dialects.dtypes import ELEMENT_TYPES, DType, byte_width, integer_range, numpy_dtype
-from aotc.dialects.graph.conversion import CastOp, QuantizeOp
-from aotc.dialects.graph.elementwise import AddOp, DivOp, MaxOp, MinOp, MulOp, SubOp
-from aotc.dialects.graph.functions import RoundOp, SqrtOp
+from aotc.dialects.graph import GRAPH
 from aotc.dialects.graph.interfaces import GraphOp, ShapeError, element_type_of, shape_of
-from aotc.dialects.graph.logical import AndOp, CompareOp, WhereOp
-from aotc.dialects.graph.matrices.matmul import MatMulOp
-from aotc.dialects.graph.movement import ReshapeOp, SliceOp, TransposeOp
-from aotc.dialects.graph.reduction import ReduceOp
 from aotc.dialects.graph.structure import ConstantOp, CopyOp
 from aotc.errors import CompileError, Problem
 from aotc.frontend.onnx.tensors import DTYPES, MAX_ELEMENTS, UNSUPPORTED, type_name
 from aotc.model.weight_store import Array, WeightStore
+
+_OPERATIONS = {each.name.removeprefix("graph."): cast("type[GraphOp]", each) for each in GRAPH.operations}
+
+Operation: TypeAlias = "str | type[GraphOp]"
+"""The name of an operation of the graph dialect, or the class of any."""
 
 
 @dataclass(frozen=True)
@@ -198,16 +197,17 @@ class Node:
         op = constant_op(array, self.outputs[0] or self.name, self.store)
         return self._insert(op)
 
-    def emit(self, op_class: type[GraphOp], *operands: Operands, **attributes: object) -> SSAValue:
-        """Build `op_class.get(...)`, fold it if its operands are constants, insert it; the first result.
+    def emit(self, operation: Operation, *operands: Operands, **attributes: object) -> SSAValue:
+        """Build an operation by `get` of its class, fold it if its operands are constants, insert it; its first result.
 
         A dequantisation does not fold: what is stored may be computed with.
         """
-        return self.emit_all(op_class, *operands, **attributes)[0]
+        return self.emit_all(operation, *operands, **attributes)[0]
 
-    def emit_all(self, op_class: type[GraphOp], *operands: Operands, **attributes: object) -> list[SSAValue]:
+    def emit_all(self, operation: Operation, *operands: Operands, **attributes: object) -> list[SSAValue]:
         """As `emit`, with every result."""
         try:
+            op_class = _OPERATIONS[operation] if isinstance(operation, str) else operation
             op = op_class.get(*map(_value, operands), **attributes)
         except ShapeError as error:
             fix = "check the model's shapes (onnx.shape_inference) or the given --input-shape"
@@ -256,7 +256,7 @@ class Node:
         if known is None or shape[axis] == int(known):
             return value
         shape[axis] = int(known)
-        return self.emit(SliceOp, value, starts=[0] * len(shape), steps=[1] * len(shape), shape=shape)
+        return self.emit("slice", value, starts=[0] * len(shape), steps=[1] * len(shape), shape=shape)
 
     def fail(self, kind: str, what: str, why: str = "", fix: str = "") -> NoReturn:
         """Stop importing this node with a problem that names it; `kind` is the problem's id."""
@@ -297,9 +297,9 @@ class Tensor:
         """Its element type in numpy."""
         return numpy_dtype(self.kind)
 
-    def emit(self, op_class: type[GraphOp], *operands: Operands, **attributes: object) -> Tensor:
+    def emit(self, operation: Operation, *operands: Operands, **attributes: object) -> Tensor:
         """The first result of an operation whose first operand this is."""
-        return Tensor(self.node, self.node.emit(op_class, self, *operands, **attributes))
+        return Tensor(self.node, self.node.emit(operation, self, *operands, **attributes))
 
     def scalar(self, value: float) -> Tensor:
         """The constant `value` of rank 0 in this type. Fails where that is an integer and `value` is none, or beyond
@@ -317,37 +317,37 @@ class Tensor:
         return Tensor(self.node, other) if isinstance(other, SSAValue) else self.scalar(other)
 
     def __add__(self, other: Operand) -> Tensor:
-        return self.emit(AddOp, self.beside(other))
+        return self.emit("add", self.beside(other))
 
     def __sub__(self, other: Operand) -> Tensor:
-        return self.emit(SubOp, self.beside(other))
+        return self.emit("sub", self.beside(other))
 
     def __rsub__(self, other: float) -> Tensor:
         return self.scalar(other) - self
 
     def __mul__(self, other: Operand) -> Tensor:
-        return self.emit(MulOp, self.beside(other))
+        return self.emit("mul", self.beside(other))
 
     def __truediv__(self, other: Operand) -> Tensor:
-        return self.emit(DivOp, self.beside(other))
+        return self.emit("div", self.beside(other))
 
     def __rtruediv__(self, other: float) -> Tensor:
         return self.scalar(other) / self
 
     def __matmul__(self, other: Tensor) -> Tensor:
-        return self.emit(MatMulOp, other)
+        return self.emit("matmul", other)
 
     def at_least(self, low: Operand) -> Tensor:
         """The greater of two, element by element."""
-        return self.emit(MaxOp, self.beside(low))
+        return self.emit("max", self.beside(low))
 
     def at_most(self, high: Operand) -> Tensor:
         """The lesser of two, element by element."""
-        return self.emit(MinOp, self.beside(high))
+        return self.emit("min", self.beside(high))
 
     def compare(self, how: str, other: Operand) -> Tensor:
-        """Booleans; `how` is one of `CompareOp`."""
-        return self.emit(CompareOp, self.beside(other), how=how)
+        """Booleans; `how` is one of `graph.compare`."""
+        return self.emit("compare", self.beside(other), how=how)
 
     def __lt__(self, other: Operand) -> Tensor:
         return self.compare("lt", other)
@@ -365,21 +365,21 @@ class Tensor:
         """`yes` where this holds, else `no`; at most one of them is a number."""
         if isinstance(yes, Tensor | SSAValue):
             yes = self.beside(yes)
-            return self.emit(WhereOp, yes, yes.beside(no))
+            return self.emit("where", yes, yes.beside(no))
         no = self.beside(no)
-        return self.emit(WhereOp, no.scalar(yes), no)
+        return self.emit("where", no.scalar(yes), no)
 
     def sqrt(self) -> Tensor:
         """The square roots."""
-        return self.emit(SqrtOp)
+        return self.emit("sqrt")
 
     def reduce(self, kind: str, axes: Sequence[int], keepdims: bool = True) -> Tensor:
         """The sum, mean, max, min or prod along axes."""
-        return self.emit(ReduceOp, kind=kind, axes=list(axes), keepdims=keepdims)
+        return self.emit("reduce", kind=kind, axes=list(axes), keepdims=keepdims)
 
     def cast(self, kind: Attribute) -> Tensor:
         """In another element type; itself where it has that already."""
-        return self if self.kind == kind else self.emit(CastOp, to=kind)
+        return self if self.kind == kind else self.emit("cast", to=kind)
 
     def widened(self) -> Tensor:
         """In f32 where it is f16 or bf16, so that intermediate results neither overflow nor round."""
@@ -390,20 +390,20 @@ class Tensor:
         node, dtype = self.node, numpy_dtype(kind)
         if byte_width(kind) <= 2:
             one, zero = node.constant(np.ones((), np.float32)), node.constant(np.zeros((), dtype))
-            return self.cast(f32).emit(QuantizeOp, one, zero, to=kind)
+            return self.cast(f32).emit("quantize", one, zero, to=kind)
         low, high = integer_range(kind)
-        whole = self.cast(f64).emit(RoundOp)
+        whole = self.cast(f64).emit("round")
         least, beyond = whole.scalar(low), whole.scalar(high + 1)
-        number = (whole < beyond).emit(AndOp, whole > least).choose(whole, least).cast(kind)
+        number = (whole < beyond).emit("and", whole > least).choose(whole, least).cast(kind)
         return (whole >= beyond).choose(node.constant(np.array(high, dtype)), number)
 
     def reshape(self, shape: Sequence[int]) -> Tensor:
         """The same elements under another shape; itself where it has that already."""
-        return self if self.shape == tuple(shape) else self.emit(ReshapeOp, shape=list(shape))
+        return self if self.shape == tuple(shape) else self.emit("reshape", shape=list(shape))
 
     def transpose(self, permutation: Sequence[int]) -> Tensor:
         """The axes in another order."""
-        return self.emit(TransposeOp, permutation=list(permutation))
+        return self.emit("transpose", permutation=list(permutation))
 
 
 Operand: TypeAlias = "Tensor | SSAValue | float"

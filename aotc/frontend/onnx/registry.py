@@ -5,7 +5,7 @@ the operator exists in, by `node.opset`. Put it in `importers/`, in the file of 
 
     @onnx_op("Relu")
     def relu(node: Node) -> SSAValue:
-        return node.emit(ReluOp, node.input(0))
+        return node.emit("relu", node.input(0))
 
 A package from outside adds its own through the entry point group `aotc.onnx_importers` (a module that uses `onnx_op`).
 """

@@ -224,7 +224,7 @@ def _differences(workers: Mapping[str, _Worker]) -> dict[str, float | None]:
         if [array.size for array in outputs] != [array.size for array in reference]:
             found[name] = None
             continue
-        pairs = zip(outputs, reference, strict=True)
-        gaps = [float(np.abs(a.reshape(b.shape).astype(np.float64) - b).max(initial=0.0)) for a, b in pairs]
+        compared = zip(outputs, reference, strict=True)
+        gaps = [float(np.abs(a.reshape(b.shape).astype(np.float64) - b).max(initial=0.0)) for a, b in compared]
         found[name] = max(gaps, default=0.0) / scale
     return found

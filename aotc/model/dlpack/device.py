@@ -25,7 +25,7 @@ _NAMES = {
 
 
 class Device(NamedTuple):
-    """Where tensors are; a plain pair, such as an array's `__dlpack_device__()`, serves as well."""
+    """Where tensors are; a plain tuple, such as an array's `__dlpack_device__()`, serves as well."""
 
     device_type: int
     device_id: int = 0
@@ -39,7 +39,7 @@ def cpu(device_id: int = 0) -> Device:
 
 def device_of(given: Any) -> Device:
     """The device that is meant: by None main memory, by a number the processor of that number, by a text "cpu" or
-    "cuda:1", or by a pair, a device of apache-tvm-ffi or of PyTorch. Raises TypeError for anything else."""
+    "cuda:1", or by a tuple, a device of apache-tvm-ffi or of PyTorch. Raises TypeError for anything else."""
     match given:
         case None:
             return cpu()
@@ -56,4 +56,4 @@ def device_of(given: Any) -> Device:
                 return Device(int(given.dlpack_device_type()), int(given.index))
             if isinstance(name := getattr(given, "type", None), str):
                 return device_of(f"{name}:{getattr(given, 'index', None) or 0}")
-    raise TypeError(f'{given!r} is no device: give None, "cpu", a pair (type, number) as DLPack has it')
+    raise TypeError(f'{given!r} is no device: give None, "cpu", a tuple (type, number) as DLPack has it')

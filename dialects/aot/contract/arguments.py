@@ -4,67 +4,63 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias, get_args
+from typing import Final, Literal, TypeAlias
 
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, ModuleOp, StringAttr
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, BlockArgument
 
-from aotc.dialects.aot.contract.fields import Field, Mark, integer, integers, names_or_numbers, real, text, text_of
+from aotc.dialects.aot.contract.fields import Field, Mark
+from aotc.dialects.attributes import value_of
 from aotc.errors import CompileError
 
 Io: TypeAlias = Literal["input", "output", "state", "workspace", "weights", "resource_handle"]
 """The role of an argument of the entry; a state is read and written, and leaves the signature in `plan`."""
 
 
-def _io_of(attribute: Attribute) -> Io | None:
-    found = text_of(attribute)
-    return next((each for each in get_args(Io) if each == found), None)
-
-
 class Argument:
     """The attributes of one argument, free to change; `set_arguments` and `set_signature` write them back."""
 
-    name: Field[str] = text("aot.name")
+    name: Field[str] = Field[str]("aot.name")
     """Of the entry from `import` on: the ONNX name, any string. Of what `interface` adds: the identifier in C."""
-    dtype: Field[str] = text("aot.dtype")
+    dtype: Field[str] = Field[str]("aot.dtype")
     """Of the entry's tensors, from `import` on: the element type as users see it, "float32" or "uint8". Of a kernel's
     buffers from `bufferize` on where the type in memory does not say it, as of unsigned integers, and of all that a
     kernel from outside is given."""
     scratch = Mark("aot.scratch")
     """Of a kernel, from `bufferize` on: memory that holds nothing before and after a call."""
-    scale = real("aot.scale")
+    scale = Field[float]("aot.scale")
     """Of a quantised input or output, from `graph` on."""
-    zero_point = integer("aot.zero_point")
+    zero_point = Field[int]("aot.zero_point")
     """As `scale`."""
-    io: Field[Io] = Field("aot.io", _io_of, StringAttr)
+    io: Field[Io] = Field[Io]("aot.io")
     """Of the entry, from `bufferize` on: what the argument is for. `interface` adds those that are no tensors."""
-    state_of = integer("aot.state_of")
+    state_of = Field[int]("aot.state_of")
     """Of a result of the entry, from `import` to `bufferize`: the argument that has its value at the next call."""
-    next_name = text("aot.next")
+    next_name = Field[str]("aot.next")
     """Of a state, from `bufferize` on: the ONNX name of the output that is its next value."""
-    initial = text("aot.initial")
+    initial = Field[str]("aot.initial")
     """Of an argument that is a state, from `import` on: the key of its first value; zeros where there is none."""
     may_alias = Mark("aot.may_alias")
     """Of a kernel, after `plan`: it is called with one buffer here and as another argument. `interface` removes it."""
-    counted_axis = integer("aot.counted_axis")
+    counted_axis = Field[int]("aot.counted_axis")
     """Of an output whose extent along this axis is data-dependent, from `import` on: it has the greatest possible, and
     the output NAME_count says how much of it is valid."""
-    labels = names_or_numbers("aot.labels")
+    labels = Field[tuple[str, ...] | tuple[int, ...]]("aot.labels")
     """Of an output of class labels, from `import` on: the text that each element is a position in, or for floats the
     keys of the maps that its rows are."""
-    offset = integer("aot.offset")
+    offset = Field[int]("aot.offset")
     """Of a tensor in the workspace, as every state is, from `plan` on: where it is, in bytes."""
-    shape = integers("aot.shape")
+    shape = Field[tuple[int, ...]]("aot.shape")
     """Of the entry's tensors, when a pointer no longer says it: after `interface`, and of tensors in the workspace from
     `plan` on."""
     readonly = Mark("aot.readonly")
     """After `interface`: nothing is written through the pointer."""
     noalias = Mark("aot.noalias")
     """After `interface`: what is behind the pointer overlaps nothing that another argument is for."""
-    align = integer("aot.align")
+    align = Field[int]("aot.align")
     """After `interface`: the pointer is a multiple of so many bytes."""
-    dimension = integer("aot.dim")
+    dimension = Field[int]("aot.dim")
     """After `interface`, of an i32 that follows its pointer: which extent of that buffer it is."""
 
     def __init__(
@@ -142,19 +138,24 @@ class State:
 # --- signatures ------------------------------------------------------------------------------------------------------
 
 
-def _dictionaries(attribute: Attribute) -> tuple[DictionaryAttr, ...] | None:
-    if not isinstance(attribute, ArrayAttr):
-        return None
-    return tuple(each for each in attribute if isinstance(each, DictionaryAttr))
+class _Arguments(Field[Sequence[Argument]]):
+    """The attributes of several arguments."""
+
+    def read(self, attribute: Attribute) -> Sequence[Argument] | None:
+        found = value_of(attribute, tuple[DictionaryAttr, ...])
+        return None if found is None else tuple(map(Argument, found))
+
+    def write(self, value: Iterable[Argument]) -> Attribute:
+        return ArrayAttr([each.dictionary() for each in value])
 
 
-_DECLARED: Final = Field[tuple[DictionaryAttr, ...]]("aot.arguments", _dictionaries, ArrayAttr)
+_DECLARED: Final = _Arguments("aot.arguments")
 
 
 def arguments_of(function: FuncOp) -> list[Argument]:
     """The attributes of each argument, in order."""
     if function.is_declaration and (declared := _DECLARED.get(function)) is not None:
-        return [Argument(attributes) for attributes in declared]
+        return list(declared)
     if function.arg_attrs is None:
         return [Argument() for _ in function.function_type.inputs]
     return [Argument(attributes) for attributes in function.arg_attrs]
@@ -170,7 +171,7 @@ def results_of(function: FuncOp) -> list[Argument]:
 def set_arguments(function: FuncOp, arguments: Iterable[Argument]) -> None:
     """Write the attributes of all arguments; of a function without a body where they are printed, too."""
     if function.is_declaration:
-        _DECLARED.set(function, tuple(each.dictionary() for each in arguments))
+        _DECLARED.set(function, list(arguments))
         return
     function.properties["arg_attrs"] = ArrayAttr([each.dictionary() for each in arguments])
 
@@ -211,56 +212,43 @@ def argument_of(value: BlockArgument) -> Argument:
 
 # --- parameters of kernels -------------------------------------------------------------------------------------------
 
-_PARAMETERS: Final = Field[tuple[DictionaryAttr, ...]]("aot.parameters", _dictionaries, ArrayAttr)
+PARAMETERS: Final = _Arguments("aot.parameters")
+"""Of a kernel, after `interface`: what it is called with, whatever its arguments become, each with `name`, `dtype`,
+`io`, `shape`."""
 
 
 def parameters_of(kernel: FuncOp) -> list[Tensor] | None:
     """The arguments of a kernel, in order, after `interface`: its operands ("input"), then what it writes
     ("output"), scratch memory last; named as in C, an extent of the run time is -1. None where one function serves
     calls of several shapes."""
-    found = _PARAMETERS.get(kernel)
-    return None if found is None else [Argument(each).tensor() for each in found]
-
-
-def set_parameters(kernel: FuncOp, parameters: Iterable[Argument] | None) -> None:
-    """Record what a kernel is called with, whatever its arguments become: each with `name`, `dtype`, `io`, `shape`."""
-    _PARAMETERS.set(kernel, None if parameters is None else tuple(each.dictionary() for each in parameters))
+    found = PARAMETERS.get(kernel)
+    return None if found is None else [each.tensor() for each in found]
 
 
 # --- inputs and outputs ----------------------------------------------------------------------------------------------
 
-
-_TENSORS: Final = Field[tuple[DictionaryAttr, ...]]("aot.tensors", _dictionaries, ArrayAttr)
+TENSORS: Final = _Arguments("aot.tensors")
+"""Of an entry, from `plan` on, whose inputs and outputs are in the workspace and no arguments: these, with `shape` and
+`offset`."""
+STATES: Final = _Arguments("aot.states")
+"""States of the entry, from `plan` on: with `shape` and `offset` in the workspace; absent where there are none."""
 
 
 def has_tensors_in_workspace(main: FuncOp) -> bool:
     """Whether the entry's inputs and outputs are in the workspace, from `plan` on, and no arguments."""
-    return _TENSORS.get(main) is not None
-
-
-def set_tensors_in_workspace(main: FuncOp, tensors: Iterable[Argument]) -> None:
-    """Say of an entry without them as arguments what its inputs and outputs are: with `shape` and `offset`."""
-    _TENSORS.set(main, tuple(each.dictionary() for each in tensors))
+    return TENSORS.get(main) is not None
 
 
 def tensors_of(main: FuncOp) -> list[Tensor]:
     """The inputs, then the outputs of the entry after `interface`, be they arguments or in the workspace."""
-    inside = _TENSORS.get(main)
-    given = arguments_of(main) if inside is None else [Argument(each) for each in inside]
+    inside = TENSORS.get(main)
+    given = arguments_of(main) if inside is None else inside
     return [each.tensor() for each in given if each.io in ("input", "output")]
-
-
-_STATES: Final = Field[tuple[DictionaryAttr, ...]]("aot.states", _dictionaries, ArrayAttr)
 
 
 def states_of(main: FuncOp) -> list[State]:
     """The states of the entry, in the order of the inputs that they were; from `plan` on."""
-    return [_state(Argument(each)) for each in _STATES.get(main) or ()]
-
-
-def set_states(main: FuncOp, states: Sequence[Argument]) -> None:
-    """Say what the entry keeps in the workspace: with `shape` and `offset`."""
-    _STATES.set(main, tuple(each.dictionary() for each in states) or None)
+    return list(map(_state, STATES.get(main) or ()))
 
 
 def _state(given: Argument) -> State:

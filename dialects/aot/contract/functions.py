@@ -6,15 +6,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr, UnitAttr
+from xdsl.dialects.builtin import DictionaryAttr, ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Attribute, Operation
 
-from aotc.dialects.aot.contract.fields import Field, Mark, integer, integer_attribute, integer_of, text, text_of
+from aotc.dialects.aot.contract.fields import Field, Mark
 from aotc.dialects.aot.types import Convention, ConventionAttr
 from aotc.errors import CompileError
 
-_ENTRY: Final = Mark("aot.entry")
+ENTRY: Final = Mark("aot.entry")
+"""On the function that a model is entered by."""
 _KERNEL: Final = Mark("aot.kernel")
 
 # --- the entry -------------------------------------------------------------------------------------------------------
@@ -24,9 +25,9 @@ def entries(module: ModuleOp) -> Iterator[FuncOp]:
     """The functions that a model is entered by, in order; a model has one, from `import` on. Raises CompileError for
     one that is a kernel as well."""
     for op in module.ops:
-        if isinstance(op, FuncOp) and is_entry(op):
+        if isinstance(op, FuncOp) and ENTRY.on(op):
             if is_kernel(op):
-                what = f"@{op.sym_name.data} has {_ENTRY.name} and {_KERNEL.name}; it can be one of them"
+                what = f"@{op.sym_name.data} has {ENTRY.name} and {_KERNEL.name}; it can be one of them"
                 raise CompileError("invalid-contract", what)
             yield op
 
@@ -35,19 +36,9 @@ def entry(module: ModuleOp) -> FuncOp:
     """The one function that a model is entered by. Raises CompileError where there is not exactly one."""
     found = list(entries(module))
     if len(found) != 1:
-        what = f"the module has {len(found)} functions with {_ENTRY.name}; it must have one"
+        what = f"the module has {len(found)} functions with {ENTRY.name}; it must have one"
         raise CompileError("invalid-contract", what)
     return found[0]
-
-
-def is_entry(op: Operation) -> bool:
-    """Whether a function is the entry."""
-    return _ENTRY.on(op)
-
-
-def mark_entry(function: FuncOp) -> None:
-    """Say that a function is the entry."""
-    _ENTRY.set(function)
 
 
 RESOURCE_HANDLE: Final = Mark("aot.resource_handle")
@@ -86,22 +77,7 @@ def is_in_region(call: CallOp) -> bool:
 InPlace = Sequence[Sequence[int]]
 """For each result of a kernel, the positions of operands."""
 
-
-def _in_place_of(attribute: Attribute) -> InPlace | None:
-    if not isinstance(attribute, ArrayAttr):
-        return None
-    found: list[list[int]] = []
-    for each in attribute:
-        numbers = [integer_of(number) for number in each] if isinstance(each, ArrayAttr) else [None]
-        if None in numbers:
-            return None
-        found.append([number for number in numbers if number is not None])
-    return found
-
-
-IN_PLACE: Final = Field[InPlace](
-    "aot.in_place", _in_place_of, lambda values: ArrayAttr(ArrayAttr(map(integer_attribute, each)) for each in values)
-)
+IN_PLACE: Final = Field[InPlace]("aot.in_place")
 """On a kernel, from `outline` on: for each result, the operands whose buffer it may take over, because every read of
 the operand is at the index written, before the write."""
 
@@ -119,39 +95,20 @@ class External:
     """Of the buffer that it may use while it runs, its last one."""
 
 
-def _external_of(attribute: Attribute) -> External | None:
-    if not isinstance(attribute, DictionaryAttr):
-        return None
-    codegen, kernel = (text_of(attribute.data.get(name, UnitAttr())) for name in ("codegen", "kernel"))
-    settings = attribute.data.get("settings")
-    if codegen is None or kernel is None or not isinstance(settings, DictionaryAttr):
-        return None
-    scratch = integer_of(attribute.data.get("scratch_bytes", UnitAttr())) or 0
-    return External(codegen, kernel, settings, "by_name" in attribute.data, scratch)
-
-
-def _external_attribute(value: External) -> Attribute:
-    members: dict[str, Attribute] = {"codegen": StringAttr(value.codegen), "kernel": StringAttr(value.kernel)}
-    members["settings"] = value.settings
-    if value.scratch_bytes:
-        members["scratch_bytes"] = integer_attribute(value.scratch_bytes)
-    return DictionaryAttr(members | ({"by_name": UnitAttr()} if value.by_name else {}))
-
-
-EXTERNAL: Final = Field[External]("aot.external", _external_of, _external_attribute)
+EXTERNAL: Final = Field[External]("aot.external")
 """On a kernel without a body, from `outline` on: the code generator that defines it (`aotc.model.codegens`)."""
 
 BRANCHES: Final = Mark("aot.branches")
 """On a kernel, from `outline` on: it takes few of many branches, so that its code is to be small, and nothing behind a
 branch is to be computed before it."""
 
-OPERATION_COUNT: Final = integer("aot.operations")
+OPERATION_COUNT: Final = Field[int]("aot.operations")
 """On a kernel, from `outline` on and only for a profile: how many arithmetic operations it is about."""
 
-OPERATION_TYPE: Final = text("aot.operation_type")
+OPERATION_TYPE: Final = Field[str]("aot.operation_type")
 """As `OPERATION_COUNT`: the element type, as users see it, of what most of these read; none where there are none."""
 
-SCALAR_FALLBACK: Final = text("aot.scalar_fallback")
+SCALAR_FALLBACK: Final = Field[str]("aot.scalar_fallback")
 """On a kernel, from `loops` on: why it is computed by scalar loops though it has a schedule."""
 
 SCHEDULE: Final = "aot.schedule"
@@ -164,22 +121,17 @@ NONPOSITIVE: Final = Mark("aot.nonpositive")
 
 # --- how functions are called ----------------------------------------------------------------------------------------
 
-_CONVENTION: Final = Field[Convention](
-    "aot.convention",
-    lambda attribute: attribute.data if isinstance(attribute, ConventionAttr) else None,
-    ConventionAttr,
-)
+
+class _ConventionField(Field[Convention]):
+    def read(self, attribute: Attribute) -> Convention | None:
+        return attribute.data if isinstance(attribute, ConventionAttr) else None
+
+    def write(self, value: Convention) -> Attribute:
+        return ConventionAttr(value)
 
 
-def convention(function: FuncOp) -> Convention | None:
-    """How a function takes its arguments, from `interface` on; None before."""
-    return _CONVENTION.get(function)
-
-
-def set_convention(function: FuncOp, value: Convention) -> None:
-    """Say how a function takes its arguments."""
-    _CONVENTION.set(function, value)
-
+CONVENTION: Final = _ConventionField("aot.convention")
+"""On a function, from `interface` on: how it takes its arguments."""
 
 # --- sizes -----------------------------------------------------------------------------------------------------------
 
@@ -196,9 +148,9 @@ class Sizes:
     """Of weights."""
 
 
-_WORKSPACE_BYTES: Final = integer("aot.workspace_bytes")
-_IO_BYTES: Final = integer("aot.io_bytes")
-_CONSTANT_BYTES: Final = integer("aot.constant_bytes")
+_WORKSPACE_BYTES: Final = Field[int]("aot.workspace_bytes")
+_IO_BYTES: Final = Field[int]("aot.io_bytes")
+_CONSTANT_BYTES: Final = Field[int]("aot.constant_bytes")
 
 
 def sizes_of(function: FuncOp) -> Sizes:

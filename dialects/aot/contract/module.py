@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, cast
+from typing import Final
 
-from xdsl.dialects.builtin import ArrayAttr, BoolAttr, DictionaryAttr, FloatAttr, ModuleOp, StringAttr, UnitAttr, f64
-from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute, Operation
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
 
-from aotc.dialects.aot.contract.fields import Field, Mark, integer, integer_attribute, integer_of, text, text_of
-from aotc.errors import CompileError
-from aotc.model.metadata import BufferInfo, PlanInfo
+from aotc.dialects.aot.contract.fields import Field, Mark
+from aotc.model.metadata import PlanInfo
 
 # --- the name --------------------------------------------------------------------------------------------------------
 
-_NAME: Final = text("aot.name")
+_NAME: Final = Field[str]("aot.name")
 
-
-MODEL_SHA256: Final = text("aot.model_sha256")
+MODEL_SHA256: Final = Field[str]("aot.model_sha256")
 """Of a module that `--stop-after` has written: the SHA-256 of the model file that it was made of."""
 
 
@@ -32,7 +29,7 @@ def model_module(functions: Sequence[Operation], name: str) -> ModuleOp:
 
 def model_name(module: ModuleOp) -> str:
     """The model's name, from `import` on. Raises CompileError where there is none."""
-    return _NAME.require(module, "the module")
+    return _NAME.require(module)
 
 
 def model_name_or(module: ModuleOp, default: str) -> str:
@@ -42,112 +39,48 @@ def model_name_or(module: ModuleOp, default: str) -> str:
 
 # --- the target -------------------------------------------------------------------------------------------------------
 
-TARGET: Final = text("aot.target")
+TARGET: Final = Field[str]("aot.target", fix="run attach-target first")
 """The target of the module, in the syntax of `--target`, from `import` on."""
 
 
 def target_of(module: ModuleOp) -> str:
     """The target of the module. Raises CompileError where it does not say so."""
-    return TARGET.require(module, "the module", fix="run attach-target first")
+    return TARGET.require(module)
 
 
 # --- choices of select-calling-convention ----------------------------------------------------------------------------
 
-_INTERFACE: Final = text("aot.interface")
-_WORKSPACE: Final = text("aot.workspace")
-_WEIGHTS: Final = text("aot.weights")
-_OPERATOR_ARGUMENTS: Final = text("aot.operator_arguments")
-
-
-@dataclass(frozen=True)
-class Interface:
-    """How a model is called; the words are those of the options (`aotc/model/conventions.py`)."""
-
-    api: str
-    """`--interface-api`."""
-    workspace: str
-    """`--workspace`: `internal` or `caller`."""
-    weights: str
-    """`--weights`: `embedded`, `external` or `caller`."""
-    operator_arguments: str = "tensors"
-    """Arguments of operators of the packed conventions."""
-
-
-def set_interface(module: ModuleOp, chosen: Interface) -> None:
-    """Record the choices that the passes of `interface` obey."""
-    _INTERFACE.set(module, chosen.api)
-    _WORKSPACE.set(module, chosen.workspace)
-    _WEIGHTS.set(module, chosen.weights)
-    _OPERATOR_ARGUMENTS.set(module, None if chosen.operator_arguments == "tensors" else chosen.operator_arguments)
-
-
-def interface_api(module: ModuleOp) -> str:
-    """Of `Interface`. Raises CompileError before `select-calling-convention`."""
-    return _chosen(module, _INTERFACE)
-
-
-def workspace_place(module: ModuleOp) -> str:
-    """`Interface.workspace`. Raises CompileError before `select-calling-convention`."""
-    return _chosen(module, _WORKSPACE)
-
-
-def weights_place(module: ModuleOp) -> str:
-    """`Interface.weights`. Raises CompileError before `select-calling-convention`."""
-    return _chosen(module, _WEIGHTS)
-
-
-def has_external_weights(module: ModuleOp) -> bool:
-    """Whether weights are behind a symbol of another file; false where nothing is said."""
-    return _WEIGHTS.get(module) == "external"
+_BEFORE: Final = "run select-calling-convention first"
+INTERFACE: Final = Field[str]("aot.interface", _BEFORE)
+"""`--interface-api`; this and the words of the next three are those of `aotc/model/conventions.py`."""
+WORKSPACE: Final = Field[str]("aot.workspace", _BEFORE)
+"""`--workspace`: `internal` or `caller`."""
+WEIGHTS: Final = Field[str]("aot.weights", _BEFORE)
+"""`--weights`: `embedded`, `external` or `caller`."""
+OPERATOR_ARGUMENTS: Final = Field[str]("aot.operator_arguments")
+"""Of operators of the packed conventions; absent: `tensors`."""
 
 
 def operator_arguments(module: ModuleOp) -> str:
-    """Of `Interface`."""
-    return _OPERATOR_ARGUMENTS.get(module) or "tensors"
-
-
-def _chosen(module: ModuleOp, field: Field[str]) -> str:
-    return field.require(module, "the module", fix="run select-calling-convention first")
+    """`OPERATOR_ARGUMENTS`, `tensors` where nothing is said."""
+    return OPERATOR_ARGUMENTS.get(module) or "tensors"
 
 
 # --- threads ---------------------------------------------------------------------------------------------------------
 
-_THREADS: Final = integer("aot.threads")
+THREADS: Final = Field[int]("aot.threads")
+"""How many threads run the model together, from `loops` on."""
 
 
 def threads_of(module: ModuleOp) -> int:
-    """How many threads run the model together, from `loops` on; 1 where nothing is said."""
-    return _THREADS.get(module) or 1
-
-
-def set_threads(module: ModuleOp, threads: int) -> None:
-    """Say how many threads run the model together."""
-    _THREADS.set(module, threads)
+    """How many threads run the model together; 1 where nothing is said."""
+    return THREADS.get(module) or 1
 
 
 # --- what of a quantised model stays in floats ------------------------------------------------------------------------
 
-
-def _read_names(attribute: Attribute) -> list[str] | None:
-    if not isinstance(attribute, ArrayAttr):
-        return None
-    return [name.data for name in attribute if isinstance(name, StringAttr)]
-
-
-_IN_FLOATS: Final = Field[list[str]](
-    "aot.in_floats", _read_names, lambda names: ArrayAttr([StringAttr(name) for name in names])
-)
-
-
-def nodes_in_floats(module: ModuleOp) -> list[str]:
-    """The nodes that compute with dequantised numbers, from `graph` on."""
-    return _IN_FLOATS.get(module) or []
-
-
-def set_nodes_in_floats(module: ModuleOp, names: list[str]) -> None:
-    """Say which nodes compute with dequantised numbers."""
-    _IN_FLOATS.set(module, names or None)
-
+IN_FLOATS: Final = Field[Sequence[str]]("aot.in_floats")
+"""The nodes that compute with dequantised numbers, from `graph` on; nothing where there are none."""
 
 # --- recorded values -------------------------------------------------------------------------------------------------
 
@@ -159,140 +92,32 @@ class Recorded:
 
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
-    tolerances: tuple[float, ...]
+    tolerances: Sequence[float]
     """By how much the elements of each output may differ."""
 
 
-def _recorded_of(attribute: Attribute) -> Recorded | None:
-    if (sides := _entries(attribute, "inputs outputs tolerances")) is None:
-        return None
-    inputs, outputs = _texts(sides["inputs"]), _texts(sides["outputs"])
-    tolerances = cast(ArrayAttr[FloatAttr], sides["tolerances"])
-    return Recorded(inputs, outputs, tuple(each.value.data for each in tolerances))
-
-
-def _recorded_attribute(recorded: Recorded) -> Attribute:
-    tolerances = ArrayAttr(FloatAttr(each, f64) for each in recorded.tolerances)
-    sides = {"inputs": _strings(recorded.inputs), "outputs": _strings(recorded.outputs)}
-    return DictionaryAttr({**sides, "tolerances": tolerances})
-
-
 _SELFTEST: Final = "aot.selftest"
-RECORDED: Final = Field[Recorded](_SELFTEST, _recorded_of, _recorded_attribute)
+RECORDED: Final = Field[Recorded](_SELFTEST)
 """On the module, from `import` on, where it is to have a self-test."""
-_SELFTEST_MARK: Final = Mark(_SELFTEST)
-
-
-def mark_selftest(function: FuncOp) -> None:
-    """Say that a function, after `interface`, is the self-test."""
-    _SELFTEST_MARK.set(function)
-
+SELFTEST: Final = Mark(_SELFTEST)
+"""On a function, after `interface`: it is the self-test."""
 
 # --- the memory plan -------------------------------------------------------------------------------------------------
 
-
-def _plan_of(attribute: Attribute) -> PlanInfo | None:
-    if (plan := _entries(attribute, "peak_bytes lower_bound_bytes optimal alignment order buffers")) is None:
-        return None
-    return PlanInfo(
-        peak_bytes=_integer(plan["peak_bytes"]),
-        lower_bound_bytes=_integer(plan["lower_bound_bytes"]),
-        optimal=_integer(plan["optimal"]) != 0,
-        alignment=_integer(plan["alignment"]),
-        order=_texts(plan["order"]),
-        buffers=tuple(map(_buffer, cast(ArrayAttr, plan["buffers"]))),
-    )
-
-
-def _buffer(attribute: Attribute) -> BufferInfo:
-    if (given := _entries(attribute, "name offset size first last nodes")) is None:
-        raise CompileError("invalid-contract", f"{attribute} is not a buffer of a plan")
-    return BufferInfo(
-        name=_text(given["name"]),
-        offset=_integer(given["offset"]),
-        size=_integer(given["size"]),
-        first=_integer(given["first"]),
-        last=_integer(given["last"]),
-        nodes=_texts(given["nodes"]),
-        kept="kept" in given,
-    )
-
-
-def _plan_attribute(plan: PlanInfo) -> Attribute:
-    """Keys are the names of fields of `PlanInfo` and `BufferInfo`."""
-    return DictionaryAttr(
-        {
-            "peak_bytes": integer_attribute(plan.peak_bytes),
-            "lower_bound_bytes": integer_attribute(plan.lower_bound_bytes),
-            "optimal": BoolAttr.from_bool(plan.optimal),
-            "alignment": integer_attribute(plan.alignment),
-            "order": _strings(plan.order),
-            "buffers": ArrayAttr(
-                DictionaryAttr(
-                    {
-                        "name": StringAttr(buffer.name),
-                        "offset": integer_attribute(buffer.offset),
-                        "size": integer_attribute(buffer.size),
-                        "first": integer_attribute(buffer.first),
-                        "last": integer_attribute(buffer.last),
-                        "nodes": _strings(buffer.nodes),
-                    }
-                    | ({"kept": UnitAttr()} if buffer.kept else {})
-                )
-                for buffer in plan.buffers
-            ),
-        }
-    )
-
-
-_PLAN: Final = Field[PlanInfo]("aot.plan", _plan_of, _plan_attribute)
+PLAN: Final = Field[PlanInfo]("aot.plan", fix="run plan-memory first")
+"""From `plan` on."""
 
 
 def has_plan(module: ModuleOp) -> bool:
     """Whether the phase `plan` is over."""
-    return _PLAN.name in module.attributes
+    return PLAN.name in module.attributes
 
 
 def plan_of(module: ModuleOp) -> PlanInfo:
     """The memory plan, from `plan` on. Raises CompileError where there is none."""
-    return _PLAN.require(module, "the module", fix="run plan-memory first")
-
-
-def set_plan(module: ModuleOp, plan: PlanInfo) -> None:
-    """Record the memory plan."""
-    _PLAN.set(module, plan)
+    return PLAN.require(module)
 
 
 def workspace_alignment(module: ModuleOp) -> int:
     """The alignment of the workspace in bytes, by the memory plan; 16 where there is none."""
     return plan_of(module).alignment if has_plan(module) else 16
-
-
-# --- attributes of other kinds ---------------------------------------------------------------------------------------
-
-
-def _entries(attribute: Attribute, keys: str) -> Mapping[str, Attribute] | None:
-    """Those of a dictionary that has all of these keys."""
-    if isinstance(attribute, DictionaryAttr) and {*keys.split()} <= attribute.data.keys():
-        return attribute.data
-    return None
-
-
-def _text(attribute: Attribute) -> str:
-    if (found := text_of(attribute)) is None:
-        raise CompileError("invalid-contract", f"{attribute} is not a string")
-    return found
-
-
-def _integer(attribute: Attribute) -> int:
-    if (found := integer_of(attribute)) is None:
-        raise CompileError("invalid-contract", f"{attribute} is not an integer")
-    return found
-
-
-def _texts(attribute: Attribute) -> tuple[str, ...]:
-    return tuple(map(_text, cast(ArrayAttr, attribute)))
-
-
-def _strings(names: Iterable[str]) -> ArrayAttr[StringAttr]:
-    return ArrayAttr(StringAttr(name) for name in names)

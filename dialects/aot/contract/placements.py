@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from xdsl.dialects.builtin import DictionaryAttr, ModuleOp, UnitAttr
-from xdsl.ir import Attribute, Operation
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
 
-from aotc.dialects.aot.contract.fields import Field, integer_attribute, integer_of
+from aotc.dialects.aot.contract.fields import Field
 from aotc.dialects.aot.contract.functions import entry, kernels
 from aotc.dialects.aot.pointers import WeightOp
 from aotc.dialects.dtypes import byte_width
@@ -39,43 +39,10 @@ class WeightLayout:
         return sorted(self.offsets.values())
 
 
-def _offsets_of(attribute: Attribute) -> Offsets | None:
-    if not isinstance(attribute, DictionaryAttr):
-        return None
-    found = {key: integer_of(value) for key, value in attribute.data.items()}
-    return {key: value for key, value in found.items() if value is not None}
-
-
-def _offsets_attribute(offsets: Offsets) -> Attribute:
-    return DictionaryAttr({key: integer_attribute(offset) for key, offset in offsets.items()})
-
-
-def _layout_of(attribute: Attribute) -> WeightLayout | None:
-    if not isinstance(attribute, DictionaryAttr):
-        return None
-    size, alignment = (integer_of(attribute.data[key]) for key in ("size", "alignment"))
-    offsets = _offsets_of(attribute.data["offsets"])
-    if size is None or alignment is None or offsets is None:
-        return None
-    return WeightLayout(size, alignment, offsets, "apart" in attribute.data)
-
-
-def _layout_attribute(layout: WeightLayout) -> Attribute:
-    apart: dict[str, Attribute] = {"apart": UnitAttr()} if layout.apart else {}
-    return DictionaryAttr(
-        {
-            "size": integer_attribute(layout.size),
-            "alignment": integer_attribute(layout.alignment),
-            "offsets": _offsets_attribute(layout.offsets),
-            **apart,
-        }
-    )
-
-
-WEIGHT_LAYOUT: Final = Field[WeightLayout]("aot.weight_layout", _layout_of, _layout_attribute)
+WEIGHT_LAYOUT: Final = Field[WeightLayout]("aot.weight_layout")
 """On the module after `interface`, where weights are not embedded."""
 
-EMBEDDED: Final = Field[Offsets]("aot.weights", _offsets_of, _offsets_attribute)
+EMBEDDED: Final = Field[Offsets]("aot.weights")
 """On a global after `convert-to-llvm`: it is the blob of the weights that are embedded, whose contents `aotc/emit/llvm`
 patches into the object file."""
 

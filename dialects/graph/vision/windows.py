@@ -141,8 +141,8 @@ class FoldOp(PatchesOp):
         meetings = [axis.meeting(b, place) for axis, place in zip(self.axes(), index[2:], strict=True)]
 
         def add(steps: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
-            pairs = list(zip(meetings, steps, strict=True))
-            taps, windows = [each.tap(step) for each, step in pairs], [each.source(step) for each, step in pairs]
+            hits = list(zip(meetings, steps, strict=True))
+            taps, windows = [each.tap(step) for each, step in hits], [each.source(step) for each, step in hits]
             return [carried[0] + reads[0](self.source(b, index, taps, windows))]
 
         zero = b.const(0, compute_type(element_type_of(self.x)))

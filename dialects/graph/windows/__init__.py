@@ -1,1 +1,1 @@
-"""Sliding windows and resampling: axes, bounds, the phases of transposed convolution."""
+"""Sliding windows and resampling: axes, bounds, the residues of transposed convolution."""

@@ -14,7 +14,7 @@ from xdsl.irdl import operand_def, opt_operand_def, prop_def
 from aotc.dialects.builder import Builder, Reader, Scalar
 from aotc.dialects.graph.interfaces import ParallelOp, ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.windows.sliding import (
-    Phases,
+    Residues,
     SlidingWindow,
     TransposedWindow,
     sliding_windows,
@@ -32,7 +32,7 @@ class Taps:
     at: Callable[[Scalar], tuple[Scalar, Scalar]]
 
 
-ReadPair: TypeAlias = Callable[[list[Scalar], list[Scalar], Scalar], tuple[Scalar, Scalar]]
+ReadBoth: TypeAlias = Callable[[list[Scalar], list[Scalar], Scalar], tuple[Scalar, Scalar]]
 """The elements of x and of the weight that are multiplied: given where in x a tap is, the tap, and which product it is
 of those of the tap."""
 
@@ -97,7 +97,7 @@ class ConvolutionalOp(WindowedOp, ABC):
         return values
 
     def sum_over_taps(
-        self, b: Builder, position: Sequence[Scalar], start: Scalar, inner: int, read: ReadPair
+        self, b: Builder, position: Sequence[Scalar], start: Scalar, inner: int, read: ReadBoth
     ) -> Scalar:
         """`start` and the products of a position, of which each tap that it sees has `inner`."""
         axes = self.taps(b, position)
@@ -111,7 +111,7 @@ class ConvolutionalOp(WindowedOp, ABC):
         return b.sum([*((axis.low, axis.high) for axis in axes), (0, inner)], start, term)
 
     @abstractmethod
-    def phases(self) -> list[Sequence[Phases]]:
+    def residues(self) -> list[Sequence[Residues]]:
         """The positions along each axis, as sliding windows."""
 
 
@@ -131,8 +131,8 @@ class SlidingAxes(ConvolutionalOp, ABC):
 
         return [along(window, at) for window, at in zip(self.windows(), position, strict=False)]
 
-    def phases(self) -> list[Sequence[Phases]]:
-        return [[Phases(window)] for window in self.windows()]
+    def residues(self) -> list[Sequence[Residues]]:
+        return [[Residues(window)] for window in self.windows()]
 
 
 class TransposedAxes(ConvolutionalOp, ABC):
@@ -151,5 +151,5 @@ class TransposedAxes(ConvolutionalOp, ABC):
         meetings = [window.meeting(b, at) for window, at in zip(self.windows(), position, strict=False)]
         return [Taps(m.low, m.high, lambda k, m=m: (m.source(k), m.tap(k))) for m in meetings]
 
-    def phases(self) -> list[Sequence[Phases]]:
-        return [window.phases() for window in self.windows()]
+    def residues(self) -> list[Sequence[Residues]]:
+        return [window.residues() for window in self.windows()]

@@ -7,7 +7,7 @@ Positions inside see the same taps, each one at an end others (`Edges`).
 
 Of a transposed convolution, element h of the operand and tap k of the kernel contribute to position
 h * stride + k * dilation - before of the result. Positions that are a multiple of `stride` apart use the same taps: the
-positions fall into `stride` phases, and within a phase a transposed convolution is a convolution of stride 1 with a
+positions fall into `stride` residues, and within a residue a transposed convolution is a convolution of stride 1 with a
 subset of the taps, equally spaced and reversed.
 """
 
@@ -168,7 +168,7 @@ class Edges:
 
 @dataclass(frozen=True)
 class Meeting:
-    """The pairs (element, tap) that meet at one result position: step s pairs
+    """Elements and taps that meet at one result position: step s pairs
     element `first_source - s * source_step` with tap `first_tap + s * tap_step`, for s in low..high."""
 
     low: Scalar
@@ -188,11 +188,11 @@ class Meeting:
 
 
 @dataclass(frozen=True)
-class Phases:
-    """`count` neighbouring phases: sliding windows that see the same elements with neighbouring taps.
+class Residues:
+    """`count` neighbouring residues: sliding windows that see the same elements with neighbouring taps.
 
-    Position q of `window` is, in the phase j of these, position `start` + j + q * `stride` of the result; its tap k is
-    tap `first_tap` + j + k * `tap_step` of the kernel. A convolution is one such phase.
+    Position q of `window` is, in residue j of these, position `start` + j + q * `stride` of the result; its tap k is
+    tap `first_tap` + j + k * `tap_step` of the kernel. A convolution is one such residue.
     """
 
     window: SlidingWindow
@@ -241,39 +241,39 @@ class TransposedWindow:
             high = b.select(b.compare("eq", b.rem(target, b.index(divisor)), 0), high, 0)
         return Meeting(low, high, first_tap, tap_step, room - 1, source_step)
 
-    def phases(self) -> list[Phases]:
-        """All positions of the result, phase by phase; phases that are alike are one entry."""
-        together: list[Phases] = []
-        for phase in range(self.stride):
-            new = self._phase(phase)
+    def residues(self) -> list[Residues]:
+        """All positions of the result, residue by residue; residues that are alike are one entry."""
+        together: list[Residues] = []
+        for residue in range(self.stride):
+            new = self._residue(residue)
             if new is None:
                 continue
             last = together[-1] if together else None
-            if last is not None and new == Phases(
+            if last is not None and new == Residues(
                 last.window, last.start + last.count, new.stride, last.first_tap + last.count, new.tap_step
             ):
-                new = Phases(last.window, last.start, last.stride, last.first_tap, last.tap_step, last.count + 1)
+                new = Residues(last.window, last.start, last.stride, last.first_tap, last.tap_step, last.count + 1)
                 together.pop()
             together.append(new)
         return together
 
-    def _phase(self, phase: int) -> Phases | None:
-        """The positions p with p + before = phase modulo stride, if there are any."""
-        low = ceil_div(self.before - phase, self.stride)
-        count = (self.positions - 1 + self.before - phase) // self.stride + 1 - low
+    def _residue(self, residue: int) -> Residues | None:
+        """The positions p with p + before = residue modulo stride, if there are any."""
+        low = ceil_div(self.before - residue, self.stride)
+        count = (self.positions - 1 + self.before - residue) // self.stride + 1 - low
         if count <= 0:
             return None
         divisor = math.gcd(self.stride, self.dilation)
         tap_step, source_step = self.stride // divisor, self.dilation // divisor
-        tap, missing = phase // divisor * pow(source_step, -1, tap_step) % tap_step, phase % divisor
+        tap, missing = residue // divisor * pow(source_step, -1, tap_step) % tap_step, residue % divisor
         size = 0 if missing else max(ceil_div(self.size - tap, tap_step), 0)
-        # The last tap of a phase sees the earliest element, so the window begins with it.
-        ahead = 0 if missing else (size - 1) * source_step - (phase - tap * self.dilation) // self.stride - low
+        # The last tap of a residue sees the earliest element, so the window begins with it.
+        ahead = 0 if missing else (size - 1) * source_step - (residue - tap * self.dilation) // self.stride - low
         unpadded = SlidingWindow(self.extent, size, 1, source_step, ahead, 0)
         after = count - 1 + unpadded.span - self.extent - ahead
         window = SlidingWindow(self.extent, size, 1, source_step, ahead, after)
         last_tap = tap + tap_step * (size - 1)
-        return Phases(window, low * self.stride + phase - self.before, self.stride, last_tap, -tap_step)
+        return Residues(window, low * self.stride + residue - self.before, self.stride, last_tap, -tap_step)
 
 
 def transposed_windows(

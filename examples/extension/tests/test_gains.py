@@ -11,8 +11,8 @@ import pytest
 
 import aotc
 from aotc.compiler.inspectors import inspect
-from aotc.executor.conventions import CONVENTIONS
 from aotc.executor.loading import Linked, load
+from aotc.executor.native import CONVENTIONS
 
 MODEL = Path(__file__).parents[3] / "tests/models/data/kws_float/model.onnx"
 GAINS = aotc.Artifact("signal", "signal-gains", "m.gains", json.dumps({"signal.louder": 2.0}).encode(), "flash")

@@ -1,4 +1,4 @@
-"""Functions of two quantised numbers in integers, with proof: all pairs of their values are tried."""
+"""Functions of two quantised numbers in integers, with proof: all their values are tried."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def fixed_sum(left: Numbers, right: Numbers, wanted: Array, scale: float, zero_p
         list(_multiples(operand, scale, shift)) or table for operand, table in zip((left, right), tables, strict=True)
     ]
     for (ones, others), even in itertools.product((multiples, tables), (False, True)):
-        for one, other in sorted(itertools.product(ones, others), key=lambda pair: pair[0].distance + pair[1].distance):
+        for one, other in sorted(itertools.product(ones, others), key=lambda two: two[0].distance + two[1].distance):
             some, goal = one.values[near[0]] + other.values[near[1]], wanted[near]
             offset = 0 if even else _offset(some, goal, low, high, shift, zero_point)
             if offset is None:

@@ -151,9 +151,9 @@ def divided(form: Affine, by: int) -> tuple[Affine, Affine] | Refinement | None:
         step = abs(factor)
         if by % step:
             continue
-        phase = (low if factor > 0 else -high - 1) % by // step  # how many positions into a period the loop begins
-        if phase and by // step - phase < loop.extent:
-            return Refinement(loop, by // step - phase)
+        residue = (low if factor > 0 else -high - 1) % by // step  # how many positions into a period the loop begins
+        if residue and by // step - residue < loop.extent:
+            return Refinement(loop, by // step - residue)
         if by // step < loop.extent:
             return Refinement(loop, by // step, periodic=True)
     return None

@@ -187,10 +187,10 @@ class LoopBuilder(ScalarBuilder):
         for block, side in zip(blocks, (then, otherwise), strict=True):
             self.within(block, lambda side=side: results.append(list(side())))
         for block, values, others in zip(blocks, results, reversed(results), strict=True):
-            pairs = list(zip(values, others, strict=True))
+            both = list(zip(values, others, strict=True))
 
-            def fill(pairs: list[tuple[Scalar, Scalar]] = pairs) -> None:
-                self.effect(scf.YieldOp(*(self._alike(value, other) for value, other in pairs)))
+            def fill(both: list[tuple[Scalar, Scalar]] = both) -> None:
+                self.effect(scf.YieldOp(*(self._alike(value, other) for value, other in both)))
 
             self.within(block, fill)
         first = blocks[0].last_op

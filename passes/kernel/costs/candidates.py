@@ -34,10 +34,10 @@ def _counts(machine: Machine, given: int) -> Iterator[int]:
     return (count for count in (1, 2, 3, 4, 6, 8, 12) if count < machine.registers and count != given)
 
 
-def _pairs(given: tuple[int, int]) -> Iterator[tuple[int, int]]:
-    """Pairs of powers of two with a limited product, except `given`."""
+def _others(given: tuple[int, int]) -> Iterator[tuple[int, int]]:
+    """Two powers of two with a limited product, except `given`."""
     sizes = ((first, second) for first in (1, 2, 4, 8) for second in (1, 2, 4, 8))
-    return (pair for pair in sizes if pair[0] * pair[1] <= MOST_AT_ONCE and pair != given)
+    return (size for size in sizes if size[0] * size[1] <= MOST_AT_ONCE and size != given)
 
 
 def _tiles(mr: int, nr: int, registers: int) -> list[tuple[int, int]]:
@@ -94,8 +94,8 @@ def _(schedule: RowSchedule, machine: Machine) -> Iterator[RowSchedule]:
     """Other numbers of rows computed at once; for one row, other numbers of registers in a step."""
     if schedule.rows * schedule.stages == 1:
         return (replace(schedule, registers=count) for count in _counts(machine, schedule.registers))
-    pairs = _pairs((schedule.stages, schedule.rows))
-    return (replace(schedule, stages=stages, rows=rows) for stages, rows in pairs)
+    sizes = _others((schedule.stages, schedule.rows))
+    return (replace(schedule, stages=stages, rows=rows) for stages, rows in sizes)
 
 
 @near.register
@@ -107,8 +107,8 @@ def _(schedule: WindowSchedule, machine: Machine) -> Iterator[WindowSchedule]:
 @near.register
 def _(schedule: ResampleSchedule, machine: Machine) -> Iterator[ResampleSchedule]:
     """Other tiles of rows and registers."""
-    pairs = _pairs((schedule.rows, schedule.registers))
-    return (replace(schedule, rows=rows, registers=registers) for rows, registers in pairs)
+    sizes = _others((schedule.rows, schedule.registers))
+    return (replace(schedule, rows=rows, registers=registers) for rows, registers in sizes)
 
 
 @near.register

@@ -84,7 +84,7 @@ def window_rows_schedule(
 
 
 def _registers(schedule: PositionsSchedule, along: SlidingWindow) -> int:
-    """Those that a tile takes: what it reads of a row, again in phases, and results."""
+    """Those that a tile takes: what it reads of a row, again in residues, and results."""
     read = ceil_div((schedule.nr * schedule.lanes - 1) * along.stride + along.span, schedule.lanes)
     return read * (2 if along.stride > 1 else 1) + schedule.nr + 2
 

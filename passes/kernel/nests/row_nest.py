@@ -325,6 +325,6 @@ def tree_reduce(b: TileBuilder, value: Scalar, axis: int, combine: Combine) -> S
             return b.slice(value, offsets, extents)
 
         low = registers(0, half)
-        pairs = b.slice(low, [0] * len(sizes), [count - half if k == axis else n for k, n in enumerate(sizes)])
-        value = b.replace(combine(pairs, registers(half, count - half)), low, [0] * len(sizes))
+        lower = b.slice(low, [0] * len(sizes), [count - half if k == axis else n for k, n in enumerate(sizes)])
+        value = b.replace(combine(lower, registers(half, count - half)), low, [0] * len(sizes))
     return value

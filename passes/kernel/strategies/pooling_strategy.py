@@ -165,8 +165,8 @@ class FoldStrategy(KernelStrategy[FoldOp]):
         if is_minifloat(kind):
             return None
         rows, width = prod(op.ints("kernel")[:-1]), byte_width(compute_type(kind))
-        phases = [each.window for each in op.axes()[-1].phases()]
-        found = [window_rows_schedule(machine, width, window, rows, False) for window in phases]
+        residues = [each.window for each in op.axes()[-1].residues()]
+        found = [window_rows_schedule(machine, width, window, rows, False) for window in residues]
         return None if None in found else max(filter(None, found), key=lambda each: each.nr, default=None)
 
     def nest(self, nest: Nest[FoldOp, PositionsSchedule]) -> None:

@@ -119,8 +119,8 @@ def _repeated(blocks: Sequence[tuple[_Register, ...]], first: int, period: int) 
         before, after = group(time - 1), group(time)
         if [[each.kind for each in block] for block in before] != [[each.kind for each in block] for block in after]:
             return None
-        pairs = (zip(old, new, strict=True) for old, new in zip(before, after, strict=True))
-        return [tuple(new.block - old.block for old, new in pair) for pair in pairs]
+        axes = (zip(old, new, strict=True) for old, new in zip(before, after, strict=True))
+        return [tuple(new.block - old.block for old, new in both) for both in axes]
 
     times, distance = 1, steps(1)
     while distance is not None and steps(times) == distance:

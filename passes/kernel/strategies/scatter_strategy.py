@@ -106,8 +106,8 @@ class ScatterElementsInMemoryStrategy(KernelStrategy[ScatterElementsInMemoryOp])
                 over(indices[axis:], update, reads[1])
 
             over(x[axis:], remember, reads[0])
-            pairs = zip(outer, indices, x, strict=False)
-            tests = [b.compare("lt", i, covered) for i, covered, extent in pairs if covered < extent]
+            limits = zip(outer, indices, x, strict=False)
+            tests = [b.compare("lt", i, covered) for i, covered, extent in limits if covered < extent]
             if 0 not in indices:
                 b.only_when(reduce(and_, tests), updates) if tests else updates()
             over(x[axis:], nest.write, memory)

@@ -173,7 +173,7 @@ class Tenants:
 
 
 EFFORT = 1 << 20
-"""The most pairs of buffers alive together that the strategies of a placement look at, beyond those of the first."""
+"""The most overlaps of buffers alive together that the strategies of a placement look at, beyond those of the first."""
 
 
 GROWTH = 1.25
@@ -192,8 +192,8 @@ def place(
     problem = Problem(buffers, alignment)
     best: Sequence[int] | None = None
     peak: int | None = None
-    pairs = sum(map(len, problem.neighbours))
-    for strategy in portfolio[: 1 + effort // max(pairs, 1)]:
+    count = sum(map(len, problem.neighbours))
+    for strategy in portfolio[: 1 + effort // max(count, 1)]:
         offsets = strategy(problem, peak)
         if offsets is not None and (peak is None or problem.peak(offsets) < peak):
             best, peak = offsets, problem.peak(offsets)
@@ -211,7 +211,7 @@ def place(
 
 
 SEARCHED = 1 << 18
-"""The most pairs of buffers alive together that a search looks at."""
+"""The most overlaps of buffers alive together that a search looks at."""
 TRIALS = 1024
 """The most orders that a search tries."""
 
@@ -219,7 +219,7 @@ TRIALS = 1024
 def search(buffers: Sequence[Buffer], placement: Placement, effort: int = SEARCHED) -> Placement:
     """A smaller placement than a given one that swaps in the order of placing find, within `effort`; else that one.
 
-    A local search: an order that is no worse is the next to swap in, by up to three pairs at a time.
+    A local search: an order that is no worse is the next to swap in, by up to three swaps at a time.
     """
     problem, best = Problem(buffers, placement.alignment), placement
     order = sorted(range(len(buffers)), key=lambda i: (placement.offsets[i], i))  # first fit moves none of them up
@@ -273,7 +273,7 @@ def _centred(problem: Problem) -> Sequence[int]:
 def validate(buffers: Sequence[Buffer], placement: Placement) -> None:
     """Raise ValueError unless all offsets are aligned, inside the arena, and no two living buffers share a byte."""
     alive: list[tuple[Buffer, int]] = []
-    for buffer, offset in sorted(zip(buffers, placement.offsets, strict=True), key=lambda pair: pair[0].first):
+    for buffer, offset in sorted(zip(buffers, placement.offsets, strict=True), key=lambda item: item[0].first):
         if offset < 0 or offset % placement.alignment or offset + buffer.size > placement.peak:
             raise ValueError(f"{buffer.name} at {offset} is misaligned or outside the arena")
         alive = [(other, start) for other, start in alive if other.last >= buffer.first]

@@ -50,8 +50,8 @@ class Access:
 
 @dataclass(frozen=True)
 class Step:
-    """One call. `in_place`: pairs (written storage, read storage) of equal size, the first of which may take over the
-    memory of the second if that dies here; better pairs first."""
+    """One call. `in_place`: (written storage, read storage) of equal size, the first of which may take over the
+    memory of the second if that dies here; the better first."""
 
     reads: tuple[Access, ...]
     writes: tuple[Access, ...]

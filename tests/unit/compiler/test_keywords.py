@@ -8,8 +8,8 @@ import onnx.parser
 import pytest
 
 import aotc
-from aotc.compiler.keywords import python_terms
 from aotc.errors import CompileError, UsageError
+from aotc.pipeline.signature import python_terms
 
 MODEL = '<ir_version: 8, opset_import: ["" : 17]> g (float[n,m] x, int64[2] s) => (y) { y = Reshape(x, s) }'
 

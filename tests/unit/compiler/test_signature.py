@@ -12,10 +12,9 @@ import onnx.parser
 import pytest
 
 import aotc
-from aotc.compiler.lowering import NOT_IN_PROCESS
 from aotc.machines import processor
 from aotc.pipeline.options import CHOICES, INTERNAL, CompileOptions
-from aotc.pipeline.signature import FileOptions, InProcessOptions
+from aotc.pipeline.signature import NOT_IN_PROCESS, FileOptions, InProcessOptions
 
 OPTIONS = {field.name for field in fields(CompileOptions)} - INTERNAL
 

@@ -20,12 +20,18 @@ from xdsl.parser import Parser
 
 from aotc.dialects.aot import AOT, Convention
 from aotc.dialects.aot.contract import (
+    CONVENTION,
+    ENTRY,
     IN_PLACE,
     OPERATION_COUNT,
+    OPERATOR_ARGUMENTS,
+    PLAN,
     RECORDED,
+    TENSORS,
+    THREADS,
     WEIGHT_LAYOUT,
+    WORKSPACE,
     Argument,
-    Interface,
     Recorded,
     Sizes,
     Tensor,
@@ -33,36 +39,26 @@ from aotc.dialects.aot.contract import (
     append_argument,
     argument_of,
     arguments_of,
-    convention,
     entry,
-    has_external_weights,
     has_plan,
     has_tensors_in_workspace,
     is_kernel,
     kernels,
-    mark_entry,
     mark_kernel,
     model_module,
     model_name,
     operator_arguments,
     plan_of,
     results_of,
-    set_convention,
-    set_interface,
-    set_plan,
     set_results,
     set_signature,
     set_sizes,
-    set_tensors_in_workspace,
-    set_threads,
     shares_workspace,
     sizes_of,
     tensors_of,
     threads_of,
     weight_offsets,
-    weights_place,
     workspace_alignment,
-    workspace_place,
 )
 from aotc.errors import CompileError
 from aotc.model.metadata import BufferInfo, PlanInfo
@@ -92,7 +88,7 @@ def test_arguments_are_read_back() -> None:
     given.readonly = given.noalias = True
     set_signature(main, [given], [f32])
     set_results(main, [Argument(name="y")])
-    mark_entry(main)
+    ENTRY.set(main)
     back = entry(reread(ModuleOp([main])))
     (found,) = arguments_of(back)
     assert (found.name, found.dtype, found.io, found.shape) == ("größe", "int8", "input", (2, 3))
@@ -109,7 +105,7 @@ def test_labels_are_text_or_numbers(labels: tuple[str, ...] | tuple[int, ...]) -
     given = Argument(name="y")
     given.labels = labels
     set_results(main, [given])
-    mark_entry(main)
+    ENTRY.set(main)
     (found,) = results_of(entry(reread(ModuleOp([main]))))
     assert found.labels == labels
     mixed = ArrayAttr([StringAttr("a"), IntegerAttr(0, i64)])
@@ -162,31 +158,31 @@ def test_values_of_another_kind_are_refused() -> None:
 
 def test_functions() -> None:
     main, kernel, other = function(), function("relu_0"), function("expf")
-    mark_entry(main)
+    ENTRY.set(main)
     mark_kernel(kernel, [[0, 1], []])
     set_sizes(kernel, Sizes(0, 8, 4))
-    set_convention(kernel, Convention.CPACKED)
+    CONVENTION.set(kernel, Convention.CPACKED)
     OPERATION_COUNT.set(kernel, 7)
     module = reread(model_module([main, kernel, other], "kws"))
     (found,) = kernels(module)
     assert (found.sym_name.data, entry(module).sym_name.data, model_name(module)) == ("relu_0", "main", "kws")
-    assert IN_PLACE.get(found) == [[0, 1], []] and sizes_of(found) == Sizes(0, 8, 4)
-    assert convention(found) is Convention.CPACKED and OPERATION_COUNT.get(found) == 7
-    assert convention(main) is None and sizes_of(main) == Sizes() and not is_kernel(main)
+    assert IN_PLACE.get(found) == ((0, 1), ()) and sizes_of(found) == Sizes(0, 8, 4)
+    assert CONVENTION.get(found) is Convention.CPACKED and OPERATION_COUNT.get(found) == 7
+    assert CONVENTION.get(main) is None and sizes_of(main) == Sizes() and not is_kernel(main)
 
 
 @pytest.mark.parametrize("count", [0, 2])
 def test_a_model_has_one_entry(count: int) -> None:
     functions = [function(f"main{n}") for n in range(count)]
     for each in functions:
-        mark_entry(each)
+        ENTRY.set(each)
     with pytest.raises(CompileError, match=rf"{count} .*aot\.entry.*\[invalid-contract\]"):
         entry(ModuleOp([*functions]))
 
 
 def test_an_entry_is_no_kernel() -> None:
     main = function("main")
-    mark_entry(main)
+    ENTRY.set(main)
     mark_kernel(main, [])
     with pytest.raises(CompileError, match=r"@main.*aot.entry.*aot.kernel.*\[invalid-contract\]"):
         entry(ModuleOp([main]))
@@ -195,13 +191,11 @@ def test_an_entry_is_no_kernel() -> None:
 def test_choices_of_the_interface() -> None:
     module = ModuleOp([])
     with pytest.raises(CompileError, match=r"aot.workspace.*\[invalid-contract\]"):
-        workspace_place(module)
-    set_interface(module, Interface("c", "caller", "external"))
-    chosen = workspace_place(module), weights_place(module), operator_arguments(module)
-    assert chosen == ("caller", "external", "tensors")
-    assert has_external_weights(module)
-    set_interface(module, Interface("c", "caller", "embedded", "values"))
-    assert operator_arguments(module) == "values" and not has_external_weights(module)
+        WORKSPACE.require(module)
+    WORKSPACE.set(module, "caller")
+    assert WORKSPACE.require(reread(module)) == "caller" and operator_arguments(module) == "tensors"
+    OPERATOR_ARGUMENTS.set(module, "values")
+    assert operator_arguments(module) == "values"
 
 
 def test_the_plan() -> None:
@@ -210,7 +204,7 @@ def test_the_plan() -> None:
     with pytest.raises(CompileError, match=r"aot.plan.*\[invalid-contract\]"):
         plan_of(module)
     plan = PlanInfo(64, 32, True, 32, ("Conv_0", "Relü"), (BufferInfo("a", 0, 64, 0, 1, ("Conv_0",)),))
-    set_plan(module, plan)
+    PLAN.set(module, plan)
     assert plan_of(reread(module)) == plan and workspace_alignment(module) == 32
 
 
@@ -230,7 +224,7 @@ def test_what_else_a_module_says() -> None:
     assert threads_of(module) == 1 and RECORDED.get(module) is None and weight_offsets(module) == {}
     recorded = Recorded(("x",), ("y", "z"), (0.0, 1e-3))
     layout = WeightLayout(96, 8, {"conv.w": 0, "b": 64})
-    set_threads(module, 4)
+    THREADS.set(module, 4)
     RECORDED.set(module, recorded)
     WEIGHT_LAYOUT.set(module, layout)
     back = reread(module)
@@ -243,6 +237,6 @@ def test_tensors_in_the_workspace() -> None:
     given = Argument(name="x", dtype="float32", io="input")
     given.shape, given.offset = (4,), 16
     assert not has_tensors_in_workspace(main) and tensors_of(main) == []
-    set_tensors_in_workspace(main, [given])
+    TENSORS.set(main, [given])
     assert tensors_of(main) == [Tensor("x", "float32", "input", (4,), None, None, 16)]
     assert shares_workspace(ModuleOp([main]))

@@ -185,9 +185,9 @@ def test_what_is_not_packed_and_unpacked() -> None:
 
 def test_what_packs_constants_has_no_kernel() -> None:
     text = """func.func @main(%w: tensor<4x3xi8>) -> tensor<2x3xi8> attributes {aot.entry} {
-      %0 = graph.pair_nibbles %w : (tensor<4x3xi8>) -> tensor<2x3xi8>
+      %0 = graph.pack_nibbles %w : (tensor<4x3xi8>) -> tensor<2x3xi8>
       func.return %0 : tensor<2x3xi8>
     }"""
     ctx = new_context()
-    with pytest.raises(CompileError, match=r"graph\.pair_nibbles has no kernel.*it packs constants"):
+    with pytest.raises(CompileError, match=r"graph\.pack_nibbles has no kernel.*it packs constants"):
         OutlineKernelsPass().apply(ctx, Parser(ctx, text).parse_module())

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
-from aotc.cli.comparison import compare
 from aotc.cli.parser import build_parser
+from aotc.cli.verification import compare
 
 ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from aotc.vm.registry import REGISTERED
+from aotc.vm.builtins import REGISTERED
 
 ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs" / "vm.md").read_text(encoding="utf-8")

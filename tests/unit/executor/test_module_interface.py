@@ -18,8 +18,7 @@ from aotc.dialects.aot import WeightOp
 from aotc.dialects.aot.contract import arguments_of, entry, kernels
 from aotc.errors import UsageError
 from aotc.executor import CompiledModel, NativeModel, RunError
-from aotc.executor.conventions import CONVENTIONS
-from aotc.executor.native import aligned_bytes
+from aotc.executor.native import CONVENTIONS, aligned_bytes
 from aotc.executor.packed_metadata import FunctionInfo, _Model, _names, described
 from aotc.measuring.routes import build_shared
 from aotc.model.conventions import entry_symbol
@@ -82,7 +81,7 @@ def test_e4_runs_are_timed(module: CompiledModel) -> None:
     assert len(executor.time_evaluator("get_output", None, 5, 2)(0).results) == 2
     with pytest.raises(ValueError, match="cannot be put on"):
         executor.time_evaluator("run", (2, 0))
-    with pytest.raises(TypeError, match="a device is a pair"):
+    with pytest.raises(TypeError, match="a device is a tuple"):
         executor.time_evaluator("run", 3)
     with pytest.raises(KeyError, match="no function 'walk'"):
         executor.time_evaluator("walk")

@@ -11,7 +11,7 @@ import pytest
 
 import aotc
 from aotc.compiler.dynamic.model import DynamicModel
-from aotc.executor.shared_weights import SharedWeights
+from aotc.executor.loading import SharedWeights
 from aotc.pipeline.options import INTERNAL, CompileOptions
 
 TEXT = """<ir_version: 10, opset_import: ["" : 18]> m (float[n,64] x) => (float[n,96] y) {

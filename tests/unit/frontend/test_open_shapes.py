@@ -12,7 +12,6 @@ from onnx import numpy_helper
 
 from aotc.errors import CompileError, UsageError
 from aotc.frontend.onnx import OpenShapesError, load_model, open_interface
-from aotc.frontend.onnx.symbolic.rules import RULES
 from aotc.model.extents import OpenTensor, value_of
 from aotc.model.known_tensors import KnownTensor
 
@@ -29,14 +28,12 @@ def outputs(text: str, dims: Mapping[str, int | str] | None = None) -> list[str]
     return [str(each) for each in found]
 
 
-def test_every_rule_tells_the_truth() -> None:
-    """Of each case that the onnx package has of these operators: inputs of which every extent is open, integers that
-    are not among what is checked as constants; what is told of the outputs' shapes is what they are."""
+def test_what_is_told_of_every_operator_is_true() -> None:
+    """Of each case that the onnx package has: inputs of which every extent is open, integers that are not among what
+    is checked as constants; what is told of the outputs' shapes is what they are."""
     told: set[str] = set()
     for case in load_cases():
         graph = case.model.graph
-        if not {node.op_type for node in graph.node} <= RULES.keys():
-            continue
         for feed, expected in case.data():
             if not all(
                 isinstance(each, np.ndarray) and each.dtype.kind not in "OUS" for each in (*feed.values(), *expected)
@@ -58,7 +55,10 @@ def test_every_rule_tells_the_truth() -> None:
                     extents[f"{value.name}{axis}"] = extent
             for value in model.graph.output:
                 value.type.tensor_type.ClearField("shape")
-            _, found = open_interface(load_model(model), {}, {})
+            try:
+                _, found = open_interface(load_model(model), {}, {})
+            except CompileError:  # an operator is refused
+                continue
             for tensor, array in zip(found, expected, strict=True):
                 if tensor.shape is None:
                     continue
@@ -67,7 +67,7 @@ def test_every_rule_tells_the_truth() -> None:
                     assert extent is None or value_of(extent, extents) == actual, (case.name, str(tensor), array.shape)
                 if None not in tensor.shape:
                     told.add(graph.node[0].op_type)
-    assert len(told) > 80  # of about 100
+    assert len(told) > 130  # of about 170
 
 
 def test_patterns_of_exporters() -> None:
@@ -120,10 +120,11 @@ def test_expand_as_exporters_write_it() -> None:
 
 def test_what_depends_on_which_is_greater_is_not_told() -> None:
     assert outputs("m (float[n] x, float[w] y) => (float[] z) { z = Add(x, y) }") == ["float32[?]"]
+    assert outputs("m (float[n] x, float[w] y) => (float[] z) { s = Shape(y) z = Expand(x, s) }") == ["float32[?]"]
     assert outputs("m (float[n] x) => (float[] y) <int64[1] a = {2}, int64[1] b = {9}> { y = Slice(x, a, b) }") == [
         "float32[?]"
     ]
-    assert outputs("m (float[n] x) => (int64[] y) { y = NonZero(x) }") == ["int64[...]"]
+    assert outputs("m (float[n] x) => (int64[] y) { y = NonZero(x) }") == ["int64[1, ?]"]
 
 
 def sliced(start: str, end: str) -> str:
@@ -158,7 +159,7 @@ def test_quotients_are_told_where_they_are_rounded_down() -> None:
       y = Expand(one, half)
       z = Expand(one, other)
     }"""
-    assert outputs(text) == ["float32[n//2]", "float32[...]"]
+    assert outputs(text) == ["float32[n//2]", "float32[?]"]
 
 
 def test_what_the_graph_does_not_tell_is_taken_from_declarations_of_known_symbols() -> None:

@@ -1,4 +1,4 @@
-"""Transposed convolution: its phases against counting, its kernels on vectors against onnxruntime."""
+"""Transposed convolution: its residues against counting, its kernels on vectors against onnxruntime."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def meetings(window: TransposedWindow, position: int) -> set[tuple[int, int]]:
 def test_phases_see_what_meets() -> None:
     for window in windows():
         found: dict[int, set[tuple[int, int]]] = {}
-        for part in window.phases():
+        for part in window.residues():
             for j, q in itertools.product(range(part.count), range(part.window.positions)):
                 position = part.start + j + q * part.stride
                 assert position not in found, window
@@ -39,8 +39,8 @@ def test_phases_see_what_meets() -> None:
 
 
 def test_neighbouring_phases_that_are_alike_are_one() -> None:
-    assert [part.count for part in TransposedWindow(6, 16, 8, 1, 4, 4, 0).phases()] == [4, 4]
-    assert [part.count for part in TransposedWindow(6, 2, 2, 1, 0, 0, 0).phases()] == [2]
+    assert [part.count for part in TransposedWindow(6, 16, 8, 1, 4, 4, 0).residues()] == [4, 4]
+    assert [part.count for part in TransposedWindow(6, 2, 2, 1, 0, 0, 0).residues()] == [2]
 
 
 def test_attributes_must_fit() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from aotc.dialects.aot import RoundProductOp
 from aotc.machines.instructions.evaluation import ArrayValue
-from aotc.machines.instructions.rounding import ROUNDINGS
+from aotc.machines.instructions.floats import ROUNDINGS
 
 COUNT = 4000
 

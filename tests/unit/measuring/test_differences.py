@@ -17,8 +17,14 @@ from aotc.dialects.builder import Builder, Scalar
 from aotc.dialects.graph.elementwise import AddOp, SubOp
 from aotc.dialects.graph.functions import FunctionOp, TanhOp
 from aotc.errors import EXIT_OK, EXIT_WRONG
-from aotc.measuring.differences import Judge, WrongOperator, first_operator, first_pass
-from aotc.measuring.kernel_values import values_between_kernels, with_outputs
+from aotc.measuring.differences import (
+    Judge,
+    WrongOperator,
+    first_operator,
+    first_pass,
+    values_between_kernels,
+    with_outputs,
+)
 from aotc.passes.fuse.fuse_epilogues import FuseEpiloguesPass
 from aotc.pipeline.options import CompileOptions
 
@@ -137,7 +143,7 @@ def test_values_are_those_of_the_compiled_kernels(monkeypatch: pytest.MonkeyPatc
         proto.graph.initializer.append(numpy_helper.from_array(np.ones(shape, np.float32), name))
     (values,) = values_between_kernels(proto, CompileOptions())
     assert "r" in values and "y" in values and "c" not in values
-    monkeypatch.setattr("aotc.measuring.kernel_values.AT_ONCE", 1)
+    monkeypatch.setattr("aotc.measuring.differences.AT_ONCE", 1)
     groups = values_between_kernels(proto, CompileOptions())
     assert len(groups) > 1 and {*values} == {name for group in groups for name in group}
 

@@ -11,7 +11,7 @@ import pytest
 
 import aotc
 from aotc.compiler import cache
-from aotc.compiler.reuse import cached_set
+from aotc.compiler.cache import cached_set
 from aotc.emit.model_library import read_model_library
 
 DATA = Path(__file__).parents[2] / "models/data"

@@ -6,7 +6,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 from xdsl.universe import Universe
 
-from aotc.dialects.aot.contract import plan_of, set_plan
+from aotc.dialects.aot.contract import PLAN, plan_of
 from aotc.errors import CompileError
 from aotc.model.metadata import BufferArgument, KernelInfo, ModelInfo, TensorInfo, from_json, to_json
 from aotc.pipeline.model_info import model_info
@@ -82,7 +82,7 @@ def test_the_plan_survives_text() -> None:
     for name, load in Universe.get_multiverse().all_dialects.items():
         ctx.register_dialect(name, load)
     alone = ModuleOp([])
-    set_plan(alone, plan)
+    PLAN.set(alone, plan)
     assert plan_of(Parser(ctx, str(alone)).parse_module()) == plan
 
 

@@ -12,8 +12,7 @@ import aotc
 from aotc.cli.main import run
 from aotc.compiler.lowering import require_suitable
 from aotc.pipeline.options import CompileOptions
-from aotc.pipeline.phases import PHASES, VECTORS, make_passes, pipeline_of
-from aotc.pipeline.steps import Phase, Step, When
+from aotc.pipeline.phases import PHASES, VECTORS, Phase, Step, When, make_passes, pipeline_of
 
 TARGETS = ("x86-64-v4", "x86-64", "cortex-m4", "cortex-m55", "cortex-m0")
 ASKED: tuple[dict[str, Any], ...] = (

@@ -41,10 +41,10 @@ def of_integers(v: Vector) -> tuple[Sequence[str], Variants]:
 
 def of_lanes(v: Vector) -> tuple[Sequence[str], Variants]:
     """Four integers side by side; GCC would take them through memory."""
-    pairs = "vmov %q0[2], %q0[0], %1, %3\\n\\tvmov %q0[3], %q0[1], %2, %4"
+    moves = "vmov %q0[2], %q0[0], %1, %3\\n\\tvmov %q0[3], %q0[1], %2, %4"
     text = (
         f"(__extension__ ({{ {v.name} aotc_lanes; "
-        f'__asm__("{pairs}" : "=&w"(aotc_lanes) : "r"(a), "r"(b), "r"(c), "r"(d)); aotc_lanes; }}))'
+        f'__asm__("{moves}" : "=&w"(aotc_lanes) : "r"(a), "r"(b), "r"(c), "r"(d)); aotc_lanes; }}))'
     )
     plain = f"(({v.name}){{{', '.join(f'(uint32_t)({x})' for x in 'abcd')}}})"
     return "abcd", [(f"{INTEGERS} && !defined(__clang__)", text), ("", plain)]

@@ -79,7 +79,7 @@ class If(ControlNode):
         try:
             sides = [self._in_place(branch, name) for branch, name in zip(branches, ("then/", "else/"), strict=True)]
             picked = self.bodies.folded(ReshapeOp.get(condition, shape=[]), self.name)
-            return [self._chosen(picked, *pair) for pair in zip(*sides, strict=True)]
+            return [self._chosen(picked, *sources) for sources in zip(*sides, strict=True)]
         except CompileError:
             del self.bodies.problems[mark:]
             self.bodies.imported = imported

@@ -6,7 +6,6 @@ import numpy as np
 from xdsl.dialects.builtin import f32
 
 from aotc.dialects.dtypes import is_float
-from aotc.dialects.graph.functions import ExpOp
 from aotc.frontend.onnx.node import Operand, Tensor
 from aotc.frontend.onnx.registry import Node, onnx_op
 
@@ -28,7 +27,7 @@ def celu(node: Node) -> Tensor:
     """x where x >= 0, else alpha * (exp(x / alpha) - 1); ONNX's own definition makes a vector of a scalar."""
     x = node.tensor(0).widened()
     alpha = x.scalar(node.attr("alpha", 1.0))
-    below = alpha * ((x / alpha).emit(ExpOp) - 1)
+    below = alpha * ((x / alpha).emit("exp") - 1)
     return (x < 0).choose(below, x).cast(node.element_type(0))
 
 

@@ -7,10 +7,6 @@ from xdsl.dialects.builtin import f32, f64, i32
 from xdsl.ir import Attribute, SSAValue
 
 from aotc.dialects.dtypes import is_float
-from aotc.dialects.graph.conversion import QuantizeOp
-from aotc.dialects.graph.convolution import ConvOp, ConvTransposeOp
-from aotc.dialects.graph.matrices.elimination import DeterminantOp
-from aotc.dialects.graph.matrices.matmul import MatMulOp
 from aotc.frontend.onnx.importers.pooling import window_attributes
 from aotc.frontend.onnx.node import Tensor
 from aotc.frontend.onnx.registry import Node, onnx_op
@@ -19,7 +15,7 @@ from aotc.frontend.onnx.registry import Node, onnx_op
 @onnx_op("Gemm")
 def gemm(node: Node) -> Tensor:
     transposed = {"transpose_lhs": bool(node.attr("transA", 0)), "transpose_rhs": bool(node.attr("transB", 0))}
-    product = node.tensor(0).emit(MatMulOp, node.input(1), **transposed)
+    product = node.tensor(0).emit("matmul", node.input(1), **transposed)
     addend, kind = node.optional_tensor(2), product.kind
     alpha, beta = node.attr("alpha", 1.0), node.attr("beta", 1.0)
     has_addend = addend is not None and beta != 0.0
@@ -38,7 +34,7 @@ def gemm(node: Node) -> Tensor:
 
 @onnx_op("Det")
 def determinant(node: Node) -> SSAValue:
-    return node.emit(DeterminantOp, node.input(0))
+    return node.emit("determinant", node.input(0))
 
 
 @onnx_op("MatMul")
@@ -72,7 +68,7 @@ def convolve(x: Tensor, weight: Tensor, bias: SSAValue | None) -> Tensor:
     """The convolution that the attributes of the node describe."""
     node = x.node
     windows = window_attributes(node, x.shape[2:], _kernel(node, weight))
-    return x.emit(ConvOp, weight, bias, group=node.attr("group", 1), **windows)
+    return x.emit("conv", weight, bias, group=node.attr("group", 1), **windows)
 
 
 def _kernel(node: Node, weight: Tensor) -> tuple[int, ...]:
@@ -128,7 +124,7 @@ def _requantized(sums: Tensor, lhs_scale: Tensor, rhs_scale: Tensor) -> SSAValue
     scale = lhs_scale.cast(f32) * rhs_scale.cast(f32) / node.tensor(6).cast(f32)
     scaled, zero_point = sums.cast(f32) * scale, node.tensor(7)
     one = node.constant(node.filled(zero_point.shape, 1, np.float32))
-    return node.emit(QuantizeOp, scaled, one, zero_point, to=zero_point.kind)
+    return node.emit("quantize", scaled, one, zero_point, to=zero_point.kind)
 
 
 @onnx_op("ConvTranspose")
@@ -158,4 +154,4 @@ def conv_transpose(node: Node) -> SSAValue:
                 more[axis] += max(wanted - natural, 0)
     windows = {"strides": strides, "pads": pads, "dilations": dilations, "output_padding": more}
     operands = node.input(0), node.input(1), node.optional(2)
-    return node.emit(ConvTransposeOp, *operands, group=node.attr("group", 1), **windows)
+    return node.emit("conv_transpose", *operands, group=node.attr("group", 1), **windows)

@@ -9,9 +9,6 @@ from onnx import TensorProto
 from xdsl.ir import Attribute, SSAValue
 
 from aotc.dialects.dtypes import is_minifloat, numpy_dtype
-from aotc.dialects.graph.bits import BitCastOp
-from aotc.dialects.graph.conversion import CastOp
-from aotc.dialects.graph.movement import BroadcastOp
 from aotc.frontend.onnx.importers.signal.random import random
 from aotc.frontend.onnx.node import Tensor
 from aotc.frontend.onnx.registry import Node, onnx_op
@@ -41,12 +38,12 @@ def _cast(node: Node, to: Attribute) -> Tensor:
     rounding = node.attr("round_mode", "up")
     node.require_choice("round_mode", rounding, ("up", "down", "nearest"))
     direction = None if rounding == "up" else rounding
-    return x.emit(CastOp, to=to, keep_overflow=not node.attr("saturate", 1), rounding=direction)
+    return x.emit("cast", to=to, keep_overflow=not node.attr("saturate", 1), rounding=direction)
 
 
 @onnx_op("BitCast")
 def bit_cast(node: Node) -> SSAValue:
-    return node.emit(BitCastOp, node.input(0), to=node.type_attr("to"))
+    return node.emit("bit_cast", node.input(0), to=node.type_attr("to"))
 
 
 @onnx_op("Identity")
@@ -67,7 +64,7 @@ def dropout(node: Node) -> Sequence[SSAValue | Tensor]:
         return [x]
     # What the mask says at inference: all kept, before version 12 (in onnxruntime) nothing at all.
     mask = np.full((), node.opset >= 12, np.bool_ if node.opset >= 10 else numpy_dtype(node.element_type(0)))
-    return [x, node.emit(BroadcastOp, node.constant(mask), shape=list(node.shape(0)))]
+    return [x, node.emit("broadcast", node.constant(mask), shape=list(node.shape(0)))]
 
 
 def _dropped(node: Node) -> Sequence[Tensor]:

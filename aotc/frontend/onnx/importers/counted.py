@@ -16,8 +16,6 @@ from xdsl.dialects.builtin import i64
 from xdsl.ir import SSAValue
 
 from aotc.dialects.dtypes import is_float
-from aotc.dialects.graph.indexing import GatherElementsOp, GatherNdOp, GatherOp
-from aotc.dialects.graph.movement import BroadcastOp, ConcatOp
 from aotc.dialects.graph.reduction import ReduceOp
 from aotc.dialects.graph.shapes import broadcast, normalize_axis
 from aotc.frontend.onnx.importers.indexing import counted_top_k
@@ -106,7 +104,7 @@ def shape(node: Node, bounds: Sequence[Bound | None]) -> _Results:
     found.append(count.value)
     if after := whole[bound.axis + 1 :]:
         found.append(node.constant(after, np.int64))
-    known = Tensor(node, node.emit(ConcatOp, found, axis=0)) if len(found) > 1 else count
+    known = Tensor(node, node.emit("concat", found, axis=0)) if len(found) > 1 else count
     start, stop, _ = slice(node.attr("start", 0), node.attr("end")).indices(len(whole))
     return [cut(known, {0: (start if start < stop else 0, 1, max(stop - start, 0))}).value]
 
@@ -159,9 +157,9 @@ def concat(node: Node, bounds: Sequence[Bound | None]) -> _Results:
         moved = every + (begin - Tensor(node, end))
         places = behind.choose(moved, places)
     places = places.at_most(sum(most) - 1)
-    together = node.emit(ConcatOp, [node.input(place) for place in range(len(bounds))], axis=axis)
+    together = node.emit("concat", [node.input(place) for place in range(len(bounds))], axis=axis)
     asked = all(bound is None or bound.asked for bound in bounds)
-    return [node.bounded(node.emit(GatherOp, together, places, axis=axis), Bound(axis, ends[-1], asked))]
+    return [node.bounded(node.emit("gather", together, places, axis=axis), Bound(axis, ends[-1], asked))]
 
 
 @bounded_op("Gather")
@@ -171,7 +169,7 @@ def gather(node: Node, bounds: Sequence[Bound | None]) -> _Results:
     axis = normalize_axis(node.attr("axis", 0), len(node.shape(0)))
     if bound is None or bound.axis != axis:
         return None
-    result = node.emit(GatherOp, node.input(0), _from_behind(node.tensor(1), bound.count), axis=axis)
+    result = node.emit("gather", node.input(0), _from_behind(node.tensor(1), bound.count), axis=axis)
     return [result if chosen is None else node.bounded(result, replace(chosen, axis=axis + chosen.axis))]
 
 
@@ -212,7 +210,7 @@ def expand(node: Node, bounds: Sequence[Bound | None]) -> _Results:
     if said is None and len(given) >= -place and given[place] != 1:
         return None
     target = broadcast(own, given)
-    result = node.input(0) if target == own else node.emit(BroadcastOp, node.input(0), shape=target)
+    result = node.input(0) if target == own else node.emit("broadcast", node.input(0), shape=target)
     return [node.bounded(result, replace(bound, axis=place + len(target)))]
 
 
@@ -250,7 +248,7 @@ def scatter_nd(node: Node, bounds: Sequence[Bound | None]) -> _Results:
     if reduction in _SCATTERED:
         return _neutral_updates(node, bound, _SCATTERED[reduction])
     indices, updates = _last_again(node, bound)
-    there = node.emit(GatherNdOp, node.input(0), indices, batch_dims=0)
+    there = node.emit("gather_nd", node.input(0), indices, batch_dims=0)
     return _plain(node, [node.input(0), indices, _any(node, bound).choose(updates, there)])
 
 
@@ -280,7 +278,7 @@ def _scattered(node: Node, bound: Bound, axis: int) -> _Results:
     else:  # a part by itself is written to
         meant = _meant(node.tensor(1), bound)
         indices, updates = meant.choose(node.input(1), 0), node.tensor(2)
-    there = node.emit(GatherElementsOp, node.input(0), indices, axis=axis)
+    there = node.emit("gather_elements", node.input(0), indices, axis=axis)
     return _plain(node, [node.input(0), indices, meant.choose(updates, there)])
 
 
@@ -343,5 +341,5 @@ def _last_again(node: Node, bound: Bound) -> list[Tensor]:
     last = (Tensor(node, bound.count) - 1).at_least(0)
     every = Tensor(node, node.constant(node.numbers(node.shape(1)[bound.axis])))
     places = every.at_most(last.cast(i64))
-    indices, updates = (node.tensor(place).emit(GatherOp, places, axis=bound.axis) for place in (1, 2))
+    indices, updates = (node.tensor(place).emit("gather", places, axis=bound.axis) for place in (1, 2))
     return [_any(node, bound).choose(indices, 0), updates]

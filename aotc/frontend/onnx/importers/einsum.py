@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
-from aotc.dialects.graph.movement import SliceOp
 from aotc.frontend.onnx.node import Tensor
 from aotc.frontend.onnx.registry import Node, onnx_op
 
@@ -97,7 +96,7 @@ def _without_diagonals(term: _Term) -> _Term:
             outer = [shape[k] for k in rest]
             flat = term.value.transpose([*rest, first, second]).reshape([*outer, size * size])
             starts, steps = [0] * (len(rest) + 1), [1] * len(rest) + [size + 1]
-            diagonal = flat.emit(SliceOp, starts=starts, steps=steps, shape=[*outer, size])
+            diagonal = flat.emit("slice", starts=starts, steps=steps, shape=[*outer, size])
             term = _Term(diagonal, "".join(term.axes[k] for k in rest) + axis)
     return term
 

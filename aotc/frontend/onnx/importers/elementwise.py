@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from functools import reduce
-from typing import cast
 
 import numpy as np
 from xdsl.ir import SSAValue
 
-from aotc.dialects.graph import GRAPH, logical
-from aotc.dialects.graph import elementwise as arithmetic
-from aotc.dialects.graph.interfaces import GraphOp
 from aotc.frontend.onnx.node import Tensor
 from aotc.frontend.onnx.registry import Node, onnx_op
 
@@ -21,15 +17,14 @@ _UNARY = (
 _BINARY = "Add And BitwiseAnd BitwiseOr BitwiseXor Div Mul Or Sub Xor"
 _EXTREMA = "Max Min"
 """Operators that are operations of the graph dialect of the same name, of bits or not."""
-_OPERATIONS = {each.name.removeprefix("graph."): each for each in GRAPH.operations}
 _COMPARISONS = {"Equal": "eq", "Greater": "gt", "GreaterOrEqual": "ge", "Less": "lt", "LessOrEqual": "le"}
 
 
-def _operation(node: Node) -> type[GraphOp]:
-    return cast("type[GraphOp]", _OPERATIONS[node.op_type.lower().removeprefix("bitwise")])
+def _operation(node: Node) -> str:
+    return node.op_type.lower().removeprefix("bitwise")
 
 
-def _pair(node: Node) -> tuple[Tensor, Tensor]:
+def _both(node: Node) -> tuple[Tensor, Tensor]:
     """Two operands. Before version 7 only the second one broadcasts, where the attribute `broadcast` says so: to axes
     of the first from `axis` on, by default to the last."""
     x, y = node.tensor(0), node.tensor(1)
@@ -54,12 +49,12 @@ def unary(node: Node) -> SSAValue:
 
 @onnx_op(*_BINARY.split())
 def binary(node: Node) -> SSAValue:
-    return node.emit(_operation(node), *_pair(node))
+    return node.emit(_operation(node), *_both(node))
 
 
 @onnx_op(*_COMPARISONS)
 def comparison(node: Node) -> SSAValue:
-    return node.emit(logical.CompareOp, *_pair(node), how=_COMPARISONS[node.op_type])
+    return node.emit("compare", *_both(node), how=_COMPARISONS[node.op_type])
 
 
 @onnx_op(*_EXTREMA.split())
@@ -84,12 +79,12 @@ def reciprocal(node: Node) -> Tensor:
 
 @onnx_op("Mod")
 def mod(node: Node) -> SSAValue:
-    return node.emit(arithmetic.RemOp if node.attr("fmod", 0) else arithmetic.ModOp, node.input(0), node.input(1))
+    return node.emit("rem" if node.attr("fmod", 0) else "mod", node.input(0), node.input(1))
 
 
 @onnx_op("Pow")
 def power(node: Node) -> Tensor:
-    (x, y), exponent = _pair(node), node.known(1)
+    (x, y), exponent = _both(node), node.known(1)
     if exponent is not None and exponent.size == 1 and exponent.ndim <= len(x.shape):
         match float(exponent.reshape(())):
             case 1.0:
@@ -100,15 +95,14 @@ def power(node: Node) -> Tensor:
                 return x * x * x
             case _:
                 pass
-    return x.emit(arithmetic.PowOp, y)
+    return x.emit("pow", y)
 
 
 @onnx_op("BitShift")
 def bit_shift(node: Node) -> SSAValue:
     direction = node.attr("direction")
     node.require_choice("direction", direction, ("LEFT", "RIGHT"))
-    op = logical.ShiftLeftOp if direction == "LEFT" else logical.ShiftRightOp
-    return node.emit(op, node.input(0), node.input(1))
+    return node.emit(f"shift_{direction.lower()}", node.input(0), node.input(1))
 
 
 @onnx_op("IsNaN")
@@ -125,12 +119,12 @@ def is_inf(node: Node) -> Tensor:
         if node.attr(name, 1)
     ]
     found = [x.compare("eq", infinity) for infinity in wanted or [x.scalar(np.nan)]]
-    return reduce(lambda a, b: a.emit(logical.OrOp, b), found)
+    return reduce(lambda a, b: a.emit("or", b), found)
 
 
 @onnx_op("Where")
 def where(node: Node) -> SSAValue:
-    return node.emit(logical.WhereOp, node.input(0), node.input(1), node.input(2))
+    return node.emit("where", node.input(0), node.input(1), node.input(2))
 
 
 @onnx_op("Clip")

@@ -11,10 +11,8 @@ from xdsl.ir import SSAValue
 
 from aotc.dialects.graph.conversion import CastOp
 from aotc.dialects.graph.elementwise import MinOp
-from aotc.dialects.graph.indexing import GatherElementsOp, GatherNdOp, GatherOp, ReverseSequenceOp, UpdateCacheOp
 from aotc.dialects.graph.movement import ConcatOp, ReshapeOp
 from aotc.dialects.graph.reduction import ReduceOp
-from aotc.dialects.graph.scatter import ScatterElementsOp, ScatterNdOp, TopKOp
 from aotc.dialects.graph.shapes import normalize_axis
 from aotc.frontend.onnx.importers.movement import cut
 from aotc.frontend.onnx.node import Bound, Tensor
@@ -34,18 +32,18 @@ def gather(node: Node) -> Tensor:
             (index,) = indices.reshape(-1).tolist()
             one = cut(x, {axis: (index % extent, 1, 1)})
             return one.reshape([*shape[:axis], *indices.shape, *shape[axis + 1 :]])
-    return x.emit(GatherOp, node.input(1), axis=axis)
+    return x.emit("gather", node.input(1), axis=axis)
 
 
 @onnx_op("GatherElements")
 def gather_elements(node: Node) -> SSAValue:
     axis = normalize_axis(node.attr("axis", 0), len(node.shape(0)))
-    return node.emit(GatherElementsOp, node.input(0), node.input(1), axis=axis)
+    return node.emit("gather_elements", node.input(0), node.input(1), axis=axis)
 
 
 @onnx_op("GatherND")
 def gather_nd(node: Node) -> SSAValue:
-    return node.emit(GatherNdOp, node.input(0), node.input(1), batch_dims=node.attr("batch_dims", 0))
+    return node.emit("gather_nd", node.input(0), node.input(1), batch_dims=node.attr("batch_dims", 0))
 
 
 @onnx_op("ScatterElements", "Scatter")
@@ -53,13 +51,13 @@ def scatter_elements(node: Node) -> SSAValue:
     axis = normalize_axis(node.attr("axis", 0), len(node.shape(0)))
     reduction = node.attr("reduction", "none")
     operands = node.input(0), node.input(1), node.input(2)
-    return node.emit(ScatterElementsOp, *operands, axis=axis, reduction=reduction)
+    return node.emit("scatter_elements", *operands, axis=axis, reduction=reduction)
 
 
 @onnx_op("ScatterND")
 def scatter_nd(node: Node) -> SSAValue:
     operands = node.input(0), node.input(1), node.input(2)
-    return node.emit(ScatterNdOp, *operands, reduction=node.attr("reduction", "none"))
+    return node.emit("scatter_nd", *operands, reduction=node.attr("reduction", "none"))
 
 
 @onnx_op("TopK")
@@ -70,7 +68,7 @@ def top_k(node: Node) -> list[SSAValue]:
         return counted_top_k(node, Bound(axis, node.constant(shape[axis], np.int64), asked=True))
     k: int = node.attr("k") if node.opset < 10 else int(node.constant_input(1, "K").reshape(()))
     smallest = not node.attr("largest", 1)
-    return node.emit_all(TopKOp, node.input(0), k=k, axis=axis, smallest=smallest)
+    return node.emit_all("top_k", node.input(0), k=k, axis=axis, smallest=smallest)
 
 
 def counted_top_k(node: Node, bound: Bound) -> list[SSAValue]:
@@ -79,7 +77,7 @@ def counted_top_k(node: Node, bound: Bound) -> list[SSAValue]:
     asked = node.tensor(1).reshape([]).cast(i64)
     most = min([node.shape(0)[axis], *_bounds_of(node, node.input(1))])
     smallest = not node.attr("largest", 1)
-    results = node.emit_all(TopKOp, node.input(0), k=most, axis=axis, smallest=smallest)
+    results = node.emit_all("top_k", node.input(0), k=most, axis=axis, smallest=smallest)
     number = asked.at_least(0).at_most(count.at_most(most)).value
     return [node.bounded(value, replace(bound, count=number)) for value in results]
 
@@ -108,7 +106,7 @@ def one_hot(node: Node) -> Tensor:
     depth = int(node.constant_input(1, "the depth").reshape(()))
     if math.prod(node.shape(2)) != 2:
         node.fail("invalid-shape", f"values must be two, off and on, found {list(node.shape(2))}")
-    indices = node.tensor(0).emit(CastOp, to=i64)
+    indices = node.tensor(0).emit("cast", to=i64)
     from_front = indices + depth
     indices = (indices < 0).choose(from_front, indices).reshape([*shape[:axis], 1, *shape[axis:]])
     classes = node.constant(node.numbers(depth).reshape([depth if a == axis else 1 for a in range(len(shape) + 1)]))
@@ -119,7 +117,7 @@ def one_hot(node: Node) -> Tensor:
 @onnx_op("ReverseSequence")
 def reverse_sequence(node: Node) -> SSAValue:
     batch, time = node.attr("batch_axis", 1), node.attr("time_axis", 0)
-    return node.emit(ReverseSequenceOp, node.input(0), node.input(1), batch=batch, time=time)
+    return node.emit("reverse_sequence", node.input(0), node.input(1), batch=batch, time=time)
 
 
 @onnx_op("TensorScatter")
@@ -130,4 +128,4 @@ def tensor_scatter(node: Node) -> SSAValue:
     if starts is None:
         starts = node.constant(node.filled(shape[:1], 0, np.int64))
     axis = normalize_axis(node.attr("axis", -2), len(shape))
-    return node.emit(UpdateCacheOp, node.input(0), node.input(1), starts, axis=axis, circular=mode == "circular")
+    return node.emit("update_cache", node.input(0), node.input(1), starts, axis=axis, circular=mode == "circular")

@@ -10,8 +10,6 @@ from xdsl.dialects.builtin import i64
 from xdsl.ir import SSAValue
 
 from aotc.dialects.dtypes import numpy_dtype
-from aotc.dialects.graph.indexing import GatherOp
-from aotc.dialects.graph.movement import BroadcastOp, ConcatOp, PadOp, SliceOp, TransposeOp, TriluOp
 from aotc.dialects.graph.shapes import broadcast, normalize_axis
 from aotc.frontend.onnx.node import Bound, Tensor
 from aotc.frontend.onnx.parts.elements import Element, elements, extents, settled
@@ -27,7 +25,7 @@ def transpose(node: Node) -> SSAValue:
     permutation = [normalize_axis(axis, rank) for axis in node.attr("perm", list(range(rank))[::-1])]
     if permutation == list(range(rank)):
         return node.input(0)
-    return node.emit(TransposeOp, node.input(0), permutation=permutation)
+    return node.emit("transpose", node.input(0), permutation=permutation)
 
 
 @onnx_op("Expand")
@@ -36,7 +34,7 @@ def expand(node: Node) -> SSAValue:
     shape = broadcast(node.shape(0), given)
     if bound is not None and len(node.shape(0)) >= (place := len(given) - bound.axis) and node.shape(0)[-place] != 1:
         node.fail("invalid-value", "the operand has a fixed number of parts, and the shape a data-dependent one")
-    result = node.input(0) if shape == node.shape(0) else node.emit(BroadcastOp, node.input(0), shape=shape)
+    result = node.input(0) if shape == node.shape(0) else node.emit("broadcast", node.input(0), shape=shape)
     return result if bound is None else node.bounded(result, replace(bound, axis=len(shape) - len(given) + bound.axis))
 
 
@@ -62,7 +60,7 @@ def tile(node: Node) -> Tensor:
         else:
             single += [1, extent]
             tiled += [count, extent]
-    x = x.reshape(single).emit(BroadcastOp, shape=tiled)
+    x = x.reshape(single).emit("broadcast", shape=tiled)
     return x.reshape([extent * count for extent, count in zip(shape, repeats, strict=True)])
 
 
@@ -70,7 +68,7 @@ def tile(node: Node) -> Tensor:
 def concat(node: Node) -> SSAValue:
     parts = [node.input(position) for position in range(len(node.inputs))]
     axis = normalize_axis(node.attr("axis", 1), len(node.shape(0)))
-    return parts[0] if len(parts) == 1 else node.emit(ConcatOp, parts, axis=axis)
+    return parts[0] if len(parts) == 1 else node.emit("concat", parts, axis=axis)
 
 
 @onnx_op("Split")
@@ -103,7 +101,7 @@ def cut(x: Tensor, ranges: dict[int, tuple[int, int, int]]) -> Tensor:
     if full == [(0, 1, extent) for extent in x.shape]:
         return x
     starts, steps, counts = zip(*full, strict=True)
-    return settled(x.emit(SliceOp, starts=starts, steps=steps, shape=counts))
+    return settled(x.emit("slice", starts=starts, steps=steps, shape=counts))
 
 
 @onnx_op("Slice")
@@ -189,7 +187,7 @@ def counted_cut(x: Tensor, each: Cut, bound: Bound) -> Tensor:
         result = cut(x, {each.axis: (min(each.start.number, extent), step, most)})
     else:
         places = first + node.constant(step * node.numbers(most))
-        result = x.emit(GatherOp, places.at_most(extent - 1), axis=each.axis)
+        result = x.emit("gather", places.at_most(extent - 1), axis=each.axis)
     return Tensor(node, node.bounded(result.value, replace(bound, count=number.value)))
 
 
@@ -224,7 +222,7 @@ def _moving_cut(x: Tensor, each: Cut, count: int) -> Tensor:
     start = cut(node.tensor(1), {0: (each.place, 1, 1)}).cast(i64)
     start = (start < 0).choose(start + extent, start)
     places = start + node.constant(each.step * node.numbers(count))
-    return x.emit(GatherOp, places, axis=axis)
+    return x.emit("gather", places, axis=axis)
 
 
 def _clamped_range(start: int, end: int, step: int, extent: int) -> tuple[int, int, int]:
@@ -256,7 +254,7 @@ def pad(node: Node) -> Tensor:
         node.fail("invalid-value", f"pads {[*begins, *ends]} remove more than there is of {list(shape)}")
     x = cut(x, slices)
     pads = [max(amount, 0) for amount in (*begins, *ends)]
-    return x.emit(PadOp, value if mode == "constant" else None, pads=pads, mode=mode) if any(pads) else x
+    return x.emit("pad", value if mode == "constant" else None, pads=pads, mode=mode) if any(pads) else x
 
 
 def padding(node: Node) -> tuple[list[int], list[int]]:
@@ -293,7 +291,7 @@ def center_crop_pad(node: Node) -> Tensor:
         ends[axis] = max(more, 0) - begins[axis]
     x = cut(node.tensor(0), slices)
     pads = [*begins, *ends]
-    return x.emit(PadOp, None, pads=pads, mode="constant") if any(pads) else x
+    return x.emit("pad", None, pads=pads, mode="constant") if any(pads) else x
 
 
 @onnx_op("DepthToSpace")
@@ -337,4 +335,4 @@ def trilu(node: Node) -> SSAValue:
     diagonal = node.optional(1)
     if diagonal is None:
         diagonal = node.constant(np.zeros((), np.int64))
-    return node.emit(TriluOp, node.input(0), diagonal, upper=bool(node.attr("upper", 1)))
+    return node.emit("trilu", node.input(0), diagonal, upper=bool(node.attr("upper", 1)))

@@ -9,10 +9,6 @@ import numpy as np
 from xdsl.dialects.builtin import f32
 from xdsl.ir import SSAValue
 
-from aotc.dialects.graph.elementwise import AbsOp, PowOp
-from aotc.dialects.graph.movement import PadOp, SliceOp
-from aotc.dialects.graph.normalization import BatchNormOp, NormalizeOp, SoftmaxOp
-from aotc.dialects.graph.reduction import ArgReduceOp
 from aotc.dialects.graph.shapes import normalize_axis
 from aotc.frontend.onnx.node import Operand, Tensor
 from aotc.frontend.onnx.registry import Node, onnx_op
@@ -38,7 +34,7 @@ def _softmax_axes(node: Node) -> list[int]:
 
 @onnx_op("Softmax", "LogSoftmax")
 def softmax(node: Node) -> SSAValue:
-    return node.emit(SoftmaxOp, node.input(0), axes=_softmax_axes(node), log=node.op_type == "LogSoftmax")
+    return node.emit("softmax", node.input(0), axes=_softmax_axes(node), log=node.op_type == "LogSoftmax")
 
 
 @onnx_op("Hardmax")
@@ -49,7 +45,7 @@ def hardmax(node: Node) -> Tensor:
     # rows of several axes are the last ones: flattened for the search
     viewed = [*shape[: axes[0]], row, *shape[axes[-1] + 1 :]] if axes else [*shape, 1]
     axis = axes[0] if axes else len(shape)
-    top = x.reshape(viewed).emit(ArgReduceOp, kind="max", axis=axis, keepdims=True)
+    top = x.reshape(viewed).emit("arg_reduce", kind="max", axis=axis, keepdims=True)
     positions = node.constant(node.numbers(row).reshape([-1 if i == axis else 1 for i in range(len(viewed))]), np.int64)
     return top.compare("eq", positions).cast(x.kind).reshape(shape)
 
@@ -60,7 +56,7 @@ def layer_normalization(node: Node) -> Sequence[Tensor | None]:
     epsilon = float(node.attr("epsilon", 1e-5))
     axis = node.attr("axis", -1)
     axes = list(range(axis + rank if axis < 0 else axis, rank))
-    normal = x.emit(NormalizeOp, axes=axes, epsilon=epsilon)
+    normal = x.emit("normalize", axes=axes, epsilon=epsilon)
     outputs: list[Tensor | None] = [_affine(normal, node.input(1), node.optional(2)), None, None]
     if any(node.outputs[1:]):
         outputs[1:] = statistics(x, axes, epsilon)
@@ -94,7 +90,7 @@ def instance_normalization(node: Node) -> Tensor:
 
 
 def _normalized(x: Tensor, axes: Sequence[int]) -> Tensor:
-    return x.emit(NormalizeOp, axes=list(axes), epsilon=float(x.node.attr("epsilon", 1e-5)))
+    return x.emit("normalize", axes=list(axes), epsilon=float(x.node.attr("epsilon", 1e-5)))
 
 
 @onnx_op("GroupNormalization")
@@ -120,14 +116,14 @@ def mean_variance_normalization(node: Node) -> Tensor:
         if not node.attr("normalize_variance", 1):
             return x - x.reduce("mean", axes)
     axes = [normalize_axis(axis, len(node.shape(0))) for axis in axes]
-    return x.emit(NormalizeOp, axes=axes, epsilon=1e-18)
+    return x.emit("normalize", axes=axes, epsilon=1e-18)
 
 
 @onnx_op("LpNormalization")
 def lp_normalization(node: Node) -> Tensor:
     x, p = node.tensor(0).widened(), node.attr("p", 2)
     node.require_choice("p", p, (1, 2))
-    magnitude = x.emit(AbsOp) if p == 1 else x * x
+    magnitude = x.emit("abs") if p == 1 else x * x
     norm = magnitude.reduce("sum", [node.attr("axis", -1)])
     norm = norm if p == 1 else norm.sqrt()
     # where the norm is 0 so are all elements, and stay so
@@ -142,7 +138,7 @@ def batch_normalization(node: Node) -> Tensor | Sequence[Tensor]:
     if node.attr("training_mode", 0) or any(node.outputs[1:]) or (node.opset < 7 and not node.attr("is_test", 0)):
         return _normalized_by_batch(node, epsilon)
     if node.attr("spatial", 1):
-        return x.emit(BatchNormOp, scale, bias, mean, variance, epsilon=epsilon)
+        return x.emit("batch_norm", scale, bias, mean, variance, epsilon=epsilon)
     # version 7: one of each for every element of a sample
     deviation = (variance + epsilon).sqrt()
     return _affine((x - mean) / deviation, scale, bias)
@@ -160,7 +156,7 @@ def _normalized_by_batch(node: Node, epsilon: float) -> Sequence[Tensor]:
     apart = wide - mean.reshape([x.shape[1], *[1] * (len(x.shape) - 2)])
     variance = (apart * apart).reduce("mean", others, keepdims=False)
     own = [each.cast(x.kind) for each in (mean, variance)]
-    y = x.emit(BatchNormOp, scale.cast(x.kind), bias.cast(x.kind), *own, epsilon=epsilon)
+    y = x.emit("batch_norm", scale.cast(x.kind), bias.cast(x.kind), *own, epsilon=epsilon)
     momentum = node.attr("momentum", 0.9)
     moved: list[Tensor] = []
     for before, now in zip(running, (mean, variance), strict=True):
@@ -179,11 +175,11 @@ def local_response_normalization(node: Node) -> Tensor:
     wide = x.widened()
     before, axes = (size - 1) // 2, len(shape)
     pads = [0, before, *[0] * (axes - 1), size - 1 - before, *[0] * (axes - 2)]
-    padded = (wide * wide).emit(PadOp, wide.scalar(0), pads=pads, mode="constant")
+    padded = (wide * wide).emit("pad", wide.scalar(0), pads=pads, mode="constant")
     taps = [
-        padded.emit(SliceOp, starts=[0, tap, *[0] * (axes - 2)], steps=[1] * axes, shape=shape)
+        padded.emit("slice", starts=[0, tap, *[0] * (axes - 2)], steps=[1] * axes, shape=shape)
         for tap in range(min(size, before + shape[1]))
     ]
     factor = node.attr("alpha", 1e-4) / size
     base = reduce(Tensor.__add__, taps) * factor + node.attr("bias", 1.0)
-    return (wide / base.emit(PowOp, wide.scalar(node.attr("beta", 0.75)))).cast(x.kind)
+    return (wide / base.emit("pow", wide.scalar(node.attr("beta", 0.75)))).cast(x.kind)

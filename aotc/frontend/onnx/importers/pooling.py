@@ -7,9 +7,6 @@ from collections.abc import Sequence
 
 from xdsl.ir import SSAValue
 
-from aotc.dialects.graph.interfaces import GraphOp
-from aotc.dialects.graph.reduction import ReduceOp
-from aotc.dialects.graph.windows.pooling import AveragePoolOp, LpPoolOp, MaxPoolIndicesOp, MaxPoolOp
 from aotc.frontend.onnx.registry import Node, onnx_op
 
 
@@ -49,7 +46,7 @@ def window_attributes(
     return {"strides": strides, "pads": pads, "dilations": dilations}
 
 
-def _pool(node: Node, op_class: type[GraphOp], x: SSAValue, **attributes: object) -> SSAValue:
+def _pool(node: Node, operation: str, x: SSAValue, **attributes: object) -> SSAValue:
     kernel: list[int] = node.attr("kernel_shape", [])
     windows = window_attributes(node, node.shape(0)[2:], kernel, crop=True)
     pads, dilations = windows["pads"], windows["dilations"]
@@ -57,32 +54,32 @@ def _pool(node: Node, op_class: type[GraphOp], x: SSAValue, **attributes: object
     if any(pad >= span for pad, span in zip(pads, spans * 2, strict=False)):
         why = "a window would lie in the padding alone and have no elements"
         node.fail("unsupported-attribute", f"pads {pads} must be smaller than the kernel, which spans {spans}", why)
-    return node.emit(op_class, x, kernel=kernel, ceil=bool(node.attr("ceil_mode", 0)), **windows, **attributes)
+    return node.emit(operation, x, kernel=kernel, ceil=bool(node.attr("ceil_mode", 0)), **windows, **attributes)
 
 
 @onnx_op("MaxPool")
 def max_pool(node: Node) -> list[SSAValue | None]:
-    result = _pool(node, MaxPoolOp, node.input(0))
+    result = _pool(node, "max_pool", node.input(0))
     if len(node.outputs) < 2 or not node.outputs[1]:
         return [result]
-    return [result, _pool(node, MaxPoolIndicesOp, node.input(0), column_major=bool(node.attr("storage_order", 0)))]
+    return [result, _pool(node, "max_pool_indices", node.input(0), column_major=bool(node.attr("storage_order", 0)))]
 
 
 @onnx_op("AveragePool")
 def average_pool(node: Node) -> SSAValue:
-    return _pool(node, AveragePoolOp, node.input(0), include_pad=bool(node.attr("count_include_pad", 0)))
+    return _pool(node, "average_pool", node.input(0), include_pad=bool(node.attr("count_include_pad", 0)))
 
 
 @onnx_op("LpPool")
 def lp_pool(node: Node) -> SSAValue:
-    return _pool(node, LpPoolOp, node.input(0), p=node.attr("p", 2))
+    return _pool(node, "lp_pool", node.input(0), p=node.attr("p", 2))
 
 
 @onnx_op("GlobalAveragePool", "GlobalMaxPool")
 def global_pool(node: Node) -> SSAValue:
     axes = list(range(2, len(node.shape(0))))
     kind = "mean" if node.op_type == "GlobalAveragePool" else "max"
-    return node.emit(ReduceOp, node.input(0), kind=kind, axes=axes, keepdims=True)
+    return node.emit("reduce", node.input(0), kind=kind, axes=axes, keepdims=True)
 
 
 @onnx_op("GlobalLpPool")
@@ -90,4 +87,4 @@ def global_lp_pool(node: Node) -> SSAValue:
     kernel = node.shape(0)[2:]
     rank, p = len(kernel), node.attr("p", 2)
     ones = [1] * rank
-    return node.emit(LpPoolOp, node.input(0), kernel=kernel, strides=ones, dilations=ones, pads=[0] * 2 * rank, p=p)
+    return node.emit("lp_pool", node.input(0), kernel=kernel, strides=ones, dilations=ones, pads=[0] * 2 * rank, p=p)

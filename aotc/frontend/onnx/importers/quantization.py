@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from xdsl.ir import Attribute, SSAValue
 
 from aotc.dialects.dtypes import ELEMENT_TYPES, byte_width, dtype_name, is_float, is_minifloat
-from aotc.dialects.graph.conversion import DequantizeOp, QuantizeOp
-from aotc.dialects.graph.interfaces import GraphOp
 from aotc.frontend.onnx.node import Tensor
 from aotc.frontend.onnx.registry import Node, onnx_op
 
@@ -37,13 +35,13 @@ def quantize_linear(node: Node) -> SSAValue:
     if to is None:
         to = _UI8 if node.optional(2) is None else node.element_type(2)
     overflow = is_minifloat(to) and not node.attr("saturate", 1)
-    return _affine(node, QuantizeOp, to=to, precision=_division_type(node), keep_overflow=overflow)
+    return _affine(node, "quantize", to=to, precision=_division_type(node), keep_overflow=overflow)
 
 
-def _affine(node: Node, op_class: type[GraphOp], **attributes: object) -> SSAValue:
+def _affine(node: Node, operation: str, **attributes: object) -> SSAValue:
     """Input 0 by the scale and the zero point that are inputs 1 and 2, each along an axis or a block of it."""
     blocks = {"axis": node.attr("axis", 1), "block_size": node.attr("block_size", 0)}
-    return node.emit(op_class, node.input(0), node.input(1), node.optional(2), **blocks, **attributes)
+    return node.emit(operation, node.input(0), node.input(1), node.optional(2), **blocks, **attributes)
 
 
 @onnx_op("DequantizeLinear")
@@ -52,7 +50,7 @@ def dequantize_linear(node: Node) -> SSAValue:
     if is_minifloat(to):
         what = f"its result would be {dtype_name(to)}, like the scale"
         node.fail("invalid-type", what, "set output_dtype to float, float16 or bfloat16")
-    return _affine(node, DequantizeOp, to=to)
+    return _affine(node, "dequantize", to=to)
 
 
 @onnx_op("DynamicQuantizeLinear")
@@ -72,5 +70,5 @@ def dynamic_quantize(x: Tensor) -> list[Tensor]:
     flat = extent.compare("eq", zero)
     scale = flat.choose(x.scalar(1), extent / levels)
     offset = zero - low / scale
-    zero_point = offset.emit(QuantizeOp, x.scalar(1), None, to=_UI8)
-    return [x.emit(QuantizeOp, scale, zero_point, to=_UI8), scale, zero_point]
+    zero_point = offset.emit("quantize", x.scalar(1), None, to=_UI8)
+    return [x.emit("quantize", scale, zero_point, to=_UI8), scale, zero_point]

@@ -12,8 +12,6 @@ from typing import Any
 from xdsl.ir import SSAValue
 
 from aotc.dialects.dtypes import numpy_dtype
-from aotc.dialects.graph.matrices.matmul import MatMulOp
-from aotc.dialects.graph.movement import ConcatOp
 from aotc.dialects.graph.recurrent.activations import ACTIVATIONS, Activation
 from aotc.dialects.graph.recurrent.cells import GruOp, LstmCell, LstmOp, RnnOp
 from aotc.dialects.graph.recurrent.recurrence import RecurrenceOp
@@ -163,7 +161,7 @@ class Layer:
         return [value.transpose(order) for value, order in zip(whole, permutations, strict=True)]
 
     def _joined(self, parts: list[Tensor], axis: int) -> Tensor:
-        return parts[0] if len(parts) == 1 else Tensor(self.node, self.node.emit(ConcatOp, parts, axis=axis))
+        return parts[0] if len(parts) == 1 else Tensor(self.node, self.node.emit("concat", parts, axis=axis))
 
     def _direction(self, rows: Tensor, direction: Direction) -> list[Tensor]:
         """Y [T, B, H] and the states [B, H] of one direction."""
@@ -199,7 +197,7 @@ class Layer:
 
     def _product(self, rows: Tensor, direction: Direction) -> Tensor:
         """The rows of all steps times the weight of the inputs."""
-        return rows.emit(MatMulOp, self._of(1, direction), transpose_rhs=True)
+        return rows.emit("matmul", self._of(1, direction), transpose_rhs=True)
 
     def _integers(self, direction: Direction) -> Sequence[SSAValue | None]:
         """The operands that follow where the weight for the state is of integers."""

@@ -7,9 +7,6 @@ from xdsl.dialects.builtin import f64
 from xdsl.ir import SSAValue
 
 from aotc.dialects.dtypes import is_float
-from aotc.dialects.graph.elementwise import AbsOp
-from aotc.dialects.graph.functions import ExpOp, LogOp
-from aotc.dialects.graph.reduction import ArgReduceOp, CumulativeOp
 from aotc.frontend.onnx.node import Tensor
 from aotc.frontend.onnx.registry import Node, onnx_op
 
@@ -51,7 +48,7 @@ def plain_reduction(node: Node) -> Tensor:
 
 @onnx_op("ReduceL1")
 def reduce_l1(node: Node) -> Tensor:
-    return _reduce(node.tensor(0).emit(AbsOp), "sum")
+    return _reduce(node.tensor(0).emit("abs"), "sum")
 
 
 @onnx_op("ReduceSumSquare", "ReduceL2")
@@ -64,7 +61,7 @@ def reduce_squares(node: Node) -> Tensor:
 @onnx_op("ReduceLogSum")
 def reduce_log_sum(node: Node) -> Tensor:
     total = _reduce(node.tensor(0).widened(), "sum")
-    return _real(total).emit(LogOp).cast(node.element_type(0))
+    return _real(total).emit("log").cast(node.element_type(0))
 
 
 @onnx_op("ReduceLogSumExp")
@@ -74,15 +71,15 @@ def reduce_log_sum_exp(node: Node) -> Tensor:
         return node.tensor(0)
     # The greatest element is taken out of the exponents, so that none overflows, unless it is infinite itself.
     top = _reduce(x, "max", keepdims=True)
-    top = (top.emit(AbsOp) < np.inf).choose(top, 0)
-    total = _reduce((x - top).emit(ExpOp), "sum")
-    return (total.emit(LogOp) + top.reshape(total.shape)).cast(node.element_type(0))
+    top = (top.emit("abs") < np.inf).choose(top, 0)
+    total = _reduce((x - top).emit("exp"), "sum")
+    return (total.emit("log") + top.reshape(total.shape)).cast(node.element_type(0))
 
 
 @onnx_op("ArgMax", "ArgMin")
 def arg_reduction(node: Node) -> SSAValue:
     return node.emit(
-        ArgReduceOp,
+        "arg_reduce",
         node.input(0),
         kind=node.op_type.removeprefix("Arg").lower(),
         axis=node.attr("axis", 0),
@@ -94,7 +91,7 @@ def arg_reduction(node: Node) -> SSAValue:
 @onnx_op("CumSum", "CumProd")
 def cumulative(node: Node) -> SSAValue:
     return node.emit(
-        CumulativeOp,
+        "cumulative",
         node.input(0),
         kind=node.op_type.removeprefix("Cum").lower(),
         axis=int(node.constant_input(1, "the axis").reshape(())),

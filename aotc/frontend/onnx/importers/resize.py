@@ -6,9 +6,7 @@ import numpy as np
 from xdsl.dialects.builtin import AnyFloat, f32, f64, i1
 
 from aotc.dialects.dtypes import ELEMENT_TYPES, byte_width
-from aotc.dialects.graph.indexing import GatherOp
 from aotc.dialects.graph.shapes import normalize_axis
-from aotc.dialects.graph.windows.resampling import ResampleOp
 from aotc.frontend.onnx.interpolation import COORDINATE_MODES, NEAREST_MODES, ResizedAxis
 from aotc.frontend.onnx.node import Tensor
 from aotc.frontend.onnx.registry import Node, onnx_op
@@ -103,7 +101,7 @@ def _resize(node: Node, resized: dict[int, ResizedAxis], rounding: str) -> Tenso
         node.require_room(max(one.count, 1) * one.taps(mode, antialias), np.float64)
     if mode == "nearest":
         for axis, one in moving.items():
-            x = x.emit(GatherOp, node.constant(one.nearest(rounding)), axis=axis)
+            x = x.emit("gather", node.constant(one.nearest(rounding)), axis=axis)
     elif mode in ("linear", "cubic"):
         x = x.cast(kind if isinstance(kind, AnyFloat) else f64 if byte_width(kind) > 2 else f32)
         for axis in _in_order(moving):
@@ -113,7 +111,7 @@ def _resize(node: Node, resized: dict[int, ResizedAxis], rounding: str) -> Tenso
             else:
                 places, weights = one.cubic(node.attr("cubic_coeff_a", -0.75), exclude_outside, antialias)
             weights = node.constant(weights, x.dtype)
-            x = x.emit(ResampleOp, node.constant(places), weights, axis=axis)
+            x = x.emit("resample", node.constant(places), weights, axis=axis)
     else:
         node.fail("invalid-attribute", f'mode is "{mode}"', "it must be nearest, linear or cubic")
     for axis, one in moving.items():

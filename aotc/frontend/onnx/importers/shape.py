@@ -8,7 +8,6 @@ import numpy as np
 from xdsl.ir import SSAValue
 
 from aotc.dialects.dtypes import numpy_dtype
-from aotc.dialects.graph.movement import BroadcastOp
 from aotc.dialects.graph.shapes import normalize_axis
 from aotc.frontend.onnx.node import Tensor
 from aotc.frontend.onnx.parts.elements import elements, extents
@@ -38,7 +37,7 @@ def constant_of_shape(node: Node) -> SSAValue:
     shape, bound = extents(node, 0, "the shape")
     value = node.attr("value")
     one = node.constant(np.zeros((), np.float32) if value is None else value.reshape(()))
-    result = one if not shape else node.emit(BroadcastOp, one, shape=shape)
+    result = one if not shape else node.emit("broadcast", one, shape=shape)
     return result if bound is None else node.bounded(result, bound)
 
 

@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 
 from xdsl.dialects.builtin import i64
 
-from aotc.dialects.graph.elementwise import PowOp
 from aotc.frontend.onnx.node import Tensor
 from aotc.frontend.onnx.registry import Node, onnx_op
 
@@ -75,7 +74,7 @@ def adam(node: Node) -> list[Tensor]:
 
     def left(factor: float, like: Tensor) -> Tensor:
         """The part of 1 that the powers of a factor leave."""
-        return 1 - like.scalar(factor).emit(PowOp, _number(like))
+        return 1 - like.scalar(factor).emit("pow", _number(like))
 
     def step(x: Tensor, gradient: Tensor, mean: Tensor, square: Tensor) -> Sequence[Tensor]:
         gradient = _regularized(x, gradient)

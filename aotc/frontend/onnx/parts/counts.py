@@ -13,8 +13,6 @@ from xdsl.ir import SSAValue
 from aotc.dialects.graph.elementwise import AddOp, BinaryOp, MulOp
 from aotc.frontend.onnx.node import Node
 
-_Arithmetic = type[BinaryOp]
-
 
 def multiple(node: Node, count: SSAValue, by: int) -> SSAValue:
     """A number of parts times a constant."""
@@ -38,7 +36,7 @@ def sums(node: Node, counts: Sequence[SSAValue | int]) -> list[SSAValue]:
     return found
 
 
-def _computed(node: Node, kind: _Arithmetic, count: SSAValue, by: SSAValue | int) -> SSAValue:
+def _computed(node: Node, kind: type[BinaryOp], count: SSAValue, by: SSAValue | int) -> SSAValue:
     """A count and another number, added or multiplied: what has been computed, where that is in the same block."""
     for use in count.uses:
         op = use.operation

@@ -121,8 +121,8 @@ def _chosen(node: Node, op: WhereOp) -> list[Element] | None:
         return None
     if any(shape_of(value) != shape_of(op.result) for value in (op.x, op.y, compared.lhs, compared.rhs)):
         return None
-    pairs = zip(elements(node, compared.lhs), elements(node, compared.rhs), strict=True)
-    holds = [_are_equal(node, *pair) for pair in pairs]
+    sides = zip(elements(node, compared.lhs), elements(node, compared.rhs), strict=True)
+    holds = [_are_equal(node, *both) for both in sides]
     if None in holds:
         return None
     each = zip(holds, elements(node, op.x), elements(node, op.y), strict=True)

@@ -13,7 +13,6 @@ from onnx import TypeProto
 from xdsl.ir import SSAValue
 
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
-from aotc.dialects.graph.movement import ConcatOp
 from aotc.dialects.graph.shapes import normalize_axis
 from aotc.frontend.onnx.importers.movement import cut
 from aotc.frontend.onnx.node import Node, Tensor
@@ -97,7 +96,7 @@ def _concat(call: _Call) -> Given:
     if node.attr("new_axis", 0):
         shapes = [[*shape_of(each)[:axis], 1, *shape_of(each)[axis:]] for each in items]
         items = [Tensor(node, each).reshape(shape).value for each, shape in zip(items, shapes, strict=True)]
-    return items[0] if len(items) == 1 else node.emit(ConcatOp, items, axis=axis)
+    return items[0] if len(items) == 1 else node.emit("concat", items, axis=axis)
 
 
 def _split(call: _Call) -> Given:

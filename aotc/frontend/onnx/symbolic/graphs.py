@@ -5,30 +5,27 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from importlib import import_module
 from typing import Any
 
 import numpy as np
-from onnx import NodeProto, TensorProto, ValueInfoProto
+from onnx import NodeProto, TensorProto, ValueInfoProto, helper
+from onnx.shape_inference import infer_node_outputs
 
 from aotc.frontend.onnx.attributes import attribute_value
-from aotc.frontend.onnx.bodies import ordered
+from aotc.frontend.onnx.bodies import ordered, subgraphs
 from aotc.frontend.onnx.check import called_function, function_key
 from aotc.frontend.onnx.dims import Extent, declared_shape, resolved_shapes
 from aotc.frontend.onnx.inputs import input_tensors
 from aotc.frontend.onnx.labels import labels_of
 from aotc.frontend.onnx.load import Model
-from aotc.frontend.onnx.operators import domain_of, operator_sets
-from aotc.frontend.onnx.symbolic.movement_rules import of_array
-from aotc.frontend.onnx.symbolic.rules import MOST_ELEMENTS, RULES, UNKNOWN, Fact, NotKnown, Shape, SymbolicNode
+from aotc.frontend.onnx.operators import MAX_OPSET, domain_of, operator_sets, schema_of
+from aotc.frontend.onnx.symbolic.operator_rules import of_array
+from aotc.frontend.onnx.symbolic.rules import MOST_ELEMENTS, RULES, UNKNOWN, Fact, Shape, SymbolicNode
 from aotc.frontend.onnx.tensors import DTYPES, dtype_of, read_tensor
 from aotc.model.extents import Extent as Expression
-from aotc.model.extents import OpenTensor, unnamed
+from aotc.model.extents import OpenTensor, Size, unnamed
 from aotc.model.labels import Labels
 from aotc.model.naming import distinct_names
-
-for _rules in ("movement_rules", "window_rules"):
-    import_module(f"aotc.frontend.onnx.symbolic.{_rules}")
 
 
 def open_interface(
@@ -41,11 +38,12 @@ def open_interface(
     graph = model.proto.graph
     values = input_tensors(graph, {tensor.name for tensor in graph.initializer}, input_shapes)
     shapes = resolved_shapes(values, dims, input_shapes)
-    inputs = [
-        OpenTensor(value.name, dtype_of(value.type.tensor_type.elem_type).name, _opened(value.name, shapes[value.name]))
+    given = {
+        value.name: Fact(_opened(value.name, shapes[value.name]), kind=value.type.tensor_type.elem_type)
         for value in values
-    ]
-    facts = _Walk(model, {each.name: each.shape for each in inputs}).facts()
+    }
+    inputs = [OpenTensor(name, dtype_of(fact.kind).name, fact.shape) for name, fact in given.items()]
+    facts = _Walk(model, given).facts()
     symbols = {symbol for each in inputs for extent in each.shape or () for symbol in _symbols(extent)}
     names = distinct_names([value.name for value in graph.output])
     labels = labels_of(graph)
@@ -87,19 +85,24 @@ def _output(value: ValueInfoProto, fact: Fact, symbols: set[str], labels: Labels
     return OpenTensor(value.name, dtype, found, labels)
 
 
+_NEGATIVE_AXES_SINCE = {"Squeeze": 11, "Unsqueeze": 11}
+"""Operators of which ONNX infers wrong extents before a version: it did not allow negative axes."""
+
+
 class _Walk:
     """One walk over the nodes of a graph."""
 
-    def __init__(self, model: Model, inputs: Mapping[str, Shape | None]) -> None:
+    def __init__(self, model: Model, inputs: Mapping[str, Fact]) -> None:
         self._model = model
         self._opset = operator_sets(model.proto.opset_import).get("", 0)
+        self._sets = helper.make_opsetid("", self._opset)
         self._functions = {function_key(function) for function in model.proto.functions}
-        self._facts: dict[str, Fact] = {name: Fact(shape) for name, shape in inputs.items()}
+        self._facts = dict(inputs)
 
     def facts(self) -> dict[str, Fact]:
         graph = self._model.proto.graph
         for tensor in graph.initializer:
-            self._facts.setdefault(tensor.name, self._constant(tensor))
+            self._facts.setdefault(tensor.name, replace(self._constant(tensor), kind=tensor.data_type))
         order, _ = ordered(graph.node)
         for position in order:
             node = graph.node[position]
@@ -116,20 +119,61 @@ class _Walk:
             return Fact(shape)
 
     def _of(self, node: NodeProto) -> Sequence[Fact]:
-        unknown = [UNKNOWN] * len(node.output)
+        inferred = self._inferred(node)
         rule = RULES.get(node.op_type)
         if rule is None or domain_of(node.domain) or called_function(node) in self._functions:
-            return unknown
+            return inferred
         try:
             attributes = {each.name: attribute_value(each, self._model.folder) for each in node.attribute}
             inputs = [self._facts.get(name, UNKNOWN) if name else None for name in node.input]
             with np.errstate(all="ignore"):
-                found = rule(SymbolicNode(node.op_type, self._opset, inputs, attributes, len(node.output)))
-        except NotKnown:
+                found = rule(SymbolicNode(node.op_type, self._opset, inputs, attributes, len(node.output), inferred[0]))
+        except Exception:  # the rule knows no more, or the node is malformed: the import says so, and of which operator
+            return inferred
+        each = zip([found] if isinstance(found, Fact) else found, inferred, strict=False)
+        return [replace(fact, kind=known.kind) for fact, known in each]
+
+    def _inferred(self, node: NodeProto) -> Sequence[Fact]:
+        """Facts that ONNX infers, for which an expression is a name: it is that of an output, or not known.
+
+        What is of no type known is taken for floats.
+        """
+        own = max(self._opset, _NEGATIVE_AXES_SINCE.get(node.op_type, 0))
+        schema = schema_of(node.op_type, "", own) or schema_of(node.op_type, "", MAX_OPSET)
+        unknown = [UNKNOWN] * len(node.output)
+        if schema is None or domain_of(node.domain) or called_function(node) in self._functions or any(subgraphs(node)):
             return unknown
-        except Exception:  # nodes that are malformed: the import says so, and of which operator
+        given = {name: self._facts.get(name, UNKNOWN) for name in node.input if name}
+        shapes = {name: None if fact.shape is None else list(map(_named, fact.shape)) for name, fact in given.items()}
+        types = {
+            name: helper.make_tensor_type_proto(fact.kind or TensorProto.FLOAT, shapes[name])
+            for name, fact in given.items()
+        }
+        data = {name: tensor for name, fact in given.items() if (tensor := _tensor(fact)) is not None}
+        try:
+            found = infer_node_outputs(schema, node, types, data, opset_imports=[self._sets])
+        except Exception:  # of a malformed node, or where a type is not known
             return unknown
-        return [found] if isinstance(found, Fact) else found
+        extents = {str(extent): extent for fact in given.values() for extent in fact.shape or ()}
+        facts: list[Fact] = []
+        for name in node.output:
+            value = ValueInfoProto(type=found.get(name))
+            shape = declared_shape(value)
+            whole = None if shape is None else tuple(extents.get(e) if isinstance(e, str) else e for e in shape)
+            facts.append(Fact(whole, kind=value.type.tensor_type.elem_type))
+        return facts
+
+
+def _named(extent: Size | None) -> int | str | None:
+    return str(extent) if isinstance(extent, Expression) else extent
+
+
+def _tensor(fact: Fact) -> TensorProto | None:
+    """The elements of a tensor as ONNX has them, where all are numbers."""
+    elements = fact.elements
+    if elements is None or not fact.kind or not all(isinstance(each, int) for each in elements.flat):
+        return None
+    return helper.make_tensor("", fact.kind, elements.shape, elements.reshape(-1).tolist())
 
 
 __all__ = ["open_interface"]

@@ -1,7 +1,8 @@
 """The table of rules, and what a rule sees of its node.
 
-A rule gives a `Fact` for each output: its shape, and of small tensors of integers their elements, as far as either is
-known. Elements are an array of objects, ints and expressions, so that numpy's functions compute with them.
+ONNX itself infers extents that are those of inputs, or numbers. A rule says more of an operator: it gives a `Fact` for
+each output, its shape, and of small tensors of integers their elements, as far as either is known. Elements are an
+array of objects, ints and expressions, so that numpy's functions compute with them.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ class Fact:
     """None where not even the rank is known."""
     elements: Array | None = None
     """Of dtype object, ints and expressions, none unknown; None where they are not followed."""
+    kind: int = 0
+    """The ONNX data type; 0 where it is not known."""
 
 
 UNKNOWN: Final = Fact()
@@ -45,6 +48,8 @@ class SymbolicNode:
     """None stands for an optional input left out."""
     attributes: dict[str, Any]
     outputs: int
+    inferred: Fact
+    """The facts of the first output that ONNX infers."""
 
     def attr(self, name: str, default: Any = None) -> Any:
         """An attribute; `default` where it is absent."""
@@ -83,7 +88,7 @@ class SymbolicNode:
 
 
 class NotKnown(Exception):
-    """Nothing can be said of a node's outputs."""
+    """Nothing can be said of a node's outputs but what ONNX infers."""
 
 
 Rule: TypeAlias = "Callable[[SymbolicNode], Fact | Sequence[Fact]]"

@@ -84,7 +84,7 @@ class ChannelsLastAxes(SlidingAxes, AccumulatingOp, ABC):
 class InterleavedOp(ParallelOp, AccumulatingOp, ABC):
     """Sums of products of x with interleaved weights, `columns` outputs side by side in words of `word` elements.
 
-    Where weights are `paired`, those of two outputs are in a byte (`graph.pair_nibbles`), and what is interleaved are
+    Where weights are `paired`, those of two outputs are in a byte (`graph.pack_nibbles`), and what is interleaved are
     bytes, of half as many outputs and columns.
     """
 
@@ -100,7 +100,7 @@ class InterleavedOp(ParallelOp, AccumulatingOp, ABC):
 
     @property
     def plain(self) -> tuple[int, int, int]:
-        """Outputs, or pairs of them, rows of an output, and weights of a row."""
+        """Outputs, or two by two, rows of an output, and weights of a row."""
         return (ceil_div(self.outputs, 2 if self.paired else 1), *self.rows)
 
     @property
@@ -110,7 +110,7 @@ class InterleavedOp(ParallelOp, AccumulatingOp, ABC):
 
     @property
     def order(self) -> Layout:
-        """Where the weights lie, or their pairs."""
+        """Where the weights lie, or two of them in a byte."""
         return words(self.columns // (2 if self.paired else 1), self.word)
 
     def operations(self) -> int:
@@ -129,7 +129,7 @@ class InterleavedOp(ParallelOp, AccumulatingOp, ABC):
         if self.paired and (self.columns % 2 or not self.sums_integers or self.zero_points[1]):
             raise ShapeError("weights are paired for an even number of integer sums, and without a zero point")
         if self.paired and element_type_of(self.operands[1]) != i8:
-            raise ShapeError(f"pairs of weights are i8, found {element_type_of(self.operands[1])}")
+            raise ShapeError(f"weights in bytes are i8, found {element_type_of(self.operands[1])}")
         if (needed := self.order.packed(self.plain)) != (given := list(shape_of(self.operands[1]))):
             raise ShapeError(f"the weights must be {needed}, found {given}")
 
@@ -290,11 +290,11 @@ FEW_BITS = IntegerType(2), IntegerType(NIBBLE)
 
 
 @irdl_op_definition
-class PairNibblesOp(ConstantPackerOp):
+class PackNibblesOp(ConstantPackerOp):
     """Weights [M, ..] of i8, each from -8 to 7, as [ceil(M / 2), ..]: row 2 j in the lower four bits of each byte, row
     2 j + 1, or 0 where there is none, in the upper ones."""
 
-    name = "graph.pair_nibbles"
+    name = "graph.pack_nibbles"
     x = operand_def(TensorType)
     result = result_def(TensorType)
 
@@ -305,8 +305,8 @@ class PairNibblesOp(ConstantPackerOp):
     @property
     def layout(self) -> Layout:
         """Of the weights: the lower ones, then the upper ones."""
-        pair, which = blocks(0, 2)
-        return Layout("nibbles", ((which,), (pair,), *((Mode(dim),) for dim in range(1, len(shape_of(self.x))))))
+        whole, which = blocks(0, 2)
+        return Layout("nibbles", ((which,), (whole,), *((Mode(dim),) for dim in range(1, len(shape_of(self.x))))))
 
     def evaluate(self, operands: Sequence[Array]) -> Sequence[Array]:
         lower, upper = self.layout.pack(operands[0].view(np.uint8))

@@ -23,7 +23,7 @@ from aotc.dialects.graph.packed.channels import GroupedPanels
 from aotc.dialects.graph.packed.convolution.blocked_conv import BlockedConvolutionOp, PanelBlockBody
 from aotc.dialects.graph.schedules import MatmulSchedule
 from aotc.dialects.graph.shapes import Segment, linearize, segments
-from aotc.dialects.graph.windows.sliding import Edges, Phases
+from aotc.dialects.graph.windows.sliding import Edges, Residues
 from aotc.passes.kernel.builders.tiles import Tile
 from aotc.passes.kernel.nest import Nest
 from aotc.passes.kernel.nests.convolution.row_tiles import RowTiles, row_tiles
@@ -69,9 +69,9 @@ class ConvNest(Nest[BlockedConvolutionOp, MatmulSchedule]):
         return shape_of(self.op.weight)[1:]
 
     @cached_property
-    def phases(self) -> Sequence[Phases]:
-        """The phases of the last axis."""
-        return self.op.phases()[-1]
+    def residues(self) -> Sequence[Residues]:
+        """The residues of the last axis."""
+        return self.op.residues()[-1]
 
     @property
     def bias(self) -> Reader | None:
@@ -161,21 +161,21 @@ class ConvNest(Nest[BlockedConvolutionOp, MatmulSchedule]):
         """All positions along the last axis, for `count` blocks of output channels; `some` is a block of the
         reduction."""
 
-        def phase(j: Scalar, phases: Phases) -> None:
-            for part in row_tiles(phases.window, self.schedule.mr):
+        def residue(j: Scalar, residues: Residues) -> None:
+            for part in row_tiles(residues.window, self.schedule.mr):
 
                 def body(row: Scalar, part: RowTiles = part) -> None:
-                    _Tile(self, batch, panel, count, outer, phases, j, part, row, some).write()
+                    _Tile(self, batch, panel, count, outer, residues, j, part, row, some).write()
 
                 self.b.parallel_range(part.start, part.positions.stop, part.size, body)
 
-        for phases in self.phases:
-            self.b.parallel_range(0, phases.count, 1, lambda j, phases=phases: phase(j, phases))
+        for residues in self.residues:
+            self.b.parallel_range(0, residues.count, 1, lambda j, residues=residues: residue(j, residues))
 
 
 @dataclass(frozen=True)
 class _Tile:
-    """A register tile of results: in phase j of `phases`, the positions from `row` on, times `count` blocks of a
+    """A register tile of results: in residue j of `residues`, the positions from `row` on, times `count` blocks of a
     panel."""
 
     nest: ConvNest
@@ -183,7 +183,7 @@ class _Tile:
     panel: Scalar
     count: int
     outer: list[Scalar]
-    phases: Phases
+    residues: Residues
     j: Scalar
     part: RowTiles
     row: Scalar
@@ -232,8 +232,8 @@ class _Tile:
 
     def _position(self, tile: Tile) -> Scalar:
         """The positions along the last axis."""
-        start = self.row * self.phases.stride + (self.j + self.phases.start)
-        return tile.index(self.nest.b, start, {0: self.phases.stride})
+        start = self.row * self.residues.stride + (self.j + self.residues.start)
+        return tile.index(self.nest.b, start, {0: self.residues.stride})
 
     def _add_block(self, first: Scalar, block: Scalar, depth: int, total: Scalar) -> Scalar:
         """Add one block of input channels: all taps along all spatial axes."""
@@ -250,7 +250,7 @@ class _Tile:
         """At the step `at` (block, taps, channel) of the reduction, prefetch some of the next panel."""
         nest, b = self.nest, self.nest.b
         (*steps, columns), spatial = nest.panel, nest.shape[2:-1]
-        if len(nest.phases) > 1:
+        if len(nest.residues) > 1:
             return
         outer = list(self.outer)
         if nest.lines is not None:
@@ -275,8 +275,8 @@ class _Tile:
             def step(
                 k: Scalar, carried: list[Scalar], position: Scalar = position, columns: Scalar = columns
             ) -> list[Scalar]:
-                place = [*places, self.phases.window.source(position, k)]
-                tap = k * self.phases.tap_step + (self.j + self.phases.first_tap)
+                place = [*places, self.residues.window.source(position, k)]
+                tap = k * self.residues.tap_step + (self.j + self.residues.first_tap)
 
                 def factors(inner: Scalar) -> tuple[Scalar, Scalar]:
                     self._prefetch([block, *taps, tap, inner])

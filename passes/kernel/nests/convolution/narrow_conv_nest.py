@@ -15,7 +15,7 @@ from aotc.dialects.graph.interfaces import element_type_of, shape_of
 from aotc.dialects.graph.packed.convolution.within_lanes import NarrowConvolutionOp
 from aotc.dialects.graph.schedules import InnerProductSchedule, PositionsSchedule
 from aotc.dialects.graph.shapes import Segment, segments
-from aotc.dialects.graph.windows.sliding import Phases, SlidingWindow
+from aotc.dialects.graph.windows.sliding import Residues, SlidingWindow
 from aotc.passes.kernel.builders.tile_builder import TileBuilder
 from aotc.passes.kernel.builders.tiles import Tile, TileIndex
 from aotc.passes.kernel.nest import Nest
@@ -34,22 +34,22 @@ def narrow_nest(nest: Nest[NarrowConvolutionOp, InnerProductSchedule]) -> None:
         batch, _, *rest = index
         return nest.reads[0]([batch, *rest])
 
-    for phases in product(*op.phases()):
-        windows = [SlidingWindow(count, count, 1, 1, 0, 0), *(each.window for each in phases)]
+    for residues in product(*op.residues()):
+        windows = [SlidingWindow(count, count, 1, 1, 0, 0), *(each.window for each in residues)]
 
-        def each(j: list[Scalar], phases: Sequence[Phases] = phases, windows: list[SlidingWindow] = windows) -> None:
-            sums = _InnerProducts(nest, phases, j)
+        def each(j: list[Scalar], those: Sequence[Residues] = residues, windows: list[SlidingWindow] = windows) -> None:
+            sums = _InnerProducts(nest, those, j)
             WindowNest(b, nest.schedule, outer, windows, lanes, read, sums, most_unrolled=1).run()
 
-        b.parallel_for([each.count for each in phases], each)
+        b.parallel_for([each.count for each in residues], each)
 
 
 @dataclass(frozen=True)
 class _InnerProducts(WindowReduction):
-    """The inner products at phases `j` of `phases`."""
+    """The inner products at residues `j` of `residues`."""
 
     nest: Nest[NarrowConvolutionOp, InnerProductSchedule]
-    phases: Sequence[Phases]
+    residues: Sequence[Residues]
     j: Sequence[Scalar]
 
     def initial(self, part: Part) -> list[Scalar]:
@@ -58,8 +58,8 @@ class _InnerProducts(WindowReduction):
     def step(self, part: Part, taps: list[Scalar], value: Scalar, carried: list[Scalar]) -> list[Scalar]:
         block, *steps = taps
         along = [
-            k * phases.tap_step + (j + phases.first_tap)
-            for k, phases, j in zip(steps, self.phases, self.j, strict=True)
+            k * residues.tap_step + (j + residues.first_tap)
+            for k, residues, j in zip(steps, self.residues, self.j, strict=True)
         ]
         weight = self.nest.reads[1]([part.index[1], block, *along, part.index[-1]])
         return [self.nest.b.fma(value, weight, carried[0])]
@@ -69,10 +69,10 @@ class _InnerProducts(WindowReduction):
         batch, output, _, *positions, _ = part.index
         tile = Tile((1, lanes), count if count < lanes else None)
         index: list[Scalar] = []
-        for axis, (position, phases, j) in enumerate(zip(positions, self.phases, self.j, strict=True)):
+        for axis, (position, residues, j) in enumerate(zip(positions, self.residues, self.j, strict=True)):
             first = position.base if isinstance(position, TileIndex) else position
-            start = first * phases.stride + (j + phases.start)
-            steps = {-1: phases.stride} if axis + 1 == part.across else {}
+            start = first * residues.stride + (j + residues.start)
+            steps = {-1: residues.stride} if axis + 1 == part.across else {}
             index.append(tile.index(b, start, steps))
         total = _reduced_across_lanes(b, carried[0]) + self.nest.op.initial(b, self.nest.reads, [output])
         self.nest.write([batch, output, *index], total)

@@ -113,14 +113,14 @@ def tap_places(window: SlidingWindow, taps: Iterable[TapRange]) -> list[TapPlace
     # Taps whose elements are a multiple of the stride apart share runs; along one, elements are numbered in strides.
     numbers: dict[int, list[tuple[int, int]]] = {}
     for tap, first, last in each:
-        whole, phase = divmod(tap * window.dilation, window.stride)
-        numbers.setdefault(phase, []).append((whole + first, whole + last))
-    merged = {phase: _merged(intervals) for phase, intervals in numbers.items()}
+        whole, residue = divmod(tap * window.dilation, window.stride)
+        numbers.setdefault(residue, []).append((whole + first, whole + last))
+    merged = {residue: _merged(intervals) for residue, intervals in numbers.items()}
     places: list[TapPlace] = []
     for tap, first, last in each:
-        whole, phase = divmod(tap * window.dilation, window.stride)
-        low, high = next(run for run in merged[phase] if run[0] <= whole + first < run[1])
-        run = Run(low * window.stride + phase, high - low)
+        whole, residue = divmod(tap * window.dilation, window.stride)
+        low, high = next(run for run in merged[residue] if run[0] <= whole + first < run[1])
+        run = Run(low * window.stride + residue, high - low)
         places.append(TapPlace(tap, first, last, run, whole + first - low))
     return places
 

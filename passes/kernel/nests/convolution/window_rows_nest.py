@@ -1,7 +1,7 @@
 """Windows over plain tensors: neighbouring positions along the last axis lie in the lanes.
 
 What the positions of a tile read of a row is loaded once. Elements that are a stride apart become registers of their
-own, a phase, so that what a tap reads is these, some lanes further on; where that is padding, an element that changes
+own, a residue, so that what a tap reads is these, some lanes further on; where that is padding, an element that changes
 nothing. Where parts of a window may be reduced first, the rows of a window are, and then the taps along the last axis.
 """
 
@@ -19,7 +19,7 @@ from aotc.dialects.graph.schedules import PositionsSchedule
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.vision.windows import FoldOp
 from aotc.dialects.graph.windows.pooling import WindowOp, product
-from aotc.dialects.graph.windows.sliding import Meeting, Phases, SlidingWindow
+from aotc.dialects.graph.windows.sliding import Meeting, Residues, SlidingWindow
 from aotc.passes.kernel.builders.tiles import NotVectorizable, Tile
 from aotc.passes.kernel.costs.window_cost import Stretch, stretches
 from aotc.passes.kernel.nest import Nest, Op
@@ -139,15 +139,15 @@ class WindowRowsNest(_RowsNest[WindowOp]):
         row."""
         count, b, lanes, along = ceil_div(each.size, self.lanes), self.b, self.lanes, self.windows[-1]
         places = [divmod(tap * along.dilation, along.stride) for tap in range(along.size)]
-        most = {phase: further for further, phase in places}  # of which the last is the greatest
-        phases = {phase: self._shifted(row, each, phase, along.stride, further) for phase, further in most.items()}
+        most = {residue: far for far, residue in places}  # of which the last is the greatest
+        residues = {residue: self._shifted(row, each, residue, along.stride, far) for residue, far in most.items()}
 
-        def shifted(further: int, phase: int) -> Scalar:
+        def shifted(further: int, residue: int) -> Scalar:
             first, lane = divmod(further, lanes)
-            value = b.slice(phases[phase], [first], [count])
+            value = b.slice(residues[residue], [first], [count])
             if lane == 0:
                 return value
-            return b.shuffle(value, b.slice(phases[phase], [first + 1], [count]), range(lane, lane + lanes))
+            return b.shuffle(value, b.slice(residues[residue], [first + 1], [count]), range(lane, lane + lanes))
 
         return [shifted(*place) for place in places]
 
@@ -167,7 +167,7 @@ class WindowRowsNest(_RowsNest[WindowOp]):
 
 
 class FoldRowsNest(_RowsNest[FoldOp]):
-    """The nest over [N, C, image..]: along the last axis the positions of a phase are windows over columns, of which
+    """The nest over [N, C, image..]: along the last axis the positions of a residue are windows over columns, of which
     each tap has its own."""
 
     def run(self) -> None:
@@ -176,9 +176,9 @@ class FoldRowsNest(_RowsNest[FoldOp]):
 
         def row(index: list[Scalar]) -> None:
             meetings = [axis.meeting(self.b, place) for axis, place in zip(others, index[2:], strict=True)]
-            for phases in last.phases():
-                for number in range(phases.count):
-                    one = replace(phases, start=phases.start + number, first_tap=phases.first_tap + number)
+            for residues in last.residues():
+                for number in range(residues.count):
+                    one = replace(residues, start=residues.start + number, first_tap=residues.first_tap + number)
                     self._sweep(one.window, lambda at, each, one=one: self._tile(index, meetings, one, at, each))
 
         self.b.parallel_for(self.shape[:-1], row)
@@ -186,13 +186,13 @@ class FoldRowsNest(_RowsNest[FoldOp]):
     def _neutral(self) -> Number:
         return 0
 
-    def _tile(self, index: list[Scalar], meetings: Sequence[Meeting], one: Phases, at: Scalar, each: Stretch) -> None:
-        """The positions from `at` on of a phase: sums in the order of the taps, which is not that of the columns."""
+    def _tile(self, index: list[Scalar], meetings: Sequence[Meeting], one: Residues, at: Scalar, each: Stretch) -> None:
+        """The positions from `at` on of a residue: sums in the order of the taps, which is not that of the columns."""
         b, op, window, tile = self.b, self.op, one.window, self._of(each.size)
 
         def add(steps: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
-            pairs = list(zip(meetings, steps, strict=True))
-            taps, windows = [m.tap(step) for m, step in pairs], [m.source(step) for m, step in pairs]
+            hits = list(zip(meetings, steps, strict=True))
+            taps, windows = [m.tap(step) for m, step in hits], [m.source(step) for m, step in hits]
             (total,) = carried
             for tap in reversed(range(window.size)):
                 span = _read_by(window, tap, each)

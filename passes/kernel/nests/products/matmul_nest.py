@@ -166,7 +166,7 @@ def chains_of(tile: Tile, depth: int) -> int:
 
 
 def sum_of(b: TileBuilder, sums: list[Scalar]) -> Scalar:
-    """The sum of accumulators, in pairs."""
+    """The sum of accumulators, two by two."""
     while len(sums) > 1:
         half = ceil_div(len(sums), 2)
         sums = [b.add(*sums[i::half]) if i + half < len(sums) else sums[i] for i in range(half)]

@@ -130,16 +130,16 @@ class _TileLine(Line):
             panel, group = first / b.index(width), products.group
             rows = depth // group
 
-            def pair(k: Scalar, present: int | None = None) -> tuple[Scalar, Scalar]:
+            def step_factors(k: Scalar, present: int | None = None) -> tuple[Scalar, Scalar]:
                 wide = products.tile(tile, present)
                 row, within = wide.index(b, self.first, {0: 1}), wide.index(b, 0, {-2: lanes * group, -1: 1})
                 if schedule.turned and present is None:
                     k = turned(k, rows - 1)
                 return left([row, k * group]), weight([panel, k, within])
 
-            total = accumulate(b, tiled, dtype, tile, rows, pair, products)
+            total = accumulate(b, tiled, dtype, tile, rows, step_factors, products)
             if depth % group:
-                total = products.add(b, *pair(b.index(rows), depth % group), total)
+                total = products.add(b, *step_factors(b.index(rows), depth % group), total)
             write([tile.index(b, self.first, {0: 1}), tile.index(b, first, {-2: lanes, -1: 1})], total)
 
         beside, done = self._beside, 0

@@ -243,8 +243,8 @@ class InterleavedNest(SumsNest[Interleaved]):
 
         def step(at: Scalar, weights: Sequence[Scalar], count: int, now: list[Scalar]) -> list[Scalar]:
             runs = [self._register(self.x, place(at), count) for place in places]
-            pairs = zip(product(runs, weights), now, strict=True)
-            return [b.lane_dot(x, weight, total) for (x, weight), total in pairs]
+            terms = zip(product(runs, weights), now, strict=True)
+            return [b.lane_dot(x, weight, total) for (x, weight), total in terms]
 
         return step
 

@@ -48,8 +48,8 @@ class ConvolutionStrategy(KernelStrategy[Convolution]):
 
 def positions_of(op: ConvolutionalOp) -> list[int]:
     """The number of positions along each spatial axis that register tiles cover; along the last axis, those of a
-    phase."""
-    longest = max((part.window.positions for part in op.phases()[-1]), default=0)
+    residue."""
+    longest = max((part.window.positions for part in op.residues()[-1]), default=0)
     return [*op.extents()[:-1], longest]
 
 

@@ -119,7 +119,7 @@ class PositionsConvStrategy(ConvolutionStrategy[ConvOp]):
             lengths[-1] = (along.positions - 1) * along.stride + taps
             weight = _padded(weight, [0] * len(windows), [*op.kernel()[:-1], taps], layouts)
         x = _padded(op.x, [window.before for window in windows], lengths, layouts)
-        x, weight = (_phases(each, along.stride, layouts) for each in (x, weight))
+        x, weight = (_residues(each, along.stride, layouts) for each in (x, weight))
         conv = ConvOp.get(
             x,
             weight,
@@ -133,7 +133,7 @@ class PositionsConvStrategy(ConvolutionStrategy[ConvOp]):
 
     def nest(self, nest: Nest[ConvOp, PositionsSchedule]) -> None:
         if not _are_read_as_they_lie(nest.op.windows()):
-            raise NotVectorizable("x is neither padded nor divided into phases")
+            raise NotVectorizable("x is neither padded nor divided into residues")
         positions_nest(nest)
 
 
@@ -153,7 +153,7 @@ def _are_read_as_they_lie(windows: Sequence[SlidingWindow]) -> bool:
 
 
 def _whole_taps(window: SlidingWindow) -> int:
-    """The taps of a window, with those of weight 0 that make all phases equally many."""
+    """The taps of a window, with those of weight 0 that make all residues equally many."""
     return ceil_div(window.size, window.stride) * window.stride
 
 
@@ -181,7 +181,7 @@ def _padded(x: SSAValue, before: Sequence[int], lengths: Sequence[int], layouts:
     return x
 
 
-def _phases(x: SSAValue, stride: int, layouts: Layouts) -> SSAValue:
+def _residues(x: SSAValue, stride: int, layouts: Layouts) -> SSAValue:
     """x [N, C, spatial.., L * stride] as [N, C * stride, spatial.., L]: every stride-th element along the last axis is
     a channel."""
     if stride == 1:

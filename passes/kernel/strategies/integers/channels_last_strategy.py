@@ -25,7 +25,7 @@ from aotc.dialects.graph.packed.integers.channels_last import (
     ChannelsLastConvOp,
     ChannelsLastDepthwiseConvOp,
     InterleavedMatMulOp,
-    PairNibblesOp,
+    PackNibblesOp,
     words,
 )
 from aotc.dialects.graph.schedules import Schedule, SumsSchedule
@@ -95,7 +95,7 @@ def _as_bytes(weight: SSAValue, layouts: Layouts) -> SSAValue:
     return weight if kind == element_type_of(weight) else layouts.add(CastOp.get(weight, to=kind))
 
 
-def _pairs(op: AccumulatingOp, outputs: int, depth: int, groups: int = 1) -> bool:
+def _packs(op: AccumulatingOp, outputs: int, depth: int, groups: int = 1) -> bool:
     """Whether weights of two outputs are stored in a byte: of 4 bits, for an even number of outputs of a group, so that
     16 times a sum of `depth` products is an i32."""
     x, kind = element_type_of(op.operands[0]), element_type_of(op.operands[1])
@@ -172,7 +172,7 @@ class ChannelsLastStrategy(SumsStrategy[ConvOp]):
                 core.scalars, last.positions, shape_of(op.x)[1], words=words, floats=floats, size=size
             )
         outputs, channels, *kernel = shape_of(op.weight)  # the channels of a group
-        step = 2 if _pairs(op, outputs, channels * math.prod(kernel), op.groups) else 1
+        step = 2 if _packs(op, outputs, channels * math.prod(kernel), op.groups) else 1
         outputs, rows, run = _sizes(op)
 
         def known(word: int) -> bool:
@@ -225,7 +225,7 @@ def _conv(op: ConvOp, layouts: Layouts, schedule: SumsSchedule) -> Blocked:
     matrix = layouts.add(ReshapeOp.get(turned, shape=[outputs, inputs * math.prod(kernel)]))
     rows = layouts.add(ReshapeOp.get(matrix, shape=[outputs, inputs * math.prod(kernel) // run, run]))
     bias = op.bias if schedule.lanes == 1 else _whole_bias(op, op.bias, matrix, layouts)
-    paired = _pairs(op, outputs, inputs * math.prod(kernel), op.groups)
+    paired = _packs(op, outputs, inputs * math.prod(kernel), op.groups)
     conv = ChannelsLastConvOp.get(
         x,
         _interleaved(rows, schedule, paired, layouts),
@@ -245,10 +245,10 @@ def _conv(op: ConvOp, layouts: Layouts, schedule: SumsSchedule) -> Blocked:
 
 
 def _interleaved(rows: SSAValue, schedule: SumsSchedule, paired: bool, layouts: Layouts) -> SSAValue:
-    """Weights [M, S, R] in the order of a schedule, as they are or in pairs."""
+    """Weights [M, S, R] in the order of a schedule, as they are or two in a byte."""
     if not paired:
         return layouts.packed(rows, words(schedule.columns, schedule.word))
-    return layouts.packed(layouts.add(PairNibblesOp.get(rows)), words(schedule.columns // 2, schedule.word))
+    return layouts.packed(layouts.add(PackNibblesOp.get(rows)), words(schedule.columns // 2, schedule.word))
 
 
 def _depthwise(op: ConvOp, layouts: Layouts, schedule: SumsSchedule) -> Blocked:
@@ -276,7 +276,7 @@ class InterleavedProductStrategy(SumsStrategy[MatMulOp]):
         if not _applies(op, core, op.lhs, op.rhs) or op.transpose_lhs or len(shape_of(op.rhs)) != 2:
             return None
         _, rows, columns, depth = op.sizes()
-        bytes_, step = _are_bytes(op.lhs, op.rhs), 2 if _pairs(op, columns, depth) else 1
+        bytes_, step = _are_bytes(op.lhs, op.rhs), 2 if _packs(op, columns, depth) else 1
         if _are_signed(op.lhs, op.rhs):
             quads = quads_schedule(core.scalars, rows, columns, 1, depth, size=size)
             if quads is not None:
@@ -296,7 +296,7 @@ class InterleavedProductStrategy(SumsStrategy[MatMulOp]):
 
     def lower(self, op: MatMulOp, layouts: Layouts, schedule: SumsSchedule) -> SSAValue | None:
         *_, columns, depth = op.sizes()
-        weight, paired = _as_bytes(op.rhs, layouts), _pairs(op, columns, depth)
+        weight, paired = _as_bytes(op.rhs, layouts), _packs(op, columns, depth)
         if not op.transpose_rhs:
             weight = layouts.add(TransposeOp.get(weight, permutation=[1, 0]))
         lhs, weight = _flattened(op.lhs, weight, layouts)

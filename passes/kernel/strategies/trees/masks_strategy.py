@@ -108,14 +108,14 @@ class _MaskedNest(Nest[MaskedTreeLeavesOp, TreeSchedule]):
 
     def _picked(self, features: Sequence[Scalar], numbers: Scalar) -> Scalar:
         """The feature of each lane by its number: of each two registers, then of the right two."""
-        b, pair = self.b, 2 * self.lanes
+        b, both = self.b, 2 * self.lanes
         last = len(features) - 1
         found = [
             b.pick(features[first], features[min(first + 1, last)], numbers) for first in range(0, len(features), 2)
         ]
         chosen = found[0]
         for number, each in enumerate(found[1:], 1):
-            chosen = b.select(b.compare("ge", numbers, number * pair), each, chosen)
+            chosen = b.select(b.compare("ge", numbers, number * both), each, chosen)
         return chosen
 
 

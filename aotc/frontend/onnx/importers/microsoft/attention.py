@@ -15,13 +15,6 @@ import numpy as np
 from xdsl.dialects.builtin import f32, i64
 from xdsl.ir import SSAValue
 
-from aotc.dialects.graph.conversion import DequantizeOp
-from aotc.dialects.graph.functions import TanhOp
-from aotc.dialects.graph.indexing import GatherNdOp, GatherOp
-from aotc.dialects.graph.logical import AndOp
-from aotc.dialects.graph.matrices.matmul import MatMulOp
-from aotc.dialects.graph.movement import BroadcastOp, ConcatOp
-from aotc.dialects.graph.normalization import SoftmaxOp
 from aotc.frontend.onnx.importers.microsoft.layers import DOMAIN
 from aotc.frontend.onnx.importers.movement import cut
 from aotc.frontend.onnx.node import Tensor
@@ -55,25 +48,25 @@ def _attend(
 ) -> Tensor:
     """softmax(q k^T * scale + addends) v; where `allowed` is false, a key does not count at all. The scores `sink`,
     which broadcast, are those of one more key, whose value is 0."""
-    scores = (q * (scale or 1 / math.sqrt(q.shape[-1]))).emit(MatMulOp, k, transpose_rhs=True)
+    scores = (q * (scale or 1 / math.sqrt(q.shape[-1]))).emit("matmul", k, transpose_rhs=True)
     if softcap:
         limit = scores.scalar(softcap)
-        scores = (scores / limit).emit(TanhOp) * limit
+        scores = (scores / limit).emit("tanh") * limit
     for addend in addends:
         if addend is not None:
             scores += addend
     if allowed is not None:
         scores = allowed.choose(scores, -np.inf)
     if sink is None:
-        return scores.emit(SoftmaxOp, axes=[-1]) @ v
+        return scores.emit("softmax", axes=[-1]) @ v
     *outer, keys = scores.shape
-    scores = _behind([scores, sink.emit(BroadcastOp, shape=[*outer, 1])], len(outer))
-    return cut(scores.emit(SoftmaxOp, axes=[-1]), {len(outer): (0, 1, keys)}) @ v
+    scores = _behind([scores, sink.emit("broadcast", shape=[*outer, 1])], len(outer))
+    return cut(scores.emit("softmax", axes=[-1]), {len(outer): (0, 1, keys)}) @ v
 
 
 def _behind(parts: Sequence[Tensor], axis: int) -> Tensor:
     """Tensors one behind the other along an axis."""
-    return Tensor(parts[0].node, parts[0].node.emit(ConcatOp, parts, axis=axis))
+    return Tensor(parts[0].node, parts[0].node.emit("concat", parts, axis=axis))
 
 
 def _parts(x: Tensor, axis: int, count: int) -> list[Tensor]:
@@ -100,7 +93,7 @@ def _mask(node: Node, position: int, steps: int, keys: int, like: Tensor) -> Ten
     if mask.shape in ((batch,), (2 * batch,)):
         unmasked = places < cut(mask, {0: (0, 1, batch)}).reshape([batch, 1])
         if mask.shape == (2 * batch,) and batch:
-            unmasked = unmasked.emit(AndOp, places >= cut(mask, {0: (batch, 1, batch)}).reshape([batch, 1]))
+            unmasked = unmasked.emit("and", places >= cut(mask, {0: (batch, 1, batch)}).reshape([batch, 1]))
     elif mask.shape in ((batch, keys), (batch, steps, keys)):
         unmasked = mask.compare("ne", 0)
     else:
@@ -144,7 +137,7 @@ def attention(node: Node) -> list[Tensor]:
 def quantized_attention(node: Node) -> list[Tensor]:
     """Attention of which the input and the weight are quantised, the weight by one scale or one for each column."""
     x, weight = (
-        node.tensor(place).emit(DequantizeOp, node.input(place + 3), node.optional(place + 6), axis=1, to=f32)
+        node.tensor(place).emit("dequantize", node.input(place + 3), node.optional(place + 6), axis=1, to=f32)
         for place in range(2)
     )
     return _self_attention(x, weight, mask=5, past=8)
@@ -236,14 +229,14 @@ def rotary_embedding(node: Node) -> Tensor:
 
 
 def _rotated(heads: Tensor, places: Tensor, cos: Tensor, sin: Tensor, interleaved: bool) -> Tensor:
-    """Heads with pairs of elements turned by the angles at `places` [batch or 1, steps].
+    """Heads, two elements at a time turned by the angles at `places` [batch or 1, steps].
 
     (J. Su et al.: RoFormer, arXiv:2104.09864.) Pairs are neighbours (`interleaved`), or of both halves; what the tables
     do not reach is not turned.
     """
     batch, count, steps, size = heads.shape
     half, rows = cos.shape[1], places.shape[0]
-    tables = [table.emit(GatherOp, places, axis=0) for table in (cos, sin)]
+    tables = [table.emit("gather", places, axis=0) for table in (cos, sin)]
     turned = cut(heads, {3: (0, 1, 2 * half)})
     if interleaved:
         first, second = _parts(turned.reshape([batch, count, steps, half, 2]), 4, 2)
@@ -344,7 +337,7 @@ def _filled(old: Tensor, new: Tensor, before: Tensor, total: int) -> Tensor:
     previous = node.constant(np.minimum(node.numbers(total), max(room - 1, 0))[None], np.int64)
     source = is_new.choose(fresh, previous)
     rows = _behind([old, new], 2).transpose([0, 2, 1, 3])
-    found = rows.emit(GatherNdOp, source.reshape([batch, total, 1]), batch_dims=1)
+    found = rows.emit("gather_nd", source.reshape([batch, total, 1]), batch_dims=1)
     found = counts.reshape([batch, total, 1, 1]).choose(found, 0)
     return found.transpose([0, 2, 1, 3])
 
@@ -357,4 +350,4 @@ def _visible(places: Tensor, keys: int) -> Tensor:
     where = Tensor(node, node.constant(node.numbers(keys).reshape(1, 1, 1, keys), np.int64))
     attended = where <= own
     window = node.attr("local_window_size", -1)
-    return attended.emit(AndOp, where > own - window) if window > 0 else attended
+    return attended.emit("and", where > own - window) if window > 0 else attended

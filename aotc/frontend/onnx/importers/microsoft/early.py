@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from aotc.dialects.graph.functions import SoftplusOp, TanhOp
 from aotc.frontend.onnx.importers.movement import cut, slice_
 from aotc.frontend.onnx.node import Tensor
 from aotc.frontend.onnx.registry import Node, onnx_op
@@ -31,7 +30,7 @@ def scale(node: Node) -> Tensor:
 
 @onnx_op("ScaledTanh", "ParametricSoftplus", everywhere=True)
 def scaled_function(node: Node) -> Tensor:
-    function = TanhOp if node.op_type == "ScaledTanh" else SoftplusOp
+    function = "tanh" if node.op_type == "ScaledTanh" else "softplus"
     return _scaled(_scaled(node.tensor(0), "beta").emit(function), "alpha")
 
 

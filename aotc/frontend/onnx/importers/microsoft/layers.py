@@ -10,10 +10,6 @@ import numpy as np
 from xdsl.dialects.builtin import f32, i32
 from xdsl.ir import SSAValue
 
-from aotc.dialects.graph.conversion import DequantizeOp
-from aotc.dialects.graph.functions import ErfOp, SigmoidOp, TanhOp
-from aotc.dialects.graph.indexing import GatherOp
-from aotc.dialects.graph.normalization import NormalizeOp
 from aotc.dialects.graph.shapes import normalize_axis
 from aotc.frontend.onnx.importers.movement import cut
 from aotc.frontend.onnx.importers.normalization import rms, statistics
@@ -24,14 +20,14 @@ DOMAIN = "com.microsoft"
 
 
 def _gelu(x: Tensor) -> Tensor:
-    inner = (x * math.sqrt(0.5)).emit(ErfOp) + 1
+    inner = (x * math.sqrt(0.5)).emit("erf") + 1
     return x * 0.5 * inner
 
 
 def _fast_gelu(x: Tensor) -> Tensor:
     """The approximation by tanh. (D. Hendrycks, K. Gimpel: Gaussian Error Linear Units, arXiv:1606.08415.)"""
     cubic = x * (x * x * 0.044715 + 1)
-    inner = (cubic * math.sqrt(2 / math.pi)).emit(TanhOp) + 1
+    inner = (cubic * math.sqrt(2 / math.pi)).emit("tanh") + 1
     return x * 0.5 * inner
 
 
@@ -47,7 +43,7 @@ def gelu(node: Node) -> Tensor:
 @onnx_op("QuickGelu", domain=DOMAIN)
 def quick_gelu(node: Node) -> Tensor:
     x = node.tensor(0).widened()
-    return (x * (x * node.attr("alpha", 1.702)).emit(SigmoidOp)).cast(node.element_type(0))
+    return (x * (x * node.attr("alpha", 1.702)).emit("sigmoid")).cast(node.element_type(0))
 
 
 # Normalisations
@@ -84,7 +80,7 @@ def _summed(node: Node, *positions: int) -> Tensor:
 def skip_layer_normalization(node: Node) -> list[Tensor | None]:
     total = _summed(node, 0, 1, 4)
     epsilon, axes, kind = float(node.attr("epsilon", 1e-12)), [len(node.shape(0)) - 1], node.element_type(0)
-    result = total.emit(NormalizeOp, axes=axes, epsilon=epsilon) * node.tensor(2).widened()
+    result = total.emit("normalize", axes=axes, epsilon=epsilon) * node.tensor(2).widened()
     if (beta := node.optional_tensor(3)) is not None:
         result += beta.widened()
     known = statistics(total, axes, epsilon) if any(node.outputs[1:3]) else [None, None]
@@ -108,7 +104,7 @@ def embed_layer_normalization(node: Node) -> Sequence[Tensor | SSAValue]:
 def quantized_embed_layer_normalization(node: Node) -> Sequence[Tensor | SSAValue]:
     """Tables, scale and bias are quantised, each at a scale and a zero point of its own."""
     tables = [
-        None if table is None else table.emit(DequantizeOp, node.input(place + 6), node.optional(place + 11), to=f32)
+        None if table is None else table.emit("dequantize", node.input(place + 6), node.optional(place + 11), to=f32)
         for place in range(2, 7)
         for table in [node.optional_tensor(place)]
     ]
@@ -122,14 +118,14 @@ def _embedded(node: Node, tables: Sequence[Tensor | None], places: SSAValue | No
     if words is None or positions is None or gamma is None or beta is None:
         what = "a table of words or positions, a scale or a bias is missing"
         node.fail("missing-input", what, "the operator requires them")
-    total = words.emit(GatherOp, node.input(0), axis=0)
+    total = words.emit("gather", node.input(0), axis=0)
     if places is None:
         total += cut(positions, {0: (0, 1, length)})
     else:
-        total += positions.emit(GatherOp, places, axis=0)
+        total += positions.emit("gather", places, axis=0)
     if (kinds := node.optional(1)) is not None and segments is not None:
-        total += segments.emit(GatherOp, kinds, axis=0)
-    normal = total.emit(NormalizeOp, axes=[2], epsilon=float(node.attr("epsilon", 1e-12)))
+        total += segments.emit("gather", kinds, axis=0)
+    normal = total.emit("normalize", axes=[2], epsilon=float(node.attr("epsilon", 1e-12)))
     result = normal * gamma + beta
     if (mask := node.optional_tensor(7)) is None:
         counts = node.constant(node.filled([batch], 0, np.int32))

@@ -8,14 +8,7 @@ import numpy as np
 from xdsl.dialects.builtin import f32, i32
 from xdsl.ir import SSAValue
 
-from aotc.dialects.graph.conversion import DequantizeOp
-from aotc.dialects.graph.elementwise import ReluOp
-from aotc.dialects.graph.functions import SigmoidOp, TanhOp
-from aotc.dialects.graph.indexing import GatherOp
 from aotc.dialects.graph.interfaces import Array
-from aotc.dialects.graph.matrices.elimination import InverseOp
-from aotc.dialects.graph.matrices.matmul import MatMulOp
-from aotc.dialects.graph.quantized.nibbles import UnpackBitsOp
 from aotc.frontend.onnx.importers.activations import leaky
 from aotc.frontend.onnx.importers.contraction import along, centred, convolve, gemm, multiply
 from aotc.frontend.onnx.importers.microsoft.layers import DOMAIN
@@ -30,9 +23,9 @@ def _clip(x: Tensor, low: float, high: float) -> Tensor:
 
 
 _ACTIVATIONS: Mapping[str, tuple[Callable[..., Tensor], tuple[str, ...], tuple[float, ...]]] = {
-    "Relu": (lambda x: x.emit(ReluOp), (), ()),
-    "Sigmoid": (lambda x: x.emit(SigmoidOp), (), ()),
-    "Tanh": (lambda x: x.emit(TanhOp), (), ()),
+    "Relu": (lambda x: x.emit("relu"), (), ()),
+    "Sigmoid": (lambda x: x.emit("sigmoid"), (), ()),
+    "Tanh": (lambda x: x.emit("tanh"), (), ()),
     "LeakyRelu": (leaky, ("activation_alpha",), (0.01,)),
     "HardSigmoid": (
         lambda x, alpha, beta: _clip(x * alpha + beta, 0, 1),
@@ -95,7 +88,7 @@ def fused_matmul(node: Node) -> Tensor:
         operands.append(x)
     lhs, rhs = operands
     vector = any(len(x.shape) < 2 for x in operands)
-    product = multiply(lhs, rhs) if vector else lhs.emit(MatMulOp, rhs, **flags)
+    product = multiply(lhs, rhs) if vector else lhs.emit("matmul", rhs, **flags)
     alpha = node.attr("alpha", 1.0)
     return product if alpha == 1.0 else product * alpha
 
@@ -110,14 +103,14 @@ def distances(node: Node) -> Tensor:
         what = f"matrices {list(a.shape)} and {list(b.shape)} must have as many columns"
         node.fail("invalid-shape", what)
     left, right = ((each * each).reduce("sum", [1]) for each in (a, b))
-    product = a.emit(MatMulOp, b, transpose_rhs=True)
+    product = a.emit("matmul", b, transpose_rhs=True)
     found = (left + right.reshape([1, b.shape[0]]) - product * 2).at_least(0)
     return found.sqrt() if metric == "euclidean" else found
 
 
 @onnx_op("Inverse", domain=DOMAIN)
 def inverse(node: Node) -> SSAValue:
-    return node.emit(InverseOp, node.input(0))
+    return node.emit("inverse", node.input(0))
 
 
 # Integers
@@ -166,15 +159,15 @@ def matmul_n_bits(node: Node) -> Tensor:
         fields[:, :depth] = fields[:, places]
         shifted = fields.reshape(columns, -1, 8 // bits) << (np.arange(8 // bits, dtype=np.uint8) * np.uint8(bits))
         packed = np.bitwise_or.reduce(shifted, axis=-1)
-        x = x.emit(GatherOp, node.constant(places), axis=len(x.shape) - 1)
+        x = x.emit("gather", node.constant(places), axis=len(x.shape) - 1)
     weight = Tensor(node, node.constant(packed))
-    weight = weight.emit(UnpackBitsOp, bits=bits) if bits < 8 else weight
+    weight = weight.emit("unpack_bits", bits=bits) if bits < 8 else weight
     weight = weight.reshape([columns, whole])
     scales = node.tensor(2).reshape([columns, blocks])
     point = _zero_points(node, columns, blocks, bits)
     weight = cut(weight, {1: (0, 1, depth)})
-    real = weight.emit(DequantizeOp, scales, point, axis=1, block_size=block, to=scales.kind)
-    product = x.emit(MatMulOp, real.cast(x.kind), transpose_rhs=True)
+    real = weight.emit("dequantize", scales, point, axis=1, block_size=block, to=scales.kind)
+    product = x.emit("matmul", real.cast(x.kind), transpose_rhs=True)
     return product if node.optional(5) is None else product + node.input(5)
 
 

@@ -10,14 +10,7 @@ from collections.abc import Callable
 
 from xdsl.dialects.builtin import f32
 
-from aotc.dialects.graph.conversion import DequantizeOp, QuantizeOp
-from aotc.dialects.graph.elementwise import AddOp, MulOp
-from aotc.dialects.graph.functions import SigmoidOp
-from aotc.dialects.graph.matrices.matmul import MatMulOp
-from aotc.dialects.graph.movement import ConcatOp
-from aotc.dialects.graph.normalization import SoftmaxOp
 from aotc.dialects.graph.shapes import normalize_axis
-from aotc.dialects.graph.windows.pooling import AveragePoolOp
 from aotc.frontend.onnx.importers.activations import leaky
 from aotc.frontend.onnx.importers.microsoft.layers import DOMAIN
 from aotc.frontend.onnx.importers.pooling import window_attributes
@@ -29,14 +22,14 @@ from aotc.frontend.onnx.registry import Node, onnx_op
 def _real(node: Node, position: int, axis: int = 0) -> Tensor:
     """Input `position` as the real numbers that it stands for; its scale and zero point are the next two."""
     scale, point = node.input(position + 1), node.optional(position + 2)
-    return node.tensor(position).emit(DequantizeOp, scale, point, axis=axis, to=f32)
+    return node.tensor(position).emit("dequantize", scale, point, axis=axis, to=f32)
 
 
 def _quantized(value: Tensor, position: int, like: int = 0) -> Tensor:
     """Real numbers at the scale that is input `position` and the zero point after it, of input `like`'s type."""
     node, point = value.node, value.node.optional_tensor(position + 1)
     to = node.element_type(like) if point is None else point.kind
-    return value.emit(QuantizeOp, node.input(position), point, to=to)
+    return value.emit("quantize", node.input(position), point, to=to)
 
 
 onnx_op("QuantizeLinear", domain=DOMAIN)(quantize_linear)
@@ -45,13 +38,13 @@ onnx_op("DequantizeLinear", domain=DOMAIN)(dequantize_linear)
 
 @onnx_op("QLinearAdd", "QLinearMul", domain=DOMAIN)
 def qlinear_arithmetic(node: Node) -> Tensor:
-    op_class = AddOp if node.op_type == "QLinearAdd" else MulOp
-    return _quantized(_real(node, 0).emit(op_class, _real(node, 3)), 6)
+    operation = node.op_type.removeprefix("QLinear").lower()
+    return _quantized(_real(node, 0).emit(operation, _real(node, 3)), 6)
 
 
 @onnx_op("QLinearSigmoid", domain=DOMAIN)
 def qlinear_sigmoid(node: Node) -> Tensor:
-    return _quantized(_real(node, 0).emit(SigmoidOp), 3)
+    return _quantized(_real(node, 0).emit("sigmoid"), 3)
 
 
 @onnx_op("QLinearLeakyRelu", domain=DOMAIN)
@@ -64,7 +57,7 @@ def qlinear_softmax(node: Node) -> Tensor:
     """Before version 13 of the ONNX operators, which an attribute names, a row is all axes from `axis` on."""
     rank, axis = len(node.shape(0)), node.attr("axis", -1)
     axes = [axis] if node.attr("opset", 13) >= 13 else list(range(normalize_axis(axis, rank), rank))
-    return _quantized(_real(node, 0).emit(SoftmaxOp, axes=axes), 3)
+    return _quantized(_real(node, 0).emit("softmax", axes=axes), 3)
 
 
 def _pooled(node: Node, pool: Callable[[Tensor], Tensor]) -> Tensor:
@@ -88,7 +81,7 @@ def qlinear_average_pool(node: Node) -> Tensor:
     def pool(x: Tensor) -> Tensor:
         windows = window_attributes(node, x.shape[2:], kernel, crop=True)
         flags = {"ceil": bool(node.attr("ceil_mode", 0)), "include_pad": bool(node.attr("count_include_pad", 0))}
-        return x.emit(AveragePoolOp, kernel=kernel, **windows, **flags)
+        return x.emit("average_pool", kernel=kernel, **windows, **flags)
 
     return _pooled(node, pool)
 
@@ -98,7 +91,7 @@ def qlinear_concat(node: Node) -> Tensor:
     """The result's scale and zero point, then each part with its own."""
     parts = [_real(node, position) for position in range(2, len(node.inputs), 3)]
     axis = normalize_axis(node.attr("axis"), len(node.shape(2)))
-    return _quantized(Tensor(node, node.emit(ConcatOp, parts, axis=axis)), 0, 2)
+    return _quantized(Tensor(node, node.emit("concat", parts, axis=axis)), 0, 2)
 
 
 @onnx_op("QGemm", domain=DOMAIN)
@@ -106,7 +99,7 @@ def qgemm(node: Node) -> Tensor:
     """alpha * A * B + C, where C is i32 at the scale of the product; without a scale of the result, real numbers."""
     transposed = {"transpose_lhs": bool(node.attr("transA", 0)), "transpose_rhs": bool(node.attr("transB", 0))}
     along = 0 if node.attr("transB", 0) else 1
-    product = _real(node, 0).emit(MatMulOp, _real(node, 3, axis=along), **transposed)
+    product = _real(node, 0).emit("matmul", _real(node, 3, axis=along), **transposed)
     alpha = node.attr("alpha", 1.0)
     if alpha != 1.0:
         product *= alpha
@@ -115,7 +108,7 @@ def qgemm(node: Node) -> Tensor:
         if alpha != 1.0:
             scale *= alpha
         if scale.shape in ((), (1,)) or len(addend.shape) == 1:
-            product += addend.emit(DequantizeOp, scale, None, axis=0, to=f32)
+            product += addend.emit("dequantize", scale, None, axis=0, to=f32)
         else:
             product += addend.cast(f32) * scale
     return product if node.optional(7) is None else _quantized(product, 7)

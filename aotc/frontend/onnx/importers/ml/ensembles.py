@@ -183,9 +183,9 @@ def _walked(found: Forest, leaves: int) -> Forest:
         depth += 1
         if depth > count:
             raise EnsembleError("the nodes of a tree lead back to themselves")
-        pairs = np.stack([np.repeat(owners, 2), found.children[front].reshape(-1)])
-        visits.append(pairs[:, pairs[1] < count])
-        owners, front = np.unique(pairs, axis=1)
+        edges = np.stack([np.repeat(owners, 2), found.children[front].reshape(-1)])
+        visits.append(edges[:, edges[1] < count])
+        owners, front = np.unique(edges, axis=1)
 
 
 def number_for_missing(found: Forest) -> float | None:

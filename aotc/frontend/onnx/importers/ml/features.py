@@ -10,11 +10,6 @@ from xdsl.dialects.builtin import f32, i64
 from xdsl.ir import SSAValue
 
 from aotc.dialects.dtypes import is_float
-from aotc.dialects.graph.conversion import CastOp
-from aotc.dialects.graph.elementwise import AbsOp, NegOp
-from aotc.dialects.graph.indexing import GatherOp
-from aotc.dialects.graph.movement import ConcatOp, PadOp
-from aotc.dialects.graph.trees.leaves import TreeLeavesOp
 from aotc.frontend.onnx.importers.ml.ensembles import smallest
 from aotc.frontend.onnx.importers.ml.scores import DOMAIN
 from aotc.frontend.onnx.importers.movement import cut
@@ -49,7 +44,7 @@ def normalizer(node: Node) -> Tensor:
         case "MAX":
             size = x.cast(f32).reduce("max", [-1])
         case "L1":
-            size = x.emit(AbsOp).cast(f32).reduce("sum", [-1])
+            size = x.emit("abs").cast(f32).reduce("sum", [-1])
         case "L2":
             size = (x * x).cast(f32).reduce("sum", [-1])
         case _:
@@ -60,7 +55,7 @@ def normalizer(node: Node) -> Tensor:
     if norm != "L2":
         return x / safe
     root = (x * x / safe).sqrt()
-    return nothing.choose(x, (x < 0).choose(root.emit(NegOp), root))
+    return nothing.choose(x, (x < 0).choose(root.emit("neg"), root))
 
 
 @onnx_op("Binarizer", domain=DOMAIN)
@@ -116,9 +111,9 @@ def feature_vectorizer(node: Node) -> Tensor:
         if width > size:
             part = cut(part, {1: (0, 1, size)})
         elif width < size:
-            part = part.emit(PadOp, part.scalar(0), pads=[0, 0, 0, size - width], mode="constant")
+            part = part.emit("pad", part.scalar(0), pads=[0, 0, 0, size - width], mode="constant")
         parts.append(part)
-    return parts[0] if len(parts) == 1 else Tensor(node, node.emit(ConcatOp, parts, axis=1))
+    return parts[0] if len(parts) == 1 else Tensor(node, node.emit("concat", parts, axis=1))
 
 
 @onnx_op("ArrayFeatureExtractor", domain=DOMAIN)
@@ -130,7 +125,7 @@ def array_feature_extractor(node: Node) -> Tensor:
     if known is not None and not (known.min() >= 0 and known.max() < shape[-1]):
         node.fail("invalid-value", f"indices reach beyond the {shape[-1]} elements of the last axis")
     x = node.tensor(0).reshape([1, *shape] if len(shape) == 1 else shape)
-    return x.emit(GatherOp, node.tensor(1).reshape([count]), axis=len(x.shape) - 1)
+    return x.emit("gather", node.tensor(1).reshape([count]), axis=len(x.shape) - 1)
 
 
 @onnx_op("LabelEncoder", domain=DOMAIN)
@@ -149,8 +144,8 @@ def label_encoder(node: Node) -> Tensor:
         ordered = sorted(last)
         table = values[[last[key] for key in ordered]]
         found = _search(x.reshape([math.prod(x.shape), 1]), np.array(ordered, x.dtype)).reshape(x.shape)
-        same = x.compare("eq", node.emit(GatherOp, node.constant(ordered, x.dtype), found, axis=0))
-        result = same.choose(node.emit(GatherOp, node.constant(table), found, axis=0), result)
+        same = x.compare("eq", node.emit("gather", node.constant(ordered, x.dtype), found, axis=0))
+        result = same.choose(node.emit("gather", node.constant(table), found, axis=0), result)
     missing = values[keys != keys]
     if missing.size:
         result = x.compare("ne", x).choose(node.constant(missing[-1]), result)
@@ -201,8 +196,8 @@ def _search(x: Tensor, keys: Array) -> Tensor:
     numbers = smallest(np.concatenate([np.where(table < 0, count - 1 - table, table).reshape(-1), [max(root, 0)]]))
     tables = [np.zeros(count, np.uint8), np.array(thresholds, keys.dtype), numbers[:-1].reshape(-1, 2), numbers[-1:]]
     operands = [x.node.constant(each) for each in tables]
-    found = x.emit(TreeLeavesOp, *operands, None, depth=max(len(keys) - 1, 1).bit_length(), leaves=len(keys))
-    return found.reshape([x.shape[0]]).emit(CastOp, to=i64)
+    found = x.emit("tree_leaves", *operands, None, depth=max(len(keys) - 1, 1).bit_length(), leaves=len(keys))
+    return found.reshape([x.shape[0]]).emit("cast", to=i64)
 
 
 @onnx_op("ZipMap", domain=DOMAIN)

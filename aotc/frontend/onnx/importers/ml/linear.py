@@ -1,4 +1,4 @@
-"""Linear models and support vector machines: products with constants, kernels, votes of pairs of classes."""
+"""Linear models and support vector machines: products with constants, kernels, votes between two classes."""
 
 from __future__ import annotations
 
@@ -8,10 +8,6 @@ from typing import NamedTuple
 import numpy as np
 from xdsl.dialects.builtin import i64
 
-from aotc.dialects.graph.conversion import CastOp
-from aotc.dialects.graph.elementwise import PowOp
-from aotc.dialects.graph.functions import ExpOp, SigmoidOp, TanhOp
-from aotc.dialects.graph.trees.leaf_sums import ProbabilityCouplingOp
 from aotc.frontend.onnx.importers.ml.scores import (
     DOMAIN,
     best,
@@ -21,8 +17,8 @@ from aotc.frontend.onnx.importers.ml.scores import (
     real_rows,
     transform_name,
     transformed,
-    transformed_pair,
     transformed_targets,
+    transformed_two,
 )
 from aotc.frontend.onnx.node import Tensor
 from aotc.frontend.onnx.registry import Node, onnx_op
@@ -79,7 +75,7 @@ def linear_classifier(node: Node) -> list[Tensor]:
             node.fail("invalid-attribute", f"{len(known)} labels for {count} classes")
         return [label_of(best(scores), known), transformed(scores)]
     if len(known) == 2:
-        return [decided(scores, 0, known), transformed_pair(scores)]
+        return [decided(scores, 0, known), transformed_two(scores)]
     return [decided(scores, 0, [0, 1]), transformed_targets(scores)]
 
 
@@ -112,10 +108,10 @@ class _Kernel(NamedTuple):
                 squares = (x * x).reduce("sum", [1])
                 norms = x.node.constant((vectors.astype(np.float64) ** 2).sum(1).astype(np.float32))
                 distance = (squares - product * 2 + norms).at_least(0)
-                return (distance * -self.gamma).emit(ExpOp)
+                return (distance * -self.gamma).emit("exp")
             case _:
                 scaled = product * self.gamma + self.offset
-                return scaled.emit(TanhOp) if self.name == "SIGMOID" else scaled.emit(PowOp, scaled.scalar(self.degree))
+                return scaled.emit("tanh") if self.name == "SIGMOID" else scaled.emit("pow", scaled.scalar(self.degree))
 
 
 @onnx_op("SVMRegressor", domain=DOMAIN)
@@ -157,38 +153,38 @@ def _linear_svm(x: Tensor, known: list[int]) -> list[Tensor]:
 
 
 def _pairwise_svm(x: Tensor, known: list[int], per_class: Array) -> list[Tensor]:
-    """Each pair of classes has a machine of its own, on the support vectors of both. (LIBSVM's one-against-one.)"""
+    """Any two classes have a machine of its own, on the support vectors of both. (LIBSVM's one-against-one.)"""
     node, count, vectors = x.node, len(known), int(per_class.sum())
     support = _floats(node, "support_vectors", vectors * x.shape[1]).reshape(vectors, -1)
     coefficients = _floats(node, "coefficients", (count - 1) * vectors).reshape(count - 1, vectors)
-    pairs = list(combinations(range(count), 2))
-    offset = _floats(node, "rho", len(pairs))
+    duels = list(combinations(range(count), 2))
+    offset = _floats(node, "rho", len(duels))
     starts = np.cumsum([0, *per_class])
-    matrix = node.filled([len(pairs), vectors], 0, np.float32)
-    for row, (i, j) in enumerate(pairs):
+    matrix = node.filled([len(duels), vectors], 0, np.float32)
+    for row, (i, j) in enumerate(duels):
         matrix[row, starts[i] : starts[i + 1]] = coefficients[j - 1, starts[i] : starts[i + 1]]
         matrix[row, starts[j] : starts[j + 1]] = coefficients[i, starts[j] : starts[j + 1]]
     scores = _linear(_Kernel.of(node).apply(x, support), matrix, offset)
-    first_wins = (scores > 0).emit(CastOp, to=i64)
+    first_wins = (scores > 0).emit("cast", to=i64)
     second_wins = 1 - first_wins
-    wins = [node.filled([len(pairs), count], 0, np.int64) for _ in range(2)]
-    for row, pair in enumerate(pairs):
-        for place, each in enumerate(pair):
+    wins = [node.filled([len(duels), count], 0, np.int64) for _ in range(2)]
+    for row, duel in enumerate(duels):
+        for place, each in enumerate(duel):
             wins[place][row, each] = 1
     votes = [won @ Tensor(node, node.constant(each)) for won, each in zip((first_wins, second_wins), wins, strict=True)]
     label = label_of(best(votes[0] + votes[1]), known)
     if len(node.attr("prob_a", [])):
-        return [label, transformed(_probabilities(scores, len(pairs)))]
+        return [label, transformed(_probabilities(scores, len(duels)))]
     if count > 2:
         return [label, transformed(scores)]
-    return [label, transformed_pair(scores, negated=transform_name(node) == "NONE")]
+    return [label, transformed_two(scores, negated=transform_name(node) == "NONE")]
 
 
-def _probabilities(scores: Tensor, pairs: int) -> Tensor:
-    """Those of classes from those of pairs, which are sigmoids of scores. (J. Platt: Probabilistic Outputs for Support
+def _probabilities(scores: Tensor, duels: int) -> Tensor:
+    """Those of classes from those of duels, which are sigmoids of scores. (J. Platt: Probabilistic Outputs for Support
     Vector Machines, 1999.)"""
     node = scores.node
-    slope, shift = _floats(node, "prob_a", pairs), _floats(node, "prob_b", pairs)
+    slope, shift = _floats(node, "prob_a", duels), _floats(node, "prob_b", duels)
     scaled = scores * node.constant(-slope) + node.constant(-shift)
-    likely = scaled.emit(SigmoidOp).at_least(1e-7).at_most(1 - 1e-7)
-    return likely.emit(ProbabilityCouplingOp)
+    likely = scaled.emit("sigmoid").at_least(1e-7).at_most(1 - 1e-7)
+    return likely.emit("probability_coupling")

@@ -7,12 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 from xdsl.dialects.builtin import f32
 
-from aotc.dialects.graph.elementwise import AbsOp, NegOp
-from aotc.dialects.graph.functions import ExpOp, LogOp, SigmoidOp
-from aotc.dialects.graph.indexing import GatherOp
-from aotc.dialects.graph.movement import ConcatOp
-from aotc.dialects.graph.normalization import SoftmaxOp
-from aotc.dialects.graph.reduction import ArgReduceOp
 from aotc.frontend.onnx.importers.movement import cut
 from aotc.frontend.onnx.node import Tensor
 from aotc.frontend.onnx.registry import Node
@@ -44,10 +38,10 @@ def column(x: Tensor, number: int) -> Tensor:
 def _softmax_of_others(x: Tensor) -> Tensor:
     """SOFTMAX_ZERO: as a softmax, but what is nearly 0 is divided by e^max instead of becoming its exponential."""
     top = x.reduce("max", [1])
-    large = x.emit(AbsOp) > _NEARLY_ZERO
-    powers = (x - top).emit(ExpOp)
+    large = x.emit("abs") > _NEARLY_ZERO
+    powers = (x - top).emit("exp")
     total = large.choose(powers, 0).reduce("sum", [1])
-    small = x * top.emit(NegOp).emit(ExpOp)
+    small = x * top.emit("neg").emit("exp")
     return large.choose(powers, small) / total
 
 
@@ -58,18 +52,18 @@ def _probit(x: Tensor) -> Tensor:
     """
     y = x * 2 - 1
     one = x.scalar(1)
-    log = ((one - y) * (one + y)).emit(LogOp)
+    log = ((one - y) * (one + y)).emit("log")
     half = x.scalar(2 / (3.14159 * 0.147)) + x.scalar(0.5) * log
     square = half * half - x.scalar(1 / 0.147) * log
     size = (square.sqrt() - half).sqrt()
     negative = y < 0
-    return x.scalar(2**0.5) * negative.choose(size.emit(NegOp), size)
+    return x.scalar(2**0.5) * negative.choose(size.emit("neg"), size)
 
 
 TRANSFORMS: Mapping[str, Callable[[Tensor], Tensor]] = {
     "NONE": lambda x: x,
-    "SOFTMAX": lambda x: x.emit(SoftmaxOp, axes=[-1]),
-    "LOGISTIC": lambda x: x.emit(SigmoidOp),
+    "SOFTMAX": lambda x: x.emit("softmax", axes=[-1]),
+    "LOGISTIC": lambda x: x.emit("sigmoid"),
     "SOFTMAX_ZERO": _softmax_of_others,
     "PROBIT": _probit,
 }
@@ -96,7 +90,7 @@ def transformed_targets(scores: Tensor) -> Tensor:
     return scores if scores.shape[1] == 1 and transform_name(scores.node) != "PROBIT" else transformed(scores)
 
 
-def transformed_pair(score: Tensor, negated: bool = False) -> Tensor:
+def transformed_two(score: Tensor, negated: bool = False) -> Tensor:
     """Both classes from the one score of the second: unless a post transform says what that of the first is, it is the
     complement, or the negative."""
     match transform_name(score.node):
@@ -104,9 +98,9 @@ def transformed_pair(score: Tensor, negated: bool = False) -> Tensor:
             only = transformed(score)
             return both(only, only)
         case "LOGISTIC":
-            return transformed(both(score.emit(NegOp), score))
+            return transformed(both(score.emit("neg"), score))
         case _:
-            return both(score.emit(NegOp) if negated else 1 - score, score)
+            return both(score.emit("neg") if negated else 1 - score, score)
 
 
 def labels(node: Node, ints: str, strings: str) -> list[int]:
@@ -123,12 +117,12 @@ def label_of(classes: Tensor, known: Sequence[int]) -> Tensor:
     """The labels [rows] of the classes [rows]."""
     if list(known) == list(range(len(known))):
         return classes
-    return Tensor(classes.node, classes.node.emit(GatherOp, classes.node.constant(known, np.int64), classes, axis=0))
+    return Tensor(classes.node, classes.node.emit("gather", classes.node.constant(known, np.int64), classes, axis=0))
 
 
 def best(scores: Tensor) -> Tensor:
     """The column [rows] of the greatest score, the first of several."""
-    return scores.emit(ArgReduceOp, kind="max", axis=1)
+    return scores.emit("arg_reduce", kind="max", axis=1)
 
 
 def decided(score: Tensor, threshold: float, known: Sequence[int]) -> Tensor:
@@ -140,7 +134,7 @@ def decided(score: Tensor, threshold: float, known: Sequence[int]) -> Tensor:
 
 def both(first: Tensor, second: Tensor) -> Tensor:
     """Two columns side by side."""
-    return Tensor(first.node, first.node.emit(ConcatOp, [first, second], axis=1))
+    return Tensor(first.node, first.node.emit("concat", [first, second], axis=1))
 
 
 def zeros(like: Tensor) -> Tensor:

@@ -10,11 +10,7 @@ from xdsl.dialects.builtin import IntegerType, f32
 
 from aotc.dialects.dtypes import byte_width, is_float
 from aotc.dialects.graph.conversion import CastOp
-from aotc.dialects.graph.elementwise import NegOp
-from aotc.dialects.graph.indexing import GatherOp
 from aotc.dialects.graph.interfaces import element_type_of, producer
-from aotc.dialects.graph.trees.leaf_sums import GatherSumOp
-from aotc.dialects.graph.trees.leaves import TreeLeavesOp
 from aotc.frontend.onnx.importers.ml import ensembles
 from aotc.frontend.onnx.importers.ml.scores import (
     DOMAIN,
@@ -26,8 +22,8 @@ from aotc.frontend.onnx.importers.ml.scores import (
     labels,
     rows,
     transformed,
-    transformed_pair,
     transformed_targets,
+    transformed_two,
     zeros,
 )
 from aotc.frontend.onnx.node import Tensor
@@ -110,24 +106,24 @@ def _one_or_two(computed: _Scores, scores: Tensor, base: Array, known: list[int]
     def plus(x: Tensor, number: int) -> Tensor:
         return x + float(base[number]) if base.size else x
 
-    pair: tuple[Tensor, Tensor] | None = (first, second) if has_second else None
+    two: tuple[Tensor, Tensor] | None = (first, second) if has_second else None
     if base.size == 2:
         if has_second:
             second, nothing = plus(first, 1), zeros(first)
             said = computed.said(0)
-            other = nothing if said is False else second.emit(NegOp)
-            pair = other if isinstance(said, bool) else said.choose(other, nothing), second
+            other = nothing if said is False else second.emit("neg")
+            two = other if isinstance(said, bool) else said.choose(other, nothing), second
         else:
-            pair = plus(first, 0), zeros(first)  # onnxruntime forgets the base value of a class without trees
+            two = plus(first, 0), zeros(first)  # onnxruntime forgets the base value of a class without trees
     else:
         first = plus(first, 0)
-        pair = (first, second) if has_second else None
-    decisive = second if has_second else pair[0] if pair else first
+        two = (first, second) if has_second else None
+    decisive = second if has_second else two[0] if two else first
     positive = one_class and bool((weights.values >= 0).all())
     label = decided(decisive, 0.5 if positive else 0, known if one_class else [0, 1])
-    if pair is not None:
-        return [label, transformed(both(*pair))]
-    return [label, transformed_pair(first, negated=not positive)]
+    if two is not None:
+        return [label, transformed(both(*two))]
+    return [label, transformed_two(first, negated=not positive)]
 
 
 # Attributes
@@ -190,16 +186,16 @@ class _Finder:
 
     def __init__(self, node: Node, trees: Array, numbers: Array) -> None:
         self._node = node
-        self._known = {pair: place for place, pair in enumerate(zip(trees.tolist(), numbers.tolist(), strict=True))}
+        self._known = {key: place for place, key in enumerate(zip(trees.tolist(), numbers.tolist(), strict=True))}
         if len(self._known) < len(trees):
             node.fail("invalid-tree", "two nodes of a tree have one number")
 
     def __call__(self, trees: Array, numbers: Array) -> Array:
-        pairs = list(zip(trees.tolist(), numbers.tolist(), strict=True))
-        missing = next((pair for pair in pairs if pair not in self._known), None)
+        keys = list(zip(trees.tolist(), numbers.tolist(), strict=True))
+        missing = next((key for key in keys if key not in self._known), None)
         if missing is not None:
             self._node.fail("invalid-tree", f"tree {missing[0]} has no node {missing[1]}")
-        return np.array([self._known[pair] for pair in pairs], np.int64)
+        return np.array([self._known[key] for key in keys], np.int64)
 
 
 def _version_5(node: Node) -> Ensemble:
@@ -330,9 +326,9 @@ class _Scores:
             leaves = self._leaves(roots[np.argsort(depths, kind="stable")])
             table = Tensor(node, node.constant(values))
             if reduction == "sum" and self.targets <= _FEW:
-                total = table.emit(GatherSumOp, leaves)
+                total = table.emit("gather_sum", leaves)
             else:
-                total = table.emit(GatherOp, leaves, axis=0).reduce(reduction, [1], keepdims=False)
+                total = table.emit("gather", leaves, axis=0).reduce(reduction, [1], keepdims=False)
         else:
             # Every target gets as many trees, some of which say nothing.
             counts = np.bincount(self._single, minlength=self.targets)
@@ -343,7 +339,7 @@ class _Scores:
             roots = np.concatenate([roots, np.full(len(padding), silent)])[order]
             leaves = np.append(values.reshape(-1), np.array([neutral], self.dtype))
             grouped = self._leaves(roots).reshape([self._x.shape[0], self.targets, int(counts.max())])
-            found = Tensor(node, node.constant(leaves)).emit(GatherOp, grouped, axis=0)
+            found = Tensor(node, node.constant(leaves)).emit("gather", grouped, axis=0)
             total = found.reduce(reduction, [2], keepdims=False)
         return total / self.trees if kind == "mean" else total
 
@@ -356,7 +352,7 @@ class _Scores:
         operands = [node.constant(table) for table in tables]
         missing = None if found.missing is None else node.constant(found.missing)
         leaves = len(self._values) + 1
-        return self._x.emit(TreeLeavesOp, *operands, missing, depth=found.depth, leaves=leaves, most=found.most)
+        return self._x.emit("tree_leaves", *operands, missing, depth=found.depth, leaves=leaves, most=found.most)
 
 
 def _numbered(rows: Array) -> tuple[Array, Array]:

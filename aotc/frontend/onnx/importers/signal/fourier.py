@@ -10,7 +10,6 @@ import math
 import numpy as np
 from xdsl.ir import SSAValue
 
-from aotc.dialects.graph.indexing import GatherOp
 from aotc.dialects.graph.shapes import normalize_axis
 from aotc.frontend.onnx.importers.movement import cut
 from aotc.frontend.onnx.node import Tensor
@@ -56,7 +55,7 @@ def stft(node: Node) -> Tensor:
     count = (samples - length) // step + 1
     node.require_room(count * length, np.int64)
     places = np.arange(count)[:, None] * step + np.arange(length)
-    frames = signal.emit(GatherOp, node.constant(places, np.int64), axis=1)
+    frames = signal.emit("gather", node.constant(places, np.int64), axis=1)
     if window is not None:
         if window.shape != (length,):
             what = f"the window {list(window.shape)} must have the {length} elements of a frame"
@@ -101,8 +100,8 @@ def _matrix(used: int, given: int, length: int, count: int, inverse: bool, one_s
         twice[0] = 1
         if length % 2 == 0 and used == length // 2 + 1:
             twice[-1] = 1
-        pairs = np.stack([cosine * twice[:, None], -sine * twice[:, None]], axis=1)
-        return pairs[:, :given].reshape(used * given, count)
+        stacked = np.stack([cosine * twice[:, None], -sine * twice[:, None]], axis=1)
+        return stacked[:, :given].reshape(used * given, count)
     real = np.stack([cosine, sine], axis=-1)
     imaginary = np.stack([-sine, cosine], axis=-1)
     return np.stack([real, imaginary], axis=1)[:, :given].reshape(used * given, count * 2)

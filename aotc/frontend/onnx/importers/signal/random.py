@@ -10,9 +10,6 @@ from xdsl.dialects.builtin import IntegerType, f32, i64
 from xdsl.ir import Attribute
 
 from aotc.dialects.dtypes import is_float
-from aotc.dialects.graph.normalization import SoftmaxOp
-from aotc.dialects.graph.random import RandomOp
-from aotc.dialects.graph.reduction import CumulativeOp
 from aotc.frontend.onnx.node import Tensor
 from aotc.frontend.onnx.registry import Node, onnx_op
 
@@ -27,7 +24,7 @@ def random(
 ) -> Tensor:
     """Random floats from the seed of a node."""
     options = {"distribution": how, "low": float(low), "high": float(high), "seed": seed_of(node)}
-    return Tensor(node, node.emit(RandomOp, **options, shape=list(shape), to=kind))
+    return Tensor(node, node.emit("random", **options, shape=list(shape), to=kind))
 
 
 def seed_of(node: Node) -> int:
@@ -78,7 +75,7 @@ def multinomial(node: Node) -> Tensor:
         what = f"the input {list(x.shape)} must be a matrix, and sample_size {samples} positive"
         node.fail("invalid-shape", what)
     batch, classes = x.shape
-    sums = x.emit(SoftmaxOp, axes=[1]).emit(CumulativeOp, kind="sum", axis=1)
+    sums = x.emit("softmax", axes=[1]).emit("cumulative", kind="sum", axis=1)
     drawn = random(node, [batch, samples, 1], x.kind)
     below = sums.reshape([batch, 1, classes]) <= drawn
     kind = IntegerType(32) if node.attr("dtype") is None else node.type_attr("dtype")

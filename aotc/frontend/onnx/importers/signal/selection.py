@@ -9,9 +9,6 @@ import numpy as np
 from xdsl.dialects.builtin import f32
 from xdsl.ir import SSAValue
 
-from aotc.dialects.graph.indexing import GatherOp
-from aotc.dialects.graph.selection.grams import CountGramsOp
-from aotc.dialects.graph.selection.positions import NonZeroOp, UniqueOp
 from aotc.dialects.graph.shapes import normalize_axis
 from aotc.frontend.onnx.node import Bound, Tensor
 from aotc.frontend.onnx.registry import Node, onnx_op
@@ -19,7 +16,7 @@ from aotc.frontend.onnx.registry import Node, onnx_op
 
 @onnx_op("NonZero")
 def non_zero(node: Node) -> SSAValue:
-    indices, count = node.emit_all(NonZeroOp, node.input(0))
+    indices, count = node.emit_all("non_zero", node.input(0))
     return node.bounded(indices, Bound(1, count))
 
 
@@ -29,10 +26,10 @@ def compress(node: Node) -> SSAValue:
     size = math.prod(node.shape(1))
     if size > x.shape[axis]:
         node.fail("invalid-shape", f"the condition has {size} elements, axis {axis} of {list(x.shape)} has fewer")
-    indices, count = node.emit_all(NonZeroOp, node.tensor(1).reshape([size]))
+    indices, count = node.emit_all("non_zero", node.tensor(1).reshape([size]))
     cut = Tensor(node, node.cut_to_count(indices, 1, count))
     places = cut.reshape([cut.shape[1]])
-    return node.bounded(node.emit(GatherOp, x, places, axis=axis), Bound(axis, count))
+    return node.bounded(node.emit("gather", x, places, axis=axis), Bound(axis, count))
 
 
 def _along(node: Node) -> tuple[Tensor, int]:
@@ -50,8 +47,8 @@ def unique(node: Node) -> list[SSAValue]:
     rows = x.transpose([axis, *(each for each in range(len(shape)) if each != axis)]) if axis else x
     rows = rows.reshape([shape[axis], math.prod(shape) // max(shape[axis], 1)])
     in_order = bool(node.attr("sorted", 1))
-    indices, inverse, counts, count = node.emit_all(UniqueOp, rows, sorted=in_order)
-    values = node.emit(GatherOp, x, indices, axis=axis)
+    indices, inverse, counts, count = node.emit_all("unique", rows, sorted=in_order)
+    values = node.emit("gather", x, indices, axis=axis)
     there = Bound(0, count)
     found = node.bounded(values, replace(there, axis=axis))
     return [found, node.bounded(indices, there), inverse, node.bounded(counts, there)]
@@ -84,7 +81,7 @@ def tf_idf_vectorizer(node: Node) -> Tensor:
     lengths = np.array([len(grams[number]) for number in chosen], np.int64)
     x = node.tensor(0)
     x = x.reshape([1, *x.shape]) if len(x.shape) < 2 else x
-    found = x.emit(CountGramsOp, node.constant(table), node.constant(lengths), skips=node.attr("max_skip_count"))
+    found = x.emit("count_grams", node.constant(table), node.constant(lengths), skips=node.attr("max_skip_count"))
     if mode == "IDF":
         found = (found > 0).cast(f32)
     result = found @ Tensor(node, node.constant(placing))

@@ -5,8 +5,6 @@ from __future__ import annotations
 from xdsl.dialects.builtin import f32, i64
 from xdsl.ir import SSAValue
 
-from aotc.dialects.graph.selection.suppression import SuppressOp
-from aotc.dialects.graph.vision.regions import RoiAlignOp, RoiMaxOp
 from aotc.frontend.onnx.node import Bound
 from aotc.frontend.onnx.registry import Node, onnx_op
 
@@ -18,7 +16,7 @@ def roi_align(node: Node) -> SSAValue:
     node.require_choice("coordinate_transformation_mode", where, ("half_pixel", "output_half_pixel"))
     node.require_choice("mode", mode, ("avg", "max"))
     return node.emit(
-        RoiAlignOp,
+        "roi_align",
         node.input(0),
         node.input(1),
         node.input(2),
@@ -33,7 +31,7 @@ def roi_align(node: Node) -> SSAValue:
 @onnx_op("MaxRoiPool")
 def max_roi_pool(node: Node) -> SSAValue:
     scale = float(node.attr("spatial_scale", 1.0))
-    return node.emit(RoiMaxOp, node.input(0), node.input(1), size=node.attr("pooled_shape"), scale=scale)
+    return node.emit("roi_max", node.input(0), node.input(1), size=node.attr("pooled_shape"), scale=scale)
 
 
 @onnx_op("NonMaxSuppression")
@@ -49,5 +47,5 @@ def non_max_suppression(node: Node) -> SSAValue:
     singles = [None if v is None else v.reshape([1]).cast(kind) for v, kind in zip(options, kinds, strict=True)]
     boxes, scores = node.input(0), node.input(1)
     centered = bool(node.attr("center_point_box", 0))
-    selected, length, *_ = node.emit_all(SuppressOp, boxes, scores, *singles, limit=limit, centered=centered)
+    selected, length, *_ = node.emit_all("suppress", boxes, scores, *singles, limit=limit, centered=centered)
     return node.bounded(selected, Bound(0, length))

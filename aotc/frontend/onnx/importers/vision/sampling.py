@@ -8,10 +8,6 @@ import numpy as np
 from xdsl.ir import SSAValue
 
 from aotc.dialects.dtypes import dtype_name, is_float, numpy_dtype
-from aotc.dialects.graph.movement import BroadcastOp, PadOp
-from aotc.dialects.graph.scatter import ScatterElementsOp
-from aotc.dialects.graph.vision.sampling import GridSampleOp
-from aotc.dialects.graph.vision.windows import DeformOp, FoldOp
 from aotc.frontend.onnx.importers.movement import cut
 from aotc.frontend.onnx.importers.pooling import window_attributes
 from aotc.frontend.onnx.node import Tensor
@@ -32,7 +28,7 @@ def grid_sample(node: Node) -> SSAValue:
     if len(x := node.shape(0)) != len(grid := node.shape(1)):
         node.fail("invalid-shape", f"the grid {list(grid)} must have as many axes as X {list(x)}")
     return node.emit(
-        GridSampleOp,
+        "grid_sample",
         node.input(0),
         node.input(1),
         mode=_GRID_MODES.get(mode, mode),
@@ -78,7 +74,7 @@ def deform_conv(node: Node) -> Tensor:
     if group < 1 or weight[0] % group or weight[1] * group != x[1]:
         node.fail("invalid-shape", f"W {list(weight)} in {group} groups does not fit X {list(x)}")
     windows = window_attributes(node, x[2:], kernel)
-    columns = node.tensor(0).emit(DeformOp, node.input(2), node.optional(4), kernel=kernel, **windows)
+    columns = node.tensor(0).emit("deform", node.input(2), node.optional(4), kernel=kernel, **windows)
     if node.shape(2)[1] != node.attr("offset_group", 1) * math.prod(kernel) * len(kernel):
         what = f"offset_group is {node.attr('offset_group', 1)}, the offsets are {list(node.shape(2))}"
         node.fail("invalid-attribute", what)
@@ -95,7 +91,7 @@ def col2im(node: Node) -> SSAValue:
     image = [int(extent) for extent in node.constant_input(1, "the shape of the image").reshape(-1)]
     kernel = [int(extent) for extent in node.constant_input(2, "the shape of the blocks").reshape(-1)]
     windows = window_attributes(node, image, kernel)
-    return node.emit(FoldOp, node.input(0), image=image, kernel=kernel, **windows)
+    return node.emit("fold", node.input(0), image=image, kernel=kernel, **windows)
 
 
 @onnx_op("MaxUnpool")
@@ -111,15 +107,15 @@ def max_unpool(node: Node) -> Tensor:
     if any(extent < 0 for extent in inferred):
         node.fail("invalid-attribute", f"pads {pads} remove more than there is of {list(x)}")
     zero = node.constant(np.zeros((), numpy_dtype(node.element_type(0))))
-    zeros = Tensor(node, node.emit(BroadcastOp, zero, shape=[math.prod(inferred)]))
+    zeros = Tensor(node, node.emit("broadcast", zero, shape=[math.prod(inferred)]))
     flat = [node.tensor(position).reshape([math.prod(x)]) for position in (1, 0)]
-    filled = zeros.emit(ScatterElementsOp, *flat, axis=0, reduction="none").reshape(inferred)
+    filled = zeros.emit("scatter_elements", *flat, axis=0, reduction="none").reshape(inferred)
     if node.optional(2) is None:
         return filled
     # indices are into the tensor without output_shape; what that has more is zero, at the end of each axis
     wanted = [int(extent) for extent in node.constant_input(2, "the shape of the output").reshape(-1)]
     if len(wanted) != len(inferred):
         node.fail("invalid-value", f"output_shape {wanted} must have an extent for each axis of {inferred}")
-    filled = cut(filled, {axis: (0, 1, min(pair)) for axis, pair in enumerate(zip(wanted, inferred, strict=True))})
+    filled = cut(filled, {axis: (0, 1, min(both)) for axis, both in enumerate(zip(wanted, inferred, strict=True))})
     more = [max(want - have, 0) for want, have in zip(wanted, inferred, strict=True)]
-    return filled.emit(PadOp, None, pads=[*[0] * len(more), *more], mode="constant") if any(more) else filled
+    return filled.emit("pad", None, pads=[*[0] * len(more), *more], mode="constant") if any(more) else filled

@@ -80,7 +80,7 @@ func.func @zero_point(%x: tensor<1x8x18xi8>, %w: tensor<54xi8>) {
 
 // -----
 
-// CHECK: pairs of weights are i8, found ui8
+// CHECK: weights in bytes are i8, found ui8
 func.func @unsigned(%x: tensor<1x8x18xi8>, %w: tensor<54xui8>) {
   %0 = graph.channels_last_conv %x, %w {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, accumulator = i32, kernel_shape = array<i64: 3, 3>, channels = 2 : i64, outputs = 5 : i64, columns = 2 : i64, word = 4 : i64, paired = true} : (tensor<1x8x18xi8>, tensor<54xui8>) -> tensor<1x1x6x7x5xi32>
   func.return
@@ -98,6 +98,6 @@ func.func @pairs(%x: tensor<1x8x18xi8>, %w: tensor<90xi8>) {
 
 // CHECK: x must be [M, ..] of i8, found tensor<4x3xi4>
 func.func @nibbles(%w: tensor<4x3xi4>) {
-  %0 = graph.pair_nibbles %w : (tensor<4x3xi4>) -> tensor<2x3xi8>
+  %0 = graph.pack_nibbles %w : (tensor<4x3xi4>) -> tensor<2x3xi8>
   func.return
 }

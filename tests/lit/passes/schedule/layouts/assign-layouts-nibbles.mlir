@@ -3,7 +3,7 @@
 
 // Weights of 4 bits: those of two outputs in a byte, half as many bytes as there are weights; also of groups.
 // CHECK-LABEL: func.func @main
-// CHECK-DAG:   %[[P:.*]] = graph.pair_nibbles %{{.*}} : (tensor<6x1x24xi8>) -> tensor<3x1x24xi8>
+// CHECK-DAG:   %[[P:.*]] = graph.pack_nibbles %{{.*}} : (tensor<6x1x24xi8>) -> tensor<3x1x24xi8>
 // CHECK-DAG:   %[[I:.*]] = graph.pack %[[P]] {layout = #graph.layout<words {{.*}}, tight>} : (tensor<3x1x24xi8>) -> tensor<72xi8>
 // CHECK:       graph.channels_last_conv %{{.*}}, %[[I]] {{.*}}outputs = 6 : i64, columns = {{2|4}} : i64, word = 4 : i64, paired = true
 // CHECK:       graph.channels_last_conv {{.*}}outputs = 4 : i64, columns = 2 : i64, {{.*}}paired = true{{.*}}} : (tensor<1x160xi8>, tensor<24xi8>)

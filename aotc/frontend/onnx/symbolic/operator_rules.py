@@ -1,4 +1,5 @@
-"""Rules of constants, of what moves elements, and of integers computed element by element: shapes are made of these."""
+"""Rules of constants, of what moves elements, of integers computed element by element, for shapes are made of these; of
+windows, recurrent layers, and what else has extents of its own."""
 
 from __future__ import annotations
 
@@ -36,9 +37,6 @@ def constant(node: SymbolicNode) -> Fact:
     for name in ("value", "value_int", "value_ints"):
         if (value := node.attr(name)) is not None:
             return of_array(np.asarray(value))
-    for name in ("value_float", "value_floats"):
-        if (value := node.attr(name)) is not None:
-            return Fact(np.shape(value))
     raise NotKnown
 
 
@@ -77,11 +75,13 @@ def range_(node: SymbolicNode) -> Fact:
     return Fact((limit - start,))
 
 
-@rule("EyeLike", "Identity", "Cast", "CastLike")
+@rule("Identity", "Cast", "Squeeze", "Unsqueeze")
 def as_it_is(node: SymbolicNode) -> Fact:
-    is_exact = node.op_type == "Identity" or (node.op_type == "Cast" and node.attr("to") in _INTEGERS)
-    fact = node.inputs[0]
-    return fact if fact is not None and is_exact else Fact(node.shape(0))
+    """The elements; of whatever is not cast to integers the import may make others."""
+    target = node.inferred.shape
+    if target is None or (node.op_type == "Cast" and node.attr("to") not in _INTEGERS):
+        raise NotKnown
+    return _viewed(node, target)
 
 
 # --- integers --------------------------------------------------------------------------------------------------------
@@ -116,29 +116,19 @@ _OF_INTEGERS: dict[str, Callable[[Any, Any], Any]] = {
 
 @rule("Add", "Sub", "Mul", "Div", "Equal")
 def arithmetic(node: SymbolicNode) -> Fact:
-    found = Fact(broadcast([node.shape(0), node.shape(1)]))
-    try:
-        a, b = node.elements(0), node.elements(1)
-        return known(np.asarray(np.frompyfunc(_OF_INTEGERS[node.op_type], 2, 1)(a, b), object))
-    except NotKnown:
-        return found
+    a, b = node.elements(0), node.elements(1)
+    return known(np.asarray(np.frompyfunc(_OF_INTEGERS[node.op_type], 2, 1)(a, b), object))
 
 
 @rule("Neg")
 def negative(node: SymbolicNode) -> Fact:
-    fact = node.inputs[0]
-    return Fact(node.shape(0)) if fact is None or fact.elements is None else known(np.asarray(-fact.elements, object))
+    return known(np.asarray(-node.elements(0), object))
 
 
 @rule("Where")
 def where(node: SymbolicNode) -> Fact:
-    found = Fact(broadcast([node.shape(place) for place in range(3)]))
-    try:
-        chosen = node.elements(0)
-        numbers = np.array(node.numbers(0), bool).reshape(chosen.shape)
-        return known(np.where(numbers, node.elements(1), node.elements(2)))
-    except NotKnown:
-        return found
+    numbers = np.array(node.numbers(0), bool).reshape(node.elements(0).shape)
+    return known(np.where(numbers, node.elements(1), node.elements(2)))
 
 
 # --- movement --------------------------------------------------------------------------------------------------------
@@ -176,34 +166,6 @@ def flatten(node: SymbolicNode) -> Fact:
     return Fact(tuple(None if None in half else count_of(half) for half in halves))
 
 
-@rule("Squeeze")
-def squeeze(node: SymbolicNode) -> Fact:
-    source, given = node.shape(0), node.given("axes", 1, 13)
-    if given is None:
-        if not all(isinstance(extent, int) for extent in source):
-            raise NotKnown
-        given = [axis for axis, extent in enumerate(source) if extent == 1]
-    axes = {normalize_axis(axis, len(source)) for axis in given}
-    return _viewed(node, tuple(extent for axis, extent in enumerate(source) if axis not in axes))
-
-
-@rule("Unsqueeze")
-def unsqueeze(node: SymbolicNode) -> Fact:
-    source, given = node.shape(0), node.given("axes", 1, 13)
-    if given is None:
-        raise NotKnown
-    rank = len(source) + len(given)
-    axes = {normalize_axis(axis, rank) for axis in given}
-    rest = iter(source)
-    return _viewed(node, tuple(1 if axis in axes else next(rest) for axis in range(rank)))
-
-
-@rule("Transpose")
-def transpose(node: SymbolicNode) -> Fact:
-    source = node.shape(0)
-    return Fact(tuple(source[axis] for axis in node.attr("perm", list(range(len(source)))[::-1])))
-
-
 @rule("Concat")
 def concat(node: SymbolicNode) -> Fact:
     shapes = [node.shape(place) for place in range(len(node.inputs))]
@@ -237,33 +199,9 @@ def split(node: SymbolicNode) -> list[Fact]:
 
 @rule("Gather")
 def gather(node: SymbolicNode) -> Fact:
-    source, indices = node.shape(0), node.shape(1)
-    axis = normalize_axis(node.attr("axis", 0), len(source))
-    found = Fact((*source[:axis], *indices, *source[axis + 1 :]))
-    try:
-        taken = np.array(node.numbers(1), np.int64).reshape([extent for extent in indices if isinstance(extent, int)])
-        return known(np.asarray(np.take(node.elements(0), taken, axis), object))
-    except NotKnown:
-        return found
-
-
-@rule("GatherElements")
-def gather_elements(node: SymbolicNode) -> Fact:
-    return Fact(node.shape(1))
-
-
-@rule("GatherND")
-def gather_nd(node: SymbolicNode) -> Fact:
-    source, indices = node.shape(0), node.shape(1)
-    depth = indices[-1]
-    if not isinstance(depth, int):
-        raise NotKnown
-    return Fact((*indices[:-1], *source[node.attr("batch_dims", 0) + depth :]))
-
-
-@rule("ScatterElements", "ScatterND", "Scatter", "TensorScatter")
-def scatter(node: SymbolicNode) -> Fact:
-    return Fact(node.shape(0))
+    axis = normalize_axis(node.attr("axis", 0), len(node.shape(0)))
+    taken = np.array(node.numbers(1), np.int64).reshape(node.elements(1).shape)
+    return known(np.asarray(np.take(node.elements(0), taken, axis), object))
 
 
 @rule("Expand")
@@ -273,8 +211,8 @@ def expand(node: SymbolicNode) -> Fact:
 
 @rule("Tile")
 def tile(node: SymbolicNode) -> Fact:
-    pairs = zip(node.shape(0), node.elements(1).tolist(), strict=True)
-    return Fact(tuple(None if extent is None else extent * times for extent, times in pairs))
+    repeats = zip(node.shape(0), node.elements(1).tolist(), strict=True)
+    return Fact(tuple(None if extent is None else extent * times for extent, times in repeats))
 
 
 @rule("Pad")
@@ -335,3 +273,122 @@ def _place(extent: Size, index: Size) -> Size | None:
     if not is_natural(index):
         index = index + extent
     return index if is_natural(index) and is_natural(extent - index) else None
+
+
+@rule("GroupNormalization", "MeanVarianceNormalization")
+def as_input(node: SymbolicNode) -> Fact:
+    return Fact(node.shape(0))
+
+
+@rule("Attention")
+def not_inferred(node: SymbolicNode) -> list[Fact]:
+    """ONNX takes open extents for 0 where it multiplies them."""
+    return [Fact()] * node.outputs
+
+
+# --- windows ---------------------------------------------------------------------------------------------------------
+
+
+@rule("Conv", "ConvInteger")
+def conv(node: SymbolicNode) -> Fact:
+    return _convolved(node, node.shape(1))
+
+
+@rule("QLinearConv")
+def quantized_conv(node: SymbolicNode) -> Fact:
+    return _convolved(node, node.shape(3))
+
+
+def _convolved(node: SymbolicNode, weight: Shape) -> Fact:
+    x = node.shape(0)
+    kernel = node.attr("kernel_shape", list(weight[2:]))
+    return Fact((x[0], weight[0], *_windows(node, x[2:], kernel)))
+
+
+@rule("AveragePool", "LpPool", "MaxPool")
+def pool(node: SymbolicNode) -> list[Fact]:
+    x = node.shape(0)
+    return [Fact((*x[:2], *_windows(node, x[2:], node.attr("kernel_shape"))))] * node.outputs
+
+
+def _windows(node: SymbolicNode, extents: Sequence[Size | None], kernel: Sequence[Any]) -> list[Size | None]:
+    """How many windows there are along each axis."""
+    ones = [1] * len(extents)
+    strides, dilations = node.attr("strides", ones), node.attr("dilations", ones)
+    pads = node.attr("pads", [0] * 2 * len(extents))
+    auto, up = node.attr("auto_pad") or "NOTSET", node.attr("ceil_mode", 0)
+    if up:
+        raise NotKnown
+    found: list[Size | None] = []
+    for axis, (extent, window) in enumerate(zip(extents, kernel, strict=True)):
+        stride = strides[axis]
+        if extent is None or not isinstance(window, int):
+            found.append(None)
+        elif auto.startswith("SAME"):
+            found.append(divided(extent + (stride - 1), stride))
+        else:
+            padding = pads[axis] + pads[axis + len(extents)] if auto == "NOTSET" else 0
+            found.append(divided(extent + (padding - dilations[axis] * (window - 1) - 1), stride) + 1)
+    return found
+
+
+@rule("DepthToSpace")
+def depth_to_space(node: SymbolicNode) -> Fact:
+    n, c, h, w = node.shape(0)
+    block = node.attr("blocksize")
+    if not isinstance(c, int):
+        raise NotKnown
+    return Fact((n, c // block**2, *(None if each is None else each * block for each in (h, w))))
+
+
+@rule("SpaceToDepth")
+def space_to_depth(node: SymbolicNode) -> Fact:
+    n, c, h, w = node.shape(0)
+    block = node.attr("blocksize")
+    if not isinstance(c, int):
+        raise NotKnown
+    return Fact((n, c * block**2, *(None if each is None else divided(each, block) for each in (h, w))))
+
+
+@rule("Resize", "Upsample")
+def resize(node: SymbolicNode) -> Fact:
+    """Where the sizes are given; with scales extents are rounded as floats are."""
+    source = node.shape(0)
+    if node.opset < 11 or not node.has(3):
+        raise NotKnown
+    sizes = node.elements(3).tolist()
+    if len(sizes) != len(source) or node.attr("keep_aspect_ratio_policy", "stretch") != "stretch":
+        raise NotKnown
+    return Fact(tuple(sizes))
+
+
+# --- reductions ------------------------------------------------------------------------------------------------------
+
+
+@rule("ReduceProd")
+def product(node: SymbolicNode) -> Fact:
+    """Of the elements of a vector."""
+    elements = node.elements(0)
+    if elements.ndim != 1 or node.attr("noop_with_empty_axes", 0):
+        raise NotKnown
+    found = count_of(tuple(elements.tolist()))
+    return known(array_of([found] if node.attr("keepdims", 1) else found))
+
+
+@rule("TopK")
+def top_k(node: SymbolicNode) -> list[Fact]:
+    source = node.shape(0)
+    axis = normalize_axis(node.attr("axis", -1), len(source))
+    (count,) = node.elements(1).reshape(-1).tolist() if node.opset >= 10 else (node.attr("k"),)
+    return [Fact((*source[:axis], count, *source[axis + 1 :]))] * 2
+
+
+@rule("GRU", "LSTM", "RNN")
+def recurrent(node: SymbolicNode) -> list[Fact]:
+    x, recurrence = node.shape(0), node.shape(2)
+    directions, hidden = recurrence[0], recurrence[2]
+    if node.attr("layout", 0):
+        state: Shape = (x[0], directions, hidden)
+        return [Fact((x[0], x[1], directions, hidden)), Fact(state), Fact(state)][: node.outputs]
+    state = (directions, x[1], hidden)
+    return [Fact((x[0], directions, x[1], hidden)), Fact(state), Fact(state)][: node.outputs]
