@@ -82,8 +82,8 @@ class Growth:
             if value in found:
                 self._needs[value] = _Need(found[value], max(prologues.get(value, ()), default=Prologue.COMPUTED))
 
-    def grow(self) -> FusedOp | None:
-        """Take in all producers that pay; returns the group, or None where there is no such producer."""
+    def grow(self) -> None:
+        """Take in all producers that pay, and make a group where there is one."""
         waiting: list[tuple[int, Operation]] = []
         visited: set[Operation] = set()
 
@@ -100,9 +100,8 @@ class Growth:
                 self._take(op)
                 for operand in op.operands:
                     wait_for(operand)
-        if len(self.members) == 1:
-            return None
-        return make_group(self._in_order(), self.outputs)
+        if len(self.members) > 1:
+            make_group(self._in_order(), self.outputs)
 
     def _accepts(self, op: ElementOp) -> bool:
         if not _may_be_taken_in(op):

@@ -188,8 +188,7 @@ class _Share:
             return build.insert(aot.NullOp(aot.VOID_PTR)).result
         array = aot.AllocaOp(len(self._given), aot.VOID_PTR)
         array.result.name_hint = "arguments"
-        assert main.body.block.first_op is not None
-        main.body.block.insert_op_before(array, main.body.block.first_op)
+        Rewriter.insert_op(array, InsertPoint.at_start(main.body.block))
         for position, value in enumerate(self._given):
             pointer = value if value.type == aot.VOID_PTR else build.insert(aot.PtrCastOp(value, aot.VOID_PTR)).result
             build.insert(aot.SetElementOp(array.result, position, pointer))
