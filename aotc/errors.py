@@ -31,7 +31,7 @@ class Problem:
     """One thing that stands in the way, printed as `NODE (OpType): what; why; what to do [id]`."""
 
     id: str
-    """Its kind, a row of docs/problems.md, or of another package; it stays, whatever the words."""
+    """Its kind, a row of docs/problems.md, or of another package; it stays, whatever the text."""
     what: str
     why: str = ""
     fix: str = ""

@@ -61,7 +61,7 @@ def ints(values: DenseArrayBase[I64]) -> tuple[int, ...]:
 
 
 @lru_cache(maxsize=256)
-def word(text: str) -> StringAttr:
+def string(text: str) -> StringAttr:
     """`"text"`."""
     return StringAttr(text)
 

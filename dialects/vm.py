@@ -1,4 +1,4 @@
-"""The vm dialect: bytecode of the virtual machine as IR, before it is words.
+"""The vm dialect: bytecode of the virtual machine as IR, before it is numbers.
 
 What bytecode computes is `!vm.reg`, a value in a register; `allocate-registers` says which, `!vm.reg<3>`, and until
 then values are in SSA form like everywhere. What stands in an instruction itself is `!vm.inline`: an integer, a

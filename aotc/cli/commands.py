@@ -8,7 +8,7 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -42,8 +42,8 @@ def compile_command(arguments: argparse.Namespace) -> int:
         _print_timings(artifacts.timings)
     info = artifacts.info
     if arguments.json:
-        return print_json({"files": _paths(artifacts.files), "report": None if info is None else asdict(info)})
-    _show_sizes(artifacts.files)
+        return print_json({"files": [*map(str, artifacts.files)], "report": None if info is None else asdict(info)})
+    show(*_sizes(artifacts.files))
     if info is not None:
         print_footprint(info)
     return EXIT_OK
@@ -103,11 +103,8 @@ def plan_command(arguments: argparse.Namespace) -> int:
         "weights_bytes": info.weights_bytes,
         "io_bytes": info.io_bytes,
     }
-    if arguments.json:
-        return print_json(asdict(info.plan) | sizes)
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-    show(*plan_lines(info.plan, sizes, width))
-    return EXIT_OK
+    return _answer(arguments, asdict(info.plan) | sizes, plan_lines(info.plan, sizes, width))
 
 
 def check_command(arguments: argparse.Namespace) -> int:
@@ -182,11 +179,8 @@ def bench_command(arguments: argparse.Namespace) -> int:
             result = timings.profile(arguments.model, options, arguments.inputs, report)
         else:
             result = timings.compare(arguments.model, options, arguments, report)
-    if arguments.json:
-        return print_json(result)
     table = timings.profile_table(result) if arguments.profile else timings.comparison_table(result)
-    show(*table.split("\n"))
-    return EXIT_OK
+    return _answer(arguments, result, table)
 
 
 def tune_command(arguments: argparse.Namespace) -> int:
@@ -269,26 +263,18 @@ def runtime_command(arguments: argparse.Namespace) -> int:
         if source.name.endswith((".c", ".h", ".hpp"))
     }
     written = write_files(Path(arguments.output), sources)
-    if arguments.json:
-        return print_json({"files": _paths(written)})
-    _show_sizes(written)
-    return EXIT_OK
+    return _answer(arguments, {"files": [*map(str, written)]}, _sizes(written))
 
 
-def _paths(files: Iterable[Path]) -> list[str]:
-    return [str(path) for path in files]
+def _sizes(files: Iterable[Path]) -> list[str]:
+    return [f"{path.stat().st_size:>12,}  {path}" for path in files]
 
 
-def _show_sizes(files: Iterable[Path]) -> None:
-    for path in files:
-        show(f"{path.stat().st_size:>12,}  {path}")
-
-
-def _answer(arguments: argparse.Namespace, value: Any, text: str) -> int:
-    """Print a value as JSON where that is asked for, else as text."""
+def _answer(arguments: argparse.Namespace, value: Any, text: str | Sequence[str]) -> int:
+    """Print a value as JSON where that is asked for, else as text, or as lines of it."""
     if arguments.json:
         return print_json(value)
-    show(*text.split("\n"))
+    show(*(text.split("\n") if isinstance(text, str) else text))
     return EXIT_OK
 
 

@@ -20,7 +20,7 @@ def every_row() -> str:
         lines.append(_head(phase))
         for when, steps in groupby(phase.steps, lambda step: step.when):
             passes = ", ".join(step.text() for step in steps)
-            lines += wrap(f"{_words(when)}: {passes}", _WIDTH, initial_indent="  ", subsequent_indent="      ")
+            lines += wrap(f"{_condition(when)}: {passes}", _WIDTH, initial_indent="  ", subsequent_indent="      ")
     lines += ["", *(f"{name}: {sentence}" for name, sentence in _conditions().items())]
     return "\n".join(lines)
 
@@ -49,7 +49,7 @@ def _described(phase: Phase) -> dict[str, Any]:
     return {"name": phase.name, "sentence": phase.sentence}
 
 
-def _words(when: Sequence[When]) -> str:
+def _condition(when: Sequence[When]) -> str:
     return ", ".join(each.name for each in when) or "always"
 
 

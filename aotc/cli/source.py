@@ -226,13 +226,13 @@ def _named(operation: Operation | None) -> str:
 
 def _mentioned(module: ModuleOp, message: str) -> Operation | None:
     """The first operation whose name stands in a message, or else the function whose symbol does."""
-    words = {word.rstrip(".") for word in re.findall(r"[\w.$-]+", message)}
+    mentioned = {each.rstrip(".") for each in re.findall(r"[\w.$-]+", message)}
     function: Operation | None = None
     for operation in module.walk():
-        if "." in operation.name and operation.name in words and not operation.regions:
+        if "." in operation.name and operation.name in mentioned and not operation.regions:
             return operation
         symbol = operation.properties.get("sym_name")
-        if function is None and getattr(symbol, "data", None) in words:
+        if function is None and getattr(symbol, "data", None) in mentioned:
             function = operation
     return function
 

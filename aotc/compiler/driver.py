@@ -67,29 +67,12 @@ def lower(
     with explained("the import"):
         compilation = import_source(source, options, report)
     if options.selftest is not None:
-        _add_selftest(compilation, source)
+        from aotc.compiler.selftest import add_selftest
+
+        same = {name: getattr(options, name) for name in ("dims", "input_shapes", "constants", "state")}
+        add_selftest(compilation, source, lambda inputs: compile(source, **same)(inputs))
     run_phases(compilation, report, divided=divided)
     return compilation
-
-
-def _add_selftest(compilation: Compilation, source: Source) -> None:
-    """Let the model have a self-test on the recorded values of the options.
-
-    Outputs that are not given are onnxruntime's where that can compute them, else those of the model compiled in this
-    process.
-    """
-    from aotc.compiler.selftest import attach_selftest, recorded_values, reference_values
-
-    options = compilation.options
-    if options.start_at is not None:
-        raise UsageError("option-conflict", "--selftest with --start-at", "IR keeps the self-test it was made with")
-    inputs, outputs = recorded_values(compilation)
-    if outputs is None:
-        outputs = reference_values(compilation, source, inputs)
-    if outputs is None:
-        same = {name: getattr(options, name) for name in ("dims", "input_shapes", "constants", "state")}
-        outputs = compile(source, **same)(inputs)
-    attach_selftest(compilation, source, inputs, outputs)
 
 
 @with_options(InProcessOptions)

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from importlib.metadata import EntryPoint
 from math import prod
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 from zipfile import BadZipFile
 
 import numpy as np
@@ -25,10 +25,8 @@ from aotc.errors import UsageError, printable
 from aotc.model import extensions
 from aotc.model.artifacts import METADATA, Artifact, ArtifactSet
 from aotc.model.dlpack import DLPACK_TYPES, dtype_of
+from aotc.model.metadata import BufferArgument, TensorInfo, from_json
 from aotc.vm import Executable
-
-if TYPE_CHECKING:
-    from aotc.model.metadata import BufferArgument, TensorInfo
 
 Inspector: TypeAlias = Callable[[Artifact], str]
 
@@ -106,14 +104,6 @@ def _lines(lines: Iterable[str]) -> str:
 # --- text ------------------------------------------------------------------------------------------------------------
 
 
-def _text(artifact: Artifact) -> str:
-    return artifact.text()
-
-
-def _json(artifact: Artifact) -> str:
-    return json.dumps(json.loads(artifact.read()), indent=2)
-
-
 _LLVM_FUNCTION = re.compile(r"^define .*?(?P<result>\S+) @(?P<name>[\w.$]+)\((?P<rest>.*)$", re.MULTILINE)
 _LLVM_ARGUMENT = re.compile(r"(?:^|, )(?P<kind>[^,()]*?)(?: [^,%]*)? (?P<name>%[\w.$]+)")
 _C_FUNCTION = re.compile(r"^(?P<head>[A-Za-z_][\w *]*\([^;{}()]*\))\n\{$", re.MULTILINE)
@@ -121,12 +111,11 @@ _MLIR_FUNCTION = re.compile(r"^ *func\.func (?P<head>.*?)(?: \{)?$", re.MULTILIN
 
 
 def _llvm_functions(artifact: Artifact) -> str:
+    def arguments(text: str) -> str:
+        return ", ".join(f"{each['kind']} {each['name']}" for each in _LLVM_ARGUMENT.finditer(text))
+
     found = _LLVM_FUNCTION.finditer(artifact.text())
-    return _lines(f"{each['result']} {each['name']}({_llvm_arguments(each['rest'])})" for each in found)
-
-
-def _llvm_arguments(text: str) -> str:
-    return ", ".join(f"{each['kind']} {each['name']}" for each in _LLVM_ARGUMENT.finditer(text))
+    return _lines(f"{each['result']} {each['name']}({arguments(each['rest'])})" for each in found)
 
 
 def _llvm_assembly(artifact: Artifact) -> str:
@@ -150,7 +139,6 @@ def _mlir_functions(artifact: Artifact) -> str:
 
 
 def _plan(artifact: Artifact) -> str:
-    from aotc.model.metadata import from_json
     from aotc.model.plan_table import plan_lines
 
     info = from_json(artifact.text())
@@ -219,10 +207,6 @@ def _members(archive: bytes) -> Iterator[tuple[str, bytes]]:
 # --- data ------------------------------------------------------------------------------------------------------------
 
 
-def _weights(artifact: Artifact, metadata: Artifact | None) -> str:
-    return _constants(artifact.read(), _needed(metadata))
-
-
 def _needed(metadata: Artifact | None) -> Artifact:
     if metadata is None:
         raise ValueError("no NAME.json beside it says what is in it; other views need none")
@@ -232,7 +216,6 @@ def _needed(metadata: Artifact | None) -> Artifact:
 def _signatures(artifact: Artifact, metadata: Artifact | None) -> str:
     """A line for the entry and for each operator: inputs, and what is written."""
     from aotc.model.conventions import entry_symbol
-    from aotc.model.metadata import from_json
 
     info = from_json(_needed(metadata).text())
     functions = [(entry_symbol(info.name, info.interface_api), info.inputs, info.outputs)]
@@ -255,8 +238,6 @@ def _tensors(given: Sequence[TensorInfo] | Sequence[BufferArgument]) -> str:
 
 def _constants(blob: bytes, metadata: Artifact) -> str:
     """A line for each array of weights in their blob."""
-    from aotc.model.metadata import from_json
-
     lines: list[str] = []
     for each in from_json(metadata.text()).constants:
         if each.dtype not in DLPACK_TYPES or min(each.shape, default=0) < 0 or each.offset < 0:
@@ -267,8 +248,6 @@ def _constants(blob: bytes, metadata: Artifact) -> str:
 
 
 def _placed_constants(artifact: Artifact) -> str:
-    from aotc.model.metadata import from_json
-
     found = from_json(artifact.text()).constants
     return _lines(f"{each.offset:>10} {each.name}: {each.dtype} {list(each.shape)}" for each in found)
 
@@ -312,32 +291,24 @@ def listing(artifacts: ArtifactSet) -> str:
     return _lines(f"{size:>10} {a.codegen:8} {a.loader:10} {a.role:5} {a.name}" for size, a in sizes)
 
 
-def _bytecode(artifact: Artifact) -> str:
-    return Executable.from_bytes(artifact.read()).astext()
-
-
-def _bytecode_python(artifact: Artifact) -> str:
-    return Executable.from_bytes(artifact.read()).aspython()
-
-
-def _bytecode_stats(artifact: Artifact) -> str:
-    return Executable.from_bytes(artifact.read()).stats()
+def _bytecode(artifact: Artifact) -> Executable:
+    return Executable.from_bytes(artifact.read())
 
 
 INSPECTORS: dict[str, Inspector | WithMetadata] = {
-    ".json.pretty": _json,
+    ".json.pretty": lambda described: json.dumps(json.loads(described.read()), indent=2),
     ".json.plan": _plan,
     ".json.signatures": lambda described: _signatures(described, described),
     ".json.weights": _placed_constants,
     ".c.functions": _c_functions,
-    ".c.text": _text,
-    ".h.text": _text,
+    ".c.text": Artifact.text,
+    ".h.text": Artifact.text,
     ".ll.functions": _llvm_functions,
     ".ll.assembly": _llvm_assembly,
-    ".ll.text": _text,
-    ".s.text": _text,
+    ".ll.text": Artifact.text,
+    ".s.text": Artifact.text,
     ".mlir.functions": _mlir_functions,
-    ".mlir.text": _text,
+    ".mlir.text": Artifact.text,
     ".o.functions": _object,
     ".o.signatures": WithMetadata(_signatures),
     ".o.disassembly": _disassembly,
@@ -349,12 +320,12 @@ INSPECTORS: dict[str, Inspector | WithMetadata] = {
     ".so.functions": _object,
     ".so.signatures": WithMetadata(_signatures_of_library),
     ".so.disassembly": _disassembly,
-    ".bin.arrays": WithMetadata(_weights),
+    ".bin.arrays": WithMetadata(lambda blob, metadata: _constants(blob.read(), _needed(metadata))),
     ".bin.bytes": _bytes,
     ".npz.arrays": _npz,
     ".tar.artifacts": _model_library,
     ".tar.weights": _archived_weights,
-    ".vm.text": _bytecode,
-    ".vm.python": _bytecode_python,
-    ".vm.stats": _bytecode_stats,
+    ".vm.text": lambda code: _bytecode(code).astext(),
+    ".vm.python": lambda code: _bytecode(code).aspython(),
+    ".vm.stats": lambda code: _bytecode(code).stats(),
 }

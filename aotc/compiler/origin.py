@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import onnx
 
 _ELSEWHERE: Final = ("name", "emit", "target")
-"""Options that files say in other words."""
+"""Options that files say otherwise."""
 _NOTHING: Final = (
     *("ram", "flash", "stack", "cc", "stop_after", "dump_phases", "print_ir_after_all", "verify_each", "time_passes"),
     "jobs",

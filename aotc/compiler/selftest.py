@@ -6,21 +6,22 @@ with `selftest_`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from xdsl.dialects.builtin import TensorType
-from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 
 from aotc.compiler.checking.quantized_reference import read_without_weights, steps
-from aotc.compiler.checking.recordings import read_arrays
-from aotc.compiler.checking.reference import comparable_session, reference_outputs
+from aotc.compiler.checking.recordings import read_inputs
+from aotc.compiler.checking.reference import comparable_session, first_values, reference_outputs
 from aotc.dialects.aot.contract import RECORDED, Argument, Recorded, arguments_of, entry, results_of
 from aotc.dialects.dtypes import element_type, extended, is_encoded, numpy_dtype
+from aotc.errors import UsageError
+from aotc.model.metadata import TensorInfo
 from aotc.model.model_file import ModelFile
 
 if TYPE_CHECKING:
@@ -33,90 +34,61 @@ RTOL, ATOL = 1e-4, 1e-5
 """Floats may differ from what is expected by RTOL * the largest finite value of the output + ATOL."""
 
 
-@dataclass(frozen=True)
-class _Tensor:
-    name: str
-    dtype: np.dtype[Any]
-    shape: tuple[int, ...]
-
-
-def recorded_values(compilation: Compilation) -> tuple[dict[str, Array], dict[str, Array] | None]:
-    """The recorded inputs of a model after `import`, and its outputs where its options name a file of them, by name.
+def add_selftest(
+    compilation: Compilation, source: Source, computed: Callable[[Mapping[str, Array]], Mapping[str, Array]]
+) -> None:
+    """Give a model after `import` the values that its self-test feeds and expects: those recorded in the files that its
+    options name. Outputs that are not given are onnxruntime's where that can compute them, else what is `computed`.
 
     Raises OSError, and UsageError for files that do not hold the model's inputs or outputs.
     """
-    options = compilation.options
+    options, main = compilation.options, entry(compilation.module)
+    if options.start_at is not None:
+        raise UsageError("option-conflict", "--selftest with --start-at", "IR keeps the self-test it was made with")
     assert options.selftest is not None
-    inputs, outputs = _signature(compilation)
-    given = options.selftest_outputs
-    return _arrays(options.selftest, inputs), None if given is None else _arrays(given, outputs)
+    results = results_of(main)
+    states = [each.state_of for each in results if each.state_of is not None]
+    tensors = [_tensor(*each) for each in zip(main.function_type.inputs, arguments_of(main), strict=True)]
+    fed = [tensor for place, tensor in enumerate(tensors) if place not in states]
+    both = zip(main.function_type.outputs, results, strict=True)
+    expected = [_tensor(kind, result) for kind, result in both if result.state_of is None]
+    inputs = read_inputs(options.selftest, fed)
+    if options.selftest_outputs is not None:
+        outputs = read_inputs(options.selftest_outputs, expected)
+    elif _is_beyond_onnxruntime((*tensors, *expected)):
+        outputs = computed(inputs)
+    else:
+        labels = {each.name: each.labels or () for each in results if each.name is not None}
+        session = comparable_session(_readable(source))
+        named = {value.name for value in session.get_overridable_initializers()}
+        first = first_values([tensors[place] for place in states if tensors[place].name not in named])
+        outputs = reference_outputs(session, {**inputs, **first}, options.known_constants, labels)
 
-
-def reference_values(
-    compilation: Compilation, source: Source, inputs: Mapping[str, Array]
-) -> Mapping[str, Array] | None:
-    """The outputs that onnxruntime computes, by name.
-
-    None where it is not installed; it also has no arrays of types beyond numpy's.
-    """
-    wanted = (*_signature(compilation), _states(compilation))
-    if find_spec("onnxruntime") is None or any(tensor.dtype.isbuiltin != 1 for side in wanted for tensor in side):
-        return None
-    import onnx
-
-    model = source.SerializeToString() if isinstance(source, onnx.ModelProto) else source
-    if isinstance(model, ModelFile):
-        model = model.reread()
-    session = comparable_session(model)
-    named = {value.name for value in session.get_overridable_initializers()}
-    first = {each.name: np.zeros(each.shape, each.dtype) for each in wanted[-1] if each.name not in named}
-    labels = {each.name: each.labels or () for each in results_of(entry(compilation.module)) if each.name is not None}
-    return reference_outputs(session, {**inputs, **first}, compilation.options.known_constants, labels)
-
-
-def attach_selftest(
-    compilation: Compilation, source: Source, inputs: Mapping[str, Array], outputs: Mapping[str, Array]
-) -> None:
-    """Give a model after `import` the values that its self-test feeds and expects, by name."""
-
-    def stored(tensors: Sequence[_Tensor], arrays: Mapping[str, Array]) -> tuple[str, ...]:
+    def stored(tensors: Sequence[TensorInfo], arrays: Mapping[str, Array]) -> tuple[str, ...]:
         flat = {each.name: extended(arrays[each.name].reshape(-1)) for each in tensors}
         return tuple(compilation.store.add(f"selftest_{name}", array) for name, array in flat.items())
 
-    fed, expected = _signature(compilation)
     one_step = steps(read_without_weights(source.reread() if isinstance(source, ModelFile) else source))
     tolerances = tuple(_tolerance(outputs[each.name]) + one_step.get(each.name, 0.0) for each in expected)
     RECORDED.set(compilation.module, Recorded(stored(fed, inputs), stored(expected, outputs), tolerances))
 
 
-def _signature(compilation: Compilation) -> tuple[list[_Tensor], list[_Tensor]]:
-    """The inputs and outputs of the entry after `import`, without what is state."""
-    main = entry(compilation.module)
-    results, states = results_of(main), _state_places(main)
-    inputs = enumerate(zip(main.function_type.inputs, arguments_of(main), strict=True))
-    outputs = zip(main.function_type.outputs, results, strict=True)
-    fed = [_tensor(*each) for place, each in inputs if place not in states]
-    return fed, [_tensor(*each) for each in outputs if each[1].state_of is None]
+def _is_beyond_onnxruntime(tensors: Iterable[TensorInfo]) -> bool:
+    """Whether it is not installed, or has no arrays of a type beyond numpy's."""
+    return find_spec("onnxruntime") is None or any(numpy_dtype(each.dtype).isbuiltin != 1 for each in tensors)
 
 
-def _states(compilation: Compilation) -> list[_Tensor]:
-    """State that the entry keeps from one call to the next, as inputs of the model."""
-    main = entry(compilation.module)
-    arguments = arguments_of(main)
-    return [_tensor(main.function_type.inputs.data[place], arguments[place]) for place in sorted(_state_places(main))]
+def _readable(source: Source) -> str | os.PathLike[str] | bytes:
+    import onnx
+
+    if isinstance(source, onnx.ModelProto):
+        return source.SerializeToString()
+    return source.reread() if isinstance(source, ModelFile) else source
 
 
-def _state_places(main: FuncOp) -> set[int]:
-    return {each.state_of for each in results_of(main) if each.state_of is not None}
-
-
-def _tensor(kind: Attribute, given: Argument) -> _Tensor:
+def _tensor(kind: Attribute, given: Argument) -> TensorInfo:
     assert isinstance(kind, TensorType) and given.name is not None and given.dtype is not None
-    return _Tensor(given.name, numpy_dtype(given.dtype), tuple(kind.get_shape()))
-
-
-def _arrays(path: str, tensors: Sequence[_Tensor]) -> dict[str, Array]:
-    return read_arrays(path, {tensor.name: (tensor.dtype, tensor.shape) for tensor in tensors})
+    return TensorInfo(given.name, "", given.dtype, tuple(kind.get_shape()))
 
 
 def _tolerance(expected: Array) -> float:
@@ -127,4 +99,4 @@ def _tolerance(expected: Array) -> float:
     return RTOL * float(np.abs(wide[np.isfinite(wide)]).max(initial=0.0)) + ATOL
 
 
-__all__ = ["ATOL", "RTOL", "attach_selftest", "recorded_values", "reference_values"]
+__all__ = ["ATOL", "RTOL", "add_selftest"]

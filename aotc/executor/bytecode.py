@@ -19,26 +19,18 @@ MAIN = "main"
 
 @dataclass(frozen=True)
 class BytecodeModel(NativeModel):
-    """Operators in memory, found by `find`, and the executable whose function MAIN calls them.
+    """Operators in memory, and the executable whose function MAIN calls them.
 
     There is one machine: calls from several threads wait for each other.
     """
 
     executable: Executable = field(kw_only=True)
-    find: Callable[[str], int] = field(kw_only=True)
     _lock: Lock = field(init=False, repr=False, default_factory=turn)
     _main: Callable[..., object] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         machine = VirtualMachine(self.executable, packed_functions(self))
         object.__setattr__(self, "_main", machine[MAIN])
-
-    def symbol(self, name: str) -> int | None:
-        """The address of an operator."""
-        try:
-            return self.find(name)
-        except KeyError:
-            return None
 
     def new_workspace(self) -> None:
         """None: it is the machine's."""

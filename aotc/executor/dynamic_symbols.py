@@ -17,7 +17,7 @@ from aotc.model.conventions import json_symbol
 DAMAGED = (struct.error, IndexError, ValueError)
 """The errors of reading a damaged file."""
 _KIND = slice(4, 6)
-"""Where an ELF file says how wide its words are, and in which order their bytes."""
+"""Where an ELF file says how wide its numbers are, and in which order their bytes."""
 _MACHINE = slice(18, 20)
 _MACHINES = {
     3: "x86",

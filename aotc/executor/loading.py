@@ -12,6 +12,7 @@ import os
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -129,13 +130,12 @@ class Loaded:
             from aotc.vm import Executable
 
             executable = Executable.from_bytes(self.bytecode)
-            return CompiledModel(
-                BytecodeModel(self.info, 0, None, self.owner, self._added, executable=executable, find=self.find)
-            )
+            native = BytecodeModel(self.info, 0, None, self.owner, self._added, None, self.find, executable=executable)
+            return CompiledModel(native)
         address = self.find(conventions.entry_symbol(self.info.name, self.info.interface_api))
         weights = self.weights if self.weights is not None and self.weights.nbytes else None
         reset = self.find(conventions.reset_symbol(self.info.name)) if self.info.states else None
-        return CompiledModel(NativeModel(self.info, address, weights, self.owner, self._added, reset))
+        return CompiledModel(NativeModel(self.info, address, weights, self.owner, self._added, reset, self.find))
 
 
 class Linked:
@@ -143,17 +143,14 @@ class Linked:
 
     def open(self, artifacts: ArtifactSet) -> Loaded:
         """Link where that is not done, and load the library. Raises UsageError, CompileError."""
-        from aotc.emit.library import linked
-
         info = artifacts.metadata
         check_features(info.name, info)
-        libraries = artifacts.by_loader().get(LIBRARY)
-        image = in_one_piece(libraries[0].content if libraries else linked(artifacts))
+        image = self.link(artifacts)
         require_machine(info.name, image)
         with tempfile.TemporaryDirectory(prefix="aotc-") as folder:
             (path,) = write_files(Path(folder), {f"{info.name}.so": image})
             handle = ctypes.CDLL(str(path))
-        return Loaded(info, _symbols(handle), handle, _parameters(artifacts))
+        return Loaded(info, partial(_address, handle), handle, _parameters(artifacts))
 
     def link(self, artifacts: ArtifactSet) -> bytes:
         """The library. Raises UsageError, CompileError."""
@@ -178,12 +175,10 @@ class InMemory:
         info = artifacts.metadata
         groups = artifacts.by_loader()
         if outside := sorted({kernel.codegen for kernel in info.kernels if kernel.codegen}):
-            why, fix = f"kernels of {', '.join(outside)} are linked with it", "use load()"
-            raise UsageError("not-loadable", f"{info.name} cannot be loaded by jit", why, fix)
+            raise _refused(info, f"kernels of {', '.join(outside)} are linked with it", "use load()")
         images = [each for each in (*groups.get(JIT, ()), *groups.get(NATIVE, ())) if each.name.endswith(".o")]
         if not images:
-            fix = "build it with emit=('object',)"
-            raise UsageError("not-loadable", f"{info.name} cannot be loaded by jit", "there is no object file", fix)
+            raise _refused(info, "there is no object file", "build it with emit=('object',)")
         for image in images:
             require_machine(image.name, image.read())
         check_features(info.name, info)
@@ -191,8 +186,7 @@ class InMemory:
         if info.executor == "vm":
             return self._with_bytecode(info, objects, groups[BYTECODE][0].read())
         if info.operator_api == "packed":
-            why, fix = "it finds operators by name, by the C runtime, which is linked with it", "use load()"
-            raise UsageError("not-loadable", f"{info.name} cannot be loaded by jit", why, fix)
+            raise _refused(info, "it finds operators by name, by the C runtime, which is linked with it", "use load()")
         if info.weights == "external":
             from aotc.emit.library import weights_object
             from aotc.machines.targets import lookup
@@ -225,6 +219,10 @@ class InMemory:
         from aotc.emit.library import linked
 
         return in_one_piece(linked(artifacts))
+
+
+def _refused(info: ModelInfo, why: str, fix: str) -> UsageError:
+    return UsageError("not-loadable", f"{info.name} cannot be loaded by jit", why, fix)
 
 
 def compiled_in_process(compilation: Compilation) -> CompiledModel:
@@ -265,7 +263,7 @@ def _load(library: Path, threads: int | None) -> CompiledModel:
     _check_supported(library, info, names, handle)
     if threads is not None and threads != info.threads:
         raise ValueError(f"{library} was compiled with threads={info.threads}, not {threads}")
-    find = _symbols(handle)
+    find = partial(_address, handle)
     symbol = conventions.entry_symbol(info.name, info.interface_api)
     try:
         find(symbol)
@@ -321,16 +319,12 @@ def _check_supported(library: Path, info: ModelInfo, names: Sequence[str], handl
         raise UsageError("not-this-machine", f"{library} needs a processor that this one is not", why, fix)
 
 
-def _symbols(handle: ctypes.CDLL) -> Callable[[str], int]:
-    def find(symbol: str) -> int:
-        try:
-            address = ctypes.cast(getattr(handle, symbol), ctypes.c_void_p).value
-        except AttributeError as error:
-            raise KeyError(symbol) from error
-        assert address is not None
-        return address
-
-    return find
+def _address(handle: ctypes.CDLL, symbol: str) -> int:
+    """Where an exported symbol is. Raises KeyError for any other."""
+    try:
+        return ctypes.addressof(ctypes.c_char.in_dll(handle, symbol))
+    except ValueError as error:
+        raise KeyError(symbol) from error
 
 
 def _exported(library: Path) -> list[str]:
@@ -349,8 +343,8 @@ def _read_info(library: Path, names: Sequence[str], handle: ctypes.CDLL) -> tupl
     tables say."""
     for symbol in metadata_symbols(names):
         try:
-            text = ctypes.string_at(ctypes.addressof(ctypes.c_char.in_dll(handle, symbol))).decode()
-        except ValueError:  # the name of something that is not exported
+            text = ctypes.string_at(_address(handle, symbol)).decode()
+        except KeyError:  # the name of something that is not exported
             continue
         return from_json(text), text
     beside = library.with_suffix(".json")
@@ -361,7 +355,7 @@ def _read_info(library: Path, names: Sequence[str], handle: ctypes.CDLL) -> tupl
     described = [name for name in names if name.startswith(prefix) and name.endswith(suffix)]
     if len(described) != 1:
         raise ValueError(f"{library} has no metadata of a model, and there is no {beside.name} beside it")
-    info = info_of(ctypes.addressof(ctypes.c_char.in_dll(handle, described[0])))
+    info = info_of(_address(handle, described[0]))
     if conventions.reset_symbol(info.name) in names:
         raise ValueError(f"{library} keeps states, of which only {beside.name} knows, and that is not beside it")
     return info, ""
@@ -370,8 +364,8 @@ def _read_info(library: Path, names: Sequence[str], handle: ctypes.CDLL) -> tupl
 def _carried(handle: ctypes.CDLL, symbol: str) -> tuple[Artifact, ...]:
     """Artefacts in a library for other loaders."""
     try:
-        address = ctypes.addressof(ctypes.c_char.in_dll(handle, symbol))
-    except ValueError:
+        address = _address(handle, symbol)
+    except KeyError:
         return ()
     size = int.from_bytes(ctypes.string_at(address, 8), "little")
     return ArtifactSet.of_blob(ctypes.string_at(address + 8, size)).artifacts

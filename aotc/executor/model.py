@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from html import escape
 from typing import Any, Final, NoReturn, TypeVar, overload
 
 import numpy as np
 
+from aotc.executor.graph_executor import GraphExecutor
 from aotc.executor.native import Array, NativeModel
 from aotc.executor.packed_metadata import ModuleMetadata, module_metadata, packed_functions
-from aotc.executor.positions import NamesAndPositions
 from aotc.executor.step import Step, Workspaces
 from aotc.executor.tensors import (
     ByName,
@@ -24,7 +23,7 @@ from aotc.executor.tensors import (
     position,
     require_apart,
 )
-from aotc.executor.timing import Repeats, Timed, Timing
+from aotc.executor.timing import Repeats, Timing
 from aotc.executor.turns import turn
 from aotc.model.arguments import checks_kinds
 from aotc.model.dlpack import dtype_of
@@ -41,7 +40,7 @@ _FUNCTIONS: Final = (
 """The names that `model[NAME]` finds beside the model's own."""
 
 
-class CompiledModel(NamesAndPositions, Timed):
+class CompiledModel(GraphExecutor):
     """A compiled model: code and weights, and workspaces for as many calls as there are at once.
 
     Threads may call one instance, and make bound calls of it, at the same time; each call has its own workspace. A
@@ -117,12 +116,10 @@ class CompiledModel(NamesAndPositions, Timed):
             "model in another process, as does `aotc.load` of a library (`aotc.compile_to(..., emit='shared')`)"
         )
 
-    def __repr__(self) -> str:
-        sides = (", ".join(map(str, tensors)) for tensors in (self.inputs, self.outputs))
-        return f"<CompiledModel {self.metadata.name}: {' -> '.join(sides)}>"
-
-    def _repr_html_(self) -> str:
-        return as_html(self.metadata)
+    def _note(self) -> str:
+        info = self.metadata
+        kernels = f"{len(info.kernels)} kernel{'' if len(info.kernels) == 1 else 's'}"
+        return f"{kernels}, workspace {info.workspace_bytes:,} bytes, weights {info.weights_bytes:,} bytes"
 
     # Calls
 
@@ -219,18 +216,12 @@ class CompiledModel(NamesAndPositions, Timed):
 
         All are checked before the first is copied.
         """
-        arrays = self._by_position(inputs)
-        if which is not None:
-            place = self._input(which)
-            if place in arrays:
-                raise TypeError(f"two values for {self.inputs[place].name!r}")
-            arrays[place] = self._check(self.inputs[place], value)
+        arrays = self._checked(self._placed(inputs, which, value))
         with self._turn:
             self._copy_in(arrays)
 
-    def _by_position(self, inputs: Mapping[str, Any]) -> dict[int, Array]:
-        places = {self._input(name): value for name, value in inputs.items()}
-        return {place: self._check(self.inputs[place], value) for place, value in places.items()}
+    def _checked(self, values: Mapping[int, Any]) -> dict[int, Array]:
+        return {place: self._check(self.inputs[place], value) for place, value in values.items()}
 
     def _copy_in(self, arrays: Mapping[int, Array]) -> None:
         for place, array in arrays.items():
@@ -269,7 +260,7 @@ class CompiledModel(NamesAndPositions, Timed):
 
     def run(self, /, **inputs: Any) -> None:
         """Run on the inputs set with `set_input`, or given here as there."""
-        arrays = self._by_position(inputs)
+        arrays = self._checked(self._placed(inputs))
         with self._turn:
             self._copy_in(arrays)
             self._step()()
@@ -334,39 +325,8 @@ class CompiledModel(NamesAndPositions, Timed):
     def _in_place(self, tensor: TensorInfo, value: Any, *, written: bool) -> Array:
         return in_place(tensor, self._dtypes[tensor.dtype], value, written=written)
 
-    def _input(self, which: str | int) -> int:
-        return position(self.inputs, which, "input")
-
     def _own(self, tensor: TensorInfo) -> Array:
         return np.zeros(tensor.shape, self._dtypes[tensor.dtype])
 
     def _new(self, tensors: Sequence[TensorInfo]) -> list[Array]:
         return [np.empty(t.shape, self._dtypes[t.dtype]) for t in tensors]
-
-
-_Rows = Iterable[tuple[str, str, Sequence[object] | None]]
-"""Name, dtype and extents of tensors; None is what is not known before a model is compiled."""
-
-
-def as_html(info: ModelInfo) -> str:
-    """A table of the tensors, and a line of sizes."""
-    sizes = f"workspace {info.workspace_bytes:,} bytes, weights {info.weights_bytes:,} bytes"
-    kernels = f"{len(info.kernels)} kernel{'' if len(info.kernels) == 1 else 's'}"
-    inputs, outputs = ([(t.name, t.dtype, t.shape) for t in side] for side in (info.inputs, info.outputs))
-    return table("CompiledModel", info.name, inputs, outputs, f"{kernels}, {sizes}")
-
-
-def table(kind: str, name: str, inputs: _Rows, outputs: _Rows, note: str) -> str:
-    """A table of tensors under the model's name, and a line below."""
-    rows = "".join(_row(side, *each) for side, tensors in (("input", inputs), ("output", outputs)) for each in tensors)
-    head = "".join(f"<th>{title}</th>" for title in ("", "name", "dtype", "shape"))
-    return (
-        f"<table><caption>{kind} <b>{escape(name)}</b></caption>"
-        f"<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table><p>{escape(note)}</p>"
-    )
-
-
-def _row(side: str, name: str, dtype: str, extents: Sequence[object] | None) -> str:
-    known = ["..."] if extents is None else ["?" if each is None else str(each) for each in extents]
-    cells = (side, name, dtype, " x ".join(known) or "scalar")
-    return f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in cells)}</tr>"

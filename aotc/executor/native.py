@@ -110,7 +110,8 @@ class NativeModel:
     `address` is the entry function in the convention of `info.interface_api`; `weights` the blob, or with
     `info.weight_offsets` the table of addresses, that a model with `info.weights == "caller"` is given at each call;
     `owner` keeps the code (an engine, a library) in memory; `added` are functions that the code calls and nobody else
-    keeps; `reset` is the address of the function that gives the states their first values, where there are states.
+    keeps; `reset` is the address of the function that gives the states their first values, where there are states;
+    `find` has the addresses of exported symbols, and raises KeyError for any other.
     """
 
     info: ModelInfo
@@ -119,6 +120,7 @@ class NativeModel:
     owner: object = None
     added: Sequence[object] = ()
     reset: int | None = None
+    find: Callable[[str], int] = dict[str, int]().__getitem__
     _function: Callable[..., int] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -143,12 +145,10 @@ class NativeModel:
             raise ValueError(f"{info.name} takes {info.weights_bytes} bytes of weights from its caller, got {given}")
 
     def symbol(self, name: str) -> int | None:
-        """The address of another symbol of the library that the model is in; None where it is in none."""
-        if not isinstance(self.owner, ctypes.CDLL):
-            return None
+        """The address of an exported symbol; None for any other."""
         try:
-            return ctypes.addressof(ctypes.c_char.in_dll(self.owner, name))
-        except ValueError:
+            return self.find(name)
+        except KeyError:
             return None
 
     def new_workspace(self) -> Array | None:

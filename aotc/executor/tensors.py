@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import combinations, product
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from aotc.executor.native import Array
 from aotc.model.arguments import require
 from aotc.model.dlpack.exchange import from_dlpack
+from aotc.model.extents import OpenTensor
 from aotc.model.metadata import TensorInfo
 
+Named: TypeAlias = TensorInfo | OpenTensor
+"""An input or output, whatever is known of its shape; as text it is its type, `float32[1, 10]`."""
 ByName: TypeAlias = "Mapping[str, Any] | Sequence[Any]"
 """Tensors by name, or all of them in order."""
 
@@ -39,24 +42,16 @@ def in_order(tensors: Sequence[Named], positional: Sequence[Any], named: Mapping
     return [given[t.name] for t in tensors]
 
 
-class Named(Protocol):
-    """An input or output, whatever is known of its shape; as text it is its type, `float32[1, 10]`."""
-
-    @property
-    def name(self) -> str:
-        """Its ONNX name."""
-        ...
-
-
 def as_array(value: Any) -> Array:
-    """`value` as an array: where it is, if it has `__dlpack__`."""
+    """`value` as an array: where it is, if it is one or has `__dlpack__`."""
+    if isinstance(value, np.ndarray):
+        return value
     return from_dlpack(value) if hasattr(value, "__dlpack__") else np.asarray(value)
 
 
 def checked(tensor: TensorInfo, dtype: np.dtype[Any], value: Any) -> Array:
-    """`value` as an array: where it is, if it is one or has `__dlpack__`. Raises TypeError for another dtype,
-    ValueError for another shape."""
-    array: Array = value if isinstance(value, np.ndarray) else as_array(value)
+    """`as_array`. Raises TypeError for another dtype, ValueError for another shape."""
+    array = as_array(value)
     if array.dtype != dtype:
         raise TypeError(f"{tensor.name!r} has dtype {array.dtype}, expected {tensor}")
     if array.shape != tensor.shape:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import statistics
 import time
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
-from aotc.model.arguments import checks_kinds, require
+from aotc.model.arguments import require
 
 GROWTH: Final = 1.618
 """By how much more calls are timed, at least, where those before took too little time."""
@@ -105,47 +104,3 @@ class Repeats:
                 return seconds, number
             if seconds:
                 number = int(max(self.min_repeat_ms / (seconds * 1e3 / number) + 1, number * GROWTH))
-
-
-class Timed(ABC):
-    """An executor whose calls can be timed."""
-
-    @checks_kinds
-    def time_evaluator(
-        self,
-        func_name: str | int = "run",
-        dev: Any = None,
-        number: int = 10,
-        repeat: int = 1,
-        min_repeat_ms: float = 0,
-        limit_zero_time_iterations: int = 100,
-        cooldown_interval_ms: float = 0,
-        repeats_to_cooldown: int = 1,
-        cache_flush_bytes: int = 0,
-    ) -> Callable[..., Timing]:
-        """A function that times `repeat` runs of `number` calls, in seconds: of `run` on the inputs set with
-        `set_input`, or of another function of the module on the arguments that it is given.
-
-        `time_evaluator("run", dev, number=10)` and the others are the arguments of TVM (`Repeats` says what they do);
-        `time_evaluator(10, 3)` is short for `number` and `repeat`. Raises ValueError, KeyError where there is no such
-        function, TypeError for what is no device.
-        """
-        if isinstance(func_name, int):
-            number, func_name = func_name, "run"
-            repeat, dev = (dev, None) if isinstance(dev, int) else (repeat, dev)
-        elif isinstance(dev, int):
-            raise TypeError(f"dev is {dev}; a device is a tuple, as aotc.cpu()")
-        repeats = Repeats(
-            number,
-            repeat,
-            min_repeat_ms,
-            limit_zero_time_iterations,
-            cooldown_interval_ms,
-            repeats_to_cooldown,
-            cache_flush_bytes,
-        )
-        return self._evaluator(func_name, dev, repeats)
-
-    @abstractmethod
-    def _evaluator(self, function: str, device: Any, repeats: Repeats) -> Callable[..., Timing]:
-        """The timer of a function of the module on a device."""

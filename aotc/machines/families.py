@@ -102,7 +102,7 @@ _SUMS: Final = SumsCosts(
     most_small=2,
     recomputed=10,
     predicate=4,
-    run=3,
+    strip=3,
     patch=6,
     patch_share=64,
     most_patch_time=0.6,
@@ -147,7 +147,7 @@ X86_AVX512: Final = Machine(
     l1=32 << 10,
     l2=1 << 20,
     l3=8 << 20,
-    line=64,
+    cache_line=64,
     threads=_ZEN5_THREADS,
     scalars=_HOST,
     vector_bytes=64,
@@ -222,7 +222,7 @@ HOSTED: Final = Core(
     l1=32 << 10,
     l2=512 << 10,
     l3=8 << 20,
-    line=64,
+    cache_line=64,
     threads=_ZEN5_THREADS,
     scalars=_HOST,
 )
@@ -235,7 +235,7 @@ BARE: Final = Core(
     l1=0,
     l2=0,
     l3=0,
-    line=4,
+    cache_line=4,
     threads=None,
     scalars=replace(_ARMV6M, long_multiply=True),
 )
@@ -245,12 +245,12 @@ CORTEX_M0: Final = replace(BARE, name="cortex-m0", scalars=_ARMV6M)
 CORTEX_M3: Final = replace(BARE, name="cortex-m3", scalars=_ARMV7M)
 CORTEX_M4: Final = replace(BARE, name="cortex-m4", scalars=_DSP)
 CORTEX_M4F: Final = replace(BARE, name="cortex-m4f", fma=True, scalars=_DSP_FPU)
-CORTEX_M7: Final = replace(CORTEX_M4F, name="cortex-m7", line=32)
+CORTEX_M7: Final = replace(CORTEX_M4F, name="cortex-m7", cache_line=32)
 CORTEX_M33: Final = replace(CORTEX_M4F, name="cortex-m33")
 CORTEX_M55: Final = replace(
     CORTEX_M4F,
     name="cortex-m55",
-    line=32,
+    cache_line=32,
     scalars=replace(_DSP_FPU, multiply="mve", sums=replace(_SUMS, recomputed=100)),
 )
 RISCV32: Final = replace(BARE, name="32-bit RISC-V", scalars=_RV32)

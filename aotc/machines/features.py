@@ -3,7 +3,7 @@
 Code that was compiled for a target ends in an illegal instruction on a processor without the target's features. The
 rows are those that code generation uses on its own accord; what only system programs or intrinsics use (keys, counters,
 cryptography, state of the operating system) has none. Bits are those of the makers' manuals and of Linux's headers
-`asm/hwcap.h`; Linux's words are those of /proc/cpuinfo.
+`asm/hwcap.h`; Linux's names are those of /proc/cpuinfo.
 """
 
 from __future__ import annotations
@@ -29,27 +29,27 @@ HWCAP2: Final = 26
 
 @dataclass(frozen=True)
 class Feature:
-    """One feature: LLVM's name, Linux's word for it, and the bit that says it is there.
+    """One feature: LLVM's name, Linux's name for it, and the bit that says it is there.
 
-    On x86 `leaf` and `part` are what the instruction cpuid is given, `word` is which of its four results, and `state`
-    what of XCR0 there must be; elsewhere `word` is what getauxval is given.
+    On x86 `leaf` and `part` are what the instruction cpuid is given, `slot` is which of its four results, and `state`
+    what of XCR0 there must be; elsewhere `slot` is what getauxval is given.
     """
 
     name: str
     flag: str
-    word: int
+    slot: int
     bit: int
     leaf: int = 0
     part: int = 0
     state: int = 0
 
 
-def _x86(leaf: int, part: int, word: int, *rows: tuple[str, str, int, int]) -> tuple[Feature, ...]:
-    return tuple(Feature(name, flag, word, bit, leaf, part, state) for name, flag, bit, state in rows)
+def _x86(leaf: int, part: int, slot: int, *rows: tuple[str, str, int, int]) -> tuple[Feature, ...]:
+    return tuple(Feature(name, flag, slot, bit, leaf, part, state) for name, flag, bit, state in rows)
 
 
-def _auxiliary(word: int, *rows: tuple[str, str, int]) -> tuple[Feature, ...]:
-    return tuple(Feature(name, flag, word, bit) for name, flag, bit in rows)
+def _auxiliary(slot: int, *rows: tuple[str, str, int]) -> tuple[Feature, ...]:
+    return tuple(Feature(name, flag, slot, bit) for name, flag, bit in rows)
 
 
 FEATURES: Final[dict[str, tuple[Feature, ...]]] = {
@@ -164,19 +164,19 @@ def checks(rows: Iterable[Feature]) -> Checks:
         state |= row.state
     found: dict[tuple[int, int], dict[int, int]] = {}
     for row in [*rows, *([_XGETBV] if state else [])]:
-        words = found.setdefault((row.leaf, row.part), {})
-        words[row.word] = words.get(row.word, 0) | 1 << row.bit
-    leaves = ((leaf, part, tuple(sorted(words.items()))) for (leaf, part), words in sorted(found.items()))
+        slots = found.setdefault((row.leaf, row.part), {})
+        slots[row.slot] = slots.get(row.slot, 0) | 1 << row.bit
+    leaves = ((leaf, part, tuple(sorted(slots.items()))) for (leaf, part), slots in sorted(found.items()))
     return Checks(tuple(leaves), state)
 
 
 def here() -> tuple[str, ...] | None:
     """The features of this machine's processor that have rows; None where the operating system does not say them."""
     rows = FEATURES.get(processor.architecture())
-    words = processor.words()
-    if rows is None or not words:
+    given = processor.feature_names()
+    if rows is None or not given:
         return None
-    return tuple(row.name for row in rows if row.flag in words)
+    return tuple(row.name for row in rows if row.flag in given)
 
 
 def present(llvm: Any, triple: str, cpu: str, features: str, machine: TargetMachine, names: Sequence[str]) -> set[str]:

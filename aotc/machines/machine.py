@@ -29,7 +29,7 @@ class ThreadCosts:
     """Operations that one thread does in the time that a phase takes beside its work: until other threads see it, until
     their results are seen, and what they read of each other's results (about a microsecond in all)."""
     shared_bytes: float
-    """Bytes that are read in the time of an operation of what another thread has just written: a line here, a line
+    """Bytes that are read in the time of an operation of what another thread has just written: a cache line here, one
     there."""
     weight_bytes: float
     """The same of a weight, in L3 or nearer, beside the operations."""
@@ -258,8 +258,8 @@ class SumsCosts:
     """Operations of a tile for each one on an index that is computed again for it, at least."""
     predicate: int
     """Of a step that fills part of a vector."""
-    run: int
-    """For a vector of elements of a run: to load them, take off their zero point, and multiply and add."""
+    strip: int
+    """For a vector of elements of a strip: to load them, take off their zero point, and multiply and add."""
     patch: int
     """For a row of a patch, and for each register of it."""
     patch_share: int
@@ -314,7 +314,7 @@ class Core:
     """The next cache, L2."""
     l3: int
     """The last one, shared with other cores."""
-    line: int
+    cache_line: int
     """Bytes that a cache, or for want of one memory, moves at once."""
     threads: ThreadCosts | None
     """None where there are no threads."""

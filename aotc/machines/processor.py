@@ -79,8 +79,8 @@ def architecture() -> str:
     return {"amd64": "x86_64", "arm64": "aarch64"}.get(machine, machine)
 
 
-def words() -> frozenset[str]:
-    """Features of the first core, in Linux's words, of RISC-V its letters; nothing where that cannot be read."""
+def feature_names() -> frozenset[str]:
+    """Features of the first core, by Linux's names, of RISC-V its letters; nothing where that cannot be read."""
     for line in _described():
         name, _, value = line.partition(":")
         if name.strip() in ("flags", "Features"):
@@ -92,7 +92,7 @@ def words() -> frozenset[str]:
 
 
 def _x86_flags() -> frozenset[str]:
-    """Features of the first core, in Linux's words; nothing where that cannot be read."""
+    """Features of the first core, by Linux's names; nothing where that cannot be read."""
     return next((frozenset(line.split()) for line in _described() if line.startswith("flags")), frozenset())
 
 

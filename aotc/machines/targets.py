@@ -102,7 +102,7 @@ class Target:
 
     @cached_property
     def present(self) -> frozenset[str]:
-        """The features it has, in LLVM's words: of those with rows in `FEATURES`, and those of instructions."""
+        """The features it has, by LLVM's names: of those with rows in `FEATURES`, and those of instructions."""
         if is_host(self.name) and (found := here()) is not None:
             return frozenset(found)
         architecture = architecture_of(self.triple)

@@ -96,7 +96,7 @@ class Rule:
         return all(getattr(choice, field) in values for field, values in self.when.items())
 
     def problem(self, choice: Conventions) -> Problem:
-        """The refusal, in the user's words."""
+        """The refusal, in the user's terms."""
         options = [_flag(field, getattr(choice, field)) for field in self.when]
         return Problem("option-conflict", " with ".join(options), self.why, self.fix)
 

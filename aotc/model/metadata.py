@@ -200,7 +200,7 @@ class ModelInfo:
     footprint: Footprint | None = None
     """None where no machine code was made."""
     features: tuple[str, ...] = ()
-    """Features that the processor must have beyond the base of its architecture, in LLVM's words
+    """Features that the processor must have beyond the base of its architecture, by LLVM's names
     (`aotc.machines.features`)."""
     in_floats: tuple[str, ...] = ()
     """The nodes of a quantised model that compute with dequantised numbers."""

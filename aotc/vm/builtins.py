@@ -22,6 +22,7 @@ from aotc.vm.instructions import is_name
 from aotc.vm.values import UNSET, Array, ShapeTuple, Storage, ViewSlot, VMState
 
 F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T")
 
 _FUNCTIONS: dict[str, Callable[..., Any]] = {}
 
@@ -115,10 +116,14 @@ def _place(heap: Array, value: Any, position: int) -> int:
     return place
 
 
+def _a(kind: type[T], value: Any, position: int, what: str) -> T:
+    if not isinstance(value, kind):
+        raise OperandError(position, f"expected {what}, got {_kind(value)}")
+    return value
+
+
 def _shape(value: Any, position: int) -> ShapeTuple:
-    if isinstance(value, ShapeTuple):
-        return value
-    raise OperandError(position, f"expected a shape, got {_kind(value)}")
+    return _a(ShapeTuple, value, position, "a shape")
 
 
 def _shape_or_tensor(value: Any, position: int) -> ShapeTuple:
@@ -126,9 +131,13 @@ def _shape_or_tensor(value: Any, position: int) -> ShapeTuple:
 
 
 def _dtype(value: Any, position: int) -> np.dtype[Any]:
-    if isinstance(value, np.dtype):
-        return value
-    raise OperandError(position, f"expected a data type, got {_kind(value)}")
+    return _a(np.dtype, value, position, "a data type")
+
+
+def _single(value: Any) -> Array:
+    if not isinstance(value, np.ndarray) or value.size != 1 or value.dtype.kind not in "biu":
+        raise OperandError(0, f"expected a tensor of one integer or boolean, got {_kind(value)}")
+    return value
 
 
 def _kind(value: Any) -> str:
@@ -149,9 +158,7 @@ def alloc_shape_heap(size: Any) -> Array:
 @register("vm.builtin.shape_of")
 def shape_of(tensor: Any) -> ShapeTuple:
     """The shape of a tensor."""
-    if not isinstance(tensor, np.ndarray):
-        raise OperandError(0, f"expected a tensor, got {_kind(tensor)}")
-    return ShapeTuple(tensor.shape)
+    return ShapeTuple(_a(np.ndarray, tensor, 0, "a tensor").shape)
 
 
 @register("vm.builtin.extent")
@@ -231,13 +238,11 @@ def match_tensor(value: Any, dtype: Any, *extents: Any) -> None:
 @register("vm.builtin.alloc_storage")
 def alloc_storage(state: Any, size: Any, allocator: Any = 0) -> Storage:
     """`size` bytes of one of the state's allocators."""
-    if not isinstance(state, VMState):
-        raise OperandError(0, f"expected the state of the machine, got {_kind(state)}")
-    which = _integer(allocator, 2)
-    if not 0 <= which < len(state.allocators):
-        raise OperandError(2, f"there is no allocator {which}; the machine has {len(state.allocators)}")
+    allocators, which = _a(VMState, state, 0, "the state of the machine").allocators, _integer(allocator, 2)
+    if not 0 <= which < len(allocators):
+        raise OperandError(2, f"there is no allocator {which}; the machine has {len(allocators)}")
     try:
-        return state.allocators[which].allocate(_size(size, 1))
+        return allocators[which].allocate(_size(size, 1))
     except (MemoryError, ValueError) as error:  # numpy raises the latter for more than an address can count
         raise OperandError(1, f"there is no memory: {error}") from error
 
@@ -245,15 +250,14 @@ def alloc_storage(state: Any, size: Any, allocator: Any = 0) -> Storage:
 @register("vm.builtin.alloc_tensor")
 def alloc_tensor(storage: Any, offset: Any, shape: Any, dtype: Any) -> Array:
     """A tensor on storage, `offset` bytes from its start."""
-    if not isinstance(storage, Storage):
-        raise OperandError(0, f"expected storage, got {_kind(storage)}")
+    memory = _a(Storage, storage, 0, "storage").memory
     start, extents, kind = _size(offset, 1), _shape(shape, 2), _dtype(dtype, 3)
     end = start + prod(extents) * kind.itemsize
-    if end > len(storage.memory):
-        raise OperandError(2, f"{kind.name}{list(extents)} ends at byte {end} of storage of {len(storage.memory)}")
+    if end > len(memory):
+        raise OperandError(2, f"{kind.name}{list(extents)} ends at byte {end} of storage of {len(memory)}")
     if start % kind.itemsize:
         raise OperandError(1, f"byte {start} is no multiple of {kind.itemsize}, the size of {kind.name}")
-    return storage.memory[start:end].view(kind).reshape(extents)
+    return memory[start:end].view(kind).reshape(extents)
 
 
 @register("vm.builtin.view")
@@ -306,17 +310,13 @@ def show(value: Any) -> None:
 @register("vm.builtin.read")
 def read(tensor: Any) -> int:
     """The one element of a tensor of integers or booleans."""
-    if not isinstance(tensor, np.ndarray) or tensor.size != 1 or tensor.dtype.kind not in "biu":
-        raise OperandError(0, f"expected a tensor of one integer or boolean, got {_kind(tensor)}")
-    return int(tensor.reshape(()))
+    return int(_single(tensor).reshape(()))
 
 
 @register("vm.builtin.write")
 def write(tensor: Any, value: Any) -> None:
     """Make an integer, modulo 2^bits, the one element of a tensor of integers or booleans."""
-    if not isinstance(tensor, np.ndarray) or tensor.size != 1 or tensor.dtype.kind not in "biu":
-        raise OperandError(0, f"expected a tensor of one integer or boolean, got {_kind(tensor)}")
-    if not tensor.flags.writeable:
+    if not _single(tensor).flags.writeable:
         raise OperandError(0, "it is read-only")
     tensor[...] = np.int64(_wrapped(_integer(value, 1))).astype(tensor.dtype)
 

@@ -24,7 +24,7 @@ import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -37,8 +37,8 @@ VERSION: Final = 2
 _HEADER: Final = struct.Struct("<6sH12I")
 _SUMMED: Final = 12
 """Where what the checksum is of begins."""
-_FUNCTION: Final = struct.Struct("<IIHH")
-_CONSTANT: Final = struct.Struct("<BBBBIII")
+_FUNCTION: Final = np.dtype("<u4,<u4,<u2,<u2")
+_CONSTANT: Final = np.dtype("u1,u1,u1,u1,<u4,<u4,<u4")
 _TENSOR: Final = 0
 _DTYPE: Final = 1
 _PLACE: Final = 2
@@ -64,35 +64,29 @@ class Tables:
 def write(tables: Tables, workspace: int) -> bytes:
     """The bytes of an executable that needs so many bytes of workspace. Raises VMError for more than 4 GiB."""
     text, places = _text([function[0] for function in tables.functions] + list(tables.names))
-    functions = b"".join(
-        _FUNCTION.pack(places[name], start, inputs, registers) for name, start, inputs, registers in tables.functions
-    )
-    names = np.array([places[name] for name in tables.names], "<u4").tobytes()
-    rows: list[bytes] = []
+    functions = [(places[name], *numbers) for name, *numbers in tables.functions]
+    rows: list[tuple[int, ...]] = []
     extents: list[int] = []
     data: list[bytes] = []
     size = 0
     for constant in tables.constants:
         code, bits = DLPACK_TYPES[(constant if isinstance(constant, np.dtype) else constant.dtype).name]
         if isinstance(constant, np.dtype):
-            rows.append(_CONSTANT.pack(_DTYPE, code, bits, 0, 0, 0, 0))
+            rows.append((_DTYPE, code, bits, 0, 0, 0, 0))
             continue
-        shape = constant.shape
+        kind, start = (_PLACE, constant.offset) if isinstance(constant, Place) else (_TENSOR, size)
+        rows.append((kind, code, bits, len(constant.shape), len(extents), start, constant.nbytes))
+        extents += constant.shape
         if isinstance(constant, Place):
-            rows.append(_CONSTANT.pack(_PLACE, code, bits, len(shape), len(extents), constant.offset, constant.nbytes))
-            extents += shape
             continue
         if size + constant.nbytes > _MOST:
             raise VMError("too-large", "the constants are more than 4 GiB", fix="give them to the machine as arguments")
-        rows.append(_CONSTANT.pack(_TENSOR, code, bits, len(shape), len(extents), size, constant.nbytes))
-        extents += shape
         data.append(_padded(constant.tobytes(), DATA_ALIGNMENT))
         size += len(data[-1])
-    offsets = np.array(tables.offsets, "<u4").tobytes()
-    shapes = np.array(extents, "<i8").tobytes()
-    words = np.array(tables.words, "<u2").tobytes()
-    parts = (functions, names, b"".join(rows), offsets, shapes, words, text)
-    body = b"".join(_padded(part, _TABLE_ALIGNMENT) for part in parts)
+    names = [places[name] for name in tables.names]
+    numbers = ((functions, _FUNCTION), (names, "<u4"), (rows, _CONSTANT), (tables.offsets, "<u4"), (extents, "<i8"))
+    parts = [np.array(values, dtype).tobytes() for values, dtype in (*numbers, (tables.words, "<u2"))]
+    body = b"".join(_padded(part, _TABLE_ALIGNMENT) for part in (*parts, text))
     start = _HEADER.size + len(body)
     body += bytes(-start % DATA_ALIGNMENT)
     total = _HEADER.size + len(body) + size
@@ -144,9 +138,9 @@ def read(blob: memoryview) -> tuple[Tables, int]:
         raise _damaged("its checksum is another than when it was written")
     functions, names, constants, instructions, extents, words, text_bytes, data_bytes = counts
     tables = _Reader(blob)
-    rows = [_FUNCTION.unpack(row) for row in tables.rows(functions, _FUNCTION.size)]
+    rows = tables.numbers(functions, _FUNCTION)
     called = tables.numbers(names, "<u4")
-    described = [_CONSTANT.unpack(row) for row in tables.rows(constants, _CONSTANT.size)]
+    described = tables.numbers(constants, _CONSTANT)
     offsets = tables.numbers(instructions, "<u4")
     shapes = tables.numbers(extents, "<i8")
     code = tables.numbers(words, "<u2")
@@ -183,14 +177,8 @@ class _Reader:
         """Go on at a multiple of `alignment`."""
         self.take(-self.position % alignment)
 
-    def rows(self, count: int, size: int) -> list[memoryview]:
-        """`count` records of `size` bytes."""
-        table = self.take(count * size)
-        self.align(_TABLE_ALIGNMENT)
-        return [table[i * size : (i + 1) * size] for i in range(count)]
-
-    def numbers(self, count: int, dtype: str) -> list[int]:
-        """`count` integers."""
+    def numbers(self, count: int, dtype: str | np.dtype[Any]) -> list[Any]:
+        """`count` integers, or tuples of them."""
         table = self.take(count * np.dtype(dtype).itemsize)
         self.align(_TABLE_ALIGNMENT)
         return np.frombuffer(table, dtype).tolist()

@@ -16,7 +16,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from aotc.dialects.aot.tiles import tile_type
 from aotc.dialects.operations import PureOp
-from aotc.dialects.properties import word
+from aotc.dialects.properties import string
 from aotc.machines.instructions import INSTRUCTIONS
 from aotc.machines.instructions.evaluation import evaluate
 from aotc.machines.instructions.rows import Instruction, Lanes
@@ -40,7 +40,7 @@ class InstructionOp(PureOp, HasFolderInterface):
 
     def __init__(self, name: str, arguments: Sequence[SSAValue]) -> None:
         _, result = types_of(name)
-        super().__init__(operands=[arguments], result_types=[result], properties={"instruction": word(name)})
+        super().__init__(operands=[arguments], result_types=[result], properties={"instruction": string(name)})
 
     @property
     def row(self) -> Instruction:

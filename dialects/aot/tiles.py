@@ -43,7 +43,7 @@ from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.exceptions import VerifyException
 
 from aotc.dialects.operations import PureOp
-from aotc.dialects.properties import int_array, integer, ints, opt_int_prop, word
+from aotc.dialects.properties import int_array, integer, ints, opt_int_prop, string
 
 Reduction: TypeAlias = Literal["add", "mul", "max", "min", "umax", "umin", "ogt"]
 """Kinds of `aot.tile_reduce`; `max` and `min` take integers for signed, `umax` and `umin` for unsigned; `ogt` keeps
@@ -321,7 +321,7 @@ class TileReduceOp(PureOp):
     def __init__(self, kind: Reduction, tile: SSAValue) -> None:
         assert isinstance(tile.type, VectorType)
         element = cast(Attribute, tile.type.get_element_type())
-        _fill(self, [tile], [element], {"kind": word(kind)})
+        _fill(self, [tile], [element], {"kind": string(kind)})
 
     def verify_(self) -> None:
         if self.kind.data not in get_args(Reduction):
@@ -392,7 +392,7 @@ class TileCompareOp(PureOp):
     assembly_format = "$predicate $lhs `,` $rhs attr-dict `:` type($lhs) `->` type($result)"
 
     def __init__(self, predicate: str, lhs: SSAValue, rhs: SSAValue) -> None:
-        _fill(self, [lhs, rhs], [tile_type(tile_shape(lhs), i1)], {"predicate": word(predicate)})
+        _fill(self, [lhs, rhs], [tile_type(tile_shape(lhs), i1)], {"predicate": string(predicate)})
 
     def verify_(self) -> None:
         if self.predicate.data not in COMPARISONS:
@@ -431,7 +431,7 @@ class TileConvertOp(PureOp):
     assembly_format = "$kind $tile attr-dict `:` type($tile) `->` type($result)"
 
     def __init__(self, kind: str, tile: SSAValue, element: Attribute) -> None:
-        _fill(self, [tile], [tile_type(tile_shape(tile), element)], {"kind": word(kind)})
+        _fill(self, [tile], [tile_type(tile_shape(tile), element)], {"kind": string(kind)})
 
     def verify_(self) -> None:
         if self.kind.data not in CONVERSIONS:

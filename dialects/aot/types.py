@@ -103,7 +103,7 @@ class Convention(StrEnum):
 
     @classmethod
     def of_entry(cls, interface_api: str) -> Self:
-        """That of an entry with `--interface-api`; ValueError for a word that is none of its choices."""
+        """That of an entry with `--interface-api`; ValueError for a name that is none of its choices."""
         return cls("packed_entry" if interface_api == "packed" else interface_api)
 
 

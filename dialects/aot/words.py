@@ -3,7 +3,7 @@
 Arithmetic on them is written as instructions of Arm's DSP extension (`aot.instruction`). Byte 0 of a word is the
 lowest, and the one at the lowest address.
 
-Runs: up to eight neighbouring bytes, as many as a register of Arm's vector extension (MVE) holds widened to 16 bits.
+Strips: up to eight neighbouring bytes, as many as a register of Arm's vector extension (MVE) holds widened to 16 bits.
 A register holds 16 bytes; a quad is four sums in one.
 """
 
@@ -22,8 +22,8 @@ from aotc.dialects.operations import PureOp
 
 WORD = 4
 """Bytes of a word."""
-RUN = 8
-"""The most bytes of a run."""
+STRIP = 8
+"""The most bytes of a strip."""
 LANES = 16
 """Bytes of a register of MVE."""
 QUAD = 4

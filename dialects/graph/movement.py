@@ -123,7 +123,7 @@ class SliceOp(MovementOp):
         return [TensorType(element_type_of(self.x), shape)]
 
     def view_offset(self) -> int | None:
-        """A run: one index of each leading axis, consecutive ones of one axis, all of those behind it."""
+        """A strip: one index of each leading axis, consecutive ones of one axis, all of those behind it."""
         source, shape = shape_of(self.x), self.ints("shape")
         starts, steps = self.ints("starts"), self.ints("steps")
         if 0 in shape:

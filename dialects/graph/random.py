@@ -23,21 +23,21 @@ from aotc.dialects.properties import float_prop, int_prop
 GAMMA = 0x9E3779B97F4A7C15
 _MIX = ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB))
 _LAST = 31
-_WORD = ELEMENT_TYPES["uint64"]
+_UINT64 = ELEMENT_TYPES["uint64"]
 
 
-def word(b: Builder, seed: int, number: Scalar) -> Scalar:
-    """Number `number`, from 0 on, of the sequence of 64-bit words that `seed` begins."""
-    value = (b.cast(b.cast(number, i64), _WORD) + 1) * GAMMA + seed % 2**64
+def bits_of(b: Builder, seed: int, number: Scalar) -> Scalar:
+    """Number `number`, from 0 on, of the sequence of 64-bit integers that `seed` begins."""
+    value = (b.cast(b.cast(number, i64), _UINT64) + 1) * GAMMA + seed % 2**64
     for shift, factor in _MIX:
-        value = (value ^ b.shift_right(value, b.const(shift, _WORD))) * factor
-    return value ^ b.shift_right(value, b.const(_LAST, _WORD))
+        value = (value ^ b.shift_right(value, b.const(shift, _UINT64))) * factor
+    return value ^ b.shift_right(value, b.const(_LAST, _UINT64))
 
 
 def unit(b: Builder, bits: Scalar, kind: Attribute) -> Scalar:
-    """The upper bits of a word as a float of `kind` in [0, 1)."""
+    """The upper bits of one as a float of `kind` in [0, 1)."""
     width = 53 if isinstance(kind, Float64Type) else 24
-    upper = b.shift_right(bits, b.const(64 - width, _WORD))
+    upper = b.shift_right(bits, b.const(64 - width, _UINT64))
     return b.cast(b.cast(upper, i64), kind) * 2.0**-width
 
 
@@ -46,7 +46,7 @@ class RandomOp(ElementOp):
     """Random numbers of element type `to` and shape `shape`.
 
     `distribution` is uniform, from `low` on and below `high`; or normal, of mean `low` and standard deviation `high`
-    (Box and Muller, 1958: two words an element). A float of 64 bits has 53 random bits, others have 24.
+    (Box and Muller, 1958: two integers an element). A float of 64 bits has 53 random bits, others have 24.
     """
 
     name = "graph.random"
@@ -68,7 +68,7 @@ class RandomOp(ElementOp):
         low, high = self.low, self.high
         position = linearize(b, index, self.ints("shape"))
         if self.distribution.data == "uniform":
-            return unit(b, word(b, seed, position), kind) * (high - low) + low
-        radius = b.math("sqrt", b.math("log", 1 - unit(b, word(b, seed, position * 2), kind)) * -2.0)
-        angle = unit(b, word(b, seed, position * 2 + 1), kind) * (2 * math.pi)
+            return unit(b, bits_of(b, seed, position), kind) * (high - low) + low
+        radius = b.math("sqrt", b.math("log", 1 - unit(b, bits_of(b, seed, position * 2), kind)) * -2.0)
+        angle = unit(b, bits_of(b, seed, position * 2 + 1), kind) * (2 * math.pi)
         return radius * b.math("cos", angle) * high + low

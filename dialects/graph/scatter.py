@@ -252,7 +252,7 @@ class ScatterNdInMemoryOp(_ScatteringInMemory, ScatteringSlices):
 class TopKInMemoryOp(Selecting):
     """As `top_k`, by a heap: the worst of the best elements so far is at its root, and is replaced by a better one.
 
-    The heap of a line is a full binary tree of at least `k` nodes, element and index; index -1 marks a free node, worse
+    The heap of a fiber is a full binary tree of at least `k` nodes, element and index; -1 marks a free node, worse
     than any element. At the end the root is removed repeatedly; the largest index marks a removed node, which is better
     than any element. That takes n + m log m steps, where m elements enter the heap.
     """

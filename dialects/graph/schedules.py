@@ -2,7 +2,7 @@
 
 `choose-schedule` writes a schedule on an anchor, or, for a kernel without one, on its function; the kernel strategies
 (`passes/kernel/strategies`) obey it. A kernel without a schedule is computed by scalar loops. A package from outside
-adds a kind as a frozen dataclass and an attribute of two lines, `class DotScheduleAttr(ScheduleAttr[DotSchedule])`
+adds a kind as a frozen dataclass and its attribute, `class DotScheduleAttr(ScheduleAttr[DotSchedule])`
 with a name.
 """
 
@@ -67,8 +67,8 @@ class MatmulSchedule(Schedule):
     of columns. Of a convolution, KC counts whole blocks of channels with all their taps, at least one.
     """
     mc: int | None = None
-    """Lines of a convolution's result, along its first spatial axis, before the next panel of the weight: what they
-    read of the operand stays in L2 for all panels. Only with the order of columns; absent: all lines."""
+    """Rows of a convolution's result, along its first spatial axis, before the next panel of the weight: what they
+    read of the operand stays in L2 for all panels. Only with the order of columns; absent: all rows."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -203,7 +203,7 @@ class RecurrenceSchedule(Schedule):
     """Recurrent layers: in each step the products of a state on register tiles of MR x NR vectors, then the gates."""
 
     mr: int
-    """Lines of the batch that go through all steps together, and share each vector of the weight."""
+    """Rows of the batch that go through all steps together, and share each vector of the weight."""
     nr: int
     """Vector registers of a row of the tile: NR * lanes columns, the width of a panel of the weight."""
     unroll: int = 1

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from aotc.dialects.builder import Builder, Scalar
 from aotc.dialects.graph.interfaces import ShapeError
 
-LINE = 64
-"""Bytes of a line of a cache: scratch buffers are padded by lines, and prefetches are a line apart."""
+CACHE_LINE = 64
+"""Bytes of a cache line: scratch buffers are padded by them, and prefetches are one apart."""
 
 
 def broadcast(*shapes: Sequence[int]) -> tuple[int, ...]:

@@ -24,7 +24,7 @@ from aotc.dialects import aot
 from aotc.dialects.aot.structures import field_type
 from aotc.dialects.dtypes import dtype_name
 from aotc.dialects.operations import make
-from aotc.dialects.properties import integer, number, word
+from aotc.dialects.properties import integer, number, string
 from aotc.errors import CompileError
 from aotc.model.conventions import CALL_PACKED
 from aotc.model.dlpack import CPU, DLPACK_TYPES, HANDLE_CODE, TENSOR_CODE
@@ -133,7 +133,7 @@ class Packer:
             )
 
         def put(field: str, value: SSAValue) -> None:
-            properties = {"position": integer(position), "field": word(field)}
+            properties = {"position": integer(position), "field": string(field)}
             build.insert(make(aot.SetFieldOp, (self._tensors, value), None, properties))
 
         put("data", _as_void(build, build.insert(aot.DataOp(buffer)).result))
@@ -185,7 +185,7 @@ class Unpacker:
         tensor = build.insert(aot.PtrCastOp(self._handle(position, TENSOR_CODE), aot.PtrType(_TENSOR))).result
 
         def field(name: str) -> SSAValue:
-            properties = {"position": integer(0), "field": word(name)}
+            properties = {"position": integer(0), "field": string(name)}
             return _value_of(build, aot.FieldOp, (tensor,), field_type(tensor, name), properties)
 
         self._require_equal(field("ndim"), len(shape))

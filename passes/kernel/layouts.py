@@ -53,8 +53,8 @@ BlockStarts: TypeAlias = Callable[[GraphOp, ChannelsOf], "Iterable[int] | None"]
 """The channels that should begin a block for an operation to leave them in place (`KernelStrategy.block_starts`)."""
 
 
-MOST_RUNS = 6
-"""The most runs of blocks with different numbers of channels; each run is code of its own."""
+MOST_STRIPS = 6
+"""The most strips of blocks with different numbers of channels; each strip is code of its own."""
 
 
 class Layouts:
@@ -269,8 +269,8 @@ def channels_from(starts: Iterable[int], channels: int, lanes: int) -> Channels:
 
 
 def is_compact(channels: Channels) -> bool:
-    """Whether padding lanes cost little: few of them are computed, and few runs of blocks need code of their own."""
-    return 3 * channels.blocks <= 4 * ceil_div(channels.count, channels.lanes) and len(channels.runs) <= MOST_RUNS
+    """Whether padding lanes cost little: few of them are computed, and few strips of blocks need code of their own."""
+    return 3 * channels.blocks <= 4 * ceil_div(channels.count, channels.lanes) and len(channels.strips) <= MOST_STRIPS
 
 
 def _is_padded_join(blocked: Blocked) -> bool:

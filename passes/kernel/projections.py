@@ -18,7 +18,7 @@ from aotc.dialects.graph.structure import ConstantOp
 
 @dataclass(frozen=True)
 class Projection:
-    """The product of rows of inputs, one for each line of each step, and a matrix; a bias is added."""
+    """The product of rows of inputs, one for each row of each step, and a matrix; a bias is added."""
 
     rows: SSAValue
     weight: SSAValue
@@ -49,7 +49,7 @@ def given(op: RecurrenceOp) -> Projection | None:
 
 
 def single(op: RecurrenceOp) -> bool:
-    """Whether a layer makes all steps of one line, in f32, each with one product of its state."""
+    """Whether a layer makes all steps of one row, in f32, each with one product of its state."""
     plain = op.lengths is None and len(op.matrices()) == 1 and op.INTERLEAVED == 1
     return plain and op.sizes[1] == 1 and element_type_of(op.x) == f32
 

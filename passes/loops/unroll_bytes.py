@@ -72,8 +72,8 @@ def store(u: Unrolling, op: tiles.TileStoreOp) -> Sequence[Registers]:
     """Registers that are neighbours in memory and in a larger one are stored at once, a power of two of them."""
     lanes, step = tile_shape(op.tile)[-1], op.steps()[-1]
     registers, places = u.registers(op.tile), register_places(op, tile_shape(op.tile))
-    for run in _runs(places, step, lanes):
-        rest = list(run)
+    for strip in _strips(places, step, lanes):
+        rest = list(strip)
         while rest:
             count = 1 << len(rest).bit_length() - 1
             joined = None
@@ -92,11 +92,11 @@ def store(u: Unrolling, op: tiles.TileStoreOp) -> Sequence[Registers]:
 
 def _together(tile: SSAValue, registers: int, most: int) -> Sequence[Sequence[int]]:
     """The registers of a tile in groups of at most `most`, neighbours where it is stored."""
-    runs: Sequence[Sequence[int]] = [range(registers)]
+    strips: Sequence[Sequence[int]] = [range(registers)]
     if (found := _stored(tile)) is not None:
         shape = tile_shape(found.tile)
-        runs = _runs(register_places(found, shape), found.steps()[-1], shape[-1])
-    return [run[start : start + most] for run in runs for start in range(0, len(run), most)]
+        strips = _strips(register_places(found, shape), found.steps()[-1], shape[-1])
+    return [strip[start : start + most] for strip in strips for start in range(0, len(strip), most)]
 
 
 def _stored(tile: SSAValue) -> tiles.TileStoreOp | None:
@@ -110,17 +110,17 @@ def _stored(tile: SSAValue) -> tiles.TileStoreOp | None:
     return None
 
 
-def _runs(places: Sequence[tuple[int, int]], step: int, lanes: int) -> Sequence[Sequence[int]]:
-    """The registers at `places` (offset, lanes in memory) in runs of neighbours in memory; where they have none, in
+def _strips(places: Sequence[tuple[int, int]], step: int, lanes: int) -> Sequence[Sequence[int]]:
+    """The registers at `places` (offset, lanes in memory) in strips of neighbours in memory; where they have none, in
     order."""
-    runs: list[list[int]] = []
+    strips: list[list[int]] = []
     end: int | None = None
     order = sorted(range(len(places)), key=lambda number: places[number][0]) if step == 1 else range(len(places))
     for number in order:
         offset, valid = places[number]
         if end == offset and valid == lanes:
-            runs[-1].append(number)
+            strips[-1].append(number)
         else:
-            runs.append([number])
+            strips.append([number])
         end = offset + lanes if step == 1 and valid == lanes else None
-    return runs
+    return strips

@@ -2,7 +2,7 @@
 
 A step waits for that weight; a processor that does more than multiply-adds meanwhile reads seven registers of it and
 makes eight (`dialects/graph/recurrent/shared.py`). It is done where the schedule has panels of eight, the steps are
-those of one line, and every column that is rounded is so long, as a vector, that what changes is within the rounding
+those of one row, and every column that is rounded is so long, as a vector, that what changes is within the rounding
 of floats.
 
 Before:

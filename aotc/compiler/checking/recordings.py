@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 from zipfile import BadZipFile, ZipFile
 
@@ -26,7 +26,7 @@ def read_inputs(path: str | None, expected: Sequence[TensorInfo], step: int = 0)
     """
     if path is None:
         return {info.name: random_array(info, step) for info in expected}
-    return read_arrays(path, {info.name: (numpy_dtype(info.dtype), info.shape) for info in expected})
+    return read_arrays(path, expected)
 
 
 def recorded_shapes(path: str) -> dict[str, tuple[int, ...]]:
@@ -65,8 +65,8 @@ def random_array(info: TensorInfo, step: int = 0) -> Array:
             return (np.abs(values) if ml_dtypes.finfo(dtype).min >= 0 else values).astype(dtype)
 
 
-def read_arrays(path: str, tensors: Mapping[str, tuple[np.dtype[Any], tuple[int, ...]]]) -> dict[str, Array]:
-    """The arrays of an npz file that `tensors` (name: dtype and shape) asks for; it may hold others.
+def read_arrays(path: str, expected: Sequence[TensorInfo]) -> dict[str, Array]:
+    """The arrays of an npz file for these tensors; it may hold others.
 
     Raises OSError, and UsageError where one is missing or is of another dtype or shape. Types that npz does not know,
     like bfloat16, come from arrays of their bytes: void, or for those of one byte also int8 or uint8.
@@ -76,20 +76,20 @@ def read_arrays(path: str, tensors: Mapping[str, tuple[np.dtype[Any], tuple[int,
         if isinstance(archive, np.ndarray):
             raise ValueError("it holds a single array")
         with archive:
-            found: dict[str, Array] = {name: archive[name] for name in tensors if name in archive}
+            found: dict[str, Array] = {each.name: archive[each.name] for each in expected if each.name in archive}
     except (ValueError, EOFError, zlib.error, BadZipFile) as error:
         raise UsageError("invalid-file", f"{path} is not an npz file of arrays", str(error)) from error
     problems: list[Problem] = []
-    for name, (dtype, shape) in tensors.items():
+    for tensor in expected:
+        name, dtype = tensor.name, numpy_dtype(tensor.dtype)
         array = found.get(name)
         if array is not None and dtype.isbuiltin != 1 and array.dtype.itemsize == dtype.itemsize:
             is_bytes = array.dtype.kind == "V" or array.dtype in (np.int8, np.uint8)
             found[name] = array = array.view(dtype) if is_bytes else array
         if array is None:
-            why = f"the model has {dtype}{list(shape)}"
-            problems.append(Problem("missing-array", f"{path} has no array {name!r}", why))
-        elif (array.dtype, array.shape) != (dtype, shape):
-            why = f"the model has {dtype}{list(shape)}"
+            problems.append(Problem("missing-array", f"{path} has no array {name!r}", f"the model has {tensor}"))
+        elif (array.dtype, array.shape) != (dtype, tensor.shape):
+            why = f"the model has {tensor}"
             problems.append(Problem("mismatched-array", f"{path}: {name!r} is {array.dtype}{list(array.shape)}", why))
     if problems:
         raise UsageError(problems)

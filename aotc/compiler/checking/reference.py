@@ -20,7 +20,7 @@ from aotc.model.naming import distinct_names
 if TYPE_CHECKING:
     from aotc.model.known_tensors import KnownTensor
     from aotc.model.labels import Labels
-    from aotc.model.metadata import StateInfo
+    from aotc.model.metadata import StateInfo, TensorInfo
 
 Array = np.ndarray[Any, Any]
 
@@ -93,7 +93,7 @@ def reference_sequence(
     return found
 
 
-def first_values(states: Sequence[StateInfo]) -> dict[str, Array]:
+def first_values(states: Sequence[TensorInfo]) -> dict[str, Array]:
     """Zeros for each of the states, by name."""
     return {state.name: np.zeros(state.shape, numpy_dtype(state.dtype)) for state in states}
 

@@ -120,7 +120,7 @@ class Dispatcher:
         """The outputs for inputs in order. Raises TypeError, ValueError, and as compiling does."""
         arrays = [value if isinstance(value, np.ndarray) else as_array(value) for value in values]
         key: Key = tuple([array.shape for array in arrays])  # a list is faster than a generator
-        route = self._routes.get(self._with_values(key, arrays) if self._values else key)
+        route = self._routes.get(_key(key, arrays, self._values) if self._values else key)
         if route is None:
             return self._first(arrays)
         route.cached.used = next(self._clock)
@@ -144,7 +144,7 @@ class Dispatcher:
         Raises as `call`, and ValueError where a bucket is larger, or extents of outputs are data-dependent: a bound
         call has its outputs where they are.
         """
-        arrays = [value if isinstance(value, np.ndarray) else as_array(value) for value in values]
+        arrays = [as_array(value) for value in values]
         route = self._route_of(arrays)
         if any(arrays[place].shape != shape for place, shape in route.inputs):
             raise ValueError(
@@ -211,13 +211,6 @@ class Dispatcher:
             results[tensor.name] = given
         return results
 
-    def _with_values(self, shapes: Key, arrays: Sequence[Array]) -> Key:
-        return self._key(shapes, arrays, self._values)
-
-    @staticmethod
-    def _key(shapes: Key, arrays: Sequence[Array], places: Sequence[int]) -> Key:
-        return (*shapes, *(arrays[place].tobytes() for place in places))
-
     def _route_of(self, arrays: Sequence[Array]) -> _Route:
         """How a call with these inputs is answered. Raises TypeError, ValueError, and as compiling does."""
         extents = self.interface.extents_in(arrays)
@@ -226,7 +219,7 @@ class Dispatcher:
             places = self._values
             values = {self.interface.inputs[place].name: arrays[place] for place in places}
             try:
-                return self._route(self._key(shapes, arrays, places), shapes, values, extents)
+                return self._route(_key(shapes, arrays, places), shapes, values, extents)
             except CompileError as error:
                 if not self._follow(error.waits_for) and places == self._values:
                     raise
@@ -325,6 +318,10 @@ class Dispatcher:
         if wrong:
             left = [replace(each, shape=None) if each.name in wrong else each for each in self.interface.outputs]
             self.interface, self._machine = replace(self.interface, outputs=tuple(left)), None
+
+
+def _key(shapes: Key, arrays: Sequence[Array], places: Sequence[int]) -> Key:
+    return (*shapes, *(arrays[place].tobytes() for place in places))
 
 
 def _listing(extents: Mapping[str, int]) -> str:

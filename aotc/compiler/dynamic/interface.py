@@ -56,19 +56,15 @@ class Interface:
         Raises UsageError for a name that no dimension has, one that is missing or negative, and for an input of which
         not even the rank is known.
         """
+        names = ", ".join(self.dims)
+        fix = f"the open ones are {names or 'none'}"
         problems = [
-            Problem(
-                "unknown-dimension",
-                f"no dimension {name!r} is open",
-                fix=f"the open ones are {', '.join(self.dims) or 'none'}",
-            )
+            Problem("unknown-dimension", f"no dimension {name!r} is open", fix=fix)
             for name in extents
             if name not in self.dims
         ]
         problems += [
-            Problem(
-                "missing-dimension", f"the dimension {name!r} is missing", fix=f"give all of {', '.join(self.dims)}"
-            )
+            Problem("missing-dimension", f"the dimension {name!r} is missing", fix=f"give all of {names}")
             for name in self.dims
             if name not in extents
         ]
@@ -139,12 +135,9 @@ class Buckets:
                 raise UsageError("invalid-option", what, f"they are {', '.join(dims) or 'none'}", fix)
             given = {dims[0]: given}
         given = {name: [int(extent) for extent in each] for name, each in given.items()}
+        fix = f"the open ones are {', '.join(dims)}"
         problems = [
-            Problem(
-                "unknown-dimension",
-                f"buckets of {name!r}: no such dimension is open",
-                fix=f"the open ones are {', '.join(dims)}",
-            )
+            Problem("unknown-dimension", f"buckets of {name!r}: no such dimension is open", fix=fix)
             for name in given
             if name not in dims
         ]
@@ -153,16 +146,9 @@ class Buckets:
             for name, each in given.items()
             if not each or min(each) < 1
         ]
-        problems += [
-            Problem(
-                "untraceable-extent",
-                f"buckets with the output {tensor.name!r}, {tensor}",
-                "its extents do not follow from those of the inputs, so that nothing says what is to be cut off",
-                "leave out the buckets",
-            )
-            for tensor in interface.outputs
-            if not is_known(tensor)
-        ]
+        why = "its extents do not follow from those of the inputs, so that nothing says what is to be cut off"
+        unknown = [f"buckets with the output {each.name!r}, {each}" for each in interface.outputs if not is_known(each)]
+        problems += [Problem("untraceable-extent", what, why, "leave out the buckets") for what in unknown]
         if problems:
             raise UsageError(problems)
         return Buckets({name: tuple(sorted(set(each))) for name, each in given.items()})

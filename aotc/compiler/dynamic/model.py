@@ -13,11 +13,10 @@ from aotc.compiler.dynamic.interface import Array, Given, Interface
 from aotc.compiler.dynamic.specializing import Recipe, Specialization
 from aotc.compiler.lowering import in_process_options
 from aotc.executor import CompiledModel
-from aotc.executor.model import table
-from aotc.executor.positions import NamesAndPositions
+from aotc.executor.graph_executor import GraphExecutor
 from aotc.executor.step import Step
-from aotc.executor.tensors import ByName, as_array, in_order, position
-from aotc.executor.timing import Repeats, Timed, Timing
+from aotc.executor.tensors import ByName, as_array, in_order
+from aotc.executor.timing import Repeats, Timing
 from aotc.executor.turns import turn
 from aotc.model.arguments import checks_kinds
 from aotc.model.dlpack.device import cpu, device_of
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
     from aotc.model.model_file import Source
 
 
-class DynamicModel(NamesAndPositions, Timed):
+class DynamicModel(GraphExecutor):
     """A model with open shapes: code for each shape that arrives, made by the first call of it and kept.
 
     It is called as a CompiledModel: `model({"x": array})`, `model(x=array)`, `model(x0, x1)`. Outputs of
@@ -119,14 +118,8 @@ class DynamicModel(NamesAndPositions, Timed):
             "and another process makes its own of the model file: what was compiled is in the cache on disk"
         )
 
-    def __repr__(self) -> str:
-        sides = (", ".join(map(str, tensors)) for tensors in (self.inputs, self.outputs))
-        return f"<DynamicModel {self.name}: {' -> '.join(sides)}>"
-
-    def _repr_html_(self) -> str:
-        inputs, outputs = ([(t.name, t.dtype, t.shape) for t in side] for side in (self.inputs, self.outputs))
-        note = f"code for {len(self._dispatcher.cached)} shapes, weights {self.weights_bytes:,} bytes"
-        return table("DynamicModel", self.name, inputs, outputs, note)
+    def _note(self) -> str:
+        return f"code for {len(self.shapes)} shapes, weights {self.weights_bytes:,} bytes"
 
     # Calls
 
@@ -174,19 +167,14 @@ class DynamicModel(NamesAndPositions, Timed):
 
     def set_input(self, which: str | int | None = None, value: Any = None, /, **inputs: Any) -> None:
         """Set inputs of `run` to copies of arrays: one by name or position, any number by keyword."""
-        given = {position(self.inputs, name, "input"): each for name, each in inputs.items()}
-        if which is not None:
-            place = position(self.inputs, which, "input")
-            if place in given:
-                raise TypeError(f"two values for {self.inputs[place].name!r}")
-            given[place] = value
-        arrays = {self.inputs[place].name: np.array(_as_array(each)) for place, each in given.items()}
+        given = self._placed(inputs, which, value)
+        arrays = {self.inputs[place].name: np.array(as_array(each)) for place, each in given.items()}
         with self._turn:
             self._own_inputs |= arrays
 
     def get_input(self, which: str | int) -> Array:
         """The array that an input was set to. Raises ValueError before that: its shape is open."""
-        name = self.inputs[position(self.inputs, which, "input")].name
+        name = self.inputs[self._input(which)].name
         with self._turn:
             if name not in self._own_inputs:
                 raise ValueError(f"the input {name!r} has not been set, and its shape is open")
@@ -213,10 +201,6 @@ class DynamicModel(NamesAndPositions, Timed):
         if function != "run" or device_of(device) != cpu():
             raise ValueError(f"{self.name} with open shapes times 'run' on {cpu()}, not {function!r} on {device}")
         return partial(repeats.time, self.run)
-
-
-def _as_array(value: Any) -> Array:
-    return value if isinstance(value, np.ndarray) else as_array(value)
 
 
 def dispatcher(

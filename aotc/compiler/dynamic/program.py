@@ -24,21 +24,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import chain
-
-from xdsl.builder import Builder
-from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Block, Region, SSAValue
-from xdsl.rewriter import InsertPoint
+from typing import Any
 
 from aotc.compiler.dynamic.interface import Interface, is_known, symbol_of
-from aotc.dialects.dtypes import ELEMENT_TYPES, numpy_dtype
-from aotc.dialects.vm import REGISTER, CallOp, ConstantOp, FuncOp, ImmediateOp, ReturnOp, StateOp
-from aotc.emit.bytecode import executable_of
+from aotc.model.dlpack import dtype_of
 from aotc.model.extents import Extent, OpenTensor, Quotient, Size, product_of
-from aotc.model.weight_store import WeightStore
-from aotc.pipeline.phases import PassRunner
-from aotc.vm import Executable
+from aotc.vm import ExecBuilder, Executable
+from aotc.vm.instructions import Operand
 
 _EQUAL, _STORE, _SAME = 0, 1, 3
 """Codes of `vm.builtin.match_shape`."""
@@ -46,11 +38,12 @@ _EQUAL, _STORE, _SAME = 0, 1, 3
 
 def program(interface: Interface, model: str) -> Executable:
     """The executable of a model: `main` takes its inputs in order and returns what `kernels` returns."""
-    plan = _HeapPlan(interface)
-    module = ModuleOp([_shapes(plan), _main(plan, model)])
-    ctx = Context()
-    PassRunner(ctx).run("lower", "allocate-registers", module, verified=True)
-    return executable_of(module, WeightStore.of(ctx))
+    plan, builder = _HeapPlan(interface), ExecBuilder()
+    with builder.function("shapes", num_inputs=1):
+        _shapes(_Function(builder, 1), plan)
+    with builder.function("main", num_inputs=len(interface.inputs)):
+        _main(_Function(builder, len(interface.inputs)), plan, model)
+    return builder.get()
 
 
 @dataclass
@@ -69,7 +62,7 @@ class _HeapPlan:
             if is_known(tensor):
                 extents = [extent for extent in tensor.shape or () if extent is not None]
                 start = self.open + len(self.stored)
-                self.stored += [*extents, product_of([*extents, numpy_dtype(tensor.dtype).itemsize])]
+                self.stored += [*extents, product_of([*extents, dtype_of(tensor.dtype).itemsize])]
                 self.places[number] = range(start, start + len(extents) + 1)
 
     @property
@@ -84,57 +77,48 @@ class _HeapPlan:
 
 
 class _Function:
-    """A function of one block while it is built."""
+    """A function while it is built: each result is in a register of its own."""
 
-    def __init__(self, arguments: int) -> None:
-        self.block = Block(arg_types=[REGISTER] * arguments)
-        self._build = Builder(InsertPoint.at_end(self.block))
+    def __init__(self, builder: ExecBuilder, inputs: int) -> None:
+        self._builder = builder
+        self.inputs = [builder.r(number) for number in range(inputs)]
+        self._registers = inputs
 
-    def number(self, value: int) -> SSAValue:
-        """An integer."""
-        return self._build.insert(ImmediateOp(value)).result
-
-    def call(self, name: str, *arguments: SSAValue | int) -> SSAValue:
+    def call(self, name: str, *arguments: Any) -> Operand:
         """The result of a call; integers stand in the instruction."""
-        given = [self.number(each) if isinstance(each, int) else each for each in arguments]
-        result = self._build.insert(CallOp(name, given)).result
-        assert result is not None
+        result = self._builder.r(self._registers)
+        self._registers += 1
+        self.do(name, *arguments, to=result)
         return result
 
-    def do(self, name: str, *arguments: SSAValue | int) -> None:
-        """A call without a result."""
-        given = [self.number(each) if isinstance(each, int) else each for each in arguments]
-        self._build.insert(CallOp(name, given, None))
+    def do(self, name: str, *arguments: Any, to: Operand | None = None) -> None:
+        """A call without a result, or with one that goes to a register."""
+        given = [self._builder.imm(each) if isinstance(each, int) else each for each in arguments]
+        self._builder.emit_call(name, given, dst=to)
 
-    def dtype(self, name: str) -> SSAValue:
-        """A data type."""
-        return self._build.insert(ConstantOp(ELEMENT_TYPES[name])).result
-
-    def state(self) -> SSAValue:
+    def state(self) -> Operand:
         """The state of the machine."""
-        return self._build.insert(StateOp()).result
+        return self._builder.vm_state()
 
-    def dims(self, heap: SSAValue, count: int) -> list[SSAValue]:
+    def dims(self, heap: Operand, count: int) -> list[Operand]:
         """The open dimensions, which are the first on the heap."""
         shape = self.call("vm.builtin.load_shape", heap, *range(count))
         return [self.call("vm.builtin.extent", shape, place) for place in range(count)]
 
-    def ended(self, name: str, result: SSAValue) -> FuncOp:
-        """The whole function."""
-        self._build.insert(ReturnOp(result))
-        return FuncOp(name, Region(self.block))
+    def ends(self, result: Operand) -> None:
+        """Return a result."""
+        self._builder.emit_ret(result)
 
 
-def _shapes(plan: _HeapPlan) -> FuncOp:
+def _shapes(function: _Function, plan: _HeapPlan) -> None:
     """The function that computes what is stored on the heap behind the open dimensions."""
-    function = _Function(1)
-    (heap,) = function.block.args
+    (heap,) = function.inputs
     names = plan.interface.dims
     arithmetic = _Arithmetic(function, dict(zip(names, function.dims(heap, len(names)), strict=True)))
     if plan.stored:
         shape = function.call("vm.builtin.make_shape", *map(arithmetic.value, plan.stored))
         function.do("vm.builtin.store_shape", shape, heap, *range(plan.open, plan.size))
-    return function.ended("shapes", heap)
+    function.ends(heap)
 
 
 @dataclass
@@ -142,17 +126,17 @@ class _Arithmetic:
     """Expressions as calls of built-in functions, each once."""
 
     function: _Function
-    symbols: dict[str, SSAValue]
-    _known: dict[Extent | Quotient, SSAValue] = field(default_factory=dict[Extent | Quotient, SSAValue])
+    symbols: dict[str, Operand]
+    _known: dict[Extent | Quotient, Operand] = field(default_factory=dict[Extent | Quotient, Operand])
 
-    def value(self, size: Size) -> SSAValue | int:
+    def value(self, size: Size) -> Operand | int:
         """The value of an expression."""
         if isinstance(size, int):
             return size
         if size not in self._known:
-            total: SSAValue | int = 0
+            total: Operand | int = 0
             for product, coefficient in size.terms:
-                term: SSAValue | int = 1
+                term: Operand | int = 1
                 for atom in product:
                     factor = self.symbols[atom] if isinstance(atom, str) else self._quotient(atom)
                     term = self._both("mul", term, factor, 1)
@@ -161,13 +145,13 @@ class _Arithmetic:
             self._known[size] = total
         return self._known[size]
 
-    def _quotient(self, quotient: Quotient) -> SSAValue:
+    def _quotient(self, quotient: Quotient) -> Operand:
         if quotient not in self._known:
             operands = self.value(quotient.dividend), self.value(quotient.divisor)
             self._known[quotient] = self.function.call("vm.builtin.div", *operands)
         return self._known[quotient]
 
-    def _both(self, name: str, a: SSAValue | int, b: SSAValue | int, neutral: int) -> SSAValue | int:
+    def _both(self, name: str, a: Operand | int, b: Operand | int, neutral: int) -> Operand | int:
         if isinstance(a, int) and a == neutral:
             return b
         if isinstance(b, int) and b == neutral:
@@ -175,10 +159,8 @@ class _Arithmetic:
         return self.function.call(f"vm.builtin.{name}", a, b)
 
 
-def _main(plan: _HeapPlan, model: str) -> FuncOp:
-    interface = plan.interface
-    function = _Function(len(interface.inputs))
-    inputs = list(function.block.args)
+def _main(function: _Function, plan: _HeapPlan, model: str) -> None:
+    interface, inputs = plan.interface, function.inputs
     heap = function.call("vm.builtin.alloc_shape_heap", plan.size)
     stored: set[str] = set()
     for tensor, value in zip(interface.inputs, inputs, strict=True):
@@ -186,15 +168,15 @@ def _main(plan: _HeapPlan, model: str) -> FuncOp:
             function.do("vm.builtin.match_shape", value, heap, *_codes(tensor, interface.dims, stored))
     function.do("shapes", heap)
     dims = function.dims(heap, plan.open)
-    outputs: list[SSAValue] = []
+    outputs: list[Operand] = []
     for number, tensor in enumerate(interface.outputs):
         if (places := plan.places.get(number)) is None:
             continue
         shape = function.call("vm.builtin.load_shape", heap, *places[:-1])
         size = function.call("vm.builtin.extent", function.call("vm.builtin.load_shape", heap, places[-1]), 0)
         storage = function.call("vm.builtin.alloc_storage", function.state(), size)
-        outputs.append(function.call("vm.builtin.alloc_tensor", storage, 0, shape, function.dtype(tensor.dtype)))
-    return function.ended("main", function.call(f"{model}.kernels", *inputs, *outputs, *dims))
+        outputs.append(function.call("vm.builtin.alloc_tensor", storage, 0, shape, dtype_of(tensor.dtype)))
+    function.ends(function.call(f"{model}.kernels", *inputs, *outputs, *dims))
 
 
 def _codes(tensor: OpenTensor, dims: Sequence[str], stored: set[str]) -> list[int]:

@@ -29,7 +29,7 @@ def bytecode_table(executable: Executable, model: str) -> str:
     operators = [name for name in executable.func_names if name not in own and not name.startswith(_BUILTIN)]
     symbols = ["NULL" if name in own else _symbol(name) for name in executable.func_names] or ["NULL"]
     blob = executable.to_bytes()
-    words = np.frombuffer(blob + bytes(-len(blob) % 8), "<u8").tolist()
+    eights = np.frombuffer(blob + bytes(-len(blob) % 8), "<u8").tolist()
     number, inputs = executable.global_funcs.index(executable.function("main")), executable.function("main").num_args
     lines = [
         f"/* The entry of {model} as bytecode, for aotc_vm.c:",
@@ -43,7 +43,7 @@ def bytecode_table(executable: Executable, model: str) -> str:
         "",
         *map(_PROTOTYPE.format, operators),
         f"extern const AOTCPackedFunction {functions}[{len(symbols)}];",
-        f"extern const uint64_t {table}[{len(words)}];",
+        f"extern const uint64_t {table}[{len(eights)}];",
         "",
         f"const AOTCPackedFunction {functions}[{len(symbols)}] = {{",
         *_rows(symbols),
@@ -52,8 +52,8 @@ def bytecode_table(executable: Executable, model: str) -> str:
         "#if defined(__GNUC__)",
         "__attribute__((aligned(64)))",
         "#endif",
-        f"const uint64_t {table}[{len(words)}] = {{",
-        *_rows(f"0x{word:X}u" if word < 1 << 32 else f"0x{word:X}ull" for word in words),
+        f"const uint64_t {table}[{len(eights)}] = {{",
+        *_rows(f"0x{eight:X}u" if eight < 1 << 32 else f"0x{eight:X}ull" for eight in eights),
         "};",
     ]
     return "\n".join((*lines, ""))

@@ -50,10 +50,10 @@ def compiled_footprint(compilation: Compilation, info: ModelInfo, sources: Mappi
 class _Command:
     """A compiler with the flags of a target."""
 
-    def __init__(self, words: list[str], target: Target, optimize: str) -> None:
-        if not words:
+    def __init__(self, argv: list[str], target: Target, optimize: str) -> None:
+        if not argv:
             raise UsageError("invalid-option", "--cc is empty", fix="name a compiler: --cc arm-none-eabi-gcc")
-        self._program, *given = words
+        self._program, *given = argv
         self._flags = ["-std=c99", "-w", *compiler_flags(target, optimize), *given]
 
     def version(self) -> str:

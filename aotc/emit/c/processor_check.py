@@ -36,10 +36,10 @@ def _x86(rows: Sequence[Feature]) -> list[str]:
     lines = ["unsigned int most, extended, r[4];", "__cpuid(0, most, r[1], r[2], r[3]);"]
     lines.append("__cpuid(0x80000000u, extended, r[1], r[2], r[3]);")
     found = checks(rows)
-    for leaf, part, words in found.leaves:
+    for leaf, part, slots in found.leaves:
         lines.append(f"if ({'extended' if leaf >> 31 else 'most'} < {leaf:#x}u) return 0;")
         lines.append(f"__cpuid_count({leaf:#x}u, {part}, r[0], r[1], r[2], r[3]);")
-        lines += [f"if ((r[{word}] & {mask:#x}u) != {mask:#x}u) return 0;" for word, mask in words]
+        lines += [f"if ((r[{slot}] & {mask:#x}u) != {mask:#x}u) return 0;" for slot, mask in slots]
     if found.state:
         lines.append('__asm__ volatile("xgetbv" : "=a"(r[0]), "=d"(r[3]) : "c"(0));')
         lines.append(f"if ((r[0] & {found.state:#x}u) != {found.state:#x}u) return 0;")
@@ -47,5 +47,5 @@ def _x86(rows: Sequence[Feature]) -> list[str]:
 
 
 def _auxiliary(rows: Sequence[Feature]) -> list[str]:
-    masks = {word: sum(1 << row.bit for row in rows if row.word == word) for word in (HWCAP, HWCAP2)}
-    return [f"if ((getauxval({word}) & {mask:#x}u) != {mask:#x}u) return 0;" for word, mask in masks.items() if mask]
+    masks = {slot: sum(1 << row.bit for row in rows if row.slot == slot) for slot in (HWCAP, HWCAP2)}
+    return [f"if ((getauxval({slot}) & {mask:#x}u) != {mask:#x}u) return 0;" for slot, mask in masks.items() if mask]

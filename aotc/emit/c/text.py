@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-_WORD = re.compile(r"[A-Za-z_]\w*")
+_NAME = re.compile(r"[A-Za-z_]\w*")
 
 WIDTH = 110
 """Columns; longer expressions are split, longer argument lists wrapped."""
@@ -51,9 +51,9 @@ def wrapped(head: str, items: Sequence[str], tail: str) -> list[str]:
     return [*lines, line]
 
 
-def words_of(lines: Iterable[str]) -> set[str]:
+def names_of(lines: Iterable[str]) -> set[str]:
     """Every identifier and keyword in `lines` of C."""
-    return set(_WORD.findall("\n".join(lines)))
+    return set(_NAME.findall("\n".join(lines)))
 
 
 def without_unused(lines: Sequence[str], declarations: Mapping[str, str]) -> list[str]:
@@ -67,15 +67,15 @@ def without_unused(lines: Sequence[str], declarations: Mapping[str, str]) -> lis
     for line in reversed(lines):
         text = line.lstrip()
         indent = len(line) - len(text)
-        words: set[str] = set()
+        names: set[str] = set()
         while blocks and blocks[-1][0] >= indent:
-            words |= blocks.pop()[1]
-        blocks.append((indent, words))
+            names |= blocks.pop()[1]
+        blocks.append((indent, names))
         name = declarations.get(text)
-        if name is not None and name not in words:
+        if name is not None and name not in names:
             continue
-        words |= words_of([line])
+        names |= names_of([line])
         if name is not None:
-            words.discard(name)
+            names.discard(name)
         used.append(line)
     return used[::-1]

@@ -16,7 +16,7 @@ _LABEL = re.compile(r"^\"?([\w.$]+)\"?:")
 _DATA = re.compile(r"^\s*\.l?comm\s+\"?([\w.$]+)|^\"?([\w.$]+)\"?:", re.MULTILINE)
 _END = re.compile(r"^\s*(?:\.size\s+\"?([\w.$]+)|end_function)")
 _CALL = re.compile(r"^\s*(?:bl|blx|b|b\.w|call|callq|tail|jal|j|jmp|j[a-z]{1,3})\s+(?!\.L|%|\*)([A-Za-z_][\w.$]*)")
-_WORD = re.compile(r"^\s*\.(?:long|word|4byte|8byte|quad|xword)\s+(?!\.L)([A-Za-z_][\w.$]*)")
+_ADDRESS = re.compile(r"^\s*\.(?:long|word|4byte|8byte|quad|xword)\s+(?!\.L)([A-Za-z_][\w.$]*)")
 _REGISTER = re.compile(r"(?:[rxwast]\d+|lr|ip|sp|ra|pc)$")
 
 _SAVE = re.compile(r"^\s*\.(save|vsave)\s+\{(.*)\}")
@@ -70,7 +70,7 @@ def frames(assembly: str) -> dict[str, Frame]:
 
 def _calls(body: list[str], data: set[str]) -> tuple[str, ...]:
     """Whom a function calls or jumps to, and whose address is among its literals (Thumb calls through those)."""
-    found = {match[1] for line in body if (match := _CALL.match(line) or _WORD.match(line))}
+    found = {match[1] for line in body if (match := _CALL.match(line) or _ADDRESS.match(line))}
     return tuple(sorted(symbol for symbol in found - data if not _REGISTER.match(symbol)))
 
 

@@ -88,8 +88,8 @@ def _binary(t: Operands, op: Operation) -> str:
     a, b = op.operands
     flags = op.properties.get("overflowFlags")
     text = _OVERFLOW[flags.value.data] if isinstance(flags, IntegerAttr) else fast_math(op)
-    for name, word in (("isExact", "exact "), ("isDisjoint", "disjoint ")):
-        text += word if name in op.properties else ""
+    for name, keyword in (("isExact", "exact "), ("isDisjoint", "disjoint ")):
+        text += keyword if name in op.properties else ""
     return f"{op.name[5:]} {text}{t.typed(a)}, {t.names[b]}"
 
 

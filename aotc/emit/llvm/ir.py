@@ -85,7 +85,7 @@ class _ModuleText:
         elif contents is None and op.value is not None:
             contents = f"{syntax.type_text(op.global_type)} {syntax.constant_text(op.value, op.global_type)}"
         linkage = op.linkage.linkage.data
-        words = [
+        keywords = [
             "external" if contents is None else linkage if linkage != "external" else "",
             "dso_local" if op.dso_local is not None else "",
             "hidden"
@@ -97,7 +97,7 @@ class _ModuleText:
             syntax.type_text(op.global_type) if contents is None else contents,
         ]
         section = f", section {_string(op.section.data)}" if op.section is not None else ""
-        text = f"{syntax.symbol(op.sym_name.data)} = {' '.join(word for word in words if word)}"
+        text = f"{syntax.symbol(op.sym_name.data)} = {' '.join(one for one in keywords if one)}"
         return text + section + syntax.alignment(op.alignment)
 
     def _function(self, op: llvm.FuncOp) -> str:
@@ -118,7 +118,7 @@ class _ModuleText:
         if kind.is_variadic:
             parameters.append("...")
         linkage = op.linkage.linkage.data
-        words = [
+        keywords = [
             "define" if op.body.blocks else "declare",
             linkage if linkage != "external" else "",
             syntax.keyword(syntax.VISIBILITY, op.visibility_),
@@ -126,7 +126,7 @@ class _ModuleText:
             result_attributes,
             syntax.type_text(kind.output),
         ]
-        head = " ".join(word for word in words if word) + f" {syntax.symbol(op.sym_name.data)}({', '.join(parameters)})"
+        head = " ".join(one for one in keywords if one) + f" {syntax.symbol(op.sym_name.data)}({', '.join(parameters)})"
         if unnamed := syntax.keyword(syntax.UNNAMED_ADDR, op.unnamed_addr):
             head += f" {unnamed}"
         if text := syntax.function_attributes(op):

@@ -164,10 +164,10 @@ class NativeCode:
             return text
         before, equals, after = text.partition(f"\n@{weights.symbol} = ")
         definition, newline, rest = after.partition("\n")
-        words, _, _ = definition.partition("<{")
+        keywords, _, _ = definition.partition("<{")
         attributes = definition.rpartition("}>")[2]
-        words = words.replace("externally_initialized ", "")
-        return f"{before}{equals}{words}{weights.text(self.compilation.store)}{attributes}{newline}{rest}"
+        keywords = keywords.replace("externally_initialized ", "")
+        return f"{before}{equals}{keywords}{weights.text(self.compilation.store)}{attributes}{newline}{rest}"
 
     @cached_property
     def assembly(self) -> str:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import contextmanager
+from functools import lru_cache
+from itertools import count
+from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
 from aotc.machines.targets import binding
@@ -14,11 +17,7 @@ if TYPE_CHECKING:
 
 def optimize(module: Any, machine: Any, level: str, rolled: bool = False) -> None:
     """Run LLVM's pipeline of `level` ("0".."3", "s") on its module, in place; `rolled` keeps loops as they are."""
-    llvm_binding = binding()
-    options = llvm_binding.create_pipeline_tuning_options(speed_level=2 if level == "s" else int(level))
-    if rolled or level == "s":
-        options.loop_unrolling = options.loop_interleaving = options.slp_vectorization = False
-    builder = llvm_binding.create_pass_builder(machine, options)
+    builder = _builder(machine, 2 if level == "s" else int(level), rolled or level == "s")
     with _disposed(builder.getModulePassManager()) as manager:
         manager.run(module, builder)
 
@@ -30,9 +29,8 @@ def tidy(module: Any, machine: Any) -> None:
     loops to vectorise, version, split or delete, and into simplifying again after each. Values have moved out of loops
     in `move-invariants` already, and LLVM's code generator moves addresses.
     """
-    llvm_binding = binding()
-    builder = llvm_binding.create_pass_builder(machine, llvm_binding.create_pipeline_tuning_options())
-    with _disposed(llvm_binding.create_new_module_pass_manager()) as manager:
+    builder = _builder(machine, 2, rolled=False)
+    with _disposed(binding().create_new_module_pass_manager()) as manager:
         manager.add_always_inliner_pass()
         manager.add_ipsccp_pass()
         manager.add_simplify_cfg_pass()
@@ -43,6 +41,25 @@ def tidy(module: Any, machine: Any) -> None:
         manager.add_instruction_combine_pass()
         manager.add_global_dead_code_eliminate_pass()
         manager.run(module, builder)
+
+
+_TOGETHER = 64
+"""Runs of passes that share a builder. Each leaves a note in it, which those that follow look at."""
+_runs = count()
+
+
+def _builder(machine: Any, level: int, rolled: bool) -> Any:
+    """LLVM's builder of passes for the next run: llvmlite never frees what a builder notes of its runs, 1.5 KB of the
+    first, so it is made anew only now and then. Each thread has its own: a note is about the thread's stack."""
+    return _builder_of(machine, level, rolled, get_ident(), next(_runs) // _TOGETHER)
+
+
+@lru_cache(maxsize=4)
+def _builder_of(machine: Any, level: int, rolled: bool, _thread: int, _time: int) -> Any:
+    options = binding().create_pipeline_tuning_options(speed_level=level)
+    if rolled:
+        options.loop_unrolling = options.loop_interleaving = options.slp_vectorization = False
+    return binding().create_pass_builder(machine, options)
 
 
 @contextmanager

@@ -24,7 +24,7 @@ define internal void @aotc.xgetbv(ptr %r) noinline nounwind prologue [8 x i8] c"
   ret void
 }
 """
-"""Instructions that LLVM has no portable words for: assembly in a function takes a parser, which there is for the
+"""Instructions that LLVM has nothing portable for: assembly in a function takes a parser, which there is for the
 host's only. What follows the bytes is never reached; it says that memory is written."""
 
 
@@ -56,27 +56,27 @@ def _x86(rows: Sequence[Feature]) -> list[str]:
     for name, leaf in (("most", 0), ("extended", 1 << 31)):
         lines += [f"  call void @aotc.cpuid(ptr %r, i32 {leaf}, i32 0)", f"  %{name} = load volatile i32, ptr %r"]
     found = checks(rows)
-    for number, (leaf, part, words) in enumerate(found.leaves):
+    for number, (leaf, part, slots) in enumerate(found.leaves):
         most = "extended" if leaf >> 31 else "most"
         lines += _go_on(f"l{number}", f"icmp uge i32 %{most}, {leaf}")
         lines.append(f"  call void @aotc.cpuid(ptr %r, i32 {leaf}, i32 {part})")
-        for word, mask in words:
-            value = f"%r{number}.{word}"
-            lines.append(f"  {value}.at = getelementptr [4 x i32], ptr %r, i32 0, i32 {word}")
+        for slot, mask in slots:
+            value = f"%r{number}.{slot}"
+            lines.append(f"  {value}.at = getelementptr [4 x i32], ptr %r, i32 0, i32 {slot}")
             lines.append(f"  {value} = load volatile i32, ptr {value}.at")
-            lines += _all_of(f"w{number}.{word}", "i32", value, mask)
+            lines += _all_of(f"w{number}.{slot}", "i32", value, mask)
     if found.state:
         lines += ["  call void @aotc.xgetbv(ptr %r)", "  %state = load volatile i32, ptr %r"]
         lines += _all_of("saved", "i32", "%state", found.state)
     return lines
 
 
-def _auxiliary(rows: Sequence[Feature], word_type: str) -> list[str]:
+def _auxiliary(rows: Sequence[Feature], slot_type: str) -> list[str]:
     lines: list[str] = []
-    for word in (HWCAP, HWCAP2):
-        if mask := sum(1 << row.bit for row in rows if row.word == word):
-            lines.append(f"  %bits{word} = call {word_type} @getauxval({word_type} {word})")
-            lines += _all_of(f"a{word}", word_type, f"%bits{word}", mask)
+    for slot in (HWCAP, HWCAP2):
+        if mask := sum(1 << row.bit for row in rows if row.slot == slot):
+            lines.append(f"  %bits{slot} = call {slot_type} @getauxval({slot_type} {slot})")
+            lines += _all_of(f"a{slot}", slot_type, f"%bits{slot}", mask)
     return lines
 
 

@@ -142,7 +142,7 @@ def parameter_attributes(attributes: Mapping[str, Attribute]) -> str:
 def function_attributes(op: llvm.FuncOp) -> str:
     """The attributes of a function; its parser files under attributes what its constructor takes as properties."""
     given = {**op.attributes, **op.properties}
-    parts = [word for name, word in _FUNCTION_FLAGS.items() if name in given]
+    parts = [spelling for name, spelling in _FUNCTION_FLAGS.items() if name in given]
     passthrough = given.get("passthrough")
     for each in passthrough if isinstance(passthrough, builtin.ArrayAttr) else ():
         if isinstance(each, builtin.StringAttr):

@@ -4,12 +4,10 @@
 """
 
 from aotc.frontend.onnx.dims import OpenShapesError
-from aotc.frontend.onnx.external_data import external_files
 from aotc.frontend.onnx.freezing import freeze, release
 from aotc.frontend.onnx.importer import import_model
-from aotc.frontend.onnx.load import Model, load_model
-from aotc.frontend.onnx.summary import summarize, supported_operators
-from aotc.frontend.onnx.support import Support, support, text_of
+from aotc.frontend.onnx.load import Model, external_files, load_model
+from aotc.frontend.onnx.support import Support, summarize, support, supported_operators, text_of
 from aotc.frontend.onnx.symbolic.graphs import open_interface
 
 __all__ = [

@@ -69,9 +69,9 @@ def check_node(node: NodeProto, name: str, sets: OperatorSets) -> Problem | None
     try:
         checker.check_node(plain, context)
     except checker.ValidationError as error:
-        words = str(error).strip().partition("\n")[0].rstrip(". ")
+        text = str(error).strip().partition("\n")[0].rstrip(". ")
         fix = "the model is invalid: export it again"
-        return Problem("invalid-node", words[:300], fix=fix, node=name, op_type=node.op_type)
+        return Problem("invalid-node", text[:300], fix=fix, node=name, op_type=node.op_type)
     return None
 
 

@@ -25,21 +25,19 @@ from aotc.dialects.dtypes import dtype_name
 from aotc.dialects.graph.interfaces import GraphOp, ShapeError, element_type_of, shape_of
 from aotc.errors import AotcError, CompileError, FileError, OutOfMemoryError, Problem, gathered, warn
 from aotc.frontend.onnx import operators
-from aotc.frontend.onnx.attributes import attribute_value
 from aotc.frontend.onnx.bodies import needed, node_name, ordered, subgraphs
 from aotc.frontend.onnx.check import called_function, check_node, function_key
 from aotc.frontend.onnx.control import CONTROL_FLOW, captured
-from aotc.frontend.onnx.dims import OpenShapesError, contradicts, declared_shape, shape_text
-from aotc.frontend.onnx.inputs import read_inputs
+from aotc.frontend.onnx.dims import OpenShapesError, contradicts, declared_shape, read_inputs, shape_text
 from aotc.frontend.onnx.labels import changed_output, output_labels, places_of, text_of, text_read, unknown_text
 from aotc.frontend.onnx.load import Model
 from aotc.frontend.onnx.node import Bound, Node
-from aotc.frontend.onnx.operator_types import type_mismatch
+from aotc.frontend.onnx.operators import type_mismatch
 from aotc.frontend.onnx.parts.bounds import carry, misfit, refuse
 from aotc.frontend.onnx.parts.sequences import OPERATORS, Given, Items, apply, type_bytes
 from aotc.frontend.onnx.registry import BOUNDED, IMPORTERS, Importer, listed, load_importers
 from aotc.frontend.onnx.scopes import POISON, Poison, Scope, Value, name_value
-from aotc.frontend.onnx.tensors import ONNX_TYPES, TensorError, read_tensor, type_name
+from aotc.frontend.onnx.tensors import ONNX_TYPES, TensorError, attribute_value, read_tensor, type_name
 from aotc.model import extensions
 from aotc.model.limits import MOST_EXPANDED
 from aotc.model.naming import c_identifier, distinct_names

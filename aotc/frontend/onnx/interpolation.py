@@ -50,7 +50,7 @@ class ResizedAxis:
             return Fraction(self.count, self.extent)
         return Fraction(float(np.float32(self.scale)))
 
-    def line(self) -> tuple[Fraction, Fraction]:
+    def affine(self) -> tuple[Fraction, Fraction]:
         """The slope and the start of the place in the operand, in elements, as it grows with the result element."""
         scale, last = self.ratio, self.extent - 1
         if self.mode == "tf_crop_and_resize":
@@ -79,7 +79,7 @@ class ResizedAxis:
     def places(self) -> tuple[Integers, int]:
         """For each result element its place in the operand, in elements, times a number, and that number. They are
         Python's integers where the exact numbers are so large that others would round them."""
-        slope, start = self.line()
+        slope, start = self.affine()
         by = slope.denominator * start.denominator
         step, first = int(slope * by), int(start * by)
         is_small = 2 * (abs(step) * self.count + abs(first) + by) < _EXACT

@@ -9,10 +9,9 @@ import numpy as np
 from onnx import GraphProto, NodeProto, TensorProto
 
 from aotc.errors import Problem
-from aotc.frontend.onnx.attributes import attribute_value
 from aotc.frontend.onnx.bodies import ordered, used_names
 from aotc.frontend.onnx.operators import domain_of
-from aotc.frontend.onnx.tensors import TensorError, check_shape
+from aotc.frontend.onnx.tensors import TensorError, attribute_value, check_shape
 from aotc.model.labels import Labels
 from aotc.model.naming import distinct_names
 from aotc.model.weight_store import Array

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import DecodeError, Message
-from onnx import ModelProto
+from onnx import ModelProto, NodeProto, TensorProto
 
 from aotc.errors import CompileError
+from aotc.frontend.onnx.bodies import all_nodes, subgraphs
 from aotc.frontend.onnx.check import check_model
 from aotc.frontend.onnx.sources import accepted, not_a_model
+from aotc.frontend.onnx.tensors import external_place
 from aotc.model.model_file import ModelFile, Source
 
 KEEP_LIMIT = 256
@@ -117,3 +119,23 @@ def _require_text(message: Message) -> None:
                 _require_text(inner)
         elif descriptor.type == FieldDescriptor.TYPE_STRING and any(isinstance(text, bytes) for text in values):
             raise UnicodeError
+
+
+def external_files(model: Model) -> dict[str, Path]:
+    """Location, as the model says it -> file. Raises TensorError or OSError where the importer would not read one."""
+    found: dict[str, Path] = {}
+    nodes = [*model.proto.graph.node, *(node for function in model.proto.functions for node in function.node)]
+    for tensor in (*model.proto.graph.initializer, *_of_nodes(nodes)):
+        if tensor.data_location == TensorProto.EXTERNAL:
+            location = next((entry.value for entry in tensor.external_data if entry.key == "location"), "")
+            found[location] = external_place(tensor, model.folder).path
+    return dict(sorted(found.items()))
+
+
+def _of_nodes(nodes: list[NodeProto]) -> Iterator[TensorProto]:
+    for node in all_nodes(nodes):
+        for attribute in node.attribute:
+            yield attribute.t
+            yield from attribute.tensors
+        for graph in subgraphs(node):
+            yield from graph.initializer

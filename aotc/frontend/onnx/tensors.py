@@ -1,13 +1,14 @@
-"""ONNX tensors as numpy arrays: views onto the bytes of the model, or maps of the files beside it."""
+"""ONNX tensors as numpy arrays: views onto the bytes of the model, or maps of the files beside it; and attributes."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
 from pathlib import Path, PureWindowsPath
+from typing import Any
 
 import numpy as np
-from onnx import TensorProto, TypeProto, helper
+from onnx import AttributeProto, TensorProto, TypeProto, helper
 from xdsl.dialects.builtin import FixedBitwidthType
 
 from aotc.dialects.dtypes import ELEMENT_TYPES, DType, element_type, is_encoded, number_kind, numpy_dtype
@@ -213,3 +214,32 @@ def _inside(folder: Path, location: str) -> Path:
     if not path.is_file():
         raise TensorError(f"its external data {location!r} is not a file")
     return path
+
+
+def attribute_value(attribute: AttributeProto, folder: Path | None) -> Any:
+    """A number, a string, an array, or a list of them, or a type; `folder` is where the model lies.
+
+    Raises TensorError for other kinds, and as `read_tensor`.
+    """
+    match attribute.type:
+        case AttributeProto.FLOAT:
+            return attribute.f
+        case AttributeProto.INT:
+            return attribute.i
+        case AttributeProto.STRING:
+            return attribute.s.decode("utf-8", "replace")
+        case AttributeProto.TENSOR:
+            return read_tensor(attribute.t, folder)
+        case AttributeProto.FLOATS:
+            return list(attribute.floats)
+        case AttributeProto.INTS:
+            return list(attribute.ints)
+        case AttributeProto.STRINGS:
+            return [text.decode("utf-8", "replace") for text in attribute.strings]
+        case AttributeProto.TENSORS:
+            return [read_tensor(tensor, folder) for tensor in attribute.tensors]
+        case AttributeProto.TYPE_PROTO:
+            return attribute.tp
+        case _:
+            kind = AttributeProto.AttributeType.Name(attribute.type).lower()
+            raise TensorError(f"attribute {attribute.name!r} of type {kind} is not supported")

@@ -9,7 +9,6 @@ from __future__ import annotations
 import ctypes
 import subprocess
 import sys
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
@@ -20,7 +19,11 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from aotc.compiler.checking.reference import reference_session
+from aotc.compiler.driver import compile_with, lower
+from aotc.compiler.lowering import in_process
 from aotc.errors import AotcError
+from aotc.executor import CompiledModel, compiled_in_process, load
+from aotc.measuring.routes import build_shared
 from aotc.pipeline.options import CompileOptions
 
 Array = np.ndarray[Any, Any]
@@ -38,84 +41,57 @@ class Job:
     options: CompileOptions
 
 
-class Session(ABC):
+@dataclass(frozen=True)
+class Session:
     """A model that is ready to run."""
 
-    @abstractmethod
-    def bind(self, inputs: Inputs) -> Callable[[], object]:
-        """A call on these inputs."""
+    bind: Callable[[Inputs], Callable[[], object]]
+    """A call on inputs."""
+    run: Callable[[Inputs], Sequence[Array]]
+    """The outputs in the model's order."""
+    model: CompiledModel | None = None
+    """The compiled model, if it is ours."""
 
-    @abstractmethod
-    def run(self, inputs: Inputs) -> Sequence[Array]:
-        """The outputs in the model's order."""
 
-
-class Peer(ABC):
+@dataclass(frozen=True)
+class Peer:
     """One way to run a model."""
 
-    package: str | None = None
-    """The Python package it is in; None for what is part of this one."""
+    open: Callable[[Job], Session]
+    """Gets a model ready. Raises AotcError, or whatever the peer raises, where it cannot be."""
+    package: str = "aotc"
+    """The Python package it is in."""
 
     def version(self) -> str | None:
         """Its version, None where it is not installed."""
         try:
-            return version(self.package or "aotc")
+            return version(self.package)
         except PackageNotFoundError:
             return None
-
-    @abstractmethod
-    def open(self, job: Job) -> Session:
-        """Get a model ready. Raises AotcError, or whatever the peer raises, where it cannot be."""
 
 
 # --- aotc ------------------------------------------------------------------------------------------------------------
 
 
-class AotcSession(Session):
-    """A model of ours, by whatever route."""
-
-    def __init__(self, model: Any) -> None:
-        self.model = model
-
-    def bind(self, inputs: Inputs) -> Callable[[], object]:
-        return self.model.bind(inputs)
-
-    def run(self, inputs: Inputs) -> Sequence[Array]:
-        return list(self.model(inputs).values())
+def _ours(model: CompiledModel) -> Session:
+    return Session(model.bind, lambda inputs: list(model(inputs).values()), model)
 
 
-class Aotc(Peer):
+def _aotc(job: Job) -> Session:
     """`aotc.compile`, in the process that runs it."""
-
-    def open(self, job: Job) -> AotcSession:
-        from aotc.compiler.driver import lower
-        from aotc.compiler.lowering import in_process
-        from aotc.executor import compiled_in_process
-
-        return AotcSession(compiled_in_process(lower(str(job.model), in_process(job.options))))
+    return _ours(compiled_in_process(lower(str(job.model), in_process(job.options))))
 
 
-class AotcShared(Peer):
+def _shared(job: Job) -> Session:
     """`aotc compile --emit shared`, loaded."""
-
-    def open(self, job: Job) -> AotcSession:
-        from aotc.compiler.driver import compile_with
-        from aotc.executor import load
-
-        written = compile_with(str(job.model), job.folder, replace(job.options, emit=("shared",)))
-        return AotcSession(load(_only(written.files, ".so"), threads=job.threads))
+    written = compile_with(str(job.model), job.folder, replace(job.options, emit=("shared",)))
+    return _ours(load(_only(written.files, ".so"), threads=job.threads))
 
 
-class AotcC(Peer):
+def _c(job: Job) -> Session:
     """`aotc compile --emit c`, compiled by the system's C compiler, loaded."""
-
-    def open(self, job: Job) -> AotcSession:
-        from aotc.compiler.driver import compile_with
-        from aotc.executor import load
-        from aotc.measuring.routes import build_shared
-
-        written = compile_with(str(job.model), job.folder, replace(job.options, emit=("c",)))
-        return AotcSession(load(build_shared(_only(written.files, ".c"), NATIVE_C_FLAGS), threads=job.threads))
+    written = compile_with(str(job.model), job.folder, replace(job.options, emit=("c",)))
+    return _ours(load(build_shared(_only(written.files, ".c"), NATIVE_C_FLAGS), threads=job.threads))
 
 
 def _only(files: Sequence[Path], suffix: str) -> Path:
@@ -125,142 +101,116 @@ def _only(files: Sequence[Path], suffix: str) -> Path:
 # --- runtimes --------------------------------------------------------------------------------------------------------
 
 
-class OnnxRuntime(Peer):
+def _onnxruntime(job: Job) -> Session:
     """ONNX Runtime with all its graph optimisations, inputs and outputs bound."""
+    session = reference_session(str(job.model), job.threads)
 
-    package = "onnxruntime"
+    def bind(inputs: Inputs) -> Callable[[], object]:
+        binding = session.io_binding()
+        for name, array in inputs.items():
+            binding.bind_cpu_input(name, array)
+        for output in session.get_outputs():
+            binding.bind_output(output.name, "cpu")
+        return lambda: session.run_with_iobinding(binding)
 
-    def open(self, job: Job) -> Session:
-        session = reference_session(str(job.model), job.threads)
-
-        class OrtSession(Session):
-            def bind(self, inputs: Inputs) -> Callable[[], object]:
-                binding = session.io_binding()
-                for name, array in inputs.items():
-                    binding.bind_cpu_input(name, array)
-                for output in session.get_outputs():
-                    binding.bind_output(output.name, "cpu")
-                return lambda: session.run_with_iobinding(binding)
-
-            def run(self, inputs: Inputs) -> Sequence[Array]:
-                return session.run(None, dict(inputs))
-
-        return OrtSession()
+    return Session(bind, lambda inputs: session.run(None, dict(inputs)))
 
 
-class OpenVino(Peer):
+def _openvino(job: Job) -> Session:
     """OpenVINO on the CPU in f32, activations not quantised either; `infer` stays on the calling thread."""
+    openvino: Any = import_module("openvino")
+    core = openvino.Core()
+    settings = {
+        "INFERENCE_NUM_THREADS": job.threads,
+        "NUM_STREAMS": 1,
+        "PERFORMANCE_HINT": "LATENCY",
+        "INFERENCE_PRECISION_HINT": "f32",
+        "DYNAMIC_QUANTIZATION_GROUP_SIZE": 0,
+        "ENABLE_CPU_PINNING": False,
+    }
+    compiled = core.compile_model(core.read_model(str(job.model)), "CPU", settings)
 
-    package = "openvino"
+    def bind(inputs: Inputs) -> Callable[[], object]:
+        request = compiled.create_infer_request()
+        for name, array in inputs.items():
+            request.set_tensor(name, openvino.Tensor(array, shared_memory=True))
+        return lambda: request.infer(None, share_inputs=True, share_outputs=True)
 
-    def open(self, job: Job) -> Session:
-        openvino: Any = import_module("openvino")
-        core = openvino.Core()
-        settings = {
-            "INFERENCE_NUM_THREADS": job.threads,
-            "NUM_STREAMS": 1,
-            "PERFORMANCE_HINT": "LATENCY",
-            "INFERENCE_PRECISION_HINT": "f32",
-            "DYNAMIC_QUANTIZATION_GROUP_SIZE": 0,
-            "ENABLE_CPU_PINNING": False,
-        }
-        compiled = core.compile_model(core.read_model(str(job.model)), "CPU", settings)
+    def run(inputs: Inputs) -> Sequence[Array]:
+        found = compiled(dict(inputs))
+        return [np.array(found[output]) for output in compiled.outputs]
 
-        class OpenVinoSession(Session):
-            def bind(self, inputs: Inputs) -> Callable[[], object]:
-                request = compiled.create_infer_request()
-                for name, array in inputs.items():
-                    request.set_tensor(name, openvino.Tensor(array, shared_memory=True))
-                return lambda: request.infer(None, share_inputs=True, share_outputs=True)
-
-            def run(self, inputs: Inputs) -> Sequence[Array]:
-                found = compiled(dict(inputs))
-                return [np.array(found[output]) for output in compiled.outputs]
-
-        return OpenVinoSession()
+    return Session(bind, run)
 
 
-class Ncnn(Peer):
+def _ncnn(job: Job) -> Session:
     """ncnn in f32, on a model that pnnx has converted."""
+    import onnx
 
-    package = "ncnn"
+    ncnn: Any = import_module("ncnn")
+    copy = job.folder / "m.onnx"
+    onnx.save(onnx.load(str(job.model)), str(copy))  # one file, whatever was beside it
+    _run([_tool("pnnx"), str(copy), "fp16=0"])
+    parameters = job.folder / "m.ncnn.param"
+    if any(mark in parameters.read_text() for mark in ("pnnx.", "\nTensor.")):
+        raise AotcError("failed-tool", "pnnx leaves operators unconverted")
+    net = ncnn.Net()
+    net.opt.num_threads, net.opt.use_vulkan_compute = job.threads, False
+    for name in ("use_fp16_packed", "use_fp16_storage", "use_fp16_arithmetic", "use_bf16_storage"):
+        setattr(net.opt, name, False)
+    if net.load_param(str(parameters)) or net.load_model(str(job.folder / "m.ncnn.bin")):
+        raise AotcError("failed-tool", "ncnn cannot load what pnnx wrote")
+    shapes = _output_shapes(job.model)
 
-    def open(self, job: Job) -> Session:
-        import onnx
+    def call(inputs: Sequence[Any]) -> list[Any]:
+        extractor = net.create_extractor()
+        for number, value in enumerate(inputs):
+            extractor.input(f"in{number}", value)
+        return [extractor.extract(f"out{number}")[1] for number in range(len(shapes))]
 
-        ncnn: Any = import_module("ncnn")
-        copy = job.folder / "m.onnx"
-        onnx.save(onnx.load(str(job.model)), str(copy))  # one file, whatever was beside it
-        _run([_tool("pnnx"), str(copy), "fp16=0"])
-        parameters = job.folder / "m.ncnn.param"
-        if any(mark in parameters.read_text() for mark in ("pnnx.", "\nTensor.")):
-            raise AotcError("failed-tool", "pnnx leaves operators unconverted")
-        net = ncnn.Net()
-        net.opt.num_threads, net.opt.use_vulkan_compute = job.threads, False
-        for name in ("use_fp16_packed", "use_fp16_storage", "use_fp16_arithmetic", "use_bf16_storage"):
-            setattr(net.opt, name, False)
-        if net.load_param(str(parameters)) or net.load_model(str(job.folder / "m.ncnn.bin")):
-            raise AotcError("failed-tool", "ncnn cannot load what pnnx wrote")
-        shapes = _output_shapes(job.model)
+    def bind(inputs: Inputs) -> Callable[[], list[Any]]:
+        bound = [ncnn.Mat(np.ascontiguousarray(array[0])).clone() for array in inputs.values()]
+        return lambda: call(bound)
 
-        def call(inputs: Sequence[Any]) -> list[Any]:
-            extractor = net.create_extractor()
-            for number, value in enumerate(inputs):
-                extractor.input(f"in{number}", value)
-            return [extractor.extract(f"out{number}")[1] for number in range(len(shapes))]
+    def run(inputs: Inputs) -> Sequence[Array]:
+        return [np.array(value).reshape(shape) for value, shape in zip(bind(inputs)(), shapes, strict=True)]
 
-        def values(inputs: Inputs) -> list[Any]:
-            return [ncnn.Mat(np.ascontiguousarray(array[0])).clone() for array in inputs.values()]
-
-        class NcnnSession(Session):
-            def bind(self, inputs: Inputs) -> Callable[[], object]:
-                bound = values(inputs)
-                return lambda: call(bound)
-
-            def run(self, inputs: Inputs) -> Sequence[Array]:
-                found = call(values(inputs))
-                return [np.array(value).reshape(shape) for value, shape in zip(found, shapes, strict=True)]
-
-        return NcnnSession()
+    return Session(bind, run)
 
 
-class EmxC(Peer):
+_LARGEST = 32 << 20
+"""Bytes of a model for emx-onnx-cgen: weights are written as text."""
+
+
+def _emx(job: Job) -> Session:
     """emx-onnx-cgen, another generator of C, compiled by the system's C compiler with `-Ofast`."""
+    import onnx
 
-    package = "emx-onnx-cgen"
-    LARGEST = 32 << 20
-    """Bytes of a model: weights are written as text."""
+    if job.threads != 1 or job.model.stat().st_size > _LARGEST:
+        raise AotcError("too-large", "one thread and models of 32 MB at most")
+    source, library = job.folder / "net.c", job.folder / "net.so"
+    settings = ("--model-name", "net", "--restrict-arrays", "--large-weight-threshold", "0")
+    _run([_tool("emx-onnx-cgen"), "compile", str(job.model), str(source), *settings])
+    flags = ["-Ofast", *NATIVE_C_FLAGS[1:]]
+    _run(["cc", *flags, *map(str, sorted(job.folder.glob("*.c"))), "-o", str(library), "-lm"])
+    function = ctypes.CDLL(str(library)).net
+    function.restype = None
+    graph = onnx.load(str(job.model), load_external_data=False).graph
+    outputs = [
+        np.zeros(shape, onnx.helper.tensor_dtype_to_np_dtype(info.type.tensor_type.elem_type))
+        for info, shape in zip(graph.output, _output_shapes(job.model), strict=True)
+    ]
 
-    def open(self, job: Job) -> Session:
-        import onnx
+    def bind(inputs: Inputs) -> Callable[[], object]:
+        arrays = [*map(np.ascontiguousarray, inputs.values()), *outputs]
+        arguments = [array.ctypes.data_as(ctypes.c_void_p) for array in arrays]  # which keep them alive
+        return lambda: function(*arguments)
 
-        if job.threads != 1 or job.model.stat().st_size > self.LARGEST:
-            raise AotcError("too-large", "one thread and models of 32 MB at most")
-        source, library = job.folder / "net.c", job.folder / "net.so"
-        settings = ("--model-name", "net", "--restrict-arrays", "--large-weight-threshold", "0")
-        _run([_tool("emx-onnx-cgen"), "compile", str(job.model), str(source), *settings])
-        flags = ["-Ofast", *NATIVE_C_FLAGS[1:]]
-        _run(["cc", *flags, *map(str, sorted(job.folder.glob("*.c"))), "-o", str(library), "-lm"])
-        function = ctypes.CDLL(str(library)).net
-        function.restype = None
-        graph = onnx.load(str(job.model), load_external_data=False).graph
-        outputs = [
-            np.zeros(shape, onnx.helper.tensor_dtype_to_np_dtype(info.type.tensor_type.elem_type))
-            for info, shape in zip(graph.output, _output_shapes(job.model), strict=True)
-        ]
+    def run(inputs: Inputs) -> Sequence[Array]:
+        bind(inputs)()
+        return [array.copy() for array in outputs]
 
-        class EmxSession(Session):
-            def bind(self, inputs: Inputs) -> Callable[[], object]:
-                arrays = [*map(np.ascontiguousarray, inputs.values()), *outputs]
-                arguments = [ctypes.c_void_p(array.ctypes.data) for array in arrays]
-                self._keep = arrays
-                return lambda: function(*arguments)
-
-            def run(self, inputs: Inputs) -> Sequence[Array]:
-                self.bind(inputs)()
-                return [array.copy() for array in outputs]
-
-        return EmxSession()
+    return Session(bind, run)
 
 
 def _output_shapes(model: Path) -> list[tuple[int, ...]]:
@@ -287,7 +237,11 @@ def _run(command: Sequence[str]) -> None:
         raise AotcError("failed-tool", f"{Path(command[0]).name} failed", " | ".join(said[-3:])[:400])
 
 
-OURS: dict[str, Peer] = {"aotc": Aotc(), "aotc shared": AotcShared(), "aotc C": AotcC()}
-OTHERS: dict[str, Peer] = {"onnxruntime": OnnxRuntime(), "openvino": OpenVino(), "ncnn": Ncnn(), "emx": EmxC()}
-PEERS: dict[str, Peer] = OURS | OTHERS
+OTHERS: dict[str, Peer] = {
+    "onnxruntime": Peer(_onnxruntime, "onnxruntime"),
+    "openvino": Peer(_openvino, "openvino"),
+    "ncnn": Peer(_ncnn, "ncnn"),
+    "emx": Peer(_emx, "emx-onnx-cgen"),
+}
+PEERS: dict[str, Peer] = {"aotc": Peer(_aotc), "aotc shared": Peer(_shared), "aotc C": Peer(_c)} | OTHERS
 """By name."""

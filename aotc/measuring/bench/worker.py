@@ -22,7 +22,7 @@ import numpy as np
 
 from aotc.compiler.checking.recordings import read_inputs
 from aotc.errors import AotcError
-from aotc.measuring.bench.peers import PEERS, AotcSession, Job
+from aotc.measuring.bench.peers import PEERS, Job
 from aotc.model.weight_store import npz_bytes
 from aotc.pipeline.options import CompileOptions
 
@@ -56,7 +56,7 @@ def _open(request: dict[str, Any], say: Callable[..., None]) -> Callable[[], obj
     start = time.perf_counter()
     session = peer.open(job)
     opened = time.perf_counter() - start
-    if isinstance(session, AotcSession):
+    if session.model is not None:
         if not inputs_file.exists():
             inputs_file.write_bytes(npz_bytes(read_inputs(None, session.model.inputs)))
         inputs = read_inputs(str(inputs_file), session.model.inputs)

@@ -52,7 +52,7 @@ def target_of(module: ModuleOp) -> str:
 
 _BEFORE: Final = "run select-calling-convention first"
 INTERFACE: Final = Field[str]("aot.interface", _BEFORE)
-"""`--interface-api`; this and the words of the next three are those of `aotc/model/conventions.py`."""
+"""`--interface-api`; this and the names of the next three are those of `aotc/model/conventions.py`."""
 WORKSPACE: Final = Field[str]("aot.workspace", _BEFORE)
 """`--workspace`: `internal` or `caller`."""
 WEIGHTS: Final = Field[str]("aot.weights", _BEFORE)

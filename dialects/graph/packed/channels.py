@@ -29,7 +29,7 @@ BlockBody: TypeAlias = Callable[[Scalar, Scalar, int, list[Scalar]], list[Scalar
 
 
 @dataclass(frozen=True)
-class BlockRun:
+class BlockStrip:
     """`number` repetitions of `count` neighbouring blocks of `channels` channels each."""
 
     number: int
@@ -110,9 +110,9 @@ class Channels:
         return place // self.lanes, Channels.of((max(overlap, 0) for overlap in overlaps), self.lanes)
 
     @property
-    def runs(self) -> tuple[BlockRun, ...]:
-        """All blocks as runs: neighbouring parts of one size are one run."""
-        runs: list[BlockRun] = []
+    def strips(self) -> tuple[BlockStrip, ...]:
+        """All blocks as strips: neighbouring parts of one size are one strip."""
+        strips: list[BlockStrip] = []
         block, channel = 0, 0
         for part, alike in groupby(self.parts):
             number, (whole, rest) = len(list(alike)), divmod(part, self.lanes)
@@ -120,19 +120,19 @@ class Channels:
             for first, count, channels in ((0, whole, self.lanes), (whole, 1, rest)):
                 if count and channels:
                     begin = block + first, channel + first * self.lanes
-                    runs.append(BlockRun(number, count, channels, begin, (step, part)))
+                    strips.append(BlockStrip(number, count, channels, begin, (step, part)))
             block += number * step
             channel += number * part
-        return tuple(runs)
+        return tuple(strips)
 
     def over_blocks(self, b: Builder, carried: list[Scalar], body: BlockBody) -> list[Scalar]:
-        """Loops over all blocks, run by run, carrying values."""
-        for run in self.runs:
+        """Loops over all blocks, strip by strip, carrying values."""
+        for strip in self.strips:
 
-            def at(index: list[Scalar], now: list[Scalar], run: BlockRun = run) -> list[Scalar]:
-                return body(*run.place(*index), run.channels, now)
+            def at(index: list[Scalar], now: list[Scalar], strip: BlockStrip = strip) -> list[Scalar]:
+                return body(*strip.place(*index), strip.channels, now)
 
-            carried = b.reduce([(0, run.number), (0, run.count)], carried, at)
+            carried = b.reduce([(0, strip.number), (0, strip.count)], carried, at)
         return carried
 
 

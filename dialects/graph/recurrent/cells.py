@@ -29,8 +29,8 @@ from aotc.dialects.graph.checks import expect
 from aotc.dialects.graph.interfaces import LoopNestOp, ShapeError, shape_of
 from aotc.dialects.graph.packed.integers.dot_products import GROUP, DotOp
 from aotc.dialects.graph.quantized.bytes import UI8
-from aotc.dialects.graph.recurrent.lines import Factors
 from aotc.dialects.graph.recurrent.recurrence import RecurrenceOp, Steps
+from aotc.dialects.graph.recurrent.rows import Factors
 from aotc.dialects.properties import opt_bool_prop
 
 
@@ -291,7 +291,7 @@ class RoundedStateOp(LoopNestOp, ABC):
 class RoundedLstmOp(LstmCell, RoundedStateOp, DotOp):
     """An LSTM of f32 (`LstmCell`) with a weight of integers: (weight - `weight_points`) * `state_scales`.
 
-    In each step those of a line's state, to which it is rounded as `state_type` (`ui8` or `i8`) in the scratch buffer
+    In each step those of a row's state, to which it is rounded as `state_type` (`ui8` or `i8`) in the scratch buffer
     `rounded`, are multiplied with `weight`, i8, and the sums, in i32, with both scales. `state_scales` [4 * H], and
     `weight_points`, i32 [4 * H] (0 where absent), are of each column; `weight_sums`, i32 [4 * H], are what the weights
     of a column, less its point, add up to. Packed weights have interleaved rows.
@@ -337,7 +337,7 @@ class RoundedLstmOp(LstmCell, RoundedStateOp, DotOp):
         if self.weight_points is not None:
             points = steps.reader(self.weight_points)
             (total,) = b.reduce(
-                [(0, self.sizes[2])], [total], lambda at, sums: [sums[0] + b.cast(read([steps.line.first, at[0]]), i32)]
+                [(0, self.sizes[2])], [total], lambda at, sums: [sums[0] + b.cast(read([steps.row.first, at[0]]), i32)]
             )
 
         def store(index: Sequence[Scalar], products: Scalar) -> None:
@@ -350,14 +350,14 @@ class RoundedLstmOp(LstmCell, RoundedStateOp, DotOp):
         shape = shape_of(self.weight)
         group = self.INTERLEAVED if len(shape) == 3 else 1
         factors = Factors(read, steps.reader(self.weight), shape, self.sizes[2], group, self.narrow)
-        steps.line.multiply(steps.number, [factors], self.columns, i32, store)
+        steps.row.multiply(steps.number, [factors], self.columns, i32, store)
 
     def _round(self, steps: Steps) -> _Rounding:
         """Fill `rounded` with the integers that stand for the state: the least and the greatest element, and 0, are
         among what 8 bits hold. (ONNX: DynamicQuantizeLinear.)"""
         b, kind, read, write = steps.b, self.state_type, steps.reader(self.h), steps.writer(self.rounded)
         least, _ = integer_range(kind)
-        low, high = steps.line.extremes(self.sizes[2], f32, read)
+        low, high = steps.row.extremes(self.sizes[2], f32, read)
         extent = high - low
         scale = b.select(b.compare("eq", extent, 0), b.const(1, f32), extent / _LEVELS)
         point = b.rounded(b.min(b.max(-(low / scale), 0), _LEVELS))

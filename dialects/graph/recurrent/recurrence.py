@@ -20,7 +20,7 @@ from aotc.dialects.graph.checks import expect
 from aotc.dialects.graph.elementwise import Domain
 from aotc.dialects.graph.interfaces import LoopNestOp, ShapeError, common_element_type, element_type_of, shape_of
 from aotc.dialects.graph.recurrent.activations import ACTIVATIONS
-from aotc.dialects.graph.recurrent.lines import Factors, Inputs, Line, Lines, Unit
+from aotc.dialects.graph.recurrent.rows import Factors, Inputs, Row, Rows, Unit
 from aotc.dialects.graph.recurrent.shared import check_shared, is_shared
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.properties import opt_bool_prop, opt_float_prop, opt_int_prop
@@ -196,7 +196,7 @@ class RecurrenceOp(LoopNestOp, ABC):
 
     @property
     def products(self) -> int:
-        """How many products with the state `sums` holds of a line, where those of the inputs are in x. Where they are
+        """How many products with the state `sums` holds of a row, where those of the inputs are in x. Where they are
         not, all gates of a unit are summed up at once, and `sums` has a number for each unit: its next state, until
         all units have read the last one."""
         return self.columns
@@ -213,11 +213,11 @@ class RecurrenceOp(LoopNestOp, ABC):
 
     @property
     def alone(self) -> bool:
-        """Whether each line of the batch goes through its steps alone."""
+        """Whether each row of the batch goes through its steps alone."""
         return self.lengths is not None
 
     def _more_buffers(self) -> Sequence[int]:
-        """The extents of the scratch buffers behind `sums`, for each line."""
+        """The extents of the scratch buffers behind `sums`, for each row."""
         return []
 
     def scratch(self) -> Sequence[OpResult]:
@@ -232,7 +232,7 @@ class RecurrenceOp(LoopNestOp, ABC):
         return [self.initial_h]
 
     def overwrites(self) -> Mapping[int, int]:
-        # the initial states of a line are read before its first step, the last ones written after all of them
+        # the initial states of a row are read before its first step, the last ones written after all of them
         places = {value: place for place, value in enumerate(self.operands)}
         return {result: places[value] for result, value in enumerate(self.states(), 1) if value is not None}
 
@@ -263,12 +263,12 @@ class RecurrenceOp(LoopNestOp, ABC):
     # Loops
 
     def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
-        self.nest(b, reads, writes, Lines(b))
+        self.nest(b, reads, writes, Rows(b))
 
-    def nest(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer], lines: Lines) -> None:
-        """Emit the whole nest, whose inner loops `lines` writes."""
+    def nest(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer], rows: Rows) -> None:
+        """Emit the whole nest, whose inner loops `rows` writes."""
         batch = self.sizes[1]
-        lines.for_each(batch, self.alone, lambda line: Steps(self, b, reads, writes, line).run())
+        rows.for_each(batch, self.alone, lambda row: Steps(self, b, reads, writes, row).emit())
 
     def start(self, steps: Steps) -> None:
         """Emit the state before the first step."""
@@ -286,14 +286,14 @@ class RecurrenceOp(LoopNestOp, ABC):
 
 
 class Steps:
-    """The steps of a line, while its loops are written."""
+    """The steps of a row, while its loops are written."""
 
     def __init__(
-        self, op: RecurrenceOp, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer], line: Line
+        self, op: RecurrenceOp, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer], row: Row
     ) -> None:
         self.op = op
         self.b = b
-        self.line = line
+        self.row = row
         values = [*op.operands, *op.scratch()]
         self._reads = reads
         self._positions = {value: place for place, value in reversed(list(enumerate(values)))}
@@ -310,13 +310,13 @@ class Steps:
         """The writer of a result."""
         return self._writes[result]
 
-    def run(self) -> None:
-        """Emit all steps of the line, in order."""
+    def emit(self) -> None:
+        """Emit all steps of the row, in order."""
         op, b = self.op, self.b
         total = op.sizes[0]
         length = b.index(total)
         if op.lengths is not None:
-            given = self.reader(op.lengths)([self.line.first])
+            given = self.reader(op.lengths)([self.row.first])
             b.guard(lambda: b.compare("ge", given, 0) & b.compare("le", given, total))
             length = b.cast(b.min(b.max(given, 0), total), INDEX)
         op.start(self)
@@ -327,7 +327,7 @@ class Steps:
 
         if op.ahead or op.first_steps:
             self._begin()
-            self.line.run(total, op.columns, self._all_inputs(), self._following(), self.kind, step)
+            self.row.emit(total, op.columns, self._all_inputs(), self._following(), self.kind, step)
         else:
             b.sequential_range(0, length, 1, step)
         if op.lengths is not None:
@@ -339,7 +339,7 @@ class Steps:
 
     def units(self, body: Unit) -> None:
         """Emit `body` for all units."""
-        self.line.for_units(self.op.sizes[2], body)
+        self.row.for_units(self.op.sizes[2], body)
 
     def set_state(self, buffer: OpResult, initial: SSAValue | None) -> None:
         """Fill a scratch buffer with an initial state."""
@@ -355,7 +355,7 @@ class Steps:
     def multiply(self, state: OpResult, matrix: SSAValue, columns: int, first: int = 0) -> None:
         """Emit the products of a state with a matrix: columns of `sums` from `first` on."""
         write = self.writer(self.op.sums)
-        self.line.multiply(
+        self.row.multiply(
             self.number,
             [self._factors(state, matrix)],
             columns,
@@ -381,7 +381,7 @@ class Steps:
         factors = Factors(lambda index: read([time, *index]), self.reader(weight), shape, shape[1])
         zero = self.b.const(0, self.kind)
         sums = [zero if bias is None else self.b.cast(self.reader(bias)([each]), self.kind) for each in columns]
-        return self.line.add(factors, columns, sums, self.kind)
+        return self.row.add(factors, columns, sums, self.kind)
 
     def made(self, time: Scalar, row: Scalar, unit: Scalar, state: Scalar) -> None:
         """Emit the state after the step at `time`: the next one's, and what is kept of it."""
@@ -398,9 +398,7 @@ class Steps:
         if op.begun is None:
             return
         read, write = self.reader(op.begun), self.writer(op.sums)
-        self.line.for_units(
-            shape_of(op.begun)[1], lambda row, unit: write([row, unit + op.products], read([row, unit]))
-        )
+        self.row.for_units(shape_of(op.begun)[1], lambda row, unit: write([row, unit + op.products], read([row, unit])))
 
     def _following(self) -> Inputs | None:
         """The products of the first states."""
@@ -450,7 +448,7 @@ class Steps:
     ) -> list[Scalar]:
         """The sums with the products of a state with a matrix, for some gates of a unit."""
         columns = [unit + gate * self.op.sizes[2] for gate in gates]
-        return self.line.add(self._factors(state, matrix), columns, sums, self.kind)
+        return self.row.add(self._factors(state, matrix), columns, sums, self.kind)
 
     def input(self, time: Scalar, row: Scalar, unit: Scalar, gate: int) -> Scalar:
         """The contribution of the inputs to a gate; their products are in x, or behind those of the state."""

@@ -1,4 +1,4 @@
-"""How often runs of items occur in sequences of items (n-grams)."""
+"""How often items occur in a row in sequences of items (n-grams)."""
 
 from __future__ import annotations
 

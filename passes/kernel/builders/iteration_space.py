@@ -74,7 +74,7 @@ class Affine:
 
 @dataclass(frozen=True)
 class Refinement:
-    """Split `loop` at position `size`; if `periodic`, into runs of `size` positions and a shorter last one."""
+    """Split `loop` at position `size`; if `periodic`, into strips of `size` positions and a shorter last one."""
 
     loop: Loop
     size: int

@@ -1,7 +1,7 @@
 """A TileBuilder that knows the loops around it: indices are affine forms of loop positions until an address is needed.
 
 Comparisons and divisions of indices are decided by the ranges of the loops; where these do not decide them, `Refine`
-says how to split a loop. Every address is recorded. So a first run, on a block that is dropped, tells how operands lie
+says how to split a loop. Every address is recorded. So a first pass, on a block that is dropped, tells how operands lie
 along the loops, and along which loops no tile can lie because the code depends on their position in other ways.
 """
 

@@ -51,7 +51,7 @@ def _tiles(mr: int, nr: int, registers: int) -> list[tuple[int, int]]:
 
 @near.register
 def _(schedule: MatmulSchedule, machine: Machine) -> Iterator[MatmulSchedule]:
-    """Other tiles of about the same size, the other order, other unrolling, all lines at once, with and without
+    """Other tiles of about the same size, the other order, other unrolling, all rows at once, with and without
     prefetching."""
     for mr, nr in _tiles(schedule.mr, schedule.nr, machine.registers):
         yield replace(schedule, mr=mr, nr=nr)

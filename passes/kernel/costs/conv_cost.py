@@ -95,16 +95,16 @@ def conv_schedule(
     matrix = depth * registers * machine.vector_bytes
     order = panel_order(machine, ceil_div(registers, tile[1]), matrix, operand * byte_width(dtype))
     order = order if kc is None else "columns"
-    lines = None
+    band = None
     if order == "columns" and kc is None:
-        lines = lines_in_l2(machine, extents, (matrix, operand * byte_width(dtype)), ceil_div(registers, tile[1]))
-    rows = math.prod([lines or extents[0], *extents[1:]])
+        band = rows_in_l2(machine, extents, (matrix, operand * byte_width(dtype)), ceil_div(registers, tile[1]))
+    rows = math.prod([band or extents[0], *extents[1:]])
     prefetch = order == "columns" and prefetches(machine, rows, tile)
-    return MatmulSchedule(lanes, *tile, machine.tiles.block_unroll, order, prefetch, kc, lines)
+    return MatmulSchedule(lanes, *tile, machine.tiles.block_unroll, order, prefetch, kc, band)
 
 
-def lines_in_l2(machine: Machine, extents: Sequence[int], sizes: tuple[int, int], panels: int) -> int | None:
-    """The lines of the result, about as many in each block, whose operand stays in L2 beside a panel of the weight;
+def rows_in_l2(machine: Machine, extents: Sequence[int], sizes: tuple[int, int], panels: int) -> int | None:
+    """The rows of the result, about as many in each block, whose operand stays in L2 beside a panel of the weight;
     None where the whole operand does, or where blocks would take more from L3 than they save.
 
     `sizes` are the bytes of the weight and of the operand. Panel by panel, all of the operand comes from L3 for each

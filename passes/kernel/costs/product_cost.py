@@ -72,7 +72,7 @@ def prefetches(machine: Machine, rows: int, tile: tuple[int, int]) -> bool:
 def _prefetched_lines(machine: Machine, rows: int, tile: tuple[int, int]) -> float:
     """Cache lines of the next panel for each step of the tiles of `rows`."""
     height, width = tile
-    return width * machine.vector_bytes * height / (machine.line * rows)
+    return width * machine.vector_bytes * height / (machine.cache_line * rows)
 
 
 def with_fetching(machine: Machine, schedule: MatmulSchedule, rows: int, cycles: float, fetching: float) -> float:

@@ -62,8 +62,8 @@ def reread_cycles(machine: Machine, weight: float) -> float:
 
 
 @dataclass(frozen=True)
-class Line:
-    """Reads and products of a single line of a layer in each step."""
+class Layer:
+    """Reads and products of one row of a layer in each step."""
 
     machine: Machine
     lanes: int
@@ -110,7 +110,7 @@ class Line:
         weight, _ = self.weights
         return max(reread_cycles(self.machine, weight), self.registers * self.depths[0] / self.multipliers)
 
-    def both(self, given: Line, rows: int, across: int, during: int) -> float:
+    def both(self, given: Layer, rows: int, across: int, during: int) -> float:
         """Cycles of one step's products with the state, beside those of `rows` inputs of the layer `given`, which take
         `during` steps."""
         machine, costs = self.machine, self.machine.recurrent
@@ -120,12 +120,12 @@ class Line:
         loads = given.registers * inputs * (rows + across) / across / during / machine.tiles.loads
         return overlapped(read + costs.load_share * loads, added, costs.sharpness)
 
-    def rows(self, given: Line, across: int) -> int:
+    def rows(self, given: Layer, across: int) -> int:
         """The most rows of a tile of inputs of the layer `given` beside a panel."""
         return min((self.machine.registers - self.width - across - 2) // across, given.near_rows())
 
     def near_rows(self) -> int:
-        """So many rows of inputs have a line each in L1 at a time, and leave room in their sets for what streams
+        """So many rows of inputs have a cache line each in L1 at a time, and leave room in their sets for what streams
         through."""
         ways = self.machine.recurrent.l1_ways
         way = self.machine.l1 // ways
@@ -149,32 +149,32 @@ class Ahead:
     cycles: float
     """Of all steps."""
 
-    def blocks(self, line: Line, begun: int = 0) -> Blocks:
-        """How the steps of the line are divided."""
-        during = steps_beside(line.panels, line.registers // self.across, self.beside)
-        return blocks_of(line.steps, self.rows, during, begun)
+    def blocks(self, layer: Layer, begun: int = 0) -> Blocks:
+        """How the steps of the layer are divided."""
+        during = steps_beside(layer.panels, layer.registers // self.across, self.beside)
+        return blocks_of(layer.steps, self.rows, during, begun)
 
 
 @lru_cache  # of layers in a row most are alike
-def ahead(line: Line, begun: int = 0, only: int | None = None) -> Ahead | None:
-    """The fastest choice for a line, if that is faster than all inputs at once.
+def ahead(layer: Layer, begun: int = 0, only: int | None = None) -> Ahead | None:
+    """The fastest choice for a layer, if that is faster than all inputs at once.
 
     The products of the inputs of so many steps are `begun` elsewhere; the tile has `only` so many registers in a row.
     """
-    if not line.waits():
+    if not layer.waits():
         return None
-    alone, row = line.alone(), line.row()
-    best, least = None, line.machine.recurrent.most_time * line.steps * (alone + row)
-    for across in range(1, line.width + 1) if only is None else [only]:
-        if line.registers % across:
+    alone, row = layer.alone(), layer.row()
+    best, least = None, layer.machine.recurrent.most_time * layer.steps * (alone + row)
+    for across in range(1, layer.width + 1) if only is None else [only]:
+        if layer.registers % across:
             continue
-        for beside in line.besides(line.depths[1]):
-            for rows in range(2, line.rows(line, across) + 1):
+        for beside in layer.besides(layer.depths[1]):
+            for rows in range(2, layer.rows(layer, across) + 1):
                 found = Ahead(rows, across, beside, 0.0)
-                blocks = found.blocks(line, begun)
+                blocks = found.blocks(layer, begun)
                 busy = blocks.count * blocks.during
-                both = line.both(line, rows, across, blocks.during)
-                cycles = (blocks.first - begun) * row + busy * both + (line.steps - busy) * alone
+                both = layer.both(layer, rows, across, blocks.during)
+                cycles = (blocks.first - begun) * row + busy * both + (layer.steps - busy) * alone
                 if blocks.count and cycles < least:
                     best, least = Ahead(rows, across, beside, cycles), cycles
     return best
@@ -189,21 +189,21 @@ class Lead:
 
 
 @lru_cache
-def lead(line: Line, own: Ahead | None, begun: int, following: Line, then: Ahead) -> Lead | None:
+def lead(layer: Layer, own: Ahead | None, begun: int, following: Layer, then: Ahead) -> Lead | None:
     """The fastest choice for a layer and the `following` one, which takes tiles as `then` otherwise: the products of
     its first inputs are multiplied beside the last steps, which have none of their own to multiply."""
-    if not line.waits():
+    if not layer.waits():
         return None
-    blocks = None if own is None else own.blocks(line, begun)
-    free = line.steps if blocks is None else line.steps - blocks.count * blocks.during
+    blocks = None if own is None else own.blocks(layer, begun)
+    free = layer.steps if blocks is None else layer.steps - blocks.count * blocks.during
     best, least = None, then.cycles
-    for beside in line.besides(following.depths[1]):
-        during = steps_beside(line.panels, following.registers // then.across, beside)
-        for steps in range(2, min(line.rows(following, then.across), line.steps - during) + 1):
+    for beside in layer.besides(following.depths[1]):
+        during = steps_beside(layer.panels, following.registers // then.across, beside)
+        for steps in range(2, min(layer.rows(following, then.across), layer.steps - during) + 1):
             after = ahead(following, steps, then.across)
             if during > free or after is None:
                 continue
-            more = line.both(following, steps, then.across, during) - line.alone()
+            more = layer.both(following, steps, then.across, during) - layer.alone()
             if after.cycles + during * more < least:
                 best, least = Lead(steps, beside), after.cycles + during * more
     return best

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import product
 
-from aotc.dialects.aot import LANES, QUAD, RUN, WORD
+from aotc.dialects.aot import LANES, QUAD, STRIP, WORD
 from aotc.dialects.graph.schedules import SumsSchedule
 from aotc.dialects.graph.shapes import ceil_div, segments
 from aotc.machines.machine import ScalarUnit
@@ -55,7 +55,7 @@ def has_words(unit: ScalarUnit) -> bool:
 def sums_cycles(
     unit: ScalarUnit, tile: tuple[int, int], positions: int, outputs: int, depth: int, *, words: bool, floats: bool
 ) -> float:
-    """Estimated instructions for `positions` x `outputs` sums of `depth` products, on tiles of `tile`."""
+    """Instructions for `positions` x `outputs` sums of `depth` products, on tiles of `tile`."""
     step, costs = step_of(unit, words=words, floats=floats), unit.sums
 
     def one(rows: int, columns: int) -> float:
@@ -110,67 +110,67 @@ def sums_schedule(
     return SumsSchedule(1, *best, WORD if words else 1, unroll, not size, rolled=rolled)
 
 
-def runs_schedule(unit: ScalarUnit, positions: int, outputs: int, depth: int, *, size: bool) -> SumsSchedule | None:
+def strips_schedule(unit: ScalarUnit, positions: int, outputs: int, depth: int, *, size: bool) -> SumsSchedule | None:
     """The tile on vectors: neighbouring positions of one output, which share its weights; sums are scalars, of which
     there are few. None without such vectors, or for nothing to sum up."""
     if unit.multiply != "mve" or 0 in (positions, outputs, depth):
         return None
-    return SumsSchedule(1, 1 if size else min(positions, unit.sums.most), 1, RUN, 1, not size)
+    return SumsSchedule(1, 1 if size else min(positions, unit.sums.most), 1, STRIP, 1, not size)
 
 
-def runs_cycles(unit: ScalarUnit, tile: int, positions: int, outputs: int, rows: int, run: int) -> float:
+def strips_cycles(unit: ScalarUnit, tile: int, positions: int, outputs: int, rows: int, strip: int) -> float:
     """Estimated instructions of sums on such vectors: for each register the weights, then of each of `tile` positions
     the elements, less their zero point, and their products."""
-    costs, registers = unit.sums, rows * ceil_div(run, RUN)
-    masked = rows * costs.predicate if run % RUN else 0
+    costs, registers = unit.sums, rows * ceil_div(strip, STRIP)
+    masked = rows * costs.predicate if strip % STRIP else 0
 
     def one(count: int) -> float:
-        return registers * (1 + costs.run * count + costs.loop) + masked + count * costs.result + costs.tile
+        return registers * (1 + costs.strip * count + costs.loop) + masked + count * costs.result + costs.tile
 
     return outputs * sum(part.count * one(part.size) for part in segments(positions, tile))
 
 
-def quads_instructions(unit: ScalarUnit, outputs: int, rows: int, run: int) -> float:
-    """Instructions for the sums of one position, four outputs at a time, along `rows` runs of `run` bytes."""
-    whole, rest = divmod(run, LANES)
+def quads_instructions(unit: ScalarUnit, outputs: int, rows: int, strip: int) -> float:
+    """Instructions for the sums of one position, four outputs at a time, along `rows` strips of `strip` bytes."""
+    whole, rest = divmod(strip, LANES)
     steps = whole + (1 + unit.sums.predicate / (2 * QUAD + 1) if rest else 0)
     return outputs // QUAD * (rows * (steps * (2 * QUAD + 1) + unit.sums.loop) + unit.sums.quad)
 
 
-def quads_cycles(unit: ScalarUnit, positions: int, outputs: int, rows: int, run: int, *, patch: bool = False) -> float:
+def quad_cycles(unit: ScalarUnit, positions: int, outputs: int, rows: int, strip: int, *, patch: bool = False) -> float:
     """Estimated instructions for the sums of `positions`; those of less than four outputs are scalars."""
-    words, rest, depth = run >= WORD and has_words(unit), outputs % QUAD, rows * run
-    copies, along = (patch_instructions(unit, rows, run), (1, depth)) if patch else (0, (rows, run))
+    words, rest, depth = strip >= WORD and has_words(unit), outputs % QUAD, rows * strip
+    copies, along = (patch_instructions(unit, rows, strip), (1, depth)) if patch else (0, (rows, strip))
     quads = positions * (copies + quads_instructions(unit, outputs, *along))
     return quads + sums_cycles(unit, (1, 1), positions, rest, depth, words=words, floats=False)
 
 
-def patch_instructions(unit: ScalarUnit, rows: int, run: int) -> float:
-    """Instructions that copy `rows` runs of `run` bytes to a patch."""
-    return unit.sums.tile + rows * unit.sums.patch * (1 + ceil_div(run, LANES))
+def patch_instructions(unit: ScalarUnit, rows: int, strip: int) -> float:
+    """Instructions that copy `rows` strips of `strip` bytes to a patch."""
+    return unit.sums.tile + rows * unit.sums.patch * (1 + ceil_div(strip, LANES))
 
 
-def patch_fits(unit: ScalarUnit, elements: int, rows: int, run: int) -> bool:
-    """Whether the memory of a patch, of `rows` runs of `run` bytes, is little beside a result of `elements`."""
-    return unit.sums.patch_share * rows * run <= elements
+def patch_fits(unit: ScalarUnit, elements: int, rows: int, strip: int) -> bool:
+    """Whether the memory of a patch, of `rows` strips of `strip` bytes, is little beside a result of `elements`."""
+    return unit.sums.patch_share * rows * strip <= elements
 
 
-def patch_pays(unit: ScalarUnit, outputs: int, rows: int, run: int) -> bool:
-    """Whether short runs that a position sees are copied to one, which all outputs are then computed from."""
-    patched = patch_instructions(unit, rows, run) + quads_instructions(unit, outputs, 1, rows * run)
-    return rows > 1 and patched < unit.sums.most_patch_time * quads_instructions(unit, outputs, rows, run)
+def patch_pays(unit: ScalarUnit, outputs: int, rows: int, strip: int) -> bool:
+    """Whether short strips that a position sees are copied to one, which all outputs are then computed from."""
+    patched = patch_instructions(unit, rows, strip) + quads_instructions(unit, outputs, 1, rows * strip)
+    return rows > 1 and patched < unit.sums.most_patch_time * quads_instructions(unit, outputs, rows, strip)
 
 
 def quads_schedule(
-    unit: ScalarUnit, positions: int, outputs: int, rows: int, run: int, *, size: bool
+    unit: ScalarUnit, positions: int, outputs: int, rows: int, strip: int, *, size: bool
 ) -> SumsSchedule | None:
-    """The tile on vectors whose sums become quads: four outputs of one position, along `rows` runs of `run` bytes. None
-    without such vectors, or where words or other runs take fewer instructions."""
-    if not unit.quads or outputs < QUAD or 0 in (positions, rows, run):
+    """A tile on vectors whose sums become quads: four outputs of a position, along `rows` strips of `strip` bytes. None
+    without such vectors, or where words or other strips take fewer instructions."""
+    if not unit.quads or outputs < QUAD or 0 in (positions, rows, strip):
         return None
-    sizes = positions, outputs, rows, run
-    words = sums_schedule(unit, positions, outputs, rows * run, words=run >= WORD, floats=False, size=size)
-    if words is not None and scheduled_cycles(unit, words, *sizes) < quads_cycles(unit, *sizes):
+    sizes = positions, outputs, rows, strip
+    words = sums_schedule(unit, positions, outputs, rows * strip, words=strip >= WORD, floats=False, size=size)
+    if words is not None and scheduled_cycles(unit, words, *sizes) < quad_cycles(unit, *sizes):
         return None
     return SumsSchedule(QUAD, 1, QUAD, LANES, 1, not size)
 
@@ -181,20 +181,20 @@ def scheduled_cycles(
     positions: int,
     outputs: int,
     rows: int,
-    run: int,
+    strip: int,
     *,
     floats: bool = False,
 ) -> float:
-    """Estimated instructions for `positions` x `outputs` sums along `rows` runs of `run` elements, as a schedule says.
+    """Instructions for `positions` x `outputs` sums along `rows` strips of `strip` elements, as a schedule says.
 
     Without an FPU, the calls that add and multiply f32 are left out, which every way of computing makes alike.
     """
     if schedule.lanes == QUAD:
-        return quads_cycles(unit, positions, outputs, rows, run, patch=schedule.patch)
-    if schedule.word == RUN:
-        return runs_cycles(unit, schedule.positions, positions, outputs, rows, run)
+        return quad_cycles(unit, positions, outputs, rows, strip, patch=schedule.patch)
+    if schedule.word == STRIP:
+        return strips_cycles(unit, schedule.positions, positions, outputs, rows, strip)
     tile, words = (schedule.positions, schedule.columns), schedule.word > 1
-    return sums_cycles(unit, tile, positions, outputs, rows * run, words=words, floats=floats)
+    return sums_cycles(unit, tile, positions, outputs, rows * strip, words=words, floats=floats)
 
 
 def depthwise_cycles(
@@ -214,11 +214,11 @@ def depthwise_cycles(
 
     whole, rest = divmod(channels, schedule.columns)
 
-    def line(rows: int) -> float:
+    def cycles_of(rows: int) -> float:
         alone = rest * tile(rows, single.load, single.multiply, costs.result)
         return whole * tile(rows, load, multiply, result) + alone
 
-    return sum(part.count * line(part.size) for part in segments(positions, schedule.positions))
+    return sum(part.count * cycles_of(part.size) for part in segments(positions, schedule.positions))
 
 
 def depthwise_schedule(

@@ -1,6 +1,6 @@
 """Vectorised loop nests for kernels without an anchor: pointwise chains, broadcasts, transposes, concatenations.
 
-A first run of the expression, into a block that is dropped, tells where the index space must be split (between the
+A first pass over the expression, into a block that is dropped, tells where the index space must be split (between the
 parts of a concatenation, at the border of padding) and how each operand lies along its loops. Neighbouring loops that
 every operand traverses like a single one are merged into a `Band`. The band along which the result is contiguous holds
 the lanes, and further registers; where it is short, these lie along the next band. Where an operand is contiguous along
@@ -140,7 +140,7 @@ def _probed(space: Space, write: Write) -> list[tuple[Space, SpaceBuilder]]:
     return done
 
 
-# How to run through a part
+# How to go through a part
 
 
 def _nest(space: Space, probe: SpaceBuilder, schedule: ElementwiseSchedule, unit: int = 1) -> Nest:
@@ -168,7 +168,7 @@ def _nest(space: Space, probe: SpaceBuilder, schedule: ElementwiseSchedule, unit
 
 
 def _bands(loops: Iterable[Loop], probe: SpaceBuilder) -> tuple[Band, ...]:
-    """Merge neighbouring loops, in order, where for all addresses an outer step is a whole run of the inner loop."""
+    """Merge neighbouring loops, in order, where for all addresses an outer step is a whole strip of the inner loop."""
     bands: list[Band] = []
     for loop in loops:
         inner = Band((loop,))

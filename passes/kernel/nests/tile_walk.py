@@ -1,7 +1,7 @@
 """The order of spatial tiles: what each needs of every stage, and what of that is new.
 
 Where a tile needs again what the one before it needed, such as the rows that windows of both read, a stage keeps that
-in a rolling line buffer and computes only what is new: nothing is computed twice. Runs of tiles that differ only in
+in a rolling line buffer and computes only what is new: nothing is computed twice. Strips of tiles that differ only in
 their position share code. Parts of the result, tiles in a row, may be computed at the same time.
 """
 
@@ -20,7 +20,7 @@ from aotc.dialects.dtypes import byte_width
 from aotc.dialects.graph.compound.staged import Stage
 from aotc.dialects.graph.interfaces import ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.shapes import ceil_div
-from aotc.passes.kernel.nests.products.matmul_nest import LINE
+from aotc.passes.kernel.nests.products.matmul_nest import CACHE_LINE
 from aotc.passes.kernel.spatial_tiling import Box, TiledImplementation
 from aotc.passes.kernel.strategy import strategy_of
 
@@ -108,7 +108,7 @@ def _overlap(a: range, b: range) -> bool:
 
 
 @dataclass(frozen=True)
-class Run(Generic[T]):
+class Strip(Generic[T]):
     """Neighbours that differ only in their position, at equal distances."""
 
     first: T
@@ -128,8 +128,8 @@ class Place:
 Grid: TypeAlias = Sequence[Sequence[range]]
 """The positions of tiles along each axis of the result."""
 
-Part: TypeAlias = Sequence[tuple[Sequence[Run[Place]], Sequence[Run[Place]]]]
-"""For every choice of runs along the axes before it, the runs along the axis in which tiles follow each other."""
+Part: TypeAlias = Sequence[tuple[Sequence[Strip[Place]], Sequence[Strip[Place]]]]
+"""For every choice of strips along the axes before it, the strips along the axis in which tiles follow each other."""
 
 
 class Plan:
@@ -149,12 +149,12 @@ class Plan:
         self._in_order = max((axis for axis, places in enumerate(grid) if len(places) > 1), default=0)
         self.walk = Walk(stages)
         """Values that are kept meanwhile, the same for each part."""
-        self.parts = _runs(self._parts(grid, parts or [prod(map(len, grid))]))
+        self.parts = _strips(self._parts(grid, parts or [prod(map(len, grid))]))
 
     @property
     def count(self) -> int:
         """How many parts there are."""
-        return sum(run.count for run in self.parts)
+        return sum(strip.count for strip in self.parts)
 
     @property
     def scratch(self) -> list[TensorType]:
@@ -168,21 +168,21 @@ class Plan:
 
     def _parts(self, grid: Grid, parts: Sequence[int]) -> Iterator[tuple[Part, object, list[int]]]:
         for start, stop in pairwise(accumulate(parts, initial=0)):
-            part = [runs for box in _consecutive(grid, start, stop) for runs in self._box(box)]
-            runs = [run for outer, inner in part for run in (*outer, *inner)]
-            first, *others = (starts(self._stages, run.first.tile) for run in runs)
+            part = [strips for box in _consecutive(grid, start, stop) for strips in self._box(box)]
+            strips = [strip for outer, inner in part for strip in (*outer, *inner)]
+            first, *others = (starts(self._stages, strip.first.tile) for strip in strips)
             moved = [[b - a for a, b in zip(first, other, strict=True)] for other in others]
-            yield part, (moved, [(_code_key(run.first.tile), run.count, run.distance) for run in runs]), first
+            yield part, (moved, [(_code_key(strip.first.tile), strip.count, strip.distance) for strip in strips]), first
 
     def _box(self, grid: Grid) -> Part:
         first = tuple(places[0] for places in grid)
-        found: list[tuple[Sequence[Run[Place]], Sequence[Run[Place]]]] = []
+        found: list[tuple[Sequence[Strip[Place]], Sequence[Strip[Place]]]] = []
         for outer in product(*(self._along(grid, axis, first) for axis in range(self._in_order))):
-            others = (*(run.first.positions for run in outer), *first[self._in_order :])
+            others = (*(strip.first.positions for strip in outer), *first[self._in_order :])
             found.append((outer, self._along(grid, self._in_order, others)))
         return found
 
-    def _along(self, grid: Grid, axis: int, others: Box) -> list[Run[Place]]:
+    def _along(self, grid: Grid, axis: int, others: Box) -> list[Strip[Place]]:
         """All tiles along an axis at `others` along the others."""
 
         def places() -> Iterator[tuple[Place, object, list[int]]]:
@@ -193,14 +193,14 @@ class Plan:
                 tile = self.walk.tile(at_axis(others, axis, positions))
                 yield Place(positions, tile), _code_key(tile), starts(self._stages, tile)
 
-        return _runs(places())
+        return _strips(places())
 
 
 def _padded_extents(extents: Sequence[int], kind: Attribute) -> list[int]:
     """Extents, no smaller than given, such that neighbours along an axis do not share a set of a cache."""
     result, stride = list(extents), byte_width(kind)
     for axis in reversed(range(1, len(result))):
-        unit = stride if axis < len(result) - 1 else max(LINE, stride)
+        unit = stride if axis < len(result) - 1 else max(CACHE_LINE, stride)
         if result[axis - 1] > 1 and result[axis] * stride % _SETS == 0:
             result[axis] += unit // stride
         stride *= result[axis]
@@ -226,20 +226,20 @@ def _consecutive(grid: Grid, start: int, stop: int) -> Iterator[Grid]:
         yield from within(last)
 
 
-def _runs(found: Iterable[tuple[T, object, list[int]]]) -> list[Run[T]]:
-    """The first entries as runs: neighbours with equal second entries and equal distances between third ones."""
-    runs: list[Run[T]] = []
+def _strips(found: Iterable[tuple[T, object, list[int]]]) -> list[Strip[T]]:
+    """The first entries as strips: neighbours with equal second entries and equal distances between third ones."""
+    strips: list[Strip[T]] = []
     last: tuple[object, list[int]] | None = None
     for each, likeness, here in found:
         if last is not None and last[0] == likeness:
             distance = [b - a for a, b in zip(last[1], here, strict=True)]
-            if runs[-1].distance in (None, distance):
-                runs[-1] = replace(runs[-1], count=runs[-1].count + 1, distance=distance)
+            if strips[-1].distance in (None, distance):
+                strips[-1] = replace(strips[-1], count=strips[-1].count + 1, distance=distance)
                 last = likeness, here
                 continue
-        runs.append(Run(each))
+        strips.append(Strip(each))
         last = likeness, here
-    return runs
+    return strips
 
 
 def starts(stages: Sequence[Stage], tile: SpatialTile) -> list[int]:

@@ -37,7 +37,7 @@ class EliminationStrategy(KernelStrategy[EliminationOp]):
 def _columns(b: TileBuilder, schedule: ElementwiseSchedule) -> Columns:
     lanes = schedule.lanes
 
-    def run(low: int, end: int, first: Scalar, body: Column) -> None:
+    def columns_of(low: int, end: int, first: Scalar, body: Column) -> None:
         for part in segments(end - low, schedule.registers * lanes):
             tile = Tile((ceil_div(part.size, lanes), lanes), part.size if part.size % lanes else None)
             start, stop = low + part.start, low + part.stop
@@ -47,7 +47,7 @@ def _columns(b: TileBuilder, schedule: ElementwiseSchedule) -> Columns:
                 before + start, stop, part.size, lambda column, tile=tile: body(tile.index(b, column, {0: lanes, 1: 1}))
             )
 
-    return run
+    return columns_of
 
 
 STRATEGIES: Strategies = {EliminationOp: (EliminationStrategy(),)}

@@ -84,7 +84,7 @@ class ProductStrategy(KernelStrategy[Product]):
 
         (batch, *sizes), kind, partials = nest.op.sizes(), element_type_of(nest.op.lhs), PartialSums.of(nest)
         factors = partial(self.factors, nest)
-        MatmulNest(nest.b, nest.schedule, kind, batch, sizes, factors, store, partials=partials).run()
+        MatmulNest(nest.b, nest.schedule, kind, batch, sizes, factors, store, partials=partials).emit()
 
 
 class MatMulStrategy(ProductStrategy[MatMulOp]):

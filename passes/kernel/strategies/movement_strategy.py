@@ -71,8 +71,8 @@ class SliceLayout(KernelStrategy[SliceOp]):
         return Blocked(sliced, cut[1])
 
     def block_starts(self, op: SliceOp, channels_of: ChannelsOf) -> Iterable[int]:
-        is_run = op.ints("steps")[1:2] == (1,) and 0 not in op.ints("shape")
-        return [op.ints("starts")[1]] if is_run else ()
+        is_strip = op.ints("steps")[1:2] == (1,) and 0 not in op.ints("shape")
+        return [op.ints("starts")[1]] if is_strip else ()
 
 
 class ConcatLayout(KernelStrategy[ConcatOp]):

@@ -86,7 +86,7 @@ class PoolingStrategy(_PoolingStrategy):
             raise NotVectorizable("the operand is not in the NCHWc layout")
         WindowNest(
             nest.b, nest.schedule, x[:2], op.windows(), x[-1], nest.reads[0], _Pool(op, nest.b, nest.write)
-        ).run()
+        ).emit()
 
 
 def _is_blocked(op: WindowOp) -> bool:
@@ -115,7 +115,7 @@ class RowPoolingStrategy(_PoolingStrategy):
         return prod(outer) * window_row_cycles(machine, schedule, *_rows(op), op.IN_PARTS)
 
     def nest(self, nest: Nest[WindowOp, PositionsSchedule]) -> None:
-        WindowRowsNest.of(nest).run()
+        WindowRowsNest.of(nest).emit()
 
 
 @dataclass(frozen=True)
@@ -170,7 +170,7 @@ class FoldStrategy(KernelStrategy[FoldOp]):
         return None if None in found else max(filter(None, found), key=lambda each: each.nr, default=None)
 
     def nest(self, nest: Nest[FoldOp, PositionsSchedule]) -> None:
-        FoldRowsNest.of(nest).run()
+        FoldRowsNest.of(nest).emit()
 
 
 class SampledStrategy(KernelStrategy[SampledOp]):

@@ -10,38 +10,38 @@ from xdsl.ir import SSAValue
 from aotc.dialects.dtypes import byte_width, compute_type
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
 from aotc.dialects.graph.packed.products.packed_matmul import column_panels
-from aotc.dialects.graph.recurrent.lines import Lines
 from aotc.dialects.graph.recurrent.recurrence import RecurrenceOp
+from aotc.dialects.graph.recurrent.rows import Rows
 from aotc.dialects.graph.schedules import RecurrenceSchedule, Schedule, SumsSchedule
 from aotc.machines.machine import Core, Machine
 from aotc.passes.kernel.costs.dot_cost import dot_machine
 from aotc.passes.kernel.costs.product_cost import product_schedule
-from aotc.passes.kernel.costs.recurrent_cost import Ahead, Lead, Line, ahead, lead
+from aotc.passes.kernel.costs.recurrent_cost import Ahead, Layer, Lead, ahead, lead
 from aotc.passes.kernel.costs.sums_cost import scheduled_cycles
 from aotc.passes.kernel.layouts import Layouts
 from aotc.passes.kernel.nest import Nest
-from aotc.passes.kernel.nests.products.recurrent_nest import TileLines
+from aotc.passes.kernel.nests.products.recurrent_nest import TileRows
 from aotc.passes.kernel.projections import following, given, preceding, single
 from aotc.passes.kernel.strategy import KernelStrategy, Prologue, Strategies
 
 
 class RecurrenceStrategy(KernelStrategy[RecurrenceOp]):
-    """On vectors: each step streams the packed weights once for MR lines."""
+    """On vectors: each step streams the packed weights once for MR rows."""
 
     SCHEDULES = (RecurrenceSchedule,)
 
     def schedule(self, op: RecurrenceOp, machine: Machine) -> Schedule | None:
         steps, batch, units = op.sizes
-        lines = 1 if op.alone else batch
+        rows = 1 if op.alone else batch
         kind, group = element_type_of(op.x), op.INTERLEAVED
         if group > 1:
             machine, kind = dot_machine(machine), i32
-        found = product_schedule(machine, kind, lines, op.columns, units // group)
+        found = product_schedule(machine, kind, rows, op.columns, units // group)
         if found is None:
             return None
         gates = max(machine.use.chain // (op.GATES * found.mr), 1)
         weights = sum(columns * units * byte_width(element_type_of(matrix)) for matrix, columns in op.matrices())
-        # from beyond L2 a run is read faster forward, as processors prefetch it
+        # from beyond L2 a strip is read faster forward, as processors prefetch it
         turned = steps > 1 and weights <= machine.l2
         found = RecurrenceSchedule(found.lanes, found.mr, found.nr, found.unroll, gates, turned)
         own, next_ = _plan(op, machine)
@@ -63,36 +63,36 @@ class RecurrenceStrategy(KernelStrategy[RecurrenceOp]):
         return Prologue.COMPUTED if op.operands[operand] in (op.x, op.initial_h) else Prologue.STORED
 
     def nest(self, nest: Nest[RecurrenceOp, RecurrenceSchedule]) -> None:
-        lines = TileLines(nest.b, nest.schedule, compute_type(element_type_of(nest.op.x)))
-        nest.op.nest(nest.b, nest.reads, nest.writes, lines)
+        rows = TileRows(nest.b, nest.schedule, compute_type(element_type_of(nest.op.x)))
+        nest.op.nest(nest.b, nest.reads, nest.writes, rows)
 
 
-def _line(op: RecurrenceOp, machine: Machine) -> Line | None:
-    """A layer of a single line that may multiply its inputs itself, or does; None if its inputs are multiplied in
+def _layer(op: RecurrenceOp, machine: Machine) -> Layer | None:
+    """A layer of a single row that may multiply its inputs itself, or does; None if its inputs are multiplied in
     other ways."""
     found = given(op) if single(op) else None
     tile = product_schedule(machine, f32, 1, op.columns, op.sizes[2])
     if found is None or tile is None:
         return None
-    return Line(machine, tile.lanes, tile.nr, op.sizes[0], op.columns, (op.sizes[2], shape_of(found.rows)[-1]))
+    return Layer(machine, tile.lanes, tile.nr, op.sizes[0], op.columns, (op.sizes[2], shape_of(found.rows)[-1]))
 
 
 def _plan(op: RecurrenceOp, machine: Machine) -> tuple[Ahead | None, Lead | None]:
     """The tile of a layer's own inputs, and what it multiplies for the following layer."""
-    line = _line(op, machine)
-    if line is None:
+    layer = _layer(op, machine)
+    if layer is None:
         return None, None
     begun, across = op.begun_steps, None
     if op.begun is None and (before := preceding(op)) is not None:
         _, lead_before = _plan(before, machine)
         begun = 0 if lead_before is None else lead_before.steps
-    if begun and (alone := ahead(line)) is not None:
+    if begun and (alone := ahead(layer)) is not None:
         across = alone.across  # the weight was packed for this before
-    own = ahead(line, begun, across)
-    if (after := following(op)) is None or (then := _line(after, machine)) is None:
+    own = ahead(layer, begun, across)
+    if (after := following(op)) is None or (then := _layer(after, machine)) is None:
         return own, None
     tile = ahead(then)
-    return own, None if tile is None else lead(line, own, begun, then, tile)
+    return own, None if tile is None else lead(layer, own, begun, then, tile)
 
 
 def _packed(op: RecurrenceOp, matrix: SSAValue, width: int, layouts: Layouts) -> SSAValue:
@@ -124,8 +124,8 @@ class ScalarRecurrenceStrategy(KernelStrategy[RecurrenceOp]):
         )
 
     def nest(self, nest: Nest[RecurrenceOp, SumsSchedule]) -> None:
-        lines = Lines(nest.b, nest.schedule.columns, nest.schedule.unroll)
-        nest.op.nest(nest.b, nest.reads, nest.writes, lines)
+        rows = Rows(nest.b, nest.schedule.columns, nest.schedule.unroll)
+        nest.op.nest(nest.b, nest.reads, nest.writes, rows)
 
 
 STRATEGIES: Strategies = {RecurrenceOp: (RecurrenceStrategy(), ScalarRecurrenceStrategy())}

@@ -21,7 +21,7 @@ _Moved: TypeAlias = tuple[tuple[int, int], ...]
 
 
 class RegroupStrategy(KernelStrategy[RegroupChannelsOp]):
-    """Loops over runs of blocks that are made by the same shuffles."""
+    """Loops over strips of blocks that are made by the same shuffles."""
 
     SCHEDULES = (ElementwiseSchedule,)
     PROLOGUES = (Prologue.STORED,)

@@ -142,7 +142,7 @@ class ScatterNdInMemoryStrategy(KernelStrategy[ScatterNdInMemoryOp]):
 
 
 class TopKInMemoryStrategy(KernelStrategy[TopKInMemoryOp]):
-    """A heap of the best elements so far for each line."""
+    """A heap of the best elements so far for each fiber."""
 
     SCHEDULES = (ScatterSchedule,)
 
@@ -152,7 +152,7 @@ class TopKInMemoryStrategy(KernelStrategy[TopKInMemoryOp]):
         size = 2**op.depth - 1
         last = b.const(2**63 - 1, i64)
 
-        def line(outer: list[Scalar]) -> None:
+        def fiber(outer: list[Scalar]) -> None:
             heap = _Heap(nest, outer, last)
 
             def offer(place: Scalar) -> None:
@@ -176,12 +176,12 @@ class TopKInMemoryStrategy(KernelStrategy[TopKInMemoryOp]):
             b.sequential_range(0, size, 1, take)
 
         if k:
-            b.parallel_for([*x[:axis], 1, *x[axis + 1 :]], line)
+            b.parallel_for([*x[:axis], 1, *x[axis + 1 :]], fiber)
 
 
 @dataclass(frozen=True)
 class _Heap:
-    """The best elements so far of one line of x, in two scratch buffers: a binary heap, the worst at its root.
+    """The best elements so far of one fiber of x, in two scratch buffers: a binary heap, the worst at its root.
 
     A node is a value and its place along the axis: -1 where nothing has been put yet, `last`, the greatest i64, where
     the element has been taken out.
@@ -189,11 +189,11 @@ class _Heap:
 
     nest: Nest[TopKInMemoryOp, ScatterSchedule]
     outer: Sequence[Scalar]
-    """The index of the line; along the axis it does not count."""
+    """The index of the fiber; along the axis it does not count."""
     last: Scalar
 
     def at(self, place: Scalar) -> list[Scalar]:
-        """The index of a place of the line."""
+        """The index of a place of the fiber."""
         axis = self.nest.op.axis
         return [*self.outer[:axis], place, *self.outer[axis + 1 :]]
 

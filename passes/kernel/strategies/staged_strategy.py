@@ -22,7 +22,7 @@ from aotc.passes.kernel.builders.loop_builder import LoopBuilder
 from aotc.passes.kernel.builders.tile_builder import TileBuilder
 from aotc.passes.kernel.builders.tiles import NotVectorizable
 from aotc.passes.kernel.nest import LoopNest, Nest
-from aotc.passes.kernel.nests.tile_walk import Part, Place, Plan, Run, SpatialTile, Walk, starts
+from aotc.passes.kernel.nests.tile_walk import Part, Place, Plan, SpatialTile, Strip, Walk, starts
 from aotc.passes.kernel.spatial_tiling import Box
 from aotc.passes.kernel.strategy import KernelStrategy, Prologue, Strategies, strategy_of
 
@@ -54,13 +54,13 @@ def _write_tiles(nest: LoopNest[StagedOp]) -> None:
 
     def part(number: Scalar) -> None:
         first = 0
-        for run in plan.parts:
-            if run.count == plan.count:
-                kernel.part(run, first, number)
+        for strip in plan.parts:
+            if strip.count == plan.count:
+                kernel.part(strip, first, number)
             else:
-                inside = b.compare("ge", number, first) & b.compare("lt", number, first + run.count)
-                b.only_when(inside, lambda run=run, first=first: kernel.part(run, first, number))
-            first += run.count
+                inside = b.compare("ge", number, first) & b.compare("lt", number, first + strip.count)
+                b.only_when(inside, lambda strip=strip, first=first: kernel.part(strip, first, number))
+            first += strip.count
 
     b.parallel_range(0, plan.count, 1, part)
 
@@ -97,24 +97,24 @@ class _StagedKernel:
         self._number = b.index(0)
         """The number of the part that is being written."""
 
-    def part(self, run: Run[Part], first: int, number: Scalar) -> None:
-        """Write a part of a run that begins with part `first`."""
+    def part(self, strip: Strip[Part], first: int, number: Scalar) -> None:
+        """Write a part of a strip that begins with part `first`."""
         self._number, part = number, number - first
-        for outer, inner in run.first:
+        for outer, inner in strip.first:
 
             def tiles(
-                place: list[Scalar], outer: Sequence[Run[Place]] = outer, inner: Sequence[Run[Place]] = inner
+                place: list[Scalar], outer: Sequence[Strip[Place]] = outer, inner: Sequence[Strip[Place]] = inner
             ) -> None:
                 for each in inner:
-                    write = self._tile(each.first.tile, [run, *outer, each])
+                    write = self._tile(each.first.tile, [strip, *outer, each])
                     self._b.sequential_range(0, each.count, 1, lambda at, write=write: write([part, *place, at]))
 
             self._b.sequential_for([each.count for each in outer], tiles)
 
-    def _tile(self, tile: SpatialTile, runs: Sequence[Run[Any]]) -> Callable[[list[Scalar]], None]:
-        """A function that writes the tile at a place in the runs, of which `tile` is the first."""
+    def _tile(self, tile: SpatialTile, strips: Sequence[Strip[Any]]) -> Callable[[list[Scalar]], None]:
+        """A function that writes the tile at a place in the strips, of which `tile` is the first."""
         firsts = starts(self._stages, tile)
-        distances = zip(*(run.distance or [0] * len(firsts) for run in runs), strict=True)
+        distances = zip(*(strip.distance or [0] * len(firsts) for strip in strips), strict=True)
         ways = list(zip(firsts, distances, strict=True))
 
         def at(place: list[Scalar]) -> None:

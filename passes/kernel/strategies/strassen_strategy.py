@@ -99,4 +99,4 @@ class StrassenMatMulStrategy(KernelStrategy[StrassenMatMulOp]):
         return {"row_parts": parts.rows, "panel_parts": parts.panels}
 
     def nest(self, nest: Nest[StrassenMatMulOp, MatmulSchedule]) -> None:
-        StrassenNest.of(nest, first=nest.b.index(0)).run()
+        StrassenNest.of(nest, first=nest.b.index(0)).emit()

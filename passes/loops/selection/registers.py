@@ -14,7 +14,7 @@ from aotc.dialects.aot import InstructionOp, TileCompareOp, TileConvertOp, TileS
 from aotc.dialects.aot.instruction import element_type, types_of
 from aotc.dialects.aot.tiles import int_array
 from aotc.dialects.operations import make
-from aotc.dialects.properties import word
+from aotc.dialects.properties import string
 from aotc.machines.instructions import INSTRUCTIONS, values
 from aotc.machines.instructions.values import BOOLEAN, Value, bits_of, is_signed
 from aotc.passes.loops.selection.processor import Processor
@@ -90,7 +90,7 @@ class Register(Value):
 
     def _comparison(self, predicate: str, given: Sequence[SSAValue], kind: Attribute) -> SSAValue:
         if self._is_vector:
-            return self._writer.write(TileCompareOp, given, kind, {"predicate": word(predicate)})
+            return self._writer.write(TileCompareOp, given, kind, {"predicate": string(predicate)})
         is_float = self.dtype[0] == "f"
         names = arith.CMPF_COMPARISON_OPERATIONS if is_float else arith.CMPI_COMPARISON_OPERATIONS
         properties: dict[str, Attribute] = {"predicate": IntegerAttr(names.index(predicate), 64)}
@@ -110,7 +110,7 @@ class Register(Value):
             how = "extsi" if is_signed(self.dtype) else "extui"
         if not self._is_vector:
             return self._writer.write(_OF_ONE[how], [self.ssa], kind)
-        return self._writer.write(TileConvertOp, [self.ssa], kind, {"kind": word(how)})
+        return self._writer.write(TileConvertOp, [self.ssa], kind, {"kind": string(how)})
 
     def number(self, value: float, dtype: str) -> Self:
         return type(self)(self._writer, self._writer.constant(value, self._type(dtype)), dtype)
@@ -153,7 +153,7 @@ class Writer(Processor[Register]):
 
     def apply(self, name: str, *operands: Register) -> Register:
         _, result = types_of(name)
-        ssa = self.write(InstructionOp, [each.ssa for each in operands], result, {"instruction": word(name)})
+        ssa = self.write(InstructionOp, [each.ssa for each in operands], result, {"instruction": string(name)})
         return Register(self, ssa, INSTRUCTIONS[name].result.dtype)
 
     def constant(self, value: float, kind: Attribute) -> SSAValue:

@@ -5,7 +5,7 @@ bytes alive at once; the best valid placement wins, and a search makes it better
 
 Of several threads each computes its part of every buffer, the first one the lowest. Buffers that use the same memory
 one after the other then have the same middle, where that takes little more of it: a thread writes where it wrote
-before, which its core has in a cache, and takes no lines from other cores, which costs as much as reading them there.
+before, which its core has in a cache, and takes nothing from other cores, which costs as much as reading them there.
 """
 
 from __future__ import annotations

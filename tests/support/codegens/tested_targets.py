@@ -61,7 +61,7 @@ _SUMS = SumsCosts(
     most_small=2,
     recomputed=10,
     predicate=4,
-    run=3,
+    strip=3,
     patch=6,
     patch_share=64,
     most_patch_time=0.6,
@@ -108,7 +108,7 @@ _AVX512 = Machine(
     l1=32 << 10,
     l2=1 << 20,
     l3=8 << 20,
-    line=64,
+    cache_line=64,
     threads=ThreadCosts(phase_operations=4000, shared_bytes=1 / 4, weight_bytes=8, most_time=0.9),
     scalars=_SCALARS,
     vector_bytes=64,
@@ -173,7 +173,7 @@ _M0 = Core(
     l1=0,
     l2=0,
     l3=0,
-    line=4,
+    cache_line=4,
     threads=None,
     scalars=replace(
         _SCALARS,
@@ -188,7 +188,7 @@ _M0 = Core(
     ),
 )
 _M4F = replace(_M0, fma=True, scalars=_DSP_FPU)
-_M55 = replace(_M4F, line=32, scalars=replace(_DSP_FPU, multiply="mve", sums=replace(_SUMS, recomputed=100)))
+_M55 = replace(_M4F, cache_line=32, scalars=replace(_DSP_FPU, multiply="mve", sums=replace(_SUMS, recomputed=100)))
 
 
 def _x86(name: str, cpu: str, core: Machine, features: str = "") -> Target:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import onnx
 import pytest
+from memory import most_more
 from onnx_text import Imported, parse
 from xdsl.context import Context
 
@@ -58,6 +59,19 @@ def problem_of(graph: str, most_computed: int | None = None) -> str:
 def test_a_constant_that_is_too_large_is_refused_before_it_is_made(op: str) -> None:
     problem = problem_of(GREEDY[op])
     assert f"({op}): constants of " in problem and "--max-constants" in problem
+
+
+@pytest.mark.parametrize(
+    ("op", "size"),
+    [("STFT", ("30000", "2000", "30001", "2001", "60000", "4000", "15001", "1001")), ("TreeEnsembleRegressor", ())],
+)
+def test_what_is_made_takes_little_more_memory_than_is_allowed(op: str, size: tuple[str, ...]) -> None:
+    """Constants of 16 MB, with all that they are made of."""
+    graph = GREEDY[op].replace("1000000000", "2000000")
+    for old, new in zip(size[::2], size[1::2], strict=True):
+        graph = graph.replace(old, new)
+    model = load_model(parse(graph, header='<ir_version: 10, opset_import: ["" : 20, "ai.onnx.ml" : 3]>'))
+    assert most_more(lambda: import_model(model, Context())) < 100 << 20
 
 
 def ranges(count: int) -> str:

@@ -94,7 +94,7 @@ def test_the_bits_that_are_asked_for() -> None:
 )
 def test_what_linux_says(text: str, expected: set[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(processor, "_described", lambda: tuple(text.splitlines()))
-    assert processor.words() == expected
+    assert processor.feature_names() == expected
 
 
 def test_metadata_has_them() -> None:
@@ -168,7 +168,7 @@ def test_other_architectures_ask_linux(target: str, tmp_path: Path) -> None:
     artifacts = aotc.compile_to(MODEL, tmp_path, name="m", emit="c,object,llvm-ir", target=target)
     assert artifacts.info is not None and artifacts.info.features == needed(target)
     _, rows = rows_of(artifacts.info.features)
-    mask = sum(1 << row.bit for row in rows if row.word == features.HWCAP)
+    mask = sum(1 << row.bit for row in rows if row.slot == features.HWCAP)
     assert f"getauxval(16) & {mask:#x}u" in (tmp_path / "m.c").read_text()
     assert "@getauxval" in (tmp_path / "m.ll").read_text()
 

@@ -32,7 +32,7 @@ from aotc.passes.kernel.costs.strassen_cost import ProductSizes, choose_strassen
 from aotc.passes.kernel.costs.window_cost import window_schedule
 from aotc.passes.kernel.costs.winograd_cost import ConvolutionSizes, choose_winograd
 from aotc.passes.kernel.model_weights import read_bytes
-from aotc.passes.kernel.nests.products.matmul_nest import LINE, SUMS
+from aotc.passes.kernel.nests.products.matmul_nest import CACHE_LINE, SUMS
 from aotc.passes.loops import split_parallel_loops
 from aotc.pipeline.phases import PassRunner
 
@@ -84,7 +84,7 @@ def test_targets_with_threads_say_what_they_cost(name: str) -> None:
 def test_kernels_keep_enough_sums_and_ask_for_whole_lines(machine: Machine) -> None:
     """These two stand in loop nests, which no machine is told to."""
     assert machine.tiles.latency * machine.tiles.multipliers <= SUMS
-    assert machine.line == LINE
+    assert machine.cache_line == CACHE_LINE
 
 
 def test_every_record_and_field_is_documented() -> None:
@@ -204,7 +204,7 @@ USED_BY_PASSES = {"between_kernels", "line_buffers", "stages", "operands"}
 """Shares of caches that cost models do not read; they are tested with the passes that do."""
 
 FIELDS = [
-    *((None, name) for name in ("l1", "l2", "l3", "vector_bytes", "registers", "line")),
+    *((None, name) for name in ("l1", "l2", "l3", "vector_bytes", "registers", "cache_line")),
     *(
         (record, field.name)
         for record in ("tiles", "use", "shares", "bandwidths", "winograd", "strassen")

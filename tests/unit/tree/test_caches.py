@@ -17,6 +17,7 @@ import aotc
 
 CLASSES, TYPES, TABLE = "classes of operations or of values", "types of scalars, and of registers", "rows of a table"
 BOUNDED = {
+    "aotc.dialects.attributes._hints": CLASSES,
     "aotc.dialects.dtypes._is_float": TYPES,
     "aotc.dialects.dtypes._is_minifloat": TYPES,
     "aotc.dialects.dtypes.element_type": TYPES,
@@ -27,8 +28,6 @@ BOUNDED = {
     "aotc.mathematics.winograd_transforms.exact_transforms": TABLE,
     "aotc.mathematics.winograd_transforms.transforms": TABLE,
     "aotc.emit.library._of_runtime": "files of the runtime",
-    "aotc.model.metadata._check_of": CLASSES,
-    "aotc.model.metadata._types": CLASSES,
     "aotc.passes.kernel.strategy.strategies_of": CLASSES,
     "aotc.passes.loops.simplify_functions._folds": CLASSES,
     "aotc.passes.loops.simplify_functions._is_recursive": CLASSES,

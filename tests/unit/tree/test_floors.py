@@ -70,7 +70,6 @@ CIRCLES = {
         {"expressions", "unit", "vectors"},
         "expressions ask the unit for helpers and headers, and a unit knows which values are vectors",
     ),
-    "aotc.frontend.onnx": ({"importers", "parts"}, "importers of parts cut and pad as those of whole tensors do"),
 }
 """Package -> its folders and modules that still lead to each other, and why. A row goes when its circle does."""
 

@@ -20,7 +20,7 @@ from aotc.emit.c.expressions.memory import OPERATIONS
 from aotc.emit.c.expressions.scalars import supports
 from aotc.emit.c.functions.control_flow import ControlFlow, assignment, block_of
 from aotc.emit.c.functions.scope import INLINE
-from aotc.emit.c.text import WIDTH, without_unused, words_of, wrapped
+from aotc.emit.c.text import WIDTH, names_of, without_unused, wrapped
 from aotc.emit.c.unit import Unit
 from aotc.emit.c.vectors.expressions import supports as vector_supports
 from aotc.emit.c.vectors.values import concerns
@@ -64,7 +64,7 @@ class FunctionPrinter(ControlFlow):
             self._emit(f"int32_t {self._status};")
         self._block(function.body.block)
         body = without_unused(self._lines, self._declarations)
-        mentioned = words_of(body)
+        mentioned = names_of(body)
         unused = [self._values[argument].text for argument in function.args]
         casts = [f"    (void){name};" for name in unused if name not in mentioned]
         return [*wrapped(head, arguments or ["void"], ")"), "{", *casts, *body, "}"]

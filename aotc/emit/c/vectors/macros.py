@@ -144,9 +144,9 @@ def _continued(head: str, expansion: str) -> list[str]:
     if len(head) + 1 + len(expansion) <= 118:
         return [f"{head} {expansion}"]
     lines, line = [f"{head} \\"], "   "
-    for word in expansion.split(" "):
-        if len(line) + 1 + len(word) > 116:
+    for token in expansion.split(" "):
+        if len(line) + 1 + len(token) > 116:
             lines.append(f"{line} \\")
             line = "   "
-        line += f" {word}"
+        line += f" {token}"
     return [*lines, line]

@@ -13,9 +13,9 @@ from aotc.dialects.graph.compound.control_flow import LoopOp, yield_of
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
 from aotc.dialects.graph.movement import TransposeOp
 from aotc.dialects.graph.structure import YieldOp
-from aotc.frontend.onnx.attributes import attribute_value
 from aotc.frontend.onnx.control.bodies import ControlNode, RegionBody
 from aotc.frontend.onnx.scopes import Scope, Value
+from aotc.frontend.onnx.tensors import attribute_value
 
 
 class Scan(ControlNode):

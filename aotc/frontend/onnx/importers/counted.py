@@ -18,12 +18,11 @@ from xdsl.ir import SSAValue
 from aotc.dialects.dtypes import is_float
 from aotc.dialects.graph.reduction import ReduceOp
 from aotc.dialects.graph.shapes import broadcast, normalize_axis
+from aotc.frontend.onnx.elements import extents, sums
 from aotc.frontend.onnx.importers.indexing import counted_top_k
 from aotc.frontend.onnx.importers.movement import counted_cut, cut, cuts
 from aotc.frontend.onnx.importers.reduction import axes_of
 from aotc.frontend.onnx.node import Bound, Node, Tensor
-from aotc.frontend.onnx.parts.counts import sums
-from aotc.frontend.onnx.parts.elements import extents
 from aotc.frontend.onnx.registry import IMPORTERS, bounded_op, listed
 
 _Results = Sequence[SSAValue | None] | None

@@ -11,8 +11,8 @@ from xdsl.ir import SSAValue
 
 from aotc.dialects.dtypes import numpy_dtype
 from aotc.dialects.graph.shapes import broadcast, normalize_axis
+from aotc.frontend.onnx.elements import Element, elements, extents, settled
 from aotc.frontend.onnx.node import Bound, Tensor
-from aotc.frontend.onnx.parts.elements import Element, elements, extents, settled
 from aotc.frontend.onnx.registry import Node, onnx_op
 
 _TO_THE_END = (2**31 - 1, 2**63 - 1)

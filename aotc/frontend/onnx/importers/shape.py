@@ -9,8 +9,8 @@ from xdsl.ir import SSAValue
 
 from aotc.dialects.dtypes import numpy_dtype
 from aotc.dialects.graph.shapes import normalize_axis
+from aotc.frontend.onnx.elements import elements, extents
 from aotc.frontend.onnx.node import Tensor
-from aotc.frontend.onnx.parts.elements import elements, extents
 from aotc.frontend.onnx.registry import Node, onnx_op
 from aotc.frontend.onnx.tensors import dtype_of
 

@@ -18,9 +18,9 @@ from aotc.dialects.graph.interfaces import shape_of
 from aotc.dialects.graph.shapes import normalize_axis
 from aotc.dialects.graph.structure import CopyOp
 from aotc.errors import Problem
+from aotc.frontend.onnx.elements import divided, multiple
 from aotc.frontend.onnx.node import Bound, Node
 from aotc.frontend.onnx.parts.axes import axis_of_result
-from aotc.frontend.onnx.parts.counts import divided, multiple
 
 _FIX = "end the model before it, or fix what it depends on with --constant NAME=VALUE"
 _RESHAPING = frozenset(("Flatten", "Reshape", "Squeeze", "Unsqueeze"))

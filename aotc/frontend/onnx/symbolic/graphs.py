@@ -11,17 +11,15 @@ import numpy as np
 from onnx import NodeProto, TensorProto, ValueInfoProto, helper
 from onnx.shape_inference import infer_node_outputs
 
-from aotc.frontend.onnx.attributes import attribute_value
 from aotc.frontend.onnx.bodies import ordered, subgraphs
 from aotc.frontend.onnx.check import called_function, function_key
-from aotc.frontend.onnx.dims import Extent, declared_shape, resolved_shapes
-from aotc.frontend.onnx.inputs import input_tensors
+from aotc.frontend.onnx.dims import Extent, declared_shape, input_tensors, resolved_shapes
 from aotc.frontend.onnx.labels import labels_of
 from aotc.frontend.onnx.load import Model
 from aotc.frontend.onnx.operators import MAX_OPSET, domain_of, operator_sets, schema_of
 from aotc.frontend.onnx.symbolic.operator_rules import of_array
 from aotc.frontend.onnx.symbolic.rules import MOST_ELEMENTS, RULES, UNKNOWN, Fact, Shape, SymbolicNode
-from aotc.frontend.onnx.tensors import DTYPES, dtype_of, read_tensor
+from aotc.frontend.onnx.tensors import DTYPES, attribute_value, dtype_of, read_tensor
 from aotc.model.extents import Extent as Expression
 from aotc.model.extents import OpenTensor, Size, unnamed
 from aotc.model.labels import Labels

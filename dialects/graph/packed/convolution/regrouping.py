@@ -21,7 +21,7 @@ PADDING_LANE = -1
 
 
 @dataclass(frozen=True)
-class _Run:
+class _Strip:
     """Lanes of the result that come from equally spaced lanes of one part; without a part they are zeros."""
 
     first: int
@@ -90,7 +90,7 @@ class RegroupChannelsOp(LoopNestOp):
         parts = list(self.parts)
         return [None if origin is None else (parts.index(origin[0]), origin[1]) for origin in self.origins()]
 
-    def _runs(self) -> Iterator[_Run]:
+    def _strips(self) -> Iterator[_Strip]:
         origins, first = self.numbered_origins(), 0
         while first < len(origins):
             origin, count, step = origins[first], 1, 0
@@ -102,7 +102,7 @@ class RegroupChannelsOp(LoopNestOp):
                 if origins[first + count] != expected or (origin and not step):
                     break
                 count += 1
-            yield _Run(first, count, origin[0] if origin else None, origin[1] if origin else 0, step)
+            yield _Strip(first, count, origin[0] if origin else None, origin[1] if origin else 0, step)
             first += count
 
     def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
@@ -112,18 +112,18 @@ class RegroupChannelsOp(LoopNestOp):
         def place(slot: Scalar) -> tuple[Scalar, Scalar]:
             return slot / lanes, b.rem(slot, b.index(lanes))
 
-        for run in self._runs():
+        for strip in self._strips():
 
-            def body(index: list[Scalar], run: _Run = run) -> None:
+            def body(index: list[Scalar], strip: _Strip = strip) -> None:
                 image, *position, number = index
-                block, lane = place(number + run.first)
+                block, lane = place(number + strip.first)
                 value = zero
-                if run.part is not None:
-                    source, source_lane = place(number * run.step + run.start)
-                    value = reads[run.part]([image, source, *position, source_lane])
+                if strip.part is not None:
+                    source, source_lane = place(number * strip.step + strip.start)
+                    value = reads[strip.part]([image, source, *position, source_lane])
                 writes[0]([image, block, *position, lane], value)
 
-            b.parallel_for([batch, *spatial, run.count], body)
+            b.parallel_for([batch, *spatial, strip.count], body)
 
 
 def regrouped(origins: Sequence[tuple[SSAValue, int] | None], like: RegroupChannelsOp) -> RegroupChannelsOp:

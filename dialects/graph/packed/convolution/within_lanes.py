@@ -22,11 +22,11 @@ from aotc.dialects.graph.windows.axes import ConvolutionalOp, SlidingAxes, Trans
 
 
 class LanesOp(SlidingAxes, ABC):
-    """Convolution in groups of `run` channels, each of which is that many neighbouring lanes of a block of x [N,
+    """Convolution in groups of `per_group` channels, each of which is that many neighbouring lanes of a block of x [N,
     blocks, spatial.., B]."""
 
     @property
-    def run(self) -> int:
+    def per_group(self) -> int:
         """Input channels, and output channels, of a group."""
         return 1
 
@@ -42,7 +42,7 @@ class LanesOp(SlidingAxes, ABC):
 
     def operations(self) -> int:
         """As of the definition, padding lanes included."""
-        return 2 * math.prod(shape_of(self.result)) * math.prod(self.kernel()) * self.run
+        return 2 * math.prod(shape_of(self.result)) * math.prod(self.kernel()) * self.per_group
 
     @abstractmethod
     def start(self, b: Builder, reads: Sequence[Reader], index: Sequence[Scalar]) -> Scalar:
@@ -52,11 +52,11 @@ class LanesOp(SlidingAxes, ABC):
         batch, block, *position, lane = index
 
         def read(places: list[Scalar], taps: list[Scalar], number: Scalar) -> tuple[Scalar, Scalar]:
-            source = lane - b.rem(lane, b.index(self.run)) + number
+            source = lane - b.rem(lane, b.index(self.per_group)) + number
             weight = self.weight_index(block, taps, lane, number)
             return reads[0]([batch, block, *places, source]), reads[1](weight)
 
-        return self.sum_over_taps(b, position, self.start(b, reads, index), self.run, read)
+        return self.sum_over_taps(b, position, self.start(b, reads, index), self.per_group, read)
 
 
 class LanesConvolutionOp(LanesOp, ABC):
@@ -67,8 +67,8 @@ class LanesConvolutionOp(LanesOp, ABC):
 
     def infer_types(self) -> Sequence[TensorType]:
         at = expect(self, x="N blocks H spatial.. B", weight=self.WEIGHT)
-        if at["B"] % self.run:
-            raise ShapeError(f"groups of {self.run} channels do not divide blocks of {at['B']}")
+        if at["B"] % self.per_group:
+            raise ShapeError(f"groups of {self.per_group} channels do not divide blocks of {at['B']}")
         check_bias(self.bias, at["blocks"], at["B"])
         shape = [at["N"], at["blocks"], *self.extents(), at["B"]]
         return [TensorType(narrowest_element_type(*self.operands), shape)]
@@ -106,7 +106,7 @@ class BlockedLanesConvOp(LanesConvolutionOp):
     WEIGHT: ClassVar[str] = "inputs+ blocks kernel.. B"
 
     @property
-    def run(self) -> int:
+    def per_group(self) -> int:
         return shape_of(self.weight)[0]
 
     def kernel(self) -> tuple[int, ...]:

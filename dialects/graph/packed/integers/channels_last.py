@@ -1,7 +1,7 @@
 """Convolution with the channels last, and matrix products, with interleaved weights: for cores without vectors.
 
 A tensor with one block of all its channels, [N, 1, spatial.., C], has the channels last: the taps of a row of a window
-are one run of elements in memory, as the weights are. Weights of 4 bits may be in pairs: those of two outputs share a
+are one strip of elements in memory, as the weights are. Weights of 4 bits may be in pairs: those of two outputs share a
 byte, which kernels read once and take apart.
 """
 
@@ -138,7 +138,7 @@ class InterleavedOp(ParallelOp, AccumulatingOp, ABC):
 class ChannelsLastConvOp(ChannelsLastAxes, InterleavedOp):
     """Convolution of x [N, spatial.., W * C], the last spatial axis and the channels as one: [N, 1, spatial.., M].
 
-    The weights are interleaved from [M, S, R]: R is the run of the taps along the last axis with all channels, where
+    The weights are interleaved from [M, S, R]: R is the strip of the taps along the last axis with all channels, where
     neighbouring taps see neighbouring elements, else the channels of one tap; S counts the other taps. With `group`
     these are the channels of a group, and the outputs of a block are of one group.
 
@@ -172,20 +172,20 @@ class ChannelsLastConvOp(ChannelsLastAxes, InterleavedOp):
         return (*outer, last // self.channels)
 
     @property
-    def runs(self) -> bool:
+    def strips(self) -> bool:
         """Whether neighbouring taps along the last axis see neighbouring elements."""
         return self.ints("dilations")[-1] == 1 and self.groups == 1
 
     @property
     def rows(self) -> tuple[int, int]:
-        run, rows = self.inputs, math.prod(self.kernel()[:-1])
-        if self.runs:
-            run *= self.kernel()[-1]
+        strip, rows = self.inputs, math.prod(self.kernel()[:-1])
+        if self.strips:
+            strip *= self.kernel()[-1]
         else:
             rows *= self.kernel()[-1]
         if self.patch is not None:
-            rows, run = 1, rows * run
-        return rows, run
+            rows, strip = 1, rows * strip
+        return rows, strip
 
     def infer_types(self) -> Sequence[TensorType]:
         x, kernel, channels = shape_of(self.x), self.kernel(), self.channels
@@ -212,8 +212,8 @@ class ChannelsLastConvOp(ChannelsLastAxes, InterleavedOp):
         batch, _, *position, output = index
 
         def weight_at(at: Sequence[Scalar]) -> Scalar:
-            place, run = linearize(b, at, within), b.index(self.rows[1])
-            return self.weight_of(b, reads[1], output, place / run, b.rem(place, run))
+            place, strip = linearize(b, at, within), b.index(self.rows[1])
+            return self.weight_of(b, reads[1], output, place / strip, b.rem(place, strip))
 
         first = output / (outputs // self.groups) * inputs if self.groups > 1 else b.index(0)
 

@@ -44,7 +44,7 @@ from aotc.dialects.graph.interfaces import (
 )
 from aotc.dialects.graph.packed.layout import Layout, Mode, blocks
 from aotc.dialects.graph.schedules import check_partial_sums
-from aotc.dialects.graph.shapes import LINE, ceil_div, segments
+from aotc.dialects.graph.shapes import CACHE_LINE, ceil_div, segments
 from aotc.dialects.properties import int_prop, opt_bool_prop, opt_int_prop
 from aotc.mathematics.linear_combinations import terms
 
@@ -143,7 +143,7 @@ class StrassenMatMulOp(LoopNestOp):
 
     Rows are multiplied in blocks of `block_rows`, the first half of a block being the upper quarters. The other results
     are scratch buffers for a block: `sums` [7, T, ceil(K / 2)] of quarters of the operand, and `products` [7, T, width]
-    of one panel. T, which is half the rows, and the lines of a cache that K / 2 elements take are rounded up to odd
+    of one panel. T, which is half the rows, and the cache lines that K / 2 elements take are rounded up to odd
     numbers: then elements that are used together do not share a set of a cache.
 
     So that threads need not wait for each other, blocks are computed in `row_parts` parts, and of each the panels in
@@ -190,8 +190,8 @@ class StrassenMatMulOp(LoopNestOp):
         rows, panels = sizes.row_parts, sizes.panel_parts
         if not 1 <= rows <= max(sizes.blocks, 1) or not 1 <= panels <= sizes.panels:
             raise ShapeError(f"{sizes.blocks} blocks and {sizes.panels} panels are not in {rows} and {panels} parts")
-        height, line = sizes.height | 1, max(LINE // byte_width(wide), 1)
-        pitch = (ceil_div(sizes.upper, line) | 1) * line
+        height, unit = sizes.height | 1, max(CACHE_LINE // byte_width(wide), 1)
+        pitch = (ceil_div(sizes.upper, unit) | 1) * unit
         count = rows * panels * PRODUCTS
         shapes = ((*lhs[:-1], sizes.columns), (count, height, pitch), (count, height, sizes.width))
         return [TensorType(kind if place == 0 else wide, shape) for place, shape in enumerate(shapes)]

@@ -124,10 +124,10 @@ def axes_of(
 def along(values: Array, number: int, transform: Callable[[list[Scalar]], list[Scalar]]) -> Array:
     """An array of values (of objects), transformed along axis `number`."""
     moved = np.moveaxis(values, number, -1)
-    lines = [transform(list(line)) for line in moved.reshape(-1, moved.shape[-1])]
-    found = np.empty((len(lines), len(lines[0])), object)
-    for place, line in enumerate(lines):
-        found[place, :] = line
+    fibers = [transform(list(fiber)) for fiber in moved.reshape(-1, moved.shape[-1])]
+    found = np.empty((len(fibers), len(fibers[0])), object)
+    for place, fiber in enumerate(fibers):
+        found[place, :] = fiber
     return np.moveaxis(found.reshape(*moved.shape[:-1], -1), -1, number)
 
 

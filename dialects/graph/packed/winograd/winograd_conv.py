@@ -56,7 +56,7 @@ from aotc.dialects.graph.packed.channels import Channels
 from aotc.dialects.graph.packed.winograd.winograd_axes import ABSENT, EXACT, INNER, Axis, along, axes_of, exact_of
 from aotc.dialects.graph.quantized.bytes import UI8
 from aotc.dialects.graph.schedules import check_partial_sums
-from aotc.dialects.graph.shapes import LINE, ceil_div, inside
+from aotc.dialects.graph.shapes import CACHE_LINE, ceil_div, inside
 from aotc.dialects.graph.windows.axes import check_bias
 from aotc.dialects.graph.windows.sliding import sliding_windows
 from aotc.dialects.properties import int_prop, opt_int_prop
@@ -90,8 +90,8 @@ def filters_of(axes: Sequence[Axis]) -> int:
 
 
 def _spread_rows(rows: int, row_bytes: int) -> int:
-    """At least `rows`, so that they take an odd number of cache lines, or of rows of several lines."""
-    together = max(LINE // row_bytes, 1)
+    """At least `rows`, so that they take an odd number of cache lines, or of several rows."""
+    together = max(CACHE_LINE // row_bytes, 1)
     return together * (ceil_div(rows, together) | 1)
 
 
@@ -373,7 +373,7 @@ class WinogradConvOp(LoopNestOp):
             for number, axis in enumerate(axes):
                 f = axis.transforms
                 assert isinstance(f, EXACT)
-                taps = along(taps, number, lambda line, f=f: f.transform_filter(line, total))
+                taps = along(taps, number, lambda fiber, f=f: f.transform_filter(fiber, total))
                 taps = np.take(taps, f.filter_numbers, axis=number)
             return taps.reshape(-1)
 
@@ -402,7 +402,7 @@ class WinogradConvOp(LoopNestOp):
                 d = everywhere(shape, element)
                 for axis_number, axis in enumerate(axes):
                     f = axis.transforms
-                    d = along(d, axis_number, lambda line, f=f: f.transform_input(line, total))
+                    d = along(d, axis_number, lambda fiber, f=f: f.transform_input(fiber, total))
                 factors = filters(panel, number, channel, place)
                 return [
                     before + value * factor
@@ -428,7 +428,7 @@ class WinogradConvOp(LoopNestOp):
             grid = everywhere(shape, lambda index: found[np.ravel_multi_index(index, shape)])
             for number, axis in enumerate(axes):
                 f = axis.transforms
-                grid = along(grid, number, lambda line, f=f: f.transform_output(line, total))
+                grid = along(grid, number, lambda fiber, f=f: f.transform_output(fiber, total))
             bias = zero if self.bias is None else reads[2]([output])
             for offsets in np.ndindex(*grid.shape):
                 multiples = (axis.transforms.multiples[offset] for axis, offset in zip(axes, offsets, strict=True))

@@ -54,8 +54,8 @@ class ConvNest(Nest[BlockedConvolutionOp, MatmulSchedule]):
     read at one index for each axis, and at a channel."""
     over_some: OverBlocks | None = None
     """Loops over some of the blocks that a panel reads; None: over all."""
-    lines: tuple[Scalar, int] | None = None
-    """The first of the lines, along the first spatial axis, for which the panels are read, and how many there are;
+    band: tuple[Scalar, int] | None = None
+    """The first of the rows, along the first spatial axis, for which the panels are read, and how many there are;
     None: all."""
 
     @cached_property
@@ -89,7 +89,7 @@ class ConvNest(Nest[BlockedConvolutionOp, MatmulSchedule]):
             return self.over_some(panel, carried, body)
         return self.op.over_blocks(self.b, panel, carried, body)
 
-    def run(self) -> None:
+    def emit(self) -> None:
         """Emit the nest; every position is written once.
 
         With `partials` a panel adds some blocks of x at a time, `schedule.kc` steps or one block, at all positions.
@@ -116,19 +116,19 @@ class ConvNest(Nest[BlockedConvolutionOp, MatmulSchedule]):
                 b.sequential_for([batches, 1], lambda index: in_blocks(index, whole, tail))
             return
 
-        def by_columns(lines: Segment, start: int, count: int) -> None:
+        def by_columns(band: Segment, start: int, count: int) -> None:
             def at(index: list[Scalar]) -> None:
                 number, batch, panel = index
-                first = number * lines.size + lines.start
-                nest = replace(self, lines=None if self.schedule.mc is None else (first, lines.size))
+                first = number * band.size + band.start
+                nest = replace(self, band=None if self.schedule.mc is None else (first, band.size))
 
                 def row(outer: list[Scalar]) -> None:
                     here = [first + outer[0], *outer[1:]] if outer else outer
                     nest._row(batch, panel + start, count, here)
 
-                b.parallel_for([lines.size, *spatial[1:-1]] if len(spatial) > 1 else [], row)
+                b.parallel_for([band.size, *spatial[1:-1]] if len(spatial) > 1 else [], row)
 
-            b.parallel_for([lines.count, batches, whole if count == registers else 1], at)
+            b.parallel_for([band.count, batches, whole if count == registers else 1], at)
 
         def by_rows(index: list[Scalar]) -> None:
             batch, *outer = index
@@ -138,10 +138,10 @@ class ConvNest(Nest[BlockedConvolutionOp, MatmulSchedule]):
 
         if self.schedule.order == "columns":
             extent = spatial[0] if len(spatial) > 1 else 1
-            for lines in segments(extent, self.schedule.mc or extent):
-                by_columns(lines, 0, registers)
+            for band in segments(extent, self.schedule.mc or extent):
+                by_columns(band, 0, registers)
                 if whole < panels:
-                    by_columns(lines, whole, tail)
+                    by_columns(band, whole, tail)
         else:
             b.parallel_for([batches, *spatial[:-1]], by_rows)
 
@@ -253,9 +253,9 @@ class _Tile:
         if len(nest.residues) > 1:
             return
         outer = list(self.outer)
-        if nest.lines is not None:
-            first_line, count = nest.lines
-            outer[0], spatial = outer[0] - first_line, [count, *spatial[1:]]
+        if nest.band is not None:
+            first_row, count = nest.band
+            outer[0], spatial = outer[0] - first_row, [count, *spatial[1:]]
         following = [self.panel + 1, *(b.index(0) for _ in at[1:])]
         first, step = linearize(b, [*outer, self.row], spatial), linearize(b, at, steps)
         sizes, shape = (math.prod(spatial), byte_width(nest.dtype)), (math.prod(steps), columns)

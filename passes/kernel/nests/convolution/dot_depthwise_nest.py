@@ -28,7 +28,7 @@ from aotc.dialects.graph.windows.sliding import Edges, SlidingWindow
 from aotc.passes.kernel.builders.tile_builder import TileBuilder
 from aotc.passes.kernel.builders.tiles import NotVectorizable, Tile
 from aotc.passes.kernel.nest import Nest
-from aotc.passes.kernel.nests.convolution.row_tiles import RowTiles, Run, row_tiles, tap_places
+from aotc.passes.kernel.nests.convolution.row_tiles import RowTiles, Strip, row_tiles, tap_places
 from aotc.passes.kernel.nests.convolution.starting_tiles import starting_tile
 
 Op = TypeVar("Op", BlockedDotDepthwiseConvOp, BlockedPairDepthwiseConvOp)
@@ -49,7 +49,7 @@ class _Nest(Nest[Op, WindowSchedule]):
 class DotDepthwiseNest(_Nest[BlockedDotDepthwiseConvOp]):
     """The nest by dot products of four neighbouring taps."""
 
-    def run(self) -> None:
+    def emit(self) -> None:
         """Emit the nest; every position is written once."""
         outermost = self.outermost()
         *outer, across = self.op.windows()
@@ -144,16 +144,16 @@ class DotDepthwiseNest(_Nest[BlockedDotDepthwiseConvOp]):
 class PairDepthwiseNest(_Nest[BlockedPairDepthwiseConvOp]):
     """The nest by products of two taps in neighbouring rows.
 
-    Lines of the result that see all rows of the kernel have code of their own, in which these are written one by one.
+    Rows of the result that see all rows of the kernel have code of their own, in which these are written one by one.
     """
 
-    def run(self) -> None:
+    def emit(self) -> None:
         """Emit the nest; every position is written once."""
         outermost = self.outermost()
         *outer, across = self.op.windows()
         tiles = row_tiles(across, self.schedule.positions)
 
-        def line(index: list[Scalar], *, whole: bool) -> None:
+        def one_row(index: list[Scalar], *, whole: bool) -> None:
             for part in tiles:
                 self.b.sequential_range(
                     part.start,
@@ -163,17 +163,17 @@ class PairDepthwiseNest(_Nest[BlockedPairDepthwiseConvOp]):
                 )
 
         if not outer:
-            self.b.parallel_for(outermost, lambda index: line(index, whole=True))
+            self.b.parallel_for(outermost, lambda index: one_row(index, whole=True))
             return
         *others, rows = outer
         edges = Edges.of(rows)
         parts = [(0, edges.begin), (edges.begin, edges.end), (edges.end, edges.positions)]
 
-        def lines(index: list[Scalar]) -> None:
+        def all_rows(index: list[Scalar]) -> None:
             for number, (start, stop) in enumerate(parts):
-                self.b.parallel_range(start, stop, 1, lambda at, whole=number == 1: line([*index, at], whole=whole))
+                self.b.parallel_range(start, stop, 1, lambda at, whole=number == 1: one_row([*index, at], whole=whole))
 
-        self.b.parallel_for([*outermost, *(window.positions for window in others)], lines)
+        self.b.parallel_for([*outermost, *(window.positions for window in others)], all_rows)
 
 
 @dataclass(frozen=True)
@@ -235,22 +235,22 @@ class _PairTile:
     def _row(self, taps: list[Scalar], carried: list[Scalar], *, paired: bool) -> list[Scalar]:
         """The products of one row of the kernel, or of two: those at `taps` and in the next row."""
         b, (total,) = self.b, carried
-        elements: dict[Run, Scalar] = {}
+        elements: dict[Strip, Scalar] = {}
         for place in tap_places(self.nest.op.windows()[-1], self.part.taps):
-            if place.run not in elements:
-                elements[place.run] = self._elements(taps, place.run, paired=paired)
+            if place.strip not in elements:
+                elements[place.strip] = self._elements(taps, place.strip, paired=paired)
             size = place.last - place.first
-            x = b.slice(elements[place.run], [place.offset], [size])
+            x = b.slice(elements[place.strip], [place.offset], [size])
             weight = self._weight(taps, place.tap, size, paired=paired)
             total = b.replace(b.dot(x, weight, b.slice(total, [place.first], [size])), total, [place.first])
         return [total]
 
-    def _elements(self, taps: list[Scalar], run: Run, *, paired: bool) -> Scalar:
-        """The elements that the taps of a column see along a run, each channel's two in its lane."""
+    def _elements(self, taps: list[Scalar], strip: Strip, *, paired: bool) -> Scalar:
+        """The elements that the taps of a column see along a strip, each channel's two in its lane."""
         batch, block, *position = self.index
         *outer, across = self.nest.op.windows()
-        tile = Tile((run.count, self.lanes))
-        first = self.at * across.stride + (run.element - across.before)
+        tile = Tile((strip.count, self.lanes))
+        first = self.at * across.stride + (strip.element - across.before)
         column, lane = tile.index(self.b, first, {0: across.stride}), tile.index(self.b, 0, {1: 1})
 
         def read(taps: list[Scalar]) -> Scalar:

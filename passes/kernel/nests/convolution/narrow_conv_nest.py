@@ -39,7 +39,7 @@ def narrow_nest(nest: Nest[NarrowConvolutionOp, InnerProductSchedule]) -> None:
 
         def each(j: list[Scalar], those: Sequence[Residues] = residues, windows: list[SlidingWindow] = windows) -> None:
             sums = _InnerProducts(nest, those, j)
-            WindowNest(b, nest.schedule, outer, windows, lanes, read, sums, most_unrolled=1).run()
+            WindowNest(b, nest.schedule, outer, windows, lanes, read, sums, most_unrolled=1).emit()
 
         b.parallel_for([each.count for each in residues], each)
 

@@ -24,12 +24,12 @@ from aotc.passes.kernel.nest import Nest
 class PairedDotNest(Nest[PairedDotConvOp, PairedSchedule]):
     """The nest over all positions; every one is written once."""
 
-    def run(self) -> None:
+    def emit(self) -> None:
         """Emit the nest."""
         b = self.b
         batches, panels, *outer, row, _ = self.shape
 
-        def line(batch: Scalar, panel: Scalar, before: list[Scalar]) -> None:
+        def one(batch: Scalar, panel: Scalar, before: list[Scalar]) -> None:
             for part in segments(row, self.schedule.mr):
 
                 def tile(number: Scalar, start: int = part.start, size: int = part.size) -> None:
@@ -39,11 +39,11 @@ class PairedDotNest(Nest[PairedDotConvOp, PairedSchedule]):
 
         def by_columns(index: list[Scalar]) -> None:
             batch, panel, *before = index
-            line(batch, panel, before)
+            one(batch, panel, before)
 
         def by_rows(index: list[Scalar]) -> None:
             batch, *before = index
-            b.parallel_range(0, panels, 1, lambda panel: line(batch, panel, before))
+            b.parallel_range(0, panels, 1, lambda panel: one(batch, panel, before))
 
         if self.schedule.order == "columns":
             b.parallel_for([batches, panels, *outer], by_columns)

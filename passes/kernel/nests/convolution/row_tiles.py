@@ -85,7 +85,7 @@ def _taps(window: SlidingWindow, start: int, size: int) -> tuple[TapRange, ...]:
 
 
 @dataclass(frozen=True)
-class Run:
+class Strip:
     """Elements that a tile reads at once: `count` of them, one every stride.
 
     `element` is the first, relative to the one that tap 0 reads, or would read, at the tile's first position.
@@ -97,20 +97,20 @@ class Run:
 
 @dataclass(frozen=True)
 class TapPlace:
-    """The elements that `tap` reads at the positions first..last of a tile: that many elements of `run`, from `offset`
+    """The elements that `tap` reads at positions first..last of a tile: that many elements of `strip`, from `offset`
     on."""
 
     tap: int
     first: int
     last: int
-    run: Run
+    strip: Strip
     offset: int
 
 
 def tap_places(window: SlidingWindow, taps: Iterable[TapRange]) -> list[TapPlace]:
     """Where to find what each of `taps` reads, tap by tap, such that each element is loaded once for all of them."""
     each = [(tap, some.first, some.last) for some in taps for tap in range(some.low, some.high)]
-    # Taps whose elements are a multiple of the stride apart share runs; along one, elements are numbered in strides.
+    # Taps whose elements are a multiple of the stride apart share strips; along one, elements are numbered in strides.
     numbers: dict[int, list[tuple[int, int]]] = {}
     for tap, first, last in each:
         whole, residue = divmod(tap * window.dilation, window.stride)
@@ -119,9 +119,9 @@ def tap_places(window: SlidingWindow, taps: Iterable[TapRange]) -> list[TapPlace
     places: list[TapPlace] = []
     for tap, first, last in each:
         whole, residue = divmod(tap * window.dilation, window.stride)
-        low, high = next(run for run in merged[residue] if run[0] <= whole + first < run[1])
-        run = Run(low * window.stride + residue, high - low)
-        places.append(TapPlace(tap, first, last, run, whole + first - low))
+        low, high = next(strip for strip in merged[residue] if strip[0] <= whole + first < strip[1])
+        strip = Strip(low * window.stride + residue, high - low)
+        places.append(TapPlace(tap, first, last, strip, whole + first - low))
     return places
 
 

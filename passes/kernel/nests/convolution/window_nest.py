@@ -17,7 +17,7 @@ from aotc.dialects.graph.schedules import InnerProductSchedule, WindowSchedule
 from aotc.dialects.graph.windows.sliding import SlidingWindow
 from aotc.passes.kernel.builders.tile_builder import TileBuilder
 from aotc.passes.kernel.builders.tiles import NotVectorizable, Tile
-from aotc.passes.kernel.nests.convolution.row_tiles import RowTiles, Run, TapRange, row_tiles, tap_places
+from aotc.passes.kernel.nests.convolution.row_tiles import RowTiles, Strip, TapRange, row_tiles, tap_places
 
 MOST_UNROLLED = 9
 """The most taps along a row that are unrolled; what several of them read is then loaded once."""
@@ -78,7 +78,7 @@ class WindowNest:
     most_unrolled: int = MOST_UNROLLED
     """More taps along a row become a loop, in which they share no registers."""
 
-    def run(self) -> None:
+    def emit(self) -> None:
         """Emit the nest; every position is finished once."""
         if self.lanes == 1 or self.lanes != self.schedule.lanes:
             raise NotVectorizable(f"blocks of {self.lanes} channels for vectors of {self.schedule.lanes}")
@@ -186,26 +186,26 @@ class WindowNest:
     ) -> list[Scalar]:
         """As `_row`, unrolled: what several taps read is loaded once."""
         places = [*tap_places(self.windows[self.across], ranges)]
-        read: dict[Run, Scalar] = {}
+        read: dict[Strip, Scalar] = {}
         for each in self.reduction.passes():
-            views: dict[Run, Scalar] = {}
+            views: dict[Strip, Scalar] = {}
             for place in places:
-                if place.run not in read:
-                    read[place.run] = self._read(index, taps, place.run)
-                if place.run not in views:
-                    views[place.run] = each.view(read[place.run])
-                elements = self.b.slice(views[place.run], [place.offset], [place.last - place.first])
+                if place.strip not in read:
+                    read[place.strip] = self._read(index, taps, place.strip)
+                if place.strip not in views:
+                    views[place.strip] = each.view(read[place.strip])
+                elements = self.b.slice(views[place.strip], [place.offset], [place.last - place.first])
                 part = self._part(index, place.first, place.last)
                 before = self._slices(carried, place.first, place.last)
                 after = each.step(part, self._with_tap(taps, self.b.index(place.tap)), elements, before)
                 carried = self._replaced(carried, after, place.first)
         return carried
 
-    def _read(self, index: list[Scalar], taps: list[Scalar], run: Run) -> Scalar:
-        """The elements that the positions of a run read."""
-        tile = Tile((run.count, self.lanes))
+    def _read(self, index: list[Scalar], taps: list[Scalar], strip: Strip) -> Scalar:
+        """The elements that the positions of a strip read."""
+        tile = Tile((strip.count, self.lanes))
         source = self._source([*index, tile.index(self.b, 0, {-1: 1})], taps)
-        start = source[self._place] + run.element
+        start = source[self._place] + strip.element
         source[self._place] = tile.index(self.b, start, {0: self.windows[self.across].stride})
         return self.b.splat(self.read(source), tile)
 

@@ -83,7 +83,7 @@ class _RowsNest(Nest[Op, PositionsSchedule]):
 class WindowRowsNest(_RowsNest[WindowOp]):
     """The nest over [N, C, positions..]."""
 
-    def run(self) -> None:
+    def emit(self) -> None:
         """Emit it; every position is finished once."""
         if self.op.neutral is None or len(shape_of(self.op.x)) != 2 + self.op.rank:
             raise NotVectorizable("nothing stands for padding, or channels are in the lanes")
@@ -170,7 +170,7 @@ class FoldRowsNest(_RowsNest[FoldOp]):
     """The nest over [N, C, image..]: along the last axis the positions of a residue are windows over columns, of which
     each tap has its own."""
 
-    def run(self) -> None:
+    def emit(self) -> None:
         """Emit it; every position is finished once."""
         *others, last = self.op.axes()
 

@@ -23,7 +23,7 @@ from operator import and_
 
 from aotc.dialects.aot.tiles import tile_shape
 from aotc.dialects.builder import Reader, Scalar, Writer, linear_combinations
-from aotc.dialects.graph.packed.channels import BlockRun, Channels
+from aotc.dialects.graph.packed.channels import BlockStrip, Channels
 from aotc.dialects.graph.packed.winograd.winograd_axes import ABSENT, EXACT, Axis
 from aotc.dialects.graph.packed.winograd.winograd_conv import WinogradConvOp, WinogradSizes, divided
 from aotc.dialects.graph.schedules import MatmulSchedule
@@ -37,7 +37,7 @@ from aotc.passes.kernel.nests.products.matmul_nest import PLAIN, Products, batch
 
 
 def alike(axis: Axis, segment: int) -> list[tuple[range, range]]:
-    """The tiles along an axis as runs of equal ones: (tiles, which elements exist of those a segment sees)."""
+    """The tiles along an axis as strips of equal ones: (tiles, which elements exist of those a segment sees)."""
     extent, count = axis.window.extent, axis.transforms.inputs
 
     def elements_of(tile: int) -> range:
@@ -45,11 +45,11 @@ def alike(axis: Axis, segment: int) -> list[tuple[range, range]]:
         first = min(max(-start, 0), count)
         return range(first, max(min(extent - start, count), first))
 
-    runs: list[tuple[range, range]] = []
+    strips: list[tuple[range, range]] = []
     for elements, tiles in groupby(range(axis.tiles), elements_of):
-        run = list(tiles)
-        runs.append((range(run[0], run[-1] + 1), elements))
-    return runs
+        strip = list(tiles)
+        strips.append((range(strip[0], strip[-1] + 1), elements))
+    return strips
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class WinogradNest(Nest[WinogradConvOp, MatmulSchedule]):
         """Readers of the scratch buffers."""
         return self.reads[len(self.op.operands) :]
 
-    def run(self) -> None:
+    def emit(self) -> None:
         """Emit the loops."""
         sizes = self.sizes
         if self.lanes != sizes.block:
@@ -109,11 +109,11 @@ class WinogradNest(Nest[WinogradConvOp, MatmulSchedule]):
 
         def block(number: Scalar) -> None:
             start = rows.low + number * sizes.tile_rows
-            for run in whole.runs:
-                for part in segments(run.count, self.sizes.types.group):
+            for strip in whole.strips:
+                for part in segments(strip.count, self.sizes.types.group):
                     for across in range(self.sizes.columns.segments):
-                        counts = *sizes.segments[:-1], run.number, part.count
-                        self._for_rows(start, end, counts, partial(self._transform_row, run, part, across))
+                        counts = *sizes.segments[:-1], strip.number, part.count
+                        self._for_rows(start, end, counts, partial(self._transform_row, strip, part, across))
             tiles = (
                 b.index(sizes.block_tiles)
                 if exact
@@ -181,7 +181,7 @@ class WinogradNest(Nest[WinogradConvOp, MatmulSchedule]):
 
     def _transform_row(
         self,
-        run: BlockRun,
+        strip: BlockStrip,
         part: Segment,
         across: int,
         index: list[Scalar],
@@ -193,12 +193,12 @@ class WinogradNest(Nest[WinogradConvOp, MatmulSchedule]):
         `across` of the columns."""
         b, sizes, f = self.b, self.sizes, self.sizes.columns.transforms
         *segment, time, neighbour = index
-        block, channel = run.place(time, neighbour * part.size + part.start)
+        block, channel = strip.place(time, neighbour * part.size + part.start)
         number = b.index(0)
         for place, count in zip((*segment, b.index(across)), sizes.segments, strict=True):
             number = number * count + place
         channel = channel if prod(sizes.segments) == 1 else number * sizes.channels.count + channel
-        valid = None if run.channels == self.lanes else run.channels
+        valid = None if strip.channels == self.lanes else strip.channels
         blocks = [block + each for each in range(part.size)]
         for tiles, elements in alike(self.sizes.columns, across):
 
@@ -206,15 +206,15 @@ class WinogradNest(Nest[WinogradConvOp, MatmulSchedule]):
                 column = tile * self.sizes.columns.tile_step + (
                     across * self.sizes.columns.segment_step + elements.start - self.sizes.columns.window.before
                 )
-                for i, line in enumerate(self._transformed_lines(blocks, plane, segment, row, column, elements)):
+                for i, fiber in enumerate(self._transformed_fibers(blocks, plane, segment, row, column, elements)):
                     registers = Tile((f.inputs, 1, part.size * self.lanes), valid)
                     product = registers.index(b, self.first + i * f.inputs, {0: 1})
                     lane = registers.index(b, channel, {-1: 1})
-                    self.writes[1]([product, first + tile, lane], self._joined(line, 0))
+                    self.writes[1]([product, first + tile, lane], self._joined(fiber, 0))
 
             self._for_tiles(tiles, transform)
 
-    def _transformed_lines(
+    def _transformed_fibers(
         self,
         blocks: Sequence[Scalar],
         plane: list[Scalar],
@@ -223,17 +223,17 @@ class WinogradNest(Nest[WinogradConvOp, MatmulSchedule]):
         column: Scalar,
         elements: range,
     ) -> Iterator[list[Scalar]]:
-        """The transformed elements of a tile, line by line; the first that exists is in `column`.
+        """The transformed elements of a tile, fiber by fiber; the first that exists is in `column`.
 
-        The columns are transformed one after the other, then the lines, so that few elements are in registers at once.
+        The columns are transformed one after the other, then the fibers, so that few elements are in registers at once.
         The zero point is subtracted from what is transformed, of which it changes little.
         """
         f = self.sizes.rows.transforms
-        lines = [self._line(blocks, plane, segment, row, column, i, elements) for i in range(f.inputs)]
-        columns = zip(*(self._split(line, 1) for line in lines), strict=True)
+        fibers = [self._fiber(blocks, plane, segment, row, column, i, elements) for i in range(f.inputs)]
+        columns = zip(*(self._split(fiber, 1) for fiber in fibers), strict=True)
         down = [f.transform_input(each, self.combine) for each in columns]
-        for i, line in enumerate(zip(*down, strict=True)):
-            found = self.sizes.columns.transforms.transform_input(line, self.combine)
+        for i, fiber in enumerate(zip(*down, strict=True)):
+            found = self.sizes.columns.transforms.transform_input(fiber, self.combine)
             yield [self._less_zero_point(value, i, j) for j, value in enumerate(found)]
 
     def _less_zero_point(self, value: Scalar, i: int, j: int) -> Scalar:
@@ -245,27 +245,27 @@ class WinogradNest(Nest[WinogradConvOp, MatmulSchedule]):
         factor = down.input_sums[i] * across.input_sums[j]
         return value - point * factor if factor else value
 
-    def _line(
+    def _fiber(
         self,
         blocks: Sequence[Scalar],
         plane: list[Scalar],
         segment: list[Scalar],
         row: Scalar,
         column: Scalar,
-        line: int,
+        fiber: int,
         elements: range,
     ) -> Scalar:
-        """A line of elements of a tile of the operand, its zero point where there are none: [1, n, lanes] with the
+        """A fiber of elements of a tile of the operand, its zero point where there are none: [1, n, lanes] with the
         lanes of one block or two."""
         b, lanes = self.b, len(blocks) * self.lanes
-        line_tile = Tile((1, self.sizes.columns.transforms.inputs, lanes))
-        zeros = b.splat(self.sizes.zero_point, line_tile, self.sizes.types.factors)
+        fiber_tile = Tile((1, self.sizes.columns.transforms.inputs, lanes))
+        zeros = b.splat(self.sizes.zero_point, fiber_tile, self.sizes.types.factors)
         image, *planes = plane
         axes, tiles = (*self.sizes.outer, self.sizes.rows), (*planes, row)
         places: list[Scalar] = []
         tests: list[Scalar] = []
         for axis, tile, part in zip(axes, tiles, segment, strict=True):
-            offset = (line if axis is self.sizes.rows else 0) - axis.window.before
+            offset = (fiber if axis is self.sizes.rows else 0) - axis.window.before
             first, last = offset, offset + (axis.tiles - 1) * axis.tile_step + (axis.segments - 1) * axis.segment_step
             if first >= axis.window.extent or last < 0:
                 return zeros
@@ -310,8 +310,8 @@ class WinogradNest(Nest[WinogradConvOp, MatmulSchedule]):
             for j in range(TAPS):
                 taps = Tile((TAPS, 1, lanes))
                 place = [b.index(0), taps.index(b, 0, {0: 1}), b.index(j), step]
-                line = self.reads[1]([panel, *place, taps.index(b, column * lanes, {-1: 1})])
-                columns.append(down.transform_filter(self._split(b.cast(line, types.factors), 0), self.combine))
+                fiber = self.reads[1]([panel, *place, taps.index(b, column * lanes, {-1: 1})])
+                columns.append(down.transform_filter(self._split(b.cast(fiber, types.factors), 0), self.combine))
             number = 0
             for row in zip(*columns, strict=True):
                 for value in across.transform_filter(row, self.combine):
@@ -351,19 +351,19 @@ class WinogradNest(Nest[WinogradConvOp, MatmulSchedule]):
 
     def _store_row(self, panel: Scalar, index: list[Scalar], plane: list[Scalar], row: Scalar, first: Scalar) -> None:
         (block,) = index
-        for tiles, results in self._result_runs():
+        for tiles, results in self._result_strips():
 
             def store(tile: Scalar, results: int = results) -> None:
                 self._store_tile(panel, block, plane, row, tile, results, first + tile)
 
             self._for_tiles(tiles, store)
 
-    def _result_runs(self) -> list[tuple[range, int]]:
-        """The tiles of a row in runs with the same number of result columns."""
+    def _result_strips(self) -> list[tuple[range, int]]:
+        """The tiles of a row in strips with the same number of result columns."""
         count, size = self.sizes.columns.tiles, self.sizes.columns.transforms.outputs
         tail = self.sizes.columns.window.positions % size
-        runs = [(range(count - (1 if tail else 0)), size), (range(count - 1, count), tail)]
-        return [run for run in runs if run[0] and run[1]]
+        strips = [(range(count - (1 if tail else 0)), size), (range(count - 1, count), tail)]
+        return [strip for strip in strips if strip[0] and strip[1]]
 
     def _store_tile(
         self,
@@ -383,11 +383,11 @@ class WinogradNest(Nest[WinogradConvOp, MatmulSchedule]):
         for j in range(across.inputs):
             product = tile.index(b, self.first + j, {0: across.inputs})
             sides.append(down.transform_output(self._split(self.scratch[1]([product, number, lane]), 0), self.combine))
-        lines: list[Scalar] = []
-        for line, multiple in zip(zip(*sides, strict=True), down.multiples, strict=True):
-            found = zip(across.transform_output(line, self.combine), across.multiples, strict=True)
-            lines.append(self._joined([divided(b, value, multiple * each) for value, each in found][:columns], 1))
-        values = self._joined(lines, 0)
+        fibers: list[Scalar] = []
+        for fiber, multiple in zip(zip(*sides, strict=True), down.multiples, strict=True):
+            found = zip(across.transform_output(fiber, self.combine), across.multiples, strict=True)
+            fibers.append(self._joined([divided(b, value, multiple * each) for value, each in found][:columns], 1))
+        values = self._joined(fibers, 0)
 
         def write(rows: int) -> list[Scalar]:
             block = panel * (self.sizes.width // self.lanes) + channel_block

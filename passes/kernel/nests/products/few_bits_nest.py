@@ -26,7 +26,7 @@ from aotc.passes.kernel.nest import Nest
 from aotc.passes.kernel.nests.products.matmul_nest import Block, PartialSums, accumulate, for_blocks
 
 
-def line_axis(extents: Sequence[int]) -> int:
+def row_axis(extents: Sequence[int]) -> int:
     """The axis along which rows are neighbours: the last one of several."""
     return max((axis for axis, extent in enumerate(extents) if extent > 1), default=len(extents) - 1)
 
@@ -35,7 +35,7 @@ def line_axis(extents: Sequence[int]) -> int:
 class FewBitsNest(Nest[FewBitsMatMulOp, FewBitsSchedule]):
     """The product of rows with a packed matrix.
 
-    Rows of a register tile are neighbours along the last axis of several, `line_axis`. Words, scales and zero points
+    Rows of a register tile are neighbours along the last axis of several, `row_axis`. Words, scales and zero points
     are read at panel, word or block, and column of the panel.
     """
 
@@ -77,24 +77,24 @@ class FewBitsNest(Nest[FewBitsMatMulOp, FewBitsSchedule]):
     @property
     def _outer(self) -> list[int]:
         """The extents along the other axes."""
-        axis = line_axis(self.extents)
+        axis = row_axis(self.extents)
         return [*self.extents[:axis], *self.extents[axis + 1 :]]
 
     def _for_tiles(self, body: Callable[[list[Scalar], Segment, Scalar], None]) -> None:
         """`body` for the rows of each register tile: the index along the other axes, how many, and the first one."""
 
         def at(outer: list[Scalar]) -> None:
-            for r in segments(self.extents[line_axis(self.extents)], self.schedule.mr):
+            for r in segments(self.extents[row_axis(self.extents)], self.schedule.mr):
                 self.b.parallel_range(0, r.count, 1, lambda row, r=r: body(outer, r, row * r.size + r.start))
 
         self.b.parallel_for(self._outer, at)
 
-    def _index(self, outer: Sequence[Scalar], line: Scalar) -> list[Scalar]:
+    def _index(self, outer: Sequence[Scalar], row: Scalar) -> list[Scalar]:
         """The index of a row."""
-        axis = line_axis(self.extents)
-        return [*outer[:axis], line, *outer[axis:]]
+        axis = row_axis(self.extents)
+        return [*outer[:axis], row, *outer[axis:]]
 
-    def run(self) -> None:
+    def emit(self) -> None:
         """Emit the nest."""
         if self.schedule.kc is None:
             self._in_registers()
@@ -116,7 +116,7 @@ class FewBitsNest(Nest[FewBitsMatMulOp, FewBitsSchedule]):
         registers = ceil_div(c.size, lanes)
         panel, first = panel + c.start // self._wide, panel * self._wide + c.start
         tile = Tile((r.size, 1, lanes))
-        lines = self._index(outer, tile.index(b, row, {0: 1}))
+        index_of = self._index(outer, tile.index(b, row, {0: 1}))
         places = [tile.index(b, register * lanes, {2: 1}) for register in range(registers)]
 
         def block(number: Scalar, size: int, sums: list[Scalar]) -> list[Scalar]:
@@ -134,7 +134,7 @@ class FewBitsNest(Nest[FewBitsMatMulOp, FewBitsSchedule]):
                     stored = [self.reads[1]([panel, at / self.op.count, place]) for place in places]
                     fields = [self._elements(b.splat(each, tile)) for each in stored]
                     for step in range(min(steps - word * self.op.count, self.op.count)):
-                        x = b.splat(self.reads[0]([*lines, at + step]), tile)
+                        x = b.splat(self.reads[0]([*index_of, at + step]), tile)
                         products = [b.fma(x, each[step], total) for each, total in zip(fields, products, strict=True)]
                         sum_of_x = sum_of_x + x if any(point is not None for point in points) else sum_of_x
                 return [*products, sum_of_x]
@@ -194,7 +194,7 @@ class FewBitsNest(Nest[FewBitsMatMulOp, FewBitsSchedule]):
         tile = Tile((1, registers, lanes))
         across = tile.index(b, 0, {1: lanes, 2: 1})
 
-        def run(start: Scalar, size: int) -> None:
+        def unpack(start: Scalar, size: int) -> None:
             """`size` steps from `start` on, counted from the first of the part, which have one scale."""
             place = [panel, (k.start + start) / self.block, across]
             scale, point = b.splat(self.reads[2](place), tile), self._zero_point(place, tile)
@@ -212,7 +212,7 @@ class FewBitsNest(Nest[FewBitsMatMulOp, FewBitsSchedule]):
 
         for part in segments(k.size, min(self.block, k.size)):
             b.parallel_range(
-                0, part.count, 1, lambda number, part=part: run(number * part.size + part.start, part.size)
+                0, part.count, 1, lambda number, part=part: unpack(number * part.size + part.start, part.size)
             )
 
     def _product(
@@ -229,17 +229,17 @@ class FewBitsNest(Nest[FewBitsMatMulOp, FewBitsSchedule]):
         """A register tile of the product with what is unpacked of a panel."""
         b, lanes = self.b, self.lanes
         tile = Tile.of(r.size, c.size, lanes)
-        across, line = tile.index(b, 0, {-2: lanes, -1: 1}), self._index(outer, tile.index(b, row, {0: 1}))
-        extent = self.extents[line_axis(self.extents)]
+        across, index_of = tile.index(b, 0, {-2: lanes, -1: 1}), self._index(outer, tile.index(b, row, {0: 1}))
+        extent = self.extents[row_axis(self.extents)]
         saved_at = [tile.index(b, linearize(b, [*outer, row], [*self._outer, extent]), {0: 1}), across]
 
         def factors(step: Scalar) -> tuple[Scalar, Scalar]:
-            return self.reads[0]([*line, k.start + step]), read([step, across])
+            return self.reads[0]([*index_of, k.start + step]), read([step, across])
 
         total = accumulate(b, self.schedule, f32, tile, k.size, factors)
         if not (k.is_last and k.is_first is True):
             total = partials.added(b, k, saved_at, total)
         if k.is_last:
-            self.write([*line, tile.index(b, panel * self._wide, {-2: lanes, -1: 1})], total)
+            self.write([*index_of, tile.index(b, panel * self._wide, {-2: lanes, -1: 1})], total)
         else:
             partials.write(saved_at, total)

@@ -18,7 +18,7 @@ from xdsl.ir import Attribute
 from aotc.dialects.builder import Reader, Scalar, Writer
 from aotc.dialects.dtypes import byte_width
 from aotc.dialects.graph.schedules import FewBitsSchedule, MatmulSchedule
-from aotc.dialects.graph.shapes import LINE, Segment, ceil_div, segments
+from aotc.dialects.graph.shapes import CACHE_LINE, Segment, ceil_div, segments
 from aotc.passes.kernel.builders.tile_builder import TileBuilder
 from aotc.passes.kernel.builders.tiles import Tile
 from aotc.passes.kernel.nest import Nest
@@ -196,7 +196,7 @@ class MatmulNest:
     partials: PartialSums | None = None
     """Indexed by row, and by column of the panel."""
 
-    def run(self) -> None:
+    def emit(self) -> None:
         """Emit the nest."""
         b, batch = self.b, self.batch
         rows, columns, _ = self.sizes
@@ -319,12 +319,12 @@ def prefetch_panel(
 
     `read` with the indices `following` is that panel, of `shape` (depth, columns); `sizes` are the rows that are
     multiplied with this one and the bytes of an element. Each row of tiles prefetches its share of it; so few rows that
-    this were more than two lines in a step, as in a spatial tile, do not.
+    this were more than two cache lines a step, as in a spatial tile, do not.
     """
     (rows, element), (depth, columns) = sizes, shape
     share = ceil_div(columns * schedule.mr, rows)
-    if not schedule.prefetch or share * element > 2 * LINE:
+    if not schedule.prefetch or share * element > 2 * CACHE_LINE:
         return
     start = first * (depth * columns // rows) + k * share
-    for offset in range(0, share, max(LINE // element, 1)):
+    for offset in range(0, share, max(CACHE_LINE // element, 1)):
         b.prefetch(read, [*following, b.index(0), start + offset])

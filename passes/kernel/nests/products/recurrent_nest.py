@@ -1,8 +1,8 @@
 """Recurrent layers on register tiles: products of a state with packed weights, and gates of many units at once.
 
 The steps follow each other, so nothing is repeated that could be done for several of them: a step streams each matrix
-once, panel by panel, back and forth, for all lines of a tile, with the sums of a panel in registers. Sums go through a
-scratch buffer as small as a line of the batch, so that gates are computed in vectors of units whatever their number is.
+once, panel by panel, back and forth, for all rows of a tile, with the sums of a panel in registers. Sums go through a
+scratch buffer as small as a row of the batch, so that gates are computed in vectors of units whatever their number is.
 
 Where the schedule says so, a step also multiplies inputs of later steps, on register tiles of AHEAD steps: one tile is
 summed up while BESIDE panels of the weight for the state are read, a few vectors of these for each vector of the tile's
@@ -19,7 +19,7 @@ from xdsl.dialects.builtin import f32
 from xdsl.ir import Attribute
 
 from aotc.dialects.builder import Reader, Scalar, Writer
-from aotc.dialects.graph.recurrent.lines import Factors, Inputs, Line, Lines, Unit, fourth
+from aotc.dialects.graph.recurrent.rows import Factors, Inputs, Row, Rows, Unit, fourth
 from aotc.dialects.graph.recurrent.shared import REGISTERS, SHARED, WORDS
 from aotc.dialects.graph.schedules import MatmulSchedule, RecurrenceSchedule
 from aotc.dialects.graph.shapes import Segment, segments
@@ -29,8 +29,8 @@ from aotc.passes.kernel.costs.recurrent_cost import Blocks, blocks_of, steps_bes
 from aotc.passes.kernel.nests.products.matmul_nest import SUMS, Products, StepFactors, accumulate
 
 
-class TileLines(Lines):
-    """MR lines at a time, or one where each takes steps of its own."""
+class TileRows(Rows):
+    """MR rows at a time, or one where each takes steps of its own."""
 
     def __init__(self, b: TileBuilder, schedule: RecurrenceSchedule, kind: Attribute) -> None:
         """`kind` is the type that is computed with."""
@@ -39,15 +39,15 @@ class TileLines(Lines):
         self.schedule = schedule
         self.kind = kind
 
-    def for_each(self, batch: int, single: bool, body: Callable[[Line], None]) -> None:
+    def for_each(self, batch: int, single: bool, body: Callable[[Row], None]) -> None:
         most = 1 if single else self.schedule.mr
-        self.tiles.parallel_segments(batch, most, lambda first, rows: body(_TileLine(self, first, rows)))
+        self.tiles.parallel_segments(batch, most, lambda first, rows: body(_TileRow(self, first, rows)))
 
 
-class _TileLine(Line):
-    def __init__(self, lines: TileLines, first: Scalar, rows: int) -> None:
-        super().__init__(lines, first)
-        self._lines = lines
+class _TileRow(Row):
+    def __init__(self, batch: TileRows, first: Scalar, rows: int) -> None:
+        super().__init__(batch, first)
+        self._batch = batch
         self._rows = rows
 
         self._beside: _Beside | None = None
@@ -55,28 +55,28 @@ class _TileLine(Line):
 
     def _for_columns(self, columns: int, registers: int, body: Callable[[Tile, Scalar, int], None]) -> None:
         """`body` for tiles of `registers` columns, given their first column."""
-        b, lanes = self._lines.tiles, self._lines.schedule.lanes
+        b, lanes = self._batch.tiles, self._batch.schedule.lanes
         for part in segments(columns, registers * lanes):
             tile = Tile.of(self._rows, part.size, lanes)
             b.sequential_range(part.start, part.stop, part.size, lambda first, tile=tile: body(tile, first, lanes))
 
     def for_units(self, units: int, body: Unit) -> None:
-        b = self._lines.tiles
-        if self._lines.kind != f32:  # of other types there are no activations of tiles
+        b = self._batch.tiles
+        if self._batch.kind != f32:  # of other types there are no activations of tiles
 
-            def line(row: Scalar) -> None:
+            def one(row: Scalar) -> None:
                 b.sequential_range(0, units, 1, lambda unit: body(self.first + row, unit))
 
-            b.sequential_range(0, self._rows, 1, line)
+            b.sequential_range(0, self._rows, 1, one)
             return
 
         def tiles(tile: Tile, first: Scalar, lanes: int) -> None:
             body(tile.index(b, self.first, {0: 1}), tile.index(b, first, {-2: lanes, -1: 1}))
 
-        self._for_columns(units, self._lines.schedule.units, tiles)
+        self._for_columns(units, self._batch.schedule.units, tiles)
 
     def extremes(self, units: int, dtype: Attribute, read: Reader) -> tuple[Scalar, Scalar]:
-        b, lanes = self._lines.tiles, self._lines.schedule.lanes
+        b, lanes = self._batch.tiles, self._batch.schedule.lanes
         low = high = b.const(0, dtype)
         for part in segments(units, SUMS * lanes):
             tile = Tile.of(self._rows, part.size, lanes)
@@ -104,7 +104,7 @@ class _TileLine(Line):
         write: Writer,
         start: Reader | None = None,
     ) -> None:
-        b, schedule = self._lines.tiles, self._lines.schedule
+        b, schedule = self._batch.tiles, self._batch.schedule
         width = schedule.nr * schedule.lanes
         (first, *more), shape, depth = factors, factors[0].shape, factors[0].depth
         if more or start is not None:
@@ -169,7 +169,7 @@ class _TileLine(Line):
 
     def _shared(self, factors: Factors) -> Reader:
         """Rows of panels of eight registers in seven."""
-        b, lanes = self._lines.tiles, factors.lanes
+        b, lanes = self._batch.tiles, factors.lanes
 
         def stored(panel: Scalar, k: Scalar, first: int, registers: int) -> Scalar:
             within = Tile((1, registers, lanes)).index(b, first * lanes, {-2: lanes, -1: 1})
@@ -186,7 +186,7 @@ class _TileLine(Line):
 
         return row
 
-    def run(
+    def emit(
         self,
         steps: int,
         columns: int,
@@ -195,7 +195,7 @@ class _TileLine(Line):
         dtype: Attribute,
         step: Callable[[Scalar], None],
     ) -> None:
-        b, schedule = self._lines.tiles, self._lines.schedule
+        b, schedule = self._batch.tiles, self._batch.schedule
         of_state = columns // (schedule.nr * schedule.lanes)
         """The panels that a step reads of the weight for the state."""
         blocks = Blocks(0, 0, 0, 0)
@@ -228,8 +228,8 @@ class _TileLine(Line):
         self._busy(steps - during, following, Blocks(0, following.end, 1, during), of_state, panels, dtype, step)
 
     def _input_tile(self, inputs: Inputs, rows: int, dtype: Attribute) -> _InputTile:
-        lanes = self._lines.schedule.lanes
-        return _InputTile(self._lines.tiles, inputs, Tile((rows, inputs.shape[2] // lanes, lanes)), self.first, dtype)
+        lanes = self._batch.schedule.lanes
+        return _InputTile(self._batch.tiles, inputs, Tile((rows, inputs.shape[2] // lanes, lanes)), self.first, dtype)
 
     def _busy(
         self,
@@ -243,7 +243,7 @@ class _TileLine(Line):
     ) -> None:
         """`step` for the numbers from `low` on in which blocks of inputs are multiplied, each tile beside `panels` of
         the `of_state` of a step."""
-        b, schedule = self._lines.tiles, self._lines.schedule
+        b, schedule = self._batch.tiles, self._batch.schedule
 
         def one(number: Scalar) -> None:
             during, made = b.index(blocks.during), number - low if low else number
@@ -265,7 +265,7 @@ class _InputTile:
     b: TileBuilder
     inputs: Inputs
     tile: Tile
-    line: Scalar
+    row: Scalar
     dtype: Attribute
 
     def start(self, panel: Scalar) -> Scalar:
@@ -279,11 +279,11 @@ class _InputTile:
         """Of the inputs of steps from `step` on."""
         lanes = self.tile.shape[-1]
         within = self.tile.index(self.b, 0, {-2: lanes, -1: 1})
-        left = self.inputs.left([self.tile.index(self.b, step, {0: 1}), self.line, k])
+        left = self.inputs.left([self.tile.index(self.b, step, {0: 1}), self.row, k])
         return left, self.inputs.weight([panel, k, within])
 
     def store(self, panel: Scalar, step: Scalar, total: Scalar) -> None:
-        self.inputs.write([self.tile.index(self.b, step, {0: 1}), self.line, self._column(panel)], total)
+        self.inputs.write([self.tile.index(self.b, step, {0: 1}), self.row, self._column(panel)], total)
 
     def sum_up(self, panel: Scalar, step: Scalar) -> None:
         """All of the tile."""

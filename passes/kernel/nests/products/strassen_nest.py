@@ -58,7 +58,7 @@ class StrassenNest(Nest[StrassenMatMulOp, MatmulSchedule]):
         """The values that are computed with."""
         return element_type_of(self.op.weight)
 
-    def run(self) -> None:
+    def emit(self) -> None:
         """Emit the loops."""
         b, sizes = self.b, self.sizes
         if sizes.left % self.lanes or sizes.width % self.lanes:

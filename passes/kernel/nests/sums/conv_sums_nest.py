@@ -35,7 +35,7 @@ class ChannelsLastNest(InterleavedNest[ChannelsLastConvOp]):
 
 @dataclass(frozen=True)
 class ConvSums(ChannelsLastNest):
-    """Convolution of runs of x as they lie in memory."""
+    """Convolution of strips of x as they lie in memory."""
 
     @cached_property
     def axis(self) -> Axis:
@@ -50,7 +50,7 @@ class ConvSums(ChannelsLastNest):
             channels=self.channels,
         )
 
-    def run(self) -> None:
+    def emit(self) -> None:
         """Emit the nest."""
         b = self.b
 
@@ -65,7 +65,7 @@ class ConvSums(ChannelsLastNest):
     def _tile(self, index: Sequence[Scalar], first: Scalar, count: int, taps: Span, output: Scalar, width: int) -> None:
         b, last = self.b, self.windows[-1]
         batch, *position = index
-        runs, inputs, groups = self.op.runs, self.op.inputs, self.op.groups
+        strips, inputs, groups = self.op.strips, self.op.inputs, self.op.groups
         step, shift = last.stride * self.channels, last.before * self.channels
         base = first * step + (output / (self.outputs // groups) * inputs if groups > 1 else 0)
 
@@ -75,7 +75,7 @@ class ConvSums(ChannelsLastNest):
             for tap, extent in zip(at, self.op.kernel(), strict=False):
                 row = row * extent + tap
             moved = base
-            if not runs:
+            if not strips:
                 moved, span = base + at[-1] * (last.dilation * self.channels), (b.index(0), b.index(inputs))
             begin = self.begin(output, row, width)
 
@@ -86,13 +86,13 @@ class ConvSums(ChannelsLastNest):
 
         bounds = [w.taps(b, p) for w, p in zip(self.windows[:-1], position, strict=True)]
         sums = self.start(output, width, count)
-        sums = b.reduce([*bounds, *([] if runs else [taps])], sums, step_at)
+        sums = b.reduce([*bounds, *([] if strips else [taps])], sums, step_at)
         if self.op.beyond and not is_whole([*bounds, taps], self.op.kernel()):
-            sums = self._with_outside(sums, bounds, taps, runs, output, width)
+            sums = self._with_outside(sums, bounds, taps, strips, output, width)
         self.finish(sums, lambda n, o: [batch, b.index(0), *position, first + n, o], output, width)
 
     def _with_outside(
-        self, sums: list[Scalar], bounds: list[Span], taps: Span, runs: bool, output: Scalar, width: int
+        self, sums: list[Scalar], bounds: list[Span], taps: Span, strips: bool, output: Scalar, width: int
     ) -> list[Scalar]:
         """The sums with what lies outside of x: all of its elements are one number, which weights are added up for."""
         b, kernel = self.b, self.op.kernel()
@@ -103,13 +103,13 @@ class ConvSums(ChannelsLastNest):
                 number = number * extent + place
             return self.add_weights(now, self.begin(output, number, width), (first, last))
 
-        zero, run = b.index(0), b.index(self.row)
-        rows = bounds if runs else [*bounds, taps]
+        zero, strip = b.index(0), b.index(self.row)
+        rows = bounds if strips else [*bounds, taps]
         added = [b.const(0, self.summed)] * width
-        added = over_outside(b, rows, kernel[: len(rows)], added, lambda row, now: add(row, now, zero, run))
-        if runs and (taps[0].constant, taps[1].constant) != (0, kernel[-1]):
+        added = over_outside(b, rows, kernel[: len(rows)], added, lambda row, now: add(row, now, zero, strip))
+        if strips and (taps[0].constant, taps[1].constant) != (0, kernel[-1]):
             low, high = taps[0] * self.channels, taps[1] * self.channels
             added = b.reduce(
-                rows, added, lambda row, now: add(row, add(row, now, zero, b.min(low, run)), b.max(low, high), run)
+                rows, added, lambda row, now: add(row, add(row, now, zero, b.min(low, strip)), b.max(low, high), strip)
             )
         return [total + added[slot % width] * self.op.beyond for slot, total in enumerate(sums)]

@@ -27,7 +27,7 @@ class DepthwiseSums(SumsNest[ChannelsLastDepthwiseConvOp]):
         """Along each axis."""
         return self.op.windows()
 
-    def run(self) -> None:
+    def emit(self) -> None:
         """Emit the nest."""
         specialized = self.schedule.specialized
         *outer, last = self.windows

@@ -1,4 +1,4 @@
-"""Convolution by patches: what a position sees is copied to one run, which all outputs are computed from.
+"""Convolution by patches: what a position sees is copied to one strip, which all outputs are computed from.
 
 For short rows of a window, as those of a first layer with few channels: the patch fills vector registers, whatever the
 rows are, and has the number in it that what lies outside counts as.
@@ -21,7 +21,7 @@ from aotc.passes.kernel.nests.sums.position_axes import Span
 class PatchSums(ChannelsLastNest):
     """Convolution with the channels last: x [N, spatial.., W * C], patch [kernel.., C], result [N, 1, spatial.., M]."""
 
-    def run(self) -> None:
+    def emit(self) -> None:
         """Emit the nest."""
         self.b.parallel_for([self.shape[0], *self.shape[2:-1]], self._position)
 

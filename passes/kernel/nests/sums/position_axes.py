@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from aotc.dialects.aot import LANES, RUN, WORD
+from aotc.dialects.aot import LANES, STRIP, WORD
 from aotc.dialects.builder import Scalar
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.windows.sliding import SlidingWindow
@@ -105,9 +105,9 @@ class Axis:
 
 def last_axis(window: SlidingWindow, *, specialized: bool, word: int, channels: int) -> Axis:
     """The last axis of a convolution with the channels last: code for each cut window where these are many of all, or
-    where words of `word` elements, or runs, are cut, whose elements must then be known."""
+    where words of `word` elements, or strips, are cut, whose elements must then be known."""
     cut = sum(part.high - part.low for part in stretches(window) if part.taps != (0, window.size))
-    each_cut = MOST_SHARED * cut > window.positions or word in (RUN, LANES) or (word == WORD and channels % WORD != 0)
+    each_cut = MOST_SHARED * cut > window.positions or word in (STRIP, LANES) or (word == WORD and channels % WORD != 0)
     return Axis.of(window, specialized=specialized, each_cut=each_cut)
 
 

@@ -17,7 +17,7 @@ from typing import TypeAlias, TypeVar, cast
 from xdsl.dialects.builtin import i16, i32
 from xdsl.ir import Attribute
 
-from aotc.dialects.aot import LANES, QUAD, RUN, WORD
+from aotc.dialects.aot import LANES, QUAD, STRIP, WORD
 from aotc.dialects.builder import Reader, Scalar, Writer
 from aotc.dialects.dtypes import is_unsigned
 from aotc.dialects.graph.accumulation import AccumulatingOp
@@ -36,7 +36,7 @@ Interleaved = TypeVar("Interleaved", bound=InterleavedOp)
 
 Place: TypeAlias = "Callable[[Scalar], list[Scalar]]"
 """The index of an element of an operand, by its number along the reduction."""
-RunStep: TypeAlias = "Callable[[Scalar, Sequence[Scalar], int, list[Scalar]], list[Scalar]]"
+StripStep: TypeAlias = "Callable[[Scalar, Sequence[Scalar], int, list[Scalar]], list[Scalar]]"
 """The step at an element with registers of weights of some outputs that begin there, so many bytes each: from sums
 to sums."""
 
@@ -119,7 +119,7 @@ class InterleavedNest(SumsNest[Interleaved]):
 
     @property
     def aligned(self) -> bool:
-        """Whether cut runs begin and end with whole words."""
+        """Whether cut strips begin and end with whole words."""
         return True
 
     @cached_property
@@ -150,14 +150,14 @@ class InterleavedNest(SumsNest[Interleaved]):
     def add(
         self, sums: Sequence[Scalar], places: Sequence[Place], row: Scalar, span: tuple[Scalar, Scalar]
     ) -> list[Scalar]:
-        """The sums with the products of the elements from span[0] to span[1] of a run of x, for each of `places`.
+        """The sums with the products of the elements from span[0] to span[1] of a strip of x, for each of `places`.
 
         `row` is where the row of weights of this block of outputs begins.
         """
         b, word, unroll = self.b, self.schedule.word, self.schedule.unroll
         low, high = span
         if word == LANES:
-            return self._along_runs(list(sums), row, span, len(sums) // len(places), self._dots(places))
+            return self._along_strips(list(sums), row, span, len(sums) // len(places), self._dots(places))
         if low.constant is None or high.constant is None:
             if word == 1:
                 return b.loop(low, high, 1, sums, lambda at, now: self._single(now, places, row, at))
@@ -170,8 +170,8 @@ class InterleavedNest(SumsNest[Interleaved]):
                 lambda: b.loop(low, high, 1, sums, lambda at, now: self._single(now, places, row, at)),
             )
         first, last = int(low.constant), int(high.constant)
-        if word == RUN:
-            return self._runs(list(sums), places, row, (first, last))
+        if word == STRIP:
+            return self._strips(list(sums), places, row, (first, last))
         begin = min(ceil_div(first, word) * word, last)
         end = max(min(last, self.row) // word * word, begin)
         if word == 1:
@@ -209,59 +209,59 @@ class InterleavedNest(SumsNest[Interleaved]):
             shifted = b.shift_left(byte, b.const(NIBBLE, byte.dtype))
             yield from (shifted & mask if self.schedule.word == WORD else shifted, byte & mask)
 
-    def _runs(self, now: list[Scalar], places: Sequence[Place], row: Scalar, span: tuple[int, int]) -> list[Scalar]:
-        """The products of elements span[0] to span[1], a run of each position at a time, of one output."""
+    def _strips(self, now: list[Scalar], places: Sequence[Place], row: Scalar, span: tuple[int, int]) -> list[Scalar]:
+        """The products of elements span[0] to span[1], a strip of each position at a time, of one output."""
         b, (first, last) = cast(WordBuilder, self.b), span
 
         def step(at: Scalar, now: Sequence[Scalar], count: int) -> list[Scalar]:
             if count == 1:
                 return self._single(now, places, row, at)
             weight = self._halves(self.weight, [row + at], count)
-            runs = [self._halves(self.x, place(at), count) - self.x.zero_point for place in places]
-            return [b.lane_dot(x, weight, total) for x, total in zip(runs, now, strict=True)]
+            strips = [self._halves(self.x, place(at), count) - self.x.zero_point for place in places]
+            return [b.lane_dot(x, weight, total) for x, total in zip(strips, now, strict=True)]
 
-        whole = first + max(last - first, 0) // RUN * RUN
-        looped = whole if whole > first + 2 * RUN else first
+        whole = first + max(last - first, 0) // STRIP * STRIP
+        looped = whole if whole > first + 2 * STRIP else first
         if looped > first:
-            now = b.loop(first, looped, RUN, now, lambda at, now: step(at, now, RUN))
-        for at in range(looped, whole, RUN):
-            now = step(b.index(at), now, RUN)
+            now = b.loop(first, looped, STRIP, now, lambda at, now: step(at, now, STRIP))
+        for at in range(looped, whole, STRIP):
+            now = step(b.index(at), now, STRIP)
         return step(b.index(whole), now, last - whole) if whole < last else now
 
     def add_weights(self, sums: Sequence[Scalar], row: Scalar, span: tuple[Scalar, Scalar]) -> list[Scalar]:
-        """The sums with the weights of the elements from span[0] to span[1] of a run, one sum for each output."""
+        """The sums with the weights of the elements from span[0] to span[1] of a strip, one sum for each output."""
         b = cast(WordBuilder, self.b)
 
         def step(at: Scalar, weights: Sequence[Scalar], count: int, now: list[Scalar]) -> list[Scalar]:
             return [b.instruction("vaddva.s8", weight, total) for weight, total in zip(weights, now, strict=True)]
 
-        return self._along_runs(list(sums), row, span, len(sums), step)
+        return self._along_strips(list(sums), row, span, len(sums), step)
 
-    def _dots(self, places: Sequence[Place]) -> RunStep:
-        """The step that multiplies a run of each position by that of each output."""
+    def _dots(self, places: Sequence[Place]) -> StripStep:
+        """The step that multiplies a strip of each position by that of each output."""
         b = cast(WordBuilder, self.b)
 
         def step(at: Scalar, weights: Sequence[Scalar], count: int, now: list[Scalar]) -> list[Scalar]:
-            runs = [self._register(self.x, place(at), count) for place in places]
-            terms = zip(product(runs, weights), now, strict=True)
+            strips = [self._register(self.x, place(at), count) for place in places]
+            terms = zip(product(strips, weights), now, strict=True)
             return [b.lane_dot(x, weight, total) for (x, weight), total in terms]
 
         return step
 
     def _halves(self, operand: Operand, index: Sequence[Scalar], count: int) -> Scalar:
         """`count` bytes from an index on in a register, each in 16 bits."""
-        return self.b.cast(self._register(operand, index, count, RUN), i16)
+        return self.b.cast(self._register(operand, index, count, STRIP), i16)
 
     def _register(self, operand: Operand, index: Sequence[Scalar], count: int, size: int = LANES) -> Scalar:
         """`count` bytes from an index on in a register of `size`, zeros behind them."""
         lanes = Tile((size,), count if count < size else None)
         return operand.read([*index[:-1], lanes.index(self.b, index[-1], {-1: 1})])
 
-    def _along_runs(
-        self, now: list[Scalar], row: Scalar, span: tuple[Scalar, Scalar], width: int, step: RunStep
+    def _along_strips(
+        self, now: list[Scalar], row: Scalar, span: tuple[Scalar, Scalar], width: int, step: StripStep
     ) -> list[Scalar]:
-        """Goes through the runs of elements span[0] to span[1] of the `width` outputs of a block."""
-        b, run, (low, high), stored = self.b, self.row, span, self.stored(width)
+        """Goes through the strips of elements span[0] to span[1] of the `width` outputs of a block."""
+        b, strip, (low, high), stored = self.b, self.row, span, self.stored(width)
 
         def whole(at: Scalar, now: list[Scalar]) -> list[Scalar]:
             begin = row + at * stored
@@ -273,9 +273,9 @@ class InterleavedNest(SumsNest[Interleaved]):
         at, last, stride = int(low.constant), int(high.constant), LANES * self.schedule.unroll
 
         def part(at: int, now: list[Scalar]) -> tuple[int, list[Scalar]]:
-            """Of the run that `at` is in; and where the next one begins."""
+            """Of the strip that `at` is in; and where the next one begins."""
             first = at // LANES * LANES
-            length = min(LANES, run - first)
+            length = min(LANES, strip - first)
             begin, end = row + (first * stored + at - first), min(first + length, last)
             weights = [self._register(self.weight, [begin + column * length], end - at) for column in range(stored)]
             return end, step(b.index(at), list(self._both(weights))[:width], end - at, now)
@@ -308,7 +308,7 @@ class InterleavedNest(SumsNest[Interleaved]):
                 where = row + within
             elif (word := self.schedule.word) == 1:
                 where = row + at * stored + column
-            else:  # a run of whole words, as the layout has it
+            else:  # a strip of whole words, as the layout has it
                 where = row + (at + at / word * ((stored - 1) * word)) + column * word
             weights.append(self.weight.element(b, [where], self.summed))
         for column, weight in enumerate(self._single_weights(weights, width)):
@@ -414,7 +414,7 @@ def sum_of(moved: Scalar, element: Scalar, distance: int) -> Scalar:
 class MatMulSums(InterleavedNest[InterleavedMatMulOp]):
     """A product of lhs [.., K] with interleaved weights: [.., M]."""
 
-    def run(self) -> None:
+    def emit(self) -> None:
         """Emit the nest."""
         b, count = self.b, self.schedule.positions
         *outer, rows = self.shape[:-1] or (1,)
@@ -428,13 +428,13 @@ class MatMulSums(InterleavedNest[InterleavedMatMulOp]):
         b.parallel_for(outer, at)
 
     def _rows(self, index: list[Scalar], first: Scalar, count: int) -> None:
-        b, depth, lines = self.b, self.depth, self.shape[:-1]
-        rows = [[*index, first + number] if lines else [] for number in range(count)]
+        b, depth, extents = self.b, self.depth, self.shape[:-1]
+        rows = [[*index, first + number] if extents else [] for number in range(count)]
 
         def tile(output: Scalar, width: int) -> None:
             places: list[Place] = [lambda e, row=row: [*row, e] for row in rows]
             sums = self.start(output, width, count)
             sums = self.add(sums, places, self.begin(output, None, width), (b.index(0), b.index(depth)))
-            self.finish(sums, lambda n, o: [*index, first + n, o] if lines else [o], output, width)
+            self.finish(sums, lambda n, o: [*index, first + n, o] if extents else [o], output, width)
 
         self.blocks(tile)

@@ -174,7 +174,7 @@ class BlockedConvolutionStrategy(KernelStrategy[BlockedConvolution]):
         lanes = nest.op.block
         if nest.lanes != lanes or nest.schedule.nr != nest.op.width // lanes:
             raise NotVectorizable("the blocks and panels do not fit the schedule")
-        ConvNest.of(nest, dtype=element_type_of(nest.op.result)).run()
+        ConvNest.of(nest, dtype=element_type_of(nest.op.result)).emit()
 
 
 class BlockedConvStrategy(BlockedConvolutionStrategy[BlockedConvOp]):

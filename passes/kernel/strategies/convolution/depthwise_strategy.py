@@ -37,7 +37,7 @@ class DepthwiseStrategy(KernelStrategy[LanesConvolutionOp]):
         shape = shape_of(nest.op.x)
         WindowNest(
             nest.b, nest.schedule, shape[:2], nest.op.windows(), shape[-1], nest.reads[0], _ChannelSums(nest)
-        ).run()
+        ).emit()
 
 
 @dataclass(frozen=True)
@@ -47,12 +47,12 @@ class _ChannelSums(WindowReduction):
     """The input channel, within each group, that this pass adds."""
 
     def passes(self) -> Sequence[WindowReduction]:
-        return [replace(self, number=number) for number in range(self.nest.op.run)]
+        return [replace(self, number=number) for number in range(self.nest.op.per_group)]
 
     def view(self, value: Scalar) -> Scalar:
-        if (run := self.nest.op.run) == 1:
+        if (per_group := self.nest.op.per_group) == 1:
             return value
-        return self.nest.b.shuffle(value, value, [lane - lane % run + self.number for lane in range(self.lanes)])
+        return self.nest.b.shuffle(value, value, [lane - lane % per_group + self.number for lane in range(self.lanes)])
 
     @property
     def lanes(self) -> int:

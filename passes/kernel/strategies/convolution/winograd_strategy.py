@@ -183,4 +183,4 @@ class WinogradConvStrategy(KernelStrategy[WinogradConvOp]):
 
     def nest(self, nest: Nest[WinogradConvOp, MatmulSchedule]) -> None:
         zero = nest.b.index(0)
-        WinogradNest.of(nest, first=zero, first_filter=zero).run()
+        WinogradNest.of(nest, first=zero, first_filter=zero).emit()

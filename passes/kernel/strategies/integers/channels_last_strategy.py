@@ -9,7 +9,7 @@ from typing import TypeVar
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerType, TensorType, f32, i8, i16, i32
 from xdsl.ir import Attribute, SSAValue
 
-from aotc.dialects.aot import LANES, QUAD, RUN, WORD
+from aotc.dialects.aot import LANES, QUAD, STRIP, WORD
 from aotc.dialects.graph.accumulation import AccumulatingOp
 from aotc.dialects.graph.conversion import CastOp
 from aotc.dialects.graph.convolution import ConvOp
@@ -37,8 +37,8 @@ from aotc.passes.kernel.costs.sums_cost import (
     patch_fits,
     patch_pays,
     quads_schedule,
-    runs_schedule,
     scheduled_cycles,
+    strips_schedule,
     sums_schedule,
 )
 from aotc.passes.kernel.layouts import Blocked, Layouts
@@ -145,16 +145,16 @@ def _accumulation(op: AccumulatingOp) -> dict[str, object]:
     return {name: op.properties.get(name) for name in names}
 
 
-def _runs(op: ConvOp) -> bool:
+def _strips(op: ConvOp) -> bool:
     return op.ints("dilations")[-1] == 1 and op.groups == 1
 
 
 def _sizes(op: ConvOp) -> tuple[int, int, int]:
-    """The outputs of a group, and the runs of elements that are neighbours in memory that they are summed up along: how
+    """The outputs of a group, and the strips of elements that are neighbours in memory that they are summed along: how
     many there are, and their length."""
     outputs, channels, *kernel = shape_of(op.weight)
-    run = channels * (kernel[-1] if _runs(op) else 1)
-    return outputs // op.groups, channels * math.prod(kernel) // max(run, 1), run
+    strip = channels * (kernel[-1] if _strips(op) else 1)
+    return outputs // op.groups, channels * math.prod(kernel) // max(strip, 1), strip
 
 
 class ChannelsLastStrategy(SumsStrategy[ConvOp]):
@@ -173,29 +173,29 @@ class ChannelsLastStrategy(SumsStrategy[ConvOp]):
             )
         outputs, channels, *kernel = shape_of(op.weight)  # the channels of a group
         step = 2 if _packs(op, outputs, channels * math.prod(kernel), op.groups) else 1
-        outputs, rows, run = _sizes(op)
+        outputs, rows, strip = _sizes(op)
 
         def known(word: int) -> bool:
-            return not _runs(op) or last_axis(last, specialized=not size, word=word, channels=channels).is_static
+            return not _strips(op) or last_axis(last, specialized=not size, word=word, channels=channels).is_static
 
         bytes_ = _are_bytes(op.x, op.weight)
         if _are_signed(op.x, op.weight):
             fitting = outputs if op.groups == 1 or outputs % QUAD == 0 else 0
-            quads = quads_schedule(core.scalars, last.positions, fitting, rows, run, size=size)
+            quads = quads_schedule(core.scalars, last.positions, fitting, rows, strip, size=size)
             elements = math.prod(shape_of(op.result))
-            small = op.groups == 1 and patch_fits(core.scalars, elements, rows, run)
+            small = op.groups == 1 and patch_fits(core.scalars, elements, rows, strip)
             direct = known(LANES) or channels % LANES == 0
-            if quads is not None and small and (not direct or patch_pays(core.scalars, outputs, rows, run)):
+            if quads is not None and small and (not direct or patch_pays(core.scalars, outputs, rows, strip)):
                 return replace(quads, patch=True)
             if quads is not None and direct:
                 return quads
-        if bytes_ and run >= RUN and op.groups == 1 and known(RUN) and step == 1:
-            on_vectors = runs_schedule(core.scalars, last.positions, outputs, run, size=size)
+        if bytes_ and strip >= STRIP and op.groups == 1 and known(STRIP) and step == 1:
+            on_vectors = strips_schedule(core.scalars, last.positions, outputs, strip, size=size)
             if on_vectors is not None:
                 return on_vectors
-        words = bytes_ and run >= WORD and (known(WORD) or run % WORD == 0)
+        words = bytes_ and strip >= WORD and (known(WORD) or strip % WORD == 0)
         schedule = sums_schedule(
-            core.scalars, last.positions, outputs, rows * run, words=words, floats=floats, size=size, step=step
+            core.scalars, last.positions, outputs, rows * strip, words=words, floats=floats, size=size, step=step
         )
         if schedule is None or op.groups == 1:
             return schedule
@@ -205,11 +205,11 @@ class ChannelsLastStrategy(SumsStrategy[ConvOp]):
     def cost(self, op: ConvOp, schedule: SumsSchedule, core: Core) -> float:
         floats, last = not op.sums_integers, op.windows()[-1].positions
         images, channels, *outer, _ = shape_of(op.result)
-        lines = images * math.prod(outer)
+        repeats = images * math.prod(outer)
         if op.is_depthwise:
             taps = math.prod(op.kernel())
-            return lines * depthwise_cycles(core.scalars, schedule, last, channels, taps, floats=floats)
-        return lines * op.groups * scheduled_cycles(core.scalars, schedule, last, *_sizes(op), floats=floats)
+            return repeats * depthwise_cycles(core.scalars, schedule, last, channels, taps, floats=floats)
+        return repeats * op.groups * scheduled_cycles(core.scalars, schedule, last, *_sizes(op), floats=floats)
 
     def lower(self, op: ConvOp, layouts: Layouts, schedule: SumsSchedule) -> Blocked | None:
         return _depthwise(op, layouts, schedule) if op.is_depthwise else _conv(op, layouts, schedule)
@@ -221,9 +221,9 @@ def _conv(op: ConvOp, layouts: Layouts, schedule: SumsSchedule) -> Blocked:
     x = layouts.add(ReshapeOp.get(channels_last(op.x, layouts), shape=[images, *spatial[:-1], spatial[-1] * channels]))
     axes = range(2, 2 + len(kernel))
     turned = layouts.add(TransposeOp.get(_as_bytes(op.weight, layouts), permutation=[0, *axes, 1]))
-    run = inputs * (math.prod(kernel) if schedule.patch else kernel[-1] if _runs(op) else 1)
+    strip = inputs * (math.prod(kernel) if schedule.patch else kernel[-1] if _strips(op) else 1)
     matrix = layouts.add(ReshapeOp.get(turned, shape=[outputs, inputs * math.prod(kernel)]))
-    rows = layouts.add(ReshapeOp.get(matrix, shape=[outputs, inputs * math.prod(kernel) // run, run]))
+    rows = layouts.add(ReshapeOp.get(matrix, shape=[outputs, inputs * math.prod(kernel) // strip, strip]))
     bias = op.bias if schedule.lanes == 1 else _whole_bias(op, op.bias, matrix, layouts)
     paired = _packs(op, outputs, inputs * math.prod(kernel), op.groups)
     conv = ChannelsLastConvOp.get(
@@ -281,8 +281,8 @@ class InterleavedProductStrategy(SumsStrategy[MatMulOp]):
             quads = quads_schedule(core.scalars, rows, columns, 1, depth, size=size)
             if quads is not None:
                 return quads
-        if bytes_ and depth >= RUN and step == 1:
-            on_vectors = runs_schedule(core.scalars, rows, columns, depth, size=size)
+        if bytes_ and depth >= STRIP and step == 1:
+            on_vectors = strips_schedule(core.scalars, rows, columns, depth, size=size)
             if on_vectors is not None:
                 return on_vectors
         words = bytes_ and depth >= WORD
@@ -345,18 +345,18 @@ class ChannelsLastConvStrategy(SumsStrategy[ChannelsLastConvOp]):
 
     def nest(self, nest: Nest[ChannelsLastConvOp, SumsSchedule]) -> None:
         kind = ConvSums if nest.op.patch is None else PatchSums
-        kind.of(nest).run()
+        kind.of(nest).emit()
 
 
 class ChannelsLastDepthwiseStrategy(SumsStrategy[ChannelsLastDepthwiseConvOp]):
     """`graph.channels_last_depthwise_conv`."""
 
     def nest(self, nest: Nest[ChannelsLastDepthwiseConvOp, SumsSchedule]) -> None:
-        DepthwiseSums.of(nest).run()
+        DepthwiseSums.of(nest).emit()
 
 
 class InterleavedMatMulStrategy(SumsStrategy[InterleavedMatMulOp]):
     """`graph.interleaved_matmul`."""
 
     def nest(self, nest: Nest[InterleavedMatMulOp, SumsSchedule]) -> None:
-        MatMulSums.of(nest).run()
+        MatMulSums.of(nest).emit()

@@ -196,4 +196,4 @@ class BlockedDotConvStrategy(KernelStrategy[BlockedDotConvOp]):
         if nest.lanes != lanes or nest.schedule.nr * lanes != op.width:
             raise NotVectorizable("the blocks and panels do not fit the schedule")
         products = Products(GROUP, narrow_pairs=op.narrow, complement=op.complement)
-        ConvNest.of(nest, dtype=i8, products=products, edges=op.edges()).run()
+        ConvNest.of(nest, dtype=i8, products=products, edges=op.edges()).emit()

@@ -70,11 +70,11 @@ class BlockedDotDepthwiseStrategy(DepthwiseSumsStrategy[BlockedDotDepthwiseConvO
     """`graph.blocked_dot_depthwise_conv`."""
 
     def nest(self, nest: Nest[BlockedDotDepthwiseConvOp, WindowSchedule]) -> None:
-        DotDepthwiseNest.of(nest).run()
+        DotDepthwiseNest.of(nest).emit()
 
 
 class BlockedPairDepthwiseStrategy(DepthwiseSumsStrategy[BlockedPairDepthwiseConvOp]):
     """`graph.blocked_pair_depthwise_conv`."""
 
     def nest(self, nest: Nest[BlockedPairDepthwiseConvOp, WindowSchedule]) -> None:
-        PairDepthwiseNest.of(nest).run()
+        PairDepthwiseNest.of(nest).emit()

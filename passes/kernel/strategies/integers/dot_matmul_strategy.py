@@ -125,4 +125,4 @@ class PackedDotMatMulStrategy(KernelStrategy[PackedDotMatMulOp]):
             total = total + b.splat(start([place.column]), place.tile)
             nest.write([*place.outer, place.row, place.column], total)
 
-        MatmulNest(b, schedule, i32, batch, (rows, columns, depth // GROUP), factors, store, products=products).run()
+        MatmulNest(b, schedule, i32, batch, (rows, columns, depth // GROUP), factors, store, products=products).emit()

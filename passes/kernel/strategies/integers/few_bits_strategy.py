@@ -24,7 +24,7 @@ from aotc.passes.kernel.builders.tiles import NotVectorizable
 from aotc.passes.kernel.costs.few_bits_cost import few_bits_cycles, few_bits_schedule
 from aotc.passes.kernel.layouts import Layouts
 from aotc.passes.kernel.nest import Nest
-from aotc.passes.kernel.nests.products.few_bits_nest import FewBitsNest, line_axis
+from aotc.passes.kernel.nests.products.few_bits_nest import FewBitsNest, row_axis
 from aotc.passes.kernel.strategy import KernelStrategy, Prologue
 
 Product = TypeVar("Product", MatMulOp, FewBitsMatMulOp)
@@ -34,8 +34,8 @@ def _sizes(op: MatMulOp | FewBitsMatMulOp) -> tuple[int, int, int, int]:
     """How many rows are neighbours, how often there are so many, N and K."""
     batch, rows, columns, depth = op.sizes()
     extents = (*batch, rows)
-    lines = extents[line_axis(extents)]
-    return lines, math.prod(extents) // max(lines, 1), columns, depth
+    repeats = extents[row_axis(extents)]
+    return repeats, math.prod(extents) // max(repeats, 1), columns, depth
 
 
 class _Tiled(KernelStrategy[Product]):
@@ -137,4 +137,4 @@ class FewBitsMatMulStrategy(_Tiled[FewBitsMatMulOp]):
     def nest(self, nest: Nest[FewBitsMatMulOp, FewBitsSchedule]) -> None:
         if shape_of(nest.op.rhs)[-1] != nest.schedule.nr * nest.lanes:
             raise NotVectorizable("the panels have another width than the register tile")
-        FewBitsNest.of(nest).run()
+        FewBitsNest.of(nest).emit()

@@ -151,4 +151,4 @@ class PairedDotConvStrategy(KernelStrategy[PairedDotConvOp]):
     def nest(self, nest: Nest[PairedDotConvOp, PairedSchedule]) -> None:
         if nest.shape[-1] != nest.schedule.lanes:
             raise NotVectorizable("the panels do not fit the schedule")
-        PairedDotNest.of(nest).run()
+        PairedDotNest.of(nest).emit()

@@ -48,14 +48,14 @@ class MaskedTreesStrategy(KernelStrategy[MaskedTreeLeavesOp]):
         return TreeSchedule(lanes, rows, lanes, min(_NODES, op.nodes)) if 4 * lanes == machine.vector_bytes else None
 
     def nest(self, nest: Nest[MaskedTreeLeavesOp, TreeSchedule]) -> None:
-        _MaskedNest.of(nest).run()
+        _MaskedNest.of(nest).emit()
 
 
 @dataclass(frozen=True)
 class _MaskedNest(Nest[MaskedTreeLeavesOp, TreeSchedule]):
     """The loops of groups of trees, while they are written."""
 
-    def run(self) -> None:
+    def emit(self) -> None:
         """Some rows, then all trees for each of them, as many at a time as there are lanes."""
         b, op, schedule = self.b, self.op, self.schedule
 

@@ -7,7 +7,7 @@ import ctypes
 from memory import growth
 
 from aotc.emit.llvm.jit import load_object
-from aotc.emit.llvm.optimize import optimize
+from aotc.emit.llvm.optimize import optimize, tidy
 from aotc.emit.llvm.parsing import parsed
 from aotc.machines.targets import lookup
 
@@ -18,6 +18,11 @@ TIMES = 60
 def test_pass_managers_go_with_the_module_that_they_optimised() -> None:
     machine = lookup("host").machine(1)
     assert growth(lambda: optimize(parsed(TEXT), machine, "1"), TIMES) < 8 << 10  # passes and their manager take 48 KiB
+
+
+def test_what_is_noted_of_runs_of_passes_stays_small() -> None:
+    machine = lookup("host").machine()
+    assert growth(lambda: tidy(parsed(TEXT), machine), 256) < 512  # a builder for each takes 1.5 KiB
 
 
 def test_nothing_of_a_library_stays_that_is_gone() -> None:

@@ -15,7 +15,7 @@ import aotc
 from aotc.compiler.driver import lower
 from aotc.machines.families import X86_AVX2, X86_AVX512, of_vendor
 from aotc.machines.machine import Machine
-from aotc.passes.kernel.costs.recurrent_cost import Ahead, Blocks, Line, ahead, blocks_of, lead, steps_beside
+from aotc.passes.kernel.costs.recurrent_cost import Ahead, Blocks, Layer, ahead, blocks_of, lead, steps_beside
 from aotc.pipeline.options import CompileOptions
 
 ZEN = of_vendor(X86_AVX512, zen=5)
@@ -157,25 +157,25 @@ def test_tiles_of_a_step_are_rounded_up() -> None:
     assert steps_beside(panels=5, tiles=65, beside=2) == 33
 
 
-def line(columns: int, depths: tuple[int, int], steps: int = 50, machine: Machine = ZEN, lanes: int = 16) -> Line:
-    return Line(machine, lanes, 8, steps, columns, depths)
+def layer(columns: int, depths: tuple[int, int], steps: int = 50, machine: Machine = ZEN, lanes: int = 16) -> Layer:
+    return Layer(machine, lanes, 8, steps, columns, depths)
 
 
 def test_costs_decide() -> None:
-    wide = line(1024, (256, 256))
+    wide = layer(1024, (256, 256))
     found = ahead(wide)
     assert found is not None
     assert found.rows * found.across + found.across + 8 + 2 <= X86_AVX512.registers
-    assert ahead(line(1024, (256, 256), 50, X86_AVX2)) is None, "16 registers are too few"
-    assert ahead(line(64, (64, 64))) is None, "the weight stays in L1"
-    assert ahead(line(1000, (250, 250))) is None, "a register would have columns that there are not"
-    assert ahead(line(1024, (256, 256), 4)) is None, "there are no steps to do it beside"
-    assert ahead(line(1024, (256, 8))) is None, "there is little to win"
+    assert ahead(layer(1024, (256, 256), 50, X86_AVX2)) is None, "16 registers are too few"
+    assert ahead(layer(64, (64, 64))) is None, "the weight stays in L1"
+    assert ahead(layer(1000, (250, 250))) is None, "a register would have columns that there are not"
+    assert ahead(layer(1024, (256, 256), 4)) is None, "there are no steps to do it beside"
+    assert ahead(layer(1024, (256, 8))) is None, "there is little to win"
 
 
 @pytest.mark.parametrize("steps", [16, 24, 32, 50, 200])
 def test_costs_decide_what_the_layer_before_begins(steps: int) -> None:
-    wide = line(1024, (256, 256), steps)
+    wide = layer(1024, (256, 256), steps)
     tile = ahead(wide)
     assert tile is not None
     for own in (tile, None):
@@ -194,24 +194,24 @@ def test_costs_decide_what_the_layer_before_begins(steps: int) -> None:
 
 
 def test_costs_find_time_to_use() -> None:
-    wide, narrow = line(1024, (256, 256)), line(512, (128, 64))
+    wide, narrow = layer(1024, (256, 256)), layer(512, (128, 64))
     tile, other = ahead(wide), ahead(narrow)
     assert tile is not None
     assert other is not None
-    assert lead(line(128, (64, 64)), None, 0, narrow, other) is None, "its weight stays in L1: it does not wait"
+    assert lead(layer(128, (64, 64)), None, 0, narrow, other) is None, "its weight stays in L1: it does not wait"
     assert lead(wide, Ahead(2, 1, 1, 0.0), 0, wide, tile) is None, "all its steps have inputs beside them"
 
 
 def test_rows_of_a_tile_are_not_in_each_others_place() -> None:
     """Those of 256 inputs are 1 KiB apart, in 4 places of a way of 4 KiB; those of 1024 all in one."""
     assert X86_AVX512.l1 // X86_AVX512.recurrent.l1_ways == 4096
-    assert [line(1024, (256, inputs)).near_rows() for inputs in (256, 512, 1024, 2048)] == [28, 14, 7, 7]
-    assert line(1024, (256, 250)).near_rows() > X86_AVX512.registers
+    assert [layer(1024, (256, inputs)).near_rows() for inputs in (256, 512, 1024, 2048)] == [28, 14, 7, 7]
+    assert layer(1024, (256, 250)).near_rows() > X86_AVX512.registers
     for inputs, most in ((1024, 7), (512, 14)):
-        found = ahead(line(2048, (512, inputs), 200))
+        found = ahead(layer(2048, (512, inputs), 200))
         assert found is not None
         assert found.rows <= most
-    wide = line(4096, (1024, 1024))
+    wide = layer(4096, (1024, 1024))
     tile = ahead(wide)
     assert tile is not None
     first = lead(wide, tile, 0, wide, tile)
@@ -221,5 +221,5 @@ def test_rows_of_a_tile_are_not_in_each_others_place() -> None:
 
 @pytest.mark.parametrize("registers", range(8, 100))
 def test_panels_of_the_inputs_are_full(registers: int) -> None:
-    found = ahead(line(registers * 16, (256, 256)))
+    found = ahead(layer(registers * 16, (256, 256)))
     assert found is None or registers % found.across == 0

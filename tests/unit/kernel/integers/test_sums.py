@@ -65,12 +65,12 @@ class Case:
 
     def rows(self) -> tuple[int, int]:
         """How many rows of weights an output has, and of how many weights each."""
-        rows, run = prod(self.kernel), self.channels
+        rows, strip = prod(self.kernel), self.channels
         if self.op == CONV and self.groups == 1 and (self.dilations or (1,))[-1] == 1:
-            rows, run = rows // self.kernel[-1], run * self.kernel[-1]
+            rows, strip = rows // self.kernel[-1], strip * self.kernel[-1]
         if self.patch:
-            rows, run = 1, rows * run
-        return rows, run
+            rows, strip = 1, rows * strip
+        return rows, strip
 
     @cache  # noqa: B019
     def arrays(self) -> tuple[Array, Array, Array]:

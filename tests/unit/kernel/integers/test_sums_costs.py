@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from aotc.dialects.aot import LANES, QUAD, RUN, WORD
+from aotc.dialects.aot import LANES, QUAD, STRIP, WORD
 from aotc.dialects.graph.schedules import SumsSchedule
 from aotc.dialects.graph.windows.sliding import SlidingWindow
 from aotc.machines.families import CORTEX_M0, CORTEX_M3, CORTEX_M4, CORTEX_M4F, CORTEX_M55, RISCV32
@@ -17,9 +17,9 @@ from aotc.passes.kernel.costs.sums_cost import (
     has_words,
     patch_pays,
     quads_schedule,
-    runs_schedule,
     scheduled_cycles,
     spilled_values,
+    strips_schedule,
     sums_cycles,
     sums_schedule,
 )
@@ -83,12 +83,12 @@ def test_more_registers_and_more_reuse_take_no_more_instructions() -> None:
 
 
 def test_runs_need_vectors() -> None:
-    assert all(runs_schedule(core.scalars, 8, 8, 64, size=False) is None for core in CORES)
-    chosen = runs_schedule(CORTEX_M55.scalars, 3, 8, 64, size=False)
+    assert all(strips_schedule(core.scalars, 8, 8, 64, size=False) is None for core in CORES)
+    chosen = strips_schedule(CORTEX_M55.scalars, 3, 8, 64, size=False)
     assert chosen is not None and (chosen.positions, chosen.columns, chosen.word) == (3, 1, 8)
-    small = runs_schedule(CORTEX_M55.scalars, 3, 8, 64, size=True)
+    small = strips_schedule(CORTEX_M55.scalars, 3, 8, 64, size=True)
     assert small is not None and small.positions == 1 and not small.specialized
-    assert runs_schedule(CORTEX_M55.scalars, 3, 8, 0, size=False) is None
+    assert strips_schedule(CORTEX_M55.scalars, 3, 8, 0, size=False) is None
 
 
 def test_quads_need_vectors_of_floats_and_four_outputs() -> None:
@@ -147,7 +147,7 @@ def test_estimates_are_linear_in_whole_tiles_and_grow_with_the_depth(core: Core)
     unit = core.scalars
     chosen = [
         sums_schedule(unit, 12, 8, 96, words=True, floats=False, size=False),
-        runs_schedule(unit, 12, 8, 96, size=False),
+        strips_schedule(unit, 12, 8, 96, size=False),
         quads_schedule(unit, 12, 8, 2, 48, size=False),
     ]
     for schedule in filter(None, chosen):
@@ -160,8 +160,8 @@ def test_estimates_are_linear_in_whole_tiles_and_grow_with_the_depth(core: Core)
 def test_estimates_of_vectors_are_below_those_of_words_and_these_below_those_of_bytes() -> None:
     unit, sizes = CORTEX_M55.scalars, (12, 8, 3, 48)
     byte = SumsSchedule(1, 2, 2, 1)
-    word, run, quad = replace(byte, word=WORD), SumsSchedule(1, 4, 1, RUN), SumsSchedule(QUAD, 1, QUAD, LANES)
-    found = [scheduled_cycles(unit, each, *sizes) for each in (quad, run, word, byte)]
+    word, strip, quad = replace(byte, word=WORD), SumsSchedule(1, 4, 1, STRIP), SumsSchedule(QUAD, 1, QUAD, LANES)
+    found = [scheduled_cycles(unit, each, *sizes) for each in (quad, strip, word, byte)]
     assert found == sorted(found)
     assert scheduled_cycles(unit, quad, 12, 9, 3, 48) > found[0]  # the ninth output is of words
     patched = replace(quad, patch=True)

@@ -25,7 +25,7 @@ from aotc.model.weight_store import Array
 def dynamic_quantize_lstm(node: Node) -> list[Tensor]:
     """An LSTM whose inputs, of all steps together, and whose state, in each step, are rounded to 8 bits.
 
-    The sums are of integers. onnxruntime rounds the states of lines that one thread computes together, here each line
+    The sums are of integers. onnxruntime rounds the states of rows that one thread computes together, here each line
     is rounded alone.
     """
     inputs, state = _Weight.of(node, 1, 8), _Weight.of(node, 2, 10).signed()

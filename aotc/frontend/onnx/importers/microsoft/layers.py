@@ -112,13 +112,13 @@ def quantized_embed_layer_normalization(node: Node) -> Sequence[Tensor | SSAValu
 
 
 def _embedded(node: Node, tables: Sequence[Tensor | None], places: SSAValue | None) -> Sequence[Tensor | SSAValue]:
-    """Embeddings of words, positions and segments, added and normalised; how many words of each sequence count."""
-    words, positions, segments, gamma, beta = tables
+    """Embeddings of tokens, positions and segments, added and normalised; how many tokens of each sequence count."""
+    tokens, positions, segments, gamma, beta = tables
     batch, length = node.shape(0)
-    if words is None or positions is None or gamma is None or beta is None:
-        what = "a table of words or positions, a scale or a bias is missing"
+    if tokens is None or positions is None or gamma is None or beta is None:
+        what = "a table of tokens or positions, a scale or a bias is missing"
         node.fail("missing-input", what, "the operator requires them")
-    total = words.emit("gather", node.input(0), axis=0)
+    total = tokens.emit("gather", node.input(0), axis=0)
     if places is None:
         total += cut(positions, {0: (0, 1, length)})
     else:

@@ -9,8 +9,8 @@ from xdsl.dialects.builtin import f32, i32
 from xdsl.ir import SSAValue
 
 from aotc.dialects.graph.interfaces import Array
-from aotc.frontend.onnx.importers.activations import leaky
 from aotc.frontend.onnx.importers.contraction import along, centred, convolve, gemm, multiply
+from aotc.frontend.onnx.importers.elementwise import leaky
 from aotc.frontend.onnx.importers.microsoft.layers import DOMAIN
 from aotc.frontend.onnx.importers.movement import cut
 from aotc.frontend.onnx.importers.quantization import dynamic_quantize

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from xdsl.dialects.builtin import f32
 
 from aotc.dialects.graph.shapes import normalize_axis
-from aotc.frontend.onnx.importers.activations import leaky
+from aotc.frontend.onnx.importers.elementwise import leaky
 from aotc.frontend.onnx.importers.microsoft.layers import DOMAIN
 from aotc.frontend.onnx.importers.pooling import window_attributes
 from aotc.frontend.onnx.importers.quantization import dequantize_linear, quantize_linear

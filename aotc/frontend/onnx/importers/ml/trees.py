@@ -277,15 +277,16 @@ class _Scores:
             weights = replace(weights, targets=np.zeros_like(weights.targets))
         columns = targets if self._single is None else 1
         node.require_room(nodes.leaves * columns, dtype)
-        values = weights.dense(nodes.leaves, columns, self.kind)
+        values = weights.dense(nodes.leaves, columns, self.kind).astype(dtype, copy=False)
         present = weights.present(nodes.leaves, columns)
         owners = self.forest.trees_of_leaves
         self._everywhere = node.filled([targets], 0, np.bool_)
         for tree in range(self.trees):
             of_tree = slice(None) if self._single is None else [self._single[tree]]
             self._everywhere[of_tree] |= present[owners == tree].all(0)
-        rows_, numbers = _numbered(np.hstack([values.astype(dtype), present]))
-        self._values, self._present = np.hsplit(rows_, 2)
+        said = np.unique(weights.targets)  # of the others all leaves say the same
+        first, numbers = _numbered(np.hstack([values[:, said], present[:, said]]))
+        self._values, self._present = values[first], present[first].astype(dtype)
         self.forest = ensembles.renumbered(self.forest, numbers)
 
     def _one_target_each(self, found: ensembles.Forest) -> Array | None:
@@ -356,8 +357,8 @@ class _Scores:
 
 
 def _numbered(rows: Array) -> tuple[Array, Array]:
-    """The rows that differ, and the number of each of `rows` among them. Those that most leaves have come first: small
-    numbers take less code, and what is read often lies together."""
-    found, numbers, counts = np.unique(rows, axis=0, return_inverse=True, return_counts=True)
+    """Where the rows that differ are first, and the number of each of `rows` among them. Those that most leaves have
+    come first: small numbers take less code, and what is read often lies together."""
+    _, first, numbers, counts = np.unique(rows, axis=0, return_index=True, return_inverse=True, return_counts=True)
     order = np.argsort(-counts, kind="stable")
-    return found[order], np.argsort(order, kind="stable")[numbers.reshape(-1)]
+    return first[order], np.argsort(order, kind="stable")[numbers.reshape(-1)]

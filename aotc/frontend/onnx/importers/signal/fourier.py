@@ -6,10 +6,12 @@ A complex tensor has a last axis of two elements, a real one of one.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 from xdsl.ir import SSAValue
 
+from aotc.dialects.dtypes import DType
 from aotc.dialects.graph.shapes import normalize_axis
 from aotc.frontend.onnx.importers.movement import cut
 from aotc.frontend.onnx.node import Tensor
@@ -75,36 +77,38 @@ def _transform(x: Tensor, axis: int, length: int, inverse: bool, one_sided: bool
     parts = 1 if inverse and one_sided else 2
     count = length // 2 + 1 if one_sided and not inverse else length
     node.require_room(used * shape[-1] * count * parts, x.dtype)
-    matrix = _matrix(used, shape[-1], length, count, inverse, one_sided)
+    matrix = _matrix(used, shape[-1], length, (count, parts), inverse, x.dtype)
     last = len(shape) - 2
     order = [*(each for each in range(last + 1) if each != axis), axis, last + 1]
     if axis != last:
         x = x.transpose(order)
     outer = x.shape[:last]
     rows = x.reshape([math.prod(outer), used * shape[-1]])
-    result = (rows @ Tensor(node, node.constant(matrix.astype(x.dtype)))).reshape([*outer, count, parts])
+    result = (rows @ Tensor(node, node.constant(matrix))).reshape([*outer, count, parts])
     return result if axis == last else result.transpose([order.index(each) for each in range(len(order))])
 
 
-def _matrix(used: int, given: int, length: int, count: int, inverse: bool, one_sided: bool) -> Array:
-    """[used * given, count * parts]: from real (and imaginary) parts of the input to those of the result."""
-    turns = (np.arange(used)[:, None] * np.arange(count)) % length
-    angle = 2 * np.pi / length * turns
-    cosine, sine = np.cos(angle), np.sin(angle)
-    if not inverse:
-        sine = -sine
+def _matrix(used: int, given: int, length: int, shape: Sequence[int], inverse: bool, dtype: DType) -> Array:
+    """[used * given, count * parts], `shape` being the last two: from real (and imaginary) parts of the input to those
+    of the result. Beside it there is one row at a time."""
+    angles = 2 * np.pi / length * np.arange(length)
+    cosine, sine = np.cos(angles), np.sin(angles) if inverse else -np.sin(angles)
     if inverse:
         cosine, sine = cosine / length, sine / length
-    if inverse and one_sided:  # the other half of the spectrum is the conjugate of this
-        twice = np.full(used, 2.0)
-        twice[0] = 1
-        if length % 2 == 0 and used == length // 2 + 1:
-            twice[-1] = 1
-        stacked = np.stack([cosine * twice[:, None], -sine * twice[:, None]], axis=1)
-        return stacked[:, :given].reshape(used * given, count)
-    real = np.stack([cosine, sine], axis=-1)
-    imaginary = np.stack([-sine, cosine], axis=-1)
-    return np.stack([real, imaginary], axis=1)[:, :given].reshape(used * given, count * 2)
+    count, parts = shape
+    found = np.empty((used, given, count, parts), dtype)
+    for row in range(used):
+        turns = row * np.arange(count) % length
+        # of half a spectrum, and a real result, each element but the first and the middle one has a conjugate
+        times = 2 if parts == 1 and row and 2 * row != length else 1
+        found[row, 0, :, 0] = cosine[turns] * times
+        if parts > 1:
+            found[row, 0, :, 1] = sine[turns]
+        if given > 1:
+            found[row, 1, :, 0] = -sine[turns] * times
+        if given > 1 and parts > 1:
+            found[row, 1, :, 1] = cosine[turns]
+    return found.reshape(used * given, count * parts)
 
 
 @onnx_op("MelWeightMatrix")

@@ -1,7 +1,7 @@
 """How the loops of a recurrence are written: scalar loops, which define it.
 
-A recurrence goes through the lines of a batch, one or several at a time. In each step it needs products of a line's
-state with a matrix, and functions of all hidden units. `Lines` gives a recurrence these; a kernel strategy has a faster
+A recurrence goes through the rows of a batch, one or several at a time. In each step it needs products of a row's
+state with a matrix, and functions of all hidden units. `Rows` gives a recurrence these; a kernel strategy has a faster
 one.
 """
 
@@ -18,15 +18,15 @@ from aotc.dialects.builder import Builder, Reader, Scalar, Writer
 from aotc.dialects.graph.recurrent.shared import BYTE, REGISTERS, SHARED, STORED, WORDS
 
 Unit: TypeAlias = "Callable[[Scalar, Scalar], None]"
-"""Emits what is computed for a hidden unit, given the indices of its line and of the unit."""
+"""Emits what is computed for a hidden unit, given the indices of its row and of the unit."""
 
 
 @dataclass(frozen=True)
 class Factors:
-    """The factor for each line."""
+    """The factor for each row."""
 
     left: Reader
-    """[line, k]."""
+    """[row, k]."""
     weight: Reader
     """The matrix, of the `shape` [columns, k], or [panels, k, width] where it is packed by `column_panels`."""
     shape: Sequence[int]
@@ -55,7 +55,7 @@ class Inputs:
     """The weight for the inputs of several steps."""
 
     left: Reader
-    """[number of the step, line, k]."""
+    """[number of the step, row, k]."""
     weight: Reader
     """The matrix, packed: [panels, k, width], without a part of a panel at the end."""
     shape: Sequence[int]
@@ -63,14 +63,14 @@ class Inputs:
     start: Reader | None
     """The addend of a column [column]; 0 where absent."""
     write: Writer
-    """Of the sums: [number of the step, line, column]."""
+    """Of the sums: [number of the step, row, column]."""
     first: int
     end: int
     """The steps, from the number `first` up to `end`."""
 
 
-class Lines:
-    """The loops of a recurrence over its batch: one line after the other, one element at a time."""
+class Rows:
+    """The loops of a recurrence over its batch: one row after the other, one element at a time."""
 
     def __init__(self, b: Builder, columns: int = 1, unroll: int = 1) -> None:
         """`columns` of a product are summed up at once, each in index order, in loops of `unroll` steps."""
@@ -78,28 +78,28 @@ class Lines:
         self.columns = columns
         self.unroll = unroll
 
-    def for_each(self, batch: int, single: bool, body: Callable[[Line], None]) -> None:
-        """`body` for the lines of a batch, perhaps several at once unless `single` says that each takes steps of its
+    def for_each(self, batch: int, single: bool, body: Callable[[Row], None]) -> None:
+        """`body` for the rows of a batch, perhaps several at once unless `single` says that each takes steps of its
         own."""
-        self.b.parallel_for([batch], lambda index: body(Line(self, index[0])))
+        self.b.parallel_for([batch], lambda index: body(Row(self, index[0])))
 
 
-class Line:
-    """One line of the batch, or several neighbouring ones, in which all is done alike."""
+class Row:
+    """One row of the batch, or several neighbouring ones, in which all is done alike."""
 
-    def __init__(self, lines: Lines, first: Scalar) -> None:
-        self.b = lines.b
-        self._columns = lines.columns
-        self._unroll = lines.unroll
+    def __init__(self, rows: Rows, first: Scalar) -> None:
+        self.b = rows.b
+        self._columns = rows.columns
+        self._unroll = rows.unroll
         self.first = first
-        """The index of the (first) line."""
+        """The index of the (first) row."""
 
     def for_units(self, units: int, body: Unit) -> None:
         """`body` for all hidden units, one after the other or several at once."""
         self.b.sequential_range(0, units, 1, lambda unit: body(self.first, unit))
 
     def extremes(self, units: int, dtype: Attribute, read: Reader) -> tuple[Scalar, Scalar]:
-        """The least and the greatest of 0 and what `read` [line, unit] gives for all units."""
+        """The least and the greatest of 0 and what `read` [row, unit] gives for all units."""
         b, zero = self.b, self.b.const(0, dtype)
 
         def extend(at: list[Scalar], ends: list[Scalar]) -> list[Scalar]:
@@ -118,7 +118,7 @@ class Line:
         write: Writer,
         start: Reader | None = None,
     ) -> None:
-        """The sum of `start` [column] (0 where absent) and of all products, given to `write` [line, column] for each of
+        """The sum of `start` [column] (0 where absent) and of all products, given to `write` [row, column] for each of
         `columns`.
 
         It is done once in each `step`, in any order of the columns.
@@ -138,7 +138,7 @@ class Line:
         if whole < columns:
             several(b.index(whole), columns - whole)
 
-    def run(
+    def emit(
         self,
         steps: int,
         columns: int,

@@ -1,11 +1,14 @@
 """Elements of small integer tensors as an unknown and a number, which tells how far apart two of them are.
 
-A slice that begins at a data-dependent element often ends a fixed number of elements further.
+A slice that begins at a data-dependent element often ends a fixed number of elements further. Numbers of parts are
+computed of others here, too: the same number is the same value wherever it is computed, so that what has as many parts
+is known to.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -13,7 +16,7 @@ from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import SSAValue
 
 from aotc.dialects.graph.conversion import CastOp
-from aotc.dialects.graph.elementwise import AddOp, SubOp
+from aotc.dialects.graph.elementwise import AddOp, BinaryOp, MulOp, SubOp
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
 from aotc.dialects.graph.logical import CompareOp, WhereOp
 from aotc.dialects.graph.movement import ConcatOp, ReshapeOp, SliceOp
@@ -143,3 +146,42 @@ def _are_equal(node: Node, one: Element, other: Element) -> bool | None:
 def _width(value: SSAValue) -> int:
     kind = element_type_of(value)
     return kind.width.data if isinstance(kind, IntegerType) else 0
+
+
+def multiple(node: Node, count: SSAValue, by: int) -> SSAValue:
+    """A number of parts times a constant."""
+    return _computed(node, MulOp, count, by)
+
+
+def divided(node: Node, count: SSAValue, by: int) -> SSAValue | None:
+    """A number of parts that was multiplied, divided again; None where it may leave a remainder."""
+    op = count.owner
+    if isinstance(op, MulOp) and (factor := _number(node, op.rhs)) is not None and factor > 0 and factor % by == 0:
+        return op.lhs if factor == by else multiple(node, op.lhs, factor // by)
+    return None
+
+
+def sums(node: Node, counts: Sequence[SSAValue | int]) -> list[SSAValue]:
+    """How many parts there are up to and including each of several lists, of fixed numbers or not."""
+    first = counts[0]
+    found = [node.constant(first, np.int64) if isinstance(first, int) else first]
+    for each in counts[1:]:
+        found.append(_computed(node, AddOp, found[-1], each))
+    return found
+
+
+def _computed(node: Node, kind: type[BinaryOp], count: SSAValue, by: SSAValue | int) -> SSAValue:
+    """A count and another number, added or multiplied: what has been computed, where that is in the same block."""
+    for use in count.uses:
+        op = use.operation
+        if isinstance(op, kind) and op.lhs is count and op.parent is count.owner.parent:
+            same = _number(node, op.rhs) == by if isinstance(by, int) else op.rhs is by
+            if same:
+                return op.results[0]
+    return node.emit(kind, count, node.constant(by, np.int64) if isinstance(by, int) else by)
+
+
+def _number(node: Node, value: SSAValue) -> int | None:
+    """A constant of rank 0."""
+    known = node.known_value(value)
+    return int(known) if known is not None and known.ndim == 0 else None

@@ -1,1 +1,0 @@
-"""Operators on pictures: sampling, regions, boxes."""
