@@ -24,7 +24,11 @@ def model_info(module: ModuleOp) -> ModelInfo:
     """Identifiers of the other arguments an entry can have."""
     inputs = _tensors(tensors, "input", taken)
     outputs = _tensors(tensors, "output", taken)
-    plan = contract.plan_of(module)
+    plan, layout = contract.plan_of(module), contract.WEIGHT_LAYOUT.get(module)
+    weights = contract.WEIGHTS.require(module)
+    alignments = [plan.alignment] if layout is None or weights != "caller" else [plan.alignment, layout.alignment]
+    constants = contract.weight_sizes(module) | _in_bytecode(module)
+    sizes = [prod(tensor.shape) * numpy_dtype(tensor.dtype).itemsize for tensor in (*inputs, *outputs)]
     ours = [kernel for kernel in contract.kernels(module) if contract.EXTERNAL.get(kernel) is None]
     operator_apis = [
         found.value
@@ -38,11 +42,11 @@ def model_info(module: ModuleOp) -> ModelInfo:
         interface_api=contract.INTERFACE.require(module),
         operator_api=operator_apis[0] if operator_apis else "unpacked",
         workspace=contract.WORKSPACE.require(module),
-        weights=contract.WEIGHTS.require(module),
+        weights=weights,
         workspace_bytes=plan.peak_bytes,
-        workspace_alignment=_memory_alignment(module),
-        weights_bytes=_weights_bytes(module),
-        io_bytes=sum(_nbytes(tensor) for tensor in (*inputs, *outputs)),
+        workspace_alignment=max(alignments),
+        weights_bytes=sum(constants.values()) if layout is None else layout.size,
+        io_bytes=sum(sizes),
         kernels=_kernels(module),
         plan=plan,
         io="workspace" if contract.has_tensors_in_workspace(main) else "caller",
@@ -50,7 +54,7 @@ def model_info(module: ModuleOp) -> ModelInfo:
         threads=contract.threads_of(module),
         in_floats=tuple(contract.IN_FLOATS.get(module) or ()),
         states=_states(contract.states_of(main), taken),
-        weight_offsets=_offsets_apart(module),
+        weight_offsets=tuple(layout.order) if layout is not None and layout.apart else (),
     )
 
 
@@ -59,17 +63,6 @@ def constants(module: ModuleOp, store: WeightStore) -> tuple[ConstantInfo, ...]:
     places = contract.places_in_blob(module).items()
     found = ((key, store.described(key), offset) for key, offset in places)
     return tuple(ConstantInfo(key, array.dtype.name, array.shape, offset) for key, array, offset in found)
-
-
-def _memory_alignment(module: ModuleOp) -> int:
-    """The alignment of memory of the caller's: the workspace, and weights where they are the caller's."""
-    layout = contract.WEIGHT_LAYOUT.get(module) if contract.WEIGHTS.require(module) == "caller" else None
-    return max(contract.plan_of(module).alignment, 1 if layout is None else layout.alignment)
-
-
-def _offsets_apart(module: ModuleOp) -> tuple[int, ...]:
-    layout = contract.WEIGHT_LAYOUT.get(module)
-    return tuple(layout.order) if layout is not None and layout.apart else ()
 
 
 def _tensors(tensors: list[contract.Tensor], io: str, taken: set[str]) -> tuple[TensorInfo, ...]:
@@ -100,7 +93,9 @@ def kernel_nodes(module: ModuleOp) -> dict[str, tuple[str, ...]]:
     for kernel in contract.kernels(module):
         symbol = kernel.sym_name.data
         nodes = [name for call in calls.get(symbol, ()) for name in node_names(call.location)]
-        found[symbol] = tuple(dict.fromkeys(nodes or _body_nodes(kernel)))
+        found[symbol] = tuple(
+            dict.fromkeys(nodes or (name for op in kernel.walk() for name in node_names(op.location)))
+        )
     return found
 
 
@@ -143,16 +138,6 @@ def _callee(call: CallOp) -> str:
     return symbol
 
 
-def _body_nodes(kernel: FuncOp) -> list[str]:
-    return [name for op in kernel.walk() for name in node_names(op.location)]
-
-
-def _weights_bytes(module: ModuleOp) -> int:
-    """Bytes of the constants: of the blob `place-weights` laid out, else of every array referred to, once."""
-    layout = contract.WEIGHT_LAYOUT.get(module)
-    return sum((contract.weight_sizes(module) | _in_bytecode(module)).values()) if layout is None else layout.size
-
-
 def _in_bytecode(module: ModuleOp) -> dict[str, int]:
     """Bytes of each weight that an entry in bytecode has, by key."""
     found: dict[str, int] = {}
@@ -163,7 +148,3 @@ def _in_bytecode(module: ModuleOp) -> dict[str, int]:
             size = prod(kind.get_shape()) * numpy_dtype(kind.element_type).itemsize
             found[weight.resource_handle.data] = size
     return found
-
-
-def _nbytes(tensor: TensorInfo) -> int:
-    return prod(tensor.shape) * numpy_dtype(tensor.dtype).itemsize

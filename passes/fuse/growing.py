@@ -110,7 +110,8 @@ class Growth:
         need = self._needs[result]
         if self._size >= self._limits.most_operations:
             return False
-        if not self._limits.has_room(self.members, self._buffers_with(op)):
+        inputs = {value for value in (*self._needs, *op.operands) if not is_single_constant(value)} - {result}
+        if not self._limits.has_room(self.members, len(inputs) + len(self.outputs)):
             return False
         if need.reads.count > math.prod(shape_of(result)) and not may_recompute(op, need.repeated):
             return False
@@ -144,10 +145,6 @@ class Growth:
             self._needs[operand] = new.merge(self._needs.get(operand))
         self.members.append(op)
         self._size += 1
-
-    def _buffers_with(self, op: ElementOp) -> int:
-        inputs = {value for value in (*self._needs, *op.operands) if not is_single_constant(value)}
-        return len(inputs - set(op.results)) + len(self.outputs)
 
     def _depends_on_use_outside(self, op: ElementOp) -> bool:
         """Whether the group, with `op` in it, would depend on an outside operation that uses `op`."""

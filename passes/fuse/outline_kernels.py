@@ -78,7 +78,7 @@ class OutlineKernelsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         kernels: dict[object, FuncOp] = {}
         locations: dict[FuncOp, list[LocationAttr]] = {}
-        numbers: Counter[str] = Counter(_stem(f.sym_name.data) for f in op.body.block.ops if isinstance(f, FuncOp))
+        numbers: Counter[str] = Counter(re.sub(r"_\d+$", "", f.sym_name.data) for f in op.ops if isinstance(f, FuncOp))
         blocks = graph_blocks(op)
         for block in reversed(blocks):
             _group_lone_operations(block, _joins(block, _separate_carried(block, _separate_outputs(block))))
@@ -256,7 +256,3 @@ def _kernel_name(group: FusedOp | ExternalOp) -> str:
         shown = names[anchor : anchor + NAME_PARTS]
         names = [*shown, f"and_{len(names) - len(shown)}"]
     return "_".join(names)
-
-
-def _stem(symbol: str) -> str:
-    return re.sub(r"_\d+$", "", symbol)

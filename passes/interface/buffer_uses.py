@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     MemRefType,
     NoneAttr,
+    ShapedType,
     StridedLayoutAttr,
     i32,
 )
@@ -77,19 +78,8 @@ def _used_extents(argument: BlockArgument, used: set[int]) -> str:
 
 def _is_contiguous(kind: Buffer) -> bool:
     """Whether the data pointer alone describes the buffer: static shape, row-major layout without padding."""
-    if DYNAMIC_INDEX in kind.get_shape():
-        return False
-    if isinstance(kind.layout, NoneAttr):
-        return True
-    return isinstance(kind.layout, StridedLayoutAttr) and [*kind.layout.get_strides()] == _row_major(kind)
-
-
-def _row_major(kind: Buffer) -> list[int]:
-    strides, stride = [], 1
-    for extent in reversed(kind.get_shape()):
-        strides.insert(0, stride)
-        stride *= extent
-    return strides
+    shape = kind.get_shape()
+    return DYNAMIC_INDEX not in shape and kind.get_strides() == ShapedType.strides_for_shape(shape)
 
 
 def declare_with_pointers(kernel: FuncOp) -> None:

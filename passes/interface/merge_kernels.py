@@ -270,7 +270,8 @@ def _parametrize(
     for buffer in flat:
         for op in [use.operation for use in buffer.uses]:
             _linearize(op, buffer, extents[op])
-        _forget_extent(buffer)
+        op, kind = cast(BufferOp, buffer.owner), cast(builtin.MemRefType[Attribute], buffer.type)
+        Rewriter.replace_op(op, BufferOp(op.pointer, builtin.MemRefType(kind.element_type, [builtin.DYNAMIC_INDEX])))
 
 
 def _linearize(op: Operation, buffer: SSAValue, axes: dict[int, SSAValue | Attribute]) -> None:
@@ -284,12 +285,6 @@ def _linearize(op: Operation, buffer: SSAValue, axes: dict[int, SSAValue | Attri
             size = arith.ConstantOp(cast(builtin.IntegerAttr, extent)) if isinstance(extent, Attribute) else extent
             index = arith.AddiOp(arith.MuliOp(index, size), indices[axis]).result
     op.operands = [*op.operands[: len(op.operands) - len(indices)], index]
-
-
-def _forget_extent(buffer: SSAValue) -> None:
-    element = cast(builtin.MemRefType[Attribute], buffer.type).get_element_type()
-    op = cast(BufferOp, buffer.owner)
-    Rewriter.replace_op(op, BufferOp(op.pointer, builtin.MemRefType(element, [builtin.DYNAMIC_INDEX])))
 
 
 def _pass(call: CallOp, function: FuncOp, values: Sequence[Attribute]) -> None:

@@ -73,10 +73,10 @@ class RunOnThreadsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         threads = threads_of(op)
-        shared = {kernel.sym_name.data: kernel for kernel in kernels(op) if _is_shared(kernel)}
-        if not shared:
+        counts = {kernel.sym_name.data: _take_thread(kernel) for kernel in kernels(op)}
+        phases = {name: count for name, count in counts.items() if count is not None}
+        if not phases:
             return
-        phases = {name: _take_thread(kernel) for name, kernel in shared.items()}
         main = entry(op)
         runs = _runs(main.body.block, phases)
         for number, calls in enumerate(runs):
@@ -101,23 +101,19 @@ def _runs(block: Block, phases: Mapping[str, int]) -> list[list[CallOp]]:
     return [run for run in found if any(call.callee.string_value() in phases for call in run)]
 
 
-def _is_shared(kernel: FuncOp) -> bool:
-    return any(isinstance(op, aot.ThreadOp) for op in kernel.walk())
-
-
 def _number(value: int) -> arith.ConstantOp:
     return arith.ConstantOp(IntegerAttr(value, i32))
 
 
-def _take_thread(kernel: FuncOp) -> int:
+def _take_thread(kernel: FuncOp) -> int | None:
     """Give a kernel the number of its thread and, if it has several, of the phase as last arguments; how many phases it
-    has."""
-    count = 1
+    has, None where it is not shared."""
+    count: int | None = None
     for kind, name in ((aot.ThreadOp, "thread"), (aot.PhaseOp, "phase")):
         argument: SSAValue | None = None
         for op in [op for op in kernel.walk() if isinstance(op, kind)]:
             argument = argument or append_argument(kernel, i32, Argument(name=name), name)
-            count = op.count if isinstance(op, aot.PhaseOp) else count
+            count = op.count if isinstance(op, aot.PhaseOp) else 1
             Rewriter.replace_op(op, arith.IndexCastOp(argument, IndexType()))
     return count
 
