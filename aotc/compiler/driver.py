@@ -102,7 +102,7 @@ def compile(
     if not is_host(chosen.target):
         _require_here(chosen.target)
     if chosen.offload or not is_host(chosen.target):
-        return _built(source, replace(in_process(chosen), emit=("object",)), None)[0].load()
+        return built(source, replace(in_process(chosen), emit=("object",)), None)[0].load()
     source = read_once(source, chosen)
     try:
         model = _in_process(source, chosen).load()
@@ -167,19 +167,14 @@ def build(
         return _in_process(source, chosen)
     if loader != "native":
         raise UsageError("unknown-choice", f"loader={loader!r}", "there is no such choice", "use native or jit")
-    return _built(source, chosen, report)[0]
-
-
-def build_with(source: Source, options: CompileOptions, report: Callable[[str], None] | None = None) -> ArtifactSet:
-    """`build` with ready options."""
-    return _built(source, options, report)[0]
+    return built(source, chosen, report)[0]
 
 
 @uncollected()
-def _built(
+def built(
     source: Source, options: CompileOptions, report: Callable[[str], None] | None
 ) -> tuple[ArtifactSet, ModelInfo, tuple[PassTiming, ...]]:
-    """The artefacts of a compilation that goes through all phases."""
+    """`build` with ready options: the artefacts, their metadata, and how long each pass took."""
     from aotc.compiler.checking.budgets import check_budgets
     from aotc.emit.artifacts import Emission, emit
     from aotc.pipeline.portions import is_divided
@@ -241,7 +236,7 @@ def compile_with(
         compilation = lower(source, options, report)
         files = ir_files(compilation, f"{compilation.name}.{options.stop_after}")
         return Written(directory, tuple(write_files(directory, files)), None, tuple(compilation.timings))
-    artifacts, info, timings = _built(source, options, report)
+    artifacts, info, timings = built(source, options, report)
     with explained("what is written"):
         written = artifacts.write(directory)
     cached.keep(artifacts, written, info)
@@ -252,7 +247,7 @@ __all__ = [
     "Compilation",
     "Written",
     "build",
-    "build_with",
+    "built",
     "compile",
     "compile_to",
     "compile_with",

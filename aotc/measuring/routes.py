@@ -38,7 +38,7 @@ def open_model(
     What is linked is what ships, in the conventions of the options; the route "jit" is in memory, or with conventions
     that takes linking ("native") an object that is linked. `loader` insists on either. Raises AotcError.
     """
-    from aotc.compiler.driver import build_with, lower
+    from aotc.compiler.driver import built, lower
     from aotc.compiler.lowering import in_process
     from aotc.executor import compiled_in_process, load
 
@@ -53,7 +53,7 @@ def open_model(
     if route == "jit" and not asked and loader != "native":
         return compiled_in_process(lower(source, in_process(options), report))
     kind = "object" if route == "jit" else route
-    return build_with(source, replace(options, emit=(kind,)), report).load()
+    return built(source, replace(options, emit=(kind,)), report)[0].load()
 
 
 def build_shared(source: Path, flags: Sequence[str] = C_FLAGS) -> Path:

@@ -26,9 +26,8 @@ def model_info(module: ModuleOp) -> ModelInfo:
     outputs = _tensors(tensors, "output", taken)
     plan, layout = contract.plan_of(module), contract.WEIGHT_LAYOUT.get(module)
     weights = contract.WEIGHTS.require(module)
-    alignments = [plan.alignment] if layout is None or weights != "caller" else [plan.alignment, layout.alignment]
-    constants = contract.weight_sizes(module) | _in_bytecode(module)
-    sizes = [prod(tensor.shape) * numpy_dtype(tensor.dtype).itemsize for tensor in (*inputs, *outputs)]
+    # That of memory of the caller's: the workspace, and weights where they are the caller's.
+    alignment = max(plan.alignment, layout.alignment if layout is not None and weights == "caller" else 1)
     ours = [kernel for kernel in contract.kernels(module) if contract.EXTERNAL.get(kernel) is None]
     operator_apis = [
         found.value
@@ -44,9 +43,9 @@ def model_info(module: ModuleOp) -> ModelInfo:
         workspace=contract.WORKSPACE.require(module),
         weights=weights,
         workspace_bytes=plan.peak_bytes,
-        workspace_alignment=max(alignments),
-        weights_bytes=sum(constants.values()) if layout is None else layout.size,
-        io_bytes=sum(sizes),
+        workspace_alignment=alignment,
+        weights_bytes=_weights_bytes(module) if layout is None else layout.size,
+        io_bytes=sum(prod(each.shape) * numpy_dtype(each.dtype).itemsize for each in (*inputs, *outputs)),
         kernels=_kernels(module),
         plan=plan,
         io="workspace" if contract.has_tensors_in_workspace(main) else "caller",
@@ -93,9 +92,7 @@ def kernel_nodes(module: ModuleOp) -> dict[str, tuple[str, ...]]:
     for kernel in contract.kernels(module):
         symbol = kernel.sym_name.data
         nodes = [name for call in calls.get(symbol, ()) for name in node_names(call.location)]
-        found[symbol] = tuple(
-            dict.fromkeys(nodes or (name for op in kernel.walk() for name in node_names(op.location)))
-        )
+        found[symbol] = tuple(dict.fromkeys(nodes or _body_nodes(kernel)))
     return found
 
 
@@ -136,6 +133,15 @@ def _callee(call: CallOp) -> str:
     if symbol == CALL_PACKED and isinstance(name := call.operands[1].owner, StringOp):
         return name.value.data
     return symbol
+
+
+def _body_nodes(kernel: FuncOp) -> list[str]:
+    return [name for op in kernel.walk() for name in node_names(op.location)]
+
+
+def _weights_bytes(module: ModuleOp) -> int:
+    """Bytes of the constants where no blob is laid out: of every array referred to, once."""
+    return sum((contract.weight_sizes(module) | _in_bytecode(module)).values())
 
 
 def _in_bytecode(module: ModuleOp) -> dict[str, int]:

@@ -132,8 +132,8 @@ def read_ir(source: object, start_at: str, options: CompileOptions, ctx: Context
     if start_at not in (given := _stages(module)):
         why = f"it looks like IR after {' or '.join(given)}"
         raise UsageError("wrong-phase", f"{path} is not IR after {start_at}", why)
-    declared = [kernel for kernel in kernels(module) if kernel.is_declaration and EXTERNAL.get(kernel) is None]
-    if empty := [f"@{kernel.sym_name.data}" for kernel in declared]:
+    undefined = [kernel for kernel in kernels(module) if kernel.is_declaration and EXTERNAL.get(kernel) is None]
+    if empty := [f"@{kernel.sym_name.data}" for kernel in undefined]:
         what = f"{path} declares the kernel {', '.join(empty)} without a body"
         fix = f"give it one, or say in {EXTERNAL.name} which code generator defines it"
         raise CompileError("invalid-ir", what, "a kernel is compiled with its model", fix)

@@ -49,8 +49,7 @@ from aotc.dialects.aot.contract import THREADS, is_kernel, target_of
 from aotc.dialects.builder import INDEX, Scalar
 from aotc.machines.machine import ThreadCosts
 from aotc.machines.targets import core_of
-from aotc.passes.kernel.builders.loop_builder import LoopBuilder
-from aotc.passes.kernel.costs.trips import trips
+from aotc.passes.kernel.builders.loop_builder import LoopBuilder, trips
 from aotc.passes.loops.loop_reads import Reads, weights_of
 from aotc.passes.loops.loop_shares import Alone, Cut, Indivisible, Shares, Step, is_arithmetic, splittable
 from aotc.passes.loops.serialize_parallel_loops import serialize
