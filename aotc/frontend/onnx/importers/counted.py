@@ -29,15 +29,11 @@ _Results = Sequence[SSAValue | None] | None
 """None where an importer has nothing to do with the bounds: the operator treats each part by itself, or is refused."""
 
 _NEUTRAL = {
-    "ReduceL1": "sum",
-    "ReduceL2": "sum",
-    "ReduceLogSum": "sum",
+    **dict.fromkeys(("ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceSum", "ReduceSumSquare"), "sum"),
     "ReduceLogSumExp": "max",  # of which the exponential is 0
     "ReduceMax": "max",
     "ReduceMin": "min",
     "ReduceProd": "prod",
-    "ReduceSum": "sum",
-    "ReduceSumSquare": "sum",
 }
 
 _SCATTERED = {"add": "sum", "mul": "prod", "max": "max", "min": "min"}
