@@ -20,6 +20,7 @@ from aotc.dialects.constants import constant_op, folded, known_array
 from aotc.dialects.dtypes import ELEMENT_TYPES, DType, byte_width, integer_range, numpy_dtype
 from aotc.dialects.graph import GRAPH
 from aotc.dialects.graph.interfaces import GraphOp, ShapeError, element_type_of, shape_of
+from aotc.dialects.graph.shapes import normalize_axis
 from aotc.dialects.graph.structure import ConstantOp, CopyOp
 from aotc.errors import CompileError, Problem
 from aotc.frontend.onnx.tensors import DTYPES, MAX_ELEMENTS, UNSUPPORTED, type_name
@@ -92,6 +93,10 @@ class Node:
     def attr(self, name: str, default: Any = None) -> Any:
         """An attribute as int, float, str, list or ndarray (a tensor); `default` where it is absent."""
         return self.attributes.get(name, default)
+
+    def axis(self, default: int | None = None) -> int:
+        """The attribute `axis`, one of input 0, counted from the front."""
+        return normalize_axis(self.attr("axis", default), len(self.shape(0)))
 
     def require_choice(self, name: str, value: object, choices: Iterable[object]) -> None:
         """Fail where an attribute's value is none of `choices`."""

@@ -11,6 +11,7 @@ from aotc.dialects.graph.shapes import normalize_axis
 from aotc.frontend.onnx.node import Tensor
 from aotc.frontend.onnx.registry import Node, onnx_op
 
+
 def axes_of(node: Node) -> list[int]:
     """The axes to reduce, as an attribute or (by version) an input; all where none are given, or none at all."""
     if node.opset >= (13 if node.op_type == "ReduceSum" else 18):
