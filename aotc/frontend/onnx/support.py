@@ -116,7 +116,10 @@ _TEXT = (
     "labels that are text become their positions; what they are is in the header and the metadata, and operators that"
     " only move elements may read them"
 )
-_MATRIX = "a product with a constant matrix: the weights grow with the square of the length"
+_MATRIX = (
+    "products with constant matrices: the weights grow with the length times the sum of its two nearest factors, with "
+    "the square of a prime length"
+)
 
 
 def _constant(what: str) -> str:
