@@ -17,8 +17,6 @@ func.func private @relu_0(..) attributes {aot.schedule = #graph.elementwise_sche
 ```
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 from xdsl.context import Context
