@@ -1,7 +1,5 @@
 """The options of a compilation as keyword arguments: typed, each with a sentence for help()."""
 
-from __future__ import annotations
-
 import functools
 import inspect
 import os
