@@ -146,7 +146,8 @@ class _Conversion:
                     dtype, *extents = vm.ConstantOp(self._elements[old]), *map(vm.ImmediateOp, kind.get_shape())
                     given_as = [new, dtype.result, *(extent.result for extent in extents)]
                     self._head += [dtype, *extents, vm.CallOp("vm.builtin.match_tensor", given_as, None)]
-        self._convert(list(self._main.body.block.ops))
+        for op in list(self._main.body.block.ops):
+            self._operation(op)
         Rewriter.insert_op([*self._constants.values(), *self._head], InsertPoint.at_start(self._first))
         made = vm.FuncOp(name, self._body)
         made.location = self._main.location
@@ -224,10 +225,6 @@ class _Conversion:
         return self._constants[key].result
 
     # --- operations ---
-
-    def _convert(self, operations: Sequence[Operation]) -> None:
-        for operation in operations:
-            self._operation(operation)
 
     def _operation(self, op: Operation) -> None:
         match op:
@@ -375,7 +372,8 @@ class _Conversion:
         self._values |= dict(zip(block.args, arguments, strict=True))
         last = block.last_op
         assert last is not None
-        self._convert(list(block.ops)[:-1])
+        for op in list(block.ops)[:-1]:
+            self._operation(op)
         return last
 
     def _if(self, op: scf.IfOp) -> None:

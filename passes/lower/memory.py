@@ -12,8 +12,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from aotc.dialects import aot
 from aotc.errors import CompileError
 from aotc.passes.lower.function import FunctionLowering, Lowerings
-from aotc.passes.lower.llvm_builder import NSW, PTR, LLVMBuilder, element
-from aotc.passes.lower.types import strides_and_offset
+from aotc.passes.lower.llvm_builder import NSW, PTR, LLVMBuilder, element, strides_and_offset
 
 Buffer = MemRefType[Attribute]
 

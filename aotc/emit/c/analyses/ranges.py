@@ -140,7 +140,7 @@ class Ranges:
                 bounds = [x[1] for x in (a, b) if x[0] >= 0]
                 return (0, min(bounds)) if bounds else None
             case scf.ForOp():
-                return self._loop_result(op, value.index)
+                return self._carried(op, value.index, last=True)
             case scf.IfOp():
                 then, other = (_yielded(region.block.last_op, value.index) for region in op.regions)
                 return _hull(self.of(then), self.of(other))
@@ -172,9 +172,6 @@ class Ranges:
             low, high, step = self.of(loop.lb)[0], self.of(loop.ub)[1], self.of(loop.step)
             return (low, max(low, high - 1)) if step[0] > 0 else None
         return self._carried(loop, value.index - 1, last=False)
-
-    def _loop_result(self, loop: scf.ForOp, position: int) -> Interval | None:
-        return self._carried(loop, position, last=True)
 
     def _carried(self, loop: scf.ForOp, position: int, last: bool) -> Interval | None:
         """Start plus one increment for each iteration that has ended: all of them (`last`) or all but one."""
