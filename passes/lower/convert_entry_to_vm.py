@@ -66,14 +66,7 @@ from aotc.model.locations import node_names
 
 MAIN: Final = "main"
 
-_ARITHMETIC: Final[dict[type[Operation], str]] = {
-    arith.AddiOp: "add",
-    arith.SubiOp: "sub",
-    arith.MuliOp: "mul",
-    arith.MaxSIOp: "max",
-    arith.MinSIOp: "min",
-    arith.AndIOp: "and",
-}
+_ARITHMETIC: Final = (arith.AddiOp, arith.SubiOp, arith.MuliOp, arith.MaxSIOp, arith.MinSIOp, arith.AndIOp)
 """Operations on integers that a built-in function computes, whatever their width: indices and conditions are small."""
 
 _COMPARISONS: Final[dict[int, tuple[str, bool, bool]]] = {
@@ -263,7 +256,7 @@ class _Conversion:
                 self._while(op)
             case _ if type(op) in _ARITHMETIC:
                 operands = [self._values[operand] for operand in op.operands]
-                self._values[op.results[0]] = self._call(_ARITHMETIC[type(op)], *operands)
+                self._values[op.results[0]] = self._call(op.name.removeprefix("arith.")[:3], *operands)
             case _:
                 raise _unsupported(op, "bytecode has calls, jumps, and integers")
 

@@ -118,12 +118,10 @@ class Ranges:
                 return self.of(op.value)
             case arith.SelectOp():
                 return _hull(self.of(op.lhs), self.of(op.rhs))
-            case arith.MinSIOp():
+            case arith.MinSIOp() | arith.MaxSIOp():
+                chosen = min if isinstance(op, arith.MinSIOp) else max
                 a, b = self.of(op.lhs), self.of(op.rhs)
-                return (min(a[0], b[0]), min(a[1], b[1]))
-            case arith.MaxSIOp():
-                a, b = self.of(op.lhs), self.of(op.rhs)
-                return (max(a[0], b[0]), max(a[1], b[1]))
+                return (chosen(a[0], b[0]), chosen(a[1], b[1]))
             case arith.MinUIOp() | arith.MaxUIOp():
                 a, b = self.of(op.lhs), self.of(op.rhs)
                 if isinstance(op, arith.MinUIOp):
