@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from xdsl.dialects.builtin import TensorType, i1, i64
-from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, result_def
 
 from aotc.dialects.arrays import ranked
@@ -69,14 +69,13 @@ class NonZeroOp(LoopNestOp):
         writes[1]([], b.cast(count, i64))
 
 
+@dataclass(frozen=True)
 class _Rows:
     """The rows of x, which can be compared."""
 
-    def __init__(self, b: Builder, read: Reader, columns: int, kind: Attribute) -> None:
-        self.b = b
-        self.read = read
-        self.columns = columns
-        self.kind = kind
+    b: Builder
+    read: Reader
+    columns: int
 
     def order(self, one: Scalar, other: Scalar) -> Scalar:
         """-1, 0 or 1: how two rows are ordered, by the first column in which they differ."""
@@ -133,7 +132,7 @@ class UniqueOp(LoopNestOp):
 
     def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
         size = shape_of(self.x)[0]
-        rows = _Rows(b, reads[0], shape_of(self.x)[1], element_type_of(self.x))
+        rows = _Rows(b, reads[0], shape_of(self.x)[1])
         finish = self._in_order(b, rows, writes) if self.sorted else self._as_found(b, rows, writes)
         none = b.const(-1, i64)
 

@@ -11,8 +11,12 @@ from aotc.dialects.graph.packed.integers.channels_last import (
     ChannelsLastDepthwiseConvOp,
     InterleavedMatMulOp,
 )
-from aotc.dialects.graph.packed.integers.dot_depthwise import BlockedDotDepthwiseConvOp, BlockedPairDepthwiseConvOp
-from aotc.dialects.graph.packed.integers.dot_products import BlockedDotConvOp, PackedDotMatMulOp
+from aotc.dialects.graph.packed.integers.dot_products import (
+    BlockedDotConvOp,
+    BlockedDotDepthwiseConvOp,
+    BlockedPairDepthwiseConvOp,
+    PackedDotMatMulOp,
+)
 from aotc.dialects.graph.packed.integers.paired_steps import PairedDotConvOp
 from aotc.dialects.graph.packed.products.packed_matmul import FewBitsMatMulOp, PackedMatMulOp
 from aotc.dialects.graph.packed.products.strassen_matmul import StrassenMatMulOp

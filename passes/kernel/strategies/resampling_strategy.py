@@ -8,7 +8,7 @@ from aotc.dialects.builder import INDEX, Scalar
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
 from aotc.dialects.graph.schedules import ResampleSchedule
 from aotc.dialects.graph.shapes import Segment, ceil_div, segments
-from aotc.dialects.graph.windows.resampling import ResampleOp
+from aotc.dialects.graph.vision.sampling import ResampleOp
 from aotc.machines.machine import Machine
 from aotc.passes.kernel.builders.tiles import NotVectorizable, Tile
 from aotc.passes.kernel.costs.lanes import lanes_of

@@ -9,12 +9,12 @@ from xdsl.dialects.builtin import i32
 from aotc.dialects.graph.convolution import ConvOp
 from aotc.dialects.graph.interfaces import shape_of
 from aotc.dialects.graph.movement import ReshapeOp
-from aotc.dialects.graph.packed.integers.dot_depthwise import (
+from aotc.dialects.graph.packed.integers.dot_products import (
     BlockedDotDepthwiseConvOp,
     BlockedPairDepthwiseConvOp,
     DepthwiseSumsOp,
+    row_groups,
 )
-from aotc.dialects.graph.packed.integers.dot_products import row_groups
 from aotc.dialects.graph.schedules import Schedule, WindowSchedule
 from aotc.machines.machine import Machine
 from aotc.passes.kernel.costs.lanes import lanes_of_products
