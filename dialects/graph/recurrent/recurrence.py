@@ -18,8 +18,8 @@ from aotc.dialects.builder import INDEX, Builder, Reader, Scalar, Writer
 from aotc.dialects.dtypes import compute_type
 from aotc.dialects.graph.checks import expect
 from aotc.dialects.graph.elementwise import Domain
+from aotc.dialects.graph.functions import ACTIVATIONS
 from aotc.dialects.graph.interfaces import LoopNestOp, ShapeError, common_element_type, element_type_of, shape_of
-from aotc.dialects.graph.recurrent.activations import ACTIVATIONS
 from aotc.dialects.graph.recurrent.rows import Factors, Inputs, Row, Rows, Unit
 from aotc.dialects.graph.recurrent.shared import check_shared, is_shared
 from aotc.dialects.graph.shapes import ceil_div

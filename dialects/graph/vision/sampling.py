@@ -46,7 +46,7 @@ def bilinear(b: Builder, read: Reader, places: Sequence[Scalar], shape: Sequence
 
 
 def _or(b: Builder, zero: Scalar, read: Reader, index: Sequence[Scalar], shape: Sequence[int]) -> Scalar:
-    """What `read` gives at a place inside of `shape`, and zero outside."""
+    """The element that `read` gives at a place inside of `shape`, and zero outside."""
     valid = all_inside(b, index, shape)
     at = [b.cast(i, INDEX) for i in index]
     return b.when(valid, lambda: [read(at)], lambda: [zero])[0]
