@@ -12,6 +12,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import onnx
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute
 
@@ -79,8 +80,6 @@ def _is_beyond_onnxruntime(tensors: Iterable[TensorInfo]) -> bool:
 
 
 def _readable(source: Source) -> str | os.PathLike[str] | bytes:
-    import onnx
-
     if isinstance(source, onnx.ModelProto):
         return source.SerializeToString()
     return source.reread() if isinstance(source, ModelFile) else source
@@ -97,6 +96,3 @@ def _tolerance(expected: Array) -> float:
         return 0.0
     wide = expected.astype(np.float64)
     return RTOL * float(np.abs(wide[np.isfinite(wide)]).max(initial=0.0)) + ATOL
-
-
-__all__ = ["ATOL", "RTOL", "add_selftest"]

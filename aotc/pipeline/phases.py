@@ -5,8 +5,6 @@ be printed, copied and run by hand; `aotc phases` prints it, and the table. A pa
 end of a phase through the entry point group `aotc.pipelines`: the entry's name is the phase, its value a pipeline.
 """
 
-from __future__ import annotations
-
 import difflib
 import time
 from collections.abc import Callable, Collection, Generator, Sequence

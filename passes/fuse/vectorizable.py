@@ -5,8 +5,6 @@ operations that are fused before and after the anchor are evaluated on such tile
 itself is not written.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from enum import IntEnum
 

@@ -7,7 +7,7 @@ return (x < 0).choose(x * node.attr("alpha", 0.01), x)
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn, TypeAlias, cast
 
@@ -20,12 +20,14 @@ from aotc.dialects.constants import constant_op, folded, known_array
 from aotc.dialects.dtypes import ELEMENT_TYPES, DType, byte_width, integer_range, numpy_dtype
 from aotc.dialects.graph import GRAPH
 from aotc.dialects.graph.interfaces import GraphOp, ShapeError, element_type_of, shape_of
+from aotc.dialects.graph.shapes import normalize_axis
 from aotc.dialects.graph.structure import ConstantOp, CopyOp
 from aotc.errors import CompileError, Problem
 from aotc.frontend.onnx.tensors import DTYPES, MAX_ELEMENTS, UNSUPPORTED, type_name
 from aotc.model.weight_store import Array, WeightStore
 
-_OPERATIONS = {each.name.removeprefix("graph."): cast("type[GraphOp]", each) for each in GRAPH.operations}
+OPERATIONS = {each.name.removeprefix("graph."): cast("type[GraphOp]", each) for each in GRAPH.operations}
+"""Operations of the graph dialect by name."""
 
 Operation: TypeAlias = "str | type[GraphOp]"
 """The name of an operation of the graph dialect, or the class of any."""
@@ -91,6 +93,10 @@ class Node:
     def attr(self, name: str, default: Any = None) -> Any:
         """An attribute as int, float, str, list or ndarray (a tensor); `default` where it is absent."""
         return self.attributes.get(name, default)
+
+    def axis(self, default: int | None = None) -> int:
+        """The attribute `axis`, one of input 0, counted from the front."""
+        return normalize_axis(self.attr("axis", default), len(self.shape(0)))
 
     def require_choice(self, name: str, value: object, choices: Iterable[object]) -> None:
         """Fail where an attribute's value is none of `choices`."""
@@ -207,7 +213,7 @@ class Node:
     def emit_all(self, operation: Operation, *operands: Operands, **attributes: object) -> list[SSAValue]:
         """As `emit`, with every result."""
         try:
-            op_class = _OPERATIONS[operation] if isinstance(operation, str) else operation
+            op_class = OPERATIONS[operation] if isinstance(operation, str) else operation
             op = op_class.get(*map(_value, operands), **attributes)
         except ShapeError as error:
             fix = "check the model's shapes (onnx.shape_inference) or the given --input-shape"
@@ -272,6 +278,14 @@ class Node:
         return op.results[0]
 
 
+def _arithmetic(operation: str) -> Callable[[Tensor, Operand], Tensor]:
+    return lambda self, other: self.emit(operation, self.beside(other))
+
+
+def _comparison(how: str) -> Callable[[Tensor, Operand], Tensor]:
+    return lambda self, other: self.compare(how, other)
+
+
 class Tensor:
     """A value during import, with arithmetic that emits graph operations at its node.
 
@@ -316,20 +330,17 @@ class Tensor:
             return other
         return Tensor(self.node, other) if isinstance(other, SSAValue) else self.scalar(other)
 
-    def __add__(self, other: Operand) -> Tensor:
-        return self.emit("add", self.beside(other))
-
-    def __sub__(self, other: Operand) -> Tensor:
-        return self.emit("sub", self.beside(other))
+    __add__ = _arithmetic("add")
+    __sub__ = _arithmetic("sub")
+    __mul__ = _arithmetic("mul")
+    __truediv__ = _arithmetic("div")
+    at_least = _arithmetic("max")
+    """The greater of two, element by element."""
+    at_most = _arithmetic("min")
+    """The lesser of two, element by element."""
 
     def __rsub__(self, other: float) -> Tensor:
         return self.scalar(other) - self
-
-    def __mul__(self, other: Operand) -> Tensor:
-        return self.emit("mul", self.beside(other))
-
-    def __truediv__(self, other: Operand) -> Tensor:
-        return self.emit("div", self.beside(other))
 
     def __rtruediv__(self, other: float) -> Tensor:
         return self.scalar(other) / self
@@ -337,29 +348,14 @@ class Tensor:
     def __matmul__(self, other: Tensor) -> Tensor:
         return self.emit("matmul", other)
 
-    def at_least(self, low: Operand) -> Tensor:
-        """The greater of two, element by element."""
-        return self.emit("max", self.beside(low))
-
-    def at_most(self, high: Operand) -> Tensor:
-        """The lesser of two, element by element."""
-        return self.emit("min", self.beside(high))
-
     def compare(self, how: str, other: Operand) -> Tensor:
         """Booleans; `how` is one of `graph.compare`."""
         return self.emit("compare", self.beside(other), how=how)
 
-    def __lt__(self, other: Operand) -> Tensor:
-        return self.compare("lt", other)
-
-    def __le__(self, other: Operand) -> Tensor:
-        return self.compare("le", other)
-
-    def __gt__(self, other: Operand) -> Tensor:
-        return self.compare("gt", other)
-
-    def __ge__(self, other: Operand) -> Tensor:
-        return self.compare("ge", other)
+    __lt__ = _comparison("lt")
+    __le__ = _comparison("le")
+    __gt__ = _comparison("gt")
+    __ge__ = _comparison("ge")
 
     def choose(self, yes: Operand, no: Operand) -> Tensor:
         """`yes` where this holds, else `no`; at most one of them is a number."""
@@ -406,6 +402,11 @@ class Tensor:
         return self.emit("transpose", permutation=list(permutation))
 
 
+def joined(parts: Sequence[Tensor], axis: int) -> Tensor:
+    """Tensors one behind the other along an axis; one alone as it is."""
+    return parts[0] if len(parts) == 1 else Tensor(parts[0].node, parts[0].node.emit("concat", parts, axis=axis))
+
+
 Operand: TypeAlias = "Tensor | SSAValue | float"
 Operands: TypeAlias = "Tensor | SSAValue | Sequence[Tensor | SSAValue] | None"
 
@@ -443,30 +444,29 @@ def waiting(problem: Problem, values: Sequence[SSAValue | None], given: Mapping[
 
 def _followed(values: Sequence[SSAValue | None], given: Mapping[SSAValue, str]) -> list[SSAValue]:
     """The inputs of the model that `values` are computed of, in order; none where they are computed of others, too."""
-    todo = [value for value in values if value is not None]
-    visited = set(todo)
-    while todo:
-        value = todo.pop()
-        if value in given:
-            continue
-        if not isinstance(value.owner, GraphOp):
-            return []
-        new = [operand for operand in value.owner.operands if operand not in visited]
-        visited.update(new)
-        todo += new
-    return [each for each in given if each in visited]
+    behind = _behind([value for value in values if value is not None])
+    if any(value not in given and not isinstance(value.owner, GraphOp) for value in behind):
+        return []
+    return [each for each in given if each in behind]
 
 
 def unfolded(value: SSAValue) -> str | None:
     """For a value that depends on no input of the model: the operation that is not computed when compiling."""
-    waiting, visited, found = [value], {value}, None
-    while waiting:
-        op = waiting.pop().owner
-        if not isinstance(op, GraphOp):
-            return None
-        if not isinstance(op, ConstantOp):
-            found = op.name
-        new = [operand for operand in op.operands if operand not in visited]
-        visited.update(new)
-        waiting += new
+    owners = [each.owner for each in _behind([value])]
+    if not all(isinstance(op, GraphOp) for op in owners):
+        return None
+    return next(
+        (op.name for op in reversed(owners) if isinstance(op, GraphOp) and not isinstance(op, ConstantOp)), None
+    )
+
+
+def _behind(values: Sequence[SSAValue]) -> list[SSAValue]:
+    """Values, and all that they are computed of by operations of the graph."""
+    todo, met, found = [*values], {*values}, list[SSAValue]()
+    while todo:
+        found.append(todo.pop())
+        op = found[-1].owner
+        new = [operand for operand in op.operands if operand not in met] if isinstance(op, GraphOp) else []
+        met.update(new)
+        todo += new
     return found

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import reduce
 from math import prod
 from operator import and_
-from typing import ClassVar, TypeVar
+from typing import Any
 
 from xdsl.dialects.builtin import i64
 from xdsl.ir import SSAValue
@@ -30,53 +30,24 @@ from aotc.passes.kernel.layouts import Blocked, Layouts
 from aotc.passes.kernel.nest import Nest
 from aotc.passes.kernel.strategy import KernelStrategy, Strategies
 
-Op = TypeVar("Op", bound=AnchorOp)
-
 FEW_STEPS = 4
 """Up to this many steps for each element, a scratch buffer does not pay."""
 
 
-class _WithScratch(KernelStrategy[Op]):
-    """Lowers to another operation with the same operands and properties, and a scratch buffer."""
+class InMemoryStrategy(KernelStrategy[AnchorOp]):
+    """Lowers to another operation with the same operands and properties, and a scratch buffer, where the definition
+    takes more than `FEW_STEPS` steps for each element: updates in place, or a heap, instead of a search for each."""
 
     SCHEDULES = (ScatterSchedule,)
-    IN_MEMORY: ClassVar[type[AnchorOp]]
 
-    def lay_out(self, op: Op, layouts: Layouts) -> SSAValue | Blocked | None:
-        return layouts.rescheduled(op, self.IN_MEMORY)
+    def __init__(self, in_memory: type[AnchorOp], steps: Callable[[Any], int]) -> None:
+        self._in_memory, self._steps = in_memory, steps
 
+    def schedule(self, op: AnchorOp, machine: Machine) -> ScatterSchedule | None:
+        return ScatterSchedule(1) if self._steps(op) > FEW_STEPS else None
 
-def _schedule_if_many(steps: int) -> ScatterSchedule | None:
-    """A schedule (of single elements) where the definition takes more than `FEW_STEPS` steps for each element; else
-    None."""
-    return ScatterSchedule(1) if steps > FEW_STEPS else None
-
-
-class ScatterElementsStrategy(_WithScratch[ScatterElementsOp]):
-    """Updates in place instead of a search for them."""
-
-    IN_MEMORY = ScatterElementsInMemoryOp
-
-    def schedule(self, op: ScatterElementsOp, machine: Machine) -> ScatterSchedule | None:
-        return _schedule_if_many(shape_of(op.indices)[op.axis])
-
-
-class ScatterNdStrategy(_WithScratch[ScatterNdOp]):
-    """Updates in place instead of a search for them."""
-
-    IN_MEMORY = ScatterNdInMemoryOp
-
-    def schedule(self, op: ScatterNdOp, machine: Machine) -> ScatterSchedule | None:
-        return _schedule_if_many(prod(shape_of(op.indices)[:-1]))
-
-
-class TopKStrategy(_WithScratch[TopKOp]):
-    """A heap instead of a search for each of the elements."""
-
-    IN_MEMORY = TopKInMemoryOp
-
-    def schedule(self, op: TopKOp, machine: Machine) -> ScatterSchedule | None:
-        return _schedule_if_many(shape_of(op.x)[op.axis])
+    def lay_out(self, op: AnchorOp, layouts: Layouts) -> SSAValue | Blocked | None:
+        return layouts.rescheduled(op, self._in_memory)
 
 
 class ScatterElementsInMemoryStrategy(KernelStrategy[ScatterElementsInMemoryOp]):
@@ -191,9 +162,9 @@ class TopKInMemoryStrategy(KernelStrategy[TopKInMemoryOp]):
 
 
 STRATEGIES: Strategies = {
-    ScatterElementsOp: (ScatterElementsStrategy(),),
-    ScatterNdOp: (ScatterNdStrategy(),),
-    TopKOp: (TopKStrategy(),),
+    ScatterElementsOp: (InMemoryStrategy(ScatterElementsInMemoryOp, lambda op: shape_of(op.indices)[op.axis]),),
+    ScatterNdOp: (InMemoryStrategy(ScatterNdInMemoryOp, lambda op: prod(shape_of(op.indices)[:-1])),),
+    TopKOp: (InMemoryStrategy(TopKInMemoryOp, lambda op: shape_of(op.x)[op.axis]),),
     ScatterElementsInMemoryOp: (ScatterElementsInMemoryStrategy(),),
     ScatterNdInMemoryOp: (ScatterNdInMemoryStrategy(),),
     TopKInMemoryOp: (TopKInMemoryStrategy(),),

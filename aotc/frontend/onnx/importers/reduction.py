@@ -7,16 +7,9 @@ from xdsl.dialects.builtin import f64
 from xdsl.ir import SSAValue
 
 from aotc.dialects.dtypes import is_float
+from aotc.dialects.graph.shapes import normalize_axis
 from aotc.frontend.onnx.node import Tensor
 from aotc.frontend.onnx.registry import Node, onnx_op
-
-_PLAIN = {
-    "ReduceMax": "max",
-    "ReduceMean": "mean",
-    "ReduceMin": "min",
-    "ReduceProd": "prod",
-    "ReduceSum": "sum",
-}
 
 
 def axes_of(node: Node) -> list[int]:
@@ -30,6 +23,24 @@ def axes_of(node: Node) -> list[int]:
     return list(range(len(node.shape(0))))
 
 
+_ONE_AXIS = {
+    **dict.fromkeys(("ArgMax", "ArgMin", "Split"), 0),
+    **dict.fromkeys(("Hardmax", "LogSoftmax", "LpNormalization", "Softmax", "TopK"), -1),
+}
+"""Operators along one axis that an attribute says, and its default."""
+
+
+def whole_axes(node: Node) -> list[int]:
+    """The axes along which an operator takes all elements together."""
+    if node.op_type.startswith("Reduce"):
+        given = axes_of(node)
+    elif node.op_type in ("CumSum", "CumProd"):
+        given = [int(node.constant_input(1, "the axis").reshape(()))]
+    else:
+        given = [node.attr("axis", _ONE_AXIS[node.op_type])]
+    return [normalize_axis(axis, len(node.shape(0))) for axis in given]
+
+
 def _reduce(x: Tensor, kind: str, keepdims: bool | None = None) -> Tensor:
     axes = axes_of(x.node)
     keep = bool(x.node.attr("keepdims", 1)) if keepdims is None else keepdims
@@ -41,9 +52,9 @@ def _real(x: Tensor) -> Tensor:
     return x if is_float(x.kind) else x.cast(f64)
 
 
-@onnx_op(*_PLAIN)
+@onnx_op("ReduceMax", "ReduceMean", "ReduceMin", "ReduceProd", "ReduceSum")
 def plain_reduction(node: Node) -> Tensor:
-    return _reduce(node.tensor(0), _PLAIN[node.op_type])
+    return _reduce(node.tensor(0), node.op_type.removeprefix("Reduce").lower())
 
 
 @onnx_op("ReduceL1")
