@@ -73,8 +73,13 @@ class RegroupChannelsOp(LoopNestOp):
         slots = [(part, lane) for part in self.parts for lane in range(shape_of(part)[1] * self.lanes)]
         return [None if source == PADDING_LANE else slots[source] for source in self.ints("sources")]
 
+    def numbered_origins(self) -> list[tuple[int, int] | None]:
+        """As `origins`, with the parts' numbers."""
+        parts = list(self.parts)
+        return [None if origin is None else (parts.index(origin[0]), origin[1]) for origin in self.origins()]
+
     def _strips(self) -> Iterator[_Strip]:
-        origins, first, parts = self.origins(), 0, list(self.parts)
+        origins, first = self.numbered_origins(), 0
         while first < len(origins):
             origin, count, step = origins[first], 1, 0
             following = origins[first + 1] if first + 1 < len(origins) else None
@@ -85,8 +90,7 @@ class RegroupChannelsOp(LoopNestOp):
                 if origins[first + count] != expected or (origin and not step):
                     break
                 count += 1
-            part, start = (parts.index(origin[0]), origin[1]) if origin else (None, 0)
-            yield _Strip(first, count, part, start, step)
+            yield _Strip(first, count, origin[0] if origin else None, origin[1] if origin else 0, step)
             first += count
 
     def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
