@@ -55,7 +55,7 @@ class Recipe:
 
     def __init__(self, source: Source, options: CompileOptions) -> None:
         """Raises UsageError for options without a meaning here and for what is no model, OSError."""
-        from aotc.frontend.onnx.sources import serialized
+        from aotc.frontend.onnx.load import serialized
 
         if wrong := [name for name in _WITHOUT if getattr(options, name)]:
             fix = "fix the dimensions with dims"
