@@ -15,7 +15,7 @@ from aotc.compiler.dynamic.interface import Array
 from aotc.compiler.lowering import import_source, in_process, run_phases
 from aotc.errors import Problem, UsageError, warning_once
 from aotc.executor.loading import InMemory, SharedWeights
-from aotc.model.faults import explained
+from aotc.model.extensions import explained
 from aotc.model.known_tensors import KnownTensor
 from aotc.model.model_file import ModelFile, Source
 from aotc.model.naming import c_identifier

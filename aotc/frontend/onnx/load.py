@@ -1,5 +1,5 @@
-"""Reading a model file: one clear error for each way it can be none, with the way to a model from what else people hold;
-and the weights out of protobuf's hands."""
+"""Reading a model file: one clear error for each way it can be none, and the way to a model from what else people
+hold; the weights out of protobuf's hands."""
 
 from __future__ import annotations
 

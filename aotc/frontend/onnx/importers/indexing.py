@@ -1,5 +1,5 @@
-"""Operators whose indices are tensors, or whose results have data-dependent extents; operators that are one operation on
-the same inputs."""
+"""Operators whose indices are tensors, or whose results have data-dependent extents; and those that are one
+operation on the same inputs."""
 
 from __future__ import annotations
 
