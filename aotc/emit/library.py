@@ -1,4 +1,4 @@
-"""The link step: native code, what describes it, and what is carried for other loaders, as one shared library."""
+"""Linking: native code, what describes it, and what is carried for other loaders, as one shared library."""
 
 from __future__ import annotations
 

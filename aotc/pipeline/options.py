@@ -164,7 +164,7 @@ class CompileOptions:
             raise UsageError(problems)
 
     def _conflicts(self) -> Iterator[tuple[object, str, str, str]]:
-        """Pairs of options: whether they are asked for together; which, why that cannot be, and what to do."""
+        """Options of two kinds: whether they are asked for together; which, why that cannot be, and what to do."""
         asked = self.selftest_outputs is not None and self.selftest is None
         yield asked, "--selftest-outputs without --selftest", "outputs belong to inputs", ""
         why = "a packed entry is given its tensors, and with --io workspace there are none to give"

@@ -24,7 +24,7 @@ Size = int | str
 
 
 class InProcessOptions(TypedDict, total=False):
-    """The arguments of `aotc.compile`, each with a sentence in the words of the command, what stands for its value
+    """The arguments of `aotc.compile`, each with a sentence in the terms of the command, what stands for its value
     there, and where the command takes it otherwise, its sentence of that."""
 
     name: Annotated[str | None, "the model's name in files and symbols (default: the file's)", "NAME"]
@@ -243,5 +243,5 @@ def _keyword(match: Match[str]) -> str:
 
 
 def _is_text(name: str, value: str) -> bool:
-    """Whether `value` is one of the option, and not the next word of the message."""
+    """Whether `value` is one of the option, and not what follows in the message."""
     return name == "target" or (name == "emit" and value in KINDS) or (name == "cc" and "-" in value)

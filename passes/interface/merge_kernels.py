@@ -2,7 +2,7 @@
 
 For code that is to be small: layers of one kind have kernels that are alike. Constants that differ are arguments of the
 calls, integers and floats; so are the extents of buffers, which are then of one axis. What decides what a loop costs
-(its step, divisors, distances of shifts) must be equal, and so must be all else. Kernels stay apart where passing the
+(its stride, divisors, distances of shifts) must be equal, and so must be all else. Kernels stay apart where passing the
 arguments would take more instructions than a body has, and where something else than a call refers to them.
 
 Before:
@@ -54,7 +54,7 @@ _FIXED: dict[type[Operation], tuple[int, ...]] = {
     scf.ForOp: (2,),
     **dict.fromkeys((*_DIVISIONS, arith.ShLIOp, arith.ShRSIOp, arith.ShRUIOp), (1,)),
 }
-"""Operands that stay constants: of loops the step, divisors, distances of shifts."""
+"""Operands that stay constants: of loops the stride, divisors, distances of shifts."""
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ scf.for %i = %low to %high step %c1 {
 }
 ```
 No iteration does anything else than with one thread, so results are the same to the last bit. Kernels with `aot.thread`
-are called for all shares, others once (see `run-on-threads`). Steps of a kernel with several phases, of which
+are called for all shares, others once (see `run-on-threads`). Chunks of a kernel with several phases, of which
 `aot.phase` is the one to do, are conditional, and of a loop with phases in its body one iteration runs. All remaining
 parallel loops become sequential ones.
 """
@@ -52,7 +52,7 @@ from aotc.machines.targets import core_of
 from aotc.passes.kernel.builders.loop_builder import LoopBuilder
 from aotc.passes.loops.loop_phases import Phases, Turns
 from aotc.passes.loops.loop_reads import Reads, weights_of
-from aotc.passes.loops.loop_shares import Alone, Cut, Indivisible, Shares, Step, is_arithmetic, splittable
+from aotc.passes.loops.loop_shares import Alone, Chunk, Cut, Indivisible, Shares, is_arithmetic, splittable
 from aotc.passes.loops.serialize_parallel_loops import serialize
 
 
@@ -163,7 +163,7 @@ class _Split:
         self._thread.ssa.name_hint = "thread"
 
     def run(self) -> None:
-        """Split, and let each step run in its phase only."""
+        """Split, and let each chunk run in its phase only."""
         body = self._shares.function.body.block
         if self._phases.count == 1:
             self._share(body, None)
@@ -175,35 +175,35 @@ class _Split:
         self._share(body, self._b.scalar(phase.result, INDEX))
 
     def _share(self, block: Block, phase: Scalar | None) -> None:
-        """Split the steps of a block. `phase` is that of the block, None where all its steps have the same one."""
-        for step in self._shares.steps[block]:
-            op = step.operations[-1]
+        """Split the chunks of a block. `phase` is that of the block, None where all its chunks have the same one."""
+        for chunk in self._shares.chunks[block]:
+            op = chunk.operations[-1]
             turns = self._phases.loops.get(op)
             if turns is not None:
                 assert isinstance(op, scf.ForOp) and phase is not None
                 self._take_turns(op, turns, phase)
                 continue
-            match step.how:
+            match chunk.how:
                 case Cut():
                     assert isinstance(op, scf.ParallelOp)
-                    self._only_in(op, step, phase)
-                    self._split(op, step.how)
+                    self._only_in(op, chunk, phase)
+                    self._split(op, chunk.how)
                 case Alone():
-                    self._only_in(self._run_on_one_thread(step.operations, step.how), step, phase)
+                    self._only_in(self._run_on_one_thread(chunk.operations, chunk.how), chunk, phase)
                 case "entered":
-                    self._only_in(op, step, phase)
+                    self._only_in(op, chunk, phase)
                     for region in op.regions:
                         for inner in region.blocks:
-                            if inner in self._shares.steps:
+                            if inner in self._shares.chunks:
                                 self._share(inner, None)
                 case _:
                     pass
 
-    def _only_in(self, op: Operation, step: Step, phase: Scalar | None) -> None:
-        """Let a step run in its phase only."""
+    def _only_in(self, op: Operation, chunk: Chunk, phase: Scalar | None) -> None:
+        """Let a chunk run in its phase only."""
         if phase is not None:
             self._b.before(op)
-            self._only_when(self._b.compare("eq", phase, self._phases.of[step]), [op])
+            self._only_when(self._b.compare("eq", phase, self._phases.of[chunk]), [op])
 
     def _only_when(self, condition: Scalar, operations: Sequence[Operation]) -> scf.IfOp:
         """Make consecutive operations conditional, where the builder is."""

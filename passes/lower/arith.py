@@ -102,13 +102,13 @@ def _rounding_division(f: FunctionLowering, op: Operation) -> None:
     unsigned = isinstance(op, arith.CeilDivUIOp)
     quotient = builder.integer_op(llvm.UDivOp if unsigned else llvm.SDivOp, a, b)
     remainder = builder.integer_op(llvm.URemOp if unsigned else llvm.SRemOp, a, b)
-    step = builder.icmp("ne", remainder, zero)
+    carry = builder.icmp("ne", remainder, zero)
     if not unsigned:
         signs = builder.integer_op(llvm.XOrOp, a, b)
         agree = builder.icmp("slt" if isinstance(op, arith.FloorDivSIOp) else "sge", signs, zero)
-        step = builder.integer_op(llvm.AndOp, step, agree)
+        carry = builder.integer_op(llvm.AndOp, carry, agree)
     stepped = builder.integer_op(llvm.SubOp if isinstance(op, arith.FloorDivSIOp) else llvm.AddOp, quotient, one)
-    f.set(op.results[0], builder.select(step, stepped, quotient))
+    f.set(op.results[0], builder.select(carry, stepped, quotient))
 
 
 def _add_extended(f: FunctionLowering, op: arith.AddUIExtendedOp) -> None:

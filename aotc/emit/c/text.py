@@ -1,4 +1,4 @@
-"""Text of C, whatever it says: comments and strings, lines that fit, words, declarations that nothing mentions."""
+"""Text of C, whatever it says: comments and strings, lines that fit, names, declarations that nothing mentions."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def without_unused(lines: Sequence[str], declarations: Mapping[str, str]) -> lis
     apart by their indentation.
     """
     used: list[str] = []
-    blocks: list[tuple[int, set[str]]] = []  # the words below, by indentation, the innermost block last
+    blocks: list[tuple[int, set[str]]] = []  # the names below, by indentation, the innermost block last
     for line in reversed(lines):
         text = line.lstrip()
         indent = len(line) - len(text)

@@ -267,8 +267,8 @@ def _floordiv(v: Vector) -> tuple[Sequence[str], Variants]:
 
 
 def _ceildiv(v: Vector) -> tuple[Sequence[str], Variants]:
-    step = "((a) % (b) != 0)" if v.kind == "u" else "(((a) % (b) != 0) & (((a) ^ (b)) >= 0))"
-    return "ab", [("", f"((a) / (b) - ({v.name}){step})")]
+    carry = "((a) % (b) != 0)" if v.kind == "u" else "(((a) % (b) != 0) & (((a) ^ (b)) >= 0))"
+    return "ab", [("", f"((a) / (b) - ({v.name}){carry})")]
 
 
 def _function(function: Function) -> _Operation:

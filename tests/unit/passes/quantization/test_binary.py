@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from aotc.passes.graph.quantization.pairs import FixedSum, Numbers, Terms, fixed_sum, product_multiplier
+from aotc.passes.graph.quantization.binary import FixedSum, Numbers, Terms, fixed_sum, product_multiplier
 
 Array = np.ndarray[Any, Any]
 INTEGERS = np.arange(-128, 128)
