@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 def compile_command(arguments: argparse.Namespace) -> int:
     """`aotc compile`."""
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy's threads, beside which no process can be copied
-    from aotc.cli.report import print_footprint
+    from aotc.cli.tables import print_footprint
     from aotc.model.model_file import ModelFile
 
     options = options_from(arguments, emit=arguments.emit)
@@ -98,18 +98,14 @@ def plan_command(arguments: argparse.Namespace) -> int:
 
     with progress() as report:
         info = lower(arguments.model, options_from(arguments), report).info()
-    sizes = {
-        "workspace_bytes": info.workspace_bytes,
-        "weights_bytes": info.weights_bytes,
-        "io_bytes": info.io_bytes,
-    }
+    sizes = {"workspace_bytes": info.workspace_bytes, "weights_bytes": info.weights_bytes, "io_bytes": info.io_bytes}
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
     return _answer(arguments, asdict(info.plan) | sizes, plan_lines(info.plan, sizes, width))
 
 
 def check_command(arguments: argparse.Namespace) -> int:
     """`aotc check`."""
-    from aotc.cli.report import summary
+    from aotc.cli.tables import summary
     from aotc.compiler.driver import lower, measured
     from aotc.dialects.aot.contract import IN_FLOATS
 
@@ -166,7 +162,7 @@ def inspect_command(arguments: argparse.Namespace) -> int:
 
 def bench_command(arguments: argparse.Namespace) -> int:
     """`aotc bench`."""
-    from aotc.cli import timings
+    from aotc.cli import tables
 
     options = options_from(arguments)
     if arguments.profile and (arguments.against is not None or arguments.emit != "jit"):
@@ -176,16 +172,16 @@ def bench_command(arguments: argparse.Namespace) -> int:
         raise UsageError("option-conflict", what, "kernels are timed in code that this process compiles for itself")
     with progress() as report:
         if arguments.profile:
-            result = timings.profile(arguments.model, options, arguments.inputs, report)
+            result = tables.profile(arguments.model, options, arguments.inputs, report)
         else:
-            result = timings.compare(arguments.model, options, arguments, report)
-    table = timings.profile_table(result) if arguments.profile else timings.comparison_table(result)
+            result = tables.compare(arguments.model, options, arguments, report)
+    table = tables.profile_table(result) if arguments.profile else tables.comparison_table(result)
     return _answer(arguments, result, table)
 
 
 def tune_command(arguments: argparse.Namespace) -> int:
     """`aotc tune`."""
-    from aotc.cli import timings
+    from aotc.cli import tables
     from aotc.compiler.cache import tuning_table
     from aotc.machines.tuning_table import TuningTable
     from aotc.measuring.tuning import Gain, tune
@@ -199,7 +195,7 @@ def tune_command(arguments: argparse.Namespace) -> int:
             gains.append(gain)
             write_files(path.parent, {path.name: table.text()})
     found = {"table": str(path), "gains": [asdict(gain) for gain in gains]}
-    return _answer(arguments, found, f"{timings.gains_table(gains)}\n{path}")
+    return _answer(arguments, found, f"{tables.gains_table(gains)}\n{path}")
 
 
 def cache_command(arguments: argparse.Namespace) -> int:
@@ -219,7 +215,7 @@ def cache_command(arguments: argparse.Namespace) -> int:
 
 def phases_command(arguments: argparse.Namespace) -> int:
     """`aotc phases`."""
-    from aotc.cli.phase_table import as_json, every_row, what_runs
+    from aotc.cli.tables import as_json, every_row, what_runs
     from aotc.compiler.lowering import require_suitable
 
     options = options_from(arguments, emit=arguments.emit, profile=arguments.profile)

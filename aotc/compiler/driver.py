@@ -9,14 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Unpack
 
-from aotc.compiler.lowering import (
-    Source,
-    import_source,
-    in_process,
-    in_process_options,
-    read_once,
-    run_phases,
-)
+from aotc.compiler.lowering import Source, import_source, in_process, in_process_options, read_once, run_phases
 from aotc.errors import CompileError, UsageError
 from aotc.machines import processor
 from aotc.machines.targets import is_host, lookup
@@ -50,11 +43,7 @@ class Written:
 
 @uncollected()
 def lower(
-    source: Source,
-    options: CompileOptions,
-    report: Callable[[str], None] | None = None,
-    *,
-    divided: bool = False,
+    source: Source, options: CompileOptions, report: Callable[[str], None] | None = None, *, divided: bool = False
 ) -> Compilation:
     """Import `source` and run the phases up to `options.stop_after` (default: all).
 
@@ -102,7 +91,7 @@ def compile(
     if not is_host(chosen.target):
         _require_here(chosen.target)
     if chosen.offload or not is_host(chosen.target):
-        return _built(source, replace(in_process(chosen), emit=("object",)), None)[0].load()
+        return built(source, replace(in_process(chosen), emit=("object",)), None)[0].load()
     source = read_once(source, chosen)
     try:
         model = _in_process(source, chosen).load()
@@ -167,19 +156,14 @@ def build(
         return _in_process(source, chosen)
     if loader != "native":
         raise UsageError("unknown-choice", f"loader={loader!r}", "there is no such choice", "use native or jit")
-    return _built(source, chosen, report)[0]
-
-
-def build_with(source: Source, options: CompileOptions, report: Callable[[str], None] | None = None) -> ArtifactSet:
-    """`build` with ready options."""
-    return _built(source, options, report)[0]
+    return built(source, chosen, report)[0]
 
 
 @uncollected()
-def _built(
+def built(
     source: Source, options: CompileOptions, report: Callable[[str], None] | None
 ) -> tuple[ArtifactSet, ModelInfo, tuple[PassTiming, ...]]:
-    """The artefacts of a compilation that goes through all phases."""
+    """`build` with ready options: the artefacts, their metadata, and how long each pass took."""
     from aotc.compiler.checking.budgets import check_budgets
     from aotc.emit.artifacts import Emission, emit
     from aotc.pipeline.portions import is_divided
@@ -241,21 +225,11 @@ def compile_with(
         compilation = lower(source, options, report)
         files = ir_files(compilation, f"{compilation.name}.{options.stop_after}")
         return Written(directory, tuple(write_files(directory, files)), None, tuple(compilation.timings))
-    artifacts, info, timings = _built(source, options, report)
+    artifacts, info, timings = built(source, options, report)
     with explained("what is written"):
         written = artifacts.write(directory)
     cached.keep(artifacts, written, info)
     return Written(directory, tuple(written), info, timings)
 
 
-__all__ = [
-    "Compilation",
-    "Written",
-    "build",
-    "build_with",
-    "compile",
-    "compile_to",
-    "compile_with",
-    "lower",
-    "measured",
-]
+__all__ = ["Compilation", "Written", "build", "built", "compile", "compile_to", "compile_with", "lower", "measured"]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from aotc.emit.llvm.frames import Frame, frames
 from aotc.emit.llvm.parsing import parsed
 from aotc.emit.llvm.sizes import ObjectSizes, object_sizes
-from aotc.machines.helpers import helper_stack
+from aotc.machines.compilers import helper_stack
 from aotc.machines.targets import Target
 from aotc.model.conventions import CALL_PACKED, THREADS_RUN, entry_symbol, operator_symbol, weights_symbol
 from aotc.model.metadata import Footprint, FunctionFootprint, ModelInfo

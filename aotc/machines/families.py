@@ -10,8 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from aotc.machines.dots import PORTABLE, VPMADDUBSW, VPMADDWD, WASM_DOT
-from aotc.machines.lookups import COMPUTED, PSHUFB, SWIZZLE, TBL, VPERMW
+from aotc.machines.dots import COMPUTED, PORTABLE, PSHUFB, SWIZZLE, TBL, VPERMW, VPMADDUBSW, VPMADDWD, WASM_DOT
 from aotc.machines.machine import (
     Bandwidths,
     CacheShares,

@@ -12,8 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final, Literal, Self, TypeAlias
 
 from aotc.errors import UsageError
-from aotc.machines.dots import PORTABLE, DotProduct
-from aotc.machines.lookups import COMPUTED, ByteLookup
+from aotc.machines.dots import COMPUTED, PORTABLE, ByteLookup, DotProduct
 
 Multiply: TypeAlias = Literal["mul", "mla", "smlad", "mve"]
 """How a core adds up products of integers in registers of 32 bits: by a multiplication and an addition, by one
@@ -151,7 +150,7 @@ class Bandwidths:
     memory: float
     """From memory."""
     sharpness: int
-    """How little waiting for a weight and multiplying disturb each other (`overlapped` of `costs/overlap.py`)."""
+    """How little waiting for a weight and multiplying disturb each other (`overlapped` of `costs/product_cost.py`)."""
 
 
 @dataclass(frozen=True)

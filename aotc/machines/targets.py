@@ -8,22 +8,23 @@ A leaf: no IR, and llvmlite is imported only by what needs it.
 from __future__ import annotations
 
 import difflib
+import os
 import re
 import textwrap
+import threading
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, lru_cache, partial
-from typing import TYPE_CHECKING, Any, Final
+from importlib import metadata
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from aotc.errors import Problem, UsageError
 from aotc.machines import families, processor
 from aotc.machines.boards import BOARDS, is_xtensa, target_of_board
-from aotc.machines.dots import dot_product
+from aotc.machines.dots import byte_lookup, dot_product
 from aotc.machines.features import FEATURES, here, present
 from aotc.machines.instructions import architecture_of, available
-from aotc.machines.listening import listened
-from aotc.machines.lookups import byte_lookup
 from aotc.machines.machine import Core, Machine, with_caches
-from aotc.machines.packages import installed_target
 
 if TYPE_CHECKING:
     from llvmlite.binding import TargetMachine
@@ -58,7 +59,10 @@ class Target:
     def as_json(self) -> dict[str, Any]:
         """The rows of `aotc targets --json`: every field and, instead of the core, its vectors and caches."""
         said: dict[str, Any] = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "core"}
-        return said | {"vectors": None if self.vectors is None else _said_of_vectors(self.vectors)}
+        unit = self.vectors
+        names = ("registers", "fma", "l1", "l2", "l3")
+        vectors = None if unit is None else {"width": unit.vector_bytes} | {name: getattr(unit, name) for name in names}
+        return said | {"vectors": vectors}
 
     def machine(self, optimize: int = 2, *, jit: bool = False) -> TargetMachine:
         """A new LLVM target machine; `optimize` is 0..3. UsageError where LLVM does not know the target."""
@@ -350,12 +354,6 @@ def _vectors_text(target: Target) -> str:
     return "-" if target.vectors is None else f"{target.vectors.registers} x {8 * target.vectors.vector_bytes} bits"
 
 
-def _said_of_vectors(machine: Machine) -> dict[str, int | bool]:
-    width, registers = machine.vector_bytes, machine.registers
-    caches = {"l1": machine.l1, "l2": machine.l2, "l3": machine.l3}
-    return {"width": width, "registers": registers, "fma": machine.fma, **caches}
-
-
 def binding() -> Any:
     """`llvmlite.binding` with every target initialised."""
     import llvmlite.binding as llvm
@@ -433,3 +431,51 @@ def _unknown(spec: str) -> UsageError:
     near = difflib.get_close_matches(spec, ["host", *TARGETS], n=3, cutoff=0.5)
     fix = f"did you mean {' or '.join(near)}?" if near else "`aotc targets` lists them"
     return UsageError("unknown-target", f"--target {spec}", "there is no such target", fix)
+
+
+_T = TypeVar("_T")
+
+_listening: Final = threading.Lock()
+"""Standard error is one for all threads."""
+
+
+def listened(make: Callable[[], _T]) -> tuple[_T, str]:
+    """The result of `make`, and what LLVM prints on standard error meanwhile: all that it does about a processor or a
+    feature it does not know, before it goes on without or ends the process."""
+    import tempfile
+
+    with _listening, tempfile.TemporaryFile() as stream:
+        try:
+            saved = os.dup(2)
+        except OSError:  # standard error is closed
+            saved = None
+        os.dup2(stream.fileno(), 2)
+        try:
+            made = make()
+        finally:
+            if saved is None:
+                os.close(2)
+            else:
+                os.dup2(saved, 2)
+                os.close(saved)
+        stream.seek(0)
+        return made, stream.read().decode(errors="replace")
+
+
+Loaded = TypeVar("Loaded")
+
+
+def installed_target(name: str, kind: type[Loaded]) -> Loaded | None:
+    """The target called `name`, an object of `kind`; None where no package has one.
+
+    Raises UsageError for another object, and where it does not load.
+    """
+    for point in metadata.entry_points(group="aotc.targets", name=name):
+        try:
+            if isinstance(found := point.load(), kind):
+                return found
+            why = f"a {type(found).__name__} is no target"
+        except Exception as error:
+            why = str(error)
+        raise UsageError("broken-package", f"--target {name}", f"{point.value}: {why}")
+    return None

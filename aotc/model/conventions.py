@@ -1,13 +1,12 @@
 """Which interface, operator convention, runtime, workspace and weights go together, and the symbols they end in.
 
-One table: the driver refuses what is not in it, docs/abi.md shows it, the tests walk it.
+One table: the driver refuses what is not in it, docs/abi.md shows it, the tests walk it (tests/support/legality.py).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import product
 from typing import Final
 
 from aotc.errors import Problem, UsageError
@@ -53,7 +52,7 @@ class Conventions:
         problems = [
             Problem(
                 "unknown-choice",
-                _flag(name, getattr(self, name)),
+                flag(name, getattr(self, name)),
                 "there is no such choice",
                 f"use {', '.join(choices)}",
             )
@@ -64,18 +63,19 @@ class Conventions:
             raise UsageError(problems)
 
 
-_TABLE: Final[dict[str, tuple[str, ...]]] = {
+TABLE: Final[dict[str, tuple[str, ...]]] = {
     "interface_api": INTERFACE_APIS,
     "operator_api": OPERATOR_APIS,
     "runtime": RUNTIMES,
     "workspace": WORKSPACES,
     "weights": WEIGHTS,
 }
-CHOICES: Final = _TABLE | {"operator_arguments": OPERATOR_ARGUMENTS, "io": IO}
+CHOICES: Final = TABLE | {"operator_arguments": OPERATOR_ARGUMENTS, "io": IO}
 """By field of `Conventions`."""
 
 
-def _flag(field: str, *values: object) -> str:
+def flag(field: str, *values: object) -> str:
+    """The option, or what it is of a module, that gives a field of `Conventions` one of some values."""
     if field == "linkable":
         return "a module that cannot be linked"
     if field == "threaded":
@@ -97,7 +97,7 @@ class Rule:
 
     def problem(self, choice: Conventions) -> Problem:
         """The refusal, in the user's terms."""
-        options = [_flag(field, getattr(choice, field)) for field in self.when]
+        options = [flag(field, getattr(choice, field)) for field in self.when]
         return Problem("option-conflict", " with ".join(options), self.why, self.fix)
 
 
@@ -143,14 +143,6 @@ RULES: Final = (
 """Everything that is refused, with the reason. What no rule forbids is legal."""
 
 
-def legal(linkable: bool = True) -> Iterator[Conventions]:
-    """Every legal combination, in the order of the tables."""
-    for values in product(*_TABLE.values()):
-        choice = Conventions(**dict(zip(_TABLE, values, strict=True)), linkable=linkable, threaded=False)
-        if not any(rule.forbids(choice) for rule in RULES):
-            yield choice
-
-
 def default_interface(runtime: str) -> str:
     """The default of `--interface-api`: a packed entry for the host's executor, plain C for bare C."""
     return "packed" if runtime == "host" else "c"
@@ -159,25 +151,6 @@ def default_interface(runtime: str) -> str:
 def default_operators(interface_api: str, runtime: str) -> str:
     """The default of `--operator-api`: packed arguments where the host runtime is to reach operators."""
     return "cpacked" if (interface_api, runtime) == ("packed", "host") else "unpacked"
-
-
-def table() -> str:
-    """The legality table as Markdown: operator conventions by interface and runtime, then what is refused and why."""
-    lines = [
-        "| `--interface-api` | `--runtime` | `--operator-api` allowed | when a module is not linkable |",
-        "|---|---|---|---|",
-    ]
-    for interface, runtime in product(INTERFACE_APIS, RUNTIMES):
-        row = [f"`{interface}`", f"`{runtime}`"]
-        for linkable in (True, False):
-            found = [c.operator_api for c in legal(linkable) if (c.interface_api, c.runtime) == (interface, runtime)]
-            row.append(", ".join(dict.fromkeys(found)) or "none")
-        lines.append(f"| {' | '.join(row)} |")
-    lines += ["", "| refused | because | instead |", "|---|---|---|"]
-    for rule in RULES:
-        when = " and ".join(_flag(field, *values) for field, values in rule.when.items()).replace("|", "\\|")
-        lines.append(f"| {when} | {rule.why} | {rule.fix} |")
-    return "\n".join(lines) + "\n"
 
 
 # --- symbols ---------------------------------------------------------------------------------------------------------
@@ -218,36 +191,21 @@ def operator_symbol(name: str, kernel: str) -> str:
     return f"{PREFIX}_{name}_{kernel}"
 
 
-def reset_symbol(name: str) -> str:
-    """The function of model `name` that gives its states their first values: `aotc_kws_reset`."""
-    return operator_symbol(name, "reset")
+def _symbol_of(part: str) -> Callable[[str], str]:
+    return lambda name: operator_symbol(name, part)
 
 
-def json_symbol(name: str) -> str:
-    """The JSON metadata of model `name` as a C string, in shared libraries of the host: `aotc_kws_json`."""
-    return f"{PREFIX}_{name}_json"
-
-
-def artifacts_symbol(name: str) -> str:
-    """The artefacts in a shared library for loaders: u64 of bytes, then artefacts exported one after the other."""
-    return f"{PREFIX}_{name}_artifacts"
-
-
-def supported_symbol(name: str) -> str:
-    """The function of model `name` that says whether the processor has what it was compiled for."""
-    return f"{PREFIX}_{name}_supported"
-
-
-def workspace_symbol(name: str) -> str:
-    """The arena of model `name`, exported where inputs and outputs are in it: `aotc_kws_workspace`."""
-    return f"{PREFIX}_{name}_workspace"
-
-
-def profile_symbol(name: str) -> str:
-    """The counters of model `name` that `profile-kernels` adds: `aotc_kws_profile`."""
-    return operator_symbol(name, "profile")
-
-
-def weights_symbol(name: str) -> str:
-    """The weights of model `name` where they are external: `aotc_kws_weights`."""
-    return f"{PREFIX}_{name}_weights"
+reset_symbol: Final = _symbol_of("reset")
+"""The function of model `name` that gives its states their first values: `aotc_kws_reset`."""
+json_symbol: Final = _symbol_of("json")
+"""The JSON metadata of model `name` as a C string, in shared libraries of the host: `aotc_kws_json`."""
+artifacts_symbol: Final = _symbol_of("artifacts")
+"""The artefacts in a shared library for loaders: u64 of bytes, then artefacts exported one after the other."""
+supported_symbol: Final = _symbol_of("supported")
+"""The function of model `name` that says whether the processor has what it was compiled for."""
+workspace_symbol: Final = _symbol_of("workspace")
+"""The arena of model `name`, exported where inputs and outputs are in it: `aotc_kws_workspace`."""
+profile_symbol: Final = _symbol_of("profile")
+"""The counters of model `name` that `profile-kernels` adds: `aotc_kws_profile`."""
+weights_symbol: Final = _symbol_of("weights")
+"""The weights of model `name` where they are external: `aotc_kws_weights`."""

@@ -26,7 +26,10 @@ def model_info(module: ModuleOp) -> ModelInfo:
     """Identifiers of the other arguments an entry can have."""
     inputs = _tensors(tensors, "input", taken)
     outputs = _tensors(tensors, "output", taken)
-    plan = contract.plan_of(module)
+    plan, layout = contract.plan_of(module), contract.WEIGHT_LAYOUT.get(module)
+    weights = contract.WEIGHTS.require(module)
+    # That of memory of the caller's: the workspace, and weights where they are the caller's.
+    alignment = max(plan.alignment, layout.alignment if layout is not None and weights == "caller" else 1)
     ours = [kernel for kernel in contract.kernels(module) if contract.EXTERNAL.get(kernel) is None]
     operator_apis = [
         found.value
@@ -40,11 +43,11 @@ def model_info(module: ModuleOp) -> ModelInfo:
         interface_api=contract.INTERFACE.require(module),
         operator_api=operator_apis[0] if operator_apis else "unpacked",
         workspace=contract.WORKSPACE.require(module),
-        weights=contract.WEIGHTS.require(module),
+        weights=weights,
         workspace_bytes=plan.peak_bytes,
-        workspace_alignment=_memory_alignment(module),
-        weights_bytes=_weights_bytes(module),
-        io_bytes=sum(_nbytes(tensor) for tensor in (*inputs, *outputs)),
+        workspace_alignment=alignment,
+        weights_bytes=_weights_bytes(module) if layout is None else layout.size,
+        io_bytes=sum(prod(each.shape) * numpy_dtype(each.dtype).itemsize for each in (*inputs, *outputs)),
         kernels=_kernels(module),
         plan=plan,
         io="workspace" if contract.has_tensors_in_workspace(main) else "caller",
@@ -52,7 +55,7 @@ def model_info(module: ModuleOp) -> ModelInfo:
         threads=contract.threads_of(module),
         in_floats=tuple(contract.IN_FLOATS.get(module) or ()),
         states=_states(contract.states_of(main), taken),
-        weight_offsets=_offsets_apart(module),
+        weight_offsets=tuple(layout.order) if layout is not None and layout.apart else (),
     )
 
 
@@ -61,17 +64,6 @@ def constants(module: ModuleOp, store: WeightStore) -> tuple[ConstantInfo, ...]:
     places = contract.places_in_blob(module).items()
     found = ((key, store.described(key), offset) for key, offset in places)
     return tuple(ConstantInfo(key, array.dtype.name, array.shape, offset) for key, array, offset in found)
-
-
-def _memory_alignment(module: ModuleOp) -> int:
-    """The alignment of memory of the caller's: the workspace, and weights where they are the caller's."""
-    layout = contract.WEIGHT_LAYOUT.get(module) if contract.WEIGHTS.require(module) == "caller" else None
-    return max(contract.plan_of(module).alignment, 1 if layout is None else layout.alignment)
-
-
-def _offsets_apart(module: ModuleOp) -> tuple[int, ...]:
-    layout = contract.WEIGHT_LAYOUT.get(module)
-    return tuple(layout.order) if layout is not None and layout.apart else ()
 
 
 def _tensors(tensors: list[contract.Tensor], io: str, taken: set[str]) -> tuple[TensorInfo, ...]:
@@ -150,9 +142,8 @@ def _body_nodes(kernel: FuncOp) -> list[str]:
 
 
 def _weights_bytes(module: ModuleOp) -> int:
-    """Bytes of the constants: of the blob `place-weights` laid out, else of every array referred to, once."""
-    layout = contract.WEIGHT_LAYOUT.get(module)
-    return sum((contract.weight_sizes(module) | _in_bytecode(module)).values()) if layout is None else layout.size
+    """Bytes of the constants where no blob is laid out: of every array referred to, once."""
+    return sum((contract.weight_sizes(module) | _in_bytecode(module)).values())
 
 
 def _in_bytecode(module: ModuleOp) -> dict[str, int]:
@@ -165,7 +156,3 @@ def _in_bytecode(module: ModuleOp) -> dict[str, int]:
             size = prod(kind.get_shape()) * numpy_dtype(kind.element_type).itemsize
             found[weight.resource_handle.data] = size
     return found
-
-
-def _nbytes(tensor: TensorInfo) -> int:
-    return prod(tensor.shape) * numpy_dtype(tensor.dtype).itemsize

@@ -12,7 +12,6 @@ from zipfile import BadZipFile
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import AnyFloat, DenseIntOrFPElementsAttr, ModuleOp, TensorType, VectorType, f64
-from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, TypeAttribute
 from xdsl.parser import Parser
 from xdsl.printer import Printer
@@ -132,16 +131,15 @@ def read_ir(source: object, start_at: str, options: CompileOptions, ctx: Context
     if missing := sorted(weight_keys(module) - set(store)):
         why = f"neither {path.with_suffix('.npz').name} nor weights.npz beside it holds them"
         raise CompileError("missing-array", f"{path} has no weights {', '.join(missing)}", why)
-    _check_phase(module, path, start_at)
-    if empty := [f"@{kernel.sym_name.data}" for kernel in kernels(module) if _is_undefined(kernel)]:
+    if start_at not in (given := _stages(module)):
+        why = f"it looks like IR after {' or '.join(given)}"
+        raise UsageError("wrong-phase", f"{path} is not IR after {start_at}", why)
+    undefined = [kernel for kernel in kernels(module) if kernel.is_declaration and EXTERNAL.get(kernel) is None]
+    if empty := [f"@{kernel.sym_name.data}" for kernel in undefined]:
         what = f"{path} declares the kernel {', '.join(empty)} without a body"
         fix = f"give it one, or say in {EXTERNAL.name} which code generator defines it"
         raise CompileError("invalid-ir", what, "a kernel is compiled with its model", fix)
     return Compilation(options, ctx, module, store, start_at, origin=Origin("", "", (), _taken_digest(module)))
-
-
-def _is_undefined(kernel: FuncOp) -> bool:
-    return kernel.is_declaration and EXTERNAL.get(kernel) is None
 
 
 def _read_weights(path: Path, ctx: Context) -> WeightStore:
@@ -153,14 +151,6 @@ def _read_weights(path: Path, ctx: Context) -> WeightStore:
                 raise CompileError("invalid-file", f"{beside} is not an npz file of weights", str(error)) from error
             break
     return WeightStore.of(ctx)
-
-
-def _check_phase(module: ModuleOp, path: Path, start_at: str) -> None:
-    """Raise UsageError where the module does not look like one after `start_at`."""
-    given = _stages(module)
-    if start_at not in given:
-        why = f"it looks like IR after {' or '.join(given)}"
-        raise UsageError("wrong-phase", f"{path} is not IR after {start_at}", why)
 
 
 def _stages(module: ModuleOp) -> Sequence[str]:

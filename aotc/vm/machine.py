@@ -135,14 +135,14 @@ class VirtualMachine:
         match operand.kind:
             case Kind.CONSTANT:
                 constant = self.executable.constants[operand.value]
-                return self._placed(constant) if isinstance(constant, Place) else constant
+                if not isinstance(constant, Place):
+                    return constant
+                memory = self._workspace[constant.offset : constant.offset + constant.nbytes]
+                return memory.view(constant.dtype).reshape(constant.shape)
             case Kind.STATE:
                 return self.state
             case _:
                 return operand.value
-
-    def _placed(self, place: Place) -> Array:
-        return self._workspace[place.offset : place.offset + place.nbytes].view(place.dtype).reshape(place.shape)
 
     def _found(
         self, code: _Code, here: int, name: str, given: int, problems: list[Problem]
@@ -232,15 +232,11 @@ def _functions_of(module: Mapping[str, Packed] | Module | None) -> Mapping[str, 
 def _fetching(places: list[int]) -> Callable[[list[Any]], tuple[Any, ...]]:
     """The slice that takes these elements out of a frame."""
     if not places:
-        return _nothing
+        return lambda frame: ()
     if len(places) == 1:
         (place,) = places
         return lambda frame: (frame[place],)
     return itemgetter(*places)
-
-
-def _nothing(frame: list[Any]) -> tuple[Any, ...]:
-    return ()
 
 
 def _as_value(argument: Any) -> Any:

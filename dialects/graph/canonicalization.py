@@ -396,7 +396,7 @@ def matmul_of_transpose(op: MatMulOp) -> Simplified:
         if batch == list(range(rank - 2)) and (row, column) == (rank - 1, rank - 2):
             new = op.clone()
             new.operands[position] = inner.x
-            new.properties[flag] = BoolAttr.from_bool(not op.flag(flag))
+            new.properties[flag] = BoolAttr.from_bool(not getattr(op, flag))
             return new
     return None
 

@@ -21,13 +21,12 @@ from itertools import chain, repeat
 from typing import ClassVar, NamedTuple, Self, cast
 
 import numpy as np
-from xdsl.dialects.builtin import DenseArrayBase, FunctionType, IntegerAttr, ShapedType, TensorType, UnitAttr, i64
+from xdsl.dialects.builtin import I64, DenseArrayBase, FunctionType, ShapedType, TensorType, i64
 from xdsl.interfaces import HasCanonicalizationPatternsInterface
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     IRDLOperation,
-    OptResultDef,
     VarOperandDef,
     VarResultDef,
     VerificationContext,
@@ -46,7 +45,7 @@ from aotc.dialects.builder import Builder, Reader, Scalar, Writer
 from aotc.dialects.dtypes import byte_width, compute_type, is_narrow_float
 from aotc.dialects.evaluation import evaluate_element, evaluate_loops, evaluate_places
 from aotc.dialects.graph.patterns import Op, patterns_of
-from aotc.dialects.properties import Flag
+from aotc.dialects.properties import Flag, ints
 
 
 class ShapeError(Exception):
@@ -199,19 +198,15 @@ class GraphOp(IRDLOperation, HasCanonicalizationPatternsInterface, ABC):
             is_one = isinstance(operand, SSAValue | Operation)
             assert is_one or isinstance(operand_def, VarOperandDef), "a required operand is missing"
             given.append([] if operand is None else [operand] if is_one else operand)
-        asked = {name for name, each in definition.results if isinstance(each, OptResultDef) and attributes.get(name)}
-        given_properties = {name: value for name, value in attributes.items() if name not in dict(definition.results)}
         properties = {
             name: attribute
-            for name, value in given_properties.items()
-            if value is not None and (attribute := cls._property(name, value)) is not None
+            for name, value in attributes.items()
+            if value is not None and name not in dict(definition.results)
+            if (attribute := cls._property(name, value)) is not None
         }
-        for name, property_def in definition.properties.items():
-            if name not in properties and property_def.default_value is not None:
-                properties[name] = property_def.default_value
         placeholder = TensorType(i64, [])
         results = [
-            [placeholder] * (name in asked) if isinstance(result_def, VarResultDef) else placeholder
+            [placeholder] * bool(attributes.get(name)) if isinstance(result_def, VarResultDef) else placeholder
             for name, result_def in definition.results
         ]
         op = cls(operands=given, result_types=results, properties=properties)
@@ -289,16 +284,7 @@ class GraphOp(IRDLOperation, HasCanonicalizationPatternsInterface, ABC):
 
     def ints(self, name: str) -> tuple[int, ...]:
         """The property `name`, an `array<i64: ...>`, as Python ints."""
-        attribute = self.properties[name]
-        assert isinstance(attribute, DenseArrayBase)
-        return tuple(int(item) for item in attribute.get_values())
-
-    def flag(self, name: str) -> bool:
-        """The property `name`, a unit or i1 attribute (absent: false)."""
-        attribute = self.properties.get(name)
-        if isinstance(attribute, IntegerAttr):
-            return bool(attribute.value.data)
-        return isinstance(attribute, UnitAttr)
+        return ints(cast(DenseArrayBase[I64], self.properties[name]))
 
 
 class ElementOp(GraphOp, ABC):

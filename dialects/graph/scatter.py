@@ -15,11 +15,11 @@ from functools import reduce
 from operator import and_
 from typing import ClassVar
 
-from xdsl.dialects.builtin import StringAttr, TensorType, i1, i64
+from xdsl.dialects.builtin import IntegerType, StringAttr, TensorType, f32, f64, i1, i32, i64
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 
 from aotc.dialects.builder import Builder, Reader, Scalar, ScalarLike, Writer
-from aotc.dialects.dtypes import is_float, is_narrow_float
+from aotc.dialects.dtypes import byte_width, is_float, is_narrow_float, is_unsigned
 from aotc.dialects.graph.checks import expect_choice
 from aotc.dialects.graph.indexing import from_front, require_covered, require_indices
 from aotc.dialects.graph.interfaces import LoopNestOp, ShapeError, common_element_type, element_type_of, shape_of
@@ -250,27 +250,39 @@ class ScatterNdInMemoryOp(_ScatteringInMemory, ScatteringSlices):
 
 @irdl_op_definition
 class TopKInMemoryOp(Selecting):
-    """As `top_k`, by a heap: the worst of the best elements so far is at its root, and is replaced by a better one.
+    """As `top_k`, by a heap for each fiber: the worst of the best elements so far is at its root, and is replaced by a
+    better one.
 
-    The heap of a fiber is a full binary tree of at least `k` nodes, element and index; -1 marks a free node, worse
-    than any element. At the end the root is removed repeatedly; the largest index marks a removed node, which is better
-    than any element. That takes n + m log m steps, where m elements enter the heap.
+    A node is an integer that orders as the element does, and its index. That takes n + m log k steps, where m elements
+    enter the heap.
     """
 
     name = "graph.top_k_in_memory"
     COMPUTED: ClassVar[int | None] = 2
     values = result_def(TensorType)
     positions = result_def(TensorType)
-    heap = result_def(TensorType)
+    keys = result_def(TensorType)
     indices = result_def(TensorType)
 
     @property
-    def depth(self) -> int:
-        """Levels of the tree."""
-        return max(self.k.bit_length(), 1)
+    def key_type(self) -> IntegerType:
+        """The signed integers that elements are ordered by."""
+        return i64 if byte_width(element_type_of(self.x)) == 8 else i32
 
     def infer_types(self) -> Sequence[TensorType]:
         values, positions = super().infer_types()
-        axis, shape = self.axis, list(values.get_shape())
-        shape[axis] = 2**self.depth - 1
-        return [values, positions, TensorType(element_type_of(self.x), shape), TensorType(i64, shape)]
+        return [values, positions, TensorType(self.key_type, values.get_shape()), positions]
+
+    def key(self, b: Builder, value: Scalar) -> Scalar:
+        """The integer of an element: less where the element comes later, equal where only indices decide."""
+        kind, least = self.key_type, -(2 ** (8 * byte_width(self.key_type) - 1))
+        if is_float(value.dtype):
+            value = value if value.dtype == f64 else b.cast(value, f32)
+            bits = b.bitcast(value + 0.0, kind)  # zeros of both signs are equal
+            ordered = bits ^ (b.shift_right(bits, b.const(8 * byte_width(kind) - 1, kind)) & ~least)
+            ordered = b.select(b.compare("ne", value, value), b.const(~least, kind), ordered)
+        elif is_unsigned(value.dtype) and byte_width(value.dtype) == byte_width(kind):
+            ordered = b.bitcast(value, kind) ^ least
+        else:
+            ordered = b.cast(value, kind)
+        return ordered ^ -1 if self.smallest else ordered

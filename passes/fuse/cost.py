@@ -14,8 +14,7 @@ from aotc.dialects.builder import INDEX, Reader, Scalar
 from aotc.dialects.dtypes import storage_type
 from aotc.dialects.graph.interfaces import AnchorOp, ElementOp, GraphOp, element_type_of, shape_of
 from aotc.model.memo import Memo
-from aotc.passes.kernel.builders.loop_builder import LoopBuilder
-from aotc.passes.kernel.costs.trips import trips
+from aotc.passes.kernel.builders.loop_builder import LoopBuilder, trips
 from aotc.passes.kernel.nest import LoopNest
 from aotc.passes.kernel.signature import signature
 from aotc.passes.kernel.strategy import strategy_of

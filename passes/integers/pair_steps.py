@@ -33,7 +33,7 @@ from aotc.machines.tuning_table import TuningTable
 from aotc.model.weight_store import WeightStore
 from aotc.passes.kernel.measured import measured_algorithm, measured_schedule
 from aotc.passes.kernel.model_weights import machine_for
-from aotc.passes.kernel.strategies.integers.paired_steps_strategy import proposal
+from aotc.passes.kernel.strategies.dot_conv_strategy import proposal
 from aotc.passes.kernel.strategy import least_cycles
 
 

@@ -2,9 +2,6 @@
 
 `KernelStrategy.lay_out` gets the operands of an operation from here, in the layout that it wants, and returns the
 result in the layout in which it is computed. Conversions are made only when an operation asks for them.
-
-A strategy that computes an operation on blocked tensors says so in `KernelStrategy.lay_out`, which takes the operands
-from here as it wants them and gives the result back as it came out. What no operation asks for is never made.
 """
 
 from __future__ import annotations
@@ -15,6 +12,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TypeAlias
 
+from xdsl.dialects.builtin import i8
 from xdsl.ir import OpResult, SSAValue
 
 from aotc.dialects.attributes import to_attribute
@@ -204,6 +202,10 @@ class Layouts:
         if isinstance(op, ElementOp):
             return type(op).evaluate is not GraphOp.evaluate and all(map(Layouts.is_constant, op.operands))
         return isinstance(op, ConstantOp)
+
+    def complements(self, x: SSAValue) -> bool:
+        """Whether x is multiplied with magnitudes of weights, its complement with those of negative ones."""
+        return self.machine is not None and self.machine.dot.complements and element_type_of(x) == i8
 
     def add(self, op: GraphOp) -> SSAValue:
         """Insert `op` before the current operation; its first result."""

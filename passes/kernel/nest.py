@@ -62,3 +62,7 @@ class Nest(LoopNest[Op], Generic[Op, S]):
     def of(cls, nest: Nest[Op, S], **more: Any) -> Self:
         """The same, as one of a class that knows how these loops are written."""
         return cls(nest.op, nest.b, nest.reads, nest.writes, nest.schedule, **more)
+
+    def emit(self) -> None:
+        """Write the loops, where the class knows them; every element of the results is written once."""
+        raise NotImplementedError

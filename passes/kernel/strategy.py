@@ -80,6 +80,8 @@ class KernelStrategy(Generic[Op]):
     """Whether the nest reads the elements of the first operand, an activation, one by one, each for all lanes. Where
     they are f16 or bf16, `widen-operands` then makes them f32 in memory: a conversion for each such read would take as
     long as the arithmetic."""
+    NEST: ClassVar[type[Nest[Any, Any]] | None] = None
+    """The loops that `nest` writes; None: it has none, or writes some itself."""
     PROLOGUES: ClassVar[tuple[Prologue, ...]] = (Prologue.COMPUTED,)
     """The work that may be fused where `nest` reads the first operands; the last of these is for all others, too."""
 
@@ -112,11 +114,19 @@ class KernelStrategy(Generic[Op]):
         """The result as it is computed best: in the NCHWc layout, on packed weights, with a scratch buffer.
 
         For an operation with several results it is the first result of the new operation, whose first results must
-        correspond to the old ones. None: the operation works on plain tensors (row-major, not blocked). By default that
-        of `lower`, where the operation has a schedule.
+        correspond to the old ones. None: the operation works on plain tensors (row-major, not blocked). By default the
+        same operation on a first operand in blocks as `on_blocks` says; else that of `lower`, where it has a schedule.
         """
+        x = layouts.computed(op.operands[0]) if op.operands else None
+        if x is not None and (changed := self.on_blocks(op)) is not None:
+            return layouts.copied_on_blocks(op, x, *op.operands[1:], **changed)
         schedule = schedule_of(op)
         return self.lower(op, layouts, schedule) if isinstance(schedule, self.SCHEDULES) else None
+
+    def on_blocks(self, op: Op) -> Mapping[str, object] | None:
+        """The properties that change where the first operand is in the NCHWc layout and channels stay in their lanes;
+        None where the operation cannot be computed so."""
+        return None
 
     def lower(self, op: Op, layouts: Layouts, schedule: Any) -> SSAValue | Blocked | None:
         """As `lay_out`, for an operation with a schedule of one of the kinds in `SCHEDULES`."""
@@ -179,7 +189,9 @@ class KernelStrategy(Generic[Op]):
         The schedule is of one of the kinds in `SCHEDULES`. Raises `NotVectorizable` where the operation cannot be
         vectorised; the kernel then falls back to scalar loops.
         """
-        raise NotVectorizable(f"no kernel strategy for {nest.op.name} follows its schedule")
+        if self.NEST is None:
+            raise NotVectorizable(f"no kernel strategy for {nest.op.name} follows its schedule")
+        self.NEST.of(nest).emit()
 
     def scalar_nest(self, nest: LoopNest[Op]) -> None:
         """The scalar loops; by default those that define the operation (`LoopNestOp.loops`)."""
@@ -336,7 +348,8 @@ def is_vectorized(op: Operation) -> bool:
     """Whether `op` is an anchor with a schedule and a vectorised nest."""
     if not isinstance(op, AnchorOp) or schedule_of(op) is None:
         return False
-    return type(strategy_of(op)).nest is not KernelStrategy.nest
+    strategy = strategy_of(op)
+    return strategy.NEST is not None or type(strategy).nest is not KernelStrategy.nest
 
 
 def works_on_tiles(op: Operation) -> bool:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from xdsl.dialects import scf
 from xdsl.ir import Block, Operation
 
-from aotc.passes.kernel.costs.trips import trips
+from aotc.passes.kernel.builders.loop_builder import trips
 from aotc.passes.loops.loop_shares import Chunk, Indivisible, Shares
 
 

@@ -22,7 +22,7 @@ from xdsl.transforms.canonicalization_patterns.utils import const_evaluate_opera
 from aotc.dialects import aot
 from aotc.dialects.aot.contract import argument_of
 from aotc.dialects.graph.shapes import ceil_div
-from aotc.passes.kernel.costs.trips import trips
+from aotc.passes.kernel.builders.loop_builder import trips
 from aotc.passes.loops.loop_reads import Reads
 
 _UNKNOWN_TRIPS = 4

@@ -1,7 +1,7 @@
-"""Operations of arith, and those of math that are instructions, as llvm operations.
+"""Operations of arith and math as llvm operations, of scalars and of vectors, lane by lane.
 
-Scalars and vectors alike, lane by lane. Floats keep IEEE semantics; f16 and bf16 are only moved, and converted
-from f32 and to it.
+Functions of libm are called by their C names and take scalars. Floats keep IEEE semantics; f16 and bf16 are only moved,
+and converted from f32 and to it.
 """
 
 from __future__ import annotations
@@ -17,14 +17,17 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     IntegerType,
     VectorType,
+    f32,
     i1,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from aotc.dialects import llvm_ext
+from aotc.dialects import libm, llvm_ext
 from aotc.dialects.llvm_ext import suffix
 from aotc.errors import CompileError
+from aotc.machines.instructions.floats import DIVISIONS
 from aotc.passes.lower.function import FunctionLowering, Lowerings
+from aotc.passes.lower.helpers import meaning
 from aotc.passes.lower.llvm_builder import NO_FAST_MATH, NSW, element, integer, like, width
 
 # --- constants -------------------------------------------------------------------------------------------------------
@@ -94,21 +97,18 @@ def _integer_min_max(f: FunctionLowering, op: Operation) -> None:
     f.set(op.results[0], f.b.intrinsic(f"llvm.{_MIN_MAX[type(op)]}.{suffix(a.type)}", (a, b), a.type))
 
 
+_ROUNDING_DIVISIONS: dict[type[Operation], str] = {
+    arith.FloorDivSIOp: "floordiv",
+    arith.CeilDivSIOp: "ceildiv",
+    arith.CeilDivUIOp: "ceildivu",
+}
+
+
 def _rounding_division(f: FunctionLowering, op: Operation) -> None:
-    """floordivsi, ceildivsi, ceildivui: truncate, then step by one where the remainder asks for it."""
     a, b = (f.get(value) for value in op.operands)
-    builder, kind = f.b, a.type
-    zero, one = builder.constant(0, kind), builder.constant(1, kind)
-    unsigned = isinstance(op, arith.CeilDivUIOp)
-    quotient = builder.integer_op(llvm.UDivOp if unsigned else llvm.SDivOp, a, b)
-    remainder = builder.integer_op(llvm.URemOp if unsigned else llvm.SRemOp, a, b)
-    carry = builder.icmp("ne", remainder, zero)
-    if not unsigned:
-        signs = builder.integer_op(llvm.XOrOp, a, b)
-        agree = builder.icmp("slt" if isinstance(op, arith.FloorDivSIOp) else "sge", signs, zero)
-        carry = builder.integer_op(llvm.AndOp, carry, agree)
-    stepped = builder.integer_op(llvm.SubOp if isinstance(op, arith.FloorDivSIOp) else llvm.AddOp, quotient, one)
-    f.set(op.results[0], builder.select(carry, stepped, quotient))
+    function = DIVISIONS[_ROUNDING_DIVISIONS[type(op)]]
+    types, _ = function.types(f"{function.dtypes[0][0]}{width(a.type)}")
+    f.set(op.results[0], meaning(function, types, f.b, a, b))
 
 
 def _add_extended(f: FunctionLowering, op: arith.AddUIExtendedOp) -> None:
@@ -224,13 +224,64 @@ def _conversion(f: FunctionLowering, op: Operation) -> None:
     f.set(result, convert(f, type(op), op.operands[0], result.type))
 
 
+# --- functions -------------------------------------------------------------------------------------------------------
+
+_INSTRUCTIONS = ("ceil", "copysign", "fabs", "floor", "fma", "round", "sqrt", "trunc")
+
+LIBM = {kind: name for kind, name in libm.LIBM.items() if name not in _INSTRUCTIONS}
+"""Functions of the C library's libm that LLVM calls as such, by their f64 name."""
+
+
+def _libm(f: FunctionLowering, op: Operation) -> None:
+    operands = [f.get(each) for each in op.operands]
+    if isinstance(kind := operands[0].type, VectorType):
+        what = f"{op.name} of a vector is not a function of libm"
+        raise CompileError("no-form-in-llvm", what, fix="expand it before")
+    symbol = LIBM[type(op)] + ("f" if kind == f32 else "")
+    f.module.declare_pure(symbol, [kind] * len(operands), kind)
+    f.set(op.results[0], f.b.call(symbol, operands, kind, fast_math_flags(op))[0])
+
+
+_ROUNDING: dict[type[Operation], str] = {
+    math.FloorOp: "floor",
+    math.CeilOp: "ceil",
+    math.TruncOp: "trunc",
+    math.RoundEvenOp: "roundeven",
+}
+
+
+def _round(f: FunctionLowering, op: Operation) -> None:
+    f.set(op.results[0], f.module.helpers.apply(f.b, _ROUNDING[type(op)], f.get(op.operands[0])))
+
+
+def _round_half_away(f: FunctionLowering, op: math.RoundOp) -> None:
+    """Truncate after adding the largest number below a half, which no tie of the format can cross by rounding."""
+    a = f.get(op.operand)
+    below_half = 0.5 - (2.0**-25 if element(a.type) == f32 else 2.0**-54)
+    away = f.b.float_op(llvm.FCopySignOp, f.b.constant(below_half, a.type), a)
+    f.set(op.result, f.module.helpers.apply(f.b, "trunc", f.b.float_op(llvm.FAddOp, a, away)))
+
+
+_BIT_COUNTS: dict[type[Operation], str] = {
+    math.AbsIOp: "abs",
+    math.CountLeadingZerosOp: "ctlz",
+    math.CountTrailingZerosOp: "cttz",
+    math.CtPopOp: "ctpop",
+}
+
+
+def _integer_function(f: FunctionLowering, op: Operation) -> None:
+    a = f.get(op.operands[0])
+    name = _BIT_COUNTS[type(op)]
+    operands = (a,) if name == "ctpop" else (a, f.b.constant(0, i1))  # the least integer and zero are defined
+    f.set(op.results[0], f.b.intrinsic(f"llvm.{name}.{suffix(a.type)}", operands, a.type))
+
+
 LOWERINGS: Lowerings = {
     arith.ConstantOp: _constant,
     **dict.fromkeys(_INTEGER, _integer),
     **dict.fromkeys(_MIN_MAX, _integer_min_max),
-    arith.FloorDivSIOp: _rounding_division,
-    arith.CeilDivSIOp: _rounding_division,
-    arith.CeilDivUIOp: _rounding_division,
+    **dict.fromkeys(_ROUNDING_DIVISIONS, _rounding_division),
     arith.AddUIExtendedOp: _add_extended,
     arith.MulUIExtendedOp: _mul_extended,
     arith.MulSIExtendedOp: _mul_extended,
@@ -242,4 +293,8 @@ LOWERINGS: Lowerings = {
     arith.MaximumfOp: _extreme,
     arith.MinimumfOp: _extreme,
     **dict.fromkeys(CONVERSION, _conversion),
+    **dict.fromkeys(LIBM, _libm),
+    **dict.fromkeys(_ROUNDING, _round),
+    math.RoundOp: _round_half_away,
+    **dict.fromkeys(_BIT_COUNTS, _integer_function),
 }

@@ -44,17 +44,15 @@ from aotc.dialects.aot.narrow_floats import computes_narrow
 from aotc.dialects.operations import walk
 from aotc.errors import CompileError, Problem
 from aotc.machines.targets import lookup
-from aotc.passes.lower import arith, control, math, memory, tiles, words
+from aotc.passes.lower import arith, control, memory, tiles
 from aotc.passes.lower.function import FunctionLowering, Lowerings
 from aotc.passes.lower.module import ModuleLowering, ModuleOptions
 
 LOWERINGS: Lowerings = {
     **control.LOWERINGS,
     **arith.LOWERINGS,
-    **math.LOWERINGS,
     **memory.LOWERINGS,
     **tiles.LOWERINGS,
-    **words.LOWERINGS,
 }
 """Every operation of the interface phase inside functions."""
 

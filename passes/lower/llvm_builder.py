@@ -13,13 +13,10 @@ from typing import Any, cast
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import (
     AnyFloat,
-    BFloat16Type,
     BytesAttr,
     DenseArrayBase,
     DenseIntOrFPElementsAttr,
-    Float16Type,
-    Float32Type,
-    Float64Type,
+    FixedBitwidthType,
     FloatAttr,
     IntegerAttr,
     IntegerType,
@@ -49,7 +46,6 @@ _NO_BUNDLES = DenseArrayBase.from_list(i32, ())
 _NO_WRAP_FLAGS = IntegerAttr(0, i32)
 _PLAIN = IntegerAttr(0, i64)
 
-FLOAT_BITS: dict[type[Attribute], int] = {Float16Type: 16, BFloat16Type: 16, Float32Type: 32, Float64Type: 64}
 ICMP = {flag.value: IntegerAttr(flag.to_int(), i64) for flag in llvm.ICmpPredicateFlag}
 FCMP = {flag.value: IntegerAttr(flag.to_int(), i64) for flag in llvm.FCmpPredicateFlag}
 
@@ -89,8 +85,7 @@ def _vector(scalar: Attribute, lanes: int) -> Attribute:
 
 def width(kind: Attribute) -> int:
     """Bits of a scalar type, of one lane of a vector type."""
-    kind = element(kind)
-    return kind.width.data if isinstance(kind, IntegerType) else FLOAT_BITS[type(kind)]
+    return cast(FixedBitwidthType, element(kind)).bitwidth
 
 
 @cache

@@ -1,4 +1,4 @@
-"""memref and aot operations as llvm operations: addresses, loads, stores, argument structures."""
+"""memref and aot operations as llvm operations: addresses, loads, stores, argument structures, words, roundings."""
 
 from __future__ import annotations
 
@@ -45,25 +45,26 @@ def element_address(
     return f.b.offset(f.get(buffer), f.types.memory(kind.element_type), offset, inbounds=inbounds)
 
 
-def read(f: FunctionLowering, address: SSAValue, kind: Attribute, align: int) -> SSAValue:
+def read(f: FunctionLowering, address: SSAValue, kind: Attribute) -> SSAValue:
     """The value of type `kind`, scalar or vector, at an address."""
-    value = f.b.load(address, f.types.memory(kind), align)
+    value = f.b.load(address, f.types.memory(kind), f.types.size(kind))
     return f.b.icmp("ne", value, f.b.constant(0, value.type)) if element(kind) == i1 else value
 
 
-def write(f: FunctionLowering, value: SSAValue, address: SSAValue, kind: Attribute, align: int) -> None:
+def write(f: FunctionLowering, value: SSAValue, address: SSAValue, kind: Attribute) -> None:
     """Store a value of type `kind`, scalar or vector."""
-    f.b.store(f.b.convert(llvm.ZExtOp, value, f.types.memory(kind)) if element(kind) == i1 else value, address, align)
+    stored = f.b.convert(llvm.ZExtOp, value, f.types.memory(kind)) if element(kind) == i1 else value
+    f.b.store(stored, address, f.types.size(kind))
 
 
 def _load(f: FunctionLowering, op: memref.LoadOp) -> None:
     address = element_address(f, op.memref, op.indices)
-    f.set(op.res, read(f, address, op.res.type, f.types.size(op.res.type)))
+    f.set(op.res, read(f, address, op.res.type))
 
 
 def _store(f: FunctionLowering, op: memref.StoreOp) -> None:
     address = element_address(f, op.memref, op.indices)
-    write(f, f.get(op.value), address, op.value.type, f.types.size(op.value.type))
+    write(f, f.get(op.value), address, op.value.type)
 
 
 def _view(f: FunctionLowering, op: memref.ViewOp) -> None:
@@ -119,20 +120,24 @@ def _counters(f: FunctionLowering, op: aot.CountersOp) -> None:
     f.set(op.result, f.b.address(op.symbol.data))
 
 
-def _ticks(f: FunctionLowering, op: aot.TicksOp) -> None:
-    f.set(op.result, f.b.intrinsic("llvm.readcyclecounter", (), i64))
+# --- words ----------------------------------------------------------------------------------------------------------
 
 
-def _string(f: FunctionLowering, op: aot.StringOp) -> None:
-    f.set(op.result, f.b.address(f.module.string(op.value.data)))
+def _word(f: FunctionLowering, op: aot.WordLoadOp) -> None:
+    f.set(op.result, f.b.load(element_address(f, op.buffer, op.indices), i32, 1))
 
 
-def _symbol(f: FunctionLowering, op: aot.SymbolOp) -> None:
-    f.set(op.result, f.b.address(op.symbol.string_value()))
+def _quad(f: FunctionLowering, op: aot.QuadOp) -> None:
+    value = f.b.constant(0, op.result.type)
+    for lane, each in enumerate(op.lanes):
+        value = f.b.insert(value, f.get(each), lane)
+    f.set(op.result, value)
 
 
-def _null(f: FunctionLowering, op: aot.NullOp) -> None:
-    f.set(op.result, f.b.op(llvm.ZeroOp, (), PTR))
+def _round_product(f: FunctionLowering, op: aot.RoundProductOp) -> None:
+    name = "round_product" if not op.near else "round_near_product"
+    operands = *map(f.get, op.operands), f.b.constant(op.shift, i32)
+    f.set(op.result, f.module.helpers.rounding(f.b, name, *operands))
 
 
 # --- argument structures ---------------------------------------------------------------------------------------------
@@ -143,28 +148,8 @@ def _pointee(pointer: SSAValue) -> Attribute:
     return pointer.type.pointee
 
 
-def _alloca(f: FunctionLowering, op: aot.AllocaOp) -> None:
-    kind = _pointee(op.result)
-    memory = f.types.value(kind) if isinstance(kind, aot.StructType) else f.types.memory(kind)
-    f.set(op.result, f.b.stack(op.count, memory))
-
-
-def _address(f: FunctionLowering, op: aot.AddressOp) -> None:
-    kind = _pointee(op.pointer)
-    memory = f.types.value(kind) if isinstance(kind, aot.StructType) else f.types.memory(kind)
-    f.set(op.result, f.b.offset(f.get(op.pointer), memory, op.position))
-
-
-def _element_read(f: FunctionLowering, op: aot.ElementOp) -> None:
-    kind = _pointee(op.pointer)
-    address = f.b.offset(f.get(op.pointer), f.types.memory(kind), op.position)
-    f.set(op.result, read(f, address, kind, f.types.size(kind)))
-
-
-def _element_write(f: FunctionLowering, op: aot.SetElementOp) -> None:
-    kind = _pointee(op.pointer)
-    address = f.b.offset(f.get(op.pointer), f.types.memory(kind), op.position)
-    write(f, f.get(op.value), address, kind, f.types.size(kind))
+def _place(f: FunctionLowering, op: aot.AddressOp | aot.ElementOp | aot.SetElementOp) -> SSAValue:
+    return f.b.offset(f.get(op.pointer), f.types.memory(_pointee(op.pointer)), op.position)
 
 
 def _field_address(f: FunctionLowering, op: aot.FieldOp | aot.SetFieldOp) -> SSAValue:
@@ -172,16 +157,6 @@ def _field_address(f: FunctionLowering, op: aot.FieldOp | aot.SetFieldOp) -> SSA
     assert isinstance(kind, aot.StructType)
     layout, paths = f.types.struct(kind)
     return f.b.offset(f.get(op.pointer), layout, op.position, *paths[op.field.data])
-
-
-def _field_read(f: FunctionLowering, op: aot.FieldOp) -> None:
-    kind = op.result.type
-    f.set(op.result, read(f, _field_address(f, op), kind, f.types.size(kind)))
-
-
-def _field_write(f: FunctionLowering, op: aot.SetFieldOp) -> None:
-    kind = op.value.type
-    write(f, f.get(op.value), _field_address(f, op), kind, f.types.size(kind))
 
 
 def _is_null(f: FunctionLowering, op: aot.IsNullOp) -> None:
@@ -213,23 +188,27 @@ LOWERINGS: Lowerings = {
     memref.ViewOp: _view,
     memref.ReinterpretCastOp: _reinterpret,
     memref.AllocaOp: _allocate,
+    aot.WordLoadOp: _word,
+    aot.QuadOp: _quad,
+    aot.RoundProductOp: _round_product,
+    aot.OpaqueOp: lambda f, op: f.set(op.result, f.get(op.value)),
     aot.WeightOp: _weight,
     aot.WeightsOp: _weights,
     aot.WorkspaceOp: _workspace,
     aot.CountersOp: _counters,
-    aot.TicksOp: _ticks,
+    aot.TicksOp: lambda f, op: f.set(op.result, f.b.intrinsic("llvm.readcyclecounter", (), i64)),
     aot.BufferOp: _same_pointer,
     aot.PtrCastOp: _same_pointer,
     aot.DataOp: _data,
-    aot.SymbolOp: _symbol,
-    aot.NullOp: _null,
-    aot.StringOp: _string,
-    aot.AllocaOp: _alloca,
-    aot.AddressOp: _address,
-    aot.ElementOp: _element_read,
-    aot.SetElementOp: _element_write,
-    aot.FieldOp: _field_read,
-    aot.SetFieldOp: _field_write,
+    aot.SymbolOp: lambda f, op: f.set(op.result, f.b.address(op.symbol.string_value())),
+    aot.NullOp: lambda f, op: f.set(op.result, f.b.op(llvm.ZeroOp, (), PTR)),
+    aot.StringOp: lambda f, op: f.set(op.result, f.b.address(f.module.string(op.value.data))),
+    aot.AllocaOp: lambda f, op: f.set(op.result, f.b.stack(op.count, f.types.memory(_pointee(op.result)))),
+    aot.AddressOp: lambda f, op: f.set(op.result, _place(f, op)),
+    aot.ElementOp: lambda f, op: f.set(op.result, read(f, _place(f, op), _pointee(op.pointer))),
+    aot.SetElementOp: lambda f, op: write(f, f.get(op.value), _place(f, op), _pointee(op.pointer)),
+    aot.FieldOp: lambda f, op: f.set(op.result, read(f, _field_address(f, op), op.result.type)),
+    aot.SetFieldOp: lambda f, op: write(f, f.get(op.value), _field_address(f, op), op.value.type),
     aot.IsNullOp: _is_null,
     aot.IsAlignedOp: _is_aligned,
     aot.CheckOp: _check,

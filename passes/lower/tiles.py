@@ -102,14 +102,14 @@ def _repeated(f: FunctionLowering, place: _Place, group: int) -> SSAValue:
 def _loaded(f: FunctionLowering, place: _Place) -> SSAValue:
     b, kind, scalar = f.b, place.kind, place.kind.element_type
     if place.stride == 0:
-        return b.splat(read(f, place.address(), scalar, place.align), f.types.value(kind))
+        return b.splat(read(f, place.address(), scalar), f.types.value(kind))
     if place.stride != 1:
         value = b.constant(0, f.types.value(kind))
         for lane in range(place.count):
-            value = b.insert(value, read(f, place.address(lane), scalar, place.align), lane)
+            value = b.insert(value, read(f, place.address(lane), scalar), lane)
         return value
     if place.count == place.lanes:
-        return read(f, place.address(), kind, place.align)
+        return read(f, place.address(), kind)
     memory = f.types.memory(kind)
     per_word = _WORD // width(memory)
     if scalar != i1 and isinstance(scalar, IntegerType) and per_word > 1 and place.count % per_word == 0:
@@ -137,9 +137,9 @@ def _store(f: FunctionLowering, op: TileStoreOp) -> None:
     place, scalar = _Place(f, op, kind), kind.element_type
     if place.stride != 1 or place.count == 1:  # of one lane of narrowed integers LLVM 22 stores it as it was before
         for lane in range(place.count):
-            write(f, b.extract(value, lane), place.address(lane), scalar, place.align)
+            write(f, b.extract(value, lane), place.address(lane), scalar)
     elif place.count == place.lanes:
-        write(f, value, place.address(), kind, place.align)
+        write(f, value, place.address(), kind)
     else:
         if scalar == i1:
             value = b.convert(llvm.ZExtOp, value, f.types.memory(kind))

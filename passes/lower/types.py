@@ -24,7 +24,7 @@ from xdsl.ir import Attribute
 
 from aotc.dialects.aot import PtrType, StructType
 from aotc.errors import CompileError
-from aotc.passes.lower.llvm_builder import PTR, element, integer, like
+from aotc.passes.lower.llvm_builder import PTR, element, integer, like, width
 
 
 @dataclass
@@ -79,18 +79,9 @@ class TypeConverter:
         return like(kind, i8) if element(kind) == i1 else self.value(kind)
 
     def size(self, kind: Attribute) -> int:
-        """Bytes of one element in memory; also its alignment."""
-        match self.memory(kind):
-            case IntegerType() as integer_type:
-                return integer_type.width.data // 8
-            case llvm.LLVMPointerType():
-                return self.index_bitwidth // 8
-            case Float16Type():
-                return 2
-            case Float32Type():
-                return 4
-            case _:
-                return 8
+        """Bytes of a scalar, or of an element of a vector, in memory; also its alignment."""
+        memory = self.memory(kind)
+        return (self.index_bitwidth if memory == PTR else width(memory)) // 8
 
     def struct(self, kind: StructType) -> tuple[Attribute, dict[str, tuple[int, ...]]]:
         """A structure and the path of member numbers to each of its fields.

@@ -32,7 +32,7 @@ from aotc.dialects.graph.schedules import Schedule, ScheduleAttr
 from aotc.machines.machine import Machine
 from aotc.machines.targets import core_of
 from aotc.machines.tuning_table import TuningTable
-from aotc.passes.kernel.costs.elementwise_cost import elementwise_schedule
+from aotc.passes.kernel.costs.lanes import elementwise_schedule
 from aotc.passes.kernel.measured import measured_schedule
 from aotc.passes.kernel.strategy import choose_schedule, keeps_packed, takes_schedule
 

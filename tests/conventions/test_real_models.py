@@ -27,11 +27,12 @@ from building import (
     runtime,
     support,
 )
+from legality import legal
 from lowered import Lowered
 from vector_headers import headers_read
 
 from aotc.emit.artifacts import Emission, emit
-from aotc.model.conventions import Conventions, entry_symbol, legal, model_symbol
+from aotc.model.conventions import Conventions, entry_symbol, model_symbol
 from aotc.pipeline.compilation import Compilation, uncollected
 from aotc.pipeline.textual_ir import ir_text
 

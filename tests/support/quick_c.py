@@ -12,7 +12,7 @@ from typing import Any
 from memory import kept_for_a_file
 from vector_headers import headers_read
 
-from aotc.compiler.driver import build_with, in_process, lower
+from aotc.compiler.driver import built, in_process, lower
 from aotc.emit.c.files import emit_c
 from aotc.executor import CompiledModel, compiled_in_process, load
 from aotc.machines.compilers import compiler_flags
@@ -68,7 +68,7 @@ def open_quickly(source: str | os.PathLike[str], route: str, options: CompileOpt
         with TemporaryDirectory(prefix="aotc-quick.") as folder:
             return c_quickly(compilation, Path(folder))
     if route == "c":
-        return quickly(build_with(source, replace(options, emit=("c",)))).load()
+        return quickly(built(source, replace(options, emit=("c",)), None)[0]).load()
     return open_model(source, route, options)
 
 

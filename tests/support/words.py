@@ -36,7 +36,7 @@ WORDS = {
     "kept": Word("a^", "kept"),  # of a buffer, in metadata
     "pair": Word(_INTEGERS, "Tile.*PairOp", "pair-steps|prove-narrow-pairs|tile_dot_pair|narrow_pairs|in pairs on x86"),
     "word": Word(
-        rf"{_INTEGERS}|dialects/(aot/(words|instr)|graph/(trees|recurrent))|passes/lower/(tiles|words)|"
+        rf"{_INTEGERS}|dialects/(aot/(words|instr)|graph/(trees|recurrent))|passes/lower/(memory|tiles|words)|"
         "aotc/(vm|emit/c/(helpers|instr|meanings|expr|vectors/oper))",
         "Word.*|is_word|words|word_builder|WORD",
         "long[|]word",
@@ -61,7 +61,7 @@ WORDS = {
     "run": Word(
         "aotc|passes/(interface|memory)|tools",
         "run|runs|_run|RunOn.*|_run_on_one_thread",
-        "(?<!a )(?<!the )(?<!of )(?<!in )[Rr]uns?|the run time|_run_(packed|micro)|run_func|a run(-time| of the kernel)",
+        "(?<!a )(?<!the )(?<!of )(?<!in )[Rr]uns?|the run time|run_func|_run_packed|a run(-time| of the)",
     ),
 }
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from aotc.dialects.dtypes import numpy_dtype
 from aotc.errors import BudgetError, Problem
-from aotc.machines.helpers import helper_stack
+from aotc.machines.compilers import helper_stack
 from aotc.machines.targets import is_host, lookup
 from aotc.model.metadata import BufferInfo, Footprint, ModelInfo
 

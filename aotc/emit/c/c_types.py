@@ -6,7 +6,8 @@ Generated C assumes `int` of at least 32 bits, two's complement, IEEE floats; `f
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 import ml_dtypes
@@ -15,7 +16,6 @@ from xdsl.dialects import builtin
 from xdsl.ir import Attribute
 
 from aotc.dialects.aot import PtrType, StructType
-from aotc.emit.c.vector_types import type_name
 from aotc.errors import CompileError
 
 Kind: TypeAlias = Literal["bool", "signed", "unsigned", "float", "half", "void", "struct", "pointer", "vector", "mask"]
@@ -45,8 +45,35 @@ class CType:
 class VectorCType(CType):
     """A vector of `lanes` elements of `bits` bits; a mask has booleans, each all ones or all zeros."""
 
-    element: CType | None = None
-    lanes: int = 0
+    element: CType = field(kw_only=True)
+    lanes: int = field(kw_only=True)
+
+    @property
+    def letter(self) -> str:
+        """Of the name: f (floats), u (unsigned integers) or i (signed ones)."""
+        return self.text[len("aotc_")]
+
+    @property
+    def size(self) -> int:
+        """Bytes."""
+        return self.bits * self.lanes // 8
+
+    def operation(self, name: str) -> str:
+        """`aotc_fma_f32x16`."""
+        return self.text.replace("_", f"_{name}_", 1)
+
+    def named(self, letter: str) -> str:
+        """The type of the same bits as signed (i) or unsigned (u) integers."""
+        return type_name(letter, self.bits, self.lanes)
+
+    def each(self, lane: Callable[[int], str]) -> str:
+        """A vector, lane by lane."""
+        return f"(({self.text}){{{', '.join(lane(i) for i in range(self.lanes))}}})"
+
+
+def type_name(letter: str, bits: int, lanes: int) -> str:
+    """`aotc_f32x16`."""
+    return f"aotc_{letter}{bits}x{lanes}"
 
 
 BOOL = CType("bool", "bool", 1)
@@ -126,6 +153,12 @@ def vector_ctype(element: CType, lanes: int) -> VectorCType:
     letter = {"float": "f", "signed": "i"}.get(element.kind, "u")
     bits = 16 if element.kind == "half" else element.bits
     return VectorCType(type_name(letter, bits, lanes), "vector", bits, element=element, lanes=lanes)
+
+
+def vector_of(letter: str, bits: int, lanes: int) -> VectorCType:
+    """The type that `type_name` names."""
+    elements = {"f": {F32.bits: F32, F64.bits: F64}, "i": SIGNED, "u": UNSIGNED}
+    return vector_ctype(elements[letter][bits], lanes)
 
 
 def mask_ctype(bits: int, lanes: int) -> VectorCType:

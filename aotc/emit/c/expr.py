@@ -7,7 +7,7 @@ from enum import IntEnum
 
 from xdsl.ir import SSAValue
 
-from aotc.emit.c.c_types import BOOL, INT, SIGNED, CType, integer_literal
+from aotc.emit.c.c_types import BOOL, INT, SIGNED, CType, VectorCType, integer_literal
 
 
 class Level(IntEnum):
@@ -77,6 +77,12 @@ class Expr:
     def is_atom(self) -> bool:
         """A name or a literal: may be repeated."""
         return self.literal is not None or self.text.isidentifier()
+
+    @property
+    def vector(self) -> VectorCType:
+        """The type of a vector."""
+        assert isinstance(self.ctype, VectorCType)
+        return self.ctype
 
 
 def name_expr(name: str, ctype: CType, unsigned: bool = False) -> Expr:
@@ -151,6 +157,13 @@ def conditional(condition: Expr, a: Expr, b: Expr, ctype: CType) -> Expr:
 def call(function: str, *arguments: Expr, ctype: CType) -> Expr:
     """`function(arguments)`."""
     return Expr(f"{function}({', '.join(e.text for e in arguments)})", Level.PRIMARY, ctype)
+
+
+def converted(e: Expr, target: VectorCType) -> Expr:
+    """Lane by lane as C converts numbers."""
+    if e.ctype.text == target.text:
+        return replace(e, ctype=target)
+    return Expr(f"__builtin_convertvector({e.text}, {target.text})", Level.PRIMARY, target)
 
 
 def negated(e: Expr) -> str:

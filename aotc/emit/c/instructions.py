@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from textwrap import wrap
-from typing import Final
+from typing import Final, TypeAlias
 
+from aotc.emit.c.c_types import type_name, vector_of
 from aotc.emit.c.meanings import operand_type, plain, plain_words
-from aotc.emit.c.vector_types import Variants, Vector, type_name
 from aotc.machines.instructions import INSTRUCTIONS, floats
 from aotc.machines.instructions.rows import Instruction, Lanes, Spelling
 from aotc.machines.instructions.values import bits_of
 
+Variants: TypeAlias = list[tuple[str, str]]
+"""(preprocessor condition, expansion) in order of preference; the last one's condition is empty."""
 _NAMES: Final = {f"aotc_{name.replace('.', '_')}": row for name, row in INSTRUCTIONS.items()}
 FUNCTIONS: Final = {name: row for name, row in _NAMES.items() if row.on_words}
 """Instructions by the names of their functions."""
@@ -48,7 +50,7 @@ def definition(name: str) -> tuple[Sequence[str], Variants]:
 def _expression(row: Instruction, parameters: str) -> Variants:
     if (function := _OF_FLOATS.get(row.meaning)) is not None:  # which has the same variants
         lanes = row.result
-        vector = Vector(lanes.dtype[0], bits_of(lanes.dtype), lanes.count)
+        vector = vector_of(lanes.dtype[0], bits_of(lanes.dtype), lanes.count)
         return [("", f"{vector.operation(function.name)}({', '.join(parameters)})")]
     return [*intrinsics(row, parameters), ("", plain(row))]
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from heapq import heapify, heappop, heappush
+from graphlib import CycleError, TopologicalSorter
+from heapq import heappop, heappush
 
 from onnx import AttributeProto, GraphProto, NodeProto
 
@@ -45,45 +46,33 @@ def free_names(graph: GraphProto) -> set[str]:
 
 
 def ordered(nodes: Sequence[NodeProto]) -> tuple[list[int], list[int]]:
-    """The positions of `nodes` in an order where each follows those it reads, and the positions on or after a cycle.
+    """The positions of `nodes` in an order where each follows those it reads, and those of a cycle, if there is one, in
+    the order data flows.
 
     The order given is kept as far as it is right.
     """
     producer = {name: position for position, node in enumerate(nodes) for name in node.output if name}
-    readers: list[list[int]] = [[] for _ in nodes]
-    waiting = [0] * len(nodes)
-    for position, node in enumerate(nodes):
-        for source in sorted({producer[name] for name in used_names(node) if name in producer}):
-            readers[source].append(position)
-            waiting[position] += 1
-    ready = [position for position, count in enumerate(waiting) if count == 0]
-    heapify(ready)
+    sorter = TopologicalSorter(
+        {
+            position: sorted({producer[name] for name in used_names(node) if name in producer})
+            for position, node in enumerate(nodes)
+        }
+    )
+    cycle: list[int] = []
+    try:
+        sorter.prepare()
+    except CycleError as error:
+        cycle = error.args[1][1:]
+        first = cycle.index(min(cycle))
+        cycle = cycle[first:] + cycle[:first]
+    ready: list[int] = []
     order: list[int] = []
-    while ready:
-        position = heappop(ready)
-        order.append(position)
-        for reader in readers[position]:
-            waiting[reader] -= 1
-            if waiting[reader] == 0:
-                heappush(ready, reader)
-    return order, [position for position, count in enumerate(waiting) if count]
-
-
-def cycle(nodes: Sequence[NodeProto], among: Sequence[int]) -> list[int]:
-    """The positions of one cycle among those that `ordered` could not place, in the order data flows."""
-    stuck = set(among)
-    producer = {name: position for position in among for name in nodes[position].output if name}
-    path: list[int] = []
-    visited: dict[int, int] = {}
-    position = among[0]
-    while position not in visited:
-        visited[position] = len(path)
-        path.append(position)
-        sources = (producer[name] for name in sorted(used_names(nodes[position])) if name in producer)
-        position = next(source for source in sources if source in stuck)
-    found = path[visited[position] :][::-1]
-    first = found.index(min(found))
-    return found[first:] + found[:first]
+    while sorter.is_active():
+        for position in sorter.get_ready():
+            heappush(ready, position)
+        order.append(heappop(ready))
+        sorter.done(order[-1])
+    return order, cycle
 
 
 def needed(nodes: Sequence[NodeProto], order: Iterable[int], outputs: Iterable[str]) -> tuple[list[int], set[str]]:

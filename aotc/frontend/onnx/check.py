@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import onnx
 from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto, checker
 
 from aotc.errors import FileError, Problem
-from aotc.frontend.onnx.bodies import all_nodes, cycle, node_name, ordered, subgraphs, used_names
+from aotc.frontend.onnx.bodies import all_nodes, node_name, ordered, subgraphs, used_names
 from aotc.frontend.onnx.labels import places_of
 from aotc.frontend.onnx.operators import MAX_OPSET, MIN_OPSET, OperatorSets, domain_of, operator_sets, schema_of
 from aotc.frontend.onnx.tensors import TensorError, check_tensor
@@ -99,9 +100,9 @@ def check_body(
         for name in outputs
         if name not in defined and name not in outer
     ]
-    _, stuck = ordered(nodes)
-    if stuck and not problems:
-        names = [node_name(nodes[position], position) for position in cycle(nodes, stuck)]
+    _, cycle = ordered(nodes)
+    if cycle and not problems:
+        names = [node_name(nodes[position], position) for position in cycle]
         what = f"the nodes {' -> '.join([*names, names[0]])} of {where} depend on each other in a cycle"
         fix = "a graph must have an order in which each node follows those it reads"
         problems.append(Problem("cyclic-graph", what, fix=fix))
@@ -189,26 +190,12 @@ def _check_functions(functions: Sequence[FunctionProto]) -> list[Problem]:
         problems += check_body(function.node, function.input, function.output, where, frozenset())
         called = {called_function(node) for node in all_nodes(function.node)}
         calls[function_key(function)] = sorted(called & counts.keys())
-    if recursive := _recursion(calls):
-        names = " -> ".join(key[1] for key in recursive)
+    try:
+        TopologicalSorter(calls).prepare()
+    except CycleError as error:
+        names = " -> ".join(key[1] for key in reversed(error.args[1]))
         problems.append(Problem("cyclic-graph", f"the functions {names} call each other without end"))
     return problems
-
-
-def _recursion(calls: Mapping[FunctionKey, Sequence[FunctionKey]]) -> list[FunctionKey]:
-    """A chain of calls that comes back to its first function, or nothing."""
-    open_calls = {key: set(called) for key, called in calls.items()}
-    while leaves := [key for key, called in open_calls.items() if not called]:
-        for leaf in leaves:
-            del open_calls[leaf]
-        for called in open_calls.values():
-            called.difference_update(leaves)
-    if not open_calls:
-        return []
-    chain = [min(open_calls)]
-    while (following := min(open_calls[chain[-1]])) not in chain:
-        chain.append(following)
-    return [*chain[chain.index(following) :], following]
 
 
 def _nameless(names: Sequence[str], kind: str, where: str) -> Iterator[Problem]:

@@ -8,7 +8,7 @@ poisoned, so that one run finds every such node.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto, TensorProto
@@ -16,18 +16,19 @@ from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects import builtin
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Block, Region, SSAValue
+from xdsl.ir import Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from aotc.dialects.aot.contract import ENTRY, Argument, model_module, set_arguments, set_results
-from aotc.dialects.constants import constant_op, folded
+from aotc.dialects.constants import constant_op
 from aotc.dialects.dtypes import dtype_name
-from aotc.dialects.graph.interfaces import GraphOp, ShapeError, element_type_of, shape_of
+from aotc.dialects.graph.interfaces import ShapeError, element_type_of, shape_of
 from aotc.errors import AotcError, CompileError, FileError, OutOfMemoryError, Problem, gathered, warn
 from aotc.frontend.onnx import operators
 from aotc.frontend.onnx.bodies import needed, node_name, ordered, subgraphs
 from aotc.frontend.onnx.check import called_function, check_node, function_key
-from aotc.frontend.onnx.control import CONTROL_FLOW, captured
+from aotc.frontend.onnx.control import CONTROL_FLOW
+from aotc.frontend.onnx.control.bodies import Bodies, captured, location
 from aotc.frontend.onnx.dims import OpenShapesError, contradicts, declared_shape, read_inputs, shape_text
 from aotc.frontend.onnx.labels import changed_output, output_labels, places_of, text_of, text_read, unknown_text
 from aotc.frontend.onnx.load import Model
@@ -41,7 +42,7 @@ from aotc.frontend.onnx.tensors import ONNX_TYPES, TensorError, attribute_value,
 from aotc.model import extensions
 from aotc.model.limits import MOST_EXPANDED
 from aotc.model.naming import c_identifier, distinct_names
-from aotc.model.weight_store import Array, WeightStore
+from aotc.model.weight_store import WeightStore
 
 _MOST_WARNINGS = 3
 
@@ -71,18 +72,14 @@ def import_model(
     return _Importer(model, WeightStore.of(ctx), max_nodes).module(dims or {}, input_shapes or {}, name or model.name)
 
 
-class _Importer:
+class _Importer(Bodies):
     """The import of one model."""
 
     def __init__(self, model: Model, store: WeightStore, max_nodes: int) -> None:
+        super().__init__(store, max_nodes)
         self.model = model
-        self.store = store
         store.given = model.proto.ByteSize()
         self.functions = {function_key(function): function for function in model.proto.functions}
-        self.problems: list[Problem] = []
-        self.block = Block()
-        self.builder = Builder(InsertPoint.at_end(self.block))
-        self.imported = 0
         graph = model.proto.graph
         self.declared = {value.name: declared_shape(value) for value in (*graph.value_info, *graph.output)}
         self.contradictions: list[Problem] = []
@@ -90,12 +87,8 @@ class _Importer:
         self.notes: list[Problem] = []
         """Warnings of importers about nodes that they did import."""
         self.top = Scope(operators.operator_sets(model.proto.opset_import), self.block)
-        self.max_nodes = max_nodes
         self.text = text_of(graph)
         self.labels = output_labels(graph)
-        self.bounds: dict[SSAValue, Bound] = {}
-        self.given: dict[SSAValue, str] = {}
-        """The inputs that are tensors, by their values."""
 
     def module(
         self, dims: Mapping[str, int | str], input_shapes: Mapping[str, Sequence[int]], name: str
@@ -344,7 +337,7 @@ class _Importer:
             attributes={each.name: attribute_value(each, self.model.folder) for each in node.attribute},
             builder=self.builder,
             store=self.store,
-            location=_location(name),
+            location=location(name),
             bounds=self.bounds,
             names=self.given,
             notes=self.notes,
@@ -447,35 +440,6 @@ class _Importer:
         value = builder.insert(constant_op(array, tensor.name, self.store)).result
         name_value(value, tensor.name)
         return value
-
-    def constant(self, array: Array, name: str) -> SSAValue:
-        """A constant where the import is."""
-        return self.builder.insert(constant_op(array, name, self.store)).result
-
-    def folded(self, op: GraphOp, name: str) -> SSAValue:
-        """The first result of an operation, which is inserted where the import is if it is not a constant."""
-        if (values := folded(op, self.store)) is not None:
-            op.erase()
-            return self.constant(values[0], name)
-        return self.insert(op, name)[0]
-
-    def insert(self, op: GraphOp, name: str) -> Sequence[SSAValue]:
-        """The results of an operation, which is inserted where the import is."""
-        op.location = _location(name)
-        return self.builder.insert(op).results
-
-    def within(self, block: Block, action: Callable[[], None]) -> None:
-        """Have `action` import into `block`."""
-        outer, self.block, self.builder = (self.block, self.builder), block, Builder(InsertPoint.at_end(block))
-        try:
-            action()
-        finally:
-            self.block, self.builder = outer
-
-
-def _location(name: str) -> builtin.LocationAttr:
-    # xDSL cannot read locations back that are not ASCII.
-    return builtin.NameLoc(builtin.StringAttr(name.encode("ascii", "backslashreplace").decode()), builtin.NoneAttr())
 
 
 def _tensor(name: str, value: SSAValue) -> Argument:

@@ -7,7 +7,7 @@ return (x < 0).choose(x * node.attr("alpha", 0.01), x)
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn, TypeAlias, cast
 
@@ -272,6 +272,14 @@ class Node:
         return op.results[0]
 
 
+def _arithmetic(operation: str) -> Callable[[Tensor, Operand], Tensor]:
+    return lambda self, other: self.emit(operation, self.beside(other))
+
+
+def _comparison(how: str) -> Callable[[Tensor, Operand], Tensor]:
+    return lambda self, other: self.compare(how, other)
+
+
 class Tensor:
     """A value during import, with arithmetic that emits graph operations at its node.
 
@@ -316,20 +324,17 @@ class Tensor:
             return other
         return Tensor(self.node, other) if isinstance(other, SSAValue) else self.scalar(other)
 
-    def __add__(self, other: Operand) -> Tensor:
-        return self.emit("add", self.beside(other))
-
-    def __sub__(self, other: Operand) -> Tensor:
-        return self.emit("sub", self.beside(other))
+    __add__ = _arithmetic("add")
+    __sub__ = _arithmetic("sub")
+    __mul__ = _arithmetic("mul")
+    __truediv__ = _arithmetic("div")
+    at_least = _arithmetic("max")
+    """The greater of two, element by element."""
+    at_most = _arithmetic("min")
+    """The lesser of two, element by element."""
 
     def __rsub__(self, other: float) -> Tensor:
         return self.scalar(other) - self
-
-    def __mul__(self, other: Operand) -> Tensor:
-        return self.emit("mul", self.beside(other))
-
-    def __truediv__(self, other: Operand) -> Tensor:
-        return self.emit("div", self.beside(other))
 
     def __rtruediv__(self, other: float) -> Tensor:
         return self.scalar(other) / self
@@ -337,29 +342,14 @@ class Tensor:
     def __matmul__(self, other: Tensor) -> Tensor:
         return self.emit("matmul", other)
 
-    def at_least(self, low: Operand) -> Tensor:
-        """The greater of two, element by element."""
-        return self.emit("max", self.beside(low))
-
-    def at_most(self, high: Operand) -> Tensor:
-        """The lesser of two, element by element."""
-        return self.emit("min", self.beside(high))
-
     def compare(self, how: str, other: Operand) -> Tensor:
         """Booleans; `how` is one of `graph.compare`."""
         return self.emit("compare", self.beside(other), how=how)
 
-    def __lt__(self, other: Operand) -> Tensor:
-        return self.compare("lt", other)
-
-    def __le__(self, other: Operand) -> Tensor:
-        return self.compare("le", other)
-
-    def __gt__(self, other: Operand) -> Tensor:
-        return self.compare("gt", other)
-
-    def __ge__(self, other: Operand) -> Tensor:
-        return self.compare("ge", other)
+    __lt__ = _comparison("lt")
+    __le__ = _comparison("le")
+    __gt__ = _comparison("gt")
+    __ge__ = _comparison("ge")
 
     def choose(self, yes: Operand, no: Operand) -> Tensor:
         """`yes` where this holds, else `no`; at most one of them is a number."""
@@ -404,6 +394,11 @@ class Tensor:
     def transpose(self, permutation: Sequence[int]) -> Tensor:
         """The axes in another order."""
         return self.emit("transpose", permutation=list(permutation))
+
+
+def joined(parts: Sequence[Tensor], axis: int) -> Tensor:
+    """Tensors one behind the other along an axis; one alone as it is."""
+    return parts[0] if len(parts) == 1 else Tensor(parts[0].node, parts[0].node.emit("concat", parts, axis=axis))
 
 
 Operand: TypeAlias = "Tensor | SSAValue | float"

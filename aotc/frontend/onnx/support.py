@@ -116,85 +116,64 @@ _TEXT = (
     "labels that are text become their positions; what they are is in the header and the metadata, and operators that"
     " only move elements may read them"
 )
-_MATRIX = "a product with a constant matrix: the weights grow with the square of the length"
+_MATRIX = (
+    "products with constant matrices: the weights grow with the length times the sum of its two nearest factors, with "
+    "the square of a prime length"
+)
 
 
 def _constant(what: str) -> str:
     return f"{what} must be known when compiling: a constant of the model, or `--constant`"
 
 
-LIMITS: dict[str, str] = {
-    "Bernoulli": _GENERATOR,
-    "CenterCropPad": _constant("the shape"),
-    "Col2Im": _constant("image_shape and block_shape"),
-    "Compress": _BOUNDED,
-    "ConcatFromSequence": _SEQUENCE,
-    "ConstantOfShape": _constant("the shape"),
-    "CumProd": _constant("the axis"),
-    "CumSum": _constant("the axis"),
-    "DFT": f"{_MATRIX}; {_constant('length and axis')}",
-    "Dropout": f"in training {_GENERATOR}",
-    "Expand": _constant("the shape"),
-    "GridSample": "integers and booleans with the mode nearest; between them ONNX does not say how to round",
-    "If": "where the condition is not known when compiling, branches of different shapes are both computed, and may "
+_NOTES = {
+    _constant("every input"): "MelWeightMatrix",
+    _constant("image_shape and block_shape"): "Col2Im",
+    _constant("output_shape"): "MaxUnpool",
+    _constant("scales, sizes and the region"): "Resize",
+    _constant("start, limit and delta"): "Range com.microsoft.Range",
+    _constant("the axes"): "Squeeze Unsqueeze",
+    _constant("the axis"): "CumProd CumSum com.microsoft.ExpandDims",
+    _constant("the depth"): "OneHot",
+    _constant("the pads"): "Pad com.microsoft.Pad",
+    _constant("the repeats"): "Tile",
+    _constant("the scales"): "Upsample",
+    _constant("the shape"): "CenterCropPad ConstantOfShape Expand Reshape",
+    _constant("the sizes"): "Split",
+    _BOUNDED: "Compress NonZero",
+    _GENERATOR: "Bernoulli Multinomial RandomNormal RandomNormalLike RandomUniform RandomUniformLike",
+    _OPTIONAL: "Optional OptionalGetElement OptionalHasElement",
+    _SEQUENCE: "ConcatFromSequence SequenceAt SequenceConstruct SequenceEmpty SequenceErase SequenceInsert "
+    "SequenceLength SequenceMap",
+    _TEXT: "ai.onnx.ml.LinearClassifier ai.onnx.ml.SVMClassifier ai.onnx.ml.TreeEnsembleClassifier",
+    "an experiment of before ONNX 1.0, as onnxruntime has it": "Affine Crop DynamicSlice ImageScaler "
+    "ParametricSoftplus Scale ScaledTanh",
+    f"{_MATRIX}; {_constant('length and axis')}": "DFT",
+    f"in training {_GENERATOR}": "Dropout",
+    "integers and booleans with the mode nearest; between them ONNX does not say how to round": "GridSample",
+    "where the condition is not known when compiling, branches of different shapes are both computed, and may "
     "differ along one axis: the result has a data-dependent extent; with a loop in a branch, or along more axes, the "
-    "condition must be known",
-    "Loop": "what is stacked needs a trip count that is known when compiling; where a condition may end the loop "
+    "condition must be known": "If",
+    "what is stacked needs a trip count that is known when compiling; where a condition may end the loop "
     "before, it is as long as that, zeros from a further output `NAME_count` on, and operators that treat each part "
-    "by itself, reductions, running sums and scatters may read it",
-    "MaxUnpool": _constant("output_shape"),
-    "MelWeightMatrix": _constant("every input"),
-    "Multinomial": _GENERATOR,
-    "NonMaxSuppression": f"{_BOUNDED}; the bound is lower where max_output_boxes_per_class is known when compiling",
-    "NonZero": _BOUNDED,
-    "OneHot": _constant("the depth"),
-    "Optional": _OPTIONAL,
-    "OptionalGetElement": _OPTIONAL,
-    "OptionalHasElement": _OPTIONAL,
-    "Pad": _constant("the pads"),
-    "RandomNormal": _GENERATOR,
-    "RandomNormalLike": _GENERATOR,
-    "RandomUniform": _GENERATOR,
-    "RandomUniformLike": _GENERATOR,
-    "Range": _constant("start, limit and delta"),
-    "Reshape": _constant("the shape"),
-    "Resize": _constant("scales, sizes and the region"),
-    "STFT": f"{_MATRIX}; {_constant('frame_step and frame_length')}",
-    "SequenceAt": _SEQUENCE,
-    "SequenceConstruct": _SEQUENCE,
-    "SequenceEmpty": _SEQUENCE,
-    "SequenceErase": _SEQUENCE,
-    "SequenceInsert": _SEQUENCE,
-    "SequenceLength": _SEQUENCE,
-    "SequenceMap": _SEQUENCE,
-    "Slice": f"{_constant('axes and steps')}, and starts and ends, or how far apart they are; along one axis they "
-    "may be data-dependent, and so is then the extent of the result",
-    "Split": _constant("the sizes"),
-    "SplitToSequence": f"{_SEQUENCE}; {_constant('the sizes')}",
-    "Squeeze": _constant("the axes"),
-    "TfIdfVectorizer": "of numbers, not of strings",
-    "Tile": _constant("the repeats"),
-    "TopK": "where K is known only when the model runs, the result has a data-dependent extent",
-    "Unique": f"{_BOUNDED}; the time grows with the square of the number of elements",
-    "Unsqueeze": _constant("the axes"),
-    "Upsample": _constant("the scales"),
-    **dict.fromkeys(
-        ("ai.onnx.ml.LinearClassifier", "ai.onnx.ml.SVMClassifier", "ai.onnx.ml.TreeEnsembleClassifier"), _TEXT
-    ),
-    "ai.onnx.ml.ArrayFeatureExtractor": "of text that is a constant the result has positions, as labels of classifiers",
-    "ai.onnx.ml.LabelEncoder": "keys are numbers; values that are text become positions, as labels of classifiers",
-    "ai.onnx.ml.ZipMap": "the maps become a table of their values; the keys of its columns are in the header and the "
-    "metadata",
-    **dict.fromkeys(
-        ("Affine", "Crop", "DynamicSlice", "ImageScaler", "ParametricSoftplus", "Scale", "ScaledTanh"),
-        "an experiment of before ONNX 1.0, as onnxruntime has it",
-    ),
-    "com.microsoft.ExpandDims": _constant("the axis"),
-    "com.microsoft.Pad": _constant("the pads"),
-    "com.microsoft.Range": _constant("start, limit and delta"),
-    "com.microsoft.DynamicQuantizeLSTM": "of a batch each row's states are rounded alone, onnxruntime rounds those "
-    "of rows that one thread computes together",
+    "by itself, reductions, running sums and scatters may read it": "Loop",
+    f"{_BOUNDED}; the bound is lower where max_output_boxes_per_class is known when compiling": "NonMaxSuppression",
+    f"{_MATRIX}; {_constant('frame_step and frame_length')}": "STFT",
+    f"{_constant('axes and steps')}, and starts and ends, or how far apart they are; along one axis they "
+    "may be data-dependent, and so is then the extent of the result": "Slice",
+    f"{_SEQUENCE}; {_constant('the sizes')}": "SplitToSequence",
+    "of numbers, not of strings": "TfIdfVectorizer",
+    "where K is known only when the model runs, the result has a data-dependent extent": "TopK",
+    f"{_BOUNDED}; the time grows with the square of the number of elements": "Unique",
+    "of text that is a constant the result has positions, as labels of classifiers": "ai.onnx.ml.ArrayFeatureExtractor",
+    "keys are numbers; values that are text become positions, as labels of classifiers": "ai.onnx.ml.LabelEncoder",
+    "the maps become a table of their values; the keys of its columns are in the header and the "
+    "metadata": "ai.onnx.ml.ZipMap",
+    "of a batch each row's states are rounded alone, onnxruntime rounds those "
+    "of rows that one thread computes together": "com.microsoft.DynamicQuantizeLSTM",
 }
+
+LIMITS = {operator: note for note, operators in _NOTES.items() for operator in operators.split()}
 """ONNX operator -> what is to be known of it."""
 
 SHORT = {

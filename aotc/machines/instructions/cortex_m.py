@@ -159,8 +159,8 @@ def _doubled_upper_half(a: Value, b: Value) -> Value:
 def _rounding_shift(x: Value, by: Value) -> Value:
     """To the left by the number in the last byte, to the right where that is negative, there to nearest, the middle
     up."""
-    wide, left = x.convert("s64"), by.convert("s8").convert("s64")
-    right = (-left).most(0).least(33)
+    wide, left = x.convert("s64").named("wide"), by.convert("s8").convert("s64").named("left")
+    right = (-left).most(0).least(33).named("right")
     rounded = wide + (wide.number(1, "s64") << right >> 1) >> right
     return (left < 0).select(rounded, wide << left.most(0).least(32)).convert("s32")
 

@@ -15,7 +15,7 @@ from aotc.machines.instructions.values import Meaning, Value, bits_of
 
 @dataclass(frozen=True)
 class Function:
-    """A function that is printed; `signature` is of types, where `f` is f32 or f64, as in "f, f -> f"."""
+    """A function that is printed; `signature` is of types, where `f` is any, as in "f, f -> f"."""
 
     name: str
     signature: str
@@ -24,6 +24,8 @@ class Function:
     """A sentence for the reader of generated C."""
     names: tuple[str, ...] = ("x", "y")
     """Of the operands, which there may be fewer of."""
+    dtypes: tuple[str, ...] = ("f32",)
+    """Types that `f` stands for, or the only type of operands."""
     is_seldom: bool = False
     """Whether it is called seldom, from many places: it stays a function."""
 
@@ -35,7 +37,7 @@ class Function:
 
     @property
     def is_of_any(self) -> bool:
-        """Whether it is one of each format."""
+        """Whether it is one of each type."""
         return self.signature.endswith("f")
 
 
@@ -106,9 +108,9 @@ def roundeven(x: Value) -> Value:
 
 def nearest(x: Value, beyond: Value) -> Value:
     """The integer of 32 bits nearest to an f32, to even between two; `beyond` for those that do not fit, and NaN."""
-    size = abs(x)
-    rounded = (size < 2.0**23).select(size + 2.0**23 - 2.0**23, size)
-    whole = (size < 2.0**31).select(rounded, x.number(0, x.dtype)).convert("s32")
+    size = abs(x).named("size")
+    rounded = (size < 2.0**23).select(size + 2.0**23 - 2.0**23, size).named("rounded")
+    whole = (size < 2.0**31).select(rounded, x.number(0, x.dtype)).convert("s32").named("whole")
     return (size < 2.0**31).select((x < 0).select(-whole, whole), beyond)
 
 
@@ -160,7 +162,10 @@ _ROWS: Final[tuple[tuple[Callable[..., Value], str, str], ...]] = (
 )
 
 FUNCTIONS: Final = {
-    meaning.__name__: Function(meaning.__name__, signature, meaning, says) for meaning, signature, says in _ROWS
+    meaning.__name__: Function(
+        *(meaning.__name__, signature, meaning, says), dtypes=("f32", "f64") if signature.endswith("f") else ("f32",)
+    )
+    for meaning, signature, says in _ROWS
 }
 """By name."""
 
@@ -227,10 +232,42 @@ _SAYS: Final = (
 )
 
 ROUNDINGS: Final = {
-    each.__name__: Function(each.__name__, _SIGNATURE, each, _SAYS.format(more), _NAMES, is_seldom=True)
+    each.__name__: Function(each.__name__, _SIGNATURE, each, _SAYS.format(more), _NAMES, ("s32",), is_seldom=True)
     for each, more in (
         (round_product, ""),
         (round_near_product, ";\n * the distance of x * factor from the middle is an int32_t"),
     )
+}
+"""By name."""
+
+
+# --- quotients of integers -------------------------------------------------------------------------------------------
+
+
+def floordiv(a: Value, b: Value) -> Value:
+    """One less than towards zero where something is left and the signs differ."""
+    quotient, is_inexact = a.divide(b).named("quotient"), a.remainder(b).differs(0)
+    return (is_inexact & ((a ^ b) < 0)).select(quotient - 1, quotient)
+
+
+def ceildiv(a: Value, b: Value) -> Value:
+    """One more than towards zero where something is left and the signs agree."""
+    quotient, is_inexact = a.divide(b).named("quotient"), a.remainder(b).differs(0)
+    return (is_inexact & ((a ^ b) >= 0)).select(quotient + 1, quotient)
+
+
+def ceildivu(a: Value, b: Value) -> Value:
+    """One more than the quotient where something is left."""
+    quotient = a.divide(b).named("quotient")
+    return a.remainder(b).differs(0).select(quotient + 1, quotient)
+
+
+DIVISIONS: Final = {
+    each.__name__: Function(
+        *(each.__name__, "f, f -> f", each, f"a / b rounded {how}."),
+        names=("a", "b"),
+        dtypes=tuple(f"{sign}{bits}" for bits in (8, 16, 32, 64)),
+    )
+    for each, how, sign in ((floordiv, "down", "s"), (ceildiv, "up", "s"), (ceildivu, "up", "u"))
 }
 """By name."""

@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, Literal, Self, TypeAlias, TypeVar, overload
 
-Arithmetic: TypeAlias = Literal["add", "sub", "mul", "and", "or", "xor", "shl", "shr", "min", "max"]
+Arithmetic: TypeAlias = Literal["add", "sub", "mul", "and", "or", "xor", "shl", "shr", "min", "max", "div", "rem"]
 Comparison: TypeAlias = Literal["lt", "le", "gt", "ge", "eq", "ne"]
 Operation: TypeAlias = Arithmetic | Comparison | Literal["abs", "select", "convert", "reinterpret"]
 
@@ -68,6 +68,14 @@ class Value(ABC):
 
     def __mul__(self, other: Self | float) -> Self:
         return self._arithmetic("mul", other)
+
+    def divide(self, by: Self | int) -> Self:
+        """The quotient of integers, towards zero."""
+        return self._arithmetic("div", by)
+
+    def remainder(self, by: Self | int) -> Self:
+        """The rest of that division."""
+        return self._arithmetic("rem", by)
 
     def __neg__(self) -> Self:
         return self.number(0, self.dtype) - self

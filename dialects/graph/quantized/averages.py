@@ -9,10 +9,9 @@ from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def
 
 from aotc.dialects.builder import Builder, Reader, Scalar
-from aotc.dialects.dtypes import compute_type
 from aotc.dialects.graph.checks import expect
 from aotc.dialects.graph.interfaces import ShapeError
-from aotc.dialects.graph.quantized.requantization import check_clamp
+from aotc.dialects.graph.quantized.requantization import ClampedOp
 from aotc.dialects.graph.windows.pooling import WindowOp, product
 from aotc.dialects.properties import int_prop, opt_bool_prop
 
@@ -21,7 +20,7 @@ MANTISSA = 24
 
 
 @irdl_op_definition
-class FixedAveragePoolOp(WindowOp):
+class FixedAveragePoolOp(WindowOp, ClampedOp):
     """clamp(round(mean of (x - x_zero_point) * scale, over another scale, + zero_point), low, high) over windows of
     8-bit integers, as f32 computes and rounds it, in integers.
 
@@ -45,14 +44,10 @@ class FixedAveragePoolOp(WindowOp):
     mantissa = int_prop()
     fraction = int_prop()
     guard = int_prop()
-    zero_point = int_prop()
-    low = int_prop()
-    high = int_prop()
-    to = prop_def(Attribute)
 
     def infer_types(self) -> Sequence[TensorType]:
         counts = self.ints("counts")
-        check_clamp(self.to, self.low, self.high, self.zero_point)
+        self.check_clamp()
         if not counts or list(counts) != sorted({*counts}) or counts[0] < 1:
             raise ShapeError(f"counts must be positive and grow, found {list(counts)}")
         middles = f"{len(counts)} {self.high - self.low} i32"
@@ -97,8 +92,7 @@ class FixedAveragePoolOp(WindowOp):
 
         near = b.compare("lt", scaled & ((1 << fraction) - 1), 2 * guard)
         (above,) = b.when(near, decided, lambda: [above])
-        value = b.min(b.max(above, self.low), self.high)
-        return b.encode(b.cast(value, compute_type(self.to)), self.to)
+        return self.clamped(b, above)
 
     def _row(self, b: Builder, position: Sequence[Scalar]) -> Scalar:
         """The row for the count of elements at a position."""

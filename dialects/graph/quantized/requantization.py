@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from abc import ABC
 from collections.abc import Iterable, Mapping, Sequence
 
 from xdsl.dialects.builtin import TensorType, f32, i32, i64
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def
 
 from aotc.dialects.aot.control import RoundProductOp
@@ -13,13 +14,80 @@ from aotc.dialects.builder import Builder, Reader, Scalar
 from aotc.dialects.dtypes import MOST_BITS, compute_type, integer_range, is_narrow_integer
 from aotc.dialects.graph.checks import expect, expect_within
 from aotc.dialects.graph.elementwise import BroadcastOp
-from aotc.dialects.graph.interfaces import ElementOp, ShapeError, element_type_of, shape_of
+from aotc.dialects.graph.interfaces import ElementOp, GraphOp, ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.shapes import broadcast_index, normalize_axis
 from aotc.dialects.properties import bool_prop, int_prop, opt_int_prop, unit_prop
 
 
+class ClampedOp(GraphOp, ABC):
+    """Integers of the type `to`, of at most 16 bits: plus `zero_point`, from `low` to `high`."""
+
+    zero_point = int_prop(0)
+    low = int_prop()
+    high = int_prop()
+    to = prop_def(Attribute)
+
+    def check_clamp(self) -> None:
+        """Raise ShapeError unless an integer type of at most 16 bits holds the bounds and the zero point."""
+        if not is_narrow_integer(self.to):
+            raise ShapeError(f"the result has element type {self.to}, expected an integer of 2 to {MOST_BITS} bits")
+        point, low, high, (least, greatest) = self.zero_point, self.low, self.high, integer_range(self.to)
+        if not (least <= low <= high <= greatest and least <= point <= greatest):
+            raise ShapeError(f"zero point {point} and clamp {low} to {high} do not fit {self.to}")
+
+    def clamped(self, b: Builder, value: Scalar) -> Scalar:
+        """The element for an i32 to which the zero point has been added."""
+        return b.encode(b.cast(b.min(b.max(value, self.low), self.high), compute_type(self.to)), self.to)
+
+
+class RequantizingOp(ElementOp, ClampedOp, ABC):
+    """Elements of the first operand at another scale.
+
+    The other operands are parameters of one shape: single ones, or one for each index of `axis` of the first, or of its
+    rank, and they broadcast.
+    """
+
+    axis = int_prop(1)
+
+    @property
+    def range(self) -> tuple[int, int]:
+        """The least and greatest product that is not clamped, rounded."""
+        return self.low - self.zero_point, self.high - self.zero_point
+
+    def infer_types(self) -> Sequence[TensorType]:
+        shape, given = map(shape_of, self.operands[:2])
+        broadcasts = len(given) == len(shape) > 1 and all(
+            own in (1, each) for own, each in zip(given, shape, strict=True)
+        )
+        if not broadcasts and given not in ((), (1,)) and given != (shape[normalize_axis(self.axis, len(shape))],):
+            raise ShapeError(f"parameters of shape {list(given)} for {list(shape)} along axis {self.axis}")
+        self.check_clamp()
+        return [TensorType(self.to, shape)]
+
+    def single_elements(self) -> Iterable[int]:
+        return range(1, len(self.operands))
+
+    def operand_axes(self, axis: int) -> Mapping[int, int] | None:
+        shape, given = map(shape_of, self.operands[:2])
+        axes = {0: axis} if shape[axis] > 1 else {}
+        if len(given) == len(shape) > 1:
+            own = axis if given[axis] > 1 else None
+        else:
+            own = 0 if self.axis % len(shape) == axis and given not in ((), (1,)) else None
+        return axes if own is None else axes | dict.fromkeys(self.single_elements(), own)
+
+    def parameters(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader]) -> list[Scalar]:
+        """The parameters for the element at `index`."""
+        shape = shape_of(self.operands[1])
+        if len(shape) == len(index) > 1:
+            place = broadcast_index(b, index, shape)
+        else:
+            place = [b.index(0)] * len(shape) if shape in ((), (1,)) else [index[self.axis % len(index)]]
+        return [read(place) for read in reads[1:]]
+
+
 @irdl_op_definition
-class RequantizeOp(ElementOp):
+class RequantizeOp(RequantizingOp):
     """clamp(round(f32(x) * multiplier) + zero_point, low, high), rounding to even; the product is rounded to f32.
 
     x is i32; the multiplier is one f32, or one for each index of `axis`, or has the rank of x and broadcasts. `low` and
@@ -30,69 +98,20 @@ class RequantizeOp(ElementOp):
     name = "graph.requantize"
     x = operand_def(TensorType)
     multiplier = operand_def(TensorType)
-    axis = int_prop(1)
-    zero_point = int_prop(0)
-    low = int_prop()
-    high = int_prop()
     fractions = unit_prop()
-    to = prop_def(Attribute)
-
-    @property
-    def range(self) -> tuple[int, int]:
-        """The least and greatest product that is not clamped, rounded."""
-        point = self.zero_point
-        return self.low - point, self.high - point
 
     def infer_types(self) -> Sequence[TensorType]:
         expect(self, x=".. i32", multiplier=".. f32")
-        check_parameters(self.x, self.multiplier, self.axis)
-        check_clamp(self.to, self.low, self.high, self.zero_point)
-        return [TensorType(self.to, shape_of(self.x))]
-
-    def single_elements(self) -> Iterable[int]:
-        return (1,)
-
-    def operand_axes(self, axis: int) -> Mapping[int, int] | None:
-        return parameter_axes(self.x, self.multiplier, self.axis, axis)
+        return super().infer_types()
 
     def element(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
-        multiplier = reads[1](parameter_index(b, self.multiplier, self.axis, index))
-        point, low, high = self.zero_point, self.low, self.high
+        (multiplier,) = self.parameters(b, index, reads)
         product = b.cast(reads[0](index), f32) * multiplier
-        return b.quantized(product, point, low, high, self.to, bounded=self.fractions)
-
-
-def check_parameters(x: SSAValue, parameters: SSAValue, axis: int) -> None:
-    """Raise ShapeError unless there is one parameter, or one for each index of an axis of x, or parameters of its rank
-    broadcast to it."""
-    shape, given = shape_of(x), shape_of(parameters)
-    if len(given) == len(shape) > 1 and all(own in (1, extent) for own, extent in zip(given, shape, strict=True)):
-        return
-    if given not in ((), (1,)) and given != (shape[normalize_axis(axis, len(shape))],):
-        raise ShapeError(f"parameters of shape {list(given)} for {list(shape)} along axis {axis}")
-
-
-def parameter_axes(x: SSAValue, parameters: SSAValue, along: int, axis: int) -> Mapping[int, int]:
-    """As `ElementOp.operand_axes`, of x and parameters along the axis `along` of it."""
-    shape, given = shape_of(x), shape_of(parameters)
-    axes = {0: axis} if shape[axis] > 1 else {}
-    if len(given) == len(shape) > 1:
-        return axes | ({1: axis} if given[axis] > 1 else {})
-    if along % len(shape) == axis and given not in ((), (1,)):
-        axes[1] = 0
-    return axes
-
-
-def parameter_index(b: Builder, parameters: SSAValue, axis: int, index: Sequence[Scalar]) -> list[Scalar]:
-    """Where the parameter for the element at `index` is."""
-    shape = shape_of(parameters)
-    if len(shape) == len(index) > 1:
-        return broadcast_index(b, index, shape)
-    return [b.index(0)] * len(shape) if shape in ((), (1,)) else [index[axis % len(index)]]
+        return b.quantized(product, self.zero_point, self.low, self.high, self.to, bounded=self.fractions)
 
 
 @irdl_op_definition
-class FixedRequantizeOp(ElementOp):
+class FixedRequantizeOp(RequantizingOp):
     """`graph.requantize` by the multiplier factor / 2^shift, in integers; factors are i32, each of at most 24 bits and
     zeros.
 
@@ -109,22 +128,12 @@ class FixedRequantizeOp(ElementOp):
     name = "graph.fixed_requantize"
     x = operand_def(TensorType)
     factor = operand_def(TensorType)
-    axis = int_prop(1)
     shift = int_prop()
     most = int_prop()
     guard = int_prop()
     up = opt_int_prop()
     drop = opt_int_prop()
     split = opt_int_prop()
-    zero_point = int_prop(0)
-    low = int_prop()
-    high = int_prop()
-    to = prop_def(Attribute)
-
-    @property
-    def range(self) -> tuple[int, int]:
-        """The least and greatest rounded product that is not clamped."""
-        return self.low - self.zero_point, self.high - self.zero_point
 
     @property
     def fraction(self) -> int:
@@ -143,8 +152,7 @@ class FixedRequantizeOp(ElementOp):
 
     def infer_types(self) -> Sequence[TensorType]:
         expect(self, x=".. i32", factor=".. i32")
-        check_parameters(self.x, self.factor, self.axis)
-        check_clamp(self.to, self.low, self.high, self.zero_point)
+        inferred = super().infer_types()
         shift, most, guard, fraction = self.shift, self.most, self.guard, self.fraction
         if self.split is not None and self.up is not None:
             raise ShapeError("only products in 64 bits shift the operand up")
@@ -156,40 +164,30 @@ class FixedRequantizeOp(ElementOp):
         by = (self.up or 0) if split is None else split
         if most < 0 or most << by >= 2**31:
             raise ShapeError(f"{most} times 2^{by} is not an i32")
-        return [TensorType(self.to, shape_of(self.x))]
-
-    def single_elements(self) -> Iterable[int]:
-        return (1,)
-
-    def operand_axes(self, axis: int) -> Mapping[int, int] | None:
-        return parameter_axes(self.x, self.factor, self.axis, axis)
+        return inferred
 
     def element(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
-        x, factor = reads[0](index), reads[1](parameter_index(b, self.factor, self.axis, index))
+        x, (factor,) = reads[0](index), self.parameters(b, index, reads)
         fraction, guard = self.fraction, self.guard
         upper = self._upper(b, x, factor) + ((1 << fraction - 1) + guard)
         above = b.shift_right(upper, b.const(fraction, i32))
         near = b.compare("lt", upper & ((1 << fraction) - 1), 2 * guard)
-        (value,) = b.when(near, lambda: [self._rounded(b, x, factor, above)], lambda: [above])
-        value = b.min(b.max(value + self.zero_point, self.low), self.high)
-        return b.encode(b.cast(value, compute_type(self.to)), self.to)
 
-    def _rounded(self, b: Builder, x: Scalar, factor: Scalar, above: Scalar) -> Scalar:
-        return b.round_product(x, factor, above, self.shift, near=self.is_near)
+        def rounded() -> list[Scalar]:
+            return [b.round_product(x, factor, above, self.shift, near=self.is_near)]
+
+        return self.clamped(b, b.when(near, rounded, lambda: [above])[0] + self.zero_point)
 
     def _upper(self, b: Builder, x: Scalar, factor: Scalar) -> Scalar:
         """The upper bits of the product: rounded down, and with `split` less or more what low bits of the factor
         make."""
         if self.split is None:
-            product = b.cast(_shifted(b, x, (self.up or 0)), i64) * b.cast(factor, i64)
+            shifted = b.shift_left(x, b.const(self.up, i32)) if self.up else x
+            product = b.cast(shifted, i64) * b.cast(factor, i64)
             return b.cast(b.shift_right(product, b.const(32, i64)), i32)
         split, shifted = (self.split or 0), b.shift_right(factor, b.const((self.drop or 0), i32))
         lower = b.shift_right(x * (shifted & ((1 << split) - 1)), b.const(split, i32))
         return x * b.shift_right(shifted, b.const(split, i32)) + lower
-
-
-def _shifted(b: Builder, x: Scalar, by: int) -> Scalar:
-    return b.shift_left(x, b.const(by, x.dtype)) if by else x
 
 
 def least_guard(low: int, high: int, fraction: int, most: int, split: int | None) -> int:
@@ -202,17 +200,8 @@ def least_guard(low: int, high: int, fraction: int, most: int, split: int | None
     return int(rounding) + 1 + (0 if split is None else (most >> split) + 1)
 
 
-def check_clamp(to: Attribute, low: int, high: int, zero_point: int) -> None:
-    """Raise ShapeError unless an integer type of at most 16 bits holds the bounds and the zero point."""
-    if not is_narrow_integer(to):
-        raise ShapeError(f"the result has element type {to}, expected an integer of 2 to {MOST_BITS} bits")
-    least, greatest = integer_range(to)
-    if not (least <= low <= high <= greatest and least <= zero_point <= greatest):
-        raise ShapeError(f"zero point {zero_point} and clamp {low} to {high} do not fit {to}")
-
-
 @irdl_op_definition
-class DoublingRequantizeOp(ElementOp):
+class DoublingRequantizeOp(RequantizingOp):
     """clamp(round(round(x * factor / 2^31) / 2^shift) + zero_point, low, high), in i32 by a product of 64 bits.
 
     Twice the product's upper half is rounded to the nearest integer, the middle up; its quotient once more, the middle
@@ -224,36 +213,20 @@ class DoublingRequantizeOp(ElementOp):
     x = operand_def(TensorType)
     factor = operand_def(TensorType)
     shift = operand_def(TensorType)
-    axis = int_prop(1)
-    zero_point = int_prop(0)
-    low = int_prop()
-    high = int_prop()
-    to = prop_def(Attribute)
 
     def infer_types(self) -> Sequence[TensorType]:
         expect(self, x=".. i32", factor=".. i32", shift=".. i32")
         if shape_of(self.factor) != shape_of(self.shift):
             raise ShapeError(f"{shape_of(self.factor)} factors and {shape_of(self.shift)} shifts")
-        check_parameters(self.x, self.factor, self.axis)
-        check_clamp(self.to, self.low, self.high, self.zero_point)
-        return [TensorType(self.to, shape_of(self.x))]
-
-    def single_elements(self) -> Iterable[int]:
-        return (1, 2)
-
-    def operand_axes(self, axis: int) -> Mapping[int, int] | None:
-        axes = dict(parameter_axes(self.x, self.factor, self.axis, axis))
-        return axes | ({2: axes[1]} if 1 in axes else {})
+        return super().infer_types()
 
     def element(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
-        place = parameter_index(b, self.factor, self.axis, index)
-        value = b.rescaled(reads[0](index), reads[1](place), reads[2](place)) + self.zero_point
-        value = b.min(b.max(value, self.low), self.high)
-        return b.encode(b.cast(value, compute_type(self.to)), self.to)
+        x, (factor, shift) = reads[0](index), self.parameters(b, index, reads)
+        return self.clamped(b, b.rescaled(x, factor, shift) + self.zero_point)
 
 
 @irdl_op_definition
-class FixedAddOp(BroadcastOp):
+class FixedAddOp(BroadcastOp, ClampedOp):
     """clamp(((x * x_factor + y * y_factor + offset) >> shift) + zero_point, low, high) of integers of at most 16 bits,
     or of terms in i32.
 
@@ -269,10 +242,6 @@ class FixedAddOp(BroadcastOp):
     offset = int_prop(0)
     shift = int_prop()
     even = bool_prop(False)
-    zero_point = int_prop(0)
-    low = int_prop()
-    high = int_prop()
-    to = prop_def(Attribute)
 
     def infer_types(self) -> Sequence[TensorType]:
         for value in self.operands:
@@ -284,7 +253,7 @@ class FixedAddOp(BroadcastOp):
         for name in ("x_factor", "y_factor", "offset"):
             expect_within(self, name, *integer_range(i32))
         expect_within(self, "shift", 1, 30)
-        check_clamp(self.to, self.low, self.high, self.zero_point)
+        self.check_clamp()
         return super().infer_types()
 
     def result_element_type(self) -> Attribute:
@@ -295,9 +264,5 @@ class FixedAddOp(BroadcastOp):
         shift = b.const(self.shift, i32)
         value = x * self.x_factor + y * self.y_factor + self.offset
         if self.even:
-            value = value + (b.shift_right(value, shift) & 1) + self._below_half()
-        point, low, high = self.zero_point, self.low, self.high
-        return b.clamped(b.shift_right(value, shift), point, low, high, self.to)
-
-    def _below_half(self) -> int:
-        return (1 << self.shift - 1) - 1
+            value = value + (b.shift_right(value, shift) & 1) + ((1 << self.shift - 1) - 1)
+        return b.clamped(b.shift_right(value, shift), self.zero_point, self.low, self.high, self.to)

@@ -9,16 +9,15 @@ from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 
 from aotc.dialects.builder import INDEX, Builder, Reader, Scalar, Writer
-from aotc.dialects.dtypes import compute_type
 from aotc.dialects.graph.checks import expect
 from aotc.dialects.graph.interfaces import ShapeError, shape_of
-from aotc.dialects.graph.quantized.requantization import check_clamp
+from aotc.dialects.graph.quantized.requantization import ClampedOp
 from aotc.dialects.graph.reduction import RowwiseOp, merge_index, reduced_shape
 from aotc.dialects.properties import int_prop
 
 
 @irdl_op_definition
-class FixedSoftmaxOp(RowwiseOp):
+class FixedSoftmaxOp(RowwiseOp, ClampedOp):
     """clamp(round(table[top - x] / sum(table[top - x]) / scale) + zero_point, low, high) over rows of 8-bit integers of
     which `top` is the greatest, rounded to even; beyond its end the table is 0. The scale is factor / 2^shift.
 
@@ -33,10 +32,6 @@ class FixedSoftmaxOp(RowwiseOp):
     accumulator = prop_def(Attribute)
     factor = int_prop()
     shift = int_prop()
-    zero_point = int_prop()
-    low = int_prop()
-    high = int_prop()
-    to = prop_def(Attribute)
     result = result_def(TensorType)
 
     def infer_types(self) -> Sequence[TensorType]:
@@ -47,7 +42,7 @@ class FixedSoftmaxOp(RowwiseOp):
             raise ShapeError(f"the accumulator must be i32 or i64, found {self.accumulator}")
         if self.factor < 1 or self.steps < 1:
             raise ShapeError(f"the scale {self.factor} / 2^{self.shift} is not below 1")
-        check_clamp(self.to, self.low, self.high, self.zero_point)
+        self.check_clamp()
         self.along()
         return [TensorType(self.to, shape_of(self.x))]
 
@@ -107,6 +102,4 @@ class FixedSoftmaxOp(RowwiseOp):
         # twice what is left is more than the denominator: beyond the middle; as much: in the middle
         is_odd = b.compare("ne", quotient & 1, 0)
         up = b.compare("gt", rest, whole) | (b.compare("eq", rest, whole) & is_odd)
-        value = quotient + b.cast(up, i32) + self.zero_point
-        value = b.min(b.max(value, self.low), self.high)
-        return b.encode(b.cast(value, compute_type(self.to)), self.to)
+        return self.clamped(b, quotient + b.cast(up, i32) + self.zero_point)

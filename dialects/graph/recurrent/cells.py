@@ -41,11 +41,6 @@ class RnnOp(RecurrenceOp):
     name = "graph.rnn"
     GATES: ClassVar[int] = 1
     ACTIVATIONS: ClassVar[int] = 1
-    y = result_def(TensorType)
-    y_h = result_def(TensorType)
-    following = opt_result_def(TensorType)
-    h = result_def(TensorType)
-    sums = result_def(TensorType)
 
     def step(self, steps: Steps, time: Scalar) -> None:
         def finish(row: Scalar, unit: Scalar, total: Scalar) -> None:
@@ -82,11 +77,6 @@ class GruOp(RecurrenceOp):
     lengths = opt_operand_def(TensorType)
     candidate_weight = opt_operand_def(TensorType)
     candidate_bias = opt_operand_def(TensorType)
-    input_weight = opt_operand_def(TensorType)
-    input_bias = opt_operand_def(TensorType)
-    begun = opt_operand_def(TensorType)
-    following_weight = opt_operand_def(TensorType)
-    following_bias = opt_operand_def(TensorType)
     y = result_def(TensorType)
     y_h = result_def(TensorType)
     following = opt_result_def(TensorType)
@@ -121,74 +111,53 @@ class GruOp(RecurrenceOp):
         return [] if self.gated is None else [self.sizes[2]]
 
     def step(self, steps: Steps, time: Scalar) -> None:
-        units = self.sizes[2]
-        if self.by_units:
-            self._step_by_units(steps, time)
-            return
-        sums, old, bias = steps.writer(self.sums), steps.reader(self.h), self.candidate_bias
+        units, by_units, bias = self.sizes[2], self.by_units, self.candidate_bias
+        sums, old = steps.writer(self.sums), steps.reader(self.h)
 
-        def opened(row: Scalar, unit: Scalar, gate: int) -> Scalar:
-            return steps.gate(0, steps.total(time, row, unit, gate))
-
-        def finish(row: Scalar, unit: Scalar, update: Scalar, total: Scalar) -> None:
-            steps.made(time, row, unit, self._mixed(steps, row, unit, update, total))
+        def mixed(row: Scalar, unit: Scalar, update: Scalar, total: Scalar) -> Scalar:
+            return (1 - update) * steps.gate(1, total) + update * old([row, unit])
 
         def reset_after(row: Scalar, unit: Scalar) -> None:
-            term = steps.sum(row, unit, 2)
+            given = steps.inputs(time, unit, [0, 1, 2]) if by_units else []
+            none = steps.b.const(0, steps.kind)
+            found = steps.products(self.h, self.weight, unit, [0, 1, 2], [*given[:2], none]) if by_units else []
+
+            def opened(gate: int) -> Scalar:
+                return steps.gate(0, found[gate] if by_units else steps.total(time, row, unit, gate))
+
+            term = found[2] if by_units else steps.sum(row, unit, 2)
             if bias is not None:
                 term = term + steps.reader(bias)([unit])
-            total = steps.input(time, row, unit, 2) + opened(row, unit, 1) * term
-            finish(row, unit, opened(row, unit, 0), total)
+            total = (given[2] if by_units else steps.input(time, row, unit, 2)) + opened(1) * term
+            steps.follow(time, row, unit, mixed(row, unit, opened(0), total))
 
-        steps.multiply(self.h, self.weight, self.columns)
+        if not by_units:
+            steps.multiply(self.h, self.weight, self.columns)
         if self.candidate_weight is None or self.gated is None:
             steps.units(reset_after)
+            steps.settle(time)
             return
-        gated = steps.writer(self.gated)
+        state, candidate, gated = self.gated, self.candidate_weight, steps.writer(self.gated)
 
         def reset_before(row: Scalar, unit: Scalar) -> None:
-            sums([row, unit], opened(row, unit, 0))
-            gated([row, unit], opened(row, unit, 1) * old([row, unit]))
+            if by_units:
+                update, reset = steps.products(self.h, self.weight, unit, [0, 1], steps.inputs(time, unit, [0, 1]))
+                gated([row, unit], steps.gate(0, reset) * old([row, unit]))
+                sums([row, unit], steps.gate(0, update))
+                return
+            sums([row, unit], steps.gate(0, steps.total(time, row, unit, 0)))
+            gated([row, unit], steps.gate(0, steps.total(time, row, unit, 1)) * old([row, unit]))
+
+        def finish(row: Scalar, unit: Scalar) -> None:
+            inputs = steps.inputs(time, unit, [2]) if by_units else []
+            found = steps.products(state, candidate, unit, [0], inputs) if by_units else []
+            update = steps.sum(row, unit, 0)
+            steps.made(time, row, unit, mixed(row, unit, update, *found or [steps.total(time, row, unit, 2)]))
 
         steps.units(reset_before)
-        steps.multiply(self.gated, self.candidate_weight, units, first=2 * units)
-        steps.units(lambda row, unit: finish(row, unit, steps.sum(row, unit, 0), steps.total(time, row, unit, 2)))
-
-    def _mixed(self, steps: Steps, row: Scalar, unit: Scalar, update: Scalar, total: Scalar) -> Scalar:
-        """The next state of a unit."""
-        return (1 - update) * steps.gate(1, total) + update * steps.reader(self.h)([row, unit])
-
-    def _step_by_units(self, steps: Steps, time: Scalar) -> None:
-        """All gates of a unit at once."""
-        sums, old, bias = steps.writer(self.sums), steps.reader(self.h), self.candidate_bias
-        gated = None if self.gated is None else steps.writer(self.gated)
-
-        def reset_after(row: Scalar, unit: Scalar) -> None:
-            update, reset, given = steps.inputs(time, unit, [0, 1, 2])
-            zero = steps.b.const(0, steps.kind)
-            update, reset, term = steps.products(self.h, self.weight, unit, [0, 1, 2], [update, reset, zero])
-            if bias is not None:
-                term = term + steps.reader(bias)([unit])
-            total = given + steps.gate(0, reset) * term
-            sums([row, unit], self._mixed(steps, row, unit, steps.gate(0, update), total))
-
-        def reset_before(row: Scalar, unit: Scalar) -> None:
-            update, reset = steps.products(self.h, self.weight, unit, [0, 1], steps.inputs(time, unit, [0, 1]))
-            assert gated is not None
-            gated([row, unit], steps.gate(0, reset) * old([row, unit]))
-            sums([row, unit], steps.gate(0, update))
-
-        def candidate(row: Scalar, unit: Scalar) -> None:
-            assert self.candidate_weight is not None and self.gated is not None
-            (total,) = steps.products(self.gated, self.candidate_weight, unit, [0], steps.inputs(time, unit, [2]))
-            steps.made(time, row, unit, self._mixed(steps, row, unit, steps.sum(row, unit, 0), total))
-
-        if gated is None:
-            steps.units(reset_after)
-            steps.units(lambda row, unit: steps.made(time, row, unit, steps.sum(row, unit, 0)))
-            return
-        steps.units(reset_before)
-        steps.units(candidate)
+        if not by_units:
+            steps.multiply(state, candidate, units, first=2 * units)
+        steps.units(finish)
 
 
 class LstmCell(RecurrenceOp, ABC):
@@ -208,11 +177,6 @@ class LstmCell(RecurrenceOp, ABC):
     lengths = opt_operand_def(TensorType)
     initial_c = opt_operand_def(TensorType)
     peepholes = opt_operand_def(TensorType)
-    input_weight = opt_operand_def(TensorType)
-    input_bias = opt_operand_def(TensorType)
-    begun = opt_operand_def(TensorType)
-    following_weight = opt_operand_def(TensorType)
-    following_bias = opt_operand_def(TensorType)
     input_forget = opt_bool_prop()
     y = result_def(TensorType)
     y_h = result_def(TensorType)
@@ -253,14 +217,10 @@ class LstmCell(RecurrenceOp, ABC):
             memory = forgotten * memory + entered * opened(3, 1)
             state = opened(1, 0, memory, 1) * steps.activation(2, memory)
             c([row, unit], memory)
-            if by_units:  # the others still read the last state
-                steps.writer(self.sums)([row, unit], state)
-                return
-            steps.made(time, row, unit, state)
+            steps.follow(time, row, unit, state)
 
         steps.units(unit)
-        if by_units:
-            steps.units(lambda row, unit: steps.made(time, row, unit, steps.sum(row, unit, 0)))
+        steps.settle(time)
 
     def multiply_state(self, steps: Steps) -> None:
         """Emit the products of the state with the weight in a step."""

@@ -61,7 +61,10 @@ class RecurrenceOp(LoopNestOp, ABC):
     clip = opt_float_prop()
     exponent = opt_int_prop()
     reverse = opt_bool_prop()
+    y = result_def(TensorType)
+    y_h = result_def(TensorType)
     following = opt_result_def(TensorType)
+    h = result_def(TensorType)
     sums = result_def(TensorType)
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
@@ -391,6 +394,18 @@ class Steps:
         if op.first_steps:
             place = self.b.min(self.number, self.b.index(op.first_steps)) * units + op.states_behind
             self.writer(op.sums)([row, unit + place], state)
+
+    def follow(self, time: Scalar, row: Scalar, unit: Scalar, state: Scalar) -> None:
+        """Emit the state after the step at `time`; while others still read the last one, until `settle`, in `sums`."""
+        if self.op.by_units:
+            self.writer(self.op.sums)([row, unit], state)
+        else:
+            self.made(time, row, unit, state)
+
+    def settle(self, time: Scalar) -> None:
+        """Emit what `follow` has left to do, once all units are computed."""
+        if self.op.by_units:
+            self.units(lambda row, unit: self.made(time, row, unit, self.sum(row, unit, 0)))
 
     def _begin(self) -> None:
         """Emit the copy of the products that are begun to those of all inputs."""

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import TensorType, f32, i1, i64
+from xdsl.dialects.builtin import TensorType, f32, i1, i32, i64
 from xdsl.irdl import AttrSizedOperandSegments, irdl_op_definition, operand_def, opt_operand_def, result_def
 
 from aotc.dialects.builder import INDEX, Builder, Reader, Scalar, Writer
 from aotc.dialects.graph.checks import expect, expect_within
 from aotc.dialects.graph.interfaces import LoopNestOp, shape_of
+from aotc.dialects.graph.selection.heap import Heap
 from aotc.dialects.properties import int_prop, opt_bool_prop
 
 
@@ -22,7 +23,10 @@ class SuppressOp(LoopNestOp):
     `limit` boxes, and at most `most` [1] if that is given; only those with a score above `score_threshold`; one whose
     intersection with a better one is more than `overlap_threshold` (0) of their union is left out. Of equal scores the
     first is better. The result is selected [N * C * limit, 3], rows of batch, class and box, the classes in order, the
-    boxes of each from the best on; and the count []. `alive` is a scratch buffer.
+    boxes of each from the best on; and the count [].
+
+    `queue` is a scratch buffer: a heap of boxes whose root is the best of those that are left, and from its end
+    backwards the boxes that were chosen. A box that leaves the heap is compared with these alone.
     """
 
     name = "graph.suppress"
@@ -36,7 +40,7 @@ class SuppressOp(LoopNestOp):
     COMPUTED: ClassVar[int | None] = 2
     selected = result_def(TensorType)
     count = result_def(TensorType)
-    alive = result_def(TensorType)
+    queue = result_def(TensorType)
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
     def infer_types(self) -> Sequence[TensorType]:
@@ -44,61 +48,77 @@ class SuppressOp(LoopNestOp):
         at = expect(self, boxes="N B 4 f32", scores="N C B f32", most="1 i64", **thresholds)
         expect_within(self, "limit", 0, at["B"])
         rows = at["N"] * at["C"] * self.limit
-        return [TensorType(i64, [rows, 3]), TensorType(i64, []), TensorType(i1, [at["B"]])]
+        return [TensorType(i64, [rows, 3]), TensorType(i64, []), TensorType(i32, [at["B"]])]
 
     def operations(self) -> int:
         batches, classes, boxes = shape_of(self.scores)
-        return batches * classes * boxes * self.limit
+        return batches * classes * (boxes * boxes.bit_length() + self.limit**2 // 2)
 
     def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
         batches, classes, boxes = shape_of(self.scores)
         limit = self.limit
         places = {value: place for place, value in enumerate([*self.operands, *self.scratch()])}
         first = [b.index(0)]
-        read_alive, write_alive = reads[places[self.alive]], writes[2]
         given = limit if self.most is None else reads[places[self.most]](first)
         most = b.index(limit) if isinstance(given, int) else b.cast(b.min(b.max(given, 0), limit), INDEX)
         overlap = b.const(0, f32)
         if self.overlap_threshold is not None:
             overlap = reads[places[self.overlap_threshold]](first)
         threshold = None if self.score_threshold is None else reads[places[self.score_threshold]](first)
-        none = b.index(-1)
 
         def each(index: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
             batch, label = index
 
-            def start(box: Scalar) -> None:
-                score = reads[1]([batch, label, box])
-                write_alive([box], b.const(1, i1) if threshold is None else b.compare("gt", score, threshold))
+            def node(place: Scalar) -> list[Scalar]:
+                box = b.cast(reads[places[self.queue]]([place]), INDEX)
+                return [box, reads[1]([batch, label, box])]
 
-            b.sequential_range(0, boxes, 1, start)
+            def put(place: Scalar, node: Sequence[Scalar]) -> None:
+                writes[2]([place], b.cast(node[0], i32))
 
-            def choose(_: list[Scalar], counts: list[Scalar]) -> list[Scalar]:
-                def better(at: list[Scalar], best: list[Scalar]) -> list[Scalar]:
-                    score = reads[1]([batch, label, at[0]])
-                    greater = b.compare("lt", best[0], 0) | b.compare("gt", score, best[1])
-                    taken = read_alive(at) & greater
-                    return [b.select(taken, at[0], best[0]), b.select(taken, score, best[1])]
+            def before(one: Sequence[Scalar], other: Sequence[Scalar]) -> Scalar:
+                first = b.compare("eq", one[1], other[1]) & b.compare("lt", one[0], other[0])
+                return b.compare("gt", one[1], other[1]) | first
 
-                box, _score = b.reduce([(0, boxes)], [none, b.const(0, f32)], better)
-                found = b.compare("ge", box, 0)
+            def start(at: list[Scalar], size: list[Scalar]) -> list[Scalar]:
+                def enter() -> list[Scalar]:
+                    put(size[0], at)
+                    return [size[0] + 1]
 
-                def take() -> None:
-                    for column, value in enumerate((batch, label, box)):
-                        writes[0]([counts[0], b.index(column)], b.cast(value, i64))
-                    chosen = self._corners(b, reads[0], batch, box)
+                if threshold is None:
+                    return enter()
+                return b.when(b.compare("gt", reads[1]([batch, label, *at]), threshold), enter, lambda: size)
 
-                    def drop(other: Scalar) -> None:
-                        near = self._overlap(b, chosen, self._corners(b, reads[0], batch, other), overlap)
-                        gone = near | b.compare("eq", other, box)
-                        b.only_when(gone, lambda: write_alive([other], b.const(0, i1)))
+            heap = Heap(b, node, put, before)
+            (size,) = b.reduce([(0, boxes)], first, start)
+            heap.order(size)
 
-                    b.sequential_range(0, boxes, 1, drop)
+            def choose(state: list[Scalar]) -> list[Scalar]:
+                size, chosen = state[0] - 1, state[1]
+                best = node(first[0])
+                b.only_when(b.compare("gt", size, 0), lambda: heap.sink(first[0], node(size), size))
 
-                b.only_when(found, take)
-                return [b.select(found, counts[0] + 1, counts[0])]
+                def covers(state: list[Scalar]) -> list[Scalar]:
+                    better, _ = node(b.index(boxes - 1) - state[0])
+                    return [state[0] + 1, self._overlap(b, reads[0], batch, (better, best[0]), overlap)]
 
-            return b.reduce([(0, most)], carried, choose)
+                def is_open(state: list[Scalar]) -> Scalar:
+                    return b.compare("lt", state[0], chosen) & ~state[1]
+
+                _, covered = b.loop_while([first[0], b.const(0, i1)], is_open, covers)
+
+                def take() -> list[Scalar]:
+                    put(b.index(boxes - 1) - chosen, best)
+                    for column, value in enumerate((batch, label, best[0])):
+                        writes[0]([carried[0] + chosen, b.index(column)], b.cast(value, i64))
+                    return [chosen + 1]
+
+                return [size, *b.when(covered, lambda: [chosen], take)]
+
+            def is_left(state: list[Scalar]) -> Scalar:
+                return b.compare("gt", state[0], 0) & b.compare("lt", state[1], most)
+
+            return [carried[0] + b.loop_while([size, first[0]], is_left, choose)[1]]
 
         (count,) = b.reduce([(0, batches), (0, classes)], [b.index(0)], each)
         empty = b.const(-1, i64)
@@ -110,18 +130,39 @@ class SuppressOp(LoopNestOp):
         b.sequential_range(count, batches * classes * limit, 1, pad)
         writes[1]([], b.cast(count, i64))
 
-    def _corners(self, b: Builder, read: Reader, batch: Scalar, box: Scalar) -> list[Scalar]:
-        """The least and the greatest coordinate along each axis, one axis after the other."""
-        one, two, three, four = (read([batch, box, b.index(column)]) for column in range(4))
+    def _ends(self, b: Builder, read: Reader, batch: Scalar, box: Scalar, axis: int) -> tuple[Scalar, Scalar]:
+        """The least and the greatest coordinate of a box along an axis."""
+        first, second = (read([batch, box, b.index(column)]) for column in (axis, axis + 2))
         if self.centered:
-            half = [three / 2.0, four / 2.0]
-            return [one - half[0], one + half[0], two - half[1], two + half[1]]
-        return [b.min(one, three), b.max(one, three), b.min(two, four), b.max(two, four)]
+            return first - second / 2.0, first + second / 2.0
+        return _ordered(b, first, second)
 
-    def _overlap(self, b: Builder, one: Sequence[Scalar], other: Sequence[Scalar], threshold: Scalar) -> Scalar:
-        """Whether two boxes overlap by more than the threshold; boxes without area do not."""
-        sides = [b.min(one[i + 1], other[i + 1]) - b.max(one[i], other[i]) for i in (0, 2)]
-        common = b.max(sides[0], 0.0) * b.max(sides[1], 0.0)
-        areas = [(box[1] - box[0]) * (box[3] - box[2]) for box in (one, other)]
-        real = b.compare("gt", areas[0], 0) & b.compare("gt", areas[1], 0) & b.compare("gt", common, 0)
-        return real & b.compare("gt", common / (areas[0] + areas[1] - common), threshold)
+    def _overlap(self, b: Builder, read: Reader, batch: Scalar, both: Sequence[Scalar], threshold: Scalar) -> Scalar:
+        """Whether two boxes overlap by more than the threshold; boxes without area do not. Most have nothing in common
+        along one axis."""
+
+        def along(axis: int) -> tuple[list[Scalar], Scalar]:
+            """The extents of both boxes, and of what they have in common."""
+            (low, high), (least, greatest) = (self._ends(b, read, batch, box, axis) for box in both)
+            return [high - low, greatest - least], _ordered(b, high, greatest)[0] - _ordered(b, low, least)[1]
+
+        heights, common_height = along(0)
+
+        def beside() -> list[Scalar]:
+            widths, common_width = along(1)
+
+            def more() -> list[Scalar]:
+                areas = [height * width for height, width in zip(heights, widths, strict=True)]
+                common = common_height * common_width
+                real = b.compare("gt", areas[0], 0) & b.compare("gt", areas[1], 0) & b.compare("gt", common, 0)
+                return [real & b.compare("gt", common / (areas[0] + areas[1] - common), threshold)]
+
+            return b.when(b.compare("gt", common_width, 0), more, lambda: [b.const(0, i1)])
+
+        return b.when(b.compare("gt", common_height, 0), beside, lambda: [b.const(0, i1)])[0]
+
+
+def _ordered(b: Builder, one: Scalar, other: Scalar) -> tuple[Scalar, Scalar]:
+    """The lesser and the greater of two, whatever NaN and the sign of zero may do: faster than IEEE 754's."""
+    less = b.compare("lt", one, other)
+    return b.select(less, one, other), b.select(less, other, one)

@@ -1,4 +1,4 @@
-"""Sums of rows that are picked from a table, as leaves of trees are; probabilities of classes from those of duels."""
+"""Sums of rows that are picked from a table, as leaves of trees are; probabilities of classes from those of any two."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ class VoteSumOp(PickedSumOp):
         if self.wide is not None:
             wide = self.wide
             if kind != UI8 or not 0 <= wide < rows or (rows - wide) % 2:
-                raise ShapeError(f"the last of {rows} rows of {kind} are no duels from {wide} on")
+                raise ShapeError(f"the last of {rows} rows of {kind} are no even number from {wide} on")
         return f32
 
     def said(self, b: Builder, read: Reader, row: Scalar, columns: Sequence[Scalar]) -> list[Scalar]:
@@ -162,12 +162,12 @@ _TOLERANCE = 0.005
 """Of the greatest deviation, to be divided by the number of classes: both as in LIBSVM."""
 
 _MOST = 40
-"""Classes; the rounds are written out for all duels of them."""
+"""Classes; the rounds are written out for all comparisons of two."""
 
 
 @irdl_op_definition
 class ProbabilityCouplingOp(LoopNestOp):
-    """The probabilities [N, K] of K classes that agree best with those of duels, [N, K * (K - 1) / 2].
+    """The probabilities [N, K] of K classes that agree best with those of any two, [N, K * (K - 1) / 2].
 
     Duels are in the order 01, 02, .., 12, ..; theirs is the probability of the first class if it is one of both.
     Gauss-Seidel rounds until the deviation is small, at most 100. (T. Wu, C. Lin, R. Weng: Probability Estimates for
@@ -175,23 +175,23 @@ class ProbabilityCouplingOp(LoopNestOp):
     """
 
     name = "graph.probability_coupling"
-    duels = operand_def(TensorType)
+    pairwise = operand_def(TensorType)
     result = result_def(TensorType)
 
     def _classes(self) -> int:
-        found = shape_of(self.duels)
+        found = shape_of(self.pairwise)
         count = next((k for k in range(2, _MOST + 1) if k * (k - 1) // 2 == found[1]), None)
         if count is None:
-            raise ShapeError(f"duels of 2 to {_MOST} classes must be [rows, K * (K - 1) / 2], found {list(found)}")
+            raise ShapeError(f"two of 2 to {_MOST} classes each must be [rows, K * (K - 1) / 2], found {list(found)}")
         return count
 
     def infer_types(self) -> Sequence[TensorType]:
-        return [TensorType(f32, [expect(self, duels="rows duels f32")["rows"], self._classes()])]
+        return [TensorType(f32, [expect(self, pairwise="rows comparisons f32")["rows"], self._classes()])]
 
     def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
         count = self._classes()
-        kind = element_type_of(self.duels)
-        numbers = {duel: number for number, duel in enumerate(combinations(range(count), 2))}
+        kind = element_type_of(self.pairwise)
+        numbers = {two: number for number, two in enumerate(combinations(range(count), 2))}
         zero = b.const(0, kind)
 
         def row(index: list[Scalar]) -> None:
@@ -235,4 +235,4 @@ class ProbabilityCouplingOp(LoopNestOp):
             for i, value in enumerate(b.reduce([(0, _ROUNDS)], start, step)):
                 writes[0]([at, b.index(i)], value)
 
-        b.parallel_for([shape_of(self.duels)[0], 1], row)
+        b.parallel_for([shape_of(self.pairwise)[0], 1], row)

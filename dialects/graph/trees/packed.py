@@ -14,6 +14,7 @@ register has lanes.
 
 from __future__ import annotations
 
+from abc import ABC
 from collections.abc import Callable, Sequence
 from typing import ClassVar
 
@@ -41,18 +42,31 @@ def keys_of(numbers: Array) -> Array:
     return np.where(np.isnan(numbers), np.int32(_LEAST), bits ^ ((bits >> 31) & _LOWER_BITS)).astype(np.int32)
 
 
-def write_keys(b: Builder, read: Reader, write: Writer, row: Scalar, count: int, keys: int) -> None:
-    """Emit the keys of a row of `count` features: one copy of them, or two, in which NaN is above and below all."""
+class KeyedTreesOp(LoopNestOp, ABC):
+    """A walk on the features, its first operand, as integers: its second result is a scratch buffer for those of each
+    row, one copy of them, or two with `missing`, in which NaN is above and below all."""
 
-    def feature(number: Scalar) -> None:
-        value = read([row, number])
-        bits = b.bitcast(value + 0.0, i32)
-        key = bits ^ (b.shift_right(bits, b.const(31, i32)) & _LOWER_BITS)
-        known = b.compare("eq", value, value)
-        for first, missing in zip(range(0, keys, count), (_GREATEST, _LEAST), strict=False):
-            write([row, number + first], b.select(known, key, missing))
+    missing = opt_bool_prop()
+    COMPUTED: ClassVar[int | None] = 1
 
-    b.sequential_range(0, count, 1, feature)
+    @property
+    def copies(self) -> int:
+        """How many copies of the features there are."""
+        return 2 if self.missing else 1
+
+    def prepare(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer], row: Scalar) -> None:
+        """Emit the keys of a row."""
+        count = shape_of(self.operands[0])[1]
+
+        def feature(number: Scalar) -> None:
+            value = reads[0]([row, number])
+            bits = b.bitcast(value + 0.0, i32)
+            key = bits ^ (b.shift_right(bits, b.const(31, i32)) & _LOWER_BITS)
+            known = b.compare("eq", value, value)
+            for first, missing in zip(range(0, self.copies * count, count), (_GREATEST, _LEAST), strict=False):
+                writes[1]([row, number + first], b.select(known, key, missing))
+
+        b.sequential_range(0, count, 1, feature)
 
 
 @irdl_op_definition
@@ -91,7 +105,7 @@ class PackTreesOp(ConstantPackerOp):
 
 
 @irdl_op_definition
-class PackedTreeLeavesOp(LoopNestOp):
+class PackedTreeLeavesOp(KeyedTreesOp):
     """As `tree_leaves`, on `nodes` as `pack_trees` makes them, of which the first `inner` are no leaves.
 
     `keys` is a scratch buffer for the features of each row as integers: one copy, or two with `missing`.
@@ -103,8 +117,6 @@ class PackedTreeLeavesOp(LoopNestOp):
     roots = operand_def(TensorType)
     depth = int_prop()
     inner = int_prop()
-    missing = opt_bool_prop()
-    COMPUTED: ClassVar[int | None] = 1
     result = result_def(TensorType)
     keys = result_def(TensorType)
 
@@ -114,11 +126,6 @@ class PackedTreeLeavesOp(LoopNestOp):
         expect_within(self, "depth", 0)
         result = TensorType(element_type_of(self.roots), [at["rows"], at["trees"]])
         return [result, TensorType(i32, [at["rows"], self.copies * at["features"]])]
-
-    @property
-    def copies(self) -> int:
-        """How many copies of the features there are."""
-        return 2 if self.missing else 1
 
     def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
         def row(index: list[Scalar]) -> None:
@@ -132,10 +139,6 @@ class PackedTreeLeavesOp(LoopNestOp):
             b.sequential_range(0, shape_of(self.roots)[0], 1, tree)
 
         b.parallel_for([shape_of(self.x)[0], 1], row)
-
-    def prepare(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer], row: Scalar) -> None:
-        """Emit the keys of a row."""
-        write_keys(b, reads[0], writes[1], row, shape_of(self.x)[1], shape_of(self.keys)[1])
 
     def walker(self, b: Builder, reads: Sequence[Reader], row: Scalar) -> Walk:
         """The walk of one row of x, whose keys are there, to be written with `b`."""
@@ -249,7 +252,7 @@ def first_leaf(b: Builder, left: Scalar, bits_of: Callable[[Scalar], Scalar]) ->
 
 
 @irdl_op_definition
-class MaskedTreeLeavesOp(LoopNestOp):
+class MaskedTreeLeavesOp(KeyedTreesOp):
     """As `tree_leaves` of `trees` trees, on `tables` as `pack_tree_masks` makes them; the result is of the type `to`.
 
     `keys` is a scratch buffer for the features of each row as integers, one copy, or two with `missing`; `bits` one for
@@ -261,8 +264,6 @@ class MaskedTreeLeavesOp(LoopNestOp):
     tables = operand_def(TensorType)
     trees = int_prop()
     to = prop_def(Attribute)
-    missing = opt_bool_prop()
-    COMPUTED: ClassVar[int | None] = 1
     result = result_def(TensorType)
     keys = result_def(TensorType)
     bits = result_def(TensorType)
@@ -274,8 +275,7 @@ class MaskedTreeLeavesOp(LoopNestOp):
             raise ShapeError(f"{trees} trees of {self.nodes} nodes do not have tables {list(tables)}")
         if not isinstance(self.to, IntegerType):
             raise ShapeError(f"leaves are numbered by integers, not {self.to}")
-        copies = 2 if self.missing else 1
-        keys, bits = TensorType(i32, [x[0], copies * x[1]]), TensorType(i32, [x[0], tables[2]])
+        keys, bits = TensorType(i32, [x[0], self.copies * x[1]]), TensorType(i32, [x[0], tables[2]])
         return [TensorType(self.to, [x[0], trees]), keys, bits]
 
     @property
@@ -312,7 +312,3 @@ class MaskedTreeLeavesOp(LoopNestOp):
             b.sequential_range(0, self.trees, 1, tree)
 
         b.parallel_for([shape_of(self.x)[0], 1], row)
-
-    def prepare(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer], row: Scalar) -> None:
-        """Emit the keys of a row."""
-        write_keys(b, reads[0], writes[1], row, shape_of(self.x)[1], shape_of(self.keys)[1])

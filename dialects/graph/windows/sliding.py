@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from aotc.dialects.builder import Builder, Scalar
 from aotc.dialects.graph.interfaces import ShapeError
@@ -111,10 +111,8 @@ def sliding_windows(
     if any(value < 1 for value in (*strides, *dilations, *sizes)):
         raise ShapeError("strides, dilations and kernel sizes must be positive")
     return [
-        SlidingWindow(extent, size, stride, dilation, before, after, ceil)
-        for extent, size, stride, dilation, before, after in zip(
-            extents, sizes, strides, dilations, pads[:rank], pads[rank:], strict=True
-        )
+        SlidingWindow(*axis, ceil=ceil)
+        for axis in zip(extents, sizes, strides, dilations, pads[:rank], pads[rank:], strict=True)
     ]
 
 
@@ -244,17 +242,13 @@ class TransposedWindow:
     def residues(self) -> list[Residues]:
         """All positions of the result, residue by residue; residues that are alike are one entry."""
         together: list[Residues] = []
-        for residue in range(self.stride):
-            new = self._residue(residue)
-            if new is None:
-                continue
-            last = together[-1] if together else None
-            if last is not None and new == Residues(
-                last.window, last.start + last.count, new.stride, last.first_tap + last.count, new.tap_stride
-            ):
-                new = Residues(last.window, last.start, last.stride, last.first_tap, last.tap_stride, last.count + 1)
-                together.pop()
-            together.append(new)
+        for new in filter(None, map(self._residue, range(self.stride))):
+            last = together[-1] if together else new
+            start, first_tap = last.start + last.count, last.first_tap + last.count
+            if new == replace(last, start=start, first_tap=first_tap, count=1):
+                together[-1] = replace(last, count=last.count + 1)
+            else:
+                together.append(new)
         return together
 
     def _residue(self, residue: int) -> Residues | None:

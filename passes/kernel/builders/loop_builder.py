@@ -13,10 +13,11 @@ from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import AnyFloat, IntegerType, MemRefType
 from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.rewriter import InsertPoint
+from xdsl.transforms.canonicalization_patterns.utils import const_evaluate_operand
 
 from aotc.dialects.builder import INDEX, Scalar, ScalarLike
 from aotc.dialects.dtypes import compute_type, is_encoded
-from aotc.dialects.graph.shapes import segments
+from aotc.dialects.graph.shapes import ceil_div, segments
 from aotc.passes.kernel.builders.encodings import low_bits
 from aotc.passes.kernel.builders.scalar_builder import ScalarBuilder
 
@@ -203,3 +204,9 @@ class LoopBuilder(ScalarBuilder):
     def _alike(self, value: Scalar, other: Scalar) -> SSAValue:
         """`value` with the type of `other`, of which only one will be there."""
         return value.ssa
+
+
+def trips(low: SSAValue, high: SSAValue, step: SSAValue) -> int | None:
+    """Iterations of a loop, None where its bounds are not constant."""
+    first, last, by = map(const_evaluate_operand, (low, high, step))
+    return None if first is None or last is None or by is None else max(ceil_div(last - first, by), 0)

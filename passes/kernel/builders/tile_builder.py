@@ -35,8 +35,8 @@ from aotc.dialects.aot.tiles import Reduction, tile_shape, tile_type
 from aotc.dialects.aot.words import WORD
 from aotc.dialects.builder import Comparison, Reader, Rounding, Scalar, ScalarLike
 from aotc.dialects.dtypes import compute_type, is_float, is_minifloat, is_narrow_float, is_unsigned, storage_type, wrap
-from aotc.passes.kernel.builders.arithmetic import binary, predicate
 from aotc.passes.kernel.builders.loop_builder import LoopBuilder
+from aotc.passes.kernel.builders.scalar_builder import binary, predicate
 from aotc.passes.kernel.builders.tiles import NotVectorizable, Tile, TileIndex, is_tile
 
 _TILE_OPERATIONS: frozenset[type[Operation]] = frozenset(

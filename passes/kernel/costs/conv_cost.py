@@ -13,8 +13,15 @@ from aotc.dialects.graph.schedules import InnerProductSchedule, MatmulSchedule, 
 from aotc.dialects.graph.shapes import ceil_div, segments
 from aotc.machines.machine import Machine
 from aotc.passes.kernel.costs.lanes import lanes_of_products
-from aotc.passes.kernel.costs.product_cost import blocked_tile, panel_order, prefetches, product_cycles
-from aotc.passes.kernel.costs.register_tile_cost import nest_cycles, register_tile, step_cycles
+from aotc.passes.kernel.costs.product_cost import (
+    blocked_tile,
+    nest_cycles,
+    panel_order,
+    prefetches,
+    product_cycles,
+    register_tile,
+    step_cycles,
+)
 from aotc.passes.kernel.layouts import block_depth
 
 

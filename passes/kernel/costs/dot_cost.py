@@ -1,13 +1,17 @@
-"""Costs of sums of products of 8-bit integers: a machine as its dot product makes it."""
+"""Costs of sums of products of 8-bit integers: a machine as its dot product makes it, or two steps at once."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from aotc.dialects.graph.shapes import ceil_div
+from xdsl.dialects.builtin import f32
+
+from aotc.dialects.graph.schedules import PairedSchedule
+from aotc.dialects.graph.shapes import ceil_div, segments
 from aotc.machines.machine import Machine
+from aotc.passes.kernel.costs.lanes import lanes_of
 
 
 def dot_machine(machine: Machine) -> Machine:
@@ -48,3 +52,70 @@ def depthwise_pair_cycles(machine: Machine, taps: Sequence[int]) -> float | None
         return None
     *before, rows, across = (1, *taps)
     return math.prod(before) * ceil_div(rows, 2) * (across * cycles + machine.dot.move_cycles)
+
+
+@dataclass(frozen=True)
+class PanelSteps:
+    """How many pairs of each kind, and steps that are alone, the panels have on average."""
+
+    plain: float
+    complemented: float
+    alone: float
+
+    @property
+    def count(self) -> float:
+        """All of them."""
+        return 2 * (self.plain + self.complemented) + self.alone
+
+
+def paired_schedule(
+    machine: Machine, extents: Sequence[int], panels: int, steps: PanelSteps, *, unsigned: bool
+) -> PairedSchedule | None:
+    """The schedule of a convolution to `panels` registers of outputs, with positions of `extents`; None where the
+    machine does not add two steps at once.
+
+    What a tile reads of x stays in L1 for all panels, which are streamed, where they come from L3 or nearer.
+    """
+    if machine.dot.pairs is None:
+        return None
+    most = machine.registers - machine.dot.pairs.registers
+    heights = {ceil_div(extents[-1], ceil_div(extents[-1], limit)) for limit in range(1, most + 1)}
+    height = min(heights, key=lambda mr: _row_cycles(machine, mr, extents[-1], steps, unsigned))
+    matrix = steps.count * panels * machine.vector_bytes
+    order = "rows" if matrix <= machine.l3 * machine.shares.weights else "columns"
+    return PairedSchedule(lanes_of(machine, f32), height, order, unsigned)
+
+
+def paired_cycles(
+    machine: Machine, schedule: PairedSchedule, extents: Sequence[int], panels: int, steps: PanelSteps
+) -> float:
+    """Estimated cycles of one core for one image of a convolution as in `paired_schedule`, with `schedule`."""
+    *outer, row = extents
+    return math.prod(outer) * panels * _row_cycles(machine, schedule.mr, row, steps, schedule.unsigned)
+
+
+def _row_cycles(machine: Machine, height: int, row: int, steps: PanelSteps, unsigned: bool) -> float:
+    return sum(part.count * _tile_cycles(machine, part.size, steps, unsigned) for part in segments(row, height))
+
+
+def _tile_cycles(machine: Machine, rows: int, steps: PanelSteps, unsigned: bool) -> float:
+    costs, dot, pairs = machine.tiles, machine.dot, machine.dot.pairs
+    assert pairs is not None
+    weight = dot.weight_cycles + (pairs.flip_cycles if unsigned else 0)
+    stalls = costs.stall_cycles * max(dot.busy_sums - rows, 0)
+    near = steps.count * machine.vector_bytes < machine.l1 * machine.shares.resident  # and what is read of x, beside it
+    fetched = 0 if near else machine.vector_bytes / machine.bandwidths.l2
+
+    def cycles(count: float, of_result: float, taken: int, weight: float) -> float:
+        """Of a loop that takes `taken` steps at once: each loads its elements of the rows, weights, and their place."""
+        loads = taken * (rows + 2)
+        longest = max(rows * of_result + stalls, costs.load_factor * loads / costs.loads)
+        each = longest + costs.load_cycles * loads + taken * (weight + fetched)
+        return count * each + pairs.loop_cycles * (count > 0)
+
+    return (
+        cycles(steps.plain, pairs.plain, 2, 0)
+        + cycles(steps.complemented, pairs.complemented, 2, weight)
+        + cycles(steps.alone, dot.cycles, 1, weight)
+        + costs.start_cycles
+    )

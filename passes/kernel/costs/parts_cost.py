@@ -38,6 +38,11 @@ class Parts:
     rows: int = 1
     panels: int = 1
 
+    @property
+    def properties(self) -> dict[str, int]:
+        """Those of the operation that says so."""
+        return {"row_parts": self.rows, "panel_parts": self.panels}
+
 
 def choose_parts(machine: Machine, work: BlockedWork, threads: int) -> Parts:
     """The parts for so many threads, as many as there are threads, or one.

@@ -1,16 +1,85 @@
-"""The cost model of matrix products: register tiles, order of the loops, prefetching; sizes only, no IR."""
+"""The cost model of matrix products: register tiles, order of the loops, prefetching; sizes only, no IR.
+
+A contraction adds, for each step of its reduction, the outer product of `rows` scalars and `columns` registers to rows
+* columns accumulators. The accumulators, the column registers and one broadcast must fit the register file.
+"""
 
 from __future__ import annotations
 
+from functools import lru_cache
+from itertools import product
+
+from xdsl.dialects.builtin import f32
 from xdsl.ir import Attribute
 
 from aotc.dialects.dtypes import byte_width
-from aotc.dialects.graph.schedules import MatmulSchedule, Order
+from aotc.dialects.graph.packed.products.packed_matmul import OTHERS, UNPACKING, WIDEST
+from aotc.dialects.graph.schedules import FewBitsSchedule, MatmulSchedule, Order
 from aotc.dialects.graph.shapes import ceil_div, segments
 from aotc.machines.machine import Machine
 from aotc.passes.kernel.costs.lanes import lanes_of_products
-from aotc.passes.kernel.costs.overlap import overlapped
-from aotc.passes.kernel.costs.register_tile_cost import nest_cycles, register_tile
+
+
+def overlapped(waiting: float, multiplying: float, sharpness: int) -> float:
+    """Cycles of both, (w^p + m^p)^(1/p): those of the longer one, and more the less they differ; the greater the
+    `sharpness` p, the less they disturb each other."""
+    return (waiting**sharpness + multiplying**sharpness) ** (1 / sharpness)
+
+
+def step_cycles(machine: Machine, rows: int, columns: int) -> float:
+    """Cycles of one reduction step on a tile: arithmetic, loads or latency, whichever takes longest."""
+    costs, results, loads = machine.tiles, rows * columns, rows + columns
+    stalls = costs.stall_cycles * max(costs.busy_results - results, 0)
+    longest = max(results / costs.multipliers + stalls, costs.latency, costs.load_factor * loads / costs.loads)
+    return longest + costs.load_cycles * loads + costs.column_cycles * columns
+
+
+def _switch_cycles(machine: Machine, results: int, depth: int) -> float:
+    """Cycles from the last step of a tile with `results` accumulators to the first step of the next."""
+    costs = machine.tiles
+    stalled = costs.write_cycles * max(results - costs.burst_results, 0)
+    return costs.start_cycles + stalled * min(costs.hiding_steps / depth, 1)
+
+
+def _most_rows(machine: Machine, columns: int) -> int:
+    """The most rows of a tile that compilers keep in registers: accumulators, columns, a broadcast, and one to spare;
+    at least 1."""
+    return max((machine.registers - 2 - machine.tiles.column_registers * columns) // columns, 1)
+
+
+def nest_cycles(machine: Machine, tile: tuple[int, int], rows: int, columns: int, depth: int) -> float:
+    """Estimated cycles of one core for sums of `depth` products for `rows` x `columns` registers, on tiles of `tile`.
+
+    `tile` is (rows, columns), MR and NR; tiles at the tails are smaller.
+    """
+    height, width = tile
+    from_l2 = rows > 1 and depth * width * machine.vector_bytes > machine.l1 * machine.shares.panel
+    streamed = machine.vector_bytes / machine.bandwidths.l2 if from_l2 else 0
+
+    def tile_cycles(rows: int, columns: int) -> float:
+        step = max(step_cycles(machine, rows, columns), columns * streamed)
+        return depth * step + _switch_cycles(machine, rows * columns, depth)
+
+    tiles = product(segments(rows, height), segments(columns, width))
+    return sum(r.count * c.count * tile_cycles(r.size, c.size) for r, c in tiles)
+
+
+@lru_cache
+def register_tile(machine: Machine, rows: int, columns: int, depth: int) -> tuple[int, int]:
+    """The fastest register tile (MR, NR) for `rows` x `columns` registers and `depth` reduction steps.
+
+    A panel, as deep as the reduction, takes at most its share of L2, so that the next rows find it there; they read it
+    from L1 where it takes no more than its share of L1.
+    """
+    best, least = (1, 1), float("inf")
+    panel = max(int(machine.l2 * machine.shares.panel) // (depth * machine.vector_bytes), 1) if rows > 1 else columns
+    for width in range(1, min(machine.tiles.widest, columns, panel) + 1):
+        most = _most_rows(machine, width)
+        for height in {ceil_div(rows, ceil_div(rows, limit)) for limit in range(1, min(most, rows) + 1)}:
+            cycles = nest_cycles(machine, (height, width), rows, columns, depth)
+            if cycles < least:
+                best, least = (height, width), cycles
+    return best
 
 
 def product_schedule(
@@ -119,3 +188,48 @@ def panel_order(machine: Machine, panels: int, matrix: int, rows: int) -> Order:
     """
     l1, l2 = (size * machine.shares.resident for size in (machine.l1, machine.l2))
     return "columns" if panels > 1 and matrix > (l1 if rows <= l2 else l2) else "rows"
+
+
+def few_bits_schedule(
+    machine: Machine, rows: int, times: int, columns: int, depth: int, count: int, block: int
+) -> FewBitsSchedule | None:
+    """The schedule of `times` [rows, depth] x [depth, columns] products with one matrix, `count` elements of which are
+    in a word, and share a scale in blocks of `block`.
+
+    A few rows take what they multiply out of words in registers. For more rows a panel is unpacked once into memory,
+    and what follows is a product of f32.
+    """
+    lanes = lanes_of_products(machine, f32)
+    if lanes == 1 or 0 in (rows, times, columns, depth):
+        return None
+    if (width := _width(machine, rows, ceil_div(columns, lanes))) and times == 1:
+        return FewBitsSchedule(lanes, rows, width)
+    plain = product_schedule(machine, f32, rows, columns, depth)
+    assert plain is not None
+    kc = depth if plain.kc is None else _in_blocks(plain.kc, depth, count, block)
+    return FewBitsSchedule(lanes, plain.mr, plain.nr, plain.unroll, kc)
+
+
+def _width(machine: Machine, rows: int, columns: int) -> int:
+    """Vectors of columns for which all rows fit the registers, with the sums of a block beside those of all blocks; 0
+    where they do not. No wider than it takes for as few panels, so that little is missing in the last one."""
+    most = min((machine.registers - OTHERS - rows) // (2 * rows + 1), WIDEST)
+    return ceil_div(columns, ceil_div(columns, most)) if most > 0 else 0
+
+
+def _in_blocks(kc: int, depth: int, count: int, block: int) -> int:
+    """About `kc` steps that are whole words, and blocks or a part of one; `depth` where that is less."""
+    unit = block if block <= kc else count
+    return min(max(kc // unit, 1) * unit if block <= kc or block >= depth else block, depth)
+
+
+def few_bits_cycles(
+    machine: Machine, schedule: FewBitsSchedule, rows: int, columns: int, depth: int, times: int
+) -> float:
+    """Estimated cycles of one core for `times` [rows, depth] x [depth, columns] products with one matrix."""
+    registers = ceil_div(columns, schedule.lanes)
+    unpacked = depth * registers * UNPACKING / machine.tiles.multipliers
+    unpackings = times * ceil_div(rows, schedule.mr) if schedule.kc is None else 1
+    return unpackings * unpacked + times * nest_cycles(
+        machine, (schedule.mr, schedule.nr), rows, registers, schedule.kc or depth
+    )

@@ -16,7 +16,7 @@ from math import gcd
 from aotc.dialects.graph.recurrent.shared import MADE, REGISTERS, SHARED
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.machines.machine import Machine
-from aotc.passes.kernel.costs.overlap import overlapped
+from aotc.passes.kernel.costs.product_cost import overlapped
 
 
 @dataclass(frozen=True)

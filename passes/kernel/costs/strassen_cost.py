@@ -63,7 +63,7 @@ class ProductSizes:
         return ceil_div(self.columns, 2 * lanes) * lanes
 
 
-def strassen_choices(machine: Machine, dtype: Attribute, sizes: ProductSizes) -> list[StrassenAttr]:
+def choices(machine: Machine, dtype: Attribute, sizes: ProductSizes) -> list[StrassenAttr]:
     """The choices of block size: all rows, or as many rows as suit the machine."""
     if lanes_of(machine, dtype) == 1 or 0 in (sizes.rows, sizes.columns, sizes.depth):
         return []
@@ -71,13 +71,13 @@ def strassen_choices(machine: Machine, dtype: Attribute, sizes: ProductSizes) ->
     return [StrassenAttr(IntAttr(2 * ceil_div(sizes.rows, 2 * count))) for count in found]
 
 
-def choose_strassen(machine: Machine, dtype: Attribute, sizes: ProductSizes) -> StrassenAttr | None:
+def choose(machine: Machine, dtype: Attribute, sizes: ProductSizes) -> StrassenAttr | None:
     """Blocks of as many rows as suit the machine, where Strassen's algorithm is estimated to be faster; None: it is
     not."""
-    if not (found := strassen_choices(machine, dtype, sizes)):
+    if not (found := choices(machine, dtype, sizes)):
         return None
     most = machine.strassen.most_time * direct_cycles(machine, dtype, sizes)
-    return found[0] if strassen_cycles(machine, dtype, sizes) < most else None
+    return found[0] if cycles(machine, dtype, sizes) < most else None
 
 
 def direct_cycles(machine: Machine, dtype: Attribute, sizes: ProductSizes) -> float:
@@ -90,9 +90,9 @@ def direct_cycles(machine: Machine, dtype: Attribute, sizes: ProductSizes) -> fl
     return sizes.batch * with_fetching(machine, schedule, sizes.rows, products, fetching)
 
 
-def strassen_cycles(machine: Machine, dtype: Attribute, sizes: ProductSizes) -> float:
+def cycles(machine: Machine, dtype: Attribute, sizes: ProductSizes) -> float:
     """Estimated cycles of the seven products and the sums, in as many blocks as suit the machine."""
-    (chosen, *_), lanes = strassen_choices(machine, dtype, sizes), lanes_of(machine, dtype)
+    (chosen, *_), lanes = choices(machine, dtype, sizes), lanes_of(machine, dtype)
     blocks, weight = ceil_div(sizes.rows, chosen.rows.data), _strassen_weight(machine, dtype, sizes)
     half, registers = min(chosen.rows.data, sizes.rows + 1) // 2, sizes.left(lanes) // lanes
     schedule = batched_matmul_schedule(machine, lanes, (PRODUCTS, half, registers, sizes.upper))
@@ -103,7 +103,7 @@ def strassen_cycles(machine: Machine, dtype: Attribute, sizes: ProductSizes) -> 
     return sizes.batch * (blocks * block + sum(_sum_cycles(machine, dtype, sizes)))
 
 
-def strassen_work(machine: Machine, dtype: Attribute, sizes: ProductSizes, block_rows: int, panels: int) -> BlockedWork:
+def work(machine: Machine, dtype: Attribute, sizes: ProductSizes, block_rows: int, panels: int) -> BlockedWork:
     """Work that threads may share, in blocks of `block_rows` rows, which stay whole: the rows of a block decide how
     results are rounded."""
     rows, lanes = sizes.batch * sizes.rows, lanes_of(machine, dtype)
@@ -140,7 +140,7 @@ def _sum_cycles(machine: Machine, dtype: Attribute, sizes: ProductSizes) -> tupl
     return summed * ceil_div(sizes.upper, lanes), summed * (sizes.left(lanes) // lanes)
 
 
-def strassen_schedule(machine: Machine, dtype: Attribute, rows: int, columns: int, depth: int) -> MatmulSchedule | None:
+def schedule(machine: Machine, dtype: Attribute, rows: int, columns: int, depth: int) -> MatmulSchedule | None:
     """The schedule of the products of quarters [rows, depth] and [depth, columns], None where there are no vectors.
 
     The width of its tile is that of a panel of the weight.

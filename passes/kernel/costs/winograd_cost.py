@@ -116,20 +116,20 @@ class ConvolutionSizes:
         return (size + TAPS - 1) ** sum(self.tiled)
 
 
-def choose_winograd(machine: Machine, dtype: Attribute, sizes: ConvolutionSizes) -> WinogradAttr | None:
+def choose(machine: Machine, dtype: Attribute, sizes: ConvolutionSizes) -> WinogradAttr | None:
     """The fastest output tile and the number of rows of tiles in a block; None: convolve directly.
 
     Fewer channels than lanes are not worth it: half of a blocked operand would be padding.
     """
-    found = winograd_choices(machine, dtype, sizes)
-    cycles = {each: winograd_cycles(machine, sizes, each.output_tile.data) for each in found}
-    best = min(found, key=lambda each: cycles[each], default=None)
-    if best is None or cycles[best] >= machine.winograd.most_time * direct_cycles(machine, sizes):
+    found = choices(machine, dtype, sizes)
+    taken = {each: cycles(machine, sizes, each.output_tile.data) for each in found}
+    best = min(found, key=lambda each: taken[each], default=None)
+    if best is None or taken[best] >= machine.winograd.most_time * direct_cycles(machine, sizes):
         return None
     return best
 
 
-def winograd_choices(machine: Machine, dtype: Attribute, sizes: ConvolutionSizes) -> list[WinogradAttr]:
+def choices(machine: Machine, dtype: Attribute, sizes: ConvolutionSizes) -> list[WinogradAttr]:
     """The choices: each output tile, with as many rows of tiles in a block as suit it."""
     if 0 in (sizes.images, sizes.outputs) or sizes.channels < lanes_of_products(machine, dtype):
         return []
@@ -138,9 +138,7 @@ def winograd_choices(machine: Machine, dtype: Attribute, sizes: ConvolutionSizes
     return [WinogradAttr(IntAttr(size), IntAttr(_tile_rows(machine, sizes, size))) for size in tiles]
 
 
-def winograd_schedule(
-    machine: Machine, dtype: Attribute, sizes: ConvolutionSizes, chosen: WinogradAttr
-) -> MatmulSchedule:
+def schedule(machine: Machine, dtype: Attribute, sizes: ConvolutionSizes, chosen: WinogradAttr) -> MatmulSchedule:
     """The schedule of the products; the width of its tile is that of a panel of the weight."""
     return _schedule(machine, lanes_of_products(machine, dtype), sizes, chosen.output_tile.data, chosen.tile_rows.data)
 
@@ -165,7 +163,7 @@ def direct_cycles(machine: Machine, sizes: ConvolutionSizes) -> float:
     return with_fetching(machine, schedule, sizes.positions, products, fetching)
 
 
-def winograd_cycles(machine: Machine, sizes: ConvolutionSizes, output_tile: int) -> float:
+def cycles(machine: Machine, sizes: ConvolutionSizes, output_tile: int) -> float:
     """Estimated cycles with tiles of `output_tile` results."""
     rows, columns = sizes.tiles(output_tile)
     tile_rows, count = _tile_rows(machine, sizes, output_tile), sizes.products(output_tile)
@@ -190,9 +188,7 @@ def _transform_cycles(machine: Machine, sizes: ConvolutionSizes, output_tile: in
     return count * sizes.segments * ceil_div(sizes.steps, lanes), count * ceil_div(sizes.outputs, lanes)
 
 
-def winograd_work(
-    machine: Machine, sizes: ConvolutionSizes, output_tile: int, tile_rows: int, panels: int
-) -> BlockedWork:
+def work(machine: Machine, sizes: ConvolutionSizes, output_tile: int, tile_rows: int, panels: int) -> BlockedWork:
     """Work that threads may share, in blocks of `tile_rows` rows of tiles."""
     (rows, columns), count = sizes.tiles(output_tile), sizes.products(output_tile) * sizes.segments
     before, after = _transform_cycles(machine, sizes, output_tile)

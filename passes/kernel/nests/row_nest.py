@@ -22,38 +22,12 @@ from xdsl.ir import Attribute
 from aotc.dialects.aot.tiles import Reduction, tile_shape, tile_type
 from aotc.dialects.builder import Number, Scalar
 from aotc.dialects.graph.schedules import RowSchedule
-from aotc.dialects.graph.shapes import ceil_div
+from aotc.dialects.graph.shapes import Segment, ceil_div, segments
 from aotc.passes.kernel.builders.tile_builder import TileBuilder
 from aotc.passes.kernel.builders.tiles import Tile, is_tile
 from aotc.passes.kernel.costs.row_cost import axis_of_lanes, axis_of_steps
 
 Combine = Callable[[Scalar, Scalar], Scalar]
-
-
-@dataclass(frozen=True)
-class Piece:
-    """A range of the axis of the lanes, in tiles of `registers`; it may be the only one."""
-
-    start: int
-    end: int
-    registers: int
-    lanes: int
-    valid: int | None = None
-    """The elements of the tile that exist, where its last lanes are beyond the end of the axis."""
-
-    @property
-    def width(self) -> int:
-        """Elements from one tile to the next."""
-        return self.registers * self.lanes
-
-
-def pieces(extent: int, registers: int, lanes: int) -> list[Piece]:
-    """`extent` elements as tiles of `registers`, the tail as a smaller one."""
-    tail = extent % (registers * lanes)
-    found = [Piece(0, extent - tail, registers, lanes)] if tail < extent else []
-    if tail:
-        found.append(Piece(extent - tail, extent, ceil_div(tail, lanes), lanes, tail if tail % lanes else None))
-    return found
 
 
 @dataclass(frozen=True)
@@ -121,8 +95,11 @@ class Rows:
         time."""
         several = self.row_axis is not None and self.across and self.steps == 1
         self._groups, self._rows_per_tile = (schedule.stages, schedule.rows) if several else (1, 1)
-        self.pieces = pieces(shape[self.lane_axis], schedule.registers, self.lanes)
-        self._tiles: dict[tuple[int, int, int | None], Tile] = {}
+        self.pieces = list(segments(shape[self.lane_axis], schedule.registers * self.lanes))
+        """Of the axis of the lanes, in tiles of registers."""
+        self._tiles: dict[tuple[int, int], Tile] = {}
+        self.most = ceil_div(max((piece.size for piece in self.pieces), default=0), self.lanes)
+        """Registers of the largest of them."""
 
     def parallel_for(self, body: Callable[[Row], None]) -> None:
         """A parallel nest over all rows, one at a time."""
@@ -161,10 +138,10 @@ class Rows:
             return
         for piece in self.pieces:
 
-            def each(at: dict[int, Scalar], width: int, piece: Piece = piece) -> None:
+            def each(at: dict[int, Scalar], width: int, piece: Segment = piece) -> None:
                 body([Row(self, at, 1, piece)])
 
-            self._nest(self.lane_axis, piece.start, piece.end, piece.width, each)
+            self._nest(self.lane_axis, piece.start, piece.stop, piece.size, each)
 
     def _row(self, at: Mapping[int, Scalar], start: int, many: int) -> Row:
         """`many` rows, from `start` rows after the one at `at`."""
@@ -188,12 +165,9 @@ class Rows:
 
         self.b.parallel_for(extents, each)
 
-    def part(self, at: Mapping[int, Scalar], rows: int, steps: int, piece: Piece) -> Part:
+    def part(self, at: Mapping[int, Scalar], rows: int, steps: int, piece: Segment) -> Part:
         """The tile that starts at `at`; the same object for the same arguments, so that equal reads are recognised."""
-        key = (rows * steps, piece.registers, piece.valid)
-        if key not in self._tiles:
-            self._tiles[key] = Tile((rows * steps, piece.registers, self.lanes), piece.valid)
-        tile = self._tiles[key]
+        tile = self._tiles.setdefault((rows * steps, piece.size), Tile.of(rows * steps, piece.size, self.lanes))
         index = [at.get(axis, self.b.index(0)) for axis in range(len(self.shape))]
         if (axis := self.row_axis if rows > 1 else self.step_axis) is not None:
             index[axis] = tile.index(self.b, index[axis], {0: 1})
@@ -209,7 +183,7 @@ class Row:
     outer: Mapping[int, Scalar]
     """The index of the (first) row along each axis that is not reduced."""
     many: int
-    piece: Piece | None = None
+    piece: Segment | None = None
 
     def result_index(self, axes: Sequence[int]) -> list[Scalar]:
         """The index of the result of `fold` along `axes`, 0 along those that are reduced."""
@@ -222,7 +196,7 @@ class Row:
         """The first element of each row; where lanes lie along the row, broadcast to its largest part."""
         if self.piece is not None:
             return self.at(axis, self.rows.b.index(0))
-        whole = Tile((1, max(piece.registers for piece in self.rows.pieces), self.rows.lanes))
+        whole = Tile((1, self.rows.most, self.rows.lanes))
         return Part(self.rows.b, whole, self.result_index(range(len(self.rows.shape))), self.outer, self.rows.across)
 
     def at(self, axis: int, position: Scalar) -> Part:
@@ -235,7 +209,7 @@ class Row:
         rows = self.rows
 
         def nest(
-            level: int, at: Mapping[int, Scalar], steps: int, piece: Piece | None, carried: list[Scalar]
+            level: int, at: Mapping[int, Scalar], steps: int, piece: Segment | None, carried: list[Scalar]
         ) -> list[Scalar]:
             if level == len(rows.axes):
                 assert piece is not None
@@ -243,7 +217,7 @@ class Row:
             axis = rows.axes[level]
 
             def loop(
-                low: int, high: int, stride: int, steps: int, piece: Piece | None, carried: list[Scalar]
+                low: int, high: int, stride: int, steps: int, piece: Segment | None, carried: list[Scalar]
             ) -> list[Scalar]:
                 return rows.b.loop(
                     low, high, stride, carried, lambda i, now: nest(level + 1, {**at, axis: i}, steps, piece, now)
@@ -252,7 +226,7 @@ class Row:
             extent = rows.shape[axis]
             if axis == rows.lane_axis:
                 for each in rows.pieces:
-                    carried = loop(each.start, each.end, each.width, steps, each, carried)
+                    carried = loop(each.start, each.stop, each.size, steps, each, carried)
             elif axis == rows.step_axis:
                 whole = extent - extent % rows.steps
                 carried = loop(0, whole, rows.steps, rows.steps, piece, carried)
@@ -287,7 +261,7 @@ class Row:
         registers by halves and lanes as `aot.tile_reduce` does.
         """
         b, rows = self.rows.b, self.rows
-        most = max(piece.registers for piece in rows.pieces) if self.piece is None else self.piece.registers
+        most = rows.most if self.piece is None else ceil_div(self.piece.size, rows.lanes)
         total = b.splat(neutral, Tile((self.many * rows.steps, most, rows.lanes)), dtype)
 
         def step(part: Part, carried: list[Scalar]) -> list[Scalar]:

@@ -2,40 +2,38 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from aotc.dialects.graph.interfaces import GraphOp
 from aotc.passes.kernel.strategies import (
-    elementwise_strategy,
+    channels_last_strategy,
+    conv_strategy,
+    depthwise_strategy,
+    dot_conv_strategy,
     elimination_strategy,
-    movement_strategy,
-    normalization_strategy,
+    layout_strategies,
+    matmul_strategy,
     pooling_strategy,
-    product_strategies,
     recurrent_strategy,
-    reduction_strategy,
     regrouping_strategy,
     resampling_strategy,
+    row_strategy,
     scatter_strategy,
     staged_strategy,
+    trees_strategy,
+    winograd_strategy,
 )
-from aotc.passes.kernel.strategies.convolution import depthwise_strategy
-from aotc.passes.kernel.strategies.integers import quantized_strategy
-from aotc.passes.kernel.strategies.trees import masks_strategy, walks_strategy
-from aotc.passes.kernel.strategy import Strategies
+from aotc.passes.kernel.strategy import KernelStrategy, Strategies
 
-STRATEGIES: Strategies = {
-    **depthwise_strategy.STRATEGIES,
-    **elimination_strategy.STRATEGIES,
-    **elementwise_strategy.STRATEGIES,
-    **movement_strategy.STRATEGIES,
-    **normalization_strategy.STRATEGIES,
-    **pooling_strategy.STRATEGIES,
-    **product_strategies.STRATEGIES,
-    **quantized_strategy.STRATEGIES,
-    **recurrent_strategy.STRATEGIES,
-    **reduction_strategy.STRATEGIES,
-    **regrouping_strategy.STRATEGIES,
-    **resampling_strategy.STRATEGIES,
-    **scatter_strategy.STRATEGIES,
-    **staged_strategy.STRATEGIES,
-    **walks_strategy.STRATEGIES,
-    **masks_strategy.STRATEGIES,
-}
+_PRODUCTS = (matmul_strategy, conv_strategy, channels_last_strategy)
+_MORE = (dot_conv_strategy, depthwise_strategy, winograd_strategy)
+_ROWS = (row_strategy, elimination_strategy, recurrent_strategy, scatter_strategy, trees_strategy)
+_PICTURES = (layout_strategies, pooling_strategy, regrouping_strategy, resampling_strategy, staged_strategy)
+
+STRATEGIES: dict[type[GraphOp], tuple[KernelStrategy[Any], ...]] = {}
+"""Of all modules; those of one operator in the order of these."""
+
+for module in (*_PRODUCTS, *_MORE, *_ROWS, *_PICTURES):
+    own: Strategies = module.STRATEGIES
+    for op_class, known in own.items():
+        STRATEGIES[op_class] = (*STRATEGIES.get(op_class, ()), *known)

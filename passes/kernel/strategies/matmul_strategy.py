@@ -1,35 +1,65 @@
-"""Matrix products on register tiles, with a constant right matrix packed into panels."""
+"""Matrix products on register tiles: of panels of a constant, by Strassen's algorithm, of 8-bit integers and fewer."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import IntegerType, f32, i8, i32
+from xdsl.ir import Attribute, SSAValue
 
 from aotc.dialects.builder import Scalar
-from aotc.dialects.dtypes import byte_width, compute_type
+from aotc.dialects.dtypes import ELEMENT_TYPES, byte_width, compute_type, is_float, is_unsigned
+from aotc.dialects.graph.conversion import CastOp
 from aotc.dialects.graph.elementwise import MulOp
-from aotc.dialects.graph.interfaces import element_type_of, shape_of
+from aotc.dialects.graph.interfaces import element_type_of, producer, shape_of
 from aotc.dialects.graph.matrices.matmul import MatMulOp
-from aotc.dialects.graph.movement import ReshapeOp
-from aotc.dialects.graph.packed.products.packed_matmul import PackedMatMulOp, ProductOp, column_panels
+from aotc.dialects.graph.movement import BroadcastOp, ReshapeOp, TransposeOp
+from aotc.dialects.graph.packed.integers.dot_products import GROUP, PackedDotMatMulOp, ZeroPointBiasOp
+from aotc.dialects.graph.packed.products.packed_matmul import (
+    WORD_BITS,
+    FewBitsMatMulOp,
+    PackedMatMulOp,
+    PackFewBitsOp,
+    ProductOp,
+    column_panels,
+)
+from aotc.dialects.graph.packed.products.strassen_matmul import StrassenMatMulOp, StrassenWeightOp
+from aotc.dialects.graph.quantized.bytes import UI8
+from aotc.dialects.graph.quantized.nibbles import FewBitsMatrix
 from aotc.dialects.graph.reduction import ReduceOp
-from aotc.dialects.graph.schedules import MatmulSchedule, Schedule, ScheduleAttr
+from aotc.dialects.graph.schedules import FewBitsSchedule, MatmulSchedule, Schedule, ScheduleAttr, StrassenAttr
+from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.structure import ConstantOp
 from aotc.machines.machine import Machine
 from aotc.passes.kernel.builders.tiles import NotVectorizable
-from aotc.passes.kernel.costs.product_cost import product_cycles, product_schedule
+from aotc.passes.kernel.costs import strassen_cost
+from aotc.passes.kernel.costs.dot_cost import dot_machine
+from aotc.passes.kernel.costs.lanes import lanes_of_products
+from aotc.passes.kernel.costs.parts_cost import choose_parts
+from aotc.passes.kernel.costs.product_cost import few_bits_cycles, few_bits_schedule, product_cycles, product_schedule
+from aotc.passes.kernel.costs.strassen_cost import ProductSizes
 from aotc.passes.kernel.layouts import Layouts
 from aotc.passes.kernel.nest import Nest
-from aotc.passes.kernel.nests.products.matmul_nest import MatmulNest, PartialSums, Place, StepFactors, prefetch_panel
+from aotc.passes.kernel.nests.products.few_bits_nest import FewBitsNest, row_axis
+from aotc.passes.kernel.nests.products.matmul_nest import (
+    MatmulNest,
+    PartialSums,
+    Place,
+    Products,
+    StepFactors,
+    prefetch_panel,
+)
+from aotc.passes.kernel.nests.products.strassen_nest import StrassenNest
 from aotc.passes.kernel.spatial_tiling import Box, SpatialTiling, TiledImplementation, whole
-from aotc.passes.kernel.strategy import KernelStrategy, Prologue
+from aotc.passes.kernel.strategy import KernelStrategy, Prologue, Strategies
 
 Product = TypeVar("Product", bound=ProductOp)
+Few = TypeVar("Few", MatMulOp, FewBitsMatMulOp)
+Dot = TypeVar("Dot", MatMulOp, PackedDotMatMulOp)
 
 
 class ProductStrategy(KernelStrategy[Product]):
@@ -157,3 +187,272 @@ class PackedMatMulStrategy(ProductStrategy[PackedMatMulOp]):
         if shape_of(nest.op.rhs)[-1] != nest.schedule.nr * nest.lanes:
             raise NotVectorizable("the panels have another width than the register tile")
         super().nest(nest)
+
+
+class StrassenStrategy(KernelStrategy[MatMulOp]):
+    """`graph.matmul` of an lhs that is not transposed with one constant matrix, where its `algorithm` says so."""
+
+    SCHEDULES = (MatmulSchedule,)
+    ALGORITHMS = (StrassenAttr,)
+    PROLOGUES = (Prologue.MOVED,)
+
+    def algorithm(self, op: MatMulOp, machine: Machine) -> Attribute | None:
+        """Strassen's algorithm where that is faster."""
+        kind, sizes = element_type_of(op.lhs), _product_sizes(op)
+        return strassen_cost.choose(machine, kind, sizes) if _takes_strassen(op) else None
+
+    def algorithms(self, op: MatMulOp, machine: Machine) -> Sequence[Attribute]:
+        kind, sizes = element_type_of(op.lhs), _product_sizes(op)
+        return strassen_cost.choices(machine, kind, sizes) if _takes_strassen(op) else ()
+
+    def schedule(self, op: MatMulOp, machine: Machine) -> Schedule | None:
+        if not isinstance(algorithm := op.attributes.get(op.ALGORITHM), StrassenAttr):
+            return None
+        sizes, kind = _product_sizes(op), element_type_of(op.lhs)
+        left, rows = sizes.left(lanes_of_products(machine, kind)), min(algorithm.rows.data, sizes.rows + 1) // 2
+        return strassen_cost.schedule(machine, kind, rows, left, sizes.upper)
+
+    def cost(self, op: MatMulOp, schedule: MatmulSchedule, machine: Machine) -> float:
+        return strassen_cost.cycles(machine, element_type_of(op.lhs), _product_sizes(op))
+
+    def lower(self, op: MatMulOp, layouts: Layouts, schedule: MatmulSchedule) -> SSAValue | None:
+        """Sums of the quarters of the constant are packed at compile time."""
+        algorithm = op.attributes.get(op.ALGORITHM)
+        if not isinstance(algorithm, StrassenAttr):
+            return None
+        left, width = _product_sizes(op).left(schedule.lanes), schedule.nr * schedule.lanes
+        weight = StrassenWeightOp.get(op.rhs, left=left, width=width, transpose=op.transpose_rhs)
+        columns, rows = shape_of(op.result)[-1], algorithm.rows.data
+        product = StrassenMatMulOp.get(op.lhs, layouts.add(weight), columns=columns, left=left, block_rows=rows)
+        return layouts.narrowed(layouts.scheduled(product, schedule), op.result)
+
+
+def _takes_strassen(op: MatMulOp) -> bool:
+    single = len(shape_of(op.rhs)) == 2 and not op.transpose_lhs
+    return single and isinstance(op.rhs.owner, ConstantOp)
+
+
+def _product_sizes(op: MatMulOp | StrassenMatMulOp) -> ProductSizes:
+    if isinstance(op, MatMulOp):
+        batch, m, n, depth = op.sizes()
+        return ProductSizes(math.prod(batch), m, n, depth)
+    sizes = op.sizes
+    return ProductSizes(math.prod(sizes.batch), sizes.rows, sizes.columns, sizes.depth)
+
+
+class StrassenMatMulStrategy(KernelStrategy[StrassenMatMulOp]):
+    """`graph.strassen_matmul`: seven batched matmuls of sums for each block of rows."""
+
+    SCHEDULES = (MatmulSchedule,)
+    PROLOGUES = (Prologue.MOVED, Prologue.STORED)
+
+    def schedule(self, op: StrassenMatMulOp, machine: Machine) -> Schedule | None:
+        sizes = op.sizes
+        return strassen_cost.schedule(machine, element_type_of(op.lhs), sizes.height, sizes.left, sizes.upper)
+
+    def cost(self, op: StrassenMatMulOp, schedule: MatmulSchedule, machine: Machine) -> float:
+        return strassen_cost.cycles(machine, element_type_of(op.lhs), _product_sizes(op))
+
+    def parts(self, op: StrassenMatMulOp, machine: Machine, threads: int) -> Mapping[str, int]:
+        """Parts of the blocks of rows, and of panels."""
+        kind, sizes = element_type_of(op.lhs), op.sizes
+        work = strassen_cost.work(machine, kind, _product_sizes(op), sizes.block_rows, sizes.panels)
+        return choose_parts(machine, work, threads).properties
+
+    def nest(self, nest: Nest[StrassenMatMulOp, MatmulSchedule]) -> None:
+        StrassenNest.of(nest, first=nest.b.index(0)).emit()
+
+
+def _row_sizes(op: MatMulOp | FewBitsMatMulOp) -> tuple[int, int, int, int]:
+    """How many rows are neighbours, how often there are so many, N and K."""
+    batch, rows, columns, depth = op.sizes()
+    extents = (*batch, rows)
+    repeats = extents[row_axis(extents)]
+    return repeats, math.prod(extents) // max(repeats, 1), columns, depth
+
+
+class _FewBits(KernelStrategy[Few]):
+    """Products of floats with matrices of integers of few bits, scaled in blocks, which stay packed."""
+
+    SCHEDULES = (FewBitsSchedule,)
+
+    def cost(self, op: Few, schedule: FewBitsSchedule, machine: Machine) -> float:
+        rows, times, columns, depth = _row_sizes(op)
+        return few_bits_cycles(machine, schedule, rows, columns, depth, times)
+
+    def candidates(self, op: Few, schedule: FewBitsSchedule, machine: Machine) -> Iterator[Schedule]:
+        """And the other place to unpack to."""
+        yield from super().candidates(op, schedule, machine)
+        yield replace(schedule, kc=op.sizes()[-1] if schedule.kc is None else None)
+
+
+class FewBitsStrategy(_FewBits[MatMulOp]):
+    """Lowers to `graph.few_bits_matmul`."""
+
+    KEEPS_PACKED = True
+    PROLOGUES = (Prologue.MOVED,)
+    BROADCASTS = True
+
+    def schedule(self, op: MatMulOp, machine: Machine) -> Schedule | None:
+        matrix = FewBitsMatrix.of(op.rhs, op.transpose_rhs)
+        kind = element_type_of(op.lhs)
+        if matrix is None or op.transpose_lhs or not is_float(kind) or compute_type(kind) != f32:
+            return None
+        count, depth = WORD_BITS // matrix.bits, op.sizes()[-1]
+        if compute_type(element_type_of(matrix.scales)) != f32 or (matrix.block % count and matrix.block < depth):
+            return None
+        return few_bits_schedule(machine, *_row_sizes(op), count, matrix.block)
+
+    def lower(self, op: MatMulOp, layouts: Layouts, schedule: FewBitsSchedule) -> SSAValue | None:
+        matrix = FewBitsMatrix.of(op.rhs, op.transpose_rhs)
+        if matrix is None:
+            return None
+        width = schedule.nr * schedule.lanes
+        kind = element_type_of(matrix.values)
+        assert isinstance(kind, IntegerType)
+        offset = 0 if is_unsigned(kind) else 2 ** (matrix.bits - 1)
+        words = PackFewBitsOp.get(
+            matrix.values, bits=matrix.bits, offset=offset, width=width, transpose=matrix.transposed
+        )
+        point, points = _known_point(matrix), None
+        if point is None:
+            assert matrix.points is not None
+            given = matrix.points
+            if not is_float(element_type_of(given)):  # a byte each, as memory holds them
+                given = layouts.add(CastOp.get(given, to=ELEMENT_TYPES["uint8"] if is_unsigned(kind) else i8))
+            points = self._table(given, matrix, op, width, layouts)
+        product = FewBitsMatMulOp.get(
+            op.lhs,
+            layouts.add(words),
+            self._table(matrix.scales, matrix, op, width, layouts),
+            points,
+            columns=op.sizes()[2],
+            bits=matrix.bits,
+            block=matrix.block,
+            point=float(offset + (point or 0)),
+            to=element_type_of(op.result),
+            kc=schedule.kc,
+            panel=schedule.kc is not None,
+        )
+        return layouts.scheduled(product, schedule)
+
+    def _table(self, value: SSAValue, matrix: FewBitsMatrix, op: MatMulOp, width: int, layouts: Layouts) -> SSAValue:
+        """Scales or zero points in panels."""
+        (_, _, columns, depth), rank = op.sizes(), len(shape_of(value))
+        if shape_of(value) in ((), (1,)):
+            value = layouts.add(BroadcastOp.get(value, shape=[ceil_div(depth, matrix.block), columns]))
+        elif rank == 1:
+            value = layouts.add(ReshapeOp.get(value, shape=[1, columns]))
+        return layouts.packed(value, column_panels(2, width, transposed=matrix.transposed and rank > 1))
+
+
+def _known_point(matrix: FewBitsMatrix) -> float | None:
+    """The one zero point; None where there are several."""
+    if matrix.points is None:
+        return 0
+    constant = producer(matrix.points, ConstantOp)
+    if constant is None or shape_of(matrix.points) not in ((), (1,)):
+        return None
+    return float(constant.inline_array().reshape(()))
+
+
+class FewBitsMatMulStrategy(_FewBits[FewBitsMatMulOp]):
+    """`graph.few_bits_matmul`: panels of words are streamed."""
+
+    PROLOGUES = (Prologue.MOVED, Prologue.STORED)
+    NEST = FewBitsNest
+
+    def schedule(self, op: FewBitsMatMulOp, machine: Machine) -> Schedule | None:
+        return few_bits_schedule(machine, *_row_sizes(op), op.count, op.block)
+
+
+class _DotProducts(KernelStrategy[Dot]):
+    """Products of 8-bit integers with a constant matrix: dot products of four steps of the reduction."""
+
+    SCHEDULES = (MatmulSchedule,)
+
+    def schedule(self, op: Dot, machine: Machine) -> Schedule | None:
+        _, rows, columns, depth = op.sizes()
+        return product_schedule(dot_machine(machine), i32, rows, columns, depth // GROUP, streamed=True)
+
+    def cost(self, op: Dot, schedule: MatmulSchedule, machine: Machine) -> float:
+        batch, rows, columns, depth = op.sizes()
+        return math.prod(batch) * product_cycles(dot_machine(machine), schedule, rows, columns, depth // GROUP)
+
+
+def _panel_width(schedule: MatmulSchedule, columns: int) -> int:
+    """Columns of a panel in memory: those of NR registers; of a matrix that has fewer, as many as there are, rounded up
+    so that a row is whole words of 16 bytes."""
+    return min(schedule.nr * schedule.lanes, ceil_div(columns, GROUP) * GROUP)
+
+
+class DotMatMulStrategy(_DotProducts[MatMulOp]):
+    """Lowers to `graph.packed_dot_matmul`."""
+
+    SUMS_INTEGERS = True
+
+    def schedule(self, op: MatMulOp, machine: Machine) -> Schedule | None:
+        kinds = element_type_of(op.lhs), element_type_of(op.rhs)
+        if (
+            kinds not in ((i8, i8), (UI8, i8))
+            or op.zero_points[1]
+            or op.transpose_lhs
+            or len(shape_of(op.rhs)) != 2
+            or not Layouts.is_constant(op.rhs)
+        ):
+            return None
+        return super().schedule(op, machine)
+
+    def lower(self, op: MatMulOp, layouts: Layouts, schedule: MatmulSchedule) -> SSAValue | None:
+        transposed = op.transpose_rhs
+        columns = op.rhs if transposed else layouts.add(TransposeOp.get(op.rhs, permutation=[1, 0]))
+        complement = layouts.complements(op.lhs)
+        window: dict[str, list[int]] = {"extents": [], "strides": [], "pads": [], "dilations": []}
+        start = ZeroPointBiasOp.get(columns, None, zero_point=op.zero_points[0], complement=complement, **window)
+        width = _panel_width(schedule, op.sizes()[2])
+        panels = column_panels(2, width, transposed=transposed).interleaved(GROUP)
+        operands = op.lhs, layouts.packed(op.rhs, panels), layouts.add(start)
+        return layouts.scheduled(PackedDotMatMulOp.get(*operands, complement=complement), schedule)
+
+
+class PackedDotMatMulStrategy(_DotProducts[PackedDotMatMulOp]):
+    """`graph.packed_dot_matmul`: panels of NR vectors are streamed."""
+
+    PROLOGUES = (Prologue.STORED,)
+
+    def nest(self, nest: Nest[PackedDotMatMulOp, MatmulSchedule]) -> None:
+        op, b, schedule, (left, right, start) = nest.op, nest.b, nest.schedule, nest.reads
+        batch, rows, columns, depth = op.sizes()
+        panel = shape_of(op.rhs)[-2:]
+        if panel[-1] != _panel_width(schedule, columns) * GROUP:
+            raise NotVectorizable("the panels have another width than the register tile")
+        products = Products(GROUP, narrow_pairs=op.narrow, complement=op.complement)
+
+        def factors(place: Place, present: int | None = None) -> StepFactors:
+            wide = products.tile(place.tile, present)
+            row = wide.index(b, place.first, {0: 1})
+            stored = panel[-1] if panel[-1] % wide.shape[-1] else None  # whole registers, but where columns are few
+            lanes = replace(wide, valid=stored).index(b, 0, {-2: wide.shape[-1], -1: 1})
+
+            def at(k: Scalar) -> tuple[Scalar, Scalar]:
+                prefetch_panel(b, schedule, right, [place.panel + 1], place.first, (rows, 1), panel, k)
+                return left([*place.outer, row, k * GROUP]), right([place.panel, k, lanes])
+
+            return at
+
+        def store(place: Place, total: Scalar) -> None:
+            if depth % GROUP:
+                total = products.add(b, *factors(place, depth % GROUP)(b.index(depth // GROUP)), total)
+            total = total + b.splat(start([place.column]), place.tile)
+            nest.write([*place.outer, place.row, place.column], total)
+
+        MatmulNest(b, schedule, i32, batch, (rows, columns, depth // GROUP), factors, store, products=products).emit()
+
+
+STRATEGIES: Strategies = {
+    MatMulOp: (MatMulStrategy(), StrassenStrategy(), FewBitsStrategy(), DotMatMulStrategy()),
+    PackedMatMulOp: (PackedMatMulStrategy(),),
+    StrassenMatMulOp: (StrassenMatMulStrategy(),),
+    FewBitsMatMulOp: (FewBitsMatMulStrategy(),),
+    PackedDotMatMulOp: (PackedDotMatMulStrategy(),),
+}

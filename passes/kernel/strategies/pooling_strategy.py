@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import groupby
 from math import prod
 
 from xdsl.dialects.builtin import i8, i32
-from xdsl.ir import SSAValue
 
 from aotc.dialects.builder import Scalar, Writer
 from aotc.dialects.dtypes import byte_width, compute_type, is_minifloat
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
 from aotc.dialects.graph.quantized.averages import FixedAveragePoolOp
 from aotc.dialects.graph.quantized.bytes import UI8
-from aotc.dialects.graph.schedules import ElementwiseSchedule, PositionsSchedule, WindowSchedule, schedule_of
+from aotc.dialects.graph.schedules import ElementwiseSchedule, PositionsSchedule, WindowSchedule
 from aotc.dialects.graph.shapes import Segment, ceil_div, segments
 from aotc.dialects.graph.vision.sampling import SampledOp
 from aotc.dialects.graph.vision.windows import FoldOp
@@ -40,13 +39,10 @@ from aotc.passes.kernel.strategy import KernelStrategy, Prologue, Strategies
 
 
 class _PoolingStrategy(KernelStrategy[WindowOp]):
-    """In the NCHWc layout where the operand is, or where the schedule is one of that layout."""
+    """In the NCHWc layout where the operand is."""
 
-    def lay_out(self, op: WindowOp, layouts: Layouts) -> SSAValue | Blocked | None:
-        x = layouts.computed(op.x) if op.BLOCKED else None
-        if x is None and isinstance(schedule := schedule_of(op), WindowSchedule):
-            x = layouts.blocked(op.x, schedule.lanes)
-        return None if x is None else layouts.copied_on_blocks(op, x)
+    def on_blocks(self, op: WindowOp) -> Mapping[str, object] | None:
+        return {} if op.BLOCKED else None
 
     def block_starts(self, op: WindowOp, channels_of: ChannelsOf) -> Iterable[int] | None:
         return None if op.BLOCKED else ()
@@ -73,6 +69,9 @@ class PoolingStrategy(_PoolingStrategy):
         blocks, windows = images * ceil_div(channels, schedule.lanes), op.windows()
         operand, results = (prod(each) for each in zip(*((w.extent, w.positions) for w in windows), strict=True))
         return blocks * packed_window_cycles(machine, schedule.lanes, operand, results, prod(op.ints("kernel")))
+
+    def lower(self, op: WindowOp, layouts: Layouts, schedule: WindowSchedule) -> Blocked | None:
+        return layouts.copied_on_blocks(op, layouts.blocked(op.x, schedule.lanes), *op.operands[1:])
 
     def spatial_tiling(self, op: WindowOp, schedule: WindowSchedule) -> SpatialTiling | None:
         return window_tiling(op, schedule)
@@ -102,6 +101,7 @@ class RowPoolingStrategy(_PoolingStrategy):
     """Neighbouring positions along the last axis of a plain tensor in the lanes."""
 
     SCHEDULES = (PositionsSchedule,)
+    NEST = WindowRowsNest
 
     def schedule(self, op: WindowOp, machine: Machine) -> PositionsSchedule | None:
         kinds = [element_type_of(value) for value in (op.x, op.result)]
@@ -113,9 +113,6 @@ class RowPoolingStrategy(_PoolingStrategy):
     def cost(self, op: WindowOp, schedule: PositionsSchedule, machine: Machine) -> float:
         *outer, _ = shape_of(op.result)
         return prod(outer) * window_row_cycles(machine, schedule, *_rows(op), op.IN_PARTS)
-
-    def nest(self, nest: Nest[WindowOp, PositionsSchedule]) -> None:
-        WindowRowsNest.of(nest).emit()
 
 
 @dataclass(frozen=True)
@@ -159,6 +156,7 @@ class FoldStrategy(KernelStrategy[FoldOp]):
     """Neighbouring positions of a picture along its last axis in the lanes."""
 
     SCHEDULES = (PositionsSchedule,)
+    NEST = FoldRowsNest
 
     def schedule(self, op: FoldOp, machine: Machine) -> PositionsSchedule | None:
         kind = element_type_of(op.x)
@@ -168,9 +166,6 @@ class FoldStrategy(KernelStrategy[FoldOp]):
         residues = [each.window for each in op.axes()[-1].residues()]
         found = [window_rows_schedule(machine, width, window, rows, False) for window in residues]
         return None if None in found else max(filter(None, found), key=lambda each: each.nr, default=None)
-
-    def nest(self, nest: Nest[FoldOp, PositionsSchedule]) -> None:
-        FoldRowsNest.of(nest).emit()
 
 
 class SampledStrategy(KernelStrategy[SampledOp]):
@@ -215,9 +210,8 @@ class FixedAverageStrategy(PoolingStrategy):
     def schedule(self, op: WindowOp, machine: Machine) -> WindowSchedule | None:
         return None
 
-    def lay_out(self, op: WindowOp, layouts: Layouts) -> SSAValue | Blocked | None:
-        x = layouts.computed(op.x)
-        return None if x is None else layouts.copied_on_blocks(op, x, *op.operands[1:])
+    def on_blocks(self, op: WindowOp) -> Mapping[str, object] | None:
+        return {}
 
 
 STRATEGIES: Strategies = {

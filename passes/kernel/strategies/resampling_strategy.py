@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from xdsl.ir import SSAValue
+from collections.abc import Mapping
 
 from aotc.dialects.builder import INDEX, Scalar
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
@@ -13,9 +13,8 @@ from aotc.machines.machine import Machine
 from aotc.passes.kernel.builders.tiles import NotVectorizable, Tile
 from aotc.passes.kernel.costs.lanes import lanes_of
 from aotc.passes.kernel.costs.row_cost import axis_of_lanes
-from aotc.passes.kernel.layouts import Blocked, Layouts
+from aotc.passes.kernel.layouts import Layouts
 from aotc.passes.kernel.nest import Nest
-from aotc.passes.kernel.nests.row_nest import Piece, pieces
 from aotc.passes.kernel.strategy import KernelStrategy, Strategies
 
 MOST_UNROLLED = 4
@@ -35,15 +34,11 @@ class ResampleStrategy(KernelStrategy[ResampleOp]):
         registers = min(machine.use.chain, ceil_div(extent, lanes))
         return ResampleSchedule(lanes, machine.use.chain // registers, registers)
 
-    def lay_out(self, op: ResampleOp, layouts: Layouts) -> SSAValue | Blocked | None:
-        """In NCHWc, unless the result leaves the function and is larger than x: then it costs less to unpack x
-        first."""
-        x, axis, shape = layouts.computed(op.x), op.axis, shape_of(op.result)
-        if x is None or axis < 2:
-            return None
-        if axis < axis_of_lanes(shape) and shape[axis] > shape_of(op.x)[axis] and layouts.is_result(op.result):
-            return None
-        return layouts.copied_on_blocks(op, x, *op.operands[1:])
+    def on_blocks(self, op: ResampleOp) -> Mapping[str, object] | None:
+        """Unless the result leaves the function and is larger than x: then it costs less to unpack x first."""
+        axis, shape = op.axis, shape_of(op.result)
+        grows = axis < axis_of_lanes(shape) and shape[axis] > shape_of(op.x)[axis]
+        return None if axis < 2 or (grows and Layouts.is_result(op.result)) else {}
 
     def nest(self, nest: Nest[ResampleOp, ResampleSchedule]) -> None:
         op, b, schedule = nest.op, nest.b, nest.schedule
@@ -69,19 +64,19 @@ class ResampleStrategy(KernelStrategy[ResampleOp]):
             nest.write(index, total[0])
 
         for rows in segments(1 if row_axis is None else shape[row_axis], height):
-            for piece in pieces(shape[lane_axis], schedule.registers, lanes):
-                tile = Tile((rows.size, piece.registers, lanes), piece.valid)
+            for piece in segments(shape[lane_axis], schedule.registers * lanes):
+                tile = Tile.of(rows.size, piece.size, lanes)
 
-                def place(at: list[Scalar], rows: Segment = rows, piece: Piece = piece, tile: Tile = tile) -> None:
+                def place(at: list[Scalar], rows: Segment = rows, piece: Segment = piece, tile: Tile = tile) -> None:
                     index = list(at)
                     if row_axis is not None:
                         index[row_axis] = tile.index(b, at[row_axis] * rows.size + rows.start, {0: 1})
-                    start = at[lane_axis] * piece.width + piece.start
+                    start = at[lane_axis] * piece.size + piece.start
                     index[lane_axis] = tile.index(b, start, {-2: lanes, -1: 1})
                     each(index, tile)
 
                 bounds = list(shape)
-                bounds[lane_axis] = ceil_div(piece.end - piece.start, piece.width)
+                bounds[lane_axis] = piece.count
                 if row_axis is not None:
                     bounds[row_axis] = rows.count
                 b.parallel_for(bounds, place)

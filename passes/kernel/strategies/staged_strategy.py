@@ -39,30 +39,26 @@ class StagedStrategy(KernelStrategy[StagedOp]):
         return max(found, default=Prologue.COMPUTED)
 
     def nest(self, nest: Nest[StagedOp, Schedule]) -> None:
-        _write_tiles(nest)
+        self.scalar_nest(nest)
 
     def scalar_nest(self, nest: LoopNest[StagedOp]) -> None:
-        _write_tiles(nest)
+        op, b = nest.op, nest.b
+        given = dict(zip(op.block.args, nest.reads, strict=False))
+        values = Expressions(op.name, b, cast(Mapping[SSAValue, Reader], given), lambda each: each.inline_array())
+        plan = _plan(op)
+        kernel = _StagedKernel(b, op.stages(), plan.walk, values, nest.reads[len(op.inputs) :], nest.writes)
 
+        def part(number: Scalar) -> None:
+            first = 0
+            for strip in plan.parts:
+                if strip.count == plan.count:
+                    kernel.part(strip, first, number)
+                else:
+                    inside = b.compare("ge", number, first) & b.compare("lt", number, first + strip.count)
+                    b.only_when(inside, lambda strip=strip, first=first: kernel.part(strip, first, number))
+                first += strip.count
 
-def _write_tiles(nest: LoopNest[StagedOp]) -> None:
-    op, b = nest.op, nest.b
-    given = dict(zip(op.block.args, nest.reads, strict=False))
-    values = Expressions(op.name, b, cast(Mapping[SSAValue, Reader], given), lambda each: each.inline_array())
-    stages, plan = op.stages(), _plan(op)
-    kernel = _StagedKernel(b, stages, plan.walk, values, nest.reads[len(op.inputs) :], nest.writes)
-
-    def part(number: Scalar) -> None:
-        first = 0
-        for strip in plan.parts:
-            if strip.count == plan.count:
-                kernel.part(strip, first, number)
-            else:
-                inside = b.compare("ge", number, first) & b.compare("lt", number, first + strip.count)
-                b.only_when(inside, lambda strip=strip, first=first: kernel.part(strip, first, number))
-            first += strip.count
-
-    b.parallel_range(0, plan.count, 1, part)
+        b.parallel_range(0, plan.count, 1, part)
 
 
 def _plan(op: StagedOp) -> Plan:

@@ -14,7 +14,7 @@ from itertools import pairwise
 from operator import or_, xor
 from typing import Any, Final, TypeAlias
 
-from aotc.machines.lookups import PSHUFB, SWIZZLE, TBL, VPERMB, VPERMW, ByteLookup, byte_lookup
+from aotc.machines.dots import PSHUFB, SWIZZLE, TBL, VPERMB, VPERMW, ByteLookup, byte_lookup
 from aotc.passes.loops.selection.processor import Processor, V
 
 _ROW = 16

@@ -13,6 +13,9 @@ from drafts import Draft, agrees_with_onnxruntime, draft, has_no_warnings_in_c, 
 from harness import Array
 
 import aotc
+from aotc.compiler.driver import lower
+from aotc.dialects.graph.matrices.matmul import MatMulOp
+from aotc.pipeline.options import CompileOptions
 
 RANDOM = np.random.default_rng(8)
 
@@ -29,6 +32,11 @@ def transforms() -> Iterator[Draft]:
             for length in (5, 16):
                 given = [normal(3, 8, parts), np.array(length), np.array(1)]
                 yield draft("DFT", 20, *given, constants=[1, 2], inverse=inverse)
+            for length in (96, 105):  # of two factors
+                yield draft("DFT", 17, normal(2, length, 3, parts, dtype="float64"), axis=1, inverse=inverse)
+                yield draft("DFT", 20, normal(3, length, parts, dtype="float64"), inverse=inverse)
+    yield draft("DFT", 17, normal(2, 96, 1, dtype="float64"), onesided=1)
+    yield draft("DFT", 17, normal(2, 105, 1, dtype="float64"), onesided=1)
     yield draft("DFT", 17, normal(1, 9, 1), onesided=1)
     yield draft("DFT", 20, normal(2, 3, 10, 1), None, np.array(-2), constants=[2], onesided=1)
     window = np.hanning(16).astype(np.float32)
@@ -42,6 +50,18 @@ def transforms() -> Iterator[Draft]:
 @pytest.mark.parametrize("each", list(transforms()), ids=str)
 def test_transforms(each: Draft) -> None:
     agrees_with_onnxruntime(each, absolute=2e-5)
+
+
+@pytest.mark.parametrize(("length", "products"), [(63, 1), (64, 2), (97, 1), (400, 2)])
+def test_matrices_of_a_transform(length: int, products: int) -> None:
+    """Two where they are much smaller than one; a prime length has no factors."""
+    model, feed = draft("DFT", 20, normal(1, length, 1)).model()
+    kernels = aotc.build(model, emit="c", weights="external").metadata
+    assert (kernels.weights_bytes < 4 * length**2) == (products == 2)
+    module = lower(model, CompileOptions.of(stop_after="import")).module
+    assert sum(isinstance(op, MatMulOp) for op in module.walk()) == products
+    found = aotc.compile(model)(feed)["y0"]
+    np.testing.assert_allclose(found[..., 0] + 1j * found[..., 1], np.fft.fft(feed["x0"][..., 0]), atol=1e-4)
 
 
 @pytest.mark.parametrize("length", [7, 8])

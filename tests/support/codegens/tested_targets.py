@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from aotc.machines.dots import DotProduct, StepPairs
-from aotc.machines.lookups import COMPUTED, ByteLookup
+from aotc.machines.dots import COMPUTED, ByteLookup, DotProduct, StepPairs
 from aotc.machines.machine import (
     Bandwidths,
     CacheShares,

@@ -15,8 +15,7 @@ from aotc.emit.footprint import CallTree
 from aotc.emit.llvm.frames import Frame, frames
 from aotc.emit.llvm.sizes import object_sizes
 from aotc.errors import BudgetError, UsageError
-from aotc.machines.compilers import compiler_flags
-from aotc.machines.helpers import helper_stack
+from aotc.machines.compilers import compiler_flags, helper_stack
 from aotc.machines.targets import binding, lookup
 from aotc.model.metadata import from_json
 

@@ -13,8 +13,7 @@ from aotc.emit.c.measure import stack_usage
 from aotc.emit.footprint import CallTree
 from aotc.emit.llvm.frames import Frame
 from aotc.errors import BudgetError, CompileError, UsageError
-from aotc.machines.compilers import compiler_flags
-from aotc.machines.helpers import helper_stack
+from aotc.machines.compilers import compiler_flags, helper_stack
 from aotc.machines.targets import TARGETS, lookup
 
 MODEL = Path(__file__).parents[2] / "models" / "data" / "hello_world_int8" / "model.onnx"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import aotc
-from aotc.cli.phase_table import every_row
+from aotc.cli.tables import every_row
 from aotc.pipeline.universe import UNIVERSE
 
 ROOT = Path(__file__).parents[3]

@@ -22,15 +22,13 @@ from aotc.machines.families import CORTEX_M4, FAMILIES, HOSTED, X86_AVX2, X86_AV
 from aotc.machines.machine import Core, Machine, ThreadCosts
 from aotc.machines.targets import TARGETS, binding, core_of, lookup
 from aotc.passes.fuse import tile_and_fuse
+from aotc.passes.kernel.costs import strassen_cost, winograd_cost
 from aotc.passes.kernel.costs.conv_cost import conv_schedule, narrow_schedule
 from aotc.passes.kernel.costs.dot_cost import dot_machine
-from aotc.passes.kernel.costs.elementwise_cost import elementwise_schedule
-from aotc.passes.kernel.costs.product_cost import batched_matmul_schedule, panel_order, product_schedule
-from aotc.passes.kernel.costs.register_tile_cost import register_tile
+from aotc.passes.kernel.costs.lanes import elementwise_schedule
+from aotc.passes.kernel.costs.product_cost import batched_matmul_schedule, panel_order, product_schedule, register_tile
 from aotc.passes.kernel.costs.row_cost import reduction_schedule, row_schedule
-from aotc.passes.kernel.costs.strassen_cost import ProductSizes, choose_strassen
 from aotc.passes.kernel.costs.window_cost import window_schedule
-from aotc.passes.kernel.costs.winograd_cost import ConvolutionSizes, choose_winograd
 from aotc.passes.kernel.model_weights import read_bytes
 from aotc.passes.kernel.nests.products.matmul_nest import CACHE_LINE, SUMS
 from aotc.passes.loops import split_parallel_loops
@@ -187,11 +185,11 @@ def _decisions(machine: Machine) -> list[object]:
             (31, 128, 512),
             (600, 300, 100),
         ):
-            found.append(choose_strassen(one, f32, ProductSizes(1, rows, columns, depth)))
+            found.append(strassen_cost.choose(one, f32, strassen_cost.ProductSizes(1, rows, columns, depth)))
     for channels, outputs, extent in ((64, 64, 56), (512, 512, 7), (16, 16, 32), (128, 32, 14), (8, 64, 9), (64, 8, 5)):
         for dtype, group in ((f32, 1), (i32, 2)):
-            sizes = ConvolutionSizes(1, channels, outputs, extent, extent, group)
-            found += [choose_winograd(machine.with_weights(each), dtype, sizes) for each in (1 << 20, 100 << 20)]
+            sizes = winograd_cost.ConvolutionSizes(1, channels, outputs, extent, extent, group)
+            found += [winograd_cost.choose(machine.with_weights(each), dtype, sizes) for each in (1 << 20, 100 << 20)]
     for rows, columns, depth in SIZES:
         found.append(product_schedule(machine, f32, rows, columns, depth, streamed=True))
         found.append(batched_matmul_schedule(machine, machine.vector_bytes // 4, (7, rows, columns % 40 + 1, depth)))
@@ -297,10 +295,10 @@ def test_dear_transforms_and_sums_rule_algorithms_out() -> None:
     dear = replace(
         X86_AVX512, winograd=replace(costs[0], transform_cycles=400), strassen=replace(costs[1], sum_cycles=500)
     )
-    sizes = ConvolutionSizes(1, 64, 64, 56, 56)
-    assert choose_winograd(X86_AVX512, f32, sizes) and choose_winograd(dear, f32, sizes) is None
-    product = ProductSizes(1, 128, 768, 768)
-    assert choose_strassen(X86_AVX512, f32, product) and choose_strassen(dear, f32, product) is None
+    sizes = winograd_cost.ConvolutionSizes(1, 64, 64, 56, 56)
+    assert winograd_cost.choose(X86_AVX512, f32, sizes) and winograd_cost.choose(dear, f32, sizes) is None
+    product = strassen_cost.ProductSizes(1, 128, 768, 768)
+    assert strassen_cost.choose(X86_AVX512, f32, product) and strassen_cost.choose(dear, f32, product) is None
 
 
 # --- passes ----------------------------------------------------------------------------------------------------------

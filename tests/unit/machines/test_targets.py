@@ -13,11 +13,18 @@ import pytest
 from aotc.errors import UsageError
 from aotc.machines import families, processor
 from aotc.machines.boards import BOARDS
-from aotc.machines.dots import PORTABLE, USDOT
-from aotc.machines.lookups import COMPUTED
+from aotc.machines.dots import COMPUTED, PORTABLE, USDOT
 from aotc.machines.machine import Core, Machine
-from aotc.machines.packages import installed_target
-from aotc.machines.targets import TARGETS, Target, binding, lookup, machine_of, probed_vectors, targets_table
+from aotc.machines.targets import (
+    TARGETS,
+    Target,
+    binding,
+    installed_target,
+    lookup,
+    machine_of,
+    probed_vectors,
+    targets_table,
+)
 
 PROMISED = (
     "host x86-64-v3 x86-64-v4 cortex-m0 cortex-m3 cortex-m4 cortex-m4f cortex-m7 cortex-m33 cortex-m55 rv32imac "

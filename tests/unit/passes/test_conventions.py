@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from legality import legal, table
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
@@ -25,11 +26,9 @@ from aotc.model.conventions import (
     WORKSPACES,
     Conventions,
     entry_symbol,
-    legal,
     model_symbol,
     operator_symbol,
     require_identifier,
-    table,
 )
 from aotc.model.weight_store import WeightStore
 from aotc.passes.interface.buffers_to_pointers import BuffersToPointersPass

@@ -1,6 +1,8 @@
 """Integer operations as C expressions: modulo 2^width as in the IR, without undefined behaviour and with few casts.
 
-Arithmetic that may overflow is done in unsigned types, where C wraps as the IR does.
+An integer value of N bits stands in C either as its signed or as its unsigned reading (`Expr.unsigned`), in whatever
+C type the expression happens to have; each use asks for the reading it needs and pays with a cast only where the two
+differ. Arithmetic that may overflow is done in unsigned types, where C wraps as the IR does.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from aotc.dialects import aot
 from aotc.emit.c.c_types import BOOL, INT, SIGNED, UNSIGNED, CType, ctype_of, float_literal, unsigned_literal
 from aotc.emit.c.expr import Expr, Level, binary, call, cast_expr, conditional, integer_expr, negated, unary
 from aotc.emit.c.expressions.ranges import Interval, type_interval, within
-from aotc.emit.c.expressions.readings import Readings, width
+from aotc.emit.c.expressions.scope import Scope
 from aotc.emit.c.instructions import macro_name
 from aotc.errors import CompileError
 
@@ -31,10 +33,68 @@ _SYMBOLS = ("==", "!=", "<", "<=", ">", ">=", "<", "<=", ">", ">=")
 """The comparison of each predicate of arith.cmpi: signed ones, then unsigned ones."""
 
 
-class Integers(Readings):
-    """Integer, index and boolean operations as expressions within a scope."""
+class Integers:
+    """Integer, index and boolean values, and operations on them, as expressions within a scope."""
 
-    def constant(self, op: arith.ConstantOp, _: int) -> Expr:
+    def __init__(self, scope: Scope) -> None:
+        self.scope = scope
+
+    def signed(self, value: SSAValue, atom: bool = False) -> Expr:
+        """The signed reading (of i1: 0 or 1)."""
+        e = self.scope.atom(value) if atom else self.scope.operand(value)
+        return self.as_signed(e, value)
+
+    def as_signed(self, e: Expr, value: SSAValue) -> Expr:
+        """`e`, the expression of `value`, as its signed reading."""
+        if not e.unsigned or value.type == i1:
+            return e
+        if e.ctype.bits < 32 and self.scope.ranges.of(value)[0] >= 0:
+            return replace(e, unsigned=False)
+        return replace(cast_expr(e, SIGNED[width(value)]), unsigned=False)
+
+    def unsigned(self, value: SSAValue, atom: bool = False) -> Expr:
+        """The unsigned reading, in an unsigned C type or one that it is promoted to."""
+        e = self.scope.atom(value) if atom else self.scope.operand(value)
+        if e.unsigned or value.type == i1:
+            return e
+        if e.literal is not None:
+            bits = width(value)
+            number = int(e.literal) % (1 << bits)
+            text = unsigned_literal(number, max(bits, 32))
+            return Expr(text, Level.PRIMARY, UNSIGNED[max(bits, 32)], unsigned=True, literal=number)
+        return replace(cast_expr(e, UNSIGNED[width(value)]), unsigned=True)
+
+    def modular(self, value: SSAValue) -> Expr:
+        """The value modulo 2^width in the unsigned type of 32 or 64 bits that arithmetic on it wraps in."""
+        bits = max(width(value), 32)
+        e = self.scope.operand(value)
+        if e.literal is not None:
+            return Expr(unsigned_literal(int(e.literal), bits), Level.PRIMARY, UNSIGNED[bits], True, e.literal)
+        return replace(cast_expr(e, UNSIGNED[bits]), unsigned=True)
+
+    def convert(self, e: Expr, value: SSAValue, target: CType) -> Expr:
+        """`e`, the expression of `value`, as it can be assigned to `target` without a warning."""
+        if e.ctype == target or not target.is_integer or target == BOOL:
+            return e
+        if e.literal is not None and e.ctype.is_integer:
+            low, high = (0, (1 << target.bits) - 1) if target.kind == "unsigned" else type_interval(value.type)
+            number = int(e.literal)
+            if target.kind == "unsigned":
+                number %= 1 << target.bits
+            if low <= number <= high:
+                return integer_expr(number, target) if target.bits < 64 or number < 2**63 else cast_expr(e, target)
+        given = e.ctype
+        if given == BOOL and e.is_atom:
+            return e
+        if given.kind == target.kind and given.bits <= target.bits:
+            return e
+        if given.kind == "unsigned" and target.kind == "signed" and given.bits < target.bits:
+            return e
+        return cast_expr(e, target)
+
+    # Operations
+
+    def constant(self, op: arith.ConstantOp) -> Expr:
         """A literal."""
         kind = op.result.type
         if isinstance(op.value, IntegerAttr):
@@ -192,7 +252,7 @@ class Integers(Readings):
         a, b = self._alike(self.signed(op.lhs), self.signed(op.rhs))
         return binary(symbol, a, b, self._common(a, b) if a.ctype.bits == 64 or b.ctype.bits == 64 else INT)
 
-    def shift_left(self, op: arith.ShLIOp, _: int) -> Expr:
+    def shift_left(self, op: arith.ShLIOp) -> Expr:
         """a << b modulo 2^width."""
         bits = width(op.result)
         low, high = self.scope.ranges.of(op.lhs)
@@ -204,17 +264,17 @@ class Integers(Readings):
         e = replace(binary("<<", self.modular(op.lhs), amount, wide), unsigned=True)
         return e if bits >= 32 else replace(cast_expr(e, SIGNED[bits]), unsigned=False)
 
-    def shift_right(self, op: arith.ShRSIOp, _: int) -> Expr:
+    def shift_right(self, op: arith.ShRSIOp) -> Expr:
         """Arithmetic shift; C compilers agree on what it does to negative numbers."""
         a = self.signed(op.lhs)
         if width(op.result) == 64:
             a = cast_expr(a, SIGNED[64])
         return binary(">>", a, self.signed(op.rhs), a.ctype if a.ctype.bits >= 32 else INT)
 
-    def shift_right_unsigned(self, op: arith.ShRUIOp, _: int) -> Expr:
+    def shift_right_unsigned(self, op: arith.ShRUIOp) -> Expr:
         """Logical shift."""
         if self.scope.ranges.of(op.lhs)[0] >= 0:
-            return self.shift_right(cast(Any, op), 0)
+            return self.shift_right(cast(Any, op))
         return self._unsigned_result(">>", self.unsigned(op.lhs), self.signed(op.rhs), op.result)
 
     def multiply_extended(self, op: arith.MulSIExtendedOp | arith.MulUIExtendedOp, result: int) -> Expr:
@@ -238,7 +298,7 @@ class Integers(Readings):
         total = cast_expr(binary("+", a, b, UNSIGNED[max(bits, 32)] if bits >= 32 else INT), UNSIGNED[bits])
         return replace(total, unsigned=True) if result == 0 else binary("<", total, a, BOOL)
 
-    def absolute(self, op: math.AbsIOp, _: int) -> Expr:
+    def absolute(self, op: math.AbsIOp) -> Expr:
         """|x|; the least integer stays as it is."""
         x = self.signed(op.operand, atom=True)
         bits = width(op.result)
@@ -258,7 +318,7 @@ class Integers(Readings):
         assert e.parts is not None
         return replace(e, text=text, parts=None, negation=e.text)
 
-    def compare(self, op: arith.CmpiOp, _: int) -> Expr:
+    def compare(self, op: arith.CmpiOp) -> Expr:
         """An integer comparison."""
         predicate = op.predicate.value.data
         if (known := self._decided(op)) is not None:
@@ -304,7 +364,7 @@ class Integers(Readings):
             return binary(symbol, a, b, BOOL)
         return None
 
-    def select(self, op: arith.SelectOp, _: int) -> Expr:
+    def select(self, op: arith.SelectOp) -> Expr:
         """condition ? a : b."""
         return self.choose(self.scope.operand(op.cond), op.lhs, op.rhs)
 
@@ -323,7 +383,7 @@ class Integers(Readings):
             common = INT  # as it is in C; of casts within, GCC forgets that they make a value fit
         return conditional(condition, a, b, common)
 
-    def truncate(self, op: arith.TruncIOp, _: int) -> Expr:
+    def truncate(self, op: arith.TruncIOp) -> Expr:
         """The low bits."""
         e = self.scope.operand(op.input)
         if op.result.type == i1:
@@ -337,12 +397,12 @@ class Integers(Readings):
             return e
         return replace(cast_expr(e, SIGNED[bits]), unsigned=False)
 
-    def extend(self, op: arith.ExtSIOp, _: int) -> Expr:
+    def extend(self, op: arith.ExtSIOp) -> Expr:
         """Sign extension: the signed reading does not change."""
         e = self.signed(op.input)
         return unary("-", e, INT) if op.input.type == i1 else e
 
-    def extend_unsigned(self, op: arith.ExtUIOp, _: int) -> Expr:
+    def extend_unsigned(self, op: arith.ExtUIOp) -> Expr:
         """Zero extension: the unsigned reading becomes the signed one."""
         e = self.scope.operand(op.input)
         if not e.unsigned and self.scope.ranges.of(op.input)[0] >= 0:
@@ -352,16 +412,16 @@ class Integers(Readings):
             return integer_expr(int(e.literal))
         return replace(e, unsigned=False)
 
-    def instruction(self, op: aot.InstructionOp, _: int) -> Expr:
+    def instruction(self, op: aot.InstructionOp) -> Expr:
         """One on integers."""
         return self._word(macro_name(op.row), *op.arguments)
 
-    def round_product(self, op: aot.RoundProductOp, _: int) -> Expr:
+    def round_product(self, op: aot.RoundProductOp) -> Expr:
         """The product as floats round it."""
         name = "aotc_round_product" if not op.near else "aotc_round_near_product"
         return self._word(name, *op.operands, literals=[op.shift])
 
-    def opaque(self, op: aot.OpaqueOp, _: int) -> Expr:
+    def opaque(self, op: aot.OpaqueOp) -> Expr:
         """An index that is computed of again."""
         return call(
             self.scope.helper(f"aotc_opaque_i{self.scope.index.bits}"), self.signed(op.value), ctype=self.scope.index
@@ -371,7 +431,7 @@ class Integers(Readings):
         given = (self.convert(self.signed(value), value, SIGNED[32]) for value in operands)
         return call(self.scope.helper(name), *given, *map(integer_expr, literals), ctype=SIGNED[32])
 
-    def index_cast(self, op: arith.IndexCastOp, _: int) -> Expr:
+    def index_cast(self, op: arith.IndexCastOp) -> Expr:
         """Between integers and indices."""
         e = self.signed(op.input)
         if op.input.type == i1:
@@ -387,3 +447,8 @@ class Integers(Readings):
         if keeps or (e.ctype.bits < 32 and isinstance(op.result.type, IndexType)):
             return e
         return cast_expr(e, target)
+
+
+def width(value: SSAValue) -> int:
+    """Bits of an integer value."""
+    return cast(IntegerType, value.type).width.data

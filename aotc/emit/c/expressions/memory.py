@@ -14,7 +14,7 @@ from aotc.dialects import aot
 from aotc.emit.c.c_types import BOOL, SIGNED, UINTPTR, UNSIGNED, VOID, CType, ctype_of, pointer_to
 from aotc.emit.c.expr import Expr, Level, binary, call, cast_expr, integer_expr, name_expr
 from aotc.emit.c.expressions.buffers import is_unsigned_buffer, root
-from aotc.emit.c.expressions.readings import Readings
+from aotc.emit.c.expressions.integers import Integers
 from aotc.emit.c.expressions.scope import Scope
 from aotc.emit.c.text import string_literal
 
@@ -37,7 +37,7 @@ OPERATIONS = (
 class Memory:
     """Memory operations as expressions within a function."""
 
-    def __init__(self, scope: Scope, integers: Readings) -> None:
+    def __init__(self, scope: Scope, integers: Integers) -> None:
         self._scope = scope
         self._integers = integers
 

@@ -28,10 +28,9 @@ from aotc.emit.c.c_types import (
     unsigned_literal,
     vector_ctype,
 )
-from aotc.emit.c.expr import Expr, Level, binary, call, cast_expr, unary
+from aotc.emit.c.expr import Expr, Level, binary, call, cast_expr, converted, unary
 from aotc.emit.c.instructions import macro_name
-from aotc.emit.c.vectors.memory import VectorMemory
-from aotc.emit.c.vectors.readings import element_of, lanes_of, number_expr
+from aotc.emit.c.vectors.memory import VectorMemory, number_expr
 from aotc.emit.c.vectors.values import is_vector
 
 Printer: TypeAlias = "Callable[[Vectors, Any], Expr]"
@@ -69,7 +68,7 @@ class Vectors(VectorMemory):
         element = ctype.element
         if ctype.kind == "mask":
             return number_expr(-(int(value) & 1))
-        if element is not None and element.kind in ("float", "half"):
+        if element.kind in ("float", "half"):
             text = float_literal(float(value), element)
             if text.endswith(("NAN", "INFINITY")):
                 self.scope.include("math.h")
@@ -96,7 +95,7 @@ class Vectors(VectorMemory):
         """One lane."""
         e = self.scope.atom(op.vector)
         text = f"{e.text}[{op.static_position.get_values()[-1]}]"
-        element = element_of(e.ctype)
+        element = e.vector.element
         if element == BOOL:
             return binary("!=", Expr(text, Level.PRIMARY, SIGNED[32]), number_expr(0), BOOL)
         return Expr(text, Level.PRIMARY, element, unsigned=element.kind == "unsigned")
@@ -107,7 +106,7 @@ class Vectors(VectorMemory):
         if a.ctype.kind == "mask":
             b = self.mask(b, a.ctype.bits)
         lanes = [int(lane) for lane in op.mask.get_values()]
-        element = element_of(a.ctype)
+        element = a.vector.element
         ctype = mask_ctype(a.ctype.bits, len(lanes)) if element == BOOL else vector_ctype(element, len(lanes))
         return call("__builtin_shufflevector", a, b, *map(number_expr, lanes), ctype=ctype)
 
@@ -154,7 +153,7 @@ class Vectors(VectorMemory):
         a, b = self.scope.atom(op.lhs), self.scope.atom(op.rhs)
         if is_signed:
             a, b = self.signed(a), self.signed(b)
-        return self.unsigned(self.macro(name, cast(VectorCType, a.ctype), a, b))
+        return self.unsigned(self.macro(name, a.vector, a, b))
 
     def instruction(self, op: aot.InstructionOp) -> Expr:
         """One instruction."""
@@ -164,7 +163,7 @@ class Vectors(VectorMemory):
     def absolute(self, op: math.AbsIOp) -> Expr:
         """|x| of integers with a sign."""
         e = self.signed(self.scope.atom(op.operand))
-        return self.unsigned(self.macro("abs", cast(VectorCType, e.ctype), e))
+        return self.unsigned(self.macro("abs", e.vector, e))
 
     # Comparisons
 
@@ -183,7 +182,7 @@ class Vectors(VectorMemory):
             if predicate not in ("eq", "ne") and predicate[0] == "u":
                 a, b = self.unsigned(a), self.unsigned(b)
         symbol = _SYMBOLS[predicate if predicate in ("eq", "ne") else predicate[1:]]
-        return cast_expr(binary(symbol, a, b, a.ctype), mask_ctype(a.ctype.bits, lanes_of(a)))
+        return cast_expr(binary(symbol, a, b, a.ctype), mask_ctype(a.ctype.bits, a.vector.lanes))
 
     def select(self, op: aot.TileSelectOp) -> Expr:
         """One or the other, lane by lane."""
@@ -192,7 +191,7 @@ class Vectors(VectorMemory):
         ctype = self.ctype(op.result)
         a, b = self.scope.atom(op.lhs), self.scope.atom(op.rhs)
         if ctype.kind == "mask":
-            ctype = cast(VectorCType, a.ctype)
+            ctype = a.vector
             b = self.mask(b, ctype.bits)
         condition = self.mask(self.scope.atom(op.condition), ctype.bits)
         return replace(self.macro("select", ctype, condition, a, b), ctype=ctype)
@@ -234,14 +233,14 @@ class Vectors(VectorMemory):
                 sign = "signed" if kind == "extsi" else "unsigned"
                 return self.macro(f"widened_{sign}{e.ctype.bits}{part}", target, e.origin)
             case "trunci" if self._fills_register(op.result, self.ctype(op.tile)):
-                return replace(self.converted(e, target), origin=e)
+                return replace(converted(e, target), origin=e)
             case "extsi" | "extui":
                 return self._extended(e, target, kind == "extsi")
             case "trunci" if target.kind == "mask":
-                one = self.macro("splat", cast(VectorCType, e.ctype), number_expr(1))
+                one = self.macro("splat", e.vector, number_expr(1))
                 return self._is_nonzero(binary("&", e, one, e.ctype))
             case _:
-                return self.converted(e, target)
+                return converted(e, target)
 
     def _extended(self, e: Expr, target: VectorCType, is_signed: bool) -> Expr:
         """Integers as wider ones."""
@@ -266,20 +265,20 @@ class Vectors(VectorMemory):
 
     def _is_nonzero(self, e: Expr) -> Expr:
         """`e != 0`."""
-        zero = self.macro("splat", cast(VectorCType, e.ctype), number_expr(0))
-        return cast_expr(binary("!=", e, zero, e.ctype), mask_ctype(e.ctype.bits, lanes_of(e)))
+        zero = self.macro("splat", e.vector, number_expr(0))
+        return cast_expr(binary("!=", e, zero, e.ctype), mask_ctype(e.ctype.bits, e.vector.lanes))
 
     def _to_integer(self, e: Expr, target: VectorCType, is_signed: bool) -> Expr:
         """Towards zero; by way of 32 bits, for which there are instructions."""
         if target.kind == "mask" or target.bits < 32:
-            e = self.converted(e, vector_ctype(SIGNED[32], target.lanes))
+            e = converted(e, vector_ctype(SIGNED[32], target.lanes))
             if target.kind == "mask":
                 return self._is_nonzero(self.unsigned(e))
             # signed to signed: of a cast in between GCC 12 makes a conversion lane by lane
-            return cast_expr(self.converted(e, vector_ctype(SIGNED[target.bits], target.lanes)), target)
+            return cast_expr(converted(e, vector_ctype(SIGNED[target.bits], target.lanes)), target)
         if not is_signed:
-            return self.converted(e, target)
-        return cast_expr(self.converted(e, vector_ctype(SIGNED[target.bits], target.lanes)), target)
+            return converted(e, target)
+        return cast_expr(converted(e, vector_ctype(SIGNED[target.bits], target.lanes)), target)
 
     def _to_float(self, e: Expr, target: VectorCType, is_signed: bool) -> Expr:
         """To nearest even."""
@@ -291,7 +290,7 @@ class Vectors(VectorMemory):
             e = self.signed(e)
         if target.element == F32 and is_signed and e.ctype.bits == 32 and target.lanes == 4:
             return self.macro("of_integers", target, e)
-        return self.converted(e, target)
+        return converted(e, target)
 
     def bitcast(self, op: arith.BitcastOp | vector.BitcastOp) -> Expr:
         """The same bits as another type of that width."""

@@ -13,8 +13,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from aotc.emit.c import instructions
-from aotc.emit.c.vector_types import Vector, type_name
-from aotc.emit.c.vectors.operations import OPERATIONS, PARTIAL, Variants
+from aotc.emit.c.c_types import VectorCType, type_name, vector_of
+from aotc.emit.c.instructions import Variants
+from aotc.emit.c.vectors.operations import OPERATIONS, PARTIAL
 
 _TYPES = ("", "unaligned")
 """A vector's own type, and the one for access to memory: at any address, of whatever type the memory is."""
@@ -90,7 +91,7 @@ def prologue(functions: Iterable[str]) -> Prologue:
 
 
 def _names(text: str) -> set[_Name]:
-    return {_Name(m[1] or "", int(m[2] or 0), Vector(m[3], int(m[4]), int(m[5]))) for m in _NAME.finditer(text)}
+    return {_Name(m[1] or "", int(m[2] or 0), vector_of(m[3], int(m[4]), int(m[5]))) for m in _NAME.finditer(text)}
 
 
 @dataclass(frozen=True)
@@ -99,7 +100,7 @@ class _Name:
 
     operation: str
     count: int
-    vector: Vector
+    vector: VectorCType
 
     @property
     def is_type(self) -> bool:
@@ -108,16 +109,16 @@ class _Name:
     def order(self) -> tuple[object, ...]:
         """By type, then by operation."""
         vector = self.vector
-        return "fui".index(vector.kind), vector.bits, vector.lanes, _ORDER[self.operation], self.count
+        return "fui".index(vector.letter), vector.bits, vector.lanes, _ORDER[self.operation], self.count
 
 
 def _definition(name: _Name) -> str:
     vector = name.vector
     if name.operation == "":
-        return f"typedef {vector.element} {vector.name} __attribute__((vector_size({vector.size})));"
+        return f"typedef {vector.element.text} {vector.text} __attribute__((vector_size({vector.size})));"
     if name.operation == "unaligned":
         attributes = f"vector_size({vector.size}), aligned({vector.bits // 8}), may_alias"
-        return f"typedef {vector.element} {vector.operation('unaligned')} __attribute__(({attributes}));"
+        return f"typedef {vector.element.text} {vector.operation('unaligned')} __attribute__(({attributes}));"
     if name.count:
         parameters, variants = PARTIAL[name.operation](vector, name.count)
     else:

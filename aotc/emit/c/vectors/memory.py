@@ -1,4 +1,8 @@
-"""Loads and stores of vectors as C expressions, and statements that keep vectors in registers."""
+"""Vectors as C reads them, their loads and stores, and statements that keep them in registers.
+
+Integers are unsigned vectors, so that arithmetic wraps, and are read as signed ones where the operation says so.
+Booleans are masks: integers of the width of what was compared, all ones or all zeros.
+"""
 
 from __future__ import annotations
 
@@ -9,21 +13,51 @@ from xdsl.dialects import arith, math
 from xdsl.ir import Operation, SSAValue
 
 from aotc.dialects import aot
-from aotc.emit.c.c_types import UNSIGNED, VOID, VectorCType, mask_ctype, pointer_to, vector_ctype
-from aotc.emit.c.expr import Expr, Level, binary, call, cast_expr
+from aotc.emit.c.c_types import SIGNED, UNSIGNED, VOID, VectorCType, ctype_of, mask_ctype, pointer_to, vector_ctype
+from aotc.emit.c.expr import Expr, Level, binary, call, cast_expr, converted
 from aotc.emit.c.expressions.buffers import root
 from aotc.emit.c.expressions.memory import Memory
 from aotc.emit.c.expressions.scope import Scope
 from aotc.emit.c.instructions import macro_name
-from aotc.emit.c.vectors.readings import VectorReadings, number_expr
 
 
-class VectorMemory(VectorReadings):
-    """Loads, stores and prefetches of vectors, and what keeps accumulators in registers."""
+class VectorMemory:
+    """Readings, loads and stores of vectors within a function, and what keeps accumulators in registers."""
 
     def __init__(self, scope: Scope, memory: Memory) -> None:
-        super().__init__(scope)
+        self.scope = scope
         self._memory = memory
+
+    def ctype(self, value: SSAValue) -> VectorCType:
+        """The C type of a vector."""
+        return cast(VectorCType, ctype_of(value.type, self.scope.index))
+
+    def operand(self, value: SSAValue, atom: bool = False) -> Expr:
+        """The expression of a vector, a name where it is mentioned more than once (`atom`)."""
+        return self.scope.atom(value) if atom else self.scope.operand(value)
+
+    def signed(self, e: Expr) -> Expr:
+        """Integers as their signed readings."""
+        return cast_expr(e, vector_ctype(SIGNED[e.ctype.bits], e.vector.lanes))
+
+    def unsigned(self, e: Expr) -> Expr:
+        """Integers as their unsigned readings, which arithmetic is done on."""
+        return cast_expr(e, vector_ctype(UNSIGNED[e.ctype.bits], e.vector.lanes))
+
+    def mask(self, e: Expr, bits: int) -> Expr:
+        """A mask as one of another width."""
+        return converted(e, mask_ctype(bits, e.vector.lanes))
+
+    def macro(self, name: str, ctype: VectorCType, *arguments: Expr) -> Expr:
+        """`aotc_name_f32x16(arguments)`."""
+        return call(ctype.operation(name), *arguments, ctype=ctype)
+
+    def mask_bits(self, mask: Expr, bits: int) -> Expr:
+        """Booleans as the integers 0 and 1."""
+        e = self.unsigned(self.mask(mask, bits))
+        return binary("&", e, self.macro("splat", e.vector, number_expr(1)), e.ctype)
+
+    # Memory
 
     def address(self, op: aot.TileLoadOp | aot.TileStoreOp | aot.PrefetchOp) -> Expr:
         """Where the first lane is."""
@@ -97,7 +131,7 @@ class VectorMemory(VectorReadings):
         address, part = self.address(op), _part(op.count(), ctype)
         made = op.tile.owner
         if stride == 1 and not part and isinstance(made, aot.TileConvertOp) and e.origin is not None:
-            return self.macro(f"narrowed{ctype.bits}", cast(VectorCType, e.origin.ctype), address, e.origin)
+            return self.macro(f"narrowed{ctype.bits}", e.origin.vector, address, e.origin)
         if stride == 1:
             return self.macro("store" + part, ctype, address, e)
         return self.macro("scatter" + part, ctype, address, number_expr(stride), e)
@@ -105,6 +139,11 @@ class VectorMemory(VectorReadings):
     def prefetch(self, op: aot.PrefetchOp) -> Expr:
         """The statement, without its semicolon: for reading, into L2, as in LLVM IR."""
         return call("__builtin_prefetch", self.address(op), number_expr(0), number_expr(2), ctype=VOID)
+
+
+def number_expr(value: int) -> Expr:
+    """A small integer as an argument of a macro."""
+    return Expr(str(value), Level.UNARY, SIGNED[32], literal=value)
 
 
 def _multiplies(op: Operation) -> bool:

@@ -5,15 +5,18 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NoReturn, Protocol
+from typing import Any, NoReturn
 
 import numpy as np
 from onnx import GraphProto, NodeProto
+from xdsl.builder import Builder
+from xdsl.dialects.builtin import LocationAttr, NameLoc, NoneAttr, StringAttr
 from xdsl.ir import Attribute, Block, BlockArgument, OpResult, SSAValue
+from xdsl.rewriter import InsertPoint
 
-from aotc.dialects.constants import known_array
+from aotc.dialects.constants import constant_op, folded, known_array
 from aotc.dialects.dtypes import numpy_dtype
-from aotc.dialects.graph.compound.control_flow import ControlOp, LoopOp
+from aotc.dialects.graph.compound.control_flow import LoopOp
 from aotc.dialects.graph.interfaces import GraphOp, element_type_of, shape_of
 from aotc.dialects.graph.structure import ConstantOp, YieldOp
 from aotc.errors import CompileError, Problem
@@ -24,42 +27,58 @@ from aotc.frontend.onnx.scopes import POISON, Poison, Scope, Value, name_value
 from aotc.model.weight_store import Array, WeightStore
 
 
-class Bodies(Protocol):
+class Bodies(ABC):
     """The import of a model as control flow sees it."""
 
-    store: WeightStore
-    max_nodes: int
-    problems: list[Problem]
-    imported: int
-    """Nodes that have been imported."""
-    bounds: dict[SSAValue, Bound]
-    """Values of data-dependent extents."""
-    given: dict[SSAValue, str]
-    """The inputs of the model that are tensors."""
+    def __init__(self, store: WeightStore, max_nodes: int) -> None:
+        self.store = store
+        self.max_nodes = max_nodes
+        self.problems: list[Problem] = []
+        self.imported = 0
+        """Nodes that have been imported."""
+        self.bounds: dict[SSAValue, Bound] = {}
+        """Values of data-dependent extents."""
+        self.given: dict[SSAValue, str] = {}
+        """The inputs of the model that are tensors, by their values."""
+        self.block = Block()
+        self.builder = Builder(InsertPoint.at_end(self.block))
 
+    @abstractmethod
     def body(self, nodes: Sequence[NodeProto], outputs: Sequence[str], scope: Scope) -> None:
         """Import the nodes that the outputs depend on, where the import is."""
-        ...
 
+    @abstractmethod
     def lookup(self, name: str, scope: Scope) -> Value:
         """The value that `name` stands for."""
-        ...
 
     def constant(self, array: Array, name: str) -> SSAValue:
         """A constant where the import is."""
-        ...
+        return self.builder.insert(constant_op(array, name, self.store)).result
 
     def folded(self, op: GraphOp, name: str) -> SSAValue:
         """The first result of an operation, which is inserted where the import is if it is not a constant."""
-        ...
+        if (values := folded(op, self.store)) is not None:
+            op.erase()
+            return self.constant(values[0], name)
+        return self.insert(op, name)[0]
 
-    def insert(self, op: ControlOp, name: str) -> Sequence[SSAValue]:
-        """The results of control flow, which is inserted where the import is."""
-        ...
+    def insert(self, op: GraphOp, name: str) -> Sequence[SSAValue]:
+        """The results of an operation, which is inserted where the import is."""
+        op.location = location(name)
+        return self.builder.insert(op).results
 
     def within(self, block: Block, action: Callable[[], None]) -> None:
         """Have `action` import into `block`."""
-        ...
+        outer, self.block, self.builder = (self.block, self.builder), block, Builder(InsertPoint.at_end(block))
+        try:
+            action()
+        finally:
+            self.block, self.builder = outer
+
+
+def location(name: str) -> LocationAttr:
+    """The location of what a node becomes; xDSL cannot read those back that are not ASCII."""
+    return NameLoc(StringAttr(name.encode("ascii", "backslashreplace").decode()), NoneAttr())
 
 
 def captured(value: Value, scope: Scope) -> Value:

@@ -21,8 +21,8 @@ from aotc.dialects.graph.shapes import broadcast, normalize_axis
 from aotc.frontend.onnx.elements import extents, sums
 from aotc.frontend.onnx.importers.indexing import counted_top_k
 from aotc.frontend.onnx.importers.movement import counted_cut, cut, cuts
-from aotc.frontend.onnx.importers.reduction import axes_of
-from aotc.frontend.onnx.node import Bound, Node, Tensor
+from aotc.frontend.onnx.importers.reduction import whole_axes
+from aotc.frontend.onnx.node import Bound, Node, Tensor, joined
 from aotc.frontend.onnx.registry import IMPORTERS, bounded_op, listed
 
 _Results = Sequence[SSAValue | None] | None
@@ -45,16 +45,14 @@ _SCATTERED = {"add": "sum", "mul": "prod", "max": "max", "min": "min"}
 
 @bounded_op(*_NEUTRAL)
 def reduction(node: Node, bounds: Sequence[Bound | None]) -> _Results:
-    bound = _only_first(bounds)
-    if bound is None or bound.axis not in _axes(node):
-        return None
-    return _plain(node, [_masked(node.tensor(0), bound, _NEUTRAL[node.op_type])])
+    bound = _whole(node, bounds)
+    return None if bound is None else _plain(node, [_masked(node.tensor(0), bound, _NEUTRAL[node.op_type])])
 
 
 @bounded_op("ReduceMean")
 def mean(node: Node, bounds: Sequence[Bound | None]) -> _Results:
-    bound, axes = _only_first(bounds), _axes(node)
-    if bound is None or bound.axis not in axes:
+    bound, axes = _whole(node, bounds), whole_axes(node)
+    if bound is None:
         return None
     x = node.tensor(0).widened()
     total = _masked(x, bound, "sum").reduce("sum", axes, bool(node.attr("keepdims", 1)))
@@ -66,26 +64,24 @@ def mean(node: Node, bounds: Sequence[Bound | None]) -> _Results:
 @bounded_op("ArgMax", "ArgMin")
 def extremum(node: Node, bounds: Sequence[Bound | None]) -> _Results:
     """The first of equals is before what comes after the count; the last of them may not be."""
-    bound = _only_first(bounds)
-    axis = normalize_axis(node.attr("axis", 0), len(node.shape(0)))
-    if bound is None or bound.axis != axis or node.attr("select_last_index", 0):
+    bound = _whole(node, bounds)
+    if bound is None or node.attr("select_last_index", 0):
         return None
     return _plain(node, [_masked(node.tensor(0), bound, node.op_type.removeprefix("Arg").lower())])
 
 
 @bounded_op("Softmax", "LogSoftmax")
 def softmax(node: Node, bounds: Sequence[Bound | None]) -> _Results:
-    bound = _only_first(bounds)
-    if bound is None or node.opset < 13 or normalize_axis(node.attr("axis", -1), len(node.shape(0))) != bound.axis:
+    bound = _whole(node, bounds)
+    if bound is None or node.opset < 13:
         return None
     return _along(node, bound, _masked(node.tensor(0), bound, "max"))
 
 
 @bounded_op("CumSum", "CumProd")
 def cumulative(node: Node, bounds: Sequence[Bound | None]) -> _Results:
-    bound = _only_first(bounds)
-    axis = int(node.constant_input(1, "the axis").reshape(()))
-    if bound is None or normalize_axis(axis, len(node.shape(0))) != bound.axis:
+    bound = _whole(node, bounds)
+    if bound is None:
         return None
     x = node.tensor(0)
     if node.attr("reverse", 0):
@@ -98,12 +94,12 @@ def shape(node: Node, bounds: Sequence[Bound | None]) -> _Results:
     (bound,) = bounds
     assert bound is not None
     whole = list(node.shape(0))
-    count = Tensor(node, bound.count).reshape([1])
-    found: list[SSAValue] = [node.constant(whole[: bound.axis], np.int64)] if bound.axis else []
-    found.append(count.value)
+    parts = [Tensor(node, bound.count).reshape([1])]
+    if bound.axis:
+        parts.insert(0, Tensor(node, node.constant(whole[: bound.axis], np.int64)))
     if after := whole[bound.axis + 1 :]:
-        found.append(node.constant(after, np.int64))
-    known = Tensor(node, node.emit("concat", found, axis=0)) if len(found) > 1 else count
+        parts.append(Tensor(node, node.constant(after, np.int64)))
+    known = joined(parts, 0)
     start, stop, _ = slice(node.attr("start", 0), node.attr("end")).indices(len(whole))
     return [cut(known, {0: (start if start < stop else 0, 1, max(stop - start, 0))}).value]
 
@@ -133,9 +129,8 @@ def slice_(node: Node, bounds: Sequence[Bound | None]) -> _Results:
 @bounded_op("TopK")
 def top_k(node: Node, bounds: Sequence[Bound | None]) -> _Results:
     """Along the axis of the parts, before all of which what comes after the count would not be chosen."""
-    bound = bounds[0]
-    axis = normalize_axis(node.attr("axis", -1), len(node.shape(0)))
-    if bound is None or node.opset < 10 or bound.axis != axis or any(bounds[1:]):
+    bound = _whole(node, bounds)
+    if bound is None or node.opset < 10:
         return None
     node.inputs[0] = _masked(node.tensor(0), bound, "max" if node.attr("largest", 1) else "min").value
     return _plain(node) if node.known(1) is not None else counted_top_k(node, bound)
@@ -292,10 +287,6 @@ def _along(node: Node, bound: Bound, x: Tensor) -> _Results:
     return [node.bounded(value, bound) for value in _plain(node, [x]) if value is not None]
 
 
-def _axes(node: Node) -> list[int]:
-    return [normalize_axis(axis, len(node.shape(0))) for axis in axes_of(node)]
-
-
 def _from_behind(indices: Tensor, count: SSAValue) -> Tensor:
     """Indices of parts, of which negative ones count from the last."""
     indices = indices.cast(i64)
@@ -304,6 +295,12 @@ def _from_behind(indices: Tensor, count: SSAValue) -> Tensor:
 
 def _only_first(bounds: Sequence[Bound | None]) -> Bound | None:
     return bounds[0] if not any(bounds[1:]) else None
+
+
+def _whole(node: Node, bounds: Sequence[Bound | None]) -> Bound | None:
+    """The bound of the first input, where no other has one and the operator takes all along that axis together."""
+    bound = _only_first(bounds)
+    return bound if bound is not None and bound.axis in whole_axes(node) else None
 
 
 def _updates(bounds: Sequence[Bound | None]) -> Bound | None:

@@ -12,7 +12,7 @@ from xdsl.ir import SSAValue
 from aotc.dialects.dtypes import numpy_dtype
 from aotc.dialects.graph.shapes import broadcast, normalize_axis
 from aotc.frontend.onnx.elements import Element, elements, extents, settled
-from aotc.frontend.onnx.node import Bound, Tensor
+from aotc.frontend.onnx.node import Bound, Tensor, joined
 from aotc.frontend.onnx.registry import Node, onnx_op
 
 _TO_THE_END = (2**31 - 1, 2**63 - 1)
@@ -65,10 +65,9 @@ def tile(node: Node) -> Tensor:
 
 
 @onnx_op("Concat")
-def concat(node: Node) -> SSAValue:
-    parts = [node.input(position) for position in range(len(node.inputs))]
-    axis = normalize_axis(node.attr("axis", 1), len(node.shape(0)))
-    return parts[0] if len(parts) == 1 else node.emit("concat", parts, axis=axis)
+def concat(node: Node) -> Tensor:
+    parts = [node.tensor(position) for position in range(len(node.inputs))]
+    return joined(parts, normalize_axis(node.attr("axis", 1), len(node.shape(0))))
 
 
 @onnx_op("Split")

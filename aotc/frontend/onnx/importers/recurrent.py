@@ -16,7 +16,7 @@ from aotc.dialects.graph.recurrent.activations import ACTIVATIONS, Activation
 from aotc.dialects.graph.recurrent.cells import GruOp, LstmCell, LstmOp, RnnOp
 from aotc.dialects.graph.recurrent.recurrence import RecurrenceOp
 from aotc.frontend.onnx.importers.movement import cut
-from aotc.frontend.onnx.node import Operands, Tensor
+from aotc.frontend.onnx.node import Operands, Tensor, joined
 from aotc.frontend.onnx.registry import Node, onnx_op
 
 _DIRECTIONS = {"forward": (False,), "reverse": (True,), "bidirectional": (False, True)}
@@ -153,15 +153,12 @@ class Layer:
         rows = x.reshape([self.steps * self.batch, self.inputs])
         found = [self._direction(rows, direction) for direction in self.directions]
         y, *states = (list(values) for values in zip(*found, strict=True))
-        whole = [self._joined([each.reshape([self.steps, 1, self.batch, self.units]) for each in y], 1)]
-        whole += [self._joined([e.reshape([1, self.batch, self.units]) for e in each], 0) for each in states]
+        whole = [joined([each.reshape([self.steps, 1, self.batch, self.units]) for each in y], 1)]
+        whole += [joined([e.reshape([1, self.batch, self.units]) for e in each], 0) for each in states]
         if not self.batch_first:
             return whole
         permutations = [[2, 0, 1, 3], *[[1, 0, 2]] * len(states)]
         return [value.transpose(order) for value, order in zip(whole, permutations, strict=True)]
-
-    def _joined(self, parts: list[Tensor], axis: int) -> Tensor:
-        return parts[0] if len(parts) == 1 else Tensor(self.node, self.node.emit("concat", parts, axis=axis))
 
     def _direction(self, rows: Tensor, direction: Direction) -> list[Tensor]:
         """Y [T, B, H] and the states [B, H] of one direction."""
@@ -180,7 +177,7 @@ class Layer:
                 extra = [None, candidate_bias]
                 if recurrent is not None:
                     zeros = node.constant(node.filled([units], 0, numpy_dtype(node.element_type(0))))
-                    recurrent = self._joined([_part(recurrent, 0, 0, 2 * units), Tensor(node, zeros)], 0)
+                    recurrent = joined([_part(recurrent, 0, 0, 2 * units), Tensor(node, zeros)], 0)
             else:
                 extra, weight = [candidate, None], _part(weight, 0, 0, 2 * units)
         elif self.is_lstm:

@@ -7,6 +7,7 @@ from xdsl.dialects.builtin import f64
 from xdsl.ir import SSAValue
 
 from aotc.dialects.dtypes import is_float
+from aotc.dialects.graph.shapes import normalize_axis
 from aotc.frontend.onnx.node import Tensor
 from aotc.frontend.onnx.registry import Node, onnx_op
 
@@ -28,6 +29,24 @@ def axes_of(node: Node) -> list[int]:
     if given or node.attr("noop_with_empty_axes", 0):
         return given
     return list(range(len(node.shape(0))))
+
+
+_ONE_AXIS = {
+    **dict.fromkeys(("ArgMax", "ArgMin", "Split"), 0),
+    **dict.fromkeys(("Hardmax", "LogSoftmax", "LpNormalization", "Softmax", "TopK"), -1),
+}
+"""Operators along one axis that an attribute says, and its default."""
+
+
+def whole_axes(node: Node) -> list[int]:
+    """The axes along which an operator takes all elements together."""
+    if node.op_type.startswith("Reduce"):
+        given = axes_of(node)
+    elif node.op_type in ("CumSum", "CumProd"):
+        given = [int(node.constant_input(1, "the axis").reshape(()))]
+    else:
+        given = [node.attr("axis", _ONE_AXIS[node.op_type])]
+    return [normalize_axis(axis, len(node.shape(0))) for axis in given]
 
 
 def _reduce(x: Tensor, kind: str, keepdims: bool | None = None) -> Tensor:

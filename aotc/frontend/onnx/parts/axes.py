@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from aotc.dialects.graph.shapes import normalize_axis
 from aotc.frontend.onnx.importers.movement import padding
-from aotc.frontend.onnx.importers.reduction import axes_of
+from aotc.frontend.onnx.importers.reduction import whole_axes
 from aotc.frontend.onnx.node import Node
 
 _BATCHED = frozenset(
@@ -18,8 +18,8 @@ _BATCHED = frozenset(
 )
 """Their first input is a batch along its first axis."""
 
-_OTHER_AXES = {"CumProd": None, "CumSum": None, "Hardmax": -1, "LpNormalization": -1, "TopK": -1}
-"""Operators along one axis that leave the others as they are: its default, None where it is an input."""
+_OTHER_AXES = ("CumProd", "CumSum", "Hardmax", "LpNormalization", "TopK")
+"""Operators along one axis that leave the others as they are."""
 
 
 def axis_of_result(node: Node, position: int, axis: int, result: Sequence[int]) -> int | None:
@@ -38,15 +38,10 @@ def axis_of_result(node: Node, position: int, axis: int, result: Sequence[int]) 
         return 0 if axis == rows and (len(bias) < 2 or bias[0] == 1) else None
     if op_type in ("LayerNormalization", "RMSNormalization"):
         return axis if axis < normalize_axis(node.attr("axis", -1), len(shape)) else None
-    if op_type in ("ArgMax", "ArgMin"):
-        return _unreduced(axis, [normalize_axis(node.attr("axis", 0), len(shape))], bool(node.attr("keepdims", 1)))
-    if op_type.startswith("Reduce"):
-        axes = [normalize_axis(each, len(shape)) for each in axes_of(node)]
-        return _unreduced(axis, axes, bool(node.attr("keepdims", 1)))
-    if op_type in _OTHER_AXES:
-        default = _OTHER_AXES[op_type]
-        given = node.attr("axis", default) if default is not None else int(node.constant_input(1, "the axis").item())
-        return axis if normalize_axis(given, len(shape)) != axis else None
+    if op_type in ("ArgMax", "ArgMin") or op_type.startswith("Reduce"):
+        return _unreduced(axis, whole_axes(node), bool(node.attr("keepdims", 1)))
+    if op_type in _OTHER_AXES or (op_type in ("Split", "Softmax", "LogSoftmax") and node.opset >= 13):
+        return None if axis in whole_axes(node) else axis
     if op_type in ("Resize", "Upsample"):
         return axis if _is_as_long(node, axis) else None
     if op_type == "Pad":

@@ -19,6 +19,7 @@ from aotc.dialects.graph.shapes import normalize_axis
 from aotc.dialects.graph.structure import CopyOp
 from aotc.errors import Problem
 from aotc.frontend.onnx.elements import divided, multiple
+from aotc.frontend.onnx.importers.movement import cuts
 from aotc.frontend.onnx.node import Bound, Node
 from aotc.frontend.onnx.parts.axes import axis_of_result
 
@@ -80,11 +81,8 @@ class _Reader:
         elif op_type == "Gather":
             before = normalize_axis(self.node.attr("axis", 0), len(shape)) < bound.axis
             axis = bound.axis + (len(self.node.shape(1)) - 1 if before else 0)
-        elif op_type == "Slice" and bound.axis not in self._sliced(len(shape)):
+        elif op_type == "Slice" and bound.axis not in {each.axis for each in cuts(self.node)}:
             axis = bound.axis
-        elif op_type in ("Split", "Softmax", "LogSoftmax") and self.node.opset >= 13:
-            default = 0 if op_type == "Split" else -1
-            axis = None if normalize_axis(self.node.attr("axis", default), len(shape)) == bound.axis else bound.axis
         if axis is None:
             self.refuse()
         return replace(bound, axis=axis)
@@ -165,16 +163,6 @@ class _Reader:
         if self.node.attr("batch_dims", 0) or bound.axis == len(self.node.shape(1)) - 1:
             self.refuse()
         return bound
-
-    def _sliced(self, rank: int) -> set[int]:
-        """The axes that a slice cuts."""
-        if self.node.opset < 10:
-            axes = self.node.attr("axes", list(range(len(self.node.attr("starts")))))
-        elif self.node.optional(3) is not None:
-            axes = self.node.constant_input(3, "the axes").tolist()
-        else:
-            axes = list(range(len(self.node.constant_input(1, "the starts"))))
-        return {normalize_axis(axis, rank) for axis in axes}
 
 
 def carry(node: Node, bounds: Sequence[Bound | None], results: Sequence[SSAValue]) -> Bound | None:

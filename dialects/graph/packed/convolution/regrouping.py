@@ -7,14 +7,12 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import ClassVar
 
-import numpy as np
 from xdsl.dialects.builtin import DenseArrayBase, TensorType
 from xdsl.ir import SSAValue
 from xdsl.irdl import irdl_op_definition, prop_def, result_def, var_operand_def
 
 from aotc.dialects.builder import Builder, Reader, Scalar, Writer
-from aotc.dialects.dtypes import numpy_dtype
-from aotc.dialects.graph.interfaces import Array, LoopNestOp, ShapeError, common_element_type, element_type_of, shape_of
+from aotc.dialects.graph.interfaces import LoopNestOp, ShapeError, common_element_type, element_type_of, shape_of
 
 PADDING_LANE = -1
 """The source of a padding lane."""
@@ -63,16 +61,6 @@ class RegroupChannelsOp(LoopNestOp):
     def operations(self) -> int:
         """None: data only moves."""
         return 0
-
-    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
-        joined = np.concatenate(operands, 1)
-        lanes = joined.shape[-1]
-        flat = np.moveaxis(joined, -1, 2).reshape(joined.shape[0], -1, *joined.shape[2:-1])
-        sources = np.array(self.ints("sources"))
-        taken = flat[:, np.maximum(sources, 0)]
-        taken[:, sources == PADDING_LANE] = np.zeros((), numpy_dtype(element_type_of(self.result)))
-        split = taken.reshape(taken.shape[0], -1, lanes, *taken.shape[2:])
-        return [np.ascontiguousarray(np.moveaxis(split, 2, -1))]
 
     @property
     def lanes(self) -> int:

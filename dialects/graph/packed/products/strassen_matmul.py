@@ -23,7 +23,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -98,23 +97,17 @@ class StrassenWeightOp(ConstantPackerOp):
         return [self.layout.pack(combined)]
 
 
-@dataclass(frozen=True)
 class StrassenSizes:
     """The sizes of one `strassen_matmul`."""
 
-    batch: tuple[int, ...]
-    rows: int
-    columns: int
-    depth: int
-    block_rows: int
-    left: int
-    """Columns in the left half of the result."""
-    width: int
-    """Columns in a panel of the weight."""
-    row_parts: int = 1
-    """Parts of the blocks of rows."""
-    panel_parts: int = 1
-    """Parts of the panels for each of these, computed with scratch buffers of their own."""
+    def __init__(self, op: StrassenMatMulOp) -> None:
+        *self.batch, self.rows, self.depth = shape_of(op.lhs)
+        self.columns, self.block_rows, self.left = op.columns, op.block_rows, op.left
+        self.width = shape_of(op.weight)[-1]
+        """Columns in a panel of the weight."""
+        parts = (1 if each is None else each for each in (op.row_parts, op.panel_parts))
+        self.row_parts, self.panel_parts = parts
+        """Parts of the blocks of rows, and of the panels for each of these, each with scratch buffers of its own."""
 
     @property
     def blocks(self) -> int:
@@ -169,11 +162,7 @@ class StrassenMatMulOp(LoopNestOp):
     @property
     def sizes(self) -> StrassenSizes:
         """The extents that a kernel is about."""
-        *batch, rows, depth = shape_of(self.lhs)
-        columns, block_rows, left = self.columns, self.block_rows, self.left
-        parts = (1 if each is None else each for each in (self.row_parts, self.panel_parts))
-        width = shape_of(self.weight)[-1]
-        return StrassenSizes(tuple(batch), rows, columns, depth, block_rows, left, width, *parts)
+        return StrassenSizes(self)
 
     def infer_types(self) -> Sequence[TensorType]:
         expect(self, lhs=".. M K", weight="panels products depth width+")

@@ -107,30 +107,25 @@ class WinogradTypes:
     """Neighbouring channels that are multiplied at once."""
 
 
-@dataclass(frozen=True)
 class WinogradSizes:
-    """The sizes of one `winograd_conv`."""
+    """The sizes of one `winograd_conv`; raises ShapeError."""
 
-    outer: tuple[Axis, ...]
-    """The axes before those of a tile."""
-    rows: Axis
-    """ABSENT where there is one spatial axis."""
-    columns: Axis
-    images: int
-    channels: Channels
-    """Of the operand."""
-    outputs: int
-    width: int
-    """Output channels in a panel of the weight."""
-    tile_rows: int
-    """Rows of tiles in a block of them, counted through all planes of all images."""
-    types: WinogradTypes
-    zero_point: int = 0
-    """Of the operand."""
-    row_parts: int = 1
-    """Parts of the rows of tiles."""
-    panel_parts: int = 1
-    """Parts of the panels, for each part of the rows; each is computed with scratch buffers of its own."""
+    def __init__(self, op: WinogradConvOp) -> None:
+        *outer, self.rows, self.columns = (ABSENT, *op.axes)[-max(len(op.axes), INNER) :]
+        """Those of a tile; rows are ABSENT where there is one spatial axis."""
+        self.outer = tuple(outer)
+        self.images, self.outputs = shape_of(op.x)[0], op.outputs
+        self.channels = op.blocked_channels
+        """Of the operand, as is its zero point."""
+        self.zero_point = op.x_zero_point or 0
+        self.types = op.types
+        self.width = shape_of(op.weight)[-1] // self.types.group
+        """Output channels in a panel of the weight."""
+        self.tile_rows = op.tile_rows
+        """Rows of tiles in a block of them, counted through all planes of all images."""
+        parts = (1 if each is None else each for each in (op.row_parts, op.panel_parts))
+        self.row_parts, self.panel_parts = parts
+        """Parts of the rows of tiles, and of the panels for each of these, each with scratch buffers of its own."""
 
     @property
     def products(self) -> int:
@@ -265,21 +260,7 @@ class WinogradConvOp(LoopNestOp):
     @property
     def sizes(self) -> WinogradSizes:
         """The extents that a kernel is about; raises ShapeError."""
-        *outer, rows, columns = (ABSENT, *self.axes)[-max(len(self.axes), INNER) :]
-        return WinogradSizes(
-            tuple(outer),
-            rows,
-            columns,
-            shape_of(self.x)[0],
-            self.blocked_channels,
-            self.outputs,
-            shape_of(self.weight)[-1] // self.types.group,
-            self.tile_rows,
-            self.types,
-            self.x_zero_point or 0,
-            1 if self.row_parts is None else self.row_parts,
-            1 if self.panel_parts is None else self.panel_parts,
-        )
+        return WinogradSizes(self)
 
     def infer_types(self) -> Sequence[TensorType]:
         x, weight = shape_of(self.x), shape_of(self.weight)

@@ -26,8 +26,7 @@ from aotc.dialects.graph.shapes import Segment, linearize, segments
 from aotc.dialects.graph.windows.sliding import Edges, Residues
 from aotc.passes.kernel.builders.tiles import Tile
 from aotc.passes.kernel.nest import Nest
-from aotc.passes.kernel.nests.convolution.row_tiles import RowTiles, row_tiles
-from aotc.passes.kernel.nests.convolution.starting_tiles import starting_tile
+from aotc.passes.kernel.nests.convolution.row_tiles import RowTiles, row_tiles, starting_tile
 from aotc.passes.kernel.nests.products.matmul_nest import (
     PLAIN,
     Block,
@@ -90,10 +89,7 @@ class ConvNest(Nest[BlockedConvolutionOp, MatmulSchedule]):
         return self.op.over_blocks(self.b, panel, carried, body)
 
     def emit(self) -> None:
-        """Emit the nest; every position is written once.
-
-        With `partials` a panel adds some blocks of x at a time, `schedule.kc` steps or one block, at all positions.
-        """
+        """With `partials` a panel adds some blocks of x at a time, `schedule.kc` steps or one, at all positions."""
         b, panels, registers = self.b, self.panels.count, self.schedule.nr
         batches, blocks, *spatial, _ = self.shape
         tail = blocks - (panels - 1) * registers

@@ -28,8 +28,7 @@ from aotc.dialects.graph.windows.sliding import Edges, SlidingWindow
 from aotc.passes.kernel.builders.tile_builder import TileBuilder
 from aotc.passes.kernel.builders.tiles import NotVectorizable, Tile
 from aotc.passes.kernel.nest import Nest
-from aotc.passes.kernel.nests.convolution.row_tiles import RowTiles, Strip, row_tiles, tap_places
-from aotc.passes.kernel.nests.convolution.starting_tiles import starting_tile
+from aotc.passes.kernel.nests.convolution.row_tiles import RowTiles, Strip, row_tiles, starting_tile, tap_places
 
 Op = TypeVar("Op", BlockedDotDepthwiseConvOp, BlockedPairDepthwiseConvOp)
 
@@ -50,7 +49,6 @@ class DotDepthwiseNest(_Nest[BlockedDotDepthwiseConvOp]):
     """The nest by dot products of four neighbouring taps."""
 
     def emit(self) -> None:
-        """Emit the nest; every position is written once."""
         outermost = self.outermost()
         *outer, across = self.op.windows()
         tiles = row_tiles(self._grouped(across), self.schedule.positions)
@@ -148,7 +146,6 @@ class PairDepthwiseNest(_Nest[BlockedPairDepthwiseConvOp]):
     """
 
     def emit(self) -> None:
-        """Emit the nest; every position is written once."""
         outermost = self.outermost()
         *outer, across = self.op.windows()
         tiles = row_tiles(across, self.schedule.positions)

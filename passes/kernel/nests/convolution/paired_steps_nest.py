@@ -16,7 +16,7 @@ from aotc.dialects.graph.packed.integers.dot_products import GROUP
 from aotc.dialects.graph.packed.integers.paired_steps import PairedDotConvOp
 from aotc.dialects.graph.schedules import PairedSchedule
 from aotc.dialects.graph.shapes import segments
-from aotc.passes.kernel.builders.tiles import Tile
+from aotc.passes.kernel.builders.tiles import NotVectorizable, Tile
 from aotc.passes.kernel.nest import Nest
 
 
@@ -25,9 +25,10 @@ class PairedDotNest(Nest[PairedDotConvOp, PairedSchedule]):
     """The nest over all positions; every one is written once."""
 
     def emit(self) -> None:
-        """Emit the nest."""
         b = self.b
-        batches, panels, *outer, row, _ = self.shape
+        batches, panels, *outer, row, lanes = self.shape
+        if lanes != self.lanes:
+            raise NotVectorizable("the panels do not fit the schedule")
 
         def one(batch: Scalar, panel: Scalar, before: list[Scalar]) -> None:
             for part in segments(row, self.schedule.mr):

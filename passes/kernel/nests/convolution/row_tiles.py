@@ -1,4 +1,4 @@
-"""A row of results of a sliding window as tiles with known taps: sizes only, no IR.
+"""A row of results of a sliding window as tiles with known taps.
 
 Where a tile meets an end of the operand, a tap reads elements at some of its positions only. The tiles are known when
 the kernel is written, and so are these ranges: at an edge fewer registers are used, and neither padding nor comparisons
@@ -7,11 +7,17 @@ are needed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
+from xdsl.dialects.builtin import i32
+
+from aotc.dialects.builder import Reader, Scalar
 from aotc.dialects.graph.shapes import ceil_div
-from aotc.dialects.graph.windows.sliding import SlidingWindow
+from aotc.dialects.graph.windows.sliding import Edges, SlidingWindow
+from aotc.passes.kernel.builders.tile_builder import TileBuilder
+from aotc.passes.kernel.builders.tiles import Tile
 
 
 @dataclass(frozen=True)
@@ -134,3 +140,30 @@ def _merged(intervals: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
         else:
             merged.append((low, high))
     return merged
+
+
+def starting_tile(
+    b: TileBuilder,
+    table: Reader,
+    edges: Sequence[Edges],
+    outer: Sequence[Scalar],
+    first: int,
+    tile: Tile,
+    channels: Callable[[Tile], Scalar],
+) -> Scalar:
+    """The rows of a table for neighbouring positions along the last axis, of which `first` is known, at `outer` along
+    the others.
+
+    The first axis of `tile` counts the positions; `channels` gives the index of the channels in such a tile.
+    """
+    (size, *columns), (*before, last) = tile.shape, edges
+    at = [each.case(b, position) for each, position in zip(before, outer, strict=True)]
+    cases = [last.case_of(first + number) for number in range(size)]
+    start = b.splat(0, tile, i32)
+    for case, group in groupby(range(size), lambda number: cases[number]):
+        number, *more = group
+        some = Tile((1 + len(more), *columns))
+        start = b.replace(
+            b.splat(table([*at, b.index(case), channels(some)]), some), start, [number] + [0] * len(columns[:-1])
+        )
+    return start

@@ -79,7 +79,7 @@ class WindowNest:
     """More taps along a row become a loop, in which they share no registers."""
 
     def emit(self) -> None:
-        """Emit the nest; every position is finished once."""
+        """Emit the nest; every position is written once."""
         if self.lanes == 1 or self.lanes != self.schedule.lanes:
             raise NotVectorizable(f"blocks of {self.lanes} channels for vectors of {self.schedule.lanes}")
         rows = [1 if axis == self.across else window.positions for axis, window in enumerate(self.windows)]

@@ -84,7 +84,6 @@ class WindowRowsNest(_RowsNest[WindowOp]):
     """The nest over [N, C, positions..]."""
 
     def emit(self) -> None:
-        """Emit it; every position is finished once."""
         if self.op.neutral is None or len(shape_of(self.op.x)) != 2 + self.op.rank:
             raise NotVectorizable("nothing stands for padding, or channels are in the lanes")
 
@@ -171,7 +170,6 @@ class FoldRowsNest(_RowsNest[FoldOp]):
     each tap has its own."""
 
     def emit(self) -> None:
-        """Emit it; every position is finished once."""
         *others, last = self.op.axes()
 
         def row(index: list[Scalar]) -> None:

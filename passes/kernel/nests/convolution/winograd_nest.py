@@ -78,7 +78,6 @@ class WinogradNest(Nest[WinogradConvOp, MatmulSchedule]):
         return self.reads[len(self.op.operands) :]
 
     def emit(self) -> None:
-        """Emit the loops."""
         sizes = self.sizes
         if self.lanes != sizes.block:
             raise NotVectorizable("the blocks of channels are not vector registers")

@@ -18,10 +18,11 @@ from functools import cached_property
 from xdsl.dialects.builtin import f32
 
 from aotc.dialects.builder import Reader, Scalar, Writer
+from aotc.dialects.graph.interfaces import shape_of
 from aotc.dialects.graph.packed.products.packed_matmul import FewBitsMatMulOp
 from aotc.dialects.graph.schedules import FewBitsSchedule
 from aotc.dialects.graph.shapes import Segment, ceil_div, linearize, segments
-from aotc.passes.kernel.builders.tiles import Tile
+from aotc.passes.kernel.builders.tiles import NotVectorizable, Tile
 from aotc.passes.kernel.nest import Nest
 from aotc.passes.kernel.nests.products.matmul_nest import Block, PartialSums, accumulate, for_blocks
 
@@ -95,7 +96,8 @@ class FewBitsNest(Nest[FewBitsMatMulOp, FewBitsSchedule]):
         return [*outer[:axis], row, *outer[axis:]]
 
     def emit(self) -> None:
-        """Emit the nest."""
+        if shape_of(self.op.rhs)[-1] != self._wide:
+            raise NotVectorizable("the panels have another width than the register tile")
         if self.schedule.kc is None:
             self._in_registers()
         else:

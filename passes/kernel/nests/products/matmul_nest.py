@@ -197,7 +197,7 @@ class MatmulNest:
     """Indexed by row, and by column of the panel."""
 
     def emit(self) -> None:
-        """Emit the nest."""
+        """Emit the nest; every position is written once."""
         b, batch = self.b, self.batch
         rows, columns, _ = self.sizes
         row_parts, panels = list(segments(rows, self.schedule.mr)), list(segments(columns, self._panel_width))

@@ -59,7 +59,6 @@ class StrassenNest(Nest[StrassenMatMulOp, MatmulSchedule]):
         return element_type_of(self.op.weight)
 
     def emit(self) -> None:
-        """Emit the loops."""
         b, sizes = self.b, self.sizes
         if sizes.left % self.lanes or sizes.width % self.lanes:
             raise NotVectorizable("halves and panels are not multiples of a vector register")

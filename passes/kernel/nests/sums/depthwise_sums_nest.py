@@ -28,7 +28,6 @@ class DepthwiseSums(SumsNest[ChannelsLastDepthwiseConvOp]):
         return self.op.windows()
 
     def emit(self) -> None:
-        """Emit the nest."""
         specialized = self.schedule.specialized
         *outer, last = self.windows
 

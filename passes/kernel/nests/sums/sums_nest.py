@@ -415,7 +415,6 @@ class MatMulSums(InterleavedNest[InterleavedMatMulOp]):
     """A product of lhs [.., K] with interleaved weights: [.., M]."""
 
     def emit(self) -> None:
-        """Emit the nest."""
         b, count = self.b, self.schedule.positions
         *outer, rows = self.shape[:-1] or (1,)
         full = rows // count * count

@@ -23,8 +23,8 @@ from aotc.emit.llvm.jit import JitLibrary, load_object
 from aotc.errors import CompileError
 from aotc.machines.targets import binding, lookup
 from aotc.passes.loops.select_instructions import SelectInstructionsPass
+from aotc.passes.lower.arith import LIBM
 from aotc.passes.lower.convert_to_llvm import ConvertToLLVMPass
-from aotc.passes.lower.math import LIBM
 
 Array = np.ndarray[Any, Any]
 TARGETS = ("host", None)

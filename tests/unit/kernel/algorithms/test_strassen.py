@@ -26,13 +26,8 @@ from aotc.machines.families import X86_AVX2, X86_AVX512, of_vendor
 from aotc.machines.machine import Machine
 from aotc.machines.targets import Target
 from aotc.measuring.routes import open_model
-from aotc.passes.kernel.costs.strassen_cost import (
-    ProductSizes,
-    choose_strassen,
-    direct_cycles,
-    strassen_choices,
-    strassen_cycles,
-)
+from aotc.passes.kernel.costs import strassen_cost
+from aotc.passes.kernel.costs.strassen_cost import ProductSizes
 from aotc.pipeline.options import CompileOptions
 
 AVX512 = replace(of_vendor(X86_AVX512, zen=5), l1=48 << 10)
@@ -58,9 +53,9 @@ def test_seven_products_are_a_product() -> None:
 )
 def test_large_products_are_worth_it(machine: Machine, rows: int, depth: int, columns: int) -> None:
     sizes = ProductSizes(1, rows, columns, depth)
-    chosen = choose_strassen(machine, f32, sizes)
+    chosen = strassen_cost.choose(machine, f32, sizes)
     assert chosen is not None and rows <= chosen.rows.data * ceil_div(rows, 128) <= rows + 2 * ceil_div(rows, 128)
-    gain = direct_cycles(machine, f32, sizes) / strassen_cycles(machine, f32, sizes)
+    gain = strassen_cost.direct_cycles(machine, f32, sizes) / strassen_cost.cycles(machine, f32, sizes)
     assert 1.05 < gain < 8 / 7
 
 
@@ -69,7 +64,7 @@ def test_large_products_are_worth_it(machine: Machine, rows: int, depth: int, co
     [(1, 2048, 1000), (8, 768, 768), (16, 768, 3072), (128, 128, 128), (32, 128, 512), (197, 64, 197), (0, 768, 768)],
 )
 def test_small_and_narrow_ones_are_not(rows: int, depth: int, columns: int) -> None:
-    assert choose_strassen(AVX512, f32, ProductSizes(1, rows, columns, depth)) is None
+    assert strassen_cost.choose(AVX512, f32, ProductSizes(1, rows, columns, depth)) is None
 
 
 @pytest.mark.parametrize(
@@ -78,7 +73,7 @@ def test_small_and_narrow_ones_are_not(rows: int, depth: int, columns: int) -> N
 )
 def test_few_rows_are_worth_it_where_weights_are_near(rows: int, depth: int, columns: int, worth: bool) -> None:
     near = AVX512.with_weights(4 * depth * columns)
-    assert (choose_strassen(near, f32, ProductSizes(1, rows, columns, depth)) is not None) == worth
+    assert (strassen_cost.choose(near, f32, ProductSizes(1, rows, columns, depth)) is not None) == worth
 
 
 LAYERS = 42 << 20
@@ -99,20 +94,20 @@ def test_the_weights_of_all_layers_decide_how_many_rows_it_takes(
     target: Target, weights: int, few: int, many: int
 ) -> None:
     machine = cast(Machine, target.core).with_weights(weights)
-    worth = [choose_strassen(machine, f32, ProductSizes(1, rows, 1536, 384)) is not None for rows in (few, many)]
+    worth = [strassen_cost.choose(machine, f32, ProductSizes(1, rows, 1536, 384)) is not None for rows in (few, many)]
     assert worth == [False, True]
 
 
 def test_it_is_for_floats_in_vectors() -> None:
     sizes = ProductSizes(1, 512, 512, 512)
-    assert choose_strassen(AVX512, f64, sizes) is not None
-    assert not strassen_choices(AVX512, i32, sizes) and not strassen_choices(
+    assert strassen_cost.choose(AVX512, f64, sizes) is not None
+    assert not strassen_cost.choices(AVX512, i32, sizes) and not strassen_cost.choices(
         replace(AVX512, vector_bytes=8), f64, sizes
     )
 
 
 def test_a_search_tries_other_blocks() -> None:
-    found = strassen_choices(AVX512, f32, ProductSizes(1, 1000, 512, 512))
+    found = strassen_cost.choices(AVX512, f32, ProductSizes(1, 1000, 512, 512))
     assert [each.rows.data for each in found] == [126, 1000]
 
 

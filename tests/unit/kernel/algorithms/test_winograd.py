@@ -26,13 +26,9 @@ from aotc.machines.families import X86_AVX2, X86_AVX512, of_vendor
 from aotc.machines.machine import Machine
 from aotc.machines.targets import Target
 from aotc.mathematics.winograd_transforms import OUTPUT_TILES, Transforms, transforms
+from aotc.passes.kernel.costs import winograd_cost
 from aotc.passes.kernel.costs.lanes import lanes_of
-from aotc.passes.kernel.costs.winograd_cost import (
-    ConvolutionSizes,
-    choose_winograd,
-    winograd_choices,
-    winograd_schedule,
-)
+from aotc.passes.kernel.costs.winograd_cost import ConvolutionSizes
 
 AVX512 = replace(of_vendor(X86_AVX512, zen=5), l1=48 << 10)
 
@@ -115,7 +111,7 @@ def test_the_factors_are_exact_in_f32(output_tile: int) -> None:
 )
 def test_what_was_measured_to_be_fastest_is_chosen(channels: int, outputs: int, extent: int, output_tile: int) -> None:
     machine = AVX512.with_weights(4 * 9 * channels * outputs)
-    chosen = choose_winograd(machine, f32, ConvolutionSizes(1, channels, outputs, extent, extent))
+    chosen = winograd_cost.choose(machine, f32, ConvolutionSizes(1, channels, outputs, extent, extent))
     assert chosen is not None and chosen.output_tile.data == output_tile
 
 
@@ -137,7 +133,7 @@ def test_the_weights_of_all_layers_decide_how_large_tiles_are(
     target: Target, layers: int, channels: int, extent: int, output_tile: int | None
 ) -> None:
     machine = cast(Machine, target.core).with_weights(layers * 4 * 9 * channels**2)
-    chosen = choose_winograd(machine, f32, ConvolutionSizes(1, channels, channels, extent, extent))
+    chosen = winograd_cost.choose(machine, f32, ConvolutionSizes(1, channels, channels, extent, extent))
     assert (chosen and chosen.output_tile.data) == output_tile
 
 
@@ -147,33 +143,33 @@ def test_taps_in_the_padding_cost_direct_convolution_nothing() -> None:
     assert window.inside == 29 / 35
     machine = cast(Machine, ZEN.core).with_weights(1 << 16)
     sizes = ConvolutionSizes(1, 256, 256, 7, 7, taps=25, segments=4)
-    assert choose_winograd(machine, f32, sizes)
-    assert choose_winograd(machine, f32, replace(sizes, inside=window.inside**2)) is None
+    assert winograd_cost.choose(machine, f32, sizes)
+    assert winograd_cost.choose(machine, f32, replace(sizes, inside=window.inside**2)) is None
 
 
 @pytest.mark.parametrize("sizes", [(1, 3, 64, 224, 224), (1, 512, 512, 1, 1), (0, 64, 64, 8, 8)])
 def test_where_it_does_not_pay_it_is_not_chosen(sizes: tuple[int, int, int, int, int]) -> None:
-    assert choose_winograd(AVX512, f32, ConvolutionSizes(*sizes)) is None
+    assert winograd_cost.choose(AVX512, f32, ConvolutionSizes(*sizes)) is None
 
 
 def test_fewer_channels_than_lanes_are_convolved_directly() -> None:
-    assert not winograd_choices(AVX512, f32, ConvolutionSizes(1, 15, 64, 56, 56))
-    assert winograd_choices(AVX512, f32, ConvolutionSizes(1, 16, 64, 56, 56))
+    assert not winograd_cost.choices(AVX512, f32, ConvolutionSizes(1, 15, 64, 56, 56))
+    assert winograd_cost.choices(AVX512, f32, ConvolutionSizes(1, 16, 64, 56, 56))
 
 
 def test_only_f32_may_lose_accuracy() -> None:
-    assert choose_winograd(AVX512, f64, ConvolutionSizes(1, 64, 64, 56, 56)) is None
+    assert winograd_cost.choose(AVX512, f64, ConvolutionSizes(1, 64, 64, 56, 56)) is None
 
 
 @pytest.mark.parametrize("machine", [AVX512, X86_AVX2])
 @pytest.mark.parametrize("extent", [5, 17, 56, 300])
 def test_blocks_are_equal_and_fit_the_cache(machine: Machine, extent: int) -> None:
     sizes = ConvolutionSizes(2, 64, 96, extent, extent)
-    chosen = choose_winograd(machine.with_weights(4 * 9 * 64 * 96), f32, sizes)
+    chosen = winograd_cost.choose(machine.with_weights(4 * 9 * 64 * 96), f32, sizes)
     assert chosen is not None
     m, rows = chosen.output_tile.data, chosen.tile_rows.data
     all_rows, columns = sizes.tiles(m)
-    width = winograd_schedule(machine, f32, sizes, chosen).nr * lanes_of(machine, f32)
+    width = winograd_cost.schedule(machine, f32, sizes, chosen).nr * lanes_of(machine, f32)
     assert rows == ceil_div(all_rows, ceil_div(all_rows, rows))
     assert rows * columns <= 2 * 16 or rows == 1 or 4 * (m + 2) ** 2 * rows * columns * (64 + width) <= machine.l2
 
@@ -181,7 +177,7 @@ def test_blocks_are_equal_and_fit_the_cache(machine: Machine, extent: int) -> No
 def test_what_the_estimate_says_of_other_windows() -> None:
     def chosen(channels: int, *extents: int, taps: int, segments: int, tiled: tuple[bool, bool]) -> bool:
         sizes = ConvolutionSizes(extents[0], channels, 64, *extents[1:], taps=taps, segments=segments, tiled=tiled)
-        return choose_winograd(AVX512, f32, sizes) is not None
+        return winograd_cost.choose(AVX512, f32, sizes) is not None
 
     assert chosen(64, 16, 28, 28, taps=27, segments=3, tiled=(True, True))  # 3 x 3 x 3
     assert chosen(64, 1, 28, 28, taps=25, segments=4, tiled=(True, True))  # 5 x 5

@@ -25,9 +25,10 @@ from aotc.machines.machine import Machine
 from aotc.machines.targets import lookup, machine_of
 from aotc.mathematics.strided_transforms import STRIDE, StridedTransforms
 from aotc.mathematics.winograd_transforms import OUTPUT_TILES, ExactTransforms, inverse_of_odd, power_of_two
+from aotc.passes.kernel.costs import winograd_cost
 from aotc.passes.kernel.costs.dot_cost import pair_machine
-from aotc.passes.kernel.costs.winograd_cost import ConvolutionSizes, winograd_choices, winograd_cycles
-from aotc.passes.kernel.strategies.integers import dot_winograd_strategy
+from aotc.passes.kernel.costs.winograd_cost import ConvolutionSizes
+from aotc.passes.kernel.strategies.winograd_strategy import WinogradDotStrategy
 from aotc.pipeline.options import CompileOptions
 
 _FEATURES = lookup("host").features.split(",")
@@ -154,10 +155,12 @@ def _model(cases: Sequence[Case]) -> tuple[ModelProto, dict[str, Array], dict[st
 def _prefer(output_tile: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let tiles of so many results seem to cost nothing."""
 
-    def cycles(machine: Machine, sizes: ConvolutionSizes, size: int) -> float:
-        return 0 if size == output_tile else winograd_cycles(machine, sizes, size)
+    known = winograd_cost.cycles
 
-    monkeypatch.setattr(dot_winograd_strategy, "winograd_cycles", cycles)
+    def cycles(machine: Machine, sizes: ConvolutionSizes, size: int) -> float:
+        return 0 if size == output_tile else known(machine, sizes, size)
+
+    monkeypatch.setattr(winograd_cost, "cycles", cycles)
 
 
 _WAYS = [
@@ -254,8 +257,8 @@ def test_both_tiles_are_there_for_integers_and_none_for_f64() -> None:
     machine = pair_machine(X86_AVX512)
     assert machine is not None
     sizes = ConvolutionSizes(1, 64, 64, 56, 56, group=2)
-    assert [each.output_tile.data for each in winograd_choices(machine, i32, sizes)] == [2, 4]
-    assert not winograd_choices(machine, f64, sizes)
+    assert [each.output_tile.data for each in winograd_cost.choices(machine, i32, sizes)] == [2, 4]
+    assert not winograd_cost.choices(machine, f64, sizes)
 
 
 @pytest.mark.parametrize(
@@ -287,7 +290,7 @@ def test_strides_and_dilations(strides: str, dilations: str, tiles: list[int]) -
         "",
     ).walk()
     conv = next(op for op in ops if isinstance(op, ConvOp))
-    found = dot_winograd_strategy.WinogradDotStrategy().algorithms(conv, X86_AVX2)
+    found = WinogradDotStrategy().algorithms(conv, X86_AVX2)
     assert [each.output_tile.data for each in found] == tiles
 
 

@@ -11,8 +11,8 @@ import pytest
 from kernel_program import Array, all_through_c, all_through_llvm, lowered
 from selected import TARGETS, Evaluating
 
+from aotc.machines.dots import byte_lookup
 from aotc.machines.instructions.evaluation import ArrayValue
-from aotc.machines.lookups import byte_lookup
 from aotc.machines.targets import instructions_of
 from aotc.machines.targets import lookup as target_of
 from aotc.passes.loops.selection.permutations import lookup, pick

@@ -30,7 +30,7 @@ from aotc.machines.targets import lookup
 from aotc.machines.tuning_table import DIRECT, TuningTable
 from aotc.mathematics.step_pairing import check_pairing, pair_steps
 from aotc.passes.integers import pair_steps as pair_steps_pass
-from aotc.passes.kernel.costs.paired_steps_cost import PanelSteps, paired_cycles, paired_schedule
+from aotc.passes.kernel.costs.dot_cost import PanelSteps, paired_cycles, paired_schedule
 from aotc.pipeline.options import CompileOptions
 
 Array = np.ndarray[Any, Any]

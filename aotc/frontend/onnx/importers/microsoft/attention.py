@@ -17,7 +17,7 @@ from xdsl.ir import SSAValue
 
 from aotc.frontend.onnx.importers.microsoft.layers import DOMAIN
 from aotc.frontend.onnx.importers.movement import cut
-from aotc.frontend.onnx.node import Tensor
+from aotc.frontend.onnx.node import Tensor, joined
 from aotc.frontend.onnx.registry import Node, onnx_op
 
 
@@ -60,13 +60,8 @@ def _attend(
     if sink is None:
         return scores.emit("softmax", axes=[-1]) @ v
     *outer, keys = scores.shape
-    scores = _behind([scores, sink.emit("broadcast", shape=[*outer, 1])], len(outer))
+    scores = joined([scores, sink.emit("broadcast", shape=[*outer, 1])], len(outer))
     return cut(scores.emit("softmax", axes=[-1]), {len(outer): (0, 1, keys)}) @ v
-
-
-def _behind(parts: Sequence[Tensor], axis: int) -> Tensor:
-    """Tensors one behind the other along an axis."""
-    return Tensor(parts[0].node, parts[0].node.emit("concat", parts, axis=axis))
 
 
 def _parts(x: Tensor, axis: int, count: int) -> list[Tensor]:
@@ -114,7 +109,7 @@ def _causal(steps: int, keys: int, like: Tensor) -> SSAValue | None:
 
 
 def _appended(past: Tensor | None, x: Tensor) -> Tensor:
-    return x if past is None or not past.shape[2] else _behind([past, x], 2)
+    return x if past is None or not past.shape[2] else joined([past, x], 2)
 
 
 def _refuse_shared(node: Node, *positions: int) -> None:
@@ -161,7 +156,7 @@ def _self_attention(x: Tensor, weight: Tensor, *, mask: int, past: int, addend: 
         k, v = _appended(old[0], k), _appended(old[1], v)
     result = [_masked_attention(q, k, v, mask, addend)]
     if len(node.outputs) > 1:
-        result.append(_behind([each.reshape([1, *each.shape]) for each in (k, v)], 0))
+        result.append(joined([each.reshape([1, *each.shape]) for each in (k, v)], 0))
     return result
 
 
@@ -246,10 +241,10 @@ def _rotated(heads: Tensor, places: Tensor, cos: Tensor, sin: Tensor, interleave
         c, s = (table.reshape([rows, 1, steps, half]) for table in tables)
     real = first * c - second * s
     imaginary = second * c + first * s
-    result = _behind([real, imaginary], len(real.shape) - 1).reshape([batch, count, steps, 2 * half])
+    result = joined([real, imaginary], len(real.shape) - 1).reshape([batch, count, steps, 2 * half])
     if 2 * half == size:
         return result
-    return _behind([result, cut(heads, {3: (2 * half, 1, size - 2 * half)})], 3)
+    return joined([result, cut(heads, {3: (2 * half, 1, size - 2 * half)})], 3)
 
 
 @onnx_op("GroupQueryAttention", domain=DOMAIN)
@@ -336,7 +331,7 @@ def _filled(old: Tensor, new: Tensor, before: Tensor, total: int) -> Tensor:
     is_new, counts = after >= 0, after < steps
     previous = node.constant(np.minimum(node.numbers(total), max(room - 1, 0))[None], np.int64)
     source = is_new.choose(fresh, previous)
-    rows = _behind([old, new], 2).transpose([0, 2, 1, 3])
+    rows = joined([old, new], 2).transpose([0, 2, 1, 3])
     found = rows.emit("gather_nd", source.reshape([batch, total, 1]), batch_dims=1)
     found = counts.reshape([batch, total, 1, 1]).choose(found, 0)
     return found.transpose([0, 2, 1, 3])

@@ -14,7 +14,7 @@ from aotc.frontend.onnx.importers.ml.ensembles import smallest
 from aotc.frontend.onnx.importers.ml.scores import DOMAIN
 from aotc.frontend.onnx.importers.movement import cut
 from aotc.frontend.onnx.labels import NO_LABEL, choices
-from aotc.frontend.onnx.node import Tensor
+from aotc.frontend.onnx.node import Tensor, joined
 from aotc.frontend.onnx.registry import Node, onnx_op
 from aotc.model.weight_store import Array
 
@@ -113,7 +113,7 @@ def feature_vectorizer(node: Node) -> Tensor:
         elif width < size:
             part = part.emit("pad", part.scalar(0), pads=[0, 0, 0, size - width], mode="constant")
         parts.append(part)
-    return parts[0] if len(parts) == 1 else Tensor(node, node.emit("concat", parts, axis=1))
+    return joined(parts, 1)
 
 
 @onnx_op("ArrayFeatureExtractor", domain=DOMAIN)

@@ -157,34 +157,34 @@ def _pairwise_svm(x: Tensor, known: list[int], per_class: Array) -> list[Tensor]
     node, count, vectors = x.node, len(known), int(per_class.sum())
     support = _floats(node, "support_vectors", vectors * x.shape[1]).reshape(vectors, -1)
     coefficients = _floats(node, "coefficients", (count - 1) * vectors).reshape(count - 1, vectors)
-    duels = list(combinations(range(count), 2))
-    offset = _floats(node, "rho", len(duels))
+    comparisons = list(combinations(range(count), 2))
+    offset = _floats(node, "rho", len(comparisons))
     starts = np.cumsum([0, *per_class])
-    matrix = node.filled([len(duels), vectors], 0, np.float32)
-    for row, (i, j) in enumerate(duels):
+    matrix = node.filled([len(comparisons), vectors], 0, np.float32)
+    for row, (i, j) in enumerate(comparisons):
         matrix[row, starts[i] : starts[i + 1]] = coefficients[j - 1, starts[i] : starts[i + 1]]
         matrix[row, starts[j] : starts[j + 1]] = coefficients[i, starts[j] : starts[j + 1]]
     scores = _linear(_Kernel.of(node).apply(x, support), matrix, offset)
     first_wins = (scores > 0).emit("cast", to=i64)
     second_wins = 1 - first_wins
-    wins = [node.filled([len(duels), count], 0, np.int64) for _ in range(2)]
-    for row, duel in enumerate(duels):
-        for place, each in enumerate(duel):
+    wins = [node.filled([len(comparisons), count], 0, np.int64) for _ in range(2)]
+    for row, compared in enumerate(comparisons):
+        for place, each in enumerate(compared):
             wins[place][row, each] = 1
     votes = [won @ Tensor(node, node.constant(each)) for won, each in zip((first_wins, second_wins), wins, strict=True)]
     label = label_of(best(votes[0] + votes[1]), known)
     if len(node.attr("prob_a", [])):
-        return [label, transformed(_probabilities(scores, len(duels)))]
+        return [label, transformed(_probabilities(scores, len(comparisons)))]
     if count > 2:
         return [label, transformed(scores)]
     return [label, transformed_two(scores, negated=transform_name(node) == "NONE")]
 
 
-def _probabilities(scores: Tensor, duels: int) -> Tensor:
-    """Those of classes from those of duels, which are sigmoids of scores. (J. Platt: Probabilistic Outputs for Support
-    Vector Machines, 1999.)"""
+def _probabilities(scores: Tensor, comparisons: int) -> Tensor:
+    """Those of classes from those of any two, which are sigmoids of scores (J. Platt: Probabilistic Outputs for Support
+    Vector Machines, 1999)."""
     node = scores.node
-    slope, shift = _floats(node, "prob_a", duels), _floats(node, "prob_b", duels)
+    slope, shift = _floats(node, "prob_a", comparisons), _floats(node, "prob_b", comparisons)
     scaled = scores * node.constant(-slope) + node.constant(-shift)
     likely = scaled.emit("sigmoid").at_least(1e-7).at_most(1 - 1e-7)
     return likely.emit("probability_coupling")

@@ -8,7 +8,7 @@ import numpy as np
 from xdsl.dialects.builtin import f32
 
 from aotc.frontend.onnx.importers.movement import cut
-from aotc.frontend.onnx.node import Tensor
+from aotc.frontend.onnx.node import Tensor, joined
 from aotc.frontend.onnx.registry import Node
 
 DOMAIN = "ai.onnx.ml"
@@ -96,11 +96,11 @@ def transformed_two(score: Tensor, negated: bool = False) -> Tensor:
     match transform_name(score.node):
         case "PROBIT":
             only = transformed(score)
-            return both(only, only)
+            return joined([only, only], 1)
         case "LOGISTIC":
-            return transformed(both(score.emit("neg"), score))
+            return transformed(joined([score.emit("neg"), score], 1))
         case _:
-            return both(score.emit("neg") if negated else 1 - score, score)
+            return joined([score.emit("neg") if negated else 1 - score, score], 1)
 
 
 def labels(node: Node, ints: str, strings: str) -> list[int]:
@@ -130,11 +130,6 @@ def decided(score: Tensor, threshold: float, known: Sequence[int]) -> Tensor:
     above = score.reshape([score.shape[0]]) > threshold
     no, yes = (score.node.constant(label, np.int64) for label in known)
     return above.choose(yes, no)
-
-
-def both(first: Tensor, second: Tensor) -> Tensor:
-    """Two columns side by side."""
-    return Tensor(first.node, first.node.emit("concat", [first, second], axis=1))
 
 
 def zeros(like: Tensor) -> Tensor:

@@ -15,7 +15,6 @@ from aotc.frontend.onnx.importers.ml import ensembles
 from aotc.frontend.onnx.importers.ml.scores import (
     DOMAIN,
     best,
-    both,
     column,
     decided,
     label_of,
@@ -26,7 +25,7 @@ from aotc.frontend.onnx.importers.ml.scores import (
     transformed_two,
     zeros,
 )
-from aotc.frontend.onnx.node import Tensor
+from aotc.frontend.onnx.node import Tensor, joined
 from aotc.frontend.onnx.registry import Node, onnx_op
 from aotc.model.weight_store import Array
 
@@ -122,7 +121,7 @@ def _one_or_two(computed: _Scores, scores: Tensor, base: Array, known: list[int]
     positive = one_class and bool((weights.values >= 0).all())
     label = decided(decisive, 0.5 if positive else 0, known if one_class else [0, 1])
     if two is not None:
-        return [label, transformed(both(*two))]
+        return [label, transformed(joined(two, 1))]
     return [label, transformed_two(first, negated=not positive)]
 
 

@@ -19,6 +19,9 @@ from aotc.frontend.onnx.registry import Node, onnx_op
 from aotc.frontend.onnx.tensors import dtype_of
 from aotc.model.weight_store import Array
 
+_WORTH = 4
+"""How many times fewer products two matrices must have than one to be used for a transform."""
+
 
 @onnx_op("DFT")
 def dft(node: Node) -> Tensor:
@@ -68,24 +71,60 @@ def stft(node: Node) -> Tensor:
 
 
 def _transform(x: Tensor, axis: int, length: int, inverse: bool, one_sided: bool) -> Tensor:
-    """The transform of `x` along an axis: rows of its elements times one matrix."""
+    """The transform of `x` along an axis, of its last but one in `_dense` and `_in_two`."""
     node, shape = x.node, x.shape
     if length < 1:
         node.fail("invalid-value", f"a transform of length {length}", fix="use a positive one")
     used = min(shape[axis], length // 2 + 1 if inverse and one_sided else length)
     x = cut(x, {axis: (0, 1, used)})
-    parts = 1 if inverse and one_sided else 2
-    count = length // 2 + 1 if one_sided and not inverse else length
-    node.require_room(used * shape[-1] * count * parts, x.dtype)
-    matrix = _matrix(used, shape[-1], length, (count, parts), inverse, x.dtype)
     last = len(shape) - 2
     order = [*(each for each in range(last + 1) if each != axis), axis, last + 1]
     if axis != last:
         x = x.transpose(order)
     outer = x.shape[:last]
-    rows = x.reshape([math.prod(outer), used * shape[-1]])
-    result = (rows @ Tensor(node, node.constant(matrix))).reshape([*outer, count, parts])
+    rows = x.reshape([math.prod(outer), used, shape[-1]])
+    count = length // 2 + 1 if one_sided and not inverse else length
+    first = next(each for each in range(math.isqrt(length), 0, -1) if length % each == 0)
+    if used == length and not (inverse and one_sided) and _WORTH * (first + length // first) <= length:
+        result = _in_two(rows, first, count, inverse)
+    else:
+        result = _dense(rows, length, (count, 1 if inverse and one_sided else 2), inverse)
+    result = result.reshape([*outer, *result.shape[1:]])
     return result if axis == last else result.transpose([order.index(each) for each in range(len(order))])
+
+
+def _dense(rows: Tensor, length: int, shape: Sequence[int], inverse: bool) -> Tensor:
+    """[R, U, P] as [R, *shape], by one matrix."""
+    node, (count, used, parts) = rows.node, rows.shape
+    node.require_room(used * parts * math.prod(shape), rows.dtype)
+    matrix = _matrix(used, parts, length, shape, inverse, rows.dtype)
+    return (rows.reshape([count, used * parts]) @ Tensor(node, node.constant(matrix))).reshape([count, *shape])
+
+
+def _in_two(rows: Tensor, first: int, count: int, inverse: bool) -> Tensor:
+    """[R, N, P] as [R, count, 2], by transforms of lengths `first` and N / first (J. Cooley and J. Tukey: An algorithm
+    for the machine calculation of complex Fourier series, 1965). The matrices of the first have the factors between."""
+    node, (batch, length, parts) = rows.node, rows.shape
+    second = length // first
+    columns = min(-(-count // first), second)
+    node.require_room(length * parts * first * 2, rows.dtype)
+    turns = np.exp((2j if inverse else -2j) * np.pi / length * np.arange(length))
+    scale = 1 / length if inverse else 1
+    here, there = np.arange(first), np.arange(second)[:, None, None]
+    one = _real(turns[here * (second * here[:, None] + there) % length] * scale, parts, rows.dtype)
+    other = _real(turns[first * np.outer(there, np.arange(columns)) % length], 2, rows.dtype)
+    strided = rows.reshape([batch, first, second, parts]).transpose([2, 0, 1, 3])
+    found = strided.reshape([second, batch, first * parts]) @ Tensor(node, node.constant(one))
+    fibers = found.reshape([second, batch, first, 2]).transpose([1, 2, 0, 3]).reshape([batch * first, second * 2])
+    found = (fibers @ Tensor(node, node.constant(other))).reshape([batch, first, columns, 2])
+    return cut(found.transpose([0, 2, 1, 3]).reshape([batch, columns * first, 2]), {1: (0, 1, count)})
+
+
+def _real(matrix: Array, parts: int, dtype: DType) -> Array:
+    """[.., M, N], complex, as [.., M * parts, N * 2]: from real (and imaginary) parts to both."""
+    rows = [np.stack([turned.real, turned.imag], -1) for turned in (matrix, 1j * matrix)[:parts]]
+    found = np.stack(rows, -3)
+    return found.reshape(*found.shape[:-4], matrix.shape[-2] * parts, matrix.shape[-1] * 2).astype(dtype)
 
 
 def _matrix(used: int, given: int, length: int, shape: Sequence[int], inverse: bool, dtype: DType) -> Array:

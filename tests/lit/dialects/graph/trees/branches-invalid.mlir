@@ -128,7 +128,7 @@ func.func @votes_zero(%t: tensor<4x2xui8>, %i: tensor<5x2xui8>) {
 
 // -----
 
-// CHECK: the last of 5 rows of ui8 are no pairs from 2 on
+// CHECK: the last of 5 rows of ui8 are no even number from 2 on
 func.func @wide_odd(%t: tensor<5x2xui8>, %i: tensor<5x2xui8>) {
   %0 = graph.vote_sum %t, %i {targets = 2 : i64, divisor = 2 : i64, wide = 2 : i64} : (tensor<5x2xui8>, tensor<5x2xui8>) -> tensor<5x2xf32>
   func.return
@@ -136,7 +136,7 @@ func.func @wide_odd(%t: tensor<5x2xui8>, %i: tensor<5x2xui8>) {
 
 // -----
 
-// CHECK: the last of 4 rows of ui8 are no pairs from 4 on
+// CHECK: the last of 4 rows of ui8 are no even number from 4 on
 func.func @wide_far(%t: tensor<4x2xui8>, %i: tensor<5x2xui8>) {
   %0 = graph.vote_sum %t, %i {targets = 2 : i64, divisor = 2 : i64, wide = 4 : i64} : (tensor<4x2xui8>, tensor<5x2xui8>) -> tensor<5x2xf32>
   func.return
@@ -144,7 +144,7 @@ func.func @wide_far(%t: tensor<4x2xui8>, %i: tensor<5x2xui8>) {
 
 // -----
 
-// CHECK: the last of 4 rows of ui16 are no pairs from 2 on
+// CHECK: the last of 4 rows of ui16 are no even number from 2 on
 func.func @wide_words(%t: tensor<4x2xui16>, %i: tensor<5x2xui8>) {
   %0 = graph.vote_sum %t, %i {targets = 2 : i64, divisor = 2 : i64, wide = 2 : i64} : (tensor<4x2xui16>, tensor<5x2xui8>) -> tensor<5x2xf32>
   func.return

@@ -136,7 +136,7 @@ func.func @children(%f: tensor<3xui8>, %t: tensor<3xf32>, %c: tensor<4x2xui8>) {
 
 // -----
 
-// CHECK: pairs of 2 to 40 classes must be [rows, K * (K - 1) / 2], found [5, 5]
+// CHECK: two of 2 to 40 classes each must be [rows, K * (K - 1) / 2], found [5, 5]
 func.func @pairs(%p: tensor<5x5xf32>) {
   %0 = graph.probability_coupling %p : (tensor<5x5xf32>) -> tensor<5x4xf32>
   func.return
@@ -144,7 +144,7 @@ func.func @pairs(%p: tensor<5x5xf32>) {
 
 // -----
 
-// CHECK: pairs must be [rows, pairs] of f32, found tensor<5x6xf64>
+// CHECK: pairwise must be [rows, comparisons] of f32, found tensor<5x6xf64>
 func.func @doubles(%p: tensor<5x6xf64>) {
   %0 = graph.probability_coupling %p : (tensor<5x6xf64>) -> tensor<5x4xf32>
   func.return

@@ -1,18 +1,26 @@
-"""`aotc bench`: what it measures, and how that is shown."""
+"""Tables and lines that commands print: measurements, the phases, the costs of a model."""
 
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
+from itertools import groupby
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
-from aotc.errors import UsageError
+from aotc.errors import UsageError, show
+from aotc.machines.compilers import helper_stack
+from aotc.machines.targets import lookup
 from aotc.model.conventions import PREFIX
+from aotc.model.metadata import Footprint, FunctionFootprint, ModelInfo
 from aotc.pipeline.options import CompileOptions
+from aotc.pipeline.phases import PHASES, Phase, pipeline_of
 
 if TYPE_CHECKING:
     from aotc.measuring.tuning import Gain
+
 
 ROUTES = {"jit": "aotc", "shared": "aotc shared", "c": "aotc C"}
 """Our peers by what `--emit` says."""
@@ -122,3 +130,119 @@ def _aligned(rows: Sequence[Sequence[str]], left: int, last: int = 0) -> str:
         ]
         lines.append("  ".join(cells).rstrip())
     return "\n".join(lines)
+
+
+_WIDTH = 118
+
+
+def every_row() -> str:
+    """All passes of each phase with the conditions under which they run, and what these mean."""
+    lines: list[str] = []
+    for phase in PHASES:
+        lines.append(_head(phase))
+        for when, steps in groupby(phase.steps, lambda step: step.when):
+            passes = ", ".join(step.text() for step in steps)
+            conditions = ", ".join(each.name for each in when) or "always"
+            lines += wrap(f"{conditions}: {passes}", _WIDTH, initial_indent="  ", subsequent_indent="      ")
+    lines += ["", *(f"{name}: {sentence}" for name, sentence in _conditions().items())]
+    return "\n".join(lines)
+
+
+def what_runs(asked: CompileOptions) -> str:
+    """The pipeline of each phase in a compilation with some options, each on one line."""
+    return "\n".join(f"{_head(phase)}\n  {pipeline_of(phase, asked)}".rstrip() for phase in PHASES)
+
+
+def as_json(asked: CompileOptions | None) -> dict[str, Any]:
+    """Both as an object; without options every row."""
+    if asked is not None:
+        return {"phases": [_described(phase) | {"pipeline": pipeline_of(phase, asked)} for phase in PHASES]}
+    rows = {
+        phase.name: [{"pass": step.text(), "when": [each.name for each in step.when]} for step in phase.steps]
+        for phase in PHASES
+    }
+    return {"phases": [_described(phase) | {"passes": rows[phase.name]} for phase in PHASES], "when": _conditions()}
+
+
+def _head(phase: Phase) -> str:
+    return f"{phase.name:10} {phase.sentence}"
+
+
+def _described(phase: Phase) -> dict[str, Any]:
+    return {"name": phase.name, "sentence": phase.sentence}
+
+
+def _conditions() -> dict[str, str]:
+    """Conditions whose names do not say all, and what they mean."""
+    found = dict.fromkeys(when for phase in PHASES for step in phase.steps for when in step.when)
+    return {when.name: when.sentence for when in found if when.sentence}
+
+
+def print_footprint(info: ModelInfo) -> None:
+    """Sizes of the model, and where there is machine code its functions with their stack."""
+    show(*summary(info))
+    if info.footprint is None or not info.footprint.functions:
+        return
+    if sys.stdout.isatty():
+        _print_table(info, info.footprint)
+    else:
+        for function in _by_stack(info.footprint):
+            code, frame, stack = _cells(function)
+            show(f"  {_plain(info, function.symbol):40} code {code:>9} frame {frame:>7} stack {stack:>7}")
+
+
+def summary(info: ModelInfo) -> list[str]:
+    """One line each for RAM, flash and stack."""
+    io = "inputs and outputs in it" if info.io == "workspace" else f"inputs and outputs {info.io_bytes:,}"
+    lines = [f"ram    {info.ram_bytes:>12,} bytes (arena {info.workspace_bytes:,}, {io})"]
+    footprint = info.footprint
+    if footprint is None:
+        return [*lines, f"weights{info.weights_bytes:>12,} bytes"]
+    weights = "" if info.weights == "caller" else f"weights {info.weights_bytes:,}, "
+    other = footprint.flash_bytes - footprint.text_bytes - (0 if info.weights == "caller" else info.weights_bytes)
+    what = " by LLVM: an estimate for C" if footprint.estimate else ""
+    if footprint.compiler is not None:
+        what = f" by {footprint.compiler}"
+    lines.append(
+        f"flash  {footprint.flash_bytes:>12,} bytes "
+        f"(code {footprint.text_bytes:,}, {weights}other {other:,}; {footprint.target}{what})"
+    )
+    if not footprint.functions:
+        return lines
+    path = " > ".join(_plain(info, symbol) for symbol in footprint.stack_path)
+    triple = lookup(footprint.target).triple
+    uncounted = [call for call in footprint.library_calls if helper_stack(triple, call) is None]
+    calls = f", without {', '.join(uncounted)}" if uncounted else ""
+    margin = f", {footprint.stack_margin_bytes:,} more by another compiler" if footprint.stack_margin_bytes else ""
+    lines.append(f"stack  {_number(footprint.stack_bytes):>12} bytes ({path}{calls}{margin})")
+    return lines
+
+
+def _by_stack(footprint: Footprint) -> list[FunctionFootprint]:
+    return sorted(footprint.functions, key=lambda each: (-(each.stack_bytes or 0), each.symbol))
+
+
+def _cells(function: FunctionFootprint) -> tuple[str, str, str]:
+    return _number(function.text_bytes), _number(function.frame_bytes), _number(function.stack_bytes)
+
+
+def _print_table(info: ModelInfo, footprint: Footprint) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(title=f"{info.name} on {footprint.target}, bytes", title_justify="left")
+    table.add_column("function")
+    for column in ("code", "frame", "stack, with calls"):
+        table.add_column(column, justify="right", no_wrap=True)
+    for function in _by_stack(footprint):
+        table.add_row(_plain(info, function.symbol), *_cells(function))
+    Console().print(table)
+
+
+def _plain(info: ModelInfo, symbol: str) -> str:
+    """A symbol without the prefix that all of the model's have."""
+    return symbol.removeprefix(f"{PREFIX}_{info.name}_")
+
+
+def _number(value: int | None) -> str:
+    return "?" if value is None else f"{value:,}"

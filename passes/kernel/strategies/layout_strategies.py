@@ -1,18 +1,78 @@
-"""Data movement in the NCHWc layout: views of blocks where possible, else channels moved to other lanes."""
+"""Operations that are computed alike wherever elements lie, or that move them, in the NCHWc layout."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate
 
 import numpy as np
+from xdsl.ir import SSAValue
 
+from aotc.dialects.graph.conversion import AffineOp
+from aotc.dialects.graph.elementwise import BroadcastOp
 from aotc.dialects.graph.indexing import GatherOp
 from aotc.dialects.graph.interfaces import GraphOp, producer, shape_of
 from aotc.dialects.graph.movement import ConcatOp, PadOp, ReshapeOp, SliceOp, TransposeOp
 from aotc.dialects.graph.packed.channels import Channels
+from aotc.dialects.graph.quantized.bytes import LookupOp
+from aotc.dialects.graph.quantized.requantization import DoublingRequantizeOp, FixedRequantizeOp, RequantizeOp
 from aotc.passes.kernel.layouts import Blocked, ChannelsOf, Layouts, concatenated, is_compact
 from aotc.passes.kernel.strategy import KernelStrategy, Strategies, strategy_of
+
+
+class PointwiseLayout(KernelStrategy[BroadcastOp]):
+    """In the layout of the operand that takes the fewest blocks; operands that broadcast become parameters in that
+    layout."""
+
+    def lay_out(self, op: BroadcastOp, layouts: Layouts) -> Blocked | None:
+        shape = shape_of(op.results[0])
+        whole = [value for value in op.operands if shape_of(value) == shape]
+        channels = layouts.channels_of(*whole)
+        if channels is None:
+            return None
+        if len(set(whole)) == 1:
+            channels = layouts.compacted(whole[0], op.results[0])
+        operands = [layouts.pack_parameter(value, shape, channels) for value in op.operands]
+        return Blocked(layouts.copied(op, operands), channels)
+
+    def lay_out_reshaped(self, op: BroadcastOp, layouts: Layouts, shape: Sequence[int]) -> Blocked | None:
+        """In the layout of the operand that does not broadcast; parameters of groups of channels are repeated for each
+        channel."""
+        own = shape_of(op.results[0])
+        if min(len(own), len(shape)) < 2 or 0 in own or own[0] != shape[0] or shape[1] % own[1]:
+            return None
+        whole = [value for value in op.operands if shape_of(value) == own]
+        maker = producer(whole[0], GraphOp) if len(whole) == 1 else None
+        ones = [1] * len(own[2:])
+        for value in op.operands:
+            extents = [1] * (len(own) - len(shape_of(value))) + [*shape_of(value)]
+            if value not in whole and extents not in ([1, 1, *ones], [1, *own[1:2], *ones]):
+                return None
+        if maker is None or (x := strategy_of(maker).lay_out_reshaped(maker, layouts, shape)) is None:
+            return None
+
+        def parameter(value: SSAValue) -> SSAValue:
+            if math.prod(shape_of(value)) == 1:
+                return value
+            column = layouts.add(ReshapeOp.get(value, shape=[1, own[1], *ones]))
+            return layouts.per_channel(column, shape, x.channels)
+
+        operands = [x.value if value in whole else parameter(value) for value in op.operands]
+        return Blocked(layouts.copied(op, operands), x.channels)
+
+    def block_starts(self, op: BroadcastOp, channels_of: ChannelsOf) -> Iterable[int] | None:
+        shape = shape_of(op.results[0])
+        channels = channels_of(*(value for value in op.operands if shape_of(value) == shape))
+        return None if channels is None else channels.starts
+
+
+class AffineLayout(KernelStrategy[AffineOp]):
+    """Quantisation and dequantisation with one scale for the tensor; with a scale for each channel they stay on plain
+    tensors."""
+
+    def on_blocks(self, op: AffineOp) -> Mapping[str, object] | None:
+        return {} if shape_of(op.scale) in ((), (1,)) else None
 
 
 class ReshapeLayout(KernelStrategy[ReshapeOp]):
@@ -96,26 +156,57 @@ class ConcatLayout(KernelStrategy[ConcatOp]):
 class PadLayout(KernelStrategy[PadOp]):
     """Spatial axes are padded block by block; padding of channels needs a plain tensor."""
 
-    def lay_out(self, op: PadOp, layouts: Layouts) -> Blocked | None:
-        x, pads, rank = layouts.computed(op.x), op.ints("pads"), len(shape_of(op.x))
-        if x is None or pads[1] or pads[1 + rank]:
-            return None
-        return layouts.copied_on_blocks(op, x, *op.operands[1:], pads=[*pads[:rank], 0, *pads[rank:], 0])
+    def on_blocks(self, op: PadOp) -> Mapping[str, object] | None:
+        pads, rank = op.ints("pads"), len(shape_of(op.x))
+        return None if pads[1] or pads[1 + rank] else {"pads": [*pads[:rank], 0, *pads[rank:], 0]}
 
 
 class GatherLayout(KernelStrategy[GatherOp]):
     """A gather along a spatial axis gathers from every block."""
 
-    def lay_out(self, op: GatherOp, layouts: Layouts) -> Blocked | None:
-        x = layouts.computed(op.x)
-        return None if x is None or op.axis < 2 else layouts.copied_on_blocks(op, x, op.indices)
+    def on_blocks(self, op: GatherOp) -> Mapping[str, object] | None:
+        return None if op.axis < 2 else {}
+
+
+class RequantizeLayout(KernelStrategy[RequantizeOp | FixedRequantizeOp | DoublingRequantizeOp]):
+    """With one factor, or one for each channel: with all channels in one block a vector along its lanes, else packed
+    as x is."""
+
+    def lay_out(self, op: RequantizeOp | FixedRequantizeOp | DoublingRequantizeOp, layouts: Layouts) -> Blocked | None:
+        factor, *shift = op.operands[1:]
+        x, axis, shape = layouts.computed(op.x), op.axis % len(shape_of(op.x)), shape_of(op.x)
+        if x is None:
+            return None
+        if shape_of(factor) in ((), (1,)):
+            return layouts.copied_on_blocks(op, x, factor, *shift)
+        if axis != 1 or len(shape_of(factor)) > 1:
+            return None
+        if x.channels.blocks == 1 and x.channels.lanes == shape[1]:
+            return layouts.copied_on_blocks(op, x, factor, *shift, axis=len(shape_of(x.value)) - 1)
+        if shift:
+            return None
+        column = layouts.add(ReshapeOp.get(factor, shape=[1, shape[1], *[1] * len(shape[2:])]))
+        return layouts.copied_on_blocks(op, x, layouts.pack(column, x.channels))
+
+
+class LookupLayout(KernelStrategy[LookupOp]):
+    """A table has no axes."""
+
+    def on_blocks(self, op: LookupOp) -> Mapping[str, object] | None:
+        return {}
 
 
 STRATEGIES: Strategies = {
+    BroadcastOp: (PointwiseLayout(),),
+    AffineOp: (AffineLayout(),),
     ReshapeOp: (ReshapeLayout(),),
     TransposeOp: (TransposeLayout(),),
     SliceOp: (SliceLayout(),),
     ConcatOp: (ConcatLayout(),),
     PadOp: (PadLayout(),),
     GatherOp: (GatherLayout(),),
+    RequantizeOp: (RequantizeLayout(),),
+    FixedRequantizeOp: (RequantizeLayout(),),
+    DoublingRequantizeOp: (RequantizeLayout(),),
+    LookupOp: (LookupLayout(),),
 }

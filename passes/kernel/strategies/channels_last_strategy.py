@@ -43,13 +43,12 @@ from aotc.passes.kernel.costs.sums_cost import (
 )
 from aotc.passes.kernel.layouts import Blocked, Layouts
 from aotc.passes.kernel.nest import Nest
-from aotc.passes.kernel.nests.sums.conv_sums_nest import ConvSums
+from aotc.passes.kernel.nests.sums.conv_sums_nest import ConvSums, PatchSums
 from aotc.passes.kernel.nests.sums.depthwise_sums_nest import DepthwiseSums
-from aotc.passes.kernel.nests.sums.patches import PatchSums
 from aotc.passes.kernel.nests.sums.position_axes import last_axis
 from aotc.passes.kernel.nests.sums.sums_nest import MatMulSums
-from aotc.passes.kernel.strategies.convolution.conv_strategy import window_properties
-from aotc.passes.kernel.strategy import KernelStrategy, Prologue
+from aotc.passes.kernel.strategies.conv_strategy import window_properties
+from aotc.passes.kernel.strategy import KernelStrategy, Prologue, Strategies
 
 Sum = TypeVar("Sum", bound=AccumulatingOp)
 
@@ -337,9 +336,6 @@ def _flattened(lhs: SSAValue, weight: SSAValue, layouts: Layouts) -> tuple[SSAVa
     )
 
 
-# --- nests -----------------------------------------------------------------------------------------------------------
-
-
 class ChannelsLastConvStrategy(SumsStrategy[ChannelsLastConvOp]):
     """`graph.channels_last_conv`."""
 
@@ -351,12 +347,19 @@ class ChannelsLastConvStrategy(SumsStrategy[ChannelsLastConvOp]):
 class ChannelsLastDepthwiseStrategy(SumsStrategy[ChannelsLastDepthwiseConvOp]):
     """`graph.channels_last_depthwise_conv`."""
 
-    def nest(self, nest: Nest[ChannelsLastDepthwiseConvOp, SumsSchedule]) -> None:
-        DepthwiseSums.of(nest).emit()
+    NEST = DepthwiseSums
 
 
 class InterleavedMatMulStrategy(SumsStrategy[InterleavedMatMulOp]):
     """`graph.interleaved_matmul`."""
 
-    def nest(self, nest: Nest[InterleavedMatMulOp, SumsSchedule]) -> None:
-        MatMulSums.of(nest).emit()
+    NEST = MatMulSums
+
+
+STRATEGIES: Strategies = {
+    ConvOp: (ChannelsLastStrategy(),),
+    MatMulOp: (InterleavedProductStrategy(),),
+    ChannelsLastConvOp: (ChannelsLastConvStrategy(),),
+    ChannelsLastDepthwiseConvOp: (ChannelsLastDepthwiseStrategy(),),
+    InterleavedMatMulOp: (InterleavedMatMulStrategy(),),
+}

@@ -1,0 +1,59 @@
+"""Binary heaps in buffers (Williams, algorithm 232, Communications of the ACM 7:6)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import i64
+
+from aotc.dialects.builder import INDEX, Builder, Scalar
+
+Node = list[Scalar]
+
+
+@dataclass(frozen=True)
+class Heap:
+    """A binary tree, its places counted level by level from the root, in which no node goes before its parent."""
+
+    b: Builder
+    node: Callable[[Scalar], Node]
+    """Reads the node at a place."""
+    put: Callable[[Scalar, Sequence[Scalar]], None]
+    """Writes a node to a place."""
+    before: Callable[[Sequence[Scalar], Sequence[Scalar]], Scalar]
+    """Whether a node goes before another."""
+
+    def sink(self, hole: Scalar, what: Sequence[Scalar], size: Scalar) -> None:
+        """Sift down in a heap of `size` nodes, at least 1: put a node into a place that is free, or below, and what
+        goes before it up."""
+        b = self.b
+
+        def child(hole: Scalar) -> list[Scalar]:
+            """The place of the child that goes before the other, whether it has to move up, and the node."""
+            left = b.min(hole * 2 + 1, size - 1)
+            right = b.min(left + 1, size - 1)
+            nodes = self.node(left), self.node(right)
+            is_right = self.before(nodes[1], nodes[0])
+            first = [b.select(is_right, one, other) for one, other in zip(nodes[1], nodes[0], strict=True)]
+            moves = b.compare("lt", hole * 2 + 1, size) & self.before(first, what)
+            return [b.select(is_right, right, left), moves, *first]
+
+        def move(state: list[Scalar]) -> list[Scalar]:
+            hole, place, _, *node = state
+            self.put(hole, node)
+            return [place, *child(place)]
+
+        place, *_ = b.loop_while([hole, *child(hole)], lambda state: state[2], move)
+        self.put(place, what)
+
+    def order(self, size: Scalar) -> None:
+        """Make a heap of `size` nodes in any order."""
+        b = self.b
+        parents = b.cast(b.shift_right(b.cast(size, i64), b.const(1, i64)), INDEX)
+
+        def at(step: Scalar) -> None:
+            place = parents - 1 - step
+            self.sink(place, self.node(place), size)
+
+        b.sequential_range(0, parents, 1, at)

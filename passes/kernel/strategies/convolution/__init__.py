@@ -1,1 +1,0 @@
-"""How convolutions of floats are computed."""
