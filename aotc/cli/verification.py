@@ -17,10 +17,10 @@ from onnx import ModelProto
 
 from aotc.cli.arguments import options_from
 from aotc.cli.commands import print_json, progress
-from aotc.compiler.checking.parts import NodeByNode
 from aotc.compiler.checking.quantized_reference import quanta, read_without_weights
 from aotc.compiler.checking.recordings import read_inputs
 from aotc.compiler.checking.reference import comparable_session, first_values, reference_sequence
+from aotc.compiler.checking.submodels import NodeByNode
 from aotc.compiler.lowering import read_once
 from aotc.dialects.dtypes import number_kind
 from aotc.errors import EXIT_OK, EXIT_WRONG, UsageError, show

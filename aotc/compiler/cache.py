@@ -68,8 +68,8 @@ def key_of(source: object, options: CompileOptions, purpose: str) -> str | None:
     if directory() is None or options.selftest is not None or any(getattr(options, name) for name in _UNCACHED):
         return None
     digest = hashlib.sha256()
-    for part in (purpose, _fingerprint(), _options(options)):
-        digest.update(part.encode() + b"\0")
+    for label in (purpose, _fingerprint(), _options(options)):
+        digest.update(label.encode() + b"\0")
     if isinstance(source, str | os.PathLike) and not isinstance(source, ModelFile):
         source = ModelFile(source)
     if not isinstance(source, bytes | ModelFile) or (content := content_digest(source)) is None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Unpack
 
+from aotc.compiler.checking.budgets import check_budgets
 from aotc.compiler.lowering import Source, import_source, in_process, in_process_options, read_once, run_phases
 from aotc.errors import CompileError, UsageError
 from aotc.machines import processor
@@ -164,7 +165,6 @@ def built(
     source: Source, options: CompileOptions, report: Callable[[str], None] | None
 ) -> tuple[ArtifactSet, ModelInfo, tuple[PassTiming, ...]]:
     """`build` with ready options: the artefacts, their metadata, and how long each pass took."""
-    from aotc.compiler.checking.budgets import check_budgets
     from aotc.emit.artifacts import Emission, emit
     from aotc.pipeline.portions import is_divided
 
@@ -198,7 +198,6 @@ def compile_to(
 def measured(source: Source, options: CompileOptions) -> ModelInfo:
     """The metadata of a compilation that writes nothing: what the model costs. Raises BudgetError over a budget, else
     as `compile_to`."""
-    from aotc.compiler.checking.budgets import check_budgets
     from aotc.emit.artifacts import Emission
 
     compilation = lower(source, options)
@@ -230,6 +229,3 @@ def compile_with(
         written = artifacts.write(directory)
     cached.keep(artifacts, written, info)
     return Written(directory, tuple(written), info, timings)
-
-
-__all__ = ["Compilation", "Written", "build", "built", "compile", "compile_to", "compile_with", "lower", "measured"]

@@ -1,7 +1,5 @@
 """Read a compiled model's metadata off its module, as it is after the phase `interface`."""
 
-from __future__ import annotations
-
 from math import prod
 
 from xdsl.dialects.builtin import DenseResourceAttr, ModuleOp, TensorType

@@ -5,8 +5,6 @@ be printed, copied and run by hand; `aotc phases` prints it, and the table. A pa
 end of a phase through the entry point group `aotc.pipelines`: the entry's name is the phase, its value a pipeline.
 """
 
-from __future__ import annotations
-
 import difflib
 import time
 from collections.abc import Callable, Collection, Generator, Sequence
@@ -30,7 +28,7 @@ from aotc.model import extensions
 from aotc.model.faults import explained
 from aotc.pipeline.options import CompileOptions
 from aotc.pipeline.universe import multiverse
-from aotc.pipeline.verification import verify, verify_parts
+from aotc.pipeline.verification import verify, verify_selected
 
 
 @dataclass(frozen=True)
@@ -317,7 +315,7 @@ PHASE_NAMES = tuple(phase.name for phase in PHASES)
 
 def pipeline_of(phase: Phase, options: CompileOptions) -> str:
     """The passes of a phase: its own pipeline, then those of installed packages in order of their packages' names."""
-    return ",".join(part for part in (phase.pipeline(options), *_extensions().get(phase.name, ())) if part)
+    return ",".join(each for each in (phase.pipeline(options), *_extensions().get(phase.name, ())) if each)
 
 
 @cache
@@ -380,16 +378,16 @@ class _ByFunction(Protocol):
     def function(self, ctx: Context, function: FuncOp) -> None: ...
 
 
-def finish(ctx: Context, options: CompileOptions, parts: Sequence[Operation]) -> None:
+def finish(ctx: Context, options: CompileOptions, selected: Sequence[Operation]) -> None:
     """Do what is `by_function` to some operations at the top of a module and verify them. Raises CompileError."""
     phase = PHASES[-1].name
     for item in make_passes(by_function(options)):
         with _blaming(item.name, phase):
-            for part in parts:
-                if isinstance(part, FuncOp) and part.body.blocks:
-                    cast(_ByFunction, item).function(ctx, part)
+            for one in selected:
+                if isinstance(one, FuncOp) and one.body.blocks:
+                    cast(_ByFunction, item).function(ctx, one)
     with _blaming("verify", phase):
-        verify_parts(parts)
+        verify_selected(selected)
 
 
 @lru_cache(maxsize=512)

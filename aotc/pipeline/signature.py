@@ -1,7 +1,5 @@
 """The options of a compilation as keyword arguments: typed, each with a sentence for help()."""
 
-from __future__ import annotations
-
 import functools
 import inspect
 import os
@@ -205,9 +203,9 @@ def in_python_terms() -> Generator[None]:
     try:
         yield
     except AotcError as error:
-        parts = ("what", "why", "fix")
+        sentences = ("what", "why", "fix")
         error.problems = tuple(
-            replace(problem, **{part: python_terms(getattr(problem, part)) for part in parts})
+            replace(problem, **{key: python_terms(getattr(problem, key)) for key in sentences})
             for problem in error.problems
         )
         error.args = ("\n".join(map(str, error.problems)),)

@@ -18,8 +18,6 @@ After:
 ```
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

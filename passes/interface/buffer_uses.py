@@ -1,18 +1,28 @@
 """A function's buffer arguments: which of their fields the body uses, and how a pointer takes a buffer's place."""
 
-from __future__ import annotations
-
 from typing import cast
 
+from xdsl.builder import Builder, ImplicitBuilder
 from xdsl.dialects import arith, memref
-from xdsl.dialects.builtin import DYNAMIC_INDEX, FunctionType, IntegerAttr, MemRefType, NoneAttr, StridedLayoutAttr, i32
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    FunctionType,
+    IndexType,
+    IntegerAttr,
+    MemRefType,
+    NoneAttr,
+    ShapedType,
+    StridedLayoutAttr,
+    i32,
+)
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
-from xdsl.rewriter import Rewriter
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from aotc.dialects.aot import BufferOp, DataOp, PtrType
 from aotc.dialects.aot.contract import arguments_of, set_arguments
 from aotc.errors import CompileError, Problem
+from aotc.passes.interface.element_loops import index_constant
 
 Buffer = MemRefType[Attribute]
 
@@ -68,19 +78,8 @@ def _used_extents(argument: BlockArgument, used: set[int]) -> str:
 
 def _is_contiguous(kind: Buffer) -> bool:
     """Whether the data pointer alone describes the buffer: static shape, row-major layout without padding."""
-    if DYNAMIC_INDEX in kind.get_shape():
-        return False
-    if isinstance(kind.layout, NoneAttr):
-        return True
-    return isinstance(kind.layout, StridedLayoutAttr) and [*kind.layout.get_strides()] == _row_major(kind)
-
-
-def _row_major(kind: Buffer) -> list[int]:
-    strides, stride = [], 1
-    for extent in reversed(kind.get_shape()):
-        strides.insert(0, stride)
-        stride *= extent
-    return strides
+    shape = kind.get_shape()
+    return DYNAMIC_INDEX not in shape and kind.get_strides() == ShapedType.strides_for_shape(shape)
 
 
 def declare_with_pointers(kernel: FuncOp) -> None:
@@ -127,38 +126,26 @@ def _replace_dim(user: memref.DimOp, kind: Buffer, sizes: dict[int, SSAValue]) -
     if dimension in sizes:
         Rewriter.replace_op(user, [], [sizes[dimension]])
     else:
-        size = IntegerAttr.from_index_int_value(kind.get_shape()[dimension])
-        Rewriter.replace_op(user, arith.ConstantOp(size))
+        Rewriter.replace_op(user, arith.ConstantOp.from_int_and_width(kind.get_shape()[dimension], IndexType()))
 
 
 def _linearise(user: Operation, buffer: SSAValue, kind: Buffer, sizes: dict[int, SSAValue]) -> None:
     """Make a load or store of a buffer with a layout of its own one of the flat `buffer`."""
-    assert isinstance(user, memref.LoadOp | memref.StoreOp) and user.parent is not None
-    ops: list[Operation] = []
-
-    def emit(op: arith.ConstantOp | arith.MuliOp | arith.AddiOp) -> SSAValue:
-        ops.append(op)
-        return op.result
-
-    def constant(value: int) -> SSAValue:
-        return emit(arith.ConstantOp(IntegerAttr.from_index_int_value(value)))
-
-    if isinstance(kind.layout, StridedLayoutAttr):
-        strides = [constant(cast(int, stride)) for stride in kind.layout.get_strides()]
-        linear = constant(0)
-        for index, stride in zip(user.indices, strides, strict=True):
-            linear = emit(arith.AddiOp(linear, emit(arith.MuliOp(index, stride))))
-    else:
-        linear = user.indices[0] if user.indices else constant(0)
-        for dimension, index in list(enumerate(user.indices))[1:]:
-            extent = kind.get_shape()[dimension]
-            size = sizes[dimension] if extent == DYNAMIC_INDEX else constant(extent)
-            linear = emit(arith.AddiOp(emit(arith.MuliOp(linear, size)), index))
-    user.parent.insert_ops_before(ops, user)
-    if isinstance(user, memref.LoadOp):
-        flat = memref.LoadOp.get(buffer, [linear])
-        user.parent.insert_op_before(flat, user)
-        user.res.replace_all_uses_with(flat.res)
-    else:
-        user.parent.insert_op_before(memref.StoreOp.get(user.value, buffer, [linear]), user)
+    assert isinstance(user, memref.LoadOp | memref.StoreOp)
+    with ImplicitBuilder(Builder(InsertPoint.before(user))):
+        if isinstance(kind.layout, StridedLayoutAttr):
+            strides = [index_constant(cast(int, stride)) for stride in kind.layout.get_strides()]
+            linear = index_constant(0)
+            for index, stride in zip(user.indices, strides, strict=True):
+                linear = arith.AddiOp(linear, arith.MuliOp(index, stride)).result
+        else:
+            linear = user.indices[0] if user.indices else index_constant(0)
+            for dimension, index in list(enumerate(user.indices))[1:]:
+                extent = kind.get_shape()[dimension]
+                size = sizes[dimension] if extent == DYNAMIC_INDEX else index_constant(extent)
+                linear = arith.AddiOp(arith.MuliOp(linear, size), index).result
+        if isinstance(user, memref.LoadOp):
+            user.res.replace_all_uses_with(memref.LoadOp.get(buffer, [linear]).res)
+        else:
+            memref.StoreOp.get(user.value, buffer, [linear])
     Rewriter.erase_op(user)

@@ -25,13 +25,12 @@ func.func private @scale_0(%x: !aot.ptr<i8>, %size: index) -> i32 {
 ```
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Collection, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias, cast
 
+from xdsl.builder import Builder, ImplicitBuilder
 from xdsl.context import Context
 from xdsl.dialects import arith, builtin, memref, scf
 from xdsl.dialects.func import CallOp, FuncOp
@@ -130,39 +129,39 @@ class _Form:
 
     def __post_init__(self) -> None:
         self._numbers: dict[SSAValue, int] = {}
-        self._parts: list[Hashable] = []
+        self._key: list[Hashable] = []
         alike = self.function.clone_without_regions()
         set_sizes(alike, Sizes())
         PARAMETERS.set(alike, None)
         self._attributes(alike, ["sym_name"])
         self._block(self.function.body.block)
-        self.key = tuple(self._parts)
+        self.key = tuple(self._key)
 
     def _attributes(self, op: Operation, but: Collection[str] = ()) -> None:
         named = sorted({**op.properties, **op.attributes}.items())
-        self._parts += [(name, value) for name, value in named if name not in but]
+        self._key += [(name, value) for name, value in named if name not in but]
 
     def _block(self, block: Block) -> None:
         for argument in block.args:
             self._numbers[argument] = len(self._numbers)
-            self._parts.append(argument.type)
+            self._key.append(argument.type)
         for op in block.ops:
             if _constant(op) is None:
                 self._operation(op)
 
     def _operation(self, op: Operation) -> None:
         self.operations += 1
-        self._parts.append((op.name, len(op.operands), len(op.regions), len(op.successors)))
+        self._key.append((op.name, len(op.operands), len(op.regions), len(op.successors)))
         self._attributes(op)
         places = _places(op)
         for position, operand in enumerate(op.operands):
             value = _constant(operand.owner)
             if value is None:
-                self._parts.append(self._numbers[operand])
+                self._key.append(self._numbers[operand])
             elif position in _FIXED.get(type(op), ()) or (places and isinstance(operand.type, builtin.IndexType)):
-                self._parts.append(value)
+                self._key.append(value)
             else:
-                self._parts.append(operand.type)
+                self._key.append(operand.type)
                 self._add(_Use(op, position), value)
         if (buffer := _buffer(op)) is not None and _is_plain(buffer):
             shape = cast(builtin.MemRefType[Attribute], buffer.type).get_shape()
@@ -172,15 +171,15 @@ class _Form:
             self._numbers[result] = len(self._numbers)
             if isinstance(op, BufferOp) and _is_plain(result):
                 kind = op.result.type
-                self._parts.append((len(kind.get_shape()), kind.get_element_type()))
+                self._key.append((len(kind.get_shape()), kind.get_element_type()))
                 self.buffers.append(result)
             else:
-                self._parts.append(result.type)
+                self._key.append(result.type)
         for region in op.regions:
             for block in region.blocks:
-                self._parts.append("block")
+                self._key.append("block")
                 self._block(block)
-        self._parts.append("end")
+        self._key.append("end")
 
     def _add(self, use: _Use, value: Attribute) -> None:
         self.uses.append(use)
@@ -271,31 +270,21 @@ def _parametrize(
     for buffer in flat:
         for op in [use.operation for use in buffer.uses]:
             _linearize(op, buffer, extents[op])
-        _forget_extent(buffer)
+        op, kind = cast(BufferOp, buffer.owner), cast(builtin.MemRefType[Attribute], buffer.type)
+        Rewriter.replace_op(op, BufferOp(op.pointer, builtin.MemRefType(kind.element_type, [builtin.DYNAMIC_INDEX])))
 
 
 def _linearize(op: Operation, buffer: SSAValue, axes: dict[int, SSAValue | Attribute]) -> None:
     """One index of an element, row-major, instead of one for each axis."""
-    assert op.parent is not None
     indices = _places(op)
     zeros = min(_zeros(indices), len(indices) - 1)
     index = indices[zeros]
-    for axis in range(zeros + 1, len(indices)):
-        extent, new = axes[axis], list[Operation]()
-        if isinstance(extent, Attribute):
-            new.append(constant := arith.ConstantOp(cast(builtin.IntegerAttr, extent)))
-            extent = constant.result
-        new.append(scaled := arith.MuliOp(index, extent))
-        new.append(total := arith.AddiOp(scaled, indices[axis]))
-        op.parent.insert_ops_before(new, op)
-        index = total.result
+    with ImplicitBuilder(Builder(InsertPoint.before(op))):
+        for axis in range(zeros + 1, len(indices)):
+            extent = axes[axis]
+            size = arith.ConstantOp(cast(builtin.IntegerAttr, extent)) if isinstance(extent, Attribute) else extent
+            index = arith.AddiOp(arith.MuliOp(index, size), indices[axis]).result
     op.operands = [*op.operands[: len(op.operands) - len(indices)], index]
-
-
-def _forget_extent(buffer: SSAValue) -> None:
-    element = cast(builtin.MemRefType[Attribute], buffer.type).get_element_type()
-    op = cast(BufferOp, buffer.owner)
-    Rewriter.replace_op(op, BufferOp(op.pointer, builtin.MemRefType(element, [builtin.DYNAMIC_INDEX])))
 
 
 def _pass(call: CallOp, function: FuncOp, values: Sequence[Attribute]) -> None:

@@ -15,8 +15,6 @@ Both emitters take what is left: neither knows what an instruction computes. Wit
 equal within a block is written once. Extremes beside a number become a comparison and a selection.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from math import copysign
 from typing import Any, TypeAlias, cast
@@ -27,7 +25,6 @@ from xdsl.dialects.builtin import IntegerAttr, ModuleOp, VectorType, f32
 from xdsl.dialects.func import FuncOp
 from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Block, Operation, SSAValue
-from xdsl.passes import ModulePass
 
 from aotc.dialects.aot import (
     InstructionOp,
@@ -44,6 +41,7 @@ from aotc.machines.instructions.rows import joined
 from aotc.machines.instructions.values import bits_of
 from aotc.machines.targets import instructions_of
 from aotc.passes.loops.float_parts import constant_number
+from aotc.passes.loops.function_pass import FunctionPass
 from aotc.passes.loops.selection.dots import dot, dot_pair
 from aotc.passes.loops.selection.narrowing import Narrowing
 from aotc.passes.loops.selection.permutations import lookup, pick
@@ -53,16 +51,10 @@ Expansion: TypeAlias = "Callable[[Writer, Any], Register | None]"
 """The result of an operation, written with a writer; None where it stays as it is."""
 
 
-class SelectInstructionsPass(ModulePass):
+class SelectInstructionsPass(FunctionPass):
     name = "select-instructions"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in op.ops:
-            if isinstance(function, FuncOp):
-                self.function(ctx, function)
-
     def function(self, ctx: Context, function: FuncOp) -> None:
-        """One function, which needs no other one for it."""
         found: dict[Block, list[Operation]] = {}
         for op in walk(function):
             if type(op) in _EXPANSIONS and op.parent is not None:

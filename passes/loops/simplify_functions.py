@@ -19,18 +19,14 @@ that have just been written, so each function is walked once for each of the thr
 folded or a pattern applied.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from enum import IntEnum
 from functools import cache
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.folder import Folder
 from xdsl.ir import Block, Operation
-from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 from xdsl.rewriter import Rewriter
 from xdsl.traits import (
@@ -43,18 +39,13 @@ from xdsl.traits import (
 )
 
 from aotc.dialects.operations import is_terminator, walk
+from aotc.passes.loops.function_pass import FunctionPass
 
 
-class SimplifyFunctionsPass(ModulePass):
+class SimplifyFunctionsPass(FunctionPass):
     name = "simplify-functions"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in op.ops:
-            if isinstance(function, FuncOp):
-                self.function(ctx, function)
-
     def function(self, ctx: Context, function: FuncOp) -> None:
-        """One function, which needs no other one for it."""
         while _canonicalize(function, ctx):
             pass
         for block in function.body.blocks:

@@ -92,8 +92,8 @@ def _repeated(f: FunctionLowering, place: _Place, group: int) -> SSAValue:
     else:
         number = b.constant(0, word)
         for at in range(place.count):
-            part = b.convert(llvm.ZExtOp, b.load(place.address(at, stride=1), place.scalar, place.align), word)
-            shifted = b.integer_op(llvm.ShlOp, part, b.constant(at * bits, word))
+            field = b.convert(llvm.ZExtOp, b.load(place.address(at, stride=1), place.scalar, place.align), word)
+            shifted = b.integer_op(llvm.ShlOp, field, b.constant(at * bits, word))
             number = b.integer_op(llvm.OrOp, number, shifted)
     wide = b.splat(number, VectorType(word, [place.lanes // group]))
     return b.convert(llvm.BitcastOp, wide, f.types.value(place.kind))

@@ -34,6 +34,9 @@ WORDS = {
     "held": Word("aotc/executor/turns"),
     "seen": Word("a^"),
     "kept": Word("a^", "kept"),  # of a buffer, in metadata
+    "part": Word(
+        "dialects|passes/(kernel|loops|fuse|graph/quant)|aotc/(frontend|emit/(artifacts|c/))", "row_parts|part_offsets"
+    ),
     "pair": Word(_INTEGERS, "Tile.*PairOp", "pair-steps|prove-narrow-pairs|tile_dot_pair|narrow_pairs|in pairs on x86"),
     "word": Word(
         rf"{_INTEGERS}|dialects/(aot/(words|instr)|graph/(trees|recurrent))|passes/lower/(memory|tiles|words)|"

@@ -15,7 +15,7 @@ from aotc.dialects.dtypes import numpy_dtype
 from aotc.errors import BudgetError, Problem
 from aotc.machines.compilers import helper_stack
 from aotc.machines.targets import is_host, lookup
-from aotc.model.metadata import BufferInfo, Footprint, ModelInfo
+from aotc.model.metadata import Footprint, ModelInfo
 
 if TYPE_CHECKING:
     from aotc.pipeline.compilation import Compilation
@@ -55,14 +55,11 @@ def _ram_problem(info: ModelInfo, allowed: int, is_quantised: bool) -> Problem:
         return Problem("ram-exceeded", f"{total}, --ram allows {allowed:,}", why, _smaller(is_quantised))
     live = {step: [buffer for buffer in buffers if buffer.first <= step <= buffer.last] for step in steps}
     peak = max(steps, key=lambda step: sum(buffer.size for buffer in live[step]))
-    names = _largest((_buffer_name(buffer), buffer.size) for buffer in live[peak])
+    named = [(f"the state {b.name}" if b.kept else "/".join(b.nodes) or b.name, b.size) for b in live[peak]]
+    names = _largest(named)
     step = info.plan.order[peak] if peak < len(info.plan.order) else "the end"
     what = f"{total} (arena {info.workspace_bytes:,}, inputs and outputs {info.io_bytes:,}), --ram allows {allowed:,}"
     return Problem("ram-exceeded", what, f"at step {peak} ({step}) the arena holds {names}", _smaller(is_quantised))
-
-
-def _buffer_name(buffer: BufferInfo) -> str:
-    return f"the state {buffer.name}" if buffer.kept else "/".join(buffer.nodes) or buffer.name
 
 
 def _smaller(is_quantised: bool) -> str:
@@ -91,8 +88,8 @@ def _flash_problem(compilation: Compilation, info: ModelInfo, footprint: Footpri
     if is_host(compilation.options.target):
         fixes.append("name the machine with --target: this is code for the host")
     code, other = footprint.text_bytes, footprint.flash_bytes - footprint.text_bytes - weights
-    parts = f"code {code:,}, weights {weights:,}, other {other:,}"
-    what = f"the model needs {footprint.flash_bytes:,} bytes of flash ({parts}), --flash allows {allowed:,}"
+    listed = f"code {code:,}, weights {weights:,}, other {other:,}"
+    what = f"the model needs {footprint.flash_bytes:,} bytes of flash ({listed}), --flash allows {allowed:,}"
     return Problem("flash-exceeded", what, ", ".join(why), ", or ".join(fixes))
 
 

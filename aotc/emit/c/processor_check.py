@@ -36,9 +36,9 @@ def _x86(rows: Sequence[Feature]) -> list[str]:
     lines = ["unsigned int most, extended, r[4];", "__cpuid(0, most, r[1], r[2], r[3]);"]
     lines.append("__cpuid(0x80000000u, extended, r[1], r[2], r[3]);")
     found = checks(rows)
-    for leaf, part, slots in found.leaves:
+    for leaf, subleaf, slots in found.leaves:
         lines.append(f"if ({'extended' if leaf >> 31 else 'most'} < {leaf:#x}u) return 0;")
-        lines.append(f"__cpuid_count({leaf:#x}u, {part}, r[0], r[1], r[2], r[3]);")
+        lines.append(f"__cpuid_count({leaf:#x}u, {subleaf}, r[0], r[1], r[2], r[3]);")
         lines += [f"if ((r[{slot}] & {mask:#x}u) != {mask:#x}u) return 0;" for slot, mask in slots]
     if found.state:
         lines.append('__asm__ volatile("xgetbv" : "=a"(r[0]), "=d"(r[3]) : "c"(0));')

@@ -24,16 +24,16 @@ def comment_text(text: str) -> str:
 
 def string_literal(text: str | bytes) -> str:
     """`text` (UTF-8 if it is a string) as a C string literal: escaped to printable ASCII, without trigraphs."""
-    parts: list[str] = []
+    escaped: list[str] = []
     for byte in text.encode() if isinstance(text, str) else text:
         char = chr(byte)
         if char in '"\\?':
-            parts.append("\\" + char)
+            escaped.append("\\" + char)
         elif 0x20 <= byte < 0x7F:
-            parts.append(char)
+            escaped.append(char)
         else:
-            parts.append(f"\\{byte:03o}")
-    return '"' + "".join(parts) + '"'
+            escaped.append(f"\\{byte:03o}")
+    return '"' + "".join(escaped) + '"'
 
 
 def wrapped(head: str, items: Sequence[str], tail: str) -> list[str]:

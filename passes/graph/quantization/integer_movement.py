@@ -3,8 +3,6 @@
 Quantisation with a positive scale keeps the order of numbers, so the greatest integer stands for the greatest number.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -129,9 +129,7 @@ class _StagedKernel:
             if slab is None:
                 continue
             place, *parts = boxes
-            reads = [
-                _from(start, self._values.reader(v)) for v, start in zip(stage.anchor.operands, parts, strict=True)
-            ]
+            reads = list(map(_from, parts, map(self._values.reader, stage.anchor.operands)))
             if stage.chained is not None:
                 slot = self._slot(number - 1, parts[stage.chained], slab.implementation.boxes[stage.chained])
                 reads[stage.chained] = lambda index, number=number, slot=slot: self._memory[number - 1](slot(index))

@@ -8,7 +8,8 @@ import pytest
 from words import WORDS, found, offenders
 
 _ROOT = Path(__file__).parents[3]
-_SOURCES = sorted(path for room in ("aotc", "dialects", "passes", "tools") for path in (_ROOT / room).rglob("*.py"))
+_ROOMS = ("aotc", "dialects", "passes", "tools", "tests")
+_SOURCES = sorted(path for room in _ROOMS for path in (_ROOT / room).rglob("*.py"))
 
 
 def docstrings(source: str) -> Iterator[tuple[int, str]]:

@@ -32,11 +32,6 @@ def gemm(node: Node) -> Tensor:
     return (product + addend).cast(kind)
 
 
-@onnx_op("Det")
-def determinant(node: Node) -> SSAValue:
-    return node.emit("determinant", node.input(0))
-
-
 @onnx_op("MatMul")
 def matmul(node: Node) -> Tensor:
     return multiply(node.tensor(0), node.tensor(1))

@@ -1,9 +1,10 @@
-"""Operators whose indices are tensors."""
+"""Operators whose indices are tensors, and those that are one operation on the same inputs."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from xdsl.dialects.builtin import i64
@@ -18,11 +19,33 @@ from aotc.frontend.onnx.importers.movement import cut
 from aotc.frontend.onnx.node import Bound, Tensor
 from aotc.frontend.onnx.registry import Node, onnx_op
 
+_SAME: dict[str, tuple[str, dict[str, Any]]] = {
+    "Det": ("determinant", {}),
+    "GatherElements": ("gather_elements", {"axis": 0}),
+    "GatherND": ("gather_nd", {"batch_dims": 0}),
+    "Inverse": ("inverse", {}),
+    "Scatter": ("scatter_elements", {"axis": 0, "reduction": "none"}),
+    "ScatterElements": ("scatter_elements", {"axis": 0, "reduction": "none"}),
+    "ScatterND": ("scatter_nd", {"reduction": "none"}),
+    "Where": ("where", {}),
+}
+"""Operators that are an operation on the same inputs; the attributes of both, and their defaults."""
+
+
+@onnx_op(*(_SAME.keys() - {"Inverse"}))
+@onnx_op("Inverse", domain="com.microsoft")
+def same(node: Node) -> SSAValue:
+    operation, defaults = _SAME[node.op_type]
+    given = {name: node.attr(name, default) for name, default in defaults.items()}
+    if "axis" in given:
+        given["axis"] = node.axis(defaults["axis"])
+    return node.emit(operation, *node.inputs, **given)
+
 
 @onnx_op("Gather")
 def gather(node: Node) -> Tensor:
     x, shape = node.tensor(0), node.shape(0)
-    axis = normalize_axis(node.attr("axis", 0), len(shape))
+    axis = node.axis(0)
     indices = node.known(1)
     if indices is not None:
         extent = shape[axis]
@@ -35,35 +58,10 @@ def gather(node: Node) -> Tensor:
     return x.emit("gather", node.input(1), axis=axis)
 
 
-@onnx_op("GatherElements")
-def gather_elements(node: Node) -> SSAValue:
-    axis = normalize_axis(node.attr("axis", 0), len(node.shape(0)))
-    return node.emit("gather_elements", node.input(0), node.input(1), axis=axis)
-
-
-@onnx_op("GatherND")
-def gather_nd(node: Node) -> SSAValue:
-    return node.emit("gather_nd", node.input(0), node.input(1), batch_dims=node.attr("batch_dims", 0))
-
-
-@onnx_op("ScatterElements", "Scatter")
-def scatter_elements(node: Node) -> SSAValue:
-    axis = normalize_axis(node.attr("axis", 0), len(node.shape(0)))
-    reduction = node.attr("reduction", "none")
-    operands = node.input(0), node.input(1), node.input(2)
-    return node.emit("scatter_elements", *operands, axis=axis, reduction=reduction)
-
-
-@onnx_op("ScatterND")
-def scatter_nd(node: Node) -> SSAValue:
-    operands = node.input(0), node.input(1), node.input(2)
-    return node.emit("scatter_nd", *operands, reduction=node.attr("reduction", "none"))
-
-
 @onnx_op("TopK")
 def top_k(node: Node) -> list[SSAValue]:
     shape = node.shape(0)
-    axis = normalize_axis(node.attr("axis", -1), len(shape))
+    axis = node.axis(-1)
     if node.opset >= 10 and node.known(1) is None:
         return counted_top_k(node, Bound(axis, node.constant(shape[axis], np.int64), asked=True))
     k: int = node.attr("k") if node.opset < 10 else int(node.constant_input(1, "K").reshape(()))
@@ -127,5 +125,5 @@ def tensor_scatter(node: Node) -> SSAValue:
     starts = node.optional(2)
     if starts is None:
         starts = node.constant(node.filled(shape[:1], 0, np.int64))
-    axis = normalize_axis(node.attr("axis", -2), len(shape))
-    return node.emit("update_cache", node.input(0), node.input(1), starts, axis=axis, circular=mode == "circular")
+    operands = node.input(0), node.input(1), starts
+    return node.emit("update_cache", *operands, axis=node.axis(-2), circular=mode == "circular")

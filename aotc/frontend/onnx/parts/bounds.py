@@ -79,7 +79,7 @@ class _Reader:
         elif op_type in _RESHAPING:
             return self._reshaped(bound, shape_of(results[0]))
         elif op_type == "Gather":
-            before = normalize_axis(self.node.attr("axis", 0), len(shape)) < bound.axis
+            before = self.node.axis(0) < bound.axis
             axis = bound.axis + (len(self.node.shape(1)) - 1 if before else 0)
         elif op_type == "Slice" and bound.axis not in {each.axis for each in cuts(self.node)}:
             axis = bound.axis
@@ -159,7 +159,7 @@ class _Reader:
         bound = self.bounds[1]
         assert bound is not None
         if self.node.op_type == "Gather":
-            return replace(bound, axis=bound.axis + normalize_axis(self.node.attr("axis", 0), len(self.node.shape(0))))
+            return replace(bound, axis=bound.axis + self.node.axis(0))
         if self.node.attr("batch_dims", 0) or bound.axis == len(self.node.shape(1)) - 1:
             self.refuse()
         return bound

@@ -14,7 +14,7 @@ def buffers(*rows: tuple[int, int, int]) -> list[Buffer]:
 
 
 CLOSED = ((2, 4, 7), (5, 3, 4), (6, 5, 6), (6, 1, 3), (2, 2, 5), (6, 3, 6), (5, 4, 4))
-"""What no strategy of the portfolio places in as few bytes as there can be, and swaps do."""
+"""Buffers that no strategy of the portfolio places in as few bytes as there can be, and swaps do."""
 
 
 def test_a_search_closes_a_gap() -> None:

@@ -23,7 +23,7 @@ def _quantized(real: Array, scale: np.float32, zero_point: int) -> Array:
 
 
 def _sums(left: Numbers, right: Numbers, fixed: Any, point: int, low: int, high: int) -> Array:
-    """What kernels compute, in Python's integers; nothing leaves an i32."""
+    """The arithmetic of kernels, in Python's integers; nothing leaves an i32."""
     sums = fixed.left.values[:, None] + fixed.right.values[None, :] + fixed.offset
     if fixed.even:
         sums = sums + ((sums >> fixed.shift) & 1) + (1 << fixed.shift - 1) - 1
