@@ -40,7 +40,7 @@ WORDS = {
     "pair": Word(_INTEGERS, "Tile.*PairOp", "pair-steps|prove-narrow-pairs|tile_dot_pair|narrow_pairs|in pairs on x86"),
     "word": Word(
         rf"{_INTEGERS}|dialects/(aot/(words|instr)|graph/(trees|recurrent))|passes/lower/(memory|tiles|words)|"
-        "aotc/(vm|emit/c/(helpers|instr|meanings|expr|vectors/oper))",
+        "aotc/(vm|emit/c/(definitions|expressions))",
         "Word.*|is_word|words|word_builder|WORD",
         "long[|]word",
     ),
