@@ -106,8 +106,8 @@ def _size(body: list[str]) -> int | None:
 def _registers(text: str) -> int:
     """How many registers a list such as `r4, r5, lr` or `d8-d15` has."""
     count = 0
-    for part in text.split(","):
-        first, _, last = part.strip().partition("-")
+    for register in text.split(","):
+        first, _, last = register.strip().partition("-")
         count += int(last[1:]) - int(first[1:]) + 1 if last else 1
     return count
 
@@ -194,8 +194,8 @@ def _other(image: bytes) -> ObjectSizes:
             name, size = section.name().decode("latin-1"), section.size()
             if section.is_text():
                 text += size
-            elif any(part in name for part in _CONSTANTS) and not name.startswith("reloc"):
+            elif any(piece in name for piece in _CONSTANTS) and not name.startswith("reloc"):
                 constants += size
-            elif any(part in name for part in _ZEROED):
+            elif any(piece in name for piece in _ZEROED):
                 zeroed += size
     return ObjectSizes(text, constants, 0, zeroed)

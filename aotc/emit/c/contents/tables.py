@@ -58,12 +58,12 @@ def _row(element: Attribute, value: Attribute) -> str:
     if not isinstance(element, aot.StructType):
         return _value(value)
     assert isinstance(value, ArrayAttr)
-    parts: list[str] = []
+    items: list[str] = []
     named = zip(element.fields, value, strict=True)
     for outer, members in groupby(named, key=lambda member: member[0].rpartition(".")[0]):
         texts = [_value(item) for _, item in members]
-        parts += [f"{{{', '.join(texts)}}}"] if outer else texts
-    return f"{{{', '.join(parts)}}}"
+        items += [f"{{{', '.join(texts)}}}"] if outer else texts
+    return f"{{{', '.join(items)}}}"
 
 
 def _value(value: Attribute) -> str:
