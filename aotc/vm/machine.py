@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple, NoReturn, Protocol, TypeAlias, cast
 import numpy as np
 
 from aotc.errors import Problem
-from aotc.model.dlpack.exchange import from_dlpack
+from aotc.model.dlpack import from_dlpack
 from aotc.vm import builtins
 from aotc.vm.errors import OperandError, VMError
 from aotc.vm.executable import Executable, VMFunction, instruction_text
