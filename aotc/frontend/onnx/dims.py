@@ -66,15 +66,9 @@ def resolved_shapes(
         raise UsageError(problems)
     resolved: dict[str, tuple[Extent, ...] | None] = {}
     for name, shape in declared.items():
-        if (given := input_shapes.get(name)) is not None:
-            resolved[name] = tuple(given)
-        else:
-            resolved[name] = None if shape is None else tuple(_resolved(extent, symbols) for extent in shape)
+        known = input_shapes.get(name, shape)
+        resolved[name] = None if known is None else tuple(symbols.get(e, e) if isinstance(e, str) else e for e in known)
     return resolved
-
-
-def _resolved(extent: Extent, symbols: Mapping[str, int]) -> Extent:
-    return symbols.get(extent, extent) if isinstance(extent, str) else extent
 
 
 def fix_shapes(

@@ -144,11 +144,11 @@ def conv(node: Node) -> Tensor:
 def convolve(x: Tensor, weight: Tensor, bias: SSAValue | None) -> Tensor:
     """The convolution that the attributes of the node describe."""
     node = x.node
-    windows = window_attributes(node, x.shape[2:], _kernel(node, weight))
+    windows = window_attributes(node, x.shape[2:], kernel_of(node, weight))
     return x.emit("conv", weight, bias, group=node.attr("group", 1), **windows)
 
 
-def _kernel(node: Node, weight: Tensor) -> tuple[int, ...]:
+def kernel_of(node: Node, weight: Tensor) -> tuple[int, ...]:
     """The extents of the windows, which an attribute may say, too."""
     kernel = weight.shape[2:]
     if tuple(node.attr("kernel_shape", kernel)) != kernel:
@@ -206,7 +206,7 @@ def _requantized(sums: Tensor, lhs_scale: Tensor, rhs_scale: Tensor) -> SSAValue
 
 @onnx_op("ConvTranspose")
 def conv_transpose(node: Node) -> SSAValue:
-    extents, kernel = node.shape(0)[2:], _kernel(node, node.tensor(1))
+    extents, kernel = node.shape(0)[2:], kernel_of(node, node.tensor(1))
     rank = len(kernel)
     strides: list[int] = node.attr("strides", [1] * rank)
     dilations: list[int] = node.attr("dilations", [1] * rank)
