@@ -246,10 +246,10 @@ class Dispatcher:
             if cached is None:
                 news = self._compiled(name, inside, values, rounded)
                 cached = self._cached[name]
-            cuts = {} if inside == shapes else self._cuts(extents, rounded)
+            longer = [each for each in self.interface.outputs if shape_at(each, extents) != shape_at(each, rounded)]
+            cuts = {each.name: shape for each in longer if (shape := shape_at(each, extents)) is not None}
             counted = any(tensor.counted_axis is not None for tensor in cached.model.outputs)
-            names = [tensor.name for tensor in self.interface.inputs]
-            given = [(place, shape) for place, shape in enumerate(inside) if names[place] not in values]
+            given = [(place, shape) for place, shape in enumerate(inside) if self.names[place] not in values]
             if len(self._routes) >= _MOST_ROUTES:
                 self._routes.clear()
             is_plain = inside == shapes and not counted and not values
@@ -261,17 +261,11 @@ class Dispatcher:
                 self._on_compile(news)
         return route
 
-    def _cuts(self, extents: Mapping[str, int], rounded: Mapping[str, int]) -> dict[str, tuple[int, ...]]:
-        """The shapes of the outputs that are longer where the dimensions are `rounded`."""
-        both = {each.name: (shape_at(each, extents), shape_at(each, rounded)) for each in self.interface.outputs}
-        return {name: shape for name, (shape, longer) in both.items() if shape is not None and shape != longer}
-
     def _compiled(
         self, key: Key, shapes: Shapes, values: Mapping[str, Array], extents: Mapping[str, int]
     ) -> Specialization:
         """Compile for shapes and values, and keep it in the place of the least recently used."""
-        names = [tensor.name for tensor in self.interface.inputs]
-        given = {name: shape for name, shape in zip(names, shapes, strict=True) if name not in values}
+        given = {name: shape for name, shape in zip(self.names, shapes, strict=True) if name not in values}
         model, seconds, from_cache = self._recipe.compiled(given, values)
         self._compare(model.outputs, extents)
         if len(self._cached) >= self._max_shapes:

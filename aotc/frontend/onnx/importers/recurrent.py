@@ -14,8 +14,8 @@ from xdsl.dialects.builtin import f32, i32
 from xdsl.ir import SSAValue
 
 from aotc.dialects.dtypes import numpy_dtype
+from aotc.dialects.graph.functions import ACTIVATIONS, Activation
 from aotc.dialects.graph.quantized.bytes import FLIPPED, UI8
-from aotc.dialects.graph.recurrent.activations import ACTIVATIONS, Activation
 from aotc.dialects.graph.recurrent.cells import GruOp, LstmCell, LstmOp, RnnOp, RoundedLstmOp
 from aotc.dialects.graph.recurrent.recurrence import RecurrenceOp
 from aotc.frontend.onnx.importers.contraction import multiply
