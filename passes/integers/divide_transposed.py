@@ -92,7 +92,8 @@ class _Division:
         if len(only) == 1 and isinstance(only[0], RequantizeOp):
             requantization = only[0]
             multiplier = known_array(requantization.multiplier, self._store)
-            if multiplier is not None and multiplier.size in (1, self._op.groups * self._outputs):
+            channels = self._op.groups * self._outputs if 1 in requantization.operand_axes(1) else 1
+            if multiplier is not None and multiplier.size == channels:
                 self._last = requantization
                 sums = self._requantized(requantization, sums, multiplier)
         moved = self._side_by_side(sums)

@@ -31,7 +31,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from aotc.dialects.aot.contract import target_of
 from aotc.dialects.graph.compound.control_flow import graph_operations
 from aotc.dialects.graph.convolution import ConvOp
-from aotc.dialects.graph.interfaces import ElementOp, Fusion, GraphOp, shape_of
+from aotc.dialects.graph.interfaces import ElementOp, GraphOp, shape_of
 from aotc.dialects.graph.movement import ReshapeOp
 from aotc.dialects.graph.schedules import ScheduleAttr
 from aotc.machines.machine import Machine
@@ -52,9 +52,9 @@ class FlattenPositionsPass(ModulePass):
 
 
 def _is_flat(op: ConvOp, machine: Machine) -> bool:
-    """Whether a position of an integer convolution along several axes, with rows shorter than there are registers, sees
-    just what is at the same place in x."""
-    if not op.sums_integers or len(op.spatial()) < 2 or op.spatial()[-1] >= machine.registers:
+    """Whether a position of an integer convolution, with rows shorter than there are registers, sees just what is at
+    the same place in x."""
+    if not op.sums_integers or op.spatial()[-1] >= machine.registers:
         return False
     return all((w.size, w.stride, w.before, w.after) == (1, 1, 0, 0) for w in op.windows())
 
@@ -118,20 +118,20 @@ def _followed(op: ElementOp, x: SSAValue) -> Sequence[SSAValue | ReshapeOp] | No
     """The operands of `op`, which reads x, for results along one spatial axis; None where positions do not stay what
     they are."""
     shape = shape_of(x)
-    if op.FUSION != Fusion.POINTWISE or len(op.results) != 1 or shape_of(op.results[0]) != shape:
+    if shape_of(op.results[0]) != shape:
         return None
-    along: list[dict[int, int]] = []
+    along: set[int] = set()
     for axis in range(2, len(shape)):
         axes = op.operand_axes(axis)
         if axes is None:
             return None
-        along.append({place: own for place, own in axes.items() if shape[axis] > 1})
+        along.update(axes)
     found: list[SSAValue | ReshapeOp] = []
     for place, value in enumerate(op.operands):
         own = shape_of(value)
         if own == shape:
             found.append(value if value is x else _reshaped(value, shape))
-        elif any(place in axes for axes in along):
+        elif place in along:
             return None
         elif len(own) == len(shape):
             found.append(_reshaped(value, own))

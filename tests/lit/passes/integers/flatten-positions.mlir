@@ -110,3 +110,14 @@ func.func @two_readers(%x: tensor<1x64x25x5xi8>, %m: tensor<64xf32>) -> (tensor<
   %1 = graph.requantize %0, %m {axis = 1 : i64, zero_point = 0 : i64, low = -128 : i64, high = 127 : i64, to = i8} : (tensor<1x64x25x5xi32>, tensor<64xf32>) -> tensor<1x64x25x5xi8>
   func.return %1, %0 : tensor<1x64x25x5xi8>, tensor<1x64x25x5xi32>
 }
+
+// A sum that is larger than the image has more axes than it.
+// CHECK-LABEL: func.func @larger
+// CHECK:       %[[SUM:.*]] = graph.reshape %{{.*}} {shape = array<i64: 1, 64, 25, 5>} : (tensor<1x64x125xi32>)
+// CHECK:       graph.add %[[SUM]], %y
+func.func @larger(%x: tensor<1x64x25x5xi8>, %y: tensor<2x64x25x5xi32>) -> tensor<2x64x25x5xi32> attributes {aot.entry} {
+  %w = graph.constant dense<3> : tensor<64x64x1x1xi8>
+  %0 = graph.conv %x, %w {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64, accumulator = i32} : (tensor<1x64x25x5xi8>, tensor<64x64x1x1xi8>) -> tensor<1x64x25x5xi32>
+  %1 = graph.add %0, %y : (tensor<1x64x25x5xi32>, tensor<2x64x25x5xi32>) -> tensor<2x64x25x5xi32>
+  func.return %1 : tensor<2x64x25x5xi32>
+}
