@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
 from types import UnionType
@@ -22,6 +22,7 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.ir import Attribute
+from xdsl.parser import AttrParser
 
 
 def to_attribute(value: object) -> Attribute:
@@ -124,3 +125,22 @@ def _record(given: Mapping[str, Attribute], kind: Any) -> Any:
 @cache
 def _hints(kind: Any) -> Mapping[str, Any]:
     return get_type_hints(kind)
+
+
+def nested(attribute: Attribute) -> Iterator[Attribute]:
+    """An attribute and, of an array or a dictionary, all that are in it."""
+    yield attribute
+    if isinstance(attribute, ArrayAttr | DictionaryAttr):
+        for each in attribute.data if isinstance(attribute, ArrayAttr) else attribute.data.values():
+            yield from nested(each)
+
+
+def parse_field(parser: AttrParser) -> tuple[str, object]:
+    """One of the fields of an attribute: a name alone is True; behind `=` are an integer, a name, or `[integers]`."""
+    name = parser.parse_identifier()
+    if parser.parse_optional_punctuation("=") is None:
+        return name, True
+    if (number := parser.parse_optional_integer()) is not None:
+        return name, number
+    numbers = parser.parse_optional_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_integer)
+    return name, parser.parse_identifier() if numbers is None else tuple(numbers)

@@ -109,8 +109,8 @@ class Source:
         text, start = self.text(), 0
         ends = [match.span() for match in split.finditer(text)] if split is not None else []
         for end, after in [*ends, (len(text), len(text))]:
-            part = "\n" * text.count("\n", 0, start) + text[start:end]
-            yield Source(self._name, part.encode(), implicit_module=self._implicit)
+            piece = "\n" * text.count("\n", 0, start) + text[start:end]
+            yield Source(self._name, piece.encode(), implicit_module=self._implicit)
             start = after
 
     def parse(self, ctx: Context) -> ModuleOp:
@@ -141,7 +141,7 @@ class Source:
         except (OverflowError, MemoryError):
             message = "this is too large to be held in memory"
         except Exception as error:  # a constructor or verifier of an attribute, which knows no place
-            message = " ".join(str(part) for part in error.args) or type(error).__name__
+            message = " ".join(str(piece) for piece in error.args) or type(error).__name__
             verified = isinstance(error, DiagnosticException)
             raise self._invalid(message, 0 if parser is None else parser.offset, parsing=not verified) from None
         raise self._invalid(message, 0 if parser is None else parser.offset) from None
@@ -172,9 +172,9 @@ class Source:
             raise self._about(blame + str(error), error.operation) from None
         except Exception as error:
             if not isinstance(error, DiagnosticException | ValueError):
-                raise self._about(
-                    f"{blame}{_fault(error)} in the verifier of {_named(where)}", where, EXIT_INTERNAL
-                ) from None
+                what = "the module" if where is None else where.name
+                fault = f"{blame}{_fault(error)} in the verifier of {what}"
+                raise self._about(fault, where, EXIT_INTERNAL) from None
             raise self._about(blame + " ".join(map(str, error.args)), where) from None
 
     @contextmanager
@@ -216,10 +216,6 @@ class Source:
 
 def _fault(error: Exception) -> str:
     return f"internal error ({type(error).__name__}: {error})"
-
-
-def _named(operation: Operation | None) -> str:
-    return "the module" if operation is None else operation.name
 
 
 def _mentioned(module: ModuleOp, message: str) -> Operation | None:

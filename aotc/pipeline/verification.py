@@ -4,8 +4,6 @@ After unrolling, a module has tens of thousands of operations of a few hundred k
 regions is well formed depends on its class, its types and its attributes alone, so one of each kind stands for all.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from functools import cache
 
@@ -44,13 +42,13 @@ def verify(module: ModuleOp) -> None:
         _require_writes(function)
 
 
-def verify_parts(parts: Iterable[Operation]) -> None:
+def verify_selected(selected: Iterable[Operation]) -> None:
     """`verify` of some operations at the top of a module."""
     verifier = _Verifier()
-    for part in parts:
-        verifier.operation(part)
-        if isinstance(part, FuncOp) and is_kernel(part):
-            _require_writes(part)
+    for one in selected:
+        verifier.operation(one)
+        if isinstance(one, FuncOp) and is_kernel(one):
+            _require_writes(one)
 
 
 def _require_writes(kernel: FuncOp) -> None:

@@ -153,16 +153,13 @@ class QuantizeOp(AffineOp):
         bounds = integer_range(self.to)
         if byte_width(self.to) <= 2:  # clamped first, which is the same, and then far from 2^22
             low, high = ((b.const(each, f32) - b.cast(zero_point[0], f32)) if zero_point else each for each in bounds)
-            value = b.select(b.compare("gt", quotient, low), quotient, low)
-            value = b.rounded(b.select(b.compare("lt", value, high), value, high))
+            value = b.rounded(b.limited(quotient, low, high))
             value = value + b.cast(zero_point[0], i32) if zero_point else value
             return b.bitcast(b.cast(value, compute_type(self.to)), self.to)
         low, high = bounds
         value = b.math("roundeven", quotient)
         value = value + b.cast(zero_point[0], f32) if zero_point else value
-        value = b.select(b.compare("gt", value, low), value, low)
-        value = b.select(b.compare("lt", value, high), value, high)
-        return b.bitcast(b.cast(value, compute_type(self.to)), self.to)
+        return b.bitcast(b.cast(b.limited(value, low, high), compute_type(self.to)), self.to)
 
 
 @irdl_op_definition
@@ -186,14 +183,10 @@ class DequantizeOp(AffineOp):
 
     def element(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
         scale, *zero_point = self._parameters(b, index, reads)
-        stored = self._difference_type()
+        kinds = [element_type_of(each) for each in (self.x, self.zero_point) if each is not None]
+        stored = f32 if any(map(is_float, kinds)) else i32
         value = b.cast(reads[0](index), stored)
         if zero_point:
             value = value - b.cast(zero_point[0], stored)
         kind = compute_type(self.to)
         return b.cast(value, kind) * b.cast(scale, kind)
-
-    def _difference_type(self) -> Attribute:
-        """The type in which x - zero_point is computed."""
-        kinds = [element_type_of(each) for each in (self.x, self.zero_point) if each is not None]
-        return f32 if any(map(is_float, kinds)) else i32

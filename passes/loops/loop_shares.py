@@ -37,41 +37,7 @@ class Indivisible(Exception):
     """The kernel's work cannot be shared; the message says why."""
 
 
-# --- costs -----------------------------------------------------------------------------------------------------------
-
-
-class Costs:
-    """The cost of operations, each computed once."""
-
-    def __init__(self) -> None:
-        self._known: dict[Operation, float] = {}
-
-    def of(self, op: Operation) -> float:
-        """The cost of `op` with all it contains, in operations on registers."""
-        if op not in self._known:
-            self._known[op] = self._cost(op)
-        return self._known[op]
-
-    def of_block(self, block: Block) -> float:
-        """The cost of a block."""
-        return sum(self.of(op) for op in block.ops)
-
-    def _cost(self, op: Operation) -> float:
-        match op:
-            case scf.ParallelOp():
-                found = splittable(op)
-                return (_UNKNOWN_TRIPS if found is None else prod(found)) * (self.of_block(op.body.block) + 1)
-            case scf.ForOp():
-                return for_trips(op) * (self.of_block(op.body.block) + 1)
-            case scf.IfOp():
-                return 1 + max(sum(map(self.of_block, region.blocks)) for region in op.regions)
-            case arith.ConstantOp() | scf.YieldOp() | scf.ReduceOp():
-                return 0
-            case _:
-                return max((_registers(value) for value in (*op.results, *op.operands)), default=1)
-
-
-def for_trips(op: scf.ForOp) -> int:
+def _for_trips(op: scf.ForOp) -> int:
     """The trip count of a loop, or the assumed one."""
     found = trips(op.lb, op.ub, op.step)
     return _UNKNOWN_TRIPS if found is None else found
@@ -128,7 +94,7 @@ class _Plan:
 
 
 @dataclass(frozen=True)
-class Step:
+class Chunk:
     """Consecutive operations of a block: one that is split; several that one thread does; one that is entered, whose
     body is shared; or one that all threads do, which only reads."""
 
@@ -137,7 +103,7 @@ class Step:
 
 
 class Shares:
-    """The division of a kernel's operations: `steps` of each block that all threads run through, in order; everything
+    """The division of a kernel's operations: `chunks` of each block that all threads run through, in order; everything
     else is arithmetic, which all threads do."""
 
     def __init__(self, function: FuncOp, threads: int, reads: Reads) -> None:
@@ -146,8 +112,8 @@ class Shares:
         self.threads = threads
         self._reads = reads
         self._plans: dict[Operation, _Plan] = {}
-        self.costs = Costs()
-        self.steps: dict[Block, list[Step]] = {}
+        self._costs: dict[Operation, float] = {}
+        self.chunks: dict[Block, list[Chunk]] = {}
         self._accesses: dict[Operation, Accesses] = {}
         self._next = 0
         everything = self.accesses(function)
@@ -176,7 +142,30 @@ class Shares:
         """The same of a single thread, which gets what others wrote, too."""
         block = self.function.body.block
         read = sum(self._reads.cost(op, set(), self.threads) for op in block.ops)
-        return self.costs.of_block(block) + read
+        return self._block_cost(block) + read
+
+    def _block_cost(self, block: Block) -> float:
+        """The cost of a block, in operations on registers."""
+        return sum(self._cost(op) for op in block.ops)
+
+    def _cost(self, op: Operation) -> float:
+        """The cost of `op` with all it contains."""
+        if op not in self._costs:
+            match op:
+                case scf.ParallelOp():
+                    found = splittable(op)
+                    count = _UNKNOWN_TRIPS if found is None else prod(found)
+                    cost = count * (self._block_cost(op.body.block) + 1)
+                case scf.ForOp():
+                    cost = _for_trips(op) * (self._block_cost(op.body.block) + 1)
+                case scf.IfOp():
+                    cost = 1 + max(sum(map(self._block_cost, region.blocks)) for region in op.regions)
+                case arith.ConstantOp() | scf.YieldOp() | scf.ReduceOp():
+                    cost = 0
+                case _:
+                    cost = max((_registers(value) for value in (*op.results, *op.operands)), default=1)
+            self._costs[op] = cost
+        return self._costs[op]
 
     # Which loops are split
 
@@ -202,9 +191,9 @@ class Shares:
             return best if best.total < _WORTH * first.total else first
         if self._is_shared(op):
             inside = [self._plan(inner) for region in op.regions for block in region.blocks for inner in block.ops]
-            times = for_trips(op) if isinstance(op, scf.ForOp) else 1
+            times = _for_trips(op) if isinstance(op, scf.ForOp) else 1
             return _Plan(times * sum(plan.time for plan in inside), sum(plan.memory for plan in inside))
-        return _Plan(self.costs.of(op))
+        return _Plan(self._cost(op))
 
     def _wait(self, operations: Sequence[Operation]) -> bool:
         """Whether threads that share the loops among these, and leave the rest to one, would wait for each other."""
@@ -225,7 +214,7 @@ class Shares:
             count = _dimensions(sizes[start:], self.threads)
             split = sizes[start : start + count]
             rest = prod(sizes) // max(prod(split), 1)
-            time = ceil_div(prod(split), self.threads) * rest * (self.costs.of_block(op.body.block) + 1)
+            time = ceil_div(prod(split), self.threads) * rest * (self._block_cost(op.body.block) + 1)
             # of loops that count as one, shares differ in the first one that has as many iterations as there are shares
             by = op.body.block.args[start : start + 1 if split[0] >= self.threads else start + count]
             found.append(_Plan(time, self._reads.cost(op, set(by), self.threads), (start, count)))
@@ -234,27 +223,27 @@ class Shares:
     def _decide(self, block: Block, turn: tuple[SSAValue, int] | None) -> None:
         """Decide how to divide the operations of a block that all threads run through. In a loop over `turn` they take
         turns with what one of them does."""
-        steps = self.steps[block] = []
+        chunks = self.chunks[block] = []
         between: list[Operation] = []
         for op in block.ops:
             if not self._is_shared(op):
                 between.append(op)
                 continue
-            self._decide_between(between, steps, turn)
+            self._decide_between(between, chunks, turn)
             between = []
             inside = turn
             if isinstance(op, scf.ParallelOp) and (sizes := splittable(op)) is not None:
                 if (cut := self._plan(op).cut) is not None:
-                    steps.append(Step((op,), self._cut(sizes, *cut)))
+                    chunks.append(Chunk((op,), self._cut(sizes, *cut)))
                     continue
                 inside = _turn(op, self.threads) or turn
             elif not isinstance(op, scf.ForOp | scf.IfOp):
                 raise Indivisible(f"a parallel loop is in {op.name}")
-            steps.append(Step((op,), "entered"))
+            chunks.append(Chunk((op,), "entered"))
             for region in op.regions:
                 for inner in region.blocks:
                     self._decide(inner, inside)
-        self._decide_between(between, steps, turn)
+        self._decide_between(between, chunks, turn)
 
     def _cut(self, sizes: Sequence[int], start: int, dimensions: int) -> Cut:
         total = prod(sizes[start : start + dimensions])
@@ -263,7 +252,7 @@ class Shares:
         return cut
 
     def _decide_between(
-        self, operations: Sequence[Operation], steps: list[Step], turn: tuple[SSAValue, int] | None
+        self, operations: Sequence[Operation], chunks: list[Chunk], turn: tuple[SSAValue, int] | None
     ) -> None:
         """Leave stores to one thread, with all that is computed for them only; all threads do the other reads."""
         alone = {op for op in operations if self.accesses(op).stores}
@@ -273,7 +262,7 @@ class Shares:
                 raise Indivisible(f"{op.name} stores, and all threads need its results")
             if users and users <= alone and not isinstance(op, arith.ConstantOp):
                 alone.add(op)
-        one = Step(tuple(op for op in operations if op in alone), Alone(self._next, turn))
+        one = Chunk(tuple(op for op in operations if op in alone), Alone(self._next, turn))
         if alone:
             self._next = (self._next + 1) % self.threads
         passed = 0
@@ -281,16 +270,16 @@ class Shares:
             if op in alone:
                 passed += 1
                 if passed == len(alone):  # where they will be, side by side
-                    steps.append(one)
+                    chunks.append(one)
             elif self.accesses(op).loads:
-                step = Step((op,), "everywhere")
-                if 0 < passed < len(alone) and self.conflict(one, step):
+                chunk = Chunk((op,), "everywhere")
+                if 0 < passed < len(alone) and self.conflict(one, chunk):
                     raise Indivisible("all threads read what one thread stores, between its stores")
-                steps.append(step)
+                chunks.append(chunk)
 
     # Waiting
 
-    def conflict(self, before: Step, after: Step) -> bool:
+    def conflict(self, before: Chunk, after: Chunk) -> bool:
         """Whether all threads must have finished `before` when one of them begins `after`.
 
         Loops that write one result write different elements of it. Where a result takes over the buffer of an operand,

@@ -2,7 +2,7 @@
 
 Shares are static: equal ranges of iterations of the outermost loop that divides evenly, several of its dimensions as
 one if need be. Stores between such loops are left to one thread. Where a thread reads what others wrote, a new phase
-begins (`loop_phases`): the kernel is called for each phase and each share of it, and does only that. A kernel whose own
+begins: the kernel is called for each phase and each share of it, and does only that. A kernel whose own
 work does not pay for its phases, or without parallel loops, stays with one thread.
 
 Before, with `split-parallel-loops{threads=2}`:
@@ -23,14 +23,14 @@ scf.for %i = %low to %high step %c1 {
 }
 ```
 No iteration does anything else than with one thread, so results are the same to the last bit. Kernels with `aot.thread`
-are called for all shares, others once (see `run-on-threads`). Steps of a kernel with several phases, of which
+are called for all shares, others once (see `run-on-threads`). Chunks of a kernel with several phases, of which
 `aot.phase` is the one to do, are conditional, and of a loop with phases in its body one iteration runs. All remaining
 parallel loops become sequential ones.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -49,10 +49,9 @@ from aotc.dialects.aot.contract import THREADS, is_kernel, target_of
 from aotc.dialects.builder import INDEX, Scalar
 from aotc.machines.machine import ThreadCosts
 from aotc.machines.targets import core_of
-from aotc.passes.kernel.builders.loop_builder import LoopBuilder
-from aotc.passes.loops.loop_phases import Phases, Turns
+from aotc.passes.kernel.builders.loop_builder import LoopBuilder, trips
 from aotc.passes.loops.loop_reads import Reads, weights_of
-from aotc.passes.loops.loop_shares import Alone, Cut, Indivisible, Shares, Step, is_arithmetic, splittable
+from aotc.passes.loops.loop_shares import Alone, Chunk, Cut, Indivisible, Shares, is_arithmetic, splittable
 from aotc.passes.loops.serialize_parallel_loops import serialize
 
 
@@ -102,18 +101,13 @@ def _merged(outer: scf.ParallelOp) -> scf.ParallelOp | None:
     if any(value.owner.parent is body for value in bounds if isinstance(value.owner, Operation)):
         return None
     inner_body = inner.body.block
-    first = inner_body.first_op
-    assert first is not None
-    for op in [op for op in body.ops if op is not inner and not isinstance(op, scf.ReduceOp)]:
-        op.detach()
-        inner_body.insert_op_before(op, first)
     block = Block(arg_types=[INDEX] * (len(body.args) + len(inner_body.args)))
     for new, old in zip(block.args, (*body.args, *inner_body.args), strict=True):
-        new.name_hint = old.name_hint
         old.replace_all_uses_with(new)
-    for op in list(inner_body.ops):
+    for op in [op for op in body.ops if op is not inner and not isinstance(op, scf.ReduceOp)]:
         op.detach()
         block.add_op(op)
+    Rewriter.inline_block(inner_body, InsertPoint.at_end(block))
     both = scf.ParallelOp(
         [*outer.lowerBound, *inner.lowerBound],
         [*outer.upperBound, *inner.upperBound],
@@ -134,6 +128,90 @@ def _only_loop(ops: Iterable[Operation]) -> scf.ParallelOp | None:
         elif not isinstance(op, scf.ReduceOp) and (op.regions or not is_arithmetic(op)):
             return None
     return found
+
+
+# --- phases -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Turns:
+    """A loop whose iterations have phases: `each` of them an iteration, the first of the first one is `first`."""
+
+    first: int
+    each: int
+    trips: int
+
+    @property
+    def end(self) -> int:
+        """The phase after the last one."""
+        return self.first + self.each * self.trips
+
+
+class Phases:
+    """The phase of each chunk, in the block that it stands in; `loops` that have phases; `count`: of all there are."""
+
+    def __init__(self, shares: Shares) -> None:
+        """Raises Indivisible."""
+        self._shares = shares
+        self.of: dict[Chunk, int] = {}
+        self.loops: dict[Operation, Turns] = {}
+        body = shares.function.body.block
+        self.count = max(1, self._number(body))
+        self._check_reads(body)
+        if self.count > 1 and any(op.results for chunk in self.of for op in chunk.operations if op.regions):
+            raise Indivisible("a value is computed in one phase for others")
+
+    def _number(self, block: Block) -> int:
+        """Give each chunk of a block its phase; how many there are."""
+        phase, pending = 0, list[Chunk]()
+        for chunk in self._shares.chunks[block]:
+            op = chunk.operations[0]
+            if chunk.how == "entered" and self._waits(op):
+                turns = self._turns(op, phase + bool(pending))
+                self.loops[op] = turns
+                phase, pending = turns.end, []
+            elif chunk.how != "everywhere":
+                if any(self._shares.conflict(before, chunk) for before in pending):
+                    phase, pending = phase + 1, []
+                self.of[chunk] = phase
+                pending.append(chunk)
+        return phase + bool(pending)
+
+    def _turns(self, op: Operation, first: int) -> Turns:
+        count = trips(op.lb, op.ub, op.step) if isinstance(op, scf.ForOp) and not op.iter_args else None
+        if count is None:
+            raise Indivisible(f"threads wait for each other in {op.name}, not in a known number of iterations")
+        return Turns(first, self._number(op.regions[0].block), count)
+
+    def _waits(self, op: Operation) -> bool:
+        """Whether the chunks in `op` have several phases, be it those of different iterations."""
+        inside = [chunk for block in _blocks(op) for chunk in self._leaves(block)]
+        return any(self._shares.conflict(before, chunk) for before in inside for chunk in inside)
+
+    def _leaves(self, block: Block) -> Iterator[Chunk]:
+        for chunk in self._shares.chunks.get(block, ()):
+            if chunk.how == "entered":
+                for inner in _blocks(chunk.operations[0]):
+                    yield from self._leaves(inner)
+            else:
+                yield chunk
+
+    def _check_reads(self, body: Block) -> None:
+        """Data that all threads read must be the same in every phase, whoever comes when."""
+        chunks = list(self._leaves(body))
+        for chunk in chunks:
+            if chunk.how == "everywhere" and any(
+                self._shares.conflict(other, chunk) or self._shares.conflict(chunk, other) for other in chunks
+            ):
+                raise Indivisible("all threads read what the kernel writes")
+
+
+def _blocks(op: Operation) -> Iterator[Block]:
+    for region in op.regions:
+        yield from region.blocks
+
+
+# --- rewriting --------------------------------------------------------------------------------------------------------
 
 
 class _Arithmetic(LoopBuilder):
@@ -157,53 +235,51 @@ class _Split:
         block = shares.function.body.block
         self._b = _Arithmetic(block)
         thread = ThreadOp()
-        assert block.first_op is not None
-        block.insert_op_before(thread, block.first_op)
+        Rewriter.insert_op(thread, InsertPoint.at_start(block))
         self._thread = self._b.scalar(thread.result, INDEX)
         self._thread.ssa.name_hint = "thread"
 
     def run(self) -> None:
-        """Split, and let each step run in its phase only."""
+        """Split, and let each chunk run in its phase only."""
         body = self._shares.function.body.block
         if self._phases.count == 1:
             self._share(body, None)
             return
         phase = PhaseOp(self._phases.count)
-        assert body.first_op is not None
-        body.insert_op_before(phase, body.first_op)
+        Rewriter.insert_op(phase, InsertPoint.at_start(body))
         phase.result.name_hint = "phase"
         self._share(body, self._b.scalar(phase.result, INDEX))
 
     def _share(self, block: Block, phase: Scalar | None) -> None:
-        """Split the steps of a block. `phase` is that of the block, None where all its steps have the same one."""
-        for step in self._shares.steps[block]:
-            op = step.operations[-1]
+        """Split the chunks of a block. `phase` is that of the block, None where all its chunks have the same one."""
+        for chunk in self._shares.chunks[block]:
+            op = chunk.operations[-1]
             turns = self._phases.loops.get(op)
             if turns is not None:
                 assert isinstance(op, scf.ForOp) and phase is not None
                 self._take_turns(op, turns, phase)
                 continue
-            match step.how:
+            match chunk.how:
                 case Cut():
                     assert isinstance(op, scf.ParallelOp)
-                    self._only_in(op, step, phase)
-                    self._split(op, step.how)
+                    self._only_in(op, chunk, phase)
+                    self._split(op, chunk.how)
                 case Alone():
-                    self._only_in(self._run_on_one_thread(step.operations, step.how), step, phase)
+                    self._only_in(self._run_on_one_thread(chunk.operations, chunk.how), chunk, phase)
                 case "entered":
-                    self._only_in(op, step, phase)
+                    self._only_in(op, chunk, phase)
                     for region in op.regions:
                         for inner in region.blocks:
-                            if inner in self._shares.steps:
+                            if inner in self._shares.chunks:
                                 self._share(inner, None)
                 case _:
                     pass
 
-    def _only_in(self, op: Operation, step: Step, phase: Scalar | None) -> None:
-        """Let a step run in its phase only."""
+    def _only_in(self, op: Operation, chunk: Chunk, phase: Scalar | None) -> None:
+        """Let a chunk run in its phase only."""
         if phase is not None:
             self._b.before(op)
-            self._only_when(self._b.compare("eq", phase, self._phases.of[step]), [op])
+            self._only_when(self._b.compare("eq", phase, self._phases.of[chunk]), [op])
 
     def _only_when(self, condition: Scalar, operations: Sequence[Operation]) -> scf.IfOp:
         """Make consecutive operations conditional, where the builder is."""

@@ -62,10 +62,7 @@ def _dots() -> Iterator[Instruction]:
         vnni = [(("avx512vnni", "avx512vl") if bits < 512 else ("avx512vnni",), "{}_epi32")]
         if bits < 512:
             vnni.append((("avxvnni",), "{}_avx_epi32"))
-        for name, factors, function in (
-            ("vpdpbusd", "u8x4, s8x4", "dpbusd"),
-            ("vpdpwssd", "s16x2, s16x2", "dpwssd"),
-        ):
+        for name, factors, function in (("vpdpbusd", "u8x4, s8x4", "dpbusd"), ("vpdpwssd", "s16x2, s16x2", "dpwssd")):
             spellings = [(features, text.format(function)) for features, text in vnni]
             llvm = f"llvm.x86.avx512.{name}.{bits}"
             yield _row(name, bits, f"s32, {factors} -> s32", dot, llvm, *spellings, accumulator=0)
@@ -165,10 +162,10 @@ def _permutations() -> Iterator[Instruction]:
         ("d", 32, 256, "d", "avx512vl"),
         ("d", 32, 128, "d", "avx512vl"),
     ):
-        part = f"u{width}x{bits // width}"
+        numbers = f"u{width}x{bits // width}"
         spelling = (feature,), f"permutex2var_epi{width}"
         llvm = f"llvm.x86.avx512.vpermi2var.{llvm}.{bits}"
-        yield _row(f"vpermi2{letter}", bits, f"{part}, {part}, {part} -> {part}", _of_two, llvm, spelling)
+        yield _row(f"vpermi2{letter}", bits, f"{numbers}, {numbers}, {numbers} -> {numbers}", _of_two, llvm, spelling)
 
 
 # --- floats ----------------------------------------------------------------------------------------------------------

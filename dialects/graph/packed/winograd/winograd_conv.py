@@ -24,8 +24,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import reduce
-from operator import and_
 from typing import ClassVar
 
 import numpy as np
@@ -44,19 +42,12 @@ from xdsl.irdl import (
 from aotc.dialects.builder import Builder, Reader, Scalar, Writer, linear_combinations
 from aotc.dialects.dtypes import compute_type
 from aotc.dialects.graph.checks import expect_within
-from aotc.dialects.graph.interfaces import (
-    Array,
-    LoopNestOp,
-    ShapeError,
-    element_type_of,
-    narrowest_element_type,
-    shape_of,
-)
+from aotc.dialects.graph.interfaces import Array, ShapeError, element_type_of, narrowest_element_type, shape_of
 from aotc.dialects.graph.packed.channels import Channels
 from aotc.dialects.graph.packed.winograd.winograd_axes import ABSENT, EXACT, INNER, Axis, along, axes_of, exact_of
 from aotc.dialects.graph.quantized.bytes import UI8
-from aotc.dialects.graph.schedules import check_partial_sums
-from aotc.dialects.graph.shapes import CACHE_LINE, ceil_div, inside
+from aotc.dialects.graph.schedules import MatmulScheduledOp
+from aotc.dialects.graph.shapes import CACHE_LINE, all_inside, ceil_div
 from aotc.dialects.graph.windows.axes import check_bias
 from aotc.dialects.graph.windows.sliding import sliding_windows
 from aotc.dialects.properties import int_prop, opt_int_prop
@@ -174,7 +165,7 @@ class WinogradSizes:
 
 
 @irdl_op_definition
-class WinogradConvOp(LoopNestOp):
+class WinogradConvOp(MatmulScheduledOp):
     """Convolution of a blocked x [N, ceil(C / B), spatial.., B] with a weight of `winograd_weight`.
 
     The result is blocked alike: [N, ceil(M / B), spatial.., B]; the optional bias is [ceil(M / B) * B]. `channels` is
@@ -316,10 +307,6 @@ class WinogradConvOp(LoopNestOp):
             raise ShapeError(f"sums of {known} bits are not known to fit {most}, which these tiles are exact for")
         return types.sums
 
-    def verify_(self) -> None:
-        super().verify_()
-        check_partial_sums(self, None)
-
     def operations(self) -> int:
         """Those of direct convolution."""
         images, _, *positions, _ = shape_of(self.result)
@@ -373,11 +360,11 @@ class WinogradConvOp(LoopNestOp):
             ) -> list[Scalar]:
                 def element(offsets: Sequence[int]) -> Scalar:
                     at = [
-                        here * axis.tile_step + (part * axis.segment_step + offset - axis.window.before)
+                        here * axis.tile_stride + (part * axis.segment_stride + offset - axis.window.before)
                         for here, axis, part, offset in zip(tile, axes, segment, offsets, strict=True)
                     ]
                     source = [image, within, *at, lane]
-                    inside = _all_inside(b, at, [axis.window.extent for axis in axes])
+                    inside = all_inside(b, at, [axis.window.extent for axis in axes])
                     return b.when(inside, lambda: [plain(reads[0](source))], lambda: [zero])[0]
 
                 d = everywhere(shape, element)
@@ -422,7 +409,7 @@ class WinogradConvOp(LoopNestOp):
                 def write(at: list[Scalar] = at, value: Scalar = value) -> None:
                     writes[0]([image, channel_block, *at, lane], value + bias)
 
-                b.only_when(_all_inside(b, at, extents), write)
+                b.only_when(all_inside(b, at, extents), write)
 
         b.parallel_for([batch, outer, *(axis.tiles for axis in axes), block], body)
 
@@ -433,7 +420,3 @@ def divided(b: Builder, value: Scalar, multiple: int) -> Scalar:
         value = value * b.const(inverse, value.dtype)
     shift = power_of_two(multiple)
     return b.shift_right(value, b.const(shift, value.dtype)) if shift else value
-
-
-def _all_inside(b: Builder, index: Sequence[Scalar], extents: Sequence[int]) -> Scalar:
-    return reduce(and_, (inside(b, i, extent) for i, extent in zip(index, extents, strict=True)))

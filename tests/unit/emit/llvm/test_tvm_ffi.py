@@ -15,8 +15,7 @@ import pytest
 
 import aotc
 from aotc.executor.native import aligned_bytes
-from aotc.model.dlpack import DLPACK_TYPES
-from aotc.model.dlpack.exchange import DLTensor
+from aotc.model.dlpack import DLPACK_TYPES, DLTensor
 
 TEXT = """<ir_version: 10, opset_import: ["" : 21]>
 two (float[2,3] x, uint8[3] w) => (float[2,3] y) { f = Cast<to = 1>(w) p = Mul(x, f) q = Softmax(p) y = Neg(q) }"""
@@ -24,7 +23,7 @@ X, W = np.arange(6, dtype=np.float32).reshape(2, 3), np.array([1, 2, 3], np.uint
 
 
 KEPT: list[object] = []
-"""What addresses are given of."""
+"""Things that addresses are given of."""
 
 
 class Value(ctypes.Structure):
