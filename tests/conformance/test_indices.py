@@ -115,7 +115,8 @@ def test_kernels_that_check_are_shared() -> None:
 
 def test_an_index_without_a_sign_is_never_counted_from_the_end() -> None:
     model = """<ir_version: 8, opset_import: ["" : 17]>
-        g (uint64[4] i) => (float[4, 3] y) <int64 depth = {3}, float[2] values = {0, 1}> { y = OneHot(i, depth, values) }"""
+        g (uint64[4] i) => (float[4, 3] y) <int64 depth = {3}, float[2] values = {0, 1}>
+            { y = OneHot(i, depth, values) }"""
     given = np.array([1, 2**64 - 1, 2**63, 2], np.uint64)
     found = aotc.compile(onnx.parser.parse_model(model).SerializeToString())(given)["y"]
     assert found.argmax(1).tolist() == [1, 0, 0, 2] and found.sum(1).tolist() == [1, 0, 0, 1]
