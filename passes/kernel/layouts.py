@@ -114,8 +114,7 @@ class Layouts:
         return self.add(unpack(blocked.value, layout, [images, channels.count, *spatial]))
 
     def spread(self, value: SSAValue, axis: int, channels: Channels) -> SSAValue:
-        """`value` with zeros inserted along `axis` for padding lanes, so that each element is in the lane of its
-        channel."""
+        """`value` with zeros along `axis` for padding lanes, so that each element is in the lane of its channel."""
         if not channels.has_padding:
             return value
         shape = shape_of(value)

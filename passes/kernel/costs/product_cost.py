@@ -43,8 +43,7 @@ def _switch_cycles(machine: Machine, results: int, depth: int) -> float:
 
 
 def _most_rows(machine: Machine, columns: int) -> int:
-    """The most rows of a tile that compilers keep in registers: accumulators, columns, a broadcast, and one to spare;
-    at least 1."""
+    """The most rows of a tile in registers: accumulators, columns, a broadcast, and one to spare; at least 1."""
     return max((machine.registers - 2 - machine.tiles.column_registers * columns) // columns, 1)
 
 
@@ -134,8 +133,7 @@ def product_cycles(machine: Machine, schedule: MatmulSchedule, rows: int, column
 
 
 def prefetches(machine: Machine, rows: int, tile: tuple[int, int]) -> bool:
-    """Whether it pays to prefetch the next panel, which comes from memory, while `rows` are multiplied with the current
-    one."""
+    """Whether it pays to prefetch the next panel from memory, while `rows` are multiplied with the current one."""
     return _prefetched_lines(machine, rows, tile) <= machine.tiles.prefetch_lines
 
 

@@ -133,8 +133,7 @@ class Layer:
         return max(way // gcd(way, row), 1) * (ways - 1)
 
     def besides(self, inputs: int) -> list[int]:
-        """The panels that a tile of that many inputs may be summed up beside: with a step of each reduction, at
-        least."""
+        """Panels beside which a tile of so many inputs may be summed up: with a step of each reduction, at least."""
         state = self.depths[0]
         return [each for each in range(1, self.panels + 1) if each <= inputs <= state * each]
 

@@ -54,8 +54,7 @@ class SumsStrategy(KernelStrategy[Sum]):
 
 
 def _applies(op: AccumulatingOp, core: Core, x: SSAValue, weight: SSAValue) -> bool:
-    """Whether sums of products of x with a weight are computed in registers of the core: integers, or f32 with an
-    FPU."""
+    """Whether sums of products of x and weight are computed in registers of the core: integers, or f32 with an FPU."""
     if not Layouts.is_constant(weight):
         return False
     if op.sums_integers:

@@ -59,8 +59,7 @@ class ConvolutionStrategy(KernelStrategy[Convolution]):
 
 
 def positions_of(op: ConvolutionalOp) -> list[int]:
-    """The number of positions along each spatial axis that register tiles cover; along the last axis, those of a
-    residue."""
+    """The positions along each spatial axis that register tiles cover; along the last axis, those of a residue."""
     longest = max((part.window.positions for part in op.residues()[-1]), default=0)
     return [*op.extents()[:-1], longest]
 
@@ -200,8 +199,7 @@ class BlockedConvStrategy(BlockedConvolutionStrategy[BlockedConvOp]):
 
 
 class NarrowConvStrategy(ConvolutionStrategy[ConvolutionOp]):
-    """Lowers to `graph.narrow_conv` or `graph.narrow_conv_transpose`, where output channels would leave most lanes
-    empty."""
+    """Lowers to `graph.narrow_conv` or `_conv_transpose`, where output channels would leave most lanes empty."""
 
     SCHEDULES = (InnerProductSchedule,)
 
@@ -296,8 +294,7 @@ _FEW_OUTPUTS: Sequence[KernelStrategy[Any]] = (NarrowConvStrategy(), PositionsCo
 
 
 def cycles_of_few_outputs(op: ConvOp, machine: Machine) -> float:
-    """The least estimated cycles with input channels or positions in the lanes; infinite where neither has a
-    schedule."""
+    """The least estimated cycles with input channels or positions in the lanes; infinite without a schedule."""
     found = [(each, schedule) for each in _FEW_OUTPUTS if (schedule := each.schedule(op, machine)) is not None]
     return min((each.cost(op, schedule, machine) for each, schedule in found), default=math.inf)
 

@@ -39,8 +39,7 @@ from aotc.passes.kernel.strategy import KernelStrategy, Prologue, Strategies
 
 
 class DepthwiseStrategy(KernelStrategy[LanesConvolutionOp]):
-    """A vector register of sums for each position; in groups, one pass over the taps for each input channel of a
-    group."""
+    """A register of sums for each position; in groups, one pass over the taps for each input channel of a group."""
 
     SCHEDULES = (WindowSchedule,)
     PROLOGUES = (Prologue.STORED,)

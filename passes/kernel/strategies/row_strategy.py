@@ -28,8 +28,7 @@ from aotc.dialects.graph.structure import ConstantOp
 from aotc.machines.machine import Machine
 from aotc.passes.kernel.builders.tile_builder import TileBuilder
 from aotc.passes.kernel.builders.tiles import NotVectorizable, Tile
-from aotc.passes.kernel.costs.lanes import lanes_of
-from aotc.passes.kernel.costs.row_cost import axis_of_lanes, reduction_schedule, row_schedule
+from aotc.passes.kernel.costs.lanes import axis_of_lanes, lanes_of, reduction_schedule, row_schedule
 from aotc.passes.kernel.layouts import Blocked, ChannelsOf, Layouts
 from aotc.passes.kernel.nest import Nest
 from aotc.passes.kernel.nests.row_nest import Part, Row, Rows, lane_numbers

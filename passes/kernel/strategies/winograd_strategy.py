@@ -37,8 +37,7 @@ from aotc.passes.kernel.strategy import KernelStrategy, Prologue, Strategies
 
 
 class WinogradStrategy(conv_strategy.ConvolutionStrategy[ConvOp]):
-    """`graph.conv` with stride and dilation 1 along some of the last two axes, with a constant weight, where its
-    `algorithm` says so."""
+    """`graph.conv` with stride and dilation 1 along some of the last two axes, where its `algorithm` says so."""
 
     SCHEDULES = (MatmulSchedule,)
     ALGORITHMS = (WinogradAttr,)

@@ -150,8 +150,7 @@ class ConvNest(Nest[BlockedConvolutionOp, MatmulSchedule]):
         return over
 
     def _row(self, batch: Scalar, panel: Scalar, count: int, outer: list[Scalar], some: Block | None = None) -> None:
-        """All positions along the last axis, for `count` blocks of output channels; `some` is a block of the
-        reduction."""
+        """All positions along the last axis, for `count` blocks of outputs; `some` is a block of the reduction."""
 
         def residue(j: Scalar, residues: Residues) -> None:
             for part in row_tiles(residues.window, self.schedule.mr):

@@ -103,8 +103,7 @@ class Strip:
 
 @dataclass(frozen=True)
 class TapPlace:
-    """The elements that `tap` reads at positions first..last of a tile: that many elements of `strip`, from `offset`
-    on."""
+    """The elements that `tap` reads at positions first..last of a tile: as many of `strip`, from `offset` on."""
 
     tap: int
     first: int

@@ -352,8 +352,7 @@ class InterleavedNest(SumsNest[Interleaved]):
     def finish(
         self, sums: Sequence[Scalar], place: Callable[[Scalar, Scalar], list[Scalar]], output: Scalar, width: int
     ) -> None:
-        """Write the sums of a tile of `width` outputs; place(number, output) is the index of an output at a
-        position."""
+        """Write the sums of a tile of `width` outputs; place(number, output) is the index of one at a position."""
         b, bias = self.b, self.bias
         if self.op.paired:
             sums = [b.shift_right(each, b.const(NIBBLE, self.summed)) for each in sums]
