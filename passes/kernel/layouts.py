@@ -152,8 +152,7 @@ class Layouts:
         return wanted if wanted.blocks < blocked.channels.blocks else blocked.channels
 
     def pack_parameter(self, value: SSAValue, shape: Sequence[int], channels: Channels) -> SSAValue:
-        """`value`, which broadcasts to the tensor `shape` [N, C, spatial..], laid out so that it broadcasts to the
-        blocked tensor."""
+        """`value`, which broadcasts to `shape` [N, C, spatial..], laid out so that it does to the blocked tensor."""
         extents = shape_of(value)
         if math.prod(extents) == 1:
             return value

@@ -45,8 +45,7 @@ class Expressions:
             self._b.store(value, buffer, index)
 
     def store_epilogue(self, destinations: Sequence[Destination], index: Sequence[Scalar]) -> None:
-        """Store what becomes of the anchor's result at `index`: where a tensor is a permuted one, each of its elements
-        goes where it belongs."""
+        """Store what becomes of the anchor's result at `index`: elements of a permuted tensor go where they belong."""
         sources = [_permuted(value) for value, _ in destinations]
         values = [self.reader(source, encoded=True)(index) for source, _ in sources]
         for value, (_, axes), (_, buffer) in zip(values, sources, destinations, strict=True):

@@ -236,8 +236,7 @@ def few_bits_cycles(
 
 @dataclass(frozen=True)
 class BlockedWork:
-    """Work in blocks of rows. Of each block the operand is transformed, then all panels of a weight are multiplied with
-    it, panel by panel."""
+    """Work in blocks of rows: of each the operand is transformed, then multiplied with all panels of a weight."""
 
     rows: int
     block_rows: int

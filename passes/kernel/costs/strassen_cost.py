@@ -98,8 +98,7 @@ def cycles(machine: Machine, dtype: Attribute, sizes: ProductSizes) -> float:
 
 
 def work(machine: Machine, dtype: Attribute, sizes: ProductSizes, block_rows: int, panels: int) -> BlockedWork:
-    """Work that threads may share, in blocks of `block_rows` rows, which stay whole: the rows of a block decide how
-    results are rounded."""
+    """Work that threads may share, in blocks of `block_rows` rows that stay whole, since they decide the rounding."""
     rows, lanes = sizes.batch * sizes.rows, lanes_of(machine, dtype)
     half, registers = ceil_div(sizes.rows, 2), sizes.left(lanes) // lanes
     transformed = PRODUCTS * sizes.batch * half * sizes.upper * byte_width(compute_type(dtype))

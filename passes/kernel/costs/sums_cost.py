@@ -82,8 +82,7 @@ def unroll_of(unit: ScalarUnit, tile: tuple[int, int], step: Step) -> int:
 
 
 def is_rolled(sums: int, *, floats: bool, size: bool) -> bool:
-    """Whether the results of a tile of some sums are computed in a loop: where code is to be small. It takes a place on
-    the stack for each sum."""
+    """Whether results of a tile of sums are computed in a loop, for small code; each takes a place on the stack."""
     return sums > 1 and not floats and size
 
 

@@ -61,8 +61,7 @@ class Walk:
         self._last: list[Box | None] = [None] * (len(self._stages) - 1)
 
     def tile(self, box: Box) -> SpatialTile:
-        """The next tile, which computes `box` of the result; raises ShapeError where a stage has no tiled
-        implementation for it."""
+        """The next tile, which computes `box` of the result; raises ShapeError where a stage cannot be tiled so."""
         tile: list[Step | None] = [None] * len(self._stages)
         for number, stage in reversed(list(enumerate(self._stages))):
             if (found := strategy_of(stage.anchor).tiled_implementation(stage.anchor, box)) is None:

@@ -94,8 +94,7 @@ def _packs(op: AccumulatingOp, outputs: int, depth: int, groups: int = 1) -> boo
 
 
 def _whole_bias(op: AccumulatingOp, bias: SSAValue | None, rows: SSAValue, layouts: Layouts) -> SSAValue | None:
-    """First addends of sums that take x as it is: less its zero point times all weights of an output, a row of `rows`
-    [M, K]."""
+    """First addends of sums that take x as it is: less its zero point times the weights of an output, `rows` [M, K]."""
     point, (outputs, depth) = op.zero_points[0], shape_of(rows)
     if not point:
         return bias

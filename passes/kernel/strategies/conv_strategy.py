@@ -199,7 +199,8 @@ class BlockedConvStrategy(BlockedConvolutionStrategy[BlockedConvOp]):
 
 
 class NarrowConvStrategy(ConvolutionStrategy[ConvolutionOp]):
-    """Lowers to `graph.narrow_conv` or `_conv_transpose`, where output channels would leave most lanes empty."""
+    """Lowers to `graph.narrow_conv` or `graph.narrow_conv_transpose`, where output channels would leave most lanes
+    empty."""
 
     SCHEDULES = (InnerProductSchedule,)
 
@@ -329,8 +330,7 @@ def _cut_or_padded(x: SSAValue, before: Sequence[int], lengths: Sequence[int], l
 
 
 def _residues(x: SSAValue, stride: int, layouts: Layouts) -> SSAValue:
-    """x [N, C, spatial.., L * stride] as [N, C * stride, spatial.., L]: every stride-th element along the last axis is
-    a channel."""
+    """x [N, C, spatial.., L * stride] as [N, C * stride, spatial.., L]: every stride-th element is a channel."""
     if stride == 1:
         return x
     images, channels, *outer, last = shape_of(x)

@@ -129,8 +129,7 @@ class ArgReduceStrategy(KernelStrategy[ArgReduceOp]):
 
     @staticmethod
     def _best_lane(op: ArgReduceOp, b: TileBuilder, best: Scalar, position: Scalar) -> Scalar:
-        """The first (or last) position among the lanes that hold the best value; where x starts with NaN, all hold
-        position 0."""
+        """The first (or last) position of lanes with the best value; where x starts with NaN, all hold position 0."""
         greatest = op.kind.data == "max"
         top = b.total("max" if greatest else "min", best)
         worse = b.compare("lt" if greatest else "gt", best, top)

@@ -61,8 +61,7 @@ def alike(axis: Axis, segment: int) -> list[tuple[range, range]]:
 
 @dataclass(frozen=True)
 class WinogradNest(Nest[WinogradConvOp, MatmulSchedule]):
-    """The loops of one `winograd_conv`; its scratch buffers are the transformed operand, products, and of integers
-    filters."""
+    """The loops of a `winograd_conv`; scratch buffers: the transformed operand, products, and of integers filters."""
 
     first: Scalar
     """In the scratch buffers the first of the products of the part that is being written."""

@@ -37,8 +37,7 @@ Interleaved = TypeVar("Interleaved", bound=InterleavedOp)
 Place: TypeAlias = "Callable[[Scalar], list[Scalar]]"
 """The index of an element of an operand, by its number along the reduction."""
 StripStep: TypeAlias = "Callable[[Scalar, Sequence[Scalar], int, list[Scalar]], list[Scalar]]"
-"""The step at an element with registers of weights of some outputs that begin there, so many bytes each: from sums
-to sums."""
+"""The step at an element with registers of weights of outputs from there on, so many bytes each: sums to sums."""
 
 
 @dataclass(frozen=True)
