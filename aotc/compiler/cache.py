@@ -68,7 +68,9 @@ def key_of(source: object, options: CompileOptions, purpose: str) -> str | None:
     if directory() is None or options.selftest is not None or any(getattr(options, name) for name in _UNCACHED):
         return None
     digest = hashlib.sha256()
-    for part in (purpose, _fingerprint(), _options(options)):
+    values = {field.name: getattr(options, field.name) for field in fields(options) if field.name != "jobs"}
+    values = {name: sorted(v.items()) if isinstance(v, Mapping) else v for name, v in values.items()}
+    for part in (purpose, _fingerprint(), repr(values)):
         digest.update(part.encode() + b"\0")
     if isinstance(source, str | os.PathLike) and not isinstance(source, ModelFile):
         source = ModelFile(source)
@@ -224,11 +226,6 @@ def _add_files(digest: hashlib._Hash, file: ModelFile) -> bool:  # pyright: igno
     except (OSError, AotcError, ValueError):
         return False
     return True
-
-
-def _options(options: CompileOptions) -> str:
-    values = {field.name: getattr(options, field.name) for field in fields(options) if field.name != "jobs"}
-    return repr({name: sorted(v.items()) if isinstance(v, Mapping) else v for name, v in values.items()})
 
 
 @cache

@@ -89,7 +89,7 @@ def _settle_carried(block: Block) -> dict[SSAValue, SSAValue]:
         op.detach()
     block.insert_ops_before(order, end)
     for position in copied:
-        _group_copy(end, position)
+        make_group([copy := copy_operand(end, position)], [copy.result])
     return taken_over
 
 
@@ -103,7 +103,7 @@ def _settle_conditional(op: IfOp, taken_over: Mapping[SSAValue, SSAValue]) -> di
             same = None if operand is None else block.args[list(op.captured).index(operand)]
             if isinstance(source, BlockArgument):
                 if source is not same:
-                    _group_copy(end, position)
+                    make_group([copy := copy_operand(end, position)], [copy.result])
             elif same is not None and isinstance(source.owner, IfOp) and source.owner in _readers(same):
                 inner[source] = same
     return inner
@@ -117,12 +117,6 @@ def copy_operand(reader: Operation, place: int) -> CopyOp:
     Rewriter.insert_op(copy, InsertPoint.before(reader))
     reader.operands[place] = copy.result
     return copy
-
-
-def _group_copy(reader: Operation, place: int) -> None:
-    """The same in a group of its own."""
-    copy = copy_operand(reader, place)
-    make_group([copy], [copy.result])
 
 
 def _written_first(value: SSAValue) -> SSAValue:

@@ -35,25 +35,15 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
-from aotc.dialects.aot import (
-    VOID_PTR,
-    Convention,
-    ElementOp,
-    GlobalOp,
-    PtrCastOp,
-    PtrType,
-    StructType,
-    SymbolOp,
-    contract,
-    integers,
-)
+from aotc.dialects import aot
+from aotc.dialects.aot import contract
 from aotc.errors import CompileError
 from aotc.model.conventions import entry_symbol, model_symbol, operator_symbol
 from aotc.model.metadata import METADATA_VERSION
 from aotc.model.naming import c_identifier
 from aotc.passes.interface.packing import PACKED_NAMES, PACKED_TYPES, DLType, Unpacker, return_handle
 
-_HANDLES: Final = PtrType(VOID_PTR)
+_HANDLES: Final = aot.PtrType(aot.VOID_PTR)
 _CALLER_MEMORY: Final = {"workspace": 1, "weights": 2}
 """The bits of the descriptor's `caller_memory` (kAOTCCallerWorkspace, kAOTCCallerWeights)."""
 
@@ -68,15 +58,16 @@ class WrapEntryPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         main = contract.entry(op)
         chosen = contract.CONVENTION.get(main)
-        contract.CONVENTION.set(main, Convention.C)
-        if chosen is Convention.C:
+        contract.CONVENTION.set(main, aot.Convention.C)
+        if chosen is aot.Convention.C:
             _describe_typed(op, main, "c")
         else:
             main.properties["sym_visibility"] = StringAttr("private")
-        if chosen is Convention.MICRO:
-            _wrap(op, main, "micro", (_HANDLES, _HANDLES, VOID_PTR), ("inputs", "outputs", "resource_handle"), _micro)
+        if chosen is aot.Convention.MICRO:
+            kinds, names = (_HANDLES, _HANDLES, aot.VOID_PTR), ("inputs", "outputs", "resource_handle")
+            _wrap(op, main, "micro", kinds, names, _micro)
             _describe_typed(op, main, "micro")
-        if chosen is Convention.PACKED_ENTRY or self.packed_wrapper:
+        if chosen is aot.Convention.PACKED_ENTRY or self.packed_wrapper:
             _wrap(op, main, "packed", PACKED_TYPES, PACKED_NAMES, _packed)
             _describe_packed(op, main)
 
@@ -99,13 +90,13 @@ def _wrap(
         return build.insert(CallOp(main.sym_name.data, make(build, main, given), [i32])).results[0]
 
     wrapper = FuncOp(entry_symbol(contract.model_name(module), interface), (kinds, [i32]))
-    module.body.block.add_op(_filled(wrapper, names, Convention.of_entry(interface), status))
+    module.body.block.add_op(_filled(wrapper, names, aot.Convention.of_entry(interface), status))
 
 
 def _filled(
     function: FuncOp,
     names: Sequence[str],
-    convention: Convention,
+    convention: aot.Convention,
     status: Callable[[Builder, Sequence[SSAValue]], SSAValue],
 ) -> FuncOp:
     """A function, with names of its arguments, whose body is what makes its status of these."""
@@ -131,7 +122,7 @@ def _micro(build: Builder, main: FuncOp, arguments: Sequence[SSAValue]) -> list[
             what, why = f"an extent of {main.sym_name.data} that is open", "pointers do not carry it"
             raise CompileError("open-shapes", what, why, "use the interface c or packed")
         side = "output" if given.io == "output" else "input"
-        pointer = build.insert(ElementOp(outputs if side == "output" else inputs, taken[side])).result
+        pointer = build.insert(aot.ElementOp(outputs if side == "output" else inputs, taken[side])).result
         passed.append(_cast(build, pointer, argument.type))
         taken[side] += 1
     return passed
@@ -150,7 +141,7 @@ def _packed(build: Builder, main: FuncOp, arguments: Sequence[SSAValue]) -> list
         elif given.dimension is not None:
             passed.append(build.insert(arith.IndexCastOp(extents[given.dimension], i32)).result)
         elif given.io in ("input", "output"):
-            assert isinstance(argument.type, PtrType)
+            assert isinstance(argument.type, aot.PtrType)
             tensor, pointee = given.tensor(), argument.type.pointee
             following = takewhile(lambda each: each is not None, (each.dimension for each in attributes[place + 1 :]))
             used = [dimension for dimension in following if dimension is not None]
@@ -162,8 +153,8 @@ def _packed(build: Builder, main: FuncOp, arguments: Sequence[SSAValue]) -> list
 
 
 def _cast(build: Builder, pointer: SSAValue, kind: Attribute) -> SSAValue:
-    assert isinstance(kind, PtrType)
-    return pointer if pointer.type == kind else build.insert(PtrCastOp(pointer, kind)).result
+    assert isinstance(kind, aot.PtrType)
+    return pointer if pointer.type == kind else build.insert(aot.PtrCastOp(pointer, kind)).result
 
 
 # --- descriptors -----------------------------------------------------------------------------------------------------
@@ -172,13 +163,13 @@ def _cast(build: Builder, pointer: SSAValue, kind: Attribute) -> SSAValue:
 def _counts(main: FuncOp) -> list[Attribute]:
     """The numbers of inputs and outputs."""
     io = [tensor.io for tensor in contract.tensors_of(main)]
-    return integers(i32, io.count("input"), io.count("output"))
+    return aot.integers(i32, io.count("input"), io.count("output"))
 
 
 def _describe_typed(module: ModuleOp, main: FuncOp, interface: str) -> None:
     name = contract.model_name(module)
     row = ArrayAttr([SymbolRefAttr(entry_symbol(name, interface)), *_counts(main)])
-    module.body.block.add_op(GlobalOp(model_symbol(name, interface), StructType("AOTCTypedModel"), [row], None))
+    module.body.block.add_op(aot.GlobalOp(model_symbol(name, interface), aot.StructType("AOTCTypedModel"), [row], None))
 
 
 def _describe_packed(module: ModuleOp, main: FuncOp) -> None:
@@ -186,17 +177,17 @@ def _describe_packed(module: ModuleOp, main: FuncOp) -> None:
     name = contract.model_name(module)
     run, functions = entry_symbol(name, "packed"), operator_symbol(name, "functions")
     metadata, getter = _add_metadata(module, main, run)
-    packed = [kernel for kernel in contract.kernels(module) if contract.CONVENTION.get(kernel) is Convention.PACKED]
+    packed = [kernel for kernel in contract.kernels(module) if contract.CONVENTION.get(kernel) is aot.Convention.PACKED]
     operators = [kernel.sym_name.data for kernel in packed if not kernel.is_declaration]
     rows = [("run", run), ("get_model_metadata", getter), *((symbol, symbol) for symbol in operators)]
     table = [ArrayAttr([StringAttr(key), SymbolRefAttr(symbol)]) for key, symbol in rows]
     end = ArrayAttr([UnitAttr(), UnitAttr()])
     block = module.body.block
-    block.add_op(GlobalOp(functions, StructType("AOTCFunctionEntry"), [*table, end]))
+    block.add_op(aot.GlobalOp(functions, aot.StructType("AOTCFunctionEntry"), [*table, end]))
     io = [given.io for given in contract.arguments_of(main)]
-    memory = integers(i32, sum(bit for what, bit in _CALLER_MEMORY.items() if what in io))
+    memory = aot.integers(i32, sum(bit for what, bit in _CALLER_MEMORY.items() if what in io))
     row = ArrayAttr([SymbolRefAttr(run), *_counts(main), *memory, SymbolRefAttr(metadata), SymbolRefAttr(functions)])
-    block.add_op(GlobalOp(model_symbol(name, "packed"), StructType("AOTCModel"), [row], None))
+    block.add_op(aot.GlobalOp(model_symbol(name, "packed"), aot.StructType("AOTCModel"), [row], None))
 
 
 # --- metadata ---------------------------------------------------------------------------------------------------------
@@ -216,10 +207,10 @@ def _add_metadata(module: ModuleOp, main: FuncOp, run: str) -> tuple[str, str]:
     block = module.body.block
     block.add_ops(tables.globals)
     infos = operator_symbol(name, "infos")
-    block.add_op(GlobalOp(infos, StructType("AOTCFunctionInfo"), functions))
-    version, count = integers(i32, METADATA_VERSION, len(functions))
+    block.add_op(aot.GlobalOp(infos, aot.StructType("AOTCFunctionInfo"), functions))
+    version, count = aot.integers(i32, METADATA_VERSION, len(functions))
     row = ArrayAttr([version, SymbolRefAttr(infos), StringAttr(name), count])
-    block.add_op(GlobalOp(metadata, StructType("AOTCMetadata"), [row]))
+    block.add_op(aot.GlobalOp(metadata, aot.StructType("AOTCMetadata"), [row]))
     block.add_op(_getter(getter, metadata))
     return metadata, getter
 
@@ -228,7 +219,7 @@ class _Tables:
     """Constant tables of shapes and of parameters; those that are alike are one."""
 
     def __init__(self, name: str) -> None:
-        self.globals: list[GlobalOp] = []
+        self.globals: list[aot.GlobalOp] = []
         self._name = name
         self._shapes: dict[tuple[int, ...], str] = {}
         self._parameters: dict[tuple[Attribute, ...], str] = {}
@@ -236,14 +227,14 @@ class _Tables:
     def function(self, symbol: str, tensors: Sequence[contract.Tensor], sizes: contract.Sizes) -> Attribute:
         """The row of a function: its parameters, inputs, then outputs; bytes of workspace, these, and constants."""
         io = [tensor.io for tensor in tensors]
-        counts = integers(i32, io.count("input"), io.count("output"))
+        counts = aot.integers(i32, io.count("input"), io.count("output"))
         rows = tuple(self._rows(tensors))
         if rows and rows not in self._parameters:
             self._parameters[rows] = operator_symbol(self._name, f"params_{len(self._parameters)}")
-            self.globals.append(GlobalOp(self._parameters[rows], StructType("AOTCParameterInfo"), rows))
+            self.globals.append(aot.GlobalOp(self._parameters[rows], aot.StructType("AOTCParameterInfo"), rows))
         where: Attribute = SymbolRefAttr(self._parameters[rows]) if rows else UnitAttr()
         return ArrayAttr(
-            [StringAttr(symbol), where, *counts, *integers(i64, sizes.workspace, sizes.io, sizes.constant)]
+            [StringAttr(symbol), where, *counts, *aot.integers(i64, sizes.workspace, sizes.io, sizes.constant)]
         )
 
     def _rows(self, tensors: Sequence[contract.Tensor]) -> Iterator[Attribute]:
@@ -252,9 +243,9 @@ class _Tables:
             dtype = DLType.of(tensor.dtype)
             symbol = c_identifier(tensor.name, taken)
             taken.add(symbol)
-            code, bits = integers(i8, dtype.code, dtype.bits)
-            (lanes,) = integers(i16, dtype.lanes)
-            (ndim,) = integers(i64, len(tensor.shape))
+            code, bits = aot.integers(i8, dtype.code, dtype.bits)
+            (lanes,) = aot.integers(i16, dtype.lanes)
+            (ndim,) = aot.integers(i64, len(tensor.shape))
             names = StringAttr(tensor.name), StringAttr(symbol)
             yield ArrayAttr([*names, self._shape(tensor.shape), ndim, code, bits, lanes])
 
@@ -263,7 +254,7 @@ class _Tables:
             return UnitAttr()
         if extents not in self._shapes:
             self._shapes[extents] = operator_symbol(self._name, f"shape_{len(self._shapes)}")
-            self.globals.append(GlobalOp(self._shapes[extents], i64, integers(i64, *extents)))
+            self.globals.append(aot.GlobalOp(self._shapes[extents], i64, aot.integers(i64, *extents)))
         return SymbolRefAttr(self._shapes[extents])
 
 
@@ -271,9 +262,9 @@ def _getter(symbol: str, metadata: str) -> FuncOp:
     """A packed function without arguments that returns the address of the metadata as a handle."""
 
     def status(build: Builder, given: Sequence[SSAValue]) -> SSAValue:
-        tables = build.insert(SymbolOp(metadata, PtrType(StructType("AOTCMetadata"))))
+        tables = build.insert(aot.SymbolOp(metadata, aot.PtrType(aot.StructType("AOTCMetadata"))))
         return_handle(build, given, tables.result)
         return build.insert(arith.ConstantOp.from_int_and_width(0, 32)).result
 
     function = FuncOp(symbol, (PACKED_TYPES, [i32]), visibility="private")
-    return _filled(function, PACKED_NAMES, Convention.PACKED, status)
+    return _filled(function, PACKED_NAMES, aot.Convention.PACKED, status)

@@ -56,11 +56,7 @@ class Unrolling:
 
     def _replace(self, op: Operation, results: Iterable[Registers], block: Block) -> None:
         for result, registers in zip(op.results, results, strict=True):
-            if type(result.type) is VectorType:
-                self._registers[result] = registers
-                _name(registers, result)
-            else:
-                result.replace_all_uses_with(registers[0])
+            self._become(result, registers)
         block.insert_ops_before(self._new, op)
         self._new = []
         self._replaced.append(op)
@@ -98,11 +94,16 @@ class Unrolling:
         new = body.split_before(body.first_op, arg_types=kinds)
         region.detach_block(body)
         for old, registers in zip(body.args, _grouped(body.args, new.args), strict=True):
-            if type(old.type) is VectorType:
-                self._registers[old] = registers
-                _name(registers, old)
-            else:
-                old.replace_all_uses_with(registers[0])
+            self._become(old, registers)
+
+    def _become(self, value: SSAValue, registers: Registers) -> None:
+        """Let a tile be registers, with its name; any other value the only one."""
+        if type(value.type) is VectorType:
+            self._registers[value] = registers
+            for register in registers:
+                take_name(register, value)
+        else:
+            value.replace_all_uses_with(registers[0])
 
     # Operations
 
@@ -194,12 +195,6 @@ def _grouped(old: Sequence[SSAValue], new: Sequence[SSAValue]) -> list[Registers
         result.append(new[start : start + count])
         start += count
     return result
-
-
-def _name(registers: Registers, tile: SSAValue) -> None:
-    """Give registers the name of their tile."""
-    for register in registers:
-        take_name(register, tile)
 
 
 # --- places of registers: numbers only --------------------------------------------------------------------------------

@@ -172,7 +172,9 @@ class _Entry:
 
     def run(self) -> None:
         """Write the new body, and replace the old one."""
-        arguments = [*_for("input", contract.arguments_of(self.function))]
+        arguments = contract.arguments_of(self.function)
+        for each in arguments:
+            each.io = "input"
         for arg, new in zip(self.old.args, self.block.args, strict=False):
             new.name_hint = arg.name_hint
             self.buffers[arg] = new
@@ -180,7 +182,8 @@ class _Entry:
             if (place := given.state_of) is None:
                 out = self.block.args[len(arguments)]
                 out.name_hint = value.name_hint
-                arguments += _for("output", [given])
+                given.io = "output"
+                arguments.append(given)
             else:
                 out = self.block.args[place]
                 arguments[place].next_name = given.name
@@ -434,12 +437,6 @@ class _Entry:
         outer, self.block = self.block, block
         yield block
         self.block = outer
-
-
-def _for(io: contract.Io, given: Sequence[contract.Argument]) -> Sequence[contract.Argument]:
-    for each in given:
-        each.io = io
-    return given
 
 
 def _replace_body(function: FuncOp, block: Block) -> None:

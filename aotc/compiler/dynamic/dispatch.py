@@ -66,20 +66,15 @@ class _Route:
         return exact(results, model.outputs)
 
 
-def exact(results: dict[str, Array], outputs: Sequence[TensorInfo]) -> dict[str, Array]:
+def exact(results: dict[str, Array], outputs: Sequence[TensorInfo | OpenTensor]) -> dict[str, Array]:
     """`results` of a compiled model, where outputs of data-dependent extents are cut to what is valid of them, and
     the counts are left out."""
     for tensor in outputs:
-        if tensor.counted_axis is not None:
+        if isinstance(tensor, TensorInfo) and tensor.counted_axis is not None:
             found = results[tensor.name]
             there = int(results.pop(f"{tensor.name}_count"))
             results[tensor.name] = found[(*(slice(None),) * tensor.counted_axis, slice(there))].copy()
     return results
-
-
-def counted(outputs: Sequence[TensorInfo | OpenTensor]) -> list[TensorInfo]:
-    """The outputs of a model that may be longer than what is valid of them, for `exact`."""
-    return [tensor for tensor in outputs if isinstance(tensor, TensorInfo) and tensor.counted_axis is not None]
 
 
 class Dispatcher:
@@ -260,7 +255,8 @@ class Dispatcher:
             is_plain = inside == shapes and not counted and not values
             route = self._routes[key] = _Route(cached, is_plain, given, cuts)
         if news is not None:
-            logger.info("%s for %s in %.3f s", self.name, _listing(news.extents), news.seconds)
+            shown = ", ".join(f"{name} = {extent}" for name, extent in news.extents.items()) or "its shapes"
+            logger.info("%s for %s in %.3f s", self.name, shown, news.seconds)
             if self._on_compile is not None:
                 self._on_compile(news)
         return route
@@ -322,7 +318,3 @@ class Dispatcher:
 
 def _key(shapes: Key, arrays: Sequence[Array], places: Sequence[int]) -> Key:
     return (*shapes, *(arrays[place].tobytes() for place in places))
-
-
-def _listing(extents: Mapping[str, int]) -> str:
-    return ", ".join(f"{name} = {extent}" for name, extent in extents.items()) or "its shapes"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from importlib.resources import files
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
 
@@ -79,3 +80,9 @@ def without_unused(lines: Sequence[str], declarations: Mapping[str, str]) -> lis
             names.discard(name)
         used.append(line)
     return used[::-1]
+
+
+def sections(package: str, name: str) -> dict[str, str]:
+    """The texts in a file of a package, each by the word on the line `// WORD` above it."""
+    text = files(package).joinpath(name).read_text(encoding="utf-8")
+    return dict(re.findall(r"^// ([A-Z_]+)\n(.*?)(?=^// |\Z)", text, re.MULTILINE | re.DOTALL))

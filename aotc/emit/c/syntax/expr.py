@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from enum import IntEnum
 
-from xdsl.ir import SSAValue
+from xdsl.dialects import arith
+from xdsl.ir import Operation, SSAValue
 
-from aotc.emit.c.c_types import BOOL, INT, SIGNED, CType, VectorCType, integer_literal
+from aotc.emit.c.syntax.c_types import BOOL, INT, SIGNED, CType, VectorCType, integer_literal
 
 
 class Level(IntEnum):
@@ -48,6 +49,23 @@ _LEVELS = {
     "&&": Level.LOGICAL_AND,
     "||": Level.LOGICAL_OR,
 }
+OPERATORS: dict[type[Operation], str] = {
+    kind: symbol
+    for symbol, kinds in {
+        "+": (arith.AddfOp, arith.AddiOp),
+        "-": (arith.SubfOp, arith.SubiOp),
+        "*": (arith.MulfOp, arith.MuliOp),
+        "/": (arith.DivfOp, arith.DivSIOp, arith.DivUIOp),
+        "%": (arith.RemSIOp, arith.RemUIOp),
+        "&": (arith.AndIOp,),
+        "|": (arith.OrIOp,),
+        "^": (arith.XOrIOp,),
+        "<<": (arith.ShLIOp,),
+        ">>": (arith.ShRSIOp, arith.ShRUIOp),
+    }.items()
+    for kind in kinds
+}
+"""C's operator for an operation of two operands, scalars or vectors."""
 _OPPOSITE = {"<": ">=", ">=": "<", ">": "<=", "<=": ">", "==": "!=", "!=": "=="}
 
 

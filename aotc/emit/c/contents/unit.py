@@ -1,7 +1,9 @@
-"""Requests of functions to their C file: symbols and their types, weights, helpers, headers."""
+"""Requests of functions to their C file: symbols and their types, weights, helpers, headers; of expressions to
+their functions."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
@@ -17,16 +19,14 @@ from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 from aotc.dialects import aot
 from aotc.dialects.aot.contract import Argument, arguments_of, entries, is_kernel, model_name_or
 from aotc.dialects.operations import walk
-from aotc.emit.c import tables
-from aotc.emit.c.array_initialisers import LONG, element_ctype
-from aotc.emit.c.c_types import BOOL, SIGNED, UNSIGNED, VOID, CType, ctype_of, dtype_ctype, pointer_to
-from aotc.emit.c.expr import Expr, name_expr
-from aotc.emit.c.expressions.buffers import is_unsigned_buffer, root
-from aotc.emit.c.expressions.ranges import Interval
-from aotc.emit.c.helpers import HELPERS
-from aotc.emit.c.preamble import MACROS
-from aotc.emit.c.vectors.macros import RESERVED
-from aotc.emit.c.vectors.values import size
+from aotc.emit.c.analyses.ranges import Interval, Ranges
+from aotc.emit.c.analyses.values import is_unsigned_buffer, root, size
+from aotc.emit.c.contents import tables
+from aotc.emit.c.contents.array_initialisers import LONG, element_ctype
+from aotc.emit.c.contents.preamble import MACROS
+from aotc.emit.c.definitions.helpers import HELPERS
+from aotc.emit.c.syntax.c_types import BOOL, RESERVED, SIGNED, UNSIGNED, VOID, CType, ctype_of, dtype_ctype, pointer_to
+from aotc.emit.c.syntax.expr import Expr, name_expr
 from aotc.model import conventions
 from aotc.model.naming import c_identifier
 from aotc.model.weight_store import WeightStore
@@ -271,3 +271,39 @@ def element_count(kind: Attribute) -> int:
 def is_private(function: FuncOp) -> bool:
     """Whether a function has internal linkage."""
     return function.sym_visibility is not None and function.sym_visibility.data == "private"
+
+
+class Scope(ABC):
+    """The function that expressions are built in: its values by name, and what they ask its file for."""
+
+    unit: Unit
+    ranges: Ranges
+
+    @property
+    def index(self) -> CType:
+        """The C type of an index."""
+        return self.unit.index
+
+    @abstractmethod
+    def operand(self, value: SSAValue) -> Expr:
+        """The expression of an operand, inlined or a name."""
+
+    @abstractmethod
+    def atom(self, value: SSAValue) -> Expr:
+        """The expression of an operand that is mentioned more than once: a name or a literal."""
+
+    @abstractmethod
+    def temporary(self, e: Expr) -> Expr:
+        """A name for a part of the expression being built."""
+
+    @abstractmethod
+    def note_read(self, base: SSAValue) -> None:
+        """The expression being built loads from the memory behind `base`."""
+
+    def helper(self, name: str) -> str:
+        """Have the file define a helper; returns its name."""
+        return self.unit.helper(name)
+
+    def include(self, header: str) -> None:
+        """Have the file include a standard header."""
+        self.unit.include(header)

@@ -1,6 +1,6 @@
 """Vector operations of generated C: an instruction where the compiler may use it, else the same in plain C.
 
-`vectors.macros` makes the macros of it.
+`definitions.macros` makes the macros of it.
 """
 
 from __future__ import annotations
@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from aotc.emit.c.c_types import VectorCType, type_name, vector_of
-from aotc.emit.c.instructions import Variants, intrinsics
-from aotc.emit.c.meanings import expression
+from aotc.emit.c.definitions.instructions import Variants, intrinsics
+from aotc.emit.c.definitions.meanings import expression
+from aotc.emit.c.syntax.c_types import VectorCType, type_name, vector_of
 from aotc.machines.instructions import INSTRUCTIONS
 from aotc.machines.instructions.floats import FUNCTIONS, Function
 from aotc.machines.instructions.rows import Lanes

@@ -1,7 +1,13 @@
-"""LLVM's optimisation pipeline."""
+"""LLVM's modules of text, and its optimisation pipelines.
+
+LLVM keeps each type, constant and node of metadata of a module in its context for as long as that lives, and llvmlite's
+own context lives as long as the process: one that compiles for many shapes would grow by a hundred kilobytes each time.
+So a module has a context of its own.
+"""
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Generator
 from contextlib import contextmanager
 from functools import lru_cache
@@ -13,6 +19,26 @@ from aotc.machines.targets import binding
 
 if TYPE_CHECKING:
     from llvmlite.binding.newpassmanagers import ModulePassManager
+
+_left: list[Any] = []
+"""Contexts whose modules are gone. The garbage collector may say so just before it ends a module, so they are closed
+later."""
+
+
+def parsed(text: str, beside: Any = None) -> Any:
+    """LLVM's module of `text`; to be linked into the module `beside`, if that is given, whose context it then shares.
+
+    A clone of the module must not outlive it. Raises RuntimeError where the text is no LLVM IR.
+    """
+    llvm = binding()
+    if beside is not None:
+        return llvm.parse_assembly(text, beside._context)  # pyright: ignore[reportPrivateUsage] - llvmlite has no other way
+    while (left := _left.pop() if _left else None) is not None:
+        left.close()
+    context = llvm.create_context()
+    module = llvm.parse_assembly(text, context)
+    weakref.finalize(module, _left.append, context).atexit = False
+    return module
 
 
 def optimize(module: Any, machine: Any, level: str, rolled: bool = False) -> None:

@@ -12,10 +12,11 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from aotc.emit.c import instructions
-from aotc.emit.c.c_types import VectorCType, type_name, vector_of
-from aotc.emit.c.instructions import Variants
-from aotc.emit.c.vectors.operations import OPERATIONS, PARTIAL
+from aotc.emit.c.definitions import instructions
+from aotc.emit.c.definitions.instructions import Variants
+from aotc.emit.c.definitions.meanings import TEXTS
+from aotc.emit.c.definitions.operations import OPERATIONS, PARTIAL
+from aotc.emit.c.syntax.c_types import VectorCType, vector_of
 
 _TYPES = ("", "unaligned")
 """A vector's own type, and the one for access to memory: at any address, of whatever type the memory is."""
@@ -34,36 +35,8 @@ class Prologue:
     headers: frozenset[str]
 
 
-_COMPILER = """
-#if !defined(__clang__) && (!defined(__GNUC__) || __GNUC__ < 12)
-#error "vector code needs GCC 12 or Clang"
-#endif
-"""
-
-INCLUDES = """
-#if defined(__AVX__)
-#include <immintrin.h>
-#elif defined(__SSE4_1__)
-#include <smmintrin.h>
-#elif defined(__SSSE3__)
-#include <tmmintrin.h>
-#elif defined(__SSE2__)
-#include <emmintrin.h>
-#elif defined(__ARM_NEON)
-#include <arm_neon.h>
-#elif defined(__ARM_FEATURE_MVE)
-#include <arm_mve.h>
-#elif defined(__wasm_simd128__)
-#include <wasm_simd128.h>
-#endif
-"""
+INCLUDES = TEXTS["INCLUDES"]
 """The least header of what the compiler may use: the one of all x86 takes longer to read than most models."""
-
-
-RESERVED = frozenset(
-    type_name(kind, bits, 1 << power) for kind in "fui" for bits in (8, 16, 32, 64) for power in range(11)
-)
-"""Names of types, which no variable may take."""
 
 
 def prologue(functions: Iterable[str]) -> Prologue:
@@ -87,7 +60,7 @@ def prologue(functions: Iterable[str]) -> Prologue:
     if "memcpy(" in body:
         headers.add("string.h")
     includes = INCLUDES if _INTRINSICS.search(body) else ""
-    return Prologue(f"{_COMPILER}{includes}\n{body}\n", frozenset(headers))
+    return Prologue(f"{TEXTS['COMPILER']}{includes}\n{body}\n", frozenset(headers))
 
 
 def _names(text: str) -> set[_Name]:

@@ -147,12 +147,18 @@ def ctype_of(kind: Attribute, index: CType, unsigned: bool = False) -> CType:
 
 
 def vector_ctype(element: CType, lanes: int) -> VectorCType:
-    """The type of vectors of an element type, as `vectors.macros` defines it; of booleans, masks of 32 bits."""
+    """The type of vectors of an element type, as `definitions.macros` defines it; of booleans, masks of 32 bits."""
     if element == BOOL:
         return mask_ctype(32, lanes)
     letter = {"float": "f", "signed": "i"}.get(element.kind, "u")
     bits = 16 if element.kind == "half" else element.bits
     return VectorCType(type_name(letter, bits, lanes), "vector", bits, element=element, lanes=lanes)
+
+
+RESERVED = frozenset(
+    type_name(kind, bits, 1 << power) for kind in "fui" for bits in (8, 16, 32, 64) for power in range(11)
+)
+"""Names of types of vectors, which no variable may take."""
 
 
 def vector_of(letter: str, bits: int, lanes: int) -> VectorCType:

@@ -9,23 +9,20 @@ import re
 from collections.abc import Iterable
 from importlib.resources import files
 
-from aotc.emit.c import instructions
-from aotc.emit.c.meanings import c_name, definition
+from aotc.emit.c.definitions import instructions
+from aotc.emit.c.definitions.meanings import TEXTS, c_name, definition
 from aotc.machines.instructions.floats import DIVISIONS, FUNCTIONS, ROUNDINGS
 
 _NAME = re.compile(r"\b(aotc_\w+)\(|define (AOTC_\w+) 1")
 """The first function of a definition, which is its own, or the macro that it is."""
 _CALLED = re.compile(r"\baotc_\w+|\bAOTC_DSP\b")
-_VRINTN = """\
-#if (defined(__ARM_ARCH_8M_MAIN__) || defined(__ARM_ARCH_8_1M_MAIN__)) && defined(__ARM_FP) && (__ARM_FP & 4)
-    __asm__("vrintn.f32 %0, %1" : "=t"(x) : "t"(x));
-    return x;"""
+_VRINTN = TEXTS["VRINTN"].rstrip("\n")
 """An instruction of Arm that is preferred to `aotc_roundevenf`."""
 
 
 def _helpers() -> dict[str, str]:
     """The definitions by name, in an order in which each stands behind what it calls."""
-    sections = files("aotc.emit.c").joinpath("helpers.c").read_text(encoding="utf-8").split("\n\n\n")
+    sections = files("aotc.emit.c.definitions").joinpath("helpers.c").read_text(encoding="utf-8").split("\n\n\n")
     floats, words, others = ([f"{text.strip()}\n" for text in section.split("\n\n")] for section in sections[1:])
     functions = {
         c_name(each, dtype): (each, dtype)
@@ -52,12 +49,6 @@ HELPERS = _helpers()
 _ROUNDING = {"aotc_expf", "aotc_roundevenf", "aotc_roundeven", "aotc_f32_to_f16"}
 """Helpers that -ffast-math would break."""
 
-_FAST_MATH = """\
-#ifdef __FAST_MATH__
-#error "rounding here relies on IEEE arithmetic: compile without -ffast-math"
-#endif
-"""
-
 
 def helper_text(needed: Iterable[str]) -> list[str]:
     """The definitions of the `needed` helpers and of all they call, each once, also where several models are one
@@ -68,7 +59,7 @@ def helper_text(needed: Iterable[str]) -> list[str]:
         closed |= pending
         called = {name for each in pending for name in _CALLED.findall(HELPERS[each])}
         pending = (called & HELPERS.keys()) - closed
-    guard = [_FAST_MATH] if closed & _ROUNDING else []
+    guard = [TEXTS["FAST_MATH"]] if closed & _ROUNDING else []
     return guard + [_once(name, text) for name, text in HELPERS.items() if name in closed]
 
 

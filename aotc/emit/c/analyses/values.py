@@ -1,10 +1,12 @@
-"""Facts about buffers, read off the IR: where they come from, what may overlap, whether their integers are unsigned."""
+"""Facts about values, read off the IR: where buffers come from, what may overlap, whether their integers are unsigned;
+which values are vectors, how long they are, which operations are about them."""
 
 from __future__ import annotations
 
 from typing import cast
 
 from xdsl.dialects import arith, memref
+from xdsl.dialects.builtin import FixedBitwidthType, VectorType
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from aotc.dialects import aot
@@ -88,3 +90,25 @@ def is_unsigned_buffer(buffer: SSAValue) -> bool:
 
 def _compares_unsigned(op: Operation) -> bool:
     return isinstance(op, arith.CmpiOp) and op.predicate.value.data >= 6
+
+
+# --- vectors ---------------------------------------------------------------------------------------------------------
+
+
+def is_vector(value: SSAValue) -> bool:
+    """Whether a value is one."""
+    return type(value.type) is VectorType
+
+
+def size(value: SSAValue) -> int:
+    """Bytes of a vector; 0 of any other value."""
+    if type(kind := value.type) is not VectorType:
+        return 0
+    element = kind.get_element_type()
+    bits = element.bitwidth if isinstance(element, FixedBitwidthType) else 64
+    return -(-bits // 8) * kind.get_shape()[-1]
+
+
+def concerns(op: Operation) -> bool:
+    """Whether an operation takes or makes vectors, or is about them only."""
+    return isinstance(op, aot.PrefetchOp) or any(map(is_vector, (*op.operands, *op.results)))

@@ -1,6 +1,6 @@
 """Vectors in C: which operation on `vector<L x T>` is which expression of GCC's vector extension.
 
-Operators do what C has operators for, macros (`vectors.macros`) the rest.
+Operators do what C has operators for, macros (`definitions.macros`) the rest.
 """
 
 from __future__ import annotations
@@ -15,7 +15,10 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
 from xdsl.ir import Operation, SSAValue
 
 from aotc.dialects import aot
-from aotc.emit.c.c_types import (
+from aotc.emit.c.analyses.values import is_vector
+from aotc.emit.c.definitions.instructions import macro_name
+from aotc.emit.c.expressions.vector_memory import VectorMemory, number_expr
+from aotc.emit.c.syntax.c_types import (
     BOOL,
     F32,
     F64,
@@ -28,10 +31,7 @@ from aotc.emit.c.c_types import (
     unsigned_literal,
     vector_ctype,
 )
-from aotc.emit.c.expr import Expr, Level, binary, call, cast_expr, converted, unary
-from aotc.emit.c.instructions import macro_name
-from aotc.emit.c.vectors.memory import VectorMemory, number_expr
-from aotc.emit.c.vectors.values import is_vector
+from aotc.emit.c.syntax.expr import OPERATORS, Expr, Level, binary, call, cast_expr, converted, unary
 
 Printer: TypeAlias = "Callable[[Vectors, Any], Expr]"
 """Writes the result of an operation."""
@@ -112,48 +112,49 @@ class Vectors(VectorMemory):
 
     # Arithmetic
 
-    def float_arithmetic(self, op: Any, symbol: str) -> Expr:
+    def float_arithmetic(self, op: Any) -> Expr:
         """+ - * / of IEEE 754."""
         a, b = self.scope.operand(op.lhs), self.scope.operand(op.rhs)
-        return binary(symbol, a, b, a.ctype)
+        return binary(OPERATORS[type(op)], a, b, a.ctype)
 
     def negate(self, op: arith.NegfOp) -> Expr:
         """-x."""
         e = self.scope.operand(op.operand)
         return unary("-", e, e.ctype)
 
-    def floats(self, op: Operation, name: str) -> Expr:
+    def floats(self, op: Operation) -> Expr:
         """A macro that takes and makes floats; it may mention them lane by lane."""
+        name = op.name.partition(".")[2].removesuffix("f")
         return self.macro(name, self.ctype(op.results[0]), *map(self.scope.atom, op.operands))
 
-    def integers(self, op: Any, symbol: str, is_signed: bool = False) -> Expr:
+    def integers(self, op: Any) -> Expr:
         """An operator on integers modulo 2^bits, or on their signed readings."""
         a, b = self.scope.operand(op.lhs), self.scope.operand(op.rhs)
-        if is_signed:
+        if op.name.endswith("si"):
             a, b = self.signed(a), self.signed(b)
-        return self.unsigned(binary(symbol, a, b, a.ctype))
+        return self.unsigned(binary(OPERATORS[type(op)], a, b, a.ctype))
 
     def shift_right(self, op: arith.ShRSIOp) -> Expr:
         """The sign everywhere is a comparison, for which there is an instruction whatever the width."""
         x, by = self.signed(self.scope.operand(op.lhs)), self.scope.operand(op.rhs)
         if by.literal != x.ctype.bits - 1:
-            return self.integers(op, ">>", True)
+            return self.integers(op)
         zero = self.signed(self.macro("splat", self.ctype(op.result), number_expr(0)))
         return self.unsigned(binary("<", x, zero, x.ctype))
 
-    def bitwise(self, op: Any, symbol: str) -> Expr:
+    def bitwise(self, op: Any) -> Expr:
         """And, or, exclusive or, of integers and of masks."""
         a, b = self.scope.operand(op.lhs), self.scope.operand(op.rhs)
         if a.ctype.kind == "mask":
             b = self.mask(b, a.ctype.bits)
-        return binary(symbol, a, b, a.ctype)
+        return binary(OPERATORS[type(op)], a, b, a.ctype)
 
-    def integer_macro(self, op: Any, name: str, is_signed: bool) -> Expr:
+    def integer_macro(self, op: Any) -> Expr:
         """A macro of two integers."""
         a, b = self.scope.atom(op.lhs), self.scope.atom(op.rhs)
-        if is_signed:
+        if op.name.endswith("si"):
             a, b = self.signed(a), self.signed(b)
-        return self.unsigned(self.macro(name, a.vector, a, b))
+        return self.unsigned(self.macro(op.name.removeprefix("arith.")[:-2], a.vector, a, b))
 
     def instruction(self, op: aot.InstructionOp) -> Expr:
         """One instruction."""
@@ -316,40 +317,15 @@ _PRINTERS: dict[type[Operation], Printer] = {
     vector.ShuffleOp: Vectors.shuffle,
     arith.ConstantOp: Vectors.constant,
     arith.BitcastOp: Vectors.bitcast,
-    arith.AddfOp: lambda p, op: p.float_arithmetic(op, "+"),
-    arith.SubfOp: lambda p, op: p.float_arithmetic(op, "-"),
-    arith.MulfOp: lambda p, op: p.float_arithmetic(op, "*"),
-    arith.DivfOp: lambda p, op: p.float_arithmetic(op, "/"),
+    **dict.fromkeys((arith.AddfOp, arith.SubfOp, arith.MulfOp, arith.DivfOp), Vectors.float_arithmetic),
     arith.NegfOp: Vectors.negate,
-    arith.MaximumfOp: lambda p, op: p.floats(op, "maximum"),
-    arith.MinimumfOp: lambda p, op: p.floats(op, "minimum"),
-    math.FmaOp: lambda p, op: p.floats(op, "fma"),
-    math.SqrtOp: lambda p, op: p.floats(op, "sqrt"),
+    **dict.fromkeys((arith.MaximumfOp, arith.MinimumfOp, math.FmaOp, math.SqrtOp, math.AbsFOp), Vectors.floats),
+    **dict.fromkeys((math.CopySignOp, math.FloorOp, math.CeilOp, math.TruncOp, math.RoundEvenOp), Vectors.floats),
     math.AbsIOp: Vectors.absolute,
-    math.AbsFOp: lambda p, op: p.floats(op, "abs"),
-    math.CopySignOp: lambda p, op: p.floats(op, "copysign"),
-    math.FloorOp: lambda p, op: p.floats(op, "floor"),
-    math.CeilOp: lambda p, op: p.floats(op, "ceil"),
-    math.TruncOp: lambda p, op: p.floats(op, "trunc"),
-    math.RoundEvenOp: lambda p, op: p.floats(op, "roundeven"),
-    arith.AddiOp: lambda p, op: p.integers(op, "+"),
-    arith.SubiOp: lambda p, op: p.integers(op, "-"),
-    arith.MuliOp: lambda p, op: p.integers(op, "*"),
-    arith.DivSIOp: lambda p, op: p.integers(op, "/", True),
-    arith.RemSIOp: lambda p, op: p.integers(op, "%", True),
-    arith.DivUIOp: lambda p, op: p.integers(op, "/"),
-    arith.RemUIOp: lambda p, op: p.integers(op, "%"),
-    arith.ShLIOp: lambda p, op: p.integers(op, "<<"),
-    arith.ShRUIOp: lambda p, op: p.integers(op, ">>"),
+    **dict.fromkeys((arith.AddiOp, arith.SubiOp, arith.MuliOp, arith.DivUIOp, arith.RemUIOp), Vectors.integers),
+    **dict.fromkeys((arith.DivSIOp, arith.RemSIOp, arith.ShLIOp, arith.ShRUIOp), Vectors.integers),
     arith.ShRSIOp: Vectors.shift_right,
-    arith.FloorDivSIOp: lambda p, op: p.integer_macro(op, "floordiv", True),
-    arith.CeilDivSIOp: lambda p, op: p.integer_macro(op, "ceildiv", True),
-    arith.CeilDivUIOp: lambda p, op: p.integer_macro(op, "ceildiv", False),
-    arith.MinSIOp: lambda p, op: p.integer_macro(op, "min", True),
-    arith.MaxSIOp: lambda p, op: p.integer_macro(op, "max", True),
-    arith.MinUIOp: lambda p, op: p.integer_macro(op, "min", False),
-    arith.MaxUIOp: lambda p, op: p.integer_macro(op, "max", False),
-    arith.AndIOp: lambda p, op: p.bitwise(op, "&"),
-    arith.OrIOp: lambda p, op: p.bitwise(op, "|"),
-    arith.XOrIOp: lambda p, op: p.bitwise(op, "^"),
+    **dict.fromkeys((arith.FloorDivSIOp, arith.CeilDivSIOp, arith.CeilDivUIOp), Vectors.integer_macro),
+    **dict.fromkeys((arith.MinSIOp, arith.MaxSIOp, arith.MinUIOp, arith.MaxUIOp), Vectors.integer_macro),
+    **dict.fromkeys((arith.AndIOp, arith.OrIOp, arith.XOrIOp), Vectors.bitwise),
 }

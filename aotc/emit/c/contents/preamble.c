@@ -1,21 +1,12 @@
-"""Text before the functions of generated C: pragmas, and macros that its users may define."""
+/* Text that generated C has before its functions, by the name on the line above it (`preamble.py`). */
+// CONTRACTION
 
-from __future__ import annotations
-
-import textwrap
-
-from aotc.emit.c.text import WIDTH, comment_text
-from aotc.model.metadata import ModelInfo
-
-MACROS = ("AOTC_WEIGHTS", "AOTC_WORKSPACE", "AOTC_ALIGNED", "AOTC_OPERATOR", "AOTC_HELPER", "AOTC_BRANCHES")
-"""Names of macros, reserved."""
-CONTRACTION = """
 /* No fused multiply-add: results do not depend on the machine. GCC needs -std=c99 or -ffp-contract=off. */
 #if defined(__clang__)
 #pragma STDC FP_CONTRACT OFF
 #endif
-"""
-VECTOR_CONTRACTION = """
+// VECTOR_CONTRACTION
+
 /* Multiply-adds are fused only where the code says so: results do not depend on the compiler. GCC shall not carry loads
  * from one iteration to the next, in registers that the accumulators need. */
 #if defined(__clang__)
@@ -28,25 +19,23 @@ VECTOR_CONTRACTION = """
 #pragma GCC optimize ("ira-loop-pressure")
 #endif
 #endif
-"""
-"""As CONTRACTION, in files with vectors: they are compiled as GNU C, too, where GCC contracts."""
-SECTION = """\
+// SECTION
 
 /* Section of the {what}, for example __attribute__((section(".{what}"))). */
 #ifndef AOTC_{name}
 #define AOTC_{name}
 #endif
-"""
-LITTLE_ENDIAN = """
+// LITTLE_ENDIAN
+
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "{what} little-endian"
 #endif
-"""
-BYTES = """
+// BYTES
+
 /* Long arrays are string literals of their bytes: compilers read these in a tenth of the time and memory of numbers. */
 #pragma GCC diagnostic ignored "-Woverlength-strings"
-"""
-OPERATOR = """
+// OPERATOR
+
 /* Attributes of each operator. Operators are not inlined: the stack then holds the frame of only one at a time, and
  * type-based alias analysis cannot reorder what two of them do to the same bytes of the workspace. A section attribute
  * goes here, too, beside noinline. */
@@ -57,8 +46,8 @@ OPERATOR = """
 #define AOTC_OPERATOR
 #endif
 #endif
-"""
-HELPER = """
+// HELPER
+
 /* Attributes of each helper, which operators call unless the compiler puts it into them, or has an instruction for it.
  * A section attribute goes here, too, beside unused. */
 #ifndef AOTC_HELPER
@@ -68,8 +57,8 @@ HELPER = """
 #define AOTC_HELPER
 #endif
 #endif
-"""
-BRANCHES = """
+// BRANCHES
+
 /* Attributes of operators that are mostly branches, of which few are taken: small code is as fast. */
 #ifndef AOTC_BRANCHES
 #if defined(__clang__)
@@ -80,8 +69,8 @@ BRANCHES = """
 #define AOTC_BRANCHES
 #endif
 #endif
-"""
-ALIGNED = """
+// ALIGNED
+
 #ifndef AOTC_ALIGNED
 #if defined(__GNUC__) || defined(__clang__)
 #define AOTC_ALIGNED(bytes) __attribute__((aligned(bytes)))
@@ -93,17 +82,3 @@ ALIGNED = """
 #error "define AOTC_ALIGNED(bytes) as this compiler's way to align a variable"
 #endif
 #endif
-"""
-
-
-def head(info: ModelInfo) -> str:
-    """The comment that a file begins with: whose it is, and where that comes from."""
-    origin = info.origin
-    if origin is None:
-        return f"/* The model {info.name}, compiled by aotc. */\n"
-    lines = [f"The model {info.name}, compiled by {origin.compiler} for {origin.target}."]
-    if origin.options:
-        lines += textwrap.wrap(f"Options: {' '.join(origin.options)}", WIDTH - 3, break_on_hyphens=False)
-    if origin.model_sha256 is not None:
-        lines.append(f"SHA-256 of the model: {origin.model_sha256}")
-    return "/* " + "\n * ".join(map(comment_text, lines)) + " */\n"

@@ -8,8 +8,8 @@ from xdsl.dialects.builtin import ArrayAttr, BytesAttr, IntegerAttr, IntegerType
 from xdsl.ir import Attribute
 
 from aotc.dialects import aot
-from aotc.emit.c.c_types import SIGNED, CType, integer_literal
-from aotc.emit.c.text import string_literal
+from aotc.emit.c.syntax.c_types import SIGNED, CType, integer_literal
+from aotc.emit.c.syntax.text import string_literal
 
 _TYPEDEFS = {"AOTCModel": "aotc_model_t"}
 """Structures whose C type has another name."""

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from aotc.emit.c.c_types import (
+from aotc.emit.c.syntax.c_types import (
     BF16,
     BOOL,
     F16,

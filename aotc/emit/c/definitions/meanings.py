@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import count, groupby
 from typing import Final, Self, TypeAlias
 
-from aotc.emit.c.c_types import (
+from aotc.emit.c.syntax.c_types import (
     BOOL,
     F32,
     F64,
@@ -23,8 +23,8 @@ from aotc.emit.c.c_types import (
     unsigned_literal,
     vector_ctype,
 )
-from aotc.emit.c.expr import Expr, Level, binary, call, cast_expr, conditional, converted, name_expr
-from aotc.emit.c.text import WIDTH
+from aotc.emit.c.syntax.expr import Expr, Level, binary, call, cast_expr, conditional, converted, name_expr
+from aotc.emit.c.syntax.text import WIDTH, sections
 from aotc.machines.instructions.floats import Function
 from aotc.machines.instructions.rows import Instruction, Lanes, joined
 from aotc.machines.instructions.values import BOOLEAN, Group, Operation, Value, bits_of, is_signed
@@ -52,6 +52,7 @@ _FLOATS: Final = {"f32": F32, "f64": F64}
 _MODULAR: Final = ("u32", "u64")
 """Types of numbers that C computes with modulo their size."""
 _WRAPPING: Final = ("add", "sub", "mul", "shl")
+TEXTS: Final = sections("aotc.emit.c.definitions", "texts.c")
 _GROUP, _LANE = "aotc_g", "aotc_k"
 """The variables that count groups, and lanes of one."""
 _Place: TypeAlias = tuple[str, str, int]
@@ -238,20 +239,13 @@ def c_name(function: Function, dtype: str) -> str:
     return f"aotc_{function.name}{suffix if function.is_of_any else ''}"
 
 
-_SELDOM: Final = """\
-#if defined(__GNUC__) || defined(__clang__)
-__attribute__((noinline, cold))
-#endif
-"""
-
-
 def definition(function: Function, dtype: str, variant: str = "") -> str:
     """A function of scalars; `variant`, a condition of the preprocessor and a body, is preferred where that holds."""
     operands, result = function.types(dtype)
     names = function.names[: len(operands)]
     statements, e = _evaluated(function, dtype, names, 0)
     given = ", ".join(_ctype(kind).declare(name) for kind, name in zip(operands, names, strict=True))
-    kind = f"{_SELDOM}static AOTC_HELPER" if function.is_seldom else "static AOTC_HELPER inline"
+    kind = f"{TEXTS['SELDOM']}static AOTC_HELPER" if function.is_seldom else "static AOTC_HELPER inline"
     head = f"{kind} {_ctype(result).text} {c_name(function, dtype)}({given})"
     lines = [line for each in [*statements, f"return {e.text};"] for line in _lines(each)]
     body = "\n".join(f"    {line}" for line in lines)

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from textwrap import wrap
 from typing import Final, TypeAlias
 
-from aotc.emit.c.c_types import type_name, vector_of
-from aotc.emit.c.meanings import operand_type, plain, plain_words
+from aotc.emit.c.definitions.meanings import operand_type, plain, plain_words
+from aotc.emit.c.syntax.c_types import type_name, vector_of
 from aotc.machines.instructions import INSTRUCTIONS, floats
 from aotc.machines.instructions.rows import Instruction, Lanes, Spelling
 from aotc.machines.instructions.values import bits_of

@@ -13,12 +13,21 @@ from xdsl.dialects import arith, math
 from xdsl.ir import Operation, SSAValue
 
 from aotc.dialects import aot
-from aotc.emit.c.c_types import SIGNED, UNSIGNED, VOID, VectorCType, ctype_of, mask_ctype, pointer_to, vector_ctype
-from aotc.emit.c.expr import Expr, Level, binary, call, cast_expr, converted
-from aotc.emit.c.expressions.buffers import root
+from aotc.emit.c.analyses.values import root
+from aotc.emit.c.contents.unit import Scope
+from aotc.emit.c.definitions.instructions import macro_name
 from aotc.emit.c.expressions.memory import Memory
-from aotc.emit.c.expressions.scope import Scope
-from aotc.emit.c.instructions import macro_name
+from aotc.emit.c.syntax.c_types import (
+    SIGNED,
+    UNSIGNED,
+    VOID,
+    VectorCType,
+    ctype_of,
+    mask_ctype,
+    pointer_to,
+    vector_ctype,
+)
+from aotc.emit.c.syntax.expr import Expr, Level, binary, call, cast_expr, converted
 
 
 class VectorMemory:
