@@ -4,8 +4,6 @@
 result in the layout in which it is computed. Conversions are made only when an operation asks for them.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The machine as cost models see it for a whole model, whose weights together decide where each is at its next use."""
 
-from __future__ import annotations
-
 import math
 
 from xdsl.dialects.builtin import ModuleOp

@@ -9,8 +9,6 @@ strategies for them and their subclasses. Ours (`passes/kernel/strategies`) regi
 knowledge as external interface models, IREE as lowering configurations.)
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum

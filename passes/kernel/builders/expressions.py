@@ -1,7 +1,5 @@
 """The elements of a kernel's tensors as expressions over its operands, evaluated where a result is written."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TypeAlias, cast

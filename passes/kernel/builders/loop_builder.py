@@ -4,8 +4,6 @@
 memref operations.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import cast
 

@@ -6,8 +6,6 @@ element) raises `NotVectorizable`, upon which the kernel is written as scalar lo
 both.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import partial, reduce
 from math import inf

@@ -1,7 +1,5 @@
 """Schedules near one that a cost model chose, for a search that measures them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """The cost model of direct convolution: sums along which lanes, on which register tiles. Sizes only, no IR."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Costs of sums of products of 8-bit integers: a machine as its dot product makes it, or two steps at once."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

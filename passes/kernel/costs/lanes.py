@@ -1,7 +1,5 @@
 """How many elements of which types a register holds, on how many of them rows are computed; sizes only, no IR."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from math import prod
 

@@ -4,8 +4,6 @@ A contraction adds, for each step of its reduction, the outer product of `rows` 
 * columns accumulators. The accumulators, the column registers and one broadcast must fit the register file.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product

@@ -22,8 +22,6 @@ with a bias, in us; "cold" with something else in the first two caches:
 | 32 x 768 x 3072 | 592 | 595 | 1.00 | 0.87 |
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import IntAttr

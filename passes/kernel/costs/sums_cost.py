@@ -4,8 +4,6 @@ A tile of P positions times Q outputs takes, for each step of the reduction, P +
 does not fit the registers is loaded again at each step.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import product
 

@@ -5,8 +5,6 @@ in a rolling line buffer and computes only what is new: nothing is computed twic
 their position share code. Parts of the result, tiles in a row, may be computed at the same time.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise, product

@@ -1,7 +1,5 @@
 """Convolutions and matrix products on cores without vectors: channels last, interleaved weights, sums in registers."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from typing import TypeVar

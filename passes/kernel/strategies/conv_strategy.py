@@ -3,8 +3,6 @@
 A register tile is MR neighbouring positions along the last axis times NR vectors of output channels.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Depthwise convolution in the NCHWc layout, and convolution in groups of neighbouring lanes of a block."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar

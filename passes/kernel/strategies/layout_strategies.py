@@ -1,7 +1,5 @@
 """Operations that are computed alike wherever elements lie, or that move them, in the NCHWc layout."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Pictures: pooling in the NCHWc layout or of plain tensors along their last axis, resampling, sampling."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import groupby

@@ -1,7 +1,5 @@
 """Recurrent layers: weights in panels, products on register tiles; without vectors, several columns at once."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from xdsl.dialects.builtin import f32, i32

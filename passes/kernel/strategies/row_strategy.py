@@ -1,7 +1,5 @@
 """Reductions, softmax and normalisation on register tiles, and elimination, whose columns lie along the lanes."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace

@@ -5,8 +5,6 @@ kept: the buffer is a rolling line buffer along that axis, and a stage computes 
 the result may be computed at the same time, each with buffers of its own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast

@@ -4,8 +4,6 @@ Where a dot product of four 8-bit integers takes several instructions, one of tw
 of them, so that 2.25 times fewer multiplications are worth the transforms.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from math import prod
 

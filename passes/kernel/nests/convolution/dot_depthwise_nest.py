@@ -8,8 +8,6 @@ at one position those of its first column, at the position before those of its s
 interleaved once for all columns.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeVar

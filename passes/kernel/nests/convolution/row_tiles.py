@@ -5,8 +5,6 @@ the kernel is written, and so are these ranges: at an edge fewer registers are u
 are needed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby

@@ -5,8 +5,6 @@ own, a residue, so that what a tap reads is these, some lanes further on; where 
 nothing. Where parts of a window may be reduced first, the rows of a window are, and then the taps along the last axis.
 """
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import replace

@@ -12,8 +12,6 @@ The buffers of a block stay in L2, the weight is read once for each block, in th
 rows, and of the panels of these, have buffers of their own and may be computed at the same time.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial, reduce
