@@ -14,7 +14,7 @@ from aotc.compiler.lowering import Source, import_source, in_process, in_process
 from aotc.errors import CompileError, UsageError
 from aotc.machines import processor
 from aotc.machines.targets import is_host, lookup
-from aotc.model.faults import explained
+from aotc.model.extensions import explained
 from aotc.model.files import write_files
 from aotc.model.limits import MAX_SHAPES
 from aotc.model.progress import Progress

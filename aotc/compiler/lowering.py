@@ -45,7 +45,7 @@ def read_once(source: Source, options: CompileOptions) -> Source:
     Raises UsageError, a TypeError, where it is nothing that a model is given as."""
     if isinstance(source, str | os.PathLike):
         return source if isinstance(source, ModelFile) or options.start_at is not None else ModelFile(source)
-    from aotc.frontend.onnx.sources import accepted
+    from aotc.frontend.onnx.load import accepted
 
     return accepted(source)
 

@@ -25,7 +25,7 @@ from xdsl.utils.exceptions import ArgSpecParseError, PassFailedException
 from aotc.errors import CompileError, InternalError, UsageError
 from aotc.machines.targets import core_of, machine_of
 from aotc.model import extensions
-from aotc.model.faults import explained
+from aotc.model.extensions import explained
 from aotc.pipeline.options import CompileOptions
 from aotc.pipeline.universe import multiverse
 from aotc.pipeline.verification import verify, verify_parts

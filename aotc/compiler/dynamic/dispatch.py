@@ -246,7 +246,8 @@ class Dispatcher:
             if cached is None:
                 news = self._compiled(name, inside, values, rounded)
                 cached = self._cached[name]
-            cuts = {} if inside == shapes else self._cuts(extents, rounded)
+            longer = [each for each in self.interface.outputs if shape_at(each, extents) != shape_at(each, rounded)]
+            cuts = {each.name: shape for each in longer if (shape := shape_at(each, extents)) is not None}
             counted = any(tensor.counted_axis is not None for tensor in cached.model.outputs)
             names = [tensor.name for tensor in self.interface.inputs]
             given = [(place, shape) for place, shape in enumerate(inside) if names[place] not in values]
@@ -260,11 +261,6 @@ class Dispatcher:
             if self._on_compile is not None:
                 self._on_compile(news)
         return route
-
-    def _cuts(self, extents: Mapping[str, int], rounded: Mapping[str, int]) -> dict[str, tuple[int, ...]]:
-        """The shapes of the outputs that are longer where the dimensions are `rounded`."""
-        both = {each.name: (shape_at(each, extents), shape_at(each, rounded)) for each in self.interface.outputs}
-        return {name: shape for name, (shape, longer) in both.items() if shape is not None and shape != longer}
 
     def _compiled(
         self, key: Key, shapes: Shapes, values: Mapping[str, Array], extents: Mapping[str, int]

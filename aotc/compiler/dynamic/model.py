@@ -19,7 +19,7 @@ from aotc.executor.tensors import ByName, as_array, in_order
 from aotc.executor.timing import Repeats, Timing
 from aotc.executor.turns import turn
 from aotc.model.arguments import checks_kinds
-from aotc.model.dlpack.device import cpu, device_of
+from aotc.model.dlpack import cpu, device_of
 from aotc.model.extents import OpenTensor
 from aotc.model.limits import MAX_SHAPES
 from aotc.pipeline.signature import InProcessOptions, in_python_terms, with_options

@@ -17,12 +17,12 @@ from aotc.dialects.graph.packed.convolution.within_lanes import (
     BlockedLanesConvOp,
     LanesConvolutionOp,
 )
-from aotc.dialects.graph.packed.integers.dot_depthwise import (
+from aotc.dialects.graph.packed.integers.dot_products import (
     BlockedDotDepthwiseConvOp,
     BlockedPairDepthwiseConvOp,
     DepthwiseSumsOp,
+    row_groups,
 )
-from aotc.dialects.graph.packed.integers.dot_products import row_groups
 from aotc.dialects.graph.schedules import Schedule, WindowSchedule
 from aotc.machines.machine import Machine
 from aotc.passes.kernel.costs.lanes import lanes_of_products

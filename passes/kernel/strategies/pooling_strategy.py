@@ -14,10 +14,9 @@ from aotc.dialects.graph.quantized.averages import FixedAveragePoolOp
 from aotc.dialects.graph.quantized.bytes import UI8
 from aotc.dialects.graph.schedules import ElementwiseSchedule, PositionsSchedule, ResampleSchedule, WindowSchedule
 from aotc.dialects.graph.shapes import Segment, ceil_div, segments
-from aotc.dialects.graph.vision.sampling import SampledOp
+from aotc.dialects.graph.vision.sampling import ResampleOp, SampledOp
 from aotc.dialects.graph.vision.windows import FoldOp
 from aotc.dialects.graph.windows.pooling import MaxPoolOp, WindowOp, product
-from aotc.dialects.graph.windows.resampling import ResampleOp
 from aotc.dialects.graph.windows.sliding import SlidingWindow
 from aotc.machines.machine import Machine
 from aotc.passes.kernel.builders.tile_builder import TileBuilder

@@ -13,7 +13,7 @@ from xdsl.ir import SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
 from aotc.dialects.builder import Reader, Scalar, Writer
-from aotc.dialects.graph.compound.staged import Stage, StagedOp
+from aotc.dialects.graph.compound.staged import Stage, StagedOp, stages_of
 from aotc.dialects.graph.interfaces import AnchorOp, ShapeError, shape_of
 from aotc.dialects.graph.schedules import Schedule, schedule_of
 from aotc.passes.kernel.builders.expressions import Expressions
@@ -45,7 +45,8 @@ class StagedStrategy(KernelStrategy[StagedOp]):
         given = dict(zip(op.block.args, nest.reads, strict=False))
         values = Expressions(op.name, b, cast(Mapping[SSAValue, Reader], given), lambda each: each.inline_array())
         plan = _plan(op)
-        kernel = _StagedKernel(b, op.stages(), plan.walk, values, nest.reads[len(op.inputs) :], nest.writes, b.index(0))
+        memory, stages = nest.reads[len(op.inputs) :], stages_of(op.block)
+        kernel = _StagedKernel(b, stages, plan.walk, values, memory, nest.writes, b.index(0))
 
         def part(number: Scalar) -> None:
             first = 0
@@ -63,7 +64,7 @@ class StagedStrategy(KernelStrategy[StagedOp]):
 def _plan(op: StagedOp) -> Plan:
     """The order of the tiles; raises PassFailedException for a stage that cannot be tiled, or too small a buffer."""
     try:
-        plan = Plan(op.stages(), op.ints("tile"), op.ints("parts") if op.parts else ())
+        plan = Plan(stages_of(op.block), op.ints("tile"), op.ints("parts") if op.parts else ())
     except ShapeError as error:
         raise PassFailedException(f"{op.name}: {error}") from error
     for buffer, needed in zip(op.memory, plan.scratch, strict=True):

@@ -18,8 +18,11 @@ from xdsl.dialects.builtin import i16, i32
 from aotc.dialects.aot.tiles import tile_shape, tile_type
 from aotc.dialects.builder import Scalar
 from aotc.dialects.graph.interfaces import shape_of
-from aotc.dialects.graph.packed.integers.dot_depthwise import BlockedDotDepthwiseConvOp, BlockedPairDepthwiseConvOp
-from aotc.dialects.graph.packed.integers.dot_products import GROUP
+from aotc.dialects.graph.packed.integers.dot_products import (
+    GROUP,
+    BlockedDotDepthwiseConvOp,
+    BlockedPairDepthwiseConvOp,
+)
 from aotc.dialects.graph.schedules import WindowSchedule
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.windows.sliding import Edges, SlidingWindow

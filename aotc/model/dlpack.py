@@ -1,4 +1,5 @@
-"""DLPack, the protocol of Python packages that hand tensors to each other without copying them.
+"""DLPack: types of elements, here by their user-visible names, devices, and tensors that Python packages hand to each
+other without copying them. Here is also what tells tensors from bare pointers among packed arguments.
 
 Both directions are here because numpy has them for its own element types only, while models also have bfloat16 and
 floats of 8 bits and less. The structures are those of DLPack 1.1 and, for producers that know no versions, 0.8.
@@ -8,13 +9,102 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from aotc.model.arguments import checks_kinds
-from aotc.model.dlpack import DLPACK_TYPES, dtype_of
-from aotc.model.dlpack.device import Device, cpu
+
+CPU: Final = 1
+"""The device type of main memory, `kDLCPU`."""
+
+HANDLE_CODE: Final = 3
+"""The type code of a packed argument that is a bare pointer (kAOTCOpaqueHandle of aotc_packed.h)."""
+TENSOR_CODE: Final = 7
+"""The type code of a packed argument that is a DLTensor (kAOTCDLTensorHandle)."""
+
+DLPACK_TYPES: Final[dict[str, tuple[int, int]]] = {
+    **{f"int{bits}": (0, bits) for bits in (2, 4, 8, 16, 32, 64)},
+    **{f"uint{bits}": (1, bits) for bits in (2, 4, 8, 16, 32, 64)},
+    **{f"float{bits}": (2, bits) for bits in (16, 32, 64)},
+    "bfloat16": (4, 16),
+    "bool": (6, 8),
+    "float8_e4m3fn": (10, 8),
+    "float8_e4m3fnuz": (11, 8),
+    "float8_e5m2": (12, 8),
+    "float8_e5m2fnuz": (13, 8),
+    "float8_e8m0fnu": (14, 8),
+    "float6_e2m3fn": (15, 6),
+    "float6_e3m2fn": (16, 6),
+    "float4_e2m1fn": (17, 4),
+}
+"""Name -> type code (`DLDataTypeCode` of DLPack 1.1) and bits of an element.
+
+Elements of fewer than 8 bits are padded to a byte each in memory, what DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED says
+where there are flags.
+"""
+
+
+def dtype_of(name: str) -> np.dtype[Any]:
+    """The numpy type of a user-visible element type; what numpy does not have is of ml_dtypes."""
+    if name in np.sctypeDict:
+        return np.dtype(name)
+    import ml_dtypes
+
+    return np.dtype(getattr(ml_dtypes, name))
+
+
+_DEVICES = {
+    "cpu": CPU,
+    "cuda": 2,
+    "opencl": 4,
+    "vulkan": 7,
+    "metal": 8,
+    "mps": 8,
+    "rocm": 10,
+    "hip": 10,
+    "oneapi": 14,
+    "xpu": 14,
+    "webgpu": 15,
+    "hexagon": 16,
+}
+"""Types of devices (`DLDeviceType` of dlpack.h) as TVM and PyTorch call them."""
+
+
+class Device(NamedTuple):
+    """Where tensors are; a plain tuple, such as an array's `__dlpack_device__()`, serves as well."""
+
+    device_type: int
+    device_id: int = 0
+
+
+@checks_kinds
+def cpu(device_id: int = 0) -> Device:
+    """Main memory."""
+    return Device(CPU, device_id)
+
+
+def device_of(given: Any) -> Device:
+    """The device that is meant: by None main memory, by a number the processor of that number, by a text "cpu" or
+    "cuda:1", or by a tuple, a device of apache-tvm-ffi or of PyTorch. Raises TypeError for anything else."""
+    match given:
+        case None:
+            return cpu()
+        case int():
+            return cpu(given)
+        case str():
+            name, _, number = given.partition(":")
+            if name in _DEVICES and (number or "0").isdecimal():
+                return Device(_DEVICES[name], int(number or 0))
+        case (int(kind), int(number)):
+            return Device(kind, number)
+        case _:
+            if hasattr(given, "dlpack_device_type"):
+                return Device(int(given.dlpack_device_type()), int(given.index))
+            if isinstance(name := getattr(given, "type", None), str):
+                return device_of(f"{name}:{getattr(given, 'index', None) or 0}")
+    raise TypeError(f'{given!r} is no device: give None, "cpu", a tuple (type, number) as DLPack has it')
+
 
 Array = np.ndarray[Any, Any]
 
