@@ -211,11 +211,11 @@ def compile_with(
     source: Source, directory: Path, options: CompileOptions, report: Callable[[str], None] | None = None
 ) -> Written:
     """`compile_to` with ready options."""
-    from aotc.compiler.cache import CachedFiles
+    from aotc.compiler import cache
 
     source = read_once(source, options)
-    cached = CachedFiles(source, options)
-    if (found := cached.find()) is not None:
+    key = cache.key_of(source, options, "files")
+    if (found := cache.cached(key)) is not None:
         artifacts, info = found
         return Written(directory, tuple(artifacts.write(directory)), info, ())
     if options.stop_after is not None and options.stop_after != PHASE_NAMES[-1]:
@@ -227,5 +227,5 @@ def compile_with(
     artifacts, info, timings = built(source, options, report)
     with explained("what is written"):
         written = artifacts.write(directory)
-    cached.keep(artifacts, written, info)
+    cache.keep(key, artifacts, written, info)
     return Written(directory, tuple(written), info, timings)

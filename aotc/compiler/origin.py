@@ -28,16 +28,14 @@ _LONGEST: Final = 64
 
 def origin_of(source: Source, options: CompileOptions) -> Origin:
     """The origin of what is compiled from `source`. Raises OSError, CompileError where the file cannot be read."""
-    digest = None if options.start_at is not None else _digest(source)
+    if options.start_at is not None:
+        digest = None
+    elif isinstance(source, str | os.PathLike):
+        digest = (source if isinstance(source, ModelFile) else ModelFile(source)).digest()
+    else:  # as it was given, or as a ModelProto would be written
+        content = source if isinstance(source, bytes) else source.SerializeToString(deterministic=True)
+        digest = hashlib.sha256(content).hexdigest()
     return Origin(f"aotc {VERSION}", options.target, tuple(_spelled(options)), digest)
-
-
-def _digest(source: Source) -> str:
-    """The SHA-256 of the model as it was given: of the bytes of its file, or of a ModelProto as it would be written."""
-    if isinstance(source, str | os.PathLike):
-        return (source if isinstance(source, ModelFile) else ModelFile(source)).digest()
-    content = source if isinstance(source, bytes) else source.SerializeToString(deterministic=True)
-    return hashlib.sha256(content).hexdigest()
 
 
 def _spelled(options: CompileOptions) -> list[str]:

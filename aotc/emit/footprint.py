@@ -71,8 +71,8 @@ def footprint_of(
     linked = info.weights_bytes if info.weights == "external" else 0
     constants = sizes.constants
     known = entry.size is not None and not target.triple.startswith("wasm")  # calls are on a stack of the engine's
-    part, least = STACK_MARGIN
-    margin = math.ceil(part * entry.size) + least if estimate and entry.size is not None else 0
+    share, least = STACK_MARGIN
+    margin = math.ceil(share * entry.size) + least if estimate and entry.size is not None else 0
     return Footprint(
         target=target.name,
         estimate=estimate,

@@ -415,7 +415,7 @@ class ArtifactSet:
     def export_library(self, path: str | os.PathLike[str]) -> Path:
         """Link the native code, the metadata and what other loaders need into the shared library `path`.
 
-        The link step is one call of the system's compiler, which docs/artifacts.md shows. `aotc.load` is the inverse.
+        Linking is one call of the system's compiler, which docs/artifacts.md shows. `aotc.load` is the inverse.
         Raises UsageError where the code cannot be linked, CompileError where linking fails, OSError.
         """
         final = Path(path)
@@ -448,7 +448,7 @@ class ArtifactSet:
 
     @checks_kinds
     def loaded_on(self, host: Host) -> Any:
-        """The last step of `load`, on code that is in this process already."""
+        """The end of `load`, on code that is in this process already."""
         groups = self.by_loader()
         for loader in sorted(groups.keys() - {*_HANDLED}):
             host.add(_loader(loader, groups[loader])(groups[loader]))

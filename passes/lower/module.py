@@ -81,8 +81,8 @@ class ModuleLowering:
     def weight(self, key: str, size: int, align: int) -> tuple[str, int]:
         """The blob's symbol and the offset in it of weight `key`, of `size` bytes in elements of `align` bytes."""
         if key not in self._offsets:
-            step = max(align, self._target.weight_alignment)
-            offset = -(-self._blob_end // step) * step
+            unit = max(align, self._target.weight_alignment)
+            offset = -(-self._blob_end // unit) * unit
             self._offsets[key] = offset
             self._blob_end = offset + size
         return self._blob, self._offsets[key]

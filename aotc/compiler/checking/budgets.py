@@ -88,8 +88,8 @@ def _flash_problem(compilation: Compilation, info: ModelInfo, footprint: Footpri
     if is_host(compilation.options.target):
         fixes.append("name the machine with --target: this is code for the host")
     code, other = footprint.text_bytes, footprint.flash_bytes - footprint.text_bytes - weights
-    parts = f"code {code:,}, weights {weights:,}, other {other:,}"
-    what = f"the model needs {footprint.flash_bytes:,} bytes of flash ({parts}), --flash allows {allowed:,}"
+    listed = f"code {code:,}, weights {weights:,}, other {other:,}"
+    what = f"the model needs {footprint.flash_bytes:,} bytes of flash ({listed}), --flash allows {allowed:,}"
     return Problem("flash-exceeded", what, ", ".join(why), ", or ".join(fixes))
 
 
@@ -109,7 +109,8 @@ def _stack_problem(info: ModelInfo, footprint: Footprint, allowed: int) -> Probl
     path = " calls ".join(_frame(symbol, size, nodes.get(symbol)) for symbol, size in steps)
     if footprint.stack_bytes is None:
         what = f"the stack cannot be bounded, --stack allows {allowed:,}"
-        return Problem("stack-unbounded", what, _why_unbounded(footprint, path), _ELSEWHERE)
+        fix = "leave the budget out and measure on the machine, or choose a --target whose stack is known"
+        return Problem("stack-unbounded", what, _why_unbounded(footprint, path), fix)
     fixes: list[str] = []
     if info.operator_api != "unpacked":
         fixes.append("use --operator-api unpacked, which has no argument structures")
@@ -124,9 +125,6 @@ def _stack_problem(info: ModelInfo, footprint: Footprint, allowed: int) -> Probl
     uncounted = [call for call in footprint.library_calls if helper_stack(triple, call) is None]
     on_top = f", and on top what {', '.join(uncounted)} use" if uncounted else ""
     return Problem("stack-exceeded", what, path + on_top, ", or ".join(fixes))
-
-
-_ELSEWHERE = "leave the budget out and measure on the machine, or choose a --target whose stack is known"
 
 
 def _why_unbounded(footprint: Footprint, path: str) -> str:

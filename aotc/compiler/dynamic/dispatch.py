@@ -249,8 +249,7 @@ class Dispatcher:
             longer = [each for each in self.interface.outputs if shape_at(each, extents) != shape_at(each, rounded)]
             cuts = {each.name: shape for each in longer if (shape := shape_at(each, extents)) is not None}
             counted = any(tensor.counted_axis is not None for tensor in cached.model.outputs)
-            names = [tensor.name for tensor in self.interface.inputs]
-            given = [(place, shape) for place, shape in enumerate(inside) if names[place] not in values]
+            given = [(place, shape) for place, shape in enumerate(inside) if self.names[place] not in values]
             if len(self._routes) >= _MOST_ROUTES:
                 self._routes.clear()
             is_plain = inside == shapes and not counted and not values
@@ -266,8 +265,7 @@ class Dispatcher:
         self, key: Key, shapes: Shapes, values: Mapping[str, Array], extents: Mapping[str, int]
     ) -> Specialization:
         """Compile for shapes and values, and keep it in the place of the least recently used."""
-        names = [tensor.name for tensor in self.interface.inputs]
-        given = {name: shape for name, shape in zip(names, shapes, strict=True) if name not in values}
+        given = {name: shape for name, shape in zip(self.names, shapes, strict=True) if name not in values}
         model, seconds, from_cache = self._recipe.compiled(given, values)
         self._compare(model.outputs, extents)
         if len(self._cached) >= self._max_shapes:

@@ -92,8 +92,7 @@ class DynamicModel(GraphExecutor):
     @property
     def shapes(self) -> list[dict[str, tuple[int, ...]]]:
         """The shapes of inputs that there is code for, by name, the least recently used first."""
-        names = [tensor.name for tensor in self.inputs]
-        return [dict(zip(names, shapes, strict=True)) for shapes in self._dispatcher.cached]
+        return [dict(zip(self._dispatcher.names, shapes, strict=True)) for shapes in self._dispatcher.cached]
 
     @property
     def weights_bytes(self) -> int:

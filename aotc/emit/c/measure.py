@@ -43,7 +43,7 @@ def compiled_footprint(compilation: Compilation, info: ModelInfo, sources: Mappi
     text, constants, data = (sum(getattr(each, name) for each in sizes) for name in ("text", "constants", "data"))
     functions = {symbol: size for each in sizes for symbol, size in each.functions.items()}
     total = ObjectSizes(text, constants, data, sum(each.zeroed for each in sizes), functions)
-    found = {symbol: frame for _, part in measured for symbol, frame in part.items()}
+    found = {symbol: frame for _, sizes in measured for symbol, frame in sizes.items()}
     return footprint_of(total, found, compilation, info, target, compiler=command.version())
 
 

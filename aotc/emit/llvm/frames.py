@@ -101,8 +101,8 @@ def _size(body: list[str]) -> int | None:
 def _registers(text: str) -> int:
     """How many registers a list such as `r4, r5, lr` or `d8-d15` has."""
     count = 0
-    for part in text.split(","):
-        first, _, last = part.strip().partition("-")
+    for register in text.split(","):
+        first, _, last = register.strip().partition("-")
         count += int(last[1:]) - int(first[1:]) + 1 if last else 1
     return count
 

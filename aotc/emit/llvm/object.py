@@ -39,7 +39,7 @@ def _machine(target: Target, level: int) -> Any:
 
 
 class NativeCode:
-    """A compilation on its way through LLVM; every step runs once, when first asked for."""
+    """A compilation on its way through LLVM; each of them runs once, when first asked for."""
 
     def __init__(
         self,

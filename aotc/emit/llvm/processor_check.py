@@ -40,10 +40,10 @@ def _x86(rows: Sequence[Feature]) -> list[str]:
     for name, leaf in (("most", 0), ("extended", 1 << 31)):
         lines += [f"  call void @aotc.cpuid(ptr %r, i32 {leaf}, i32 0)", f"  %{name} = load volatile i32, ptr %r"]
     found = checks(rows)
-    for number, (leaf, part, slots) in enumerate(found.leaves):
+    for number, (leaf, subleaf, slots) in enumerate(found.leaves):
         most = "extended" if leaf >> 31 else "most"
         lines += _go_on(f"l{number}", f"icmp uge i32 %{most}, {leaf}")
-        lines.append(f"  call void @aotc.cpuid(ptr %r, i32 {leaf}, i32 {part})")
+        lines.append(f"  call void @aotc.cpuid(ptr %r, i32 {leaf}, i32 {subleaf})")
         for slot, mask in slots:
             value = f"%r{number}.{slot}"
             lines.append(f"  {value}.at = getelementptr [4 x i32], ptr %r, i32 0, i32 {slot}")

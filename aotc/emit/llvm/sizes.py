@@ -63,8 +63,8 @@ def _other(image: bytes) -> ObjectSizes:
             name, size = section.name().decode("latin-1"), section.size()
             if section.is_text():
                 text += size
-            elif any(part in name for part in _CONSTANTS) and not name.startswith("reloc"):
+            elif any(piece in name for piece in _CONSTANTS) and not name.startswith("reloc"):
                 constants += size
-            elif any(part in name for part in _ZEROED):
+            elif any(piece in name for piece in _ZEROED):
                 zeroed += size
     return ObjectSizes(text, constants, 0, zeroed)

@@ -76,8 +76,8 @@ def _unpacked(data: Array, dtype: DType, count: int) -> Array:
     group = math.lcm(bits, 8) // 8
     """As many bytes as hold whole elements."""
     columns = np.pad(data, (0, -data.size % group)).reshape(-1, group).astype(np.uint32)
-    words = np.bitwise_or.reduce(columns << np.arange(0, 8 * group, 8, dtype=np.uint32), axis=1)
-    elements = words[:, None] >> np.arange(0, 8 * group, bits, dtype=np.uint32)
+    joined = np.bitwise_or.reduce(columns << np.arange(0, 8 * group, 8, dtype=np.uint32), axis=1)
+    elements = joined[:, None] >> np.arange(0, 8 * group, bits, dtype=np.uint32)
     return (elements & ((1 << bits) - 1)).astype(np.uint8).reshape(-1)[:count].view(dtype)
 
 

@@ -57,18 +57,18 @@ def _row(element: Attribute, value: Attribute) -> str:
     if not isinstance(element, aot.StructType):
         return _value(value)
     assert isinstance(value, ArrayAttr)
-    parts: list[str] = []
+    items: list[str] = []
     group, grouped = "", list[str]()
     for path, item in zip(element.fields, value, strict=True):
         outer = path.rpartition(".")[0]
         if group and outer != group:
-            parts.append(f"{{{', '.join(grouped)}}}")
+            items.append(f"{{{', '.join(grouped)}}}")
             grouped = []
         group = outer
-        (grouped if outer else parts).append(_value(item))
+        (grouped if outer else items).append(_value(item))
     if group:
-        parts.append(f"{{{', '.join(grouped)}}}")
-    return f"{{{', '.join(parts)}}}"
+        items.append(f"{{{', '.join(grouped)}}}")
+    return f"{{{', '.join(items)}}}"
 
 
 def _value(value: Attribute) -> str:

@@ -48,7 +48,7 @@ def dft(node: Node) -> Tensor:
 @onnx_op("STFT")
 def stft(node: Node) -> Tensor:
     shape = node.shape(0)
-    step = int(node.constant_input(1, "the step between frames").reshape(()))
+    hop = int(node.constant_input(1, "the step between frames").reshape(()))
     window = node.optional_tensor(2)
     if node.optional(3) is not None:
         length = int(node.constant_input(3, "the length of frames").reshape(()))
@@ -59,11 +59,11 @@ def stft(node: Node) -> Tensor:
     signal = node.tensor(0)
     signal = signal.reshape([*shape, 1]) if len(shape) == 2 else signal
     batch, samples, parts = signal.shape
-    if step < 1 or not 1 <= length <= samples:
-        node.fail("invalid-value", f"frames of {length} by steps of {step} do not lie in {samples} samples")
-    count = (samples - length) // step + 1
+    if hop < 1 or not 1 <= length <= samples:
+        node.fail("invalid-value", f"frames of {length} by steps of {hop} do not lie in {samples} samples")
+    count = (samples - length) // hop + 1
     node.require_room(count * length, np.int64)
-    places = np.arange(count)[:, None] * step + np.arange(length)
+    places = np.arange(count)[:, None] * hop + np.arange(length)
     frames = signal.emit("gather", node.constant(places, np.int64), axis=1)
     if window is not None:
         if window.shape != (length,):

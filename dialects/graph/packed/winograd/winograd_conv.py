@@ -371,7 +371,7 @@ class WinogradConvOp(LoopNestOp):
             ) -> list[Scalar]:
                 def element(offsets: Sequence[int]) -> Scalar:
                     at = [
-                        here * axis.tile_step + (part * axis.segment_step + offset - axis.window.before)
+                        here * axis.tile_stride + (part * axis.segment_stride + offset - axis.window.before)
                         for here, axis, part, offset in zip(tile, axes, segment, offsets, strict=True)
                     ]
                     source = [image, within, *at, lane]

@@ -226,7 +226,7 @@ def rotary_embedding(node: Node) -> Tensor:
 def _rotated(heads: Tensor, places: Tensor, cos: Tensor, sin: Tensor, interleaved: bool) -> Tensor:
     """Heads, two elements at a time turned by the angles at `places` [batch or 1, steps].
 
-    (J. Su et al.: RoFormer, arXiv:2104.09864.) Pairs are neighbours (`interleaved`), or of both halves; what the tables
+    (J. Su et al.: RoFormer, arXiv:2104.09864.) They are neighbours (`interleaved`), or of both halves; what the tables
     do not reach is not turned.
     """
     batch, count, steps, size = heads.shape
