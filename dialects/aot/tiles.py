@@ -23,6 +23,7 @@ from xdsl.dialects.builtin import (
     MemRefType,
     StringAttr,
     VectorType,
+    f32,
     i1,
     i64,
 )
@@ -42,6 +43,7 @@ from xdsl.irdl import (
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.exceptions import VerifyException
 
+from aotc.dialects.dtypes import is_narrow_float
 from aotc.dialects.operations import PureOp
 from aotc.dialects.properties import int_array, integer, ints, opt_int_prop, string
 
@@ -454,3 +456,23 @@ class PrefetchOp(IRDLOperation):
 
     def __init__(self, buffer: SSAValue, indices: Sequence[SSAValue]) -> None:
         _fill(self, [buffer, *indices])
+
+
+# f16 and bf16 where kernels are loops: memory holds them, and arithmetic is in f32
+
+_MOVES = (arith.ConstantOp, arith.SelectOp, arith.BitcastOp)
+_CONVERSIONS = (arith.ExtFOp, arith.TruncFOp, TileConvertOp)
+
+
+def computes_narrow(op: Operation) -> bool:
+    """Whether an operation does anything with f16 or bf16 but move them, and convert them from f32 and to it."""
+    if not op.name.startswith(("arith.", "math.")) and not isinstance(op, TileCompareOp | TileConvertOp):
+        return False
+    kinds = [_element(value.type) for value in (*op.operands, *op.results)]
+    if not any(map(is_narrow_float, kinds)) or isinstance(op, _MOVES):
+        return False
+    return not isinstance(op, _CONVERSIONS) or f32 not in kinds
+
+
+def _element(kind: Attribute) -> Attribute:
+    return kind.element_type if isinstance(kind, VectorType) else kind

@@ -26,7 +26,7 @@ func.func private @scale_0(%x: !aot.ptr<i8>, %size: index) -> i32 {
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Hashable, Iterator, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias, cast
 
@@ -40,6 +40,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from aotc.dialects.aot import BufferOp, WordLoadOp
 from aotc.dialects.aot.contract import PARAMETERS, Argument, Sizes, append_argument, kernels, set_sizes, sizes_of
+from aotc.dialects.attributes import nested
 from aotc.model.locations import fuse_locations
 
 _Column: TypeAlias = tuple[Attribute, ...]
@@ -70,7 +71,9 @@ class MergeKernelsPass(ModulePass):
         for each in op.walk():
             if isinstance(each, CallOp):
                 calls[each.callee.string_value()].append(each)
-        mentioned = Counter(_mentioned(op))
+        given = (value for each in op.walk() for value in (*each.properties.values(), *each.attributes.values()))
+        symbols = (each for value in given for each in nested(value) if isinstance(each, builtin.SymbolRefAttr))
+        mentioned = Counter(symbol.string_value() for symbol in symbols)
         groups: defaultdict[Hashable, list[_Form]] = defaultdict(list)
         for function in kernels(op):
             name = function.sym_name.data
@@ -85,21 +88,6 @@ class MergeKernelsPass(ModulePass):
             added = self.per_parameter * len(different) * len(forms)
             if len(forms) > 1 and len(different) <= self.most_parameters and added <= saved:
                 _merge(forms, columns, different)
-
-
-def _mentioned(module: builtin.ModuleOp) -> Iterator[str]:
-    """Every function that an attribute refers to, as often as it is."""
-    pending = [attribute for op in module.walk() for attribute in (*op.properties.values(), *op.attributes.values())]
-    while pending:
-        match pending.pop():
-            case builtin.SymbolRefAttr() as symbol:
-                yield symbol.string_value()
-            case builtin.ArrayAttr() as several:
-                pending += several.data
-            case builtin.DictionaryAttr() as several:
-                pending += several.data.values()
-            case _:
-                pass
 
 
 # --- what kernels have in common -------------------------------------------------------------------------------------

@@ -40,7 +40,7 @@ from xdsl.passes import ModulePass
 
 from aotc.dialects import aot, vm
 from aotc.dialects.aot.contract import TARGET
-from aotc.dialects.aot.narrow_floats import computes_narrow
+from aotc.dialects.aot.tiles import computes_narrow
 from aotc.dialects.operations import walk
 from aotc.errors import CompileError, Problem
 from aotc.machines.targets import lookup

@@ -11,7 +11,7 @@ from xdsl.ir import Operation, SSAValue
 
 from aotc.dialects import aot
 from aotc.dialects.aot.contract import BRANCHES, arguments_of, is_kernel
-from aotc.dialects.aot.narrow_floats import computes_narrow
+from aotc.dialects.aot.tiles import computes_narrow
 from aotc.dialects.operations import walk
 from aotc.emit.c.analyses.values import concerns, root
 from aotc.emit.c.contents.unit import Unit

@@ -42,18 +42,11 @@ from xdsl.irdl import (
 from aotc.dialects.builder import Builder, Reader, Scalar, Writer, linear_combinations
 from aotc.dialects.dtypes import compute_type
 from aotc.dialects.graph.checks import expect_within
-from aotc.dialects.graph.interfaces import (
-    Array,
-    LoopNestOp,
-    ShapeError,
-    element_type_of,
-    narrowest_element_type,
-    shape_of,
-)
+from aotc.dialects.graph.interfaces import Array, ShapeError, element_type_of, narrowest_element_type, shape_of
 from aotc.dialects.graph.packed.channels import Channels
 from aotc.dialects.graph.packed.winograd.winograd_axes import ABSENT, EXACT, INNER, Axis, along, axes_of, exact_of
 from aotc.dialects.graph.quantized.bytes import UI8
-from aotc.dialects.graph.schedules import check_partial_sums
+from aotc.dialects.graph.schedules import MatmulScheduledOp
 from aotc.dialects.graph.shapes import CACHE_LINE, all_inside, ceil_div
 from aotc.dialects.graph.windows.axes import check_bias
 from aotc.dialects.graph.windows.sliding import sliding_windows
@@ -172,7 +165,7 @@ class WinogradSizes:
 
 
 @irdl_op_definition
-class WinogradConvOp(LoopNestOp):
+class WinogradConvOp(MatmulScheduledOp):
     """Convolution of a blocked x [N, ceil(C / B), spatial.., B] with a weight of `winograd_weight`.
 
     The result is blocked alike: [N, ceil(M / B), spatial.., B]; the optional bias is [ceil(M / B) * B]. `channels` is
@@ -313,10 +306,6 @@ class WinogradConvOp(LoopNestOp):
         if known > (most := most_sum_bits(self.output_tile, strides)):
             raise ShapeError(f"sums of {known} bits are not known to fit {most}, which these tiles are exact for")
         return types.sums
-
-    def verify_(self) -> None:
-        super().verify_()
-        check_partial_sums(self, None)
 
     def operations(self) -> int:
         """Those of direct convolution."""
