@@ -203,28 +203,17 @@ def seed_of(node: Node) -> int:
     return int.from_bytes(bits, "little") & (2**63 - 1)
 
 
-def _kind(node: Node, default: Attribute) -> Attribute:
-    kind = default if node.attr("dtype") is None else node.type_attr("dtype")
+@onnx_op("RandomUniform", "RandomUniformLike", "RandomNormal", "RandomNormalLike")
+def random_numbers(node: Node) -> Tensor:
+    """Of a given shape, or of that of the first input."""
+    like = node.op_type.endswith("Like")
+    kind = node.type_attr("dtype") if node.attr("dtype") is not None else node.element_type(0) if like else f32
     if not is_float(kind):
         node.fail("invalid-type", f"random numbers of type {kind}", "they are floats", "give dtype")
-    return kind
-
-
-def _drawn(node: Node, how: str, first: float, second: float) -> Tensor:
-    """Random numbers of a given shape, or of that of the first input."""
-    if node.op_type.endswith("Like"):
-        return random(node, node.shape(0), _kind(node, node.element_type(0)), how, first, second)
-    return random(node, node.attr("shape"), _kind(node, f32), how, first, second)
-
-
-@onnx_op("RandomUniform", "RandomUniformLike")
-def random_uniform(node: Node) -> Tensor:
-    return _drawn(node, "uniform", node.attr("low", 0.0), node.attr("high", 1.0))
-
-
-@onnx_op("RandomNormal", "RandomNormalLike")
-def random_normal(node: Node) -> Tensor:
-    return _drawn(node, "normal", node.attr("mean", 0.0), node.attr("scale", 1.0))
+    shape = node.shape(0) if like else node.attr("shape")
+    if "Uniform" in node.op_type:
+        return random(node, shape, kind, "uniform", node.attr("low", 0.0), node.attr("high", 1.0))
+    return random(node, shape, kind, "normal", node.attr("mean", 0.0), node.attr("scale", 1.0))
 
 
 @onnx_op("Bernoulli")
