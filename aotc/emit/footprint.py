@@ -9,9 +9,8 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from aotc.emit.llvm.frames import Frame, frames
+from aotc.emit.llvm.costs import Frame, ObjectSizes, frames, object_sizes
 from aotc.emit.llvm.modules import parsed
-from aotc.emit.llvm.sizes import ObjectSizes, object_sizes
 from aotc.machines.compilers import helper_stack
 from aotc.machines.targets import Target
 from aotc.model.conventions import CALL_PACKED, THREADS_RUN, entry_symbol, operator_symbol, weights_symbol

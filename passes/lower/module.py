@@ -33,8 +33,7 @@ from aotc.dialects.aot.contract import (
 from aotc.machines.targets import Target
 from aotc.model.conventions import PREFIX, operator_symbol, weights_symbol, workspace_symbol
 from aotc.passes.lower.helpers import Helpers
-from aotc.passes.lower.llvm_builder import PTR, UNIT, LLVMBuilder
-from aotc.passes.lower.types import TypeConverter
+from aotc.passes.lower.llvm_builder import PTR, UNIT, LLVMBuilder, TypeConverter
 
 _ANY = Target("any", "any 64-bit machine", "", "", weight_alignment=1)
 

@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from aotc.emit.footprint import footprint_of
-from aotc.emit.llvm.frames import Frame, frames
-from aotc.emit.llvm.sizes import ObjectSizes, object_sizes
+from aotc.emit.llvm.costs import Frame, ObjectSizes, frames, object_sizes
 from aotc.errors import CompileError, UsageError
 from aotc.machines.compilers import compiler_flags
 from aotc.machines.targets import Target, lookup

@@ -41,10 +41,6 @@ class VectorMemory:
         """The C type of a vector."""
         return cast(VectorCType, ctype_of(value.type, self.scope.index))
 
-    def operand(self, value: SSAValue, atom: bool = False) -> Expr:
-        """The expression of a vector, a name where it is mentioned more than once (`atom`)."""
-        return self.scope.atom(value) if atom else self.scope.operand(value)
-
     def signed(self, e: Expr) -> Expr:
         """Integers as their signed readings."""
         return cast_expr(e, vector_ctype(SIGNED[e.ctype.bits], e.vector.lanes))
@@ -133,7 +129,7 @@ class VectorMemory:
         """The statement, without its semicolon."""
         ctype = self.ctype(op.tile)
         (stride,) = op.element_strides()
-        e = self.operand(op.tile, atom=stride != 1)
+        e = self.scope.operand(op.tile) if stride == 1 else self.scope.atom(op.tile)
         if ctype.kind == "mask":
             ctype = vector_ctype(UNSIGNED[8], ctype.lanes)
             e = self.mask_bits(e, 8)
