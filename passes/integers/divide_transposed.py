@@ -98,9 +98,9 @@ class _Division:
                 sums = self._requantized(requantization, sums, multiplier)
         moved = self._side_by_side(sums)
         moved.name_hint = self._last.results[0].name_hint
-        Rewriter.replace_op(self._last, [], [moved])
-        if self._last is not self._op:
-            Rewriter.erase_op(self._op)
+        self._last.results[0].replace_all_uses_with(moved)
+        for each in dict.fromkeys((self._last, self._op)):
+            Rewriter.erase_op(each)
 
     def _convolution(self) -> SSAValue:
         """All residues: [N, groups * residues * outputs of a group, counts..]."""

@@ -24,7 +24,7 @@ from collections.abc import Sequence
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -70,6 +70,7 @@ def _flatten(op: ConvOp, machine: Machine) -> None:
             each.erase()
         return
     last: GraphOp = op
+    replaced: list[GraphOp] = [op]
     for new in made:
         new.location = op.location
     Rewriter.insert_op(made, InsertPoint.after(last))
@@ -87,26 +88,14 @@ def _flatten(op: ConvOp, machine: Machine) -> None:
         for each in (*added, new):
             each.location = reader.location
         Rewriter.insert_op([*added, new], InsertPoint.after(reader))
+        replaced.append(reader)
         last, flat = reader, new
     back = ReshapeOp.get(flat.results[0], shape=shape_of(last.results[0]))
     back.location, back.result.name_hint = last.location, last.results[0].name_hint
     Rewriter.insert_op(back, InsertPoint.after(flat))
     last.results[0].replace_all_uses_with(back.result)
-    _erase_unused(last)
-
-
-def _erase_unused(last: GraphOp) -> None:
-    """Erase what nothing reads: `last`, and what made its operands for it alone."""
-    waiting: list[Operation] = [last]
-    while waiting:
-        op = waiting.pop()
-        makers = [value.owner for value in op.operands]
-        Rewriter.erase_op(op)
-        waiting += [
-            maker
-            for maker in dict.fromkeys(makers)
-            if isinstance(maker, GraphOp) and all(result.first_use is None for result in maker.results)
-        ]
+    for each in reversed(replaced):
+        Rewriter.erase_op(each)
 
 
 def _reshaped(value: SSAValue, shape: Sequence[int]) -> ReshapeOp:
@@ -118,8 +107,6 @@ def _followed(op: ElementOp, x: SSAValue) -> Sequence[SSAValue | ReshapeOp] | No
     """The operands of `op`, which reads x, for results along one spatial axis; None where positions do not stay what
     they are."""
     shape = shape_of(x)
-    if shape_of(op.results[0]) != shape:
-        return None
     along: set[int] = set()
     for axis in range(2, len(shape)):
         axes = op.operand_axes(axis)

@@ -1,6 +1,8 @@
 // RUN: aotc-opt %s -p 'attach-target{target=test-avx2},center-weights,cse' | filecheck %s
 // RUN: aotc-opt %s -p 'attach-target{target=test-m55},center-weights,cse' | filecheck %s
 // RUN: aotc-opt %s -p 'attach-target{target=test-m4},center-weights,cse' | filecheck %s --check-prefix KEPT
+// RUN: aotc-opt %s -p 'attach-target{target=test-avx2},center-weights,cse' | filecheck %s --check-prefix LANES
+// RUN: aotc-opt %s -p 'attach-target{target=test-m55},center-weights,cse' | filecheck %s --check-prefix QUADS
 
 // Without vectors, and those of Helium are some, weights are multiplied as they are.
 // KEPT-NOT: graph.add
@@ -93,4 +95,23 @@ func.func @more(%x: tensor<2x1x2xui8>, %e: tensor<2x0xui8>, %y: tensor<1x1x5xui8
   %1 = graph.matmul %e, %n {transpose_rhs = true, accumulator = i32} : (tensor<2x0xui8>, tensor<2x0xui8>) -> tensor<2x2xi32>
   %2 = graph.conv_transpose %y, %t {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, output_padding = array<i64: 0>, group = 1 : i64, accumulator = i32} : (tensor<1x1x5xui8>, tensor<1x1x2xui8>) -> tensor<1x1x6xi32>
   func.return %0, %1, %2 : tensor<2x1x1xi32>, tensor<2x2xi32>, tensor<1x1x6xi32>
+}
+
+// A zero point is taken off weights of i8, too; without one they are as kernels take them. So are those of four bits
+// where Helium's kernels multiply them.
+// CHECK-LABEL: func.func @point
+// CHECK:       [[V:%.*]] = graph.constant dense<{{.*}}-2, -1], [0, 1]]> : tensor<2x2xi8>
+// CHECK-NEXT:  graph.matmul %x, [[V]] {accumulator = i32}
+// CHECK-NEXT:  graph.matmul %x, %w {accumulator = i32}
+// LANES-LABEL: func.func @point
+// LANES:       graph.constant dense<{{.*}}1, -2], [3, -4]]> : tensor<2x2xi8>
+// QUADS-LABEL: func.func @point
+// QUADS:       graph.matmul %x, %n {accumulator = i32} : (tensor<2x2xi8>, tensor<2x2xi4>)
+func.func @point(%x: tensor<2x2xi8>) -> (tensor<2x2xi32>, tensor<2x2xi32>, tensor<2x2xi32>) attributes {aot.entry} {
+  %w = graph.constant dense<[[1, 2], [3, 4]]> : tensor<2x2xi8>
+  %n = graph.constant dense<[[1, -2], [3, -4]]> : tensor<2x2xi4>
+  %0 = graph.matmul %x, %w {accumulator = i32, rhs_zero_point = 3 : i64} : (tensor<2x2xi8>, tensor<2x2xi8>) -> tensor<2x2xi32>
+  %1 = graph.matmul %x, %w {accumulator = i32} : (tensor<2x2xi8>, tensor<2x2xi8>) -> tensor<2x2xi32>
+  %2 = graph.matmul %x, %n {accumulator = i32} : (tensor<2x2xi8>, tensor<2x2xi4>) -> tensor<2x2xi32>
+  func.return %0, %1, %2 : tensor<2x2xi32>, tensor<2x2xi32>, tensor<2x2xi32>
 }

@@ -61,18 +61,20 @@ func.func @kept(%x: tensor<1x1x5xi8>, %v: tensor<1x1x3xi8>, %s: tensor<1x1x5xi16
 
 // -----
 
-// Nor with a weight or a bias of run time beside a constant one; and products of matrices have no residues.
+// Nor with a weight or a bias of run time beside a constant one, or with dilated taps along one axis; and products of matrices have no residues.
 // CHECK-LABEL: func.func @operands
 // CHECK-NOT:     graph.conv %
 // CHECK:         func.return
-func.func @operands(%x: tensor<1x1x5xi8>, %v: tensor<1x1x3xi8>, %b: tensor<1xi32>, %y: tensor<2x2xi8>) -> (tensor<1x1x11xi32>, tensor<1x1x11xi32>, tensor<2x2xi32>) attributes {aot.entry} {
+func.func @operands(%x: tensor<1x1x5xi8>, %v: tensor<1x1x3xi8>, %b: tensor<1xi32>, %y: tensor<2x2xi8>, %z: tensor<1x1x1x1xi8>) -> (tensor<1x1x11xi32>, tensor<1x1x11xi32>, tensor<2x2xi32>, tensor<1x1x2x3xi32>) attributes {aot.entry} {
   %w = graph.constant dense<[[[1, 2, 3]]]> : tensor<1x1x3xi8>
   %k = graph.constant dense<[1]> : tensor<1xi32>
   %m = graph.constant dense<1> : tensor<2x2xi8>
+  %d = graph.constant dense<1> : tensor<1x1x2x2xi8>
   %0 = graph.conv_transpose %x, %v, %k {strides = array<i64: 2>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, output_padding = array<i64: 0>, group = 1 : i64, accumulator = i32} : (tensor<1x1x5xi8>, tensor<1x1x3xi8>, tensor<1xi32>) -> tensor<1x1x11xi32>
   %1 = graph.conv_transpose %x, %w, %b {strides = array<i64: 2>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, output_padding = array<i64: 0>, group = 1 : i64, accumulator = i32} : (tensor<1x1x5xi8>, tensor<1x1x3xi8>, tensor<1xi32>) -> tensor<1x1x11xi32>
   %2 = graph.matmul %y, %m {accumulator = i32} : (tensor<2x2xi8>, tensor<2x2xi8>) -> tensor<2x2xi32>
-  func.return %0, %1, %2 : tensor<1x1x11xi32>, tensor<1x1x11xi32>, tensor<2x2xi32>
+  %3 = graph.conv_transpose %z, %d {strides = array<i64: 2, 2>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 2>, output_padding = array<i64: 0, 0>, group = 1 : i64, accumulator = i32} : (tensor<1x1x1x1xi8>, tensor<1x1x2x2xi8>) -> tensor<1x1x2x3xi32>
+  func.return %0, %1, %2, %3 : tensor<1x1x11xi32>, tensor<1x1x11xi32>, tensor<2x2xi32>, tensor<1x1x2x3xi32>
 }
 
 // -----
@@ -126,4 +128,24 @@ func.func @unseen(%x: tensor<1x1x5xi8>) -> tensor<1x1x6xi32> attributes {aot.ent
   %w = graph.constant dense<[[[1, 2]]]> : tensor<1x1x2xi8>
   %0 = graph.conv_transpose %x, %w {strides = array<i64: 2>, pads = array<i64: 2, 2>, dilations = array<i64: 1>, output_padding = array<i64: 0>, group = 1 : i64, accumulator = i32} : (tensor<1x1x5xi8>, tensor<1x1x2xi8>) -> tensor<1x1x6xi32>
   func.return %0 : tensor<1x1x6xi32>
+}
+
+// -----
+
+// Each residue starts with the bias of its channel; one multiplier is that of all. Without strides there is one residue.
+// CHECK-LABEL: func.func @bias
+// CHECK:         %[[B:.*]] = graph.constant dense<[7, 8, 7, 8]> : tensor<4xi32>
+// CHECK-NEXT:    %[[C:.*]] = graph.conv %x, %{{.*}}, %[[B]]
+// CHECK-NEXT:    %[[M:.*]] = graph.constant dense<5.000000e-01> : tensor<f32>
+// CHECK-NEXT:    graph.requantize %[[C]], %[[M]]
+// CHECK:         %[[D:.*]] = graph.conv %x
+// CHECK-NEXT:    func.return %{{.*}}, %[[D]]
+func.func @bias(%x: tensor<1x1x3xi8>) -> (tensor<1x2x6xi8>, tensor<1x2x4xi32>) attributes {aot.entry} {
+  %w = graph.constant dense<[[[1, 2], [3, 4]]]> : tensor<1x2x2xi8>
+  %b = graph.constant dense<[7, 8]> : tensor<2xi32>
+  %m = graph.constant dense<5.000000e-01> : tensor<f32>
+  %0 = graph.conv_transpose %x, %w, %b {strides = array<i64: 2>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, output_padding = array<i64: 0>, group = 1 : i64, accumulator = i32} : (tensor<1x1x3xi8>, tensor<1x2x2xi8>, tensor<2xi32>) -> tensor<1x2x6xi32>
+  %1 = graph.requantize %0, %m {axis = 1, zero_point = 0, low = -128, high = 127, to = i8} : (tensor<1x2x6xi32>, tensor<f32>) -> tensor<1x2x6xi8>
+  %2 = graph.conv_transpose %x, %w {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, output_padding = array<i64: 0>, group = 1 : i64, accumulator = i32} : (tensor<1x1x3xi8>, tensor<1x2x2xi8>) -> tensor<1x2x4xi32>
+  func.return %1, %2 : tensor<1x2x6xi8>, tensor<1x2x4xi32>
 }
