@@ -98,11 +98,7 @@ def plan_command(arguments: argparse.Namespace) -> int:
 
     with progress() as report:
         info = lower(arguments.model, options_from(arguments), report).info()
-    sizes = {
-        "workspace_bytes": info.workspace_bytes,
-        "weights_bytes": info.weights_bytes,
-        "io_bytes": info.io_bytes,
-    }
+    sizes = {"workspace_bytes": info.workspace_bytes, "weights_bytes": info.weights_bytes, "io_bytes": info.io_bytes}
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
     return _answer(arguments, asdict(info.plan) | sizes, plan_lines(info.plan, sizes, width))
 

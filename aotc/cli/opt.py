@@ -224,10 +224,6 @@ def _text(module: ModuleOp) -> str:
     return stream.getvalue()
 
 
-def _ours() -> dict[str, type[ModulePass]]:
-    return {name: load() for name, load in UNIVERSE.all_passes.items()}
-
-
 def _module_documentation(pass_class: type[ModulePass]) -> str:
     return inspect.getdoc(inspect.getmodule(pass_class)) or inspect.getdoc(pass_class) or ""
 
@@ -238,7 +234,7 @@ def _pass_table() -> str:
         return ""
     return "\n".join(
         f"  {name:32} {' '.join(_module_documentation(item).split(chr(10) * 2)[0].split())}"
-        for name, item in sorted(_ours().items())
+        for name, item in sorted((name, load()) for name, load in UNIVERSE.all_passes.items())
     )
 
 

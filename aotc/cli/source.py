@@ -21,8 +21,6 @@ from aotc.model.weight_store import WeightStore
 from aotc.pipeline.textual_ir import IRParser
 from aotc.pipeline.verification import InvalidOperation, verify
 
-"""A fault of the program, not of its input (EX_SOFTWARE of sysexits.h)."""
-
 MOST_ELEMENTS = 1 << 28
 """Of a constant in the text: what is longer belongs into an npz file."""
 

@@ -5,11 +5,15 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import Any, Final
 
 import numpy as np
+import onnx
+from onnx import ModelProto
 
 from aotc.cli.arguments import options_from
 from aotc.cli.commands import print_json, progress
@@ -21,25 +25,12 @@ from aotc.compiler.lowering import read_once
 from aotc.dialects.dtypes import number_kind
 from aotc.errors import EXIT_OK, EXIT_WRONG, UsageError, show
 from aotc.frontend.onnx.labels import labels_of
-from aotc.measuring.differences import (
-    Judge,
-    cut_to_counts,
-    first_operator,
-    first_pass,
-    loops_outputs,
-    values_between_kernels,
-    with_outputs,
-)
+from aotc.measuring import differences
 from aotc.measuring.routes import open_model
 from aotc.model.labels import Labels, is_text
+from aotc.model.metadata import StateInfo
 from aotc.model.model_file import ModelFile
 from aotc.pipeline.options import CompileOptions
-
-if TYPE_CHECKING:
-    from onnx import ModelProto
-
-    from aotc.model.metadata import StateInfo
-
 
 Array = np.ndarray[Any, Any]
 
@@ -114,7 +105,7 @@ class _Reference:
     def sequence(self, source: Any, steps: Sequence[Arrays], states: Sequence[StateInfo]) -> list[dict[str, Array]]:
         """The outputs by name of calls one after the other, which keep the `states`."""
         if self.kind == "loops":
-            return loops_outputs(source, self.options, steps)
+            return differences.loops_outputs(source, self.options, steps)
         readable = source.reread() if isinstance(source, ModelFile) else source
         session = comparable_session(readable) if self.kind == "onnxruntime" else NodeByNode(_loaded(readable))
         hidden = {state.output for state in states}
@@ -172,7 +163,7 @@ def verify_command(arguments: argparse.Namespace) -> int:
         found = [
             compared(name, actual[name], right)
             for inputs, outputs in zip(calls, expected, strict=True)
-            for actual in [cut_to_counts(model(inputs), outputs)]
+            for actual in [differences.cut_to_counts(model(inputs), outputs)]
             for name, right in outputs.items()
         ]
         comparisons = [
@@ -187,14 +178,16 @@ def verify_command(arguments: argparse.Namespace) -> int:
         if arguments.bisect and wrong:
 
             def differ(outputs: Arrays) -> bool:
-                outputs = cut_to_counts(outputs, expected[0])
+                outputs = differences.cut_to_counts(outputs, expected[0])
                 return not all(compared(name, outputs[name], right).ok for name, right in expected[0].items())
 
-            where["bisect"] = first_pass(source, options, differ, calls[0])
+            where["bisect"] = differences.first_pass(source, options, differ, calls[0])
     if arguments.json:
-        print_json(
-            {"ok": not wrong, "reference": reference.kind, "outputs": [_json(each) for each in comparisons], **where}
-        )
+        shown = [
+            {name: None if value == float("inf") else value for name, value in asdict(each).items()}  # JSON has none
+            for each in comparisons
+        ]
+        print_json({"ok": not wrong, "reference": reference.kind, "outputs": shown, **where})
     else:
         if reference.kind != "onnxruntime":
             show(f"reference: {reference}")
@@ -239,22 +232,13 @@ def _expected(
 
 
 def _loaded(readable: str | os.PathLike[str] | bytes) -> ModelProto:
-    import onnx
-
     return onnx.load_model_from_string(readable) if isinstance(readable, bytes) else onnx.load(os.fspath(readable))
 
 
 def _per_op(
-    arguments: argparse.Namespace,
-    source: ModelFile,
-    options: CompileOptions,
-    inputs: Arrays,
-    tolerance: _Tolerance,
+    arguments: argparse.Namespace, source: ModelFile, options: CompileOptions, inputs: Arrays, tolerance: _Tolerance
 ) -> str:
     """Which operator's result differs first."""
-    import tempfile
-    from pathlib import Path
-
     if options.start_at is not None:
         raise UsageError("option-conflict", "--per-op with --start-at", "operators are those of an ONNX model")
     proto = _loaded(source.reread())
@@ -271,20 +255,14 @@ def _per_op(
         found = tolerance.compared(name, actual, right, exact=number_kind(right.dtype) in "iu")
         return "" if found.ok else found.line().partition(": ")[2]
 
-    groups = values_between_kernels(proto, options)
+    groups = differences.values_between_kernels(proto, options)
     found: dict[str, Array] = {}
     for group in groups:
-        found |= compiled(with_outputs(proto, group), inputs)
-    judge = Judge(proto, labels, differs)
+        found |= compiled(differences.with_outputs(proto, group), inputs)
+    judge = differences.Judge(proto, labels, differs)
     values = list(dict.fromkeys(name for group in groups for name in group))
-    wrong = first_operator(judge, values, found, inputs, compiled)
+    wrong = differences.first_operator(judge, values, found, inputs, compiled)
     if wrong is not None:
         return wrong.line()
     unjudged = f", but for {', '.join(sorted(judge.unjudged))}, which nothing else computes" if judge.unjudged else ""
     return f"no operator's result differs, in {len(values)} values between kernels{unjudged}"
-
-
-def _json(comparison: Comparison) -> dict[str, Any]:
-    """A comparison in JSON, which has no infinity."""
-    fields = asdict(comparison)
-    return {name: None if value == float("inf") else value for name, value in fields.items()}

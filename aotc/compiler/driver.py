@@ -9,14 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Unpack
 
-from aotc.compiler.lowering import (
-    Source,
-    import_source,
-    in_process,
-    in_process_options,
-    read_once,
-    run_phases,
-)
+from aotc.compiler.lowering import Source, import_source, in_process, in_process_options, read_once, run_phases
 from aotc.errors import CompileError, UsageError
 from aotc.machines import processor
 from aotc.machines.targets import is_host, lookup
@@ -50,11 +43,7 @@ class Written:
 
 @uncollected()
 def lower(
-    source: Source,
-    options: CompileOptions,
-    report: Callable[[str], None] | None = None,
-    *,
-    divided: bool = False,
+    source: Source, options: CompileOptions, report: Callable[[str], None] | None = None, *, divided: bool = False
 ) -> Compilation:
     """Import `source` and run the phases up to `options.stop_after` (default: all).
 
@@ -243,14 +232,4 @@ def compile_with(
     return Written(directory, tuple(written), info, timings)
 
 
-__all__ = [
-    "Compilation",
-    "Written",
-    "build",
-    "built",
-    "compile",
-    "compile_to",
-    "compile_with",
-    "lower",
-    "measured",
-]
+__all__ = ["Compilation", "Written", "build", "built", "compile", "compile_to", "compile_with", "lower", "measured"]

@@ -43,12 +43,13 @@ class Damaged(ValueError):
 
 
 @contextmanager
-def opened(folder: Path) -> Generator[int]:
-    """A file descriptor of the folder of all entries. Raises OSError where it is not there, Unsafe."""
-    descriptor = os.open(folder, _FOLDER)
+def opened(folder: str | Path, root: int | None = None) -> Generator[int]:
+    """A file descriptor of the folder of all entries, or of one in that, by its name. Raises OSError where it is not
+    there, Unsafe, and Damaged for an entry that is not to be trusted."""
+    descriptor = os.open(folder, _FOLDER | (0 if root is None else os.O_NOFOLLOW), dir_fd=root)
     try:
         if (why := _why_unsafe(os.fstat(descriptor))) is not None:
-            raise Unsafe(why)
+            raise Unsafe(why) if root is None else Damaged(why)
         yield descriptor
     finally:
         os.close(descriptor)
@@ -62,20 +63,9 @@ def _why_unsafe(state: os.stat_result) -> str | None:
     return None
 
 
-@contextmanager
-def _below(root: int, name: str) -> Generator[int]:
-    descriptor = os.open(name, _FOLDER | os.O_NOFOLLOW, dir_fd=root)
-    try:
-        if (why := _why_unsafe(os.fstat(descriptor))) is not None:
-            raise Damaged(why)
-        yield descriptor
-    finally:
-        os.close(descriptor)
-
-
 def read(root: int, key: str) -> dict[str, Content]:
     """The files of entry `key` in the open folder `root`, by name. Raises OSError where there is none, Damaged."""
-    with _below(root, key) as entry:
+    with opened(key, root) as entry:
         try:
             described = json.loads(_content(entry, DIGESTS)[:])
             digests = dict(described["files"])
@@ -108,7 +98,7 @@ def write(root: int, key: str, files: Mapping[str, Path | Content]) -> None:
     temporary = _new_name()
     os.mkdir(temporary, 0o700, dir_fd=root)
     try:
-        with _below(root, temporary) as entry:
+        with opened(temporary, root) as entry:
             digests = {name: _copy(entry, name, content) for name, content in files.items()}
             _copy(entry, DIGESTS, json.dumps({"entry": key, "files": digests}).encode())
         os.rename(temporary, key, src_dir_fd=root, dst_dir_fd=root)

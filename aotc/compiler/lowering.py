@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
+from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.dialects.func import ReturnOp
 
@@ -29,11 +30,11 @@ from aotc.pipeline.options import CompileOptions
 from aotc.pipeline.phases import PHASES, PassRunner, by_function, phase_index, pipeline_of
 from aotc.pipeline.portions import Portions, processes
 from aotc.pipeline.signature import NOT_IN_PROCESS, InProcessOptions
+from aotc.pipeline.universe import multiverse
 from aotc.pipeline.verification import verify
 from aotc.pipeline.workers import aside, is_alone
 
 if TYPE_CHECKING:
-    from xdsl.context import Context
     from xdsl.dialects.builtin import ModuleOp
 
     from aotc.model.weight_store import WeightStore
@@ -72,10 +73,6 @@ def in_process(options: CompileOptions) -> CompileOptions:
 
 def new_context() -> Context:
     """A context that knows every installed dialect."""
-    from xdsl.context import Context
-
-    from aotc.pipeline.universe import multiverse
-
     ctx = Context()
     for name, load in multiverse().all_dialects.items():
         ctx.register_dialect(name, load)

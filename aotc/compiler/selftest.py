@@ -12,6 +12,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import onnx
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute
 
@@ -79,8 +80,6 @@ def _is_beyond_onnxruntime(tensors: Iterable[TensorInfo]) -> bool:
 
 
 def _readable(source: Source) -> str | os.PathLike[str] | bytes:
-    import onnx
-
     if isinstance(source, onnx.ModelProto):
         return source.SerializeToString()
     return source.reread() if isinstance(source, ModelFile) else source

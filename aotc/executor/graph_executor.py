@@ -71,6 +71,9 @@ class GraphExecutor(ABC):
     def _input(self, which: str | int) -> int:
         return position(self.inputs, which, "input")
 
+    def _output(self, which: str | int) -> int:
+        return position(self.outputs, which, "output")
+
     def _placed(self, named: Mapping[str, Any], which: str | int | None = None, value: Any = None) -> dict[int, Any]:
         """Values by the positions of inputs: those of a call by name, and perhaps one by name or position."""
         values = {self._input(name): each for name, each in named.items()}

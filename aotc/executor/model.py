@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, Final, NoReturn, TypeVar, overload
 
 import numpy as np
@@ -12,17 +12,7 @@ from aotc.executor.graph_executor import GraphExecutor
 from aotc.executor.native import Array, NativeModel
 from aotc.executor.packed_metadata import ModuleMetadata, module_metadata, packed_functions
 from aotc.executor.step import Step, Workspaces
-from aotc.executor.tensors import (
-    ByName,
-    checked,
-    in_order,
-    in_place,
-    is_plain,
-    listing,
-    memory_of,
-    position,
-    require_apart,
-)
+from aotc.executor.tensors import ByName, checked, in_order, in_place, is_plain, listing, memory_of, require_apart
 from aotc.executor.timing import Repeats, Timing
 from aotc.executor.turns import turn
 from aotc.model.arguments import checks_kinds
@@ -58,8 +48,6 @@ class CompiledModel(GraphExecutor):
         self._dtypes = {t.dtype: dtype_of(t.dtype) for t in (*self.inputs, *self.outputs)}
         self._turn = turn()
         """Held while the model's own buffers are made, read or written."""
-        self._own_inputs: list[Array] | None = None
-        self._own_outputs: list[Array] | None = None
         self._lent: set[int] = set()
         """Positions of the inputs whose buffers are the caller's."""
         self._own_step: Step | None = None
@@ -165,7 +153,7 @@ class CompiledModel(GraphExecutor):
     def _results(self, outputs: ByName) -> list[Array]:
         """The caller's arrays for the outputs, in order; new ones where there are none."""
         if isinstance(outputs, Mapping):
-            given = {position(self.outputs, name, "output"): value for name, value in outputs.items()}
+            given = {self._output(name): value for name, value in outputs.items()}
         elif len(outputs) == len(self.outputs):
             given = dict(enumerate(outputs))
         else:
@@ -227,14 +215,14 @@ class CompiledModel(GraphExecutor):
         for place, array in arrays.items():
             if place in self._lent:  # the caller's is not to be written
                 self._lent.discard(place)
-                self._buffers()[place] = self._own(self.inputs[place])
+                self._own_inputs[place] = self._own(self.inputs[place])
                 self._own_step = None
-            self._buffers()[place][...] = array
+            self._own_inputs[place][...] = array
 
     def get_input(self, which: str | int) -> Array:
         """The model's own buffer of an input, zero before `set_input`; after `set_input_zero_copy` the caller's."""
         with self._turn:
-            return self._buffers()[self._input(which)]
+            return self._own_inputs[self._input(which)]
 
     def set_input_zero_copy(self, which: str | int, value: Any) -> None:
         """Let `run` read this input from the memory of `value`, until `set_input`. Later changes to it are seen.
@@ -244,18 +232,18 @@ class CompiledModel(GraphExecutor):
         place = self._input(which)
         array = self._in_place(self.inputs[place], value, written=False)
         with self._turn:
-            read = [array if i == place else each for i, each in enumerate(self._buffers())]
-            require_apart(self.inputs, read, self.outputs, self._written())
+            read = [array if i == place else each for i, each in enumerate(self._own_inputs)]
+            require_apart(self.inputs, read, self.outputs, self._own_outputs)
             self._own_inputs, self._own_step = read, None
             self._lent.add(place)
 
     def set_output_zero_copy(self, which: str | int, value: Any) -> None:
         """Let `run` write this output into the memory of `value`. Raises as `bind` does for its outputs."""
-        place = position(self.outputs, which, "output")
+        place = self._output(which)
         array = self._in_place(self.outputs[place], value, written=True)
         with self._turn:
-            written = [array if i == place else each for i, each in enumerate(self._written())]
-            require_apart(self.inputs, self._buffers(), self.outputs, written)
+            written = [array if i == place else each for i, each in enumerate(self._own_outputs)]
+            require_apart(self.inputs, self._own_inputs, self.outputs, written)
             self._own_outputs, self._own_step = written, None
 
     def run(self, /, **inputs: Any) -> None:
@@ -271,11 +259,11 @@ class CompiledModel(GraphExecutor):
     def get_output(self, which: str | int, out: T) -> T: ...
     def get_output(self, which: str | int, out: Any = None) -> Any:
         """A copy of an output of the last `run`, in `out` if given; zero before the first."""
-        place = position(self.outputs, which, "output")
+        place = self._output(which)
         tensor = self.outputs[place]
         result = None if out is None else memory_of(tensor, self._dtypes[tensor.dtype], out)
         with self._turn:
-            found = self._written()[place]
+            found = self._own_outputs[place]
             if result is None:
                 return found.copy()
             np.copyto(result, found)
@@ -297,19 +285,17 @@ class CompiledModel(GraphExecutor):
 
         return evaluate
 
-    def _buffers(self) -> list[Array]:
-        if self._own_inputs is None:
-            self._own_inputs = [self._own(tensor) for tensor in self.inputs]
-        return self._own_inputs
+    @cached_property
+    def _own_inputs(self) -> list[Array]:
+        return [self._own(tensor) for tensor in self.inputs]
 
-    def _written(self) -> list[Array]:
-        if self._own_outputs is None:
-            self._own_outputs = [self._own(tensor) for tensor in self.outputs]
-        return self._own_outputs
+    @cached_property
+    def _own_outputs(self) -> list[Array]:
+        return [self._own(tensor) for tensor in self.outputs]
 
     def _step(self) -> Step:
         if self._own_step is None:
-            self._own_step = self._bind(self._buffers(), self._written())
+            self._own_step = self._bind(self._own_inputs, self._own_outputs)
         return self._own_step
 
     # Arrays

@@ -20,6 +20,10 @@ instruction that does both, by one for two products of 16 bits (Arm's DSP extens
 (Helium)."""
 
 
+MOST_ENLARGED = 1 << 30
+"""Bytes of the weights of a model up to which an algorithm may make them larger."""
+
+
 @dataclass(frozen=True)
 class ThreadCosts:
     """When a kernel is worth sharing among threads. Work is counted in operations on registers (`loop_shares`)."""
@@ -371,6 +375,12 @@ class Machine(Core):
     def with_weights(self, size: int) -> Self:
         """The same for a model that reads `size` bytes of weights in an inference."""
         return replace(self, weights=size)
+
+    @property
+    def enlarges_weights(self) -> bool:
+        """Whether an algorithm may make weights larger to be faster: not where a model has very many, which whoever
+        runs it must have room for and load."""
+        return not MOST_ENLARGED < self.weights < math.inf
 
     def bytes_from(self, size: float) -> float:
         """Bytes a cycle of `size` bytes that are read in turn, again and again: from the nearest cache that keeps them

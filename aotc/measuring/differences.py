@@ -7,11 +7,14 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from onnx import ModelProto, NodeProto, ValueInfoProto
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Operation
+from xdsl.passes import ModulePass
 
 from aotc.compiler.checking.parts import judgements, nodes_for, part_of, places
 from aotc.compiler.driver import lower
@@ -20,18 +23,11 @@ from aotc.dialects.aot.contract import is_kernel
 from aotc.dialects.dtypes import number_kind
 from aotc.errors import UsageError
 from aotc.executor import compiled_in_process
+from aotc.model.labels import Labels
 from aotc.model.locations import node_names
 from aotc.pipeline.options import CompileOptions
 from aotc.pipeline.phases import PHASES, make_passes, phase_index, pipeline_of
 from aotc.pipeline.verification import verify
-
-if TYPE_CHECKING:
-    from onnx import ModelProto, NodeProto
-    from xdsl.dialects.builtin import ModuleOp
-    from xdsl.passes import ModulePass
-
-    from aotc.model.labels import Labels
-
 
 Array = np.ndarray[Any, Any]
 Arrays = Mapping[str, Array]
@@ -251,8 +247,6 @@ AT_ONCE = 512
 
 def with_outputs(model: ModelProto, names: Sequence[str]) -> ModelProto:
     """The model with other outputs."""
-    from onnx import ModelProto, ValueInfoProto
-
     copy = ModelProto()
     copy.CopyFrom(model)
     del copy.graph.output[:]

@@ -10,16 +10,22 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from aotc.compiler.checking.recordings import read_inputs
+from aotc.compiler.driver import lower
+from aotc.compiler.lowering import in_process
+from aotc.dialects.aot import contract
+from aotc.executor import CompiledModel
+from aotc.executor.loading import opened_in_process
+from aotc.machines.targets import lookup
+from aotc.model.conventions import profile_symbol
+from aotc.model.locations import node_names
+from aotc.model.model_file import Source
+from aotc.pipeline.compilation import Compilation
 from aotc.pipeline.options import CompileOptions
-
-if TYPE_CHECKING:
-    from aotc.executor import CompiledModel
-    from aotc.model.model_file import Source
-    from aotc.pipeline.compilation import Compilation
 
 MOST_RUNS = 1000
 
@@ -110,8 +116,6 @@ def profile(
 
     Raises as `aotc.compile`.
     """
-    from aotc.compiler.checking.recordings import read_inputs
-
     profiled = compile_profiled(source, options, report)
     if report is not None:
         report("measuring")
@@ -129,23 +133,16 @@ def compile_profiled(
     source: Source, options: CompileOptions, report: Callable[[str], None] | None = None
 ) -> ProfiledModel:
     """Compile a model in this process with a counter for each call of a kernel. Raises as `aotc.compile`."""
-    from aotc.compiler.driver import lower
-    from aotc.compiler.lowering import in_process
-
     return load_profiled(lower(source, in_process(replace(options, profile=True)), report))
 
 
 def load_profiled(compilation: Compilation) -> ProfiledModel:
     """Code of this process from a module that went through all phases with `profile`."""
-    from aotc.dialects.aot.contract import is_in_region, kernel_calls
-    from aotc.executor.loading import opened_in_process
-    from aotc.model.conventions import profile_symbol
-
     calls = _calls(compilation)
     symbol = profile_symbol(compilation.name)
     code = opened_in_process(compilation, [symbol] if calls else [])
     counters = np.zeros(0, np.int64)
-    repeated = tuple(is_in_region(call) for call in kernel_calls(compilation.module))
+    repeated = tuple(contract.is_in_region(call) for call in contract.kernel_calls(compilation.module))
     if calls:
         address = code.find(symbol)
         counters = np.ctypeslib.as_array((ctypes.c_int64 * (len(calls) + sum(repeated))).from_address(address))
@@ -153,16 +150,13 @@ def load_profiled(compilation: Compilation) -> ProfiledModel:
 
 
 def _calls(compilation: Compilation) -> tuple[CallProfile, ...]:
-    from aotc.dialects.aot.contract import OPERATION_COUNT, OPERATION_TYPE, SCALAR_FALLBACK, kernel_calls, kernels
-    from aotc.model.locations import node_names
-
-    functions = {kernel.sym_name.data: kernel for kernel in kernels(compilation.module)}
+    functions = {kernel.sym_name.data: kernel for kernel in contract.kernels(compilation.module)}
     found: list[CallProfile] = []
-    for call in kernel_calls(compilation.module):
+    for call in contract.kernel_calls(compilation.module):
         symbol = call.callee.string_value()
-        operations = OPERATION_COUNT.get(functions[symbol]) or 0
-        dtype = OPERATION_TYPE.get(functions[symbol]) or ""
-        why = SCALAR_FALLBACK.get(functions[symbol])
+        operations = contract.OPERATION_COUNT.get(functions[symbol]) or 0
+        dtype = contract.OPERATION_TYPE.get(functions[symbol]) or ""
+        why = contract.SCALAR_FALLBACK.get(functions[symbol])
         found.append(CallProfile(symbol, tuple(node_names(call.location)), operations, dtype, why, 0.0))
     return tuple(found)
 
@@ -219,8 +213,6 @@ class Processor:
 @cache
 def processor() -> Processor:
     """Measure this machine with multiply-adds on registers, compiled as kernels are; 20 ms of them."""
-    from aotc.machines.targets import lookup
-
     unit = lookup("host").vectors
     lanes, registers = (1, 8) if unit is None else (unit.vector_bytes // 4, unit.registers * 3 // 4)
     size, tile = registers * lanes, f"vector<{registers}x{lanes}xf32>"

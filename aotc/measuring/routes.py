@@ -7,13 +7,12 @@ import subprocess
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from aotc.compiler.driver import built, lower
+from aotc.compiler.lowering import in_process
 from aotc.errors import AotcError, UsageError
+from aotc.executor import CompiledModel, compiled_in_process, load
 from aotc.pipeline.options import CompileOptions
-
-if TYPE_CHECKING:
-    from aotc.executor import CompiledModel
 
 C_FLAGS = ("-std=c99", "-O2", "-march=native", "-ffp-contract=off", "-fPIC", "-shared")
 """How the C route is built, for this machine: contraction off, so that C and LLVM agree bit for bit."""
@@ -38,10 +37,6 @@ def open_model(
     What is linked is what ships, in the conventions of the options; the route "jit" is in memory, or with conventions
     that takes linking ("native") an object that is linked. `loader` insists on either. Raises AotcError.
     """
-    from aotc.compiler.driver import built, lower
-    from aotc.compiler.lowering import in_process
-    from aotc.executor import compiled_in_process, load
-
     if os.fspath(source).endswith(".so"):
         return load(source)
     default = CompileOptions(executor=options.executor)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import mmap as mmap_module
 import sys
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from io import BytesIO
@@ -45,8 +46,10 @@ class WeightStore:
         self.aside: Callable[[Callable[[], None]], Callable[[], None]] | None = None
         """A function that begins work beside this thread, where that is wanted, and returns one that waits for its
         end."""
-        self._later: list[tuple[Array, Callable[[], Array]]] = []
-        """Arrays without contents, and what makes the same with contents, in order."""
+        self._empty: list[Array] = []
+        """Arrays without contents, in order."""
+        self._makers: deque[Callable[[], Array]] = deque()
+        """Functions that make the same with contents, of those that are not there yet."""
         self._missing: dict[str, int] = {}
         """The keys of such arrays, and their numbers."""
         self._made: list[Array] = []
@@ -77,8 +80,8 @@ class WeightStore:
             number += 1
             key = f"{hint}_{number}"
         self._arrays[key] = _read_only(array)
-        if self._later and self._later[-1][0] is array:
-            self._missing[key] = len(self._later) - 1
+        if self._empty and self._empty[-1] is array:
+            self._missing[key] = len(self._empty) - 1
         return key
 
     def require_room(self, size: int, node: str = "", op_type: str = "") -> None:
@@ -117,20 +120,22 @@ class WeightStore:
         is a `begin`. Whoever reads it waits for that; `described` does not."""
         if self._wait is not None:
             self.settle()
-        self._later.append((empty, make))
+        self._empty.append(empty)
+        self._makers.append(make)
 
     def begin(self) -> None:
         """Begin to make the contents that were left for later."""
-        if self._later and self._wait is None and self.aside is not None:
+        if self._empty and self._wait is None and self.aside is not None:
             self._wait = self.aside(self._make)
 
     def _make(self) -> None:
-        for _, make in self._later[len(self._made) :]:
-            self._made.append(make())
+        while self._makers:
+            self._made.append(self._makers[0]())
+            self._makers.popleft()  # and what it was made of may go
 
     def settle(self) -> None:
         """Wait until all arrays have their contents. Raises what making them raised."""
-        if not self._later:
+        if not self._empty:
             return
         if self._wait is not None:
             self._wait()
@@ -138,7 +143,7 @@ class WeightStore:
             self._make()
         for key, number in self._missing.items():
             self._arrays[key] = _read_only(self._made[number])
-        self._later, self._missing, self._made, self._wait = [], {}, [], None
+        self._empty, self._missing, self._made, self._wait = [], {}, [], None
 
     def is_missing(self, key: str) -> bool:
         """Whether the contents of an array are left for later."""

@@ -137,12 +137,7 @@ class CompileOptions:
             given = "cpacked" if self.has_bytecode and self.interface_api == "packed" else default
             object.__setattr__(self, "operator_api", given)
         problems = [
-            Problem(
-                "unknown-choice",
-                f"{flag(name)} {value}",
-                "unknown value",
-                "choose from " + ", ".join(choices),
-            )
+            Problem("unknown-choice", f"{flag(name)} {value}", "unknown value", "choose from " + ", ".join(choices))
             for name, choices in CHOICES.items()
             if (value := getattr(self, name)) not in choices
         ]

@@ -29,13 +29,10 @@ class InProcessOptions(TypedDict, total=False):
 
     name: Annotated[str | None, "the model's name in files and symbols (default: the file's)", "NAME"]
     target: Annotated[
-        str,
-        "a name from `aotc targets` or triple[:cpu[:features]], perhaps with caches: host@l2=512K,l3=8M",
-        "TARGET",
+        str, "a name from `aotc targets` or triple[:cpu[:features]], perhaps with caches: host@l2=512K,l3=8M", "TARGET"
     ]
     interface_api: Annotated[
-        Literal["packed", "c", "micro", ""],
-        "convention of the entry (default: packed with --runtime host, else c)",
+        Literal["packed", "c", "micro", ""], "convention of the entry (default: packed with --runtime host, else c)"
     ]
     operator_api: Annotated[
         Literal["packed", "cpacked", "unpacked", ""],

@@ -11,22 +11,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from aotc.vm import instructions
 from aotc.vm.errors import UnusedInputWarning, VMError
 from aotc.vm.executable import Executable, VMFunction
-from aotc.vm.instructions import (
-    Call,
-    Goto,
-    If,
-    Instruction,
-    Kind,
-    Operand,
-    Ret,
-    encode,
-    is_name,
-    problems_of,
-    reads,
-    unread_inputs,
-)
+from aotc.vm.instructions import Call, Goto, If, Instruction, Kind, Operand, Ret
 from aotc.vm.values import Constant, frozen_constant
 
 
@@ -111,7 +99,7 @@ class ExecBuilder:
         if self._open is not None:
             what = "a function begins within another"
             raise VMError("invalid-function", what, fix=f"end {self._open[0]!r} first", node=name)
-        if not is_name(name):
+        if not instructions.is_name(name):
             raise VMError("invalid-name", f"{name!r} is no name of a function", "names are printable, without blanks")
         if any(function.name == name for function in self._functions):
             raise VMError("duplicate-name", "there is a function of this name already", node=name)
@@ -123,9 +111,9 @@ class ExecBuilder:
         finally:
             self._open = None
         body = [_resolved(name, each, here) for here, each in enumerate(emitted)]
-        if problems := problems_of(name, body, inputs):
+        if problems := instructions.problems_of(name, body, inputs):
             raise VMError(problems)
-        if unread := unread_inputs(body, inputs):
+        if unread := instructions.unread_inputs(body, inputs):
             what = f"{name}: input {', '.join(f'%{register}' for register in unread)} is not used"
             warnings.warn(what, UnusedInputWarning, stacklevel=3)
         body, registers = _formalized(body, inputs)
@@ -139,7 +127,7 @@ class ExecBuilder:
 
         Arguments are operands; a tensor or a data type becomes a constant.
         """
-        if not is_name(name):
+        if not instructions.is_name(name):
             raise VMError("invalid-name", f"{name!r} is no name of a function", "names are printable, without blanks")
         given = tuple(each if isinstance(each, Operand) else self.c(self.add_constant(each)) for each in args)
         destination = None if dst is None else _register(dst, "the destination of a call")
@@ -183,7 +171,7 @@ class ExecBuilder:
         for number, instruction in enumerate(self._instructions):
             offsets.append(len(words))
             try:
-                words += encode(instruction)
+                words += instructions.encode(instruction)
             except ValueError as error:
                 name = next(each.name for each in reversed(self._functions) if each.start_instr <= number)
                 raise VMError("invalid-function", str(error), node=name) from error
@@ -241,7 +229,7 @@ def _formalized(body: Sequence[Instruction], num_inputs: int) -> tuple[list[Inst
 
     renamed: list[Instruction] = []
     for instruction in body:
-        for register in reads(instruction):
+        for register in instructions.reads(instruction):
             number(register)
         match instruction:
             case Call(_, args, dst):

@@ -210,11 +210,7 @@ def _of_functions(executable: Executable) -> Iterator[Problem]:
 
 
 def _of_instruction(
-    executable: Executable,
-    function: VMFunction,
-    here: int,
-    instruction: Instruction,
-    arities: dict[str, int],
+    executable: Executable, function: VMFunction, here: int, instruction: Instruction, arities: dict[str, int]
 ) -> Iterator[Problem]:
     where = f"instruction {here}"
     written: Sequence[int | None] = (instruction.dst,) if isinstance(instruction, Call) else ()

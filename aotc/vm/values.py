@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from aotc.model.dlpack import DLPACK_TYPES
 from aotc.vm.errors import VMError
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
@@ -128,8 +129,6 @@ def frozen_constant(value: Any) -> Constant:
 
 def require_dtype(dtype: np.dtype[Any]) -> None:
     """Raise VMError for a data type that DLPack does not have, or in another byte order."""
-    from aotc.model.dlpack import DLPACK_TYPES
-
     if dtype.name not in DLPACK_TYPES or not dtype.isnative:
         what = f"no tensor has elements of type {dtype}"
         raise VMError("unsupported-type", what, fix=f"there are {', '.join(DLPACK_TYPES)}")

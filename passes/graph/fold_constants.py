@@ -15,6 +15,7 @@ model that is computed in f32 on vectors become f32.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -42,6 +43,11 @@ class FoldConstantsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         store = WeightStore.of(ctx)
+        # attributes name arrays, too: those of the module a self-test's values, of its entry the first ones of states
+        named = {text.data for text in _strings(DictionaryAttr(op.attributes))}
+        named |= {key for main in entries(op) for each in arguments_of(main) if (key := each.initial) is not None}
+        names = Counter(each.key for each in op.walk() if isinstance(each, ConstantOp))
+        names.update(named)
         for block in graph_blocks(op):
             for each in list(block.ops):
                 if not isinstance(each, GraphOp) or isinstance(each, ConstantOp):
@@ -55,13 +61,26 @@ class FoldConstantsPass(ModulePass):
                     constants = [constant_op(value, name, store) for value in values]
                     for constant in constants:
                         constant.location = each.location
+                    names.update(constant.key for constant in constants)
+                    read = {value.owner for value in each.operands}
                     Rewriter.replace_op(each, constants, [constant.result for constant in constants])
+                    for constant in read:
+                        if isinstance(constant, ConstantOp) and constant.result.first_use is None:
+                            _erase(constant, names, store)
             erase_unused_constants(block)
         store.begin()
-        # attributes name arrays, too: those of the module a self-test's values, of its entry the first ones of states
-        named = {text.data for text in _strings(DictionaryAttr(op.attributes))}
-        named |= {key for main in entries(op) for each in arguments_of(main) if (key := each.initial) is not None}
         store.discard(set(store) - weight_keys(op) - named)
+
+
+def _erase(constant: ConstantOp, names: Counter[str | None], store: WeightStore) -> None:
+    """Erase a constant that nothing reads, and forget its array if nothing else `names` that: weights are large, and
+    what is made of them takes its place."""
+    key = constant.key
+    constant.detach()
+    constant.erase()
+    names[key] -= 1
+    if key is not None and not names[key]:
+        store.discard([key])
 
 
 def _strings(attribute: Attribute) -> Iterator[StringAttr]:

@@ -10,14 +10,14 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from onnx import ModelProto, NodeProto, ValueInfoProto, numpy_helper
+from onnx.helper import make_tensor_value_info, np_dtype_to_tensor_dtype, tensor_dtype_to_np_dtype
 
 from aotc.compiler.checking.reference import DTYPES, comparable_session, reference_outputs, reference_session
 from aotc.errors import UsageError
 from aotc.frontend.onnx.bodies import node_name, used_names
 
 if TYPE_CHECKING:
-    from onnx import ModelProto, NodeProto
-
     from aotc.model.labels import Labels
 
 Array = np.ndarray[Any, Any]
@@ -27,9 +27,6 @@ def part_of(
     model: ModelProto, nodes: Sequence[NodeProto], outputs: Sequence[str], given: Mapping[str, Array]
 ) -> tuple[ModelProto, dict[str, Array]]:
     """A model of some nodes, in order, whose inputs are those of `given` that they read, and these."""
-    from onnx import ModelProto, ValueInfoProto
-    from onnx.helper import make_tensor_value_info, np_dtype_to_tensor_dtype
-
     part = ModelProto(ir_version=model.ir_version, opset_import=model.opset_import, functions=model.functions)
     part.graph.name = "part"
     part.graph.node.extend(nodes)
@@ -68,8 +65,6 @@ class NodeByNode:
 
     def run(self, names: Sequence[str] | None, inputs: Mapping[str, Array]) -> list[Any]:
         """Raises UsageError where neither has a kernel."""
-        from onnx import numpy_helper
-
         graph, values = self._model.graph, dict(inputs)
         for node in graph.node:
             outputs = [output for output in node.output if output]
@@ -101,8 +96,6 @@ class NodeByNode:
 
 
 def _described(value: Any) -> Any:
-    from onnx.helper import tensor_dtype_to_np_dtype
-
     kind = value.type.tensor_type.elem_type
     names = {dtype: name for name, dtype in DTYPES.items()}
     return SimpleNamespace(name=value.name, type=names.get(tensor_dtype_to_np_dtype(kind).name, "") if kind else "")

@@ -13,15 +13,14 @@ from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import onnx
 from google.protobuf.message import EncodeError
+from onnx import GraphProto, ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
 from aotc.frontend.onnx.bodies import used_names
-
-if TYPE_CHECKING:
-    from onnx import GraphProto, ModelProto, NodeProto, TensorProto
 
 Array = np.ndarray[Any, Any]
 
@@ -30,8 +29,6 @@ _MOVING = frozenset(("Flatten", "Identity", "Reshape", "Slice", "Squeeze", "Tran
 
 def read_without_weights(model: ModelProto | os.PathLike[str] | str | bytes) -> ModelProto:
     """A model without what is beside its file."""
-    import onnx
-
     if isinstance(model, onnx.ModelProto):
         return model
     if isinstance(model, bytes):
@@ -42,8 +39,6 @@ def read_without_weights(model: ModelProto | os.PathLike[str] | str | bytes) -> 
 def as_unsigned(model: os.PathLike[str] | str | bytes) -> bytes | None:
     """The model with unsigned tensors; None where it has no signed ones between operators, or is too large for one
     message."""
-    import onnx
-
     found = read_without_weights(model)
     if not make_unsigned(found):
         return None
@@ -75,8 +70,6 @@ class _Unsigned:
         self._points: dict[str, str] = {}
 
     def make(self) -> bool:
-        from onnx import TensorProto
-
         graph = self._graph
         before: list[NodeProto] = []
         after: list[NodeProto] = []
@@ -107,8 +100,6 @@ class _Unsigned:
         return bool(changed)
 
     def _is_signed(self, node: NodeProto) -> bool:
-        from onnx import TensorProto
-
         zero = self._constants.get(node.input[2]) if len(node.input) > 2 else None
         return zero is not None and zero.data_type == TensorProto.INT8 and not zero.external_data
 
@@ -123,8 +114,6 @@ class _Unsigned:
         return name
 
     def _unsigned(self, point: str) -> str:
-        from onnx import numpy_helper
-
         if point not in self._points:
             value = numpy_helper.to_array(self._constants[point]).astype(np.int16) + 128
             self._points[point] = self._constant(point, value.astype(np.uint8))
@@ -132,16 +121,12 @@ class _Unsigned:
 
     def _moved(self, source: str, op_type: str, result: str, to: int) -> Iterator[NodeProto]:
         """Nodes by which integers of one type become those of the other, 128 away."""
-        from onnx import TensorProto, helper
-
         wide, moved = self._fresh(source), self._fresh(source)
         yield helper.make_node("Cast", [source], [wide], to=TensorProto.INT32)
         yield helper.make_node(op_type, [wide, self._constant(source, np.array(128, np.int32))], [moved])
         yield helper.make_node("Cast", [moved], [result], to=to)
 
     def _constant(self, like: str, array: Array) -> str:
-        from onnx import numpy_helper
-
         name = self._fresh(like)
         self._graph.initializer.append(numpy_helper.from_array(array, name))
         return name
@@ -160,6 +145,4 @@ def steps(model: ModelProto) -> dict[str, float]:
 
 
 def _most(scale: TensorProto) -> float:
-    from onnx import numpy_helper
-
     return 0.0 if scale.external_data else float(numpy_helper.to_array(scale).astype(np.float64).max(initial=0.0))

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
+import onnx
 
 from aotc.compiler.checking.reference import reference_session
 from aotc.compiler.driver import compile_with, lower
@@ -145,8 +146,6 @@ def _openvino(job: Job) -> Session:
 
 def _ncnn(job: Job) -> Session:
     """ncnn in f32, on a model that pnnx has converted."""
-    import onnx
-
     ncnn: Any = import_module("ncnn")
     copy = job.folder / "m.onnx"
     onnx.save(onnx.load(str(job.model)), str(copy))  # one file, whatever was beside it
@@ -184,8 +183,6 @@ _LARGEST = 32 << 20
 
 def _emx(job: Job) -> Session:
     """emx-onnx-cgen, another generator of C, compiled by the system's C compiler with `-Ofast`."""
-    import onnx
-
     if job.threads != 1 or job.model.stat().st_size > _LARGEST:
         raise AotcError("too-large", "one thread and models of 32 MB at most")
     source, library = job.folder / "net.c", job.folder / "net.so"
@@ -214,8 +211,6 @@ def _emx(job: Job) -> Session:
 
 
 def _output_shapes(model: Path) -> list[tuple[int, ...]]:
-    import onnx
-
     graph = onnx.load(str(model), load_external_data=False).graph
     return [tuple(dim.dim_value for dim in info.type.tensor_type.shape.dim) for info in graph.output]
 

@@ -158,12 +158,7 @@ class _Worker:
         environment = os.environ | dict.fromkeys(_THREADS, str(threads)) | {"PYTHONPATH": os.pathsep.join(path)}
         self._log = (folder / "log").open("w")
         self._process = subprocess.Popen(
-            _WORKER,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._log,
-            text=True,
-            env=environment,
+            _WORKER, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log, text=True, env=environment
         )
 
     def __enter__(self) -> _Worker:

@@ -19,6 +19,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx
+from onnx import helper
 
 from aotc.compiler.checking.recordings import read_inputs
 from aotc.errors import AotcError
@@ -74,9 +76,6 @@ def _open(request: dict[str, Any], say: Callable[..., None]) -> Callable[[], obj
 
 def _overhead(job: Job, name: str) -> float | None:
     """Seconds of a call that computes one element; None where the peer cannot do that."""
-    import onnx
-    from onnx import helper
-
     folder = job.folder / "overhead"
     folder.mkdir(exist_ok=True)
     info = [helper.make_tensor_value_info(each, onnx.TensorProto.FLOAT, [1, 1]) for each in "xy"]

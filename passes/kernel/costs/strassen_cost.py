@@ -74,7 +74,7 @@ def choices(machine: Machine, dtype: Attribute, sizes: ProductSizes) -> list[Str
 def choose(machine: Machine, dtype: Attribute, sizes: ProductSizes) -> StrassenAttr | None:
     """Blocks of as many rows as suit the machine, where Strassen's algorithm is estimated to be faster; None: it is
     not."""
-    if not (found := choices(machine, dtype, sizes)):
+    if not machine.enlarges_weights or not (found := choices(machine, dtype, sizes)):
         return None
     most = machine.strassen.most_time * direct_cycles(machine, dtype, sizes)
     return found[0] if cycles(machine, dtype, sizes) < most else None

@@ -121,7 +121,7 @@ def choose(machine: Machine, dtype: Attribute, sizes: ConvolutionSizes) -> Winog
 
     Fewer channels than lanes are not worth it: half of a blocked operand would be padding.
     """
-    found = choices(machine, dtype, sizes)
+    found = choices(machine, dtype, sizes) if machine.enlarges_weights else []
     taken = {each: cycles(machine, sizes, each.output_tile.data) for each in found}
     best = min(found, key=lambda each: taken[each], default=None)
     if best is None or taken[best] >= machine.winograd.most_time * direct_cycles(machine, sizes):

@@ -10,10 +10,13 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
+from memory import most_more
 from onnx import TensorProto, helper, numpy_helper
 
+from aotc.compiler.driver import lower
 from aotc.model import weight_store
 from aotc.model.weight_store import WeightStore
+from aotc.pipeline.options import CompileOptions
 
 
 def stored() -> tuple[WeightStore, dict[str, int]]:
@@ -61,6 +64,23 @@ def test_memory_is_given_back_where_much_was_forgotten(monkeypatch: pytest.Monke
     assert times == 2
 
 
+def products(rows: int, size: int) -> onnx.ModelProto:
+    """Six products with square weights."""
+    random, count = np.random.default_rng(0), 6
+    weights = [numpy_helper.from_array(random.standard_normal((size, size), np.float32), f"w{i}") for i in range(count)]
+    nodes = [helper.make_node("MatMul", [f"x{i}", f"w{i}"], [f"x{i + 1}"]) for i in range(count)]
+    ends = [helper.make_tensor_value_info(f"x{i}", TensorProto.FLOAT, [rows, size]) for i in (0, count)]
+    graph = helper.make_graph(nodes, "g", ends[:1], ends[1:], weights)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+
+
+def test_each_weight_goes_as_soon_as_it_is_packed(tmp_path: Path) -> None:
+    options = CompileOptions.of(accuracy="strict")
+    lower(products(16, 64).SerializeToString(), options)
+    onnx.save(products(16, 1024), tmp_path / "model.onnx", save_as_external_data=True)
+    assert most_more(lambda: lower(tmp_path / "model.onnx", options)) < 1.6 * 6 * 4 * 1024**2
+
+
 MEASURED = """
 import sys, aotc
 model = aotc.compile(sys.argv[1])
@@ -73,13 +93,7 @@ def test_a_cold_compilation_takes_little_more_than_twice_the_weights(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("AOTC_CACHE_DIR", str(tmp_path / "cache"))
-    random, count, size = np.random.default_rng(0), 6, 2048
-    weights = [numpy_helper.from_array(random.standard_normal((size, size), np.float32), f"w{i}") for i in range(count)]
-    nodes = [helper.make_node("MatMul", [f"x{i}", f"w{i}"], [f"x{i + 1}"]) for i in range(count)]
-    ends = [helper.make_tensor_value_info(f"x{i}", TensorProto.FLOAT, [1, size]) for i in (0, count)]
-    graph = helper.make_graph(nodes, "g", ends[:1], ends[1:], weights)
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
-    onnx.save(model, tmp_path / "model.onnx")
+    onnx.save(products(1, 2048), tmp_path / "model.onnx")
     command = [sys.executable, "-c", MEASURED, str(tmp_path / "model.onnx")]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     most = (150 << 10) + 2.2 * (tmp_path / "model.onnx").stat().st_size / 1024

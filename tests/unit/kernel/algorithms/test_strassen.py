@@ -87,7 +87,7 @@ LAYERS = 42 << 20
         (ZEN, LAYERS, 48, 56),
         (XEON, 4 * 384 * 1536, 48, 56),
         (XEON, LAYERS, 96, 200),
-        (XEON, 1 << 40, 96, 200),
+        (XEON, 1 << 30, 96, 200),
     ],
 )
 def test_the_weights_of_all_layers_decide_how_many_rows_it_takes(
@@ -96,6 +96,12 @@ def test_the_weights_of_all_layers_decide_how_many_rows_it_takes(
     machine = cast(Machine, target.core).with_weights(weights)
     worth = [strassen_cost.choose(machine, f32, ProductSizes(1, rows, 1536, 384)) is not None for rows in (few, many)]
     assert worth == [False, True]
+
+
+def test_very_many_weights_stay_as_they_are() -> None:
+    sizes = ProductSizes(1, 512, 1024, 4096)
+    assert strassen_cost.choose(AVX512.with_weights(1 << 30), f32, sizes) is not None
+    assert strassen_cost.choose(AVX512.with_weights(1 << 30 | 1), f32, sizes) is None
 
 
 def test_it_is_for_floats_in_vectors() -> None:

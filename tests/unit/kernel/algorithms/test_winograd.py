@@ -127,6 +127,8 @@ def test_what_was_measured_to_be_fastest_is_chosen(channels: int, outputs: int, 
         (ZEN, 1, 128, 14, 4),
         (ZEN, 5, 128, 14, 2),
         (XEON, 5, 128, 28, 4),
+        (ZEN, 113, 512, 14, 4),
+        (ZEN, 114, 512, 14, None),
     ],
 )
 def test_the_weights_of_all_layers_decide_how_large_tiles_are(
