@@ -44,18 +44,17 @@ __all__ = [
 ]
 
 _HOME = {
-    "Artifact": "aotc.model.artifacts",
-    "ArtifactSet": "aotc.model.artifacts",
-    "build": "aotc.compiler.driver",
-    "compile": "aotc.compiler.driver",
-    "compile_to": "aotc.compiler.driver",
-    "DynamicModel": "aotc.compiler.dynamic.model",
-    "InferenceSession": "aotc.compiler.session",
-    "CompiledModel": "aotc.executor",
-    "cpu": "aotc.executor",
-    "load": "aotc.executor",
-    "to_dlpack": "aotc.executor",
-} | dict.fromkeys(("AotcError", "BudgetError", "CompileError", "Problem", "UsageError"), "aotc.errors")
+    name: module
+    for module, names in (
+        ("aotc.model.artifacts", "Artifact ArtifactSet"),
+        ("aotc.compiler.driver", "build compile compile_to"),
+        ("aotc.compiler.dynamic.model", "DynamicModel"),
+        ("aotc.compiler.session", "InferenceSession"),
+        ("aotc.executor", "CompiledModel cpu load to_dlpack"),
+        ("aotc.errors", "AotcError BudgetError CompileError Problem UsageError"),
+    )
+    for name in names.split()
+}
 
 
 if not TYPE_CHECKING:  # to type checkers a name that is not above is an error

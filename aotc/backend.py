@@ -15,7 +15,7 @@ from onnx import ModelProto, NodeProto, TypeProto, ValueInfoProto, defs, helper
 from onnx.backend import base
 
 from aotc.compiler.driver import compile
-from aotc.compiler.dynamic.dispatch import counted, exact
+from aotc.compiler.dynamic.dispatch import exact
 from aotc.compiler.dynamic.model import DynamicModel
 from aotc.errors import CompileError
 from aotc.executor import CompiledModel
@@ -36,7 +36,7 @@ class Prepared(base.BackendRep):
         if kwargs:
             raise TypeError(f"a run has no option {', '.join(kwargs)}")
         given = (inputs,) if isinstance(inputs, Mapping) or not isinstance(inputs, list | tuple) else inputs
-        results = exact(self.model(*given), counted(self.model.outputs))
+        results = exact(self.model(*given), self.model.outputs)
         return _outputs(tuple(results))(*results.values())
 
 

@@ -22,6 +22,7 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.ir import Attribute
+from xdsl.parser import AttrParser
 
 
 def to_attribute(value: object) -> Attribute:
@@ -124,3 +125,14 @@ def _record(given: Mapping[str, Attribute], kind: Any) -> Any:
 @cache
 def _hints(kind: Any) -> Mapping[str, Any]:
     return get_type_hints(kind)
+
+
+def parse_field(parser: AttrParser) -> tuple[str, object]:
+    """One of the fields of an attribute: a name alone is True; behind `=` are an integer, a name, or `[integers]`."""
+    name = parser.parse_identifier()
+    if parser.parse_optional_punctuation("=") is None:
+        return name, True
+    if (number := parser.parse_optional_integer()) is not None:
+        return name, number
+    numbers = parser.parse_optional_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_integer)
+    return name, parser.parse_identifier() if numbers is None else tuple(numbers)

@@ -247,10 +247,13 @@ class Builder(ABC):
     ) -> Scalar:
         """The nearest integer of an f32, to even between two, plus a zero point, at least `low`, at most `high`; of an
         integer type of at most 16 bits. `bounded` ones are below 2^31 in magnitude."""
-        least, most = low - zero_point, high - zero_point
-        a = self.select(self.compare("gt", a, least), a, least)  # what is clamped to integers before is so after
-        a = self.select(self.compare("lt", a, most), a, most)
+        a = self.limited(a, low - zero_point, high - zero_point)  # what is clamped to integers before is so after
         return self.encode(self.cast(self.rounded(a) + zero_point, compute_type(dtype)), dtype)
+
+    def limited(self, a: Scalar, low: ScalarLike, high: ScalarLike) -> Scalar:
+        """At least `low`, which NaN becomes, and at most `high`."""
+        a = self.select(self.compare("gt", a, low), a, low)
+        return self.select(self.compare("lt", a, high), a, high)
 
     def clamped(self, a: Scalar, zero_point: int, low: int, high: int, dtype: Attribute) -> Scalar:
         """An i32 far from the ends of its range plus a zero point, at least `low`, at most `high`; of an integer type

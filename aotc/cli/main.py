@@ -12,7 +12,7 @@ from pathlib import Path
 
 from aotc.cli.endings import ending, heed_interrupts
 from aotc.errors import InternalError
-from aotc.model.faults import explained
+from aotc.model.extensions import explained
 
 
 def main(argv: Sequence[str] | None = None) -> None:

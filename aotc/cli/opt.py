@@ -267,6 +267,3 @@ def main(args: Sequence[str] | None = None) -> None:
     """Entry point of the command."""
     heed_interrupts()
     sys.exit(run(args))
-
-
-__all__ = ["AotcOpt", "main", "run"]

@@ -8,16 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 from aotc import __version__
+from aotc.cli import arguments as shared
 from aotc.cli import commands
-from aotc.cli.arguments import (
-    add_budgets,
-    add_compile_options,
-    add_loader,
-    add_options,
-    add_output_options,
-    add_shape_options,
-    add_target,
-)
 from aotc.errors import EXIT_USAGE, Problem
 
 EPILOG = """\
@@ -89,10 +81,10 @@ def _verify_command(arguments: argparse.Namespace) -> int:
 def _compile(sub: argparse.ArgumentParser) -> None:
     sub.add_argument("model", metavar="MODEL.onnx")
     sub.add_argument("-o", "--output", metavar="DIR", required=True, help="where the artefacts go")
-    add_options(sub, "emit", default="c")
-    add_options(sub, "selftest", "selftest_outputs")
-    add_output_options(sub)
-    add_compile_options(sub)
+    shared.add_options(sub, "emit", default="c")
+    shared.add_options(sub, "selftest", "selftest_outputs")
+    shared.add_output_options(sub)
+    shared.add_compile_options(sub)
 
 
 def _runtime(sub: argparse.ArgumentParser) -> None:
@@ -104,8 +96,8 @@ def _run(sub: argparse.ArgumentParser) -> None:
     sub.add_argument("--inputs", metavar="IN.npz", help="arrays by input name (default: seeded random values)")
     sub.add_argument("--outputs", metavar="OUT.npz", help="write the outputs there")
     sub.add_argument("--emit", default="jit", choices=("jit", "shared", "c"), help="which route computes them")
-    add_loader(sub)
-    add_compile_options(sub)
+    shared.add_loader(sub)
+    shared.add_compile_options(sub)
 
 
 def _verify(sub: argparse.ArgumentParser) -> None:
@@ -116,7 +108,7 @@ def _verify(sub: argparse.ArgumentParser) -> None:
     )
     sub.add_argument("--atol", type=float, default=1e-5, help="allowed besides (default: 1e-5)")
     sub.add_argument("--emit", default="jit", choices=("jit", "shared", "c"), help="which route computes them")
-    add_loader(sub)
+    shared.add_loader(sub)
     sub.add_argument(
         "--reference",
         default="auto",
@@ -132,19 +124,19 @@ def _verify(sub: argparse.ArgumentParser) -> None:
     )
     sub.add_argument("--per-op", action="store_true", help="name the first operator whose result differs")
     sub.add_argument("--bisect", action="store_true", help="name the first pass after which the outputs differ")
-    add_compile_options(sub)
+    shared.add_compile_options(sub)
 
 
 def _plan(sub: argparse.ArgumentParser) -> None:
     sub.add_argument("model", metavar="MODEL.onnx")
-    add_compile_options(sub)
+    shared.add_compile_options(sub)
 
 
 def _check(sub: argparse.ArgumentParser) -> None:
     sub.add_argument("model", metavar="MODEL.onnx")
-    add_shape_options(sub)
-    add_target(sub, default=None)
-    add_budgets(sub)
+    shared.add_shape_options(sub)
+    shared.add_target(sub, default=None)
+    shared.add_budgets(sub)
 
 
 def _inspect(sub: argparse.ArgumentParser) -> None:
@@ -166,13 +158,13 @@ def _bench(sub: argparse.ArgumentParser) -> None:
     sub.add_argument(
         "--seconds", type=float, default=0.25, metavar="S", help="the least time of a turn (default: 0.25)"
     )
-    add_compile_options(sub)
+    shared.add_compile_options(sub)
 
 
 def _tune(sub: argparse.ArgumentParser) -> None:
     sub.add_argument("model", metavar="MODEL.onnx")
     sub.add_argument("-o", "--output", metavar="TABLE.json", help="the table (default: that of this machine)")
-    add_compile_options(sub)
+    shared.add_compile_options(sub)
 
 
 def _cache(sub: argparse.ArgumentParser) -> None:
@@ -180,9 +172,9 @@ def _cache(sub: argparse.ArgumentParser) -> None:
 
 
 def _phases(sub: argparse.ArgumentParser) -> None:
-    add_options(sub, "emit", default="c")
+    shared.add_options(sub, "emit", default="c")
     sub.add_argument("--profile", action="store_true", help="what runs for `aotc bench --profile`")
-    add_compile_options(sub, target=None)
+    shared.add_compile_options(sub, target=None)
 
 
 def _ops(sub: argparse.ArgumentParser) -> None:

@@ -172,9 +172,9 @@ class Source:
             raise self._about(blame + str(error), error.operation) from None
         except Exception as error:
             if not isinstance(error, DiagnosticException | ValueError):
-                raise self._about(
-                    f"{blame}{_fault(error)} in the verifier of {_named(where)}", where, EXIT_INTERNAL
-                ) from None
+                what = "the module" if where is None else where.name
+                fault = f"{blame}{_fault(error)} in the verifier of {what}"
+                raise self._about(fault, where, EXIT_INTERNAL) from None
             raise self._about(blame + " ".join(map(str, error.args)), where) from None
 
     @contextmanager
@@ -216,10 +216,6 @@ class Source:
 
 def _fault(error: Exception) -> str:
     return f"internal error ({type(error).__name__}: {error})"
-
-
-def _named(operation: Operation | None) -> str:
-    return "the module" if operation is None else operation.name
 
 
 def _mentioned(module: ModuleOp, message: str) -> Operation | None:

@@ -132,9 +132,6 @@ def _aligned(rows: Sequence[Sequence[str]], left: int, last: int = 0) -> str:
     return "\n".join(lines)
 
 
-_WIDTH = 118
-
-
 def every_row() -> str:
     """All passes of each phase with the conditions under which they run, and what these mean."""
     lines: list[str] = []
@@ -143,7 +140,7 @@ def every_row() -> str:
         for when, steps in groupby(phase.steps, lambda step: step.when):
             passes = ", ".join(step.text() for step in steps)
             conditions = ", ".join(each.name for each in when) or "always"
-            lines += wrap(f"{conditions}: {passes}", _WIDTH, initial_indent="  ", subsequent_indent="      ")
+            lines += wrap(f"{conditions}: {passes}", 118, initial_indent="  ", subsequent_indent="      ")
     lines += ["", *(f"{name}: {sentence}" for name, sentence in _conditions().items())]
     return "\n".join(lines)
 

@@ -68,7 +68,9 @@ def key_of(source: object, options: CompileOptions, purpose: str) -> str | None:
     if directory() is None or options.selftest is not None or any(getattr(options, name) for name in _UNCACHED):
         return None
     digest = hashlib.sha256()
-    for part in (purpose, _fingerprint(), _options(options)):
+    values = {field.name: getattr(options, field.name) for field in fields(options) if field.name != "jobs"}
+    values = {name: sorted(v.items()) if isinstance(v, Mapping) else v for name, v in values.items()}
+    for part in (purpose, _fingerprint(), repr(values)):
         digest.update(part.encode() + b"\0")
     if isinstance(source, str | os.PathLike) and not isinstance(source, ModelFile):
         source = ModelFile(source)
@@ -226,11 +228,6 @@ def _add_files(digest: hashlib._Hash, file: ModelFile) -> bool:  # pyright: igno
     return True
 
 
-def _options(options: CompileOptions) -> str:
-    values = {field.name: getattr(options, field.name) for field in fields(options) if field.name != "jobs"}
-    return repr({name: sorted(v.items()) if isinstance(v, Mapping) else v for name, v in values.items()})
-
-
 @cache
 def _fingerprint() -> str:
     """This package and all that takes part: versions, and for what is under development the state of its files."""
@@ -259,20 +256,10 @@ _INFO = ".info.json"
 _LISTING = ".artifacts.json"
 
 
-class CachedFiles:
-    """The artefacts of one compilation in the cache; its key is worked out once."""
-
-    def __init__(self, source: Source, options: CompileOptions) -> None:
-        self._key = key_of(source, options, "files")
-
-    def find(self) -> tuple[ArtifactSet, ModelInfo] | None:
-        """The artefacts of an equal compilation and their metadata, where there are any."""
-        return _find(self._key)
-
-    def keep(self, artifacts: ArtifactSet, written: Sequence[Path], info: ModelInfo) -> None:
-        """Keep the artefacts of a compilation, whose contents were `written`."""
-        if self._key is not None:
-            store(self._key, {path.name: path for path in written} | _described(artifacts, info))
+def keep(key: str | None, artifacts: ArtifactSet, written: Sequence[Path], info: ModelInfo) -> None:
+    """Keep the artefacts of a compilation, whose contents were `written`."""
+    if key is not None:
+        store(key, {path.name: path for path in written} | _described(artifacts, info))
 
 
 def in_process_set(
@@ -280,7 +267,7 @@ def in_process_set(
 ) -> ArtifactSet:
     """The artefacts of an equal compilation for this process, or of a new one."""
     key = key_of(source, options, "code")
-    if (found := _find(key)) is not None:
+    if (found := cached(key)) is not None:
         return found[0]
     from aotc.emit.artifacts import in_process
 
@@ -294,7 +281,8 @@ def in_process_set(
     return artifacts
 
 
-def _find(key: str | None) -> tuple[ArtifactSet, ModelInfo] | None:
+def cached(key: str | None) -> tuple[ArtifactSet, ModelInfo] | None:
+    """The artefacts of an equal compilation and their metadata, where there are any."""
     found = find(key) if key is not None else None
     if found is None:
         return None

@@ -9,11 +9,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Unpack
 
+from aotc.compiler.checking.budgets import check_budgets
 from aotc.compiler.lowering import Source, import_source, in_process, in_process_options, read_once, run_phases
 from aotc.errors import CompileError, UsageError
 from aotc.machines import processor
 from aotc.machines.targets import is_host, lookup
-from aotc.model.faults import explained
+from aotc.model.extensions import explained
 from aotc.model.files import write_files
 from aotc.model.limits import MAX_SHAPES
 from aotc.model.progress import Progress
@@ -164,7 +165,6 @@ def built(
     source: Source, options: CompileOptions, report: Callable[[str], None] | None
 ) -> tuple[ArtifactSet, ModelInfo, tuple[PassTiming, ...]]:
     """`build` with ready options: the artefacts, their metadata, and how long each pass took."""
-    from aotc.compiler.checking.budgets import check_budgets
     from aotc.emit.artifacts import Emission, emit
     from aotc.pipeline.portions import is_divided
 
@@ -198,7 +198,6 @@ def compile_to(
 def measured(source: Source, options: CompileOptions) -> ModelInfo:
     """The metadata of a compilation that writes nothing: what the model costs. Raises BudgetError over a budget, else
     as `compile_to`."""
-    from aotc.compiler.checking.budgets import check_budgets
     from aotc.emit.artifacts import Emission
 
     compilation = lower(source, options)
@@ -212,11 +211,11 @@ def compile_with(
     source: Source, directory: Path, options: CompileOptions, report: Callable[[str], None] | None = None
 ) -> Written:
     """`compile_to` with ready options."""
-    from aotc.compiler.cache import CachedFiles
+    from aotc.compiler import cache
 
     source = read_once(source, options)
-    cached = CachedFiles(source, options)
-    if (found := cached.find()) is not None:
+    key = cache.key_of(source, options, "files")
+    if (found := cache.cached(key)) is not None:
         artifacts, info = found
         return Written(directory, tuple(artifacts.write(directory)), info, ())
     if options.stop_after is not None and options.stop_after != PHASE_NAMES[-1]:
@@ -228,8 +227,5 @@ def compile_with(
     artifacts, info, timings = built(source, options, report)
     with explained("what is written"):
         written = artifacts.write(directory)
-    cached.keep(artifacts, written, info)
+    cache.keep(key, artifacts, written, info)
     return Written(directory, tuple(written), info, timings)
-
-
-__all__ = ["Compilation", "Written", "build", "built", "compile", "compile_to", "compile_with", "lower", "measured"]

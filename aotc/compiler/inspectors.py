@@ -130,12 +130,8 @@ def _llvm_assembly(artifact: Artifact) -> str:
         raise ValueError(f"LLVM refuses it: {error}") from error
 
 
-def _c_functions(artifact: Artifact) -> str:
-    return _lines(" ".join(found["head"].split()) for found in _C_FUNCTION.finditer(artifact.text()))
-
-
-def _mlir_functions(artifact: Artifact) -> str:
-    return _lines(found["head"] for found in _MLIR_FUNCTION.finditer(artifact.text()))
+def _heads(pattern: re.Pattern[str], artifact: Artifact) -> str:
+    return _lines(" ".join(found["head"].split()) for found in pattern.finditer(artifact.text()))
 
 
 def _plan(artifact: Artifact) -> str:
@@ -300,14 +296,14 @@ INSPECTORS: dict[str, Inspector | WithMetadata] = {
     ".json.plan": _plan,
     ".json.signatures": lambda described: _signatures(described, described),
     ".json.weights": _placed_constants,
-    ".c.functions": _c_functions,
+    ".c.functions": partial(_heads, _C_FUNCTION),
     ".c.text": Artifact.text,
     ".h.text": Artifact.text,
     ".ll.functions": _llvm_functions,
     ".ll.assembly": _llvm_assembly,
     ".ll.text": Artifact.text,
     ".s.text": Artifact.text,
-    ".mlir.functions": _mlir_functions,
+    ".mlir.functions": partial(_heads, _MLIR_FUNCTION),
     ".mlir.text": Artifact.text,
     ".o.functions": _object,
     ".o.signatures": WithMetadata(_signatures),

@@ -45,7 +45,7 @@ def read_once(source: Source, options: CompileOptions) -> Source:
     Raises UsageError, a TypeError, where it is nothing that a model is given as."""
     if isinstance(source, str | os.PathLike):
         return source if isinstance(source, ModelFile) or options.start_at is not None else ModelFile(source)
-    from aotc.frontend.onnx.sources import accepted
+    from aotc.frontend.onnx.load import accepted
 
     return accepted(source)
 
@@ -93,7 +93,13 @@ def import_source(source: Source, options: CompileOptions, report: Callable[[str
     if report is not None:
         report("import")
     origin = origin_of(source, options)
-    found = _import(source, options) if options.start_at is None else _resume(source, options.start_at, options)
+    if options.start_at is None:
+        found = _import(source, options)
+    else:
+        from aotc.pipeline.textual_ir import read_ir
+
+        found = read_ir(source, options.start_at, options, new_context())
+        found.store.most_computed = options.max_constants
     TARGET.set(found.module, options.target)
     if found.origin is not None:  # IR knows of which model it is
         origin = replace(origin, model_sha256=found.origin.model_sha256)
@@ -179,14 +185,6 @@ def _import(source: Source, options: CompileOptions) -> Compilation:
     )
     mark_states(module, options.state, values, store)
     return Compilation(options, ctx, module, store, "import")
-
-
-def _resume(source: Source, start_at: str, options: CompileOptions) -> Compilation:
-    from aotc.pipeline.textual_ir import read_ir
-
-    compilation = read_ir(source, start_at, options, new_context())
-    compilation.store.most_computed = options.max_constants
-    return compilation
 
 
 class _Dumper:

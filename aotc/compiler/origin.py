@@ -6,15 +6,12 @@ import hashlib
 import json
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from aotc.model.metadata import Origin
-from aotc.model.model_file import ModelFile
+from aotc.model.model_file import ModelFile, Source
 from aotc.model.version import VERSION
 from aotc.pipeline.options import SINGULAR, CompileOptions, flag
-
-if TYPE_CHECKING:
-    import onnx
 
 _ELSEWHERE: Final = ("name", "emit", "target")
 """Options that files say otherwise."""
@@ -29,18 +26,16 @@ _LONGEST: Final = 64
 """Characters of a constant's values; more are given as a digest."""
 
 
-def origin_of(source: str | os.PathLike[str] | bytes | onnx.ModelProto, options: CompileOptions) -> Origin:
+def origin_of(source: Source, options: CompileOptions) -> Origin:
     """The origin of what is compiled from `source`. Raises OSError, CompileError where the file cannot be read."""
-    digest = None if options.start_at is not None else _digest(source)
+    if options.start_at is not None:
+        digest = None
+    elif isinstance(source, str | os.PathLike):
+        digest = (source if isinstance(source, ModelFile) else ModelFile(source)).digest()
+    else:  # as it was given, or as a ModelProto would be written
+        content = source if isinstance(source, bytes) else source.SerializeToString(deterministic=True)
+        digest = hashlib.sha256(content).hexdigest()
     return Origin(f"aotc {VERSION}", options.target, tuple(_spelled(options)), digest)
-
-
-def _digest(source: str | os.PathLike[str] | bytes | onnx.ModelProto) -> str:
-    """The SHA-256 of the model as it was given: of the bytes of its file, or of a ModelProto as it would be written."""
-    if isinstance(source, str | os.PathLike):
-        return (source if isinstance(source, ModelFile) else ModelFile(source)).digest()
-    content = source if isinstance(source, bytes) else source.SerializeToString(deterministic=True)
-    return hashlib.sha256(content).hexdigest()
 
 
 def _spelled(options: CompileOptions) -> list[str]:

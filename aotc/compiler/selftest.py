@@ -96,6 +96,3 @@ def _tolerance(expected: Array) -> float:
         return 0.0
     wide = expected.astype(np.float64)
     return RTOL * float(np.abs(wide[np.isfinite(wide)]).max(initial=0.0)) + ATOL
-
-
-__all__ = ["ATOL", "RTOL", "add_selftest"]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeGuard, Unpack
 import numpy as np
 
 from aotc.compiler.driver import compile
-from aotc.compiler.dynamic.dispatch import counted, exact
+from aotc.compiler.dynamic.dispatch import exact
 from aotc.compiler.dynamic.model import DynamicModel
 from aotc.compiler.dynamic.specializing import Specialization
 from aotc.errors import UsageError
@@ -104,8 +104,8 @@ class InferenceSession:
         else:
             self.model = compile(path_or_bytes, **options)
         self._inputs = [_node_arg(tensor) for tensor in self.model.inputs]
-        self._counted = counted(self.model.outputs)
-        counts = {f"{tensor.name}_count" for tensor in self._counted}
+        known = [each for each in self.model.outputs if isinstance(each, TensorInfo)]
+        counts = {f"{each.name}_count" for each in known if each.counted_axis is not None}
         self._outputs = [_node_arg(tensor) for tensor in self.model.outputs if tensor.name not in counts]
 
     def __repr__(self) -> str:
@@ -168,7 +168,7 @@ class InferenceSession:
         names = list(output_names) if output_names else known
         if wrong := [repr(name) for name in names if name not in known]:
             raise ValueError(f"no output {', '.join(wrong)}; the outputs are {', '.join(map(repr, known))}")
-        results = exact(self.model(dict(input_feed)), self._counted)
+        results = exact(self.model(dict(input_feed)), self.model.outputs)
         labels = {each.name: each.labels for each in self.model.outputs}
         return [with_labels(results[name], labels[name]) for name in names]
 
@@ -238,7 +238,7 @@ class IOBinding:
         """Copies of the outputs that were bound, in that order. Raises ValueError before the first run."""
         if self._step is None:
             raise ValueError("no run with this binding yet")
-        found = exact(dict(self._step.outputs), counted(self._model.outputs))
+        found = exact(dict(self._step.outputs), self._model.outputs)
         return [found[name].copy() for name in self._outputs]
 
     def run(self, model: CompiledModel | DynamicModel) -> None:

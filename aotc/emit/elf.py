@@ -109,14 +109,9 @@ class ElfFile:
         (table,) = self._unpacked("Q" if self.wide else "I", 32 if self.wide else 28)
         size, count = self._unpacked("HH", 54 if self.wide else 42)
         for row in range(table, table + count * size, size):
-            if self.wide:
-                kind, flags, offset, address, _, stored, memory, align = struct.unpack_from(
-                    _SEGMENT_ROW[True], self.image, row
-                )
-            else:
-                kind, offset, address, _, stored, memory, flags, align = struct.unpack_from(
-                    _SEGMENT_ROW[False], self.image, row
-                )
+            found = struct.unpack_from(_SEGMENT_ROW[self.wide], self.image, row)
+            order = (0, 1, 2, 3, 5, 6, 7) if self.wide else (0, 6, 1, 2, 4, 5, 7)
+            kind, flags, offset, address, stored, memory, align = (found[at] for at in order)
             yield Segment(row, kind, bool(flags & 2), offset, address, stored, memory, align)
 
     def moved(self, section: Section, segment: Segment, offset: int) -> bytes:

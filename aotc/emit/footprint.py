@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from aotc.emit.llvm.frames import Frame, frames
-from aotc.emit.llvm.parsing import parsed
+from aotc.emit.llvm.modules import parsed
 from aotc.emit.llvm.sizes import ObjectSizes, object_sizes
 from aotc.machines.compilers import helper_stack
 from aotc.machines.targets import Target

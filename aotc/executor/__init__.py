@@ -5,8 +5,7 @@ from aotc.executor.model import CompiledModel
 from aotc.executor.native import NativeModel
 from aotc.executor.step import RunError, Step
 from aotc.executor.timing import Timing
-from aotc.model.dlpack.device import Device, cpu
-from aotc.model.dlpack.exchange import to_dlpack
+from aotc.model.dlpack import Device, cpu, to_dlpack
 
 __all__ = [
     "CompiledModel",

@@ -260,7 +260,10 @@ def _load(library: Path, threads: int | None) -> CompiledModel:
     handle = _opened(library)
     info, text = _read_info(library, names, handle)
     check_features(str(library), info)
-    _check_supported(library, info, names, handle)
+    supported = conventions.supported_symbol(info.name)  # of features only NAME.json tells, which may be missing
+    if supported in names and ctypes.CFUNCTYPE(ctypes.c_int32)((supported, handle))() == 0:
+        why, fix = f"its function {supported} says so", "compile the model on this machine, or with another --target"
+        raise UsageError("not-this-machine", f"{library} needs a processor that this one is not", why, fix)
     if threads is not None and threads != info.threads:
         raise ValueError(f"{library} was compiled with threads={info.threads}, not {threads}")
     find = partial(_address, handle)
@@ -308,15 +311,6 @@ def check_features(what: str, info: ModelInfo) -> None:
         f"this one has {', '.join(found) or 'none of these'}, and not {', '.join(missing)}",
         "compile the model on this machine, or with another --target",
     )
-
-
-def _check_supported(library: Path, info: ModelInfo, names: Sequence[str], handle: ctypes.CDLL) -> None:
-    """Raise UsageError where the library itself says that this processor lacks something: of features only NAME.json
-    tells, and a packed library may have none."""
-    symbol = conventions.supported_symbol(info.name)
-    if symbol in names and ctypes.CFUNCTYPE(ctypes.c_int32)((symbol, handle))() == 0:
-        why, fix = f"its function {symbol} says so", "compile the model on this machine, or with another --target"
-        raise UsageError("not-this-machine", f"{library} needs a processor that this one is not", why, fix)
 
 
 def _address(handle: ctypes.CDLL, symbol: str) -> int:

@@ -16,8 +16,7 @@ from aotc.executor.tensors import ByName, checked, in_order, in_place, is_plain,
 from aotc.executor.timing import Repeats, Timing
 from aotc.executor.turns import turn
 from aotc.model.arguments import checks_kinds
-from aotc.model.dlpack import dtype_of
-from aotc.model.dlpack.device import cpu, device_of
+from aotc.model.dlpack import cpu, device_of, dtype_of
 from aotc.model.metadata import ModelInfo, PlanInfo, StateInfo, TensorInfo
 
 T = TypeVar("T")

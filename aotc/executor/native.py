@@ -15,8 +15,7 @@ import numpy as np
 
 from aotc.errors import UsageError
 from aotc.executor.turns import turn
-from aotc.model.dlpack import CPU, DLPACK_TYPES, HANDLE_CODE, TENSOR_CODE
-from aotc.model.dlpack.exchange import Array, DLTensor
+from aotc.model.dlpack import CPU, DLPACK_TYPES, HANDLE_CODE, TENSOR_CODE, Array, DLTensor
 from aotc.model.metadata import ModelInfo
 
 Arrays = Sequence[Array]

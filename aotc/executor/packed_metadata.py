@@ -78,23 +78,15 @@ def module_metadata(native: NativeModel) -> ModuleMetadata:
 def described(info: ModelInfo) -> ModuleMetadata:
     """The metadata as the model's JSON has it."""
     params = tuple(ParameterInfo(t.name, t.symbol, t.shape, t.dtype) for t in info.tensors)
-    entry = FunctionInfo(
-        entry_symbol(info.name, info.interface_api),
-        params,
-        len(info.inputs),
-        len(info.outputs),
-        info.workspace_bytes,
-        info.io_bytes,
-        info.weights_bytes,
-    )
-    operators = [_operator(kernel) for kernel in info.kernels]
-    return ModuleMetadata(METADATA_VERSION, (entry, *operators), info.name)
-
-
-def _operator(kernel: KernelInfo) -> FunctionInfo:
-    params = tuple(ParameterInfo(b.name, b.name, b.shape, b.dtype) for b in (*kernel.inputs, *kernel.outputs))
-    sizes = kernel.workspace_bytes, kernel.io_bytes, kernel.constant_bytes
-    return FunctionInfo(kernel.symbol, params, len(kernel.inputs), len(kernel.outputs), *sizes)
+    sizes = info.workspace_bytes, info.io_bytes, info.weights_bytes
+    symbol = entry_symbol(info.name, info.interface_api)
+    functions = [FunctionInfo(symbol, params, len(info.inputs), len(info.outputs), *sizes)]
+    for kernel in info.kernels:
+        buffers = *kernel.inputs, *kernel.outputs
+        params = tuple(ParameterInfo(each.name, each.name, each.shape, each.dtype) for each in buffers)
+        sizes = kernel.workspace_bytes, kernel.io_bytes, kernel.constant_bytes
+        functions.append(FunctionInfo(kernel.symbol, params, len(kernel.inputs), len(kernel.outputs), *sizes))
+    return ModuleMetadata(METADATA_VERSION, tuple(functions), info.name)
 
 
 _CALLER_WORKSPACE, _CALLER_WEIGHTS = 1, 2

@@ -10,7 +10,7 @@ import numpy as np
 
 from aotc.executor.native import Array
 from aotc.model.arguments import require
-from aotc.model.dlpack.exchange import from_dlpack
+from aotc.model.dlpack import from_dlpack
 from aotc.model.extents import OpenTensor
 from aotc.model.metadata import TensorInfo
 

@@ -10,27 +10,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
+from aotc.machines import machine
 from aotc.machines.dots import COMPUTED, PORTABLE, PSHUFB, SWIZZLE, TBL, VPERMW, VPMADDUBSW, VPMADDWD, WASM_DOT
-from aotc.machines.machine import (
-    Bandwidths,
-    CacheShares,
-    Core,
-    Machine,
-    RecurrentCosts,
-    RegisterUse,
-    ScalarUnit,
-    StrassenCosts,
-    SumsCosts,
-    ThreadCosts,
-    TileCosts,
-    WindowCosts,
-    WinogradCosts,
-)
+from aotc.machines.machine import Core, Machine
 
 # --- records that rows share -----------------------------------------------------------------------------------------
 
-_ZEN5_THREADS: Final = ThreadCosts(phase_operations=4000, shared_bytes=1 / 4, weight_bytes=8, most_time=0.9)
-_ZEN5_TILES: Final = TileCosts(
+_ZEN5_THREADS: Final = machine.ThreadCosts(phase_operations=4000, shared_bytes=1 / 4, weight_bytes=8, most_time=0.9)
+_ZEN5_TILES: Final = machine.TileCosts(
     multipliers=2,
     loads=2,
     latency=4,
@@ -54,7 +41,7 @@ _ZEN4_TILES: Final = replace(_ZEN5_TILES, multipliers=1, column_cycles=0.02, pre
 3 taps, 256 channels, 7 x 7 0.86; two layers 768 x 3072 on 32 rows 0.92; SqueezeNet 0.96, a small BERT 0.97. With so
 many lines prefetched, over 1.2: transformer layers of 384 channels, 13 tokens 0.95, 32 0.93; 128 channels, 14 x 14
 0.96."""
-_ZEN5_SHARES: Final = CacheShares(
+_ZEN5_SHARES: Final = machine.CacheShares(
     panel=3 / 4,
     resident=1 / 2,
     between_kernels=1 / 2,
@@ -65,30 +52,30 @@ _ZEN5_SHARES: Final = CacheShares(
     weights=1 / 4,
 )
 _ZEN_SHARES: Final = replace(_ZEN5_SHARES, weights=1 / 2)
-_ZEN_BANDWIDTHS: Final = Bandwidths(l2=24, l3=16, memory=10, sharpness=3)
+_ZEN_BANDWIDTHS: Final = machine.Bandwidths(l2=24, l3=16, memory=10, sharpness=3)
 """By Strassen's and Winograd's weights on a Zen 5 at 4 GHz and a Zen 4 at 3.7 GHz; L2 has 32 where nothing else is
 done."""
-_MESH_BANDWIDTHS: Final = Bandwidths(l2=24, l3=7, memory=3, sharpness=3)
+_MESH_BANDWIDTHS: Final = machine.Bandwidths(l2=24, l3=7, memory=3, sharpness=3)
 """Of servers whose many cores share one L3 over a mesh. A Xeon with 2 MiB of L2, at about 3 GHz: transformer layers 6 x
 384 on 24 rows get 7.5 bytes a cycle of 42 MB; Strassen's weights, 74 MB, 3.4; Winograd's, 84 to 188 MB, 3.0 and 2.8."""
-_ZEN_WINOGRAD: Final = WinogradCosts(
+_ZEN_WINOGRAD: Final = machine.WinogradCosts(
     transform_cycles=4, narrow_cycles=4, filter_cycles=2, fewest_tiles=16, product_registers=4, most_time=1
 )
 _WINOGRAD: Final = replace(_ZEN_WINOGRAD, narrow_cycles=8, filter_cycles=6, most_time=0.9)
 """Additions wait for the units that multiply. That Xeon, 3 x 3 taps of 8-bit integers, Winograd over direct: 256
 channels, 14 x 14 1.47; 512, 14 x 14 1.13; 24, 56 x 56 1.33; 32, 56 x 56 1.24."""
-_RECURRENT: Final = RecurrentCosts(
+_RECURRENT: Final = machine.RecurrentCosts(
     begun_bytes=64, spare_bytes=0, load_share=1 / 4, l1_ways=8, sharpness=6, most_time=0.95
 )
 _ZEN_RECURRENT: Final = replace(_RECURRENT, spare_bytes=64)
-_ZEN5_STRASSEN: Final = StrassenCosts(sum_cycles=5, most_rows=128, most_time=0.98)
+_ZEN5_STRASSEN: Final = machine.StrassenCosts(sum_cycles=5, most_rows=128, most_time=0.98)
 
-_OF_16: Final = RegisterUse(chain=4, window=6, sums=4, row_tile=12, row_parts=24, fewest_rows=4, most_rows=8)
-_OF_32: Final = RegisterUse(chain=4, window=8, sums=8, row_tile=24, row_parts=48, fewest_rows=4, most_rows=8)
-_OF_64: Final = RegisterUse(chain=4, window=16, sums=16, row_tile=48, row_parts=96, fewest_rows=4, most_rows=8)
+_OF_16: Final = machine.RegisterUse(chain=4, window=6, sums=4, row_tile=12, row_parts=24, fewest_rows=4, most_rows=8)
+_OF_32: Final = machine.RegisterUse(chain=4, window=8, sums=8, row_tile=24, row_parts=48, fewest_rows=4, most_rows=8)
+_OF_64: Final = machine.RegisterUse(chain=4, window=16, sums=16, row_tile=48, row_parts=96, fewest_rows=4, most_rows=8)
 """By the number of registers: a quarter of them for sums, three quarters for rows in a tile. Nobody measured 64."""
 
-_SUMS: Final = SumsCosts(
+_SUMS: Final = machine.SumsCosts(
     spill=2.5,
     about=1.04,
     loop=3,
@@ -109,7 +96,7 @@ _SUMS: Final = SumsCosts(
     unrolled=16,
 )
 """Counted in code of GCC 12 for Cortex-M and RV32."""
-_HOST: Final = ScalarUnit(
+_HOST: Final = machine.ScalarUnit(
     multiply="mla",
     long_multiply=True,
     registers=14,
@@ -157,7 +144,7 @@ X86_AVX512: Final = Machine(
     bandwidths=_MESH_BANDWIDTHS,
     winograd=_WINOGRAD,
     strassen=_ZEN5_STRASSEN,
-    windows=WindowCosts(most_taps=16, most_stretches=6, least_bytes=16, least_filled=1 / 4, packing_cycles=3),
+    windows=machine.WindowCosts(most_taps=16, most_stretches=6, least_bytes=16, least_filled=1 / 4, packing_cycles=3),
     recurrent=_RECURRENT,
     dot=VPMADDWD,
     lookup=VPERMW,

@@ -20,7 +20,7 @@ def vector_registers() -> tuple[int, int, bool] | None:
         return None
     if machine in ("aarch64", "arm64"):
         return 16, 32, True
-    flags = _x86_flags() if machine in ("x86_64", "amd64") else frozenset[str]()
+    flags = feature_names() if machine in ("x86_64", "amd64") else frozenset[str]()
     if "sse2" not in flags:
         return None
     fma = bool({"fma", "fma4"} & flags)
@@ -37,11 +37,11 @@ def zen() -> int:
     """Which Zen an x86 processor is, as far as vectors tell: 3 for 1 to 3, 4, or 5 for it and later ones; 0: none."""
     lines = [line.partition(":") for line in _described()]
     first = {name.strip(): value.strip() for name, _, value in reversed(lines)}
-    if first.get("vendor_id") != "AuthenticAMD" or "avx2" not in _x86_flags():
+    if first.get("vendor_id") != "AuthenticAMD" or "avx2" not in feature_names():
         return 0
     if int(first.get("cpu family", 0)) > _ZEN_4_OR_BEFORE:
         return 5
-    return 4 if "avx512f" in _x86_flags() else 3
+    return 4 if "avx512f" in feature_names() else 3
 
 
 def caches() -> dict[str, int]:
@@ -89,11 +89,6 @@ def feature_names() -> frozenset[str]:
             letters = value.strip().partition("_")[0].removeprefix("rv64").removeprefix("rv32")
             return frozenset(letters) | frozenset(value.strip().split("_")[1:])
     return frozenset()
-
-
-def _x86_flags() -> frozenset[str]:
-    """Features of the first core, by Linux's names; nothing where that cannot be read."""
-    return next((frozenset(line.split()) for line in _described() if line.startswith("flags")), frozenset())
 
 
 @cache

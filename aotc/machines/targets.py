@@ -354,20 +354,14 @@ def _vectors_text(target: Target) -> str:
     return "-" if target.vectors is None else f"{target.vectors.registers} x {8 * target.vectors.vector_bytes} bits"
 
 
+@lru_cache(maxsize=1)
 def binding() -> Any:
     """`llvmlite.binding` with every target initialised."""
     import llvmlite.binding as llvm
 
-    _initialize()
-    return llvm
-
-
-@lru_cache(maxsize=1)
-def _initialize() -> None:
-    import llvmlite.binding as llvm
-
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
+    return llvm
 
 
 @lru_cache(maxsize=1)

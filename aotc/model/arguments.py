@@ -63,8 +63,8 @@ def _evaluated(annotation: Any, scope: Mapping[str, Any]) -> Any:
 
 def require(name: str, value: object, hint: Any) -> None:
     """Raise ArgumentError where `value`, of the argument `name`, is none of what an annotation says."""
-    if not _fits(value, hint):
-        name, value, hint = _wrong_part(name, value, hint)
+    if (wrong := _misfit(name, value, hint)) is not None:
+        name, value, hint = wrong
         shown = repr(value) if isinstance(value, str | int | float | None) else f"a {type(value).__name__}"
         raise ArgumentError(Problem("wrong-argument", f"{name} is {shown[:80]}", f"it takes {_said(hint)}"))
 
@@ -83,19 +83,16 @@ def _alternatives(hint: Any) -> tuple[Any, ...]:
     return get_args(hint) if get_origin(hint) in (Union, types.UnionType) else (hint,)
 
 
-def _fits(value: object, hint: Any) -> bool:
-    return any(
-        _is_of(value, each) and all(_fits(part, kind) for _, part, kind in _parts("", value, each))
-        for each in _alternatives(hint)
-    )
-
-
-def _wrong_part(name: str, value: object, hint: Any) -> tuple[str, object, Any]:
-    """The part of a value that does not fit: one of its items where the value itself is of the right kind."""
-    for each in _alternatives(hint):
-        if _is_of(value, each):
-            return next(_wrong_part(*part) for part in _parts(name, value, each) if not _fits(*part[1:]))
-    return name, value, hint
+def _misfit(name: str, value: object, hint: Any) -> tuple[str, object, Any] | None:
+    """The part of a value that is none of its kind: one of its items where the value itself is of the right kind; None
+    where all fits."""
+    misfit = name, value, hint
+    for number, each in enumerate(each for each in _alternatives(hint) if _is_of(value, each)):
+        wrong = next((found for part in _parts(name, value, each) if (found := _misfit(*part)) is not None), None)
+        if wrong is None:
+            return None
+        misfit = wrong if number == 0 else misfit
+    return misfit
 
 
 def _is_of(value: object, hint: Any) -> bool:

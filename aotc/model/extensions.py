@@ -3,20 +3,25 @@
 Every group is loaded here. A package that does not load, or gives something else than its group asks for, costs one
 line on standard error; models that do not need it compile. What goes wrong inside code of another package later, in an
 operator or a kernel strategy, is told as a problem of that package (`problem_of`), not as a fault of the compiler.
+
+Faults of the compiler itself are explained here, too: what was being done, to which node, and where in the code it went
+wrong.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import metadata
 from importlib.metadata import EntryPoint
+from pathlib import Path
 from traceback import walk_tb
 from types import FrameType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from aotc.errors import AotcError, CompileError, Problem
+from aotc.errors import AotcError, CompileError, InternalError, OutOfMemoryError, Problem
 
 if TYPE_CHECKING:
     from xdsl.ir import Operation
@@ -147,17 +152,21 @@ def problem_of(error: Exception) -> Problem | None:
 
 def _blame(frame: FrameType) -> tuple[str, Operation | None] | None:
     """The package whose code a frame is, or whose operator it is about, and that operator."""
-    from xdsl.ir import Operation
-
-    subjects = [frame.f_locals.get(name) for name in ("self", "op")]
-    ops = [subject for subject in subjects if isinstance(subject, Operation)]
+    ops = _operations(frame)
     for op in ops:
         if not _is_ours(module := type(op).__module__):
             return module, op
-    for module in (type(subjects[0]).__module__, str(frame.f_globals.get("__name__", ""))):
+    for module in (type(frame.f_locals.get("self")).__module__, str(frame.f_globals.get("__name__", ""))):
         if _of_extension(module):
             return module, ops[0] if ops else None
     return None
+
+
+def _operations(frame: FrameType) -> list[Operation]:
+    """The operations that code of a frame is about."""
+    from xdsl.ir import Operation
+
+    return [each for name in ("self", "op") if isinstance(each := frame.f_locals.get(name), Operation)]
 
 
 def _is_ours(module: str) -> bool:
@@ -182,3 +191,43 @@ def _package_of(point: EntryPoint) -> str:
 def _distribution_of(module: str) -> str:
     root = module.split(".")[0]
     return _packages().get(root, root)
+
+
+_FIX = "this is a fault of aotc: please report it, with what --crash-report DIR writes"
+
+
+@contextmanager
+def explained(during: str, phase: str = "") -> Generator[None]:
+    """Make what is nobody's to mend but ours an InternalError, and a MemoryError an OutOfMemoryError; `during` is what
+    is being done."""
+    try:
+        yield
+    except (AotcError, OSError):
+        raise
+    except MemoryError as error:
+        nodes, operator, _ = _place(error)
+        what = f"there is not enough memory for {during}"
+        raise OutOfMemoryError("out-of-memory", what, str(error), node=nodes, op_type=operator) from error
+    except Exception as error:
+        raise internal_error(error, during, phase) from error
+
+
+def internal_error(error: Exception, during: str, phase: str = "") -> InternalError:
+    """The InternalError that stands for `error`: it names the node and the operator that code was about, if any."""
+    nodes, operator, line = _place(error)
+    what = f"internal error in {during}"
+    return InternalError(Problem("internal-error", what, f"{describe(error)} ({line})", _FIX, nodes, operator), phase)
+
+
+def _place(error: Exception) -> tuple[str, str, str]:
+    """Where `error` was raised: the nodes and the operator that code was about, if any, and the line."""
+    from aotc.model.locations import node_names
+
+    nodes, operator, line = "", "", ""
+    for frame, number in walk_tb(error.__traceback__):
+        file = Path(frame.f_code.co_filename)
+        line = f"{'/'.join(file.parts[-3:])}:{number}"
+        for op in _operations(frame):
+            if names := node_names(op.location):
+                nodes, operator = ", ".join(names), op.name
+    return nodes, operator, line

@@ -1,7 +1,5 @@
 """Read a compiled model's metadata off its module, as it is after the phase `interface`."""
 
-from __future__ import annotations
-
 from math import prod
 
 from xdsl.dialects.builtin import DenseResourceAttr, ModuleOp, TensorType
@@ -30,6 +28,10 @@ def model_info(module: ModuleOp) -> ModelInfo:
     weights = contract.WEIGHTS.require(module)
     # That of memory of the caller's: the workspace, and weights where they are the caller's.
     alignment = max(plan.alignment, layout.alignment if layout is not None and weights == "caller" else 1)
+    if layout is not None:  # the blob is laid out
+        weights_bytes = layout.size
+    else:
+        weights_bytes = sum((contract.weight_sizes(module) | _in_bytecode(module)).values())
     ours = [kernel for kernel in contract.kernels(module) if contract.EXTERNAL.get(kernel) is None]
     operator_apis = [
         found.value
@@ -46,7 +48,7 @@ def model_info(module: ModuleOp) -> ModelInfo:
         weights=weights,
         workspace_bytes=plan.peak_bytes,
         workspace_alignment=alignment,
-        weights_bytes=_weights_bytes(module) if layout is None else layout.size,
+        weights_bytes=weights_bytes,
         io_bytes=sum(prod(each.shape) * numpy_dtype(each.dtype).itemsize for each in (*inputs, *outputs)),
         kernels=_kernels(module),
         plan=plan,
@@ -94,7 +96,8 @@ def kernel_nodes(module: ModuleOp) -> dict[str, tuple[str, ...]]:
     for kernel in contract.kernels(module):
         symbol = kernel.sym_name.data
         nodes = [name for call in calls.get(symbol, ()) for name in node_names(call.location)]
-        found[symbol] = tuple(dict.fromkeys(nodes or _body_nodes(kernel)))
+        nodes = nodes or [name for op in kernel.walk() for name in node_names(op.location)]
+        found[symbol] = tuple(dict.fromkeys(nodes))
     return found
 
 
@@ -135,15 +138,6 @@ def _callee(call: CallOp) -> str:
     if symbol == CALL_PACKED and isinstance(name := call.operands[1].owner, StringOp):
         return name.value.data
     return symbol
-
-
-def _body_nodes(kernel: FuncOp) -> list[str]:
-    return [name for op in kernel.walk() for name in node_names(op.location)]
-
-
-def _weights_bytes(module: ModuleOp) -> int:
-    """Bytes of the constants where no blob is laid out: of every array referred to, once."""
-    return sum((contract.weight_sizes(module) | _in_bytecode(module)).values())
 
 
 def _in_bytecode(module: ModuleOp) -> dict[str, int]:

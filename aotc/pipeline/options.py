@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from numbers import Integral
 from typing import Any, Literal
@@ -264,34 +264,17 @@ class CompileOptions:
             if name not in known:
                 raise TypeError(f"unknown option {name!r}; there are {', '.join(sorted(known))}")
         changes = {name: _plain(value) for name, value in changes.items()}
-        if isinstance(emit := changes.get("emit"), str):
-            changes["emit"] = tuple(part.strip() for part in emit.split(",") if part.strip())
-        elif emit is not None:
-            changes["emit"] = tuple(emit)
-        if isinstance(offload := changes.get("offload"), str):
-            changes["offload"] = tuple(part.strip() for part in offload.split(",") if part.strip())
-        elif offload is not None:
-            changes["offload"] = tuple(offload)
+        for name in ("emit", "offload"):
+            if isinstance(given := changes.get(name), str):
+                changes[name] = tuple(part.strip() for part in given.split(",") if part.strip())
+            elif given is not None:
+                changes[name] = tuple(given)
         for size in ("ram", "flash", "stack", "max_constants"):
             if isinstance(value := changes.get(size), str):
                 changes[size] = parse_size(value, size.replace("_", "-"))
-        if dims := changes.get("dims"):
-            changes["dims"] = {
-                name: size if size == "any" else _size(f"--dim {name}={size}", size)
-                for name, size in dict(dims).items()
-            }
-        if shapes := changes.get("input_shapes"):
-            changes["input_shapes"] = {
-                name: tuple(_size(f"--input-shape {name}={shape}", size) for size in shape)
-                for name, shape in dict(shapes).items()
-            }
-        if constants := changes.get("constants"):
-            changes["constants"] = {
-                name: value if isinstance(value, str) and value == "any" else KnownTensor.of(value, name)
-                for name, value in dict(constants).items()
-            }
-        if state := changes.get("state"):
-            changes["state"] = {str(output): str(source) for output, source in dict(state).items()}
+        for name, entry in _ENTRIES.items():
+            if given := changes.get(name):
+                changes[name] = {str(key): entry(key, value) for key, value in dict(given).items()}
         if (level := changes.get("optimize")) is not None:
             changes["optimize"] = str(level)
         return CompileOptions(**changes) if base is None else replace(base, **changes)
@@ -312,6 +295,17 @@ def _size(option: str, size: Any) -> int:
         return int(size) if isinstance(size, str) else operator.index(size)
     except (TypeError, ValueError):
         raise UsageError("invalid-option", option, f"{size!r} is not an integer") from None
+
+
+_ENTRIES: dict[str, Callable[[str, Any], Any]] = {
+    "dims": lambda name, size: size if size == "any" else _size(f"--dim {name}={size}", size),
+    "input_shapes": lambda name, shape: tuple(_size(f"--input-shape {name}={shape}", size) for size in shape),
+    "constants": lambda name, value: (
+        value if isinstance(value, str) and value == "any" else KnownTensor.of(value, name)
+    ),
+    "state": lambda output, source: str(source),
+}
+"""How entries of mappings are read, by field name."""
 
 
 def parse_size(text: str, option: str) -> int:

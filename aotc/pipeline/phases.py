@@ -5,8 +5,6 @@ be printed, copied and run by hand; `aotc phases` prints it, and the table. A pa
 end of a phase through the entry point group `aotc.pipelines`: the entry's name is the phase, its value a pipeline.
 """
 
-from __future__ import annotations
-
 import difflib
 import time
 from collections.abc import Callable, Collection, Generator, Sequence
@@ -14,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.metadata import EntryPoint
-from typing import Protocol, cast
+from typing import Any, cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -27,7 +25,7 @@ from xdsl.utils.exceptions import ArgSpecParseError, PassFailedException
 from aotc.errors import CompileError, InternalError, UsageError
 from aotc.machines.targets import core_of, machine_of
 from aotc.model import extensions
-from aotc.model.faults import explained
+from aotc.model.extensions import explained
 from aotc.pipeline.options import CompileOptions
 from aotc.pipeline.universe import multiverse
 from aotc.pipeline.verification import verify, verify_parts
@@ -86,10 +84,6 @@ class Phase:
     sentence: str
     steps: tuple[Step, ...] = ()
 
-    def pipeline(self, asked: CompileOptions) -> str:
-        """The passes of a compilation with these options, as text."""
-        return pipeline(self.steps, asked)
-
 
 def pipeline(steps: tuple[Step, ...], asked: CompileOptions) -> str:
     """The steps that run with these options, in the syntax of `aotc-opt -p`."""
@@ -106,9 +100,7 @@ CORE = When(
     lambda asked: asked.optimize != "0" and machine_of(asked.target) is None,
 )
 SCHEDULED = When(
-    "with schedules",
-    f"{VECTORS.name}, or {CORE.name}",
-    lambda asked: VECTORS.holds(asked) or CORE.holds(asked),
+    "with schedules", f"{VECTORS.name}, or {CORE.name}", lambda asked: VECTORS.holds(asked) or CORE.holds(asked)
 )
 EXACT = When("--requantize exact", "", lambda asked: asked.requantize == "exact")
 FIXED = When("--requantize fixed", "", lambda asked: asked.requantize == "fixed")
@@ -317,7 +309,7 @@ PHASE_NAMES = tuple(phase.name for phase in PHASES)
 
 def pipeline_of(phase: Phase, options: CompileOptions) -> str:
     """The passes of a phase: its own pipeline, then those of installed packages in order of their packages' names."""
-    return ",".join(part for part in (phase.pipeline(options), *_extensions().get(phase.name, ())) if part)
+    return ",".join(part for part in (pipeline(phase.steps, options), *_extensions().get(phase.name, ())) if part)
 
 
 @cache
@@ -354,12 +346,6 @@ class PassTiming:
     seconds: float
 
 
-class _ToLLVM(Protocol):
-    """The parts of `convert-to-llvm` beside `apply`."""
-
-    def convert(self, module: ModuleOp, target: str | None, only: Collection[Operation] | None = None) -> ModuleOp: ...
-
-
 def to_llvm(
     module: ModuleOp,
     target: str,
@@ -371,23 +357,20 @@ def to_llvm(
 ) -> ModuleOp:
     """The result of `convert-to-llvm` for a module after the last phase, or of `only` some operations at its top, for
     an object of their own. The module stays as it is. Raises CompileError."""
-    conversion = cast(Callable[..., _ToLLVM], multiverse().all_passes["convert-to-llvm"]())
+    conversion: Any = multiverse().all_passes["convert-to-llvm"]()
     sections = {"weights_section": weights_section, "workspace_section": workspace_section}
     return conversion(optimize_size=optimize_size, **sections).convert(module, target, only)
-
-
-class _ByFunction(Protocol):
-    def function(self, ctx: Context, function: FuncOp) -> None: ...
 
 
 def finish(ctx: Context, options: CompileOptions, parts: Sequence[Operation]) -> None:
     """Do what is `by_function` to some operations at the top of a module and verify them. Raises CompileError."""
     phase = PHASES[-1].name
-    for item in make_passes(by_function(options)):
+    items: tuple[Any, ...] = make_passes(by_function(options))
+    for item in items:
         with _blaming(item.name, phase):
             for part in parts:
                 if isinstance(part, FuncOp) and part.body.blocks:
-                    cast(_ByFunction, item).function(ctx, part)
+                    item.function(ctx, part)
     with _blaming("verify", phase):
         verify_parts(parts)
 
@@ -437,11 +420,7 @@ class PassRunner:
     """Runs pipelines by text and tells observers about it."""
 
     def __init__(
-        self,
-        ctx: Context,
-        *,
-        verify_each: bool = False,
-        after_pass: Callable[[str, str, ModuleOp], None] | None = None,
+        self, ctx: Context, *, verify_each: bool = False, after_pass: Callable[[str, str, ModuleOp], None] | None = None
     ) -> None:
         self._ctx = ctx
         self._verify_each = verify_each

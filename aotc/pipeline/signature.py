@@ -1,7 +1,5 @@
 """The options of a compilation as keyword arguments: typed, each with a sentence for help()."""
 
-from __future__ import annotations
-
 import functools
 import inspect
 import os
@@ -234,11 +232,10 @@ def _keyword(match: Match[str]) -> str:
         return match[0]
     if value is not None and (value.isdigit() or value.isupper()):  # a number, or what stands for one, as N
         return f"{name}={value}"
-    if value is not None and (_is_text(name, value) or set(value.split("|")) & set(CHOICES.get(name, ()))):
+    if value is None:
+        return name
+    # Whether it is a value of the option, and not what the message goes on with.
+    is_text = name == "target" or (name == "emit" and value in KINDS) or (name == "cc" and "-" in value)
+    if is_text or {*value.split("|")} & {*CHOICES.get(name, ())}:
         return f'{name}="{value}"'
-    return name if value is None else f"{name} {value}"
-
-
-def _is_text(name: str, value: str) -> bool:
-    """Whether `value` is one of the option, and not the next word of the message."""
-    return name == "target" or (name == "emit" and value in KINDS) or (name == "cc" and "-" in value)
+    return f"{name} {value}"

@@ -1,7 +1,5 @@
 """IR as files: what `--stop-after` and `--dump-phases` write and `--start-at` reads, with the weights in an npz."""
 
-from __future__ import annotations
-
 import math
 import os
 import re

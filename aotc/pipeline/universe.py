@@ -4,8 +4,6 @@ This is the entry point `xdsl.universe`: it makes them appear in `aotc-opt` and 
 adds its own universe the same way. A unit test loads them all.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache
 from importlib import import_module

@@ -4,8 +4,6 @@ After unrolling, a module has tens of thousands of operations of a few hundred k
 regions is well formed depends on its class, its types and its attributes alone, so one of each kind stands for all.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from functools import cache
 

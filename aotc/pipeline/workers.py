@@ -12,7 +12,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
@@ -227,6 +227,3 @@ def _how(status: int) -> str:
     if os.WIFSIGNALED(status):
         return f"it was ended by {signal.Signals(os.WTERMSIG(status)).name}, as where memory is short"
     return f"it ended with status {os.waitstatus_to_exitcode(status)}"
-
-
-__all__: Sequence[str] = ("MOST_ITEMS", "aside", "bystander", "in_parallel", "is_alone", "usable_cores")

@@ -212,29 +212,27 @@ def _of_functions(executable: Executable) -> Iterator[Problem]:
 def _of_instruction(
     executable: Executable, function: VMFunction, here: int, instruction: Instruction, arities: dict[str, int]
 ) -> Iterator[Problem]:
-    where = f"instruction {here}"
+    def problem(what: str, why: str = "", fix: str = "") -> Problem:
+        return Problem("invalid-function", f"instruction {here} {what}", why, fix, function.name)
+
+    count = function.register_file_size
     written: Sequence[int | None] = (instruction.dst,) if isinstance(instruction, Call) else ()
     for register in (*instructions.reads(instruction), *written):
-        if register is not None and register >= function.register_file_size:
-            count = function.register_file_size
-            what = f"{where} has register %{register}; there are {count}"
-            yield Problem("invalid-function", what, node=function.name)
+        if register is not None and register >= count:
+            yield problem(f"has register %{register}; there are {count}")
     if not isinstance(instruction, Call):
         return
     if instruction.function >= len(executable.func_names):
-        what = f"{where} calls name {instruction.function} of {len(executable.func_names)}"
-        yield Problem("invalid-function", what, node=function.name)
+        yield problem(f"calls name {instruction.function} of {len(executable.func_names)}")
         return
-    callee = executable.func_names[instruction.function]
-    given = len(instruction.args)
+    callee, given = executable.func_names[instruction.function], len(instruction.args)
     if (taken := arities.get(callee, given)) != given:
-        what = f"{where} calls {callee} with {given} operands; it has {taken} inputs"
-        yield Problem("invalid-function", what, node=function.name)
+        yield problem(f"calls {callee} with {given} operands; it has {taken} inputs")
+    count = len(executable.constants)
     for position, operand in enumerate(instruction.args):
-        if operand.kind is Kind.CONSTANT and operand.value >= len(executable.constants):
-            what = f"{where} has constant {operand.value} as operand {position} of {callee}"
-            count = len(executable.constants)
-            yield Problem("invalid-function", what, f"there are {count}", "add it with add_constant", function.name)
+        if operand.kind is Kind.CONSTANT and operand.value >= count:
+            what = f"has constant {operand.value} as operand {position} of {callee}"
+            yield problem(what, f"there are {count}", "add it with add_constant")
 
 
 def _aligned(blob: memoryview) -> memoryview:

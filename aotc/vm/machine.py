@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple, NoReturn, Protocol, TypeAlias, cast
 import numpy as np
 
 from aotc.errors import Problem
-from aotc.model.dlpack.exchange import from_dlpack
+from aotc.model.dlpack import from_dlpack
 from aotc.vm import builtins
 from aotc.vm.errors import OperandError, VMError
 from aotc.vm.executable import Executable, VMFunction, instruction_text
@@ -79,7 +79,7 @@ class VirtualMachine:
         self.state = VMState(tuple(allocators)) if allocators is not None else VMState()
         self._most_frames = most_frames
         self._most_jumps = -1 if most_jumps is None else most_jumps
-        self._packed = _functions_of(module)
+        self._packed = module if isinstance(module, Mapping) else {} if module is None else module.packed_functions()
         self._workspace = self._new_workspace()
         self._codes = {each.name: _Code(each, executable.body(each)) for each in executable.global_funcs}
         problems: list[Problem] = []
@@ -221,12 +221,6 @@ class VirtualMachine:
 
     def _stop(self, code: _Code, here: int, what: str, most: int) -> NoReturn:
         raise VMError("endless-call", f"more than {most} {what}", node=self._where(code, here))
-
-
-def _functions_of(module: Mapping[str, Packed] | Module | None) -> Mapping[str, Packed]:
-    if module is None:
-        return {}
-    return module if isinstance(module, Mapping) else module.packed_functions()
 
 
 def _fetching(places: list[int]) -> Callable[[list[Any]], tuple[Any, ...]]:

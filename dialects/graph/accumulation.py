@@ -6,7 +6,7 @@ from abc import ABC
 from typing import ClassVar
 
 import numpy as np
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i32
+from xdsl.dialects.builtin import ModuleOp, i32
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import opt_prop_def
 
@@ -37,8 +37,8 @@ class AccumulatingOp(AnchorOp, ABC):
     @property
     def zero_points(self) -> tuple[int, int]:
         """The zero points of the first two operands."""
-        first, second = (self.properties.get(name) for name in self.ZERO_POINTS)
-        return _value(first), _value(second)
+        first, second = (getattr(self, name) or 0 for name in self.ZERO_POINTS)
+        return first, second
 
     def summed_type(self, *starts: SSAValue) -> Attribute:
         """The element type of the sums, which begin with `starts`; raises ShapeError where types do not fit."""
@@ -75,7 +75,3 @@ class AccumulatingOp(AnchorOp, ABC):
 def integer_sums(module: ModuleOp) -> list[AccumulatingOp]:
     """Operations that sum up integers of a module before it has kernels, in control flow, too."""
     return [op for op in graph_operations(module) if isinstance(op, AccumulatingOp) and op.sums_integers]
-
-
-def _value(attribute: Attribute | None) -> int:
-    return attribute.value.data if isinstance(attribute, IntegerAttr) else 0

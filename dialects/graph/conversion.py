@@ -153,16 +153,13 @@ class QuantizeOp(AffineOp):
         bounds = integer_range(self.to)
         if byte_width(self.to) <= 2:  # clamped first, which is the same, and then far from 2^22
             low, high = ((b.const(each, f32) - b.cast(zero_point[0], f32)) if zero_point else each for each in bounds)
-            value = b.select(b.compare("gt", quotient, low), quotient, low)
-            value = b.rounded(b.select(b.compare("lt", value, high), value, high))
+            value = b.rounded(b.limited(quotient, low, high))
             value = value + b.cast(zero_point[0], i32) if zero_point else value
             return b.bitcast(b.cast(value, compute_type(self.to)), self.to)
         low, high = bounds
         value = b.math("roundeven", quotient)
         value = value + b.cast(zero_point[0], f32) if zero_point else value
-        value = b.select(b.compare("gt", value, low), value, low)
-        value = b.select(b.compare("lt", value, high), value, high)
-        return b.bitcast(b.cast(value, compute_type(self.to)), self.to)
+        return b.bitcast(b.cast(b.limited(value, low, high), compute_type(self.to)), self.to)
 
 
 @irdl_op_definition

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC
-from typing import ClassVar
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import ClassVar, TypeAlias
 
-from xdsl.irdl import irdl_op_definition
+import numpy as np
 
 from aotc.dialects.builder import Builder, Scalar
 from aotc.dialects.graph.elementwise import Domain, UnaryOp, operator
@@ -69,20 +71,69 @@ SoftplusOp = operator(
 )
 
 
-@irdl_op_definition
-class MishOp(FunctionOp):
+_LARGE = 20.0
+"""From here on the quotient of `MishOp` is 1 in every type."""
+
+
+def _mish(b: Builder, x: Scalar) -> Scalar:
+    power = b.math("exp", b.min(x, _LARGE))
+    numerator = power * (power + 2.0)
+    return x * (numerator / (numerator + 2.0))
+
+
+MishOp = operator(
+    FunctionOp,
+    "graph.mish",
     """x tanh(log(1 + exp(x))), which is x n / (n + 2) with n = exp(x) (exp(x) + 2): one exponential and one quotient.
 
     In f32 to 4 ulp from -87 on, where exp(x) is a normal number, and to 2^-142 below; of -inf, as of NaN, it is NaN.
-    D. Misra, Mish: A Self Regularized Non-Monotonic Activation Function, 2019.
-    """
+    D. Misra, Mish: A Self Regularized Non-Monotonic Activation Function, 2019.""",
+    _mish,
+)
 
-    name = "graph.mish"
-    LARGE: ClassVar = 20.0
-    """From here on the quotient is 1 in every type."""
+# --- activations of recurrent cells ----------------------------------------------------------------------------------
 
-    def scalar(self, b: Builder, *operands: Scalar) -> Scalar:
-        x = operands[0]
-        power = b.math("exp", b.min(x, self.LARGE))
-        numerator = power * (power + 2.0)
-        return x * (numerator / (numerator + 2.0))
+Formula: TypeAlias = Callable[[Builder, Scalar, float, float], Scalar]
+"""Emits the activation of a number, given alpha and beta."""
+
+
+def _leaky_relu(b: Builder, x: Scalar, alpha: float, beta: float) -> Scalar:
+    return b.select(b.compare("lt", x, 0), x * alpha, x)
+
+
+def _thresholded_relu(b: Builder, x: Scalar, alpha: float, beta: float) -> Scalar:
+    return b.select(b.compare("gt", x, alpha), x, 0)
+
+
+def _hard_sigmoid(b: Builder, x: Scalar, alpha: float, beta: float) -> Scalar:
+    return b.max(b.min(x * alpha + beta, 1), 0)
+
+
+def _elu(b: Builder, x: Scalar, alpha: float, beta: float) -> Scalar:
+    return b.select(b.compare("lt", x, 0), (b.math("exp", b.min(x, 0)) - 1) * alpha, x)
+
+
+@dataclass(frozen=True)
+class Activation:
+    """One row of the table: the formula, how many of alpha and beta it has, and the values of those left out."""
+
+    formula: Formula
+    parameters: int = 0
+    defaults: tuple[float, ...] = ()
+    """Those of the ONNX operator of that name, in f32; there are none where it has none."""
+
+
+ACTIVATIONS: Mapping[str, Activation] = {
+    "relu": Activation(lambda b, x, alpha, beta: b.max(x, 0)),
+    "tanh": Activation(lambda b, x, alpha, beta: b.math("tanh", x)),
+    "sigmoid": Activation(lambda b, x, alpha, beta: sigmoid(b, x)),
+    "softsign": Activation(lambda b, x, alpha, beta: x / (b.abs(x) + 1)),
+    "softplus": Activation(lambda b, x, alpha, beta: softplus(b, x)),
+    "affine": Activation(lambda b, x, alpha, beta: x * alpha + beta, 2),
+    "leaky_relu": Activation(_leaky_relu, 1, (float(np.float32(0.01)),)),
+    "thresholded_relu": Activation(_thresholded_relu, 1, (1.0,)),
+    "scaled_tanh": Activation(lambda b, x, alpha, beta: b.math("tanh", x * beta) * alpha, 2),
+    "hard_sigmoid": Activation(_hard_sigmoid, 2, (float(np.float32(0.2)), 0.5)),
+    "elu": Activation(_elu, 1, (1.0,)),
+}
+"""By name."""

@@ -193,11 +193,10 @@ class GraphOp(IRDLOperation, HasCanonicalizationPatternsInterface, ABC):
         its name is given as true. Raises `ShapeError`, and TypeError for a property of another kind than is declared.
         """
         definition = cls.get_irdl_definition()
-        given: list[SSAValue | Operation | Sequence[SSAValue | Operation]] = []
-        for (_, operand_def), operand in zip(definition.operands, chain(operands, repeat(None)), strict=False):
-            is_one = isinstance(operand, SSAValue | Operation)
-            assert is_one or isinstance(operand_def, VarOperandDef), "a required operand is missing"
-            given.append([] if operand is None else [operand] if is_one else operand)
+        given = [
+            () if operand is None and isinstance(operand_def, VarOperandDef) else operand
+            for (_, operand_def), operand in zip(definition.operands, chain(operands, repeat(None)), strict=False)
+        ]
         properties = {
             name: attribute
             for name, value in attributes.items()

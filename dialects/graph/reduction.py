@@ -57,7 +57,8 @@ class Monoid:
     ufunc: np.ufunc
 
 
-def _least(kind: Attribute) -> Number:
+def least(kind: Attribute) -> Number:
+    """An element of a type that none is less than."""
     return -np.inf if is_float(kind) else integer_range(kind)[0]
 
 
@@ -67,7 +68,7 @@ def _greatest(kind: Attribute) -> Number:
 
 _SUM = Monoid(Domain.NUMBER, lambda kind: 0, lambda b, x, y: x + y, np.add)
 _PRODUCT = Monoid(Domain.NUMBER, lambda kind: 1, lambda b, x, y: x * y, np.multiply)
-_MAXIMUM = Monoid(Domain.ANY, _least, lambda b, x, y: b.max(x, y), np.maximum)
+_MAXIMUM = Monoid(Domain.ANY, least, lambda b, x, y: b.max(x, y), np.maximum)
 _MINIMUM = Monoid(Domain.ANY, _greatest, lambda b, x, y: b.min(x, y), np.minimum)
 
 

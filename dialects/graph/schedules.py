@@ -22,6 +22,7 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
+from aotc.dialects.attributes import parse_field
 from aotc.dialects.graph.interfaces import AnchorOp
 from aotc.dialects.graph.structure import ConstantOp
 from aotc.mathematics.winograd_transforms import OUTPUT_TILES
@@ -281,7 +282,7 @@ class ScheduleAttr(Data[S], Generic[S]):
         given: dict[str, Any] = {}
         with parser.in_angle_brackets():
             position = parser.pos
-            parser.parse_comma_separated_list(parser.Delimiter.NONE, lambda: given.update([cls._parse_field(parser)]))
+            parser.parse_comma_separated_list(parser.Delimiter.NONE, lambda: given.update([parse_field(parser)]))
             known = {item.name for item in fields(cls.KIND)}
             needed = {item.name for item in fields(cls.KIND) if item.default is MISSING}
             if unknown := given.keys() - known:
@@ -298,14 +299,6 @@ class ScheduleAttr(Data[S], Generic[S]):
                 return cls.KIND(**given)  # pyright: ignore[reportReturnType]
             except VerifyException as error:
                 parser.raise_error(str(error), position)
-
-    @staticmethod
-    def _parse_field(parser: AttrParser) -> tuple[str, object]:
-        name = parser.parse_identifier()
-        if parser.parse_optional_punctuation("=") is None:
-            return name, True
-        number = parser.parse_optional_integer()
-        return name, parser.parse_identifier() if number is None else number
 
     def print_parameter(self, printer: Printer) -> None:
         printed = [text for item in fields(self.data) if (text := _field_text(item, getattr(self.data, item.name)))]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import reduce
+from operator import and_
 
 from aotc.dialects.builder import Builder, Scalar
 from aotc.dialects.graph.interfaces import ShapeError
@@ -80,6 +82,11 @@ def require_axis(axis: int, rank: int) -> None:
 def inside(b: Builder, index: Scalar, extent: int) -> Scalar:
     """Whether a signed `index` is one of `extent` elements."""
     return b.compare("ge", index, 0) & b.compare("lt", index, extent)
+
+
+def all_inside(b: Builder, index: Sequence[Scalar], shape: Sequence[int]) -> Scalar:
+    """Whether signed indices are those of an element of a tensor of `shape`."""
+    return reduce(and_, (inside(b, i, extent) for i, extent in zip(index, shape, strict=True)))
 
 
 def linearize(b: Builder, index: Sequence[Scalar], shape: Sequence[int]) -> Scalar:

@@ -1,8 +1,6 @@
 """Values that a loop, or the entry from call to call, carries: written where the last ones are, which nobody reads any
 more by then."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from xdsl.dialects.func import FuncOp
@@ -91,7 +89,7 @@ def _settle_carried(block: Block) -> dict[SSAValue, SSAValue]:
         op.detach()
     block.insert_ops_before(order, end)
     for position in copied:
-        _copy_operand(end, position)
+        make_group([copy := copy_operand(end, position)], [copy.result])
     return taken_over
 
 
@@ -105,20 +103,20 @@ def _settle_conditional(op: IfOp, taken_over: Mapping[SSAValue, SSAValue]) -> di
             same = None if operand is None else block.args[list(op.captured).index(operand)]
             if isinstance(source, BlockArgument):
                 if source is not same:
-                    _copy_operand(end, position)
+                    make_group([copy := copy_operand(end, position)], [copy.result])
             elif same is not None and isinstance(source.owner, IfOp) and source.owner in _readers(same):
                 inner[source] = same
     return inner
 
 
-def _copy_operand(reader: Operation, place: int) -> None:
-    """Let `reader` read a copy of an operand, in a group of its own."""
+def copy_operand(reader: Operation, place: int) -> CopyOp:
+    """Let `reader` read a copy of an operand."""
     value = reader.operands[place]
     copy = CopyOp.get(value)
     copy.location = value.owner.location if isinstance(value.owner, Operation) else reader.location
     Rewriter.insert_op(copy, InsertPoint.before(reader))
     reader.operands[place] = copy.result
-    make_group([copy], [copy.result])
+    return copy
 
 
 def _written_first(value: SSAValue) -> SSAValue:

@@ -1,16 +1,13 @@
 """The cost of operations in scalar code, found by writing that code and counting: no operator has to declare it."""
 
-from __future__ import annotations
-
 import math
-from collections.abc import Sequence
 
 from xdsl.dialects import arith, memref, scf
 from xdsl.dialects import math as math_dialect
 from xdsl.dialects.builtin import IndexType, MemRefType
 from xdsl.ir import Block, Operation, SSAValue
 
-from aotc.dialects.builder import INDEX, Reader, Scalar
+from aotc.dialects.builder import INDEX, Reader, Scalar, Writer
 from aotc.dialects.dtypes import storage_type
 from aotc.dialects.graph.interfaces import AnchorOp, ElementOp, GraphOp, element_type_of, shape_of
 from aotc.model.memo import Memo
@@ -54,17 +51,13 @@ _anchor_reads = Memo[object, tuple[float, ...]]()
 
 def element_cost(op: ElementOp) -> int:
     """Arithmetic operations for one result element, reads and index arithmetic aside."""
-    return _element_costs.of(signature(op), lambda: _count_element(op))
 
+    def count() -> int:
+        probe = _Probe(op)
+        op.element(probe.b, probe.index[: len(shape_of(op.results[0]))], probe.reads())
+        return sum(map(_weight, probe.block.walk()))
 
-def _count_element(op: ElementOp) -> int:
-    probe = _Probe(op)
-    op.element(probe.b, probe.index[: len(shape_of(op.results[0]))], probe.reads())
-    return sum(_weight(inner) for inner in probe.block.walk())
-
-
-def _discard(index: Sequence[Scalar], value: Scalar) -> None:
-    """A writer that drops the value: only reads are counted."""
+    return _element_costs.of(signature(op), count)
 
 
 def anchor_reads(op: AnchorOp) -> tuple[float, ...]:
@@ -75,7 +68,8 @@ def anchor_reads(op: AnchorOp) -> tuple[float, ...]:
 def _count_reads(op: AnchorOp) -> tuple[float, ...]:
     probe = _Probe(op)
     counts = [0.0] * len(op.operands)
-    strategy_of(op).scalar_nest(LoopNest(op, probe.b, probe.reads(), [_discard for _ in op.results]))
+    writes: list[Writer] = [lambda index, value: None for _ in op.results]  # only reads are counted
+    strategy_of(op).scalar_nest(LoopNest(op, probe.b, probe.reads(), writes))
     for load in probe.block.walk():
         if isinstance(load, memref.LoadOp) and load.memref in probe.buffers[: len(counts)]:
             counts[probe.buffers.index(load.memref)] += _times(load)

@@ -10,8 +10,6 @@ func.func private @matmul_relu_0(..) -> .. attributes {aot.operations = 56 : i64
 ```
 """
 
-from __future__ import annotations
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass

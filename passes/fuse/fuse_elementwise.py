@@ -19,8 +19,6 @@ After:
 ```
 """
 
-from __future__ import annotations
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 

@@ -23,8 +23,6 @@ After:
 ```
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from xdsl.context import Context

@@ -1,7 +1,5 @@
 """The cost model of fusion: every threshold and decision of the fusion passes; `groups` makes the groups."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,11 +1,10 @@
 """Making `graph.fused` groups out of operations of a block: the mechanism of fusion, without its cost model."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection, Mapping, Sequence
 
 from xdsl.ir import Block, Operation, OpResult, Region, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from aotc.dialects.graph.interfaces import shape_of
 from aotc.dialects.graph.structure import ConstantOp, FusedOp, YieldOp
@@ -28,16 +27,12 @@ def make_group(ops: Sequence[Operation], outputs: Sequence[SSAValue]) -> FusedOp
 
     group = FusedOp(inputs, [output.type for output in outputs], Region(block))
     group.location = fuse_locations(op.location for op in block.ops if not isinstance(op, ConstantOp | YieldOp))
-    parent = ops[-1].parent
-    assert parent is not None
-    parent.insert_op_before(group, ops[-1])
+    Rewriter.insert_op(group, InsertPoint.before(ops[-1]))
     for output, result in zip(outputs, group.outputs, strict=True):
-        result.name_hint = output.name_hint
         output.replace_all_uses_with(result)
     for op in reversed(ops):
         if not any(result.first_use is not None for result in op.results):
-            op.detach()
-            op.erase()
+            Rewriter.erase_op(op)
     return group
 
 

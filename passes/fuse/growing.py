@@ -82,8 +82,8 @@ class Growth:
             if value in found:
                 self._needs[value] = _Need(found[value], max(prologues.get(value, ()), default=Prologue.COMPUTED))
 
-    def grow(self) -> FusedOp | None:
-        """Take in all producers that pay; returns the group, or None where there is no such producer."""
+    def grow(self) -> None:
+        """Take in all producers that pay, and make a group where there is one."""
         waiting: list[tuple[int, Operation]] = []
         visited: set[Operation] = set()
 
@@ -100,9 +100,8 @@ class Growth:
                 self._take(op)
                 for operand in op.operands:
                     wait_for(operand)
-        if len(self.members) == 1:
-            return None
-        return make_group(self._in_order(), self.outputs)
+        if len(self.members) > 1:
+            make_group(self._in_order(), self.outputs)
 
     def _accepts(self, op: ElementOp) -> bool:
         if not _may_be_taken_in(op):
@@ -111,7 +110,8 @@ class Growth:
         need = self._needs[result]
         if self._size >= self._limits.most_operations:
             return False
-        if not self._limits.has_room(self.members, self._buffers_with(op)):
+        inputs = {value for value in (*self._needs, *op.operands) if not is_single_constant(value)} - {result}
+        if not self._limits.has_room(self.members, len(inputs) + len(self.outputs)):
             return False
         if need.reads.count > math.prod(shape_of(result)) and not may_recompute(op, need.repeated):
             return False
@@ -145,10 +145,6 @@ class Growth:
             self._needs[operand] = new.merge(self._needs.get(operand))
         self.members.append(op)
         self._size += 1
-
-    def _buffers_with(self, op: ElementOp) -> int:
-        inputs = {value for value in (*self._needs, *op.operands) if not is_single_constant(value)}
-        return len(inputs - set(op.results)) + len(self.outputs)
 
     def _depends_on_use_outside(self, op: ElementOp) -> bool:
         """Whether the group, with `op` in it, would depend on an outside operation that uses `op`."""

@@ -35,8 +35,6 @@ func.func @main(%x: tensor<1x4xf32>) -> tensor<1x4xf32> attributes {aot.entry} {
 ```
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Collection, Sequence
@@ -46,7 +44,7 @@ from xdsl.dialects.builtin import LocationAttr, ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, Region, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import Rewriter
 
 from aotc.dialects.aot.contract import BRANCHES, EXTERNAL, External, entries, mark_kernel
 from aotc.dialects.graph.compound.control_flow import ControlOp, IfOp, LoopOp, graph_blocks
@@ -62,10 +60,10 @@ from aotc.dialects.graph.interfaces import (
     shape_of,
     viewed_whole,
 )
-from aotc.dialects.graph.structure import ConstantOp, CopyOp, FusedOp, YieldOp
+from aotc.dialects.graph.structure import ConstantOp, FusedOp, YieldOp
 from aotc.errors import CompileError
 from aotc.model.locations import fuse_locations, node_names
-from aotc.passes.fuse.carried import carried_at, is_only_read_by, settle_control_flow
+from aotc.passes.fuse.carried import carried_at, copy_operand, is_only_read_by, settle_control_flow
 from aotc.passes.fuse.groups import make_group
 from aotc.passes.fuse.reads import in_place
 from aotc.passes.kernel.signature import block_signature
@@ -80,7 +78,7 @@ class OutlineKernelsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         kernels: dict[object, FuncOp] = {}
         locations: dict[FuncOp, list[LocationAttr]] = {}
-        numbers: Counter[str] = Counter(_stem(f.sym_name.data) for f in op.body.block.ops if isinstance(f, FuncOp))
+        numbers: Counter[str] = Counter(re.sub(r"_\d+$", "", f.sym_name.data) for f in op.ops if isinstance(f, FuncOp))
         blocks = graph_blocks(op)
         for block in reversed(blocks):
             _group_lone_operations(block, _joins(block, _separate_carried(block, _separate_outputs(block))))
@@ -124,7 +122,7 @@ def _separate_outputs(block: Block) -> set[SSAValue]:
         if source is carried_at(block, position):
             continue
         if not (isinstance(parent, IfOp) and isinstance(source, BlockArgument)):
-            end.operands[position] = _copied(value, end)
+            copy_operand(end, position)
     return taken
 
 
@@ -132,14 +130,6 @@ def _is_computed(value: SSAValue) -> bool:
     """Whether an operation writes `value` into a buffer: a kernel, or control flow."""
     groups = FusedOp | ExternalOp | ControlOp
     return isinstance(value, OpResult) and (is_kernel(value.op) or isinstance(value.op, groups))
-
-
-def _copied(value: SSAValue, reader: Operation) -> SSAValue:
-    """A copy of an operand, in front of its reader."""
-    copy = CopyOp.get(value)
-    copy.location = value.op.location if isinstance(value, OpResult) else reader.location
-    Rewriter.insert_op(copy, InsertPoint.before(reader))
-    return copy.result
 
 
 def _separate_carried(block: Block, taken: set[SSAValue]) -> set[SSAValue]:
@@ -154,7 +144,7 @@ def _separate_carried(block: Block, taken: set[SSAValue]) -> set[SSAValue]:
             value = loop.operands[place]
             source = viewed_whole(value)
             if not _is_computed(source) or not is_only_read_by(value, loop):
-                loop.operands[place] = source = _copied(value, loop)
+                source = copy_operand(loop, place).result
             taken.add(source)
     return taken
 
@@ -180,7 +170,7 @@ def _joins(block: Block, taken: set[SSAValue]) -> set[Operation]:
         if len(copied) < len(op.operands):
             joins.add(op)
             for place in copied:
-                op.operands[place] = _copied(op.operands[place], op)
+                copy_operand(op, place)
     return joins
 
 
@@ -266,7 +256,3 @@ def _kernel_name(group: FusedOp | ExternalOp) -> str:
         shown = names[anchor : anchor + NAME_PARTS]
         names = [*shown, f"and_{len(names) - len(shown)}"]
     return "_".join(names)
-
-
-def _stem(symbol: str) -> str:
-    return re.sub(r"_\d+$", "", symbol)

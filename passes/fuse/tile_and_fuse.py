@@ -34,7 +34,7 @@ from math import prod
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, OpResult, Region, SSAValue
-from xdsl.rewriter import Rewriter
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from aotc.dialects.aot.contract import target_of
 from aotc.dialects.dtypes import byte_width, is_encoded
@@ -83,16 +83,6 @@ class TileAndFusePass(FusingPass):
                     _fuse(anchor, machine, forms, self.threads, self)
 
 
-@dataclass(frozen=True)
-class _Link:
-    """A producing anchor, and the pointwise operations between it and the anchor that reads it, in order."""
-
-    anchor: AnchorOp
-    pointwise: tuple[ElementOp, ...]
-    operand: int
-    """The position of the operand of the reading anchor."""
-
-
 def _fuse(last: AnchorOp, machine: Machine, forms: VectorForms, threads: int, limits: FusingPass) -> None:
     """Make one kernel of `last` and all anchors before it for which that pays."""
     schedule = schedule_of(last)
@@ -101,7 +91,7 @@ def _fuse(last: AnchorOp, machine: Machine, forms: VectorForms, threads: int, li
     chain = _Chain(tiling, (Stage(last, last.results[0], None),), (last,))
     found: list[tuple[_Chain, Box]] = []
     while (link := _link(chain.stages[0].anchor, forms)) is not None:
-        chain = chain.with_link(link)
+        chain = chain.with_link(*link)
         if not chain.pays(machine) or len(chain.ops) > limits.most_operations:
             break
         if not limits.has_room(chain.ops, buffers(chain.ops)):
@@ -121,12 +111,12 @@ def _is_stage(op: AnchorOp) -> bool:
     return is_vectorized(op) and len(op.results) == 1 and not any(map(is_encoded, map(element_type_of, op.operands)))
 
 
-def _link(anchor: AnchorOp, forms: VectorForms) -> _Link | None:
-    """The anchor, and pointwise operations, that compute an operand of `anchor` and nothing else; of the first such
-    operand."""
+def _link(anchor: AnchorOp, forms: VectorForms) -> tuple[AnchorOp, tuple[ElementOp, ...], int] | None:
+    """The anchor that computes an operand of `anchor` and nothing else, the pointwise operations between, in order, and
+    the position of the operand: the first such one."""
     for place, operand in enumerate(anchor.operands):
         if (found := _producer(operand, forms)) is not None:
-            return _Link(*found, place)
+            return *found, place
     return None
 
 
@@ -161,12 +151,12 @@ class _Chain:
     ops: tuple[Operation, ...]
     """The anchors and the operations between them, in order."""
 
-    def with_link(self, link: _Link) -> _Chain:
+    def with_link(self, anchor: AnchorOp, pointwise: Sequence[ElementOp], operand: int) -> _Chain:
         """The chain with one more anchor, before the others."""
         first, *rest = self.stages
-        before = Stage(link.anchor, first.anchor.operands[link.operand], None)
-        after = replace(first, chained=link.operand)
-        return _Chain(self.tiling, (before, after, *rest), (link.anchor, *link.pointwise, *self.ops))
+        before = Stage(anchor, first.anchor.operands[operand], None)
+        after = replace(first, chained=operand)
+        return _Chain(self.tiling, (before, after, *rest), (anchor, *pointwise, *self.ops))
 
     @property
     def last(self) -> AnchorOp:
@@ -295,13 +285,10 @@ def _replace(chain: _Chain, tile: Box, parts: Sequence[int], forms: VectorForms)
     staged = StagedOp.of(inputs, Region(block), extents, parts if len(parts) > 1 else None, plan.scratch)
     staged.attributes[ScheduleAttr.KEY] = last.attributes[ScheduleAttr.KEY]
     staged.location = fuse_locations(op.location for op in ops)
-    parent = last.parent
-    assert parent is not None
-    parent.insert_op_before(staged, last)
+    Rewriter.insert_op(staged, InsertPoint.before(last))
     if forms.of([staged], [staged.result]) is Form.NONE:
         Rewriter.erase_op(staged)
         return False
-    staged.result.name_hint = last.results[0].name_hint
     last.results[0].replace_all_uses_with(staged.result)
     for op in reversed(ops):
         Rewriter.erase_op(op)

@@ -5,8 +5,6 @@ operations that are fused before and after the anchor are evaluated on such tile
 itself is not written.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from enum import IntEnum
 
@@ -21,10 +19,10 @@ from aotc.dialects.graph.interfaces import AnchorOp, ElementOp, element_type_of,
 from aotc.dialects.graph.structure import YieldOp
 from aotc.model.weight_store import WeightStore
 from aotc.passes.fuse.groups import copy_group
-from aotc.passes.kernel.accesses import AccessPattern, WritePattern
 from aotc.passes.kernel.builders.expressions import Destination, Expressions
 from aotc.passes.kernel.builders.tile_builder import TileBuilder
 from aotc.passes.kernel.builders.tiles import NotVectorizable
+from aotc.passes.kernel.nest import AccessPattern, WritePattern
 from aotc.passes.kernel.signature import block_signature, signature
 from aotc.passes.kernel.strategy import accesses_of
 

@@ -22,8 +22,6 @@ After:
 `fold-constants` does the rest.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -19,8 +19,6 @@ func.func @main(%x: tensor<1x4xi8> {aot.name = "x", aot.scale = 5.000000e-01 : f
 ```
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import TypeAlias
 

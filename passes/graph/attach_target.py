@@ -10,8 +10,6 @@ builtin.module attributes {aot.name = "kws", aot.target = "cortex-m4"} {
 ```
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from xdsl.context import Context

@@ -15,8 +15,6 @@ After:
 What is left on constants, or moves only axes of extent 1, goes with `fold-constants` and `canonicalize`.
 """
 
-from __future__ import annotations
-
 import math
 
 from xdsl.context import Context

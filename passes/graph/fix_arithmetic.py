@@ -23,8 +23,6 @@ After:
 A product of the integers less their zero points is requantised.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -36,6 +34,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from aotc.dialects.constants import computed_array
+from aotc.dialects.dtypes import wrap
 from aotc.dialects.graph.conversion import CastOp, QuantizeOp
 from aotc.dialects.graph.elementwise import AddOp, BinaryOp, MulOp, SubOp
 from aotc.dialects.graph.interfaces import Array, ElementOp, producer, shape_of
@@ -167,7 +166,7 @@ def _sum(
             _terms(raised, right, fixed.right, constants),
             x_factor=1 if fixed.left.factor is None else fixed.left.factor,
             y_factor=1 if fixed.right.factor is None else fixed.right.factor,
-            offset=_wrapped(fixed.offset - points),
+            offset=wrap(fixed.offset - points, i32),
             shift=fixed.shift,
             even=fixed.even,
             zero_point=fixed.zero_point,
@@ -176,11 +175,6 @@ def _sum(
             to=target.kind,
         )
     )
-
-
-def _wrapped(number: int) -> int:
-    """Modulo 2^32, as an i32."""
-    return (number + 2**31) % 2**32 - 2**31
 
 
 def _terms(raised: Raised, operand: _Operand, terms: Terms, constants: Constants) -> SSAValue:

@@ -21,8 +21,6 @@ After:
 ```
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -15,8 +15,6 @@ After:
 ```
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -92,7 +90,9 @@ class _Folder:
         match producer:
             case ChannelWeightsOp():
                 x, value, *biases = producer.operands
-                weight, channels = self._own_weight(value), _along(array, producer)
+                channels = _along(array, producer)
+                # scaling a weight that something else reads would store it twice
+                weight = known_array(value, self.store) if value.has_one_use() else None
                 known = [known_array(bias, self.store) for bias in biases]
                 if weight is None or channels is None or any(bias is None for bias in known):
                     return None
@@ -149,10 +149,6 @@ class _Folder:
             if constant is not None and value.type == op.result.type:
                 return value, constant.astype(np.float64)
         return None, None
-
-    def _own_weight(self, value: SSAValue) -> Array | None:
-        """The constant `value` that nothing else reads; scaling a shared one would store it twice."""
-        return known_array(value, self.store) if value.has_one_use() else None
 
     def _insert(self, array: Array, before: GraphOp, like: SSAValue) -> SSAValue:
         """A constant in the element type of `before`'s result, named after the constant `like`."""

@@ -13,8 +13,6 @@ Operations that order weights for kernels are always done, also on what is compu
 model that is computed in f32 on vectors become f32.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass

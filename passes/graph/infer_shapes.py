@@ -16,8 +16,6 @@ func.func @main(%x: tensor<2x8xf32>) -> tensor<2x8xf32> attributes {aot.entry} {
 ```
 """
 
-from __future__ import annotations
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp

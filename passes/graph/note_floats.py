@@ -13,8 +13,6 @@ builtin.module attributes {aot.in_floats = ["Softmax_0"]} {
 ```
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from xdsl.context import Context

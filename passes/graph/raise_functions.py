@@ -18,8 +18,6 @@ After:
 ```
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from xdsl.context import Context

@@ -20,8 +20,6 @@ After:
 ```
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from xdsl.context import Context

@@ -24,8 +24,6 @@ After:
 The multiplier is the product of the operands' scales over that of the result, rounded as onnxruntime rounds it.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from xdsl.context import Context

@@ -1,7 +1,5 @@
 """Constants of a block, and operations that take the place of others."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar

@@ -25,8 +25,6 @@ After:
 ```
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -15,8 +15,6 @@ After:
 ```
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -17,8 +17,6 @@ After:
 ```
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -20,8 +20,6 @@ After:
 ```
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

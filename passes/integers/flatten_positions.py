@@ -19,8 +19,6 @@ After:
 ```
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 
@@ -111,13 +109,9 @@ def _erase_unused(last: GraphOp) -> None:
         ]
 
 
-def _one_axis(shape: Sequence[int]) -> list[int]:
-    """A shape [N, C, spatial..] with one spatial axis."""
-    return [*shape[:2], math.prod(shape[2:])]
-
-
 def _reshaped(value: SSAValue, shape: Sequence[int]) -> ReshapeOp:
-    return ReshapeOp.get(value, shape=_one_axis(shape))
+    """`value` with the one spatial axis of a shape [N, C, spatial..]."""
+    return ReshapeOp.get(value, shape=[*shape[:2], math.prod(shape[2:])])
 
 
 def _followed(op: ElementOp, x: SSAValue) -> Sequence[SSAValue | ReshapeOp] | None:

@@ -18,8 +18,6 @@ After:
 ```
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, TypeAlias, cast
 
@@ -210,11 +208,7 @@ def _quantize(flips: _Flips, op: QuantizeOp) -> GraphOp:
 
 
 def _requantize(flips: _Flips, op: RequantizeOp | FixedAddOp) -> GraphOp:
-    shift = _shift(op.result)
-    moved = {
-        name: IntegerAttr(value + shift, i64)
-        for name, value in (("zero_point", op.zero_point), ("low", op.low), ("high", op.high))
-    }
+    moved = {name: getattr(op, name) + _shift(op.result) for name in ("zero_point", "low", "high")}
     return type(op).get(*op.operands, **(op.properties | moved | {"to": flipped_type(op.to)}))
 
 

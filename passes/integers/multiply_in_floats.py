@@ -18,8 +18,6 @@ After:
 ```
 """
 
-from __future__ import annotations
-
 import numpy as np
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, f32, i32

@@ -16,8 +16,6 @@ After:
 ```
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -31,10 +29,9 @@ from aotc.dialects.graph.schedules import ScheduleAttr
 from aotc.machines.machine import Machine
 from aotc.machines.tuning_table import TuningTable
 from aotc.model.weight_store import WeightStore
-from aotc.passes.kernel.measured import measured_algorithm, measured_schedule
 from aotc.passes.kernel.model_weights import machine_for
 from aotc.passes.kernel.strategies.dot_conv_strategy import proposal
-from aotc.passes.kernel.strategy import least_cycles
+from aotc.passes.kernel.strategy import least_cycles, measured_algorithm, measured_schedule
 
 
 @dataclass(frozen=True)

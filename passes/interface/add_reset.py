@@ -20,23 +20,20 @@ Where the workspace is the caller's, it is the function's argument. Constants of
 weights: they stay embedded.
 """
 
-from __future__ import annotations
-
 from math import prod
 
-from xdsl.builder import Builder
+from xdsl.builder import ImplicitBuilder
 from xdsl.context import Context
-from xdsl.dialects import arith, memref
+from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import AnyFloat, FloatAttr, IntegerAttr, IntegerType, MemRefType, ModuleOp, i32
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.rewriter import InsertPoint
 
-from aotc.dialects.aot import VOID_PTR, BufferOp, WeightOp, WorkspaceOp, contract
+from aotc.dialects.aot import VOID_PTR, WeightOp, contract
 from aotc.dialects.dtypes import element_type, storage_type
 from aotc.model.conventions import reset_symbol
-from aotc.passes.interface.element_loops import copy_elements, fill_elements
+from aotc.passes.interface.element_loops import buffer_at, copy_elements, element_loop, workspace
 
 
 class AddResetPass(ModulePass):
@@ -48,37 +45,36 @@ class AddResetPass(ModulePass):
 
 
 def _reset(module: ModuleOp, states: list[contract.State]) -> FuncOp:
-    given = contract.WORKSPACE.require(module) == "caller"
-    function = FuncOp(reset_symbol(contract.model_name(module)), ([VOID_PTR] if given else [], [i32]))
-    block = function.body.block
-    build = Builder(InsertPoint.at_end(block))
-    holder = WorkspaceOp(contract.plan_of(module).peak_bytes)
-    if given:
+    is_given = contract.WORKSPACE.require(module) == "caller"
+    function = FuncOp(reset_symbol(contract.model_name(module)), ([VOID_PTR] if is_given else [], [i32]))
+    given = function.args[0] if is_given else None
+    if given is not None:
         argument = contract.Argument(io="workspace")
         argument.align, argument.noalias = contract.workspace_alignment(module), True
         contract.set_signature(function, [argument], [i32])
-        block.args[0].name_hint = "workspace"
-        arena = build.insert(BufferOp(block.args[0], holder.result.type)).result
-    else:
-        arena = build.insert(holder).result
-    for state in states:
-        if count := prod(state.shape):
-            _restore(build, arena, state, count)
-    build.insert(ReturnOp(build.insert(arith.ConstantOp.from_int_and_width(0, 32)).result))
+        given.name_hint = "workspace"
+    with ImplicitBuilder(function.body):
+        arena = workspace(contract.plan_of(module).peak_bytes, given)
+        for state in states:
+            if count := prod(state.shape):
+                _restore(arena, state, count)
+        ReturnOp(arith.ConstantOp.from_int_and_width(0, 32))
     return function
 
 
-def _restore(build: Builder, arena: SSAValue, state: contract.State, count: int) -> None:
+def _restore(arena: SSAValue, state: contract.State, count: int) -> None:
     """Store the first value of one state."""
     kind = MemRefType(storage_type(element_type(state.dtype)), [count])
-    place = build.insert(arith.ConstantOp(IntegerAttr.from_index_int_value(state.offset)))
-    buffer = build.insert(memref.ViewOp(arena, place, [], kind)).result
+    buffer = buffer_at(arena, state.offset, kind)
     if state.initial is None:
-        fill_elements(build, build.insert(arith.ConstantOp(_zero(kind.element_type))).result, buffer, count)
+        value = arith.ConstantOp(_zero(kind.element_type)).result
+        with ImplicitBuilder(element_loop(count).body) as (place,):
+            memref.StoreOp.get(value, buffer, [place])
+            scf.YieldOp()
         return
-    first = build.insert(WeightOp(state.initial, kind)).result
+    first = WeightOp(state.initial, kind).result
     first.name_hint = "first"
-    copy_elements(build, first, buffer, count)
+    copy_elements(first, buffer, count)
 
 
 def _zero(kind: Attribute) -> IntegerAttr | FloatAttr:

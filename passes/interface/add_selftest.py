@@ -25,27 +25,25 @@ States are reset first. The function takes what else the entry takes (workspace,
 differ by their tolerance, quantised integers of up to 16 bits by one unit, others not at all.
 """
 
-from __future__ import annotations
-
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from math import prod
 from typing import cast
 
-from xdsl.builder import Builder
+from xdsl.builder import ImplicitBuilder
 from xdsl.context import Context
 from xdsl.dialects import arith, memref, scf
-from xdsl.dialects.builtin import Float64Type, FloatAttr, IntegerAttr, IntegerType, MemRefType, ModuleOp, f32, i1, i32
+from xdsl.dialects.builtin import Float64Type, FloatAttr, IntegerType, MemRefType, ModuleOp, f32, i1, i32
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Attribute, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import Rewriter
 
-from aotc.dialects.aot import BufferOp, CheckOp, DataOp, NullOp, PtrType, WeightOp, WorkspaceOp, contract
+from aotc.dialects.aot import CheckOp, DataOp, NullOp, PtrType, WeightOp, WorkspaceOp, contract
 from aotc.dialects.dtypes import byte_width, element_type, storage_type
 from aotc.model.conventions import operator_symbol, reset_symbol
 from aotc.model.metadata import BufferInfo
-from aotc.passes.interface.element_loops import copy_elements, element_loop
+from aotc.passes.interface.element_loops import buffer_at, copy_elements, element_loop, workspace
 
 
 class AddSelftestPass(ModulePass):
@@ -77,6 +75,12 @@ class _Tensor:
     def kind(self) -> MemRefType:
         """The type of the tensor as a flat buffer."""
         return MemRefType(self.element, [self.count])
+
+    def recorded(self) -> SSAValue:
+        """Its recorded value."""
+        value = WeightOp(self.key, self.kind).result
+        value.name_hint = "recorded"
+        return value
 
 
 class _Selftest:
@@ -115,52 +119,48 @@ class _Selftest:
         kinds = [self.main.args[n].type for n in others]
         function = FuncOp(operator_symbol(contract.model_name(self.module), "selftest"), (kinds, [i32]))
         contract.SELFTEST.set(function)
-        block = function.body.block
-        for argument, io in zip(block.args, others.values(), strict=True):
+        for argument, io in zip(function.args, others.values(), strict=True):
             argument.name_hint = io
         contract.set_signature(function, [arguments[n] for n in others], [i32])
-        build = Builder(InsertPoint.at_end(block))
-        given = dict(zip(others.values(), block.args, strict=True))
-        buffers = self._buffers(build, given.get("workspace"))
+        with ImplicitBuilder(function.body):
+            self._write(dict(zip(others.values(), function.args, strict=True)), others)
+        return function
+
+    def _write(self, given: Mapping[str | None, SSAValue], others: Mapping[int, str | None]) -> None:
+        """The body: `given` are the arguments, by their roles; `others` the roles of those of the entry that it takes,
+        too."""
+        buffers = self._buffers(given.get("workspace"))
         if self.inside:
             for tensor, buffer in zip(self.tensors, buffers, strict=True):
                 if tensor.io == "input" and tensor.count:
-                    copy_elements(build, _recorded(build, tensor), buffer, tensor.count)
+                    copy_elements(tensor.recorded(), buffer, tensor.count)
         passed = iter(buffers)
         values = [
-            given[others[n]] if n in others else _data(build, next(passed), argument.type)
+            given[others[n]] if n in others else _data(next(passed), argument.type)
             for n, argument in enumerate(self.main.args)
         ]
         if contract.states_of(self.main):
-            workspace = [given[io] for io in others.values() if io == "workspace"]
-            reset = CallOp(reset_symbol(contract.model_name(self.module)), workspace, [i32])
-            build.insert(CheckOp(build.insert(reset).results[0]))
-        status = build.insert(CallOp(self.main.sym_name.data, values, [i32])).results[0]
-        build.insert(CheckOp(status))
+            arena = [given["workspace"]] if "workspace" in given else []
+            CheckOp(CallOp(reset_symbol(contract.model_name(self.module)), arena, [i32]).results[0])
+        CheckOp(CallOp(self.main.sym_name.data, values, [i32]).results[0])
         number = 0
         for tensor, buffer in zip(self.tensors, buffers, strict=True):
             if tensor.io == "output":
                 if tensor.count:
-                    build.insert(CheckOp(_first_difference(build, tensor, buffer, _recorded(build, tensor), number)))
+                    CheckOp(_first_difference(tensor, buffer, number))
                 number += tensor.count
-        build.insert(ReturnOp(build.insert(arith.ConstantOp.from_int_and_width(0, 32)).result))
-        return function
+        ReturnOp(arith.ConstantOp.from_int_and_width(0, 32))
 
-    def _buffers(self, build: Builder, workspace: SSAValue | None) -> list[SSAValue]:
+    def _buffers(self, given: SSAValue | None) -> list[SSAValue]:
         """The buffer of each tensor: its recorded value, or its place in the workspace."""
-        size = contract.plan_of(self.module).peak_bytes
         arena: SSAValue | None = None
         buffers: list[SSAValue] = []
         for tensor in self.tensors:
             if tensor.offset is None:
-                buffers.append(_recorded(build, tensor))
+                buffers.append(tensor.recorded())
                 continue
-            if arena is None:
-                kind = WorkspaceOp(size).result.type
-                holder = WorkspaceOp(size) if workspace is None else BufferOp(workspace, kind)
-                arena = build.insert(holder).result
-            place = build.insert(arith.ConstantOp(IntegerAttr.from_index_int_value(tensor.offset)))
-            buffers.append(build.insert(memref.ViewOp(arena, place, [], tensor.kind)).result)
+            arena = arena or workspace(contract.plan_of(self.module).peak_bytes, given)
+            buffers.append(buffer_at(arena, tensor.offset, tensor.kind))
         return buffers
 
 
@@ -179,70 +179,48 @@ def _tensors(main: FuncOp, recorded: contract.Recorded) -> Iterator[_Tensor]:
         )
 
 
-def _recorded(build: Builder, tensor: _Tensor) -> SSAValue:
-    value = build.insert(WeightOp(tensor.key, tensor.kind)).result
-    value.name_hint = "recorded"
-    return value
-
-
-def _data(build: Builder, buffer: SSAValue, kind: Attribute) -> SSAValue:
+def _data(buffer: SSAValue, kind: Attribute) -> SSAValue:
     assert isinstance(kind, PtrType) and isinstance(buffer.type, MemRefType)
-    if buffer.type.element_count() == 0:
-        return build.insert(NullOp(kind)).result
-    return build.insert(DataOp(buffer)).result
+    return (NullOp(kind) if buffer.type.element_count() == 0 else DataOp(buffer)).result
 
 
 # --- comparisons -----------------------------------------------------------------------------------------------------
 
 
-def _first_difference(build: Builder, tensor: _Tensor, got: SSAValue, want: SSAValue, before: int) -> SSAValue:
-    """The number of the first element that differs, `before` elements having come before the tensor; 0 for none."""
-    zero = build.insert(arith.ConstantOp.from_int_and_width(0, 32)).result
-    loop, body = element_loop(build, tensor.count, [zero])
-    index, found = loop.body.block.args
-    values = [body.insert(memref.LoadOp.get(buffer, [index])).res for buffer in (got, want)]
-    differs = _differs(body, tensor, *values)
-    none_yet = body.insert(arith.CmpiOp(found, zero, "eq")).result
-    position = body.insert(arith.IndexCastOp(index, i32)).result
-    offset = body.insert(arith.ConstantOp.from_int_and_width(before + 1, 32)).result
-    number = body.insert(arith.AddiOp(position, offset)).result
-    is_first = body.insert(arith.AndIOp(differs, none_yet)).result
-    body.insert(scf.YieldOp(body.insert(arith.SelectOp(is_first, number, found)).result))
+def _first_difference(tensor: _Tensor, got: SSAValue, before: int) -> SSAValue:
+    """The number of the first element that differs from the recorded one, `before` elements having come before the
+    tensor; 0 for none."""
+    want, zero = tensor.recorded(), arith.ConstantOp.from_int_and_width(0, 32)
+    loop = element_loop(tensor.count, [zero.result])
+    with ImplicitBuilder(loop.body) as (place, found):
+        differs = _differs(tensor, *(memref.LoadOp.get(buffer, [place]).res for buffer in (got, want)))
+        none_yet = arith.CmpiOp(found, zero, "eq")
+        number = arith.AddiOp(arith.IndexCastOp(place, i32), arith.ConstantOp.from_int_and_width(before + 1, 32))
+        scf.YieldOp(arith.SelectOp(arith.AndIOp(differs, none_yet), number, found))
     return loop.results[0]
 
 
-def _differs(build: Builder, tensor: _Tensor, got: SSAValue, want: SSAValue) -> SSAValue:
+def _differs(tensor: _Tensor, got: SSAValue, want: SSAValue) -> SSAValue:
     if not isinstance(tensor.element, IntegerType):
-        return _floats_differ(build, tensor.tolerance, got, want)
+        return _floats_differ(tensor.tolerance, got, want)
     if not tensor.quantized or tensor.element.width.data > 16:
-        return build.insert(arith.CmpiOp(got, want, "ne")).result
-    widen = (
-        arith.ExtSIOp if tensor.dtype.startswith("int") else arith.ExtUIOp
-    )  # a minifloat's neighbour is the next encoding
-    wide = [build.insert(widen(value, i32)).result for value in (got, want)]
-    one, two = (build.insert(arith.ConstantOp.from_int_and_width(value, 32)).result for value in (1, 2))
-    difference = build.insert(arith.AddiOp(build.insert(arith.SubiOp(wide[0], wide[1])).result, one)).result
-    return build.insert(arith.CmpiOp(difference, two, "ugt")).result
+        return arith.CmpiOp(got, want, "ne").result
+    # a minifloat's neighbour is the next encoding
+    widen = arith.ExtSIOp if tensor.dtype.startswith("int") else arith.ExtUIOp
+    x, y = (widen(value, i32) for value in (got, want))
+    one, two = (arith.ConstantOp.from_int_and_width(value, 32) for value in (1, 2))
+    return arith.CmpiOp(arith.AddiOp(arith.SubiOp(x, y), one), two, "ugt").result
 
 
-def _floats_differ(build: Builder, tolerance: float, got: SSAValue, want: SSAValue) -> SSAValue:
+def _floats_differ(tolerance: float, got: SSAValue, want: SSAValue) -> SSAValue:
     """Neither equal, nor both not a number, nor within the tolerance."""
     if byte_width(got.type) < 4:
-        got, want = (build.insert(arith.ExtFOp(value, f32)).result for value in (got, want))
+        got, want = (arith.ExtFOp(value, f32).result for value in (got, want))
     kind = cast(Float64Type, got.type)
-    most, least = (build.insert(arith.ConstantOp(FloatAttr(sign * tolerance, kind))).result for sign in (1, -1))
-    difference = build.insert(arith.SubfOp(got, want)).result
-    is_near = build.insert(
-        arith.AndIOp(
-            build.insert(arith.CmpfOp(difference, most, "ole")).result,
-            build.insert(arith.CmpfOp(difference, least, "oge")).result,
-        )
-    ).result
-    is_equal = build.insert(arith.CmpfOp(got, want, "oeq")).result
-    are_nan = build.insert(
-        arith.AndIOp(
-            build.insert(arith.CmpfOp(got, got, "uno")).result, build.insert(arith.CmpfOp(want, want, "uno")).result
-        )
-    ).result
-    agree = build.insert(arith.OrIOp(build.insert(arith.OrIOp(is_near, is_equal)).result, are_nan)).result
-    return build.insert(arith.XOrIOp(agree, build.insert(arith.ConstantOp.from_int_and_width(1, i1)).result)).result
+    most, least = (arith.ConstantOp(FloatAttr(sign * tolerance, kind)) for sign in (1, -1))
+    difference = arith.SubfOp(got, want)
+    is_near = arith.AndIOp(arith.CmpfOp(difference, most, "ole"), arith.CmpfOp(difference, least, "oge"))
+    is_equal = arith.CmpfOp(got, want, "oeq")
+    are_nan = arith.AndIOp(arith.CmpfOp(got, got, "uno"), arith.CmpfOp(want, want, "uno"))
+    agree = arith.OrIOp(arith.OrIOp(is_near, is_equal), are_nan)
+    return arith.XOrIOp(agree, arith.ConstantOp.from_int_and_width(1, i1)).result

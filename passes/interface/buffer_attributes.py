@@ -1,7 +1,5 @@
 """Facts known of each buffer argument: never written through, not overlapping another, aligned to so many bytes."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from math import gcd
 from typing import cast

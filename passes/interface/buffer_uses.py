@@ -1,20 +1,19 @@
 """A function's buffer arguments: which of their fields the body uses, and how a pointer takes a buffer's place."""
 
-from __future__ import annotations
-
 from typing import cast
 
-from xdsl.dialects import arith, memref
-from xdsl.dialects.builtin import DYNAMIC_INDEX, FunctionType, IntegerAttr, MemRefType, NoneAttr, StridedLayoutAttr, i32
+from xdsl.builder import Builder, ImplicitBuilder
+from xdsl.dialects import arith, builtin, memref
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
-from xdsl.rewriter import Rewriter
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from aotc.dialects.aot import BufferOp, DataOp, PtrType
 from aotc.dialects.aot.contract import arguments_of, set_arguments
 from aotc.errors import CompileError, Problem
+from aotc.passes.interface.element_loops import index_constant
 
-Buffer = MemRefType[Attribute]
+Buffer = builtin.MemRefType[Attribute]
 
 
 def used_extents(function: FuncOp) -> list[list[int]]:
@@ -28,7 +27,7 @@ def used_extents(function: FuncOp) -> list[list[int]]:
         return [[] for _ in function.function_type.inputs]
     for position, argument in enumerate(function.args):
         used: set[int] = set()
-        if isinstance(argument.type, MemRefType):
+        if isinstance(argument.type, builtin.MemRefType):
             why = _used_extents(argument, used)
             if why:
                 what = f"argument {position} of {function.sym_name.data} cannot become a pointer"
@@ -46,21 +45,22 @@ def _used_extents(argument: BlockArgument, used: set[int]) -> str:
     """Collect the dynamic extents that uses of `argument` need; returns why it is illegal, or nothing."""
     kind = cast(Buffer, argument.type)
     shape = kind.get_shape()
-    if not isinstance(kind.layout, NoneAttr | StridedLayoutAttr):
-        return f"its layout {kind.layout} is not strided"
-    if isinstance(kind.layout, StridedLayoutAttr) and None in (*kind.layout.get_strides(), kind.layout.get_offset()):
+    layout = kind.layout
+    if not isinstance(layout, builtin.NoneAttr | builtin.StridedLayoutAttr):
+        return f"its layout {layout} is not strided"
+    if isinstance(layout, builtin.StridedLayoutAttr) and None in (*layout.get_strides(), layout.get_offset()):
         return f"the strides or the offset of {kind} are known at run time only"
     for use in argument.uses:
         user = use.operation
         if isinstance(user, memref.DimOp):
             index = user.index.owner
-            if not isinstance(index, arith.ConstantOp) or not isinstance(index.value, IntegerAttr):
+            if not isinstance(index, arith.ConstantOp) or not isinstance(index.value, builtin.IntegerAttr):
                 return "memref.dim of it takes a dimension that is not constant"
-            if shape[index.value.value.data] == DYNAMIC_INDEX:
+            if shape[index.value.value.data] == builtin.DYNAMIC_INDEX:
                 used.add(index.value.value.data)
         elif isinstance(user, memref.LoadOp | memref.StoreOp):
-            if isinstance(kind.layout, NoneAttr):
-                used.update(d for d, extent in enumerate(shape) if d > 0 and extent == DYNAMIC_INDEX)
+            if isinstance(kind.layout, builtin.NoneAttr):
+                used.update(d for d, extent in enumerate(shape) if d > 0 and extent == builtin.DYNAMIC_INDEX)
         elif not isinstance(user, DataOp) and not _is_contiguous(kind):
             return f"{user.name} needs a static row-major buffer, not {kind}"
     return ""
@@ -68,19 +68,8 @@ def _used_extents(argument: BlockArgument, used: set[int]) -> str:
 
 def _is_contiguous(kind: Buffer) -> bool:
     """Whether the data pointer alone describes the buffer: static shape, row-major layout without padding."""
-    if DYNAMIC_INDEX in kind.get_shape():
-        return False
-    if isinstance(kind.layout, NoneAttr):
-        return True
-    return isinstance(kind.layout, StridedLayoutAttr) and [*kind.layout.get_strides()] == _row_major(kind)
-
-
-def _row_major(kind: Buffer) -> list[int]:
-    strides, stride = [], 1
-    for extent in reversed(kind.get_shape()):
-        strides.insert(0, stride)
-        stride *= extent
-    return strides
+    shape = kind.get_shape()
+    return builtin.DYNAMIC_INDEX not in shape and kind.get_strides() == builtin.ShapedType.strides_for_shape(shape)
 
 
 def declare_with_pointers(kernel: FuncOp) -> None:
@@ -88,10 +77,10 @@ def declare_with_pointers(kernel: FuncOp) -> None:
     given = arguments_of(kernel)
     kinds: list[Attribute] = []
     for argument, kind in zip(given, kernel.function_type.inputs, strict=True):
-        assert isinstance(kind, MemRefType)
+        assert isinstance(kind, builtin.MemRefType)
         argument.shape = kind.get_shape()
         kinds.append(PtrType(kind.element_type))
-    kernel.properties["function_type"] = FunctionType.from_lists(kinds, [i32])
+    kernel.properties["function_type"] = builtin.FunctionType.from_lists(kinds, [builtin.i32])
     set_arguments(kernel, given)
 
 
@@ -108,12 +97,12 @@ def replace_buffer(argument: BlockArgument, pointer: SSAValue, sizes: dict[int, 
     if not argument.uses:
         return
     if _is_contiguous(kind):
-        is_plain = isinstance(kind.layout, NoneAttr) and isinstance(kind.memory_space, NoneAttr)
-        plain: Buffer = kind if is_plain else MemRefType(kind.element_type, kind.get_shape())
+        is_plain = isinstance(kind.layout, builtin.NoneAttr) and isinstance(kind.memory_space, builtin.NoneAttr)
+        plain: Buffer = kind if is_plain else builtin.MemRefType(kind.element_type, kind.get_shape())
         buffer = BufferOp(pointer, plain)
         argument.replace_all_uses_with(buffer.result)
     else:
-        buffer = BufferOp(pointer, MemRefType(kind.element_type, [DYNAMIC_INDEX]))
+        buffer = BufferOp(pointer, builtin.MemRefType(kind.element_type, [builtin.DYNAMIC_INDEX]))
         for use in list(argument.uses):
             _linearise(use.operation, buffer.result, kind, sizes)
     buffer.result.name_hint = argument.name_hint
@@ -122,43 +111,31 @@ def replace_buffer(argument: BlockArgument, pointer: SSAValue, sizes: dict[int, 
 
 def _replace_dim(user: memref.DimOp, kind: Buffer, sizes: dict[int, SSAValue]) -> None:
     index = user.index.owner
-    assert isinstance(index, arith.ConstantOp) and isinstance(index.value, IntegerAttr)
+    assert isinstance(index, arith.ConstantOp) and isinstance(index.value, builtin.IntegerAttr)
     dimension = index.value.value.data
     if dimension in sizes:
         Rewriter.replace_op(user, [], [sizes[dimension]])
     else:
-        size = IntegerAttr.from_index_int_value(kind.get_shape()[dimension])
-        Rewriter.replace_op(user, arith.ConstantOp(size))
+        Rewriter.replace_op(user, arith.ConstantOp.from_int_and_width(kind.get_shape()[dimension], builtin.IndexType()))
 
 
 def _linearise(user: Operation, buffer: SSAValue, kind: Buffer, sizes: dict[int, SSAValue]) -> None:
     """Make a load or store of a buffer with a layout of its own one of the flat `buffer`."""
-    assert isinstance(user, memref.LoadOp | memref.StoreOp) and user.parent is not None
-    ops: list[Operation] = []
-
-    def emit(op: arith.ConstantOp | arith.MuliOp | arith.AddiOp) -> SSAValue:
-        ops.append(op)
-        return op.result
-
-    def constant(value: int) -> SSAValue:
-        return emit(arith.ConstantOp(IntegerAttr.from_index_int_value(value)))
-
-    if isinstance(kind.layout, StridedLayoutAttr):
-        strides = [constant(cast(int, stride)) for stride in kind.layout.get_strides()]
-        linear = constant(0)
-        for index, stride in zip(user.indices, strides, strict=True):
-            linear = emit(arith.AddiOp(linear, emit(arith.MuliOp(index, stride))))
-    else:
-        linear = user.indices[0] if user.indices else constant(0)
-        for dimension, index in list(enumerate(user.indices))[1:]:
-            extent = kind.get_shape()[dimension]
-            size = sizes[dimension] if extent == DYNAMIC_INDEX else constant(extent)
-            linear = emit(arith.AddiOp(emit(arith.MuliOp(linear, size)), index))
-    user.parent.insert_ops_before(ops, user)
-    if isinstance(user, memref.LoadOp):
-        flat = memref.LoadOp.get(buffer, [linear])
-        user.parent.insert_op_before(flat, user)
-        user.res.replace_all_uses_with(flat.res)
-    else:
-        user.parent.insert_op_before(memref.StoreOp.get(user.value, buffer, [linear]), user)
+    assert isinstance(user, memref.LoadOp | memref.StoreOp)
+    with ImplicitBuilder(Builder(InsertPoint.before(user))):
+        if isinstance(kind.layout, builtin.StridedLayoutAttr):
+            strides = [index_constant(cast(int, stride)) for stride in kind.layout.get_strides()]
+            linear = index_constant(0)
+            for index, stride in zip(user.indices, strides, strict=True):
+                linear = arith.AddiOp(linear, arith.MuliOp(index, stride)).result
+        else:
+            linear = user.indices[0] if user.indices else index_constant(0)
+            for dimension, index in list(enumerate(user.indices))[1:]:
+                extent = kind.get_shape()[dimension]
+                size = sizes[dimension] if extent == builtin.DYNAMIC_INDEX else index_constant(extent)
+                linear = arith.AddiOp(arith.MuliOp(linear, size), index).result
+        if isinstance(user, memref.LoadOp):
+            user.res.replace_all_uses_with(memref.LoadOp.get(buffer, [linear]).res)
+        else:
+            memref.StoreOp.get(user.value, buffer, [linear])
     Rewriter.erase_op(user)

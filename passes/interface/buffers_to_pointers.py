@@ -27,8 +27,6 @@ pointer arguments behind the tensors; of weights that are apart, a pointer to a 
 Operators of the packed conventions keep their buffers for `lower-calls`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from xdsl.context import Context

@@ -1,35 +1,38 @@
-"""Loops over the elements of flat buffers, for functions beside the entry."""
-
-from __future__ import annotations
+"""Memory and loops over its elements, for functions beside the entry; written where an `ImplicitBuilder` is."""
 
 from collections.abc import Sequence
 
-from xdsl.builder import Builder
+from xdsl.builder import ImplicitBuilder
 from xdsl.dialects import arith, memref, scf
-from xdsl.dialects.builtin import IntegerAttr
+from xdsl.dialects.builtin import IndexType, MemRefType, i8
 from xdsl.ir import Block, Region, SSAValue
-from xdsl.rewriter import InsertPoint
+
+from aotc.dialects.aot import BufferOp, WorkspaceOp
 
 
-def element_loop(build: Builder, count: int, initial: Sequence[SSAValue]) -> tuple[scf.ForOp, Builder]:
-    """A loop over `count` elements, and where its body is built; the caller ends it with a yield."""
-    bounds = [build.insert(arith.ConstantOp(IntegerAttr.from_index_int_value(n))).result for n in (0, count, 1)]
-    block = Block(arg_types=[bounds[0].type, *(value.type for value in initial)])
-    loop = build.insert(scf.ForOp(bounds[0], bounds[1], bounds[2], initial, Region(block)))
-    return loop, Builder(InsertPoint.at_end(block))
+def index_constant(value: int) -> SSAValue:
+    """A constant index."""
+    return arith.ConstantOp.from_int_and_width(value, IndexType()).result
 
 
-def copy_elements(build: Builder, source: SSAValue, destination: SSAValue, count: int) -> None:
+def workspace(size: int, given: SSAValue | None) -> SSAValue:
+    """The workspace of so many bytes: the model's own, or what the caller has `given`."""
+    return (WorkspaceOp(size) if given is None else BufferOp(given, MemRefType(i8, [size]))).result
+
+
+def buffer_at(arena: SSAValue, offset: int, kind: MemRefType) -> SSAValue:
+    """The buffer at an offset of the workspace."""
+    return memref.ViewOp(arena, index_constant(offset), [], kind).result
+
+
+def element_loop(count: int, initial: Sequence[SSAValue] = ()) -> scf.ForOp:
+    """A loop over `count` elements; the caller fills its body, and ends it with a yield."""
+    low, high, step = map(index_constant, (0, count, 1))
+    return scf.ForOp(low, high, step, initial, Region(Block(arg_types=[low.type, *(value.type for value in initial)])))
+
+
+def copy_elements(source: SSAValue, destination: SSAValue, count: int) -> None:
     """Copy `count` elements from one flat buffer to another."""
-    loop, body = element_loop(build, count, [])
-    index = loop.body.block.args[0]
-    value = body.insert(memref.LoadOp.get(source, [index])).res
-    body.insert(memref.StoreOp.get(value, destination, [index]))
-    body.insert(scf.YieldOp())
-
-
-def fill_elements(build: Builder, value: SSAValue, destination: SSAValue, count: int) -> None:
-    """Store `value` in `count` elements of a flat buffer."""
-    loop, body = element_loop(build, count, [])
-    body.insert(memref.StoreOp.get(value, destination, [loop.body.block.args[0]]))
-    body.insert(scf.YieldOp())
+    with ImplicitBuilder(element_loop(count).body) as (place,):
+        memref.StoreOp.get(memref.LoadOp.get(source, [place]), destination, [place])
+        scf.YieldOp()

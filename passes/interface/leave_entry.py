@@ -17,8 +17,6 @@ A machine runs the function of bytecode that `convert-entry-to-vm` has made of t
 is known of the arguments stays, and so do descriptors, metadata and operators.
 """
 
-from __future__ import annotations
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp

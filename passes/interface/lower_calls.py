@@ -24,8 +24,6 @@ from outside that are not linked. Unpacked operators, which `buffers-to-pointers
 last argument.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from xdsl.builder import Builder

@@ -14,8 +14,6 @@ func.func private @expf(f32) -> f32
 The entry is still the typed function here; `wrap-entry` adds the wrapper of another convention under its own symbol.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from xdsl.context import Context

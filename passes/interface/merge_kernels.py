@@ -25,13 +25,12 @@ func.func private @scale_0(%x: !aot.ptr<i8>, %size: index) -> i32 {
 ```
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Collection, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias, cast
 
+from xdsl.builder import Builder, ImplicitBuilder
 from xdsl.context import Context
 from xdsl.dialects import arith, builtin, memref, scf
 from xdsl.dialects.func import CallOp, FuncOp
@@ -271,31 +270,21 @@ def _parametrize(
     for buffer in flat:
         for op in [use.operation for use in buffer.uses]:
             _linearize(op, buffer, extents[op])
-        _forget_extent(buffer)
+        op, kind = cast(BufferOp, buffer.owner), cast(builtin.MemRefType[Attribute], buffer.type)
+        Rewriter.replace_op(op, BufferOp(op.pointer, builtin.MemRefType(kind.element_type, [builtin.DYNAMIC_INDEX])))
 
 
 def _linearize(op: Operation, buffer: SSAValue, axes: dict[int, SSAValue | Attribute]) -> None:
     """One index of an element, row-major, instead of one for each axis."""
-    assert op.parent is not None
     indices = _places(op)
     zeros = min(_zeros(indices), len(indices) - 1)
     index = indices[zeros]
-    for axis in range(zeros + 1, len(indices)):
-        extent, new = axes[axis], list[Operation]()
-        if isinstance(extent, Attribute):
-            new.append(constant := arith.ConstantOp(cast(builtin.IntegerAttr, extent)))
-            extent = constant.result
-        new.append(scaled := arith.MuliOp(index, extent))
-        new.append(total := arith.AddiOp(scaled, indices[axis]))
-        op.parent.insert_ops_before(new, op)
-        index = total.result
+    with ImplicitBuilder(Builder(InsertPoint.before(op))):
+        for axis in range(zeros + 1, len(indices)):
+            extent = axes[axis]
+            size = arith.ConstantOp(cast(builtin.IntegerAttr, extent)) if isinstance(extent, Attribute) else extent
+            index = arith.AddiOp(arith.MuliOp(index, size), indices[axis]).result
     op.operands = [*op.operands[: len(op.operands) - len(indices)], index]
-
-
-def _forget_extent(buffer: SSAValue) -> None:
-    element = cast(builtin.MemRefType[Attribute], buffer.type).get_element_type()
-    op = cast(BufferOp, buffer.owner)
-    Rewriter.replace_op(op, BufferOp(op.pointer, builtin.MemRefType(element, [builtin.DYNAMIC_INDEX])))
 
 
 def _pass(call: CallOp, function: FuncOp, values: Sequence[Attribute]) -> None:

@@ -16,8 +16,6 @@ and the module gets `aot.weight_layout = {size = 96, alignment = 8, offsets = {"
 entry knows the blob.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from xdsl.context import Context

@@ -18,14 +18,12 @@ aot.check %s
 ```
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
-from xdsl.builder import Builder
+from xdsl.builder import Builder, ImplicitBuilder
 from xdsl.context import Context
 from xdsl.dialects import arith, memref
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp
+from xdsl.dialects.builtin import IndexType, ModuleOp
 from xdsl.dialects.func import CallOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
@@ -46,8 +44,8 @@ class ProfileKernelsPass(ModulePass):
         repeated = [call for call in calls if is_in_region(call)]
         block = entry(op).body.block
         first = next(each for each in block.ops if each in calls or each.regions)
-        start = Builder(InsertPoint.before(first))
-        counters = start.insert(CountersOp(profile_symbol(model_name(op)), len(calls) + len(repeated))).result
+        with ImplicitBuilder(Builder(InsertPoint.before(first))):
+            counters = CountersOp(profile_symbol(model_name(op)), len(calls) + len(repeated)).result
         ends: dict[Operation, SSAValue] = {}
         for number, call in enumerate(calls):
             previous = _call_before(call)
@@ -56,8 +54,8 @@ class ProfileKernelsPass(ModulePass):
                 before = Builder(InsertPoint.before(call)).insert(TicksOp()).result
             ends[call] = _count(call, counters, number, before)
         for number, call in enumerate(repeated, len(calls)):
-            build = Builder(InsertPoint.after(call))
-            _add(build, counters, number, lambda b=build: b.insert(arith.ConstantOp.from_int_and_width(1, 64)).result)
+            with ImplicitBuilder(Builder(InsertPoint.after(call))):
+                _add(counters, number, lambda: arith.ConstantOp.from_int_and_width(1, 64).result)
 
 
 def _call_before(call: CallOp) -> Operation | None:
@@ -73,14 +71,12 @@ def _call_before(call: CallOp) -> Operation | None:
 def _count(call: CallOp, counters: SSAValue, number: int, before: SSAValue) -> SSAValue:
     """Add to counter `number` the ticks from `before` to the end of the call; returns those at its end."""
     end = call.next_op if isinstance(call.next_op, CheckOp) else call
-    build = Builder(InsertPoint.after(end))
-    after = build.insert(TicksOp()).result
-    _add(build, counters, number, lambda: build.insert(arith.SubiOp(after, before)).result)
+    with ImplicitBuilder(Builder(InsertPoint.after(end))):
+        after = TicksOp().result
+        _add(counters, number, lambda: arith.SubiOp(after, before).result)
     return after
 
 
-def _add(build: Builder, counters: SSAValue, number: int, made: Callable[[], SSAValue]) -> None:
-    place = build.insert(arith.ConstantOp(IntegerAttr.from_index_int_value(number))).result
-    value = made()
-    sum_before = build.insert(memref.LoadOp.get(counters, [place])).res
-    build.insert(memref.StoreOp.get(build.insert(arith.AddiOp(sum_before, value)).result, counters, [place]))
+def _add(counters: SSAValue, number: int, made: Callable[[], SSAValue]) -> None:
+    place, value = arith.ConstantOp.from_int_and_width(number, IndexType()).result, made()
+    memref.StoreOp.get(arith.AddiOp(memref.LoadOp.get(counters, [place]), value), counters, [place])

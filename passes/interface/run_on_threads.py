@@ -50,10 +50,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from math import inf
 
-from xdsl.builder import Builder
+from xdsl.builder import Builder, ImplicitBuilder
 from xdsl.context import Context
 from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType, ModuleOp, i32
@@ -74,10 +73,10 @@ class RunOnThreadsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         threads = threads_of(op)
-        shared = {kernel.sym_name.data: kernel for kernel in kernels(op) if _is_shared(kernel)}
-        if not shared:
+        counts = {kernel.sym_name.data: _take_thread(kernel) for kernel in kernels(op)}
+        phases = {name: count for name, count in counts.items() if count is not None}
+        if not phases:
             return
-        phases = {name: _take_thread(kernel) for name, kernel in shared.items()}
         main = entry(op)
         runs = _runs(main.body.block, phases)
         for number, calls in enumerate(runs):
@@ -102,23 +101,19 @@ def _runs(block: Block, phases: Mapping[str, int]) -> list[list[CallOp]]:
     return [run for run in found if any(call.callee.string_value() in phases for call in run)]
 
 
-def _is_shared(kernel: FuncOp) -> bool:
-    return any(isinstance(op, aot.ThreadOp) for op in kernel.walk())
-
-
 def _number(value: int) -> arith.ConstantOp:
     return arith.ConstantOp(IntegerAttr(value, i32))
 
 
-def _take_thread(kernel: FuncOp) -> int:
+def _take_thread(kernel: FuncOp) -> int | None:
     """Give a kernel the number of its thread and, if it has several, of the phase as last arguments; how many phases it
-    has."""
-    count = 1
+    has, None where it is not shared."""
+    count: int | None = None
     for kind, name in ((aot.ThreadOp, "thread"), (aot.PhaseOp, "phase")):
         argument: SSAValue | None = None
         for op in [op for op in kernel.walk() if isinstance(op, kind)]:
             argument = argument or append_argument(kernel, i32, Argument(name=name), name)
-            count = op.count if isinstance(op, aot.PhaseOp) else count
+            count = op.count if isinstance(op, aot.PhaseOp) else 1
             Rewriter.replace_op(op, arith.IndexCastOp(argument, IndexType()))
     return count
 
@@ -140,24 +135,15 @@ class _Share:
         self._given: list[SSAValue] = []
         """The elements of the array."""
         self._inside: dict[SSAValue, SSAValue] = {}
-        self._block = self.function.body.block
-        arguments, thread, phase = self._block.args
+        arguments, thread, phase = self.function.args
         arguments.name_hint, thread.name_hint, phase.name_hint = "arguments", "thread", "phase"
-        self._build = Builder(InsertPoint.at_end(self._block))
+        self._build = Builder(InsertPoint.at_end(self.function.body.block))
         self._array = self._build.insert(aot.PtrCastOp(arguments, aot.PtrType(aot.VOID_PTR))).result
         stages = _stages(calls, {each.sym_name.data: each for each in kernels(module)}, phases)
-        made = {call: self._copied(call) for call in calls}
-        for stage in stages:
-            stage.before = [made[call] for call in stage.before]
-            stage.calls = [made[call] for call in stage.calls]
-        self._block.add_op(ReturnOp(_Dispatch(thread, phase, phases).within(self._block, stages)))
+        passed = {call: [self._value(value) for value in call.arguments] for call in calls}
+        with ImplicitBuilder(self._build):
+            ReturnOp(_Dispatch(thread, phase, phases, passed).within(stages))
         self._phases = stages[-1].first
-
-    def _copied(self, call: CallOp) -> CallOp:
-        new = CallOp(call.callee, [self._value(value) for value in call.arguments], [i32])
-        new.location = call.location
-        new.attributes |= call.attributes
-        return new
 
     def _value(self, value: SSAValue) -> SSAValue:
         """A value of the entry in the function."""
@@ -170,7 +156,8 @@ class _Share:
                 element: SSAValue = self._build.insert(aot.ElementOp(self._array, len(self._given))).result
                 self._given.append(value)
                 if element.type != value.type:
-                    element = self._build.insert(_cast(element, value.type)).result
+                    assert isinstance(value.type, aot.PtrType)
+                    element = self._build.insert(aot.PtrCastOp(element, value.type)).result
                 self._inside[value] = element
             self._inside[value].name_hint = value.name_hint
         return self._inside[value]
@@ -197,8 +184,7 @@ class _Share:
             return build.insert(aot.NullOp(aot.VOID_PTR)).result
         array = aot.AllocaOp(len(self._given), aot.VOID_PTR)
         array.result.name_hint = "arguments"
-        assert main.body.block.first_op is not None
-        main.body.block.insert_op_before(array, main.body.block.first_op)
+        Rewriter.insert_op(array, InsertPoint.at_start(main.body.block))
         for position, value in enumerate(self._given):
             pointer = value if value.type == aot.VOID_PTR else build.insert(aot.PtrCastOp(value, aot.VOID_PTR)).result
             build.insert(aot.SetElementOp(array.result, position, pointer))
@@ -218,11 +204,6 @@ _FIXED = (
     *(memref.CastOp, memref.ReinterpretCastOp, memref.ViewOp),
 )
 """Operations that give a place in memory."""
-
-
-def _cast(pointer: SSAValue, kind: Attribute) -> aot.PtrCastOp:
-    assert isinstance(kind, aot.PtrType)
-    return aot.PtrCastOp(pointer, kind)
 
 
 @dataclass
@@ -274,99 +255,78 @@ def _accesses(call: CallOp, kernel: FuncOp, together: bool) -> list[_Access]:
 
 @dataclass(frozen=True)
 class _Dispatch:
-    """Writes the choice of what to call, by thread and phase."""
+    """Writes the choice of what to call, by thread and phase, where an `ImplicitBuilder` is."""
 
     thread: SSAValue
     phase: SSAValue
-    phases: dict[str, int]
+    phases: Mapping[str, int]
+    passed: Mapping[CallOp, Sequence[SSAValue]]
+    """The arguments of each call in the function."""
 
-    def within(self, block: Block, stages: Sequence[_Stage]) -> SSAValue:
-        """The calls of the phases of `stages`, at the end of a block; the status."""
+    def within(self, stages: Sequence[_Stage]) -> SSAValue:
+        """The calls of the phases of `stages`; the status."""
         if len(stages) == 1:
-            return self._stage(block, stages[0])
+            return self._stage(stages[0])
         middle = len(stages) // 2
-        early = _compared(block, self.phase, "slt", _constant(block, stages[middle].first))
-        sides = (partial(self.within, stages=each) for each in (stages[:middle], stages[middle:]))
-        return self._either(block, early, *sides)
+        early = arith.CmpiOp(self.phase, _number(stages[middle].first), "slt")
+        return _either(early, lambda: self.within(stages[:middle]), lambda: self.within(stages[middle:]))
 
-    def _stage(self, block: Block, stage: _Stage) -> SSAValue:
-        zero, first = _constant(block, 0), _constant(block, stage.first)
-        alone = _compared(block, self.thread, "slt", zero)
+    def _stage(self, stage: _Stage) -> SSAValue:
+        zero, first = _number(0).result, _number(stage.first).result
+        alone = arith.CmpiOp(self.thread, zero, "slt")
 
-        def before(inner: Block) -> SSAValue:
+        def before() -> SSAValue:
             if not stage.before or not any(self.phases.get(call.callee.string_value(), 1) > 1 for call in stage.calls):
-                return self._calls(inner, stage.before, zero)
-            begins = _compared(inner, self.phase, "eq", first)
-            calls = partial(self._calls, calls=stage.before, status=zero)
-            return self._either(inner, begins, calls, partial(_given, value=zero))
+                return self._calls(stage.before, zero)
+            begins = arith.CmpiOp(self.phase, first, "eq")
+            return _either(begins, lambda: self._calls(stage.before, zero), lambda: zero)
 
-        def together(inner: Block) -> SSAValue:
+        def together() -> SSAValue:
             status = zero
             for call in stage.calls:
-                status = self._first_of(inner, status, self._shared(inner, call, first, zero))
+                status = _first_of(status, self._shared(call, first, zero))
             return status
 
-        return self._either(block, alone, before, together)
+        return _either(alone, before, together)
 
-    def _calls(self, block: Block, calls: Sequence[CallOp], status: SSAValue) -> SSAValue:
+    def _calls(self, calls: Sequence[CallOp], status: SSAValue) -> SSAValue:
         """Calls one after the other, as long as they succeed; `status` is 0."""
         for position, call in enumerate(calls):
-            if position == 0:
-                status = _made(block, call)
-                continue
-            none = _compared(block, status, "eq", _constant(block, 0))
-            status = self._either(block, none, partial(_made, call=call), partial(_given, value=status))
+            status = self._after(status, call) if position else self._call(call)
         return status
 
-    def _shared(self, block: Block, call: CallOp, first: SSAValue, zero: SSAValue) -> SSAValue:
+    def _after(self, status: SSAValue, call: CallOp) -> SSAValue:
+        """A call where those before it succeeded."""
+        none = arith.CmpiOp(status, _number(0), "eq")
+        return _either(none, lambda: self._call(call), lambda: status)
+
+    def _shared(self, call: CallOp, first: SSAValue, zero: SSAValue) -> SSAValue:
         """A call for all shares, or for share 0 only."""
         count = self.phases.get(call.callee.string_value())
         if count is None:
-            mine = _compared(block, self.thread, "eq", zero)
-            return self._either(block, mine, partial(_made, call=call), partial(_given, value=zero))
-        more = [self.thread]
-        if count > 1:
-            more.append(_made(block, arith.SubiOp(self.phase, first)))
-        new = CallOp(call.callee, [*call.arguments, *more], [i32])
+            return _either(arith.CmpiOp(self.thread, zero, "eq"), lambda: self._call(call), lambda: zero)
+        return self._call(call, self.thread, *([arith.SubiOp(self.phase, first).result] if count > 1 else []))
+
+    def _call(self, call: CallOp, *more: SSAValue) -> SSAValue:
+        new = CallOp(call.callee, [*self.passed[call], *more], [i32])
         new.location = call.location
-        return _made(block, new)
-
-    def _first_of(self, block: Block, before: SSAValue, status: SSAValue) -> SSAValue:
-        """`before`, or `status` where that is 0."""
-        if isinstance(before.owner, arith.ConstantOp):
-            return status
-        none = _compared(block, before, "eq", _constant(block, 0))
-        return _made(block, arith.SelectOp(none, status, before))
-
-    def _either(
-        self,
-        block: Block,
-        condition: SSAValue,
-        then: Callable[[Block], SSAValue],
-        otherwise: Callable[[Block], SSAValue],
-    ) -> SSAValue:
-        sides = Block(), Block()
-        for side, fill in zip(sides, (then, otherwise), strict=True):
-            side.add_op(scf.YieldOp(fill(side)))
-        return _made(block, scf.IfOp(condition, [i32], Region(sides[0]), Region(sides[1])))
+        new.attributes |= call.attributes
+        return new.results[0]
 
 
-def _made(block: Block, call: Operation) -> SSAValue:
-    """The result of a call, or of another operation, that is put at the end of a block."""
-    block.add_op(call)
-    return call.results[0]
+def _first_of(before: SSAValue, status: SSAValue) -> SSAValue:
+    """`before`, or `status` where that is 0."""
+    if isinstance(before.owner, arith.ConstantOp):
+        return status
+    return arith.SelectOp(arith.CmpiOp(before, _number(0), "eq"), status, before).result
 
 
-def _constant(block: Block, value: int) -> SSAValue:
-    return _made(block, _number(value))
-
-
-def _compared(block: Block, a: SSAValue, how: str, b: SSAValue) -> SSAValue:
-    return _made(block, arith.CmpiOp(a, b, how))
-
-
-def _given(block: Block, value: SSAValue) -> SSAValue:
-    return value
+def _either(condition: Operation, then: Callable[[], SSAValue], otherwise: Callable[[], SSAValue]) -> SSAValue:
+    sides = Region(Block()), Region(Block())
+    for side, fill in zip(sides, (then, otherwise), strict=True):
+        with ImplicitBuilder(side):
+            scf.YieldOp(fill())
+    return scf.IfOp(condition, [i32], *sides).results[0]
 
 
 # --- memory ----------------------------------------------------------------------------------------------------------

@@ -17,8 +17,6 @@ builtin.module attributes {aot.name = "kws", aot.interface = "micro", aot.worksp
 A kernel from outside that is linked is unpacked whatever the others are, and one that is not can only be packed.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from xdsl.context import Context

@@ -21,39 +21,29 @@ A packed model also gets its metadata as tables, and a table of its packed funct
 packed entry to a model with a typed one.
 """
 
-from __future__ import annotations
-
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 from typing import Final
 
 from xdsl.builder import Builder
 from xdsl.context import Context
-from xdsl.dialects.arith import IndexCastOp
-from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr, SymbolRefAttr, UnitAttr, i32
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr, SymbolRefAttr, UnitAttr, i8, i16, i32, i64
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Attribute, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
-from aotc.dialects.aot import VOID_PTR, Convention, ElementOp, GlobalOp, PtrCastOp, PtrType, StructType, integers
-from aotc.dialects.aot.contract import (
-    CONVENTION,
-    Argument,
-    arguments_of,
-    entry,
-    kernels,
-    model_name,
-    set_signature,
-    tensors_of,
-)
+from aotc.dialects import aot
+from aotc.dialects.aot import contract
 from aotc.errors import CompileError
 from aotc.model.conventions import entry_symbol, model_symbol, operator_symbol
-from aotc.passes.interface.metadata_tables import add_metadata
-from aotc.passes.interface.packing import PACKED_NAMES, PACKED_TYPES, DLType, Unpacker
+from aotc.model.metadata import METADATA_VERSION
+from aotc.model.naming import c_identifier
+from aotc.passes.interface.packing import PACKED_NAMES, PACKED_TYPES, DLType, Unpacker, return_handle
 
-_HANDLES: Final = PtrType(VOID_PTR)
+_HANDLES: Final = aot.PtrType(aot.VOID_PTR)
 _CALLER_MEMORY: Final = {"workspace": 1, "weights": 2}
 """The bits of the descriptor's `caller_memory` (kAOTCCallerWorkspace, kAOTCCallerWeights)."""
 
@@ -66,17 +56,18 @@ class WrapEntryPass(ModulePass):
     """Also export a packed entry and its descriptor, so that what calls packed models can call this one."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        main = entry(op)
-        chosen = CONVENTION.get(main)
-        CONVENTION.set(main, Convention.C)
-        if chosen is Convention.C:
+        main = contract.entry(op)
+        chosen = contract.CONVENTION.get(main)
+        contract.CONVENTION.set(main, aot.Convention.C)
+        if chosen is aot.Convention.C:
             _describe_typed(op, main, "c")
         else:
             main.properties["sym_visibility"] = StringAttr("private")
-        if chosen is Convention.MICRO:
-            _wrap(op, main, "micro", (_HANDLES, _HANDLES, VOID_PTR), ("inputs", "outputs", "resource_handle"), _micro)
+        if chosen is aot.Convention.MICRO:
+            kinds, names = (_HANDLES, _HANDLES, aot.VOID_PTR), ("inputs", "outputs", "resource_handle")
+            _wrap(op, main, "micro", kinds, names, _micro)
             _describe_typed(op, main, "micro")
-        if chosen is Convention.PACKED_ENTRY or self.packed_wrapper:
+        if chosen is aot.Convention.PACKED_ENTRY or self.packed_wrapper:
             _wrap(op, main, "packed", PACKED_TYPES, PACKED_NAMES, _packed)
             _describe_packed(op, main)
 
@@ -91,26 +82,39 @@ def _wrap(
     interface: str,
     kinds: Sequence[Attribute],
     names: Sequence[str],
-    arguments_of: _Arguments,
+    make: _Arguments,
 ) -> None:
     """Add the public function of `interface` that calls `main`."""
-    wrapper = FuncOp(entry_symbol(model_name(module), interface), (kinds, [i32]))
-    CONVENTION.set(wrapper, Convention.of_entry(interface))
-    block = wrapper.body.block
+
+    def status(build: Builder, given: Sequence[SSAValue]) -> SSAValue:
+        return build.insert(CallOp(main.sym_name.data, make(build, main, given), [i32])).results[0]
+
+    wrapper = FuncOp(entry_symbol(contract.model_name(module), interface), (kinds, [i32]))
+    module.body.block.add_op(_filled(wrapper, names, aot.Convention.of_entry(interface), status))
+
+
+def _filled(
+    function: FuncOp,
+    names: Sequence[str],
+    convention: aot.Convention,
+    status: Callable[[Builder, Sequence[SSAValue]], SSAValue],
+) -> FuncOp:
+    """A function, with names of its arguments, whose body is what makes its status of these."""
+    contract.CONVENTION.set(function, convention)
+    block = function.body.block
     for argument, name in zip(block.args, names, strict=True):
         argument.name_hint = name
-    set_signature(wrapper, [Argument(name=name) for name in names], [i32])
+    contract.set_signature(function, [contract.Argument(name=name) for name in names], [i32])
     build = Builder(InsertPoint.at_end(block))
-    status = build.insert(CallOp(main.sym_name.data, arguments_of(build, main, block.args), [i32])).results[0]
-    build.insert(ReturnOp(status))
-    module.body.block.add_op(wrapper)
+    build.insert(ReturnOp(status(build, block.args)))
+    return function
 
 
 def _micro(build: Builder, main: FuncOp, arguments: Sequence[SSAValue]) -> list[SSAValue]:
     inputs, outputs, handle = arguments
     taken = {"input": 0, "output": 0}
     passed: list[SSAValue] = []
-    for argument, given in zip(main.args, arguments_of(main), strict=True):
+    for argument, given in zip(main.args, contract.arguments_of(main), strict=True):
         if given.io == "resource_handle":
             passed.append(handle)
             continue
@@ -118,14 +122,14 @@ def _micro(build: Builder, main: FuncOp, arguments: Sequence[SSAValue]) -> list[
             what, why = f"an extent of {main.sym_name.data} that is open", "pointers do not carry it"
             raise CompileError("open-shapes", what, why, "use the interface c or packed")
         side = "output" if given.io == "output" else "input"
-        pointer = build.insert(ElementOp(outputs if side == "output" else inputs, taken[side])).result
+        pointer = build.insert(aot.ElementOp(outputs if side == "output" else inputs, taken[side])).result
         passed.append(_cast(build, pointer, argument.type))
         taken[side] += 1
     return passed
 
 
 def _packed(build: Builder, main: FuncOp, arguments: Sequence[SSAValue]) -> list[SSAValue]:
-    attributes = arguments_of(main)
+    attributes = contract.arguments_of(main)
     given_packed = [each for each in attributes if each.io != "resource_handle" and each.dimension is None]
     unpacker = Unpacker(build, arguments, len(given_packed))
     positions = iter(range(len(given_packed)))
@@ -135,9 +139,9 @@ def _packed(build: Builder, main: FuncOp, arguments: Sequence[SSAValue]) -> list
         if given.io == "resource_handle":
             passed.append(arguments[-1])
         elif given.dimension is not None:
-            passed.append(build.insert(IndexCastOp(extents[given.dimension], i32)).result)
+            passed.append(build.insert(arith.IndexCastOp(extents[given.dimension], i32)).result)
         elif given.io in ("input", "output"):
-            assert isinstance(argument.type, PtrType)
+            assert isinstance(argument.type, aot.PtrType)
             tensor, pointee = given.tensor(), argument.type.pointee
             following = takewhile(lambda each: each is not None, (each.dimension for each in attributes[place + 1 :]))
             used = [dimension for dimension in following if dimension is not None]
@@ -149,8 +153,8 @@ def _packed(build: Builder, main: FuncOp, arguments: Sequence[SSAValue]) -> list
 
 
 def _cast(build: Builder, pointer: SSAValue, kind: Attribute) -> SSAValue:
-    assert isinstance(kind, PtrType)
-    return pointer if pointer.type == kind else build.insert(PtrCastOp(pointer, kind)).result
+    assert isinstance(kind, aot.PtrType)
+    return pointer if pointer.type == kind else build.insert(aot.PtrCastOp(pointer, kind)).result
 
 
 # --- descriptors -----------------------------------------------------------------------------------------------------
@@ -158,29 +162,109 @@ def _cast(build: Builder, pointer: SSAValue, kind: Attribute) -> SSAValue:
 
 def _counts(main: FuncOp) -> list[Attribute]:
     """The numbers of inputs and outputs."""
-    io = [tensor.io for tensor in tensors_of(main)]
-    return integers(i32, io.count("input"), io.count("output"))
+    io = [tensor.io for tensor in contract.tensors_of(main)]
+    return aot.integers(i32, io.count("input"), io.count("output"))
 
 
 def _describe_typed(module: ModuleOp, main: FuncOp, interface: str) -> None:
-    name = model_name(module)
+    name = contract.model_name(module)
     row = ArrayAttr([SymbolRefAttr(entry_symbol(name, interface)), *_counts(main)])
-    module.body.block.add_op(GlobalOp(model_symbol(name, interface), StructType("AOTCTypedModel"), [row], None))
+    module.body.block.add_op(aot.GlobalOp(model_symbol(name, interface), aot.StructType("AOTCTypedModel"), [row], None))
 
 
 def _describe_packed(module: ModuleOp, main: FuncOp) -> None:
     """The descriptor, the metadata, and the table of packed functions: entry, operators by name, get_model_metadata."""
-    name = model_name(module)
+    name = contract.model_name(module)
     run, functions = entry_symbol(name, "packed"), operator_symbol(name, "functions")
-    metadata, getter = add_metadata(module, main, run)
-    packed = [kernel for kernel in kernels(module) if CONVENTION.get(kernel) is Convention.PACKED]
+    metadata, getter = _add_metadata(module, main, run)
+    packed = [kernel for kernel in contract.kernels(module) if contract.CONVENTION.get(kernel) is aot.Convention.PACKED]
     operators = [kernel.sym_name.data for kernel in packed if not kernel.is_declaration]
     rows = [("run", run), ("get_model_metadata", getter), *((symbol, symbol) for symbol in operators)]
     table = [ArrayAttr([StringAttr(key), SymbolRefAttr(symbol)]) for key, symbol in rows]
     end = ArrayAttr([UnitAttr(), UnitAttr()])
     block = module.body.block
-    block.add_op(GlobalOp(functions, StructType("AOTCFunctionEntry"), [*table, end]))
-    io = [given.io for given in arguments_of(main)]
-    memory = integers(i32, sum(bit for what, bit in _CALLER_MEMORY.items() if what in io))
+    block.add_op(aot.GlobalOp(functions, aot.StructType("AOTCFunctionEntry"), [*table, end]))
+    io = [given.io for given in contract.arguments_of(main)]
+    memory = aot.integers(i32, sum(bit for what, bit in _CALLER_MEMORY.items() if what in io))
     row = ArrayAttr([SymbolRefAttr(run), *_counts(main), *memory, SymbolRefAttr(metadata), SymbolRefAttr(functions)])
-    block.add_op(GlobalOp(model_symbol(name, "packed"), StructType("AOTCModel"), [row], None))
+    block.add_op(aot.GlobalOp(model_symbol(name, "packed"), aot.StructType("AOTCModel"), [row], None))
+
+
+# --- metadata ---------------------------------------------------------------------------------------------------------
+
+
+def _add_metadata(module: ModuleOp, main: FuncOp, run: str) -> tuple[str, str]:
+    """Add the tables for the entry `run` and the operators; returns the symbols of the metadata and of its getter."""
+    name = contract.model_name(module)
+    metadata, getter = operator_symbol(name, "metadata"), operator_symbol(name, "get_model_metadata")
+    tables = _Tables(name)
+    tensors = [given.tensor() for given in contract.arguments_of(main) if given.io in ("input", "output")]
+    functions = [tables.function(run, tensors, contract.sizes_of(main))]
+    for kernel in contract.kernels(module):
+        functions.append(
+            tables.function(kernel.sym_name.data, contract.parameters_of(kernel) or (), contract.sizes_of(kernel))
+        )
+    block = module.body.block
+    block.add_ops(tables.globals)
+    infos = operator_symbol(name, "infos")
+    block.add_op(aot.GlobalOp(infos, aot.StructType("AOTCFunctionInfo"), functions))
+    version, count = aot.integers(i32, METADATA_VERSION, len(functions))
+    row = ArrayAttr([version, SymbolRefAttr(infos), StringAttr(name), count])
+    block.add_op(aot.GlobalOp(metadata, aot.StructType("AOTCMetadata"), [row]))
+    block.add_op(_getter(getter, metadata))
+    return metadata, getter
+
+
+class _Tables:
+    """Constant tables of shapes and of parameters; those that are alike are one."""
+
+    def __init__(self, name: str) -> None:
+        self.globals: list[aot.GlobalOp] = []
+        self._name = name
+        self._shapes: dict[tuple[int, ...], str] = {}
+        self._parameters: dict[tuple[Attribute, ...], str] = {}
+
+    def function(self, symbol: str, tensors: Sequence[contract.Tensor], sizes: contract.Sizes) -> Attribute:
+        """The row of a function: its parameters, inputs, then outputs; bytes of workspace, these, and constants."""
+        io = [tensor.io for tensor in tensors]
+        counts = aot.integers(i32, io.count("input"), io.count("output"))
+        rows = tuple(self._rows(tensors))
+        if rows and rows not in self._parameters:
+            self._parameters[rows] = operator_symbol(self._name, f"params_{len(self._parameters)}")
+            self.globals.append(aot.GlobalOp(self._parameters[rows], aot.StructType("AOTCParameterInfo"), rows))
+        where: Attribute = SymbolRefAttr(self._parameters[rows]) if rows else UnitAttr()
+        return ArrayAttr(
+            [StringAttr(symbol), where, *counts, *aot.integers(i64, sizes.workspace, sizes.io, sizes.constant)]
+        )
+
+    def _rows(self, tensors: Sequence[contract.Tensor]) -> Iterator[Attribute]:
+        taken = {"workspace", "weights", "resource_handle"}
+        for tensor in tensors:
+            dtype = DLType.of(tensor.dtype)
+            symbol = c_identifier(tensor.name, taken)
+            taken.add(symbol)
+            code, bits = aot.integers(i8, dtype.code, dtype.bits)
+            (lanes,) = aot.integers(i16, dtype.lanes)
+            (ndim,) = aot.integers(i64, len(tensor.shape))
+            names = StringAttr(tensor.name), StringAttr(symbol)
+            yield ArrayAttr([*names, self._shape(tensor.shape), ndim, code, bits, lanes])
+
+    def _shape(self, extents: tuple[int, ...]) -> Attribute:
+        if not extents:
+            return UnitAttr()
+        if extents not in self._shapes:
+            self._shapes[extents] = operator_symbol(self._name, f"shape_{len(self._shapes)}")
+            self.globals.append(aot.GlobalOp(self._shapes[extents], i64, aot.integers(i64, *extents)))
+        return SymbolRefAttr(self._shapes[extents])
+
+
+def _getter(symbol: str, metadata: str) -> FuncOp:
+    """A packed function without arguments that returns the address of the metadata as a handle."""
+
+    def status(build: Builder, given: Sequence[SSAValue]) -> SSAValue:
+        tables = build.insert(aot.SymbolOp(metadata, aot.PtrType(aot.StructType("AOTCMetadata"))))
+        return_handle(build, given, tables.result)
+        return build.insert(arith.ConstantOp.from_int_and_width(0, 32)).result
+
+    function = FuncOp(symbol, (PACKED_TYPES, [i32]), visibility="private")
+    return _filled(function, PACKED_NAMES, aot.Convention.PACKED, status)

@@ -17,21 +17,14 @@ from xdsl.ir import OpResult, SSAValue
 
 from aotc.dialects.attributes import to_attribute
 from aotc.dialects.graph.conversion import CastOp
-from aotc.dialects.graph.interfaces import (
-    AnchorOp,
-    ElementOp,
-    GraphOp,
-    element_type_of,
-    producer,
-    shape_of,
-)
+from aotc.dialects.graph.interfaces import AnchorOp, ElementOp, GraphOp, element_type_of, producer, shape_of
 from aotc.dialects.graph.movement import BroadcastOp, ReshapeOp, SliceOp
 from aotc.dialects.graph.packed.channels import Channels, GroupedPanels
 from aotc.dialects.graph.packed.convolution.blocked_conv import channel_blocks
 from aotc.dialects.graph.packed.convolution.regrouping import PADDING_LANE, RegroupChannelsOp
 from aotc.dialects.graph.packed.layout import Layout
 from aotc.dialects.graph.packed.pack import pack, unpack
-from aotc.dialects.graph.schedules import Schedule, ScheduleAttr, schedule_of
+from aotc.dialects.graph.schedules import Schedule, ScheduleAttr
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.structure import ConstantOp
 from aotc.machines.machine import Machine
@@ -238,13 +231,6 @@ class Layouts:
     def copied_on_blocks(self, op: GraphOp, x: Blocked, *operands: SSAValue, **properties: object) -> Blocked:
         """As `copied`, for an operation on x and other operands that leaves channels in their lanes."""
         return Blocked(self.copied(op, [x.value, *operands], **properties), x.channels)
-
-    def rescheduled(self, op: AnchorOp, other: type[AnchorOp]) -> SSAValue | None:
-        """The first result of an `other` operation with the operands, properties and schedule of `op`; None where it
-        has no schedule."""
-        if (schedule := schedule_of(op)) is None:
-            return None
-        return self.scheduled(other.get(*op.operands, **op.properties), schedule)
 
     @staticmethod
     def unread_regrouping(blocked: Blocked) -> GraphOp | None:

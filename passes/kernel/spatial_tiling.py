@@ -111,13 +111,7 @@ def window_tiling(op: AnchorOp, schedule: Schedule) -> SpatialTiling:
 
     Register tiles lie along the last spatial axis.
     """
-    spatial = len(shape_of(op.results[0])) - 3
-    return SpatialTiling((0,), 2, 1 if spatial > 1 else _tile_rows(schedule))
-
-
-def _tile_rows(schedule: Schedule) -> int:
-    """The rows of a register tile: neighbouring positions."""
-    if isinstance(schedule, MatmulSchedule):
-        return schedule.mr
-    assert isinstance(schedule, WindowSchedule)
-    return schedule.positions
+    if len(shape_of(op.results[0])) > 4:
+        return SpatialTiling((0,), 2)
+    assert isinstance(schedule, MatmulSchedule | WindowSchedule)
+    return SpatialTiling((0,), 2, schedule.mr if isinstance(schedule, MatmulSchedule) else schedule.positions)

@@ -18,23 +18,27 @@ from functools import cache
 from importlib.metadata import EntryPoint
 from typing import Any, ClassVar, Generic, TypeVar, cast
 
+from xdsl.context import Context
 from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.parser import Parser
+from xdsl.utils.exceptions import ParseError
 
+from aotc.dialects.graph import schedules
 from aotc.dialects.graph.accumulation import AccumulatingOp
 from aotc.dialects.graph.interfaces import AnchorOp, GraphOp, LoopNestOp
 from aotc.dialects.graph.packed.products.packed_matmul import ProductOp
 from aotc.dialects.graph.quantized.nibbles import is_packed
-from aotc.dialects.graph.schedules import Schedule, schedule_of
-from aotc.errors import CompileError
+from aotc.dialects.graph.schedules import Schedule, ScheduleAttr, schedule_of
+from aotc.errors import CompileError, FileError
 from aotc.machines.machine import Core, Machine
+from aotc.machines.tuning_table import DIRECT, TuningTable
 from aotc.model import extensions
 from aotc.model.locations import node_names
 from aotc.model.memo import Memo
-from aotc.passes.kernel.accesses import Accesses, element_by_element, traced
 from aotc.passes.kernel.builders.tiles import NotVectorizable
 from aotc.passes.kernel.costs.candidates import near
 from aotc.passes.kernel.layouts import Blocked, ChannelsOf, Layouts
-from aotc.passes.kernel.nest import LoopNest, Nest
+from aotc.passes.kernel.nest import Accesses, LoopNest, Nest, traced
 from aotc.passes.kernel.signature import signature
 from aotc.passes.kernel.spatial_tiling import Box, SpatialTiling, TiledImplementation
 
@@ -156,12 +160,15 @@ class KernelStrategy(Generic[Op]):
     def accesses(self, op: Op, schedule: Any) -> Accesses | None:
         """How `nest` reads its operands and writes its results; None where it raises `NotVectorizable`.
 
-        By default this is found by writing the nest; a strategy may return it directly. It must depend on nothing but
-        the operation's types, properties and attributes.
+        By default this is found by writing the nest; of one that is not on tiles there are none, so that anything is
+        fused into it. A strategy may return it directly. It must depend on nothing but the operation's types,
+        properties and attributes.
         """
         if not isinstance(op, AnchorOp):
             return None
-        return traced(op, schedule, self.nest) if self.TILES else element_by_element(op)
+        if self.TILES:
+            return traced(op, schedule, self.nest)
+        return Accesses(tuple(() for _ in (*op.operands, *op.scratch())), tuple(() for _ in op.results))
 
     def spatial_tiling(self, op: Op, schedule: Any) -> SpatialTiling | None:
         """How the first result may be computed in spatial tiles; None: only as a whole."""
@@ -271,7 +278,7 @@ class Choice:
 
     schedule: Schedule
     cycles: float
-    keeps_packed: bool
+    keeps_packed: bool = False
 
 
 def choose_schedule(op: GraphOp, core: Core) -> Schedule | None:
@@ -337,6 +344,31 @@ def choose_algorithm(op: GraphOp, machine: Machine) -> Attribute | None:
         return cost
 
     return min(proposed, key=cycles)[1]
+
+
+def measured_algorithm(table: TuningTable, ctx: Context, op: AnchorOp) -> Attribute | str | None:
+    """The algorithm for `op` in the table: DIRECT for its definition, None where the table has no entry."""
+    text = table.algorithms.get(schedules.signature(op))
+    return text if text is None or text == DIRECT else _attribute(ctx, text)
+
+
+def measured_schedule(table: TuningTable, ctx: Context, op: AnchorOp) -> ScheduleAttr[Any] | None:
+    """The schedule for `op` in the table; None where the table has no entry."""
+    text = table.schedules.get(schedules.signature(op))
+    if text is None:
+        return None
+    attribute = _attribute(ctx, text)
+    if not isinstance(attribute, ScheduleAttr):
+        raise FileError("invalid-file", f"{text} is not a schedule")
+    return attribute
+
+
+def _attribute(ctx: Context, text: str) -> Attribute:
+    """An attribute of a tuning table."""
+    try:
+        return Parser(ctx, text).parse_attribute()
+    except ParseError as error:
+        raise FileError("invalid-file", f"{text} is not an attribute", "the table is of another version") from error
 
 
 def takes_schedule(op: GraphOp) -> bool:

@@ -1,7 +1,5 @@
 """Trigonometric functions of f32 and their inverses."""
 
-from __future__ import annotations
-
 from functools import reduce
 from math import pi
 

@@ -32,8 +32,6 @@ func.func private @add_relu_0(%x: memref<4x8xf32>, %y: memref<8xf32>, %out: memr
 ```
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -42,7 +40,7 @@ from xdsl.context import Context
 from xdsl.dialects.bufferization import MaterializeInDestinationOp, ToTensorOp
 from xdsl.dialects.builtin import FunctionType, MemRefType, ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue
+from xdsl.ir import Attribute, Block, OpResult, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
@@ -164,7 +162,7 @@ class KernelLowering:
         function = self._function
         function.body.detach_block(function.body.block).erase(safe_erase=False)
         function.body.add_block(self._block)
-        function.properties["function_type"] = FunctionType.from_lists([arg.type for arg in self._block.args], [])
+        function.update_function_type()
 
     def _failure(self, why: str) -> PassFailedException:
         return failure(self._function.sym_name.data, why)
@@ -232,24 +230,9 @@ def _signless_memref(kind: MemRefType[Attribute]) -> MemRefType[Attribute]:
 
 def _make_signless(function: FuncOp) -> None:
     """Give every memref in `function` the storage type of its elements."""
-
-    def retype(value: SSAValue) -> None:
-        value._type = _signless(value.type)  # pyright: ignore[reportPrivateUsage]
-
-    def visit(op: Operation) -> None:
-        for result in op.results:
-            retype(result)
-        for region in op.regions:
-            visit_region(region)
-
-    def visit_region(region: Region) -> None:
-        for block in region.blocks:
-            for arg in block.args:
-                retype(arg)
-            for inner in block.ops:
-                visit(inner)
-
-    visit_region(function.body)
+    for block in function.walk_blocks():
+        for value in (*block.args, *(result for op in block.ops for result in op.results)):
+            value._type = _signless(value.type)  # pyright: ignore[reportPrivateUsage]
     kind = function.function_type
     function.properties["function_type"] = FunctionType.from_lists(
         [_signless(t) for t in kind.inputs], [_signless(t) for t in kind.outputs]

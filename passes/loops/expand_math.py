@@ -22,19 +22,16 @@ with errors measured over all 2^32 arguments, in units of the last place (ulp) o
 a constant c, erf and tanh have that in their coefficients, which is at most one ulp further off.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from math import prod
 from typing import TypeAlias
 
 from xdsl.context import Context
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import ModuleOp, VectorType, f32
+from xdsl.dialects.builtin import VectorType, f32
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
-from xdsl.passes import ModulePass
-from xdsl.rewriter import Rewriter
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from aotc.dialects.aot.contract import NONPOSITIVE
 from aotc.dialects.aot.tiles import tile_shape
@@ -44,6 +41,7 @@ from aotc.passes.kernel.builders.tile_builder import TileBuilder
 from aotc.passes.loops import exponentials
 from aotc.passes.loops.angles import arc_cosine, arc_sine, arc_tangent, cosine, sine, tangent
 from aotc.passes.loops.float_parts import constant_number
+from aotc.passes.loops.function_pass import FunctionPass
 
 Function: TypeAlias = Callable[[TileBuilder, Scalar], Scalar]
 
@@ -52,29 +50,16 @@ AT_A_TIME = 4
 too."""
 
 
-class ExpandMathPass(ModulePass):
+class ExpandMathPass(FunctionPass):
     name = "expand-math"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in op.ops:
-            if isinstance(function, FuncOp) and not function.is_declaration:
-                self.function(ctx, function)
-
     def function(self, ctx: Context, function: FuncOp) -> None:
-        """One function, which needs no other one for it."""
-        if _has_tiles(function):
-            _expand(function)
-
-
-def _has_tiles(function: FuncOp) -> bool:
-    return any(isinstance(value.type, VectorType) for op in walk(function) for value in (*op.results, *op.operands))
-
-
-def _expand(function: FuncOp) -> None:
-    builder = TileBuilder(function.body.block)
-    for op in list(walk(function)):
-        if (expansion := _function(op)) is not None and _element(op) == f32:
-            _replace(op, expansion, builder)
+        ops = list(walk(function))
+        if any(isinstance(value.type, VectorType) for op in ops for value in (*op.results, *op.operands)):
+            builder = TileBuilder(function.body.block)
+            for op in ops:
+                if (expansion := _function(op)) is not None and _element(op) == f32:
+                    _replace(op, expansion, builder)
 
 
 def _function(op: Operation) -> Function | None:
@@ -93,13 +78,9 @@ def _replace(op: Operation, expansion: Function, b: TileBuilder) -> None:
         result.replace_all_uses_with(value)
 
     b.within(written, write)
-    block = op.parent
-    assert block is not None
-    new = list(written.ops)
-    for each in new:
-        each.detach()
+    for each in written.ops:
         each.location = op.location
-    block.insert_ops_before(new, op)
+    Rewriter.inline_block(written, InsertPoint.before(op))
     given = op.operands[0].owner
     Rewriter.erase_op(op)
     if isinstance(given, arith.DivfOp | arith.MulfOp) and not given.result.uses:

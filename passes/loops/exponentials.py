@@ -1,7 +1,5 @@
 """The exponential of f32 and its kin: logarithms, hyperbolic functions and their inverses, the error function."""
 
-from __future__ import annotations
-
 from math import inf, log, nan
 
 from xdsl.dialects.builtin import f32, i32

@@ -1,7 +1,5 @@
 """The bits of floats and polynomials of them: what functions of f32 are written with, on tiles and single elements."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

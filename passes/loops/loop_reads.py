@@ -4,8 +4,6 @@ Where the addresses of all loads of a buffer depend on a loop that is split, eac
 only: of an activation the one that it wrote itself, as other kernels are split alike. Otherwise it reads everything.
 """
 
-from __future__ import annotations
-
 from collections.abc import Set
 from functools import cached_property
 from math import inf

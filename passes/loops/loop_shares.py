@@ -37,41 +37,7 @@ class Indivisible(Exception):
     """The kernel's work cannot be shared; the message says why."""
 
 
-# --- costs -----------------------------------------------------------------------------------------------------------
-
-
-class Costs:
-    """The cost of operations, each computed once."""
-
-    def __init__(self) -> None:
-        self._known: dict[Operation, float] = {}
-
-    def of(self, op: Operation) -> float:
-        """The cost of `op` with all it contains, in operations on registers."""
-        if op not in self._known:
-            self._known[op] = self._cost(op)
-        return self._known[op]
-
-    def of_block(self, block: Block) -> float:
-        """The cost of a block."""
-        return sum(self.of(op) for op in block.ops)
-
-    def _cost(self, op: Operation) -> float:
-        match op:
-            case scf.ParallelOp():
-                found = splittable(op)
-                return (_UNKNOWN_TRIPS if found is None else prod(found)) * (self.of_block(op.body.block) + 1)
-            case scf.ForOp():
-                return for_trips(op) * (self.of_block(op.body.block) + 1)
-            case scf.IfOp():
-                return 1 + max(sum(map(self.of_block, region.blocks)) for region in op.regions)
-            case arith.ConstantOp() | scf.YieldOp() | scf.ReduceOp():
-                return 0
-            case _:
-                return max((_registers(value) for value in (*op.results, *op.operands)), default=1)
-
-
-def for_trips(op: scf.ForOp) -> int:
+def _for_trips(op: scf.ForOp) -> int:
     """The trip count of a loop, or the assumed one."""
     found = trips(op.lb, op.ub, op.step)
     return _UNKNOWN_TRIPS if found is None else found
@@ -146,7 +112,7 @@ class Shares:
         self.threads = threads
         self._reads = reads
         self._plans: dict[Operation, _Plan] = {}
-        self.costs = Costs()
+        self._costs: dict[Operation, float] = {}
         self.steps: dict[Block, list[Step]] = {}
         self._accesses: dict[Operation, Accesses] = {}
         self._next = 0
@@ -176,7 +142,30 @@ class Shares:
         """The same of a single thread, which gets what others wrote, too."""
         block = self.function.body.block
         read = sum(self._reads.cost(op, set(), self.threads) for op in block.ops)
-        return self.costs.of_block(block) + read
+        return self._block_cost(block) + read
+
+    def _block_cost(self, block: Block) -> float:
+        """The cost of a block, in operations on registers."""
+        return sum(self._cost(op) for op in block.ops)
+
+    def _cost(self, op: Operation) -> float:
+        """The cost of `op` with all it contains."""
+        if op not in self._costs:
+            match op:
+                case scf.ParallelOp():
+                    found = splittable(op)
+                    count = _UNKNOWN_TRIPS if found is None else prod(found)
+                    cost = count * (self._block_cost(op.body.block) + 1)
+                case scf.ForOp():
+                    cost = _for_trips(op) * (self._block_cost(op.body.block) + 1)
+                case scf.IfOp():
+                    cost = 1 + max(sum(map(self._block_cost, region.blocks)) for region in op.regions)
+                case arith.ConstantOp() | scf.YieldOp() | scf.ReduceOp():
+                    cost = 0
+                case _:
+                    cost = max((_registers(value) for value in (*op.results, *op.operands)), default=1)
+            self._costs[op] = cost
+        return self._costs[op]
 
     # Which loops are split
 
@@ -202,9 +191,9 @@ class Shares:
             return best if best.total < _WORTH * first.total else first
         if self._is_shared(op):
             inside = [self._plan(inner) for region in op.regions for block in region.blocks for inner in block.ops]
-            times = for_trips(op) if isinstance(op, scf.ForOp) else 1
+            times = _for_trips(op) if isinstance(op, scf.ForOp) else 1
             return _Plan(times * sum(plan.time for plan in inside), sum(plan.memory for plan in inside))
-        return _Plan(self.costs.of(op))
+        return _Plan(self._cost(op))
 
     def _wait(self, operations: Sequence[Operation]) -> bool:
         """Whether threads that share the loops among these, and leave the rest to one, would wait for each other."""
@@ -225,7 +214,7 @@ class Shares:
             count = _dimensions(sizes[start:], self.threads)
             split = sizes[start : start + count]
             rest = prod(sizes) // max(prod(split), 1)
-            time = ceil_div(prod(split), self.threads) * rest * (self.costs.of_block(op.body.block) + 1)
+            time = ceil_div(prod(split), self.threads) * rest * (self._block_cost(op.body.block) + 1)
             # of loops that count as one, shares differ in the first one that has as many iterations as there are shares
             by = op.body.block.args[start : start + 1 if split[0] >= self.threads else start + count]
             found.append(_Plan(time, self._reads.cost(op, set(by), self.threads), (start, count)))

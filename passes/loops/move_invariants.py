@@ -18,29 +18,20 @@ scf.for %i = %c0 to %c8 step %c1 {
 ```
 """
 
-from __future__ import annotations
-
 from xdsl.context import Context
 from xdsl.dialects import scf
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, SSAValue
-from xdsl.passes import ModulePass
 from xdsl.traits import is_side_effect_free, is_speculatable
 
 from aotc.dialects.operations import is_terminator, walk
+from aotc.passes.loops.function_pass import FunctionPass
 
 
-class MoveInvariantsPass(ModulePass):
+class MoveInvariantsPass(FunctionPass):
     name = "move-invariants"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in op.ops:
-            if isinstance(function, FuncOp):
-                self.function(ctx, function)
-
     def function(self, ctx: Context, function: FuncOp) -> None:
-        """One function, which needs no other one for it."""
         for block in function.body.blocks:
             _visit(block)
 

@@ -27,8 +27,6 @@ scf.for %j = %c0 to %c20 step %c1 {
 ```
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 

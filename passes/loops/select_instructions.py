@@ -15,8 +15,6 @@ Both emitters take what is left: neither knows what an instruction computes. Wit
 equal within a block is written once. Extremes beside a number become a comparison and a selection.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from math import copysign
 from typing import Any, TypeAlias, cast
@@ -27,23 +25,15 @@ from xdsl.dialects.builtin import IntegerAttr, ModuleOp, VectorType, f32
 from xdsl.dialects.func import FuncOp
 from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Block, Operation, SSAValue
-from xdsl.passes import ModulePass
 
-from aotc.dialects.aot import (
-    InstructionOp,
-    TileDotOp,
-    TileDotPairOp,
-    TileLookupOp,
-    TileNarrowOp,
-    TilePickOp,
-    tile_shape,
-)
+from aotc.dialects import aot
 from aotc.dialects.aot.contract import TARGET
 from aotc.dialects.operations import take_name, walk
 from aotc.machines.instructions.rows import joined
 from aotc.machines.instructions.values import bits_of
 from aotc.machines.targets import instructions_of
 from aotc.passes.loops.float_parts import constant_number
+from aotc.passes.loops.function_pass import FunctionPass
 from aotc.passes.loops.selection.dots import dot, dot_pair
 from aotc.passes.loops.selection.narrowing import Narrowing
 from aotc.passes.loops.selection.permutations import lookup, pick
@@ -53,16 +43,10 @@ Expansion: TypeAlias = "Callable[[Writer, Any], Register | None]"
 """The result of an operation, written with a writer; None where it stays as it is."""
 
 
-class SelectInstructionsPass(ModulePass):
+class SelectInstructionsPass(FunctionPass):
     name = "select-instructions"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in op.ops:
-            if isinstance(function, FuncOp):
-                self.function(ctx, function)
-
     def function(self, ctx: Context, function: FuncOp) -> None:
-        """One function, which needs no other one for it."""
         found: dict[Block, list[Operation]] = {}
         for op in walk(function):
             if type(op) in _EXPANSIONS and op.parent is not None:
@@ -102,7 +86,7 @@ def _factor(bits: int, unsigned: bool) -> str:
     return f"{'u' if unsigned else 's'}{bits}"
 
 
-def _dot(w: Writer, op: TileDotOp) -> Register:
+def _dot(w: Writer, op: aot.TileDotOp) -> Register:
     lhs, rhs = (
         w.value(factor, _factor(op.bits, unsigned))
         for factor, unsigned in zip((op.lhs, op.rhs), op.unsigned, strict=True)
@@ -110,7 +94,7 @@ def _dot(w: Writer, op: TileDotOp) -> Register:
     return dot(w, lhs, rhs, w.value(op.sums, "s32"), narrow=op.narrow_pairs, complement=op.complement)
 
 
-def _dot_pair(w: Writer, op: TileDotPairOp) -> Register:
+def _dot_pair(w: Writer, op: aot.TileDotPairOp) -> Register:
     kind = _factor(8, unsigned=op.lhs_unsigned)
     first, following = (
         (w.value(lhs, kind), w.value(rhs, "s8")) for lhs, rhs in ((op.lhs, op.rhs), (op.next_lhs, op.next_rhs))
@@ -118,15 +102,15 @@ def _dot_pair(w: Writer, op: TileDotPairOp) -> Register:
     return dot_pair(w, (first, following), w.value(op.sums, "s32"), complement=op.complement)
 
 
-def _lookup(w: Writer, op: TileLookupOp) -> Register:
+def _lookup(w: Writer, op: aot.TileLookupOp) -> Register:
     return lookup(w, w.value(op.x, "u8"), [w.value(each, "u8") for each in op.table])
 
 
-def _pick(w: Writer, op: TilePickOp) -> Register:
+def _pick(w: Writer, op: aot.TilePickOp) -> Register:
     return pick(w, *(w.value(each, "u32") for each in (op.a, op.b, op.numbers)))
 
 
-def _narrow(w: Writer, op: TileNarrowOp) -> Register:
+def _narrow(w: Writer, op: aot.TileNarrowOp) -> Register:
     kind = "f32" if _scalar(op.parts[0]) == f32 else "s32"
     narrowing = Narrowing(w, *op.numbers, _factor(8, unsigned=op.unsigned))
     return narrowing.result([w.value(part, kind) for part in op.parts])
@@ -146,7 +130,7 @@ def _extreme(w: Writer, op: arith.MaximumfOp | arith.MinimumfOp) -> Register | N
         if number == 0:
             return (x <= limit if is_maximum else x >= limit).select(limit, x)
         return (x < limit if is_maximum else x > limit).select(limit, x)
-    bits = bits_of(dtype) * (tile_shape(op.result)[0] if isinstance(op.result.type, VectorType) else 1)
+    bits = bits_of(dtype) * (aot.tile_shape(op.result)[0] if isinstance(op.result.type, VectorType) else 1)
     instruction = f"v{'max' if is_maximum else 'min'}p{'s' if dtype == 'f32' else 'd'}.{bits}"
     if not (_takes_either_zero(op) and w.has(instruction)):
         return None
@@ -163,7 +147,7 @@ def _is_zero(value: SSAValue) -> bool:
     return isinstance(op, arith.ConstantOp) and isinstance(op.value, IntegerAttr) and op.value.value.data == 0
 
 
-def _instruction(w: Writer, op: InstructionOp) -> Register | None:
+def _instruction(w: Writer, op: aot.InstructionOp) -> Register | None:
     """The same with less to do, or its meaning."""
     row = op.row
     if w.has(row.name) and not (row.alone and _is_zero(op.arguments[-1])):
@@ -179,11 +163,11 @@ def _instruction(w: Writer, op: InstructionOp) -> Register | None:
 
 _EXTREMES = (arith.MaximumfOp, arith.MinimumfOp)
 _EXPANSIONS: dict[type[Operation], Expansion] = {
-    InstructionOp: _instruction,
+    aot.InstructionOp: _instruction,
     **dict.fromkeys(_EXTREMES, _extreme),
-    TileDotOp: _dot,
-    TileDotPairOp: _dot_pair,
-    TileLookupOp: _lookup,
-    TileNarrowOp: _narrow,
-    TilePickOp: _pick,
+    aot.TileDotOp: _dot,
+    aot.TileDotPairOp: _dot_pair,
+    aot.TileLookupOp: _lookup,
+    aot.TileNarrowOp: _narrow,
+    aot.TilePickOp: _pick,
 }

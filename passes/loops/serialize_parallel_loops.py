@@ -17,8 +17,6 @@ scf.for %i = %c0 to %c4 step %c1 {
 ```
 """
 
-from __future__ import annotations
-
 from xdsl.context import Context
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import IndexType, ModuleOp

@@ -19,42 +19,26 @@ that have just been written, so each function is walked once for each of the thr
 folded or a pattern applied.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from enum import IntEnum
 from functools import cache
 
+from xdsl import traits
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.folder import Folder
 from xdsl.ir import Block, Operation
-from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 from xdsl.rewriter import Rewriter
-from xdsl.traits import (
-    ConstantLike,
-    HasCanonicalizationPatternsTrait,
-    HasFolder,
-    MemoryEffectKind,
-    RecursiveMemoryEffect,
-    get_effects,
-)
 
 from aotc.dialects.operations import is_terminator, walk
+from aotc.passes.loops.function_pass import FunctionPass
 
 
-class SimplifyFunctionsPass(ModulePass):
+class SimplifyFunctionsPass(FunctionPass):
     name = "simplify-functions"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in op.ops:
-            if isinstance(function, FuncOp):
-                self.function(ctx, function)
-
     def function(self, ctx: Context, function: FuncOp) -> None:
-        """One function, which needs no other one for it."""
         while _canonicalize(function, ctx):
             pass
         for block in function.body.blocks:
@@ -87,13 +71,13 @@ def _canonicalize(function: FuncOp, ctx: Context) -> bool:
 
 @cache
 def _folds(kind: type[Operation]) -> bool:
-    return kind.has_trait(HasFolder) and not kind.has_trait(ConstantLike)
+    return kind.has_trait(traits.HasFolder) and not kind.has_trait(traits.ConstantLike)
 
 
 @cache
 def _patterns(kind: type[Operation]) -> Sequence[RewritePattern]:
-    traits = kind.get_traits_of_type(HasCanonicalizationPatternsTrait)
-    return [pattern for trait in traits for pattern in trait.get_patterns(kind)]
+    found = kind.get_traits_of_type(traits.HasCanonicalizationPatternsTrait)
+    return [pattern for trait in found for pattern in trait.get_patterns(kind)]
 
 
 # --- common subexpressions -------------------------------------------------------------------------------------------
@@ -165,10 +149,10 @@ def _effect(op: Operation, inside: Iterable[_Effect]) -> _Effect:
 
 @cache
 def _is_recursive(kind: type[Operation]) -> bool:
-    return kind.has_trait(RecursiveMemoryEffect)
+    return kind.has_trait(traits.RecursiveMemoryEffect)
 
 
-_KINDS = {MemoryEffectKind.READ: _Effect.READ, MemoryEffectKind.ALLOC: _Effect.ALLOCATE}
+_KINDS = {traits.MemoryEffectKind.READ: _Effect.READ, traits.MemoryEffectKind.ALLOC: _Effect.ALLOCATE}
 _own_effects: dict[type[Operation], _Effect] = {}
 
 
@@ -176,7 +160,7 @@ def _own_effect(op: Operation) -> _Effect:
     """The effect of an operation without regions, which depends on its class only."""
     kind = type(op)
     if kind not in _own_effects:
-        effects = get_effects(op)
+        effects = traits.get_effects(op)
         each = [_KINDS.get(effect.kind, _Effect.ANY) for effect in effects or ()]
         _own_effects[kind] = _Effect.ANY if effects is None else max(each, default=_Effect.NONE)
     return _own_effects[kind]

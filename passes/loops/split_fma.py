@@ -13,30 +13,19 @@ After:
 ```
 """
 
-from __future__ import annotations
-
 from xdsl.context import Context
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Operation
-from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
+from aotc.passes.loops.function_pass import FunctionPass
 
-class SplitFmaPass(ModulePass):
+
+class SplitFmaPass(FunctionPass):
     name = "split-fma"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        _split(op)
-
     def function(self, ctx: Context, function: FuncOp) -> None:
-        """One function, which needs no other one for it."""
-        _split(function)
-
-
-def _split(op: Operation) -> None:
-    for each in list(op.walk()):
-        if isinstance(each, math.FmaOp):
-            product = arith.MulfOp(each.a, each.b)
-            Rewriter.replace_op(each, [product, arith.AddfOp(product, each.c)])
+        for op in list(function.walk()):
+            if isinstance(op, math.FmaOp):
+                product = arith.MulfOp(op.a, op.b)
+                Rewriter.replace_op(op, [product, arith.AddfOp(product, op.c)])

@@ -2,7 +2,7 @@
 
 Shares are static: equal ranges of iterations of the outermost loop that divides evenly, several of its dimensions as
 one if need be. Stores between such loops are left to one thread. Where a thread reads what others wrote, a new phase
-begins (`loop_phases`): the kernel is called for each phase and each share of it, and does only that. A kernel whose own
+begins: the kernel is called for each phase and each share of it, and does only that. A kernel whose own
 work does not pay for its phases, or without parallel loops, stays with one thread.
 
 Before, with `split-parallel-loops{threads=2}`:
@@ -30,7 +30,7 @@ parallel loops become sequential ones.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -49,8 +49,7 @@ from aotc.dialects.aot.contract import THREADS, is_kernel, target_of
 from aotc.dialects.builder import INDEX, Scalar
 from aotc.machines.machine import ThreadCosts
 from aotc.machines.targets import core_of
-from aotc.passes.kernel.builders.loop_builder import LoopBuilder
-from aotc.passes.loops.loop_phases import Phases, Turns
+from aotc.passes.kernel.builders.loop_builder import LoopBuilder, trips
 from aotc.passes.loops.loop_reads import Reads, weights_of
 from aotc.passes.loops.loop_shares import Alone, Cut, Indivisible, Shares, Step, is_arithmetic, splittable
 from aotc.passes.loops.serialize_parallel_loops import serialize
@@ -102,18 +101,13 @@ def _merged(outer: scf.ParallelOp) -> scf.ParallelOp | None:
     if any(value.owner.parent is body for value in bounds if isinstance(value.owner, Operation)):
         return None
     inner_body = inner.body.block
-    first = inner_body.first_op
-    assert first is not None
-    for op in [op for op in body.ops if op is not inner and not isinstance(op, scf.ReduceOp)]:
-        op.detach()
-        inner_body.insert_op_before(op, first)
     block = Block(arg_types=[INDEX] * (len(body.args) + len(inner_body.args)))
     for new, old in zip(block.args, (*body.args, *inner_body.args), strict=True):
-        new.name_hint = old.name_hint
         old.replace_all_uses_with(new)
-    for op in list(inner_body.ops):
+    for op in [op for op in body.ops if op is not inner and not isinstance(op, scf.ReduceOp)]:
         op.detach()
         block.add_op(op)
+    Rewriter.inline_block(inner_body, InsertPoint.at_end(block))
     both = scf.ParallelOp(
         [*outer.lowerBound, *inner.lowerBound],
         [*outer.upperBound, *inner.upperBound],
@@ -134,6 +128,90 @@ def _only_loop(ops: Iterable[Operation]) -> scf.ParallelOp | None:
         elif not isinstance(op, scf.ReduceOp) and (op.regions or not is_arithmetic(op)):
             return None
     return found
+
+
+# --- phases -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Turns:
+    """A loop whose iterations have phases: `each` of them an iteration, the first of the first one is `first`."""
+
+    first: int
+    each: int
+    trips: int
+
+    @property
+    def end(self) -> int:
+        """The phase after the last one."""
+        return self.first + self.each * self.trips
+
+
+class Phases:
+    """The phase of each step, in the block that it stands in; `loops` that have phases; `count`: of all there are."""
+
+    def __init__(self, shares: Shares) -> None:
+        """Raises Indivisible."""
+        self._shares = shares
+        self.of: dict[Step, int] = {}
+        self.loops: dict[Operation, Turns] = {}
+        body = shares.function.body.block
+        self.count = max(1, self._number(body))
+        self._check_reads(body)
+        if self.count > 1 and any(op.results for step in self.of for op in step.operations if op.regions):
+            raise Indivisible("a value is computed in one phase for others")
+
+    def _number(self, block: Block) -> int:
+        """Give each step of a block its phase; how many there are."""
+        phase, pending = 0, list[Step]()
+        for step in self._shares.steps[block]:
+            op = step.operations[0]
+            if step.how == "entered" and self._waits(op):
+                turns = self._turns(op, phase + bool(pending))
+                self.loops[op] = turns
+                phase, pending = turns.end, []
+            elif step.how != "everywhere":
+                if any(self._shares.conflict(before, step) for before in pending):
+                    phase, pending = phase + 1, []
+                self.of[step] = phase
+                pending.append(step)
+        return phase + bool(pending)
+
+    def _turns(self, op: Operation, first: int) -> Turns:
+        count = trips(op.lb, op.ub, op.step) if isinstance(op, scf.ForOp) and not op.iter_args else None
+        if count is None:
+            raise Indivisible(f"threads wait for each other in {op.name}, not in a known number of iterations")
+        return Turns(first, self._number(op.regions[0].block), count)
+
+    def _waits(self, op: Operation) -> bool:
+        """Whether the steps in `op` have several phases, be it those of different iterations."""
+        inside = [step for block in _blocks(op) for step in self._leaves(block)]
+        return any(self._shares.conflict(before, step) for before in inside for step in inside)
+
+    def _leaves(self, block: Block) -> Iterator[Step]:
+        for step in self._shares.steps.get(block, ()):
+            if step.how == "entered":
+                for inner in _blocks(step.operations[0]):
+                    yield from self._leaves(inner)
+            else:
+                yield step
+
+    def _check_reads(self, body: Block) -> None:
+        """Data that all threads read must be the same in every phase, whoever comes when."""
+        steps = list(self._leaves(body))
+        for step in steps:
+            if step.how == "everywhere" and any(
+                self._shares.conflict(other, step) or self._shares.conflict(step, other) for other in steps
+            ):
+                raise Indivisible("all threads read what the kernel writes")
+
+
+def _blocks(op: Operation) -> Iterator[Block]:
+    for region in op.regions:
+        yield from region.blocks
+
+
+# --- rewriting --------------------------------------------------------------------------------------------------------
 
 
 class _Arithmetic(LoopBuilder):
@@ -157,8 +235,7 @@ class _Split:
         block = shares.function.body.block
         self._b = _Arithmetic(block)
         thread = ThreadOp()
-        assert block.first_op is not None
-        block.insert_op_before(thread, block.first_op)
+        Rewriter.insert_op(thread, InsertPoint.at_start(block))
         self._thread = self._b.scalar(thread.result, INDEX)
         self._thread.ssa.name_hint = "thread"
 
@@ -169,8 +246,7 @@ class _Split:
             self._share(body, None)
             return
         phase = PhaseOp(self._phases.count)
-        assert body.first_op is not None
-        body.insert_op_before(phase, body.first_op)
+        Rewriter.insert_op(phase, InsertPoint.at_start(body))
         phase.result.name_hint = "phase"
         self._share(body, self._b.scalar(phase.result, INDEX))
 

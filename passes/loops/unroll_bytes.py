@@ -4,8 +4,6 @@ What makes a whole register of bytes of several registers of wider lanes takes t
 they are stored, so that they are stored together, too.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from xdsl.dialects.builtin import i8
@@ -15,8 +13,7 @@ from aotc.dialects.aot import tiles
 from aotc.dialects.aot.tile_integers import PARTS, TileLookupOp, TileNarrowOp
 from aotc.dialects.aot.tiles import tile_shape, tile_type
 from aotc.dialects.properties import integer
-from aotc.passes.loops.registers import place_properties, register_places
-from aotc.passes.loops.unrolling import Registers, Unrolling
+from aotc.passes.loops.unrolling import Registers, Unrolling, place_properties, register_places
 
 
 def narrow(u: Unrolling, op: TileNarrowOp) -> Sequence[Registers]:

@@ -21,8 +21,6 @@ What repeats within one operation is written once; where there are more columns 
 other. Registers that `valid` leaves empty are zeros and are not stored.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from math import prod
 from typing import cast
@@ -31,7 +29,6 @@ from xdsl.context import Context
 from xdsl.dialects import arith, builtin, func, math, vector
 from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.passes import ModulePass
 
 from aotc.dialects.aot import TILE_OPERATIONS, InstructionOp, QuadOp, tiles
 from aotc.dialects.aot.tile_integers import TileDotOp, TileLookupOp, TileNarrowOp
@@ -40,9 +37,20 @@ from aotc.dialects.aot.words import WORD
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.errors import CompileError
 from aotc.model.progress import Progress
-from aotc.passes.loops.registers import part_positions, place_properties, positions, register_places
+from aotc.passes.loops.function_pass import FunctionPass
 from aotc.passes.loops.unroll_bytes import lookup, narrow, spaced, store
-from aotc.passes.loops.unrolling import Registers, Tile, Unroll, Unrolling, element_type, register_type
+from aotc.passes.loops.unrolling import (
+    Registers,
+    Tile,
+    Unroll,
+    Unrolling,
+    element_type,
+    part_positions,
+    place_properties,
+    positions,
+    register_places,
+    register_type,
+)
 
 _EXACT_MATH = (
     math.AbsFOp,
@@ -57,7 +65,7 @@ _EXACT_MATH = (
 """Functions that processors have as instructions on a register; the others are expanded elsewhere."""
 
 
-class UnrollTilesPass(ModulePass):
+class UnrollTilesPass(FunctionPass):
     name = "unroll-tiles"
 
     def apply(self, ctx: Context, op: builtin.ModuleOp) -> None:
@@ -66,7 +74,6 @@ class UnrollTilesPass(ModulePass):
             self.function(ctx, function)
 
     def function(self, ctx: Context, function: func.FuncOp) -> None:
-        """One function, which needs no other one for it."""
         Unrolling(_RULES, _elementwise).function(function)
 
 

@@ -1,14 +1,12 @@
 """How a function's tiles become registers: one walk, which rules for single operations guide."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from math import prod
 from typing import Any, TypeAlias, cast
 
 from xdsl.dialects import arith, func, scf, vector
-from xdsl.dialects.builtin import BytesAttr, DenseIntOrFPElementsAttr, VectorType
+from xdsl.dialects.builtin import BytesAttr, DenseArrayBase, DenseIntOrFPElementsAttr, VectorType
 from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
 from xdsl.rewriter import Rewriter
 
@@ -58,11 +56,7 @@ class Unrolling:
 
     def _replace(self, op: Operation, results: Iterable[Registers], block: Block) -> None:
         for result, registers in zip(op.results, results, strict=True):
-            if type(result.type) is VectorType:
-                self._registers[result] = registers
-                _name(registers, result)
-            else:
-                result.replace_all_uses_with(registers[0])
+            self._become(result, registers)
         block.insert_ops_before(self._new, op)
         self._new = []
         self._replaced.append(op)
@@ -100,11 +94,16 @@ class Unrolling:
         new = body.split_before(body.first_op, arg_types=kinds)
         region.detach_block(body)
         for old, registers in zip(body.args, _grouped(body.args, new.args), strict=True):
-            if type(old.type) is VectorType:
-                self._registers[old] = registers
-                _name(registers, old)
-            else:
-                old.replace_all_uses_with(registers[0])
+            self._become(old, registers)
+
+    def _become(self, value: SSAValue, registers: Registers) -> None:
+        """Let a tile be registers, with its name; any other value the only one."""
+        if type(value.type) is VectorType:
+            self._registers[value] = registers
+            for register in registers:
+                take_name(register, value)
+        else:
+            value.replace_all_uses_with(registers[0])
 
     # Operations
 
@@ -198,7 +197,40 @@ def _grouped(old: Sequence[SSAValue], new: Sequence[SSAValue]) -> list[Registers
     return result
 
 
-def _name(registers: Registers, tile: SSAValue) -> None:
-    """Give registers the name of their tile."""
-    for register in registers:
-        take_name(register, tile)
+# --- places of registers: numbers only --------------------------------------------------------------------------------
+
+
+def positions(shape: Sequence[int], steps: Sequence[int], start: int = 0) -> list[int]:
+    """`start` plus the sum of index times step, for each index into `shape`, row-major."""
+    result = [start]
+    for extent, step in zip(shape, steps, strict=True):
+        result = [base + index * step for base in result for index in range(extent)]
+    return result
+
+
+def register_places(op: tiles.TileLoadOp | tiles.TileStoreOp, shape: Sequence[int]) -> list[tuple[int, int]]:
+    """The offset of each register, and how many of its lanes are in memory; of repeated groups, all count."""
+    lanes = shape[-1]
+    offsets = positions(shape[:-1], op.steps()[:-1], op.displacement())
+    if (valid := op.count()) is None or (isinstance(op, tiles.TileLoadOp) and op.group is not None):
+        return [(offset, lanes) for offset in offsets]
+    last = shape[-2] if len(shape) > 1 else 1
+    counts = [min(max(valid - index * lanes, 0), lanes) for index in range(last)]
+    return [(offset, counts[index % last]) for index, offset in enumerate(offsets)]
+
+
+def place_properties(step: int, offset: int, count: int, lanes: int) -> dict[str, Attribute]:
+    """The properties of an access to one register, of which `count` lanes are in memory."""
+    properties: dict[str, Attribute] = {"strides": tiles.int_array((step if lanes > 1 else 1,))}
+    if offset:
+        properties["offset"] = tiles.integer(offset)
+    if count < lanes:
+        properties["valid"] = tiles.integer(count)
+    return properties
+
+
+def part_positions(whole: Sequence[int], part: Sequence[int], given: DenseArrayBase[Any]) -> list[int]:
+    """The positions of the registers of a part among those of the whole; both shapes end with the lanes."""
+    steps = [prod(whole[dim + 1 : -1]) for dim in range(len(whole) - 1)]
+    start = sum(int(low) * step for low, step in zip(given.get_values(), steps, strict=True))
+    return positions(part[:-1], steps, start)

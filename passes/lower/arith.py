@@ -84,29 +84,21 @@ def _integer(f: FunctionLowering, op: Operation) -> None:
     f.set(op.results[0], f.b.integer_op(_INTEGER[type(op)], f.get(a), f.get(b), flags))
 
 
-_MIN_MAX: dict[type[Operation], str] = {
-    arith.MaxSIOp: "smax",
-    arith.MinSIOp: "smin",
-    arith.MaxUIOp: "umax",
-    arith.MinUIOp: "umin",
-}
+_MIN_MAX = (arith.MaxSIOp, arith.MinSIOp, arith.MaxUIOp, arith.MinUIOp)
 
 
 def _integer_min_max(f: FunctionLowering, op: Operation) -> None:
     a, b = (f.get(value) for value in op.operands)
-    f.set(op.results[0], f.b.intrinsic(f"llvm.{_MIN_MAX[type(op)]}.{suffix(a.type)}", (a, b), a.type))
+    name, sign = op.name.removeprefix("arith.")[:3], op.name[-2]
+    f.set(op.results[0], f.b.intrinsic(f"llvm.{sign}{name}.{suffix(a.type)}", (a, b), a.type))
 
 
-_ROUNDING_DIVISIONS: dict[type[Operation], str] = {
-    arith.FloorDivSIOp: "floordiv",
-    arith.CeilDivSIOp: "ceildiv",
-    arith.CeilDivUIOp: "ceildivu",
-}
+_ROUNDING_DIVISIONS = (arith.FloorDivSIOp, arith.CeilDivSIOp, arith.CeilDivUIOp)
 
 
 def _rounding_division(f: FunctionLowering, op: Operation) -> None:
     a, b = (f.get(value) for value in op.operands)
-    function = DIVISIONS[_ROUNDING_DIVISIONS[type(op)]]
+    function = DIVISIONS[op.name.removeprefix("arith.").removesuffix("si").removesuffix("i")]
     types, _ = function.types(f"{function.dtypes[0][0]}{width(a.type)}")
     f.set(op.results[0], meaning(function, types, f.b, a, b))
 
@@ -137,10 +129,6 @@ def _compare_integers(f: FunctionLowering, op: arith.CmpiOp) -> None:
 def _index_cast(f: FunctionLowering, op: arith.IndexCastOp) -> None:
     a, to = f.get(op.input), f.types.value(op.result.type)
     f.set(op.result, f.b.convert(llvm.TruncOp if width(a.type) > width(to) else llvm.SExtOp, a, to))
-
-
-def _select(f: FunctionLowering, op: arith.SelectOp) -> None:
-    f.set(op.result, f.b.select(f.get(op.cond), f.get(op.lhs), f.get(op.rhs)))
 
 
 # --- floats ----------------------------------------------------------------------------------------------------------
@@ -242,16 +230,11 @@ def _libm(f: FunctionLowering, op: Operation) -> None:
     f.set(op.results[0], f.b.call(symbol, operands, kind, fast_math_flags(op))[0])
 
 
-_ROUNDING: dict[type[Operation], str] = {
-    math.FloorOp: "floor",
-    math.CeilOp: "ceil",
-    math.TruncOp: "trunc",
-    math.RoundEvenOp: "roundeven",
-}
+_ROUNDING = (math.FloorOp, math.CeilOp, math.TruncOp, math.RoundEvenOp)
 
 
 def _round(f: FunctionLowering, op: Operation) -> None:
-    f.set(op.results[0], f.module.helpers.apply(f.b, _ROUNDING[type(op)], f.get(op.operands[0])))
+    f.set(op.results[0], f.module.helpers.apply(f.b, op.name.removeprefix("math."), f.get(op.operands[0])))
 
 
 def _round_half_away(f: FunctionLowering, op: math.RoundOp) -> None:
@@ -262,17 +245,12 @@ def _round_half_away(f: FunctionLowering, op: math.RoundOp) -> None:
     f.set(op.result, f.module.helpers.apply(f.b, "trunc", f.b.float_op(llvm.FAddOp, a, away)))
 
 
-_BIT_COUNTS: dict[type[Operation], str] = {
-    math.AbsIOp: "abs",
-    math.CountLeadingZerosOp: "ctlz",
-    math.CountTrailingZerosOp: "cttz",
-    math.CtPopOp: "ctpop",
-}
+_INTEGER_FUNCTIONS = (math.AbsIOp, math.CountLeadingZerosOp, math.CountTrailingZerosOp, math.CtPopOp)
 
 
 def _integer_function(f: FunctionLowering, op: Operation) -> None:
     a = f.get(op.operands[0])
-    name = _BIT_COUNTS[type(op)]
+    name = op.name.removeprefix("math.").removesuffix("i")
     operands = (a,) if name == "ctpop" else (a, f.b.constant(0, i1))  # the least integer and zero are defined
     f.set(op.results[0], f.b.intrinsic(f"llvm.{name}.{suffix(a.type)}", operands, a.type))
 
@@ -287,7 +265,7 @@ LOWERINGS: Lowerings = {
     arith.MulSIExtendedOp: _mul_extended,
     arith.CmpiOp: _compare_integers,
     arith.IndexCastOp: _index_cast,
-    arith.SelectOp: _select,
+    arith.SelectOp: lambda f, op: f.set(op.result, f.b.select(f.get(op.cond), f.get(op.lhs), f.get(op.rhs))),
     **dict.fromkeys(_FLOAT, _float),
     arith.CmpfOp: _compare_floats,
     arith.MaximumfOp: _extreme,
@@ -296,5 +274,5 @@ LOWERINGS: Lowerings = {
     **dict.fromkeys(LIBM, _libm),
     **dict.fromkeys(_ROUNDING, _round),
     math.RoundOp: _round_half_away,
-    **dict.fromkeys(_BIT_COUNTS, _integer_function),
+    **dict.fromkeys(_INTEGER_FUNCTIONS, _integer_function),
 }

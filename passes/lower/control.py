@@ -19,8 +19,7 @@ def _for(f: FunctionLowering, op: scf.ForOp) -> None:
     head.name_hint, inside.name_hint, after.name_hint = "for", "body", "done"
     b.branch(head, [f.get(op.lb), *(f.get(value) for value in op.iter_args)])
     b.start(head)
-    for old, new in zip(body.args, head.args, strict=True):
-        f.set(old, new)
+    f.set_all(body.args, head.args)
     b.branch_if(b.icmp("slt", head.args[0], f.get(op.ub)), inside, after)
     b.start(inside)
     f.lower_block(body)
@@ -29,8 +28,7 @@ def _for(f: FunctionLowering, op: scf.ForOp) -> None:
     following = b.integer_op(llvm.AddOp, head.args[0], f.get(op.step), NSW)
     b.branch(head, [following, *(f.get(value) for value in terminator.arguments)])
     b.start(after)
-    for result, value in zip(op.results, head.args[1:], strict=True):
-        f.set(result, value)
+    f.set_all(op.results, head.args[1:])
 
 
 def _while(f: FunctionLowering, op: scf.WhileOp) -> None:
@@ -42,23 +40,20 @@ def _while(f: FunctionLowering, op: scf.WhileOp) -> None:
     head.name_hint, inside.name_hint, after.name_hint = "while", "body", "done"
     b.branch(head, [f.get(value) for value in op.arguments])
     b.start(head)
-    for old, new in zip(before.args, head.args, strict=True):
-        f.set(old, new)
+    f.set_all(before.args, head.args)
     f.lower_block(before)
     condition = before.last_op
     assert isinstance(condition, scf.ConditionOp)
     handed_on = [f.get(value) for value in condition.args]
     b.branch_if(f.get(condition.condition), inside, after)
     b.start(inside)
-    for old, new in zip(body.args, handed_on, strict=True):
-        f.set(old, new)
+    f.set_all(body.args, handed_on)
     f.lower_block(body)
     terminator = body.last_op
     assert isinstance(terminator, scf.YieldOp)
     b.branch(head, [f.get(value) for value in terminator.arguments])
     b.start(after)
-    for result, value in zip(op.results, handed_on, strict=True):
-        f.set(result, value)
+    f.set_all(op.results, handed_on)
 
 
 def _if(f: FunctionLowering, op: scf.IfOp) -> None:
@@ -76,8 +71,7 @@ def _if(f: FunctionLowering, op: scf.IfOp) -> None:
         last = region.block.last_op
         b.branch(after, [f.get(value) for value in last.operands] if isinstance(last, scf.YieldOp) else [])
     b.start(after)
-    for result, value in zip(op.results, after.args, strict=True):
-        f.set(result, value)
+    f.set_all(op.results, after.args)
 
 
 def _call(f: FunctionLowering, op: func.CallOp) -> None:
@@ -88,12 +82,7 @@ def _call(f: FunctionLowering, op: func.CallOp) -> None:
     returned = f.b.call(op.callee.string_value(), arguments, f.types.value(results[0].type) if results else None)
     if (made := f.b.block.last_op) is not None:
         made.location = op.location
-    for old, new in zip(results, returned, strict=True):
-        f.set(old, new)
-
-
-def _return(f: FunctionLowering, op: func.ReturnOp) -> None:
-    f.b.ret(f.get(op.arguments[0]) if op.arguments else None)
+    f.set_all(results, returned)
 
 
 LOWERINGS: Lowerings = {
@@ -101,5 +90,5 @@ LOWERINGS: Lowerings = {
     scf.WhileOp: _while,
     scf.IfOp: _if,
     func.CallOp: _call,
-    func.ReturnOp: _return,
+    func.ReturnOp: lambda f, op: f.b.ret(f.get(op.arguments[0]) if op.arguments else None),
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from xdsl.dialects import func, llvm
@@ -53,6 +53,11 @@ class FunctionLowering:
         self._values[value] = to
         take_name(to, value)
 
+    def set_all(self, values: Sequence[SSAValue], to: Sequence[SSAValue]) -> None:
+        """Map several values."""
+        for value, each in zip(values, to, strict=True):
+            self.set(value, each)
+
     @property
     def _is_private(self) -> bool:
         visibility = self._function.sym_visibility
@@ -102,8 +107,7 @@ class FunctionLowering:
         function = self._function
         if len(function.body.blocks) != 1:
             raise CompileError("no-form-in-llvm", f"{function.sym_name.data} has control flow that is not structured")
-        for old, new in zip(function.args, self.b.entry.args, strict=True):
-            self.set(old, new)
+        self.set_all(function.args, self.b.entry.args)
         self.lower_block(function.body.block)
         if self._exit is not None:
             self.b.start(self._exit)

@@ -57,16 +57,6 @@ def write(f: FunctionLowering, value: SSAValue, address: SSAValue, kind: Attribu
     f.b.store(stored, address, f.types.size(kind))
 
 
-def _load(f: FunctionLowering, op: memref.LoadOp) -> None:
-    address = element_address(f, op.memref, op.indices)
-    f.set(op.res, read(f, address, op.res.type))
-
-
-def _store(f: FunctionLowering, op: memref.StoreOp) -> None:
-    address = element_address(f, op.memref, op.indices)
-    write(f, f.get(op.value), address, op.value.type)
-
-
 def _view(f: FunctionLowering, op: memref.ViewOp) -> None:
     known = f.known.get(op.byte_shift)
     f.set(op.result, f.b.offset(f.get(op.source), i8, known if known is not None else f.get(op.byte_shift)))
@@ -89,7 +79,7 @@ def _allocate(f: FunctionLowering, op: memref.AllocaOp) -> None:
     f.set(op.memref, f.b.stack(kind.element_count(), f.types.memory(kind.element_type), size))
 
 
-def _same_pointer(f: FunctionLowering, op: Operation) -> None:
+def _same(f: FunctionLowering, op: Operation) -> None:
     f.set(op.results[0], f.get(op.operands[0]))
 
 
@@ -121,10 +111,6 @@ def _counters(f: FunctionLowering, op: aot.CountersOp) -> None:
 
 
 # --- words ----------------------------------------------------------------------------------------------------------
-
-
-def _word(f: FunctionLowering, op: aot.WordLoadOp) -> None:
-    f.set(op.result, f.b.load(element_address(f, op.buffer, op.indices), i32, 1))
 
 
 def _quad(f: FunctionLowering, op: aot.QuadOp) -> None:
@@ -178,27 +164,21 @@ def _check(f: FunctionLowering, op: aot.CheckOp) -> None:
     f.leave_if(f.b.icmp("ne", status, f.b.constant(0, cast(IntegerType, status.type))), status)
 
 
-def _require(f: FunctionLowering, op: aot.RequireOp) -> None:
-    f.leave_unless(f.get(op.condition), f.b.constant(-1, i32))
-
-
 LOWERINGS: Lowerings = {
-    memref.LoadOp: _load,
-    memref.StoreOp: _store,
+    memref.LoadOp: lambda f, op: f.set(op.res, read(f, element_address(f, op.memref, op.indices), op.res.type)),
+    memref.StoreOp: lambda f, op: write(f, f.get(op.value), element_address(f, op.memref, op.indices), op.value.type),
     memref.ViewOp: _view,
     memref.ReinterpretCastOp: _reinterpret,
     memref.AllocaOp: _allocate,
-    aot.WordLoadOp: _word,
+    aot.WordLoadOp: lambda f, op: f.set(op.result, f.b.load(element_address(f, op.buffer, op.indices), i32, 1)),
     aot.QuadOp: _quad,
     aot.RoundProductOp: _round_product,
-    aot.OpaqueOp: lambda f, op: f.set(op.result, f.get(op.value)),
     aot.WeightOp: _weight,
     aot.WeightsOp: _weights,
     aot.WorkspaceOp: _workspace,
     aot.CountersOp: _counters,
     aot.TicksOp: lambda f, op: f.set(op.result, f.b.intrinsic("llvm.readcyclecounter", (), i64)),
-    aot.BufferOp: _same_pointer,
-    aot.PtrCastOp: _same_pointer,
+    **dict.fromkeys((aot.BufferOp, aot.PtrCastOp, aot.OpaqueOp), _same),
     aot.DataOp: _data,
     aot.SymbolOp: lambda f, op: f.set(op.result, f.b.address(op.symbol.string_value())),
     aot.NullOp: lambda f, op: f.set(op.result, f.b.op(llvm.ZeroOp, (), PTR)),
@@ -212,5 +192,5 @@ LOWERINGS: Lowerings = {
     aot.IsNullOp: _is_null,
     aot.IsAlignedOp: _is_aligned,
     aot.CheckOp: _check,
-    aot.RequireOp: _require,
+    aot.RequireOp: lambda f, op: f.leave_unless(f.get(op.condition), f.b.constant(-1, i32)),
 }

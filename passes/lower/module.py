@@ -36,6 +36,8 @@ from aotc.passes.lower.helpers import Helpers
 from aotc.passes.lower.llvm_builder import PTR, UNIT, LLVMBuilder
 from aotc.passes.lower.types import TypeConverter
 
+_ANY = Target("any", "any 64-bit machine", "", "", weight_alignment=1)
+
 
 @dataclass(frozen=True)
 class ModuleOptions:
@@ -52,10 +54,9 @@ class ModuleLowering:
     """The state that functions of a module share: types, constants in memory, helpers, declarations."""
 
     def __init__(self, module: ModuleOp, options: ModuleOptions) -> None:
-        target = options.target
-        native = frozenset[str]() if target is None else target.native
-        width = options.index_bitwidth or (64 if target is None else target.pointer_width)
-        self.types = TypeConverter(width, half="convert-f16" in native)
+        target = options.target or _ANY
+        native = frozenset[str]() if options.target is None else target.native
+        self.types = TypeConverter(options.index_bitwidth or target.pointer_width, half="convert-f16" in native)
         self.declarations: dict[str, llvm.FuncOp] = {}
         self._options = options
         self._target = target
@@ -72,7 +73,7 @@ class ModuleLowering:
         self._globals: dict[str, llvm.GlobalOp] = {}
         self.attributes = dict(module.attributes)
         """Of the new module."""
-        if target is not None:
+        if options.target is not None:
             self.attributes["llvm.target_triple"] = StringAttr(target.triple)
 
     # Constants and memory of the module
@@ -80,7 +81,7 @@ class ModuleLowering:
     def weight(self, key: str, size: int, align: int) -> tuple[str, int]:
         """The blob's symbol and the offset in it of weight `key`, of `size` bytes in elements of `align` bytes."""
         if key not in self._offsets:
-            step = max(align, 1 if self._target is None else self._target.weight_alignment)
+            step = max(align, self._target.weight_alignment)
             offset = -(-self._blob_end // step) * step
             self._offsets[key] = offset
             self._blob_end = offset + size
@@ -160,7 +161,7 @@ class ModuleLowering:
         """Every global that is used."""
         result = [*self._globals.values(), *self._strings.values()]
         if self._offsets:
-            align = max(8, 1 if self._target is None else self._target.weight_alignment)
+            align = max(8, self._target.weight_alignment)
             blob = _global(
                 self._blob,
                 "internal",
@@ -194,21 +195,22 @@ class ModuleLowering:
         """Attributes of every function with a body; `vectors` where it works on them, `small` where its code is to be
         small whatever the options."""
         attributes: list[Attribute] = []
+        target = self._target
         if self._options.optimize_size or small:
             attributes += [StringAttr("optsize"), StringAttr("minsize")]
-        if self._target is not None and self._target.freestanding:
+        if target.freestanding:
             attributes.append(StringAttr("no-builtins"))
         properties: dict[str, Attribute | None] = {"no_unwind": UNIT}
         if attributes:
             properties["passthrough"] = ArrayAttr(attributes)
-        if self._target is not None and self._target.cpu:
-            properties["target_cpu"] = StringAttr(self._target.cpu)
-        if vectors and self._target is not None and self._target.tune:
-            properties["tune_cpu"] = StringAttr(self._target.tune)
-        if vectors and self._target is not None and self._target.aligns_frames:
+        if target.cpu:
+            properties["target_cpu"] = StringAttr(target.cpu)
+        if vectors and target.tune:
+            properties["tune_cpu"] = StringAttr(target.tune)
+        if vectors and target.aligns_frames:
             properties["frame_pointer"] = llvm.FramePointerKindAttr(llvm.FramePointerKind.ALL)
-        if self._target is not None and self._target.features:
-            properties["target_features"] = _features(self._target.features)
+        if target.features:
+            properties["target_features"] = _features(target.features)
         return properties
 
 

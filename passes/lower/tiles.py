@@ -153,10 +153,6 @@ def _prefetch(f: FunctionLowering, op: PrefetchOp) -> None:
     f.b.intrinsic_effect("llvm.prefetch.p0", (address, *flags))
 
 
-def _broadcast(f: FunctionLowering, op: vector.BroadcastOp) -> None:
-    f.set(op.vector, f.b.splat(f.get(op.source), f.types.value(op.vector.type)))
-
-
 def _shuffle(f: FunctionLowering, op: vector.ShuffleOp) -> None:
     lanes = tuple(int(lane) for lane in op.mask.get_values())
     f.set(op.result, f.b.shuffle(f.get(op.v1), f.get(op.v2), lanes))
@@ -188,30 +184,18 @@ def _called(f: FunctionLowering, call: Call, operands: Sequence[SSAValue], resul
     return f.b.intrinsic(call.name, given, result)
 
 
-def _compare(f: FunctionLowering, op: TileCompareOp) -> None:
-    f.set(op.result, compare(f, op.predicate.data, op.lhs, op.rhs))
-
-
-def _select(f: FunctionLowering, op: TileSelectOp) -> None:
-    f.set(op.result, f.b.select(f.get(op.condition), f.get(op.lhs), f.get(op.rhs)))
-
-
 _KINDS = {kind.name.removeprefix("arith."): kind for kind in CONVERSION}
-
-
-def _convert(f: FunctionLowering, op: TileConvertOp) -> None:
-    f.set(op.result, convert(f, _KINDS[op.kind.data], op.tile, op.result.type))
 
 
 LOWERINGS: Lowerings = {
     TileLoadOp: _load,
     TileStoreOp: _store,
     PrefetchOp: _prefetch,
-    vector.BroadcastOp: _broadcast,
+    vector.BroadcastOp: lambda f, op: f.set(op.vector, f.b.splat(f.get(op.source), f.types.value(op.vector.type))),
     vector.ShuffleOp: _shuffle,
     vector.ExtractOp: _extract,
     InstructionOp: _instruction,
-    TileCompareOp: _compare,
-    TileSelectOp: _select,
-    TileConvertOp: _convert,
+    TileCompareOp: lambda f, op: f.set(op.result, compare(f, op.predicate.data, op.lhs, op.rhs)),
+    TileSelectOp: lambda f, op: f.set(op.result, f.b.select(f.get(op.condition), f.get(op.lhs), f.get(op.rhs))),
+    TileConvertOp: lambda f, op: f.set(op.result, convert(f, _KINDS[op.kind.data], op.tile, op.result.type)),
 }

@@ -44,8 +44,6 @@ func.func @main(%x: memref<2x4xf32> {aot.name = "x", aot.io = "input"},
 ```
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
@@ -85,6 +83,11 @@ def buffer_type(value: SSAValue) -> builtin.MemRefType:
     return _memref(tensor_type(value))
 
 
+def strides_of(kind: builtin.MemRefType) -> list[int]:
+    """The distances between neighbours along each axis of a row-major buffer."""
+    return [cast(int, stride) for stride in builtin.ShapedType.strides_for_shape(kind.get_shape())]
+
+
 @lru_cache(maxsize=4096)
 def _memref(kind: builtin.TensorType[Attribute]) -> builtin.MemRefType:
     return builtin.MemRefType(kind.element_type, kind.get_shape())
@@ -102,8 +105,7 @@ def bufferize_kernel(kernel: FuncOp) -> None:
     results = [*end.operands, *scratch]
     if scratch and (in_place := contract.IN_PLACE.get(kernel)) is not None:
         contract.IN_PLACE.set(kernel, [*in_place, *([] for _ in scratch)])
-    end.detach()
-    end.erase()
+    old.erase_op(end)
     block = Block(arg_types=[buffer_type(value) for value in (*old.args, *results)])
     reads = [ToTensorOp(arg) for arg in block.args[: len(old.args)]]
     for read, arg, new in zip(reads, old.args, block.args, strict=False):
@@ -170,7 +172,9 @@ class _Entry:
 
     def run(self) -> None:
         """Write the new body, and replace the old one."""
-        arguments = [*_for("input", contract.arguments_of(self.function))]
+        arguments = contract.arguments_of(self.function)
+        for each in arguments:
+            each.io = "input"
         for arg, new in zip(self.old.args, self.block.args, strict=False):
             new.name_hint = arg.name_hint
             self.buffers[arg] = new
@@ -178,7 +182,8 @@ class _Entry:
             if (place := given.state_of) is None:
                 out = self.block.args[len(arguments)]
                 out.name_hint = value.name_hint
-                arguments += _for("output", [given])
+                given.io = "output"
+                arguments.append(given)
             else:
                 out = self.block.args[place]
                 arguments[place].next_name = given.name
@@ -214,9 +219,7 @@ class _Entry:
         """Let the kernels that compute the operands of `op` write into the buffer of its result."""
         assert isinstance(op, GraphOp)
         result = op.results[0]
-        if result not in self.buffers:
-            self.buffers[result] = self._allocate(buffer_type(result), result.name_hint, op.location)
-        whole, start = self.places.get(result, (self.buffers[result], 0))
+        whole, start = self.places.get(result, (self._result(result), 0))
         for operand, offset in zip(op.operands, op.part_offsets() or (), strict=True):
             source = viewed_whole(operand)
             if source in self.buffers:
@@ -229,7 +232,7 @@ class _Entry:
     ) -> SSAValue:
         if buffer.type == kind:
             return buffer
-        view = memref.ReinterpretCastOp(buffer, [], [], [], [offset], kind.get_shape(), _strides(kind), kind)
+        view = memref.ReinterpretCastOp(buffer, [], [], [], [offset], kind.get_shape(), strides_of(kind), kind)
         view.location = location
         self.block.add_op(view)
         return view.result
@@ -265,10 +268,7 @@ class _Entry:
 
     def _call(self, op: CallOp) -> None:
         operands = [self._buffer(value) for value in op.operands]
-        for result in op.results:
-            if result not in self.buffers:
-                self.buffers[result] = self._allocate(buffer_type(result), result.name_hint, op.location)
-        operands += [self.buffers[result] for result in op.results]
+        operands += [self._result(result) for result in op.results]
         kernel = self.kernels.get(op.callee.string_value())
         for kind in kernel.function_type.inputs.data[len(operands) :] if kernel is not None else ():
             assert isinstance(kind, builtin.MemRefType)
@@ -404,7 +404,7 @@ class _Entry:
             last = self._add(arith.SubiOp(trips, self._index(1))).results[0]
             number = self._add(arith.SubiOp(last, number)).results[0]
         offset = self._add(arith.MuliOp(number, self._index(math.prod(kind.get_shape())))).results[0]
-        shape, strides = kind.get_shape(), _strides(kind)
+        shape, strides = kind.get_shape(), strides_of(kind)
         view = memref.ReinterpretCastOp(buffer, [offset], [], [], [builtin.DYNAMIC_INDEX], shape, strides, kind)
         self._add(view).results[0].name_hint = value.name_hint
         return view.result
@@ -437,18 +437,6 @@ class _Entry:
         outer, self.block = self.block, block
         yield block
         self.block = outer
-
-
-def _strides(kind: builtin.MemRefType) -> list[int]:
-    """The distances between neighbours along each axis of a row-major buffer."""
-    sizes = kind.get_shape()
-    return [math.prod(sizes[axis + 1 :]) for axis in range(len(sizes))]
-
-
-def _for(io: contract.Io, given: Sequence[contract.Argument]) -> Sequence[contract.Argument]:
-    for each in given:
-        each.io = io
-    return given
 
 
 def _replace_body(function: FuncOp, block: Block) -> None:

@@ -47,6 +47,7 @@ from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.dialects.memref import AllocOp, LoadOp, ReinterpretCastOp, ViewOp
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import IsTerminator, is_side_effect_free
 
 from aotc.dialects.aot import WorkspaceOp, contract
@@ -54,6 +55,7 @@ from aotc.dialects.dtypes import byte_width
 from aotc.errors import CompileError
 from aotc.model.locations import node_names
 from aotc.model.metadata import BufferInfo, PlanInfo
+from aotc.passes.memory.bufferize import strides_of
 from aotc.passes.memory.planner.placement import Buffer
 from aotc.passes.memory.planner.placement import Problem as PlacementProblem
 from aotc.passes.memory.planner.plan import MemoryPlan, plan_memory
@@ -374,9 +376,7 @@ def _rewrite(entry: _Block) -> None:
         workspace.result.name_hint = "ws"
         head.append(workspace)
     _rewrite_block(entry, 0, workspace, head)
-    first = entry.block.first_op
-    assert first is not None
-    entry.block.insert_ops_before(head, first)
+    Rewriter.insert_op(head, InsertPoint.at_start(entry.block))
 
 
 def _rewrite_block(block: _Block, base: int, workspace: WorkspaceOp | None, head: list[Operation]) -> None:
@@ -396,14 +396,14 @@ def _rewrite_block(block: _Block, base: int, workspace: WorkspaceOp | None, head
                 view = ViewOp(workspace, constant, [], kind)
                 head.append(view)
                 views[kind] = view.result
-            _replace(root, views[kind])
+            root.replace_all_uses_with(views[kind])
     for each in plan.hosted:
         assert each.host is not None
         host = block.roots[each.host]
         assert host is not None
         for storage in each.storages:
             if (root := block.roots[storage]) is not None:
-                _replace(root, _cast(host, _memref(root), head))
+                root.replace_all_uses_with(_cast(host, _memref(root), head))
     _mark_aliases(block, plan)
 
     last = block.block.last_op
@@ -445,19 +445,11 @@ def _move_to_workspace(
     contract.set_signature(function, attributes, function.function_type.outputs.data)
 
 
-def _replace(root: SSAValue, view: SSAValue) -> None:
-    view.name_hint = view.name_hint or root.name_hint
-    root.replace_all_uses_with(view)
-
-
 def _cast(output: SSAValue, kind: MemRefType, head: list[Operation]) -> SSAValue:
     """An output's memory as a buffer of type `kind`."""
     if output.type == kind:
         return output
-    shape = kind.get_shape()
-    strides = kind.get_strides()
-    assert strides is not None and None not in strides
-    op = ReinterpretCastOp(output, [], [], [], [0], list(shape), [cast(int, s) for s in strides], kind)
+    op = ReinterpretCastOp(output, [], [], [], [0], kind.get_shape(), strides_of(kind), kind)
     head.append(op)
     return op.result
 

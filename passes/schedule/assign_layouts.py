@@ -24,8 +24,6 @@ After:
 ```
 """
 
-from __future__ import annotations
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import UNKNOWN_LOC, ModuleOp
 from xdsl.ir import Block, SSAValue

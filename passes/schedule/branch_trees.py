@@ -13,8 +13,6 @@ After:
 ```
 """
 
-from __future__ import annotations
-
 import numpy as np
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp

@@ -13,8 +13,6 @@ After:
 ```
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -26,9 +24,8 @@ from xdsl.utils.exceptions import PassFailedException
 from aotc.dialects.graph.interfaces import AnchorOp
 from aotc.dialects.graph.schedules import ScheduleAttr
 from aotc.machines.tuning_table import TuningTable
-from aotc.passes.kernel.measured import measured_algorithm
 from aotc.passes.kernel.model_weights import machine_for
-from aotc.passes.kernel.strategy import choose_algorithm, keeps_packed
+from aotc.passes.kernel.strategy import choose_algorithm, keeps_packed, measured_algorithm
 
 
 @dataclass(frozen=True)

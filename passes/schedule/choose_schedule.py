@@ -17,8 +17,6 @@ func.func private @relu_0(..) attributes {aot.schedule = #graph.elementwise_sche
 ```
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 from xdsl.context import Context
@@ -33,8 +31,7 @@ from aotc.machines.machine import Machine
 from aotc.machines.targets import core_of
 from aotc.machines.tuning_table import TuningTable
 from aotc.passes.kernel.costs.lanes import elementwise_schedule
-from aotc.passes.kernel.measured import measured_schedule
-from aotc.passes.kernel.strategy import choose_schedule, keeps_packed, takes_schedule
+from aotc.passes.kernel.strategy import choose_schedule, keeps_packed, measured_schedule, takes_schedule
 
 
 @dataclass(frozen=True)

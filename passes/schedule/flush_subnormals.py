@@ -13,13 +13,12 @@ After, where these are 0:
 ```
 """
 
-from __future__ import annotations
-
 import numpy as np
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from aotc.dialects.constants import constant_op, key_of, known_array
 from aotc.dialects.dtypes import without_subnormals
@@ -54,7 +53,5 @@ def _flushed(value: SSAValue, store: WeightStore) -> SSAValue:
     owner = value.owner
     assert isinstance(owner, ConstantOp)
     constant.location = owner.location
-    block = owner.parent
-    assert block is not None
-    block.insert_op_after(constant, owner)
+    Rewriter.insert_op(constant, InsertPoint.after(owner))
     return constant.result

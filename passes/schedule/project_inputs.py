@@ -20,8 +20,6 @@ After:
 ```
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from xdsl.context import Context
@@ -71,7 +69,7 @@ def _project(op: RecurrenceOp, width: int | None = None) -> None:
     for each in added:
         each.location = op.location
     Rewriter.insert_op(added, InsertPoint.before(op))
-    _replace(op, op.with_inputs(inputs.result, weight, found.bias))
+    _replace(op, op.changed({"x": inputs.result, "input_weight": weight, "input_bias": found.bias}))
 
 
 def _begin(op: RecurrenceOp) -> None:
@@ -84,11 +82,12 @@ def _begin(op: RecurrenceOp) -> None:
     for value in (op.input_weight, op.input_bias):  # constants
         if value is not None:
             _move_before(value.owner, before)
-    new = before.with_following(schedule.leading, op.input_weight, op.input_bias)
+    weights = {"following_weight": op.input_weight, "following_bias": op.input_bias}
+    new = before.changed(weights, leading=schedule.leading, following=True)
     assert new.following is not None
     results = [result for result in new.results if result is not new.following]
     _replace(before, new, results)
-    _replace(op, op.with_begun(new.following))
+    _replace(op, op.changed({"begun": new.following}))
 
 
 def _move_before(op: Operation | Block, place: Operation) -> None:

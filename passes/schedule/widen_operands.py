@@ -19,8 +19,6 @@ After:
 ```
 """
 
-from __future__ import annotations
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue, Use
@@ -30,7 +28,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from aotc.dialects.dtypes import compute_type, is_narrow_float
 from aotc.dialects.graph.compound.control_flow import graph_blocks
 from aotc.dialects.graph.conversion import CastOp
-from aotc.dialects.graph.interfaces import AnchorOp, ChannelWeightsOp, ElementOp, element_type_of
+from aotc.dialects.graph.interfaces import ChannelWeightsOp, ElementOp, element_type_of
 from aotc.dialects.graph.schedules import schedule_of
 from aotc.passes.kernel.strategy import strategy_of
 
@@ -54,9 +52,9 @@ class _Widening:
 
     def run(self) -> None:
         """Widen what contractions broadcast, for every contraction that reads it."""
-        found = [op for op in self._block.ops if isinstance(op, ChannelWeightsOp)]
-        contractions = [op for op in found if schedule_of(op) is not None]
-        broadcast = {op.operands[0] for op in contractions if _broadcasts(op)}
+        found = [op for op in self._block.ops if isinstance(op, ChannelWeightsOp) and schedule_of(op) is not None]
+        contractions = [op for op in found if is_narrow_float(element_type_of(op.operands[0]))]
+        broadcast = {op.operands[0] for op in contractions if strategy_of(op).BROADCASTS}
         readers = [op for op in contractions if op.operands[0] in broadcast]
         if not readers:
             return
@@ -97,10 +95,6 @@ class _Widening:
             cast.location = maker.location
         Rewriter.insert_op(cast, place)
         return cast.result
-
-
-def _broadcasts(op: AnchorOp) -> bool:
-    return is_narrow_float(element_type_of(op.operands[0])) and strategy_of(op).BROADCASTS
 
 
 def _only_moves(op: Operation) -> bool:

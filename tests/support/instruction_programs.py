@@ -11,10 +11,10 @@ from functools import cache
 
 import numpy as np
 
-from aotc.emit.c.helpers import helper_text
-from aotc.emit.c.instructions import macro_name
-from aotc.emit.c.meanings import operand_type
-from aotc.emit.c.vectors.macros import prologue
+from aotc.emit.c.definitions.helpers import helper_text
+from aotc.emit.c.definitions.instructions import macro_name
+from aotc.emit.c.definitions.macros import prologue
+from aotc.emit.c.definitions.meanings import operand_type
 from aotc.machines.instructions import INSTRUCTIONS
 from aotc.machines.instructions.evaluation import Array, numpy_type
 from aotc.machines.instructions.rows import ADD, Call, Instruction, Lanes, Number

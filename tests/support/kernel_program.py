@@ -16,7 +16,7 @@ from aotc.compiler.lowering import new_context
 from aotc.emit.c.source import CSource
 from aotc.emit.llvm.ir import llvm_ir
 from aotc.emit.llvm.jit import load_object
-from aotc.emit.llvm.parsing import parsed
+from aotc.emit.llvm.modules import parsed
 from aotc.machines.targets import lookup
 from aotc.model.weight_store import WeightStore
 from aotc.passes.lower.convert_to_llvm import ConvertToLLVMPass

@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from aotc.emit.c.vectors.macros import INCLUDES
+from aotc.emit.c.definitions.macros import INCLUDES
 
 _OFTEN = 2
 """To precompile a header takes as long as to read it so often."""

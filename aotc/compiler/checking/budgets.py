@@ -15,7 +15,7 @@ from aotc.dialects.dtypes import numpy_dtype
 from aotc.errors import BudgetError, Problem
 from aotc.machines.compilers import helper_stack
 from aotc.machines.targets import is_host, lookup
-from aotc.model.metadata import BufferInfo, Footprint, ModelInfo
+from aotc.model.metadata import Footprint, ModelInfo
 
 if TYPE_CHECKING:
     from aotc.pipeline.compilation import Compilation
@@ -55,14 +55,11 @@ def _ram_problem(info: ModelInfo, allowed: int, is_quantised: bool) -> Problem:
         return Problem("ram-exceeded", f"{total}, --ram allows {allowed:,}", why, _smaller(is_quantised))
     live = {step: [buffer for buffer in buffers if buffer.first <= step <= buffer.last] for step in steps}
     peak = max(steps, key=lambda step: sum(buffer.size for buffer in live[step]))
-    names = _largest((_buffer_name(buffer), buffer.size) for buffer in live[peak])
+    named = [(f"the state {b.name}" if b.kept else "/".join(b.nodes) or b.name, b.size) for b in live[peak]]
+    names = _largest(named)
     step = info.plan.order[peak] if peak < len(info.plan.order) else "the end"
     what = f"{total} (arena {info.workspace_bytes:,}, inputs and outputs {info.io_bytes:,}), --ram allows {allowed:,}"
     return Problem("ram-exceeded", what, f"at step {peak} ({step}) the arena holds {names}", _smaller(is_quantised))
-
-
-def _buffer_name(buffer: BufferInfo) -> str:
-    return f"the state {buffer.name}" if buffer.kept else "/".join(buffer.nodes) or buffer.name
 
 
 def _smaller(is_quantised: bool) -> str:
@@ -112,7 +109,8 @@ def _stack_problem(info: ModelInfo, footprint: Footprint, allowed: int) -> Probl
     path = " calls ".join(_frame(symbol, size, nodes.get(symbol)) for symbol, size in steps)
     if footprint.stack_bytes is None:
         what = f"the stack cannot be bounded, --stack allows {allowed:,}"
-        return Problem("stack-unbounded", what, _why_unbounded(footprint, path), _ELSEWHERE)
+        fix = "leave the budget out and measure on the machine, or choose a --target whose stack is known"
+        return Problem("stack-unbounded", what, _why_unbounded(footprint, path), fix)
     fixes: list[str] = []
     if info.operator_api != "unpacked":
         fixes.append("use --operator-api unpacked, which has no argument structures")
@@ -127,9 +125,6 @@ def _stack_problem(info: ModelInfo, footprint: Footprint, allowed: int) -> Probl
     uncounted = [call for call in footprint.library_calls if helper_stack(triple, call) is None]
     on_top = f", and on top what {', '.join(uncounted)} use" if uncounted else ""
     return Problem("stack-exceeded", what, path + on_top, ", or ".join(fixes))
-
-
-_ELSEWHERE = "leave the budget out and measure on the machine, or choose a --target whose stack is known"
 
 
 def _why_unbounded(footprint: Footprint, path: str) -> str:

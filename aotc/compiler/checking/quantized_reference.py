@@ -138,11 +138,8 @@ def steps(model: ModelProto) -> dict[str, float]:
     found: dict[str, float] = {}
     for node in model.graph.node:
         if node.op_type == "DequantizeLinear" and (scale := constants.get(node.input[1])) is not None:
-            found[node.output[0]] = _most(scale)
+            values = np.zeros(1) if scale.external_data else numpy_helper.to_array(scale).astype(np.float64)
+            found[node.output[0]] = float(values.max(initial=0.0))
         elif node.op_type in _MOVING and node.input[0] in found:
             found[node.output[0]] = found[node.input[0]]
     return found
-
-
-def _most(scale: TensorProto) -> float:
-    return 0.0 if scale.external_data else float(numpy_helper.to_array(scale).astype(np.float64).max(initial=0.0))

@@ -66,20 +66,15 @@ class _Route:
         return exact(results, model.outputs)
 
 
-def exact(results: dict[str, Array], outputs: Sequence[TensorInfo]) -> dict[str, Array]:
+def exact(results: dict[str, Array], outputs: Sequence[TensorInfo | OpenTensor]) -> dict[str, Array]:
     """`results` of a compiled model, where outputs of data-dependent extents are cut to what is valid of them, and
     the counts are left out."""
     for tensor in outputs:
-        if tensor.counted_axis is not None:
+        if isinstance(tensor, TensorInfo) and tensor.counted_axis is not None:
             found = results[tensor.name]
             there = int(results.pop(f"{tensor.name}_count"))
             results[tensor.name] = found[(*(slice(None),) * tensor.counted_axis, slice(there))].copy()
     return results
-
-
-def counted(outputs: Sequence[TensorInfo | OpenTensor]) -> list[TensorInfo]:
-    """The outputs of a model that may be longer than what is valid of them, for `exact`."""
-    return [tensor for tensor in outputs if isinstance(tensor, TensorInfo) and tensor.counted_axis is not None]
 
 
 class Dispatcher:
@@ -251,31 +246,26 @@ class Dispatcher:
             if cached is None:
                 news = self._compiled(name, inside, values, rounded)
                 cached = self._cached[name]
-            cuts = {} if inside == shapes else self._cuts(extents, rounded)
+            longer = [each for each in self.interface.outputs if shape_at(each, extents) != shape_at(each, rounded)]
+            cuts = {each.name: shape for each in longer if (shape := shape_at(each, extents)) is not None}
             counted = any(tensor.counted_axis is not None for tensor in cached.model.outputs)
-            names = [tensor.name for tensor in self.interface.inputs]
-            given = [(place, shape) for place, shape in enumerate(inside) if names[place] not in values]
+            given = [(place, shape) for place, shape in enumerate(inside) if self.names[place] not in values]
             if len(self._routes) >= _MOST_ROUTES:
                 self._routes.clear()
             is_plain = inside == shapes and not counted and not values
             route = self._routes[key] = _Route(cached, is_plain, given, cuts)
         if news is not None:
-            logger.info("%s for %s in %.3f s", self.name, _listing(news.extents), news.seconds)
+            shown = ", ".join(f"{name} = {extent}" for name, extent in news.extents.items()) or "its shapes"
+            logger.info("%s for %s in %.3f s", self.name, shown, news.seconds)
             if self._on_compile is not None:
                 self._on_compile(news)
         return route
-
-    def _cuts(self, extents: Mapping[str, int], rounded: Mapping[str, int]) -> dict[str, tuple[int, ...]]:
-        """The shapes of the outputs that are longer where the dimensions are `rounded`."""
-        both = {each.name: (shape_at(each, extents), shape_at(each, rounded)) for each in self.interface.outputs}
-        return {name: shape for name, (shape, longer) in both.items() if shape is not None and shape != longer}
 
     def _compiled(
         self, key: Key, shapes: Shapes, values: Mapping[str, Array], extents: Mapping[str, int]
     ) -> Specialization:
         """Compile for shapes and values, and keep it in the place of the least recently used."""
-        names = [tensor.name for tensor in self.interface.inputs]
-        given = {name: shape for name, shape in zip(names, shapes, strict=True) if name not in values}
+        given = {name: shape for name, shape in zip(self.names, shapes, strict=True) if name not in values}
         model, seconds, from_cache = self._recipe.compiled(given, values)
         self._compare(model.outputs, extents)
         if len(self._cached) >= self._max_shapes:
@@ -322,7 +312,3 @@ class Dispatcher:
 
 def _key(shapes: Key, arrays: Sequence[Array], places: Sequence[int]) -> Key:
     return (*shapes, *(arrays[place].tobytes() for place in places))
-
-
-def _listing(extents: Mapping[str, int]) -> str:
-    return ", ".join(f"{name} = {extent}" for name, extent in extents.items()) or "its shapes"

@@ -19,10 +19,9 @@ from aotc.executor.tensors import ByName, as_array, in_order
 from aotc.executor.timing import Repeats, Timing
 from aotc.executor.turns import turn
 from aotc.model.arguments import checks_kinds
-from aotc.model.dlpack.device import cpu, device_of
+from aotc.model.dlpack import cpu, device_of
 from aotc.model.extents import OpenTensor
 from aotc.model.limits import MAX_SHAPES
-from aotc.pipeline.options import CompileOptions
 from aotc.pipeline.signature import InProcessOptions, in_python_terms, with_options
 from aotc.vm import Executable
 
@@ -58,8 +57,13 @@ class DynamicModel(GraphExecutor):
 
         Raises CompileError, OSError, UsageError.
         """
+        from aotc.frontend.onnx import open_interface
+
         with in_python_terms():
-            self._dispatcher = dispatcher(source, in_process_options(**options), buckets, max_shapes, on_compile)
+            chosen = in_process_options(**options)
+            recipe = Recipe(source, chosen)
+            interface = Interface(*open_interface(recipe.model(), chosen.dims, chosen.input_shapes))
+            self._dispatcher = Dispatcher(recipe, interface, buckets, max_shapes, on_compile)
         self._turn = turn()
         """Held while the instance's own arrays are read or written."""
         self._own_inputs: dict[str, Array] = {}
@@ -88,8 +92,7 @@ class DynamicModel(GraphExecutor):
     @property
     def shapes(self) -> list[dict[str, tuple[int, ...]]]:
         """The shapes of inputs that there is code for, by name, the least recently used first."""
-        names = [tensor.name for tensor in self.inputs]
-        return [dict(zip(names, shapes, strict=True)) for shapes in self._dispatcher.cached]
+        return [dict(zip(self._dispatcher.names, shapes, strict=True)) for shapes in self._dispatcher.cached]
 
     @property
     def weights_bytes(self) -> int:
@@ -201,18 +204,3 @@ class DynamicModel(GraphExecutor):
         if function != "run" or device_of(device) != cpu():
             raise ValueError(f"{self.name} with open shapes times 'run' on {cpu()}, not {function!r} on {device}")
         return partial(repeats.time, self.run)
-
-
-def dispatcher(
-    source: Source,
-    options: CompileOptions,
-    buckets: Given,
-    max_shapes: int,
-    on_compile: Callable[[Specialization], None] | None,
-) -> Dispatcher:
-    """The executor of a model with open shapes. Raises CompileError, OSError, UsageError."""
-    from aotc.frontend.onnx import open_interface
-
-    recipe = Recipe(source, options)
-    interface = Interface(*open_interface(recipe.model(), options.dims, options.input_shapes))
-    return Dispatcher(recipe, interface, buckets, max_shapes, on_compile)

@@ -15,7 +15,7 @@ from aotc.compiler.dynamic.interface import Array
 from aotc.compiler.lowering import import_source, in_process, run_phases
 from aotc.errors import Problem, UsageError, warning_once
 from aotc.executor.loading import InMemory, SharedWeights
-from aotc.model.faults import explained
+from aotc.model.extensions import explained
 from aotc.model.known_tensors import KnownTensor
 from aotc.model.model_file import ModelFile, Source
 from aotc.model.naming import c_identifier
@@ -55,7 +55,7 @@ class Recipe:
 
     def __init__(self, source: Source, options: CompileOptions) -> None:
         """Raises UsageError for options without a meaning here and for what is no model, OSError."""
-        from aotc.frontend.onnx.sources import serialized
+        from aotc.frontend.onnx.load import serialized
 
         if wrong := [name for name in _WITHOUT if getattr(options, name)]:
             fix = "fix the dimensions with dims"

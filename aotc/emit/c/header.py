@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from math import prod
 
 from aotc.dialects.dtypes import numpy_dtype
-from aotc.emit.c.c_types import F32, dtype_ctype, float_literal
-from aotc.emit.c.preamble import head
-from aotc.emit.c.text import comment_text, string_literal
+from aotc.emit.c.contents.preamble import head
+from aotc.emit.c.syntax.c_types import F32, dtype_ctype, float_literal
+from aotc.emit.c.syntax.text import comment_text, string_literal
 from aotc.model import conventions
 from aotc.model.metadata import ModelInfo, TensorInfo
 
@@ -133,28 +133,27 @@ def _defines(prefix: str, macros: dict[str, str]) -> str:
 
 def _purpose(info: ModelInfo, symbol: str) -> str:
     """A comment that says what an exported function does."""
-    if symbol == conventions.operator_symbol(info.name, "selftest"):
-        return (
+    purposes = {
+        conventions.operator_symbol(info.name, "selftest"): (
             "/* Runs the model on recorded inputs. 0: the outputs are as recorded; n > 0: their n-th element is not;\n"
             " * n < 0: the model failed with that status. */\n"
-        )
-    if symbol == conventions.reset_symbol(info.name):
-        return (
+        ),
+        conventions.reset_symbol(info.name): (
             "/* Gives the states their first values: before the first run, and to begin again. Between runs the\n"
             " * workspace keeps them, each at its OFFSET. Returns 0. */\n"
-        )
-    if any(symbol == kernel.symbol for kernel in info.kernels):
-        return "/* An operator. Returns 0 on success. */\n"
-    if symbol == conventions.entry_symbol(info.name, "packed"):
-        return (
+        ),
+        **{kernel.symbol: "/* An operator. Returns 0 on success. */\n" for kernel in info.kernels},
+        conventions.entry_symbol(info.name, "packed"): (
             "/* Runs the model on packed arguments: inputs, outputs, then what the caller supplies.\n"
             " * Returns 0 on success. */\n"
-        )
-    if symbol == conventions.entry_symbol(info.name, "micro"):
-        return (
+        ),
+        conventions.entry_symbol(info.name, "micro"): (
             "/* Runs the model: inputs[i] and outputs[i] point to the tensors described above.\n"
             " * Returns 0 on success. */\n"
-        )
+        ),
+    }
+    if symbol in purposes:
+        return purposes[symbol]
     if info.io == "workspace":
         return "/* Runs the model once on the inputs in the workspace and overwrites them. Returns 0 on success. */\n"
     return (

@@ -20,15 +20,16 @@ from aotc.dialects.aot.contract import (
     weight_offsets,
     workspace_alignment,
 )
-from aotc.emit.c import preamble, tables
-from aotc.emit.c.array_initialisers import definition, needs_math
+from aotc.emit.c.analyses.values import concerns
+from aotc.emit.c.contents import tables
+from aotc.emit.c.contents.array_initialisers import definition, needs_math
+from aotc.emit.c.contents.preamble import TEXTS
+from aotc.emit.c.contents.unit import PACKED_HEADER, PROVIDED, THREADS, Part, Unit, element_count, is_private
+from aotc.emit.c.definitions.helpers import helper_text
+from aotc.emit.c.definitions.macros import prologue
 from aotc.emit.c.functions.printer import FunctionPrinter, argument_names, result_type, unsupported
 from aotc.emit.c.header import Descriptor, Prototype
-from aotc.emit.c.helpers import helper_text
-from aotc.emit.c.text import comment_text, wrapped
-from aotc.emit.c.unit import PACKED_HEADER, PROVIDED, THREADS, Part, Unit, element_count, is_private
-from aotc.emit.c.vectors.macros import prologue
-from aotc.emit.c.vectors.values import concerns
+from aotc.emit.c.syntax.text import comment_text, wrapped
 from aotc.errors import CompileError
 from aotc.model.artifacts import Pieces
 from aotc.model.conventions import THREADS_RUN
@@ -129,11 +130,11 @@ class CSource(Unit):
         yield "".join(f'#include "{name}"\n' for name in local) + ("\n" if local else "")
         yield "".join(f"#include <{name}>\n" for name in sorted(self._headers - {PACKED_HEADER}))
         if vectors:
-            yield preamble.VECTOR_CONTRACTION
+            yield TEXTS["VECTOR_CONTRACTION"]
         elif self._helpers or any(isinstance(op, arith.MulfOp) for op in self._operations()):
-            yield preamble.CONTRACTION
+            yield TEXTS["CONTRACTION"]
         if self._helpers:
-            yield preamble.HELPER
+            yield TEXTS["HELPER"]
         for text in helper_text(self._helpers):
             yield f"\n{text}"
         yield vectors
@@ -146,9 +147,9 @@ class CSource(Unit):
             if not tables.is_public(table):
                 yield "\n" + tables.definition(table, self.model_name)
         if any(is_kernel(function) for function in self._defined()):
-            yield preamble.OPERATOR
+            yield TEXTS["OPERATOR"]
         if any(BRANCHES.on(function) for function in self._defined()):
-            yield preamble.BRANCHES
+            yield TEXTS["BRANCHES"]
         for function in functions:
             yield f"\n{function}"
         for table in constants:
@@ -158,9 +159,9 @@ class CSource(Unit):
     def _byte_order(self, vectors: bool) -> Iterator[str]:
         """Errors on machines that have the highest byte first, where code or weights are for those that do not."""
         if vectors:
-            yield preamble.LITTLE_ENDIAN.format(what="parts of registers are")
+            yield TEXTS["LITTLE_ENDIAN"].format(what="parts of registers are")
         if weight_offsets(self.module) or any(self._as_bytes(key) for key in self._weights if key in self.store):
-            yield preamble.LITTLE_ENDIAN.format(what="the weights are")
+            yield TEXTS["LITTLE_ENDIAN"].format(what="the weights are")
 
     def _vectors(self, functions: Sequence[str]) -> str:
         """The types and macros of vector code; nothing where there is none."""
@@ -197,11 +198,11 @@ class CSource(Unit):
         defined = {key: value for key, value in self._weights.items() if key in self.store}
         aligned = f" AOTC_ALIGNED({self.widest})" if self.widest else ""
         if aligned and (defined or self._workspace is not None):
-            yield preamble.ALIGNED
+            yield TEXTS["ALIGNED"]
         if any(map(self._as_bytes, defined)):
-            yield preamble.BYTES
+            yield TEXTS["BYTES"]
         if defined:
-            yield preamble.SECTION.format(name="WEIGHTS", what="weights")
+            yield TEXTS["SECTION"].format(name="WEIGHTS", what="weights")
         for key, (name, kind) in self._weights.items():
             ctype = self._weight_ctype(key, kind)
             if key not in defined:
@@ -220,9 +221,9 @@ class CSource(Unit):
             return
         name, size = self._workspace
         alignment = workspace_alignment(self.module)
-        yield preamble.SECTION.format(name="WORKSPACE", what="workspace")
+        yield TEXTS["SECTION"].format(name="WORKSPACE", what="workspace")
         if not self.widest:
-            yield preamble.ALIGNED
+            yield TEXTS["ALIGNED"]
         linkage = "" if shares_workspace(self.module) else "static "
         yield f"\n{linkage}AOTC_WORKSPACE AOTC_ALIGNED({alignment}) uint8_t {name}[{max(1, size)}];\n"
 

@@ -13,7 +13,7 @@ from functools import lru_cache
 from itertools import chain, product
 
 from aotc.emit import elf
-from aotc.emit.llvm.parsing import parsed
+from aotc.emit.llvm.modules import parsed
 from aotc.errors import CompileError
 from aotc.machines.targets import Target
 from aotc.model.artifacts import Pieces

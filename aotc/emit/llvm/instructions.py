@@ -93,10 +93,6 @@ def _binary(t: Operands, op: Operation) -> str:
     return f"{op.name[5:]} {text}{t.typed(a)}, {t.names[b]}"
 
 
-def _unary(t: Operands, op: Operation) -> str:
-    return f"{op.name[5:]} {fast_math(op)}{t.typed(op.operands[0])}"
-
-
 def _cast(t: Operands, op: Operation) -> str:
     name = op.name.partition(".")[2]
     flags = "nneg " if "nonNeg" in op.properties else ""
@@ -126,10 +122,6 @@ def _gep(t: Operands, op: llvm.GEPOp) -> str:
     return f"getelementptr {inbounds}{type_text(op.elem_type)}, {t.typed(op.ptr)}, {', '.join(indices)}"
 
 
-def _alloca(t: Operands, op: llvm.AllocaOp) -> str:
-    return f"alloca {type_text(op.elem_type)}, {t.typed(op.size)}{alignment(op.alignment)}"
-
-
 def _load(t: Operands, op: llvm.LoadOp) -> str:
     _refuse_atomic(op.ordering)
     return f"load {type_text(op.dereferenced_value.type)}, {t.typed(op.ptr)}{alignment(op.alignment)}"
@@ -150,24 +142,12 @@ def _positions(positions: DenseArrayBase[Any]) -> str:
     return "".join(f", {position}" for position in positions.iter_values())
 
 
-def _extract_value(t: Operands, op: llvm.ExtractValueOp) -> str:
-    return f"extractvalue {t.typed(op.container)}{_positions(op.position)}"
-
-
-def _insert_value(t: Operands, op: llvm.InsertValueOp) -> str:
-    return f"insertvalue {t.typed(op.container)}, {t.typed(op.value)}{_positions(op.position)}"
-
-
 def _shuffle(t: Operands, op: llvm.ShuffleVectorOp) -> str:
     mask = list(op.mask.iter_values())
     if not any(mask):
         return f"shufflevector {t.typed(op.v1)}, {t.typed(op.v2)}, <{len(mask)} x i32> zeroinitializer"
     lanes = ", ".join("i32 poison" if lane < 0 else f"i32 {lane}" for lane in mask)
     return f"shufflevector {t.typed(op.v1)}, {t.typed(op.v2)}, <{len(mask)} x i32> <{lanes}>"
-
-
-def _select(t: Operands, op: Operation) -> str:
-    return f"select {fast_math(op)}{t.arguments(op.operands)}"
 
 
 def _intrinsic(t: Operands, op: Operation) -> str:
@@ -214,17 +194,9 @@ def _call(t: Operands, op: llvm.CallOp) -> str:
     return f"{tail}call {fast_math(op)}{convention}{result} {callee}({t.arguments(values)})"
 
 
-def _br(t: Operands, op: llvm.BrOp) -> str:
-    return f"br label %{t.names.block(op.successor)}"
-
-
 def _cond_br(t: Operands, op: llvm.CondBrOp) -> str:
     then, otherwise = t.names.block(op.then_block), t.names.block(op.else_block)
     return f"br {t.typed(op.cond)}, label %{then}, label %{otherwise}"
-
-
-def _return(t: Operands, op: llvm.ReturnOp) -> str:
-    return "ret void" if op.arg is None else f"ret {t.typed(op.arg)}"
 
 
 _BINARY = (
@@ -242,21 +214,22 @@ FORMATS: dict[type[Operation], _Format] = {
     **{each: _binary for each in _OPERATIONS if issubclass(each, _BINARY)},
     **{each: _cast for each in _OPERATIONS if issubclass(each, _CASTS)},
     **{each: _intrinsic for each in _OPERATIONS if each.name.startswith("llvm.intr.")},
-    llvm.FNegOp: _unary,
+    llvm.FNegOp: lambda t, op: f"fneg {fast_math(op)}{t.typed(op.operands[0])}",
     llvm.ICmpOp: _icmp,
     llvm.FCmpOp: _fcmp,
     llvm_ext.FCmpOp: _fcmp,
     llvm.GEPOp: _gep,
-    llvm.AllocaOp: _alloca,
+    llvm.AllocaOp: lambda t, op: f"alloca {type_text(op.elem_type)}, {t.typed(op.size)}{alignment(op.alignment)}",
     llvm.LoadOp: _load,
     llvm.StoreOp: _store,
-    llvm.ExtractValueOp: _extract_value,
-    llvm.InsertValueOp: _insert_value,
+    llvm.ExtractValueOp: lambda t, op: f"extractvalue {t.typed(op.container)}{_positions(op.position)}",
+    llvm.InsertValueOp: lambda t, op: f"insertvalue {t.arguments(op.operands)}{_positions(op.position)}",
     llvm.InsertElementOp: lambda t, op: f"insertelement {t.arguments(op.operands)}",
     llvm.ShuffleVectorOp: _shuffle,
     llvm_ext.ExtractElementOp: lambda t, op: f"extractelement {t.arguments(op.operands)}",
-    llvm.SelectOp: _select,
-    llvm_ext.SelectOp: _select,
+    **dict.fromkeys(
+        (llvm.SelectOp, llvm_ext.SelectOp), lambda t, op: f"select {fast_math(op)}{t.arguments(op.operands)}"
+    ),
     llvm.VectorReduceFAddOp: _reduction,
     llvm.VectorReduceFMulOp: _reduction,
     llvm_ext.MaskedLoadOp: _masked_load,
@@ -266,8 +239,8 @@ FORMATS: dict[type[Operation], _Format] = {
     llvm.StackRestoreOp: _stack,
     llvm.CallIntrinsicOp: _call_intrinsic,
     llvm.CallOp: _call,
-    llvm.BrOp: _br,
+    llvm.BrOp: lambda t, op: f"br label %{t.names.block(op.successor)}",
     llvm.CondBrOp: _cond_br,
-    llvm.ReturnOp: _return,
+    llvm.ReturnOp: lambda t, op: "ret void" if op.arg is None else f"ret {t.typed(op.arg)}",
     llvm.UnreachableOp: lambda t, op: "unreachable",
 }

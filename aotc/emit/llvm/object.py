@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects import llvm
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, VectorType
+from xdsl.dialects.func import FuncOp
+from xdsl.dialects.scf import ForOp, WhileOp
+from xdsl.ir import Operation
 
-from aotc.dialects.aot.contract import EMBEDDED
+from aotc.dialects.aot.contract import EMBEDDED, arguments_of, is_kernel, kernels, set_arguments
 from aotc.emit.llvm.debug_info import DebugInfo, nodes_of
 from aotc.emit.llvm.embedded_weights import EmbeddedWeights
 from aotc.emit.llvm.ir import llvm_ir
-from aotc.emit.llvm.loops import has_scalar_loops
-from aotc.emit.llvm.optimize import optimize, tidy
-from aotc.emit.llvm.parsing import parsed
+from aotc.emit.llvm.modules import optimize, parsed, tidy
 from aotc.emit.llvm.processor_check import supported_module
 from aotc.emit.llvm.threads import pool_module
 from aotc.machines.requirements import needed
@@ -27,8 +29,6 @@ from aotc.model.conventions import supported_symbol
 from aotc.pipeline.phases import PassTiming, make_passes, to_llvm
 
 if TYPE_CHECKING:
-    from xdsl.ir import Operation
-
     from aotc.pipeline.compilation import Compilation
 
 
@@ -187,3 +187,55 @@ class NativeCode:
             and op.linkage.linkage.data == "external"
             and (op.body.blocks or (isinstance(op, llvm.GlobalOp) and op.value is not None))
         ]
+
+
+def has_scalar_loops(functions: Iterable[Operation]) -> bool:
+    """Whether some innermost loop of functions, in the `interface` phase, works on single elements."""
+    return any(_search(function)[2] for function in functions)
+
+
+def _search(op: Operation) -> tuple[bool, bool, bool]:
+    """Whether there are loops, vectors, and innermost loops without vectors in an operation."""
+    loops = scalar = False
+    vectors = any(type(result.type) is VectorType for result in op.results)
+    for region in op.regions:
+        for block in region.blocks:
+            for each in block.ops:
+                if each.regions:
+                    inside = _search(each)
+                    loops, vectors, scalar = loops | inside[0], vectors | inside[1], scalar | inside[2]
+                elif not vectors:
+                    vectors = any(type(value.type) is VectorType for value in (*each.results, *each.operands))
+    if isinstance(op, ForOp | WhileOp):
+        scalar |= not loops and not vectors
+        loops = True
+    return loops, vectors, scalar
+
+
+# --- in two: the entry with all that belongs to it, and the operators, for objects that are linked apart -------------
+
+
+def network_of(compilation: Compilation) -> Compilation:
+    """All but the operators, which are declared only. They must be exported, as `--split` has them."""
+    module = compilation.module.clone()
+    for kernel in [each for each in kernels(module) if each.body.blocks]:
+        given = arguments_of(kernel)
+        signature = kernel.function_type
+        declared = FuncOp.external(kernel.sym_name.data, list(signature.inputs), list(signature.outputs))
+        declared.attributes |= kernel.attributes
+        declared.location = kernel.location
+        set_arguments(declared, given)
+        module.body.block.insert_op_before(declared, kernel)
+        kernel.detach()
+        kernel.erase()
+    return replace(compilation, module=module)
+
+
+def operators_of(compilation: Compilation) -> Compilation:
+    """The operators alone."""
+    module = compilation.module.clone()
+    for op in list(module.ops):
+        if not isinstance(op, FuncOp) or (op.body.blocks and not is_kernel(op)):
+            op.detach()
+            op.erase(safe_erase=False)
+    return replace(compilation, module=module)

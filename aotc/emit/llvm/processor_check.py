@@ -3,29 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib.resources import files
 from typing import Any
 
-from aotc.emit.llvm.parsing import parsed
+from aotc.emit.llvm.modules import parsed
 from aotc.machines.features import HWCAP, HWCAP2, Feature, checks, rows_of
 from aotc.machines.targets import Target
 from aotc.model.conventions import supported_symbol
-
-_INSTRUCTIONS = r"""
-; mov eax, esi; mov ecx, edx; cpuid; and its results to [rdi], keeping rbx
-define internal void @aotc.cpuid(ptr %r, i32 %leaf, i32 %part) noinline nounwind
-    prologue [21 x i8] c"\53\89\F0\89\D1\0F\A2\89\07\89\5F\04\89\4F\08\89\57\0C\5B\C3\90" {
-  store volatile i32 %leaf, ptr %r
-  ret void
-}
-
-; xor ecx, ecx; xgetbv; mov [rdi], eax
-define internal void @aotc.xgetbv(ptr %r) noinline nounwind prologue [8 x i8] c"\31\C9\0F\01\D0\89\07\C3" {
-  store volatile i32 0, ptr %r
-  ret void
-}
-"""
-"""Instructions that LLVM has nothing portable for: assembly in a function takes a parser, which there is for the
-host's only. What follows the bytes is never reached; it says that memory is written."""
 
 
 def supported_module(name: str, features: Sequence[str], target: Target, machine: Any, beside: Any) -> Any:
@@ -43,7 +27,7 @@ def supported_module(name: str, features: Sequence[str], target: Target, machine
         "no:\n  ret i32 0\n}",
     ]
     if x86:
-        lines.append(_INSTRUCTIONS)
+        lines.append(files("aotc.emit.llvm").joinpath("cpuid.ll").read_text(encoding="utf-8"))
     else:
         lines.append(f"declare i{target.pointer_width} @getauxval(i{target.pointer_width})")
     module = parsed("\n".join(lines), beside)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from importlib.resources import files
 from typing import Any
 
-from aotc.emit.llvm.optimize import optimize
-from aotc.emit.llvm.parsing import parsed
+from aotc.emit.llvm.modules import optimize, parsed
 from aotc.machines.targets import Target
 from aotc.model.conventions import THREADS_RUN
 

@@ -186,89 +186,71 @@ def _check_sizes(shapes: Mapping[str, tuple[int, ...]], readers: Mapping[str, st
 
 @dataclass(frozen=True)
 class Input:
-    """An input of a graph, and the tensors that it is by name: one, or those of a sequence."""
+    """An input of a graph, and the tensors that it is: one, or those of a sequence."""
 
     name: str
-    tensors: Mapping[str, TensorType]
+    tensors: Sequence[ValueInfoProto]
     is_sequence: bool
-
-
-@dataclass(frozen=True)
-class _Parts:
-    """The tensors of each input, the inputs that are sequences, and what stands against them."""
-
-    tensors: dict[str, list[ValueInfoProto]]
-    sequences: set[str]
-    problems: list[Problem]
-
-    def all(self) -> list[ValueInfoProto]:
-        """Every tensor in order."""
-        return [value for values in self.tensors.values() for value in values]
 
 
 def input_tensors(
     graph: GraphProto, known: Container[str], input_shapes: Mapping[str, Sequence[int]]
 ) -> list[ValueInfoProto]:
     """The tensors that the inputs of `read_inputs` are. Raises CompileError."""
-    parts = _parts(graph, known, input_shapes)
-    if parts.problems:
-        raise CompileError(parts.problems)
-    return parts.all()
+    inputs, problems = _declared(graph, known, input_shapes)
+    if problems:
+        raise CompileError(problems)
+    return [value for given in inputs for value in given.tensors]
 
 
-def _parts(graph: GraphProto, known: Container[str], input_shapes: Mapping[str, Sequence[int]]) -> _Parts:
+def _declared(
+    graph: GraphProto, known: Container[str], input_shapes: Mapping[str, Sequence[int]]
+) -> tuple[list[Input], list[Problem]]:
+    """The inputs, and what stands against them."""
     problems: list[Problem] = []
-    parts: dict[str, list[ValueInfoProto]] = {}
-    sequences: set[str] = set()
+    inputs: list[Input] = []
     for value in graph.input:
         if value.name in known:
             continue
         kind = _given(value.type)
         if not kind.HasField("sequence_type"):
-            parts[value.name] = [ValueInfoProto(name=value.name, type=kind)]
+            inputs.append(Input(value.name, [ValueInfoProto(name=value.name, type=kind)], False))
             continue
-        sequences.add(value.name)
-        parts[value.name] = _items(value.name, kind.sequence_type.elem_type, input_shapes)
-        if not parts[value.name]:
+        inputs.append(Input(value.name, _items(value.name, kind.sequence_type.elem_type, input_shapes), True))
+        if not inputs[-1].tensors:
             what = f"input {value.name!r} is a sequence of unknown length"
             fix = f"say what it has with --input-shape {value.name}_0=N,... --input-shape {value.name}_1=N,..."
             problems.append(Problem("unknown-length", what, "each tensor of it is an input of the compiled model", fix))
-    found = _Parts(parts, sequences, problems)
-    for value in found.all():
+    for value in (tensor for given in inputs for tensor in given.tensors):
         try:
             if not value.type.HasField("tensor_type"):
                 raise TensorError("only tensors, sequences and optionals of them are supported as inputs")
             dtype_of(value.type.tensor_type.elem_type)
         except TensorError as error:
             problems.append(Problem("unsupported-input", f"input {value.name!r}: {error}"))
-    return found
+    return inputs, problems
 
 
 def read_inputs(
     graph: GraphProto, known: Container[str], dims: Mapping[str, int | str], input_shapes: Mapping[str, Sequence[int]]
-) -> list[Input]:
-    """The inputs that are not among the `known` names. An optional is taken as given.
+) -> tuple[list[Input], dict[str, TensorType]]:
+    """The inputs that are not among the `known` names, and the types of their tensors. An optional is taken as given.
 
     A sequence is as many tensors as `input_shapes` has for it, called NAME_0, NAME_1 and so on. Raises CompileError
     with every problem found, which is an OpenShapesError where that is the only one; UsageError as `fix_shapes`.
     """
-    parts = _parts(graph, known, input_shapes)
+    inputs, problems = _declared(graph, known, input_shapes)
+    tensors = [value for given in inputs for value in given.tensors]
     try:
-        shapes = fix_shapes(parts.all(), dims, input_shapes, readers(graph.node))
+        shapes = fix_shapes(tensors, dims, input_shapes, readers(graph.node))
     except CompileError as error:
-        if not parts.problems:
+        if not problems:
             raise
-        raise CompileError([*parts.problems, *error.problems]) from None
-    if parts.problems:
-        raise CompileError(parts.problems)
-
-    def kind_of(value: ValueInfoProto) -> TensorType:
-        return TensorType(element_type(dtype_of(value.type.tensor_type.elem_type)), shapes[value.name])
-
-    return [
-        Input(name, {value.name: kind_of(value) for value in values}, name in parts.sequences)
-        for name, values in parts.tensors.items()
-    ]
+        raise CompileError([*problems, *error.problems]) from None
+    if problems:
+        raise CompileError(problems)
+    codes = {value.name: value.type.tensor_type.elem_type for value in tensors}
+    return inputs, {name: TensorType(element_type(dtype_of(code)), shapes[name]) for name, code in codes.items()}
 
 
 def _given(kind: TypeProto) -> TypeProto:

@@ -3,7 +3,7 @@ the other way round."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Literal
 
@@ -12,7 +12,7 @@ from onnx import TensorProto, ValueInfoProto
 
 from aotc.dialects.dtypes import number_kind
 from aotc.errors import CompileError, Problem, UsageError
-from aotc.frontend.onnx.dims import OpenShapesError, declared_shape, shape_text
+from aotc.frontend.onnx.dims import OpenShapesError, contradicts, declared_shape, shape_text
 from aotc.frontend.onnx.load import Model
 from aotc.frontend.onnx.tensors import TensorError, dtype_of, raw_size, read_tensor
 from aotc.model.known_tensors import KnownTensor
@@ -99,17 +99,9 @@ def _typed(constant: KnownTensor, value: ValueInfoProto) -> Array:
     if number_kind(dtype) != "f" and given.size and not np.array_equal(array.astype(given.dtype), given):
         raise TensorError(f"its values are not {dtype.name}")
     declared = declared_shape(value)
-    if declared is not None and not _fits(array.shape, declared):
+    if contradicts(declared, array.shape):
         raise TensorError(f"its shape is {list(array.shape)}, that of the input {shape_text(declared)}")
     return array
-
-
-def _fits(shape: tuple[int, ...], declared: tuple[int | str | None, ...]) -> bool:
-    def agreeing() -> Iterator[bool]:
-        for extent, wanted in zip(shape, declared, strict=True):
-            yield not isinstance(wanted, int) or wanted == extent
-
-    return len(shape) == len(declared) and all(agreeing())
 
 
 __all__ = ["freeze", "release"]

@@ -125,7 +125,7 @@ class _Importer(Bodies):
     ) -> list[Argument]:
         """Make the graph's inputs arguments of the block; an initializer among them is a constant."""
         try:
-            inputs = read_inputs(graph, scope.tensors, dims, input_shapes)
+            inputs, types = read_inputs(graph, scope.tensors, dims, input_shapes)
         except CompileError as error:
             unsupported = self._unsupported_operators()
             if isinstance(error, OpenShapesError) and not unsupported:
@@ -134,10 +134,10 @@ class _Importer(Bodies):
         arguments: list[Argument] = []
         for given in inputs:
             values: list[SSAValue] = []
-            for name, kind in given.tensors.items():
-                argument = self.block.insert_arg(kind, len(self.block.args))
-                name_value(argument, name)
-                arguments.append(_tensor(name, argument))
+            for tensor in given.tensors:
+                argument = self.block.insert_arg(types[tensor.name], len(self.block.args))
+                name_value(argument, tensor.name)
+                arguments.append(_tensor(tensor.name, argument))
                 values.append(argument)
             scope.values[given.name] = Items(tuple(values)) if given.is_sequence else values[0]
             if not given.is_sequence:

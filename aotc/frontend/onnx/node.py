@@ -20,12 +20,14 @@ from aotc.dialects.constants import constant_op, folded, known_array
 from aotc.dialects.dtypes import ELEMENT_TYPES, DType, byte_width, integer_range, numpy_dtype
 from aotc.dialects.graph import GRAPH
 from aotc.dialects.graph.interfaces import GraphOp, ShapeError, element_type_of, shape_of
+from aotc.dialects.graph.shapes import normalize_axis
 from aotc.dialects.graph.structure import ConstantOp, CopyOp
 from aotc.errors import CompileError, Problem
 from aotc.frontend.onnx.tensors import DTYPES, MAX_ELEMENTS, UNSUPPORTED, type_name
 from aotc.model.weight_store import Array, WeightStore
 
-_OPERATIONS = {each.name.removeprefix("graph."): cast("type[GraphOp]", each) for each in GRAPH.operations}
+OPERATIONS = {each.name.removeprefix("graph."): cast("type[GraphOp]", each) for each in GRAPH.operations}
+"""Operations of the graph dialect by name."""
 
 Operation: TypeAlias = "str | type[GraphOp]"
 """The name of an operation of the graph dialect, or the class of any."""
@@ -91,6 +93,10 @@ class Node:
     def attr(self, name: str, default: Any = None) -> Any:
         """An attribute as int, float, str, list or ndarray (a tensor); `default` where it is absent."""
         return self.attributes.get(name, default)
+
+    def axis(self, default: int | None = None) -> int:
+        """The attribute `axis`, one of input 0, counted from the front."""
+        return normalize_axis(self.attr("axis", default), len(self.shape(0)))
 
     def require_choice(self, name: str, value: object, choices: Iterable[object]) -> None:
         """Fail where an attribute's value is none of `choices`."""
@@ -207,7 +213,7 @@ class Node:
     def emit_all(self, operation: Operation, *operands: Operands, **attributes: object) -> list[SSAValue]:
         """As `emit`, with every result."""
         try:
-            op_class = _OPERATIONS[operation] if isinstance(operation, str) else operation
+            op_class = OPERATIONS[operation] if isinstance(operation, str) else operation
             op = op_class.get(*map(_value, operands), **attributes)
         except ShapeError as error:
             fix = "check the model's shapes (onnx.shape_inference) or the given --input-shape"
@@ -438,30 +444,29 @@ def waiting(problem: Problem, values: Sequence[SSAValue | None], given: Mapping[
 
 def _followed(values: Sequence[SSAValue | None], given: Mapping[SSAValue, str]) -> list[SSAValue]:
     """The inputs of the model that `values` are computed of, in order; none where they are computed of others, too."""
-    todo = [value for value in values if value is not None]
-    visited = set(todo)
-    while todo:
-        value = todo.pop()
-        if value in given:
-            continue
-        if not isinstance(value.owner, GraphOp):
-            return []
-        new = [operand for operand in value.owner.operands if operand not in visited]
-        visited.update(new)
-        todo += new
-    return [each for each in given if each in visited]
+    behind = _behind([value for value in values if value is not None])
+    if any(value not in given and not isinstance(value.owner, GraphOp) for value in behind):
+        return []
+    return [each for each in given if each in behind]
 
 
 def unfolded(value: SSAValue) -> str | None:
     """For a value that depends on no input of the model: the operation that is not computed when compiling."""
-    waiting, visited, found = [value], {value}, None
-    while waiting:
-        op = waiting.pop().owner
-        if not isinstance(op, GraphOp):
-            return None
-        if not isinstance(op, ConstantOp):
-            found = op.name
-        new = [operand for operand in op.operands if operand not in visited]
-        visited.update(new)
-        waiting += new
+    owners = [each.owner for each in _behind([value])]
+    if not all(isinstance(op, GraphOp) for op in owners):
+        return None
+    return next(
+        (op.name for op in reversed(owners) if isinstance(op, GraphOp) and not isinstance(op, ConstantOp)), None
+    )
+
+
+def _behind(values: Sequence[SSAValue]) -> list[SSAValue]:
+    """Values, and all that they are computed of by operations of the graph."""
+    todo, met, found = [*values], {*values}, list[SSAValue]()
+    while todo:
+        found.append(todo.pop())
+        op = found[-1].owner
+        new = [operand for operand in op.operands if operand not in met] if isinstance(op, GraphOp) else []
+        met.update(new)
+        todo += new
     return found

@@ -8,10 +8,10 @@ from pathlib import Path, PureWindowsPath
 from typing import Any
 
 import numpy as np
-from onnx import AttributeProto, TensorProto, TypeProto, helper
+from onnx import AttributeProto, TensorProto, TypeProto, helper, numpy_helper
 from xdsl.dialects.builtin import FixedBitwidthType
 
-from aotc.dialects.dtypes import ELEMENT_TYPES, DType, element_type, is_encoded, number_kind, numpy_dtype
+from aotc.dialects.dtypes import ELEMENT_TYPES, DType, element_type, is_encoded, numpy_dtype
 from aotc.model.weight_store import Array
 
 MAX_ELEMENTS = 1 << 31
@@ -23,15 +23,6 @@ DTYPES: dict[int, str] = {_CODES[name]: name for name in ELEMENT_TYPES}
 
 ONNX_TYPES = {element_type(name): code for code, name in DTYPES.items()}
 """The reverse, from graph element types."""
-
-_FIELDS: dict[str, tuple[str, str]] = {
-    "float32": ("float_data", "float32"),
-    "float64": ("double_data", "float64"),
-    "int64": ("int64_data", "int64"),
-    "uint32": ("uint64_data", "uint64"),
-    "uint64": ("uint64_data", "uint64"),
-}
-"""Where a tensor without raw data keeps its elements, and as what; those not listed are in int32_data."""
 
 UNSUPPORTED: dict[int, str] = {
     TensorProto.STRING: "text has no fixed size, and compiled models have no heap",
@@ -126,8 +117,7 @@ def check_tensor(tensor: TensorProto, folder: Path | None, payload: bytes | None
                 f"{raw_size(dtype, count)}"
             )
         return
-    field, _ = _FIELDS.get(dtype.name, ("int32_data", ""))
-    found, per_entry = len(getattr(tensor, field)), _per_entry(dtype)
+    found, per_entry = len(getattr(tensor, helper.tensor_dtype_to_field(tensor.data_type))), _per_entry(dtype)
     if found != -(-count // per_entry):
         of = f"entries of {per_entry}" if per_entry > 1 else "elements of"
         raise TensorError(f"it has {found} {of} {dtype.name}, its shape {list(tensor.dims)} needs {count}")
@@ -152,22 +142,11 @@ def read_tensor(tensor: TensorProto, folder: Path | None, payload: bytes | None 
     elif payload is not None or tensor.HasField("raw_data"):
         array = np.frombuffer(tensor.raw_data if payload is None else payload, stored)
     else:
-        array, packed = _typed_elements(tensor, dtype, count), False
+        array, packed = numpy_helper.to_array(tensor), False
     array = _unpacked(array, dtype, count) if packed else array
     # A byte that is neither 0 nor 1 is no bool: numpy and C disagree on what it means.
     array = (array != 0) if dtype == np.bool_ else array
     return array.reshape(shape)
-
-
-def _typed_elements(tensor: TensorProto, dtype: DType, count: int) -> Array:
-    field, stored = _FIELDS.get(dtype.name, ("int32_data", "int32"))
-    array = np.fromiter(getattr(tensor, field), stored, -(-count // _per_entry(dtype)))
-    if number_kind(dtype) == "f" and dtype.itemsize < 4:
-        bits = array.astype(f"uint{8 * dtype.itemsize}")
-        return (bits if _per_entry(dtype) == 1 else _unpacked(bits, dtype, count)).view(dtype)
-    if _per_entry(dtype) > 1:
-        return _unpacked(array.astype(np.uint8), dtype, count)
-    return array.astype(dtype, copy=False)
 
 
 def _per_entry(dtype: DType) -> int:

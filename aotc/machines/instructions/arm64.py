@@ -25,15 +25,22 @@ def register_type(lanes: Lanes) -> str:
 AARCH64 = Architecture("aarch64", ("neon",), _MACROS.__getitem__, register_type)
 
 
+def _row(
+    name: str, signature: str, meaning: Meaning, llvm: str, function: str, bits: int = _BITS, dot: str = ""
+) -> Instruction:
+    """One on vectors; `dot` is the feature of one that adds to its first operand."""
+    spellings = (Spelling(("neon", dot) if dot else ("neon",), function),)
+    accumulator = 0 if dot else None
+    return Instruction(name, AARCH64, signature, bits, meaning, f"llvm.{llvm}", spellings, accumulator)
+
+
 def _dots() -> Iterator[Instruction]:
     for name, signature, feature, function in (
         ("sdot", "s32, s8x4, s8x4 -> s32", "dotprod", "vdotq_s32"),
         ("udot", "u32, u8x4, u8x4 -> u32", "dotprod", "vdotq_u32"),
         ("usdot", "s32, u8x4, s8x4 -> s32", "i8mm", "vusdotq_s32"),
     ):
-        llvm = f"llvm.aarch64.neon.{name}.v4i32.v16i8"
-        spellings = (Spelling(("neon", feature), function),)
-        yield Instruction(name, AARCH64, signature, _BITS, dot, llvm, spellings, accumulator=0)
+        yield _row(name, signature, dot, f"aarch64.neon.{name}.v4i32.v16i8", function, dot=feature)
 
 
 def _found(*operands: Group[Value]) -> Sequence[Value]:
@@ -60,8 +67,7 @@ def _permutations() -> Iterator[Instruction]:
         ("tbx4", 6, _replaced, f"vqtbx4q_u8({{0}}, {_FOUR.format(1, 2, 3, 4)}, {{5}})"),
     ):
         signature = f"{', '.join(['u8x16'] * operands)} -> u8x16"
-        llvm = f"llvm.aarch64.neon.{name}.v16i8"
-        yield Instruction(name, AARCH64, signature, _BITS, meaning, llvm, (Spelling(("neon",), function),))
+        yield _row(name, signature, meaning, f"aarch64.neon.{name}.v16i8", function)
 
 
 def nearest(x: Value) -> Value:
@@ -78,8 +84,7 @@ def _narrowings() -> Iterator[Instruction]:
         ("sqxtn.bytes", "s16 -> s8", _saturated("s8"), _BITS // 2, "aarch64.neon.sqxtn.v8i8", "vqmovn_s16"),
         ("sqxtun.bytes", "s16 -> u8", _saturated("u8"), _BITS // 2, "aarch64.neon.sqxtun.v8i8", "vqmovun_s16"),
     ):
-        spellings = (Spelling(("neon",), function),)
-        yield Instruction(name, AARCH64, signature, bits, meaning, f"llvm.{llvm}", spellings)
+        yield _row(name, signature, meaning, llvm, function, bits)
 
 
 def _saturated(dtype: str) -> Meaning:
@@ -97,15 +102,13 @@ def _floats() -> Iterator[Instruction]:
             ("fmax", floats.maximum, "{0}, {0} -> {0}", "vmax"),
             ("fmin", floats.minimum, "{0}, {0} -> {0}", "vmin"),
         ):
-            spellings = (Spelling(("neon",), f"{function}q_{dtype}"),)
-            llvm = f"llvm.{meaning.__name__}.{kind}"
-            yield Instruction(f"{name}.{dtype}", AARCH64, signature.format(dtype), _BITS, meaning, llvm, spellings)
+            llvm = f"{meaning.__name__}.{kind}"
+            yield _row(f"{name}.{dtype}", signature.format(dtype), meaning, llvm, f"{function}q_{dtype}")
     for name, meaning, signature, bits, llvm, function in (
         ("fcvtl", floats.f16_to_f32, "u16 -> f32", _BITS, "vcvthf2fp", "vcvt_f32_f16((float16x4_t){0})"),
         ("fcvtn", floats.f32_to_f16, "f32 -> u16", _BITS // 2, "vcvtfp2hf", "vcvt_f16_f32({0})"),
     ):
-        spellings = (Spelling(("neon",), function),)
-        yield Instruction(name, AARCH64, signature, bits, meaning, f"llvm.aarch64.neon.{llvm}", spellings)
+        yield _row(name, signature, meaning, f"aarch64.neon.{llvm}", function, bits)
 
 
 ROWS = (*_dots(), *_permutations(), *_narrowings(), *_floats())

@@ -50,15 +50,13 @@ class Value(ABC):
     def _like(self, other: Self | float) -> Self:
         return other if isinstance(other, Value) else self.number(other, self.dtype)
 
-    def _arithmetic(self, name: Arithmetic, other: Self | float) -> Self:
+    def _arithmetic(self, name: Arithmetic | Comparison, other: Self | float, dtype: str = "") -> Self:
         other = self._like(other)
         assert other.dtype == self.dtype, f"{name} of {self.dtype} and {other.dtype}"
-        return self.made(name, self.dtype, self, other)
+        return self.made(name, dtype or self.dtype, self, other)
 
     def _compared(self, name: Comparison, other: Self | float) -> Self:
-        other = self._like(other)
-        assert other.dtype == self.dtype, f"{name} of {self.dtype} and {other.dtype}"
-        return self.made(name, BOOLEAN, self, other)
+        return self._arithmetic(name, other, BOOLEAN)
 
     def __add__(self, other: Self | float) -> Self:
         return self._arithmetic("add", other)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from aotc.machines.instructions.rows import Architecture, Instruction, Spelling, dot_alone
-from aotc.machines.instructions.values import Group, Value, packed, saturated_sum
+from aotc.machines.instructions.values import Group, Meaning, Value, packed, saturated_sum
 
 _BITS = 128
 WASM32 = Architecture("wasm32", (), lambda feature: f"defined(__wasm_{feature}__)", None, others=("simd128",))
@@ -16,37 +16,24 @@ def _found(table: Group[Value], numbers: Group[Value]) -> Sequence[Value]:
     return numbers.each(lambda n: (n < 16).select((n & 15).among(table), n.number(0, n.dtype)))
 
 
+def _row(name: str, signature: str, meaning: Meaning, llvm: str, function: str) -> Instruction:
+    spellings = (Spelling(("simd128",), function),)
+    return Instruction(name, WASM32, signature, _BITS, meaning, f"llvm.{llvm}", spellings)
+
+
 def _narrowings() -> Iterator[Instruction]:
     for name, signature, llvm, function in (
-        ("i16x8.narrow_i32x4_s", "s32x4, s32x4 -> s16x8", "wasm.narrow.signed.v8i16.v4i32", "narrow_s_i16x8_i32x4"),
-        ("i8x16.narrow_i16x8_s", "s16x8, s16x8 -> s8x16", "wasm.narrow.signed.v16i8.v8i16", "narrow_s_i8x16_i16x8"),
-        ("i8x16.narrow_i16x8_u", "s16x8, s16x8 -> u8x16", "wasm.narrow.unsigned.v16i8.v8i16", "narrow_u_i8x16_i16x8"),
+        ("i16x8.narrow_i32x4_s", "s32x4, s32x4 -> s16x8", "signed.v8i16.v4i32", "s_i16x8_i32x4"),
+        ("i8x16.narrow_i16x8_s", "s16x8, s16x8 -> s8x16", "signed.v16i8.v8i16", "s_i8x16_i16x8"),
+        ("i8x16.narrow_i16x8_u", "s16x8, s16x8 -> u8x16", "unsigned.v16i8.v8i16", "u_i8x16_i16x8"),
     ):
-        spellings = (Spelling(("simd128",), f"__builtin_wasm_{function}"),)
-        yield Instruction(name, WASM32, signature, _BITS, packed(signature), f"llvm.{llvm}", spellings)
-    spellings = (Spelling(("simd128",), "wasm_i16x8_add_sat"),)
-    llvm = "llvm.sadd.sat.v8i16"
-    yield Instruction("i16x8.add_sat_s", WASM32, "s16, s16 -> s16", _BITS, saturated_sum, llvm, spellings)
+        yield _row(name, signature, packed(signature), f"wasm.narrow.{llvm}", f"__builtin_wasm_narrow_{function}")
 
 
+_DOT, _SWIZZLE = "__builtin_wasm_dot_s_i32x4_i16x8", "__builtin_wasm_swizzle_i8x16"
 ROWS = (
     *_narrowings(),
-    Instruction(
-        "i32x4.dot_i16x8_s",
-        WASM32,
-        "s16x2, s16x2 -> s32",
-        _BITS,
-        dot_alone,
-        "llvm.wasm.dot",
-        (Spelling(("simd128",), "__builtin_wasm_dot_s_i32x4_i16x8"),),
-    ),
-    Instruction(
-        "i8x16.swizzle",
-        WASM32,
-        "u8x16, u8x16 -> u8x16",
-        _BITS,
-        _found,
-        "llvm.wasm.swizzle",
-        (Spelling(("simd128",), "__builtin_wasm_swizzle_i8x16"),),
-    ),
+    _row("i16x8.add_sat_s", "s16, s16 -> s16", saturated_sum, "sadd.sat.v8i16", "wasm_i16x8_add_sat"),
+    _row("i32x4.dot_i16x8_s", "s16x2, s16x2 -> s32", dot_alone, "wasm.dot", _DOT),
+    _row("i8x16.swizzle", "u8x16, u8x16 -> u8x16", _found, "wasm.swizzle", _SWIZZLE),
 )

@@ -62,10 +62,7 @@ def _dots() -> Iterator[Instruction]:
         vnni = [(("avx512vnni", "avx512vl") if bits < 512 else ("avx512vnni",), "{}_epi32")]
         if bits < 512:
             vnni.append((("avxvnni",), "{}_avx_epi32"))
-        for name, factors, function in (
-            ("vpdpbusd", "u8x4, s8x4", "dpbusd"),
-            ("vpdpwssd", "s16x2, s16x2", "dpwssd"),
-        ):
+        for name, factors, function in (("vpdpbusd", "u8x4, s8x4", "dpbusd"), ("vpdpwssd", "s16x2, s16x2", "dpwssd")):
             spellings = [(features, text.format(function)) for features, text in vnni]
             llvm = f"llvm.x86.avx512.{name}.{bits}"
             yield _row(name, bits, f"s32, {factors} -> s32", dot, llvm, *spellings, accumulator=0)

@@ -11,8 +11,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import Self
 
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, ModuleOp, TensorType, i1, i64
-from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region, SSAValue
+from xdsl.dialects.builtin import DenseArrayBase, ModuleOp, TensorType, i1, i64
+from xdsl.ir import Block, BlockArgument, Operation, OpResult, Region, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     irdl_op_definition,
@@ -169,20 +169,12 @@ class LoopOp(ControlOp):
         stacked_backward: Sequence[int] = (),
     ) -> LoopOp:
         """The operation, with results of the types that the region gives; raises ShapeError."""
-        properties: dict[str, Attribute] = {}
+        flags = {"scanned_backward": scanned_backward, "stacked_backward": stacked_backward}
+        properties = {name: to_attribute(list(map(int, given))) for name, given in flags.items() if any(given)}
         if isinstance(count, int):
-            properties["trips"] = IntegerAttr(count, i64)
-        for name, flags in (("scanned_backward", scanned_backward), ("stacked_backward", stacked_backward)):
-            if any(flags):
-                properties[name] = to_attribute([int(flag) for flag in flags])
+            properties["trips"] = to_attribute(count)
         op = cls.build(
-            operands=[
-                [count] if isinstance(count, SSAValue) else [],
-                [] if condition is None else [condition],
-                list(carried),
-                list(scanned),
-                list(captured),
-            ],
+            operands=[count if isinstance(count, SSAValue) else None, condition, carried, scanned, captured],
             properties=properties,
             regions=[body],
             result_types=[[TensorType(i64, [])] * (len(yield_of(body.block).values) - (condition is not None))],

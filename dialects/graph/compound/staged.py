@@ -112,17 +112,8 @@ class StagedOp(AnchorOp):
         """The region's block."""
         return self.body.block
 
-    @property
-    def yielded(self) -> SSAValue:
-        """The value that the region yields; raises ShapeError where that is not one value."""
-        return _yielded(self.block)
-
-    def stages(self) -> list[Stage]:
-        """In order; raises ShapeError where the region is not a chain of stages."""
-        return stages_of(self.block)
-
     def infer_types(self) -> Sequence[TensorType]:
-        yielded = self.yielded
+        yielded = _yielded(self.block)
         if [arg.type for arg in self.block.args] != [value.type for value in self.inputs]:
             raise ShapeError("the region's arguments must have the types of the inputs")
         for op in self.block.ops:
@@ -132,7 +123,7 @@ class StagedOp(AnchorOp):
                 raise ShapeError(f"{op.name} cannot be part of a stage")
             if any(is_encoded(element_type_of(value)) for value in (*op.operands, *op.results)):
                 raise ShapeError(f"{op.name} works on encoded elements")
-        stages = self.stages()
+        stages = stages_of(self.block)
         if yielded is not stages[-1].value:
             raise ShapeError("the region must yield the result of the last anchor")
         shape = shape_of(yielded)

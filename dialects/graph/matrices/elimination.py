@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import ClassVar, TypeAlias
 
 from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, result_def
 
 from aotc.dialects.builder import Builder, Reader, Scalar, Writer
@@ -55,39 +57,42 @@ class EliminationOp(LoopNestOp, ABC):
         """Emit the elimination of one matrix."""
 
 
+@dataclass(frozen=True)
 class Matrix:
     """One matrix in `memory`, while the loops of its elimination are written."""
 
-    def __init__(
-        self,
-        op: EliminationOp,
-        b: Builder,
-        reads: Sequence[Reader],
-        writes: Sequence[Writer],
-        outer: Sequence[Scalar],
-        columns: Columns,
-    ) -> None:
-        self.b = b
-        self.columns = columns
-        self.size = shape_of(op.x)[-1]
-        self.kind = compute_type(element_type_of(op.x))
-        self._reads, self._writes, self._outer = reads, writes, outer
+    op: EliminationOp
+    b: Builder
+    reads: Sequence[Reader]
+    writes: Sequence[Writer]
+    outer: Sequence[Scalar]
+    columns: Columns
+
+    @property
+    def size(self) -> int:
+        """Its rows."""
+        return shape_of(self.op.x)[-1]
+
+    @property
+    def kind(self) -> Attribute:
+        """The element type of `memory`."""
+        return compute_type(element_type_of(self.op.x))
 
     def given(self, row: Scalar, column: Scalar) -> Scalar:
         """An element of x."""
-        return self._reads[0]([*self._outer, row, column])
+        return self.reads[0]([*self.outer, row, column])
 
     def read(self, row: Scalar, column: Scalar) -> Scalar:
         """An element of `memory`."""
-        return self._reads[1]([*self._outer, row, column])
+        return self.reads[1]([*self.outer, row, column])
 
     def write(self, row: Scalar, column: Scalar, value: Scalar) -> None:
         """Store an element to `memory`."""
-        self._writes[1]([*self._outer, row, column], value)
+        self.writes[1]([*self.outer, row, column], value)
 
     def give(self, index: Sequence[Scalar], value: Scalar) -> None:
         """Store an element of the result."""
-        self._writes[0]([*self._outer, *index], value)
+        self.writes[0]([*self.outer, *index], value)
 
     def copy(self, row: Scalar) -> None:
         """Copy a row of x to `memory`."""

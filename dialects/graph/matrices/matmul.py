@@ -1,8 +1,4 @@
-"""Matrix multiplication.
-
-Every result element accumulates in a register, in index order, in the compute type of its elements (f16 and bf16 in
-f32; integers wrap).
-"""
+"""Matrix multiplication, which adds up as `convolution` does."""
 
 from __future__ import annotations
 

@@ -241,8 +241,7 @@ class Layout:
             array[:, list(self.channels(given.shape).places)] = given
         split, order = self._digits(array.shape)
         if (padded := self._padded(array.shape)) != array.shape:
-            given, array = array, np.zeros(padded, array.dtype)
-            array[tuple(map(slice, given.shape))] = given
+            array = np.pad(array, [(0, whole - own) for own, whole in zip(array.shape, padded, strict=True)])
         return np.ascontiguousarray(array.reshape(split).transpose(order)).reshape(packed)
 
     def unpack(self, packed: Array, shape: Sequence[int]) -> Array:

@@ -13,6 +13,7 @@ from xdsl.irdl import irdl_attr_definition, irdl_op_definition, operand_def, pro
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
+from aotc.dialects.attributes import parse_field
 from aotc.dialects.builder import Builder, Reader, Scalar
 from aotc.dialects.graph.interfaces import Array, ElementOp, Fusion, ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.packed.layout import Layout, Mode
@@ -33,7 +34,7 @@ class LayoutAttr(Data[Layout]):
             axes = parser.parse_comma_separated_list(parser.Delimiter.PAREN, lambda: _parse_axis(parser))
             given = dict[str, Any]()
             while parser.parse_optional_punctuation(","):
-                given.update([_parse_field(parser)])
+                given.update([parse_field(parser)])
             try:
                 return Layout(name, tuple(axes), **given)
             except (ShapeError, TypeError) as error:
@@ -51,14 +52,6 @@ class LayoutAttr(Data[Layout]):
 def _text(mode: Mode) -> str:
     stride = f" floordiv {mode.stride}" if mode.stride > 1 else ""
     return f"d{mode.dim}{stride}" + ("" if mode.extent is None else f" mod {mode.extent}")
-
-
-def _parse_field(parser: AttrParser) -> tuple[str, object]:
-    name = parser.parse_identifier()
-    if parser.parse_optional_punctuation("=") is None:
-        return name, True
-    numbers = parser.parse_optional_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_integer)
-    return name, parser.parse_integer() if numbers is None else tuple(numbers)
 
 
 def _parse_axis(parser: AttrParser) -> tuple[Mode, ...]:

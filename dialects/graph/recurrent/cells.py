@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from xdsl.dialects.builtin import TensorType, f32, i8, i32
@@ -289,7 +288,7 @@ class RoundedLstmOp(LstmCell, RoundedStateOp, DotOp):
         return [*super().infer_types(), TensorType(self.state_type, [batch, units])]
 
     def multiply_state(self, steps: Steps) -> None:
-        state = self._round(steps)
+        scale, point = self._round(steps)
         b, write = steps.b, steps.writer(self.sums)
         scales, sums = steps.reader(self.state_scales), steps.reader(self.weight_sums)
         read, points = steps.reader(self.rounded), None
@@ -302,19 +301,20 @@ class RoundedLstmOp(LstmCell, RoundedStateOp, DotOp):
 
         def store(index: Sequence[Scalar], products: Scalar) -> None:
             column = [index[1]]
-            products = products - sums(column) * state.point
+            products = products - sums(column) * point
             if points is not None:
                 products = products - points(column) * total
-            write(index, b.cast(products, f32) * (scales(column) * state.scale))
+            write(index, b.cast(products, f32) * (scales(column) * scale))
 
         shape = shape_of(self.weight)
         group = self.INTERLEAVED if len(shape) == 3 else 1
         factors = Factors(read, steps.reader(self.weight), shape, self.sizes[2], group, self.narrow)
         steps.row.multiply(steps.number, [factors], self.columns, i32, store)
 
-    def _round(self, steps: Steps) -> _Rounding:
-        """Fill `rounded` with the integers that stand for the state: the least and the greatest element, and 0, are
-        among what 8 bits hold. (ONNX: DynamicQuantizeLinear.)"""
+    def _round(self, steps: Steps) -> tuple[Scalar, Scalar]:
+        """Fill `rounded` with the integers that stand for the state, by (integer - point) * scale; scale and point.
+
+        The least and the greatest element, and 0, are among what 8 bits hold. (ONNX: DynamicQuantizeLinear.)"""
         b, kind, read, write = steps.b, self.state_type, steps.reader(self.h), steps.writer(self.rounded)
         least, _ = integer_range(kind)
         low, high = steps.row.extremes(self.sizes[2], f32, read)
@@ -325,18 +325,8 @@ class RoundedLstmOp(LstmCell, RoundedStateOp, DotOp):
         last = first + _LEVELS
 
         def unit(row: Scalar, unit: Scalar) -> None:
-            number = read([row, unit]) / scale
-            number = b.select(b.compare("gt", number, first), number, first)
-            number = b.rounded(b.select(b.compare("lt", number, last), number, last)) + (point + least)
+            number = b.rounded(b.limited(read([row, unit]) / scale, first, last)) + (point + least)
             write([row, unit], b.encode(b.cast(number, compute_type(kind)), kind))
 
         steps.units(unit)
-        return _Rounding(scale, point + least)
-
-
-@dataclass(frozen=True)
-class _Rounding:
-    """How integers stand for a state: by (integer - point) * scale."""
-
-    scale: Scalar
-    point: Scalar
+        return scale, point + least

@@ -18,8 +18,8 @@ from aotc.dialects.builder import INDEX, Builder, Reader, Scalar, Writer
 from aotc.dialects.dtypes import compute_type
 from aotc.dialects.graph.checks import expect
 from aotc.dialects.graph.elementwise import Domain
+from aotc.dialects.graph.functions import ACTIVATIONS
 from aotc.dialects.graph.interfaces import LoopNestOp, ShapeError, common_element_type, element_type_of, shape_of
-from aotc.dialects.graph.recurrent.activations import ACTIVATIONS
 from aotc.dialects.graph.recurrent.rows import Factors, Inputs, Row, Rows, Unit
 from aotc.dialects.graph.recurrent.shared import check_shared, is_shared
 from aotc.dialects.graph.shapes import ceil_div
@@ -244,19 +244,7 @@ class RecurrenceOp(LoopNestOp, ABC):
         inputs = 0 if self.input_weight is None else self.GATES * shape_of(self.x)[2]
         return 2 * steps * batch * units * (inputs + sum(columns for _, columns in self.matrices()))
 
-    def with_inputs(self, inputs: SSAValue, weight: SSAValue, bias: SSAValue | None) -> Self:
-        """The layer on `inputs` instead of their products; without a schedule."""
-        return self._with({"x": inputs, "input_weight": weight, "input_bias": bias})
-
-    def with_begun(self, begun: SSAValue) -> Self:
-        """The layer with the products of its first inputs; without a schedule."""
-        return self._with({"begun": begun})
-
-    def with_following(self, leading: int, weight: SSAValue, bias: SSAValue | None) -> Self:
-        """The layer that multiplies its first states for the next layer; without a schedule."""
-        return self._with({"following_weight": weight, "following_bias": bias}, leading=leading, following=True)
-
-    def _with(self, given: Mapping[str, SSAValue | None], **more: object) -> Self:
+    def changed(self, given: Mapping[str, SSAValue | None], **more: object) -> Self:
         """The layer with other operands, and further properties or results; without a schedule."""
         operands = [given.get(name, getattr(self, name)) for name, _ in self.get_irdl_definition().operands]
         properties = {name: value for name, value in self.properties.items() if not name.endswith("SegmentSizes")}

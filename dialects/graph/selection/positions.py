@@ -1,22 +1,22 @@
-"""Where a tensor is not zero, and where its distinct rows are."""
+"""Where a tensor is not zero, where its distinct rows are, and how often runs of items (n-grams) occur."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
-from xdsl.dialects.builtin import TensorType, i1, i64
-from xdsl.ir import Attribute
+from xdsl.dialects.builtin import TensorType, f32, i1, i64
 from xdsl.irdl import irdl_op_definition, operand_def, result_def
 
 from aotc.dialects.arrays import ranked
 from aotc.dialects.builder import INDEX, Builder, Reader, Scalar, Writer
 from aotc.dialects.dtypes import is_float
-from aotc.dialects.graph.checks import expect
-from aotc.dialects.graph.interfaces import Array, LoopNestOp, element_type_of, shape_of
+from aotc.dialects.graph.checks import expect, expect_within
+from aotc.dialects.graph.interfaces import Array, LoopNestOp, ParallelOp, element_type_of, shape_of
 from aotc.dialects.graph.shapes import delinearize
-from aotc.dialects.properties import opt_bool_prop
+from aotc.dialects.properties import int_prop, opt_bool_prop
 
 
 @irdl_op_definition
@@ -69,14 +69,13 @@ class NonZeroOp(LoopNestOp):
         writes[1]([], b.cast(count, i64))
 
 
+@dataclass(frozen=True)
 class _Rows:
     """The rows of x, which can be compared."""
 
-    def __init__(self, b: Builder, read: Reader, columns: int, kind: Attribute) -> None:
-        self.b = b
-        self.read = read
-        self.columns = columns
-        self.kind = kind
+    b: Builder
+    read: Reader
+    columns: int
 
     def order(self, one: Scalar, other: Scalar) -> Scalar:
         """-1, 0 or 1: how two rows are ordered, by the first column in which they differ."""
@@ -133,7 +132,7 @@ class UniqueOp(LoopNestOp):
 
     def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
         size = shape_of(self.x)[0]
-        rows = _Rows(b, reads[0], shape_of(self.x)[1], element_type_of(self.x))
+        rows = _Rows(b, reads[0], shape_of(self.x)[1])
         finish = self._in_order(b, rows, writes) if self.sorted else self._as_found(b, rows, writes)
         none = b.const(-1, i64)
 
@@ -201,3 +200,49 @@ class UniqueOp(LoopNestOp):
         start = row if not self.sorted else b.index(0)
         (count,) = b.reduce([(start, shape_of(self.x)[0])], [b.const(0, i64)], step)
         writes[2]([place], count)
+
+
+@irdl_op_definition
+class CountGramsOp(ParallelOp):
+    """How often each of `grams` [G, L] occurs along the last axis of x [.., n]: result [.., G], as f32.
+
+    A gram is the first `lengths` [G] of its row. Its items may be up to `skips` items apart, all of them equally far; a
+    single item counts once.
+    """
+
+    name = "graph.count_grams"
+    x = operand_def(TensorType)
+    grams = operand_def(TensorType)
+    lengths = operand_def(TensorType)
+    skips = int_prop()
+
+    def infer_types(self) -> Sequence[TensorType]:
+        at = expect(self, x=".. n index", grams="G L i64", lengths="G i64")
+        expect_within(self, "skips", 0)
+        return [TensorType(f32, [*shape_of(self.x)[:-1], at["G"]])]
+
+    def operations(self) -> int:
+        return math.prod(shape_of(self.result)) * shape_of(self.x)[-1] * (1 + self.skips)
+
+    def compute(self, b: Builder, index: list[Scalar], reads: Sequence[Reader]) -> Scalar:
+        items = shape_of(self.x)[-1]
+        *outer, gram = index
+        length = reads[2]([gram])
+        distances = b.cast(b.select(b.compare("gt", length, 1), b.const(1 + self.skips, i64), 1), INDEX)
+
+        def term(at: list[Scalar]) -> Scalar:
+            distance, first = at[0] + 1, at[1]
+            last = b.cast(first, i64) + (length - 1) * b.cast(distance, i64)
+            fits = b.compare("lt", last, items)
+
+            def matches() -> list[Scalar]:
+                def item(place: list[Scalar], same: list[Scalar]) -> list[Scalar]:
+                    found = b.cast(reads[0]([*outer, first + place[0] * distance]), i64)
+                    return [same[0] & b.compare("eq", found, reads[1]([gram, place[0]]))]
+
+                (same,) = b.reduce([(0, b.cast(length, INDEX))], [b.const(1, i1)], item)
+                return [b.select(same, b.const(1, f32), 0.0)]
+
+            return b.when(fits, matches, lambda: [b.const(0, f32)])[0]
+
+        return b.sum([(0, distances), (0, items)], b.const(0, f32), term)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from xdsl.dialects.builtin import DenseArrayBase, IntegerType, TensorType, f64
@@ -65,30 +65,32 @@ class TreeLeavesOp(ElementOp):
     def element(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
         x, features, thresholds, children, roots, *missing = reads
         row, tree = index
-        walk = _TableWalk(self, b, row, x, roots, (features, thresholds, children, *missing))
+        tables, nodes = (features, thresholds, children, *missing), shape_of(self.features)[0]
+        walk = _TableWalk(b, row, x, roots, tables, nodes, element_type_of(self.result))
 
         (node,) = b.loop_while([walk.root(tree)], lambda at: walk.goes_on(at[0]), lambda at: [walk.step(at[0])])
         return walk.leaf(node)
 
 
+@dataclass(frozen=True)
 class Walk(ABC):
-    """The walk of one row of features, while its loops are written."""
+    """The walk of one row of features, while its loops are written; `tables` say where it goes."""
 
-    def __init__(self, b: Builder, row: Scalar, x: Reader, roots: Reader, nodes: int, kind: Attribute) -> None:
-        self._b = b
-        self._row = row
-        self._x = x
-        self._roots = roots
-        self._nodes = nodes
-        self._kind = kind
+    b: Builder
+    row: Scalar
+    x: Reader
+    roots: Reader
+    tables: Sequence[Reader]
+    nodes: int
+    kind: Attribute
 
     def root(self, tree: Scalar) -> Scalar:
         """The index of the node or leaf that a tree begins with."""
-        return self._b.cast(self._roots([tree]), INDEX)
+        return self.b.cast(self.roots([tree]), INDEX)
 
     def goes_on(self, node: Scalar) -> Scalar:
         """Whether an index is that of a node, not of a leaf."""
-        return self._b.compare("lt", node, self._nodes)
+        return self.b.compare("lt", node, self.nodes)
 
     @abstractmethod
     def step(self, node: Scalar) -> Scalar:
@@ -96,31 +98,25 @@ class Walk(ABC):
 
     def leaf(self, node: Scalar) -> Scalar:
         """The number of the leaf that a walk ended at."""
-        number = node - self._nodes
-        return replace(self._b.cast(number, self._kind), index=number)
+        number = node - self.nodes
+        return replace(self.b.cast(number, self.kind), index=number)
 
     def feature(self, number: Scalar) -> Scalar:
         """A feature of the row."""
-        return self._x([self._row, number])
+        return self.x([self.row, number])
 
     def answer(self, value: Scalar, threshold: Scalar, missing: Scalar | None) -> Scalar:
         """Which child it is: 0 or 1."""
-        first = self._b.compare("le", value, threshold)
+        first = self.b.compare("le", value, threshold)
         if missing is not None:
-            first = first | (missing & self._b.compare("ne", value, value))
-        return self._b.select(first, self._b.index(0), 1)
+            first = first | (missing & self.b.compare("ne", value, value))
+        return self.b.select(first, self.b.index(0), 1)
 
 
 class _TableWalk(Walk):
-    def __init__(
-        self, op: TreeLeavesOp, b: Builder, row: Scalar, x: Reader, roots: Reader, tables: Sequence[Reader]
-    ) -> None:
-        super().__init__(b, row, x, roots, shape_of(op.features)[0], element_type_of(op.result))
-        self._tables = tables
-
     def step(self, node: Scalar) -> Scalar:
-        b = self._b
-        features, thresholds, children, *missing = self._tables
+        b = self.b
+        features, thresholds, children, *missing = self.tables
         value = self.feature(b.cast(features([node]), INDEX))
         answer = self.answer(value, thresholds([node]), missing[0]([node]) if missing else None)
         return b.cast(children([node, answer]), INDEX)

@@ -142,19 +142,15 @@ class PackedTreeLeavesOp(KeyedTreesOp):
 
     def walker(self, b: Builder, reads: Sequence[Reader], row: Scalar) -> Walk:
         """The walk of one row of x, whose keys are there, to be written with `b`."""
-        return _PackedWalk(self, b, reads, row)
+        return _PackedWalk(b, row, reads[3], reads[2], reads[1:2], self.inner, element_type_of(self.result))
 
 
 class _PackedWalk(Walk):
-    def __init__(self, op: PackedTreeLeavesOp, b: Builder, reads: Sequence[Reader], row: Scalar) -> None:
-        super().__init__(b, row, reads[3], reads[2], op.inner, element_type_of(op.result))
-        self._words = reads[1]
-
     def step(self, node: Scalar) -> Scalar:
-        b = self._b
-        feature, threshold = (self._words([node, b.index(number)]) for number in range(2))
+        b = self.b
+        feature, threshold = (self.tables[0]([node, b.index(number)]) for number in range(2))
         answer = self.answer(self.feature(b.cast(feature, INDEX)), threshold, None)
-        return b.cast(self._words([node, answer + 2]), INDEX)
+        return b.cast(self.tables[0]([node, answer + 2]), INDEX)
 
 
 MOST_NODES = 31

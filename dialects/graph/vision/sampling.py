@@ -10,7 +10,6 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import reduce
-from operator import and_
 
 from xdsl.dialects.builtin import StringAttr, TensorType, i64
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def
@@ -18,9 +17,9 @@ from xdsl.irdl import irdl_op_definition, operand_def, prop_def
 from aotc.dialects.builder import INDEX, Builder, Reader, Scalar
 from aotc.dialects.dtypes import compute_type, is_float
 from aotc.dialects.graph.checks import expect, expect_choice
-from aotc.dialects.graph.interfaces import ParallelOp, ShapeError, element_type_of, shape_of
-from aotc.dialects.graph.shapes import inside
-from aotc.dialects.properties import opt_bool_prop
+from aotc.dialects.graph.interfaces import ParallelOp, ShapeError, common_element_type, element_type_of, shape_of
+from aotc.dialects.graph.shapes import all_inside, require_axis
+from aotc.dialects.properties import int_prop, opt_bool_prop
 
 MODES = {"nearest": 1, "linear": 2, "cubic": 4}
 """How many elements along an axis a sample is made of."""
@@ -41,14 +40,16 @@ def place_index(b: Builder, place: Scalar) -> Scalar:
 def bilinear(b: Builder, read: Reader, places: Sequence[Scalar], shape: Sequence[int]) -> Scalar:
     """The sample of `read` at `places`, linear along each axis, where what is outside of `shape` is zero."""
     taps = [_linear_taps(b, place) for place in places]
-    return _weighted(b, taps, lambda index: _or_zero(b, read, index, shape, places[0]))
+    kind = places[0].dtype
+    zero = b.const(0, kind)
+    return _weighted(b, taps, lambda index: _or(b, zero, lambda at: b.cast(read(at), kind), index, shape))
 
 
-def _or_zero(b: Builder, read: Reader, index: Sequence[Scalar], shape: Sequence[int], like: Scalar) -> Scalar:
-    valid = reduce(and_, (inside(b, i, extent) for i, extent in zip(index, shape, strict=True)))
-    zero = b.const(0, like.dtype)
+def _or(b: Builder, zero: Scalar, read: Reader, index: Sequence[Scalar], shape: Sequence[int]) -> Scalar:
+    """The element that `read` gives at a place inside of `shape`, and zero outside."""
+    valid = all_inside(b, index, shape)
     at = [b.cast(i, INDEX) for i in index]
-    return b.when(valid, lambda: [b.cast(read(at), like.dtype)], lambda: [zero])[0]
+    return b.when(valid, lambda: [read(at)], lambda: [zero])[0]
 
 
 Tap = tuple[Scalar, "Scalar | None"]
@@ -162,9 +163,7 @@ class GridSampleOp(SampledOp):
 
         def read(where: list[Scalar]) -> Scalar:
             if self.padding.data == "zeros":
-                valid = reduce(and_, (inside(b, i, extent) for i, extent in zip(where, axes, strict=True)))
-                place = [batch, channel, *(b.cast(i, INDEX) for i in where), *lane]
-                return b.when(valid, lambda: [reads[0](place)], lambda: [zero])[0]
+                return _or(b, zero, lambda inside: reads[0]([batch, channel, *inside, *lane]), where, axes)
             found = [self._inside(b, i, extent) for i, extent in zip(where, axes, strict=True)]
             return reads[0]([batch, channel, *found, *lane])
 
@@ -212,3 +211,36 @@ class GridSampleOp(SampledOp):
             index = b.select(b.compare("lt", index, 0), below, index)
             index = b.select(b.compare("ge", index, extent), above, index)
         return b.cast(b.min(b.max(index, 0), extent - 1), INDEX)
+
+
+@irdl_op_definition
+class ResampleOp(ParallelOp):
+    """Weighted sums along `axis`: result[a..., n, b...] = sum over t of x[a..., places[n, t], b...] * weights[n, t].
+
+    The `places` (i64) must lie inside x.
+    """
+
+    name = "graph.resample"
+    x = operand_def(TensorType)
+    places = operand_def(TensorType)
+    weights = operand_def(TensorType)
+    axis = int_prop()
+
+    def infer_types(self) -> Sequence[TensorType]:
+        x, axis = shape_of(self.x), self.axis
+        require_axis(axis, len(x))
+        at = expect(self, places="n t i64", weights="n t")
+        return [TensorType(common_element_type(self.x, self.weights), [*x[:axis], at["n"], *x[axis + 1 :]])]
+
+    def operations(self) -> int:
+        return 2 * math.prod(shape_of(self.result)) * shape_of(self.places)[1]
+
+    def compute(self, b: Builder, index: list[Scalar], reads: Sequence[Reader]) -> Scalar:
+        axis, taps = self.axis, shape_of(self.places)[1]
+
+        def term(at: list[Scalar]) -> Scalar:
+            tap = [index[axis], at[0]]
+            x = reads[0]([*index[:axis], b.cast(reads[1](tap), INDEX), *index[axis + 1 :]])
+            return x * reads[2](tap)
+
+        return b.sum([(0, taps)], b.const(0, element_type_of(self.result)), term)

@@ -16,9 +16,9 @@ from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def
 
 from aotc.dialects.builder import Builder, Number, Reader, Scalar
-from aotc.dialects.dtypes import integer_range, is_float
 from aotc.dialects.graph.checks import expect, expect_within
 from aotc.dialects.graph.interfaces import ShapeError, element_type_of, shape_of
+from aotc.dialects.graph.reduction import least
 from aotc.dialects.graph.shapes import linearize
 from aotc.dialects.graph.windows.axes import WindowedOp
 from aotc.dialects.graph.windows.sliding import SlidingWindow, sliding_windows
@@ -72,9 +72,9 @@ class WindowOp(WindowedOp, ABC):
         shape = [*x[:2], *(window.positions for window in self.windows()), *x[2 + rank :]]
         return [TensorType(self.result_element_type(), shape)]
 
-    @abstractmethod
     def initial(self, b: Builder) -> list[Scalar]:
         """The initial values of the reduction over one window."""
+        return [b.const(self.neutral or 0, element_type_of(self.x))]
 
     @abstractmethod
     def combine(self, b: Builder, source: Sequence[Scalar], value: Scalar, carried: list[Scalar]) -> list[Scalar]:
@@ -114,10 +114,6 @@ def product(b: Builder, factors: Sequence[Scalar]) -> Scalar:
     return result
 
 
-def _least(dtype: Attribute) -> Number:
-    return float("-inf") if is_float(dtype) else integer_range(dtype)[0]
-
-
 @irdl_op_definition
 class MaxPoolOp(WindowOp):
     """The greatest element of each window; NaN if it holds one."""
@@ -127,10 +123,7 @@ class MaxPoolOp(WindowOp):
 
     @property
     def neutral(self) -> Number:
-        return _least(element_type_of(self.x))
-
-    def initial(self, b: Builder) -> list[Scalar]:
-        return [b.const(self.neutral, element_type_of(self.x))]
+        return least(element_type_of(self.x))
 
     def combine(self, b: Builder, source: Sequence[Scalar], value: Scalar, carried: list[Scalar]) -> list[Scalar]:
         return [b.max(carried[0], value)]
@@ -151,7 +144,7 @@ class MaxPoolIndicesOp(WindowOp):
         return i64
 
     def initial(self, b: Builder) -> list[Scalar]:
-        return [b.const(_least(kind := element_type_of(self.x)), kind), b.const(-1, i64)]
+        return [b.const(least(kind := element_type_of(self.x)), kind), b.const(-1, i64)]
 
     def combine(self, b: Builder, source: Sequence[Scalar], value: Scalar, carried: list[Scalar]) -> list[Scalar]:
         best, where = carried
@@ -181,9 +174,6 @@ class AveragePoolOp(WindowOp):
     def infer_types(self) -> Sequence[TensorType]:
         expect(self, x=".. float")
         return super().infer_types()
-
-    def initial(self, b: Builder) -> list[Scalar]:
-        return [b.const(0.0, element_type_of(self.x))]
 
     def combine(self, b: Builder, source: Sequence[Scalar], value: Scalar, carried: list[Scalar]) -> list[Scalar]:
         return [carried[0] + value]
@@ -237,9 +227,6 @@ class LpPoolOp(WindowOp):
         expect(self, x=".. float")
         expect_within(self, "p", 1)
         return super().infer_types()
-
-    def initial(self, b: Builder) -> list[Scalar]:
-        return [b.const(0.0, element_type_of(self.x))]
 
     def combine(self, b: Builder, source: Sequence[Scalar], value: Scalar, carried: list[Scalar]) -> list[Scalar]:
         if self.p == 2:

@@ -1,7 +1,5 @@
 """In which range sums of products of integers lie."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

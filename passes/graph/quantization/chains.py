@@ -1,7 +1,5 @@
 """Chains of functions, element by element, of one tensor of 8-bit integers: functions of 256 arguments."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

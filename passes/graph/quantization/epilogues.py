@@ -1,7 +1,5 @@
 """The operations on sums of products before they are quantised, as one requantisation."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -148,7 +146,8 @@ def bias(value: SSAValue, scale: Array | None, store: WeightStore) -> Array | No
         array, given = computed_array(op.x, store), computed_array(op.scale, store)
         if array is None or given is None or op.block_size or given.size not in (1, scale.size):
             return None
-        if op.zero_point is not None and not _is_zero(op.zero_point, store):
+        point = None if op.zero_point is None else computed_array(op.zero_point, store)
+        if op.zero_point is not None and (point is None or point.any()):
             return None
         if np.broadcast_shapes(array.shape, scale.shape) != array.shape and scale.size > 1:
             return None  # it lies along another axis than the scales
@@ -163,11 +162,6 @@ def bias(value: SSAValue, scale: Array | None, store: WeightStore) -> Array | No
     if not bool((np.isfinite(exact) & (np.abs(exact - whole) <= allowed) & (np.abs(whole) <= _MOST_BIAS)).all()):
         return None
     return whole.astype(np.int32)
-
-
-def _is_zero(value: SSAValue, store: WeightStore) -> bool:
-    array = computed_array(value, store)
-    return array is not None and not array.any()
 
 
 def broadcast_along(parameters: Array, axis: int, rank: int) -> Array:

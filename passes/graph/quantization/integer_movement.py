@@ -3,8 +3,6 @@
 Quantisation with a positive scale keeps the order of numbers, so the greatest integer stands for the greatest number.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np
@@ -22,8 +20,8 @@ from aotc.dialects.graph.interfaces import GraphOp, element_type_of, producer, s
 from aotc.dialects.graph.movement import ConcatOp, MovementOp, PadOp, TransposeOp
 from aotc.dialects.graph.reduction import ReduceOp
 from aotc.dialects.graph.structure import ConstantOp
+from aotc.dialects.graph.vision.sampling import ResampleOp
 from aotc.dialects.graph.windows.pooling import MaxPoolOp
-from aotc.dialects.graph.windows.resampling import ResampleOp
 from aotc.passes.graph.quantization.real_values import Parameters, Quantized, dequantized, quantization
 from aotc.passes.graph.rewriting import Constants, Raised
 

@@ -1,7 +1,5 @@
 """Convolutions and matrix products of what integers stand for, on the integers."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import TypeAlias

@@ -1,7 +1,5 @@
 """Means of what integers stand for, by sums of the integers."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Real numbers that integers stand for, as a graph says them: by a dequantisation, or by casts and zero points."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import cast
 
+import ml_dtypes
 import numpy as np
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
@@ -42,68 +43,11 @@ def constant(b: Builder, value: Array, dtype: Attribute) -> Scalar:
     return Scalar(b, dtype, constant=int(extended(value.reshape(1)).view(np.uint8).item()))
 
 
-def zero(b: Builder, dtype: Attribute) -> Scalar:
-    """Zero as memory holds it; for f8E8M0FNU, which has powers of two only, the least of them."""
-    return Scalar(b, compute_type(dtype) if not is_encoded(dtype) else dtype, constant=0)
-
-
-def convert(b: Builder, value: Scalar, dtype: Attribute, *, saturate: bool = True, rounding: Rounding = "up") -> Scalar:
-    """As `Builder.convert`, for every element type: the result is encoded where `dtype` is (see `encode`).
-
-    Floats become sub-byte integers by rounding to nearest, ties away from zero; other integers truncate.
-    """
-    value, wide = decode(b, value), compute_type(dtype)
-    if not is_encoded(dtype):
-        return b.convert(value, dtype)
-    if is_float(value.dtype) and not is_float(wide):
-        value = _nearest(b, value)
-    return b.encode(b.convert(value, wide), dtype, saturate=saturate, rounding=rounding)
-
-
 def _nearest(b: Builder, value: Scalar) -> Scalar:
     """The nearest whole number, of two the one away from zero; the difference that decides is exact."""
     whole = b.math("trunc", value)
     further = b.select(b.compare("lt", value, 0), whole - 1, whole + 1)
     return b.select(b.compare("ge", b.math("absf", value - whole), 0.5), further, whole)
-
-
-def decode(b: Builder, code: Scalar) -> Scalar:
-    """The number that `code` stands for; `code` itself where its type is not encoded."""
-    dtype = code.dtype
-    if not is_encoded(dtype):
-        return code
-    if code.constant is not None:
-        array = np.array([int(code.constant) & 0xFF], np.uint8).view(numpy_dtype(dtype))
-        return b.const(arrays.widen(array).item(), compute_type(dtype))
-    if isinstance(dtype, IntegerType):
-        return b.scalar(code.ssa, compute_type(dtype))
-    assert isinstance(dtype, ReducedPrecisionFloatType)
-    bits = b.cast(b.scalar(code.ssa, _U8), i32)
-    return _decode_power(b, bits) if not dtype.SEMANTICS.has_sign else _decode_float(b, bits, dtype.SEMANTICS)
-
-
-def encode(b: Builder, value: Scalar, dtype: Attribute, *, saturate: bool = True, rounding: Rounding = "up") -> Scalar:
-    """`value` encoded as `dtype`: integers wrap, floats round to nearest, ties to even, as ONNX's Cast defines it.
-
-    With `saturate`, values beyond the greatest finite number become that number; without it infinity, or NaN where the
-    format has no infinity. Formats that have neither always saturate; NaN becomes -0.0 in them, as in ml_dtypes.
-    `value` is of `dtype` already, or of the type that `decode` gives; where `dtype` is not encoded it is returned as it
-    is.
-    """
-    if not is_encoded(dtype) or value.dtype == dtype:
-        return value
-    assert value.dtype == compute_type(dtype), f"{value.dtype} has no code as {dtype}"
-    if value.constant is not None:
-        number = np.array([value.constant]).astype(numpy_dtype(value.dtype))
-        return constant(b, arrays.convert(number, numpy_dtype(dtype), saturate=saturate, rounding=rounding), dtype)
-    if isinstance(dtype, IntegerType):
-        return b.scalar(low_bits(b, value, dtype).ssa, dtype)
-    assert isinstance(dtype, ReducedPrecisionFloatType)
-    if dtype.SEMANTICS.has_sign:
-        code = _encode_float(b, value, dtype.SEMANTICS, saturate)
-    else:
-        code = _encode_power(b, value, saturate, rounding)
-    return b.scalar(b.cast(code, _U8).ssa, dtype)
 
 
 def low_bits(b: Builder, value: Scalar, dtype: IntegerType) -> Scalar:
@@ -152,7 +96,8 @@ def _number(format: FloatSemantics, code: int) -> float:
     return (1 + mantissa / 2**format.mantissa_bits) * 2.0 ** (exponent - format.exponent_bias)
 
 
-def _encode_float(b: Builder, value: Scalar, format: FloatSemantics, saturate: bool) -> Scalar:
+def _encode_float(b: Builder, value: Scalar, dtype: ReducedPrecisionFloatType, saturate: bool) -> Scalar:
+    format = dtype.SEMANTICS
     mantissa, bias, sign_shift = format.mantissa_bits, format.exponent_bias, format.sign_shift
     dropped = _MANTISSA - mantissa
     all_bits = _as_type(b, value, i32)
@@ -166,9 +111,8 @@ def _encode_float(b: Builder, value: Scalar, format: FloatSemantics, saturate: b
     lifted = _as_type(b, _as_type(b, size, f32) + anchor, i32)
     subnormal = lifted - int(np.float32(anchor).view(np.int32))
     code = b.select(b.compare("lt", size, (_BIAS - bias + 1) << _MANTISSA), subnormal, normal)
-    overflow, nan = _reserved_encodings(format)
-    greatest = _greatest_encoding(format)
-    if saturate or overflow is None:
+    greatest, overflow, nan = _reserved(dtype)
+    if saturate or overflow == greatest:
         code = b.min(code, greatest)
     else:
         code = b.select(b.compare("gt", code, greatest), b.const(overflow, i32), code)
@@ -183,28 +127,12 @@ def _encode_float(b: Builder, value: Scalar, format: FloatSemantics, saturate: b
     return b.select(is_nan, b.const(nan, i32), code) | sign
 
 
-def _greatest_encoding(format: FloatSemantics) -> int:
-    """The encoding of the greatest finite number."""
-    if format.nonfinite is FloatNonfiniteBehavior.IEEE:
-        return (format.max_exponent << format.mantissa_bits) - 1
-    if format.nonfinite is FloatNonfiniteBehavior.NAN_ONLY and format.nan_encoding is FloatNanEncoding.ALL_ONES:
-        return 2**format.sign_shift - 2
-    return 2**format.sign_shift - 1
-
-
-def _reserved_encodings(format: FloatSemantics) -> tuple[int | None, int]:
-    """The encodings, without sign, of overflow (None: saturate) and of NaN."""
-    negative_zero = 1 << format.sign_shift
-    match format.nonfinite, format.nan_encoding:
-        case FloatNonfiniteBehavior.FINITE_ONLY, _:
-            return None, negative_zero
-        case _, FloatNanEncoding.NEGATIVE_ZERO:
-            return negative_zero, negative_zero
-        case _, FloatNanEncoding.ALL_ONES:
-            return negative_zero - 1, negative_zero - 1
-        case _:
-            infinity = format.max_exponent << format.mantissa_bits
-            return infinity, infinity + (1 << (format.mantissa_bits - 1))
+def _reserved(dtype: Attribute) -> tuple[int, int, int]:
+    """The encodings, without sign, of the greatest finite number, of overflow (the same: always saturate), of NaN."""
+    kind = numpy_dtype(dtype)
+    numbers = np.array([ml_dtypes.finfo(kind).max, np.inf, np.nan], np.float32)
+    greatest, overflow, nan = arrays.convert(numbers, kind, saturate=False).view(np.uint8).tolist()
+    return greatest, overflow, nan
 
 
 # f8E8M0FNU is the exponent of an f32 and nothing else: powers of two from 2^-127, subnormal in f32, to 2^127, and NaN.
@@ -235,3 +163,54 @@ def _encode_power(b: Builder, value: Scalar, saturate: bool, rounding: Rounding)
     too_small = b.compare("lt", bits, _LEAST_POWER)  # and what is negative
     code = b.select(too_small, b.const(0 if saturate else _POWER_NAN, i32), code)
     return b.select(b.compare("ne", value, value), b.const(_POWER_NAN, i32), code)
+
+
+class EncodingBuilder(Builder):
+    """A builder to which memory may give encoded elements, and from which it takes them."""
+
+    def zero(self, dtype: Attribute) -> Scalar:
+        return Scalar(self, compute_type(dtype) if not is_encoded(dtype) else dtype, constant=0)
+
+    def decode(self, element: Scalar) -> Scalar:
+        dtype = element.dtype
+        if not is_encoded(dtype):
+            return element
+        if element.constant is not None:
+            array = np.array([int(element.constant) & 0xFF], np.uint8).view(numpy_dtype(dtype))
+            return self.const(arrays.widen(array).item(), compute_type(dtype))
+        if isinstance(dtype, IntegerType):
+            return self.scalar(element.ssa, compute_type(dtype))
+        assert isinstance(dtype, ReducedPrecisionFloatType)
+        bits = self.cast(self.scalar(element.ssa, _U8), i32)
+        return _decode_power(self, bits) if not dtype.SEMANTICS.has_sign else _decode_float(self, bits, dtype.SEMANTICS)
+
+    def encode(self, value: Scalar, dtype: Attribute, *, saturate: bool = True, rounding: Rounding = "up") -> Scalar:
+        """As ONNX's Cast defines it. Formats that have neither infinity nor NaN always saturate; NaN becomes -0.0 in
+        them, as in ml_dtypes. `value` is of `dtype` already, or of the type that `decode` gives."""
+        if not is_encoded(dtype) or value.dtype == dtype:
+            return value
+        assert value.dtype == compute_type(dtype), f"{value.dtype} has no code as {dtype}"
+        if value.constant is not None:
+            number = np.array([value.constant]).astype(numpy_dtype(value.dtype))
+            stored = arrays.convert(number, numpy_dtype(dtype), saturate=saturate, rounding=rounding)
+            return constant(self, stored, dtype)
+        if isinstance(dtype, IntegerType):
+            return self.scalar(low_bits(self, value, dtype).ssa, dtype)
+        assert isinstance(dtype, ReducedPrecisionFloatType)
+        if dtype.SEMANTICS.has_sign:
+            code = _encode_float(self, value, dtype, saturate)
+        else:
+            code = _encode_power(self, value, saturate, rounding)
+        return self.scalar(self.cast(code, _U8).ssa, dtype)
+
+    def convert_element(
+        self, value: Scalar, dtype: Attribute, *, saturate: bool = True, rounding: Rounding = "up"
+    ) -> Scalar:
+        """The result is encoded where `dtype` is (see `encode`). Floats become sub-byte integers by rounding to
+        nearest, ties away from zero; other integers truncate."""
+        value, wide = self.decode(value), compute_type(dtype)
+        if not is_encoded(dtype):
+            return self.convert(value, dtype)
+        if is_float(value.dtype) and not is_float(wide):
+            value = _nearest(self, value)
+        return self.encode(self.convert(value, wide), dtype, saturate=saturate, rounding=rounding)

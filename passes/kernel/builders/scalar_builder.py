@@ -32,12 +32,12 @@ from xdsl.rewriter import InsertPoint
 from aotc.dialects import aot
 from aotc.dialects.aot.contract import NONPOSITIVE
 from aotc.dialects.aot.tiles import CONVERSIONS
-from aotc.dialects.builder import INDEX, Bitwise, Builder, Comparison, Number, Reader, Rounding, Scalar, ScalarLike
+from aotc.dialects.builder import INDEX, Bitwise, Comparison, Number, Reader, Scalar, ScalarLike
 from aotc.dialects.dtypes import ELEMENT_TYPES, compute_type, is_float, is_unsigned, storage_type, wrap
 from aotc.dialects.libm import MATH
 from aotc.dialects.operations import make
 from aotc.dialects.properties import number
-from aotc.passes.kernel.builders import encodings
+from aotc.passes.kernel.builders.encodings import EncodingBuilder
 
 _PROPERTIES: dict[type[Operation], dict[str, Attribute]] = {}
 """The properties of an operation on two numbers, by its class."""
@@ -89,11 +89,7 @@ _BITWISE: Mapping[Bitwise, type[arith.AndIOp | arith.OrIOp | arith.XOrIOp]] = {
 }
 
 
-def _is_known_number(a: Scalar) -> bool:
-    return a.constant is not None and not pymath.isnan(a.constant)
-
-
-class ScalarBuilder(Builder):
+class ScalarBuilder(EncodingBuilder):
     """Writes arithmetic into one function's body, at an insertion point."""
 
     def __init__(self, entry: Block) -> None:
@@ -245,18 +241,18 @@ class ScalarBuilder(Builder):
         """The SSA operands of an operation on all of them, of one type."""
         return [scalar.ssa for scalar in scalars]
 
-    def bitwise(self, how: Bitwise, a: Scalar, c: Scalar) -> Scalar:
+    def _on(self, kind: type[Operation], a: Scalar, c: Scalar) -> Scalar:
         x, y = self._operands(a, c)
-        return Scalar(self, a.dtype, self.emit(_BITWISE[how](x, y)))
+        return Scalar(self, a.dtype, self.emit(binary(kind, x, y)))
+
+    def bitwise(self, how: Bitwise, a: Scalar, c: Scalar) -> Scalar:
+        return self._on(_BITWISE[how], a, c)
 
     def shift_left(self, a: Scalar, by: Scalar) -> Scalar:
-        x, y = self._operands(a, by)
-        return Scalar(self, a.dtype, self.emit(arith.ShLIOp(x, y)))
+        return self._on(arith.ShLIOp, a, by)
 
     def shift_right(self, a: Scalar, by: Scalar) -> Scalar:
-        op = arith.ShRUIOp if is_unsigned(a.dtype) else arith.ShRSIOp
-        x, y = self._operands(a, by)
-        return Scalar(self, a.dtype, self.emit(op(x, y)))
+        return self._on(arith.ShRUIOp if is_unsigned(a.dtype) else arith.ShRSIOp, a, by)
 
     def bitcast(self, a: Scalar, dtype: Attribute) -> Scalar:
         target = storage_type(dtype)
@@ -270,20 +266,27 @@ class ScalarBuilder(Builder):
         return Scalar(self, f32, self.emit(arith.BitcastOp(a.ssa, target)))
 
     def max(self, a: Scalar, c: ScalarLike) -> Scalar:
-        c = a.typed(c)
-        if (folded := self._fold(a, c, max)) is not None:
-            return folded
-        if is_float(a.dtype) and _is_known_number(c):
-            return self.select(self.compare("lt", a, c), c, a)  # one machine instruction, and NaN is kept
-        return self._binary(a, c, arith.MaximumfOp, arith.MaxUIOp if is_unsigned(a.dtype) else arith.MaxSIOp)
+        of_int = arith.MaxUIOp if is_unsigned(a.dtype) else arith.MaxSIOp
+        return self._extreme(a, a.typed(c), max, "lt", arith.MaximumfOp, of_int)
 
     def min(self, a: Scalar, c: ScalarLike) -> Scalar:
-        c = a.typed(c)
-        if (folded := self._fold(a, c, min)) is not None:
+        of_int = arith.MinUIOp if is_unsigned(a.dtype) else arith.MinSIOp
+        return self._extreme(a, a.typed(c), min, "gt", arith.MinimumfOp, of_int)
+
+    def _extreme(
+        self,
+        a: Scalar,
+        c: Scalar,
+        fold: Callable[[int, int], int],
+        worse: Comparison,
+        of_float: type[Operation],
+        of_int: type[Operation],
+    ) -> Scalar:
+        if (folded := self._fold(a, c, fold)) is not None:
             return folded
-        if is_float(a.dtype) and _is_known_number(c):
-            return self.select(self.compare("gt", a, c), c, a)  # one machine instruction, and NaN is kept
-        return self._binary(a, c, arith.MinimumfOp, arith.MinUIOp if is_unsigned(a.dtype) else arith.MinSIOp)
+        if is_float(a.dtype) and c.constant is not None and not pymath.isnan(c.constant):
+            return self.select(self.compare(worse, a, c), c, a)  # one machine instruction, and NaN is kept
+        return self._binary(a, c, of_float, of_int)
 
     def compare(self, how: Comparison, a: Scalar, c: ScalarLike) -> Scalar:
         c = a.typed(c)
@@ -333,20 +336,6 @@ class ScalarBuilder(Builder):
         if big is not None:
             whole = self.select(big, whole ^ least, whole)
         return self.cast(whole, dtype)
-
-    def zero(self, dtype: Attribute) -> Scalar:
-        return encodings.zero(self, dtype)
-
-    def decode(self, element: Scalar) -> Scalar:
-        return encodings.decode(self, element)
-
-    def encode(self, value: Scalar, dtype: Attribute, *, saturate: bool = True, rounding: Rounding = "up") -> Scalar:
-        return encodings.encode(self, value, dtype, saturate=saturate, rounding=rounding)
-
-    def convert_element(
-        self, value: Scalar, dtype: Attribute, *, saturate: bool = True, rounding: Rounding = "up"
-    ) -> Scalar:
-        return encodings.convert(self, value, dtype, saturate=saturate, rounding=rounding)
 
     def rounded(self, a: Scalar) -> Scalar:
         return self.cast(self.math("roundeven", a), i32)

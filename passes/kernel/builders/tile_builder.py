@@ -185,7 +185,7 @@ class TileBuilder(LoopBuilder):
             return Scalar(self, dtype, self.emit(op))
         if _is_across(strides, tile):
             return Scalar(self, compute_type(dtype), self._load_across(buffer, base, strides, tile))
-        valid = tile.valid if _along_lanes(strides, tile) else None
+        valid = tile.valid if any(strides[-2:]) else None
         return self._widened(self.emit(aot.TileLoadOp(buffer, base, tile.shape, strides, valid)), dtype)
 
     def _widened(self, value: SSAValue, dtype: Attribute) -> Scalar:
@@ -447,7 +447,3 @@ def _is_across(strides: Sequence[int], tile: Tile) -> bool:
     if strides[-1] in (0, 1) or strides[0] != 1 or not 1 < rows <= lanes or any(extent != 1 for extent in between):
         return False
     return bool(between) or (rows == lanes and tile.valid is None)  # else `valid` would count through the rows
-
-
-def _along_lanes(strides: Sequence[int], tile: Tile) -> bool:
-    return tile.valid is not None and any(strides[-2:])

@@ -4,29 +4,46 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from functools import singledispatch
+from typing import Any
 
-from aotc.dialects.graph.schedules import (
-    ElementwiseSchedule,
-    FewBitsSchedule,
-    InnerProductSchedule,
-    MatmulSchedule,
-    PositionsSchedule,
-    ResampleSchedule,
-    RowSchedule,
-    Schedule,
-    WindowSchedule,
-)
+from aotc.dialects.graph import schedules
 from aotc.machines.machine import Machine
 
 MOST_AT_ONCE = 8
 """The most rows, or rows times registers, to compute at once: more hide no more latency."""
 
 
-@singledispatch
-def near(schedule: Schedule, machine: Machine) -> Iterable[Schedule]:
+def near(schedule: schedules.Schedule, machine: Machine) -> Iterable[schedules.Schedule]:
     """Schedules near `schedule`, by its kind; none where that has no others."""
-    return ()
+    match schedule:
+        case schedules.MatmulSchedule():
+            return _near_product(schedule, machine)
+        case schedules.FewBitsSchedule():  # panels of other widths, more words at once
+            widths = {schedule.nr // 2, schedule.nr + 1, 2 * schedule.nr} - {0}
+            return (*_each(schedule, nr=widths), *_each(schedule, unroll={1, 2, 4} - {schedule.unroll}))
+        case schedules.InnerProductSchedule():  # fewer positions: half as many, repeatedly
+            counts = (schedule.lanes >> halvings for halvings in range(schedule.lanes.bit_length()))
+            return _each(schedule, positions=(count for count in counts if count != schedule.positions))
+        case schedules.PositionsSchedule():  # other tiles of about the same size
+            tiles = _tiles(schedule.mr, schedule.nr, machine.registers)
+            return (replace(schedule, mr=mr, nr=nr) for mr, nr in tiles)
+        case schedules.RowSchedule() if schedule.rows * schedule.stages > 1:
+            sizes = _others((schedule.stages, schedule.rows))
+            return (replace(schedule, stages=stages, rows=rows) for stages, rows in sizes)
+        case schedules.ResampleSchedule():
+            sizes = _others((schedule.rows, schedule.registers))
+            return (replace(schedule, rows=rows, registers=registers) for rows, registers in sizes)
+        case schedules.RowSchedule() | schedules.ElementwiseSchedule():
+            return _each(schedule, registers=_counts(machine, schedule.registers))
+        case schedules.WindowSchedule():
+            return _each(schedule, positions=_counts(machine, schedule.positions))
+        case _:
+            return ()
+
+
+def _each(schedule: Any, **fields: Iterable[int]) -> Iterator[Any]:
+    """The schedule with each of the values of a field."""
+    return (replace(schedule, **{name: value}) for name, values in fields.items() for value in values)
 
 
 def _counts(machine: Machine, given: int) -> Iterator[int]:
@@ -49,8 +66,7 @@ def _tiles(mr: int, nr: int, registers: int) -> list[tuple[int, int]]:
     return sorted(found - {(mr, nr)})
 
 
-@near.register
-def _(schedule: MatmulSchedule, machine: Machine) -> Iterator[MatmulSchedule]:
+def _near_product(schedule: schedules.MatmulSchedule, machine: Machine) -> Iterator[schedules.MatmulSchedule]:
     """Other tiles of about the same size, the other order, other unrolling, all rows at once, with and without
     prefetching."""
     for mr, nr in _tiles(schedule.mr, schedule.nr, machine.registers):
@@ -64,54 +80,3 @@ def _(schedule: MatmulSchedule, machine: Machine) -> Iterator[MatmulSchedule]:
             yield replace(schedule, unroll=unroll)
     if schedule.order == "columns":
         yield replace(schedule, prefetch=not schedule.prefetch)
-
-
-@near.register
-def _(schedule: FewBitsSchedule, machine: Machine) -> Iterator[FewBitsSchedule]:
-    """Panels of other widths, more words at once."""
-    for nr in {schedule.nr // 2, schedule.nr + 1, 2 * schedule.nr} - {0}:
-        yield replace(schedule, nr=nr)
-    for unroll in {1, 2, 4} - {schedule.unroll}:
-        yield replace(schedule, unroll=unroll)
-
-
-@near.register
-def _(schedule: InnerProductSchedule, machine: Machine) -> Iterator[InnerProductSchedule]:
-    """Fewer positions: half as many, repeatedly."""
-    counts = (schedule.lanes >> halvings for halvings in range(schedule.lanes.bit_length()))
-    return (replace(schedule, positions=count) for count in counts if count != schedule.positions)
-
-
-@near.register
-def _(schedule: PositionsSchedule, machine: Machine) -> Iterator[PositionsSchedule]:
-    """Other tiles of about the same size."""
-    tiles = _tiles(schedule.mr, schedule.nr, machine.registers)
-    return (replace(schedule, mr=mr, nr=nr) for mr, nr in tiles)
-
-
-@near.register
-def _(schedule: RowSchedule, machine: Machine) -> Iterator[RowSchedule]:
-    """Other numbers of rows computed at once; for one row, other numbers of registers in a step."""
-    if schedule.rows * schedule.stages == 1:
-        return (replace(schedule, registers=count) for count in _counts(machine, schedule.registers))
-    sizes = _others((schedule.stages, schedule.rows))
-    return (replace(schedule, stages=stages, rows=rows) for stages, rows in sizes)
-
-
-@near.register
-def _(schedule: WindowSchedule, machine: Machine) -> Iterator[WindowSchedule]:
-    """Other numbers of neighbouring positions."""
-    return (replace(schedule, positions=count) for count in _counts(machine, schedule.positions))
-
-
-@near.register
-def _(schedule: ResampleSchedule, machine: Machine) -> Iterator[ResampleSchedule]:
-    """Other tiles of rows and registers."""
-    sizes = _others((schedule.rows, schedule.registers))
-    return (replace(schedule, rows=rows, registers=registers) for rows, registers in sizes)
-
-
-@near.register
-def _(schedule: ElementwiseSchedule, machine: Machine) -> Iterator[ElementwiseSchedule]:
-    """Other numbers of registers."""
-    return (replace(schedule, registers=count) for count in _counts(machine, schedule.registers))

@@ -12,16 +12,8 @@ from aotc.dialects.graph.packed.channels import GroupedPanels
 from aotc.dialects.graph.schedules import InnerProductSchedule, MatmulSchedule, PositionsSchedule
 from aotc.dialects.graph.shapes import ceil_div, segments
 from aotc.machines.machine import Machine
+from aotc.passes.kernel.costs import product_cost
 from aotc.passes.kernel.costs.lanes import lanes_of_products
-from aotc.passes.kernel.costs.product_cost import (
-    blocked_tile,
-    nest_cycles,
-    panel_order,
-    prefetches,
-    product_cycles,
-    register_tile,
-    step_cycles,
-)
 from aotc.passes.kernel.layouts import block_depth
 
 
@@ -58,7 +50,7 @@ def positions_schedule(
     lanes = lanes_of_products(machine, dtype)
     if outputs >= lanes or lanes * byte_width(dtype) != machine.vector_bytes or 0 in (positions, outputs, depth):
         return None
-    tile = register_tile(machine, outputs, ceil_div(positions, lanes), depth)
+    tile = product_cost.register_tile(machine, outputs, ceil_div(positions, lanes), depth)
     return PositionsSchedule(lanes, *tile, machine.tiles.unroll)
 
 
@@ -69,7 +61,7 @@ def positions_cycles(
     `extents`."""
     *outer, row = extents
     registers = ceil_div(row, schedule.lanes)
-    return math.prod(outer) * nest_cycles(machine, (schedule.mr, schedule.nr), outputs, registers, depth)
+    return math.prod(outer) * product_cost.nest_cycles(machine, (schedule.mr, schedule.nr), outputs, registers, depth)
 
 
 def copy_cycles(machine: Machine, size: int) -> float:
@@ -95,18 +87,18 @@ def conv_schedule(
     if lanes == 1 or 0 in (*extents, outputs, channels):
         return None
     registers, depth, rows = ceil_div(outputs, lanes), channels * taps, extents[-1]
-    tile, kc = blocked_tile(machine, rows, registers, depth)
+    tile, kc = product_cost.blocked_tile(machine, rows, registers, depth)
     if groups > 1:
         kc = None
         tile, depth = _grouped_tile(machine, rows, outputs // groups, channels // groups, taps, groups, lanes)
     matrix = depth * registers * machine.vector_bytes
-    order = panel_order(machine, ceil_div(registers, tile[1]), matrix, operand * byte_width(dtype))
+    order = product_cost.panel_order(machine, ceil_div(registers, tile[1]), matrix, operand * byte_width(dtype))
     order = order if kc is None else "columns"
     band = None
     if order == "columns" and kc is None:
         band = rows_in_l2(machine, extents, (matrix, operand * byte_width(dtype)), ceil_div(registers, tile[1]))
     rows = math.prod([band or extents[0], *extents[1:]])
-    prefetch = order == "columns" and prefetches(machine, rows, tile)
+    prefetch = order == "columns" and product_cost.prefetches(machine, rows, tile)
     return MatmulSchedule(lanes, *tile, machine.tiles.block_unroll, order, prefetch, kc, band)
 
 
@@ -146,7 +138,7 @@ def conv_cycles(
             groups, inputs, results, width, block_depth(groups, inputs, results, width, schedule.lanes)
         )
         depth = ceil_div(panels.channels, panels.count) * math.prod(kernel)
-    return math.prod(outer) * product_cycles(machine, schedule, rows, outputs, depth)
+    return math.prod(outer) * product_cost.product_cycles(machine, schedule, rows, outputs, depth)
 
 
 def _grouped_tile(
@@ -162,10 +154,10 @@ def _grouped_tile(
         width = columns * lanes
         panels = GroupedPanels(groups, inputs, outputs, width, block_depth(groups, inputs, outputs, width, lanes))
         deep = panels.most * panels.depth * taps
-        tile = register_tile(machine, rows, columns, deep)
+        tile = product_cost.register_tile(machine, rows, columns, deep)
         steps = panels.channels * taps
         parts = segments(rows, tile[0])
-        cycles = sum(part.count * steps * step_cycles(machine, part.size, columns) for part in parts)
+        cycles = sum(part.count * steps * product_cost.step_cycles(machine, part.size, columns) for part in parts)
         if tile[1] == columns and cycles < least:
             best, depth, least = tile, deep, cycles
     return best, depth

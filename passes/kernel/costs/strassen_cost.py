@@ -34,14 +34,9 @@ from aotc.dialects.graph.packed.products.strassen_matmul import PRODUCTS, RESULT
 from aotc.dialects.graph.schedules import MatmulSchedule, StrassenAttr
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.machines.machine import Machine
+from aotc.passes.kernel.costs import product_cost
 from aotc.passes.kernel.costs.lanes import lanes_of, lanes_of_products
-from aotc.passes.kernel.costs.parts_cost import BlockedWork
-from aotc.passes.kernel.costs.product_cost import (
-    batched_matmul_schedule,
-    product_cycles,
-    product_schedule,
-    with_fetching,
-)
+from aotc.passes.kernel.costs.product_cost import BlockedWork
 
 
 @dataclass(frozen=True)
@@ -82,12 +77,12 @@ def choose(machine: Machine, dtype: Attribute, sizes: ProductSizes) -> StrassenA
 
 def direct_cycles(machine: Machine, dtype: Attribute, sizes: ProductSizes) -> float:
     """Estimated cycles of the product by its definition."""
-    schedule = product_schedule(machine, dtype, sizes.rows, sizes.columns, sizes.depth, streamed=True)
+    schedule = product_cost.product_schedule(machine, dtype, sizes.rows, sizes.columns, sizes.depth, streamed=True)
     assert schedule is not None
-    products = product_cycles(machine, schedule, sizes.rows, sizes.columns, sizes.depth)
+    products = product_cost.product_cycles(machine, schedule, sizes.rows, sizes.columns, sizes.depth)
     weight = _direct_weight(machine, dtype, sizes)
     fetching = machine.weight_cycles(weight, times=sizes.batch) / sizes.batch
-    return sizes.batch * with_fetching(machine, schedule, sizes.rows, products, fetching)
+    return sizes.batch * product_cost.with_fetching(machine, schedule, sizes.rows, products, fetching)
 
 
 def cycles(machine: Machine, dtype: Attribute, sizes: ProductSizes) -> float:
@@ -95,11 +90,11 @@ def cycles(machine: Machine, dtype: Attribute, sizes: ProductSizes) -> float:
     (chosen, *_), lanes = choices(machine, dtype, sizes), lanes_of(machine, dtype)
     blocks, weight = ceil_div(sizes.rows, chosen.rows.data), _strassen_weight(machine, dtype, sizes)
     half, registers = min(chosen.rows.data, sizes.rows + 1) // 2, sizes.left(lanes) // lanes
-    schedule = batched_matmul_schedule(machine, lanes, (PRODUCTS, half, registers, sizes.upper))
-    products = PRODUCTS * product_cycles(machine, schedule, half, sizes.left(lanes), sizes.upper)
+    schedule = product_cost.batched_matmul_schedule(machine, lanes, (PRODUCTS, half, registers, sizes.upper))
+    products = PRODUCTS * product_cost.product_cycles(machine, schedule, half, sizes.left(lanes), sizes.upper)
     growth = weight / _direct_weight(machine, dtype, sizes)
     fetching = machine.weight_cycles(weight, growth, times=sizes.batch * blocks) / sizes.batch / blocks
-    block = with_fetching(machine, schedule, half, products, fetching)
+    block = product_cost.with_fetching(machine, schedule, half, products, fetching)
     return sizes.batch * (blocks * block + sum(_sum_cycles(machine, dtype, sizes)))
 
 
@@ -148,4 +143,4 @@ def schedule(machine: Machine, dtype: Attribute, rows: int, columns: int, depth:
     lanes = lanes_of_products(machine, dtype)
     if lanes == 1 or 0 in (rows, columns, depth):
         return None
-    return batched_matmul_schedule(machine, lanes, (PRODUCTS, rows, ceil_div(columns, lanes), depth))
+    return product_cost.batched_matmul_schedule(machine, lanes, (PRODUCTS, rows, ceil_div(columns, lanes), depth))

@@ -60,8 +60,7 @@ from aotc.machines.machine import Machine
 from aotc.mathematics.winograd_transforms import OUTPUT_TILES, TAPS
 from aotc.passes.kernel.costs.conv_cost import conv_cycles, conv_schedule
 from aotc.passes.kernel.costs.lanes import lanes_of, lanes_of_products
-from aotc.passes.kernel.costs.parts_cost import BlockedWork
-from aotc.passes.kernel.costs.product_cost import batched_matmul_schedule, product_cycles, with_fetching
+from aotc.passes.kernel.costs.product_cost import BlockedWork, batched_matmul_schedule, product_cycles, with_fetching
 
 
 @dataclass(frozen=True)
@@ -171,7 +170,9 @@ def cycles(machine: Machine, sizes: ConvolutionSizes, output_tile: int) -> float
     transforms = sum(_transform_cycles(machine, sizes, output_tile))
     if sizes.group > 1:  # written panels are near, and what is transformed beside them hides the start of tiles
         products = _product_cycles(machine, sizes, rows * columns * count)
-        return products + transforms + blocks * _filter_cycles(machine, sizes, output_tile)
+        registers = sizes.steps * ceil_div(sizes.outputs, lanes_of(machine, f32))
+        filters = registers * sizes.filters(output_tile) * machine.winograd.filter_cycles  # transforms of the weight
+        return products + transforms + blocks * filters
     schedule = _schedule(machine, lanes_of(machine, f32), sizes, output_tile, tile_rows)
     products = product_cycles(machine, schedule, tiles, sizes.outputs, sizes.segments * sizes.steps)
     weight, growth = _weight(machine, sizes, count * sizes.segments), count * sizes.segments / sizes.taps
@@ -206,12 +207,6 @@ def _product_cycles(machine: Machine, sizes: ConvolutionSizes, count: int) -> fl
 def _weight(machine: Machine, sizes: ConvolutionSizes, products: int) -> int:
     """Bytes of a weight of floats for so many products of each channel, in whole registers."""
     return products * sizes.steps * ceil_div(sizes.outputs, lanes_of(machine, f32)) * machine.vector_bytes
-
-
-def _filter_cycles(machine: Machine, sizes: ConvolutionSizes, output_tile: int) -> float:
-    """Estimated cycles of the transforms of a weight of integers."""
-    registers = sizes.steps * ceil_div(sizes.outputs, lanes_of(machine, f32))
-    return registers * sizes.filters(output_tile) * machine.winograd.filter_cycles
 
 
 def _tile_rows(machine: Machine, sizes: ConvolutionSizes, output_tile: int) -> int:

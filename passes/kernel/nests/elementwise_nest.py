@@ -26,8 +26,7 @@ from aotc.dialects.aot.words import WORD
 from aotc.dialects.builder import INDEX, Scalar
 from aotc.dialects.graph.schedules import ElementwiseSchedule
 from aotc.dialects.graph.shapes import Segment, ceil_div, segments
-from aotc.passes.kernel.builders.iteration_space import Loop, Space
-from aotc.passes.kernel.builders.space_builder import Access, Refine, SpaceBuilder
+from aotc.passes.kernel.builders.space_builder import Access, Loop, Refine, Space, SpaceBuilder
 from aotc.passes.kernel.builders.tiles import NotVectorizable, Tile
 
 Write: TypeAlias = Callable[[SpaceBuilder, Sequence[Scalar]], None]

@@ -247,12 +247,7 @@ class Row:
         self.walk([], step)
 
     def fold(
-        self,
-        kind: Reduction,
-        neutral: Number,
-        dtype: Attribute,
-        value: Callable[[Part], Scalar],
-        combine: Combine,
+        self, kind: Reduction, neutral: Number, dtype: Attribute, value: Callable[[Part], Scalar], combine: Combine
     ) -> Scalar:
         """All of the values combined: a scalar; of several rows a tile `[rows, 1, lanes]`, lanes of a row alike;
         of neighbouring rows a tile `[1, registers, lanes]`.

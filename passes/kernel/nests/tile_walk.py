@@ -77,12 +77,12 @@ class Walk:
         """Keep the box `needed` of a value from now on; return what of it is new, None if nothing."""
         last = self._last[number]
         new: Box | None = needed
-        if last is not None and all(_overlap(a, b) for a, b in zip(last, needed, strict=True)):
+        if last is not None and all(map(_overlap, last, needed)):
             moved = [axis for axis, (a, b) in enumerate(zip(last, needed, strict=True)) if a != b]
+            axis = moved[0] if len(moved) == 1 else None
             if not moved:
                 new = None
-            elif len(moved) == 1 and self._rolls(number, moved[0]) and last[moved[0]].start <= needed[moved[0]].start:
-                (axis,) = moved
+            elif axis is not None and self.rolling[number] in (None, axis) and last[axis].start <= needed[axis].start:
                 self.rolling[number] = axis
                 stop = max(last[axis].stop, needed[axis].stop)
                 more = range(last[axis].stop, stop)
@@ -93,9 +93,6 @@ class Walk:
         self._last[number] = needed
         self.extents[number] = list(map(max, self.extents[number], map(len, needed)))
         return new
-
-    def _rolls(self, number: int, axis: int) -> bool:
-        return self.rolling[number] in (None, axis)
 
 
 def at_axis(box: Box, axis: int, positions: range) -> Box:

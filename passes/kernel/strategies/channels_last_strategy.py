@@ -31,20 +31,10 @@ from aotc.dialects.graph.packed.integers.channels_last import (
 from aotc.dialects.graph.schedules import Schedule, SumsSchedule
 from aotc.dialects.graph.structure import ConstantOp
 from aotc.machines.machine import Core
-from aotc.passes.kernel.costs.sums_cost import (
-    depthwise_cycles,
-    depthwise_schedule,
-    patch_fits,
-    patch_pays,
-    quads_schedule,
-    scheduled_cycles,
-    strips_schedule,
-    sums_schedule,
-)
+from aotc.passes.kernel.costs import sums_cost
 from aotc.passes.kernel.layouts import Blocked, Layouts
 from aotc.passes.kernel.nest import Nest
-from aotc.passes.kernel.nests.sums.conv_sums_nest import ConvSums, PatchSums
-from aotc.passes.kernel.nests.sums.depthwise_sums_nest import DepthwiseSums
+from aotc.passes.kernel.nests.sums.conv_sums_nest import ConvSums, DepthwiseSums, PatchSums
 from aotc.passes.kernel.nests.sums.position_axes import last_axis
 from aotc.passes.kernel.nests.sums.sums_nest import MatMulSums
 from aotc.passes.kernel.strategies.conv_strategy import window_properties
@@ -167,7 +157,7 @@ class ChannelsLastStrategy(SumsStrategy[ConvOp]):
         floats, last = not op.sums_integers, op.windows()[-1]
         if op.is_depthwise:
             words = _are_bytes(op.x, op.weight)
-            return depthwise_schedule(
+            return sums_cost.depthwise_schedule(
                 core.scalars, last.positions, shape_of(op.x)[1], words=words, floats=floats, size=size
             )
         outputs, channels, *kernel = shape_of(op.weight)  # the channels of a group
@@ -180,20 +170,20 @@ class ChannelsLastStrategy(SumsStrategy[ConvOp]):
         bytes_ = _are_bytes(op.x, op.weight)
         if _are_signed(op.x, op.weight):
             fitting = outputs if op.groups == 1 or outputs % QUAD == 0 else 0
-            quads = quads_schedule(core.scalars, last.positions, fitting, rows, strip, size=size)
+            quads = sums_cost.quads_schedule(core.scalars, last.positions, fitting, rows, strip, size=size)
             elements = math.prod(shape_of(op.result))
-            small = op.groups == 1 and patch_fits(core.scalars, elements, rows, strip)
+            small = op.groups == 1 and sums_cost.patch_fits(core.scalars, elements, rows, strip)
             direct = known(LANES) or channels % LANES == 0
-            if quads is not None and small and (not direct or patch_pays(core.scalars, outputs, rows, strip)):
+            if quads is not None and small and (not direct or sums_cost.patch_pays(core.scalars, outputs, rows, strip)):
                 return replace(quads, patch=True)
             if quads is not None and direct:
                 return quads
         if bytes_ and strip >= STRIP and op.groups == 1 and known(STRIP) and step == 1:
-            on_vectors = strips_schedule(core.scalars, last.positions, outputs, strip, size=size)
+            on_vectors = sums_cost.strips_schedule(core.scalars, last.positions, outputs, strip, size=size)
             if on_vectors is not None:
                 return on_vectors
         words = bytes_ and strip >= WORD and (known(WORD) or strip % WORD == 0)
-        schedule = sums_schedule(
+        schedule = sums_cost.sums_schedule(
             core.scalars, last.positions, outputs, rows * strip, words=words, floats=floats, size=size, step=step
         )
         if schedule is None or op.groups == 1:
@@ -207,8 +197,10 @@ class ChannelsLastStrategy(SumsStrategy[ConvOp]):
         repeats = images * math.prod(outer)
         if op.is_depthwise:
             taps = math.prod(op.kernel())
-            return repeats * depthwise_cycles(core.scalars, schedule, last, channels, taps, floats=floats)
-        return repeats * op.groups * scheduled_cycles(core.scalars, schedule, last, *_sizes(op), floats=floats)
+            return repeats * sums_cost.depthwise_cycles(core.scalars, schedule, last, channels, taps, floats=floats)
+        return (
+            repeats * op.groups * sums_cost.scheduled_cycles(core.scalars, schedule, last, *_sizes(op), floats=floats)
+        )
 
     def lower(self, op: ConvOp, layouts: Layouts, schedule: SumsSchedule) -> Blocked | None:
         return _depthwise(op, layouts, schedule) if op.is_depthwise else _conv(op, layouts, schedule)
@@ -277,20 +269,22 @@ class InterleavedProductStrategy(SumsStrategy[MatMulOp]):
         _, rows, columns, depth = op.sizes()
         bytes_, step = _are_bytes(op.lhs, op.rhs), 2 if _packs(op, columns, depth) else 1
         if _are_signed(op.lhs, op.rhs):
-            quads = quads_schedule(core.scalars, rows, columns, 1, depth, size=size)
+            quads = sums_cost.quads_schedule(core.scalars, rows, columns, 1, depth, size=size)
             if quads is not None:
                 return quads
         if bytes_ and depth >= STRIP and step == 1:
-            on_vectors = strips_schedule(core.scalars, rows, columns, depth, size=size)
+            on_vectors = sums_cost.strips_schedule(core.scalars, rows, columns, depth, size=size)
             if on_vectors is not None:
                 return on_vectors
         words = bytes_ and depth >= WORD
         floats = not op.sums_integers
-        return sums_schedule(core.scalars, rows, columns, depth, words=words, floats=floats, size=size, step=step)
+        return sums_cost.sums_schedule(
+            core.scalars, rows, columns, depth, words=words, floats=floats, size=size, step=step
+        )
 
     def cost(self, op: MatMulOp, schedule: SumsSchedule, core: Core) -> float:
         batch, rows, columns, depth = op.sizes()
-        each = scheduled_cycles(core.scalars, schedule, rows, columns, 1, depth, floats=not op.sums_integers)
+        each = sums_cost.scheduled_cycles(core.scalars, schedule, rows, columns, 1, depth, floats=not op.sums_integers)
         return math.prod(batch) * each
 
     def lower(self, op: MatMulOp, layouts: Layouts, schedule: SumsSchedule) -> SSAValue | None:
@@ -330,10 +324,7 @@ def _flattened(lhs: SSAValue, weight: SSAValue, layouts: Layouts) -> tuple[SSAVa
     outputs = shape_of(weight)[0]
     split = layouts.add(ReshapeOp.get(weight, shape=[outputs, channels, math.prod(spatial)]))
     turned = layouts.add(TransposeOp.get(split, permutation=[0, 2, 1]))
-    return (
-        layouts.add(ReshapeOp.get(x.value, shape=shape)),
-        layouts.add(ReshapeOp.get(turned, shape=[outputs, size])),
-    )
+    return (layouts.add(ReshapeOp.get(x.value, shape=shape)), layouts.add(ReshapeOp.get(turned, shape=[outputs, size])))
 
 
 class ChannelsLastConvStrategy(SumsStrategy[ChannelsLastConvOp]):

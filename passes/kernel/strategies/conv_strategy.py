@@ -43,7 +43,7 @@ from aotc.passes.kernel.costs.lanes import lanes_of_products
 from aotc.passes.kernel.layouts import Blocked, ChannelsOf, Layouts, block_depth
 from aotc.passes.kernel.nest import Nest
 from aotc.passes.kernel.nests.convolution.conv_nest import ConvNest
-from aotc.passes.kernel.nests.convolution.narrow_conv_nest import narrow_nest, positions_nest
+from aotc.passes.kernel.nests.convolution.window_nest import narrow_nest, positions_nest
 from aotc.passes.kernel.spatial_tiling import Box, SpatialTiling, TiledImplementation, tiled_windows, window_tiling
 from aotc.passes.kernel.strategy import KernelStrategy, Prologue, Strategies
 
@@ -267,7 +267,7 @@ class PositionsConvStrategy(ConvolutionStrategy[ConvOp]):
         if _are_read_as_they_lie(windows):
             return None
         *outer, along = windows
-        lengths = [_length(window) for window in windows]
+        lengths = [(window.positions - 1) * window.stride + window.span for window in windows]
         weight, taps = op.weight, along.size
         if along.stride > 1:
             taps = _whole_taps(along)
@@ -310,11 +310,6 @@ def _are_read_as_they_lie(windows: Sequence[SlidingWindow]) -> bool:
 def _whole_taps(window: SlidingWindow) -> int:
     """The taps of a window, with those of weight 0 that make all residues equally many."""
     return ceil_div(window.size, window.stride) * window.stride
-
-
-def _length(window: SlidingWindow) -> int:
-    """The elements that windows read along an axis, with its padding."""
-    return (window.positions - 1) * window.stride + window.span
 
 
 def _cut_or_padded(x: SSAValue, before: Sequence[int], lengths: Sequence[int], layouts: Layouts) -> SSAValue:

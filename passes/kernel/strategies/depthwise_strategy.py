@@ -19,12 +19,12 @@ from aotc.dialects.graph.packed.convolution.within_lanes import (
     BlockedLanesConvOp,
     LanesConvolutionOp,
 )
-from aotc.dialects.graph.packed.integers.dot_depthwise import (
+from aotc.dialects.graph.packed.integers.dot_products import (
     BlockedDotDepthwiseConvOp,
     BlockedPairDepthwiseConvOp,
     DepthwiseSumsOp,
+    row_groups,
 )
-from aotc.dialects.graph.packed.integers.dot_products import row_groups
 from aotc.dialects.graph.schedules import Schedule, WindowSchedule
 from aotc.machines.machine import Machine
 from aotc.passes.kernel.costs.lanes import lanes_of_products
@@ -34,18 +34,7 @@ from aotc.passes.kernel.nest import Nest
 from aotc.passes.kernel.nests.convolution.dot_depthwise_nest import DotDepthwiseNest, PairDepthwiseNest
 from aotc.passes.kernel.nests.convolution.window_nest import Part, WindowNest, WindowReduction
 from aotc.passes.kernel.spatial_tiling import Box, SpatialTiling, TiledImplementation, tiled_windows, window_tiling
-from aotc.passes.kernel.strategies.conv_strategy import (
-    ConvolutionStrategy,
-    is_within_blocks,
-    packed_bias,
-    window_properties,
-)
-from aotc.passes.kernel.strategies.dot_conv_strategy import (
-    is_paired,
-    starting_sums,
-    sums_bytes,
-    sums_neighbours,
-)
+from aotc.passes.kernel.strategies import conv_strategy, dot_conv_strategy
 from aotc.passes.kernel.strategy import KernelStrategy, Prologue, Strategies
 
 
@@ -104,7 +93,7 @@ class _ChannelSums(WindowReduction):
         self.nest.writes[0](part.index, carried[0])
 
 
-class LanesConvStrategy(ConvolutionStrategy[ConvOp]):
+class LanesConvStrategy(conv_strategy.ConvolutionStrategy[ConvOp]):
     """Lowers to `graph.blocked_depthwise_conv` where each channel is a group, else to `graph.blocked_lanes_conv`."""
 
     SCHEDULES = (WindowSchedule,)
@@ -112,7 +101,7 @@ class LanesConvStrategy(ConvolutionStrategy[ConvOp]):
     def schedule(self, op: ConvOp, machine: Machine) -> Schedule | None:
         kind = element_type_of(op.x)
         lanes = lanes_of_products(machine, kind)
-        return window_schedule(machine, kind, lanes) if is_within_blocks(op, lanes) else None
+        return window_schedule(machine, kind, lanes) if conv_strategy.is_within_blocks(op, lanes) else None
 
     def lower(self, op: ConvOp, layouts: Layouts, schedule: WindowSchedule) -> Blocked | None:
         return _depthwise(op, layouts, schedule) if op.is_depthwise else _groups(op, layouts, schedule)
@@ -125,16 +114,16 @@ def _groups(op: ConvOp, layouts: Layouts, schedule: WindowSchedule) -> Blocked:
     conv = BlockedLanesConvOp.get(
         layouts.pack(op.x, dense),
         layouts.pack(inputs_first, dense),
-        packed_bias(op, layouts, dense),
-        **window_properties(op),
+        conv_strategy.packed_bias(op, layouts, dense),
+        **conv_strategy.window_properties(op),
     )
     return Blocked(layouts.scheduled(conv, schedule), dense)
 
 
 def _depthwise(op: ConvOp, layouts: Layouts, schedule: WindowSchedule) -> Blocked:
     x = layouts.blocked(op.x, schedule.lanes)
-    weight, bias = _packed_kernels(op, layouts, x.channels), packed_bias(op, layouts, x.channels)
-    conv = BlockedDepthwiseConvOp.get(x.value, weight, bias, **window_properties(op))
+    weight, bias = _packed_kernels(op, layouts, x.channels), conv_strategy.packed_bias(op, layouts, x.channels)
+    conv = BlockedDepthwiseConvOp.get(x.value, weight, bias, **conv_strategy.window_properties(op))
     return Blocked(layouts.scheduled(conv, schedule), x.channels)
 
 
@@ -148,23 +137,23 @@ def _packed_kernels(op: ConvOp, layouts: Layouts, channels: Channels) -> SSAValu
 Sums = TypeVar("Sums", bound=DepthwiseSumsOp)
 
 
-class DotDepthwiseStrategy(ConvolutionStrategy[ConvOp]):
+class DotDepthwiseStrategy(conv_strategy.ConvolutionStrategy[ConvOp]):
     """Lowers to `graph.blocked_dot_depthwise_conv`, or `graph.blocked_pair_depthwise_conv`."""
 
     SCHEDULES = (WindowSchedule,)
     SUMS_INTEGERS = True
 
     def schedule(self, op: ConvOp, machine: Machine) -> Schedule | None:
-        if not (sums_bytes(op) and sums_neighbours(op, machine)):
+        if not (dot_conv_strategy.sums_bytes(op) and dot_conv_strategy.sums_neighbours(op, machine)):
             return None
         return window_schedule(machine, i32, lanes_of_products(machine, i32))
 
     def lower(self, op: ConvOp, layouts: Layouts, schedule: WindowSchedule) -> Blocked | None:
         x = layouts.blocked(op.x, schedule.lanes)
         weight = _packed_kernels(op, layouts, x.channels)
-        start, window = starting_sums(op, layouts, x.channels), window_properties(op)
+        start, window = dot_conv_strategy.starting_sums(op, layouts, x.channels), conv_strategy.window_properties(op)
         conv: DepthwiseSumsOp
-        if layouts.machine is not None and is_paired(op, layouts.machine):
+        if layouts.machine is not None and dot_conv_strategy.is_paired(op, layouts.machine):
             conv = BlockedPairDepthwiseConvOp.get(x.value, weight, start, **window)
         else:
             rows = layouts.packed(weight, row_groups(len(shape_of(weight))))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias, cast
 
 import numpy as np
@@ -36,8 +35,7 @@ from aotc.passes.kernel.costs.dot_cost import (
 )
 from aotc.passes.kernel.layouts import Blocked, Layouts, block_depth
 from aotc.passes.kernel.nest import Nest
-from aotc.passes.kernel.nests.convolution.conv_nest import ConvNest
-from aotc.passes.kernel.nests.convolution.paired_steps_nest import PairedDotNest
+from aotc.passes.kernel.nests.convolution.conv_nest import ConvNest, PairedDotNest
 from aotc.passes.kernel.nests.convolution.window_nest import MOST_UNROLLED
 from aotc.passes.kernel.nests.products.matmul_nest import Products
 from aotc.passes.kernel.strategies.conv_strategy import (
@@ -47,7 +45,7 @@ from aotc.passes.kernel.strategies.conv_strategy import (
     taps_of,
     window_properties,
 )
-from aotc.passes.kernel.strategy import KernelStrategy, Prologue, Strategies
+from aotc.passes.kernel.strategy import Choice, KernelStrategy, Prologue, Strategies
 
 
 def has_neighbouring_taps(op: ConvOp) -> bool:
@@ -222,15 +220,7 @@ _MOST_SAMPLED = 6
 """Panels whose steps are paired to estimate how many of all are."""
 
 
-@dataclass(frozen=True)
-class Proposal:
-    """A schedule, and its estimated cycles."""
-
-    schedule: PairedSchedule
-    cycles: float
-
-
-def proposal(op: ConvOp, weight: Array, machine: Machine) -> Proposal | None:
+def proposal(op: ConvOp, weight: Array, machine: Machine) -> Choice | None:
     """The best schedule in pairs of a convolution with this weight; None where the machine, or a strategy, has none."""
     if machine.dot.pairs is None or not sums_bytes(op) or op.groups > 1:
         return None
@@ -241,13 +231,13 @@ def proposal(op: ConvOp, weight: Array, machine: Machine) -> Proposal | None:
     panel_steps = _panel_steps(op, weight, lanes)
     images, operand = shape_of(op.x)[0], math.prod(shape_of(op.x))
     padding = copy_cycles(machine, operand) if any(op.ints("pads")) else 0
-    found: list[Proposal] = []
+    found: list[Choice] = []
     for unsigned in (False, True):
         steps = _paired(panel_steps, plain=unsigned)
         schedule = paired_schedule(machine, positions, panels, steps, unsigned=unsigned)
         assert schedule is not None
         cycles = images * paired_cycles(machine, schedule, positions, panels, steps) + padding
-        found.append(Proposal(schedule, cycles))
+        found.append(Choice(schedule, cycles))
     return min(found, key=lambda each: each.cycles)
 
 

@@ -39,8 +39,13 @@ from aotc.passes.kernel.builders.tiles import NotVectorizable
 from aotc.passes.kernel.costs import strassen_cost
 from aotc.passes.kernel.costs.dot_cost import dot_machine
 from aotc.passes.kernel.costs.lanes import lanes_of_products
-from aotc.passes.kernel.costs.parts_cost import choose_parts
-from aotc.passes.kernel.costs.product_cost import few_bits_cycles, few_bits_schedule, product_cycles, product_schedule
+from aotc.passes.kernel.costs.product_cost import (
+    choose_parts,
+    few_bits_cycles,
+    few_bits_schedule,
+    product_cycles,
+    product_schedule,
+)
 from aotc.passes.kernel.costs.strassen_cost import ProductSizes
 from aotc.passes.kernel.layouts import Layouts
 from aotc.passes.kernel.nest import Nest
@@ -134,7 +139,9 @@ class MatMulStrategy(ProductStrategy[MatMulOp]):
         """
         transposed = op.transpose_rhs
         packed = transposed or layouts.is_constant(op.rhs)
-        if transposed and not layouts.is_constant(op.rhs) and self._is_one_row(op):
+        kind, one_row = element_type_of(op.lhs), op.sizes()[1] == 1 and not op.transpose_lhs
+        plain = compute_type(kind) == kind == element_type_of(op.rhs)  # nothing is widened to be multiplied
+        if transposed and not layouts.is_constant(op.rhs) and one_row and plain:
             terms = layouts.add(MulOp.get(op.lhs, op.rhs))
             sums = layouts.add(ReduceOp.get(terms, kind="sum", axes=[-1]))
             return layouts.add(ReshapeOp.get(sums, shape=shape_of(op.result)))
@@ -153,11 +160,6 @@ class MatMulStrategy(ProductStrategy[MatMulOp]):
             partials=schedule.kc is not None,
         )
         return layouts.scheduled(product, schedule)
-
-    def _is_one_row(self, op: MatMulOp) -> bool:
-        """Whether the left matrix is one row, and no elements are widened to be multiplied and added up."""
-        kind, other = element_type_of(op.lhs), element_type_of(op.rhs)
-        return op.sizes()[1] == 1 and not op.transpose_lhs and compute_type(kind) == kind == other
 
     def nest(self, nest: Nest[MatMulOp, MatmulSchedule]) -> None:
         if nest.op.transpose_rhs:
@@ -197,7 +199,6 @@ class StrassenStrategy(KernelStrategy[MatMulOp]):
     PROLOGUES = (Prologue.MOVED,)
 
     def algorithm(self, op: MatMulOp, machine: Machine) -> Attribute | None:
-        """Strassen's algorithm where that is faster."""
         kind, sizes = element_type_of(op.lhs), _product_sizes(op)
         return strassen_cost.choose(machine, kind, sizes) if _takes_strassen(op) else None
 

@@ -1,4 +1,4 @@
-"""Pooling in the NCHWc layout, a vector register for each position, and of plain tensors along their last axis."""
+"""Pictures: pooling in the NCHWc layout or of plain tensors along their last axis, resampling, sampling."""
 
 from __future__ import annotations
 
@@ -9,27 +9,23 @@ from math import prod
 
 from xdsl.dialects.builtin import i8, i32
 
-from aotc.dialects.builder import Scalar, Writer
+from aotc.dialects.builder import INDEX, Scalar, Writer
 from aotc.dialects.dtypes import byte_width, compute_type, is_minifloat
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
 from aotc.dialects.graph.quantized.averages import FixedAveragePoolOp
 from aotc.dialects.graph.quantized.bytes import UI8
-from aotc.dialects.graph.schedules import ElementwiseSchedule, PositionsSchedule, WindowSchedule
+from aotc.dialects.graph.schedules import ElementwiseSchedule, PositionsSchedule, ResampleSchedule, WindowSchedule
 from aotc.dialects.graph.shapes import Segment, ceil_div, segments
-from aotc.dialects.graph.vision.sampling import SampledOp
+from aotc.dialects.graph.vision.sampling import ResampleOp, SampledOp
 from aotc.dialects.graph.vision.windows import FoldOp
 from aotc.dialects.graph.windows.pooling import MaxPoolOp, WindowOp, product
 from aotc.dialects.graph.windows.sliding import SlidingWindow
 from aotc.machines.machine import Machine
 from aotc.passes.kernel.builders.tile_builder import TileBuilder
 from aotc.passes.kernel.builders.tiles import NotVectorizable, Tile
-from aotc.passes.kernel.costs.lanes import lanes_of_products
-from aotc.passes.kernel.costs.window_cost import (
-    packed_window_cycles,
-    window_row_cycles,
-    window_rows_schedule,
-    window_schedule,
-)
+from aotc.passes.kernel.costs import window_cost
+from aotc.passes.kernel.costs.lanes import lanes_of, lanes_of_products
+from aotc.passes.kernel.costs.row_cost import axis_of_lanes
 from aotc.passes.kernel.layouts import Blocked, ChannelsOf, Layouts
 from aotc.passes.kernel.nest import Nest
 from aotc.passes.kernel.nests.convolution.window_nest import Part, WindowNest, WindowReduction
@@ -59,16 +55,18 @@ class PoolingStrategy(_PoolingStrategy):
             kind = i32  # of which a block of 8-bit integers has the lanes
         _, channels, *_, last = shape_of(op.x)
         if _is_blocked(op):
-            return window_schedule(machine, kind, last)
+            return window_cost.window_schedule(machine, kind, last)
         lanes = lanes_of_products(machine, kind)
         enough = op.BLOCKED and channels > machine.windows.least_filled * lanes
-        return window_schedule(machine, kind, lanes) if enough else None
+        return window_cost.window_schedule(machine, kind, lanes) if enough else None
 
     def cost(self, op: WindowOp, schedule: WindowSchedule, machine: Machine) -> float:
         images, channels, *_ = shape_of(op.x)
         blocks, windows = images * ceil_div(channels, schedule.lanes), op.windows()
         operand, results = (prod(each) for each in zip(*((w.extent, w.positions) for w in windows), strict=True))
-        return blocks * packed_window_cycles(machine, schedule.lanes, operand, results, prod(op.ints("kernel")))
+        return blocks * window_cost.packed_window_cycles(
+            machine, schedule.lanes, operand, results, prod(op.ints("kernel"))
+        )
 
     def lower(self, op: WindowOp, layouts: Layouts, schedule: WindowSchedule) -> Blocked | None:
         return layouts.copied_on_blocks(op, layouts.blocked(op.x, schedule.lanes), *op.operands[1:])
@@ -108,11 +106,11 @@ class RowPoolingStrategy(_PoolingStrategy):
         if _is_blocked(op) or op.neutral is None or any(map(is_minifloat, kinds)):
             return None
         width = max(byte_width(compute_type(kind)) for kind in kinds)
-        return window_rows_schedule(machine, width, *_rows(op), op.IN_PARTS)
+        return window_cost.window_rows_schedule(machine, width, *_rows(op), op.IN_PARTS)
 
     def cost(self, op: WindowOp, schedule: PositionsSchedule, machine: Machine) -> float:
         *outer, _ = shape_of(op.result)
-        return prod(outer) * window_row_cycles(machine, schedule, *_rows(op), op.IN_PARTS)
+        return prod(outer) * window_cost.window_row_cycles(machine, schedule, *_rows(op), op.IN_PARTS)
 
 
 @dataclass(frozen=True)
@@ -164,7 +162,7 @@ class FoldStrategy(KernelStrategy[FoldOp]):
             return None
         rows, width = prod(op.ints("kernel")[:-1]), byte_width(compute_type(kind))
         residues = [each.window for each in op.axes()[-1].residues()]
-        found = [window_rows_schedule(machine, width, window, rows, False) for window in residues]
+        found = [window_cost.window_rows_schedule(machine, width, window, rows, False) for window in residues]
         return None if None in found else max(filter(None, found), key=lambda each: each.nr, default=None)
 
 
@@ -214,9 +212,83 @@ class FixedAverageStrategy(PoolingStrategy):
         return {}
 
 
+MOST_TAPS = 4
+"""The most taps that are unrolled; more become a loop."""
+
+
+class ResampleStrategy(KernelStrategy[ResampleOp]):
+    """Each tap is a load of a tile and a scalar factor."""
+
+    SCHEDULES = (ResampleSchedule,)
+
+    def schedule(self, op: ResampleOp, machine: Machine) -> ResampleSchedule | None:
+        axes, lanes = _tile_axes(op), lanes_of(machine, element_type_of(op.x))
+        extent = shape_of(op.result)[axes[1]]
+        if lanes == 1 or axes[1] == op.axis or 2 * extent <= lanes:
+            return None  # neighbouring results read elements that are not contiguous, or there are few of them
+        registers = min(machine.use.chain, ceil_div(extent, lanes))
+        return ResampleSchedule(lanes, machine.use.chain // registers, registers)
+
+    def on_blocks(self, op: ResampleOp) -> Mapping[str, object] | None:
+        """Unless the result leaves the function and is larger than x: then it costs less to unpack x first."""
+        axis, shape = op.axis, shape_of(op.result)
+        grows = axis < axis_of_lanes(shape) and shape[axis] > shape_of(op.x)[axis]
+        return None if axis < 2 or (grows and Layouts.is_result(op.result)) else {}
+
+    def nest(self, nest: Nest[ResampleOp, ResampleSchedule]) -> None:
+        op, b, schedule = nest.op, nest.b, nest.schedule
+        shape, taps, axis = nest.shape, shape_of(op.places)[1], op.axis
+        row_axis, lane_axis = _tile_axes(op)
+        if lane_axis == axis:
+            raise NotVectorizable("neighbouring elements are gathered along the lanes")
+        kind, lanes = element_type_of(op.x), schedule.lanes
+        height = 1 if row_axis is None else min(schedule.rows, shape[row_axis])
+
+        def each(index: list[Scalar], tile: Tile) -> None:
+            def step(tap: Scalar, carried: list[Scalar]) -> list[Scalar]:
+                at = [index[axis], tap]
+                x = nest.reads[0]([*index[:axis], b.cast(nest.reads[1](at), INDEX), *index[axis + 1 :]])
+                return [b.fma(b.splat(x, tile), nest.reads[2](at), carried[0])]
+
+            total = [b.splat(0, tile, kind)]
+            if taps <= MOST_TAPS:
+                for tap in range(taps):
+                    total = step(b.index(tap), total)
+            else:
+                total = b.loop(0, taps, 1, total, step)
+            nest.write(index, total[0])
+
+        for rows in segments(1 if row_axis is None else shape[row_axis], height):
+            for piece in segments(shape[lane_axis], schedule.registers * lanes):
+                tile = Tile.of(rows.size, piece.size, lanes)
+
+                def place(at: list[Scalar], rows: Segment = rows, piece: Segment = piece, tile: Tile = tile) -> None:
+                    index = list(at)
+                    if row_axis is not None:
+                        index[row_axis] = tile.index(b, at[row_axis] * rows.size + rows.start, {0: 1})
+                    start = at[lane_axis] * piece.size + piece.start
+                    index[lane_axis] = tile.index(b, start, {-2: lanes, -1: 1})
+                    each(index, tile)
+
+                bounds = list(shape)
+                bounds[lane_axis] = piece.count
+                if row_axis is not None:
+                    bounds[row_axis] = rows.count
+                b.parallel_for(bounds, place)
+
+
+def _tile_axes(op: ResampleOp) -> tuple[int | None, int]:
+    """The axis along which a tile has rows, if any, and that of its lanes: the innermost axes that are longer than
+    1."""
+    shape, axis = shape_of(op.result), op.axis
+    lanes = axis_of_lanes(shape)
+    return max((k for k in range(len(shape)) if k not in (axis, lanes) and shape[k] > 1), default=None), lanes
+
+
 STRATEGIES: Strategies = {
     WindowOp: (PoolingStrategy(), RowPoolingStrategy()),
     FixedAveragePoolOp: (FixedAverageStrategy(),),
     FoldOp: (FoldStrategy(),),
     SampledOp: (SampledStrategy(),),
+    ResampleOp: (ResampleStrategy(),),
 }

@@ -53,8 +53,9 @@ class RecurrenceStrategy(KernelStrategy[RecurrenceOp]):
         matrices = [value for value, _ in op.matrices()]
         if any(len(shape_of(value)) == 3 for value in matrices):
             return None
-        width = schedule.nr * schedule.lanes
-        packed = {value: _packed(op, value, width, layouts) for value in matrices}
+        panels = column_panels(2, schedule.nr * schedule.lanes, transposed=True)
+        panels = panels if op.INTERLEAVED == 1 else panels.interleaved(op.INTERLEAVED)
+        packed = {value: layouts.packed(value, panels) for value in matrices}
         new = op.clone()
         new.operands = [packed.get(value, value) for value in op.operands]
         return layouts.scheduled(new, schedule)
@@ -93,12 +94,6 @@ def _plan(op: RecurrenceOp, machine: Machine) -> tuple[Ahead | None, Lead | None
         return own, None
     tile = ahead(then)
     return own, None if tile is None else lead(layer, own, begun, then, tile)
-
-
-def _packed(op: RecurrenceOp, matrix: SSAValue, width: int, layouts: Layouts) -> SSAValue:
-    """The panels of a matrix, of `width` columns each."""
-    panels = column_panels(2, width, transposed=True)
-    return layouts.packed(matrix, panels if op.INTERLEAVED == 1 else panels.interleaved(op.INTERLEAVED))
 
 
 class ScalarRecurrenceStrategy(KernelStrategy[RecurrenceOp]):

@@ -1,4 +1,4 @@
-"""Reductions, softmax and normalisation on register tiles: rows that stay in registers, or one in each lane."""
+"""Reductions, softmax and normalisation on register tiles, and elimination, whose columns lie along the lanes."""
 
 from __future__ import annotations
 
@@ -18,20 +18,23 @@ from aotc.dialects.dtypes import compute_type, integer_range
 from aotc.dialects.graph.elementwise import AddOp, DivOp, MulOp, SubOp
 from aotc.dialects.graph.functions import SqrtOp
 from aotc.dialects.graph.interfaces import element_type_of, producer, shape_of
+from aotc.dialects.graph.matrices.elimination import Column, Columns, EliminationOp
 from aotc.dialects.graph.movement import ReshapeOp
 from aotc.dialects.graph.normalization import NormalizeOp, RowOp, SoftmaxOp
 from aotc.dialects.graph.reduction import ArgReduceOp, CumulativeOp, ReduceOp, RowwiseOp
-from aotc.dialects.graph.schedules import RowSchedule
+from aotc.dialects.graph.schedules import ElementwiseSchedule, RowSchedule
+from aotc.dialects.graph.shapes import ceil_div, segments
 from aotc.dialects.graph.structure import ConstantOp
 from aotc.machines.machine import Machine
 from aotc.passes.kernel.builders.tile_builder import TileBuilder
-from aotc.passes.kernel.builders.tiles import NotVectorizable
+from aotc.passes.kernel.builders.tiles import NotVectorizable, Tile
+from aotc.passes.kernel.costs.lanes import lanes_of
 from aotc.passes.kernel.costs.row_cost import axis_of_lanes, reduction_schedule, row_schedule
 from aotc.passes.kernel.layouts import Blocked, ChannelsOf, Layouts
 from aotc.passes.kernel.nest import Nest
 from aotc.passes.kernel.nests.row_nest import Part, Row, Rows, lane_numbers
 from aotc.passes.kernel.spatial_tiling import Box, TiledImplementation, whole
-from aotc.passes.kernel.strategy import KernelStrategy, Strategies
+from aotc.passes.kernel.strategy import KernelStrategy, Prologue, Strategies
 
 Rowwise = TypeVar("Rowwise", bound=RowwiseOp)
 
@@ -287,10 +290,47 @@ class NormalizeStrategy(RowStrategy[NormalizeOp]):
         row.sequential_for(lambda part: nest.write(part.index, distance(part) * part.spread(inverse)))
 
 
+MOST_REGISTERS = 4
+"""The most registers of a row at a time: enough independent differences to hide the latency of one."""
+
+
+class EliminationStrategy(KernelStrategy[EliminationOp]):
+    """Whole registers from the one on that holds the first column, where a row fills one."""
+
+    SCHEDULES = (ElementwiseSchedule,)
+    PROLOGUES = (Prologue.STORED,)
+
+    def schedule(self, op: EliminationOp, machine: Machine) -> ElementwiseSchedule | None:
+        lanes, size = lanes_of(machine, element_type_of(op.x)), shape_of(op.x)[-1]
+        if lanes == 1 or size < lanes:
+            return None
+        return ElementwiseSchedule(lanes, min(ceil_div(size, lanes), MOST_REGISTERS))
+
+    def nest(self, nest: Nest[EliminationOp, ElementwiseSchedule]) -> None:
+        nest.op.nest(nest.b, nest.reads, nest.writes, _columns(nest.b, nest.schedule))
+
+
+def _columns(b: TileBuilder, schedule: ElementwiseSchedule) -> Columns:
+    lanes = schedule.lanes
+
+    def columns_of(low: int, end: int, first: Scalar, body: Column) -> None:
+        for part in segments(end - low, schedule.registers * lanes):
+            tile = Tile((ceil_div(part.size, lanes), lanes), part.size if part.size % lanes else None)
+            start, stop = low + part.start, low + part.stop
+            # the tile that holds `first`, if it is in this part
+            before = b.max(first - start, 0) / b.index(part.size) * part.size
+            b.sequential_range(
+                before + start, stop, part.size, lambda column, tile=tile: body(tile.index(b, column, {0: lanes, 1: 1}))
+            )
+
+    return columns_of
+
+
 STRATEGIES: Strategies = {
     ReduceOp: (ReduceStrategy(),),
     ArgReduceOp: (ArgReduceStrategy(),),
     CumulativeOp: (CumulativeStrategy(),),
     SoftmaxOp: (SoftmaxStrategy(),),
     NormalizeOp: (NormalizeStrategy(),),
+    EliminationOp: (EliminationStrategy(),),
 }

@@ -12,17 +12,10 @@ from xdsl.dialects.builtin import i64
 from xdsl.ir import SSAValue
 
 from aotc.dialects.builder import INDEX, Reader, Scalar, Writer
+from aotc.dialects.graph import scatter
 from aotc.dialects.graph.indexing import from_front
 from aotc.dialects.graph.interfaces import AnchorOp, shape_of
-from aotc.dialects.graph.scatter import (
-    ScatterElementsInMemoryOp,
-    ScatterElementsOp,
-    ScatterNdInMemoryOp,
-    ScatterNdOp,
-    TopKInMemoryOp,
-    TopKOp,
-)
-from aotc.dialects.graph.schedules import ScatterSchedule
+from aotc.dialects.graph.schedules import ScatterSchedule, schedule_of
 from aotc.dialects.graph.selection.heap import Heap
 from aotc.dialects.graph.shapes import inside
 from aotc.machines.machine import Machine
@@ -47,15 +40,17 @@ class InMemoryStrategy(KernelStrategy[AnchorOp]):
         return ScatterSchedule(1) if self._steps(op) > FEW_STEPS else None
 
     def lay_out(self, op: AnchorOp, layouts: Layouts) -> SSAValue | Blocked | None:
-        return layouts.rescheduled(op, self._in_memory)
+        if (schedule := schedule_of(op)) is None:
+            return None
+        return layouts.scheduled(self._in_memory.get(*op.operands, **op.properties), schedule)
 
 
-class ScatterElementsInMemoryStrategy(KernelStrategy[ScatterElementsInMemoryOp]):
+class ScatterElementsInMemoryStrategy(KernelStrategy[scatter.ScatterElementsInMemoryOp]):
     """The slices along the axes before `axis` are updated one at a time, each in its part of the buffer."""
 
     SCHEDULES = (ScatterSchedule,)
 
-    def nest(self, nest: Nest[ScatterElementsInMemoryOp, ScatterSchedule]) -> None:
+    def nest(self, nest: Nest[scatter.ScatterElementsInMemoryOp, ScatterSchedule]) -> None:
         op, b, reads = nest.op, nest.b, nest.reads
         x, indices, axis = shape_of(op.x), shape_of(op.indices), op.axis
         memory, remember = reads[-1], nest.writes[1]
@@ -86,12 +81,12 @@ class ScatterElementsInMemoryStrategy(KernelStrategy[ScatterElementsInMemoryOp])
         b.parallel_for(x[:axis], piece)
 
 
-class ScatterNdInMemoryStrategy(KernelStrategy[ScatterNdInMemoryOp]):
+class ScatterNdInMemoryStrategy(KernelStrategy[scatter.ScatterNdInMemoryOp]):
     """One update after the other, in order."""
 
     SCHEDULES = (ScatterSchedule,)
 
-    def nest(self, nest: Nest[ScatterNdInMemoryOp, ScatterSchedule]) -> None:
+    def nest(self, nest: Nest[scatter.ScatterNdInMemoryOp, ScatterSchedule]) -> None:
         op, b, reads = nest.op, nest.b, nest.reads
         x, indices = shape_of(op.x), shape_of(op.indices)
         depth, memory, remember = indices[-1], reads[-1], nest.writes[1]
@@ -112,12 +107,12 @@ class ScatterNdInMemoryStrategy(KernelStrategy[ScatterNdInMemoryOp]):
         b.parallel_for(x, lambda index: nest.write(index, memory(index)))
 
 
-class TopKInMemoryStrategy(KernelStrategy[TopKInMemoryOp]):
+class TopKInMemoryStrategy(KernelStrategy[scatter.TopKInMemoryOp]):
     """A heap of the best elements so far for each fiber."""
 
     SCHEDULES = (ScatterSchedule,)
 
-    def nest(self, nest: Nest[TopKInMemoryOp, ScatterSchedule]) -> None:
+    def nest(self, nest: Nest[scatter.TopKInMemoryOp, ScatterSchedule]) -> None:
         op, b, writes = nest.op, nest.b, nest.writes
         x, axis, k = shape_of(op.x), op.axis, op.k
         root, size = b.index(0), b.index(k)
@@ -162,10 +157,12 @@ class TopKInMemoryStrategy(KernelStrategy[TopKInMemoryOp]):
 
 
 STRATEGIES: Strategies = {
-    ScatterElementsOp: (InMemoryStrategy(ScatterElementsInMemoryOp, lambda op: shape_of(op.indices)[op.axis]),),
-    ScatterNdOp: (InMemoryStrategy(ScatterNdInMemoryOp, lambda op: prod(shape_of(op.indices)[:-1])),),
-    TopKOp: (InMemoryStrategy(TopKInMemoryOp, lambda op: shape_of(op.x)[op.axis]),),
-    ScatterElementsInMemoryOp: (ScatterElementsInMemoryStrategy(),),
-    ScatterNdInMemoryOp: (ScatterNdInMemoryStrategy(),),
-    TopKInMemoryOp: (TopKInMemoryStrategy(),),
+    scatter.ScatterElementsOp: (
+        InMemoryStrategy(scatter.ScatterElementsInMemoryOp, lambda op: shape_of(op.indices)[op.axis]),
+    ),
+    scatter.ScatterNdOp: (InMemoryStrategy(scatter.ScatterNdInMemoryOp, lambda op: prod(shape_of(op.indices)[:-1])),),
+    scatter.TopKOp: (InMemoryStrategy(scatter.TopKInMemoryOp, lambda op: shape_of(op.x)[op.axis]),),
+    scatter.ScatterElementsInMemoryOp: (ScatterElementsInMemoryStrategy(),),
+    scatter.ScatterNdInMemoryOp: (ScatterNdInMemoryStrategy(),),
+    scatter.TopKInMemoryOp: (TopKInMemoryStrategy(),),
 }

@@ -14,7 +14,7 @@ from xdsl.ir import SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
 from aotc.dialects.builder import Reader, Scalar, Writer
-from aotc.dialects.graph.compound.staged import Stage, StagedOp
+from aotc.dialects.graph.compound.staged import Stage, StagedOp, stages_of
 from aotc.dialects.graph.interfaces import AnchorOp, ShapeError, shape_of
 from aotc.dialects.graph.schedules import Schedule, schedule_of
 from aotc.passes.kernel.builders.expressions import Expressions
@@ -46,7 +46,7 @@ class StagedStrategy(KernelStrategy[StagedOp]):
         given = dict(zip(op.block.args, nest.reads, strict=False))
         values = Expressions(op.name, b, cast(Mapping[SSAValue, Reader], given), lambda each: each.inline_array())
         plan = _plan(op)
-        kernel = _StagedKernel(b, op.stages(), plan.walk, values, nest.reads[len(op.inputs) :], nest.writes)
+        kernel = _StagedKernel(b, stages_of(op.block), plan.walk, values, nest.reads[len(op.inputs) :], nest.writes)
 
         def part(number: Scalar) -> None:
             first = 0
@@ -65,7 +65,7 @@ def _plan(op: StagedOp) -> Plan:
     """The order of the tiles; raises PassFailedException where a stage has no tiled implementation or a buffer is too
     small."""
     try:
-        plan = Plan(op.stages(), op.ints("tile"), op.ints("parts") if op.parts else ())
+        plan = Plan(stages_of(op.block), op.ints("tile"), op.ints("parts") if op.parts else ())
     except ShapeError as error:
         raise PassFailedException(f"{op.name}: {error}") from error
     for buffer, needed in zip(op.memory, plan.scratch, strict=True):
@@ -129,9 +129,7 @@ class _StagedKernel:
             if step is None:
                 continue
             place, *parts = boxes
-            reads = [
-                _from(start, self._values.reader(v)) for v, start in zip(stage.anchor.operands, parts, strict=True)
-            ]
+            reads = list(map(_from, parts, map(self._values.reader, stage.anchor.operands)))
             if stage.chained is not None:
                 slot = self._slot(number - 1, parts[stage.chained], step.implementation.boxes[stage.chained])
                 reads[stage.chained] = lambda index, number=number, slot=slot: self._memory[number - 1](slot(index))

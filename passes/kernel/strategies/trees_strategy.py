@@ -15,16 +15,8 @@ from aotc.dialects.graph.interfaces import element_type_of, producer, shape_of
 from aotc.dialects.graph.schedules import Schedule, TreeSchedule
 from aotc.dialects.graph.shapes import ceil_div, segments
 from aotc.dialects.graph.structure import ConstantOp
+from aotc.dialects.graph.trees import packed
 from aotc.dialects.graph.trees.leaves import TreeLeavesOp
-from aotc.dialects.graph.trees.packed import (
-    MOST_NODES,
-    WORDS,
-    MaskedTreeLeavesOp,
-    PackedTreeLeavesOp,
-    PackTreeMasksOp,
-    PackTreesOp,
-    first_leaf,
-)
 from aotc.machines.machine import Core, Machine
 from aotc.passes.kernel.builders.tiles import Tile
 from aotc.passes.kernel.layouts import Layouts
@@ -56,11 +48,11 @@ def is_masked_best(op: TreeLeavesOp, machine: Machine) -> bool:
     lanes = machine.vector_bytes // 4
     copies = 1 if op.missing is None else 2
     few = copies * shape_of(op.x)[1] <= machine.registers // _SHARE * lanes
-    return machine.picks and few and op.most is not None and 0 < op.most <= MOST_NODES
+    return machine.picks and few and op.most is not None and 0 < op.most <= packed.MOST_NODES
 
 
 def _in_groups(
-    nest: Nest[MaskedTreeLeavesOp | PackedTreeLeavesOp, TreeSchedule],
+    nest: Nest[packed.MaskedTreeLeavesOp | packed.PackedTreeLeavesOp, TreeSchedule],
     most: int,
     group: Callable[[Scalar, Scalar, int], None],
 ) -> None:
@@ -78,7 +70,7 @@ def _in_groups(
 
 
 @dataclass(frozen=True)
-class _MaskedNest(Nest[MaskedTreeLeavesOp, TreeSchedule]):
+class _MaskedNest(Nest[packed.MaskedTreeLeavesOp, TreeSchedule]):
     """As many trees at a time as there are lanes."""
 
     def emit(self) -> None:
@@ -94,8 +86,8 @@ class _MaskedNest(Nest[MaskedTreeLeavesOp, TreeSchedule]):
         def ask(node: Scalar, carried: list[Scalar], count: int) -> list[Scalar]:
             (left,) = carried
             for number in range(count):
-                place = (node + number) * WORDS
-                feature, key, mask = (tables([group, place + word, lane]) for word in range(WORDS))
+                place = (node + number) * packed.WORDS
+                feature, key, mask = (tables([group, place + word, lane]) for word in range(packed.WORDS))
                 ruled_out = b.compare("gt", self._picked(features, feature), key)
                 left = b.select(ruled_out, left & mask, left)
             return [left]
@@ -103,11 +95,11 @@ class _MaskedNest(Nest[MaskedTreeLeavesOp, TreeSchedule]):
         whole, steps = op.nodes - op.nodes % schedule.steps, schedule.steps
         found = b.loop(0, whole, steps, [b.splat(-1, tile, i32)], lambda node, left: ask(node, left, steps))
         (left,) = ask(b.index(whole), found, op.nodes - whole)
-        self.writes[2]([row, lane], first_leaf(b, left, b.bits_of))
+        self.writes[2]([row, lane], packed.first_leaf(b, left, b.bits_of))
 
         def leaf(place: Scalar) -> None:
             bit = b.cast(bits([row, place]), INDEX)
-            number = tables([group, bit + WORDS * op.nodes, place])
+            number = tables([group, bit + packed.WORDS * op.nodes, place])
             self.write([row, first + place], b.cast(number, op.to))
 
         b.sequential_range(0, size, 1, leaf)
@@ -135,7 +127,7 @@ class _MaskedNest(Nest[MaskedTreeLeavesOp, TreeSchedule]):
         return chosen
 
 
-class MaskedTreesStrategy(KernelStrategy[MaskedTreeLeavesOp]):
+class MaskedTreesStrategy(KernelStrategy[packed.MaskedTreeLeavesOp]):
     """Features stay in registers, from which each lane picks the one that its tree asks for."""
 
     SCHEDULES = (TreeSchedule,)
@@ -143,20 +135,20 @@ class MaskedTreesStrategy(KernelStrategy[MaskedTreeLeavesOp]):
     PROLOGUES = (Prologue.STORED,)
     NEST = _MaskedNest
 
-    def schedule(self, op: MaskedTreeLeavesOp, machine: Machine) -> Schedule | None:
+    def schedule(self, op: packed.MaskedTreeLeavesOp, machine: Machine) -> Schedule | None:
         lanes = shape_of(op.tables)[2]
         rows = min(_ROWS, max(shape_of(op.x)[0], 1))
         return TreeSchedule(lanes, rows, lanes, min(_NODES, op.nodes)) if 4 * lanes == machine.vector_bytes else None
 
 
-class PackedWalkStrategy(KernelStrategy[PackedTreeLeavesOp]):
+class PackedWalkStrategy(KernelStrategy[packed.PackedTreeLeavesOp]):
     """Several trees at once: their walks overlap."""
 
     SCHEDULES = (TreeSchedule,)
     TILES = False
     PROLOGUES = (Prologue.STORED,)
 
-    def nest(self, nest: Nest[PackedTreeLeavesOp, TreeSchedule]) -> None:
+    def nest(self, nest: Nest[packed.PackedTreeLeavesOp, TreeSchedule]) -> None:
         """Groups of trees, whose steps are written one after the other."""
         op, b, schedule = nest.op, nest.b, nest.schedule
 
@@ -179,7 +171,7 @@ class PackedWalkStrategy(KernelStrategy[PackedTreeLeavesOp]):
 
         _in_groups(nest, schedule.trees, group)
 
-    def schedule(self, op: PackedTreeLeavesOp, machine: Machine) -> Schedule | None:
+    def schedule(self, op: packed.PackedTreeLeavesOp, machine: Machine) -> Schedule | None:
         rows, trees = (max(extent, 1) for extent in shape_of(op.result))
         return TreeSchedule(1, min(_ROWS, rows), min(_TREES, trees), min(_STEPS, max(op.depth, 1)))
 
@@ -213,12 +205,14 @@ class WalkStrategy(KernelStrategy[TreeLeavesOp]):
         missing = op.missing is not None
         if schedule.masks and op.most is not None and producer(op.roots, ConstantOp) is not None:
             options = {"features": shape_of(op.x)[1], "nodes": op.most, "lanes": schedule.lanes}
-            masks = layouts.add(PackTreeMasksOp.get(*tables[:3], op.roots, op.missing, **options))
+            masks = layouts.add(packed.PackTreeMasksOp.get(*tables[:3], op.roots, op.missing, **options))
             trees, to = shape_of(op.roots)[0], element_type_of(op.roots)
-            return layouts.add(MaskedTreeLeavesOp.get(op.x, masks, trees=trees, to=to, missing=missing))
-        nodes = layouts.add(PackTreesOp.get(*tables, features=shape_of(op.x)[1], leaves=op.leaves))
+            return layouts.add(packed.MaskedTreeLeavesOp.get(op.x, masks, trees=trees, to=to, missing=missing))
+        nodes = layouts.add(packed.PackTreesOp.get(*tables, features=shape_of(op.x)[1], leaves=op.leaves))
         inner = shape_of(op.features)[0]
-        return layouts.add(PackedTreeLeavesOp.get(op.x, nodes, op.roots, depth=op.depth, inner=inner, missing=missing))
+        return layouts.add(
+            packed.PackedTreeLeavesOp.get(op.x, nodes, op.roots, depth=op.depth, inner=inner, missing=missing)
+        )
 
 
 class BranchesStrategy(KernelStrategy[TreeLeavesOp]):
@@ -236,7 +230,7 @@ class BranchesStrategy(KernelStrategy[TreeLeavesOp]):
 
 
 STRATEGIES: Strategies = {
-    MaskedTreeLeavesOp: (MaskedTreesStrategy(),),
+    packed.MaskedTreeLeavesOp: (MaskedTreesStrategy(),),
     TreeLeavesOp: (WalkStrategy(), BranchesStrategy()),
-    PackedTreeLeavesOp: (PackedWalkStrategy(),),
+    packed.PackedTreeLeavesOp: (PackedWalkStrategy(),),
 }

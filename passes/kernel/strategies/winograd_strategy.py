@@ -26,23 +26,17 @@ from aotc.mathematics.winograd_transforms import TAPS
 from aotc.passes.kernel.costs import winograd_cost
 from aotc.passes.kernel.costs.dot_cost import pair_machine
 from aotc.passes.kernel.costs.lanes import lanes_of_products
-from aotc.passes.kernel.costs.parts_cost import choose_parts
-from aotc.passes.kernel.costs.product_cost import batched_matmul_schedule
+from aotc.passes.kernel.costs.product_cost import batched_matmul_schedule, choose_parts
 from aotc.passes.kernel.costs.winograd_cost import ConvolutionSizes
 from aotc.passes.kernel.layouts import Blocked, Layouts
 from aotc.passes.kernel.nest import Nest
 from aotc.passes.kernel.nests.convolution.winograd_nest import WinogradNest
-from aotc.passes.kernel.strategies.conv_strategy import (
-    ConvolutionStrategy,
-    cycles_of_few_outputs,
-    packed_bias,
-    result_channels,
-)
+from aotc.passes.kernel.strategies import conv_strategy
 from aotc.passes.kernel.strategies.dot_conv_strategy import DotConvStrategy, sums_bytes
 from aotc.passes.kernel.strategy import KernelStrategy, Prologue, Strategies
 
 
-class WinogradStrategy(ConvolutionStrategy[ConvOp]):
+class WinogradStrategy(conv_strategy.ConvolutionStrategy[ConvOp]):
     """`graph.conv` with stride and dilation 1 along some of the last two axes, with a constant weight, where its
     `algorithm` says so."""
 
@@ -70,13 +64,12 @@ class WinogradStrategy(ConvolutionStrategy[ConvOp]):
         return machine, element_type_of(op.x), sizes
 
     def algorithm(self, op: ConvOp, machine: Machine) -> Attribute | None:
-        """Winograd's minimal filtering where that is faster."""
         found = self.sums(op, machine) if is_applicable(op) else None
         if found is None or (chosen := winograd_cost.choose(*found)) is None:
             return None
         _, _, sizes = found
         cycles = winograd_cost.cycles(machine, sizes, chosen.output_tile.data)
-        return None if cycles_of_few_outputs(op, machine) < cycles else chosen
+        return None if conv_strategy.cycles_of_few_outputs(op, machine) < cycles else chosen
 
     def algorithms(self, op: ConvOp, machine: Machine) -> Sequence[WinogradAttr]:
         found = self.sums(op, machine) if is_applicable(op) else None
@@ -97,7 +90,7 @@ class WinogradStrategy(ConvolutionStrategy[ConvOp]):
         algorithm = op.attributes.get(op.ALGORITHM)
         if not isinstance(algorithm, WinogradAttr):
             return None
-        x, results = layouts.blocked(op.x, schedule.lanes), result_channels(op, layouts, schedule.lanes)
+        x, results = layouts.blocked(op.x, schedule.lanes), conv_strategy.result_channels(op, layouts, schedule.lanes)
         weight, tile, width = (
             layouts.spread(op.weight, 0, results),
             algorithm.output_tile.data,
@@ -106,7 +99,7 @@ class WinogradStrategy(ConvolutionStrategy[ConvOp]):
         conv = WinogradConvOp.get(
             x.value,
             self.packed(op, layouts, weight, x.channels.count, tile, width),
-            packed_bias(op, layouts, results),
+            conv_strategy.packed_bias(op, layouts, results),
             **self.properties(op),
             pads=op.pads,
             channels=x.channels.count,
@@ -169,7 +162,6 @@ class WinogradDotStrategy(WinogradStrategy):
         return pairs, i32, sizes
 
     def algorithm(self, op: ConvOp, machine: Machine) -> Attribute | None:
-        """Winograd's minimal filtering where that is faster."""
         found, direct = self.algorithms(op, machine), _DIRECT.schedule(op, machine)
         if not found or not isinstance(direct, MatmulSchedule) or (sums := self.sums(op, machine)) is None:
             return None

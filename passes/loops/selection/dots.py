@@ -13,8 +13,6 @@ Two sums of pairs are added in 16 bits where that is promised to fit (`aot.tile_
 one multiplication by ones and one addition in 32 bits.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property

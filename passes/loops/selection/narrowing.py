@@ -7,8 +7,6 @@ turn, so that wider ones are put in order at last. One register alone is packed 
 i32, and has an instruction then. WebAssembly has none for rounding, which is done before.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Generic

@@ -6,8 +6,6 @@ what its row differs by from the row before, as long as its number is not below 
 (W. Mula's tables of many registers).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from functools import reduce
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """The vocabulary of expansions: the instructions that there are, applied to values of any kind."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Collection
 from typing import Generic, TypeVar

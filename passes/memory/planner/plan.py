@@ -1,7 +1,5 @@
 """Order, sharing and offsets together: the memory plan of a program."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 

@@ -22,7 +22,7 @@ from aotc.dialects.graph.matrices.matmul import MatMulOp
 from aotc.dialects.graph.normalization import NormalizeOp, SoftmaxOp
 from aotc.dialects.graph.reduction import ArgReduceOp, CumulativeOp, ReduceOp
 from aotc.dialects.graph.scatter import ScatterElementsOp, TopKOp
-from aotc.dialects.graph.windows.resampling import ResampleOp
+from aotc.dialects.graph.vision.sampling import ResampleOp
 
 Array = np.ndarray[Any, Any]
 

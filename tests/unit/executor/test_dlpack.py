@@ -16,8 +16,7 @@ import pytest
 
 import aotc
 from aotc.executor import CompiledModel, to_dlpack
-from aotc.model.dlpack import DLPACK_TYPES, dtype_of
-from aotc.model.dlpack.exchange import from_dlpack
+from aotc.model.dlpack import DLPACK_TYPES, dtype_of, from_dlpack
 
 NEGATE = """<ir_version: 10, opset_import: ["" : 21]> m (float[2,3] x) => (float[2,3] y) { y = Neg(x) }"""
 X = np.arange(6, dtype=np.float32).reshape(2, 3)

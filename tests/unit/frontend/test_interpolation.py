@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from onnx_text import Imported, parse
 
-from aotc.dialects.graph.windows.resampling import ResampleOp
+from aotc.dialects.graph.vision.sampling import ResampleOp
 from aotc.frontend.onnx.interpolation import COORDINATE_MODES, NEAREST_MODES, ResizedAxis
 
 

@@ -14,9 +14,8 @@ from aotc.dialects.graph.matrices.matmul import MatMulOp
 from aotc.dialects.graph.schedules import MatmulSchedule, Schedule
 from aotc.model.memo import Memo
 from aotc.passes.kernel import strategy
-from aotc.passes.kernel.accesses import Accesses, AccessPattern, traced
 from aotc.passes.kernel.builders.tiles import Tile, TileIndex
-from aotc.passes.kernel.nest import Nest
+from aotc.passes.kernel.nest import Accesses, AccessPattern, Nest, traced
 from aotc.passes.kernel.strategy import KernelStrategy, accesses_of, is_vectorized
 
 PRODUCTS = "#graph.matmul_schedule<lanes = 4, mr = 3, nr = 2, unroll = 1, order = rows>"

@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from aotc.passes.kernel.builders.iteration_space import Affine, Loop, Refinement, Space, Term, divided, is_natural
+from aotc.passes.kernel.builders.space_builder import Affine, Loop, Refinement, Space, Term, divided, is_natural
 
 Point = tuple[int, ...]
 

@@ -101,7 +101,7 @@ def test_where_channels_are(given: Sequence[int], parts: Sequence[int]) -> None:
     assert channels.slots == (channels.places[-1] + 1 if places else 0)
     found = {
         (run.first[0] + time * run.step[0] + neighbour, lane): run.first[1] + time * run.step[1] + neighbour * 4 + lane
-        for run in channels.runs
+        for run in channels.strips
         for time in range(run.number)
         for neighbour in range(run.count)
         for lane in range(run.channels)
@@ -120,7 +120,7 @@ def test_layouts_that_are_wanted() -> None:
     assert channels_from([32], 48, 16).parts == (48,)
     twelves = concatenated([Channels.of([24], 16), *[Channels.of([12], 16)] * 5])
     assert twelves.parts == (24, 12, 12, 12, 12, 12)
-    assert [(run.number, run.count, run.channels) for run in twelves.runs] == [(1, 1, 16), (1, 1, 8), (5, 1, 12)]
+    assert [(run.number, run.count, run.channels) for run in twelves.strips] == [(1, 1, 16), (1, 1, 8), (5, 1, 12)]
     assert is_compact(twelves)
     assert not is_compact(Channels.of([8, 8], 16))  # twice the blocks
     assert not is_compact(Channels.of([31, 29, 30, 28, 27, 26, 25], 16))  # code for blocks of any size

@@ -9,7 +9,7 @@ import pytest
 from kernel_program import ENTRY, Array, as_loops, kernel, lowered, on_tiles, through_c, through_llvm
 
 from aotc.dialects.graph.schedules import Schedule, ScheduleAttr
-from aotc.dialects.graph.windows.resampling import ResampleOp
+from aotc.dialects.graph.vision.sampling import ResampleOp
 from aotc.machines.families import ARM32_NEON, X86_AVX512
 from aotc.machines.machine import Machine
 from aotc.passes.kernel.strategy import strategy_of

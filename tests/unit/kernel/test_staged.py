@@ -343,7 +343,7 @@ def test_threads_change_nothing(folder: Path) -> None:
 def test_rows_are_computed_once_and_there_when_they_are_read(case: Case) -> None:
     parsed = Parser(new_context(), module([CASES.index(case)])).parse_module()
     kernel = next(op for op in parsed.walk() if isinstance(op, StagedOp))
-    stages, shape = kernel.stages(), shape_of(kernel.result)
+    stages, shape = stages_of(kernel.block), shape_of(kernel.result)
     walk, computed = Walk(stages), [list[int]() for _ in stages]
     for first in range(0, shape[2], case.tile[2]):
         rows = range(first, min(first + case.tile[2], shape[2]))

@@ -17,7 +17,7 @@ from kernel_program import Array, lowered, through_llvm
 from xdsl.dialects.builtin import ModuleOp
 
 from aotc.emit.llvm.ir import llvm_ir
-from aotc.emit.llvm.optimize import optimize
+from aotc.emit.llvm.modules import optimize
 from aotc.errors import CompileError
 from aotc.machines.targets import binding, lookup
 from aotc.passes.lower.convert_to_llvm import ConvertToLLVMPass

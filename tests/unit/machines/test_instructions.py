@@ -18,8 +18,8 @@ import pytest
 from instruction_programs import c_text, cases, llvm_text
 from vector_headers import headers_read
 
-from aotc.emit.c.instructions import macro_name
-from aotc.emit.c.vectors.macros import INCLUDES, prologue
+from aotc.emit.c.definitions.instructions import macro_name
+from aotc.emit.c.definitions.macros import INCLUDES, prologue
 from aotc.emit.llvm.jit import load_object
 from aotc.machines.features import FEATURES
 from aotc.machines.instructions import INSTRUCTIONS, architecture_of, available

@@ -108,14 +108,14 @@ def test_the_operating_system_says_of_this_machine_what_llvm_does() -> None:
 )
 def test_flags_of_linux_mean_the_vectors_of_llvm(cpu: str, flags: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(processor.platform, "machine", lambda: "x86_64")
-    monkeypatch.setattr(processor, "_x86_flags", lambda: frozenset(flags.split()))
+    monkeypatch.setattr(processor, "feature_names", lambda: frozenset(flags.split()))
     found = probed_vectors(lookup(f"x86_64-linux-gnu:{cpu}:-prefer-256-bit"))
     assert found is not None
     assert processor.vector_registers() == (found.vector_bytes, found.registers, found.fma)
 
 
 def test_nothing_is_said_of_what_is_not_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(processor, "_x86_flags", lambda: frozenset[str]())
+    monkeypatch.setattr(processor, "feature_names", lambda: frozenset[str]())
     for machine in ("x86_64", "riscv64"):
         monkeypatch.setattr(processor.platform, "machine", lambda machine=machine: machine)
         assert processor.vector_registers() is None

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from aotc.machines.families import WASM_SIMD, X86_AVX2
-from aotc.passes.kernel.costs.parts_cost import BlockedWork, Parts, choose_parts
+from aotc.passes.kernel.costs.product_cost import BlockedWork, Parts, choose_parts
 
 MANY_ROWS = BlockedWork(
     rows=16, block_rows=2, panels=8, transform_cycles=2e4, product_cycles=1e5, weight_cycles=1e3, transformed=1 << 20

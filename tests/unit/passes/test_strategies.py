@@ -28,7 +28,7 @@ from aotc.machines.families import X86_AVX2, X86_AVX512
 from aotc.machines.machine import Machine
 from aotc.model.memo import Memo
 from aotc.passes.kernel import strategies, strategy
-from aotc.passes.kernel.accesses import Accesses
+from aotc.passes.kernel.nest import Accesses
 from aotc.passes.kernel.spatial_tiling import Box
 from aotc.passes.kernel.strategy import KernelStrategy, Prologue, choose_algorithm, choose_schedule, strategy_of
 

@@ -19,7 +19,7 @@ from aotc.model.weight_store import WeightStore
 from aotc.passes.fuse.groups import make_group
 from aotc.passes.fuse.vectorizable import Form, VectorForms
 from aotc.passes.kernel import strategy
-from aotc.passes.kernel.accesses import Accesses, AccessPattern, WritePattern
+from aotc.passes.kernel.nest import Accesses, AccessPattern, WritePattern
 from aotc.passes.kernel.strategy import KernelStrategy
 from aotc.pipeline.phases import PassRunner
 

@@ -12,7 +12,7 @@ import aotc
 from aotc.cli.main import run
 from aotc.compiler.lowering import require_suitable
 from aotc.pipeline.options import CompileOptions
-from aotc.pipeline.phases import PHASES, VECTORS, Phase, Step, When, make_passes, pipeline_of
+from aotc.pipeline.phases import PHASES, VECTORS, Phase, Step, When, make_passes, pipeline, pipeline_of
 
 TARGETS = ("x86-64-v4", "x86-64", "cortex-m4", "cortex-m55", "cortex-m0")
 ASKED: tuple[dict[str, Any], ...] = (
@@ -27,7 +27,7 @@ ASKED: tuple[dict[str, Any], ...] = (
 
 def names(phase: str, **asked: Any) -> list[str]:
     (found,) = (each for each in PHASES if each.name == phase)
-    return [item.name for item in make_passes(found.pipeline(CompileOptions.of(**asked)))]
+    return [item.name for item in make_passes(pipeline(found.steps, CompileOptions.of(**asked)))]
 
 
 def test_options_are_those_asked_for_and_what_is_not_given_is_left_out() -> None:
@@ -42,7 +42,7 @@ def test_options_are_those_asked_for_and_what_is_not_given_is_left_out() -> None
 def test_all_conditions_must_hold() -> None:
     yes, no = (When(str(each), "", lambda asked, each=each: each) for each in (True, False))
     phase = Phase("a", "", (Step("a"), Step("b", yes), Step("c", yes, no), Step("d", no), Step("e", yes, yes)))
-    assert phase.pipeline(CompileOptions()) == "a,b,e"
+    assert pipeline(phase.steps, CompileOptions()) == "a,b,e"
 
 
 @pytest.mark.parametrize("asked", ASKED, ids=str)
@@ -51,7 +51,7 @@ def test_passes_of_all_rows_can_be_made(target: str, asked: dict[str, Any]) -> N
     """And on vectors nothing runs that is only for cores without, or the other way round."""
     for level in "0123s":
         options = CompileOptions(target=target, optimize=level, **asked)
-        made = {item.name for phase in PHASES for item in make_passes(phase.pipeline(options))}
+        made = {item.name for phase in PHASES for item in make_passes(pipeline(phase.steps, options))}
         assert ("tile-and-fuse" in made) is VECTORS.holds(options) is not ("fix-softmax" in made)
         assert ("choose-schedule" in made) is not (level == "0" or (level == "s" and target.startswith("x86")))
 
@@ -82,7 +82,7 @@ def test_what_runs_is_printed_as_it_runs(capsys: pytest.CaptureFixture[str]) -> 
     ]
     assert run(["phases", "--target", "cortex-m4", "-Os"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert f"  {PHASES[-1].pipeline(options)}" == lines[-1]
+    assert f"  {pipeline(PHASES[-1].steps, options)}" == lines[-1]
 
 
 def test_every_row_is_printed_with_its_condition(capsys: pytest.CaptureFixture[str]) -> None:

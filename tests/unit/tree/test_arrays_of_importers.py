@@ -21,7 +21,7 @@ AS_LARGE_AS_GIVEN = {
     "importers/ml/features.py": {"_search"},
     "importers/ml/linear.py": {"_linear_svm"},
     "importers/ml/trees.py": {"_one_target_each", "_tracks", "_version_5", "tree_ensemble_classifier"},
-    "importers/signal/fourier.py": {"_matrix"},
+    "importers/signal.py": {"_matrix"},
     "interpolation.py": {"_filtered", "outside", "places"},
     "symbolic/operator_rules.py": {"constant_of_shape"},
 }

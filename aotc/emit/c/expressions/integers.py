@@ -16,11 +16,22 @@ from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr, IntegerType
 from xdsl.ir import OpResult, SSAValue
 
 from aotc.dialects import aot
-from aotc.emit.c.c_types import BOOL, INT, SIGNED, UNSIGNED, CType, ctype_of, float_literal, unsigned_literal
-from aotc.emit.c.expr import Expr, Level, binary, call, cast_expr, conditional, integer_expr, negated, unary
-from aotc.emit.c.expressions.ranges import Interval, type_interval, within
-from aotc.emit.c.expressions.scope import Scope
-from aotc.emit.c.instructions import macro_name
+from aotc.emit.c.analyses.ranges import Interval, type_interval, within
+from aotc.emit.c.contents.unit import Scope
+from aotc.emit.c.definitions.instructions import macro_name
+from aotc.emit.c.syntax.c_types import BOOL, INT, SIGNED, UNSIGNED, CType, ctype_of, float_literal, unsigned_literal
+from aotc.emit.c.syntax.expr import (
+    OPERATORS,
+    Expr,
+    Level,
+    binary,
+    call,
+    cast_expr,
+    conditional,
+    integer_expr,
+    negated,
+    unary,
+)
 from aotc.errors import CompileError
 
 _SATURATIONS = {
@@ -111,9 +122,9 @@ class Integers:
         level = Level.UNARY if text.startswith("-") else Level.PRIMARY
         return Expr(text, level, ctype, literal=op.value.value.data)
 
-    def arithmetic(self, op: arith.AddiOp | arith.SubiOp | arith.MuliOp, symbol: str) -> Expr:
+    def arithmetic(self, op: arith.AddiOp | arith.SubiOp | arith.MuliOp) -> Expr:
         """+ - * modulo 2^width."""
-        kind = op.result.type
+        kind, symbol = op.result.type, OPERATORS[type(op)]
         if kind == i1:
             a, b = self.signed(op.lhs), self.signed(op.rhs)
             return binary("&&" if symbol == "*" else "!=", a, b, BOOL)
@@ -146,9 +157,9 @@ class Integers:
             return self._sum(symbol, a, b, INT)
         return binary(symbol, cast_expr(a, long), b, long)
 
-    def divide(self, op: arith.DivSIOp | arith.RemSIOp, symbol: str) -> Expr:
+    def divide(self, op: arith.DivSIOp | arith.RemSIOp | arith.DivUIOp | arith.RemUIOp) -> Expr:
         """Signed division and remainder, towards zero."""
-        a, b = self.signed(op.lhs), self.signed(op.rhs)
+        a, b, symbol = self.signed(op.lhs), self.signed(op.rhs), OPERATORS[type(op)]
         if isinstance(op.result.type, IndexType):
             return binary(symbol, a, b, self.scope.index)
         bits = width(op.result)
@@ -157,11 +168,11 @@ class Integers:
         e = binary(symbol, a, b, INT)
         return e if bits == 32 or self.scope.ranges.of(op.lhs)[0] >= 0 else cast_expr(e, SIGNED[bits])
 
-    def divide_unsigned(self, op: arith.DivUIOp | arith.RemUIOp, symbol: str) -> Expr:
+    def divide_unsigned(self, op: arith.DivUIOp | arith.RemUIOp) -> Expr:
         """Unsigned division and remainder; an index is never negative where it is divided."""
         if isinstance(op.result.type, IndexType) or self._both_natural(op):
-            return self.divide(cast(Any, op), symbol)
-        return self._unsigned_result(symbol, self.unsigned(op.lhs), self.unsigned(op.rhs), op.result)
+            return self.divide(op)
+        return self._unsigned_result(OPERATORS[type(op)], self.unsigned(op.lhs), self.unsigned(op.rhs), op.result)
 
     def _unsigned_result(self, symbol: str, a: Expr, b: Expr, result: SSAValue) -> Expr:
         bits = width(result)
@@ -173,8 +184,9 @@ class Integers:
     def _both_natural(self, op: Any) -> bool:
         return all(self.scope.ranges.of(value)[0] >= 0 for value in (op.lhs, op.rhs))
 
-    def division_helper(self, op: Any, name: str) -> Expr:
+    def division_helper(self, op: Any) -> Expr:
         """Division with another rounding, by a helper."""
+        name = op.name.removeprefix("arith.").removesuffix("si").removesuffix("i")
         bits = self.scope.index.bits if isinstance(op.result.type, IndexType) else width(op.result)
         reading = self.unsigned if name == "ceildivu" else self.signed
         ctype = (UNSIGNED if name == "ceildivu" else SIGNED)[bits]
@@ -182,8 +194,9 @@ class Integers:
         e = call(self.scope.helper(f"aotc_{name}{bits}"), a, b, ctype=ctype)
         return replace(e, unsigned=name == "ceildivu")
 
-    def extreme(self, op: Any, symbol: str, unsigned: bool) -> Expr:
+    def extreme(self, op: Any) -> Expr:
         """The lesser or greater of two integers."""
+        symbol, unsigned = "<" if op.name.startswith("arith.min") else ">", op.name.endswith("ui")
         if (dominant := self._dominant(op, symbol, unsigned)) is not None:
             return self.scope.operand(dominant)
         if (name := self._saturation(op)) is not None:
@@ -236,9 +249,9 @@ class Integers:
             return a.ctype
         return SIGNED[64] if 64 in (a.ctype.bits, b.ctype.bits) else INT
 
-    def bitwise(self, op: arith.AndIOp | arith.OrIOp | arith.XOrIOp, symbol: str) -> Expr:
+    def bitwise(self, op: arith.AndIOp | arith.OrIOp | arith.XOrIOp) -> Expr:
         """And, or, exclusive or, of integers and of booleans."""
-        a, b = self.scope.operand(op.lhs), self.scope.operand(op.rhs)
+        a, b, symbol = self.scope.operand(op.lhs), self.scope.operand(op.rhs), OPERATORS[type(op)]
         if op.result.type == i1:
             if symbol == "^":
                 for e, other in ((a, b), (b, a)):

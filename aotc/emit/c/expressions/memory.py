@@ -11,12 +11,12 @@ from xdsl.dialects.builtin import IntegerAttr, IntegerType, MemRefType
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from aotc.dialects import aot
-from aotc.emit.c.c_types import BOOL, SIGNED, UINTPTR, UNSIGNED, VOID, CType, ctype_of, pointer_to
-from aotc.emit.c.expr import Expr, Level, binary, call, cast_expr, integer_expr, name_expr
-from aotc.emit.c.expressions.buffers import is_unsigned_buffer, root
+from aotc.emit.c.analyses.values import is_unsigned_buffer, root
+from aotc.emit.c.contents.unit import Scope
 from aotc.emit.c.expressions.integers import Integers
-from aotc.emit.c.expressions.scope import Scope
-from aotc.emit.c.text import string_literal
+from aotc.emit.c.syntax.c_types import BOOL, SIGNED, UINTPTR, UNSIGNED, VOID, CType, ctype_of, pointer_to
+from aotc.emit.c.syntax.expr import Expr, Level, binary, call, cast_expr, integer_expr, name_expr
+from aotc.emit.c.syntax.text import string_literal
 
 _BYTE = UNSIGNED[8]
 _UNSIGNED_FIELDS = {
@@ -115,7 +115,6 @@ class Memory:
                 self._scope.include("stddef.h")
                 return binary("==", self._scope.operand(op.pointer), name_expr("NULL", pointer_to(VOID)), BOOL)
             case aot.IsAlignedOp():
-                self._scope.include("stdint.h")
                 address = cast_expr(self._scope.operand(op.pointer), UINTPTR)
                 rest = binary("%", address, integer_expr(op.alignment), UINTPTR)
                 return binary("==", rest, integer_expr(0), BOOL)

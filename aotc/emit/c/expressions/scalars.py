@@ -15,11 +15,11 @@ from xdsl.ir import Attribute, Operation
 
 from aotc.dialects import aot
 from aotc.dialects.libm import LIBM
-from aotc.emit.c.c_types import BF16, BOOL, F16, F32, F64, INT, SIGNED, UNSIGNED, CType
-from aotc.emit.c.expr import Expr, Level, binary, call, cast_expr, integer_expr, unary
+from aotc.emit.c.definitions.helpers import HELPERS
+from aotc.emit.c.definitions.meanings import c_name
 from aotc.emit.c.expressions.integers import Integers, width
-from aotc.emit.c.helpers import HELPERS
-from aotc.emit.c.meanings import c_name
+from aotc.emit.c.syntax.c_types import BF16, BOOL, F16, F32, F64, INT, SIGNED, UNSIGNED, CType
+from aotc.emit.c.syntax.expr import OPERATORS, Expr, Level, binary, call, cast_expr, integer_expr, unary
 from aotc.machines.instructions.floats import FUNCTIONS
 
 Printer: TypeAlias = "Callable[[Scalars, Any], Expr]"
@@ -38,17 +38,18 @@ class Scalars(Integers):
     def _machine(self, kind: Attribute) -> CType:
         return F64 if isinstance(kind, Float64Type) else F32
 
-    def float_arithmetic(self, op: Any, symbol: str) -> Expr:
+    def float_arithmetic(self, op: Any) -> Expr:
         """+ - * / of IEEE 754."""
         a, b = self.scope.operand(op.lhs), self.scope.operand(op.rhs)
-        return binary(symbol, a, b, self._machine(op.result.type))
+        return binary(OPERATORS[type(op)], a, b, self._machine(op.result.type))
 
     def negate(self, op: arith.NegfOp) -> Expr:
         """-x."""
         return unary("-", self.scope.operand(op.operand), self._machine(op.result.type))
 
-    def float_function(self, op: Operation, name: str) -> Expr:
+    def float_function(self, op: Operation) -> Expr:
         """A function that the file brings along (`machines.instructions.floats`)."""
+        name = op.name.partition(".")[2].removesuffix("f")
         machine = self._machine(op.results[0].type)
         helper = self.scope.helper(c_name(FUNCTIONS[name], f"f{machine.bits}"))
         return call(helper, *map(self.scope.operand, op.operands), ctype=machine)
@@ -155,23 +156,12 @@ def _library(name: str) -> Printer:
 
 _PRINTERS: dict[type[Operation], Printer] = {
     arith.ConstantOp: Scalars.constant,
-    arith.AddiOp: lambda p, op: p.arithmetic(op, "+"),
-    arith.SubiOp: lambda p, op: p.arithmetic(op, "-"),
-    arith.MuliOp: lambda p, op: p.arithmetic(op, "*"),
-    arith.DivSIOp: lambda p, op: p.divide(op, "/"),
-    arith.RemSIOp: lambda p, op: p.divide(op, "%"),
-    arith.DivUIOp: lambda p, op: p.divide_unsigned(op, "/"),
-    arith.RemUIOp: lambda p, op: p.divide_unsigned(op, "%"),
-    arith.FloorDivSIOp: lambda p, op: p.division_helper(op, "floordiv"),
-    arith.CeilDivSIOp: lambda p, op: p.division_helper(op, "ceildiv"),
-    arith.CeilDivUIOp: lambda p, op: p.division_helper(op, "ceildivu"),
-    arith.MinSIOp: lambda p, op: p.extreme(op, "<", False),
-    arith.MaxSIOp: lambda p, op: p.extreme(op, ">", False),
-    arith.MinUIOp: lambda p, op: p.extreme(op, "<", True),
-    arith.MaxUIOp: lambda p, op: p.extreme(op, ">", True),
-    arith.AndIOp: lambda p, op: p.bitwise(op, "&"),
-    arith.OrIOp: lambda p, op: p.bitwise(op, "|"),
-    arith.XOrIOp: lambda p, op: p.bitwise(op, "^"),
+    **dict.fromkeys((arith.AddiOp, arith.SubiOp, arith.MuliOp), Scalars.arithmetic),
+    **dict.fromkeys((arith.DivSIOp, arith.RemSIOp), Scalars.divide),
+    **dict.fromkeys((arith.DivUIOp, arith.RemUIOp), Scalars.divide_unsigned),
+    **dict.fromkeys((arith.FloorDivSIOp, arith.CeilDivSIOp, arith.CeilDivUIOp), Scalars.division_helper),
+    **dict.fromkeys((arith.MinSIOp, arith.MaxSIOp, arith.MinUIOp, arith.MaxUIOp), Scalars.extreme),
+    **dict.fromkeys((arith.AndIOp, arith.OrIOp, arith.XOrIOp), Scalars.bitwise),
     arith.ShLIOp: Scalars.shift_left,
     arith.ShRSIOp: Scalars.shift_right,
     arith.ShRUIOp: Scalars.shift_right_unsigned,
@@ -182,13 +172,9 @@ _PRINTERS: dict[type[Operation], Printer] = {
     arith.ExtSIOp: Scalars.extend,
     arith.ExtUIOp: Scalars.extend_unsigned,
     arith.IndexCastOp: Scalars.index_cast,
-    arith.AddfOp: lambda p, op: p.float_arithmetic(op, "+"),
-    arith.SubfOp: lambda p, op: p.float_arithmetic(op, "-"),
-    arith.MulfOp: lambda p, op: p.float_arithmetic(op, "*"),
-    arith.DivfOp: lambda p, op: p.float_arithmetic(op, "/"),
+    **dict.fromkeys((arith.AddfOp, arith.SubfOp, arith.MulfOp, arith.DivfOp), Scalars.float_arithmetic),
     arith.NegfOp: Scalars.negate,
-    arith.MaximumfOp: lambda p, op: p.float_function(op, "maximum"),
-    arith.MinimumfOp: lambda p, op: p.float_function(op, "minimum"),
+    **dict.fromkeys((arith.MaximumfOp, arith.MinimumfOp, math.RoundEvenOp), Scalars.float_function),
     arith.ExtFOp: Scalars.extend_float,
     arith.TruncFOp: Scalars.truncate_float,
     arith.SIToFPOp: Scalars.from_signed,
@@ -200,7 +186,6 @@ _PRINTERS: dict[type[Operation], Printer] = {
     aot.OpaqueOp: Scalars.opaque,
     aot.RoundProductOp: Scalars.round_product,
     math.AbsIOp: Scalars.absolute,
-    math.RoundEvenOp: lambda p, op: p.float_function(op, "roundeven"),
     **{kind: _library(name) for kind, name in LIBM.items()},
 }
 _HALVES: dict[type[Operation], Callable[[Scalars, Any, int], Expr]] = {

@@ -13,13 +13,13 @@ from typing import cast
 from xdsl.dialects import func, memref, scf
 from xdsl.ir import Block, Operation, SSAValue
 
-from aotc.emit.c.c_types import BOOL, CType, ctype_of
-from aotc.emit.c.expr import Expr, Level, binary, call, name_expr, negated
+from aotc.emit.c.analyses.values import concerns, is_vector
+from aotc.emit.c.contents.unit import Unit
 from aotc.emit.c.expressions.scalars import supports
 from aotc.emit.c.functions.scope import INLINE, FunctionScope
-from aotc.emit.c.text import WIDTH
-from aotc.emit.c.unit import Unit
-from aotc.emit.c.vectors.values import concerns, is_vector
+from aotc.emit.c.syntax.c_types import BOOL, CType, ctype_of
+from aotc.emit.c.syntax.expr import Expr, Level, binary, call, name_expr, negated
+from aotc.emit.c.syntax.text import WIDTH
 
 _TERNARY_OPERATIONS = 12
 """The most operations in both sides of a conditional expression."""
@@ -90,9 +90,7 @@ class ControlFlow(FunctionScope):
             test = self._compose(lambda: self.operand(condition.condition))
             tested, self._lines = self._lines, []
             if tested:
-                self._emit(f"if ({negated(test)}) {{")
-                self._emit("    break;")
-                self._emit("}")
+                self._leave_if(negated(test), "break;")
             self._loops += 1
             self._block(body)
             self._assign(body, [(target, None) for target in targets])
@@ -101,6 +99,10 @@ class ControlFlow(FunctionScope):
         self._emit("for (;;) {" if tested else f"while ({test.text}) {{")
         self._lines.extend(inside)
         self._emit("}")
+
+    def _leave_if(self, condition: str, statement: str) -> None:
+        for line in (f"if ({condition}) {{", f"    {statement}", "}"):
+            self._emit(line)
 
     def _loop_name(self) -> str:
         """i0, i1, ... by depth; a name of its own where a model's name is in the way."""

@@ -13,17 +13,16 @@ from aotc.dialects import aot
 from aotc.dialects.aot.contract import BRANCHES, arguments_of, is_kernel
 from aotc.dialects.aot.narrow_floats import computes_narrow
 from aotc.dialects.operations import walk
-from aotc.emit.c.c_types import SIGNED, CType, ctype_of, pointer_to
-from aotc.emit.c.expr import Expr, name_expr, negated
-from aotc.emit.c.expressions.buffers import root
+from aotc.emit.c.analyses.values import concerns, root
+from aotc.emit.c.contents.unit import Unit
 from aotc.emit.c.expressions.memory import OPERATIONS
 from aotc.emit.c.expressions.scalars import supports
+from aotc.emit.c.expressions.vectors import supports as vector_supports
 from aotc.emit.c.functions.control_flow import ControlFlow, assignment, block_of
 from aotc.emit.c.functions.scope import INLINE
-from aotc.emit.c.text import WIDTH, names_of, without_unused, wrapped
-from aotc.emit.c.unit import Unit
-from aotc.emit.c.vectors.expressions import supports as vector_supports
-from aotc.emit.c.vectors.values import concerns
+from aotc.emit.c.syntax.c_types import SIGNED, CType, ctype_of, pointer_to
+from aotc.emit.c.syntax.expr import Expr, name_expr, negated
+from aotc.emit.c.syntax.text import WIDTH, names_of, without_unused, wrapped
 from aotc.errors import Problem
 from aotc.model.locations import node_names
 
@@ -90,14 +89,10 @@ class FunctionPrinter(ControlFlow):
             case aot.CheckOp():
                 if not _follows_its_call(op):
                     status = self._compose(lambda: self.atom(op.status)).text
-                    self._emit(f"if ({status} != 0) {{")
-                    self._emit(f"    return {status};")
-                    self._emit("}")
+                    self._leave_if(f"{status} != 0", f"return {status};")
             case aot.RequireOp():
                 condition = negated(self._compose(lambda: self.operand(op.condition)))
-                self._emit(f"if ({condition}) {{")
-                self._emit("    return -1;")
-                self._emit("}")
+                self._leave_if(condition, "return -1;")
             case aot.AllocaOp():
                 self._alloca(op)
             case memref.AllocaOp():
@@ -221,9 +216,7 @@ class FunctionPrinter(ControlFlow):
         indent = "    " * self._depth
         self._lines.extend(wrapped(f"{indent}{prefix}{callee}(", [e.text for e in arguments], suffix))
         if self._status and prefix == f"{self._status} = ":
-            self._emit(f"if ({self._status} != 0) {{")
-            self._emit(f"    return {self._status};")
-            self._emit("}")
+            self._leave_if(f"{self._status} != 0", f"return {self._status};")
 
     def _argument(self, value: SSAValue) -> Expr:
         if isinstance(value.type, IntegerType) and value.type != i1:

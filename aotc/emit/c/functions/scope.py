@@ -18,17 +18,15 @@ from xdsl.traits import is_side_effect_free
 
 from aotc.dialects import aot
 from aotc.dialects.operations import walk
-from aotc.emit.c.c_types import BOOL, SIGNED, UNSIGNED, CType
-from aotc.emit.c.expr import Expr, name_expr
-from aotc.emit.c.expressions.buffers import is_mutable, may_alias, root
+from aotc.emit.c.analyses.ranges import Ranges
+from aotc.emit.c.analyses.values import is_mutable, is_vector, may_alias, root
+from aotc.emit.c.contents.unit import Scope, Unit
 from aotc.emit.c.expressions.memory import Memory, convert_pointer
-from aotc.emit.c.expressions.ranges import Ranges
 from aotc.emit.c.expressions.scalars import Scalars
-from aotc.emit.c.expressions.scope import Scope
-from aotc.emit.c.text import WIDTH
-from aotc.emit.c.unit import Unit
-from aotc.emit.c.vectors.expressions import Vectors
-from aotc.emit.c.vectors.values import is_vector
+from aotc.emit.c.expressions.vectors import Vectors
+from aotc.emit.c.syntax.c_types import BOOL, SIGNED, UNSIGNED, CType
+from aotc.emit.c.syntax.expr import Expr, name_expr
+from aotc.emit.c.syntax.text import WIDTH
 from aotc.model.naming import c_variable
 
 INLINE = 80

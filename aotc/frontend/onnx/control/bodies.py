@@ -21,7 +21,7 @@ from aotc.dialects.graph.interfaces import GraphOp, element_type_of, shape_of
 from aotc.dialects.graph.structure import ConstantOp, YieldOp
 from aotc.errors import CompileError, Problem
 from aotc.frontend.onnx.bodies import free_names
-from aotc.frontend.onnx.node import Bound, waiting
+from aotc.frontend.onnx.node import OPERATIONS, Bound, waiting
 from aotc.frontend.onnx.parts.sequences import Given, Items
 from aotc.frontend.onnx.scopes import POISON, Poison, Scope, Value, name_value
 from aotc.model.weight_store import Array, WeightStore
@@ -237,11 +237,18 @@ class ControlNode(ABC):
             for value in (*values, *outside)
         )
 
+    def _emit(self, operation: str, *operands: SSAValue | Sequence[SSAValue], **attributes: object) -> SSAValue:
+        """The first result of an operation of the graph dialect, where the import is; of constants a constant."""
+        return self.bodies.folded(OPERATIONS[operation].get(*operands, **attributes), self.name)
+
+    def _constant(self, array: Array) -> SSAValue:
+        return self.bodies.constant(array, self.name)
+
     def _number(self, value: int) -> SSAValue:
-        return self.bodies.constant(np.array(value, np.int64), self.name)
+        return self._constant(np.array(value, np.int64))
 
     def _true(self) -> SSAValue:
-        return self.bodies.constant(np.array(True), self.name)
+        return self._constant(np.array(True))
 
     def _poisoned(self) -> Sequence[Value]:
         return [POISON] * len(self.node.output)

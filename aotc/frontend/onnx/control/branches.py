@@ -17,8 +17,6 @@ from aotc.dialects.constants import known_array
 from aotc.dialects.dtypes import numpy_dtype
 from aotc.dialects.graph.compound.control_flow import IfOp, yield_of
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
-from aotc.dialects.graph.logical import WhereOp
-from aotc.dialects.graph.movement import ConcatOp, ReshapeOp
 from aotc.errors import CompileError, Problem
 from aotc.frontend.onnx.control.bodies import ControlNode
 from aotc.frontend.onnx.node import Bound, waiting
@@ -78,7 +76,7 @@ class If(ControlNode):
         mark, imported = len(self.bodies.problems), self.bodies.imported
         try:
             sides = [self._in_place(branch, name) for branch, name in zip(branches, ("then/", "else/"), strict=True)]
-            picked = self.bodies.folded(ReshapeOp.get(condition, shape=[]), self.name)
+            picked = self._emit("reshape", condition, shape=[])
             return [self._chosen(picked, *sources) for sources in zip(*sides, strict=True)]
         except CompileError:
             del self.bodies.problems[mark:]
@@ -107,7 +105,7 @@ class If(ControlNode):
         if len(axes) > 1:
             self._fail("unstable-type", "its branches differ along several axes")
         if not axes:
-            return self.bodies.folded(WhereOp.get(picked, *sides), self.name)
+            return self._emit("where", picked, *sides)
         (axis,) = axes
         most = max(shape[axis] for shape in shapes)
         padded = [self._padded(side, axis, most) for side in sides]
@@ -115,9 +113,9 @@ class If(ControlNode):
             self._number(shape[axis]) if bound is None else bound.count
             for shape, bound in zip(shapes, bounds, strict=True)
         ]
-        value = self.bodies.folded(WhereOp.get(picked, *padded), self.name)
+        value = self._emit("where", picked, *padded)
         asked = all(bound is None or bound.asked for bound in bounds)
-        self.bodies.bounds[value] = Bound(axis, self.bodies.folded(WhereOp.get(picked, *counts), self.name), asked)
+        self.bodies.bounds[value] = Bound(axis, self._emit("where", picked, *counts), asked)
         return value
 
     def _padded(self, value: SSAValue, axis: int, extent: int) -> SSAValue:
@@ -128,9 +126,9 @@ class If(ControlNode):
             return value
         dtype = numpy_dtype(element_type_of(value))
         self.bodies.store.require_room(math.prod(shape) * dtype.itemsize, self.name)
-        zeros = self.bodies.constant(np.zeros(shape, dtype), self.name)
+        zeros = self._constant(np.zeros(shape, dtype))
         empty = shape[axis] == extent
-        return zeros if empty else self.bodies.folded(ConcatOp.get([value, zeros], axis=axis), self.name)
+        return zeros if empty else self._emit("concat", [value, zeros], axis=axis)
 
     def _regions(self, condition: SSAValue) -> Sequence[Value]:
         """Both branches as regions, of which one runs."""

@@ -16,11 +16,7 @@ from xdsl.ir import Block, Region, SSAValue
 from aotc.dialects.constants import known_array
 from aotc.dialects.dtypes import numpy_dtype
 from aotc.dialects.graph.compound.control_flow import MOST_TRIPS, LoopOp, yield_of
-from aotc.dialects.graph.elementwise import AddOp
 from aotc.dialects.graph.interfaces import GraphOp, element_type_of, shape_of
-from aotc.dialects.graph.logical import CompareOp, WhereOp
-from aotc.dialects.graph.movement import BroadcastOp, ConcatOp, ReshapeOp
-from aotc.dialects.graph.reduction import CumulativeOp
 from aotc.dialects.graph.structure import YieldOp
 from aotc.errors import CompileError
 from aotc.frontend.onnx.control.bodies import ControlNode
@@ -108,11 +104,11 @@ class Loop(ControlNode):
             self.bodies.store.require_room(made, self.name, "Loop")
             for column, value in zip(scanned, results[1 + len(carried) :], strict=True):
                 assert isinstance(value, SSAValue)
-                column.append(self.bodies.folded(ReshapeOp.get(value, shape=[1, *shape_of(value)]), self.name))
+                column.append(self._emit("reshape", value, shape=[1, *shape_of(value)]))
             trip += 1
         if scanned and not trip:
             self._fail("missing-input", "a loop without iterations has nothing to put together")
-        return [*carried, *(self.bodies.folded(ConcatOp.get(column, axis=0), self.name) for column in scanned)]
+        return [*carried, *(self._emit("concat", column, axis=0) for column in scanned)]
 
     def _rolled(
         self, body: GraphProto, given_count: Given, given_condition: Given, carried: Sequence[Given]
@@ -183,7 +179,7 @@ class Loop(ControlNode):
 
         def one_more() -> None:
             end.detach()
-            following = self.bodies.folded(AddOp.get(block.args[0], self._number(1)), self.name)
+            following = self._emit("add", block.args[0], self._number(1))
             end.operands = [*end.values[: 1 + states], following, *end.values[1 + states :]]
             block.add_op(end)
 
@@ -192,11 +188,11 @@ class Loop(ControlNode):
     def _cut(self, stacked: SSAValue, count: SSAValue) -> SSAValue:
         """The results that a loop stacked in `count` iterations: zeros from there on."""
         most, *extents = shape_of(stacked)
-        ones = self.bodies.folded(BroadcastOp.get(self._number(1), shape=[most, *(1 for _ in extents)]), self.name)
-        numbers = self.bodies.folded(CumulativeOp.get(ones, kind="sum", axis=0, exclusive=True), self.name)
-        inside = self.bodies.folded(CompareOp.get(numbers, count, how="lt"), self.name)
+        ones = self._emit("broadcast", self._number(1), shape=[most, *(1 for _ in extents)])
+        numbers = self._emit("cumulative", ones, kind="sum", axis=0, exclusive=True)
+        inside = self._emit("compare", numbers, count, how="lt")
         nothing = np.zeros((), numpy_dtype(element_type_of(stacked)))
-        value = self.bodies.folded(WhereOp.get(inside, stacked, self.bodies.constant(nothing, self.name)), self.name)
+        value = self._emit("where", inside, stacked, self._constant(nothing))
         self.bodies.bounds[value] = Bound(0, count)
         return value
 
@@ -209,7 +205,7 @@ class Loop(ControlNode):
 
     def _reshape_condition(self, end: YieldOp, shape: Sequence[int]) -> None:
         end.detach()
-        end.operands[0] = self.bodies.folded(ReshapeOp.get(end.values[0], shape=list(shape)), self.name)
+        end.operands[0] = self._emit("reshape", end.values[0], shape=list(shape))
 
 
 def _hands_on_condition(body: GraphProto) -> bool:

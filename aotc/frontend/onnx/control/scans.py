@@ -11,7 +11,6 @@ from xdsl.ir import Block, Region, SSAValue
 
 from aotc.dialects.graph.compound.control_flow import LoopOp, yield_of
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
-from aotc.dialects.graph.movement import TransposeOp
 from aotc.dialects.graph.structure import YieldOp
 from aotc.frontend.onnx.control.bodies import ControlNode, RegionBody
 from aotc.frontend.onnx.scopes import Scope, Value
@@ -146,4 +145,4 @@ class Scan(ControlNode):
         order.insert(target, source)
         if order == sorted(order):
             return value
-        return self.bodies.folded(TransposeOp.get(value, permutation=order), self.name)
+        return self._emit("transpose", value, permutation=order)

@@ -29,15 +29,11 @@ _Results = Sequence[SSAValue | None] | None
 """None where an importer has nothing to do with the bounds: the operator treats each part by itself, or is refused."""
 
 _NEUTRAL = {
-    "ReduceL1": "sum",
-    "ReduceL2": "sum",
-    "ReduceLogSum": "sum",
+    **dict.fromkeys(("ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceSum", "ReduceSumSquare"), "sum"),
     "ReduceLogSumExp": "max",  # of which the exponential is 0
     "ReduceMax": "max",
     "ReduceMin": "min",
     "ReduceProd": "prod",
-    "ReduceSum": "sum",
-    "ReduceSumSquare": "sum",
 }
 
 _SCATTERED = {"add": "sum", "mul": "prod", "max": "max", "min": "min"}
@@ -139,7 +135,7 @@ def top_k(node: Node, bounds: Sequence[Bound | None]) -> _Results:
 @bounded_op("Concat")
 def concat(node: Node, bounds: Sequence[Bound | None]) -> _Results:
     """Lists of parts one behind the other, each moved up over what is none of the list before it."""
-    axis = normalize_axis(node.attr("axis", 1), len(node.shape(0)))
+    axis = node.axis(1)
     if any(bound is not None and bound.axis != axis for bound in bounds):
         return None
     most = [node.shape(place)[axis] for place in range(len(bounds))]
@@ -160,7 +156,7 @@ def concat(node: Node, bounds: Sequence[Bound | None]) -> _Results:
 def gather(node: Node, bounds: Sequence[Bound | None]) -> _Results:
     """Of the parts those that indices name, from the count on backwards where they are negative."""
     bound, chosen = bounds
-    axis = normalize_axis(node.attr("axis", 0), len(node.shape(0)))
+    axis = node.axis(0)
     if bound is None or bound.axis != axis:
         return None
     result = node.emit("gather", node.input(0), _from_behind(node.tensor(1), bound.count), axis=axis)
@@ -251,7 +247,7 @@ def scatter_elements(node: Node, bounds: Sequence[Bound | None]) -> _Results:
     """Of the parts of the operand those that indices name are written, from the count on backwards where they are
     negative; of indices and updates those before their own count are read."""
     own, *others = bounds
-    axis = normalize_axis(node.attr("axis", 0), len(node.shape(0)))
+    axis = node.axis(0)
     if others[0] != others[1] or (own is not None and own.axis != axis):
         return None
     if own is not None:

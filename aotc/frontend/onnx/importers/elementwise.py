@@ -125,11 +125,6 @@ def is_inf(node: Node) -> Tensor:
     return reduce(lambda a, b: a.emit("or", b), found)
 
 
-@onnx_op("Where")
-def where(node: Node) -> SSAValue:
-    return node.emit("where", node.input(0), node.input(1), node.input(2))
-
-
 @onnx_op("Clip")
 def clip(node: Node) -> Tensor:
     x = node.tensor(0)

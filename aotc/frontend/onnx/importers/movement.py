@@ -67,13 +67,13 @@ def tile(node: Node) -> Tensor:
 @onnx_op("Concat")
 def concat(node: Node) -> Tensor:
     parts = [node.tensor(position) for position in range(len(node.inputs))]
-    return joined(parts, normalize_axis(node.attr("axis", 1), len(node.shape(0))))
+    return joined(parts, node.axis(1))
 
 
 @onnx_op("Split")
 def split(node: Node) -> list[Tensor | None]:
     shape = node.shape(0)
-    axis = normalize_axis(node.attr("axis", 0), len(shape))
+    axis = node.axis(0)
     extent, count = shape[axis], len(node.outputs)
     sizes: list[int] | None = node.attr("split")
     if (node.opset >= 13 or node.opset < 2) and node.optional(1) is not None:

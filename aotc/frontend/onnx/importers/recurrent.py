@@ -12,7 +12,7 @@ from typing import Any
 from xdsl.ir import SSAValue
 
 from aotc.dialects.dtypes import numpy_dtype
-from aotc.dialects.graph.recurrent.activations import ACTIVATIONS, Activation
+from aotc.dialects.graph.functions import ACTIVATIONS, Activation
 from aotc.dialects.graph.recurrent.cells import GruOp, LstmCell, LstmOp, RnnOp
 from aotc.dialects.graph.recurrent.recurrence import RecurrenceOp
 from aotc.frontend.onnx.importers.movement import cut

@@ -11,14 +11,6 @@ from aotc.dialects.graph.shapes import normalize_axis
 from aotc.frontend.onnx.node import Tensor
 from aotc.frontend.onnx.registry import Node, onnx_op
 
-_PLAIN = {
-    "ReduceMax": "max",
-    "ReduceMean": "mean",
-    "ReduceMin": "min",
-    "ReduceProd": "prod",
-    "ReduceSum": "sum",
-}
-
 
 def axes_of(node: Node) -> list[int]:
     """The axes to reduce, as an attribute or (by version) an input; all where none are given, or none at all."""
@@ -60,9 +52,9 @@ def _real(x: Tensor) -> Tensor:
     return x if is_float(x.kind) else x.cast(f64)
 
 
-@onnx_op(*_PLAIN)
+@onnx_op("ReduceMax", "ReduceMean", "ReduceMin", "ReduceProd", "ReduceSum")
 def plain_reduction(node: Node) -> Tensor:
-    return _reduce(node.tensor(0), _PLAIN[node.op_type])
+    return _reduce(node.tensor(0), node.op_type.removeprefix("Reduce").lower())
 
 
 @onnx_op("ReduceL1")

@@ -9,8 +9,8 @@ from xdsl.dialects.builtin import f32, i64
 from xdsl.ir import SSAValue
 
 from aotc.dialects.dtypes import dtype_name, is_float, numpy_dtype
+from aotc.frontend.onnx.importers.contraction import window_attributes
 from aotc.frontend.onnx.importers.movement import cut
-from aotc.frontend.onnx.importers.pooling import window_attributes
 from aotc.frontend.onnx.node import Bound, Tensor
 from aotc.frontend.onnx.registry import Node, onnx_op
 from aotc.model.weight_store import Array

@@ -50,14 +50,14 @@ class _Call:
             self.node.fail("invalid-type", f"input {position} is not a tensor", "the operator takes one")
         return found
 
-    def place(self, position: int, count: int, default: int) -> int:
-        """The place among `count` that an optional input says, from the front."""
+    def place(self, position: int, count: int, default: int, last: int) -> int:
+        """The place among `count`, or up to `last`, that an optional input says, from the front."""
         if position >= len(self.inputs) or self.inputs[position] is None:
             return default
         place = int(self.node.constant_input(position, "the position").reshape(()))
-        if not -count <= place < count:
+        if not -count <= place <= last:
             self.node.fail("invalid-value", f"position {place} is out of range for {count} of the sequence")
-        return place % count
+        return place + count if place < 0 else place
 
 
 def _construct(call: _Call) -> Given:
@@ -66,16 +66,12 @@ def _construct(call: _Call) -> Given:
 
 def _at(call: _Call) -> Given:
     items = call.items()
-    return items[call.place(1, len(items), 0)]
+    return items[call.place(1, len(items), 0, len(items) - 1)]
 
 
 def _insert(call: _Call) -> Given:
     items = call.items()
-    place, count = len(items), len(items)
-    if len(call.inputs) > 2 and call.inputs[2] is not None:
-        place = int(call.node.constant_input(2, "the position").reshape(()))
-        if not -count <= place <= count:
-            call.node.fail("invalid-value", f"position {place} is out of range for {count} of the sequence")
+    place = call.place(2, len(items), len(items), len(items))
     return Items((*items[:place], call.tensor(1), *items[place:]))
 
 
@@ -83,7 +79,7 @@ def _erase(call: _Call) -> Given:
     items = call.items()
     if not items:
         call.node.fail("invalid-value", "the sequence is empty", "there is nothing to erase")
-    place = call.place(1, len(items), len(items) - 1)
+    place = call.place(1, len(items), len(items) - 1, len(items) - 1)
     return Items((*items[:place], *items[place + 1 :]))
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import ABC
 from collections.abc import Sequence
 from itertools import product
+from typing import ClassVar
 
 import numpy as np
 from xdsl.dialects.builtin import DenseArrayBase, TensorType, i8, i32
@@ -21,6 +22,7 @@ from aotc.dialects.dtypes import integer_range
 from aotc.dialects.graph.checks import expect, expect_within
 from aotc.dialects.graph.interfaces import Array, ConstantPackerOp, LoopNestOp, ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.packed.convolution.blocked_conv import BlockedConvolutionOp
+from aotc.dialects.graph.packed.convolution.within_lanes import LanesOp
 from aotc.dialects.graph.packed.layout import Layout, Mode
 from aotc.dialects.graph.packed.products.packed_matmul import SizedProductOp, column_panels
 from aotc.dialects.graph.shapes import ceil_div
@@ -248,8 +250,20 @@ class DotOp(LoopNestOp, ABC):
         return (x if not self.complement else x - b.shift_right(weight, b.const(31, i32))), weight
 
 
+class TabledSums(SlidingAxes, ABC):
+    """Convolution whose sums start with the table of `zero_point_bias` that is its bias."""
+
+    def edges(self) -> list[Edges]:
+        """The cases along each axis of the bias."""
+        return edges_in(self.bias, self.windows())
+
+    def first_addend(self, b: Builder, table: Reader, position: Sequence[Scalar], channel: Scalar) -> Scalar:
+        """The element of the table for a position and a channel."""
+        return table([*(each.case(b, at) for each, at in zip(self.edges(), position, strict=True)), channel])
+
+
 @irdl_op_definition
-class BlockedDotConvOp(SlidingAxes, BlockedConvolutionOp, DotOp):
+class BlockedDotConvOp(TabledSums, BlockedConvolutionOp, DotOp):
     """Convolution of blocked 8-bit integers: a blocked result of sums in i32.
 
     As `blocked_conv`, but of x as it is, without zero point: sums start with the table `bias` of `zero_point_bias`, in
@@ -275,12 +289,8 @@ class BlockedDotConvOp(SlidingAxes, BlockedConvolutionOp, DotOp):
         check_table(self.bias, self.windows(), blocks * self.block)
         return i32
 
-    def edges(self) -> list[Edges]:
-        """The cases along each axis of the bias."""
-        return edges_in(self.bias, self.windows())
-
     def start(self, b: Builder, reads: Sequence[Reader], position: Sequence[Scalar], output: Scalar) -> Scalar:
-        return reads[2]([*(each.case(b, at) for each, at in zip(self.edges(), position, strict=True)), output])
+        return self.first_addend(b, reads[2], position, output)
 
     def weight_index(
         self, panel: Scalar, block: Scalar, taps: Sequence[Scalar], inner: Scalar, column: Scalar
@@ -327,3 +337,60 @@ class PackedDotMatMulOp(SizedProductOp, DotOp):
             return x * weight
 
         return b.sum([(0, depth)], reads[2]([column]), term)
+
+
+class DepthwiseSumsOp(TabledSums, LanesOp, ABC):
+    """Convolution of each channel of x [N, blocks, spatial.., B] with a kernel of its own: [N, blocks, extents.., B].
+
+    x is i8 or ui8, the weight i8. Sums start with the table `bias` of `zero_point_bias`, with an element for each lane.
+    """
+
+    WEIGHT: ClassVar[str] = "blocks kernel.. B"
+    """The shape of the weight, as `expect` takes it."""
+
+    def infer_types(self) -> Sequence[TensorType]:
+        expect(self, x="N blocks H spatial.. B byte", weight=f"{self.WEIGHT} i8", bias=".. i32")
+        x = shape_of(self.x)
+        check_table(self.bias, self.windows(), x[1] * x[-1])
+        return [TensorType(i32, [*x[:2], *self.extents(), x[-1]])]
+
+    def start(self, b: Builder, reads: Sequence[Reader], index: Sequence[Scalar]) -> Scalar:
+        _, block, *position, lane = index
+        return self.first_addend(b, reads[2], position, block * shape_of(self.x)[-1] + lane)
+
+    def multiplied(self, b: Builder, *values: Scalar) -> Sequence[Scalar]:
+        return [b.cast(value, i32) for value in values]
+
+
+@irdl_op_definition
+class BlockedDotDepthwiseConvOp(DepthwiseSumsOp, DotOp):
+    """As `DepthwiseSumsOp`; the weight, i8, is [blocks, kernel.., groups, B * 4]: along the last axis of the kernel
+    four neighbouring taps of a channel follow each other, missing ones zero; the dilation of that axis is 1.
+    """
+
+    name = "graph.blocked_dot_depthwise_conv"
+    WEIGHT: ClassVar[str] = "blocks kernel.. groups lanes"
+    taps_across = int_prop()
+    """The extent of the last axis of the kernel."""
+
+    def kernel(self) -> tuple[int, ...]:
+        return (*shape_of(self.weight)[1:-2], self.taps_across)
+
+    def infer_types(self) -> Sequence[TensorType]:
+        groups = ceil_div(self.taps_across, GROUP)
+        expect(self, x="N blocks H spatial.. B", weight=f"blocks kernel.. {groups} {shape_of(self.x)[-1] * GROUP}")
+        if self.ints("dilations")[-1] != 1:
+            raise ShapeError(f"{self.taps_across} neighbouring taps do not take {groups} groups of {GROUP}")
+        return super().infer_types()
+
+    def weight_index(self, block: Scalar, taps: Sequence[Scalar], lane: Scalar, number: Scalar) -> list[Scalar]:
+        *outer, tap = taps
+        return [block, *outer, tap / GROUP, lane * GROUP + tap.b.rem(tap, tap.b.index(GROUP))]
+
+
+@irdl_op_definition
+class BlockedPairDepthwiseConvOp(DepthwiseSumsOp):
+    """As `DepthwiseSumsOp`; the weight, i8, is [blocks, kernel.., B]. Products of two taps, of neighbouring rows, are
+    added at once."""
+
+    name = "graph.blocked_pair_depthwise_conv"

@@ -24,8 +24,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import reduce
-from operator import and_
 from typing import ClassVar
 
 import numpy as np
@@ -56,7 +54,7 @@ from aotc.dialects.graph.packed.channels import Channels
 from aotc.dialects.graph.packed.winograd.winograd_axes import ABSENT, EXACT, INNER, Axis, along, axes_of, exact_of
 from aotc.dialects.graph.quantized.bytes import UI8
 from aotc.dialects.graph.schedules import check_partial_sums
-from aotc.dialects.graph.shapes import CACHE_LINE, ceil_div, inside
+from aotc.dialects.graph.shapes import CACHE_LINE, all_inside, ceil_div
 from aotc.dialects.graph.windows.axes import check_bias
 from aotc.dialects.graph.windows.sliding import sliding_windows
 from aotc.dialects.properties import int_prop, opt_int_prop
@@ -377,7 +375,7 @@ class WinogradConvOp(LoopNestOp):
                         for here, axis, part, offset in zip(tile, axes, segment, offsets, strict=True)
                     ]
                     source = [image, within, *at, lane]
-                    inside = _all_inside(b, at, [axis.window.extent for axis in axes])
+                    inside = all_inside(b, at, [axis.window.extent for axis in axes])
                     return b.when(inside, lambda: [plain(reads[0](source))], lambda: [zero])[0]
 
                 d = everywhere(shape, element)
@@ -422,7 +420,7 @@ class WinogradConvOp(LoopNestOp):
                 def write(at: list[Scalar] = at, value: Scalar = value) -> None:
                     writes[0]([image, channel_block, *at, lane], value + bias)
 
-                b.only_when(_all_inside(b, at, extents), write)
+                b.only_when(all_inside(b, at, extents), write)
 
         b.parallel_for([batch, outer, *(axis.tiles for axis in axes), block], body)
 
@@ -433,7 +431,3 @@ def divided(b: Builder, value: Scalar, multiple: int) -> Scalar:
         value = value * b.const(inverse, value.dtype)
     shift = power_of_two(multiple)
     return b.shift_right(value, b.const(shift, value.dtype)) if shift else value
-
-
-def _all_inside(b: Builder, index: Sequence[Scalar], extents: Sequence[int]) -> Scalar:
-    return reduce(and_, (inside(b, i, extent) for i, extent in zip(index, extents, strict=True)))

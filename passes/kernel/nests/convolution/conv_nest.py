@@ -16,26 +16,22 @@ from typing import TypeAlias
 
 from xdsl.ir import Attribute
 
-from aotc.dialects.builder import Reader, Scalar
-from aotc.dialects.dtypes import byte_width
+from aotc.dialects import aot
+from aotc.dialects.builder import INDEX, Reader, Scalar
+from aotc.dialects.dtypes import byte_width, is_unsigned
 from aotc.dialects.graph.interfaces import shape_of
 from aotc.dialects.graph.packed.channels import GroupedPanels
 from aotc.dialects.graph.packed.convolution.blocked_conv import BlockedConvolutionOp, PanelBlockBody
-from aotc.dialects.graph.schedules import MatmulSchedule
+from aotc.dialects.graph.packed.integers.dot_products import GROUP
+from aotc.dialects.graph.packed.integers.paired_steps import PairedDotConvOp
+from aotc.dialects.graph.schedules import MatmulSchedule, PairedSchedule
 from aotc.dialects.graph.shapes import Segment, linearize, segments
 from aotc.dialects.graph.windows.sliding import Edges, Residues
-from aotc.passes.kernel.builders.tiles import Tile
+from aotc.passes.kernel.builders.tiles import NotVectorizable, Tile
 from aotc.passes.kernel.nest import Nest
 from aotc.passes.kernel.nests.convolution.row_tiles import RowTiles, row_tiles, starting_tile
-from aotc.passes.kernel.nests.products.matmul_nest import (
-    PLAIN,
-    Block,
-    PartialSums,
-    Products,
-    for_blocks,
-    prefetch_panel,
-    reduction,
-)
+from aotc.passes.kernel.nests.products import matmul_nest
+from aotc.passes.kernel.nests.products.matmul_nest import Block, PartialSums, Products
 
 OverBlocks: TypeAlias = Callable[[Scalar, list[Scalar], PanelBlockBody], list[Scalar]]
 """Loops over the blocks of x that a panel reads, carrying values."""
@@ -47,7 +43,7 @@ class ConvNest(Nest[BlockedConvolutionOp, MatmulSchedule]):
 
     dtype: Attribute
     """Of the weight."""
-    products: Products = PLAIN
+    products: Products = matmul_nest.PLAIN
     edges: Sequence[Edges] | None = None
     """Where sums start with a row of a table for each set of taps inside of x, these sets along each axis: the bias is
     read at one index for each axis, and at a channel."""
@@ -104,7 +100,7 @@ class ConvNest(Nest[BlockedConvolutionOp, MatmulSchedule]):
                 nest = replace(self, over_some=self._over_some(some))
                 b.parallel_for(spatial[:-1], lambda outer: nest._row(batch, panel, count, outer, some))
 
-            for_blocks(b, self.panels.most, most, add)
+            matmul_nest.for_blocks(b, self.panels.most, most, add)
 
         if self.partials is not None:
             b.sequential_for([batches, whole], lambda index: in_blocks(index, 0, registers))
@@ -255,7 +251,7 @@ class _Tile:
         following = [self.panel + 1, *(b.index(0) for _ in at[1:])]
         first, step = linearize(b, [*outer, self.row], spatial), linearize(b, at, steps)
         sizes, shape = (math.prod(spatial), byte_width(nest.dtype)), (math.prod(steps), columns)
-        prefetch_panel(b, nest.schedule, nest.reads[1], following, first, sizes, shape, step)
+        matmul_nest.prefetch_panel(b, nest.schedule, nest.reads[1], following, first, sizes, shape, step)
 
     def _taps(
         self, first: Scalar, block: Scalar, places: list[Scalar], taps: list[Scalar], depth: int, total: Scalar
@@ -281,9 +277,86 @@ class _Tile:
                     return x, nest.reads[1]([self.panel, block, *taps, tap, inner, columns])
 
                 steps = nest.products.steps(depth)
-                return reduction(b, nest.schedule.unroll, steps, carried, factors, nest.products)
+                return matmul_nest.reduction(b, nest.schedule.unroll, steps, carried, factors, nest.products)
 
             part_total = b.slice(total, [taps_of_rows.first, 0], [size, self.count])
             (part_total,) = b.loop(taps_of_rows.low, taps_of_rows.high, 1, [part_total], step)
             total = b.replace(part_total, total, [taps_of_rows.first, 0])
         return total
+
+
+@dataclass(frozen=True)
+class PairedDotNest(Nest[PairedDotConvOp, PairedSchedule]):
+    """The nest of 8-bit integers whose steps are in pairs.
+
+    A register tile is some neighbouring positions along the last axis times one vector of output channels, a panel.
+    Each panel has an order of its steps: first the pairs of both kinds, whose numbers a table has, then steps that are
+    alone.
+    """
+
+    def emit(self) -> None:
+        b = self.b
+        batches, panels, *outer, row, lanes = self.shape
+        if lanes != self.lanes:
+            raise NotVectorizable("the panels do not fit the schedule")
+
+        def one(batch: Scalar, panel: Scalar, before: list[Scalar]) -> None:
+            for part in segments(row, self.schedule.mr):
+
+                def tile(number: Scalar, start: int = part.start, size: int = part.size) -> None:
+                    self._tile(batch, panel, before, number * size + start, size)
+
+                b.parallel_range(0, part.count, 1, tile)
+
+        def by_columns(index: list[Scalar]) -> None:
+            batch, panel, *before = index
+            one(batch, panel, before)
+
+        def by_rows(index: list[Scalar]) -> None:
+            batch, *before = index
+            b.parallel_range(0, panels, 1, lambda panel: one(batch, panel, before))
+
+        if self.schedule.order == "columns":
+            b.parallel_for([batches, panels, *outer], by_columns)
+        else:
+            b.parallel_for([batches, *outer], by_rows)
+
+    def _tile(self, batch: Scalar, panel: Scalar, before: list[Scalar], first: Scalar, size: int) -> None:
+        """The positions from `first` on, `size` of them."""
+        b, lanes = self.b, self.lanes
+        steps = shape_of(self.op.weight)[1]
+        tile = Tile((size, 1, lanes))
+        plain, complemented = (b.cast(self.reads[3]([panel, b.index(kind)]), INDEX) for kind in range(2))
+        sums = b.splat(self.reads[4]([tile.index(b, panel * lanes, {2: 1})]), tile)
+
+        def factors(step: Scalar) -> tuple[Scalar, Scalar]:
+            return self._factors(batch, panel, before, first, size, step)
+
+        def pair(number: Scalar, carried: list[Scalar], *, complement: bool) -> list[Scalar]:
+            (x, w), (y, v) = factors(number * 2), factors(number * 2 + 1)
+            unsigned = is_unsigned(x.dtype)
+            op = aot.TileDotPairOp(
+                [x.ssa, w.ssa, y.ssa, v.ssa], carried[0].ssa, unsigned=unsigned, complement=complement
+            )
+            return [Scalar(b, carried[0].dtype, b.emit(op))]
+
+        def alone(number: Scalar, carried: list[Scalar]) -> list[Scalar]:
+            return [b.dot(*factors(number), carried[0], complement=True)]
+
+        pairs = plain + complemented
+        if self.op.is_unsigned:
+            (sums,) = b.loop(0, plain, 1, [sums], lambda number, now: pair(number, now, complement=False))
+        (sums,) = b.loop(plain, pairs, 1, [sums], lambda number, now: pair(number, now, complement=True))
+        (sums,) = b.loop(pairs * 2, steps, 1, [sums], alone)
+        position = tile.index(b, first, {0: 1})
+        self.write([batch, panel, *before, position, tile.index(b, 0, {2: 1})], sums)
+
+    def _factors(
+        self, batch: Scalar, panel: Scalar, before: list[Scalar], first: Scalar, size: int, step: Scalar
+    ) -> tuple[Scalar, Scalar]:
+        """The elements of a step, and its weights."""
+        b, wide = self.b, Tile((size, 1, self.lanes * GROUP), None, GROUP)
+        place = b.cast(self.reads[2]([panel, step]), INDEX)
+        position = wide.index(b, first, {0: 1})
+        x = self.reads[0](self.op.source(batch, [*before, position], place))
+        return x, self.reads[1]([panel, step, wide.index(b, 0, {2: 1})])

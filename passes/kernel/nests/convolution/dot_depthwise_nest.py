@@ -20,12 +20,14 @@ from xdsl.dialects.builtin import i16, i32
 from aotc.dialects.aot.tiles import tile_shape, tile_type
 from aotc.dialects.builder import Scalar
 from aotc.dialects.graph.interfaces import shape_of
-from aotc.dialects.graph.packed.integers.dot_depthwise import BlockedDotDepthwiseConvOp, BlockedPairDepthwiseConvOp
-from aotc.dialects.graph.packed.integers.dot_products import GROUP
+from aotc.dialects.graph.packed.integers.dot_products import (
+    GROUP,
+    BlockedDotDepthwiseConvOp,
+    BlockedPairDepthwiseConvOp,
+)
 from aotc.dialects.graph.schedules import WindowSchedule
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.windows.sliding import Edges, SlidingWindow
-from aotc.passes.kernel.builders.tile_builder import TileBuilder
 from aotc.passes.kernel.builders.tiles import NotVectorizable, Tile
 from aotc.passes.kernel.nest import Nest
 from aotc.passes.kernel.nests.convolution.row_tiles import RowTiles, Strip, row_tiles, starting_tile, tap_places
@@ -36,6 +38,14 @@ Op = TypeVar("Op", BlockedDotDepthwiseConvOp, BlockedPairDepthwiseConvOp)
 @dataclass(frozen=True)
 class _Nest(Nest[Op, WindowSchedule]):
     """A nest over images, blocks and positions."""
+
+    def start(self, block: Scalar, outer: Sequence[Scalar], first: int, tile: Tile) -> Scalar:
+        """The first addends of a tile of positions from `first` on."""
+
+        def channels(some: Tile) -> Scalar:
+            return some.index(self.b, block * self.lanes, {-1: 1})
+
+        return starting_tile(self.b, self.reads[2], self.op.edges(), outer, first, tile, channels)
 
     def outermost(self) -> tuple[int, ...]:
         """How many images and blocks there are; raises NotVectorizable where a block is no vector."""
@@ -86,11 +96,7 @@ class DotDepthwiseNest(_Nest[BlockedDotDepthwiseConvOp]):
         """The positions from `at` on, along the last axis."""
         b, (batch, block, *outer), windows = self.b, index, self.op.windows()
         tile = Tile((part.size, self.lanes))
-
-        def channels(some: Tile) -> Scalar:
-            return some.index(b, block * self.lanes, {-1: 1})
-
-        start = starting_tile(b, self.reads[2], self.op.edges(), outer, part.start, tile, channels)
+        start = self.start(block, outer, part.start, tile)
         bounds = [window.taps(b, position) for window, position in zip(windows, outer, strict=False)]
         wide = Tile((part.size, self.lanes * GROUP))
         lane = wide.index(b, 0, {1: 1})
@@ -156,7 +162,7 @@ class PairDepthwiseNest(_Nest[BlockedPairDepthwiseConvOp]):
                     part.start,
                     part.positions.stop,
                     part.size,
-                    lambda at, part=part: _PairTile(self, index, part, at, whole).write(),
+                    lambda at, part=part: _PairTile.of(self, index=index, part=part, at=at, whole=whole).run(),
                 )
 
         if not outer:
@@ -174,45 +180,29 @@ class PairDepthwiseNest(_Nest[BlockedPairDepthwiseConvOp]):
 
 
 @dataclass(frozen=True)
-class _PairTile:
+class _PairTile(_Nest[BlockedPairDepthwiseConvOp]):
     """The positions from `at` on along the last axis, at `index`: batch, block, positions along the other axes."""
 
-    nest: PairDepthwiseNest
     index: list[Scalar]
     part: RowTiles
     at: Scalar
     whole: bool
     """Whether all rows of the kernel see something; else that is found out when the code runs."""
 
-    @property
-    def b(self) -> TileBuilder:
-        """That of the nest."""
-        return self.nest.b
-
-    @property
-    def lanes(self) -> int:
-        """Of a block."""
-        return self.nest.lanes
-
-    def write(self) -> None:
-        """Sum up and write."""
-        b, op, (batch, block, *position) = self.b, self.nest.op, self.index
+    def run(self) -> None:
+        b, (batch, block, *position) = self.b, self.index
         tile = Tile((self.part.size, self.lanes))
-
-        def channels(some: Tile) -> Scalar:
-            return some.index(b, block * self.lanes, {-1: 1})
-
-        start = starting_tile(b, self.nest.reads[2], op.edges(), position, self.part.start, tile, channels)
-        *outer, _ = op.windows()
+        start = self.start(block, position, self.part.start, tile)
+        *outer, _ = self.op.windows()
         bounds = [window.taps(b, place) for window, place in zip(outer[:-1], position, strict=False)]
         (total,) = b.reduce(bounds, [start], self._rows)
         place = tile.index(b, self.at, {0: 1})
-        self.nest.write([batch, block, *position, place, tile.index(b, 0, {1: 1})], total)
+        self.write([batch, block, *position, place, tile.index(b, 0, {1: 1})], total)
 
     def _rows(self, taps: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
         """All rows of the kernel, in pairs and perhaps one alone; `taps` are those along the axes before."""
         b = self.b
-        *outer, _ = self.nest.op.windows()
+        *outer, _ = self.op.windows()
         if not outer:
             return self._row([], carried, paired=False)
 
@@ -233,7 +223,7 @@ class _PairTile:
         """The products of one row of the kernel, or of two: those at `taps` and in the next row."""
         b, (total,) = self.b, carried
         elements: dict[Strip, Scalar] = {}
-        for place in tap_places(self.nest.op.windows()[-1], self.part.taps):
+        for place in tap_places(self.op.windows()[-1], self.part.taps):
             if place.strip not in elements:
                 elements[place.strip] = self._elements(taps, place.strip, paired=paired)
             size = place.last - place.first
@@ -245,14 +235,14 @@ class _PairTile:
     def _elements(self, taps: list[Scalar], strip: Strip, *, paired: bool) -> Scalar:
         """The elements that the taps of a column see along a strip, each channel's two in its lane."""
         batch, block, *position = self.index
-        *outer, across = self.nest.op.windows()
+        *outer, across = self.op.windows()
         tile = Tile((strip.count, self.lanes))
         first = self.at * across.stride + (strip.element - across.before)
         column, lane = tile.index(self.b, first, {0: across.stride}), tile.index(self.b, 0, {1: 1})
 
         def read(taps: list[Scalar]) -> Scalar:
             places = [w.source(at, tap) for w, at, tap in zip(outer, position, taps, strict=True)]
-            return self.b.splat(self.nest.reads[0]([batch, block, *places, column, lane]), tile)
+            return self.b.splat(self.reads[0]([batch, block, *places, column, lane]), tile)
 
         return self._interleaved(read(taps), read(_next(taps)) if paired else None)
 
@@ -262,8 +252,8 @@ class _PairTile:
 
         def read(taps: list[Scalar]) -> Scalar:
             lane = tile.index(self.b, 0, {1: 1})
-            index = self.nest.op.weight_index(self.index[1], [*taps, self.b.index(tap)], lane, self.b.index(0))
-            return self.b.splat(self.nest.reads[1](index), tile)
+            index = self.op.weight_index(self.index[1], [*taps, self.b.index(tap)], lane, self.b.index(0))
+            return self.b.splat(self.reads[1](index), tile)
 
         one = self._interleaved(read(taps), read(_next(taps)) if paired else None, zeros=True)
         return Scalar(self.b, i16, self.b.emit(vector.BroadcastOp(one.ssa, tile_type((size, 2 * self.lanes), i16))))

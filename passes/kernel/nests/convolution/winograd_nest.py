@@ -32,8 +32,15 @@ from aotc.mathematics.linear_combinations import Sum
 from aotc.mathematics.winograd_transforms import TAPS
 from aotc.passes.kernel.builders.tiles import NotVectorizable, Tile
 from aotc.passes.kernel.nest import Nest
-from aotc.passes.kernel.nests.parallel_parts import Share, for_common, in_part, share_of
-from aotc.passes.kernel.nests.products.matmul_nest import PLAIN, Products, batched_matmul
+from aotc.passes.kernel.nests.products.matmul_nest import (
+    PLAIN,
+    Products,
+    Share,
+    batched_matmul,
+    for_common,
+    in_part,
+    share_of,
+)
 
 
 def alike(axis: Axis, segment: int) -> list[tuple[range, range]]:
@@ -136,22 +143,22 @@ class WinogradNest(Nest[WinogradConvOp, MatmulSchedule]):
         start: Scalar,
         end: Scalar | None,
         counts: Sequence[int],
-        body: Callable[[list[Scalar], list[Scalar], Scalar, Scalar], None],
+        body: Callable[[list[Scalar], list[Scalar], Scalar], None],
     ) -> None:
-        """`body(index, plane, row, first)` for each index below `counts` and each row of tiles of the block.
+        """`body(index, where, first)` for each index below `counts` and each row of tiles of the block.
 
-        `first` is the number in the block of the first tile of the row. Rows from `end` on are left out; None: no block
-        has any.
+        `where` is the image, the places along the outer axes and the row; `first` is the number in the block of the
+        first tile of the row. Rows from `end` on are left out; None: no block has any.
         """
         b, step = self.b, self.sizes.tile_rows
 
         def at(index: list[Scalar]) -> None:
             *outer, number = index
             place = start + number
-            *plane, row = self._unravelled(place, [*self.sizes.planes, self.sizes.rows.tiles])
+            where = self._unravelled(place, [*self.sizes.planes, self.sizes.rows.tiles])
 
             def within() -> None:
-                body(outer, plane, row, number * self.sizes.columns.tiles)
+                body(outer, where, number * self.sizes.columns.tiles)
 
             if end is None:
                 within()
@@ -173,20 +180,10 @@ class WinogradNest(Nest[WinogradConvOp, MatmulSchedule]):
                 place = place / count
         return index
 
-    def _for_tiles(self, tiles: range, body: Callable[[Scalar], None]) -> None:
-        self.b.parallel_range(tiles.start, tiles.stop, 1, body)
-
     # The operand
 
     def _transform_row(
-        self,
-        strip: BlockStrip,
-        part: Segment,
-        across: int,
-        index: list[Scalar],
-        plane: list[Scalar],
-        row: Scalar,
-        first: Scalar,
+        self, strip: BlockStrip, part: Segment, across: int, index: list[Scalar], where: list[Scalar], first: Scalar
     ) -> None:
         """Transform as many neighbouring blocks of channels as `part` has at once, in a row of tiles, of segment
         `across` of the columns."""
@@ -205,22 +202,16 @@ class WinogradNest(Nest[WinogradConvOp, MatmulSchedule]):
                 column = tile * self.sizes.columns.tile_step + (
                     across * self.sizes.columns.segment_step + elements.start - self.sizes.columns.window.before
                 )
-                for i, fiber in enumerate(self._transformed_fibers(blocks, plane, segment, row, column, elements)):
+                for i, fiber in enumerate(self._transformed_fibers(blocks, where, segment, column, elements)):
                     registers = Tile((f.inputs, 1, part.size * self.lanes), valid)
                     product = registers.index(b, self.first + i * f.inputs, {0: 1})
                     lane = registers.index(b, channel, {-1: 1})
                     self.writes[1]([product, first + tile, lane], self._joined(fiber, 0))
 
-            self._for_tiles(tiles, transform)
+            b.parallel_range(tiles.start, tiles.stop, 1, transform)
 
     def _transformed_fibers(
-        self,
-        blocks: Sequence[Scalar],
-        plane: list[Scalar],
-        segment: list[Scalar],
-        row: Scalar,
-        column: Scalar,
-        elements: range,
+        self, blocks: Sequence[Scalar], where: list[Scalar], segment: list[Scalar], column: Scalar, elements: range
     ) -> Iterator[list[Scalar]]:
         """The transformed elements of a tile, fiber by fiber; the first that exists is in `column`.
 
@@ -228,7 +219,7 @@ class WinogradNest(Nest[WinogradConvOp, MatmulSchedule]):
         The zero point is subtracted from what is transformed, of which it changes little.
         """
         f = self.sizes.rows.transforms
-        fibers = [self._fiber(blocks, plane, segment, row, column, i, elements) for i in range(f.inputs)]
+        fibers = [self._fiber(blocks, where, segment, column, i, elements) for i in range(f.inputs)]
         columns = zip(*(self._split(fiber, 1) for fiber in fibers), strict=True)
         down = [f.transform_input(each, self.combine) for each in columns]
         for i, fiber in enumerate(zip(*down, strict=True)):
@@ -247,9 +238,8 @@ class WinogradNest(Nest[WinogradConvOp, MatmulSchedule]):
     def _fiber(
         self,
         blocks: Sequence[Scalar],
-        plane: list[Scalar],
+        where: list[Scalar],
         segment: list[Scalar],
-        row: Scalar,
         column: Scalar,
         fiber: int,
         elements: range,
@@ -259,8 +249,7 @@ class WinogradNest(Nest[WinogradConvOp, MatmulSchedule]):
         b, lanes = self.b, len(blocks) * self.lanes
         fiber_tile = Tile((1, self.sizes.columns.transforms.inputs, lanes))
         zeros = b.splat(self.sizes.zero_point, fiber_tile, self.sizes.types.factors)
-        image, *planes = plane
-        axes, tiles = (*self.sizes.outer, self.sizes.rows), (*planes, row)
+        (image, *tiles), axes = where, (*self.sizes.outer, self.sizes.rows)
         places: list[Scalar] = []
         tests: list[Scalar] = []
         for axis, tile, part in zip(axes, tiles, segment, strict=True):
@@ -348,14 +337,14 @@ class WinogradNest(Nest[WinogradConvOp, MatmulSchedule]):
 
     # The result
 
-    def _store_row(self, panel: Scalar, index: list[Scalar], plane: list[Scalar], row: Scalar, first: Scalar) -> None:
+    def _store_row(self, panel: Scalar, index: list[Scalar], where: list[Scalar], first: Scalar) -> None:
         (block,) = index
         for tiles, results in self._result_strips():
 
             def store(tile: Scalar, results: int = results) -> None:
-                self._store_tile(panel, block, plane, row, tile, results, first + tile)
+                self._store_tile(panel, block, where, tile, results, first + tile)
 
-            self._for_tiles(tiles, store)
+            self.b.parallel_range(tiles.start, tiles.stop, 1, store)
 
     def _result_strips(self) -> list[tuple[range, int]]:
         """The tiles of a row in strips with the same number of result columns."""
@@ -365,17 +354,10 @@ class WinogradNest(Nest[WinogradConvOp, MatmulSchedule]):
         return [strip for strip in strips if strip[0] and strip[1]]
 
     def _store_tile(
-        self,
-        panel: Scalar,
-        channel_block: Scalar,
-        plane: list[Scalar],
-        row: Scalar,
-        column: Scalar,
-        columns: int,
-        number: Scalar,
+        self, panel: Scalar, channel_block: Scalar, where: list[Scalar], column: Scalar, columns: int, number: Scalar
     ) -> None:
         b, down, across = self.b, self.sizes.rows.transforms, self.sizes.columns.transforms
-        image, *planes = plane
+        image, *planes, row = where
         tile = Tile((down.inputs, 1, self.lanes))
         lane = tile.index(b, channel_block * self.lanes, {-1: 1})
         sides: list[list[Scalar]] = []

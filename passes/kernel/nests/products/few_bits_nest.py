@@ -51,11 +51,6 @@ class FewBitsNest(Nest[FewBitsMatMulOp, FewBitsSchedule]):
         _, _, *sizes = self.op.sizes()
         return sizes[0], sizes[1]
 
-    @property
-    def block(self) -> int:
-        """Steps of the reduction with one scale."""
-        return self.op.block
-
     def _elements(self, words: Scalar) -> list[Scalar]:
         """The elements of words, in order, as f32."""
         b, bits = self.b, self.op.bits
@@ -123,7 +118,7 @@ class FewBitsNest(Nest[FewBitsMatMulOp, FewBitsSchedule]):
 
         def block(number: Scalar, size: int, sums: list[Scalar]) -> list[Scalar]:
             """`sums` plus those of a block of `size` steps."""
-            start = number * self.block
+            start = number * self.op.block
             scales = [[panel, number, place] for place in places]
             points = [self._zero_point(place, tile) for place in scales]
             zero = b.splat(0, tile, f32)
@@ -153,8 +148,8 @@ class FewBitsNest(Nest[FewBitsMatMulOp, FewBitsSchedule]):
             return sums
 
         sums = [b.splat(0, tile, f32)] * registers
-        for part in segments(depth, self.block):
-            first_block = part.start // self.block
+        for part in segments(depth, self.op.block):
+            first_block = part.start // self.op.block
             sums = b.loop(
                 first_block,
                 first_block + part.count,
@@ -198,7 +193,7 @@ class FewBitsNest(Nest[FewBitsMatMulOp, FewBitsSchedule]):
 
         def unpack(start: Scalar, size: int) -> None:
             """`size` steps from `start` on, counted from the first of the part, which have one scale."""
-            place = [panel, (k.start + start) / self.block, across]
+            place = [panel, (k.start + start) / self.op.block, across]
             scale, point = b.splat(self.reads[2](place), tile), self._zero_point(place, tile)
 
             def word(first: Scalar, steps: int = count) -> None:
@@ -212,7 +207,7 @@ class FewBitsNest(Nest[FewBitsMatMulOp, FewBitsSchedule]):
             if whole < size:
                 word(start + whole, size - whole)
 
-        for part in segments(k.size, min(self.block, k.size)):
+        for part in segments(k.size, min(self.op.block, k.size)):
             b.parallel_range(
                 0, part.count, 1, lambda number, part=part: unpack(number * part.size + part.start, part.size)
             )

@@ -20,20 +20,13 @@ from xdsl.ir import Attribute
 
 from aotc.dialects.builder import Scalar, linear_combinations
 from aotc.dialects.graph.interfaces import element_type_of
-from aotc.dialects.graph.packed.products.strassen_matmul import (
-    LEFT_SUMS,
-    PRODUCTS,
-    RESULT_SUMS,
-    StrassenMatMulOp,
-    StrassenSizes,
-)
+from aotc.dialects.graph.packed.products import strassen_matmul
 from aotc.dialects.graph.schedules import MatmulSchedule
 from aotc.dialects.graph.shapes import ceil_div, segments
 from aotc.mathematics.linear_combinations import terms
 from aotc.passes.kernel.builders.tiles import NotVectorizable, Tile
 from aotc.passes.kernel.nest import Nest
-from aotc.passes.kernel.nests.parallel_parts import Share, for_common, in_part, share_of
-from aotc.passes.kernel.nests.products.matmul_nest import batched_matmul
+from aotc.passes.kernel.nests.products.matmul_nest import Share, batched_matmul, for_common, in_part, share_of
 
 REGISTERS = 4
 """Registers of results that are computed at a time."""
@@ -42,14 +35,14 @@ SUMMED = 2
 
 
 @dataclass(frozen=True)
-class StrassenNest(Nest[StrassenMatMulOp, MatmulSchedule]):
+class StrassenNest(Nest[strassen_matmul.StrassenMatMulOp, MatmulSchedule]):
     """The loops of one `strassen_matmul`; its scratch buffers are sums, then products."""
 
     first: Scalar
     """In the scratch buffers the first of the seven products of the part that is being written."""
 
     @cached_property
-    def sizes(self) -> StrassenSizes:
+    def sizes(self) -> strassen_matmul.StrassenSizes:
         """Those of the operation."""
         return self.op.sizes
 
@@ -65,7 +58,7 @@ class StrassenNest(Nest[StrassenMatMulOp, MatmulSchedule]):
 
         def part(index: list[Scalar]) -> None:
             row, panel = index
-            within = replace(self, first=(row * sizes.panel_parts + panel) * PRODUCTS)
+            within = replace(self, first=(row * sizes.panel_parts + panel) * strassen_matmul.PRODUCTS)
             blocks = share_of(b, row, sizes.blocks, sizes.row_parts)
             panels = share_of(b, panel, sizes.panels, sizes.panel_parts)
             b.sequential_for(sizes.batch, lambda outer: within._matrix(outer, blocks, panels))
@@ -139,7 +132,7 @@ class StrassenNest(Nest[StrassenMatMulOp, MatmulSchedule]):
                 for side in (0, 1)
             ]
             across = tile.index(b, column, {1: self.lanes, 2: 1})
-            for product, factors in enumerate(LEFT_SUMS):
+            for product, factors in enumerate(strassen_matmul.LEFT_SUMS):
                 self.writes[1]([self.first + product, row, across], linear_combinations(b)(terms(factors, quarters)))
 
         whole = halves[1] // wide * wide
@@ -164,7 +157,7 @@ class StrassenNest(Nest[StrassenMatMulOp, MatmulSchedule]):
     def _multiply(self, panel: Scalar, rows: int, registers: int) -> None:
         """The seven products of `rows` rows with the first `registers` of a panel of the weight."""
         sizes, operands = (
-            (PRODUCTS, rows, registers, self.sizes.upper),
+            (strassen_matmul.PRODUCTS, rows, registers, self.sizes.upper),
             (in_part(self.reads[2], self.first), self.reads[1], self.sizes.width),
         )
         write = in_part(self.writes[2], self.first)
@@ -190,10 +183,10 @@ class StrassenNest(Nest[StrassenMatMulOp, MatmulSchedule]):
                     self.reads[3]([self.first + product, tile.index(b, first, {0: 1}), across])
                     if factor
                     else b.const(0, self.kind)
-                    for product, factor in enumerate(RESULT_SUMS[quarter])
+                    for product, factor in enumerate(strassen_matmul.RESULT_SUMS[quarter])
                 ]
                 place = tile.index(b, start + first + down * half, {0: 1})
-                value = linear_combinations(b)(terms(RESULT_SUMS[quarter], found))
+                value = linear_combinations(b)(terms(strassen_matmul.RESULT_SUMS[quarter], found))
                 self.write([*outer, place, across + (column + side * sizes.left)], value)
 
         for part in segments(paired, height):

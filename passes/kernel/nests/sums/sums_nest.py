@@ -100,7 +100,11 @@ class SumsNest(Nest[Sum, SumsSchedule]):
 
 @dataclass(frozen=True)
 class InterleavedNest(SumsNest[Interleaved]):
-    """Adds products of x with interleaved weights to sums, in the order [position, output]."""
+    """Adds products of x with interleaved weights to sums, in the order [position, output].
+
+    Where weights of two outputs are in a byte, both are multiplied as they lie in a byte's upper half, so that sums are
+    16 times what they stand for; what they start with is added in the end.
+    """
 
     @cached_property
     def order(self) -> Layout:
@@ -112,21 +116,10 @@ class InterleavedNest(SumsNest[Interleaved]):
         """Operands in that order: outputs, rows of weights of an output, weights of a row."""
         return self.op.plain
 
-    @cached_property
-    def outputs(self) -> int:
-        """How many there are."""
-        return self.op.outputs
-
     @property
     def aligned(self) -> bool:
         """Whether cut strips begin and end with whole words."""
         return True
-
-    @cached_property
-    def paired(self) -> bool:
-        """Whether weights of two outputs are in a byte. Both are multiplied as they lie in a byte's upper half, so that
-        sums are 16 times what they stand for; what they start with is added in the end."""
-        return self.op.paired
 
     @property
     def row(self) -> int:
@@ -140,11 +133,11 @@ class InterleavedNest(SumsNest[Interleaved]):
 
     def stored(self, width: int) -> int:
         """The bytes that a step of the reduction has for `width` outputs."""
-        return ceil_div(width, 2) if self.paired else width
+        return ceil_div(width, 2) if self.op.paired else width
 
     def begin(self, output: Scalar, row: Scalar | None, width: int) -> Scalar:
         """Where a row of weights of the block of `width` outputs begins that starts with `output`."""
-        first = (output / 2 if self.paired else output) * self.depth
+        first = (output / 2 if self.op.paired else output) * self.depth
         return first if row is None else first + row * (self.row * self.stored(width))
 
     def add(
@@ -202,7 +195,7 @@ class InterleavedNest(SumsNest[Interleaved]):
         """The weights of each output, 16 times, from words of four bytes of two, or registers of them."""
         b = self.b
         for byte in weights:
-            if not self.paired:
+            if not self.op.paired:
                 yield byte
                 continue
             mask = b.const(-0x0F0F0F10, byte.dtype) if self.schedule.word == WORD else b.const(-16, byte.dtype)
@@ -320,7 +313,7 @@ class InterleavedNest(SumsNest[Interleaved]):
     def _single_weights(self, weights: Sequence[Scalar], width: int) -> list[Scalar]:
         """The weights of `width` outputs, or 16 times them, from elements."""
         b, found = self.b, list[Scalar]()
-        if not self.paired:
+        if not self.op.paired:
             return list(weights)
         for byte in weights:
             top = b.shift_left(byte, b.const(32 - NIBBLE, i32))
@@ -343,30 +336,26 @@ class InterleavedNest(SumsNest[Interleaved]):
 
     def blocks(self, body: Callable[[Scalar, int], None]) -> None:
         """Loops over the blocks of outputs: `body` gets the first output of a block and how many there are."""
-        columns = self.order.block(0) * (2 if self.paired else 1)
-        full = self.outputs // columns * columns
+        columns = self.order.block(0) * (2 if self.op.paired else 1)
+        full = self.op.outputs // columns * columns
         self.b.parallel_range(0, full, columns, lambda output: body(output, columns))
-        if full < self.outputs:
-            body(self.b.index(full), self.outputs - full)
+        if full < self.op.outputs:
+            body(self.b.index(full), self.op.outputs - full)
 
     def start(self, output: Scalar, width: int, positions: int) -> list[Scalar]:
         """The first addends of a tile's sums; those that `finish` makes quads of have none."""
         b, bias = self.b, self.bias
-        if bias is None or self.paired or self._makes_quads(width):
+        if bias is None or self.op.paired or self._makes_quads(width):
             return [b.const(0, self.summed)] * (width * positions)
         return [bias([output + column]) for column in range(width)] * positions
 
     def finish(
-        self,
-        sums: Sequence[Scalar],
-        place: Callable[[Scalar, Scalar], list[Scalar]],
-        output: Scalar,
-        width: int,
+        self, sums: Sequence[Scalar], place: Callable[[Scalar, Scalar], list[Scalar]], output: Scalar, width: int
     ) -> None:
         """Write the sums of a tile of `width` outputs; place(number, output) is the index of an output at a
         position."""
         b, bias = self.b, self.bias
-        if self.paired:
+        if self.op.paired:
             sums = [b.shift_right(each, b.const(NIBBLE, self.summed)) for each in sums]
             if bias is not None and not self._makes_quads(width):
                 sums = [each + bias([output + slot % width]) for slot, each in enumerate(sums)]
@@ -388,11 +377,7 @@ class InterleavedNest(SumsNest[Interleaved]):
 
 
 def write_rolled(
-    b: TileBuilder,
-    sums: Sequence[Scalar],
-    width: int,
-    place: Callable[[Scalar, Scalar], list[Scalar]],
-    write: Writer,
+    b: TileBuilder, sums: Sequence[Scalar], width: int, place: Callable[[Scalar, Scalar], list[Scalar]], write: Writer
 ) -> None:
     """Write sums in the order [position, column] to place(position, column), in a loop."""
     value = b.listed(sums)

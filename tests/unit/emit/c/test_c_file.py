@@ -14,11 +14,11 @@ import pytest
 from c_program import WARNINGS, elementwise, parse, run, source
 
 from aotc import compile_to
-from aotc.emit.c.array_initialisers import definition
-from aotc.emit.c.c_types import F32, F64, float_literal
+from aotc.emit.c.contents.array_initialisers import definition
+from aotc.emit.c.contents.preamble import BYTES, MACROS
 from aotc.emit.c.files import emit_c
-from aotc.emit.c.preamble import BYTES, MACROS
-from aotc.emit.c.text import comment_text, string_literal
+from aotc.emit.c.syntax.c_types import F32, F64, float_literal
+from aotc.emit.c.syntax.text import comment_text, string_literal
 from aotc.errors import CompileError
 from aotc.model.files import write_files
 from aotc.model.metadata import ModelInfo, PlanInfo, TensorInfo

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 
 import pytest
 
-from aotc.emit.c.helpers import HELPERS
-from aotc.emit.c.instructions import FUNCTIONS
-from aotc.emit.c.vectors.macros import prologue
-from aotc.emit.c.vectors.operations import OPERATIONS
+from aotc.emit.c.definitions.helpers import HELPERS
+from aotc.emit.c.definitions.instructions import FUNCTIONS
+from aotc.emit.c.definitions.macros import prologue
+from aotc.emit.c.definitions.operations import OPERATIONS
 
 TYPES = {"f16", "bf16", "f32", "f64", "i32", "i64", "s8", "s16", "u8", "u16", "float", "double"}
 LIBRARY = {"abs", "ceil", "copysign", "exp", "floor", "fma", "roundeven", "sqrt", "tanh", "trunc"}

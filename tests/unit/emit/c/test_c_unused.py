@@ -10,7 +10,7 @@ from c_program import WARNINGS
 from onnx import TensorProto, helper, numpy_helper
 
 import aotc
-from aotc.emit.c.text import without_unused
+from aotc.emit.c.syntax.text import without_unused
 
 
 def test_unused_declarations_go_with_what_only_they_use() -> None:

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from c_program import WARNINGS, elementwise, run, source_once
 
-from aotc.emit.c.vectors.macros import prologue
+from aotc.emit.c.definitions.macros import prologue
 from aotc.machines.targets import lookup
 from aotc.model.weight_store import Array
 

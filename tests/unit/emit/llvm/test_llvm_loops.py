@@ -14,7 +14,7 @@ from xdsl.parser import Parser
 
 import aotc
 from aotc.emit.llvm import object as native
-from aotc.emit.llvm.loops import has_scalar_loops
+from aotc.emit.llvm.object import has_scalar_loops
 
 HEAD = '<ir_version: 10, opset_import: ["" : 18]> '
 PRODUCT = "m (float[64,64] x) => (float[64,64] y) { y = MatMul(x, x) }"

@@ -7,8 +7,7 @@ import ctypes
 from memory import growth
 
 from aotc.emit.llvm.jit import load_object
-from aotc.emit.llvm.optimize import optimize, tidy
-from aotc.emit.llvm.parsing import parsed
+from aotc.emit.llvm.modules import optimize, parsed, tidy
 from aotc.machines.targets import lookup
 
 TEXT = "define i32 @one() {\n  ret i32 1\n}\n"

@@ -7,7 +7,7 @@ from string import ascii_letters
 import pytest
 from memory import growth
 
-from aotc.emit.llvm.parsing import parsed
+from aotc.emit.llvm.modules import parsed
 
 _MEGABYTE = 1 << 20
 

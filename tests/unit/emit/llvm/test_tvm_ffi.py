@@ -15,8 +15,7 @@ import pytest
 
 import aotc
 from aotc.executor.native import aligned_bytes
-from aotc.model.dlpack import DLPACK_TYPES
-from aotc.model.dlpack.exchange import DLTensor
+from aotc.model.dlpack import DLPACK_TYPES, DLTensor
 
 TEXT = """<ir_version: 10, opset_import: ["" : 21]>
 two (float[2,3] x, uint8[3] w) => (float[2,3] y) { f = Cast<to = 1>(w) p = Mul(x, f) q = Softmax(p) y = Neg(q) }"""

@@ -108,11 +108,6 @@ def distances(node: Node) -> Tensor:
     return found.sqrt() if metric == "euclidean" else found
 
 
-@onnx_op("Inverse", domain=DOMAIN)
-def inverse(node: Node) -> SSAValue:
-    return node.emit("inverse", node.input(0))
-
-
 # Integers
 
 

@@ -11,9 +11,9 @@ from collections.abc import Callable
 from xdsl.dialects.builtin import f32
 
 from aotc.dialects.graph.shapes import normalize_axis
+from aotc.frontend.onnx.importers.contraction import window_attributes
 from aotc.frontend.onnx.importers.elementwise import leaky
 from aotc.frontend.onnx.importers.microsoft.layers import DOMAIN
-from aotc.frontend.onnx.importers.pooling import window_attributes
 from aotc.frontend.onnx.importers.quantization import dequantize_linear, quantize_linear
 from aotc.frontend.onnx.node import Tensor
 from aotc.frontend.onnx.registry import Node, onnx_op

@@ -8,27 +8,19 @@ import math
 import numpy as np
 
 from aotc.dialects.graph.shapes import normalize_axis
-from aotc.frontend.onnx.importers.indexing import gather_nd
 from aotc.frontend.onnx.importers.microsoft.layers import DOMAIN
-from aotc.frontend.onnx.importers.movement import cut, pad, slice_, trilu
+from aotc.frontend.onnx.importers.movement import cut, slice_
 from aotc.frontend.onnx.importers.shape import range_
-from aotc.frontend.onnx.importers.vision import grid_sample
 from aotc.frontend.onnx.node import Tensor
-from aotc.frontend.onnx.registry import Importer, Node, Results, onnx_op
+from aotc.frontend.onnx.registry import IMPORTERS, Node, Results, onnx_op
 
-_SAME: dict[str, tuple[Importer, int]] = {
-    "GatherND": (gather_nd, 12),
-    "GridSample": (grid_sample, 16),
-    "Pad": (pad, 11),
-    "Trilu": (trilu, 14),
-}
-"""The importer, and the version of the ONNX operators that the node is one of."""
+_SAME = {"GatherND": 12, "GridSample": 16, "Pad": 11, "Trilu": 14}
+"""The version of the ONNX operators that the node is one of."""
 
 
 @onnx_op(*_SAME, domain=DOMAIN)
 def same(node: Node) -> Results:
-    importer, version = _SAME[node.op_type]
-    return importer(node.in_version(version))
+    return IMPORTERS["", node.op_type].importer(node.in_version(_SAME[node.op_type]))
 
 
 @onnx_op("Range", domain=DOMAIN)

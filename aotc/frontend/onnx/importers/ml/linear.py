@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import combinations
-from typing import NamedTuple
 
 import numpy as np
 from xdsl.dialects.builtin import i64
@@ -79,39 +78,29 @@ def linear_classifier(node: Node) -> list[Tensor]:
     return [decided(scores, 0, [0, 1]), transformed_targets(scores)]
 
 
-class _Kernel(NamedTuple):
-    """The function of two vectors that a support vector machine is about."""
-
-    name: str
-    gamma: float
-    offset: float
-    degree: float
-
-    @staticmethod
-    def of(node: Node) -> _Kernel:
-        parameters = _floats(node, "kernel_params")
-        if parameters.size not in (0, 3):
-            what = f"kernel_params has {parameters.size} values, expected gamma, coef0 and degree"
-            node.fail("invalid-attribute", what)
-        name = node.attr("kernel_type", "LINEAR")
-        node.require_choice("kernel_type", name, ("LINEAR", "POLY", "RBF", "SIGMOID"))
-        return _Kernel(name, *(parameters.tolist() if parameters.size else (0.0, 0.0, 0.0)))
-
-    def apply(self, x: Tensor, vectors: Array) -> Tensor:
-        """[rows, vectors]: the kernel of each row and each vector."""
-        product = _times(x, vectors)
-        match self.name:
-            case "LINEAR":
-                return product
-            case "RBF":
-                # |x - v|^2 = |x|^2 - 2 x v + |v|^2, which rounding may make negative
-                squares = (x * x).reduce("sum", [1])
-                norms = x.node.constant((vectors.astype(np.float64) ** 2).sum(1).astype(np.float32))
-                distance = (squares - product * 2 + norms).at_least(0)
-                return (distance * -self.gamma).emit("exp")
-            case _:
-                scaled = product * self.gamma + self.offset
-                return scaled.emit("tanh") if self.name == "SIGMOID" else scaled.emit("pow", scaled.scalar(self.degree))
+def _kernel(x: Tensor, vectors: Array) -> Tensor:
+    """[rows, vectors]: the function of two vectors that a support vector machine is about, of each row and each
+    vector."""
+    node, parameters = x.node, _floats(x.node, "kernel_params")
+    if parameters.size not in (0, 3):
+        what = f"kernel_params has {parameters.size} values, expected gamma, coef0 and degree"
+        node.fail("invalid-attribute", what)
+    name = node.attr("kernel_type", "LINEAR")
+    node.require_choice("kernel_type", name, ("LINEAR", "POLY", "RBF", "SIGMOID"))
+    gamma, offset, degree = parameters.tolist() or (0.0, 0.0, 0.0)
+    product = _times(x, vectors)
+    match name:
+        case "LINEAR":
+            return product
+        case "RBF":
+            # |x - v|^2 = |x|^2 - 2 x v + |v|^2, which rounding may make negative
+            squares = (x * x).reduce("sum", [1])
+            norms = node.constant((vectors.astype(np.float64) ** 2).sum(1).astype(np.float32))
+            distance = (squares - product * 2 + norms).at_least(0)
+            return (distance * -gamma).emit("exp")
+        case _:
+            scaled = product * gamma + offset
+            return scaled.emit("tanh") if name == "SIGMOID" else scaled.emit("pow", scaled.scalar(degree))
 
 
 @onnx_op("SVMRegressor", domain=DOMAIN)
@@ -119,7 +108,7 @@ def svm_regressor(node: Node) -> Tensor:
     x, vectors, offset = real_rows(node), node.attr("n_supports", 0), _offset(node)
     if vectors > 0:
         support = _floats(node, "support_vectors", vectors * x.shape[1]).reshape(vectors, -1)
-        x = _Kernel.of(node).apply(x, support)
+        x = _kernel(x, support)
     score = _linear(x, _floats(node, "coefficients", x.shape[1]).reshape(1, -1), offset[:1])
     return (score > 0).choose(score.scalar(1), -1) if node.attr("one_class", 0) else score
 
@@ -164,7 +153,7 @@ def _pairwise_svm(x: Tensor, known: list[int], per_class: Array) -> list[Tensor]
     for row, (i, j) in enumerate(comparisons):
         matrix[row, starts[i] : starts[i + 1]] = coefficients[j - 1, starts[i] : starts[i + 1]]
         matrix[row, starts[j] : starts[j + 1]] = coefficients[i, starts[j] : starts[j + 1]]
-    scores = _linear(_Kernel.of(node).apply(x, support), matrix, offset)
+    scores = _linear(_kernel(x, support), matrix, offset)
     first_wins = (scores > 0).emit("cast", to=i64)
     second_wins = 1 - first_wins
     wins = [node.filled([len(comparisons), count], 0, np.int64) for _ in range(2)]

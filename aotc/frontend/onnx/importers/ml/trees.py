@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from typing import Any, TypeAlias
 
 import numpy as np
 from xdsl.dialects.builtin import IntegerType, f32
@@ -35,13 +35,8 @@ _AGGREGATES = {"AVERAGE": "mean", "SUM": "sum", "MIN": "min", "MAX": "max"}
 _FEW = 8
 """Targets whose sums a processor has registers for; of more, what leaves say is gathered, then reduced on vectors."""
 
-
-@dataclass(frozen=True)
-class Ensemble:
-    """The trees of a node."""
-
-    nodes: ensembles.Nodes
-    weights: ensembles.Weights
+Ensemble: TypeAlias = tuple[ensembles.Nodes, ensembles.Weights]
+"""The trees of a node, and what their leaves say."""
 
 
 @onnx_op("TreeEnsembleRegressor", domain=DOMAIN)
@@ -160,7 +155,17 @@ def _ensemble(node: Node, kind: str) -> Ensemble:
     if unknown := set(modes) - {*ensembles.MODES[:6], "LEAF"}:
         fix = "it may have LEAF, " + ", ".join(ensembles.MODES[:6])
         node.fail("invalid-attribute", f"nodes_modes has {sorted(unknown)[0]!r}", fix=fix)
-    find = _Finder(node, trees, _ints(node, "nodes_nodeids", count))
+    keys = zip(trees.tolist(), _ints(node, "nodes_nodeids", count).tolist(), strict=True)
+    known = {key: place for place, key in enumerate(keys)}
+    if len(known) < count:
+        node.fail("invalid-tree", "two nodes of a tree have one number")
+
+    def find(trees: Array, numbers: Array) -> Array:
+        wanted = list(zip(trees.tolist(), numbers.tolist(), strict=True))
+        if missing := [key for key in wanted if key not in known]:
+            node.fail("invalid-tree", f"tree {missing[0][0]} has no node {missing[0][1]}")
+        return np.array([known[key] for key in wanted], np.int64)
+
     missing = _tracks(node, count)
     is_leaf = np.array([mode == "LEAF" for mode in modes])
     inner = np.flatnonzero(~is_leaf)
@@ -177,24 +182,7 @@ def _ensemble(node: Node, kind: str) -> Ensemble:
     if len(weights) != len(targets):
         node.fail("invalid-attribute", f"{kind}_weights has {len(weights)} values, expected {len(targets)}")
     leaf = is_leaf[places]
-    return Ensemble(nodes, ensembles.Weights(numbers[places[leaf]] - len(inner), targets[leaf], weights[leaf]))
-
-
-class _Finder:
-    """Positions of nodes by the numbers of their trees and their own; fails where there is none."""
-
-    def __init__(self, node: Node, trees: Array, numbers: Array) -> None:
-        self._node = node
-        self._known = {key: place for place, key in enumerate(zip(trees.tolist(), numbers.tolist(), strict=True))}
-        if len(self._known) < len(trees):
-            node.fail("invalid-tree", "two nodes of a tree have one number")
-
-    def __call__(self, trees: Array, numbers: Array) -> Array:
-        keys = list(zip(trees.tolist(), numbers.tolist(), strict=True))
-        missing = next((key for key in keys if key not in self._known), None)
-        if missing is not None:
-            self._node.fail("invalid-tree", f"tree {missing[0]} has no node {missing[1]}")
-        return np.array([self._known[key] for key in keys], np.int64)
+    return nodes, ensembles.Weights(numbers[places[leaf]] - len(inner), targets[leaf], weights[leaf])
 
 
 def _version_5(node: Node) -> Ensemble:
@@ -220,7 +208,7 @@ def _version_5(node: Node) -> Ensemble:
     nodes = ensembles.Nodes(
         features, modes, splits, missing, ids + np.where(leads, count, 0), roots, len(targets), sets
     )
-    return Ensemble(nodes, ensembles.Weights(np.arange(len(targets)), targets, weights))
+    return nodes, ensembles.Weights(np.arange(len(targets)), targets, weights)
 
 
 # Scores
@@ -240,7 +228,7 @@ class _Scores:
 
     def __init__(self, node: Node, ensemble: Ensemble, targets: int, aggregate: str) -> None:
         node.require_choice("aggregate_function", aggregate, _AGGREGATES)
-        weights = ensemble.weights
+        nodes, weights = ensemble
         if targets < 1 or (weights.targets.size and not 0 <= weights.targets.min() <= weights.targets.max() < targets):
             node.fail("invalid-tree", f"a weight is for a target that does not exist, of {targets}")
         if targets == 1:  # of several weights of a leaf onnxruntime takes the first
@@ -250,13 +238,12 @@ class _Scores:
         self.targets = targets
         self.kind = _AGGREGATES[aggregate]
         x = rows(node)
-        thresholds = ensemble.nodes.thresholds.dtype
+        thresholds = nodes.thresholds.dtype
         if not is_float(x.kind):
             x = x.cast(f32)
         dtype = x.dtype
         if thresholds != dtype and node.op_type == "TreeEnsemble":
             node.fail("invalid-type", f"nodes_splits are {thresholds}, the features {dtype}", fix="give them one type")
-        nodes = ensemble.nodes
         try:
             self.forest = ensembles.forest(replace(nodes, thresholds=nodes.thresholds.astype(dtype)), x.shape[1])
         except ensembles.EnsembleError as error:

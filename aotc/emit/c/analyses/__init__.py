@@ -1,0 +1,1 @@
+"""Analyses of a function for C: its buffers, the ranges of its integers, its vectors."""

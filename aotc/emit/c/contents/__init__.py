@@ -1,0 +1,1 @@
+"""Contents of a C file beside its functions: symbols, constants, tables, text before them."""

@@ -1,0 +1,1 @@
+"""Syntax of C: types and literals, expressions as values, text."""

@@ -1,1 +1,0 @@
-"""Vectors in C: values, memory and operations, with GCC's vector extension and by macros."""

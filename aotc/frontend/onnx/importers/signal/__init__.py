@@ -1,1 +1,0 @@
-"""Operators of signals, random numbers, and selections of data-dependent extents."""
