@@ -42,7 +42,7 @@ class Problem:
 
     def __str__(self) -> str:
         place = f"{self.node} ({self.op_type})".strip() if self.op_type else self.node
-        text = (f"{place}: " if place else "") + "; ".join(part for part in (self.what, self.why, self.fix) if part)
+        text = (f"{place}: " if place else "") + "; ".join(said for said in (self.what, self.why, self.fix) if said)
         return f"{_shown(text)} [{self.id}]"
 
 

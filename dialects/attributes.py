@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
 from types import UnionType
@@ -125,6 +125,14 @@ def _record(given: Mapping[str, Attribute], kind: Any) -> Any:
 @cache
 def _hints(kind: Any) -> Mapping[str, Any]:
     return get_type_hints(kind)
+
+
+def nested(attribute: Attribute) -> Iterator[Attribute]:
+    """An attribute and, of an array or a dictionary, all that are in it."""
+    yield attribute
+    if isinstance(attribute, ArrayAttr | DictionaryAttr):
+        for each in attribute.data if isinstance(attribute, ArrayAttr) else attribute.data.values():
+            yield from nested(each)
 
 
 def parse_field(parser: AttrParser) -> tuple[str, object]:

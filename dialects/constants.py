@@ -60,7 +60,7 @@ GROWTH_LIMIT = 1 << 16
 """The most bytes that folding may make out of constants small enough to stand in the IR: a range, a mask."""
 
 MOST_WIDENED = 16
-"""How many times as large as its operands a step on the way to packed weights may be, whatever else is allowed: 4 bits
+"""How many times as large as its operands what is on the way to packed weights may be, whatever else is allowed: 4 bits
 become 32, and then blocks are padded."""
 
 

@@ -14,12 +14,10 @@ from xdsl.dialects.builtin import (
     DenseResourceAttr,
     FunctionType,
     IntAttr,
-    IntegerAttr,
     MemRefType,
     NoneAttr,
     StringAttr,
     SymbolNameConstraint,
-    i64,
 )
 from xdsl.dialects.utils import parse_func_op_like, print_func_op_like
 from xdsl.ir import (
@@ -53,7 +51,7 @@ from xdsl.traits import IsolatedFromAbove, IsTerminator, SymbolOpInterface
 from xdsl.utils.exceptions import VerifyException
 
 from aotc.dialects.operations import PureOp
-from aotc.dialects.properties import int_prop
+from aotc.dialects.properties import int_prop, integer
 
 
 @irdl_attr_definition
@@ -110,7 +108,7 @@ class ImmediateOp(PureOp):
     assembly_format = "$value attr-dict"
 
     def __init__(self, value: int) -> None:
-        super().__init__(properties={"value": IntegerAttr(value, i64)}, result_types=[InlineType()])
+        super().__init__(properties={"value": integer(value)}, result_types=[InlineType()])
 
 
 @irdl_op_definition
@@ -137,8 +135,7 @@ class PlaceOp(PureOp):
     assembly_format = "$offset `:` $kind attr-dict"
 
     def __init__(self, offset: int, kind: MemRefType) -> None:
-        properties = {"offset": IntegerAttr(offset, i64), "kind": kind}
-        super().__init__(properties=properties, result_types=[InlineType()])
+        super().__init__(properties={"offset": integer(offset), "kind": kind}, result_types=[InlineType()])
 
     def verify_(self) -> None:
         if self.offset < 0 or not self.kind.has_static_shape():

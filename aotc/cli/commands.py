@@ -320,7 +320,7 @@ def print_json(value: Any) -> int:
 
 @contextmanager
 def progress() -> Generator[Callable[[str], None] | None]:
-    """A listener to each step, on a line that goes again; None in a pipe, where nothing is said."""
+    """A listener to what begins, on a line that goes again; None in a pipe, where nothing is said."""
     if not sys.stderr.isatty():
         yield None
         return

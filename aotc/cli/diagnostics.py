@@ -120,10 +120,10 @@ def _about(where: str | None, number: int, has_one: Sequence[bool]) -> int:
         case "unknown":
             return 0
         case "above" | "below":
-            step = -1 if where == "above" else 1
-            number += step
+            direction = -1 if where == "above" else 1
+            number += direction
             while 0 < number <= len(has_one) and has_one[number - 1]:
-                number += step
+                number += direction
             return number
         case _:
             return number + int(where)

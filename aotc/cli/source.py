@@ -109,8 +109,8 @@ class Source:
         text, start = self.text(), 0
         ends = [match.span() for match in split.finditer(text)] if split is not None else []
         for end, after in [*ends, (len(text), len(text))]:
-            part = "\n" * text.count("\n", 0, start) + text[start:end]
-            yield Source(self._name, part.encode(), implicit_module=self._implicit)
+            piece = "\n" * text.count("\n", 0, start) + text[start:end]
+            yield Source(self._name, piece.encode(), implicit_module=self._implicit)
             start = after
 
     def parse(self, ctx: Context) -> ModuleOp:
@@ -141,7 +141,7 @@ class Source:
         except (OverflowError, MemoryError):
             message = "this is too large to be held in memory"
         except Exception as error:  # a constructor or verifier of an attribute, which knows no place
-            message = " ".join(str(part) for part in error.args) or type(error).__name__
+            message = " ".join(str(piece) for piece in error.args) or type(error).__name__
             verified = isinstance(error, DiagnosticException)
             raise self._invalid(message, 0 if parser is None else parser.offset, parsing=not verified) from None
         raise self._invalid(message, 0 if parser is None else parser.offset) from None

@@ -67,13 +67,13 @@ def normalised(arguments: Sequence[str], options: Collection[str], passes: Colle
 
 def _parameters(text: str) -> str:
     """Options of a pass as xDSL reads them: what is neither a name nor a number stands between quotes."""
-    parts: list[str] = []
-    for part in text.strip().strip("{}").split():
-        key, equals, value = part.partition("=")
+    fields: list[str] = []
+    for field in text.strip().strip("{}").split():
+        key, equals, value = field.partition("=")
         items = value.split(",")
         quoted = [item if _BARE.fullmatch(item) or item[:1] in "\"'" else f'"{item}"' for item in items]
-        parts.append(key + equals + ",".join(quoted) if equals else key)
-    return " ".join(parts)
+        fields.append(key + equals + ",".join(quoted) if equals else key)
+    return " ".join(fields)
 
 
 def flattened(text: str) -> str:

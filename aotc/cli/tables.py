@@ -137,8 +137,8 @@ def every_row() -> str:
     lines: list[str] = []
     for phase in PHASES:
         lines.append(_head(phase))
-        for when, steps in groupby(phase.steps, lambda step: step.when):
-            passes = ", ".join(step.text() for step in steps)
+        for when, rows in groupby(phase.rows, lambda row: row.when):
+            passes = ", ".join(row.text() for row in rows)
             conditions = ", ".join(each.name for each in when) or "always"
             lines += wrap(f"{conditions}: {passes}", 118, initial_indent="  ", subsequent_indent="      ")
     lines += ["", *(f"{name}: {sentence}" for name, sentence in _conditions().items())]
@@ -155,7 +155,7 @@ def as_json(asked: CompileOptions | None) -> dict[str, Any]:
     if asked is not None:
         return {"phases": [_described(phase) | {"pipeline": pipeline_of(phase, asked)} for phase in PHASES]}
     rows = {
-        phase.name: [{"pass": step.text(), "when": [each.name for each in step.when]} for step in phase.steps]
+        phase.name: [{"pass": row.text(), "when": [each.name for each in row.when]} for row in phase.rows]
         for phase in PHASES
     }
     return {"phases": [_described(phase) | {"passes": rows[phase.name]} for phase in PHASES], "when": _conditions()}
@@ -171,7 +171,7 @@ def _described(phase: Phase) -> dict[str, Any]:
 
 def _conditions() -> dict[str, str]:
     """Conditions whose names do not say all, and what they mean."""
-    found = dict.fromkeys(when for phase in PHASES for step in phase.steps for when in step.when)
+    found = dict.fromkeys(when for phase in PHASES for row in phase.rows for when in row.when)
     return {when.name: when.sentence for when in found if when.sentence}
 
 

@@ -17,10 +17,10 @@ from onnx import ModelProto
 
 from aotc.cli.arguments import options_from
 from aotc.cli.commands import print_json, progress
-from aotc.compiler.checking.parts import NodeByNode
-from aotc.compiler.checking.quantized_reference import read_without_weights, steps
+from aotc.compiler.checking.quantized_reference import quanta, read_without_weights
 from aotc.compiler.checking.recordings import read_inputs
 from aotc.compiler.checking.reference import comparable_session, first_values, reference_sequence
+from aotc.compiler.checking.submodels import NodeByNode
 from aotc.compiler.lowering import read_once
 from aotc.dialects.dtypes import number_kind
 from aotc.errors import EXIT_OK, EXIT_WRONG, UsageError, show
@@ -129,11 +129,11 @@ class _Tolerance:
 
     rtol: float
     atol: float
-    one_step: dict[str, float] = field(default_factory=dict[str, float])
+    quantum: dict[str, float] = field(default_factory=dict[str, float])
     """By how much more a value that stands for integers."""
 
     def compared(self, name: str, actual: Array, right: Array, *, exact: bool) -> Comparison:
-        atol = self.atol + self.one_step.get(name, 0.0)
+        atol = self.atol + self.quantum.get(name, 0.0)
         return compare(name, actual, right, rtol=self.rtol, atol=atol, exact=exact)
 
 
@@ -153,7 +153,7 @@ def verify_command(arguments: argparse.Namespace) -> int:
     with progress() as report:
         model = open_model(source, arguments.emit, options, report, arguments.loader)
         if options.start_at is None:  # of a model that the importer has accepted
-            tolerance.one_step |= steps(read_without_weights(source.reread()))
+            tolerance.quantum |= quanta(read_without_weights(source.reread()))
         if report is not None:
             report("reference")
         count = arguments.steps or (_STEPS if model.states else 1)

@@ -70,8 +70,8 @@ def key_of(source: object, options: CompileOptions, purpose: str) -> str | None:
     digest = hashlib.sha256()
     values = {field.name: getattr(options, field.name) for field in fields(options) if field.name != "jobs"}
     values = {name: sorted(v.items()) if isinstance(v, Mapping) else v for name, v in values.items()}
-    for part in (purpose, _fingerprint(), repr(values)):
-        digest.update(part.encode() + b"\0")
+    for label in (purpose, _fingerprint(), repr(values)):
+        digest.update(label.encode() + b"\0")
     if isinstance(source, str | os.PathLike) and not isinstance(source, ModelFile):
         source = ModelFile(source)
     if not isinstance(source, bytes | ModelFile) or (content := content_digest(source)) is None:

@@ -146,7 +146,7 @@ def _plan(artifact: Artifact) -> str:
 
 
 def _object(artifact: Artifact) -> str:
-    from aotc.emit.llvm.sizes import object_sizes
+    from aotc.emit.llvm.costs import object_sizes
 
     image = artifact.read()
     if not image.startswith(b"\x7fELF"):  # LLVM ends the process where another format is damaged

@@ -16,7 +16,7 @@ import onnx
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute
 
-from aotc.compiler.checking.quantized_reference import read_without_weights, steps
+from aotc.compiler.checking.quantized_reference import quanta, read_without_weights
 from aotc.compiler.checking.recordings import read_inputs
 from aotc.compiler.checking.reference import comparable_session, first_values, reference_outputs
 from aotc.dialects.aot.contract import RECORDED, Argument, Recorded, arguments_of, entry, results_of
@@ -69,8 +69,8 @@ def add_selftest(
         flat = {each.name: extended(arrays[each.name].reshape(-1)) for each in tensors}
         return tuple(compilation.store.add(f"selftest_{name}", array) for name, array in flat.items())
 
-    one_step = steps(read_without_weights(source.reread() if isinstance(source, ModelFile) else source))
-    tolerances = tuple(_tolerance(outputs[each.name]) + one_step.get(each.name, 0.0) for each in expected)
+    quantum = quanta(read_without_weights(source.reread() if isinstance(source, ModelFile) else source))
+    tolerances = tuple(_tolerance(outputs[each.name]) + quantum.get(each.name, 0.0) for each in expected)
     RECORDED.set(compilation.module, Recorded(stored(fed, inputs), stored(expected, outputs), tolerances))
 
 

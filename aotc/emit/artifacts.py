@@ -223,20 +223,8 @@ def _value(content: Content) -> Value:
     return content
 
 
-def _c(emission: Emission) -> Iterable[Artifact]:
-    return emission.described(emission.c_files)
-
-
 def _header(emission: Emission) -> Iterable[Artifact]:
     return emission.described({name: content for name, content in emission.beside.items() if name.endswith(".h")})
-
-
-def _llvm_ir(emission: Emission) -> Iterable[Artifact]:
-    return [emission.artifact("llvm", NONE, f"{emission.name}.ll", emission.native.text)]
-
-
-def _asm(emission: Emission) -> Iterable[Artifact]:
-    return [emission.artifact("llvm", NONE, f"{emission.name}.s", emission.native.assembly)]
 
 
 def _object(emission: Emission) -> Iterable[Artifact]:
@@ -290,10 +278,10 @@ def _vm(emission: Emission) -> Iterable[Artifact]:
 
 
 _EMITTERS: dict[str, Callable[[Emission], Iterable[Artifact]]] = {
-    "c": _c,
+    "c": lambda emission: emission.described(emission.c_files),
     "header": _header,
-    "llvm-ir": _llvm_ir,
-    "asm": _asm,
+    "llvm-ir": lambda emission: [emission.artifact("llvm", NONE, f"{emission.name}.ll", emission.native.text)],
+    "asm": lambda emission: [emission.artifact("llvm", NONE, f"{emission.name}.s", emission.native.assembly)],
     "object": _object,
     "static": _static,
     "shared": _shared,

@@ -114,9 +114,9 @@ def _section(file: ElfFile, section: Section, symbols: list[Symbol], decoders: d
         kind = kinds.get(start, kind)
         if start in names:
             yield f"\n{start:08x} <{names[start]}>:"
-        part = content[start - section.address : end - section.address]
+        code = content[start - section.address : end - section.address]
         if kind == _DATA:
-            yield f"{start:8x}:\t.byte\t{', '.join(f'{byte:#04x}' for byte in part)}"
+            yield f"{start:8x}:\t.byte\t{', '.join(f'{byte:#04x}' for byte in code)}"
             continue
-        for address, _, mnemonic, operands in decoders[kind == _THUMB].disasm_lite(part, start):
+        for address, _, mnemonic, operands in decoders[kind == _THUMB].disasm_lite(code, start):
             yield f"{address:8x}:\t{mnemonic}\t{operands}".rstrip()

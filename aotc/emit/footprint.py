@@ -9,9 +9,8 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from aotc.emit.llvm.frames import Frame, frames
+from aotc.emit.llvm.costs import Frame, ObjectSizes, frames, object_sizes
 from aotc.emit.llvm.modules import parsed
-from aotc.emit.llvm.sizes import ObjectSizes, object_sizes
 from aotc.machines.compilers import helper_stack
 from aotc.machines.targets import Target
 from aotc.model.conventions import CALL_PACKED, THREADS_RUN, entry_symbol, operator_symbol, weights_symbol
@@ -71,8 +70,8 @@ def footprint_of(
     linked = info.weights_bytes if info.weights == "external" else 0
     constants = sizes.constants
     known = entry.size is not None and not target.triple.startswith("wasm")  # calls are on a stack of the engine's
-    part, least = STACK_MARGIN
-    margin = math.ceil(part * entry.size) + least if estimate and entry.size is not None else 0
+    share, least = STACK_MARGIN
+    margin = math.ceil(share * entry.size) + least if estimate and entry.size is not None else 0
     return Footprint(
         target=target.name,
         estimate=estimate,

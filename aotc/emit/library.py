@@ -1,4 +1,4 @@
-"""The link step: native code, what describes it, and what is carried for other loaders, as one shared library."""
+"""Linking: native code, what describes it, and what is carried for other loaders, as one shared library."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _MACHINE = ("aotc_vm.c", "aotc_vm_builtins.c")
 _HEADERS = ("aotc_runtime.h", "aotc_packed.h", "aotc_micro.h", "aotc_vm.h", "aotc_vm_format.h")
 
 
-def native_parts(artifacts: ArtifactSet) -> tuple[Artifact, ...]:
+def native_artifacts(artifacts: ArtifactSet) -> tuple[Artifact, ...]:
     """The artefacts that are linked, each function once."""
     native = artifacts.by_loader().get(NATIVE, ())
     made = {artifact.codegen for artifact in native}
@@ -61,23 +61,23 @@ def linked(artifacts: ArtifactSet) -> Content:
     Raises UsageError where there is no code that can be linked here, CompileError where `cc` is missing or refuses, or
     where two code generators have something of one name.
     """
-    parts, info = native_parts(artifacts), artifacts.metadata
-    if not parts:
+    linked, info = native_artifacts(artifacts), artifacts.metadata
+    if not linked:
         made = ", ".join(artifact.name for artifact in artifacts.by_loader().get(JIT, ()))
         why = f"{made} was made for one process, and its symbols are of that process" if made else "there is no code"
         fix = "build it with emit=('object',) or emit=('c',)"
         raise UsageError("not-linkable", f"{info.name} cannot be linked to a library", why, fix)
-    target = lookup(parts[0].target)
-    for each in dict.fromkeys(part.target for part in parts if part.target):
+    target = lookup(linked[0].target)
+    for each in dict.fromkeys(one.target for one in linked if one.target):
         require_linkable_here(info.name, lookup(each))
-    made = {part: _compiled(part, artifacts) if part.name.endswith(".c") else part.read() for part in parts}
+    made = {one: _compiled(one, artifacts) if one.name.endswith(".c") else one.read() for one in linked}
     needed = (_REGISTRY,) if info.operator_api == "packed" else ()
     needed += _MACHINE if info.executor == "vm" else ()
     runtime = [_of_runtime(name) for name in needed]
-    if any(part.codegen not in _OURS for part in parts):
+    if any(one.codegen not in _OURS for one in linked):
         _require_apart(info, made, runtime)
-    objects = [image for part, image in made.items() if not part.name.endswith(".c")]
-    objects += [image for part, image in made.items() if part.name.endswith(".c")]
+    objects = [image for one, image in made.items() if not one.name.endswith(".c")]
+    objects += [image for one, image in made.items() if one.name.endswith(".c")]
     objects += runtime
     beside = [each.listed() for each in artifacts if each.loader == PARAMETERS and info.weights == "caller"]
     # read at each load: no more than loading needs
@@ -91,7 +91,7 @@ def linked(artifacts: ArtifactSet) -> Content:
         blob = ArtifactSet(carried).blob()
         framed = len(blob).to_bytes(8, "little") + blob
         objects.append(data_object(artifacts_symbol(info.name), framed, target, SECTION))
-    libraries = dict.fromkeys(flag for part in parts for flag in part.flags if flag.startswith(_LINKING))
+    libraries = dict.fromkeys(flag for one in linked for flag in one.flags if flag.startswith(_LINKING))
     weights = weights_object(artifacts) if _asks_for_weights(info, objects) else None
     return shared_library(objects, target, info.name, tuple(libraries), threads=info.threads > 1, weights=weights)
 
@@ -117,14 +117,14 @@ def _require_apart(info: ModelInfo, made: Mapping[Artifact, bytes], runtime: Col
     meant |= {name for image in runtime for name in ElfFile(image).offered()}
     offered: dict[str, set[str]] = {}
     wanted: dict[str, set[str]] = {}
-    for part, image in made.items():
-        owner = "the model" if part.codegen in _OURS else part.codegen
+    for one, image in made.items():
+        owner = "the model" if one.codegen in _OURS else one.codegen
         try:
             file = ElfFile(image)
             offered.setdefault(owner, set()).update(file.offered())
             wanted.setdefault(owner, set()).update(file.wanted())
         except (ValueError, IndexError, struct.error) as error:
-            raise CompileError("invalid-file", f"{part.name} is no object", str(error)) from error
+            raise CompileError("invalid-file", f"{one.name} is no object", str(error)) from error
     taken = {name: (a, b) for a, b in permutations(offered, 2) for name in sorted(offered[a] & wanted[b] - meant)}
     twice = {name: (a, b) for a, b in combinations(offered, 2) for name in sorted(offered[a] & offered[b])}
     said = {name: f"{a} defines it, and {b} calls another of that name" for name, (a, b) in taken.items()}

@@ -115,5 +115,5 @@ def listing(tensors: Sequence[Named]) -> str:
 def _names_problem(given: Mapping[str, Any], tensors: Sequence[Named]) -> str:
     unknown = [repr(name) for name in given if all(name != t.name for t in tensors)]
     missing = [repr(t.name) for t in tensors if t.name not in given]
-    parts = [f"no input {', '.join(unknown)}"] if unknown else []
-    return " and ".join(parts + ([f"{', '.join(missing)} missing"] if missing else []))
+    said = [f"no input {', '.join(unknown)}"] if unknown else []
+    return " and ".join(said + ([f"{', '.join(missing)} missing"] if missing else []))

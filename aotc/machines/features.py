@@ -31,7 +31,7 @@ HWCAP2: Final = 26
 class Feature:
     """One feature: LLVM's name, Linux's name for it, and the bit that says it is there.
 
-    On x86 `leaf` and `part` are what the instruction cpuid is given, `slot` is which of its four results, and `state`
+    On x86 `leaf` and `subleaf` are what cpuid is given, `slot` is which of its four results, and `state`
     what of XCR0 there must be; elsewhere `slot` is what getauxval is given.
     """
 
@@ -40,12 +40,12 @@ class Feature:
     slot: int
     bit: int
     leaf: int = 0
-    part: int = 0
+    subleaf: int = 0
     state: int = 0
 
 
-def _x86(leaf: int, part: int, slot: int, *rows: tuple[str, str, int, int]) -> tuple[Feature, ...]:
-    return tuple(Feature(name, flag, slot, bit, leaf, part, state) for name, flag, bit, state in rows)
+def _x86(leaf: int, subleaf: int, slot: int, *rows: tuple[str, str, int, int]) -> tuple[Feature, ...]:
+    return tuple(Feature(name, flag, slot, bit, leaf, subleaf, state) for name, flag, bit, state in rows)
 
 
 def _auxiliary(slot: int, *rows: tuple[str, str, int]) -> tuple[Feature, ...]:
@@ -164,9 +164,9 @@ def checks(rows: Iterable[Feature]) -> Checks:
         state |= row.state
     found: dict[tuple[int, int], dict[int, int]] = {}
     for row in [*rows, *([_XGETBV] if state else [])]:
-        slots = found.setdefault((row.leaf, row.part), {})
+        slots = found.setdefault((row.leaf, row.subleaf), {})
         slots[row.slot] = slots.get(row.slot, 0) | 1 << row.bit
-    leaves = ((leaf, part, tuple(sorted(slots.items()))) for (leaf, part), slots in sorted(found.items()))
+    leaves = ((leaf, subleaf, tuple(sorted(slots.items()))) for (leaf, subleaf), slots in sorted(found.items()))
     return Checks(tuple(leaves), state)
 
 
@@ -184,7 +184,7 @@ def present(llvm: Any, triple: str, cpu: str, features: str, machine: TargetMach
     all."""
     text = [f'target triple = "{triple}"']
     for number, name in enumerate(names):
-        more = ",".join(part for part in (features, f"+{name}") if part)
+        more = ",".join(each for each in (features, f"+{name}") if each)
         text += [
             f'define internal void @callee{number}(ptr %p) "target-cpu"="{cpu}" "target-features"="{more}" {{',
             f"  store volatile i32 {number}, ptr %p\n  ret void\n}}",

@@ -381,13 +381,13 @@ def _host() -> Target:
 
 
 def _described(spec: str, triple: str, cpu: str, features: str) -> Target:
-    parts = triple.split("-")
-    if len(parts) == 3 and parts[2] in _ENVIRONMENTS:  # LLVM itself takes the third part for an operating system
-        parts.insert(2, "unknown")
-        triple = "-".join(parts)
-    elif len(parts) == 3 and parts[1] in ("linux", "none") and parts[0] != "wasm32":
-        parts.insert(1, "unknown")
-        triple = "-".join(parts)
+    tokens = triple.split("-")
+    if len(tokens) == 3 and tokens[2] in _ENVIRONMENTS:  # LLVM itself takes the third part for an operating system
+        tokens.insert(2, "unknown")
+        triple = "-".join(tokens)
+    elif len(tokens) == 3 and tokens[1] in ("linux", "none") and tokens[0] != "wasm32":
+        tokens.insert(1, "unknown")
+        triple = "-".join(tokens)
     try:
         binding().Target.from_triple(triple)
     except RuntimeError:
@@ -405,7 +405,7 @@ def _described(spec: str, triple: str, cpu: str, features: str) -> Target:
         why = "its functions have an address space of their own, which the tables of a model cannot point into"
         raise UsageError("unsupported-target", f"--target {spec}", why, "choose a target with one address space")
     width = 32 if "p:32:" in data else 16 if "p:16:" in data else 64
-    bare = any(part in ("none", "elf", "eabi", "eabihf") for part in parts) or parts[0].startswith("wasm")
+    bare = any(token in ("none", "elf", "eabi", "eabihf") for token in tokens) or tokens[0].startswith("wasm")
     target = Target(
         spec,
         "",

@@ -72,12 +72,12 @@ def check_pairing(weight: Array, plain: int, complemented: int) -> None:
     each kind, keep to the bounds above."""
     signed = weight.astype(np.int16).reshape(len(weight), -1, 2)
     first, last = 2 * plain, 2 * (plain + complemented)
-    for part, limit in (
+    for products, limit in (
         (np.maximum(signed[:first], 0), PLAIN),
         (np.maximum(-signed[:first], 0), PLAIN),
         (np.abs(signed[first:last]), COMPLEMENTED),
     ):
-        sums = part[..., 0] + part[..., 1]
+        sums = products[..., 0] + products[..., 1]
         assert int((sums[::2] + sums[1::2]).max(initial=0)) <= limit, "a pair of steps leaves 16 bits"
 
 

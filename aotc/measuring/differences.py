@@ -16,7 +16,7 @@ from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
-from aotc.compiler.checking.parts import judgements, nodes_for, part_of, places
+from aotc.compiler.checking.submodels import judgements, nodes_for, places, submodel_of
 from aotc.compiler.driver import lower
 from aotc.compiler.lowering import import_source, in_process
 from aotc.dialects.aot.contract import is_kernel
@@ -94,10 +94,10 @@ class Judge:
 
         Integers are the same, but for one step where the real number is next to the middle between two.
         """
-        part, read = part_of(self.model, nodes, [name], given)
+        submodel, read = submodel_of(self.model, nodes, [name], given)
         how, value, middle = "", found[name], None
         try:
-            for judged in judgements(part, read, self.labels):
+            for judged in judgements(submodel, read, self.labels):
                 value, right = cut_to_counts(found, judged)[name], judged[name]
                 if not (differs := self.differs(name, value, right)):
                     return "", value
@@ -117,8 +117,8 @@ class Judge:
         last = nodes[-1]
         if last.op_type != "QuantizeLinear":
             return np.array(any(node.op_type in _ROUNDING or "QLinear" in node.op_type for node in nodes))
-        part, read = part_of(self.model, nodes, [last.input[0], last.input[1]], given)
-        real, scale = next(judgements(part, read, {})).values()
+        submodel, read = submodel_of(self.model, nodes, [last.input[0], last.input[1]], given)
+        real, scale = next(judgements(submodel, read, {})).values()
         axis = next((each.i for each in last.attribute if each.name == "axis"), 1)
         if scale.size > 1 and (scale.ndim != 1 or scale.size != real.shape[axis]):
             return np.array(True)
@@ -128,8 +128,8 @@ class Judge:
 
     def outputs(self, nodes: Sequence[NodeProto], given: Arrays) -> Arrays:
         """All values that nodes compute."""
-        part, read = part_of(self.model, nodes, [each for node in nodes for each in node.output if each], given)
-        return next(judgements(part, read, self.labels))
+        submodel, read = submodel_of(self.model, nodes, [each for node in nodes for each in node.output if each], given)
+        return next(judgements(submodel, read, self.labels))
 
 
 _NEAR = 2.0**-8
@@ -161,8 +161,8 @@ def _first_alone(judge: Judge, nodes: Sequence[NodeProto], given: Arrays, alone:
     known = {**given, **judge.outputs(nodes, given)}
     for node in nodes:
         outputs = [output for output in node.output if output]
-        part, read = part_of(judge.model, [node], outputs, known)
-        computed = alone(part, read)
+        submodel, read = submodel_of(judge.model, [node], outputs, known)
+        computed = alone(submodel, read)
         for output in outputs:
             how = judge.verdict([node], output, computed, known)[0] if output in computed else ""
             if how:

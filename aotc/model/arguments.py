@@ -88,7 +88,7 @@ def _misfit(name: str, value: object, hint: Any) -> tuple[str, object, Any] | No
     where all fits."""
     misfit = name, value, hint
     for number, each in enumerate(each for each in _alternatives(hint) if _is_of(value, each)):
-        wrong = next((found for part in _parts(name, value, each) if (found := _misfit(*part)) is not None), None)
+        wrong = next((found for item in _items(name, value, each) if (found := _misfit(*item)) is not None), None)
         if wrong is None:
             return None
         misfit = wrong if number == 0 else misfit
@@ -126,7 +126,7 @@ def _is_bytes(value: object) -> bool:
     return view.ndim == view.itemsize == 1
 
 
-def _parts(name: str, value: Any, hint: Any) -> Iterator[tuple[str, object, Any]]:
+def _items(name: str, value: Any, hint: Any) -> Iterator[tuple[str, object, Any]]:
     """The items of a mapping or sequence: what they are called, and what each is to be."""
     origin, inner = get_origin(hint), get_args(hint)
     if origin is Mapping:

@@ -56,6 +56,8 @@ HOST: Final = "host"
 """It stays on the machine that builds."""
 ROLES: Final = (FLASH, RAM, HOST)
 
+_TEXTS: Final = ("name", "codegen", "loader", "role", "target")
+"""Fields of an artefact that are text, in the order of its row in NAME.json."""
 _MAGIC: Final = b"AOTCART2"
 _LENGTHS: Final = struct.Struct("<IQ")
 
@@ -151,8 +153,7 @@ class Artifact:
 
     def described(self) -> dict[str, Any]:
         """Every field but the content, as JSON has it."""
-        shown = {"name": self.name, "codegen": self.codegen, "loader": self.loader, "role": self.role}
-        return shown | {"target": self.target, "flags": list(self.flags)}
+        return {name: getattr(self, name) for name in _TEXTS} | {"flags": list(self.flags)}
 
     def export(self) -> bytes:
         """Every field and the content as bytes that `Artifact.load` makes an equal artefact of.
@@ -191,12 +192,10 @@ def _read(blob: memoryview, start: int) -> tuple[Artifact, int]:
 
 def described_as(members: Mapping[str, Any], content: Content) -> Artifact:
     """The artefact with the fields of `Artifact.described`. Raises KeyError, TypeError, ValueError."""
-    fields = [members[name] for name in ("codegen", "loader", "name", "role", "target")]
-    flags = members["flags"]
-    if not all(isinstance(each, str) for each in (*fields, *flags)) or not isinstance(flags, list):
+    fields, flags = {name: members[name] for name in _TEXTS}, members["flags"]
+    if not all(isinstance(each, str) for each in (*fields.values(), *flags)) or not isinstance(flags, list):
         raise TypeError("fields of an artefact are text")
-    codegen, loader, name, role, target = fields
-    return Artifact(codegen, loader, name, content, role, target, tuple(flags))
+    return Artifact(**fields, content=content, flags=tuple(flags))
 
 
 def listed_as(members: Mapping[str, Any], content: Content) -> Artifact:
@@ -415,7 +414,7 @@ class ArtifactSet:
     def export_library(self, path: str | os.PathLike[str]) -> Path:
         """Link the native code, the metadata and what other loaders need into the shared library `path`.
 
-        The link step is one call of the system's compiler, which docs/artifacts.md shows. `aotc.load` is the inverse.
+        Linking is one call of the system's compiler, which docs/artifacts.md shows. `aotc.load` is the inverse.
         Raises UsageError where the code cannot be linked, CompileError where linking fails, OSError.
         """
         final = Path(path)
@@ -448,7 +447,7 @@ class ArtifactSet:
 
     @checks_kinds
     def loaded_on(self, host: Host) -> Any:
-        """The last step of `load`, on code that is in this process already."""
+        """The end of `load`, on code that is in this process already."""
         groups = self.by_loader()
         for loader in sorted(groups.keys() - {*_HANDLED}):
             host.add(_loader(loader, groups[loader])(groups[loader]))

@@ -191,8 +191,8 @@ def operator_symbol(name: str, kernel: str) -> str:
     return f"{PREFIX}_{name}_{kernel}"
 
 
-def _symbol_of(part: str) -> Callable[[str], str]:
-    return lambda name: operator_symbol(name, part)
+def _symbol_of(suffix: str) -> Callable[[str], str]:
+    return lambda name: operator_symbol(name, suffix)
 
 
 reset_symbol: Final = _symbol_of("reset")

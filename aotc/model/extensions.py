@@ -145,7 +145,8 @@ def problem_of(error: Exception) -> Problem | None:
     package, op = blame
     names = ", ".join(node_names(op.location)) if op is not None else ""
     operator = op.name if op is not None else ""
-    what = f"code of the package {_distribution_of(package)} failed"
+    root = package.split(".")[0]
+    what = f"code of the package {_packages().get(root, root)} failed"
     why = describe(error) + line
     return Problem("broken-package", what, why, node=names or operator, op_type=operator if names else "")
 
@@ -186,11 +187,6 @@ def _packages() -> dict[str, str]:
 def _package_of(point: EntryPoint) -> str:
     """The name under which it was installed."""
     return point.dist.name if point.dist is not None else point.module.split(".")[0]
-
-
-def _distribution_of(module: str) -> str:
-    root = module.split(".")[0]
-    return _packages().get(root, root)
 
 
 _FIX = "this is a fault of aotc: please report it, with what --crash-report DIR writes"

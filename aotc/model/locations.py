@@ -15,20 +15,20 @@ def leaves(location: Attribute) -> list[Attribute]:
     """The known locations that `location` is fused from, in order."""
     if isinstance(location, FusedLoc):
         assert isinstance(location.locations, ArrayAttr)
-        return [leaf for part in location.locations for leaf in leaves(part)]
+        return [leaf for each in location.locations for leaf in leaves(each)]
     return [] if location == UNKNOWN_LOC else [location]
 
 
 def fuse_locations(locations: Iterable[LocationAttr]) -> LocationAttr:
     """One location for what computes several, each part once in order of appearance."""
-    parts = list(dict.fromkeys(leaf for location in locations for leaf in leaves(location)))
-    match parts:
+    distinct = list(dict.fromkeys(leaf for location in locations for leaf in leaves(location)))
+    match distinct:
         case []:
             return UNKNOWN_LOC
         case [NameLoc() as only]:
             return only
         case _:
-            return FusedLoc(ArrayAttr(parts), NoneAttr())
+            return FusedLoc(ArrayAttr(distinct), NoneAttr())
 
 
 def node_names(location: LocationAttr) -> tuple[str, ...]:

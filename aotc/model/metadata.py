@@ -249,8 +249,8 @@ def to_json(info: ModelInfo, artifacts: Sequence[Mapping[str, Any]] = (), *, ind
     `artifacts` are what there is of the model, each as `Artifact.listed` has it.
     """
 
-    def said(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        return {name: value for name, value in pairs if name not in _UNSAID or value != _UNSAID[name]}
+    def said(fields: list[tuple[str, Any]]) -> dict[str, Any]:
+        return {name: value for name, value in fields if name not in _UNSAID or value != _UNSAID[name]}
 
     members = asdict(info, dict_factory=said)
     if artifacts:

@@ -72,13 +72,10 @@ class WeightStore:
 
         An equal array that is there already is reused, so that a pass run again on the same IR gives the same keys.
         """
-        hint = bare_identifier(hint)
-        key, number = hint, 0
-        while (known := self._arrays.get(key)) is not None:
-            if _is_of(known, array.shape, array.dtype) and _has_bytes_of(self[key], array):
-                return key
-            number += 1
-            key = f"{hint}_{number}"
+        *alike, key = self._keys(hint)
+        for known in alike:
+            if _is_of(self._arrays[known], array.shape, array.dtype) and _has_bytes_of(self[known], array):
+                return known
         self._arrays[key] = _read_only(array)
         if self._empty and self._empty[-1] is array:
             self._missing[key] = len(self._empty) - 1
@@ -107,13 +104,14 @@ class WeightStore:
 
     def may_meet(self, hint: str, shape: Sequence[int], dtype: np.dtype[Any]) -> bool:
         """Whether `add` under `hint` would look at the contents of an array of this shape and dtype."""
-        key, number = bare_identifier(hint), 0
-        while (array := self._arrays.get(key)) is not None:
-            if _is_of(array, shape, dtype):
-                return True
-            number += 1
-            key = f"{bare_identifier(hint)}_{number}"
-        return False
+        return any(_is_of(self._arrays[key], shape, dtype) for key in self._keys(hint)[:-1])
+
+    def _keys(self, hint: str) -> list[str]:
+        """The keys that begin with `hint` and are taken, in order, and the first that is not."""
+        keys = [bare_identifier(hint)]
+        while keys[-1] in self._arrays:
+            keys.append(f"{keys[0]}_{len(keys)}")
+        return keys
 
     def fill_later(self, empty: Array, make: Callable[[], Array]) -> None:
         """Let `make` give the contents of `empty`, which is added next, after all that was said before and once there

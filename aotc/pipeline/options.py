@@ -159,7 +159,7 @@ class CompileOptions:
             raise UsageError(problems)
 
     def _conflicts(self) -> Iterator[tuple[object, str, str, str]]:
-        """Pairs of options: whether they are asked for together; which, why that cannot be, and what to do."""
+        """Options of two kinds: whether they are asked for together; which, why that cannot be, and what to do."""
         asked = self.selftest_outputs is not None and self.selftest is None
         yield asked, "--selftest-outputs without --selftest", "outputs belong to inputs", ""
         why = "a packed entry is given its tensors, and with --io workspace there are none to give"
@@ -266,7 +266,7 @@ class CompileOptions:
         changes = {name: _plain(value) for name, value in changes.items()}
         for name in ("emit", "offload"):
             if isinstance(given := changes.get(name), str):
-                changes[name] = tuple(part.strip() for part in given.split(",") if part.strip())
+                changes[name] = tuple(each.strip() for each in given.split(",") if each.strip())
             elif given is not None:
                 changes[name] = tuple(given)
         for size in ("ram", "flash", "stack", "max_constants"):
@@ -346,7 +346,7 @@ def parse_shapes(items: Sequence[str]) -> dict[str, tuple[int, ...]]:
     result: dict[str, tuple[int, ...]] = {}
     for item in items:
         name, equals, value = item.rpartition("=")
-        sizes = [part.strip() for part in value.split(",")] if value.strip() else []
+        sizes = [each.strip() for each in value.split(",")] if value.strip() else []
         if not name or not equals or not all(size.isdigit() for size in sizes):
             raise UsageError("invalid-option", f"--input-shape {item}", "not NAME=SIZE,SIZE,...")
         result[name] = tuple(int(size) for size in sizes)

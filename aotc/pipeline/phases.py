@@ -28,7 +28,7 @@ from aotc.model import extensions
 from aotc.model.extensions import explained
 from aotc.pipeline.options import CompileOptions
 from aotc.pipeline.universe import multiverse
-from aotc.pipeline.verification import verify, verify_parts
+from aotc.pipeline.verification import verify, verify_selected
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class When:
     holds: Callable[[CompileOptions], bool]
 
 
-class Step:
+class Row:
     """A pass, the conditions under which it runs, all of them, and its options.
 
     An option `"{io}"` has the value of `io` of CompileOptions; where that is None, it is left out.
@@ -82,12 +82,12 @@ class Phase:
 
     name: str
     sentence: str
-    steps: tuple[Step, ...] = ()
+    rows: tuple[Row, ...] = ()
 
 
-def pipeline(steps: tuple[Step, ...], asked: CompileOptions) -> str:
-    """The steps that run with these options, in the syntax of `aotc-opt -p`."""
-    return ",".join(step.text(asked) for step in steps if step.runs(asked))
+def pipeline(rows: tuple[Row, ...], asked: CompileOptions) -> str:
+    """The rows that run with these options, in the syntax of `aotc-opt -p`."""
+    return ",".join(row.text(asked) for row in rows if row.runs(asked))
 
 
 VECTORS = When("on vectors", "the target has vector registers, at -O1 to -O3", lambda asked: asked.is_vectorized)
@@ -125,12 +125,12 @@ MACHINE = When("--executor vm", "", lambda asked: asked.executor == "vm")
 PROFILE = When("profile", "for a profile (`aotc bench --profile`)", lambda asked: asked.profile)
 
 _BY_FUNCTION = (
-    Step("move-invariants", VECTORS),
-    Step("expand-math", VECTORS),
-    Step("split-fma", VECTORS, SPLIT),
-    Step("simplify-functions"),
-    Step("unroll-tiles"),
-    Step("select-instructions"),
+    Row("move-invariants", VECTORS),
+    Row("expand-math", VECTORS),
+    Row("split-fma", VECTORS, SPLIT),
+    Row("simplify-functions"),
+    Row("unroll-tiles"),
+    Row("select-instructions"),
 )
 """Passes with a method `function`, which takes one function and needs no other one for it."""
 
@@ -140,135 +140,135 @@ PHASES: tuple[Phase, ...] = (
         "graph",
         "what is computed: shapes inferred, constants and batch normalisation folded, transposes removed",
         (
-            Step("annotate-quantization"),
-            Step("infer-shapes"),
-            Step("fold-constants", quantized=False),
-            Step("canonicalize"),
-            Step("simplify-control-flow"),
-            Step("fold-batch-norm"),
-            Step("shrink-constants"),
-            Step("eliminate-transposes"),
-            Step("absorb-transposes"),
-            Step("fold-constants", quantized=False),
-            Step("canonicalize"),
-            Step("cse"),
-            Step("raise-functions"),
-            Step("raise-normalization"),
-            Step("raise-quantization", VECTORS, most_bits=8),
-            Step("tabulate-quantized", VECTORS, vectors=True),
-            Step("fix-arithmetic", VECTORS, tables=False),
-            Step("raise-quantization", SCALARS, EXACT, means=True, averages=True),
-            Step("raise-quantization", SCALARS, FIXED, means=True),
-            Step("tabulate-quantized", SCALARS),
-            Step("fix-arithmetic", SCALARS),
-            Step("fix-softmax", SCALARS),
-            Step("fix-requantization", INTEGERS, EXACT),
-            Step("fix-requantization", INTEGERS, FIXED, doubling=True),
-            Step("fold-constants"),
-            Step("canonicalize"),
-            Step("cse"),
-            Step("dce"),
-            Step("note-floats", FLOATS),
-            Step("note-floats", INTEGERS, requantization=True),
+            Row("annotate-quantization"),
+            Row("infer-shapes"),
+            Row("fold-constants", quantized=False),
+            Row("canonicalize"),
+            Row("simplify-control-flow"),
+            Row("fold-batch-norm"),
+            Row("shrink-constants"),
+            Row("eliminate-transposes"),
+            Row("absorb-transposes"),
+            Row("fold-constants", quantized=False),
+            Row("canonicalize"),
+            Row("cse"),
+            Row("raise-functions"),
+            Row("raise-normalization"),
+            Row("raise-quantization", VECTORS, most_bits=8),
+            Row("tabulate-quantized", VECTORS, vectors=True),
+            Row("fix-arithmetic", VECTORS, tables=False),
+            Row("raise-quantization", SCALARS, EXACT, means=True, averages=True),
+            Row("raise-quantization", SCALARS, FIXED, means=True),
+            Row("tabulate-quantized", SCALARS),
+            Row("fix-arithmetic", SCALARS),
+            Row("fix-softmax", SCALARS),
+            Row("fix-requantization", INTEGERS, EXACT),
+            Row("fix-requantization", INTEGERS, FIXED, doubling=True),
+            Row("fold-constants"),
+            Row("canonicalize"),
+            Row("cse"),
+            Row("dce"),
+            Row("note-floats", FLOATS),
+            Row("note-floats", INTEGERS, requantization=True),
         ),
     ),
     Phase(
         "offload",
         "who computes it: what code generators from outside claim",
         (
-            Step("offload-operations", OFFLOAD, codegens="{offload}"),
-            Step("eliminate-transposes", OFFLOAD),
-            Step("fold-constants", OFFLOAD),
-            Step("canonicalize", OFFLOAD),
-            Step("cse", OFFLOAD),
-            Step("dce", OFFLOAD),
+            Row("offload-operations", OFFLOAD, codegens="{offload}"),
+            Row("eliminate-transposes", OFFLOAD),
+            Row("fold-constants", OFFLOAD),
+            Row("canonicalize", OFFLOAD),
+            Row("cse", OFFLOAD),
+            Row("dce", OFFLOAD),
         ),
     ),
     Phase(
         "integers",
         "what is multiplied: integers that the machine multiplies best, for the same results",
         (
-            Step("divide-transposed", VECTORS),
-            Step("center-weights", SCHEDULED),
-            Step("multiply-in-floats", VECTORS),
-            Step("flatten-positions", VECTORS),
-            Step("fold-constants", VECTORS),
-            Step("bound-sums", VECTORS),
-            Step("pair-steps", VECTORS, table="{tuned}"),
-            Step("flip-signs", SCHEDULED),
+            Row("divide-transposed", VECTORS),
+            Row("center-weights", SCHEDULED),
+            Row("multiply-in-floats", VECTORS),
+            Row("flatten-positions", VECTORS),
+            Row("fold-constants", VECTORS),
+            Row("bound-sums", VECTORS),
+            Row("pair-steps", VECTORS, table="{tuned}"),
+            Row("flip-signs", SCHEDULED),
         ),
     ),
     Phase(
         "schedule",
         "how it is computed on this machine: schedules, layouts, packed weights",
         (
-            Step("flush-subnormals", VECTORS, FAST),
-            Step("choose-algorithms", VECTORS, accuracy="{accuracy}", table="{tuned}"),
-            Step("choose-schedule", VECTORS, table="{tuned}"),
-            Step("choose-schedule", CORE, size="{is_small}"),
-            Step("branch-trees", CORE),
-            Step("count-votes", CORE),
-            Step("round-weights", VECTORS, FAST),
-            Step("project-inputs", SCHEDULED),
-            Step("dce", VECTORS),
-            Step("widen-operands", VECTORS),
-            Step("assign-layouts", SCHEDULED),
-            Step("fold-constants", SCHEDULED),
-            Step("prove-narrow-pairs", VECTORS),
-            Step("prove-fractions", VECTORS),
-            Step("canonicalize", SCHEDULED),
-            Step("cse", SCHEDULED),
-            Step("choose-schedule", VECTORS, table="{tuned}"),
-            Step("dce", SCHEDULED),
+            Row("flush-subnormals", VECTORS, FAST),
+            Row("choose-algorithms", VECTORS, accuracy="{accuracy}", table="{tuned}"),
+            Row("choose-schedule", VECTORS, table="{tuned}"),
+            Row("choose-schedule", CORE, size="{is_small}"),
+            Row("branch-trees", CORE),
+            Row("count-votes", CORE),
+            Row("round-weights", VECTORS, FAST),
+            Row("project-inputs", SCHEDULED),
+            Row("dce", VECTORS),
+            Row("widen-operands", VECTORS),
+            Row("assign-layouts", SCHEDULED),
+            Row("fold-constants", SCHEDULED),
+            Row("prove-narrow-pairs", VECTORS),
+            Row("prove-fractions", VECTORS),
+            Row("canonicalize", SCHEDULED),
+            Row("cse", SCHEDULED),
+            Row("choose-schedule", VECTORS, table="{tuned}"),
+            Row("dce", SCHEDULED),
         ),
     ),
     Phase(
         "fuse",
         "what is one kernel: groups of operations",
         (
-            Step("divide-scratch", VECTORS, THREADS, threads="{threads}"),
-            Step("tile-and-fuse", VECTORS, threads="{threads}"),
-            Step("fuse-epilogues"),
-            Step("fuse-prologues"),
-            Step("fuse-elementwise"),
-            Step("dce"),
+            Row("divide-scratch", VECTORS, THREADS, threads="{threads}"),
+            Row("tile-and-fuse", VECTORS, threads="{threads}"),
+            Row("fuse-epilogues"),
+            Row("fuse-prologues"),
+            Row("fuse-elementwise"),
+            Row("dce"),
         ),
     ),
     Phase(
         "outline",
         "one function for each distinct kernel",
         (
-            Step("outline-kernels"),
-            Step("cse"),
-            Step("choose-schedule", VECTORS),
-            Step("count-operations", PROFILE),
+            Row("outline-kernels"),
+            Row("cse"),
+            Row("choose-schedule", VECTORS),
+            Row("count-operations", PROFILE),
         ),
     ),
-    Phase("bufferize", "who owns which buffer: kernels write to destinations", (Step("bufferize"),)),
+    Phase("bufferize", "who owns which buffer: kernels write to destinations", (Row("bufferize"),)),
     Phase(
         "plan",
         "order and offsets: one workspace of known size",
-        (Step("plan-memory", io="{io}", alignment="{vector_bytes}", threads="{threads}"),),
+        (Row("plan-memory", io="{io}", alignment="{vector_bytes}", threads="{threads}"),),
     ),
     Phase(
         "loops",
         "how it is computed: kernels as loops over memory",
         (
-            Step("convert-graph-to-loops", check_indices="{check_indices}"),
-            Step("serialize-parallel-loops", ALONE),
-            Step("split-parallel-loops", THREADS, threads="{threads}"),
-            Step("simplify-functions", SCALARS),
-            Step("recompute-indices", CORE),
-            Step("move-invariants", SCALARS),
-            Step("expand-math", SCALARS),
-            Step("split-fma", CORE, SPLIT),
+            Row("convert-graph-to-loops", check_indices="{check_indices}"),
+            Row("serialize-parallel-loops", ALONE),
+            Row("split-parallel-loops", THREADS, threads="{threads}"),
+            Row("simplify-functions", SCALARS),
+            Row("recompute-indices", CORE),
+            Row("move-invariants", SCALARS),
+            Row("expand-math", SCALARS),
+            Row("split-fma", CORE, SPLIT),
         ),
     ),
     Phase(
         "interface",
         "how it is called: conventions, pointers, status codes",
         (
-            Step(
+            Row(
                 "select-calling-convention",
                 interface_api="{interface_api}",
                 operator_api="{operator_api}",
@@ -278,21 +278,21 @@ PHASES: tuple[Phase, ...] = (
                 operator_arguments="{operator_arguments}",
                 resource_handle="{resource_handle}",
             ),
-            Step("mangle-symbols", export_operators="{exports_operators}"),
-            Step("convert-entry-to-vm", BYTECODE, keep=True),
-            Step("allocate-registers", BYTECODE),
-            Step("place-weights", alignment="{vector_bytes}", apart="{weights_apart}"),
-            Step("buffers-to-pointers"),
-            Step("lower-calls"),
-            Step("run-on-threads", THREADS),
-            Step("add-reset"),
-            Step("add-selftest"),
-            Step("simplify-functions", SMALL),
-            Step("merge-kernels", SMALL),
-            Step("wrap-entry", packed_wrapper="{packed_wrapper}"),
-            Step("leave-entry", MACHINE),
+            Row("mangle-symbols", export_operators="{exports_operators}"),
+            Row("convert-entry-to-vm", BYTECODE, keep=True),
+            Row("allocate-registers", BYTECODE),
+            Row("place-weights", alignment="{vector_bytes}", apart="{weights_apart}"),
+            Row("buffers-to-pointers"),
+            Row("lower-calls"),
+            Row("run-on-threads", THREADS),
+            Row("add-reset"),
+            Row("add-selftest"),
+            Row("simplify-functions", SMALL),
+            Row("merge-kernels", SMALL),
+            Row("wrap-entry", packed_wrapper="{packed_wrapper}"),
+            Row("leave-entry", MACHINE),
             *_BY_FUNCTION,
-            Step("profile-kernels", PROFILE),
+            Row("profile-kernels", PROFILE),
         ),
     ),
 )
@@ -309,7 +309,7 @@ PHASE_NAMES = tuple(phase.name for phase in PHASES)
 
 def pipeline_of(phase: Phase, options: CompileOptions) -> str:
     """The passes of a phase: its own pipeline, then those of installed packages in order of their packages' names."""
-    return ",".join(part for part in (pipeline(phase.steps, options), *_extensions().get(phase.name, ())) if part)
+    return ",".join(one for one in (pipeline(phase.rows, options), *_extensions().get(phase.name, ())) if one)
 
 
 @cache
@@ -362,17 +362,17 @@ def to_llvm(
     return conversion(optimize_size=optimize_size, **sections).convert(module, target, only)
 
 
-def finish(ctx: Context, options: CompileOptions, parts: Sequence[Operation]) -> None:
+def finish(ctx: Context, options: CompileOptions, selected: Sequence[Operation]) -> None:
     """Do what is `by_function` to some operations at the top of a module and verify them. Raises CompileError."""
     phase = PHASES[-1].name
     items: tuple[Any, ...] = make_passes(by_function(options))
     for item in items:
         with _blaming(item.name, phase):
-            for part in parts:
-                if isinstance(part, FuncOp) and part.body.blocks:
-                    item.function(ctx, part)
+            for one in selected:
+                if isinstance(one, FuncOp) and one.body.blocks:
+                    item.function(ctx, one)
     with _blaming("verify", phase):
-        verify_parts(parts)
+        verify_selected(selected)
 
 
 @lru_cache(maxsize=512)

@@ -82,10 +82,10 @@ class Portions:
         first = [op for op in module.ops if op not in costs]
         return Portions(first, [each for each in kernels if each])
 
-    def finish(self, ctx: Context, options: CompileOptions, parts: Sequence[Operation]) -> None:
+    def finish(self, ctx: Context, options: CompileOptions, selected: Sequence[Operation]) -> None:
         """Do to a portion what is left of the last phase, if anything is. Raises CompileError."""
         if self.is_unfinished:
-            finish(ctx, options, parts)
+            finish(ctx, options, selected)
 
 
 def dealt(costs: Mapping[FuncOp, int], count: int) -> list[list[FuncOp]]:

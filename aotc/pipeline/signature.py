@@ -22,7 +22,7 @@ Size = int | str
 
 
 class InProcessOptions(TypedDict, total=False):
-    """The arguments of `aotc.compile`, each with a sentence in the words of the command, what stands for its value
+    """The arguments of `aotc.compile`, each with a sentence in the terms of the command, what stands for its value
     there, and where the command takes it otherwise, its sentence of that."""
 
     name: Annotated[str | None, "the model's name in files and symbols (default: the file's)", "NAME"]
@@ -203,9 +203,9 @@ def in_python_terms() -> Generator[None]:
     try:
         yield
     except AotcError as error:
-        parts = ("what", "why", "fix")
+        sentences = ("what", "why", "fix")
         error.problems = tuple(
-            replace(problem, **{part: python_terms(getattr(problem, part)) for part in parts})
+            replace(problem, **{key: python_terms(getattr(problem, key)) for key in sentences})
             for problem in error.problems
         )
         error.args = ("\n".join(map(str, error.problems)),)

@@ -42,13 +42,13 @@ def verify(module: ModuleOp) -> None:
         _require_writes(function)
 
 
-def verify_parts(parts: Iterable[Operation]) -> None:
+def verify_selected(selected: Iterable[Operation]) -> None:
     """`verify` of some operations at the top of a module."""
     verifier = _Verifier()
-    for part in parts:
-        verifier.operation(part)
-        if isinstance(part, FuncOp) and is_kernel(part):
-            _require_writes(part)
+    for one in selected:
+        verifier.operation(one)
+        if isinstance(one, FuncOp) and is_kernel(one):
+            _require_writes(one)
 
 
 def _require_writes(kernel: FuncOp) -> None:

@@ -85,8 +85,8 @@ def write(tables: Tables, workspace: int) -> bytes:
         size += len(data[-1])
     names = [places[name] for name in tables.names]
     numbers = ((functions, _FUNCTION), (names, "<u4"), (rows, _CONSTANT), (tables.offsets, "<u4"), (extents, "<i8"))
-    parts = [np.array(values, dtype).tobytes() for values, dtype in (*numbers, (tables.words, "<u2"))]
-    body = b"".join(_padded(part, _TABLE_ALIGNMENT) for part in (*parts, text))
+    tables_of = [np.array(values, dtype).tobytes() for values, dtype in (*numbers, (tables.words, "<u2"))]
+    body = b"".join(_padded(each, _TABLE_ALIGNMENT) for each in (*tables_of, text))
     start = _HEADER.size + len(body)
     body += bytes(-start % DATA_ALIGNMENT)
     total = _HEADER.size + len(body) + size

@@ -29,7 +29,7 @@ class Module(Protocol):
         ...
 
 
-class _Step(NamedTuple):
+class _Decoded(NamedTuple):
     """An instruction, ready to run: operands are places in a frame, which has the registers, a place for results that
     nobody wants, and whatever else the function's instructions mention."""
 
@@ -46,7 +46,7 @@ class _Code:
         self.function = function
         self.body = body
         self.frame: list[Any] = [None] * (function.register_file_size + 1)
-        self.steps: list[_Step] = []
+        self.decoded: list[_Decoded] = []
 
 
 _PACKED, _OWN, _RET, _GOTO, _IF = range(5)
@@ -123,13 +123,13 @@ class VirtualMachine:
                 case Call(function, args, dst):
                     kind, what = self._found(code, here, self.executable.func_names[function], len(args), problems)
                     fetch = _fetching([place(operand) for operand in args])
-                    code.steps.append(_Step(kind, what, fetch, void if dst is None else dst))
+                    code.decoded.append(_Decoded(kind, what, fetch, void if dst is None else dst))
                 case Ret(register):
-                    code.steps.append(_Step(_RET, None, _fetching([]), register))
+                    code.decoded.append(_Decoded(_RET, None, _fetching([]), register))
                 case Goto(distance):
-                    code.steps.append(_Step(_GOTO, here + distance, _fetching([]), void))
+                    code.decoded.append(_Decoded(_GOTO, here + distance, _fetching([]), void))
                 case If(register, distance):
-                    code.steps.append(_Step(_IF, here + distance, _fetching([]), register))
+                    code.decoded.append(_Decoded(_IF, here + distance, _fetching([]), register))
 
     def _value(self, operand: Operand) -> Any:
         match operand.kind:
@@ -177,11 +177,11 @@ class VirtualMachine:
     def _run(self, code: _Code, arguments: Sequence[Any]) -> Any:
         frame = code.frame.copy()
         frame[: len(arguments)] = arguments
-        steps, here, jumps = code.steps, 0, self._most_jumps
+        decoded, here, jumps = code.decoded, 0, self._most_jumps
         callers: list[tuple[_Code, list[Any], int]] = []
         try:
             while True:
-                kind, what, fetch, dst = steps[here]
+                kind, what, fetch, dst = decoded[here]
                 if kind == _PACKED:
                     frame[dst] = what(*fetch(frame))
                     here += 1
@@ -191,8 +191,8 @@ class VirtualMachine:
                     if not callers:
                         return result
                     code, frame, here = callers.pop()
-                    steps = code.steps
-                    frame[steps[here].dst] = result
+                    decoded = code.decoded
+                    frame[decoded[here].dst] = result
                     here += 1
                     continue
                 if jumps == 0:
@@ -210,7 +210,7 @@ class VirtualMachine:
                     code = cast("_Code", what)
                     frame = code.frame.copy()
                     frame[: len(given)] = given
-                    steps, here = code.steps, 0
+                    decoded, here = code.decoded, 0
         except VMError:
             raise
         except OperandError as error:

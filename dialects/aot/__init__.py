@@ -9,13 +9,23 @@ of them, so a pass that changes a convention writes IR once for both ends (`prof
 from xdsl.dialects.arith import ArithConstantMaterializationInterface
 from xdsl.ir import Dialect
 
-from aotc.dialects.aot.control import CheckOp, FModOp, IsAlignedOp, IsNullOp, OpaqueOp, RequireOp, RoundProductOp
+from aotc.dialects.aot.control import (
+    CheckOp,
+    CountersOp,
+    FModOp,
+    IsAlignedOp,
+    IsNullOp,
+    OpaqueOp,
+    PhaseOp,
+    RequireOp,
+    RoundProductOp,
+    ThreadOp,
+    TicksOp,
+)
 from aotc.dialects.aot.instruction import InstructionOp
 from aotc.dialects.aot.pointers import BufferOp, DataOp, NullOp, PtrCastOp, StringOp, WeightOp, WeightsOp, WorkspaceOp
-from aotc.dialects.aot.profile import CountersOp, TicksOp
 from aotc.dialects.aot.structures import AddressOp, AllocaOp, ElementOp, FieldOp, SetElementOp, SetFieldOp
 from aotc.dialects.aot.tables import GlobalOp, SymbolOp, integers
-from aotc.dialects.aot.threads import PhaseOp, ThreadOp
 from aotc.dialects.aot.tile_integers import TileDotOp, TileDotPairOp, TileLookupOp, TileNarrowOp, TilePickOp
 from aotc.dialects.aot.tiles import (
     PrefetchOp,

@@ -1,10 +1,10 @@
-"""Status checks, and the arithmetic that no other dialect has."""
+"""Status checks, threads, the clock of profiles, and the arithmetic that no other dialect has."""
 
 from typing import ClassVar
 
-from xdsl.dialects.builtin import I1, I32, AnyFloatConstr, IndexType, i1, i32
+from xdsl.dialects.builtin import I1, I32, I64, AnyFloatConstr, IndexType, MemRefType, StringAttr, i1, i32, i64
 from xdsl.ir import Operation, SSAValue
-from xdsl.irdl import IRDLOperation, VarConstraint, irdl_op_definition, operand_def, result_def, traits_def
+from xdsl.irdl import IRDLOperation, VarConstraint, irdl_op_definition, operand_def, prop_def, result_def, traits_def
 from xdsl.traits import MemoryWriteEffect
 from xdsl.utils.exceptions import VerifyException
 
@@ -133,3 +133,61 @@ class RoundProductOp(PureOp):
         if self.shift not in self.SHIFTS:
             least, most = self.SHIFTS[0], self.SHIFTS[-1]
             raise VerifyException(f"the shift must be {least} to {most}, found {self.shift}")
+
+
+@irdl_op_definition
+class ThreadOp(PureOp):
+    """The number of the thread whose share of the work the function does."""
+
+    name = "aot.thread"
+    result = result_def(IndexType())
+    assembly_format = "attr-dict"
+
+    def __init__(self) -> None:
+        super().__init__(result_types=[IndexType()])
+
+
+@irdl_op_definition
+class PhaseOp(PureOp):
+    """The phase of its work that the function is called for, from 0 to `count` - 1. All threads have done one before
+    any begins the next."""
+
+    name = "aot.phase"
+    count = int_prop()
+    result = result_def(IndexType())
+    assembly_format = "$count attr-dict"
+
+    def __init__(self, count: int) -> None:
+        super().__init__(properties={"count": integer(count)}, result_types=[IndexType()])
+
+    def verify_(self) -> None:
+        if self.count < 2:
+            raise VerifyException(f"phases are two or more, found {self.count}")
+
+
+@irdl_op_definition
+class TicksOp(IRDLOperation):
+    """The processor's counter, which runs at a constant rate: `%0 = aot.ticks : i64`.
+
+    It is for `profile-kernels` in this process: C99 has no cycle counter, so neither this nor `aot.counters` is C."""
+
+    name = "aot.ticks"
+    result = result_def(I64)
+    traits = traits_def(MemoryWriteEffect())  # stays where it is, and is not like another one
+    assembly_format = "attr-dict `:` type($result)"
+
+    def __init__(self) -> None:
+        super().__init__(result_types=[i64])
+
+
+@irdl_op_definition
+class CountersOp(PureOp):
+    """An exported static array of counters, zero at first: `aot.counters "aotc_kws_profile" : memref<12xi64>`."""
+
+    name = "aot.counters"
+    symbol = prop_def(StringAttr)
+    result = result_def(MemRefType)
+    assembly_format = "$symbol attr-dict `:` type($result)"
+
+    def __init__(self, symbol: str, count: int) -> None:
+        super().__init__(properties={"symbol": StringAttr(symbol)}, result_types=[MemRefType(i64, [count])])

@@ -2,7 +2,7 @@
 
 from typing import ClassVar
 
-from xdsl.dialects.builtin import IntegerAttr, IntegerType, StringAttr, i64
+from xdsl.dialects.builtin import IntegerType, StringAttr
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     BaseAttr,
@@ -19,7 +19,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from aotc.dialects.aot.types import PtrType, StructType
 from aotc.dialects.operations import PureOp
-from aotc.dialects.properties import int_prop
+from aotc.dialects.properties import int_prop, integer
 
 
 @irdl_op_definition
@@ -33,7 +33,7 @@ class AllocaOp(IRDLOperation):
     traits = traits_def(MemoryWriteEffect())
 
     def __init__(self, count: int, pointee: Attribute) -> None:
-        super().__init__(properties={"count": IntegerAttr(count, i64)}, result_types=[PtrType(pointee)])
+        super().__init__(properties={"count": integer(count)}, result_types=[PtrType(pointee)])
 
 
 @irdl_op_definition
@@ -49,7 +49,7 @@ class ElementOp(IRDLOperation):
     def __init__(self, pointer: SSAValue, position: int) -> None:
         assert isinstance(pointer.type, PtrType)
         super().__init__(
-            operands=[pointer], properties={"position": IntegerAttr(position, i64)}, result_types=[pointer.type.pointee]
+            operands=[pointer], properties={"position": integer(position)}, result_types=[pointer.type.pointee]
         )
 
 
@@ -65,7 +65,7 @@ class SetElementOp(IRDLOperation):
     traits = traits_def(MemoryWriteEffect())
 
     def __init__(self, pointer: SSAValue, position: int, value: SSAValue) -> None:
-        super().__init__(operands=[pointer, value], properties={"position": IntegerAttr(position, i64)})
+        super().__init__(operands=[pointer, value], properties={"position": integer(position)})
 
 
 @irdl_op_definition
@@ -82,7 +82,7 @@ class FieldOp(IRDLOperation):
     def __init__(self, pointer: SSAValue, position: int, field: str) -> None:
         super().__init__(
             operands=[pointer],
-            properties={"position": IntegerAttr(position, i64), "field": StringAttr(field)},
+            properties={"position": integer(position), "field": StringAttr(field)},
             result_types=[field_type(pointer, field)],
         )
 
@@ -105,7 +105,7 @@ class SetFieldOp(IRDLOperation):
 
     def __init__(self, pointer: SSAValue, position: int, field: str, value: SSAValue) -> None:
         super().__init__(
-            operands=[pointer, value], properties={"position": IntegerAttr(position, i64), "field": StringAttr(field)}
+            operands=[pointer, value], properties={"position": integer(position), "field": StringAttr(field)}
         )
 
     def verify_(self) -> None:
@@ -125,9 +125,7 @@ class AddressOp(PureOp):
     assembly_format = "$pointer `[` $position `]` attr-dict `:` type($pointer)"
 
     def __init__(self, pointer: SSAValue, position: int) -> None:
-        super().__init__(
-            operands=[pointer], properties={"position": IntegerAttr(position, i64)}, result_types=[pointer.type]
-        )
+        super().__init__(operands=[pointer], properties={"position": integer(position)}, result_types=[pointer.type])
 
 
 def field_type(pointer: SSAValue, field: str) -> Attribute:

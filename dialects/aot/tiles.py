@@ -23,6 +23,7 @@ from xdsl.dialects.builtin import (
     MemRefType,
     StringAttr,
     VectorType,
+    f32,
     i1,
     i64,
 )
@@ -42,6 +43,7 @@ from xdsl.irdl import (
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.exceptions import VerifyException
 
+from aotc.dialects.dtypes import is_narrow_float
 from aotc.dialects.operations import PureOp
 from aotc.dialects.properties import int_array, integer, ints, opt_int_prop, string
 
@@ -138,7 +140,7 @@ class _TileInMemory(IRDLOperation):
     With more than one dimension, counts along the last two together: register j of the last has the lanes from j * L
     on, so only the last registers are partial or missing."""
 
-    def steps(self) -> tuple[int, ...]:
+    def element_strides(self) -> tuple[int, ...]:
         """`strides` as ints."""
         return ints(self.strides)
 
@@ -158,8 +160,8 @@ class _TileInMemory(IRDLOperation):
         if kind.get_element_type() != tile.get_element_type():
             raise VerifyException(f"a buffer of {kind.get_element_type()} for a tile of {tile.get_element_type()}")
         shape = tile.get_shape()
-        if len(self.steps()) != len(shape):
-            raise VerifyException(f"{len(self.steps())} strides for a tile of rank {len(shape)}")
+        if len(self.element_strides()) != len(shape):
+            raise VerifyException(f"{len(self.element_strides())} strides for a tile of rank {len(shape)}")
         if (count := self.count()) is not None and not 0 < count <= shape[-1] * (shape[-2] if len(shape) > 1 else 1):
             raise VerifyException(f"{count} valid elements in a tile of shape {list(shape)}")
 
@@ -210,7 +212,7 @@ class TileLoadOp(_TileInMemory):
             return
         lanes, count, kind = tile_shape(self.result)[-1], self.count(), self.result.type.element_type
         bits = kind.width.data if isinstance(kind, IntegerType) else 0
-        if self.repeated() < 2 or self.repeated() * bits != 32 or lanes % self.repeated() or self.steps()[-1]:
+        if self.repeated() < 2 or self.repeated() * bits != 32 or lanes % self.repeated() or self.element_strides()[-1]:
             raise VerifyException("groups of integers that take 32 bits, of stride 0 along the lanes, are repeated")
         if count is not None and count > self.repeated():
             raise VerifyException(f"{count} valid elements in a group of {self.repeated()}")
@@ -244,8 +246,8 @@ class TileStoreOp(_TileInMemory):
 
     def verify_(self) -> None:
         self._verify(self.buffer, self.indices, self.tile.type)
-        for extent, step in zip(tile_shape(self.tile), self.steps(), strict=True):
-            if step == 0 and extent > 1:
+        for extent, stride in zip(tile_shape(self.tile), self.element_strides(), strict=True):
+            if stride == 0 and extent > 1:
                 raise VerifyException("a stride of 0 would store several elements in one place")
 
 
@@ -454,3 +456,23 @@ class PrefetchOp(IRDLOperation):
 
     def __init__(self, buffer: SSAValue, indices: Sequence[SSAValue]) -> None:
         _fill(self, [buffer, *indices])
+
+
+# f16 and bf16 where kernels are loops: memory holds them, and arithmetic is in f32
+
+_MOVES = (arith.ConstantOp, arith.SelectOp, arith.BitcastOp)
+_CONVERSIONS = (arith.ExtFOp, arith.TruncFOp, TileConvertOp)
+
+
+def computes_narrow(op: Operation) -> bool:
+    """Whether an operation does anything with f16 or bf16 but move them, and convert them from f32 and to it."""
+    if not op.name.startswith(("arith.", "math.")) and not isinstance(op, TileCompareOp | TileConvertOp):
+        return False
+    kinds = [_element(value.type) for value in (*op.operands, *op.results)]
+    if not any(map(is_narrow_float, kinds)) or isinstance(op, _MOVES):
+        return False
+    return not isinstance(op, _CONVERSIONS) or f32 not in kinds
+
+
+def _element(kind: Attribute) -> Attribute:
+    return kind.element_type if isinstance(kind, VectorType) else kind

@@ -183,14 +183,10 @@ class DequantizeOp(AffineOp):
 
     def element(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
         scale, *zero_point = self._parameters(b, index, reads)
-        stored = self._difference_type()
+        kinds = [element_type_of(each) for each in (self.x, self.zero_point) if each is not None]
+        stored = f32 if any(map(is_float, kinds)) else i32
         value = b.cast(reads[0](index), stored)
         if zero_point:
             value = value - b.cast(zero_point[0], stored)
         kind = compute_type(self.to)
         return b.cast(value, kind) * b.cast(scale, kind)
-
-    def _difference_type(self) -> Attribute:
-        """The type in which x - zero_point is computed."""
-        kinds = [element_type_of(each) for each in (self.x, self.zero_point) if each is not None]
-        return f32 if any(map(is_float, kinds)) else i32

@@ -8,7 +8,7 @@ from enum import Flag, auto
 from types import new_class
 from typing import Any, ClassVar, TypeAlias, TypeVar
 
-from xdsl.dialects.builtin import Float64Type, TensorType, f32, f64, i1
+from xdsl.dialects.builtin import TensorType, f32, f64, i1
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def
 
@@ -184,11 +184,8 @@ class PowOp(BroadcastOp):
         Domain.NUMBER.require(element_type_of(self.rhs), "the exponent")
         return super().infer_types()
 
-    def _computes_in_f64(self) -> bool:
-        base, exponent = element_type_of(self.lhs), element_type_of(self.rhs)
-        return not is_float(base) or isinstance(base, Float64Type) or isinstance(exponent, Float64Type)
-
     def scalar(self, b: Builder, *operands: Scalar) -> Scalar:
-        kind = f64 if self._computes_in_f64() else f32
+        base, exponent = element_type_of(self.lhs), element_type_of(self.rhs)
+        kind = f64 if f64 in (base, exponent) or not is_float(base) else f32
         power = b.pow(b.cast(operands[0], kind), b.cast(operands[1], kind))
         return b.convert(power, operands[0].dtype)

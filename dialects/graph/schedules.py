@@ -16,14 +16,14 @@ from types import new_class
 from typing import Any, ClassVar, Generic, Literal, TypeAlias, TypeVar, cast, get_args
 
 from xdsl.dialects.builtin import IntAttr
-from xdsl.ir import Attribute, Data, Operation, OpResult, ParametrizedAttribute, SSAValue
+from xdsl.ir import Attribute, Data, Operation, OpResult, ParametrizedAttribute
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from aotc.dialects.attributes import parse_field
-from aotc.dialects.graph.interfaces import AnchorOp
+from aotc.dialects.graph.interfaces import AnchorOp, LoopNestOp
 from aotc.dialects.graph.structure import ConstantOp
 from aotc.mathematics.winograd_transforms import OUTPUT_TILES
 
@@ -109,11 +109,14 @@ class FewBitsSchedule(Schedule):
     words are unpacked in registers, again for each tile."""
 
 
-def check_partial_sums(op: Operation, partials: SSAValue | None) -> None:
-    """Raise VerifyException where the schedule of `op` has a KC but `op` has no buffer for partial sums."""
-    schedule = schedule_of(op)
-    if isinstance(schedule, MatmulSchedule) and schedule.kc is not None and partials is None:
-        raise VerifyException(f"kc = {schedule.kc} needs a result of {op.name} for partial sums")
+class MatmulScheduledOp(LoopNestOp, ABC):
+    """An operation that may have a `MatmulSchedule`; one with a KC takes a result `partials` for partial sums."""
+
+    def verify_(self) -> None:
+        super().verify_()
+        schedule = schedule_of(self)
+        if isinstance(schedule, MatmulSchedule) and schedule.kc is not None and getattr(self, "partials", None) is None:
+            raise VerifyException(f"kc = {schedule.kc} needs a result of {self.name} for partial sums")
 
 
 @dataclass(frozen=True)

@@ -51,7 +51,7 @@ from aotc.model.weight_store import WeightStore
 from aotc.passes.fuse.fusion_policy import FusingPass, buffers
 from aotc.passes.fuse.groups import copy_group
 from aotc.passes.fuse.vectorizable import Form, VectorForms
-from aotc.passes.kernel.nests.tile_walk import Plan, Step, Walk
+from aotc.passes.kernel.nests.tile_walk import Plan, Slab, Walk
 from aotc.passes.kernel.spatial_tiling import Box, SpatialTiling, size, whole
 from aotc.passes.kernel.strategy import is_vectorized, strategy_of
 
@@ -181,20 +181,20 @@ class _Chain:
     def tile(self, machine: Machine) -> Box | None:
         """The first of the largest tiles that stay in cache, all about equal, or of smaller ones that threads share
         more evenly; None where none does."""
-        step, shares = self.tiling.multiple, machine.shares
+        multiple, shares = self.tiling.multiple, machine.shares
         extent = shape_of(self.last.results[0])[self.tiling.rows]
 
-        def is_too_large(steps: int) -> bool:
-            needs = self._needs(steps * step)
+        def is_too_large(multiples: int) -> bool:
+            needs = self._needs(multiples * multiple)
             if needs is None or needs.memory > machine.l2 * shares.stages:
                 return True
             return needs.operands > machine.l2 * shares.operands
 
-        most = step * bisect_left(range(1, ceil_div(extent, step) + 1), True, key=is_too_large)
+        most = multiple * bisect_left(range(1, ceil_div(extent, multiple) + 1), True, key=is_too_large)
         if most == 0:
             return None
-        largest = ceil_div(extent, ceil_div(extent, most) * step) * step
-        options = range(largest, largest // 2, -step)
+        largest = ceil_div(extent, ceil_div(extent, most) * multiple) * multiple
+        options = range(largest, largest // 2, -multiple)
         even = next((rows for rows in options if self._longest_share(rows) <= _EVEN), None)
         return self._box(even or min(options, key=self._longest_share))
 
@@ -260,11 +260,11 @@ class _Needs:
     """For each value between the anchors, whether some of it is kept from one tile to the next."""
 
 
-def _operands(stage: Stage, step: Step | None) -> int:
-    """Bytes that a step reads, except those of the stage before."""
-    if step is None:
+def _operands(stage: Stage, slab: Slab | None) -> int:
+    """Bytes that a slab reads, except those of the stage before."""
+    if slab is None:
         return 0
-    read = zip(stage.anchor.operands, step.implementation.boxes, strict=True)
+    read = zip(stage.anchor.operands, slab.implementation.boxes, strict=True)
     return sum(_bytes(value, box) for place, (value, box) in enumerate(read) if place != stage.chained)
 
 

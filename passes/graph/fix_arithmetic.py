@@ -42,8 +42,8 @@ from aotc.dialects.graph.quantized.bytes import LookupOp
 from aotc.dialects.graph.quantized.requantization import FixedAddOp, RequantizeOp
 from aotc.model.locations import fuse_locations
 from aotc.model.weight_store import WeightStore
+from aotc.passes.graph.quantization.binary import FixedSum, Numbers, Terms, fixed_sum, product_multiplier
 from aotc.passes.graph.quantization.chains import Chain, evaluated, is_number, is_pointwise
-from aotc.passes.graph.quantization.pairs import FixedSum, Numbers, Terms, fixed_sum, product_multiplier
 from aotc.passes.graph.quantization.real_values import Parameters, dequantized, quantization
 from aotc.passes.graph.rewriting import Constants, Raised, with_constants
 

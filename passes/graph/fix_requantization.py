@@ -205,7 +205,7 @@ def settle_constant_channels(op: RequantizeOp, multiplier: Array, constants: Con
     """Give constant channels of the convolution that `op` alone reads weights of 0, the greatest multiplier of all
     others and a bias for which results are the same; says whether there are any.
 
-    All weights of such a channel are 0, or too little for a step. Models have a large number for its bias and a tiny
+    All weights of such a channel are 0, or too little for one. Models have a large number for its bias and a tiny
     one for its scale, which no shift that is right for the other channels makes an integer.
     """
     conv, store = producer(op.x, ConvOp), constants.store

@@ -14,16 +14,15 @@ model that is computed in f32 on vectors become f32.
 """
 
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
-from xdsl.ir import Attribute
+from xdsl.dialects.builtin import DictionaryAttr, ModuleOp, StringAttr
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from aotc.dialects.aot.contract import arguments_of, entries
+from aotc.dialects.attributes import nested
 from aotc.dialects.constants import constant_op, folded, key_of, packed_later, weight_keys
 from aotc.dialects.graph.compound.control_flow import graph_blocks
 from aotc.dialects.graph.interfaces import GraphOp
@@ -42,7 +41,7 @@ class FoldConstantsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         store = WeightStore.of(ctx)
         # attributes name arrays, too: those of the module a self-test's values, of its entry the first ones of states
-        named = {text.data for text in _strings(DictionaryAttr(op.attributes))}
+        named = {text.data for text in nested(DictionaryAttr(op.attributes)) if isinstance(text, StringAttr)}
         named |= {key for main in entries(op) for each in arguments_of(main) if (key := each.initial) is not None}
         names = Counter(each.key for each in op.walk() if isinstance(each, ConstantOp))
         names.update(named)
@@ -79,17 +78,3 @@ def _erase(constant: ConstantOp, names: Counter[str | None], store: WeightStore)
     names[key] -= 1
     if key is not None and not names[key]:
         store.discard([key])
-
-
-def _strings(attribute: Attribute) -> Iterator[StringAttr]:
-    match attribute:
-        case StringAttr():
-            yield attribute
-        case ArrayAttr():
-            for each in attribute:
-                yield from _strings(each)
-        case DictionaryAttr():
-            for each in attribute.data.values():
-                yield from _strings(each)
-        case _:
-            pass

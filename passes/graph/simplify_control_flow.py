@@ -250,11 +250,11 @@ class _Loop:
     def _write(self) -> None:
         """Replace the loop by one with the parts that are left, if it is another one."""
         op = self.op
-        parts = [each.first for each in self.carried], [each.tensor for each in self.scanned]
+        left = [each.first for each in self.carried], [each.tensor for each in self.scanned]
         captured = list(dict.fromkeys(value for value, _ in self.captured))
         count = op.count if op.trips is None else op.trips
         before = count, op.condition, *map(list, (op.carried, op.scanned, op.captured)), len(op.stacked)
-        if before == (self.count, self.condition, *parts, captured, len(self.stacked)):
+        if before == (self.count, self.condition, *left, captured, len(self.stacked)):
             return
         old = _detached(op.body)
         kinds = [each.argument.type for each in (*self.carried, *self.scanned)]
@@ -272,8 +272,8 @@ class _Loop:
             Region(block),
             count=self.count,
             condition=self.condition,
-            carried=parts[0],
-            scanned=parts[1],
+            carried=left[0],
+            scanned=left[1],
             captured=captured,
             scanned_backward=[each.backward for each in self.scanned],
             stacked_backward=[each.backward for each in self.stacked],

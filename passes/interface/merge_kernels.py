@@ -2,7 +2,7 @@
 
 For code that is to be small: layers of one kind have kernels that are alike. Constants that differ are arguments of the
 calls, integers and floats; so are the extents of buffers, which are then of one axis. What decides what a loop costs
-(its step, divisors, distances of shifts) must be equal, and so must be all else. Kernels stay apart where passing the
+(its stride, divisors, distances of shifts) must be equal, and so must be all else. Kernels stay apart where passing the
 arguments would take more instructions than a body has, and where something else than a call refers to them.
 
 Before:
@@ -26,7 +26,7 @@ func.func private @scale_0(%x: !aot.ptr<i8>, %size: index) -> i32 {
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Hashable, Iterator, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias, cast
 
@@ -40,6 +40,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from aotc.dialects.aot import BufferOp, WordLoadOp
 from aotc.dialects.aot.contract import PARAMETERS, Argument, Sizes, append_argument, kernels, set_sizes, sizes_of
+from aotc.dialects.attributes import nested
 from aotc.model.locations import fuse_locations
 
 _Column: TypeAlias = tuple[Attribute, ...]
@@ -53,7 +54,7 @@ _FIXED: dict[type[Operation], tuple[int, ...]] = {
     scf.ForOp: (2,),
     **dict.fromkeys((*_DIVISIONS, arith.ShLIOp, arith.ShRSIOp, arith.ShRUIOp), (1,)),
 }
-"""Operands that stay constants: of loops the step, divisors, distances of shifts."""
+"""Operands that stay constants: of loops the stride, divisors, distances of shifts."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,9 @@ class MergeKernelsPass(ModulePass):
         for each in op.walk():
             if isinstance(each, CallOp):
                 calls[each.callee.string_value()].append(each)
-        mentioned = Counter(_mentioned(op))
+        given = (value for each in op.walk() for value in (*each.properties.values(), *each.attributes.values()))
+        symbols = (each for value in given for each in nested(value) if isinstance(each, builtin.SymbolRefAttr))
+        mentioned = Counter(symbol.string_value() for symbol in symbols)
         groups: defaultdict[Hashable, list[_Form]] = defaultdict(list)
         for function in kernels(op):
             name = function.sym_name.data
@@ -85,21 +88,6 @@ class MergeKernelsPass(ModulePass):
             added = self.per_parameter * len(different) * len(forms)
             if len(forms) > 1 and len(different) <= self.most_parameters and added <= saved:
                 _merge(forms, columns, different)
-
-
-def _mentioned(module: builtin.ModuleOp) -> Iterator[str]:
-    """Every function that an attribute refers to, as often as it is."""
-    pending = [attribute for op in module.walk() for attribute in (*op.properties.values(), *op.attributes.values())]
-    while pending:
-        match pending.pop():
-            case builtin.SymbolRefAttr() as symbol:
-                yield symbol.string_value()
-            case builtin.ArrayAttr() as several:
-                pending += several.data
-            case builtin.DictionaryAttr() as several:
-                pending += several.data.values()
-            case _:
-                pass
 
 
 # --- what kernels have in common -------------------------------------------------------------------------------------
@@ -129,39 +117,39 @@ class _Form:
 
     def __post_init__(self) -> None:
         self._numbers: dict[SSAValue, int] = {}
-        self._parts: list[Hashable] = []
+        self._key: list[Hashable] = []
         alike = self.function.clone_without_regions()
         set_sizes(alike, Sizes())
         PARAMETERS.set(alike, None)
         self._attributes(alike, ["sym_name"])
         self._block(self.function.body.block)
-        self.key = tuple(self._parts)
+        self.key = tuple(self._key)
 
     def _attributes(self, op: Operation, but: Collection[str] = ()) -> None:
         named = sorted({**op.properties, **op.attributes}.items())
-        self._parts += [(name, value) for name, value in named if name not in but]
+        self._key += [(name, value) for name, value in named if name not in but]
 
     def _block(self, block: Block) -> None:
         for argument in block.args:
             self._numbers[argument] = len(self._numbers)
-            self._parts.append(argument.type)
+            self._key.append(argument.type)
         for op in block.ops:
             if _constant(op) is None:
                 self._operation(op)
 
     def _operation(self, op: Operation) -> None:
         self.operations += 1
-        self._parts.append((op.name, len(op.operands), len(op.regions), len(op.successors)))
+        self._key.append((op.name, len(op.operands), len(op.regions), len(op.successors)))
         self._attributes(op)
         places = _places(op)
         for position, operand in enumerate(op.operands):
             value = _constant(operand.owner)
             if value is None:
-                self._parts.append(self._numbers[operand])
+                self._key.append(self._numbers[operand])
             elif position in _FIXED.get(type(op), ()) or (places and isinstance(operand.type, builtin.IndexType)):
-                self._parts.append(value)
+                self._key.append(value)
             else:
-                self._parts.append(operand.type)
+                self._key.append(operand.type)
                 self._add(_Use(op, position), value)
         if (buffer := _buffer(op)) is not None and _is_plain(buffer):
             shape = cast(builtin.MemRefType[Attribute], buffer.type).get_shape()
@@ -171,15 +159,15 @@ class _Form:
             self._numbers[result] = len(self._numbers)
             if isinstance(op, BufferOp) and _is_plain(result):
                 kind = op.result.type
-                self._parts.append((len(kind.get_shape()), kind.get_element_type()))
+                self._key.append((len(kind.get_shape()), kind.get_element_type()))
                 self.buffers.append(result)
             else:
-                self._parts.append(result.type)
+                self._key.append(result.type)
         for region in op.regions:
             for block in region.blocks:
-                self._parts.append("block")
+                self._key.append("block")
                 self._block(block)
-        self._parts.append("end")
+        self._key.append("end")
 
     def _add(self, use: _Use, value: Attribute) -> None:
         self.uses.append(use)

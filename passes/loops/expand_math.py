@@ -120,11 +120,11 @@ def _in_pieces(b: TileBuilder, function: Function, x: Scalar) -> Scalar:
     if prod(sizes) <= AT_A_TIME:
         return function(b, x)
     axis = next(axis for axis, extent in enumerate(sizes) if extent > 1)
-    step = max(AT_A_TIME // prod(sizes[axis + 1 :]), 1)
+    most = max(AT_A_TIME // prod(sizes[axis + 1 :]), 1)
     result = x
-    for start in range(0, sizes[axis], step):
+    for start in range(0, sizes[axis], most):
         offsets = [0] * axis + [start] + [0] * (len(sizes) - axis - 1)
-        part = b.slice(x, offsets, [*sizes[:axis], min(step, sizes[axis] - start), *sizes[axis + 1 :]])
+        part = b.slice(x, offsets, [*sizes[:axis], min(most, sizes[axis] - start), *sizes[axis + 1 :]])
         result = b.replace(_in_pieces(b, function, part), result, offsets)
     return result
 

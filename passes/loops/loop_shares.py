@@ -94,7 +94,7 @@ class _Plan:
 
 
 @dataclass(frozen=True)
-class Step:
+class Chunk:
     """Consecutive operations of a block: one that is split; several that one thread does; one that is entered, whose
     body is shared; or one that all threads do, which only reads."""
 
@@ -103,7 +103,7 @@ class Step:
 
 
 class Shares:
-    """The division of a kernel's operations: `steps` of each block that all threads run through, in order; everything
+    """The division of a kernel's operations: `chunks` of each block that all threads run through, in order; everything
     else is arithmetic, which all threads do."""
 
     def __init__(self, function: FuncOp, threads: int, reads: Reads) -> None:
@@ -113,7 +113,7 @@ class Shares:
         self._reads = reads
         self._plans: dict[Operation, _Plan] = {}
         self._costs: dict[Operation, float] = {}
-        self.steps: dict[Block, list[Step]] = {}
+        self.chunks: dict[Block, list[Chunk]] = {}
         self._accesses: dict[Operation, Accesses] = {}
         self._next = 0
         everything = self.accesses(function)
@@ -223,27 +223,27 @@ class Shares:
     def _decide(self, block: Block, turn: tuple[SSAValue, int] | None) -> None:
         """Decide how to divide the operations of a block that all threads run through. In a loop over `turn` they take
         turns with what one of them does."""
-        steps = self.steps[block] = []
+        chunks = self.chunks[block] = []
         between: list[Operation] = []
         for op in block.ops:
             if not self._is_shared(op):
                 between.append(op)
                 continue
-            self._decide_between(between, steps, turn)
+            self._decide_between(between, chunks, turn)
             between = []
             inside = turn
             if isinstance(op, scf.ParallelOp) and (sizes := splittable(op)) is not None:
                 if (cut := self._plan(op).cut) is not None:
-                    steps.append(Step((op,), self._cut(sizes, *cut)))
+                    chunks.append(Chunk((op,), self._cut(sizes, *cut)))
                     continue
                 inside = _turn(op, self.threads) or turn
             elif not isinstance(op, scf.ForOp | scf.IfOp):
                 raise Indivisible(f"a parallel loop is in {op.name}")
-            steps.append(Step((op,), "entered"))
+            chunks.append(Chunk((op,), "entered"))
             for region in op.regions:
                 for inner in region.blocks:
                     self._decide(inner, inside)
-        self._decide_between(between, steps, turn)
+        self._decide_between(between, chunks, turn)
 
     def _cut(self, sizes: Sequence[int], start: int, dimensions: int) -> Cut:
         total = prod(sizes[start : start + dimensions])
@@ -252,7 +252,7 @@ class Shares:
         return cut
 
     def _decide_between(
-        self, operations: Sequence[Operation], steps: list[Step], turn: tuple[SSAValue, int] | None
+        self, operations: Sequence[Operation], chunks: list[Chunk], turn: tuple[SSAValue, int] | None
     ) -> None:
         """Leave stores to one thread, with all that is computed for them only; all threads do the other reads."""
         alone = {op for op in operations if self.accesses(op).stores}
@@ -262,7 +262,7 @@ class Shares:
                 raise Indivisible(f"{op.name} stores, and all threads need its results")
             if users and users <= alone and not isinstance(op, arith.ConstantOp):
                 alone.add(op)
-        one = Step(tuple(op for op in operations if op in alone), Alone(self._next, turn))
+        one = Chunk(tuple(op for op in operations if op in alone), Alone(self._next, turn))
         if alone:
             self._next = (self._next + 1) % self.threads
         passed = 0
@@ -270,16 +270,16 @@ class Shares:
             if op in alone:
                 passed += 1
                 if passed == len(alone):  # where they will be, side by side
-                    steps.append(one)
+                    chunks.append(one)
             elif self.accesses(op).loads:
-                step = Step((op,), "everywhere")
-                if 0 < passed < len(alone) and self.conflict(one, step):
+                chunk = Chunk((op,), "everywhere")
+                if 0 < passed < len(alone) and self.conflict(one, chunk):
                     raise Indivisible("all threads read what one thread stores, between its stores")
-                steps.append(step)
+                chunks.append(chunk)
 
     # Waiting
 
-    def conflict(self, before: Step, after: Step) -> bool:
+    def conflict(self, before: Chunk, after: Chunk) -> bool:
         """Whether all threads must have finished `before` when one of them begins `after`.
 
         Loops that write one result write different elements of it. Where a result takes over the buffer of an operand,

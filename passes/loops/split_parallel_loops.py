@@ -23,7 +23,7 @@ scf.for %i = %low to %high step %c1 {
 }
 ```
 No iteration does anything else than with one thread, so results are the same to the last bit. Kernels with `aot.thread`
-are called for all shares, others once (see `run-on-threads`). Steps of a kernel with several phases, of which
+are called for all shares, others once (see `run-on-threads`). Chunks of a kernel with several phases, of which
 `aot.phase` is the one to do, are conditional, and of a loop with phases in its body one iteration runs. All remaining
 parallel loops become sequential ones.
 """
@@ -51,7 +51,7 @@ from aotc.machines.machine import ThreadCosts
 from aotc.machines.targets import core_of
 from aotc.passes.kernel.builders.loop_builder import LoopBuilder, trips
 from aotc.passes.loops.loop_reads import Reads, weights_of
-from aotc.passes.loops.loop_shares import Alone, Cut, Indivisible, Shares, Step, is_arithmetic, splittable
+from aotc.passes.loops.loop_shares import Alone, Chunk, Cut, Indivisible, Shares, is_arithmetic, splittable
 from aotc.passes.loops.serialize_parallel_loops import serialize
 
 
@@ -148,33 +148,33 @@ class Turns:
 
 
 class Phases:
-    """The phase of each step, in the block that it stands in; `loops` that have phases; `count`: of all there are."""
+    """The phase of each chunk, in the block that it stands in; `loops` that have phases; `count`: of all there are."""
 
     def __init__(self, shares: Shares) -> None:
         """Raises Indivisible."""
         self._shares = shares
-        self.of: dict[Step, int] = {}
+        self.of: dict[Chunk, int] = {}
         self.loops: dict[Operation, Turns] = {}
         body = shares.function.body.block
         self.count = max(1, self._number(body))
         self._check_reads(body)
-        if self.count > 1 and any(op.results for step in self.of for op in step.operations if op.regions):
+        if self.count > 1 and any(op.results for chunk in self.of for op in chunk.operations if op.regions):
             raise Indivisible("a value is computed in one phase for others")
 
     def _number(self, block: Block) -> int:
-        """Give each step of a block its phase; how many there are."""
-        phase, pending = 0, list[Step]()
-        for step in self._shares.steps[block]:
-            op = step.operations[0]
-            if step.how == "entered" and self._waits(op):
+        """Give each chunk of a block its phase; how many there are."""
+        phase, pending = 0, list[Chunk]()
+        for chunk in self._shares.chunks[block]:
+            op = chunk.operations[0]
+            if chunk.how == "entered" and self._waits(op):
                 turns = self._turns(op, phase + bool(pending))
                 self.loops[op] = turns
                 phase, pending = turns.end, []
-            elif step.how != "everywhere":
-                if any(self._shares.conflict(before, step) for before in pending):
+            elif chunk.how != "everywhere":
+                if any(self._shares.conflict(before, chunk) for before in pending):
                     phase, pending = phase + 1, []
-                self.of[step] = phase
-                pending.append(step)
+                self.of[chunk] = phase
+                pending.append(chunk)
         return phase + bool(pending)
 
     def _turns(self, op: Operation, first: int) -> Turns:
@@ -184,24 +184,24 @@ class Phases:
         return Turns(first, self._number(op.regions[0].block), count)
 
     def _waits(self, op: Operation) -> bool:
-        """Whether the steps in `op` have several phases, be it those of different iterations."""
-        inside = [step for block in _blocks(op) for step in self._leaves(block)]
-        return any(self._shares.conflict(before, step) for before in inside for step in inside)
+        """Whether the chunks in `op` have several phases, be it those of different iterations."""
+        inside = [chunk for block in _blocks(op) for chunk in self._leaves(block)]
+        return any(self._shares.conflict(before, chunk) for before in inside for chunk in inside)
 
-    def _leaves(self, block: Block) -> Iterator[Step]:
-        for step in self._shares.steps.get(block, ()):
-            if step.how == "entered":
-                for inner in _blocks(step.operations[0]):
+    def _leaves(self, block: Block) -> Iterator[Chunk]:
+        for chunk in self._shares.chunks.get(block, ()):
+            if chunk.how == "entered":
+                for inner in _blocks(chunk.operations[0]):
                     yield from self._leaves(inner)
             else:
-                yield step
+                yield chunk
 
     def _check_reads(self, body: Block) -> None:
         """Data that all threads read must be the same in every phase, whoever comes when."""
-        steps = list(self._leaves(body))
-        for step in steps:
-            if step.how == "everywhere" and any(
-                self._shares.conflict(other, step) or self._shares.conflict(step, other) for other in steps
+        chunks = list(self._leaves(body))
+        for chunk in chunks:
+            if chunk.how == "everywhere" and any(
+                self._shares.conflict(other, chunk) or self._shares.conflict(chunk, other) for other in chunks
             ):
                 raise Indivisible("all threads read what the kernel writes")
 
@@ -240,7 +240,7 @@ class _Split:
         self._thread.ssa.name_hint = "thread"
 
     def run(self) -> None:
-        """Split, and let each step run in its phase only."""
+        """Split, and let each chunk run in its phase only."""
         body = self._shares.function.body.block
         if self._phases.count == 1:
             self._share(body, None)
@@ -251,35 +251,35 @@ class _Split:
         self._share(body, self._b.scalar(phase.result, INDEX))
 
     def _share(self, block: Block, phase: Scalar | None) -> None:
-        """Split the steps of a block. `phase` is that of the block, None where all its steps have the same one."""
-        for step in self._shares.steps[block]:
-            op = step.operations[-1]
+        """Split the chunks of a block. `phase` is that of the block, None where all its chunks have the same one."""
+        for chunk in self._shares.chunks[block]:
+            op = chunk.operations[-1]
             turns = self._phases.loops.get(op)
             if turns is not None:
                 assert isinstance(op, scf.ForOp) and phase is not None
                 self._take_turns(op, turns, phase)
                 continue
-            match step.how:
+            match chunk.how:
                 case Cut():
                     assert isinstance(op, scf.ParallelOp)
-                    self._only_in(op, step, phase)
-                    self._split(op, step.how)
+                    self._only_in(op, chunk, phase)
+                    self._split(op, chunk.how)
                 case Alone():
-                    self._only_in(self._run_on_one_thread(step.operations, step.how), step, phase)
+                    self._only_in(self._run_on_one_thread(chunk.operations, chunk.how), chunk, phase)
                 case "entered":
-                    self._only_in(op, step, phase)
+                    self._only_in(op, chunk, phase)
                     for region in op.regions:
                         for inner in region.blocks:
-                            if inner in self._shares.steps:
+                            if inner in self._shares.chunks:
                                 self._share(inner, None)
                 case _:
                     pass
 
-    def _only_in(self, op: Operation, step: Step, phase: Scalar | None) -> None:
-        """Let a step run in its phase only."""
+    def _only_in(self, op: Operation, chunk: Chunk, phase: Scalar | None) -> None:
+        """Let a chunk run in its phase only."""
         if phase is not None:
             self._b.before(op)
-            self._only_when(self._b.compare("eq", phase, self._phases.of[step]), [op])
+            self._only_when(self._b.compare("eq", phase, self._phases.of[chunk]), [op])
 
     def _only_when(self, condition: Scalar, operations: Sequence[Operation]) -> scf.IfOp:
         """Make consecutive operations conditional, where the builder is."""

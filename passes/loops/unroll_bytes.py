@@ -46,14 +46,14 @@ def lookup(u: Unrolling, op: TileLookupOp) -> Sequence[Registers]:
 
 def spaced(u: Unrolling, op: tiles.TileLoadOp, offset: int) -> SSAValue:
     """One register of bytes a few elements apart: of two that overlap, of which neither goes beyond the last one."""
-    lanes, (step,) = tile_shape(op.result)[-1], op.steps()[-1:]
-    span = (lanes - 1) * step + 1
+    lanes, (stride,) = tile_shape(op.result)[-1], op.element_strides()[-1:]
+    span = (lanes - 1) * stride + 1
     size = 1 << span.bit_length() - 1
     first, last = (
         u.emit(tiles.TileLoadOp, op.operands, tile_type([size], i8), place_properties(1, offset + at, size, size))
         for at in (0, span - size)
     )
-    return u.shuffle(first, last, [at if at < size else at - span + 2 * size for at in range(0, span, step)])
+    return u.shuffle(first, last, [at if at < size else at - span + 2 * size for at in range(0, span, stride)])
 
 
 def _beside(u: Unrolling, some: Sequence[SSAValue], width: int) -> SSAValue:
@@ -70,9 +70,9 @@ def _beside(u: Unrolling, some: Sequence[SSAValue], width: int) -> SSAValue:
 
 def store(u: Unrolling, op: tiles.TileStoreOp) -> Sequence[Registers]:
     """Registers that are neighbours in memory and in a larger one are stored at once, a power of two of them."""
-    lanes, step = tile_shape(op.tile)[-1], op.steps()[-1]
+    lanes, stride = tile_shape(op.tile)[-1], op.element_strides()[-1]
     registers, places = u.registers(op.tile), register_places(op, tile_shape(op.tile))
-    for strip in _strips(places, step, lanes):
+    for strip in _strips(places, stride, lanes):
         rest = list(strip)
         while rest:
             count = 1 << len(rest).bit_length() - 1
@@ -84,7 +84,7 @@ def store(u: Unrolling, op: tiles.TileStoreOp) -> Sequence[Registers]:
             offset, valid = places[rest[0]]
             if valid:
                 size = lanes * count
-                properties = place_properties(step, offset, valid if count == 1 else size, size)
+                properties = place_properties(stride, offset, valid if count == 1 else size, size)
                 u.effect(tiles.TileStoreOp, (joined, op.buffer, *op.indices), properties)
             rest = rest[count:]
     return []
@@ -95,7 +95,7 @@ def _together(tile: SSAValue, registers: int, most: int) -> Sequence[Sequence[in
     strips: Sequence[Sequence[int]] = [range(registers)]
     if (found := _stored(tile)) is not None:
         shape = tile_shape(found.tile)
-        strips = _strips(register_places(found, shape), found.steps()[-1], shape[-1])
+        strips = _strips(register_places(found, shape), found.element_strides()[-1], shape[-1])
     return [strip[start : start + most] for strip in strips for start in range(0, len(strip), most)]
 
 
@@ -110,17 +110,17 @@ def _stored(tile: SSAValue) -> tiles.TileStoreOp | None:
     return None
 
 
-def _strips(places: Sequence[tuple[int, int]], step: int, lanes: int) -> Sequence[Sequence[int]]:
+def _strips(places: Sequence[tuple[int, int]], stride: int, lanes: int) -> Sequence[Sequence[int]]:
     """The registers at `places` (offset, lanes in memory) in strips of neighbours in memory; where they have none, in
     order."""
     strips: list[list[int]] = []
     end: int | None = None
-    order = sorted(range(len(places)), key=lambda number: places[number][0]) if step == 1 else range(len(places))
+    order = sorted(range(len(places)), key=lambda number: places[number][0]) if stride == 1 else range(len(places))
     for number in order:
         offset, valid = places[number]
         if end == offset and valid == lanes:
             strips[-1].append(number)
         else:
             strips.append([number])
-        end = offset + lanes if step == 1 and valid == lanes else None
+        end = offset + lanes if stride == 1 and valid == lanes else None
     return strips

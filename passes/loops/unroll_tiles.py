@@ -132,9 +132,9 @@ def _broadcast(u: Unrolling, op: vector.BroadcastOp) -> Sequence[Registers]:
     source = u.registers(op.source)
     if given[-1] < shape[-1]:
         source = [u.emit(vector.BroadcastOp, (u.lane(register, 0),), single) for register in source]
-    steps = [prod(given[dim + 1 : -1]) if extent > 1 else 0 for dim, extent in enumerate(given[:-1])]
-    steps = [0] * (len(shape) - len(given)) + steps
-    return [[source[position] for position in positions(shape[:-1], steps)]]
+    strides = [prod(given[dim + 1 : -1]) if extent > 1 else 0 for dim, extent in enumerate(given[:-1])]
+    strides = [0] * (len(shape) - len(given)) + strides
+    return [[source[position] for position in positions(shape[:-1], strides)]]
 
 
 # --- memory ----------------------------------------------------------------------------------------------------------
@@ -143,22 +143,22 @@ def _broadcast(u: Unrolling, op: vector.BroadcastOp) -> Sequence[Registers]:
 def _load(u: Unrolling, op: tiles.TileLoadOp) -> Sequence[Registers]:
     kind = op.result.type
     shape, single = kind.get_shape(), register_type(kind)
-    lanes, step = shape[-1], op.steps()[-1]
+    lanes, stride = shape[-1], op.element_strides()[-1]
     places = register_places(op, shape)
     repeated: dict[str, Attribute] = {}
     if op.group is not None:
         repeated = {name: op.properties[name] for name in ("group", "valid") if op.properties.get(name)}
     zero = None
-    if any(count == 0 or (step == 0 and count < lanes) for _, count in places):
+    if any(count == 0 or (stride == 0 and count < lanes) for _, count in places):
         zero = u.constant(bytes(lanes * cast(builtin.FixedBitwidthType, kind.element_type).size), single)
     made: dict[tuple[int, int], SSAValue] = {}
     for offset, count in dict.fromkeys(places):
         if count == 0 and zero is not None:
             made[offset, count] = zero
             continue
-        in_memory = lanes if step == 0 else count
-        properties = place_properties(step, offset, in_memory, lanes) | repeated
-        if 1 < step <= WORD and count == lanes > 1 and kind.element_type == builtin.i8:
+        in_memory = lanes if stride == 0 else count
+        properties = place_properties(stride, offset, in_memory, lanes) | repeated
+        if 1 < stride <= WORD and count == lanes > 1 and kind.element_type == builtin.i8:
             register = spaced(u, op, offset)
         else:
             register = u.emit(op.__class__, op.operands, single, properties)
@@ -193,25 +193,25 @@ def _transpose(u: Unrolling, op: tiles.TileTransposeOp) -> Sequence[Registers]:
     rows = list(u.registers(op.tile))
     lanes = len(rows)
     group = min(lanes, 16 // cast(builtin.FixedBitwidthType, element_type(op.tile)).size)
-    step = 1
-    while step < group:
+    gap = 1
+    while gap < group:
         low = [
-            source * lanes + start + unit * step + lane
+            source * lanes + start + unit * gap + lane
             for start in range(0, lanes, group)
-            for unit in range(group // (2 * step))
+            for unit in range(group // (2 * gap))
             for source in (0, 1)
-            for lane in range(step)
+            for lane in range(gap)
         ]
-        rows = _exchange(u, rows, step, low, group // 2)
-        step *= 2
+        rows = _exchange(u, rows, gap, low, group // 2)
+        gap *= 2
     reversed_bits = [0]
     while len(reversed_bits) < group:
         reversed_bits = [2 * bits + low for low in (0, 1) for bits in reversed_bits]
     rows = [rows[row - row % group + reversed_bits[row % group]] for row in range(lanes)]
-    while step < lanes:
-        low = [lanes + lane - step if lane & step else lane for lane in range(lanes)]
-        rows = _exchange(u, rows, step, low, step)
-        step *= 2
+    while gap < lanes:
+        low = [lanes + lane - gap if lane & gap else lane for lane in range(lanes)]
+        rows = _exchange(u, rows, gap, low, gap)
+        gap *= 2
     return [rows]
 
 
@@ -220,15 +220,15 @@ def _shuffle(u: Unrolling, op: tiles.TileShuffleOp) -> Sequence[Registers]:
     return [[u.shuffle(a, b, lanes) for a, b in zip(u.registers(op.a), u.registers(op.b), strict=True)]]
 
 
-def _exchange(u: Unrolling, rows: Sequence[SSAValue], step: int, low: list[int], further: int) -> list[SSAValue]:
-    """Replace each two rows `step` apart by their lanes `low` and by the lanes `further` on."""
+def _exchange(u: Unrolling, rows: Sequence[SSAValue], gap: int, low: list[int], further: int) -> list[SSAValue]:
+    """Replace each two rows `gap` apart by their lanes `low` and by the lanes `further` on."""
     high = [lane + further for lane in low]
     result = list(rows)
     for first in range(len(rows)):
-        if not first & step:
-            two = rows[first], rows[first | step]
+        if not first & gap:
+            two = rows[first], rows[first | gap]
             result[first] = u.shuffle(*two, low)
-            result[first | step] = u.shuffle(*two, high)
+            result[first | gap] = u.shuffle(*two, high)
     return result
 
 

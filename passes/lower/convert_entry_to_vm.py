@@ -66,14 +66,7 @@ from aotc.model.locations import node_names
 
 MAIN: Final = "main"
 
-_ARITHMETIC: Final[dict[type[Operation], str]] = {
-    arith.AddiOp: "add",
-    arith.SubiOp: "sub",
-    arith.MuliOp: "mul",
-    arith.MaxSIOp: "max",
-    arith.MinSIOp: "min",
-    arith.AndIOp: "and",
-}
+_ARITHMETIC: Final = (arith.AddiOp, arith.SubiOp, arith.MuliOp, arith.MaxSIOp, arith.MinSIOp, arith.AndIOp)
 """Operations on integers that a built-in function computes, whatever their width: indices and conditions are small."""
 
 _COMPARISONS: Final[dict[int, tuple[str, bool, bool]]] = {
@@ -146,7 +139,8 @@ class _Conversion:
                     dtype, *extents = vm.ConstantOp(self._elements[old]), *map(vm.ImmediateOp, kind.get_shape())
                     given_as = [new, dtype.result, *(extent.result for extent in extents)]
                     self._head += [dtype, *extents, vm.CallOp("vm.builtin.match_tensor", given_as, None)]
-        self._convert(list(self._main.body.block.ops))
+        for op in list(self._main.body.block.ops):
+            self._operation(op)
         Rewriter.insert_op([*self._constants.values(), *self._head], InsertPoint.at_start(self._first))
         made = vm.FuncOp(name, self._body)
         made.location = self._main.location
@@ -225,10 +219,6 @@ class _Conversion:
 
     # --- operations ---
 
-    def _convert(self, operations: Sequence[Operation]) -> None:
-        for operation in operations:
-            self._operation(operation)
-
     def _operation(self, op: Operation) -> None:
         match op:
             case func.CallOp():
@@ -266,7 +256,7 @@ class _Conversion:
                 self._while(op)
             case _ if type(op) in _ARITHMETIC:
                 operands = [self._values[operand] for operand in op.operands]
-                self._values[op.results[0]] = self._call(_ARITHMETIC[type(op)], *operands)
+                self._values[op.results[0]] = self._call(op.name.removeprefix("arith.")[:3], *operands)
             case _:
                 raise _unsupported(op, "bytecode has calls, jumps, and integers")
 
@@ -375,7 +365,8 @@ class _Conversion:
         self._values |= dict(zip(block.args, arguments, strict=True))
         last = block.last_op
         assert last is not None
-        self._convert(list(block.ops)[:-1])
+        for op in list(block.ops)[:-1]:
+            self._operation(op)
         return last
 
     def _if(self, op: scf.IfOp) -> None:

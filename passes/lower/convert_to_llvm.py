@@ -40,7 +40,7 @@ from xdsl.passes import ModulePass
 
 from aotc.dialects import aot, vm
 from aotc.dialects.aot.contract import TARGET
-from aotc.dialects.aot.narrow_floats import computes_narrow
+from aotc.dialects.aot.tiles import computes_narrow
 from aotc.dialects.operations import walk
 from aotc.errors import CompileError, Problem
 from aotc.machines.targets import lookup
@@ -87,8 +87,8 @@ class ConvertToLLVMPass(ModulePass):
         kernels are hidden symbols, which the other objects of the library see.
         """
         chosen = None if only is None else set(only)
-        parts = [each for each in module.ops if chosen is None or each in chosen]
-        _require_supported(parts)
+        wanted = [each for each in module.ops if chosen is None or each in chosen]
+        _require_supported(wanted)
         options = ModuleOptions(
             None if target is None else lookup(target),
             self.index_bitwidth,
@@ -99,19 +99,19 @@ class ConvertToLLVMPass(ModulePass):
         lowering = ModuleLowering(module, options)
         apart = only is not None
         functions = [
-            FunctionLowering(lowering, each, LOWERINGS).lower(apart) for each in parts if isinstance(each, func.FuncOp)
+            FunctionLowering(lowering, each, LOWERINGS).lower(apart) for each in wanted if isinstance(each, func.FuncOp)
         ]
         if apart:
-            functions += [FunctionLowering(lowering, each, LOWERINGS).declare() for each in _others(module, parts)]
-        tables = [lowering.table(each) for each in parts if isinstance(each, aot.GlobalOp)]
+            functions += [FunctionLowering(lowering, each, LOWERINGS).declare() for each in _others(module, wanted)]
+        tables = [lowering.table(each) for each in wanted if isinstance(each, aot.GlobalOp)]
         made = [*lowering.globals(), *tables, *lowering.helpers.functions.values(), *functions]
         return ModuleOp([*made, *lowering.declarations.values()], lowering.attributes)
 
 
-def _others(module: ModuleOp, parts: Iterable[Operation]) -> list[func.FuncOp]:
-    """The functions that `parts` of a module mention and are not among them."""
-    chosen = set(parts)
-    mentioned = {op.callee.string_value() for part in chosen for op in walk(part) if isinstance(op, func.CallOp)}
+def _others(module: ModuleOp, wanted: Iterable[Operation]) -> list[func.FuncOp]:
+    """The functions that `wanted` of a module mention and are not among them."""
+    chosen = set(wanted)
+    mentioned = {op.callee.string_value() for one in chosen for op in walk(one) if isinstance(op, func.CallOp)}
     for table in chosen:
         if isinstance(table, aot.GlobalOp):
             mentioned |= {each.string_value() for each in _symbols(table.values)}
@@ -128,11 +128,11 @@ def _symbols(value: Attribute) -> Iterator[SymbolRefAttr]:
             yield from _symbols(each)
 
 
-def _require_supported(parts: Iterable[Operation]) -> None:
+def _require_supported(wanted: Iterable[Operation]) -> None:
     structure = (func.FuncOp, scf.YieldOp, scf.ConditionOp, aot.GlobalOp)
     unknown = {
         f"{op.name} of f16 or bf16" if computes_narrow(op) else op.name
-        for function in parts
+        for function in wanted
         if not isinstance(function, vm.FuncOp)  # bytecode, which is no machine code
         for op in walk(function)
         if (type(op) not in LOWERINGS and not isinstance(op, structure)) or computes_narrow(op)

@@ -120,24 +120,18 @@ class FunctionLowering:
             if (lowering := self._lowerings.get(type(op))) is not None:
                 lowering(self, op)
 
-    def leave_if(self, condition: SSAValue, status: SSAValue) -> None:
-        """Return `status` where the condition holds, else go on."""
-        following = Block()
-        self.b.branch_if(condition, self._leave(status), following, then_arguments=(status,))
-        self.b.start(following)
-
-    def leave_unless(self, condition: SSAValue, status: SSAValue) -> None:
-        """Return `status` where the condition does not hold, else go on."""
-        following = Block()
-        self.b.branch_if(condition, following, self._leave(status), otherwise_arguments=(status,))
-        self.b.start(following)
-
-    def _leave(self, status: SSAValue) -> Block:
+    def leave(self, condition: SSAValue, status: SSAValue, where: bool = True) -> None:
+        """Return `status` where the condition is as said, else go on."""
         if self._exit is None:
             self._exit = Block(arg_types=[status.type])
             self._exit.name_hint = "leave"
             self._exit.args[0].name_hint = "status"
-        return self._exit
+        following = Block()
+        if where:
+            self.b.branch_if(condition, self._exit, following, then_arguments=(status,))
+        else:
+            self.b.branch_if(condition, following, self._exit, otherwise_arguments=(status,))
+        self.b.start(following)
 
     def _argument_attributes(self) -> ArrayAttr[DictionaryAttr]:
         collected: list[DictionaryAttr] = []

@@ -60,8 +60,8 @@ class Helpers:
             properties = dict(self._base)
             if attributes:
                 given = properties.get("passthrough")
-                words = given.data if isinstance(given, ArrayAttr) else ()
-                properties["passthrough"] = ArrayAttr([*words, *map(StringAttr, attributes)])
+                given_names = given.data if isinstance(given, ArrayAttr) else ()
+                properties["passthrough"] = ArrayAttr([*given_names, *map(StringAttr, attributes)])
             kind = llvm.LLVMFunctionType(inputs, to)
             self.functions[name] = llvm.FuncOp(name, kind, body=inner.finish(), other_props=properties)
         return b.call(name, a, to)[0]

@@ -12,8 +12,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from aotc.dialects import aot
 from aotc.errors import CompileError
 from aotc.passes.lower.function import FunctionLowering, Lowerings
-from aotc.passes.lower.llvm_builder import NSW, PTR, LLVMBuilder, element
-from aotc.passes.lower.types import strides_and_offset
+from aotc.passes.lower.llvm_builder import NSW, PTR, LLVMBuilder, element, strides_and_offset
 
 Buffer = MemRefType[Attribute]
 
@@ -161,7 +160,7 @@ def _is_aligned(f: FunctionLowering, op: aot.IsAlignedOp) -> None:
 
 def _check(f: FunctionLowering, op: aot.CheckOp) -> None:
     status = f.get(op.status)
-    f.leave_if(f.b.icmp("ne", status, f.b.constant(0, cast(IntegerType, status.type))), status)
+    f.leave(f.b.icmp("ne", status, f.b.constant(0, cast(IntegerType, status.type))), status)
 
 
 LOWERINGS: Lowerings = {
@@ -192,5 +191,5 @@ LOWERINGS: Lowerings = {
     aot.IsNullOp: _is_null,
     aot.IsAlignedOp: _is_aligned,
     aot.CheckOp: _check,
-    aot.RequireOp: lambda f, op: f.leave_unless(f.get(op.condition), f.b.constant(-1, i32)),
+    aot.RequireOp: lambda f, op: f.leave(f.get(op.condition), f.b.constant(-1, i32), where=False),
 }

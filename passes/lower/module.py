@@ -33,8 +33,7 @@ from aotc.dialects.aot.contract import (
 from aotc.machines.targets import Target
 from aotc.model.conventions import PREFIX, operator_symbol, weights_symbol, workspace_symbol
 from aotc.passes.lower.helpers import Helpers
-from aotc.passes.lower.llvm_builder import PTR, UNIT, LLVMBuilder
-from aotc.passes.lower.types import TypeConverter
+from aotc.passes.lower.llvm_builder import PTR, UNIT, LLVMBuilder, TypeConverter
 
 _ANY = Target("any", "any 64-bit machine", "", "", weight_alignment=1)
 
@@ -81,8 +80,8 @@ class ModuleLowering:
     def weight(self, key: str, size: int, align: int) -> tuple[str, int]:
         """The blob's symbol and the offset in it of weight `key`, of `size` bytes in elements of `align` bytes."""
         if key not in self._offsets:
-            step = max(align, self._target.weight_alignment)
-            offset = -(-self._blob_end // step) * step
+            unit = max(align, self._target.weight_alignment)
+            offset = -(-self._blob_end // unit) * unit
             self._offsets[key] = offset
             self._blob_end = offset + size
         return self._blob, self._offsets[key]

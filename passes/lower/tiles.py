@@ -55,16 +55,16 @@ class _Place:
         self.scalar = kind.element_type
         self._base = base
         self._displacement = op.displacement()
-        (self.step,) = op.steps()
+        (self.stride,) = op.element_strides()
         self.lanes = _lanes(kind)
         self.count = op.count() or self.lanes
         """Lanes that are in memory."""
         self.align = f.types.size(self.scalar)
         self.kind = kind
 
-    def address(self, lane: int = 0, step: int | None = None) -> SSAValue:
-        """Of the element in `lane`; `step` instead of the stride."""
-        place = self._displacement + lane * (self.step if step is None else step)
+    def address(self, lane: int = 0, stride: int | None = None) -> SSAValue:
+        """Of the element in `lane`; `stride` instead of the stride."""
+        place = self._displacement + lane * (self.stride if stride is None else stride)
         return self._f.b.offset(self._base, self._f.types.memory(self.scalar), place)
 
     def mask(self) -> SSAValue:
@@ -92,8 +92,8 @@ def _repeated(f: FunctionLowering, place: _Place, group: int) -> SSAValue:
     else:
         number = b.constant(0, word)
         for at in range(place.count):
-            part = b.convert(llvm.ZExtOp, b.load(place.address(at, step=1), place.scalar, place.align), word)
-            shifted = b.integer_op(llvm.ShlOp, part, b.constant(at * bits, word))
+            field = b.convert(llvm.ZExtOp, b.load(place.address(at, stride=1), place.scalar, place.align), word)
+            shifted = b.integer_op(llvm.ShlOp, field, b.constant(at * bits, word))
             number = b.integer_op(llvm.OrOp, number, shifted)
     wide = b.splat(number, VectorType(word, [place.lanes // group]))
     return b.convert(llvm.BitcastOp, wide, f.types.value(place.kind))
@@ -101,9 +101,9 @@ def _repeated(f: FunctionLowering, place: _Place, group: int) -> SSAValue:
 
 def _loaded(f: FunctionLowering, place: _Place) -> SSAValue:
     b, kind, scalar = f.b, place.kind, place.kind.element_type
-    if place.step == 0:
+    if place.stride == 0:
         return b.splat(read(f, place.address(), scalar), f.types.value(kind))
-    if place.step != 1:
+    if place.stride != 1:
         value = b.constant(0, f.types.value(kind))
         for lane in range(place.count):
             value = b.insert(value, read(f, place.address(lane), scalar), lane)
@@ -135,7 +135,7 @@ def _loaded_words(f: FunctionLowering, place: _Place, per_word: int) -> SSAValue
 def _store(f: FunctionLowering, op: TileStoreOp) -> None:
     b, kind, value = f.b, cast("VectorType[Attribute]", op.tile.type), f.get(op.tile)
     place, scalar = _Place(f, op, kind), kind.element_type
-    if place.step != 1 or place.count == 1:  # of one lane of narrowed integers LLVM 22 stores the lane as it was before
+    if place.stride != 1 or place.count == 1:  # of one lane of narrowed integers LLVM 22 stores it as it was before
         for lane in range(place.count):
             write(f, b.extract(value, lane), place.address(lane), scalar)
     elif place.count == place.lanes:

@@ -59,7 +59,7 @@ from aotc.passes.memory.bufferize import strides_of
 from aotc.passes.memory.planner.placement import Buffer
 from aotc.passes.memory.planner.placement import Problem as PlacementProblem
 from aotc.passes.memory.planner.plan import MemoryPlan, plan_memory
-from aotc.passes.memory.planner.program import Access, Program, Role, Step, Storage
+from aotc.passes.memory.planner.program import Access, Program, Role, Storage, Task
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ def _tensors(function: FuncOp, entry: _Block, *, inside: bool) -> dict[int, cont
 
 @dataclass
 class _Call:
-    """A step of a program in the IR: a call or control flow, and the loads that only it depends on, in front of it."""
+    """A task of a program in the IR: a call or control flow, and the loads that only it depends on, in front of it."""
 
     op: Operation
     before: Sequence[Operation] = ()
@@ -112,7 +112,7 @@ class _Call:
 @dataclass
 class _Block:
     """The entry's block, or one of control flow in it, as a program of the planner: which value is which part of which
-    storage, which operation which step."""
+    storage, which operation which task."""
 
     block: Block
     functions: dict[str, FuncOp]
@@ -122,7 +122,7 @@ class _Block:
     storages: list[Storage] = field(default_factory=list[Storage])
     accesses: dict[SSAValue, Access] = field(default_factory=dict[SSAValue, Access])
     calls: list[_Call] = field(default_factory=list[_Call])
-    steps: list[Step] = field(default_factory=list[Step])
+    tasks: list[Task] = field(default_factory=list[Task])
     outside: dict[int, int] = field(default_factory=dict[int, int])
     """The storage of the block around that a storage is, for those that are of there."""
     moving: set[SSAValue] = field(default_factory=set[SSAValue])
@@ -130,7 +130,7 @@ class _Block:
     plan: MemoryPlan | None = None
 
     def read(self, options: PlanMemoryPass) -> None:
-        """Find storages and steps, those of regions first, and plan them."""
+        """Find storages and tasks, those of regions first, and plan them."""
         for op in reversed(tuple(self.block.ops)):
             if is_side_effect_free(op) and op.results and not any(result.uses for result in op.results):
                 self.block.erase_op(op)
@@ -159,15 +159,15 @@ class _Block:
     @property
     def program(self) -> Program:
         """The findings so far."""
-        return Program(tuple(self.storages), tuple(self.steps))
+        return Program(tuple(self.storages), tuple(self.tasks))
 
     def _take(self, call: _Call, memory: Sequence[SSAValue]) -> None:
-        """Add a step."""
-        step = self._step(call.op, memory)
+        """Add a task."""
+        task = self._task(call.op, memory)
         more = [self.access(load.memref) for load in (*call.before, call.op) if isinstance(load, LoadOp)]
         writes: list[Access] = []
         for inner in call.inner:
-            for each in inner.steps:
+            for each in inner.tasks:
                 for found, into in ((each.reads, more), (each.writes, writes)):
                     into += [outer for access in found if (outer := inner._outer_access(access)) is not None]
         if size := max((inner.planned.placement.peak for inner in call.inner), default=0):
@@ -176,8 +176,8 @@ class _Block:
             self.roots.append(None)
             writes.append(Access(call.arena, 0, size))
         self.calls.append(call)
-        self.steps.append(
-            Step((*step.reads, *dict.fromkeys(more)), (*step.writes, *dict.fromkeys(writes)), step.in_place)
+        self.tasks.append(
+            Task((*task.reads, *dict.fromkeys(more)), (*task.writes, *dict.fromkeys(writes)), task.in_place)
         )
 
     @property
@@ -247,12 +247,12 @@ class _Block:
             return Access(base.storage, start, start + max(1, _bytes(kind)))
         return Access(base.storage, 0, self.storages[base.storage].size)
 
-    def _step(self, op: Operation, memory: Sequence[SSAValue]) -> Step:
+    def _task(self, op: Operation, memory: Sequence[SSAValue]) -> Task:
         kernel = self.functions.get(op.callee.string_value()) if isinstance(op, CallOp) else None
         in_place = contract.IN_PLACE.get(kernel) if kernel is not None else None
         touched = tuple(self.access(value) for value in memory)
         if in_place is None or len(memory) != len(op.operands):
-            return Step(touched, touched)  # unknown: it may read and write all its operands
+            return Task(touched, touched)  # unknown: it may read and write all its operands
         count = len(memory) - len(in_place)
         reads, writes = touched[:count], touched[count:]
         reused: list[tuple[int, int]] = []
@@ -267,7 +267,7 @@ class _Block:
                 and all(write.storage != reads[number].storage for write in writes)
                 and [write.storage for write in writes].count(writes[position].storage) == 1
             ]
-        return Step(reads, writes, tuple(dict.fromkeys(reused)))
+        return Task(reads, writes, tuple(dict.fromkeys(reused)))
 
     def _fits(self, result: SSAValue, operand: SSAValue) -> bool:
         """Whether both are the whole of storages of one size and element type."""
@@ -282,14 +282,14 @@ class _Block:
 
     @cached_property
     def writers(self) -> dict[int, list[str]]:
-        """The nodes that write to each storage, in regions, too, once `read` has found the steps."""
+        """The nodes that write to each storage, in regions, too, once `read` has found the tasks."""
         writers: dict[int, list[str]] = {}
-        for call, step in zip(self.calls, self.steps, strict=True):
+        for call, task in zip(self.calls, self.tasks, strict=True):
             for inner in call.inner:
                 for storage, names in inner.writers.items():
                     if storage in inner.outside:
                         writers.setdefault(inner.outside[storage], []).extend(names)
-            for storage in dict.fromkeys(access.storage for access in step.writes):
+            for storage in dict.fromkeys(access.storage for access in task.writes):
                 if not call.inner:
                     writers.setdefault(storage, []).extend(_label(call.op))
         return writers
@@ -310,18 +310,18 @@ def _bytes(kind: MemRefType) -> int:
 
 
 def _label(op: Operation) -> tuple[str, ...]:
-    """The ONNX nodes a step computes, or the kernel's name where it has no location."""
+    """The ONNX nodes a task computes, or the kernel's name where it has no location."""
     return node_names(op.location) or ((op.callee.string_value(),) if isinstance(op, CallOp) else (op.name,))
 
 
 def _report(entry: _Block, tensors: Mapping[int, contract.Argument]) -> PlanInfo:
-    """The plan as users see it: nodes instead of values, and the steps of regions after that of control flow."""
+    """The plan as users see it: nodes instead of values, and the tasks of regions after that of control flow."""
     order: list[str] = []
     buffers: list[BufferInfo] = []
     taken: set[str] = set()
 
     def number(block: _Block, base: int) -> None:
-        """Add the steps of a block, then its buffers, from `base` on in the workspace."""
+        """Add the tasks of a block, then its buffers, from `base` on in the workspace."""
         plan = block.planned
         firsts: list[int] = []
         lasts: list[int] = []
@@ -369,7 +369,7 @@ def _unique(base: str, taken: set[str]) -> str:
 
 
 def _rewrite(entry: _Block) -> None:
-    """Views instead of allocations, at the head of the entry; the steps of every block in the planned order."""
+    """Views instead of allocations, at the head of the entry; the tasks of every block in the planned order."""
     head: list[Operation] = []
     workspace = WorkspaceOp(entry.planned.placement.peak) if entry.planned.placement.peak else None
     if workspace is not None:
@@ -380,7 +380,7 @@ def _rewrite(entry: _Block) -> None:
 
 
 def _rewrite_block(block: _Block, base: int, workspace: WorkspaceOp | None, head: list[Operation]) -> None:
-    """Replace the buffers of a block, which begin at `base` in the workspace, by views in `head`; sort its steps."""
+    """Replace the buffers of a block, which begin at `base` in the workspace, by views in `head`; sort its tasks."""
     plan, offsets = block.planned, block.offsets(base)
     for each in plan.blocks:
         assert workspace is not None
@@ -410,10 +410,10 @@ def _rewrite_block(block: _Block, base: int, workspace: WorkspaceOp | None, head
     assert last is not None and last.has_trait(IsTerminator)
     for op in [op for op in block.block.ops if isinstance(op, AllocOp)]:
         block.block.erase_op(op)
-    steps = [op for number in plan.order for op in (*block.calls[number].before, block.calls[number].op)]
-    for op in steps:
+    tasks = [op for number in plan.order for op in (*block.calls[number].before, block.calls[number].op)]
+    for op in tasks:
         op.detach()
-    block.block.insert_ops_before(steps, last)
+    block.block.insert_ops_before(tasks, last)
     for call in block.calls:
         for inner in call.inner:
             _rewrite_block(inner, 0 if call.arena is None else offsets[call.arena], workspace, head)
@@ -459,18 +459,18 @@ def _mark_aliases(entry: _Block, plan: MemoryPlan) -> None:
     home = {storage: storage for storage in range(len(entry.storages))}
     for block in (*plan.blocks, *plan.hosted):
         home |= dict.fromkeys(block.storages, block.storages[0] if block.host is None else block.host)
-    for call, step in zip(entry.calls, entry.steps, strict=True):
+    for call, task in zip(entry.calls, entry.tasks, strict=True):
         op = call.op
         kernel = entry.functions.get(op.callee.string_value()) if isinstance(op, CallOp) else None
         if kernel is None:
             continue
         marked: set[int] = set()
-        for n, read in enumerate(step.reads):
-            for k, write in enumerate(step.writes, len(step.reads)):
+        for n, read in enumerate(task.reads):
+            for k, write in enumerate(task.writes, len(task.reads)):
                 shared = home[read.storage] == home[write.storage] and read.storage != write.storage
                 if shared or read.overlaps(write):
                     marked |= {n, k}
-        if marked and len(step.reads) + len(step.writes) == len(op.operands):
+        if marked and len(task.reads) + len(task.writes) == len(op.operands):
             attributes = contract.arguments_of(kernel)
             for n in marked:
                 attributes[n].may_alias = True

@@ -28,7 +28,7 @@ ROUTES: dict[str, tuple[str, dict[str, str]]] = {
 
 
 def exact(op_type: str, fmod: bool, x: int, y: int) -> int:
-    """What docs/abi.md says, before it wraps."""
+    """The quotient of docs/abi.md, before it wraps."""
     quotient = 0 if y == 0 else abs(x) // abs(y) * (1 if (x < 0) == (y < 0) else -1)
     if op_type == "Div":
         return quotient

@@ -34,7 +34,7 @@ CASES = 40
 
 @dataclass(frozen=True)
 class Expected:
-    """What an output may be: what is recorded, or what onnxruntime computes; floats are also right by a relative error
+    """Values that an output may have: recorded ones, or those of onnxruntime; floats are also right by a relative error
     of what is recorded."""
 
     recorded: Array

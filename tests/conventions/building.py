@@ -1,4 +1,4 @@
-"""What the tests of conventions share: compile a model under a choice of conventions, link it, run it, list symbols."""
+"""Helpers of tests of conventions: compile a model under a choice of conventions, link it, run it, list symbols."""
 
 from __future__ import annotations
 

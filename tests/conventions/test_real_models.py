@@ -45,7 +45,7 @@ COMBINATIONS = list(legal())
 
 @dataclass(frozen=True)
 class Described:
-    """What must be the same whoever may call a model: a digest of its IR, and its headers from their guards on."""
+    """The same of a model whoever may call it: a digest of its IR, and its headers from their guards on."""
 
     ir: bytes
     headers: dict[str, str]

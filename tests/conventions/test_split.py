@@ -33,7 +33,7 @@ PROTOTYPE = re.compile(r"int32_t (aotc_toy_(?!run|supported)\w+)\(([^)]*)\);")
 
 
 def run(folder: Path, choice: Conventions, sources: list[Path]) -> str:
-    """What the harness prints."""
+    """The output of the harness."""
     more = compiled_runtime() if choice.interface_api == "packed" else []
     program = link(folder, [HERE / "toy.c", *sources, *more], f"-DTOY_{choice.interface_api.upper()}")
     return subprocess.run([program], check=True, capture_output=True, text=True).stdout

@@ -51,7 +51,7 @@ COMBINATIONS = [Conventions(*apis, "c", *memory) for apis in INTERFACES for memo
 
 @pytest.fixture(scope="module")
 def reference(model: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """What the default combination prints, by kind of output."""
+    """The output of the default combination, by kind of output."""
     printed: dict[str, str] = {}
     for emit in ("c", "object"):
         folder = tmp_path_factory.mktemp(emit)
@@ -212,7 +212,7 @@ def test_a23_the_entry_needs_no_optimiser_to_be_small(model: Path, tmp_path: Pat
 
 
 def su_lines(folder: Path) -> list[str]:
-    """What gcc says of the stack of each function."""
+    """The numbers of gcc for the stack of each function."""
     return [line for file in folder.glob("*.su") for line in file.read_text().splitlines()]
 
 

@@ -22,7 +22,7 @@ WARNINGS = (
     *("-std=c99", "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-pedantic", "-Wvla", "-Wstrict-prototypes"),
     *("-Wmissing-prototypes", "-Werror"),
 )
-"""What generated code is clean under (docs/abi.md)."""
+"""Warnings that generated code is clean under (docs/abi.md)."""
 
 
 @dataclass(frozen=True)
@@ -31,9 +31,9 @@ class Board:
 
     name: str
     target: str
-    """What `aotc --target` calls its processor."""
+    """The name of its processor for `aotc --target`."""
     tools: str
-    """What the names of its compiler and linker begin with."""
+    """The beginning of the names of its compiler and linker."""
     flags: tuple[str, ...]
     emulator: tuple[str, ...]
     flash: tuple[int, int]
@@ -111,7 +111,7 @@ class Sizes:
 
     @property
     def text(self) -> int:
-        """What `size` calls text."""
+        """The size of text, as `size` counts it."""
         return self.code + self.constants
 
 
@@ -131,7 +131,7 @@ class Program:
 
 @dataclass(frozen=True)
 class Run:
-    """What a program reported; `instructions` of everything it measured, None where it measured nothing."""
+    """The report of a program; `instructions` of everything it measured, None where it measured nothing."""
 
     reports: dict[str, int] = field(default_factory=dict[str, int])
     instructions: int | None = None

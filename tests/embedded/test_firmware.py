@@ -30,7 +30,7 @@ def tool(command: Sequence[str], folder: Path) -> None:
 
 
 def heard(elf: Path) -> list[str]:
-    """What the firmware writes to the serial port; it never ends by itself."""
+    """The text that the firmware writes to the serial port; it never ends by itself."""
     command = ["qemu-system-arm", "-M", "microbit", "-nographic", "-monitor", "none", "-kernel", str(elf)]
     with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True) as board:
         assert board.stdout is not None

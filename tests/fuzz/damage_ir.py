@@ -53,7 +53,7 @@ def text_after(seed: int, phase: str) -> tuple[str, bytes]:
 
 
 def _kind(token: str) -> str:
-    """What a token is like: others of its kind may be read in its place."""
+    """The kind of a token: others of it may be read in its place."""
     if token[0].isdigit() or token[0] == "-":
         return "shape" if "x" in token else "number"
     if token[0].isalpha() or token[0] == "_":

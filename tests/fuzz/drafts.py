@@ -36,7 +36,7 @@ are not seen; not at all; not at all, but what comes in rounded may come out as 
 
 _UNIT = {"float64": 1e-12, "float32": 2e-6, "float16": 2e-3, "bfloat16": 2e-2}
 _ALGORITHM = 1e-4
-"""What an algorithm may cost, of the greatest result (`--accuracy fast`)."""
+"""The error that an algorithm may make, of the greatest result (`--accuracy fast`)."""
 _WORST = 0.02
 """The most error, of the greatest value, with which a comparison still says something; of narrow floats more."""
 
@@ -102,7 +102,7 @@ class Specimen:
         return {name for node in self.nodes for name in reads(node)} | set(self.outputs)
 
     def inputs(self) -> list[Value]:
-        """What a caller gives."""
+        """The values that a caller gives."""
         made = {name for node in self.nodes for name in node.output}
         read = self.needed()
         return [v for v in self.values.values() if v.name in read - made and not v.constant]
@@ -267,7 +267,7 @@ class Draft:
     # --- nodes ---
 
     def later(self, version: int) -> None:
-        """What comes is of a version that onnxruntime does not have: a model without nodes may be. Raises Refused."""
+        """Nodes are of a version that onnxruntime does not have: a model without nodes may be. Raises Refused."""
         if self.opset < version:
             if self.nodes or self.opset < OPSETS[-1]:
                 raise Refused("a later operator")
@@ -329,7 +329,7 @@ class Draft:
         return made
 
     def peek(self, nodes: Sequence[NodeProto], outputs: Sequence[str], operands: Sequence[Value]) -> list[Array]:
-        """What nodes give that are not taken yet. Raises Refused."""
+        """Results of nodes that are not taken yet. Raises Refused."""
         given = {value.name: value.array for value in operands}
         return Part(nodes, outputs, given, {v.name for v in operands if v.constant}, self.versions).run(given)
 

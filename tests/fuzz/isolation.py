@@ -30,7 +30,7 @@ _SCRATCH = "aotc-rig."
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a case: "ok" and what it was, or "failed" and why."""
+    """The outcome of a case: "ok" and what it was, or "failed" and why."""
 
     ok: bool
     what: str

@@ -36,7 +36,7 @@ WARNINGS = (
     *("-std=c99", "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-pedantic", "-Wvla", "-Wstrict-prototypes"),
     *("-Wmissing-prototypes", "-Werror"),
 )
-"""What C for a target without vectors is clean under (docs/abi.md)."""
+"""Warnings that C for a target without vectors is clean under (docs/abi.md)."""
 _SECONDS = 3600
 """That a program may run at the longest, however busy the machine is; the case ends sooner."""
 _CANARY = 16
@@ -44,7 +44,7 @@ _CANARY = 16
 
 
 class Wrong(Exception):
-    """What a route gave is not what it should be."""
+    """A route gave something else than it should."""
 
 
 @dataclass(frozen=True)
@@ -220,7 +220,7 @@ def _inputs(specimen: Specimen) -> bytes:
 
 
 def _read(outputs: Sequence[_Output], data: bytes) -> dict[str, Array]:
-    """What a program wrote, by output. Raises Wrong where it wrote behind one."""
+    """The outputs that a program wrote. Raises Wrong where it wrote behind one."""
     found: dict[str, Array] = {}
     position = 0
     for each in outputs:
@@ -341,7 +341,7 @@ def routes() -> tuple[Route, ...]:
 
 @cache
 def _flags() -> frozenset[str]:
-    """What Linux says that this processor can."""
+    """The features of this processor, by Linux's names."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:

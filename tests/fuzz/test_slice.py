@@ -176,7 +176,7 @@ def test_a_count_says_how_much_of_an_output_there_is() -> None:
 
 
 def test_models_with_sequences_get_smaller() -> None:
-    """What is in a sequence is no value that could be given instead; all of it stays or goes."""
+    """Elements of a sequence are no values that could be given instead; all of them stay or go."""
     for seed in range(20):
         draft = Draft(np.random.default_rng(seed), 21)
         try:
@@ -227,7 +227,7 @@ def test_routes_are_there() -> None:
 
 
 def test_an_entry_is_damaged_once_that_is_no_folder_any_more(tmp_path: Path) -> None:
-    """What is in the folder of entries itself is of no entry: beside it nothing is written."""
+    """Files in the folder of entries itself are of no entry: beside it nothing is written."""
     root = tmp_path / "cache"
     (root / "entry").mkdir(parents=True)
     (root / "entry" / "file").write_text("")
@@ -237,7 +237,7 @@ def test_an_entry_is_damaged_once_that_is_no_folder_any_more(tmp_path: Path) -> 
 
 
 def test_a_state_is_the_next_calls_input(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What reset does not clear is seen; an output that is an input itself, or the only one, is no state."""
+    """A state that reset does not clear is seen; an output that is an input itself, or the only one, is no state."""
     draft = Draft(np.random.default_rng(0), 21)
     x, h = (draft.fresh("float32", (3, 4), constant=False) for _ in range(2))
     (after,) = draft.add("Add", [x, h])

@@ -29,7 +29,7 @@ C_COMPILERS = [name for name in ("gcc", "clang") if shutil.which(name) is not No
 CPP_COMPILERS = [name for name in ("g++", "clang++") if shutil.which(name) is not None]
 
 TOLD_NOTHING = "x86-64" if platform.machine() == "x86_64" else "host"
-"""What compilers make code for that are told no processor: they need not take vectors apart that it does not have."""
+"""The processors of compilers that are told none: they need not take vectors apart that it does not have."""
 
 pytestmark = pytest.mark.skipif(not C_COMPILERS, reason="needs gcc or clang")
 

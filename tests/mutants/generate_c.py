@@ -23,7 +23,7 @@ _TOKEN = re.compile(
 _COMPARISONS = {"<": "<=", "<=": "<", ">": ">=", ">=": ">"}
 _OPEN, _CLOSE = "([{", ")]}"
 _ENDS = {"&&", "||", ",", ";", "?", ":", "=", "return"}
-"""What an operand of a logical operator goes to, within its parentheses."""
+"""The end of an operand of a logical operator, within its parentheses."""
 
 
 @dataclass(frozen=True)

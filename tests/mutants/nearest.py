@@ -33,7 +33,7 @@ FOLDERS = {
 
 
 class Nearest:
-    """What each test calls, as far as it was asked for."""
+    """Functions that each test calls, as far as it was asked for."""
 
     def __init__(self, lit: Sequence[str]) -> None:
         self._lit = list(lit)
@@ -134,7 +134,7 @@ class Nearest:
             self.failing |= {name for name, each in self._past[file].items() if each.outcome == "failed"}
 
     def _read(self) -> None:
-        """What is kept of files that have not changed, nor what they call changed its name."""
+        """Measurements of files that have not changed, nor what they call changed its name."""
         if not KEPT.exists():
             return
         known: dict[str, bool] = {}

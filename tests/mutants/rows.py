@@ -22,7 +22,7 @@ class Row:
     tests: tuple[str, ...]
 
     def problem(self) -> str | None:
-        """What is wrong with the row itself, if anything is."""
+        """The fault of the row itself, if anything is."""
         missing = [test for test in self.tests if not (ROOT / test.partition("::")[0]).exists()]
         if missing or not self.tests:
             return f"no test {', '.join(missing)}"

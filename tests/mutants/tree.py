@@ -31,7 +31,7 @@ class Test:
 
 @dataclass(frozen=True)
 class Measured:
-    """What a test calls, as `FILE FUNCTION`, its seconds, and whether it passes."""
+    """The functions that a test calls, as `FILE FUNCTION`, its seconds, and whether it passes."""
 
     seconds: float
     outcome: str
@@ -81,7 +81,7 @@ class Tree:
         return f"{mutant.file} {mutant.function}" in self.at_import
 
     def measured(self, tests: Sequence[str], seconds: float) -> dict[str, Measured]:
-        """What these files of tests call without any mutant, test by test; each kind by itself.
+        """The functions that these files of tests call without any mutant, test by test; each kind by itself.
 
         A file of lit, and all files of pytest together, may take so many seconds.
         """

@@ -89,7 +89,7 @@ def _outermost(code: CodeType) -> Iterator[CodeType]:
 
 
 def _outside(code: CodeType) -> tuple[object, ...]:
-    """What a module does but define functions."""
+    """Statements of a module but definitions of functions."""
     rest = (each for each in code.co_consts if not _is_function(each))
     constants = tuple(_outside(each) if isinstance(each, CodeType) else repr(each) for each in rest)
     return code.co_code, code.co_names, constants
@@ -139,7 +139,7 @@ def _wait(process: int, seconds: float) -> int:
 
 
 def _forked(run: Callable[[], int], seconds: float) -> int:
-    """What `run` says in a process of its own."""
+    """The answer of `run` in a process of its own."""
     if (child := os.fork()) == 0:
         _end(run)
     return _wait(child, seconds)

@@ -82,7 +82,7 @@ class Operation(Protocol):
         ...
 
     def inputs(self) -> Sequence[Array]:
-        """What it reads."""
+        """The operands that it reads."""
         ...
 
     def attributes(self, scheduled: bool) -> str:
@@ -98,7 +98,7 @@ class Case(Protocol):
     """One kernel of a model."""
 
     def inputs(self) -> Sequence[Array]:
-        """What it reads: the inputs x`number`_0 and following."""
+        """The operands that it reads: the inputs x`number`_0 and following."""
         ...
 
     def lines(self, number: int, tiled: bool) -> tuple[list[str], str, str]:

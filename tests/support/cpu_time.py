@@ -1,4 +1,4 @@
-"""What tests cost: `pytest --cpu-time N` prints the N tests, functions and files of the most processor time.
+"""The cost of tests: `pytest --cpu-time N` prints the N tests, functions and files of the most processor time.
 
 That is user and system time of the process of the tests, of its threads, and of all processes that come from it, those
 that still run included. A loaded machine makes a test wait, but hardly makes it cost more: two such lists can be

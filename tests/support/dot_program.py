@@ -60,7 +60,7 @@ class DotCase:
         return a, b, np.full((ROWS, COLUMNS * self.lanes), np.iinfo(np.int32).max - 9, np.int32)
 
     def expected(self) -> Array:
-        """What the sums become."""
+        """The results of the sums."""
         a, b, sums = self.arrays()
         padded = np.zeros((ROWS, DEPTH * self.group), np.int64)
         padded[:, : a.shape[1]] = a

@@ -25,7 +25,7 @@ are gone are outside of Python, which does not count them."""
 _kept = 0
 """Bytes that the process had when that was done last."""
 _forget: list[Callable[[], None]] = []
-"""What empties each `kept_for_a_file`."""
+"""Functions that empty each `kept_for_a_file`."""
 _P, _R = ParamSpec("_P"), TypeVar("_R")
 
 

@@ -35,7 +35,7 @@ ENTRIES = {
 }
 """Command -> the module of its `main`."""
 _PACKAGES = ("aotc.passes", "aotc.dialects", "aotc.frontend", "aotc.compiler", "aotc.emit", "aotc.pipeline")
-"""What is imported before the first command."""
+"""Modules that are imported before the first command."""
 _READ_AT_THE_START = ("PYTHON", "LD_", "LANG", "LC_")
 """The beginnings of variables that matter to the server itself."""
 _WENT_WRONG = 70
@@ -160,7 +160,7 @@ def _become(connection: socket.socket, mains: Mapping[str, Callable[[], object]]
 
 
 def _asked(connection: socket.socket) -> tuple[str, list[str], dict[str, str], str]:
-    """What a client asks for, whose streams are those of this process from now on."""
+    """The command that a client asks for, whose streams are those of this process from now on."""
     size, streams, _, _ = socket.recv_fds(connection, 8, 3)
     for to, stream in enumerate(streams):
         os.dup2(stream, to)

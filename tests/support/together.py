@@ -57,7 +57,7 @@ def merged(models: Iterable[ModelProto]) -> ModelProto:
 def computed(
     parts: Sequence[tuple[ModelProto, Feed]], compute: Callable[[ModelProto, Feed], Mapping[str, _Result]]
 ) -> list[dict[str, _Result] | None]:
-    """What `compute` finds for the outputs of each model on its feed, from all of them as one model.
+    """The results of `compute` for the outputs of each model on its feed, from all of them as one model.
 
     Where one of them stands in the way, its half of them is tried by halves; None for the one, which is to be computed
     alone.
@@ -78,6 +78,6 @@ def computed(
 
 
 def _with_counts(model: ModelProto) -> list[str]:
-    """What the outputs are called, and behind them what counts of data-dependent extents are."""
+    """The names of the outputs, and behind them those of counts of data-dependent extents."""
     names = [output.name for output in model.graph.output]
     return names + [f"{name}_count" for name in names]

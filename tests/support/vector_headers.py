@@ -22,7 +22,7 @@ _asked = Counter[tuple[str, ...]]()
 
 
 def headers_read(compiler: str, *flags: str) -> tuple[str, ...]:
-    """What to add to these flags of a compiler of C that is started with them again and again in this process."""
+    """Flags to add to these of a compiler of C that is started with them again and again in this process."""
     command = compiler, *(flag for flag in flags if not flag.startswith(_NOT_COMPILED_WITH))
     _asked[command] += 1
     return _precompiled(*command) if _asked[command] > _OFTEN else ()

@@ -88,8 +88,8 @@ def _flash_problem(compilation: Compilation, info: ModelInfo, footprint: Footpri
     if is_host(compilation.options.target):
         fixes.append("name the machine with --target: this is code for the host")
     code, other = footprint.text_bytes, footprint.flash_bytes - footprint.text_bytes - weights
-    parts = f"code {code:,}, weights {weights:,}, other {other:,}"
-    what = f"the model needs {footprint.flash_bytes:,} bytes of flash ({parts}), --flash allows {allowed:,}"
+    listed = f"code {code:,}, weights {weights:,}, other {other:,}"
+    what = f"the model needs {footprint.flash_bytes:,} bytes of flash ({listed}), --flash allows {allowed:,}"
     return Problem("flash-exceeded", what, ", ".join(why), ", or ".join(fixes))
 
 

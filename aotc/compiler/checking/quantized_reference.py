@@ -132,8 +132,8 @@ class _Unsigned:
         return name
 
 
-def steps(model: ModelProto) -> dict[str, float]:
-    """For each value that is dequantised, perhaps moved since, what one step of its integers is."""
+def quanta(model: ModelProto) -> dict[str, float]:
+    """For each value that is dequantised, perhaps moved since, the quantum, what 1 of its integers is."""
     constants = {tensor.name: tensor for tensor in model.graph.initializer}
     found: dict[str, float] = {}
     for node in model.graph.node:

@@ -156,11 +156,11 @@ class Buckets:
     def rounded(self, extents: Mapping[str, int]) -> dict[str, int]:
         """The extents that are compiled for. Raises ValueError for one above its last bucket."""
         found = dict(extents)
-        for name, steps in self.of.items():
-            place = bisect_left(steps, extents[name])
-            if place == len(steps):
-                raise ValueError(f"the dimension {name!r} is {extents[name]}, above its last bucket, {steps[-1]}")
-            found[name] = steps[place]
+        for name, bounds in self.of.items():
+            place = bisect_left(bounds, extents[name])
+            if place == len(bounds):
+                raise ValueError(f"the dimension {name!r} is {extents[name]}, above its last bucket, {bounds[-1]}")
+            found[name] = bounds[place]
         return found
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from textwrap import wrap
 
 import numpy as np
 
@@ -119,10 +120,4 @@ def _symbol(name: str) -> str:
 
 def _rows(items: Iterable[str]) -> Iterable[str]:
     """Initialisers, as many in a line as there is room for."""
-    line = ""
-    for item in items:
-        if len(line) + len(item) + 2 > _MOST_COLUMNS:
-            yield line
-            line = ""
-        line += f" {item}," if line else f"    {item},"
-    yield line
+    return wrap(" ".join(f"{item}," for item in items), _MOST_COLUMNS, initial_indent="    ", subsequent_indent="    ")

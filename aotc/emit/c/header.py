@@ -65,7 +65,7 @@ def header_text(
     parameters = " ".join(parameter for prototype in prototypes for parameter in prototype.parameters)
     if "bool " in parameters:
         headers.insert(0, "<stdbool.h>")
-    parts = [
+    sections = [
         f"{head(info)}#ifndef {prefix}_H_\n#define {prefix}_H_\n",
         "".join(f"#include {header}\n" for header in headers),
         _model_macros(prefix, info),
@@ -82,7 +82,7 @@ def header_text(
         _aliases(info, descriptors),
         f"#endif /* {prefix}_H_ */\n",
     ]
-    return "\n".join(part for part in parts if part)
+    return "\n".join(section for section in sections if section)
 
 
 def _model_macros(prefix: str, info: ModelInfo) -> str:

@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from aotc.emit.footprint import footprint_of
-from aotc.emit.llvm.frames import Frame, frames
-from aotc.emit.llvm.sizes import ObjectSizes, object_sizes
+from aotc.emit.llvm.costs import Frame, ObjectSizes, frames, object_sizes
 from aotc.errors import CompileError, UsageError
 from aotc.machines.compilers import compiler_flags
 from aotc.machines.targets import Target, lookup
@@ -43,7 +42,7 @@ def compiled_footprint(compilation: Compilation, info: ModelInfo, sources: Mappi
     text, constants, data = (sum(getattr(each, name) for each in sizes) for name in ("text", "constants", "data"))
     functions = {symbol: size for each in sizes for symbol, size in each.functions.items()}
     total = ObjectSizes(text, constants, data, sum(each.zeroed for each in sizes), functions)
-    found = {symbol: frame for _, part in measured for symbol, frame in part.items()}
+    found = {symbol: frame for _, sizes in measured for symbol, frame in sizes.items()}
     return footprint_of(total, found, compilation, info, target, compiler=command.version())
 
 

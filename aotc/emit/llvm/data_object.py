@@ -19,7 +19,7 @@ from aotc.machines.targets import Target
 from aotc.model.artifacts import Pieces
 from aotc.model.files import Binary
 
-_STEP = 1 << 24
+_PAGES = 1 << 24
 """The alignment of sections behind all others: more than a page of any machine."""
 _STARTUP = 1 << 20
 """More bytes than what the system's compiler links to each library."""
@@ -85,7 +85,7 @@ class DataObject:
             section for image in objects for section in elf.ElfFile(image).sections if section.flags & elf.ALLOC
         )
         taken = sum(section.size + section.alignment for section in sections)
-        return f"-Wl,--section-start={self.section}={_up(taken + _STARTUP, _STEP):#x}"
+        return f"-Wl,--section-start={self.section}={_up(taken + _STARTUP, _PAGES):#x}"
 
     def behind(self, library: bytes) -> Pieces[Binary] | None:
         """The library that was linked of the reserved object, with the content; None where a linker has not mapped the
@@ -104,8 +104,8 @@ class DataObject:
         return Pieces(lambda: chain((head,), self.content))
 
 
-def _up(size: int, step: int) -> int:
-    return -(-size // step) * step
+def _up(size: int, unit: int) -> int:
+    return -(-size // unit) * unit
 
 
 @lru_cache(maxsize=8)

@@ -75,8 +75,8 @@ class _ModuleText:
                 case _:
                     raise CompileError("no-form-in-llvm", f"{op.name} has no LLVM text at the top of a module")
         groups = [f"attributes #{number} = {{ {text} }}" for text, number in self._groups.items()]
-        parts = ["\n".join(head), *body, "\n".join(groups), "" if self._debug is None else self._debug.text]
-        return "\n\n".join(part for part in parts if part) + "\n"
+        sections = ["\n".join(head), *body, "\n".join(groups), "" if self._debug is None else self._debug.text]
+        return "\n\n".join(block for block in sections if block) + "\n"
 
     def _global(self, op: llvm.GlobalOp) -> str:
         contents = self._initializer(op) if self._initializer is not None else None

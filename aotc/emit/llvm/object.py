@@ -20,9 +20,8 @@ from aotc.dialects.aot.contract import EMBEDDED, arguments_of, is_kernel, kernel
 from aotc.emit.llvm.debug_info import DebugInfo, nodes_of
 from aotc.emit.llvm.embedded_weights import EmbeddedWeights
 from aotc.emit.llvm.ir import llvm_ir
+from aotc.emit.llvm.linked import pool_module, supported_module
 from aotc.emit.llvm.modules import optimize, parsed, tidy
-from aotc.emit.llvm.processor_check import supported_module
-from aotc.emit.llvm.threads import pool_module
 from aotc.machines.requirements import needed
 from aotc.machines.targets import Target, lookup
 from aotc.model.conventions import supported_symbol
@@ -39,7 +38,7 @@ def _machine(target: Target, level: int) -> Any:
 
 
 class NativeCode:
-    """A compilation on its way through LLVM; every step runs once, when first asked for."""
+    """A compilation on its way through LLVM; each of them runs once, when first asked for."""
 
     def __init__(
         self,

@@ -131,33 +131,33 @@ _BARE_FUNCTION_ATTRIBUTES = {
 
 def parameter_attributes(attributes: Mapping[str, Attribute]) -> str:
     """The attributes of a parameter, sorted, a space before each. Raises CompileError for one without LLVM text."""
-    parts: list[str] = []
+    written: list[str] = []
     for name, value in sorted(attributes.items()):
         if (form := _PARAMETER_FORMATS.get(name)) is None:
             raise CompileError("no-form-in-llvm", f"parameter attribute {name} has no LLVM text")
-        parts.append(form.format(value.value.data if isinstance(value, builtin.IntegerAttr) else ""))
-    return "".join(f" {part}" for part in parts)
+        written.append(form.format(value.value.data if isinstance(value, builtin.IntegerAttr) else ""))
+    return "".join(f" {one}" for one in written)
 
 
 def function_attributes(op: llvm.FuncOp) -> str:
     """The attributes of a function; its parser files under attributes what its constructor takes as properties."""
     given = {**op.attributes, **op.properties}
-    parts = [spelling for name, spelling in _FUNCTION_FLAGS.items() if name in given]
+    written = [spelling for name, spelling in _FUNCTION_FLAGS.items() if name in given]
     passthrough = given.get("passthrough")
     for each in passthrough if isinstance(passthrough, builtin.ArrayAttr) else ():
         if isinstance(each, builtin.StringAttr):
-            parts.append(each.data if each.data in _BARE_FUNCTION_ATTRIBUTES else f'"{each.data}"')
+            written.append(each.data if each.data in _BARE_FUNCTION_ATTRIBUTES else f'"{each.data}"')
         elif isinstance(each, builtin.ArrayAttr):
             key, value = (cast(builtin.StringAttr, item).data for item in each)
-            parts.append(f"memory({value})" if key == "memory" else f'"{key}"="{value}"')
+            written.append(f"memory({value})" if key == "memory" else f'"{key}"="{value}"')
     if isinstance(kind := given.get("frame_pointer"), llvm.FramePointerKindAttr):
-        parts.append(f'"frame-pointer"="{kind.data.value}"')
+        written.append(f'"frame-pointer"="{kind.data.value}"')
     for name in ("target_cpu", "tune_cpu"):
         if isinstance(cpu := given.get(name), builtin.StringAttr):
-            parts.append(f'"{name.replace("_", "-")}"="{cpu.data}"')
+            written.append(f'"{name.replace("_", "-")}"="{cpu.data}"')
     if isinstance(features := given.get("target_features"), llvm.TargetFeaturesAttr):
-        parts.append(f'"target-features"="{",".join(each.data for each in features.features)}"')
-    return " ".join(parts)
+        written.append(f'"target-features"="{",".join(each.data for each in features.features)}"')
+    return " ".join(written)
 
 
 _FAST_MATH_NAMES = ("reassoc", "nnan", "ninf", "nsz", "arcp", "contract", "afn")

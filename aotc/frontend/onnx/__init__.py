@@ -3,8 +3,7 @@
 `load_model` and `import_model` are the way in; `importers/` holds one function for each operator.
 """
 
-from aotc.frontend.onnx.dims import OpenShapesError
-from aotc.frontend.onnx.freezing import freeze, release
+from aotc.frontend.onnx.dims import OpenShapesError, freeze, release
 from aotc.frontend.onnx.importer import import_model
 from aotc.frontend.onnx.load import Model, external_files, load_model
 from aotc.frontend.onnx.support import Support, summarize, support, supported_operators, text_of

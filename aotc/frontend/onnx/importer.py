@@ -28,7 +28,7 @@ from aotc.frontend.onnx import operators
 from aotc.frontend.onnx.bodies import needed, node_name, ordered, subgraphs
 from aotc.frontend.onnx.check import called_function, check_node, function_key
 from aotc.frontend.onnx.control import CONTROL_FLOW
-from aotc.frontend.onnx.control.bodies import Bodies, captured, location
+from aotc.frontend.onnx.control.bodies import Bodies, captured, erase_unused, location
 from aotc.frontend.onnx.dims import OpenShapesError, contradicts, declared_shape, read_inputs, shape_text
 from aotc.frontend.onnx.labels import changed_output, output_labels, places_of, text_of, text_read, unknown_text
 from aotc.frontend.onnx.load import Model
@@ -36,7 +36,7 @@ from aotc.frontend.onnx.node import Bound, Node
 from aotc.frontend.onnx.operators import type_mismatch
 from aotc.frontend.onnx.parts.bounds import carry, misfit, refuse
 from aotc.frontend.onnx.parts.sequences import OPERATORS, Given, Items, apply, type_bytes
-from aotc.frontend.onnx.registry import BOUNDED, IMPORTERS, Importer, listed, load_importers
+from aotc.frontend.onnx.registry import BOUNDED, EVERYWHERE, IMPORTERS, Importer, listed, load_importers
 from aotc.frontend.onnx.scopes import POISON, Poison, Scope, Value, name_value
 from aotc.frontend.onnx.tensors import ONNX_TYPES, TensorError, attribute_value, read_tensor, type_name
 from aotc.model import extensions
@@ -107,9 +107,7 @@ class _Importer(Bodies):
         if more := self.contradictions[_MOST_WARNINGS:]:
             warn(Problem("contradicted-shape", f"so it is with {len(more)} more values", fix="export the model again"))
         self.builder.insert(ReturnOp(*results))
-        for op in reversed(list(self.block.ops)):
-            if op.results and not any(result.first_use for result in op.results):
-                self.block.erase_op(op)
+        erase_unused(self.block)
         function = FuncOp(
             "main",
             builtin.FunctionType.from_lists(self.block.arg_types, [value.type for value in results]),
@@ -197,8 +195,8 @@ class _Importer(Bodies):
             schema = operators.schema_of(node.op_type, domain, opset)
             # onnxruntime adds operators to ONNX's own set: those have no definition in any version, or in older ones
             own = not domain and operators.schema_of(node.op_type, domain, operators.MAX_OPSET) is not None
-            entry = IMPORTERS.get((domain, node.op_type))
-            if entry is not None and (not own or schema is not None or entry.everywhere):
+            is_there = not own or schema is not None or node.op_type in EVERYWHERE
+            if (domain, node.op_type) in IMPORTERS and is_there:
                 return None
             if schema is not None and (
                 node.op_type in CONTROL_FLOW.keys() | OPERATORS or operators.has_definition(schema)
@@ -300,9 +298,9 @@ class _Importer(Bodies):
             refuse(self._checked(node, name, tensors, outputs, opset), found)
         if node.op_type in CONTROL_FLOW and not domain:
             return CONTROL_FLOW[node.op_type](self, node, name, inputs, scope, opset).values()
-        if (entry := IMPORTERS.get((domain, node.op_type))) is not None:
+        if (importer := IMPORTERS.get((domain, node.op_type))) is not None:
             checked = self._checked(node, name, tensors, outputs, opset)
-            return self._of_parts(entry.importer, checked, bounds) if any(bounds) else listed(entry.importer(checked))
+            return self._of_parts(importer, checked, bounds) if any(bounds) else listed(importer(checked))
         return self._definition(node, name, inputs, scope.sets)
 
     def _of_parts(self, importer: Importer, node: Node, bounds: Sequence[Bound | None]) -> Sequence[Value]:

@@ -81,9 +81,9 @@ class ResizedAxis:
         Python's integers where the exact numbers are so large that others would round them."""
         slope, start = self.affine()
         by = slope.denominator * start.denominator
-        step, first = int(slope * by), int(start * by)
-        is_small = 2 * (abs(step) * self.count + abs(first) + by) < _EXACT
-        return np.arange(self.count).astype(np.int64 if is_small else object) * step + first, by
+        increment, first = int(slope * by), int(start * by)
+        is_small = 2 * (abs(increment) * self.count + abs(first) + by) < _EXACT
+        return np.arange(self.count).astype(np.int64 if is_small else object) * increment + first, by
 
     def coordinates(self) -> NDArray[np.float64]:
         """For each result element its place in the operand, in elements."""

@@ -196,7 +196,7 @@ def external_files(model: Model) -> dict[str, Path]:
     for tensor in (*model.proto.graph.initializer, *_of_nodes(nodes)):
         if tensor.data_location == TensorProto.EXTERNAL:
             location = next((entry.value for entry in tensor.external_data if entry.key == "location"), "")
-            found[location] = external_place(tensor, model.folder).path
+            found[location] = external_place(tensor, model.folder)[0]
     return dict(sorted(found.items()))
 
 

@@ -107,7 +107,8 @@ def definition(schema: OpSchema, node: NodeProto, opset: int, types: Sequence[by
 
 def bind_attributes(node: NodeProto, bound: Mapping[str, AttributeProto]) -> NodeProto:
     """`node` of a function's body with its references to the function's attributes replaced by `bound`."""
-    if not any(_refers(attribute) for attribute in node.attribute):
+    with_graphs = AttributeProto.GRAPH, AttributeProto.GRAPHS
+    if not any(attribute.ref_attr_name or attribute.type in with_graphs for attribute in node.attribute):
         return node
     result = NodeProto()
     result.CopyFrom(node)
@@ -167,10 +168,6 @@ def _unsupported(op_type: str, domain: str, opset: int | None) -> tuple[str, str
 def _closest(versions: Sequence[int], opset: int) -> int:
     """The newest of `versions` that is not newer than the model, else the oldest: a body names its own operator set."""
     return max((version for version in versions if version <= opset), default=min(versions))
-
-
-def _refers(attribute: AttributeProto) -> bool:
-    return bool(attribute.ref_attr_name) or attribute.type in (AttributeProto.GRAPH, AttributeProto.GRAPHS)
 
 
 ONNX_NAMES = {name: TensorProto.DataType.Name(code).lower() for code, name in DTYPES.items()}

@@ -15,7 +15,6 @@ from __future__ import annotations
 import pkgutil
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint
@@ -38,27 +37,14 @@ def listed(results: Results) -> list[SSAValue | None]:
     return [value.value if isinstance(value, Tensor) else value for value in each]
 
 
-@dataclass(frozen=True)
-class Entry:
-    """A row of the table."""
+IMPORTERS: dict[tuple[str, str], Importer] = {}
+"""(domain, op_type) -> importer; filled by importing the modules of `importers/`."""
 
-    op_type: str
-    domain: str
-    importer: Importer
-    everywhere: bool = False
-    """Models have it in versions of ONNX's own set in which ONNX has it not: onnxruntime does."""
+EVERYWHERE: set[str] = set()
+"""Operators that models have in versions of ONNX's own set in which ONNX has them not: onnxruntime does."""
 
-
-IMPORTERS: dict[tuple[str, str], Entry] = {}
-"""(domain, op_type) -> entry; filled by importing the modules of `importers/`."""
-
-
-_registered: list[Entry] = []
+_registered: list[tuple[str, str, Importer]] = []
 """All that were ever registered, in order."""
-
-
-def _key(entry: Entry) -> tuple[str, str]:
-    return entry.domain, entry.op_type
 
 
 def onnx_op(*op_types: str, domain: str = "", everywhere: bool = False) -> Callable[[F], F]:
@@ -69,9 +55,9 @@ def onnx_op(*op_types: str, domain: str = "", everywhere: bool = False) -> Calla
 
     def register(importer: F) -> F:
         for op_type in op_types:
-            entry = Entry(op_type, domain, importer, everywhere)
-            _registered.append(entry)
-            IMPORTERS[_key(entry)] = entry
+            IMPORTERS[domain, op_type] = importer
+            _registered.append((domain, op_type, importer))
+        EVERYWHERE.update(op_types if everywhere else ())
         return importer
 
     return register
@@ -105,11 +91,11 @@ def load_importers() -> None:
     extensions.load_all(extensions.IMPORTERS, _check)
     if extensions.broken():  # what modules registered before they failed goes, too
         IMPORTERS.clear()
-        IMPORTERS.update({_key(each): each for each in _registered if each.importer.__module__ in sys.modules})
+        IMPORTERS.update({(domain, op): each for domain, op, each in _registered if each.__module__ in sys.modules})
 
 
 def _check(point: EntryPoint, loaded: object) -> str | None:
     return None if isinstance(loaded, ModuleType) else f"a {type(loaded).__name__} is not a module"
 
 
-__all__ = ["IMPORTERS", "Entry", "Importer", "Node", "load_importers", "onnx_op"]
+__all__ = ["IMPORTERS", "Importer", "Node", "load_importers", "onnx_op"]

@@ -61,7 +61,7 @@ def supported_operators() -> list[str]:
     Those with an importer, and those that ONNX (in its newest version known) defines by others that can be imported.
     """
     load_importers()
-    names = {operators.qualified(entry.op_type, entry.domain) for entry in IMPORTERS.values()}
+    names = {operators.qualified(op_type, domain) for domain, op_type in IMPORTERS}
     schemas = sorted({schema.name for schema in defs.get_all_schemas() if not schema.domain})
     names.update(OPERATORS)
     names.update(name for name in schemas if _importable(name, operators.MAX_OPSET, frozenset()))

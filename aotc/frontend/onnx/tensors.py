@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from pathlib import Path, PureWindowsPath
 from typing import Any
 
@@ -34,14 +33,6 @@ UNSUPPORTED: dict[int, str] = {
 
 class TensorError(Exception):
     """A tensor is malformed or of a type there is no support for; the message says how, the caller says where."""
-
-
-@dataclass(frozen=True)
-class External:
-    """A range of a file beside the model that holds a tensor."""
-
-    path: Path
-    offset: int
 
 
 def type_name(code: int) -> str:
@@ -76,8 +67,8 @@ def _unpacked(data: Array, dtype: DType, count: int) -> Array:
     group = math.lcm(bits, 8) // 8
     """As many bytes as hold whole elements."""
     columns = np.pad(data, (0, -data.size % group)).reshape(-1, group).astype(np.uint32)
-    words = np.bitwise_or.reduce(columns << np.arange(0, 8 * group, 8, dtype=np.uint32), axis=1)
-    elements = words[:, None] >> np.arange(0, 8 * group, bits, dtype=np.uint32)
+    joined = np.bitwise_or.reduce(columns << np.arange(0, 8 * group, 8, dtype=np.uint32), axis=1)
+    elements = joined[:, None] >> np.arange(0, 8 * group, bits, dtype=np.uint32)
     return (elements & ((1 << bits) - 1)).astype(np.uint8).reshape(-1)[:count].view(dtype)
 
 
@@ -137,8 +128,8 @@ def read_tensor(tensor: TensorProto, folder: Path | None, payload: bytes | None 
     stored = np.dtype(np.uint8) if dtype == np.bool_ or packed else dtype
     size = raw_size(dtype, count)
     if tensor.data_location == TensorProto.EXTERNAL:
-        place = external_place(tensor, folder)
-        array = np.asarray(np.memmap(place.path, stored, "r", place.offset, (size // stored.itemsize,)))
+        path, offset = external_place(tensor, folder)
+        array = np.asarray(np.memmap(path, stored, "r", offset, (size // stored.itemsize,)))
     elif payload is not None or tensor.HasField("raw_data"):
         array = np.frombuffer(tensor.raw_data if payload is None else payload, stored)
     else:
@@ -154,8 +145,9 @@ def _per_entry(dtype: DType) -> int:
     return 8 // _bits(dtype) if _bits(dtype) < 6 else 1
 
 
-def external_place(tensor: TensorProto, folder: Path | None) -> External:
-    """Where the bytes of an external tensor are; never outside of `folder`, never past the end of the file.
+def external_place(tensor: TensorProto, folder: Path | None) -> tuple[Path, int]:
+    """The file and the offset of the bytes of an external tensor; never outside of `folder`, never past the end of the
+    file.
 
     Raises TensorError, OSError.
     """
@@ -176,7 +168,7 @@ def external_place(tensor: TensorProto, folder: Path | None) -> External:
         raise TensorError(
             f"its data should be {size} bytes at offset {offset} of {location!r}, which has only {available} bytes"
         )
-    return External(path, offset)
+    return path, offset
 
 
 def _inside(folder: Path, location: str) -> Path:

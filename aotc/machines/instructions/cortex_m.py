@@ -166,21 +166,15 @@ def _rounding_shift(x: Value, by: Value) -> Value:
 
 
 def _quads() -> Iterator[Instruction]:
-    for name, signature, meaning, c, llvm, feature in (
-        ("vqadd.s32", "s32, s32 -> s32", _saturated_sum, "vqaddq_s32", "llvm.sadd.sat.v4i32", "mve"),
-        ("vqrdmulh.s32", "s32, s32 -> s32", _doubled_upper_half, "vqrdmulhq_s32", "llvm.arm.mve.vqrdmulh.v4i32", "mve"),
-        (
-            *("vrshl.s32", "s32, s32 -> s32", _rounding_shift, "vrshlq_s32"),
-            Call("llvm.arm.mve.vshl.vector.v4i32.v4i32", (0, 1, _ZERO, Number(1), _ZERO)),
-            "mve",
-        ),
-        (
-            *("vcvtn.s32.f32", "f32 -> s32", nearest, "vcvtnq_s32_f32"),
-            Call("llvm.arm.mve.vcvtn.v4i32.v4f32", (_ZERO, 0)),
-            "mve.fp",
-        ),
+    shift = Call("llvm.arm.mve.vshl.vector.v4i32.v4i32", (0, 1, _ZERO, Number(1), _ZERO))
+    for name, meaning, c, llvm in (
+        ("vqadd", _saturated_sum, "vqaddq_s32", "llvm.sadd.sat.v4i32"),
+        ("vqrdmulh", _doubled_upper_half, "vqrdmulhq_s32", "llvm.arm.mve.vqrdmulh.v4i32"),
+        ("vrshl", _rounding_shift, "vrshlq_s32", shift),
     ):
-        yield _vector(name, signature, 128, meaning, c, llvm, feature)
+        yield _vector(f"{name}.s32", "s32, s32 -> s32", 128, meaning, c, llvm)
+    llvm = Call("llvm.arm.mve.vcvtn.v4i32.v4f32", (_ZERO, 0))
+    yield _vector("vcvtn.s32.f32", "f32 -> s32", 128, nearest, "vcvtnq_s32_f32", llvm, "mve.fp")
 
 
 ROWS = (*_widenings(), *_dots(), *_saturations(), *_sums(), *_quads())

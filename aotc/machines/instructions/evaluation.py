@@ -77,16 +77,16 @@ class ArrayValue(Value):
 def evaluate(row: Instruction, operands: Sequence[Array]) -> Array:
     """The result of registers, as arrays whose last axis is lanes; the bits of operands of integers are read as the
     instruction reads them."""
-    parts = [_parts(array, part) for array, part in zip(operands, row.group[0], strict=True)]
-    found = row.meaning(*parts)
+    arguments = [_split(array, form) for array, form in zip(operands, row.group[0], strict=True)]
+    found = row.meaning(*arguments)
     lanes = [found] if isinstance(found, Value) else found
     flat = (value for each in lanes for value in ([each] if isinstance(each, Value) else each))
     arrays = [each.array for each in flat if isinstance(each, ArrayValue)]
     return np.stack(arrays, axis=-1).reshape(*operands[0].shape[:-1], row.result.count)
 
 
-def _parts(array: Array, part: Lanes) -> ArrayValue | Group[ArrayValue]:
+def _split(array: Array, form: Lanes) -> ArrayValue | Group[ArrayValue]:
     """Of a register the values of all groups: each, or each of those in a group."""
-    typed = np.ascontiguousarray(array).view(numpy_type(part.dtype))
-    values = [ArrayValue(typed[..., lane :: part.count], part.dtype) for lane in range(part.count)]
-    return values[0] if part.count == 1 else Group(values)
+    typed = np.ascontiguousarray(array).view(numpy_type(form.dtype))
+    values = [ArrayValue(typed[..., lane :: form.count], form.dtype) for lane in range(form.count)]
+    return values[0] if form.count == 1 else Group(values)

@@ -182,9 +182,9 @@ def round_product(x: Value, factor: Value, above: Value, shift: Value) -> Value:
     """The distance of the product from the middle between the two integers is whole units of 2^16, `upper`, and 16
     bits below them."""
     by, middle = shift.convert("u32").named("by"), _middle(above)
-    part = (factor.convert("u32") & 0xFFFF).named("part")
-    least = ((x.convert("u32") & 0xFFFF) * part).named("least")
-    more = (x >> 16).convert("u32") * part + x.convert("u32") * (factor >> 16).convert("u32")
+    low = (factor.convert("u32") & 0xFFFF).named("part")
+    least = ((x.convert("u32") & 0xFFFF) * low).named("least")
+    more = (x >> 16).convert("u32") * low + x.convert("u32") * (factor >> 16).convert("u32")
     product = ((least >> 16) + more).named("product")
     upper, lower = (product - (middle << by - 17)).named("upper"), (least << 16).named("lower")
     is_some = (upper | lower).differs(0).convert("u32")

@@ -157,10 +157,10 @@ class Instruction:
     def is_lanewise(self) -> bool:
         """Whether each lane of the result is computed of one lane of each operand."""
         operands, result = self.group
-        return not self.on_words and all(part.count == 1 for part in (*operands, result))
+        return not self.on_words and all(form.count == 1 for form in (*operands, result))
 
-    def _register(self, part: Lanes) -> Lanes:
-        return Lanes(part.dtype, part.count * self.groups)
+    def _register(self, form: Lanes) -> Lanes:
+        return Lanes(form.dtype, form.count * self.groups)
 
     def condition(self, spelling: Spelling) -> str:
         """C's preprocessor's, under which compilers may use it."""
@@ -169,11 +169,11 @@ class Instruction:
 
     def lane_by_lane(self, operands: Sequence[V]) -> Sequence[V]:
         """The meaning, of whole operands: the lanes of a word, as integers without a sign, or a word."""
-        parts = (
-            Group(each.split(part.dtype, part.count)) if part.count > 1 else each
-            for each, part in zip(operands, self.operands, strict=True)
+        arguments = (
+            Group(each.split(form.dtype, form.count)) if form.count > 1 else each
+            for each, form in zip(operands, self.operands, strict=True)
         )
-        found: Any = self.meaning(*parts)
+        found: Any = self.meaning(*arguments)
         lanes = [found] if isinstance(found, Value) else [each.convert(f"u{bits_of(each.dtype)}") for each in found]
         return cast("Sequence[V]", lanes)
 
@@ -193,8 +193,8 @@ def joined(lanes: Sequence[V]) -> V:
     first, *others = lanes
     if not others:
         return first
-    parts = (each.convert("u32") << bits_of(each.dtype) * place for place, each in enumerate(others, 1))
-    return reduce(or_, parts, first.convert("u32")).convert("s32")
+    arguments = (each.convert("u32") << bits_of(each.dtype) * place for place, each in enumerate(others, 1))
+    return reduce(or_, arguments, first.convert("u32")).convert("s32")
 
 
 def _lanes(text: str) -> Lanes:

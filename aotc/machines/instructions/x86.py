@@ -162,10 +162,10 @@ def _permutations() -> Iterator[Instruction]:
         ("d", 32, 256, "d", "avx512vl"),
         ("d", 32, 128, "d", "avx512vl"),
     ):
-        part = f"u{width}x{bits // width}"
+        numbers = f"u{width}x{bits // width}"
         spelling = (feature,), f"permutex2var_epi{width}"
         llvm = f"llvm.x86.avx512.vpermi2var.{llvm}.{bits}"
-        yield _row(f"vpermi2{letter}", bits, f"{part}, {part}, {part} -> {part}", _of_two, llvm, spelling)
+        yield _row(f"vpermi2{letter}", bits, f"{numbers}, {numbers}, {numbers} -> {numbers}", _of_two, llvm, spelling)
 
 
 # --- floats ----------------------------------------------------------------------------------------------------------

@@ -37,12 +37,12 @@ class BlockStrip:
     channels: int
     first: tuple[int, int]
     """The first block, and its first channel."""
-    step: tuple[int, int]
+    stride: tuple[int, int]
     """Blocks and channels from one repetition to the next."""
 
     def place(self, time: Scalar, neighbour: Scalar) -> tuple[Scalar, Scalar]:
         """A block and its first channel."""
-        block, channel = (time * step + first for first, step in zip(self.first, self.step, strict=True))
+        block, channel = (time * stride + first for first, stride in zip(self.first, self.stride, strict=True))
         return block + neighbour, channel + neighbour * self.channels
 
 
@@ -116,12 +116,12 @@ class Channels:
         block, channel = 0, 0
         for part, alike in groupby(self.parts):
             number, (whole, rest) = len(list(alike)), divmod(part, self.lanes)
-            step = ceil_div(part, self.lanes)
+            stride = ceil_div(part, self.lanes)
             for first, count, channels in ((0, whole, self.lanes), (whole, 1, rest)):
                 if count and channels:
                     begin = block + first, channel + first * self.lanes
-                    strips.append(BlockStrip(number, count, channels, begin, (step, part)))
-            block += number * step
+                    strips.append(BlockStrip(number, count, channels, begin, (stride, part)))
+            block += number * stride
             channel += number * part
         return tuple(strips)
 

@@ -110,8 +110,8 @@ class Layout:
         whole, rest = (None, 0) if inner.extent is None else divmod(inner.extent, max(group, 1))
         if rest:
             raise ShapeError(f"groups of {group} do not divide blocks of {inner.extent}")
-        step, within = Mode(inner.dim, inner.stride * group, whole), Mode(inner.dim, inner.stride, group)
-        return replace(self, axes=(*outer, (step,), (*last, within)))
+        coarse, within = Mode(inner.dim, inner.stride * group, whole), Mode(inner.dim, inner.stride, group)
+        return replace(self, axes=(*outer, (coarse,), (*last, within)))
 
     # Shapes
 

@@ -121,10 +121,10 @@ def rounded(b: Builder, value: Scalar, more: int) -> Scalar:
     """An even i64 of less than 2^(25 + more), in absolute value, to the nearest with 24 bits, the middle to even."""
     size = b.abs(value)
     rest, place = b.cast(b.shift_right(size, b.const(MANTISSA + 1, i64)), i32), b.const(1, i32)
-    for step in (1 << each for each in reversed(range((more - 1).bit_length()))):  # the bits of `rest`, halving
-        is_wide = b.compare("ge", rest, 1 << step)
-        rest = b.select(is_wide, b.shift_right(rest, b.const(step, i32)), rest)
-        place = b.select(is_wide, place + step, place)
+    for bit in (1 << each for each in reversed(range((more - 1).bit_length()))):  # the bits of `rest`, halving
+        is_wide = b.compare("ge", rest, 1 << bit)
+        rest = b.select(is_wide, b.shift_right(rest, b.const(bit, i32)), rest)
+        place = b.select(is_wide, place + bit, place)
     place = place + rest  # 0 or 1
     unit = b.shift_left(b.const(1, i32), place)
     lower = b.cast(size, i32)

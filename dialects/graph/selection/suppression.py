@@ -137,13 +137,13 @@ class SuppressOp(LoopNestOp):
             return first - second / 2.0, first + second / 2.0
         return _ordered(b, first, second)
 
-    def _overlap(self, b: Builder, read: Reader, batch: Scalar, pair: Sequence[Scalar], threshold: Scalar) -> Scalar:
+    def _overlap(self, b: Builder, read: Reader, batch: Scalar, both: Sequence[Scalar], threshold: Scalar) -> Scalar:
         """Whether two boxes overlap by more than the threshold; boxes without area do not. Most have nothing in common
         along one axis."""
 
         def along(axis: int) -> tuple[list[Scalar], Scalar]:
             """The extents of both boxes, and of what they have in common."""
-            (low, high), (least, greatest) = (self._ends(b, read, batch, box, axis) for box in pair)
+            (low, high), (least, greatest) = (self._ends(b, read, batch, box, axis) for box in both)
             return [high - low, greatest - least], _ordered(b, high, greatest)[0] - _ordered(b, low, least)[1]
 
         heights, common_height = along(0)

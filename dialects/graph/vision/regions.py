@@ -94,12 +94,12 @@ class RoiAlignOp(RegionsOp):
             count = b.math("ceil", widths[axis]) if not ratio else b.const(ratio, kind)
             # a region of this many elements would be no region of a picture
             counts.append(b.cast(b.min(b.max(count, 0.0), 2.0**20), i64))
-        steps = [width / b.cast(count, kind) for width, count in zip(widths, counts, strict=True)]
+        gaps = [width / b.cast(count, kind) for width, count in zip(widths, counts, strict=True)]
 
         def terms(at: list[Scalar]) -> list[Scalar]:
             places = [
-                start + (b.cast(b.cast(i, i64), kind) + 0.5) * step
-                for start, i, step in zip(starts, at, steps, strict=True)
+                start + (b.cast(b.cast(i, i64), kind) + 0.5) * gap
+                for start, i, gap in zip(starts, at, gaps, strict=True)
             ]
             return self._terms(b, lambda where: reads[0]([batch, channel, *where, *index[4:]]), places, extents)
 

@@ -166,23 +166,23 @@ class Edges:
 
 @dataclass(frozen=True)
 class Meeting:
-    """Elements and taps that meet at one result position: step s pairs
+    """Elements and taps that meet at one result position: step s joins
     element `first_source - s * source_step` with tap `first_tap + s * tap_step`, for s in low..high."""
 
     low: Scalar
     high: Scalar
     first_tap: Scalar
-    tap_step: int
+    tap_stride: int
     first_source: Scalar
-    source_step: int
+    source_stride: int
 
     def tap(self, step: Scalar) -> Scalar:
         """The tap of a step."""
-        return self.first_tap + step * self.tap_step
+        return self.first_tap + step * self.tap_stride
 
     def source(self, step: Scalar) -> Scalar:
         """The element of a step."""
-        return self.first_source - step * self.source_step
+        return self.first_source - step * self.source_stride
 
 
 @dataclass(frozen=True)
@@ -190,14 +190,14 @@ class Residues:
     """`count` neighbouring residues: sliding windows that see the same elements with neighbouring taps.
 
     Position q of `window` is, in residue j of these, position `start` + j + q * `stride` of the result; its tap k is
-    tap `first_tap` + j + k * `tap_step` of the kernel. A convolution is one such residue.
+    tap `first_tap` + j + k * `tap_stride` of the kernel. A convolution is one such residue.
     """
 
     window: SlidingWindow
     start: int = 0
     stride: int = 1
     first_tap: int = 0
-    tap_step: int = 1
+    tap_stride: int = 1
     count: int = 1
 
 
@@ -228,16 +228,16 @@ class TransposedWindow:
         Divided by g = gcd(stride, dilation) it says k = first_tap modulo stride / g, from which h follows.
         """
         divisor = math.gcd(self.stride, self.dilation)
-        tap_step, source_step = self.stride // divisor, self.dilation // divisor
+        tap_stride, source_stride = self.stride // divisor, self.dilation // divisor
         target = position + self.before
         reduced = target / divisor
-        first_tap = b.rem(reduced * pow(source_step, -1, tap_step), b.index(tap_step))
-        room = b.max(reduced - first_tap * source_step + tap_step, 0) / tap_step  # first_source + 1, or 0
-        low = ceil_div_index(b.max(room - self.extent, 0), source_step)
-        high = b.min(ceil_div_index(room, source_step), (self.size + tap_step - 1 - first_tap) / tap_step)
+        first_tap = b.rem(reduced * pow(source_stride, -1, tap_stride), b.index(tap_stride))
+        room = b.max(reduced - first_tap * source_stride + tap_stride, 0) / tap_stride  # first_source + 1, or 0
+        low = ceil_div_index(b.max(room - self.extent, 0), source_stride)
+        high = b.min(ceil_div_index(room, source_stride), (self.size + tap_stride - 1 - first_tap) / tap_stride)
         if divisor > 1:
             high = b.select(b.compare("eq", b.rem(target, b.index(divisor)), 0), high, 0)
-        return Meeting(low, high, first_tap, tap_step, room - 1, source_step)
+        return Meeting(low, high, first_tap, tap_stride, room - 1, source_stride)
 
     def residues(self) -> list[Residues]:
         """All positions of the result, residue by residue; residues that are alike are one entry."""
@@ -258,16 +258,16 @@ class TransposedWindow:
         if count <= 0:
             return None
         divisor = math.gcd(self.stride, self.dilation)
-        tap_step, source_step = self.stride // divisor, self.dilation // divisor
-        tap, missing = residue // divisor * pow(source_step, -1, tap_step) % tap_step, residue % divisor
-        size = 0 if missing else max(ceil_div(self.size - tap, tap_step), 0)
+        tap_stride, source_stride = self.stride // divisor, self.dilation // divisor
+        tap, missing = residue // divisor * pow(source_stride, -1, tap_stride) % tap_stride, residue % divisor
+        size = 0 if missing else max(ceil_div(self.size - tap, tap_stride), 0)
         # The last tap of a residue sees the earliest element, so the window begins with it.
-        ahead = 0 if missing else (size - 1) * source_step - (residue - tap * self.dilation) // self.stride - low
-        unpadded = SlidingWindow(self.extent, size, 1, source_step, ahead, 0)
+        ahead = 0 if missing else (size - 1) * source_stride - (residue - tap * self.dilation) // self.stride - low
+        unpadded = SlidingWindow(self.extent, size, 1, source_stride, ahead, 0)
         after = count - 1 + unpadded.span - self.extent - ahead
-        window = SlidingWindow(self.extent, size, 1, source_step, ahead, after)
-        last_tap = tap + tap_step * (size - 1)
-        return Residues(window, low * self.stride + residue - self.before, self.stride, last_tap, -tap_step)
+        window = SlidingWindow(self.extent, size, 1, source_stride, ahead, after)
+        last_tap = tap + tap_stride * (size - 1)
+        return Residues(window, low * self.stride + residue - self.before, self.stride, last_tap, -tap_stride)
 
 
 def transposed_windows(

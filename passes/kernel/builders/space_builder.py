@@ -6,8 +6,8 @@ decided in a whole space, or a quotient like `i / 16` is not affine in it, a `Re
 that it is in each of the parts: index set splitting and strip-mining (M. Wolfe, High Performance Compilers for Parallel
 Computing, 1996, chapter 9).
 
-Every address is recorded. So a first run, on a block that is dropped, tells how operands lie along the loops, and along
-which loops no tile can lie because the code depends on their position in other ways.
+Every address is recorded. So a first pass, on a block that is dropped, tells how operands lie along the loops, and
+along which loops no tile can lie because the code depends on their position in other ways.
 """
 
 from __future__ import annotations

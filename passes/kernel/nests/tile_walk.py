@@ -31,7 +31,7 @@ _SETS = 512
 
 
 @dataclass(frozen=True)
-class Step:
+class Slab:
     """The part of a stage's result for a spatial tile."""
 
     box: Box
@@ -39,8 +39,8 @@ class Step:
     implementation: TiledImplementation
 
 
-SpatialTile: TypeAlias = Sequence[Step | None]
-"""The steps that compute a spatial tile, in order; None for a stage of which nothing new is needed."""
+SpatialTile: TypeAlias = Sequence[Slab | None]
+"""The slabs that make up a spatial tile, in order; None for a stage of which nothing new is needed."""
 
 
 class Walk:
@@ -63,11 +63,11 @@ class Walk:
     def tile(self, box: Box) -> SpatialTile:
         """The next tile, which computes `box` of the result; raises ShapeError where a stage has no tiled
         implementation for it."""
-        tile: list[Step | None] = [None] * len(self._stages)
+        tile: list[Slab | None] = [None] * len(self._stages)
         for number, stage in reversed(list(enumerate(self._stages))):
             if (found := strategy_of(stage.anchor).tiled_implementation(stage.anchor, box)) is None:
                 raise ShapeError(f"{stage.anchor.name} cannot be computed in tiles {[len(axis) for axis in box]}")
-            tile[number] = Step(box, found)
+            tile[number] = Slab(box, found)
             if stage.chained is None or (new := self._require(number - 1, found.boxes[stage.chained])) is None:
                 break
             box = new
@@ -242,14 +242,14 @@ def _strips(found: Iterable[tuple[T, object, list[int]]]) -> list[Strip[T]]:
 def starts(stages: Sequence[Stage], tile: SpatialTile) -> list[int]:
     """Where every box begins, along all its axes: of each stage that of its value, then those of its anchor's operands.
 
-    Of a stage without a step, 0.
+    Of a stage without a slab, 0.
     """
     found: list[int] = []
-    for stage, step in zip(stages, tile, strict=True):
-        if step is None:
+    for stage, slab in zip(stages, tile, strict=True):
+        if slab is None:
             found += [0 for value in (stage.value, *stage.anchor.operands) for _ in shape_of(value)]
         else:
-            found += [axis.start for box in (step.box, *step.implementation.boxes) for axis in box]
+            found += [axis.start for box in (slab.box, *slab.implementation.boxes) for axis in box]
     return found
 
 
@@ -257,10 +257,10 @@ def _code_key(tile: SpatialTile) -> object:
     """Equal for tiles that the same code computes, whatever their position."""
     return [
         None
-        if step is None
+        if slab is None
         else (
-            [[len(axis) for axis in box] for box in (step.box, *step.implementation.boxes)],
-            step.implementation.properties,
+            [[len(axis) for axis in box] for box in (slab.box, *slab.implementation.boxes)],
+            slab.implementation.properties,
         )
-        for step in tile
+        for slab in tile
     ]

@@ -264,7 +264,7 @@ class StrassenMatMulStrategy(KernelStrategy[StrassenMatMulOp]):
         StrassenNest.of(nest, first=nest.b.index(0)).emit()
 
 
-def _line_sizes(op: MatMulOp | FewBitsMatMulOp) -> tuple[int, int, int, int]:
+def _row_sizes(op: MatMulOp | FewBitsMatMulOp) -> tuple[int, int, int, int]:
     """How many rows are neighbours, how often there are so many, N and K."""
     batch, rows, columns, depth = op.sizes()
     extents = (*batch, rows)
@@ -278,7 +278,7 @@ class _FewBits(KernelStrategy[Few]):
     SCHEDULES = (FewBitsSchedule,)
 
     def cost(self, op: Few, schedule: FewBitsSchedule, machine: Machine) -> float:
-        rows, times, columns, depth = _line_sizes(op)
+        rows, times, columns, depth = _row_sizes(op)
         return few_bits_cycles(machine, schedule, rows, columns, depth, times)
 
     def candidates(self, op: Few, schedule: FewBitsSchedule, machine: Machine) -> Iterator[Schedule]:
@@ -302,7 +302,7 @@ class FewBitsStrategy(_FewBits[MatMulOp]):
         count, depth = WORD_BITS // matrix.bits, op.sizes()[-1]
         if compute_type(element_type_of(matrix.scales)) != f32 or (matrix.block % count and matrix.block < depth):
             return None
-        return few_bits_schedule(machine, *_line_sizes(op), count, matrix.block)
+        return few_bits_schedule(machine, *_row_sizes(op), count, matrix.block)
 
     def lower(self, op: MatMulOp, layouts: Layouts, schedule: FewBitsSchedule) -> SSAValue | None:
         matrix = FewBitsMatrix.of(op.rhs, op.transpose_rhs)
@@ -364,7 +364,7 @@ class FewBitsMatMulStrategy(_FewBits[FewBitsMatMulOp]):
     NEST = FewBitsNest
 
     def schedule(self, op: FewBitsMatMulOp, machine: Machine) -> Schedule | None:
-        return few_bits_schedule(machine, *_line_sizes(op), op.count, op.block)
+        return few_bits_schedule(machine, *_row_sizes(op), op.count, op.block)
 
 
 class _DotProducts(KernelStrategy[Dot]):

@@ -75,7 +75,7 @@ def _plan(op: StagedOp) -> Plan:
 
 
 class _StagedKernel:
-    """Writes the steps of a spatial tile."""
+    """Writes the slabs of a spatial tile."""
 
     def __init__(
         self,
@@ -124,16 +124,16 @@ class _StagedKernel:
 
     def _write(self, tile: SpatialTile, firsts: Iterator[Scalar]) -> None:
         """All stages, on boxes that begin at `firsts`, in the order of `starts`."""
-        for number, (stage, step) in enumerate(zip(self._stages, tile, strict=True)):
+        for number, (stage, slab) in enumerate(zip(self._stages, tile, strict=True)):
             boxes = [[next(firsts) for _ in shape_of(value)] for value in (stage.value, *stage.anchor.operands)]
-            if step is None:
+            if slab is None:
                 continue
             place, *parts = boxes
             reads = list(map(_from, parts, map(self._values.reader, stage.anchor.operands)))
             if stage.chained is not None:
-                slot = self._slot(number - 1, parts[stage.chained], step.implementation.boxes[stage.chained])
+                slot = self._slot(number - 1, parts[stage.chained], slab.implementation.boxes[stage.chained])
                 reads[stage.chained] = lambda index, number=number, slot=slot: self._memory[number - 1](slot(index))
-            self._write_part(stage, step.implementation.op(), reads, self._writer(number, stage, place, step.box))
+            self._write_part(stage, slab.implementation.op(), reads, self._writer(number, stage, place, slab.box))
 
     def _write_part(self, stage: Stage, part: AnchorOp, reads: Sequence[Reader], write: Writer) -> None:
         strategy = strategy_of(stage.anchor)

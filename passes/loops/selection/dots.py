@@ -33,9 +33,9 @@ def dot_pair(p: Processor[V], factors: tuple[tuple[V, V], tuple[V, V]], sums: V,
     """The meaning of `aot.tile_dot_pair`: in 16 bits where there are sums of pairs, else one after the other."""
     total, halves = sums, list[V]()
     for lhs, rhs in factors:
-        step = _Dot(p, *(_complemented(lhs, rhs) if complement else (lhs, rhs)), total, True)
-        if (half := step.pairs_of_bytes()) is None:
-            total = step.result()
+        first = _Dot(p, *(_complemented(lhs, rhs) if complement else (lhs, rhs)), total, True)
+        if (half := first.pairs_of_bytes()) is None:
+            total = first.result()
         else:
             halves.append(half)
     if not halves:

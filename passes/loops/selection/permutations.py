@@ -62,13 +62,13 @@ def _by_differences(p: Processor[V], x: V, table: Sequence[V]) -> V:
     """See the module."""
     bits = 8 * x.lanes
     rows = [each.shuffle([lane % _ROW for lane in range(x.lanes)]) for each in table]
-    step = x.number(_ROW, "s8")
+    offset_of_row = x.number(_ROW, "s8")
 
     def terms() -> Iterator[V]:
         for numbers, half in ((x, rows[:8]), (x ^ 128, rows[8:])):
             yield p.apply(f"pshufb.{bits}", half[0], numbers)
             for before, row in pairwise(half):
-                numbers = p.apply(f"psubsb.{bits}", numbers, step)
+                numbers = p.apply(f"psubsb.{bits}", numbers, offset_of_row)
                 yield p.apply(f"pshufb.{bits}", row ^ before, numbers)
 
     return reduce(xor, terms())

@@ -1,7 +1,7 @@
 """Static memory planning: plain classes, no IR.
 
-* `program`    storages and the steps that read and write them
-* `schedule`   in which order the steps run
+* `program`    storages and the tasks that read and write them
+* `schedule`   in which order the tasks run
 * `plan`       order, sharing in place and offsets together: `plan_memory`
 * `placement`  offsets for buffers of known size and lifetime: `place`
 """

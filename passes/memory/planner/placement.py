@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Buffer:
-    """`size` bytes that live from step `first` to step `last`, both inclusive."""
+    """`size` bytes that live from task `first` to task `last`, both inclusive."""
 
     name: str
     size: int
@@ -29,7 +29,7 @@ class Buffer:
             raise ValueError(f"buffer {self.name!r}: size {self.size}, lifetime {self.first}..{self.last}")
 
     def overlaps(self, other: Buffer) -> bool:
-        """Whether both live at some step."""
+        """Whether both live at some task."""
         return self.first <= other.last and other.first <= self.last
 
 
@@ -59,21 +59,21 @@ class Problem:
         self.sizes = tuple(-(-buffer.size // alignment) * alignment for buffer in buffers)
         """Bytes each buffer keeps others away from; only the topmost one may do without its padding."""
         self.neighbours: list[list[int]] = [[] for _ in buffers]
-        """For each buffer those that live at a common step."""
+        """For each buffer those that live at a common task."""
         self.pressure: list[int] = [0] * len(self.buffers)
-        """For each buffer the most bytes alive at any step of its life."""
+        """For each buffer the most bytes alive at any task of its life."""
         self.lower_bound = 0
         self._sweep()
 
     def _sweep(self) -> None:
-        """Walk the steps where something starts; only there can the live bytes reach a maximum."""
+        """Walk the tasks where something starts; only there can the live bytes reach a maximum."""
         alive: list[int] = []
         by_start = sorted(range(len(self.buffers)), key=lambda i: self.buffers[i].first)
         position = 0
         while position < len(by_start):
-            step = self.buffers[by_start[position]].first
-            alive = [i for i in alive if self.buffers[i].last >= step]
-            while position < len(by_start) and self.buffers[by_start[position]].first == step:
+            task = self.buffers[by_start[position]].first
+            alive = [i for i in alive if self.buffers[i].last >= task]
+            while position < len(by_start) and self.buffers[by_start[position]].first == task:
                 new = by_start[position]
                 for other in alive:
                     self.neighbours[new].append(other)

@@ -26,7 +26,7 @@ class Block:
 
 @dataclass(frozen=True)
 class MemoryPlan:
-    """`order` holds step numbers, `placement.offsets` are those of `blocks`; `hosted` blocks lie in outputs instead."""
+    """`order` holds task numbers, `placement.offsets` are those of `blocks`; `hosted` blocks lie in outputs instead."""
 
     order: tuple[int, ...]
     blocks: tuple[Block, ...]
@@ -74,7 +74,7 @@ def share_in_place(program: Program, order: Sequence[int]) -> list[Block]:
     chains: dict[int, list[int]] = {s: [s] for s in lifetimes if program.storages[s].role is not Role.FIXED}
     chain_of = dict.fromkeys(chains, -1) | {s: s for s in chains}
     for position, number in enumerate(order):
-        for result, operand in program.steps[number].in_place:
+        for result, operand in program.tasks[number].in_place:
             is_free = program.storages[result].role in (Role.ARENA, Role.OUTPUT)
             born = is_free and lifetimes[result][0] == position and chain_of[result] == result
             if not born or program.storages[operand].role is not Role.ARENA or lifetimes[operand][1] != position:

@@ -1,4 +1,4 @@
-"""A program as the memory planner sees it: storages, and steps that read and write them. No IR."""
+"""A program as the memory planner sees it: storages, and tasks that read and write them. No IR."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Role(Enum):
 class Storage:
     """A piece of memory of `size` bytes; only storages of its own `kind` (element type) can move into an output.
 
-    In the arena, one may be full before the first step (`from_start`) or needed after the last (`to_end`).
+    In the arena, one may be full before the first task (`from_start`) or needed after the last (`to_end`).
     """
 
     name: str
@@ -49,7 +49,7 @@ class Access:
 
 
 @dataclass(frozen=True)
-class Step:
+class Task:
     """One call. `in_place`: (written storage, read storage) of equal size, the first of which may take over the
     memory of the second if that dies here; the better first."""
 
@@ -59,30 +59,30 @@ class Step:
 
     @property
     def storages(self) -> tuple[int, ...]:
-        """Every storage the step touches, once each, in order of mention."""
+        """Every storage the task touches, once each, in order of mention."""
         return tuple(dict.fromkeys(access.storage for access in (*self.reads, *self.writes)))
 
 
 @dataclass(frozen=True)
 class Program:
-    """Storages, and the steps in one valid order."""
+    """Storages, and the tasks in one valid order."""
 
     storages: tuple[Storage, ...]
-    steps: tuple[Step, ...]
+    tasks: tuple[Task, ...]
 
     def predecessors(self) -> list[list[int]]:
-        """For each step the earlier ones that must stay before it: both touch a byte that one of them writes."""
+        """For each task the earlier ones that must stay before it: both touch a byte that one of them writes."""
         reads: list[list[tuple[int, Access]]] = [[] for _ in self.storages]
         writes: list[list[tuple[int, Access]]] = [[] for _ in self.storages]
         result: list[list[int]] = []
-        for number, step in enumerate(self.steps):
-            before = {i for access in step.reads for i, other in writes[access.storage] if access.overlaps(other)}
-            for access in step.writes:
+        for number, task in enumerate(self.tasks):
+            before = {i for access in task.reads for i, other in writes[access.storage] if access.overlaps(other)}
+            for access in task.writes:
                 earlier = (*reads[access.storage], *writes[access.storage])
                 before.update(i for i, other in earlier if access.overlaps(other))
-            for access in step.reads:
+            for access in task.reads:
                 reads[access.storage].append((number, access))
-            for access in step.writes:
+            for access in task.writes:
                 writes[access.storage].append((number, access))
             result.append(sorted(before))
         return result
@@ -92,7 +92,7 @@ class Program:
         position after its last."""
         lifetimes: dict[int, tuple[int, int]] = {}
         for position, number in enumerate(order):
-            for storage in self.steps[number].storages:
+            for storage in self.tasks[number].storages:
                 lifetimes[storage] = (lifetimes.get(storage, (position, position))[0], position)
         for number, storage in enumerate(self.storages):
             if storage.from_start:

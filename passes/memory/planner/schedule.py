@@ -1,4 +1,4 @@
-"""In which order the steps of a program run."""
+"""In which order the tasks of a program run."""
 
 from __future__ import annotations
 
@@ -8,35 +8,35 @@ from dataclasses import dataclass
 from aotc.passes.memory.planner.program import Program, Role
 
 Scheduler = Callable[[Program], Sequence[int]]
-"""A valid order of the program's steps."""
+"""A valid order of the program's tasks."""
 
 
 def given_order(program: Program) -> Sequence[int]:
     """The order the program came in."""
-    return range(len(program.steps))
+    return range(len(program.tasks))
 
 
 EXPANSIONS = 128
-"""Partial schedules that are extended for each step; more finds better orders of wide graphs and takes longer."""
+"""Partial schedules that are extended for each task; more finds better orders of wide graphs and takes longer."""
 
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """A set of steps that have run, as a bit mask, with the cheapest way found to run exactly those."""
+    """A set of tasks that have run, as a bit mask, with the cheapest way found to run exactly those."""
 
     done: int
     live: int
     peak: int
-    step: int
+    task: int
     parent: _State | None
 
     def order(self) -> list[int]:
-        steps: list[int] = []
+        tasks: list[int] = []
         state = self
         while state.parent is not None:
-            steps.append(state.step)
+            tasks.append(state.task)
             state = state.parent
-        return steps[::-1]
+        return tasks[::-1]
 
 
 class _Search:
@@ -44,15 +44,15 @@ class _Search:
         self.program = program
         before_each = program.predecessors()
         self.predecessors = [sum(1 << i for i in before) for before in before_each]
-        self.successors: list[list[int]] = [[] for _ in program.steps]
+        self.successors: list[list[int]] = [[] for _ in program.tasks]
         for number, before in enumerate(before_each):
             for i in before:
                 self.successors[i].append(number)
         self.users = [0] * len(program.storages)
-        for number, step in enumerate(program.steps):
-            for storage in step.storages:
+        for number, task in enumerate(program.tasks):
+            for storage in task.storages:
                 self.users[storage] |= 1 << number
-        self.arena = [[s for s in step.storages if program.storages[s].role is Role.ARENA] for step in program.steps]
+        self.arena = [[s for s in task.storages if program.storages[s].role is Role.ARENA] for task in program.tasks]
 
     def start(self) -> _State:
         """Nothing has run; what is full from the start and will be used is alive."""
@@ -61,7 +61,7 @@ class _Search:
         return _State(0, live, live, -1, None)
 
     def extend(self, state: _State, number: int) -> _State:
-        """Run one more step: its new storages join the living ones, and what nobody needs any more leaves."""
+        """Run one more task: its new storages join the living ones, and what nobody needs any more leaves."""
         storages, users, done = self.program.storages, self.users, state.done
         after = done | 1 << number
         born = {s for s in self.arena[number] if not users[s] & done and not storages[s].from_start}
@@ -69,7 +69,7 @@ class _Search:
         during = state.live + sum(storages[s].size for s in born)
         live = during - sum(storages[s].size for s in dead)
         free = dead - born
-        for result, operand in self.program.steps[number].in_place:
+        for result, operand in self.program.tasks[number].in_place:
             if operand in free and result in born:
                 during -= storages[result].size
                 born.discard(result)
@@ -77,26 +77,26 @@ class _Search:
         return _State(after, live, max(state.peak, during), number, state)
 
     def ready(self, state: _State, candidates: tuple[int, ...]) -> tuple[int, ...]:
-        """The steps that may run next, given those that could before the last one ran."""
-        new = [n for n in self.successors[state.step] if not self.predecessors[n] & ~state.done]
-        return tuple(sorted({*candidates, *new} - {state.step}))
+        """The tasks that may run next, given those that could before the last one ran."""
+        new = [n for n in self.successors[state.task] if not self.predecessors[n] & ~state.done]
+        return tuple(sorted({*candidates, *new} - {state.task}))
 
 
 def least_memory_order(program: Program) -> Sequence[int]:
-    """An order with few bytes alive at once: a beam search over the sets of steps that have run.
+    """An order with few bytes alive at once: a beam search over the sets of tasks that have run.
 
     Of two ways to run the same set only the one with the lower peak is kept, so the result is exact as long as no more
-    than EXPANSIONS candidates arise at a step. Ties prefer the given order.
+    than EXPANSIONS candidates arise at a task. Ties prefer the given order.
     """
     search = _Search(program)
     roots = tuple(n for n, before in enumerate(search.predecessors) if not before)
     beam: list[tuple[_State, tuple[int, ...]]] = [(search.start(), roots)]
-    for _ in program.steps:
+    for _ in program.tasks:
         best: dict[int, tuple[_State, tuple[int, ...]]] = {}
         expansions = 0
         for state, ready in beam:
             candidates = [search.extend(state, number) for number in ready]
-            # A step that raises neither the peak nor the live bytes can only help whatever comes next.
+            # A task that raises neither the peak nor the live bytes can only help whatever comes next.
             free = [c for c in candidates if c.peak == state.peak and c.live <= state.live]
             for candidate in free[:1] or candidates:
                 known = best.get(candidate.done)

@@ -90,7 +90,7 @@ def made(make: Callable[[Graph], None], seed: int) -> tuple[Graph, list[Array]]:
 
 
 def reference(g: Graph) -> list[Array]:
-    """What onnxruntime makes of a graph, node by node."""
+    """The results of onnxruntime for a graph, node by node."""
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL

@@ -21,7 +21,7 @@ from onnx import ModelProto, OptionalProto, SequenceProto, TensorProto, TypeProt
 from onnx.backend.test.case.test_case import TestCase
 
 KINDS = ("node", "simple", "pytorch-converted", "pytorch-operator", "light")
-"""What the package calls its groups of cases; `node` has those of single operators."""
+"""The package's names of its groups of cases; `node` has those of single operators."""
 _BUILD = Path(__file__).parents[3] / "build"
 
 

@@ -1,4 +1,4 @@
-"""What becomes of a case: it is compiled as a user would, run on the recorded inputs, and its outputs are compared."""
+"""The outcome of a case: it is compiled as a user would, run on the recorded inputs, and its outputs are compared."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from aotc.measuring.routes import build_shared
 
 EXPECTED = Path(__file__).parent / "expected_failures.toml"
 AT_RUN_TIME = "run time"
-"""What every refusal says that goes away once an input is a constant."""
+"""The end of every refusal that goes away once an input is a constant."""
 RUNTIME = Path(aotc.__file__).parent / "runtime"
 FLAGS = ("-std=c99", "-Og", "-ffp-contract=off", "-fPIC", "-shared")
 """How C is built: quickly."""
@@ -37,7 +37,7 @@ Status = Literal["passed", "failed", "skipped"]
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a case, with the reason where it did not pass."""
+    """The outcome of a case, with the reason where it did not pass."""
 
     name: str
     status: Status
@@ -87,7 +87,7 @@ class Route:
         constants: Sequence[str],
         shapes: Mapping[str, tuple[int, ...]],
     ) -> dict[str, Any]:
-        """What the model gives for a feed, of which some inputs are constants; with an entry in bytecode what it gives
+        """The model's results for a feed, of which some inputs are constants; with an entry in bytecode what it gives
         with a compiled one, bit for bit. Raises AotcError, and AssertionError where the two differ."""
         known = {name: feed[name] for name in constants}
         given = {name: value for name, value in feed.items() if name not in constants}
@@ -129,7 +129,7 @@ def expected_reason(name: str) -> str | None:
 
 
 def outcome(case: Case, route: Route, computed: Sequence[Any] | None = None) -> Outcome:
-    """What becomes of a case, beside the committed list: an unexpected pass has failed, an expected failure is
+    """The outcome of a case, beside the committed list: an unexpected pass has failed, an expected failure is
     skipped. `computed` are its outputs, in order, where the model is compiled already."""
     found = attempt(case, route, computed)
     reason = expected_reason(case.name)
@@ -141,7 +141,7 @@ def outcome(case: Case, route: Route, computed: Sequence[Any] | None = None) -> 
 
 
 def attempt(case: Case, route: Route, computed: Sequence[Any] | None = None) -> Outcome:
-    """What becomes of a case by itself; `computed` as of `outcome`."""
+    """The outcome of a case by itself; `computed` as of `outcome`."""
     departs, constants = False, ()
     try:
         for feed, expected in case.data():

@@ -62,7 +62,7 @@ class Case:
 
     name: str
     model: ModelProto
-    """What is no such integer is a constant in it."""
+    """Other elements are constants in it."""
     feed: dict[str, Array]
     whole: ModelProto
     """With all inputs as inputs."""

@@ -1,4 +1,4 @@
-"""What depends on data in its extent: results up to their count are onnxruntime's. And sequences, casts of bits."""
+"""Extents that depend on data: results up to their count are onnxruntime's. And sequences, casts of bits."""
 
 from __future__ import annotations
 

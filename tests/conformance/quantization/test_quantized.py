@@ -154,7 +154,7 @@ EXACT: dict[str, Callable[[Graph], None]] = {
         movement,
     )
 }
-"""What onnxruntime computes with integers: every bit is equal."""
+"""Operators that onnxruntime computes with integers: every bit is equal."""
 
 
 def conv_transpose(g: Graph) -> None:
@@ -236,7 +236,7 @@ CLOSE: dict[str, Callable[[Graph], None]] = {
         qlinear_pool,
     )
 }
-"""What it computes with floats, in an order or by tables of its own: where a result is about half it may be another."""
+"""Those of floats, in an order or by tables of its own: where a result is about half it may be another."""
 
 
 @pytest.mark.parametrize("kind", EXACT)

@@ -1,1 +1,1 @@
-"""What draws operators, one module for each family: `DRAWERS`, operator -> drawer."""
+"""Drawers of operators, one module for each family: `DRAWERS`, operator -> drawer."""

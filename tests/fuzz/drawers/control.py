@@ -233,7 +233,7 @@ def _sequence(op_type: str, d: Draft) -> None:
 
 
 def _optional(op_type: str, d: Draft) -> None:
-    """What is there, and whether it is."""
+    """The value if there is one, and whether there is."""
     if d.opset < 15:
         raise Refused("a later operator")
     x = d.take(("float32", "int64"), ranks=(0, 3))

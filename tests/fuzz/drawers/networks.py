@@ -33,7 +33,7 @@ class _Coded:
 
     @property
     def step(self) -> float:
-        """What the scale is."""
+        """The scale's value."""
         return float(self.scale.array)
 
     @property
@@ -139,7 +139,7 @@ class _Pairs(_Network):
     """Along which axis weights have scales."""
 
     def _floats(self, nodes: Sequence[NodeProto], name: str, read: Sequence[Value]) -> Array:
-        """What comes out before it is quantised."""
+        """The results before they are quantised."""
         (found,) = self._d.peek(nodes, [name], list({each.name: each for each in read}.values()))
         return found
 

@@ -101,7 +101,7 @@ def _columns(d: Draft) -> None:
 
 
 def _unpool(d: Draft) -> None:
-    """What a pooling with indices took goes back."""
+    """The elements that a pooling with indices took go back."""
     if d.opset < 9:
         raise Refused("a later operator")
     side = d.number(2, 3)

@@ -12,8 +12,7 @@ from onnx import ModelProto, TensorProto, helper, numpy_helper, parser
 
 import aotc
 from aotc.emit.footprint import CallTree
-from aotc.emit.llvm.frames import Frame, frames
-from aotc.emit.llvm.sizes import object_sizes
+from aotc.emit.llvm.costs import Frame, frames, object_sizes
 from aotc.errors import BudgetError, UsageError
 from aotc.machines.compilers import compiler_flags, helper_stack
 from aotc.machines.targets import binding, lookup

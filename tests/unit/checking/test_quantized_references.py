@@ -16,7 +16,7 @@ from onnx import ModelProto, TensorProto, numpy_helper
 import aotc
 from aotc.cli import verification
 from aotc.cli.main import run
-from aotc.compiler.checking.quantized_reference import as_unsigned, make_unsigned, steps
+from aotc.compiler.checking.quantized_reference import as_unsigned, make_unsigned, quanta
 from aotc.compiler.checking.reference import comparable_session, reference_session
 from aotc.errors import EXIT_MODEL, EXIT_OK, EXIT_WRONG
 
@@ -148,7 +148,7 @@ def test_the_reference_computes_signed_tensors_as_unsigned_ones(monkeypatch: pyt
 
 
 def test_a_step_is_the_scale_and_goes_with_what_is_moved() -> None:
-    found = {name: round(step, 6) for name, step in steps(block()).items()}
+    found = {name: round(quantum, 6) for name, quantum in quanta(block()).items()}
     assert found == {"b": 0.05, "k": 0.02, "e": 0.0371, "h": 0.0371, "y": 0.0371}
 
 

@@ -11,7 +11,7 @@ import aotc
 from aotc.cli.main import run
 from aotc.emit.c.measure import stack_usage
 from aotc.emit.footprint import CallTree
-from aotc.emit.llvm.frames import Frame
+from aotc.emit.llvm.costs import Frame
 from aotc.errors import BudgetError, CompileError, UsageError
 from aotc.machines.compilers import compiler_flags, helper_stack
 from aotc.machines.targets import TARGETS, lookup

@@ -1,4 +1,4 @@
-"""What commands print and accept, called in this process."""
+"""The text that commands print and accept, called in this process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What users read, word for word, of a handful of problems, which other tests know by id; and messages about models
+"""Messages, word for word, of a handful of problems, which other tests know by id; and messages about models
 that mean harm: nothing that a terminal obeys, no length without bound, each once."""
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ def test_the_plan_fits(width: int) -> None:
 
 
 def on_a_terminal(*arguments: str | Path) -> tuple[str, str]:
-    """What the command prints, and what it says on a terminal that is its standard error."""
+    """The table that the command prints, and its words on a terminal that is its standard error."""
     leader, follower = pty.openpty()
     environment = os.environ | {"AOTC_CACHE_DIR": "", "TERM": "xterm", "COLUMNS": "100"}
     process = subprocess.Popen(

@@ -1,4 +1,4 @@
-"""What a compilation takes, and how one model is reached from several levels."""
+"""The arguments of a compilation, and how one model is reached from several levels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What models with open shapes say: each thing once, whatever shapes arrive."""
+"""Warnings of models with open shapes: each thing once, whatever shapes arrive."""
 
 from __future__ import annotations
 

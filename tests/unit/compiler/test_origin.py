@@ -1,4 +1,4 @@
-"""What compiled files say of where they come from."""
+"""The origin that compiled files name."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_what_a_model_calls_a_dimension_ends_no_comment(tmp_path: Path) -> None:
 
 
 def test_ir_keeps_the_digest_of_its_model(model: Path, tmp_path: Path) -> None:
-    """What is compiled in two steps says of which model it is; IR of unknown origin says nothing."""
+    """Code that is compiled in two steps says of which model it is; IR of unknown origin says nothing."""
     aotc.compile_to(model, tmp_path, dims={"batch": 1}, stop_after="fuse")
     (ir,) = tmp_path.glob("*.mlir")
     digest = hashlib.sha256(model.read_bytes()).hexdigest()

@@ -62,7 +62,7 @@ def doubled(value: SSAValue, times: int) -> SSAValue:
 
 
 def test_many_ways_to_one_constant() -> None:
-    """What packs a value sees at once whether it is constant, also where operands are shared, as in dense networks."""
+    """A packer sees at once whether it is constant, also where operands are shared, as in dense networks."""
     store = WeightStore()
     ones = constant_op(np.ones((1, 3, 1, 1), np.float32), "ones", store)
     values = folded(pack(doubled(ones.result, 60), channel_blocks(4, 4)), store)
@@ -96,7 +96,7 @@ def store() -> WeightStore:
 
 @pytest.fixture
 def packing(store: WeightStore) -> PackOp:
-    """What packs a weight of `store`."""
+    """An operation that packs a weight of `store`."""
     return pack(constant_op(WEIGHT, "w", store).result, PANELS)
 
 

@@ -208,7 +208,7 @@ def test_every_operator_has_rows() -> None:
 
 @pytest.fixture
 def libm(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What functions of libm have been computed since it was cleared."""
+    """Functions of libm that have been computed since it was cleared."""
     used: list[str] = []
     rounded = array_builder._rounded  # pyright: ignore[reportPrivateUsage]
 

@@ -75,7 +75,7 @@ def assert_same(actual: Array, expected: Array, what: object, x: Array) -> None:
 
 
 def independent(x: Array, mode: dict[str, Any]) -> Array | None:
-    """What ml_dtypes makes of `x`; None for types that it converts otherwise than ONNX says."""
+    """The conversion by ml_dtypes of `x`; None for types that it converts otherwise than ONNX says."""
     name, dtype = mode["to"], numpy_dtype(mode["to"])
     if name == "float8_e8m0fnu":
         return None

@@ -1,4 +1,4 @@
-"""What `dialects.operations` makes is what xDSL makes."""
+"""Operations of `dialects.operations` are those that xDSL makes."""
 
 from __future__ import annotations
 

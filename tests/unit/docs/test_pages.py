@@ -1,4 +1,4 @@
-"""What docs/architecture.md and CONTRIBUTING.md say about the tree and the phases is so."""
+"""Statements of docs/architecture.md and CONTRIBUTING.md about the tree and the phases are true."""
 
 from __future__ import annotations
 

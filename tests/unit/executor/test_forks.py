@@ -112,7 +112,7 @@ def test_a_child_does_not_wait_for_a_call_in_flight(
 
 
 def test_a_lock_of_the_thread_that_forks_stays_its_own() -> None:
-    """What compiles for new shapes may fork in `on_compile`."""
+    """A compilation for new shapes may fork in `on_compile`."""
     lock = reentrant_turn()
     with lock:
         assert in_child(lambda: lock.acquire(blocking=False) and lock.release() is None and lock.release() is None) == 0

@@ -38,7 +38,7 @@ def recorded() -> tuple[str, np.ndarray, str, np.ndarray]:
 
 @pytest.fixture(scope="module", params=["in process", "loaded", "packed, loaded"])
 def module(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> CompiledModel:
-    """What was compiled in process and what was exported and loaded again have one interface."""
+    """Models compiled in process and those exported and loaded again have one interface."""
     if request.param == "in process":
         return aotc.compile(MODEL / "model.onnx", name="my_mod")
     folder = tmp_path_factory.mktemp("my_mod")
@@ -142,7 +142,7 @@ def test_e22_another_device_is_refused(module: CompiledModel, device: tuple[int,
 
 
 def test_e9_e16_the_metadata_is_a_function_of_the_module(module: CompiledModel) -> None:
-    """What is in the tables of a packed library, and what the JSON of any other says, are equal."""
+    """The tables of a packed library, and the JSON of any other, say the same."""
     metadata = module["get_model_metadata"]()
     assert metadata == described(module.metadata) and metadata.name == "my_mod"
     assert [tensor.dtype for tensor in (*metadata.inputs, *metadata.outputs)] == ["float32", "float32"]

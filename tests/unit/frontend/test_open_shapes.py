@@ -1,4 +1,4 @@
-"""What is told of shapes while extents are open is true, and of exporters' patterns it is told."""
+"""Facts that are told of shapes while extents are open is true, and of exporters' patterns it is told."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ HEAD = '<ir_version: 10, opset_import: ["" : 18]> '
 
 
 def outputs(text: str, dims: Mapping[str, int | str] | None = None) -> list[str]:
-    """What is told of the outputs of a graph; `float[] y` is one of which nothing is declared."""
+    """The facts that are told of the outputs of a graph; `float[] y` is one of which nothing is declared."""
     model = onnx.parser.parse_model(HEAD + text)
     for value in model.graph.output:
         if not value.type.tensor_type.shape.dim:
@@ -128,7 +128,7 @@ def test_what_depends_on_which_is_greater_is_not_told() -> None:
 
 
 def sliced(start: str, end: str) -> str:
-    """What is told of n elements and a few more from `start` to `end`."""
+    """The facts that are told of n elements and a few more from `start` to `end`."""
     (found,) = outputs(
         f"""m (float[n] x, float[7] more) => (float[] y)
         <int64[1] axis = {{0}}, int64[1] one = {{1}}, int64[1] two = {{2}}, int64[1] last = {{-1}},

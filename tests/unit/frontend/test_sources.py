@@ -1,4 +1,4 @@
-"""What is given for a model and is none: one error, which says what to do, and is never called a fault of ours."""
+"""Things given for a model that are none: one error, which says what to do, and is never called a fault of ours."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the taps of a tile see, against counting."""
+"""Elements that the taps of a tile see, against counting."""
 
 from __future__ import annotations
 

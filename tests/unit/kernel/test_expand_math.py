@@ -40,7 +40,7 @@ ULPS = FUNCTIONS | OF_THIRDS | OF_NEGATIVE
 """The greatest error of each function in units of the last place of the exact result."""
 LEAST_NORMAL = float(np.finfo(np.float32).smallest_normal)
 KINDS = ("tiles", "elements", "exact")
-"""What there is of each function."""
+"""The forms of each function."""
 THIRD = """
   %three = arith.constant CONSTANT(3.0) : T
   %third = arith.divf %a, %three : T

@@ -102,7 +102,7 @@ def test_blocks_are_as_deep_as_panels_see_few_channels(
 @pytest.mark.parametrize("depth", [16, 8, 4])
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_numbers_in_the_kernel_are_those_of_the_spans(case: Grouped, depth: int) -> None:
-    """What kernels compute is what weights were packed for."""
+    """Kernels compute with weights as they were packed."""
     inputs, outputs = case.channels // case.groups, case.outputs // case.groups
     panels = GroupedPanels(case.groups, inputs, outputs, 16, depth)
     b = LoopBuilder(Block())

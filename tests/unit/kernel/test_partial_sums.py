@@ -64,7 +64,7 @@ IN_ONE_BLOCK = {
     "few channels": Case("Conv", (1, 3, 8, 9), (40, 3, 3, 3), 1),
     "groups": Case("Conv", (1, 96, 6, 6), (48, 32, 1, 1), 16, {"group": 3}),
 }
-"""What has no use, or no place, for partial sums."""
+"""Kernels that have no use, or no place, for partial sums."""
 ALL = CASES | IN_ONE_BLOCK
 
 

@@ -56,7 +56,7 @@ class Case:
         return on_tiles(as_loops(self.source(schedule)))
 
     def schedule(self, machine: Machine) -> Schedule:
-        """What the operation chooses."""
+        """The choice of the operation."""
         anchor = self.anchor()
         schedule = strategy_of(anchor).schedule(anchor, machine)
         assert schedule is not None, self

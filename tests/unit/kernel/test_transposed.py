@@ -34,7 +34,7 @@ def test_phases_see_what_meets() -> None:
                 assert position not in found, window
                 seen = [(q + k * part.window.dilation - part.window.before, k) for k in range(part.window.size)]
                 inside = [(h, k) for h, k in seen if 0 <= h < window.extent]
-                found[position] = {(h, part.first_tap + j + k * part.tap_step) for h, k in inside}
+                found[position] = {(h, part.first_tap + j + k * part.tap_stride) for h, k in inside}
         assert found == {position: meetings(window, position) for position in range(window.positions)}, window
 
 

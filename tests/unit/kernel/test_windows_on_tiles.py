@@ -73,7 +73,7 @@ class Case:
 
     @property
     def inner(self) -> tuple[int, ...]:
-        """What a tensor has behind the positions."""
+        """The extents that a tensor has behind the positions."""
         return () if self.plain else (self.lanes,)
 
     @property

@@ -119,7 +119,7 @@ def test_an_object_is_refused_that_is_none(generators: Any, monkeypatch: pytest.
 
 @pytest.mark.parametrize("target", ["host", "cortex-m4"])
 def test_what_an_object_offers_and_wants(target: str) -> None:
-    """What is inline in C++, alike in every file, is nobody's own."""
+    """Symbols that are inline in C++, alike in every file, are nobody's own."""
     text = """
 $inline = comdat any
 @weak = weak global i32 3

@@ -1,4 +1,4 @@
-"""What a target needs of a processor: LLVM's tables, what Linux says, what compiled models say and who refuses them."""
+"""Features that targets need: LLVM's tables, what Linux says, what compiled models say and who refuses them."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def test_a_library_for_another_processor_is_refused(
 
 
 def _supported(folder: Path, target: str, emit: str) -> int:
-    """What `aotc_m_supported` of a model for `target` says on this machine."""
+    """The answer of `aotc_m_supported` of a model for `target` says on this machine."""
     aotc.compile_to(MODEL, folder, name="m", emit=emit, target=target)
     assert "int32_t aotc_m_supported(void);" in (folder / "m.h").read_text()
     unit = "m.c" if emit == "c" else "m.o"

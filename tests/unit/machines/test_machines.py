@@ -168,7 +168,7 @@ SIZES = [tuple(_RANDOM.choice(EXTENTS) for _ in range(3)) for _ in range(60)]
 
 
 def _decisions(machine: Machine) -> list[object]:
-    """What all cost models say."""
+    """The choices of all cost models."""
     found: list[object] = [
         elementwise_schedule(machine, [f32, i8]),
         window_schedule(machine, f32, machine.vector_bytes // 4),

@@ -12,7 +12,7 @@ from xdsl.rewriter import Rewriter
 
 import aotc
 from aotc.cli.main import run
-from aotc.compiler.checking.parts import NodeByNode
+from aotc.compiler.checking.submodels import NodeByNode
 from aotc.dialects.builder import Builder, Scalar
 from aotc.dialects.graph.elementwise import AddOp, SubOp
 from aotc.dialects.graph.functions import FunctionOp, TanhOp
@@ -103,7 +103,7 @@ def test_what_is_wrong_only_where_it_is_fused_is_the_kernels() -> None:
 
 @pytest.mark.parametrize(("off", "wrong"), [({}, None), ({"a": 1.0}, "first"), ({"y": 1.0}, "last")])
 def test_an_operator_is_not_blamed_for_what_it_was_given(off: dict[str, float], wrong: str | None) -> None:
-    """What is computed of a wrong value is judged by that."""
+    """Results of a wrong value are judged by that."""
     inputs = {"x": np.ones((4, 8), np.float32), "w": np.ones((8, 8), np.float32)}
     found = first(onnx.parser.parse_model(MODEL), inputs, off)
     assert (found.node if found else None) == wrong
@@ -134,7 +134,7 @@ def test_the_reference_evaluator_judges_what_onnxruntime_has_no_kernel_for() -> 
 
 
 def test_values_are_those_of_the_compiled_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is no output of a kernel is none of them, nor what would be computed otherwise."""
+    """Values that no kernel writes are none of them, nor what would be computed otherwise."""
     text = """g (float[1,3,16,16] x) => (float[1,8,14,14] y) <float[8,3,3,3] w, float[8] b> {
         c = Conv(x, w, b) r = Relu(c) p = Softmax(r) t = Transpose<perm=[0, 1, 3, 2]>(p) q = Softmax<axis=1>(t)
         y = Neg(q) }"""

@@ -1,4 +1,4 @@
-"""What other packages add: loaded in one place, left out where broken, named where their code fails."""
+"""Additions of other packages: loaded in one place, left out where broken, named where their code fails."""
 
 from __future__ import annotations
 

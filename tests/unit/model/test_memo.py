@@ -1,4 +1,4 @@
-"""What is found out once, and how much of it is kept."""
+"""Values that are computed once, and how much of them is cached."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What operations cost and read, measured on the code they write."""
+"""The cost and the reads of operations, measured on the code they write."""
 
 from __future__ import annotations
 

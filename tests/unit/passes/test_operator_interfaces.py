@@ -1,4 +1,4 @@
-"""What an operator from outside tells passes of the graph: they rewrite it like ours, and only as far as it says."""
+"""Facts that an outside operator tells passes of the graph: they rewrite it like ours, and only as far as it says."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What strategies propose is what they can follow, and the cheapest is chosen."""
+"""Schedules that strategies propose are some that they can follow, and the cheapest is chosen."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the predicate of fusion says of a group, against the kernel that the group becomes."""
+"""The predicate of fusion on a group, against the kernel that the group becomes."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ def no_process_is_left():
 
 
 def printed(program: str) -> str:
-    """What a program prints, in which the names above are defined; it must end well."""
+    """The output of a program, in which the names above are defined; it must end well."""
     done = subprocess.run(
         [sys.executable, "-c", _BEFORE + program], capture_output=True, text=True, check=False, timeout=600
     )
@@ -79,7 +79,7 @@ end.set()
 
 
 def test_a_fault_in_a_copy_is_one_of_this_process() -> None:
-    """What failed in a copy is computed here again, and raised with where it happened."""
+    """Kernels that failed in a copy are computed here again, and raised with where it happened."""
     program = """
 def work(number):
     pid(number)

@@ -1,4 +1,4 @@
-"""What several threads compute together is what one computes, to the last bit, however unevenly it divides."""
+"""Several threads compute together what one computes, to the last bit, however unevenly it divides."""
 
 from __future__ import annotations
 

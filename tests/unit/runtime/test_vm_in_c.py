@@ -29,7 +29,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def run(
     program: Path, tmp_path: Path, executable: Executable | bytes, name: str, *arguments: int | tuple[int, ...]
 ) -> str:
-    """What the machine in C prints."""
+    """The output of the machine in C."""
     path = tmp_path / "x.vm"
     path.write_bytes(executable if isinstance(executable, bytes) else executable.to_bytes())
     given = [str(each) if isinstance(each, int) else "x".join(map(str, each)) for each in arguments]
@@ -262,11 +262,11 @@ def test_a_byte_changed_at_every_position(seed: int, program: Path, tmp_path: Pa
 
 
 ONLY_PYTHON = ("is no name", "no UTF-8", "are the same", "nothing has written", "is not what its constants need")
-"""What does no harm in C: there a register that nothing has written holds nothing, and names are bytes."""
+"""Damage that does no harm in C: there a register that nothing has written holds nothing, and names are bytes."""
 
 
 def test_both_machines_refuse_the_same_tables(program: Path, tmp_path: Path) -> None:
-    """What C runs of damaged executables Python accepts, but for names and registers that nothing wrote."""
+    """Damaged executables that C runs Python accepts, but for names and registers that nothing wrote."""
     blob = fibonacci().to_bytes()
     rng = random.Random(3)
     accepted = 0

@@ -15,7 +15,7 @@ ROOM = Path(__file__).parents[3] / "aotc" / "frontend" / "onnx"
 MAKERS = {"arange", "zeros", "ones", "full", "eye", "tri", "linspace", "repeat", "tile", "indices", "identity"}
 
 AS_LARGE_AS_GIVEN = {
-    "importers/microsoft/integer_recurrent.py": {"of"},
+    "importers/recurrent.py": {"of"},
     "importers/microsoft/products.py": {"_fields", "_places", "matmul_n_bits"},
     "importers/ml/ensembles.py": {"_walked", "dense", "forest", "present"},
     "importers/ml/features.py": {"_search"},

@@ -1,4 +1,4 @@
-"""What is remembered from one compilation to the next is bounded: a process that compiles for ever does not grow.
+"""Caches from one compilation to the next are bounded: a process that compiles for ever does not grow.
 
 `functools.lru_cache` has a size. `functools.cache` has none, so that what it is called with must not come from a model;
 each function that has it, and arguments, is listed here with what there are only so many of.

@@ -1,4 +1,4 @@
-"""What a test costs is counted with the processes that it starts, whether they have ended or not."""
+"""The cost of a test is counted with the processes that it starts, whether they have ended or not."""
 
 from __future__ import annotations
 

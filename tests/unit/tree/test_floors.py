@@ -304,7 +304,7 @@ def test_the_figure_has_every_room_above_those_it_imports() -> None:
 # --- sizes -----------------------------------------------------------------------------------------------------------
 
 TEXTS = {".py", ".c", ".cpp", ".h", ".hpp", ".ll", ".md", ".toml", ".cmake", ".sh"}
-"""What people read line by line; lines of IR in tests are as long as their types."""
+"""Files that people read line by line; lines of IR in tests are as long as their types."""
 FOLDERS = (*CODE, "tests", "benchmarks", "examples", "docs")
 TESTS = {".py", ".c", ".cpp", ".h", ".sh", ".mlir"}
 """Files of code of the tests."""

@@ -11,7 +11,7 @@ from aotc.pipeline.universe import UNIVERSE
 LIT = Path(__file__).parents[2] / "lit"
 MOST_LINES = 250
 OF_SEVERAL = {"external-kernels", "fuse-tiled", "row-tiles", "staged-tiles-invalid", "prefetch"}
-"""What several passes do together."""
+"""Tests of several passes together."""
 
 CHOICES = ("schedule", "fuse", "integers", "kernel")
 """Rooms whose passes choose by the numbers of a machine."""

@@ -1,13 +1,15 @@
-"""The words of the sources: docstrings name their subject."""
+"""The words of the sources: docstrings name their subject, and ten words have one meaning each."""
 
 import ast
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from words import WORDS, found, offenders
 
 _ROOT = Path(__file__).parents[3]
-_SOURCES = sorted(path for room in ("aotc", "dialects", "passes", "tools") for path in (_ROOT / room).rglob("*.py"))
+_ROOMS = ("aotc", "dialects", "passes", "tools", "tests")
+_SOURCES = sorted(path for room in _ROOMS for path in (_ROOT / room).rglob("*.py"))
 
 
 def docstrings(source: str) -> Iterator[tuple[int, str]]:
@@ -30,3 +32,23 @@ def test_docstrings_begin_with_what_they_describe() -> None:
 @pytest.mark.parametrize(("text", "lines"), [('"""What it is."""', [1]), ('x = 1\n"""The value."""', [])])
 def test_a_docstring_without_a_noun_is_found(text: str, lines: list[int]) -> None:
     assert nameless(text) == lines
+
+
+def test_words_have_one_meaning_each() -> None:
+    assert {word: places for word, places in found().items() if places} == {}
+
+
+@pytest.mark.parametrize("word", WORDS)
+def test_another_meaning_is_found(word: str) -> None:
+    assert list(offenders(word, "passes/graph/x.py", f"the_{word}s = 1")) == [(1, f"the_{word}s")]
+    assert list(offenders(word, "passes/graph/x.py", f"{word}less = no{word} = 1")) == []
+
+
+@pytest.mark.parametrize("text", ["pairs of classes", "in other words", "a line of x", "one word", "the run of bytes"])
+def test_another_meaning_in_a_sentence_is_found(text: str) -> None:
+    assert any(list(offenders(word, "passes/graph/x.py", f"# {text}")) for word in WORDS)
+
+
+def test_a_word_at_home_is_none() -> None:
+    assert list(offenders("line", "passes/graph/x.py", '"""A cache line, and a rolling line buffer."""')) == []
+    assert list(offenders("held", "aotc/executor/turns.py", "held = []")) == []

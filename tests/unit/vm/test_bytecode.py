@@ -128,7 +128,7 @@ def random_function(rng: random.Random) -> vm.FuncOp:
 
 
 def interpreted(function: vm.FuncOp, arguments: list[int]) -> int:
-    """What a function in SSA form returns, without any registers."""
+    """The result of a function in SSA form, without any registers."""
     known: dict[SSAValue, int] = dict(zip(function.args, arguments, strict=True))
     block = function.body.blocks.first
     assert block is not None
@@ -157,7 +157,7 @@ def interpreted(function: vm.FuncOp, arguments: list[int]) -> int:
 
 @pytest.mark.parametrize("seed", range(40))
 def test_g8_registers_of_random_programs(seed: int) -> None:
-    """What runs with registers is what the SSA form says, and there are about as many as values alive at once."""
+    """A program runs with registers as the SSA form says, and there are about as many as values alive at once."""
     rng = random.Random(seed)
     function = random_function(rng)
     module = ModuleOp([function])

@@ -424,7 +424,7 @@ def test_g17_a_compiled_model_is_a_packed_function() -> None:
 
 
 def test_places_are_in_one_workspace() -> None:
-    """What overlaps there shares memory; it counts as the first allocator's."""
+    """Tensors that overlap there share memory; it counts as the first allocator's."""
 
     def emit(ib: ExecBuilder) -> None:
         ib.emit_call("fill", [place(8, "int16", [4])])

@@ -118,12 +118,10 @@ class Ranges:
                 return self.of(op.value)
             case arith.SelectOp():
                 return _hull(self.of(op.lhs), self.of(op.rhs))
-            case arith.MinSIOp():
+            case arith.MinSIOp() | arith.MaxSIOp():
+                chosen = min if isinstance(op, arith.MinSIOp) else max
                 a, b = self.of(op.lhs), self.of(op.rhs)
-                return (min(a[0], b[0]), min(a[1], b[1]))
-            case arith.MaxSIOp():
-                a, b = self.of(op.lhs), self.of(op.rhs)
-                return (max(a[0], b[0]), max(a[1], b[1]))
+                return (chosen(a[0], b[0]), chosen(a[1], b[1]))
             case arith.MinUIOp() | arith.MaxUIOp():
                 a, b = self.of(op.lhs), self.of(op.rhs)
                 if isinstance(op, arith.MinUIOp):
@@ -140,7 +138,7 @@ class Ranges:
                 bounds = [x[1] for x in (a, b) if x[0] >= 0]
                 return (0, min(bounds)) if bounds else None
             case scf.ForOp():
-                return self._loop_result(op, value.index)
+                return self._carried(op, value.index, last=True)
             case scf.IfOp():
                 then, other = (_yielded(region.block.last_op, value.index) for region in op.regions)
                 return _hull(self.of(then), self.of(other))
@@ -172,9 +170,6 @@ class Ranges:
             low, high, step = self.of(loop.lb)[0], self.of(loop.ub)[1], self.of(loop.step)
             return (low, max(low, high - 1)) if step[0] > 0 else None
         return self._carried(loop, value.index - 1, last=False)
-
-    def _loop_result(self, loop: scf.ForOp, position: int) -> Interval | None:
-        return self._carried(loop, position, last=True)
 
     def _carried(self, loop: scf.ForOp, position: int, last: bool) -> Interval | None:
         """Start plus one increment for each iteration that has ended: all of them (`last`) or all but one."""

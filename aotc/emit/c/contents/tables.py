@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import groupby
 
 from xdsl.dialects.builtin import ArrayAttr, BytesAttr, IntegerAttr, IntegerType, StringAttr, SymbolRefAttr
 from xdsl.ir import Attribute
@@ -57,18 +58,12 @@ def _row(element: Attribute, value: Attribute) -> str:
     if not isinstance(element, aot.StructType):
         return _value(value)
     assert isinstance(value, ArrayAttr)
-    parts: list[str] = []
-    group, grouped = "", list[str]()
-    for path, item in zip(element.fields, value, strict=True):
-        outer = path.rpartition(".")[0]
-        if group and outer != group:
-            parts.append(f"{{{', '.join(grouped)}}}")
-            grouped = []
-        group = outer
-        (grouped if outer else parts).append(_value(item))
-    if group:
-        parts.append(f"{{{', '.join(grouped)}}}")
-    return f"{{{', '.join(parts)}}}"
+    items: list[str] = []
+    named = zip(element.fields, value, strict=True)
+    for outer, members in groupby(named, key=lambda member: member[0].rpartition(".")[0]):
+        texts = [_value(item) for _, item in members]
+        items += [f"{{{', '.join(texts)}}}"] if outer else texts
+    return f"{{{', '.join(items)}}}"
 
 
 def _value(value: Attribute) -> str:

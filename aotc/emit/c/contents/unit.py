@@ -151,10 +151,6 @@ class Unit:
                 self.include("stdbool.h")
         return self._parameters[symbol]
 
-    def provided(self, symbol: str) -> bool:
-        """Whether a header declares the function, with types of its own."""
-        return symbol in PROVIDED
-
     def table(self, symbol: str) -> Expr:
         """A constant table as a pointer to its first element; a function."""
         if symbol in self._functions:
@@ -237,7 +233,7 @@ class Unit:
         buffers: list[SSAValue] = []
         for use in argument.uses:
             op = use.operation
-            if isinstance(op, CallOp) and not self.provided(op.callee.string_value()):
+            if isinstance(op, CallOp) and op.callee.string_value() not in PROVIDED:
                 pointee = self.parameters(op.callee.string_value())[use.index].pointee
                 if pointee is not None and pointee != VOID:
                     return pointee

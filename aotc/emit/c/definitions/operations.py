@@ -327,8 +327,8 @@ def _copied_sign(v: VectorCType) -> str:
 
 
 def _rounded_up(v: VectorCType) -> str:
-    step = "((a) % (b) != 0)" if v.letter == "u" else "(((a) % (b) != 0) & (((a) ^ (b)) >= 0))"
-    return f"((a) / (b) - ({v.text}){step})"
+    carry = "((a) % (b) != 0)" if v.letter == "u" else "(((a) % (b) != 0) & (((a) ^ (b)) >= 0))"
+    return f"((a) / (b) - ({v.text}){carry})"
 
 
 OPERATIONS: dict[str, _Operation] = {

@@ -93,10 +93,8 @@ class Memory:
                 return self._view(op)
             case memref.ReinterpretCastOp():
                 return self._shifted(op)
-            case memref.CastOp():
-                return self._scope.operand(op.source)
-            case aot.DataOp():
-                return self._scope.operand(op.buffer)
+            case memref.CastOp() | aot.DataOp():
+                return self._scope.operand(op.operands[0])
             case aot.PtrCastOp():
                 e = self._scope.operand(op.pointer)
                 target = pointer_to(cast(CType, ctype_of(op.result.type, self._scope.index).pointee), e.ctype.const)

@@ -41,10 +41,6 @@ class VectorMemory:
         """The C type of a vector."""
         return cast(VectorCType, ctype_of(value.type, self.scope.index))
 
-    def operand(self, value: SSAValue, atom: bool = False) -> Expr:
-        """The expression of a vector, a name where it is mentioned more than once (`atom`)."""
-        return self.scope.atom(value) if atom else self.scope.operand(value)
-
     def signed(self, e: Expr) -> Expr:
         """Integers as their signed readings."""
         return cast_expr(e, vector_ctype(SIGNED[e.ctype.bits], e.vector.lanes))
@@ -80,17 +76,17 @@ class VectorMemory:
         self.scope.note_read(root(op.buffer))
         ctype = self.ctype(op.result)
         memory = vector_ctype(UNSIGNED[8], ctype.lanes) if ctype.kind == "mask" else ctype
-        (step,) = op.steps()
+        (stride,) = op.element_strides()
         if op.group is not None:
             e = self.macro(f"repeat{op.count() or op.repeated()}", memory, self.address(op))
-        elif step == 0:
+        elif stride == 0:
             item = self._memory.element(op.buffer, op.indices, op.displacement())
             e = self.macro("splat", memory, item)
-        elif step == 1:
+        elif stride == 1:
             address = self.address(op)
             e = replace(self.macro("load" + _part(op.count(), ctype), memory, address), origin=address)
         else:
-            e = self.macro("gather" + _part(op.count(), ctype), memory, self.address(op), number_expr(step))
+            e = self.macro("gather" + _part(op.count(), ctype), memory, self.address(op), number_expr(stride))
         if ctype.kind == "mask":
             return cast_expr(
                 binary("!=", e, self.macro("splat", memory, number_expr(0)), memory), mask_ctype(8, ctype.lanes)
@@ -100,7 +96,7 @@ class VectorMemory:
     def streams(self, value: SSAValue) -> bool:
         """Whether a vector is loaded to be multiplied by several others."""
         op = value.owner
-        return isinstance(op, aot.TileLoadOp) and op.steps() == (1,) and self._is_factor(value)
+        return isinstance(op, aot.TileLoadOp) and op.element_strides() == (1,) and self._is_factor(value)
 
     def _is_factor(self, value: SSAValue) -> bool:
         users = [use.operation for use in value.uses]
@@ -132,18 +128,18 @@ class VectorMemory:
     def store(self, op: aot.TileStoreOp) -> Expr:
         """The statement, without its semicolon."""
         ctype = self.ctype(op.tile)
-        (step,) = op.steps()
-        e = self.operand(op.tile, atom=step != 1)
+        (stride,) = op.element_strides()
+        e = self.scope.operand(op.tile) if stride == 1 else self.scope.atom(op.tile)
         if ctype.kind == "mask":
             ctype = vector_ctype(UNSIGNED[8], ctype.lanes)
             e = self.mask_bits(e, 8)
         address, part = self.address(op), _part(op.count(), ctype)
         made = op.tile.owner
-        if step == 1 and not part and isinstance(made, aot.TileConvertOp) and e.origin is not None:
+        if stride == 1 and not part and isinstance(made, aot.TileConvertOp) and e.origin is not None:
             return self.macro(f"narrowed{ctype.bits}", e.origin.vector, address, e.origin)
-        if step == 1:
+        if stride == 1:
             return self.macro("store" + part, ctype, address, e)
-        return self.macro("scatter" + part, ctype, address, number_expr(step), e)
+        return self.macro("scatter" + part, ctype, address, number_expr(stride), e)
 
     def prefetch(self, op: aot.PrefetchOp) -> Expr:
         """The statement, without its semicolon: for reading, into L2, as in LLVM IR."""

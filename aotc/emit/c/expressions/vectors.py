@@ -256,7 +256,7 @@ class Vectors(VectorMemory):
     def _narrow_load(self, narrow: SSAValue, wide: VectorCType) -> str | None:
         """The end of the macro's name that loads these as wider ones; None where there is none."""
         op = narrow.owner
-        if not isinstance(op, aot.TileLoadOp) or op.steps() != (1,) or op.group is not None:
+        if not isinstance(op, aot.TileLoadOp) or op.element_strides() != (1,) or op.group is not None:
             return None
         count = op.count()
         whole, is_known = count in (None, wide.lanes), self._fills_register(narrow, wide)

@@ -225,7 +225,7 @@ class ControlFlow(FunctionScope):
                 and e.text in self._mutable
                 and e.text not in claimed
                 and block_of(value) is op.parent
-                and all(_is_inside(user, op) for user in self._uses(value))
+                and all(user is not op and op.is_ancestor(user) for user in self._uses(value))
             ):
                 self._values[result] = e
                 return e
@@ -250,7 +250,7 @@ class ControlFlow(FunctionScope):
         spilled, self._lines = bool(self._lines), saved
         if not spilled:
             mutable = any(self._values[side].text in self._mutable for side in sides)
-            e = None if mutable else self._compose(lambda: self._choice(op, sides), 1000)
+            e = None if mutable else self._compose(lambda: self.scalars.choose(self.operand(op.cond), *sides), 1000)
             if e is not None and len(e.text) <= INLINE:
                 self._define(op.results[0], e)
                 return True
@@ -260,10 +260,6 @@ class ControlFlow(FunctionScope):
                 self._values.pop(result, None)
                 self._pending.discard(result)
         return False
-
-    def _choice(self, op: scf.IfOp, sides: Sequence[SSAValue]) -> Expr:
-        condition = self.operand(op.cond)
-        return self.scalars.choose(condition, sides[0], sides[1])
 
 
 def assignment(target: Expr, value: Expr) -> str:
@@ -295,12 +291,3 @@ def _is_chain(lines: Sequence[str], indent: str) -> bool:
     if len(lines) < 3 or not lines[0].startswith(f"{inner}if (") or lines[-1] != f"{inner}}}":
         return False
     return all(line.startswith((f"{inner} ", f"{inner}}} else")) for line in lines[1:-1])
-
-
-def _is_inside(op: Operation, ancestor: Operation) -> bool:
-    parent = op.parent_op()
-    while parent is not None:
-        if parent is ancestor:
-            return True
-        parent = parent.parent_op()
-    return False

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
+from itertools import zip_longest
 from typing import cast
 
 from xdsl.dialects import arith, func, memref, scf
@@ -11,10 +13,10 @@ from xdsl.ir import Operation, SSAValue
 
 from aotc.dialects import aot
 from aotc.dialects.aot.contract import BRANCHES, arguments_of, is_kernel
-from aotc.dialects.aot.narrow_floats import computes_narrow
+from aotc.dialects.aot.tiles import computes_narrow
 from aotc.dialects.operations import walk
 from aotc.emit.c.analyses.values import concerns, root
-from aotc.emit.c.contents.unit import Unit
+from aotc.emit.c.contents.unit import PROVIDED, Unit
 from aotc.emit.c.expressions.memory import OPERATIONS
 from aotc.emit.c.expressions.scalars import supports
 from aotc.emit.c.expressions.vectors import supports as vector_supports
@@ -113,7 +115,11 @@ class FunctionPrinter(ControlFlow):
                 self._vector(op)
             case _:
                 for position, result in enumerate(op.results):
-                    self._define(result, self._compose(lambda k=position: self._expression(op, k), INLINE))
+                    is_memory = not supports(op)
+                    build = (
+                        partial(self.memory.expression, op) if is_memory else partial(self.scalars.build, op, position)
+                    )
+                    self._define(result, self._compose(build, INLINE))
 
     def _vector(self, op: Operation) -> None:
         """A vector operation; a product is written with the sum that it goes into, so that few vectors are live."""
@@ -154,11 +160,6 @@ class FunctionPrinter(ControlFlow):
         """Whether `op` is the only user of a value of its own block."""
         return len(self._uses(value)) == 1 and block_of(value) is op.parent
 
-    def _expression(self, op: Operation, result: int) -> Expr:
-        if supports(op):
-            return self.scalars.build(op, result)
-        return self.memory.expression(op)
-
     def _alloca(self, op: aot.AllocaOp) -> None:
         pointee = op.result.type.pointee
         if isinstance(pointee, aot.StructType):
@@ -193,7 +194,7 @@ class FunctionPrinter(ControlFlow):
     def _call(self, op: func.CallOp) -> None:
         callee = op.callee.string_value()
         types = self.unit.parameters(callee)
-        as_is = self.unit.provided(callee)
+        as_is = callee in PROVIDED
         arguments = [
             self._compose(
                 lambda v=value, t=ctype: self._argument(v) if as_is else self._convert(self._argument(v), v, t)
@@ -239,11 +240,8 @@ def unsupported(function: func.FuncOp) -> Iterator[Problem]:
 def argument_names(function: func.FuncOp) -> list[str]:
     """Names of a function's arguments: the tensor's name, or a hint of the IR."""
     hints = [argument.name_hint for argument in function.args] if function.body.blocks else []
-    names: list[str] = []
-    for position, given in enumerate(arguments_of(function)):
-        hint = hints[position] if hints else None
-        names.append((hint if given.name is None else given.name) or "arg")
-    return names
+    given = zip_longest(arguments_of(function), hints)
+    return [(hint if each.name is None else each.name) or "arg" for each, hint in given]
 
 
 def result_type(function: func.FuncOp, index: CType) -> str:

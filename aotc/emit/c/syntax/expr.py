@@ -30,24 +30,20 @@ class Level(IntEnum):
 
 
 _LEVELS = {
-    "*": Level.PRODUCT,
-    "/": Level.PRODUCT,
-    "%": Level.PRODUCT,
-    "+": Level.SUM,
-    "-": Level.SUM,
-    "<<": Level.SHIFT,
-    ">>": Level.SHIFT,
-    "<": Level.RELATION,
-    "<=": Level.RELATION,
-    ">": Level.RELATION,
-    ">=": Level.RELATION,
-    "==": Level.EQUALITY,
-    "!=": Level.EQUALITY,
-    "&": Level.AND,
-    "^": Level.XOR,
-    "|": Level.OR,
-    "&&": Level.LOGICAL_AND,
-    "||": Level.LOGICAL_OR,
+    symbol: level
+    for level, symbols in (
+        (Level.PRODUCT, ("*", "/", "%")),
+        (Level.SUM, ("+", "-")),
+        (Level.SHIFT, ("<<", ">>")),
+        (Level.RELATION, ("<", "<=", ">", ">=")),
+        (Level.EQUALITY, ("==", "!=")),
+        (Level.AND, ("&",)),
+        (Level.XOR, ("^",)),
+        (Level.OR, ("|",)),
+        (Level.LOGICAL_AND, ("&&",)),
+        (Level.LOGICAL_OR, ("||",)),
+    )
+    for symbol in symbols
 }
 OPERATORS: dict[type[Operation], str] = {
     kind: symbol

@@ -1,4 +1,4 @@
-"""Text of C, whatever it says: comments and strings, lines that fit, words, declarations that nothing mentions."""
+"""Text of C, whatever it says: comments and strings, lines that fit, names, declarations that nothing mentions."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ def comment_text(text: str) -> str:
 
 def string_literal(text: str | bytes) -> str:
     """`text` (UTF-8 if it is a string) as a C string literal: escaped to printable ASCII, without trigraphs."""
-    parts: list[str] = []
+    escaped: list[str] = []
     for byte in text.encode() if isinstance(text, str) else text:
         char = chr(byte)
         if char in '"\\?':
-            parts.append("\\" + char)
+            escaped.append("\\" + char)
         elif 0x20 <= byte < 0x7F:
-            parts.append(char)
+            escaped.append(char)
         else:
-            parts.append(f"\\{byte:03o}")
-    return '"' + "".join(parts) + '"'
+            escaped.append(f"\\{byte:03o}")
+    return '"' + "".join(escaped) + '"'
 
 
 def wrapped(head: str, items: Sequence[str], tail: str) -> list[str]:
@@ -64,7 +64,7 @@ def without_unused(lines: Sequence[str], declarations: Mapping[str, str]) -> lis
     apart by their indentation.
     """
     used: list[str] = []
-    blocks: list[tuple[int, set[str]]] = []  # the words below, by indentation, the innermost block last
+    blocks: list[tuple[int, set[str]]] = []  # the names below, by indentation, the innermost block last
     for line in reversed(lines):
         text = line.lstrip()
         indent = len(line) - len(text)
@@ -83,6 +83,6 @@ def without_unused(lines: Sequence[str], declarations: Mapping[str, str]) -> lis
 
 
 def sections(package: str, name: str) -> dict[str, str]:
-    """The texts in a file of a package, each by the word on the line `// WORD` above it."""
+    """The texts in a file of a package, each by the name on the line `// NAME` above it."""
     text = files(package).joinpath(name).read_text(encoding="utf-8")
     return dict(re.findall(r"^// ([A-Z_]+)\n(.*?)(?=^// |\Z)", text, re.MULTILINE | re.DOTALL))

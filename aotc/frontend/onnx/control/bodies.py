@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -118,9 +118,7 @@ class RegionBody:
 
     def drop_unused(self) -> None:
         """Erase what nothing reads."""
-        for op in _backward(self.block):
-            if op.results and not any(result.first_use for result in op.results):
-                self.block.erase_op(op)
+        erase_unused(self.block)
         for value, argument in list(self.captures.items()):
             if argument.first_use is None:
                 del self.captures[value]
@@ -139,8 +137,11 @@ class RegionBody:
             self.captures[value] = argument
 
 
-def _backward(block: Block) -> Iterator[GraphOp]:
-    return (op for op in reversed(list(block.ops)) if isinstance(op, GraphOp))
+def erase_unused(block: Block) -> None:
+    """Erase the operations of which nothing reads a result."""
+    for op in reversed(list(block.ops)):
+        if op.results and not any(result.first_use for result in op.results):
+            block.erase_op(op)
 
 
 @dataclass(frozen=True)

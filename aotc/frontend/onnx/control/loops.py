@@ -261,11 +261,11 @@ def counted_trips(block: Block, states: Sequence[SSAValue], limit: int | None, s
             waiting += op.operands
         else:
             return None
-    steps = [op for op in block.ops if isinstance(op, GraphOp) and op in needed]
+    operations = [op for op in block.ops if isinstance(op, GraphOp) and op in needed]
     most = _MOST_TRIPS if limit is None else min(limit, _MOST_TRIPS)
     for trip in range(most):
         values[block.args[0]] = np.array(trip, np.int64)
-        if not _computed(steps, values):
+        if not _computed(operations, values):
             return None
         if not values[end.values[0]].all():
             return trip + 1
@@ -273,9 +273,9 @@ def counted_trips(block: Block, states: Sequence[SSAValue], limit: int | None, s
     return limit if limit == most else None
 
 
-def _computed(steps: Sequence[GraphOp], values: dict[SSAValue, Array]) -> bool:
+def _computed(operations: Sequence[GraphOp], values: dict[SSAValue, Array]) -> bool:
     """Whether the results of all operations could be added to `values`."""
-    for op in steps:
+    for op in operations:
         with np.errstate(all="ignore"):
             results = op.evaluate([values[operand] for operand in op.operands])
         if results is None or any(result.size > _MOST_ELEMENTS for result in results):

@@ -38,16 +38,9 @@ class Scan(ControlNode):
             self._fail("invalid-attribute", what, fix="the model is invalid: export it again")
         if self.opset >= 9:
             stacked = len(body.output) - len(states)
-            return self._scanned(
-                body,
-                self.scope,
-                states,
-                scanned,
-                axes=self._numbers(attributes, "scan_input_axes", count),
-                directions=self._numbers(attributes, "scan_input_directions", count),
-                output_axes=self._numbers(attributes, "scan_output_axes", stacked),
-                output_directions=self._numbers(attributes, "scan_output_directions", stacked),
-            )
+            ways = [self._numbers(attributes, f"scan_input_{each}", count) for each in ("axes", "directions")]
+            ways += [self._numbers(attributes, f"scan_output_{each}", stacked) for each in ("axes", "directions")]
+            return self._scanned(body, self.scope, states, scanned, *ways)
         return self._batched(body, states, scanned, self._numbers(attributes, "directions", count))
 
     def _numbers(self, attributes: Mapping[str, Any], name: str, count: int) -> list[int]:
@@ -70,18 +63,8 @@ class Scan(ControlNode):
         results: list[Value] = []
 
         def fill() -> None:
-            results.extend(
-                self._scanned(
-                    body,
-                    scope,
-                    arguments[: len(states)],
-                    arguments[len(states) :],
-                    axes=[0] * len(scanned),
-                    directions=directions,
-                    output_axes=zeros,
-                    output_directions=zeros,
-                )
-            )
+            halves = arguments[: len(states)], arguments[len(states) :]
+            results.extend(self._scanned(body, scope, *halves, [0] * len(scanned), directions, zeros, zeros))
 
         self.bodies.within(block, fill)
         found = [value for value in results if isinstance(value, SSAValue)]
@@ -99,7 +82,6 @@ class Scan(ControlNode):
         scope: Scope,
         states: Sequence[SSAValue],
         scanned: Sequence[SSAValue],
-        *,
         axes: Sequence[int],
         directions: Sequence[int],
         output_axes: Sequence[int],

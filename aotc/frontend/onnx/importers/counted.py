@@ -275,7 +275,7 @@ def _scattered(node: Node, bound: Bound, axis: int) -> _Results:
 def _plain(node: Node, inputs: Sequence[Tensor | SSAValue] = ()) -> list[SSAValue | None]:
     """The outputs of the operator on inputs that are data as a whole, of which the first are `inputs`."""
     node.inputs[: len(inputs)] = listed(inputs)
-    return listed(IMPORTERS["", node.op_type].importer(node))
+    return listed(IMPORTERS["", node.op_type](node))
 
 
 def _along(node: Node, bound: Bound, x: Tensor) -> _Results:

@@ -26,11 +26,8 @@ def _division_type(node: Node) -> Attribute | None:
     """The type that the quotient is rounded to; None: nothing narrower than f32. Since version 23 that is the scale's
     type."""
     given = _type_attribute(node, "precision")
-    return node.element_type(1) if given is None and node.opset >= 23 and _is_narrow(node.element_type(1)) else given
-
-
-def _is_narrow(dtype: Attribute) -> bool:
-    return is_float(dtype) and byte_width(dtype) < 4
+    scale = node.element_type(1)
+    return scale if given is None and node.opset >= 23 and is_float(scale) and byte_width(scale) < 4 else given
 
 
 @onnx_op("QuantizeLinear")

@@ -64,8 +64,8 @@ def range_(node: Node) -> SSAValue:
     if delta == 0:
         node.fail("invalid-value", "delta is 0")
     if dtype.kind in "iu":  # of any size: the distance may be beyond the type that all elements fit in
-        first, last, step = (int(each) for each in (start, limit, delta))
-        count = max(-((first - last) // step), 0)
+        first, last, by = (int(each) for each in (start, limit, delta))
+        count = max(-((first - last) // by), 0)
     else:
         count = max(math.ceil((limit - start).item() / delta.item()), 0)
     return node.constant((start + delta * node.numbers(count).astype(wide)).astype(dtype))

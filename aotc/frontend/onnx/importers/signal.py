@@ -48,7 +48,7 @@ def dft(node: Node) -> Tensor:
 @onnx_op("STFT")
 def stft(node: Node) -> Tensor:
     shape = node.shape(0)
-    step = int(node.constant_input(1, "the step between frames").reshape(()))
+    hop = int(node.constant_input(1, "the step between frames").reshape(()))
     window = node.optional_tensor(2)
     if node.optional(3) is not None:
         length = int(node.constant_input(3, "the length of frames").reshape(()))
@@ -59,11 +59,11 @@ def stft(node: Node) -> Tensor:
     signal = node.tensor(0)
     signal = signal.reshape([*shape, 1]) if len(shape) == 2 else signal
     batch, samples, parts = signal.shape
-    if step < 1 or not 1 <= length <= samples:
-        node.fail("invalid-value", f"frames of {length} by steps of {step} do not lie in {samples} samples")
-    count = (samples - length) // step + 1
+    if hop < 1 or not 1 <= length <= samples:
+        node.fail("invalid-value", f"frames of {length} by steps of {hop} do not lie in {samples} samples")
+    count = (samples - length) // hop + 1
     node.require_room(count * length, np.int64)
-    places = np.arange(count)[:, None] * step + np.arange(length)
+    places = np.arange(count)[:, None] * hop + np.arange(length)
     frames = signal.emit("gather", node.constant(places, np.int64), axis=1)
     if window is not None:
         if window.shape != (length,):
@@ -203,28 +203,17 @@ def seed_of(node: Node) -> int:
     return int.from_bytes(bits, "little") & (2**63 - 1)
 
 
-def _kind(node: Node, default: Attribute) -> Attribute:
-    kind = default if node.attr("dtype") is None else node.type_attr("dtype")
+@onnx_op("RandomUniform", "RandomUniformLike", "RandomNormal", "RandomNormalLike")
+def random_numbers(node: Node) -> Tensor:
+    """Of a given shape, or of that of the first input."""
+    like = node.op_type.endswith("Like")
+    kind = node.type_attr("dtype") if node.attr("dtype") is not None else node.element_type(0) if like else f32
     if not is_float(kind):
         node.fail("invalid-type", f"random numbers of type {kind}", "they are floats", "give dtype")
-    return kind
-
-
-def _drawn(node: Node, how: str, first: float, second: float) -> Tensor:
-    """Random numbers of a given shape, or of that of the first input."""
-    if node.op_type.endswith("Like"):
-        return random(node, node.shape(0), _kind(node, node.element_type(0)), how, first, second)
-    return random(node, node.attr("shape"), _kind(node, f32), how, first, second)
-
-
-@onnx_op("RandomUniform", "RandomUniformLike")
-def random_uniform(node: Node) -> Tensor:
-    return _drawn(node, "uniform", node.attr("low", 0.0), node.attr("high", 1.0))
-
-
-@onnx_op("RandomNormal", "RandomNormalLike")
-def random_normal(node: Node) -> Tensor:
-    return _drawn(node, "normal", node.attr("mean", 0.0), node.attr("scale", 1.0))
+    shape = node.shape(0) if like else node.attr("shape")
+    if "Uniform" in node.op_type:
+        return random(node, shape, kind, "uniform", node.attr("low", 0.0), node.attr("high", 1.0))
+    return random(node, shape, kind, "normal", node.attr("mean", 0.0), node.attr("scale", 1.0))
 
 
 @onnx_op("Bernoulli")

@@ -15,12 +15,12 @@ from aotc.frontend.onnx.registry import Node, onnx_op
 _DOMAIN = "ai.onnx.preview.training"
 
 
-def _steps(node: Node, group: int, step: Callable[..., Sequence[Tensor]]) -> list[Tensor]:
-    """`step` for each tensor, with its value, gradient and states, of which there are `group` in all."""
+def _updates(node: Node, group: int, update: Callable[..., Sequence[Tensor]]) -> list[Tensor]:
+    """`update` for each tensor, with its value, gradient and states, of which there are `group` in all."""
     count, rest = divmod(len(node.inputs) - 2, group)
     if rest or not count:
         node.fail("missing-input", f"{len(node.inputs)} inputs are not the rate, the step and {group} of each tensor")
-    found = [step(*(node.tensor(2 + part * count + number) for part in range(group))) for number in range(count)]
+    found = [update(*(node.tensor(2 + part * count + number) for part in range(group))) for number in range(count)]
     return [results[part] for part in range(group - 1) for results in found]
 
 
@@ -42,7 +42,7 @@ def _is_first(node: Node) -> Tensor:
 
 @onnx_op("Adagrad", domain=_DOMAIN)
 def adagrad(node: Node) -> list[Tensor]:
-    def step(x: Tensor, gradient: Tensor, squares: Tensor) -> Sequence[Tensor]:
+    def update(x: Tensor, gradient: Tensor, squares: Tensor) -> Sequence[Tensor]:
         decay = x.scalar(1) + _number(x) * node.attr("decay_factor", 0.0)
         rate = _rate(x) / decay
         gradient = _regularized(x, gradient)
@@ -50,7 +50,7 @@ def adagrad(node: Node) -> list[Tensor]:
         scale = squares.sqrt() + node.attr("epsilon", 1e-6)
         return [x - rate * gradient / scale, squares]
 
-    return _steps(node, 3, step)
+    return _updates(node, 3, update)
 
 
 @onnx_op("Momentum", domain=_DOMAIN)
@@ -58,14 +58,14 @@ def momentum(node: Node) -> list[Tensor]:
     mode, alpha, beta = node.attr("mode"), node.attr("alpha"), node.attr("beta")
     node.require_choice("mode", mode, ("standard", "nesterov"))
 
-    def step(x: Tensor, gradient: Tensor, velocity: Tensor) -> Sequence[Tensor]:
+    def update(x: Tensor, gradient: Tensor, velocity: Tensor) -> Sequence[Tensor]:
         gradient = _regularized(x, gradient)
         factor = _is_first(node).choose(x.scalar(1), beta)
         velocity = velocity * alpha + factor * gradient
         change = gradient + velocity * alpha if mode == "nesterov" else velocity
         return [x - _rate(x) * change, velocity]
 
-    return _steps(node, 3, step)
+    return _updates(node, 3, update)
 
 
 @onnx_op("Adam", domain=_DOMAIN)
@@ -76,7 +76,7 @@ def adam(node: Node) -> list[Tensor]:
         """The part of 1 that the powers of a factor leave."""
         return 1 - like.scalar(factor).emit("pow", _number(like))
 
-    def step(x: Tensor, gradient: Tensor, mean: Tensor, square: Tensor) -> Sequence[Tensor]:
+    def update(x: Tensor, gradient: Tensor, mean: Tensor, square: Tensor) -> Sequence[Tensor]:
         gradient = _regularized(x, gradient)
         mean = mean * alpha + gradient * (1 - alpha)
         square = square * beta + gradient * gradient * (1 - beta)
@@ -87,4 +87,4 @@ def adam(node: Node) -> list[Tensor]:
         changed = x - rate * (mean / scale)
         return [changed * (1 - node.attr("norm_coefficient_post", 0.0)), mean, square]
 
-    return _steps(node, 4, step)
+    return _updates(node, 4, update)

@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import f32, i64
 from xdsl.ir import SSAValue
 
 from aotc.dialects.dtypes import dtype_name, is_float, numpy_dtype
-from aotc.frontend.onnx.importers.contraction import window_attributes
+from aotc.frontend.onnx.importers.contraction import kernel_of, window_attributes
 from aotc.frontend.onnx.importers.movement import cut
 from aotc.frontend.onnx.node import Bound, Tensor
 from aotc.frontend.onnx.registry import Node, onnx_op
@@ -68,9 +68,7 @@ def deform_conv(node: Node) -> Tensor:
     x, weight = node.shape(0), node.shape(1)
     if len(weight) != len(x) or len(x) < 3:
         node.fail("invalid-shape", f"W {list(weight)} must have the rank of X {list(x)}, 3 or more")
-    kernel = list(weight[2:])
-    if (given := node.attr("kernel_shape", kernel)) != kernel:
-        node.fail("invalid-attribute", f"kernel_shape is {given}, W has {kernel}")
+    kernel = list(kernel_of(node, node.tensor(1)))
     group = node.attr("group", 1)
     if group < 1 or weight[0] % group or weight[1] * group != x[1]:
         node.fail("invalid-shape", f"W {list(weight)} in {group} groups does not fit X {list(x)}")

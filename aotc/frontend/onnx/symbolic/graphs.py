@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from onnx import NodeProto, TensorProto, ValueInfoProto, helper
@@ -42,7 +41,8 @@ def open_interface(
     }
     inputs = [OpenTensor(name, dtype_of(fact.kind).name, fact.shape) for name, fact in given.items()]
     facts = _Walk(model, given).facts()
-    symbols = {symbol for each in inputs for extent in each.shape or () for symbol in _symbols(extent)}
+    extents = [extent for each in inputs for extent in each.shape or () if isinstance(extent, Expression)]
+    symbols = {symbol for extent in extents for symbol in extent.symbols}
     names = distinct_names([value.name for value in graph.output])
     labels = labels_of(graph)
     outputs = [
@@ -58,10 +58,6 @@ def _opened(name: str, shape: tuple[Extent, ...] | None) -> Shape | None:
         extent if isinstance(extent, int) else Expression.of(extent or unnamed(name, axis))
         for axis, extent in enumerate(shape)
     )
-
-
-def _symbols(extent: Any) -> frozenset[str]:
-    return extent.symbols if isinstance(extent, Expression) else frozenset()
 
 
 def _output(value: ValueInfoProto, fact: Fact, symbols: set[str], labels: Labels) -> OpenTensor:

@@ -21,7 +21,7 @@ from aotc.dialects.dtypes import compute_type
 from aotc.dialects.graph.interfaces import ShapeError, narrowest_element_type, shape_of
 from aotc.dialects.graph.packed.channels import Channels, GroupedPanels
 from aotc.dialects.graph.packed.layout import Layout, Mode, blocks
-from aotc.dialects.graph.schedules import check_partial_sums
+from aotc.dialects.graph.schedules import MatmulScheduledOp
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.windows.axes import ConvolutionalOp, SlidingAxes, TransposedAxes, check_bias
 from aotc.dialects.properties import int_prop
@@ -52,7 +52,7 @@ def weight_panels(rank: int, width: int, depth: int, groups: int = 1) -> Layout:
     return Layout("conv_weight", ((panel,), (block,), *kernel, (inner,), (column,)), groups=groups)
 
 
-class BlockedConvolutionOp(ConvolutionalOp, ABC):
+class BlockedConvolutionOp(ConvolutionalOp, MatmulScheduledOp, ABC):
     """Convolution or transposed convolution with a blocked result [N, ceil(M / block), spatial.., block].
 
     x is blocked, or plain [N, C, spatial..] (few channels: the first layer of a network); `channels` is C. The weight
@@ -137,10 +137,6 @@ class BlockedConvolutionOp(ConvolutionalOp, ABC):
             raise ShapeError("partial sums are of one group of channels without padding lanes between them")
         partials = TensorType(compute_type(kind), [*self.extents(), width])
         return [TensorType(kind, result), partials][: len(self.results)]
-
-    def verify_(self) -> None:
-        super().verify_()
-        check_partial_sums(self, self.partials)
 
     def operations(self) -> int:
         channels = self.channels // self.group

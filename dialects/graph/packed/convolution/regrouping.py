@@ -26,7 +26,7 @@ class _Strip:
     count: int
     part: int | None
     start: int
-    step: int
+    stride: int
 
 
 @irdl_op_definition
@@ -81,16 +81,16 @@ class RegroupChannelsOp(LoopNestOp):
     def _strips(self) -> Iterator[_Strip]:
         origins, first = self.numbered_origins(), 0
         while first < len(origins):
-            origin, count, step = origins[first], 1, 0
+            origin, count, stride = origins[first], 1, 0
             following = origins[first + 1] if first + 1 < len(origins) else None
             if origin and following and origin[0] == following[0]:
-                step = following[1] - origin[1]
+                stride = following[1] - origin[1]
             while first + count < len(origins):
-                expected = origin and (origin[0], origin[1] + count * step)
-                if origins[first + count] != expected or (origin and not step):
+                expected = origin and (origin[0], origin[1] + count * stride)
+                if origins[first + count] != expected or (origin and not stride):
                     break
                 count += 1
-            yield _Strip(first, count, origin[0] if origin else None, origin[1] if origin else 0, step)
+            yield _Strip(first, count, origin[0] if origin else None, origin[1] if origin else 0, stride)
             first += count
 
     def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
@@ -107,7 +107,7 @@ class RegroupChannelsOp(LoopNestOp):
                 block, lane = place(number + strip.first)
                 value = zero
                 if strip.part is not None:
-                    source, source_lane = place(number * strip.step + strip.start)
+                    source, source_lane = place(number * strip.stride + strip.start)
                     value = reads[strip.part]([image, source, *position, source_lane])
                 writes[0]([image, block, *position, lane], value)
 

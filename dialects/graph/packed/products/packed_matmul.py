@@ -31,7 +31,7 @@ from aotc.dialects.graph.interfaces import (
     shape_of,
 )
 from aotc.dialects.graph.packed.layout import Layout, Mode, blocks
-from aotc.dialects.graph.schedules import FewBitsSchedule, check_partial_sums, schedule_of
+from aotc.dialects.graph.schedules import FewBitsSchedule, MatmulScheduledOp, schedule_of
 from aotc.dialects.graph.shapes import broadcast, broadcast_index, ceil_div
 from aotc.dialects.properties import float_prop, int_prop, opt_bool_prop, opt_int_prop
 
@@ -109,7 +109,7 @@ class ProductOp(SizedProductOp, ABC):
 
 
 @irdl_op_definition
-class PackedMatMulOp(ProductOp):
+class PackedMatMulOp(ProductOp, MatmulScheduledOp):
     """A product with matrices [.., K, `columns`] packed by `column_panels`.
 
     The optional result `partials` [M, width] is a scratch buffer for sums of one panel whose reduction is blocked
@@ -137,10 +137,6 @@ class PackedMatMulOp(ProductOp):
         (result,) = super().infer_types()
         partials = TensorType(compute_type(result.element_type), [result.get_shape()[-2], shape_of(self.rhs)[-1]])
         return [result, partials][: len(self.results)]
-
-    def verify_(self) -> None:
-        super().verify_()
-        check_partial_sums(self, self.partials)
 
     def right(self, b: Builder, read: Reader, outer: Sequence[Scalar], column: Scalar) -> Elements:
         width = b.index(shape_of(self.rhs)[-1])

@@ -35,14 +35,13 @@ from aotc.dialects.graph.checks import expect, expect_within
 from aotc.dialects.graph.interfaces import (
     Array,
     ConstantPackerOp,
-    LoopNestOp,
     ShapeError,
     element_type_of,
     narrowest_element_type,
     shape_of,
 )
 from aotc.dialects.graph.packed.layout import Layout, Mode, blocks
-from aotc.dialects.graph.schedules import check_partial_sums
+from aotc.dialects.graph.schedules import MatmulScheduledOp
 from aotc.dialects.graph.shapes import CACHE_LINE, ceil_div, segments
 from aotc.dialects.properties import int_prop, opt_bool_prop, opt_int_prop
 from aotc.mathematics.linear_combinations import terms
@@ -131,7 +130,7 @@ class StrassenSizes:
 
 
 @irdl_op_definition
-class StrassenMatMulOp(LoopNestOp):
+class StrassenMatMulOp(MatmulScheduledOp):
     """lhs [.., M, K] times a matrix [K, `columns`], of which `strassen_weight` made sums: [.., M, columns].
 
     Rows are multiplied in blocks of `block_rows`, the first half of a block being the upper quarters. The other results
@@ -184,10 +183,6 @@ class StrassenMatMulOp(LoopNestOp):
         count = rows * panels * PRODUCTS
         shapes = ((*lhs[:-1], sizes.columns), (count, height, pitch), (count, height, sizes.width))
         return [TensorType(kind if place == 0 else wide, shape) for place, shape in enumerate(shapes)]
-
-    def verify_(self) -> None:
-        super().verify_()
-        check_partial_sums(self, None)
 
     def operations(self) -> int:
         """Those of eight products."""

@@ -62,12 +62,12 @@ class Axis:
         return ceil_div(self.window.positions, self.transforms.outputs)
 
     @property
-    def tile_step(self) -> int:
+    def tile_stride(self) -> int:
         """Elements of the operand from one tile to the next."""
         return self.transforms.outputs * self.window.stride
 
     @property
-    def segment_step(self) -> int:
+    def segment_stride(self) -> int:
         """Elements of the operand from one segment to the next."""
         return self.taps * self.window.dilation
 

@@ -42,18 +42,11 @@ from xdsl.irdl import (
 from aotc.dialects.builder import Builder, Reader, Scalar, Writer, linear_combinations
 from aotc.dialects.dtypes import compute_type
 from aotc.dialects.graph.checks import expect_within
-from aotc.dialects.graph.interfaces import (
-    Array,
-    LoopNestOp,
-    ShapeError,
-    element_type_of,
-    narrowest_element_type,
-    shape_of,
-)
+from aotc.dialects.graph.interfaces import Array, ShapeError, element_type_of, narrowest_element_type, shape_of
 from aotc.dialects.graph.packed.channels import Channels
 from aotc.dialects.graph.packed.winograd.winograd_axes import ABSENT, EXACT, INNER, Axis, along, axes_of, exact_of
 from aotc.dialects.graph.quantized.bytes import UI8
-from aotc.dialects.graph.schedules import check_partial_sums
+from aotc.dialects.graph.schedules import MatmulScheduledOp
 from aotc.dialects.graph.shapes import CACHE_LINE, all_inside, ceil_div
 from aotc.dialects.graph.windows.axes import check_bias
 from aotc.dialects.graph.windows.sliding import sliding_windows
@@ -172,7 +165,7 @@ class WinogradSizes:
 
 
 @irdl_op_definition
-class WinogradConvOp(LoopNestOp):
+class WinogradConvOp(MatmulScheduledOp):
     """Convolution of a blocked x [N, ceil(C / B), spatial.., B] with a weight of `winograd_weight`.
 
     The result is blocked alike: [N, ceil(M / B), spatial.., B]; the optional bias is [ceil(M / B) * B]. `channels` is
@@ -314,10 +307,6 @@ class WinogradConvOp(LoopNestOp):
             raise ShapeError(f"sums of {known} bits are not known to fit {most}, which these tiles are exact for")
         return types.sums
 
-    def verify_(self) -> None:
-        super().verify_()
-        check_partial_sums(self, None)
-
     def operations(self) -> int:
         """Those of direct convolution."""
         images, _, *positions, _ = shape_of(self.result)
@@ -371,7 +360,7 @@ class WinogradConvOp(LoopNestOp):
             ) -> list[Scalar]:
                 def element(offsets: Sequence[int]) -> Scalar:
                     at = [
-                        here * axis.tile_step + (part * axis.segment_step + offset - axis.window.before)
+                        here * axis.tile_stride + (part * axis.segment_stride + offset - axis.window.before)
                         for here, axis, part, offset in zip(tile, axes, segment, offsets, strict=True)
                     ]
                     source = [image, within, *at, lane]

@@ -268,7 +268,7 @@ class _Tile:
                 k: Scalar, carried: list[Scalar], position: Scalar = position, columns: Scalar = columns
             ) -> list[Scalar]:
                 place = [*places, self.residues.window.source(position, k)]
-                tap = k * self.residues.tap_step + (self.j + self.residues.first_tap)
+                tap = k * self.residues.tap_stride + (self.j + self.residues.first_tap)
 
                 def factors(inner: Scalar) -> tuple[Scalar, Scalar]:
                     self._prefetch([block, *taps, tap, inner])

@@ -162,7 +162,7 @@ class PairDepthwiseNest(_Nest[BlockedPairDepthwiseConvOp]):
                     part.start,
                     part.positions.stop,
                     part.size,
-                    lambda at, part=part: _PairTile.of(self, index=index, part=part, at=at, whole=whole).run(),
+                    lambda at, part=part: _PairTile.of(self, index=index, part=part, at=at, whole=whole).emit(),
                 )
 
         if not outer:
@@ -189,7 +189,7 @@ class _PairTile(_Nest[BlockedPairDepthwiseConvOp]):
     whole: bool
     """Whether all rows of the kernel see something; else that is found out when the code runs."""
 
-    def run(self) -> None:
+    def emit(self) -> None:
         b, (batch, block, *position) = self.b, self.index
         tile = Tile((self.part.size, self.lanes))
         start = self.start(block, position, self.part.start, tile)

@@ -263,7 +263,7 @@ class _InnerProducts(WindowReduction):
     def step(self, part: Part, taps: list[Scalar], value: Scalar, carried: list[Scalar]) -> list[Scalar]:
         block, *steps = taps
         along = [
-            k * residues.tap_step + (j + residues.first_tap)
+            k * residues.tap_stride + (j + residues.first_tap)
             for k, residues, j in zip(steps, self.residues, self.j, strict=True)
         ]
         weight = self.nest.reads[1]([part.index[1], block, *along, part.index[-1]])

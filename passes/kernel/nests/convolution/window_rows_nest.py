@@ -198,7 +198,7 @@ class FoldRowsNest(_RowsNest[FoldOp]):
                     continue
                 source = self._of(span.elements)
                 columns = self._along(source, at + (span.first - window.before))
-                number = b.index(one.first_tap + tap * one.tap_step)
+                number = b.index(one.first_tap + tap * one.tap_stride)
                 row = self.reads[0](op.source(b, index, [*taps, number], [*windows, columns]))
                 total = total + self._shifted(b.splat(row, source), span, tap * window.dilation)
             return [total]

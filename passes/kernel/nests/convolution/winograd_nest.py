@@ -48,7 +48,7 @@ def alike(axis: Axis, segment: int) -> list[tuple[range, range]]:
     extent, count = axis.window.extent, axis.transforms.inputs
 
     def elements_of(tile: int) -> range:
-        start = tile * axis.tile_step + segment * axis.segment_step - axis.window.before
+        start = tile * axis.tile_stride + segment * axis.segment_stride - axis.window.before
         first = min(max(-start, 0), count)
         return range(first, max(min(extent - start, count), first))
 
@@ -199,8 +199,8 @@ class WinogradNest(Nest[WinogradConvOp, MatmulSchedule]):
         for tiles, elements in alike(self.sizes.columns, across):
 
             def transform(tile: Scalar, elements: range = elements) -> None:
-                column = tile * self.sizes.columns.tile_step + (
-                    across * self.sizes.columns.segment_step + elements.start - self.sizes.columns.window.before
+                column = tile * self.sizes.columns.tile_stride + (
+                    across * self.sizes.columns.segment_stride + elements.start - self.sizes.columns.window.before
                 )
                 for i, fiber in enumerate(self._transformed_fibers(blocks, where, segment, column, elements)):
                     registers = Tile((f.inputs, 1, part.size * self.lanes), valid)
@@ -254,12 +254,13 @@ class WinogradNest(Nest[WinogradConvOp, MatmulSchedule]):
         tests: list[Scalar] = []
         for axis, tile, part in zip(axes, tiles, segment, strict=True):
             offset = (fiber if axis is self.sizes.rows else 0) - axis.window.before
-            first, last = offset, offset + (axis.tiles - 1) * axis.tile_step + (axis.segments - 1) * axis.segment_step
+            first, across = offset, (axis.segments - 1) * axis.segment_stride
+            last = first + (axis.tiles - 1) * axis.tile_stride + across
             if first >= axis.window.extent or last < 0:
                 return zeros
-            place = tile * axis.tile_step + offset
+            place = tile * axis.tile_stride + offset
             if axis.segments > 1:
-                place = place + part * axis.segment_step
+                place = place + part * axis.segment_stride
             if first < 0:
                 tests.append(b.compare("ge", place, 0))
             if last >= axis.window.extent:

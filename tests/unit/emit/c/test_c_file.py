@@ -15,7 +15,7 @@ from c_program import WARNINGS, elementwise, parse, run, source
 
 from aotc import compile_to
 from aotc.emit.c.contents.array_initialisers import definition
-from aotc.emit.c.contents.preamble import BYTES, MACROS
+from aotc.emit.c.contents.preamble import MACROS, TEXTS
 from aotc.emit.c.files import emit_c
 from aotc.emit.c.syntax.c_types import F32, F64, float_literal
 from aotc.emit.c.syntax.text import comment_text, string_literal
@@ -208,7 +208,7 @@ ARRAYS = {
 def test_weights_read_back(tmp_path: Path, as_bytes: bool) -> None:
     """Every dtype through gcc, bit for bit, as numbers and as the bytes of a string."""
     c = "#include <stdint.h>\n#include <stdbool.h>\n#include <math.h>\n#include <stdio.h>\n"
-    c += BYTES if as_bytes else ""
+    c += TEXTS["BYTES"] if as_bytes else ""
     for name, array in ARRAYS.items():
         c += "".join(definition("static const", name, array, as_bytes))
     values = ".values" if as_bytes else ""

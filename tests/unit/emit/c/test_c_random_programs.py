@@ -204,7 +204,7 @@ def interpret(block: Block, values: dict[SSAValue, Any]) -> list[Any]:
             case memref.StoreOp():
                 values[op.memref][values[op.indices[0]]] = values[op.value]
             case aot.TileLoadOp():
-                lanes = np.arange(aot.tile_shape(op.result)[0]) * op.steps()[0]
+                lanes = np.arange(aot.tile_shape(op.result)[0]) * op.element_strides()[0]
                 values[op.result] = values[op.buffer][values[op.indices[0]] + lanes]
             case aot.TileStoreOp():
                 tile, place = values[op.tile][: op.count()], values[op.indices[0]]

@@ -1,4 +1,4 @@
-"""What GCC keeps in registers where a loop needs all of them."""
+"""Values that GCC keeps in registers where a loop needs all of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What LLVM keeps of modules that are optimised, and of libraries that are loaded, when they are gone."""
+"""Memory that LLVM keeps of modules that are optimised, and of libraries that are loaded, when they are gone."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-from aotc.emit.llvm.sizes import object_sizes
+from aotc.emit.llvm.costs import object_sizes
 
 SOURCE = """
 extern int other(int);

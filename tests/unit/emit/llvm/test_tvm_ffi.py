@@ -23,7 +23,7 @@ X, W = np.arange(6, dtype=np.float32).reshape(2, 3), np.array([1, 2, 3], np.uint
 
 
 KEPT: list[object] = []
-"""What addresses are given of."""
+"""Things that addresses are given of."""
 
 
 class Value(ctypes.Structure):

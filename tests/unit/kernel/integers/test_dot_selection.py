@@ -1,4 +1,4 @@
-"""What dot products of narrow integers become on each processor, evaluated in numpy by the meanings of instructions."""
+"""The code of dot products of narrow integers on each processor, evaluated in numpy by the meanings of instructions."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ class Case:
     extreme: bool = False
     """Whether operands are the least and greatest integers only."""
     all: tuple[int, int] | None = None
-    """What every element of x is, and of the weight."""
+    """The value of every element of x, and of the weight."""
     relu: bool = False
     strides: tuple[int, int] = (1, 1)
 

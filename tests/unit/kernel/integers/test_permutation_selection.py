@@ -1,4 +1,4 @@
-"""What look-ups and picks become on each processor: in numpy by the meanings of instructions, and through both
+"""The code of look-ups and picks on each processor: in numpy by the meanings of instructions, and through both
 emitters on this machine."""
 
 from __future__ import annotations

@@ -103,7 +103,7 @@ def test_most_steps_find_a_partner() -> None:
 
 @pytest.mark.parametrize("unsigned", [False, True])
 def test_paired_convolution_by_definition(unsigned: bool) -> None:
-    """What `pair_steps` prepares, and the scalar loops of `paired_dot_conv`, against sums in numpy."""
+    """The order that `pair_steps` prepares, and the scalar loops of `paired_dot_conv`, against sums in numpy."""
     kind = np.uint8 if unsigned else np.int8
     info = np.iinfo(kind)
     x = _RANDOM.integers(info.min, info.max, (2, 2, 5, 7, 8), endpoint=True).astype(kind)

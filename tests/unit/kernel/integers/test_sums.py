@@ -48,7 +48,7 @@ class Case:
     lanes: int = 1
     """4: sums become quads."""
     outside: int = 0
-    """What elements outside of x count as."""
+    """The value of elements outside of x."""
     patch: bool = False
     """Whether what a position sees is copied first."""
     paired: bool = False

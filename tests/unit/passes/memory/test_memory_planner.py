@@ -9,7 +9,7 @@ import pytest
 
 from aotc.passes.memory.planner.placement import GROWTH, PORTFOLIO, Buffer, Placement, Problem, place, validate
 from aotc.passes.memory.planner.plan import MemoryPlan, plan_memory
-from aotc.passes.memory.planner.program import Access, Program, Role, Step, Storage
+from aotc.passes.memory.planner.program import Access, Program, Role, Storage, Task
 from aotc.passes.memory.planner.schedule import SCHEDULERS, least_memory_order
 
 
@@ -188,7 +188,7 @@ class Builder:
         self.names = list(sizes)
         roles = {"x": Role.FIXED, "w": Role.FIXED, "y": Role.OUTPUT, "z": Role.OUTPUT}
         self.storages = tuple(Storage(n, s, roles.get(n[0], Role.ARENA), "f32") for n, s in sizes.items())
-        self.steps: list[Step] = []
+        self.steps: list[Task] = []
 
     def access(self, name: str) -> Access:
         index = self.names.index(name)
@@ -197,7 +197,7 @@ class Builder:
     def step(self, reads: str, writes: str, in_place: str = "") -> None:
         pairs = tuple((self.names.index(writes), self.names.index(name)) for name in in_place.split())
         read, written = ([self.access(name) for name in names.split()] for names in (reads, writes))
-        self.steps.append(Step(tuple(read), tuple(written), pairs))
+        self.steps.append(Task(tuple(read), tuple(written), pairs))
 
     def program(self) -> Program:
         return Program(self.storages, tuple(self.steps))
@@ -244,7 +244,7 @@ def test_inputs_that_are_written_take_nothing() -> None:
 def test_one_operand_serves_one_result() -> None:
     p = Builder(x=8, a=50, b=50, c=50, y=8)
     p.step("x", "a")
-    p.steps.append(Step((p.access("a"),), (p.access("b"), p.access("c")), ((2, 1), (3, 1))))
+    p.steps.append(Task((p.access("a"),), (p.access("b"), p.access("c")), ((2, 1), (3, 1))))
     p.step("b c", "y")
     assert p.members(p.plan()) == [{"a", "b"}, {"c"}]
 
@@ -261,7 +261,7 @@ def test_a_chain_into_an_output_lives_in_the_output() -> None:
 
 def test_an_output_that_was_begun_before_is_not_a_chain_end() -> None:
     p = Builder(x=8, a=100, y=100)
-    p.steps.append(Step((p.access("x"),), (Access(2, 0, 50),)))
+    p.steps.append(Task((p.access("x"),), (Access(2, 0, 50),)))
     p.step("x", "a")
     p.step("a", "y", in_place="a")
     assert p.plan().placement.peak == 100
@@ -318,11 +318,11 @@ def test_orders_respect_reads_and_writes_of_common_bytes() -> None:
     p = Builder(x=8, a=100, b=10, y=1)
     half, rest = Access(1, 0, 50), Access(1, 50, 100)
     p.steps += [
-        Step((p.access("x"),), (half,)),
-        Step((p.access("x"),), (rest,)),
-        Step((half,), (p.access("b"),)),
-        Step((p.access("x"),), (half,)),
-        Step((p.access("a"), p.access("b")), (p.access("y"),)),
+        Task((p.access("x"),), (half,)),
+        Task((p.access("x"),), (rest,)),
+        Task((half,), (p.access("b"),)),
+        Task((p.access("x"),), (half,)),
+        Task((p.access("a"), p.access("b")), (p.access("y"),)),
     ]
     assert p.program().predecessors() == [[], [], [0], [0, 2], [0, 1, 2, 3]]
 
@@ -335,7 +335,7 @@ def test_unknown_schedule() -> None:
 def random_program(rng: random.Random) -> Program:
     """A random graph of steps, each reading one or two earlier results, many of them in place."""
     storages = [Storage("x", 64, Role.FIXED, "f32")]
-    steps: list[Step] = []
+    steps: list[Task] = []
     for number in range(rng.randrange(2, 16)):
         operands = rng.sample(range(len(storages)), min(len(storages), rng.randrange(1, 3)))
         size = rng.choice((storages[operands[0]].size, 16 * rng.randrange(1, 9)))
@@ -343,7 +343,7 @@ def random_program(rng: random.Random) -> Program:
         result = len(storages) - 1
         pairs = tuple((result, o) for o in operands if storages[o].size == size and rng.random() < 0.7)
         reads = tuple(Access(o, 0, storages[o].size) for o in operands)
-        steps.append(Step(reads, (Access(result, 0, size),), pairs))
+        steps.append(Task(reads, (Access(result, 0, size),), pairs))
     storages[-1] = Storage("y", storages[-1].size, Role.OUTPUT, "f32")
     return Program(tuple(storages), tuple(steps))
 
@@ -402,7 +402,7 @@ def test_an_input_in_the_arena_is_taken_over_and_an_output_is_not() -> None:
         Storage("z", 100, Role.ARENA, to_end=True),
     ]
     x, y, z = (Access(storage, 0, 100) for storage in range(3))
-    program = Program(tuple(storages), (Step((x,), (y,), ((1, 0),)), Step((y,), (z,), ((2, 1),))))
+    program = Program(tuple(storages), (Task((x,), (y,), ((1, 0),)), Task((y,), (z,), ((2, 1),))))
     plan = plan_memory(program, 1)
     assert [block.storages for block in plan.blocks] == [(0, 1), (2,)]
     assert plan.placement.peak == 200
@@ -442,7 +442,7 @@ def test_lives_that_touch_at_a_step_overlap() -> None:
 def test_an_input_in_the_arena_is_there_before_it_is_read() -> None:
     storages = (Storage("x", 8, Role.ARENA, from_start=True), Storage("a", 8, Role.ARENA), Storage("y", 8, Role.OUTPUT))
     x, a, y = (Access(storage, 0, 8) for storage in range(3))
-    program = Program(storages, (Step((), (a,)), Step((x, a), (y,))))
+    program = Program(storages, (Task((), (a,)), Task((x, a), (y,))))
     assert program.lifetimes((0, 1))[0] == (0, 1)
 
 
@@ -453,7 +453,7 @@ def test_an_output_in_the_arena_is_computed_late() -> None:
     storages = tuple(Storage(name, n, roles.get(name, Role.ARENA), to_end=name == "y") for name, n in sizes.items())
     x, a, c, y, d, z = (Access(number, 0, storage.size) for number, storage in enumerate(storages))
     pairs = ((x, a), (a, c), (x, y), (c, d), (d, z))
-    program = Program(storages, tuple(Step((read,), (written,)) for read, written in pairs))
+    program = Program(storages, tuple(Task((read,), (written,)) for read, written in pairs))
     assert list(least_memory_order(program)) == [0, 1, 3, 4, 2]
 
 

@@ -6,7 +6,7 @@ import random
 
 from aotc.passes.memory.planner.placement import Buffer, place, search, validate
 from aotc.passes.memory.planner.plan import plan_memory
-from aotc.passes.memory.planner.program import Access, Program, Role, Step, Storage
+from aotc.passes.memory.planner.program import Access, Program, Role, Storage, Task
 
 
 def buffers(*rows: tuple[int, int, int]) -> list[Buffer]:
@@ -14,7 +14,7 @@ def buffers(*rows: tuple[int, int, int]) -> list[Buffer]:
 
 
 CLOSED = ((2, 4, 7), (5, 3, 4), (6, 5, 6), (6, 1, 3), (2, 2, 5), (6, 3, 6), (5, 4, 4))
-"""What no strategy of the portfolio places in as few bytes as there can be, and swaps do."""
+"""Buffers that no strategy of the portfolio places in as few bytes as there can be, and swaps do."""
 
 
 def test_a_search_closes_a_gap() -> None:
@@ -39,7 +39,7 @@ def test_a_search_is_never_worse() -> None:
 def test_plans_are_searched_unless_threads_write_where_they_wrote() -> None:
     storages = tuple(Storage(f"a{i}", size, Role.ARENA) for i, (size, _, _) in enumerate(CLOSED))
     used = [[i for i, (_, first, last) in enumerate(CLOSED) if first <= now <= last] for now in range(8)]
-    steps = tuple(Step((), tuple(Access(i, 0, storages[i].size) for i in each)) for each in used)
+    steps = tuple(Task((), tuple(Access(i, 0, storages[i].size) for i in each)) for each in used)
     program = Program(storages, steps)
     assert plan_memory(program, 1, "given").placement.peak == 20
     shared = plan_memory(program, 1, "given", threads=2)

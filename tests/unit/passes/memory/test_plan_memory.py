@@ -1,4 +1,4 @@
-"""What `plan-memory` and `bufferize` read of a function: storages, the bytes that calls touch, and what they refuse."""
+"""Facts of a function for `plan-memory` and `bufferize`: storages, the bytes that calls touch, and what they refuse."""
 
 from __future__ import annotations
 

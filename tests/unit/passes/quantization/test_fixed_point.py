@@ -19,7 +19,7 @@ def _floats(x: Array, multiplier: np.float32, low: int, high: int) -> Array:
 
 
 def _integers(x: Array, factor: int, fixed: FixedPoint, low: int, high: int) -> Array:
-    """What kernels compute, in Python's integers, with every bound of 32 and 64 bits checked."""
+    """The arithmetic of kernels, in Python's integers, with every bound of 32 and 64 bits checked."""
     x = x.astype(np.int64)
 
     def fitting(array: Array, bits: int = 32) -> Array:

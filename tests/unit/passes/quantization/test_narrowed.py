@@ -1,4 +1,4 @@
-"""What narrows goes above views and padding: as onnxruntime computes it, by every route, C and LLVM bit for bit."""
+"""Narrowing goes above views and padding: as onnxruntime computes it, by every route, C and LLVM bit for bit."""
 
 from __future__ import annotations
 

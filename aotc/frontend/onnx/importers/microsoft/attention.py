@@ -70,11 +70,6 @@ def _parts(x: Tensor, axis: int, count: int) -> list[Tensor]:
     return [cut(x, {axis: (place * size, 1, size)}) for place in range(count)]
 
 
-def _where_masked(unmasked: Tensor, like: Tensor) -> Tensor:
-    """0 where a key is kept, the filter's value elsewhere, in the type of `like`."""
-    return unmasked.choose(like.scalar(0), unmasked.node.attr("mask_filter_value", -10000.0))
-
-
 def _mask(node: Node, position: int, steps: int, keys: int, like: Tensor) -> Tensor | None:
     """The addend of a mask to scores, as it broadcasts to [batch, heads, steps, keys].
 
@@ -94,7 +89,8 @@ def _mask(node: Node, position: int, steps: int, keys: int, like: Tensor) -> Ten
     else:
         what = f"a mask (input {position}) of shape {list(mask.shape)} is not supported"
         node.fail("unsupported-shape", what, f"there are {keys} keys")
-    return _where_masked(unmasked.reshape([batch, 1, 1 if len(unmasked.shape) == 2 else steps, keys]), like)
+    unmasked = unmasked.reshape([batch, 1, 1 if len(unmasked.shape) == 2 else steps, keys])
+    return unmasked.choose(like.scalar(0), node.attr("mask_filter_value", -10000.0))
 
 
 def _causal(steps: int, keys: int, like: Tensor) -> SSAValue | None:
@@ -226,7 +222,7 @@ def rotary_embedding(node: Node) -> Tensor:
 def _rotated(heads: Tensor, places: Tensor, cos: Tensor, sin: Tensor, interleaved: bool) -> Tensor:
     """Heads, two elements at a time turned by the angles at `places` [batch or 1, steps].
 
-    (J. Su et al.: RoFormer, arXiv:2104.09864.) Pairs are neighbours (`interleaved`), or of both halves; what the tables
+    (J. Su et al.: RoFormer, arXiv:2104.09864.) They are neighbours (`interleaved`), or of both halves; what the tables
     do not reach is not turned.
     """
     batch, count, steps, size = heads.shape

@@ -20,7 +20,7 @@ _SAME = {"GatherND": 12, "GridSample": 16, "Pad": 11, "Trilu": 14}
 
 @onnx_op(*_SAME, domain=DOMAIN)
 def same(node: Node) -> Results:
-    return IMPORTERS["", node.op_type].importer(node.in_version(_SAME[node.op_type]))
+    return IMPORTERS["", node.op_type](node.in_version(_SAME[node.op_type]))
 
 
 @onnx_op("Range", domain=DOMAIN)

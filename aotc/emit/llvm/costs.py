@@ -1,4 +1,5 @@
-"""Stack frames and calls of each function, read off LLVM's assembly.
+"""Costs of compiled code: stack frames and calls of each function, read off assembly; bytes of code, constants and
+variables in an object.
 
 Frames come from the directives that describe unwinding: EHABI's on Arm, where debug information says the same by CFI's,
 CFI's elsewhere (where functions have to be `uwtable` for it). Both follow every change of the stack pointer but two,
@@ -9,7 +10,11 @@ function of x86-64 may use the red zone.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Literal
+
+from aotc.emit.elf import ALLOC, EXECUTE, FUNCTION, MAGIC, NOBITS, WRITE, ElfFile, Section
+from aotc.machines.targets import binding
 
 _FUNCTION = re.compile(r"^\s*\.type\s+\"?([\w.$]+)\"?\s*,\s*[@%]function")
 _LABEL = re.compile(r"^\"?([\w.$]+)\"?:")
@@ -101,8 +106,8 @@ def _size(body: list[str]) -> int | None:
 def _registers(text: str) -> int:
     """How many registers a list such as `r4, r5, lr` or `d8-d15` has."""
     count = 0
-    for part in text.split(","):
-        first, _, last = part.strip().partition("-")
+    for register in text.split(","):
+        first, _, last = register.strip().partition("-")
         count += int(last[1:]) - int(first[1:]) + 1 if last else 1
     return count
 
@@ -130,3 +135,67 @@ def _wasm(body: str) -> int:
         return 0
     aligned = _WASM_ALIGN.search(body)
     return int(frame[1]) + (int(aligned[1]) - 1 if aligned else 0)
+
+
+# --- bytes of an object ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ObjectSizes:
+    """Bytes that a program with this object grows by, where linkers put one section behind the other; `functions` are
+    in the symbol table (ELF only)."""
+
+    text: int
+    constants: int
+    data: int
+    zeroed: int
+    """Variables without a value of their own, which cost no flash."""
+    functions: dict[str, int] = field(default_factory=dict[str, int])
+
+    def __add__(self, other: ObjectSizes) -> ObjectSizes:
+        text, constants = self.text + other.text, self.constants + other.constants
+        data, zeroed = self.data + other.data, self.zeroed + other.zeroed
+        return ObjectSizes(text, constants, data, zeroed, self.functions | other.functions)
+
+
+def object_sizes(image: bytes) -> ObjectSizes:
+    """The sizes in an object file: ELF by the flags of its sections, other formats by the sections' names."""
+    return _elf(ElfFile(image)) if image.startswith(MAGIC) else _other(image)
+
+
+def _elf(file: ElfFile) -> ObjectSizes:
+    sizes: dict[Literal["text", "constants", "data", "zeroed"], int]
+    sizes = {"text": 0, "constants": 0, "data": 0, "zeroed": 0}
+    for section in file.sections:
+        if section.flags & ALLOC:
+            kind = _kind(section)
+            sizes[kind] += -sizes[kind] % max(section.alignment, 1) + section.size
+    functions = {each.name: each.size for each in file.symbols() if each.kind == FUNCTION}
+    return ObjectSizes(sizes["text"], sizes["constants"], sizes["data"], sizes["zeroed"], functions)
+
+
+def _kind(section: Section) -> Literal["text", "constants", "data", "zeroed"]:
+    if section.flags & EXECUTE:
+        return "text"
+    if not section.flags & WRITE:
+        return "constants"
+    return "zeroed" if section.kind == NOBITS else "data"
+
+
+_CONSTANTS = ("rodata", "__const", ".rdata", "DATA")
+_ZEROED = ("bss",)
+
+
+def _other(image: bytes) -> ObjectSizes:
+    """WebAssembly's one section of data counts as constants, the workspace's zeros too."""
+    text = constants = zeroed = 0
+    with binding().ObjectFileRef.from_data(image) as file:
+        for section in file.sections():
+            name, size = section.name().decode("latin-1"), section.size()
+            if section.is_text():
+                text += size
+            elif any(piece in name for piece in _CONSTANTS) and not name.startswith("reloc"):
+                constants += size
+            elif any(piece in name for piece in _ZEROED):
+                zeroed += size
+    return ObjectSizes(text, constants, 0, zeroed)

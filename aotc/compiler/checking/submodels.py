@@ -23,21 +23,21 @@ if TYPE_CHECKING:
 Array = np.ndarray[Any, Any]
 
 
-def part_of(
+def submodel_of(
     model: ModelProto, nodes: Sequence[NodeProto], outputs: Sequence[str], given: Mapping[str, Array]
 ) -> tuple[ModelProto, dict[str, Array]]:
     """A model of some nodes, in order, whose inputs are those of `given` that they read, and these."""
-    part = ModelProto(ir_version=model.ir_version, opset_import=model.opset_import, functions=model.functions)
-    part.graph.name = "part"
-    part.graph.node.extend(nodes)
+    submodel = ModelProto(ir_version=model.ir_version, opset_import=model.opset_import, functions=model.functions)
+    submodel.graph.name = "part"
+    submodel.graph.node.extend(nodes)
     made = {output for node in nodes for output in node.output}
     read = {name for node in nodes for name in used_names(node)} - made
     taken = {name: given[name] for name in sorted(read) if name in given}
-    part.graph.initializer.extend(each for each in model.graph.initializer if each.name in read - taken.keys())
+    submodel.graph.initializer.extend(each for each in model.graph.initializer if each.name in read - taken.keys())
     kinds = {name: np_dtype_to_tensor_dtype(array.dtype) for name, array in taken.items()}
-    part.graph.input.extend(make_tensor_value_info(name, kinds[name], array.shape) for name, array in taken.items())
-    part.graph.output.extend(ValueInfoProto(name=output) for output in outputs)
-    return part, taken
+    submodel.graph.input.extend(make_tensor_value_info(name, kinds[name], array.shape) for name, array in taken.items())
+    submodel.graph.output.extend(ValueInfoProto(name=output) for output in outputs)
+    return submodel, taken
 
 
 def places(model: ModelProto) -> dict[str, int]:
@@ -76,12 +76,13 @@ class NodeByNode:
     def _computed(self, node: NodeProto, outputs: Sequence[str], values: Mapping[str, Any]) -> list[Any]:
         if any(not isinstance(values.get(name), np.ndarray | None) for name in used_names(node)):
             raise UsageError("failed-tool", f"{node.op_type} of what is no tensor cannot be computed alone")
-        part, given = part_of(self._model, [node], outputs, values)
+        submodel, given = submodel_of(self._model, [node], outputs, values)
         try:
-            return list(reference_outputs(reference_session(part.SerializeToString(), optimize=False), given).values())
+            session = reference_session(submodel.SerializeToString(), optimize=False)
+            return list(reference_outputs(session, given).values())
         except UsageError as error:
             self.evaluated.setdefault(node.op_type, str(error))
-            return _evaluated(part, given, error)
+            return _evaluated(submodel, given, error)
 
     def get_inputs(self) -> list[Any]:
         constants = {each.name for each in self._model.graph.initializer}
@@ -101,14 +102,14 @@ def _described(value: Any) -> Any:
     return SimpleNamespace(name=value.name, type=names.get(tensor_dtype_to_np_dtype(kind).name, "") if kind else "")
 
 
-def _evaluated(part: ModelProto, given: Mapping[str, Array], why: UsageError) -> list[Any]:
+def _evaluated(submodel: ModelProto, given: Mapping[str, Array], why: UsageError) -> list[Any]:
     """Outputs by the reference evaluator."""
     from onnx.reference import ReferenceEvaluator
 
     try:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
-            found = ReferenceEvaluator(part).run(None, dict(given))
+            found = ReferenceEvaluator(submodel).run(None, dict(given))
     except Exception as error:  # its errors have no common class
         raise why from error
     assert isinstance(found, list)
@@ -116,15 +117,15 @@ def _evaluated(part: ModelProto, given: Mapping[str, Array], why: UsageError) ->
 
 
 def judgements(
-    part: ModelProto, given: Mapping[str, Array], labels: Mapping[str, Labels]
+    submodel: ModelProto, given: Mapping[str, Array], labels: Mapping[str, Labels]
 ) -> Iterator[dict[str, Array]]:
     """Right values of the outputs: as onnxruntime fuses nodes, on integers; as it computes them one by one; where
     it has no kernel for one, with what the reference evaluator makes of that. Raises UsageError where there is none."""
-    data, count = part.SerializeToString(), 0
+    data, count = submodel.SerializeToString(), 0
     for optimize in (True, False):
         with suppress(UsageError):
             found = reference_outputs(comparable_session(data, optimize=optimize), given, labels=labels)
             count += 1
             yield found
     if not count:
-        yield reference_outputs(NodeByNode(part), given, labels=labels)
+        yield reference_outputs(NodeByNode(submodel), given, labels=labels)

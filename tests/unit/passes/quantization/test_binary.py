@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from aotc.passes.graph.quantization.pairs import FixedSum, Numbers, Terms, fixed_sum, product_multiplier
+from aotc.passes.graph.quantization.binary import FixedSum, Numbers, Terms, fixed_sum, product_multiplier
 
 Array = np.ndarray[Any, Any]
 INTEGERS = np.arange(-128, 128)
@@ -23,7 +23,7 @@ def _quantized(real: Array, scale: np.float32, zero_point: int) -> Array:
 
 
 def _sums(left: Numbers, right: Numbers, fixed: Any, point: int, low: int, high: int) -> Array:
-    """What kernels compute, in Python's integers; nothing leaves an i32."""
+    """The arithmetic of kernels, in Python's integers; nothing leaves an i32."""
     sums = fixed.left.values[:, None] + fixed.right.values[None, :] + fixed.offset
     if fixed.even:
         sums = sums + ((sums >> fixed.shift) & 1) + (1 << fixed.shift - 1) - 1

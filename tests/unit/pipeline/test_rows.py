@@ -12,7 +12,7 @@ import aotc
 from aotc.cli.main import run
 from aotc.compiler.lowering import require_suitable
 from aotc.pipeline.options import CompileOptions
-from aotc.pipeline.phases import PHASES, VECTORS, Phase, Step, When, make_passes, pipeline, pipeline_of
+from aotc.pipeline.phases import PHASES, VECTORS, Phase, Row, When, make_passes, pipeline, pipeline_of
 
 TARGETS = ("x86-64-v4", "x86-64", "cortex-m4", "cortex-m55", "cortex-m0")
 ASKED: tuple[dict[str, Any], ...] = (
@@ -27,22 +27,22 @@ ASKED: tuple[dict[str, Any], ...] = (
 
 def names(phase: str, **asked: Any) -> list[str]:
     (found,) = (each for each in PHASES if each.name == phase)
-    return [item.name for item in make_passes(pipeline(found.steps, CompileOptions.of(**asked)))]
+    return [item.name for item in make_passes(pipeline(found.rows, CompileOptions.of(**asked)))]
 
 
 def test_options_are_those_asked_for_and_what_is_not_given_is_left_out() -> None:
-    step = Step("p", io="{io}", table="{tuned}", most_bits=8, means=True, codegens="{offload}", threads="{threads}")
-    assert step.text(CompileOptions()) == 'p{io=caller most-bits=8 means=true codegens="" threads=1}'
+    row = Row("p", io="{io}", table="{tuned}", most_bits=8, means=True, codegens="{offload}", threads="{threads}")
+    assert row.text(CompileOptions()) == 'p{io=caller most-bits=8 means=true codegens="" threads=1}'
     given = CompileOptions(tuned="a b", offload=("x", "y"), threads=2)
-    assert step.text(given) == 'p{io=caller table="a b" most-bits=8 means=true codegens="x,y" threads=2}'
-    assert step.text() == "p{io=IO table=TUNED most-bits=8 means=true codegens=OFFLOAD threads=THREADS}"
-    assert Step("p", table="{tuned}").text(CompileOptions()) == Step("p").text() == "p"
+    assert row.text(given) == 'p{io=caller table="a b" most-bits=8 means=true codegens="x,y" threads=2}'
+    assert row.text() == "p{io=IO table=TUNED most-bits=8 means=true codegens=OFFLOAD threads=THREADS}"
+    assert Row("p", table="{tuned}").text(CompileOptions()) == Row("p").text() == "p"
 
 
 def test_all_conditions_must_hold() -> None:
     yes, no = (When(str(each), "", lambda asked, each=each: each) for each in (True, False))
-    phase = Phase("a", "", (Step("a"), Step("b", yes), Step("c", yes, no), Step("d", no), Step("e", yes, yes)))
-    assert pipeline(phase.steps, CompileOptions()) == "a,b,e"
+    phase = Phase("a", "", (Row("a"), Row("b", yes), Row("c", yes, no), Row("d", no), Row("e", yes, yes)))
+    assert pipeline(phase.rows, CompileOptions()) == "a,b,e"
 
 
 @pytest.mark.parametrize("asked", ASKED, ids=str)
@@ -51,7 +51,7 @@ def test_passes_of_all_rows_can_be_made(target: str, asked: dict[str, Any]) -> N
     """And on vectors nothing runs that is only for cores without, or the other way round."""
     for level in "0123s":
         options = CompileOptions(target=target, optimize=level, **asked)
-        made = {item.name for phase in PHASES for item in make_passes(pipeline(phase.steps, options))}
+        made = {item.name for phase in PHASES for item in make_passes(pipeline(phase.rows, options))}
         assert ("tile-and-fuse" in made) is VECTORS.holds(options) is not ("fix-softmax" in made)
         assert ("choose-schedule" in made) is not (level == "0" or (level == "s" and target.startswith("x86")))
 
@@ -82,20 +82,20 @@ def test_what_runs_is_printed_as_it_runs(capsys: pytest.CaptureFixture[str]) -> 
     ]
     assert run(["phases", "--target", "cortex-m4", "-Os"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert f"  {pipeline(PHASES[-1].steps, options)}" == lines[-1]
+    assert f"  {pipeline(PHASES[-1].rows, options)}" == lines[-1]
 
 
 def test_every_row_is_printed_with_its_condition(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["phases", "--json"]) == 0
     shown = json.loads(capsys.readouterr().out)
     for phase, printed in zip(PHASES, shown["phases"], strict=True):
-        rows = [{"pass": step.text(), "when": [when.name for when in step.when]} for step in phase.steps]
+        rows = [{"pass": row.text(), "when": [when.name for when in row.when]} for row in phase.rows]
         assert printed["passes"] == rows and printed["sentence"] == phase.sentence
     assert run(["phases"]) == 0
     lines = capsys.readouterr().out.splitlines()
     for phase in PHASES:
         assert f"{phase.name:10} {phase.sentence}" in lines
-        for when, _ in groupby(phase.steps, lambda step: step.when):
+        for when, _ in groupby(phase.rows, lambda row: row.when):
             assert any(line.startswith(f"  {', '.join(each.name for each in when) or 'always'}: ") for line in lines)
     for name, sentence in shown["when"].items():
         assert f"{name}: {sentence}" in lines
