@@ -4,8 +4,6 @@
 result in the layout in which it is computed. Conversions are made only when an operation asks for them.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -114,8 +112,7 @@ class Layouts:
         return self.add(unpack(blocked.value, layout, [images, channels.count, *spatial]))
 
     def spread(self, value: SSAValue, axis: int, channels: Channels) -> SSAValue:
-        """`value` with zeros inserted along `axis` for padding lanes, so that each element is in the lane of its
-        channel."""
+        """`value` with zeros along `axis` for padding lanes, so that each element is in the lane of its channel."""
         if not channels.has_padding:
             return value
         shape = shape_of(value)
@@ -153,8 +150,7 @@ class Layouts:
         return wanted if wanted.blocks < blocked.channels.blocks else blocked.channels
 
     def pack_parameter(self, value: SSAValue, shape: Sequence[int], channels: Channels) -> SSAValue:
-        """`value`, which broadcasts to the tensor `shape` [N, C, spatial..], laid out so that it broadcasts to the
-        blocked tensor."""
+        """`value`, which broadcasts to `shape` [N, C, spatial..], laid out so that it does to the blocked tensor."""
         extents = shape_of(value)
         if math.prod(extents) == 1:
             return value

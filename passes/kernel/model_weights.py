@@ -1,7 +1,5 @@
 """The machine as cost models see it for a whole model, whose weights together decide where each is at its next use."""
 
-from __future__ import annotations
-
 import math
 
 from xdsl.dialects.builtin import ModuleOp
@@ -23,8 +21,7 @@ def machine_for(module: ModuleOp) -> Machine | None:
 
 
 def read_bytes(module: ModuleOp) -> int:
-    """Bytes of all constants of a module that an inference reads: not those of a table of which it looks a few rows
-    up."""
+    """Bytes of all constants of a module that an inference reads: of a table, those of the rows that it looks up."""
     return sum(_read_of(op.result) for op in module.walk() if isinstance(op, ConstantOp))
 
 

@@ -92,8 +92,7 @@ class AccessPattern:
 
     @classmethod
     def of(cls, index: Sequence[Scalar]) -> AccessPattern | None:
-        """The pattern of an index; None where it is a single element. Raises NotVectorizable where an index mixes
-        several tiles."""
+        """The pattern of an index; None for a single element. Raises NotVectorizable where it mixes several tiles."""
         along = [each for each in index if isinstance(each, TileIndex)]
         if not along:
             return None

@@ -1,7 +1,5 @@
 """Operands of recurrent layers: products of their inputs, for all steps at once, and the layers before them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import f32

@@ -1,7 +1,5 @@
 """Signatures of operations and blocks: where they are equal, what is found out about one holds for the other."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from xdsl.ir import Block, Operation, SSAValue

@@ -9,8 +9,6 @@ strategies for them and their subclasses. Ours (`passes/kernel/strategies`) regi
 knowledge as external interface models, IREE as lowering configurations.)
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
@@ -46,8 +44,7 @@ Op = TypeVar("Op", bound=GraphOp)
 
 
 class Prologue(IntEnum):
-    """The work that may be fused into a vectorised anchor at the place where it reads an operand; a greater value
-    allows less."""
+    """The work that may be fused into a vectorised anchor where it reads an operand; a greater value allows less."""
 
     COMPUTED = 0
     """Any computation: the nest reads each element about once."""
@@ -92,8 +89,7 @@ class KernelStrategy(Generic[Op]):
     # What to choose
 
     def schedule(self, op: Op, core: Any, /) -> Schedule | None:
-        """The best schedule on `core`; None where the loops that define the operation are as good, or this strategy
-        does not apply."""
+        """The best schedule on `core`; None where scalar loops are as good, or this strategy does not apply."""
         return None
 
     def cost(self, op: Op, schedule: Any, core: Any, /) -> float:
@@ -153,8 +149,7 @@ class KernelStrategy(Generic[Op]):
     # Fusion
 
     def prologue(self, op: Op, operand: int) -> Prologue:
-        """The work that may be fused where `nest` reads an operand. (For scalar loops the cost of the operation alone
-        decides.)"""
+        """The work that may be fused where `nest` reads an operand. (For scalar loops the operation's cost decides.)"""
         return self.PROLOGUES[min(operand, len(self.PROLOGUES) - 1)]
 
     def accesses(self, op: Op, schedule: Any) -> Accesses | None:
@@ -314,8 +309,7 @@ def _choose(op: GraphOp, core: Core) -> Choice | None:
 
 
 def keeps_packed(op: GraphOp, core: Core) -> bool:
-    """Whether `op` reads constants of few bits that stay packed on `core`: what was measured of its types does not
-    count."""
+    """Whether `op` reads constants of few bits that stay packed on `core`, whatever was measured of its types."""
     if not isinstance(core, Machine):
         return False
     return any(each.KEEPS_PACKED and each.schedule(op, core) is not None for each in _able(op))

@@ -9,6 +9,7 @@ import onnx.parser
 import pytest
 from quick_c import open_quickly
 
+import aotc
 from aotc.compiler.driver import lower
 from aotc.dialects.aot.contract import arguments_of, kernels
 from aotc.errors import AotcError
@@ -110,3 +111,12 @@ def test_kernels_that_check_are_shared() -> None:
         for module in (lower(model, CompileOptions(check_indices=check, threads=2)).module for check in (True, False))
     )
     assert one == other and len(one) > 3
+
+
+def test_an_index_without_a_sign_is_never_counted_from_the_end() -> None:
+    model = """<ir_version: 8, opset_import: ["" : 17]>
+        g (uint64[4] i) => (float[4, 3] y) <int64 depth = {3}, float[2] values = {0, 1}>
+            { y = OneHot(i, depth, values) }"""
+    given = np.array([1, 2**64 - 1, 2**63, 2], np.uint64)
+    found = aotc.compile(onnx.parser.parse_model(model).SerializeToString())(given)["y"]
+    assert found.argmax(1).tolist() == [1, 0, 0, 2] and found.sum(1).tolist() == [1, 0, 0, 1]

@@ -16,7 +16,7 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from fuzz.cases import CASES, keep
+from fuzz.cases import CASES, DRAWN, keep
 from fuzz.isolation import Outcome, Runner
 
 LONGEST = 120.0
@@ -67,9 +67,9 @@ def main() -> int:
 
 def _tell(kind: str, seed: int, outcome: Outcome, folder: Path) -> None:
     print(f"FAILED {kind} seed {seed}: {outcome.what}: {outcome.message.strip()}", flush=True)
-    if kind == "models" and outcome.what not in ("died", "hang"):
+    if kind in DRAWN and outcome.what not in ("died", "hang"):
         place = folder / f"{kind}-{seed}"
-        specimen = keep(seed, place)
+        specimen = keep(kind, seed, place)
         print(f"  {', '.join(node.op_type for node in specimen.nodes)}: {place}", flush=True)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -13,9 +14,11 @@ from fuzz.damage_caches import damaged_cache
 from fuzz.damage_ir import damaged_ir
 from fuzz.damage_models import damaged_model
 from fuzz.drafts import Specimen
+from fuzz.extremes import draw_extreme
 from fuzz.isolation import Case
 from fuzz.minimise import minimised
 from fuzz.models import Failure, check, chosen
+from fuzz.oracle import Refused
 
 
 def model(seed: int) -> str:
@@ -23,8 +26,20 @@ def model(seed: int) -> str:
     return check(draw(seed))
 
 
+def extreme(seed: int) -> str:
+    """A node on the ends of its types by several routes."""
+    try:
+        return check(draw_extreme(seed))
+    except Refused:
+        return "nobody says what comes out"
+
+
+DRAWN: dict[str, Callable[[int], Specimen]] = {"models": draw, "extremes": draw_extreme}
+"""Kind of cases -> the model of a seed."""
+
 CASES: dict[str, tuple[Case, float]] = {
-    "models": (model, 0.6),
+    "models": (model, 0.5),
+    "extremes": (extreme, 0.1),
     "damaged models": (damaged_model, 0.2),
     "damaged IR": (damaged_ir, 0.15),
     "damaged caches": (damaged_cache, 0.05),
@@ -32,9 +47,9 @@ CASES: dict[str, tuple[Case, float]] = {
 """Kind -> its case, and its share of the time."""
 
 
-def keep(seed: int, folder: Path) -> Specimen:
+def keep(kind: str, seed: int, folder: Path) -> Specimen:
     """Write the model of a seed that fails, made as small as it gets, with its inputs and what should come out."""
-    specimen = draw(seed)
+    specimen = DRAWN[kind](seed)
     routes = chosen(specimen)
 
     def failure(each: Specimen) -> str | None:
@@ -44,9 +59,9 @@ def keep(seed: int, folder: Path) -> Specimen:
             return error.kind
         return None
 
-    kind = failure(specimen)
-    if kind is not None:
-        specimen = minimised(specimen, lambda each: failure(each) == kind)
+    wrong = failure(specimen)
+    if wrong is not None:
+        specimen = minimised(specimen, lambda each: failure(each) == wrong)
     folder.mkdir(parents=True, exist_ok=True)
     onnx.save(specimen.model(), folder / "model.onnx")
     np.savez(folder / "inputs.npz", **specimen.feed())
@@ -54,7 +69,7 @@ def keep(seed: int, folder: Path) -> Specimen:
     allowed = {name: specimen.values[name].error for name in specimen.outputs}
     (folder / "case.json").write_text(
         json.dumps(
-            {"seed": seed, "routes": [route.name for route in routes], "allowed": allowed, "kind": kind}, indent=2
+            {"seed": seed, "routes": [route.name for route in routes], "allowed": allowed, "kind": wrong}, indent=2
         )
     )
     return specimen

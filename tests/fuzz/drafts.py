@@ -281,13 +281,13 @@ class Draft:
         how: str = SMOOTH,
         domain: str = "",
         captured: Sequence[Value] = (),
-        own: bool = False,
+        elsewhere: bool = False,
         slack: float = 0.0,
         **attributes: Any,
     ) -> list[Value]:
         """A node, whose graphs read `captured` too; its results are values from now on. Raises Refused.
 
-        `outputs`: how many, or which of them there are. With `own`, our unscheduled loops say what comes out. By
+        `outputs`: how many, or which of them there are. `elsewhere` onnxruntime is not asked what comes out. By
         `slack` a result may be off however it was computed, and nothing reads it then.
         """
         number = len(self.nodes)
@@ -296,7 +296,7 @@ class Draft:
         given = [value.name if value is not None else "" for value in inputs]
         node = helper.make_node(op_type, given, names, name=f"{op_type}_{number}", domain=domain, **attributes)
         operands = [value for value in (*inputs, *captured) if value is not None]
-        return self.put([node], [name for name in names if name], operands, how, own, slack)
+        return self.put([node], [name for name in names if name], operands, how, elsewhere, slack)
 
     def put(
         self,
@@ -304,7 +304,7 @@ class Draft:
         outputs: Sequence[str],
         operands: Sequence[Value],
         how: str = SMOOTH,
-        own: bool = False,
+        elsewhere: bool = False,
         slack: float = 0.0,
     ) -> list[Value]:
         """Nodes that are computed together, and which tensors of theirs are values from now on. Raises Refused."""
@@ -312,7 +312,7 @@ class Draft:
         if how == STEPS and any(value.error for value in operands):
             raise Refused("a step of a value that is not exact")
         constant = {value.name for value in operands if value.constant}
-        part = Part(nodes, outputs, {n: v.array for n, v in given.items()}, constant, self.versions, own)
+        part = Part(nodes, outputs, {n: v.array for n, v in given.items()}, constant, self.versions, elsewhere)
         results = part.run({name: value.array for name, value in given.items()})
         if any(array.size > 4 * MOST_ELEMENTS for array in results):
             raise Refused("too large")

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 import aotc
-from fuzz.drafts import Specimen
+from fuzz.drafts import Specimen, is_float
+from fuzz.oracle import Array
 from fuzz.routes import DEFAULT, Route, Wrong, compared, routes
 
 
@@ -35,10 +36,14 @@ def check(specimen: Specimen, tried: Sequence[Route] | None = None) -> str:
     Raises Failure: a wrong number, an error that is none of ours, a refusal by some routes only.
     """
     refused: dict[str, str] = {}
+    first: dict[str, Array] = {}
     tried = chosen(specimen) if tried is None else tried
     for route in tried:
         try:
-            compared(specimen, route.run(specimen))
+            found = route.run(specimen)
+            compared(specimen, found)
+            first = first or found
+            _require_same_zeros(specimen, found, first)
         except aotc.AotcError as error:
             refused[route.name] = str(error)
             if "; " not in str(error) and "):" not in str(error):
@@ -52,3 +57,13 @@ def check(specimen: Specimen, tried: Sequence[Route] | None = None) -> str:
         if not route.startswith("board") or "does not fit" not in message:
             raise Failure(route, "refused", message)
     return "refused" if refused else tried[-1].name
+
+
+def _require_same_zeros(specimen: Specimen, found: dict[str, Array], first: dict[str, Array]) -> None:
+    """Raise Wrong where an exact result of a route has a zero of another sign than that of the first."""
+    for name in specimen.outputs:
+        one, other = found[name], first[name]
+        if not specimen.values[name].error and is_float(one) and one.shape == other.shape:
+            zeros = (one == 0) & (np.signbit(one.astype(np.float64)) != np.signbit(other.astype(np.float64)))
+            if zeros.any():
+                raise Wrong(f"{name} has zeros of another sign than the first route: {np.argwhere(zeros)[:4].tolist()}")

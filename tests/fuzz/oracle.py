@@ -1,17 +1,20 @@
-"""One node by onnxruntime, again and again; where it has no kernel, by our own unscheduled loops."""
+"""One node by onnxruntime, again and again; where it has no kernel, by the reference evaluator of the onnx package; by
+our own unscheduled loops where neither has one."""
 
 from __future__ import annotations
 
 import ctypes
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import onnxruntime
-from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, helper, numpy_helper
+from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, helper, numpy_helper, shape_inference
+from onnx.reference import ReferenceEvaluator
 
 import aotc
-from aotc.dialects.dtypes import element_type
+from aotc.dialects.dtypes import element_type, number_kind, numpy_dtype
 from aotc.frontend.onnx.tensors import DTYPES, ONNX_TYPES, read_tensor
 from aotc.machines.features import here
 
@@ -41,13 +44,34 @@ def make_model(
     return helper.make_model(graph, opset_imports=sets, ir_version=11 if versions[""] > 22 else 10)
 
 
+def _is_narrow(array: Array) -> bool:
+    return number_kind(array.dtype) == "f" and array.dtype.itemsize < 4
+
+
 def _native(array: Array) -> bool:
     """Whether onnxruntime takes such arrays from Python; others go in as initializers and come out raw."""
     return array.dtype.isbuiltin == 1
 
 
+OWN = {
+    **dict.fromkeys(
+        ("Bernoulli", "Dropout", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform"),
+        "its numbers are an implementation's own",
+    ),
+    "RandomUniformLike": "its numbers are an implementation's own",
+}
+"""Operators of which neither onnxruntime nor the reference evaluator says what comes out. Besides these, and those that
+the latter knows nothing of (`com.microsoft`, GlobalLpPool), all that onnxruntime has no kernel for is judged by it."""
+
+_WRONG = {"Unique": "what is not sorted it takes along the first axis, whatever the axis"}
+"""Operators that the reference evaluator computes otherwise than they say."""
+
+_CAST_FEATURES = {"SVMClassifier", "SVMRegressor"}
+"""Operators that compute with floats whatever their features are, which the reference evaluator does not."""
+
+
 class Part:
-    """Some nodes on arrays of given shapes; with `own` they are computed by our unscheduled loops."""
+    """Some nodes on arrays of given shapes; `elsewhere` onnxruntime is not asked."""
 
     def __init__(
         self,
@@ -56,19 +80,31 @@ class Part:
         inputs: dict[str, Array],
         constant: set[str],
         versions: Mapping[str, int],
-        own: bool = False,
+        elsewhere: bool = False,
     ) -> None:
         self._nodes, self._outputs, self._versions = nodes, outputs, versions
         self._fixed = {name for name, array in inputs.items() if name in constant or not _native(array)}
         self._shapes = {name: array for name, array in inputs.items() if name not in self._fixed}
         self._session: Any = None
-        self.own = own or _saturates(nodes)
-        """Whether our unscheduled loops compute it, because onnxruntime does not, or not these numbers."""
+        self._elsewhere = elsewhere or _saturates(nodes)
+        """Whether onnxruntime does not compute it, or not these numbers."""
+        self.judge = ""
+        """Who has said what comes out."""
 
     def run(self, inputs: dict[str, Array]) -> list[Array]:
         """The outputs. Raises Refused."""
-        if self.own:
-            return self._by_loops(inputs)
+        if not self._elsewhere and (found := self._by_onnxruntime(inputs)) is not None:
+            self.judge = "onnxruntime"
+            return found
+        self._elsewhere = True
+        if (found := self._by_reference(inputs)) is not None:
+            self.judge = "onnx.reference"
+            return found
+        self.judge = "our loops"
+        return self._by_loops(inputs)
+
+    def _by_onnxruntime(self, inputs: dict[str, Array]) -> list[Array] | None:
+        """None where it has no kernel."""
         try:
             again = self._session is None or any(name not in self._shapes for name in inputs)
             session = self._open(inputs) if again else self._session
@@ -78,8 +114,32 @@ class Part:
         except Exception as error:  # its errors have no common class
             if not _no_kernel(str(error)):
                 raise Refused(str(error)) from None
-            self.own = True
-            return self._by_loops(inputs)
+            return None
+
+    def _by_reference(self, inputs: dict[str, Array]) -> list[Array] | None:
+        """None where it does not compute these nodes. Narrow floats are computed in float32, and rounded once: numpy
+        would round every sum."""
+        if any(node.op_type in OWN | _WRONG for node in self._nodes):
+            return None
+        infos = [helper.make_tensor_value_info(n, onnx_type(a), a.shape) for n, a in inputs.items()]
+        outputs = [ValueInfoProto(name=name) for name in self._outputs]
+        model = make_model(self._nodes, infos, outputs, [], self._versions)
+        features = any(node.op_type in _CAST_FEATURES for node in self._nodes)
+        given = {
+            name: array.astype(np.float32) if features or _is_narrow(array) else array for name, array in inputs.items()
+        }
+        try:
+            with warnings.catch_warnings(), np.errstate(all="ignore"):
+                warnings.simplefilter("ignore")
+                inferred = shape_inference.infer_shapes(model).graph.output
+                found = [np.asarray(value) for value in ReferenceEvaluator(model).run(None, given)]
+                kinds = [DTYPES.get(value.type.tensor_type.elem_type) for value in inferred]
+                return [
+                    array if kind is None else array.astype(numpy_dtype(kind))
+                    for array, kind in zip(found, kinds, strict=True)
+                ]
+        except Exception:  # nor have these
+            return None
 
     def _model(self, inputs: dict[str, Array]) -> ModelProto:
         infos = [helper.make_tensor_value_info(n, onnx_type(a), a.shape) for n, a in self._shapes.items()]

@@ -8,19 +8,21 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from onnx import helper
 
 from aotc.frontend.onnx import supported_operators
 from fuzz import damage_caches, damage_ir, damage_models, models, routes
 from fuzz.cases import CASES
 from fuzz.catalogue import DRAWERS, NOT_DRAWN, draw
 from fuzz.drafts import Draft, Specimen
+from fuzz.extremes import draw_extreme
 from fuzz.isolation import Runner
 from fuzz.minimise import minimised
 from fuzz.models import Failure, check
-from fuzz.oracle import Refused
+from fuzz.oracle import Part, Refused
 from fuzz.routes import DEFAULT, Route, Wrong, compared
 
-SLICE = {"models": 40, "damaged models": 60, "damaged IR": 30, "damaged caches": 8}
+SLICE = {"models": 40, "extremes": 40, "damaged models": 60, "damaged IR": 30, "damaged caches": 8}
 """How many cases of each kind are part of `make test`."""
 
 
@@ -53,6 +55,53 @@ def test_drawers_draw(name: str) -> None:
         assert name.partition(" ")[0] in drawn
         return
     raise AssertionError("refused forty times")
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype"),
+    [
+        ("Resize", "int8"),
+        ("Clip", "uint16"),
+        ("Sign", "uint64"),
+        ("MaxPool", "int8"),
+        ("Gemm", "uint64"),
+        ("Mod", "int16"),
+        ("ReduceMean", "int32"),
+        ("Range", "int64"),
+        ("ai.onnx.ml.TreeEnsembleRegressor", "int64"),
+    ],
+)
+def test_operators_are_drawn_on_the_ends_of_integers(name: str, dtype: str) -> None:
+    (node,) = (specimen := draw_extreme(3, name, dtype)).nodes
+    assert node.op_type in name and specimen.values[node.input[0]].dtype == dtype
+
+
+def test_an_integer_that_wraps_around_is_wrong() -> None:
+    """As cubic Resize had it, which no drawer drew."""
+    specimen = draw_extreme(0, "Resize", "uint8")
+    (name,) = specimen.outputs
+    wrapped = specimen.values[name].array + np.uint8(2)
+    with pytest.raises(Wrong, match="off by"):
+        compared(specimen, {name: wrapped})
+
+
+def test_zeros_of_both_signs_are_told_apart() -> None:
+    draft = Draft(np.random.default_rng(0), 21)
+    draft.add("Neg", [draft.known(np.zeros(3, np.float32), constant=False)], how="moves")
+    specimen = draft.finish(0)
+    positive = Route("positive", 1, lambda each: {name: np.abs(x) for name, x in DEFAULT.run(each).items()})
+    assert check(specimen, [DEFAULT]) == "default"
+    with pytest.raises(Failure, match="zeros of another sign"):
+        check(specimen, [DEFAULT, positive])
+
+
+def test_what_onnxruntime_has_no_kernel_for_is_judged_by_the_reference() -> None:
+    x = np.array([0.5, -0.25], "float64")
+    for op_type, judge in (("Acos", "onnx.reference"), ("Neg", "onnxruntime"), ("Bernoulli", "our loops")):
+        node = helper.make_node(op_type, ["x"], ["y"], **({"seed": 1.0} if op_type == "Bernoulli" else {}))
+        part = Part([node], ["y"], {"x": np.abs(x)}, set(), {"": 21}, elsewhere=op_type == "Bernoulli")
+        part.run({"x": np.abs(x)})
+        assert part.judge == judge
 
 
 def test_a_model_depends_on_its_seed_alone() -> None:

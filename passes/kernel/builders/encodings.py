@@ -6,8 +6,6 @@ Of a sub-byte integer only the low bits in memory count; `encode` extends them t
 same on arrays.
 """
 
-from __future__ import annotations
-
 from typing import cast
 
 import ml_dtypes

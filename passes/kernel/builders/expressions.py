@@ -1,7 +1,5 @@
 """The elements of a kernel's tensors as expressions over its operands, evaluated where a result is written."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TypeAlias, cast
@@ -45,8 +43,7 @@ class Expressions:
             self._b.store(value, buffer, index)
 
     def store_epilogue(self, destinations: Sequence[Destination], index: Sequence[Scalar]) -> None:
-        """Store what becomes of the anchor's result at `index`: where a tensor is a permuted one, each of its elements
-        goes where it belongs."""
+        """Store what becomes of the anchor's result at `index`: elements of a permuted tensor go where they belong."""
         sources = [_permuted(value) for value, _ in destinations]
         values = [self.reader(source, encoded=True)(index) for source, _ in sources]
         for value, (_, axes), (_, buffer) in zip(values, sources, destinations, strict=True):

@@ -4,8 +4,6 @@
 memref operations.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import cast
 
@@ -40,8 +38,7 @@ class LoopBuilder(ScalarBuilder):
     # Memory
 
     def load(self, buffer: SSAValue, index: Sequence[Scalar], dtype: Attribute) -> Scalar:
-        """buffer[index], widened to the compute type of `dtype`, the buffer's graph element type; encoded elements stay
-        encoded."""
+        """buffer[index] in the compute type of `dtype`, the buffer's graph element type; encoded ones stay encoded."""
         value = self.emit(memref.LoadOp.get(buffer, [i.ssa for i in index]))
         if is_encoded(dtype):
             return Scalar(self, dtype, value)

@@ -4,8 +4,6 @@ Indices are folded, and f16 and bf16 are computed in f32 (memory keeps the narro
 `encodings` decodes and encodes minifloats and sub-byte integers; `loop_builder` adds memory, loops and conditionals.
 """
 
-from __future__ import annotations
-
 import math as pymath
 from collections.abc import Callable, Mapping
 from typing import cast

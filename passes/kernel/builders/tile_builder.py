@@ -6,8 +6,6 @@ element) raises `NotVectorizable`, upon which the kernel is written as scalar lo
 both.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import partial, reduce
 from math import inf
@@ -196,8 +194,7 @@ class TileBuilder(LoopBuilder):
         return Scalar(self, wide, self._converted("extf", value, wide))
 
     def _load_across(self, buffer: SSAValue, base: Sequence[SSAValue], strides: Sequence[int], tile: Tile) -> SSAValue:
-        """A tile that is contiguous from register to register, not along the lanes: its columns are loaded as
-        registers, then transposed."""
+        """A tile contiguous from register to register, not along lanes: its columns are loaded, then transposed."""
         rows, lanes = tile.shape[0], tile.shape[-1]
         present = lanes if tile.valid is None else tile.valid
         shape = (present, *tile.shape[1:-1], lanes)
@@ -433,8 +430,7 @@ class TileBuilder(LoopBuilder):
 
 
 def _check_elements(dtype: Attribute) -> None:
-    """Raise NotVectorizable for types that vectors cannot hold: indices, and minifloats, which are decoded one by
-    one."""
+    """Raise NotVectorizable for types that no vector holds: indices, and minifloats, which are decoded one by one."""
     if not isinstance(dtype, AnyFloat | IntegerType) or is_minifloat(dtype):
         raise NotVectorizable(f"tiles of {dtype}")
 

@@ -1,7 +1,5 @@
 """Schedules near one that a cost model chose, for a search that measures them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
@@ -67,8 +65,7 @@ def _tiles(mr: int, nr: int, registers: int) -> list[tuple[int, int]]:
 
 
 def _near_product(schedule: schedules.MatmulSchedule, machine: Machine) -> Iterator[schedules.MatmulSchedule]:
-    """Other tiles of about the same size, the other order, other unrolling, all rows at once, with and without
-    prefetching."""
+    """Other tiles of about the same size, the other order, other unrolling, all rows at once, the other prefetching."""
     for mr, nr in _tiles(schedule.mr, schedule.nr, machine.registers):
         yield replace(schedule, mr=mr, nr=nr)
     order = "rows" if schedule.order == "columns" else "columns"

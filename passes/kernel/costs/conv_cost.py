@@ -1,7 +1,5 @@
 """The cost model of direct convolution: sums along which lanes, on which register tiles. Sizes only, no IR."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 
@@ -57,8 +55,7 @@ def positions_schedule(
 def positions_cycles(
     machine: Machine, schedule: PositionsSchedule, extents: Sequence[int], outputs: int, depth: int
 ) -> float:
-    """Estimated cycles of one core for one image of a convolution as in `positions_schedule`, with results of
-    `extents`."""
+    """Estimated cycles of one core for one image of a convolution as in `positions_schedule`, of `extents`."""
     *outer, row = extents
     registers = ceil_div(row, schedule.lanes)
     return math.prod(outer) * product_cost.nest_cycles(machine, (schedule.mr, schedule.nr), outputs, registers, depth)

@@ -1,7 +1,5 @@
 """Costs of sums of products of 8-bit integers: a machine as its dot product makes it, or two steps at once."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -46,8 +44,7 @@ def depthwise_cycles(machine: Machine, taps: Sequence[int], group: int) -> float
 
 
 def depthwise_pair_cycles(machine: Machine, taps: Sequence[int]) -> float | None:
-    """The same by products of two taps in a column, of elements that neighbouring positions share; None: there is no
-    instruction for these."""
+    """By products of two taps in a column, of elements that neighbouring positions share; None: no instruction does."""
     if (cycles := machine.dot.pair_cycles) is None:
         return None
     *before, rows, across = (1, *taps)

@@ -4,8 +4,6 @@ A contraction adds, for each step of its reduction, the outer product of `rows` 
 * columns accumulators. The accumulators, the column registers and one broadcast must fit the register file.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
@@ -43,8 +41,7 @@ def _switch_cycles(machine: Machine, results: int, depth: int) -> float:
 
 
 def _most_rows(machine: Machine, columns: int) -> int:
-    """The most rows of a tile that compilers keep in registers: accumulators, columns, a broadcast, and one to spare;
-    at least 1."""
+    """The most rows of a tile in registers: accumulators, columns, a broadcast, and one to spare; at least 1."""
     return max((machine.registers - 2 - machine.tiles.column_registers * columns) // columns, 1)
 
 
@@ -134,8 +131,7 @@ def product_cycles(machine: Machine, schedule: MatmulSchedule, rows: int, column
 
 
 def prefetches(machine: Machine, rows: int, tile: tuple[int, int]) -> bool:
-    """Whether it pays to prefetch the next panel, which comes from memory, while `rows` are multiplied with the current
-    one."""
+    """Whether it pays to prefetch the next panel from memory, while `rows` are multiplied with the current one."""
     return _prefetched_lines(machine, rows, tile) <= machine.tiles.prefetch_lines
 
 
@@ -238,8 +234,7 @@ def few_bits_cycles(
 
 @dataclass(frozen=True)
 class BlockedWork:
-    """Work in blocks of rows. Of each block the operand is transformed, then all panels of a weight are multiplied with
-    it, panel by panel."""
+    """Work in blocks of rows: of each the operand is transformed, then multiplied with all panels of a weight."""
 
     rows: int
     block_rows: int

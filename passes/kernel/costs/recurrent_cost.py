@@ -111,8 +111,7 @@ class Layer:
         return max(reread_cycles(self.machine, weight), self.registers * self.depths[0] / self.multipliers)
 
     def both(self, given: Layer, rows: int, across: int, during: int) -> float:
-        """Cycles of one step's products with the state, beside those of `rows` inputs of the layer `given`, which take
-        `during` steps."""
+        """Cycles of a step's products with the state, beside those of `rows` inputs of `given` in `during` steps."""
         machine, costs = self.machine, self.machine.recurrent
         state, inputs = self.depths[0], given.depths[1]
         read = reread_cycles(machine, self.weights[0] + given.weights[1] / during)
@@ -133,8 +132,7 @@ class Layer:
         return max(way // gcd(way, row), 1) * (ways - 1)
 
     def besides(self, inputs: int) -> list[int]:
-        """The panels that a tile of that many inputs may be summed up beside: with a step of each reduction, at
-        least."""
+        """Panels beside which a tile of so many inputs may be summed up: with a step of each reduction, at least."""
         state = self.depths[0]
         return [each for each in range(1, self.panels + 1) if each <= inputs <= state * each]
 

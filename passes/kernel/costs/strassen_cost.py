@@ -22,8 +22,6 @@ with a bias, in us; "cold" with something else in the first two caches:
 | 32 x 768 x 3072 | 592 | 595 | 1.00 | 0.87 |
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import IntAttr
@@ -67,8 +65,7 @@ def choices(machine: Machine, dtype: Attribute, sizes: ProductSizes) -> list[Str
 
 
 def choose(machine: Machine, dtype: Attribute, sizes: ProductSizes) -> StrassenAttr | None:
-    """Blocks of as many rows as suit the machine, where Strassen's algorithm is estimated to be faster; None: it is
-    not."""
+    """Blocks of as many rows as suit the machine, where Strassen's algorithm is estimated to be faster; else None."""
     if not machine.enlarges_weights or not (found := choices(machine, dtype, sizes)):
         return None
     most = machine.strassen.most_time * direct_cycles(machine, dtype, sizes)
@@ -99,8 +96,7 @@ def cycles(machine: Machine, dtype: Attribute, sizes: ProductSizes) -> float:
 
 
 def work(machine: Machine, dtype: Attribute, sizes: ProductSizes, block_rows: int, panels: int) -> BlockedWork:
-    """Work that threads may share, in blocks of `block_rows` rows, which stay whole: the rows of a block decide how
-    results are rounded."""
+    """Work that threads may share, in blocks of `block_rows` rows that stay whole, since they decide the rounding."""
     rows, lanes = sizes.batch * sizes.rows, lanes_of(machine, dtype)
     half, registers = ceil_div(sizes.rows, 2), sizes.left(lanes) // lanes
     transformed = PRODUCTS * sizes.batch * half * sizes.upper * byte_width(compute_type(dtype))

@@ -4,8 +4,6 @@ A tile of P positions times Q outputs takes, for each step of the reduction, P +
 does not fit the registers is loaded again at each step.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import product
 
@@ -82,8 +80,7 @@ def unroll_of(unit: ScalarUnit, tile: tuple[int, int], step: Step) -> int:
 
 
 def is_rolled(sums: int, *, floats: bool, size: bool) -> bool:
-    """Whether the results of a tile of some sums are computed in a loop: where code is to be small. It takes a place on
-    the stack for each sum."""
+    """Whether results of a tile of sums are computed in a loop, for small code; each takes a place on the stack."""
     return sums > 1 and not floats and size
 
 

@@ -1,7 +1,5 @@
 """The schedules of pooling and of convolution within blocks of channels, and of rows of windows; sizes only, no IR."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from math import log2
 

@@ -45,8 +45,6 @@ With a stride of 2, "direct" with pairs of steps where these are faster:
 | 32 -> 64, 16 | | | | 12.2 | 12.1 | 11.4 |
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from math import prod
 

@@ -12,8 +12,6 @@ computes all four, so that operands that are contiguous along another dimension 
 have fewer channels last.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from math import prod

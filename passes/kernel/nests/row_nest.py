@@ -25,7 +25,7 @@ from aotc.dialects.graph.schedules import RowSchedule
 from aotc.dialects.graph.shapes import Segment, ceil_div, segments
 from aotc.passes.kernel.builders.tile_builder import TileBuilder
 from aotc.passes.kernel.builders.tiles import Tile, is_tile
-from aotc.passes.kernel.costs.row_cost import axis_of_lanes, axis_of_steps
+from aotc.passes.kernel.costs.lanes import axis_of_lanes, axis_of_steps
 
 Combine = Callable[[Scalar, Scalar], Scalar]
 
@@ -68,8 +68,7 @@ class Part:
 
 
 def lane_numbers(b: TileBuilder, shape: Sequence[int], beside: Attribute) -> Scalar:
-    """The positions of a tile's elements along the axis of the lanes, as integers of the width of the floats
-    `beside`."""
+    """The positions of a tile's elements along the axis of the lanes, as integers as wide as the floats `beside`."""
     kind = i64 if isinstance(beside, Float64Type) else i32
     steps, registers, lanes = shape
     values = list(range(registers * lanes)) * steps
@@ -91,8 +90,7 @@ class Rows:
         self.steps = 1 if self.step_axis is None else min(schedule.steps, shape[self.step_axis])
         self._outer = [axis for axis in range(len(shape)) if axis not in self.axes and axis != self.lane_axis]
         self.row_axis = max((axis for axis in self._outer if shape[axis] > 1), default=None)
-        """The axis along which several rows are computed at once, if lanes lie along rows and there is one step at a
-        time."""
+        """The axis along which several rows are computed at once, if lanes lie along rows, a step at a time."""
         several = self.row_axis is not None and self.across and self.steps == 1
         self._groups, self._rows_per_tile = (schedule.stages, schedule.rows) if several else (1, 1)
         self.pieces = list(segments(shape[self.lane_axis], schedule.registers * self.lanes))
@@ -126,42 +124,36 @@ class Rows:
     def _parallel_for(self, at_once: int, body: Callable[[Sequence[Row]], None]) -> None:
         """A parallel nest over all rows; `body` gets the groups that are computed at once."""
         if self.across:
-            extent = 1 if self.row_axis is None else self.shape[self.row_axis]
-            tail = extent % at_once
+            extent, step = 1 if self.row_axis is None else self.shape[self.row_axis], min(self._rows_per_tile, at_once)
 
             def several(at: dict[int, Scalar], count: int) -> None:
                 body([self._row(at, start, min(self._rows_per_tile, count - start)) for start in range(0, count, step)])
 
-            step = min(self._rows_per_tile, at_once)
-            self._nest(self.row_axis, 0, extent - tail, at_once, several)
-            self._nest(self.row_axis, extent - tail, extent, tail, several)
+            for part in segments(extent, at_once):
+                self._nest(self.row_axis, part, several)
             return
         for piece in self.pieces:
 
             def each(at: dict[int, Scalar], width: int, piece: Segment = piece) -> None:
                 body([Row(self, at, 1, piece)])
 
-            self._nest(self.lane_axis, piece.start, piece.stop, piece.size, each)
+            self._nest(self.lane_axis, piece, each)
 
     def _row(self, at: Mapping[int, Scalar], start: int, many: int) -> Row:
         """`many` rows, from `start` rows after the one at `at`."""
         moved = {} if self.row_axis is None else {self.row_axis: at[self.row_axis] + start}
         return Row(self, {**at, **moved}, many)
 
-    def _nest(
-        self, cut: int | None, low: int, high: int, width: int, body: Callable[[dict[int, Scalar], int], None]
-    ) -> None:
-        """A parallel nest over all kept axes; of axis `cut` over the part from `low` to `high`, `width` at a time."""
-        if low == high:
-            return
+    def _nest(self, cut: int | None, part: Segment, body: Callable[[dict[int, Scalar], int], None]) -> None:
+        """A parallel nest over all kept axes; of axis `cut` over a part, as many at a time as it has in one tile."""
         axes = [*(axis for axis in self._outer if axis != cut), *([] if cut is None else [cut])]
-        extents = [ceil_div(high - low, width) if axis == cut else self.shape[axis] for axis in axes]
+        extents = [part.count if axis == cut else self.shape[axis] for axis in axes]
 
         def each(index: list[Scalar]) -> None:
             at = dict(zip(axes, index, strict=True))
             if cut is not None:
-                at[cut] = at[cut] * width + low
-            body(at, width)
+                at[cut] = at[cut] * part.size + part.start
+            body(at, part.size)
 
         self.b.parallel_for(extents, each)
 

@@ -5,8 +5,6 @@ in a rolling line buffer and computes only what is new: nothing is computed twic
 their position share code. Parts of the result, tiles in a row, may be computed at the same time.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise, product
@@ -61,8 +59,7 @@ class Walk:
         self._last: list[Box | None] = [None] * (len(self._stages) - 1)
 
     def tile(self, box: Box) -> SpatialTile:
-        """The next tile, which computes `box` of the result; raises ShapeError where a stage has no tiled
-        implementation for it."""
+        """The next tile, which computes `box` of the result; raises ShapeError where a stage cannot be tiled so."""
         tile: list[Slab | None] = [None] * len(self._stages)
         for number, stage in reversed(list(enumerate(self._stages))):
             if (found := strategy_of(stage.anchor).tiled_implementation(stage.anchor, box)) is None:

@@ -1,7 +1,5 @@
 """The kernel strategies of aotc: a module for each family of operators."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from aotc.dialects.graph.interfaces import GraphOp

@@ -1,7 +1,5 @@
 """Convolutions and matrix products on cores without vectors: channels last, interleaved weights, sums in registers."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from typing import TypeVar
@@ -54,8 +52,7 @@ class SumsStrategy(KernelStrategy[Sum]):
 
 
 def _applies(op: AccumulatingOp, core: Core, x: SSAValue, weight: SSAValue) -> bool:
-    """Whether sums of products of x with a weight are computed in registers of the core: integers, or f32 with an
-    FPU."""
+    """Whether sums of products of x and weight are computed in registers of the core: integers, or f32 with an FPU."""
     if not Layouts.is_constant(weight):
         return False
     if op.sums_integers:
@@ -95,8 +92,7 @@ def _packs(op: AccumulatingOp, outputs: int, depth: int, groups: int = 1) -> boo
 
 
 def _whole_bias(op: AccumulatingOp, bias: SSAValue | None, rows: SSAValue, layouts: Layouts) -> SSAValue | None:
-    """First addends of sums that take x as it is: less its zero point times all weights of an output, a row of `rows`
-    [M, K]."""
+    """First addends of sums that take x as it is: less its zero point times the weights of an output, `rows` [M, K]."""
     point, (outputs, depth) = op.zero_points[0], shape_of(rows)
     if not point:
         return bias

@@ -3,8 +3,6 @@
 A register tile is MR neighbouring positions along the last axis times NR vectors of output channels.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -59,8 +57,7 @@ class ConvolutionStrategy(KernelStrategy[Convolution]):
 
 
 def positions_of(op: ConvolutionalOp) -> list[int]:
-    """The number of positions along each spatial axis that register tiles cover; along the last axis, those of a
-    residue."""
+    """The positions along each spatial axis that register tiles cover; along the last axis, those of a residue."""
     longest = max((part.window.positions for part in op.residues()[-1]), default=0)
     return [*op.extents()[:-1], longest]
 
@@ -296,8 +293,7 @@ _FEW_OUTPUTS: Sequence[KernelStrategy[Any]] = (NarrowConvStrategy(), PositionsCo
 
 
 def cycles_of_few_outputs(op: ConvOp, machine: Machine) -> float:
-    """The least estimated cycles with input channels or positions in the lanes; infinite where neither has a
-    schedule."""
+    """The least estimated cycles with input channels or positions in the lanes; infinite without a schedule."""
     found = [(each, schedule) for each in _FEW_OUTPUTS if (schedule := each.schedule(op, machine)) is not None]
     return min((each.cost(op, schedule, machine) for each, schedule in found), default=math.inf)
 
@@ -332,8 +328,7 @@ def _cut_or_padded(x: SSAValue, before: Sequence[int], lengths: Sequence[int], l
 
 
 def _residues(x: SSAValue, stride: int, layouts: Layouts) -> SSAValue:
-    """x [N, C, spatial.., L * stride] as [N, C * stride, spatial.., L]: every stride-th element along the last axis is
-    a channel."""
+    """x [N, C, spatial.., L * stride] as [N, C * stride, spatial.., L]: every stride-th element is a channel."""
     if stride == 1:
         return x
     images, channels, *outer, last = shape_of(x)

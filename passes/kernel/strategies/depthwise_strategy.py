@@ -1,7 +1,5 @@
 """Depthwise convolution in the NCHWc layout, and convolution in groups of neighbouring lanes of a block."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
@@ -39,8 +37,7 @@ from aotc.passes.kernel.strategy import KernelStrategy, Prologue, Strategies
 
 
 class DepthwiseStrategy(KernelStrategy[LanesConvolutionOp]):
-    """A vector register of sums for each position; in groups, one pass over the taps for each input channel of a
-    group."""
+    """A register of sums for each position; in groups, one pass over the taps for each input channel of a group."""
 
     SCHEDULES = (WindowSchedule,)
     PROLOGUES = (Prologue.STORED,)

@@ -1,7 +1,5 @@
 """Operations that are computed alike wherever elements lie, or that move them, in the NCHWc layout."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -31,8 +29,7 @@ from aotc.passes.kernel.strategy import KernelStrategy, Prologue, Strategies, st
 
 
 class PointwiseLayout(KernelStrategy[BroadcastOp]):
-    """In the layout of the operand that takes the fewest blocks; operands that broadcast become parameters in that
-    layout."""
+    """In the layout of the operand of the fewest blocks; operands that broadcast become parameters in that layout."""
 
     def lay_out(self, op: BroadcastOp, layouts: Layouts) -> Blocked | None:
         shape = shape_of(op.results[0])
@@ -46,8 +43,7 @@ class PointwiseLayout(KernelStrategy[BroadcastOp]):
         return Blocked(layouts.copied(op, operands), channels)
 
     def lay_out_reshaped(self, op: BroadcastOp, layouts: Layouts, shape: Sequence[int]) -> Blocked | None:
-        """In the layout of the operand that does not broadcast; parameters of groups of channels are repeated for each
-        channel."""
+        """In the layout of the operand that does not broadcast; parameters of groups are repeated for each channel."""
         own = shape_of(op.results[0])
         if min(len(own), len(shape)) < 2 or 0 in own or own[0] != shape[0] or shape[1] % own[1]:
             return None
@@ -77,8 +73,7 @@ class PointwiseLayout(KernelStrategy[BroadcastOp]):
 
 
 class AffineLayout(KernelStrategy[AffineOp]):
-    """Quantisation and dequantisation with one scale for the tensor; with a scale for each channel they stay on plain
-    tensors."""
+    """Quantisation and dequantisation with one scale for the tensor; with one for each channel, on plain tensors."""
 
     def on_blocks(self, op: AffineOp) -> Mapping[str, object] | None:
         return {} if shape_of(op.scale) in ((), (1,)) else None
@@ -145,8 +140,7 @@ class SliceLayout(KernelStrategy[SliceOp]):
 
 
 class ConcatLayout(KernelStrategy[ConcatOp]):
-    """Concatenation along the channels puts blocks side by side; where that leaves many padding lanes, channels are
-    moved."""
+    """Concatenation of channels puts blocks side by side; where that leaves many padding lanes, channels are moved."""
 
     def lay_out(self, op: ConcatOp, layouts: Layouts) -> Blocked | None:
         channels = layouts.channels_of(*op.parts)
@@ -178,8 +172,7 @@ class GatherLayout(KernelStrategy[GatherOp]):
 
 
 class RequantizeLayout(KernelStrategy[RequantizeOp | FixedRequantizeOp | DoublingRequantizeOp]):
-    """With one factor, or one for each channel: with all channels in one block a vector along its lanes, else packed
-    as x is."""
+    """With one factor, or one for each channel: of a single block a vector along its lanes, else packed as x is."""
 
     def lay_out(self, op: RequantizeOp | FixedRequantizeOp | DoublingRequantizeOp, layouts: Layouts) -> Blocked | None:
         factor, *shift = op.operands[1:]

@@ -1,7 +1,5 @@
 """Matrix products on register tiles: of panels of a constant, by Strassen's algorithm, of 8-bit integers and fewer."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Pictures: pooling in the NCHWc layout or of plain tensors along their last axis, resampling, sampling."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import groupby
@@ -24,8 +22,7 @@ from aotc.machines.machine import Machine
 from aotc.passes.kernel.builders.tile_builder import TileBuilder
 from aotc.passes.kernel.builders.tiles import NotVectorizable, Tile
 from aotc.passes.kernel.costs import window_cost
-from aotc.passes.kernel.costs.lanes import lanes_of, lanes_of_products
-from aotc.passes.kernel.costs.row_cost import axis_of_lanes
+from aotc.passes.kernel.costs.lanes import axis_of_lanes, lanes_of, lanes_of_products
 from aotc.passes.kernel.layouts import Blocked, ChannelsOf, Layouts
 from aotc.passes.kernel.nest import Nest
 from aotc.passes.kernel.nests.convolution.window_nest import Part, WindowNest, WindowReduction
@@ -278,8 +275,7 @@ class ResampleStrategy(KernelStrategy[ResampleOp]):
 
 
 def _tile_axes(op: ResampleOp) -> tuple[int | None, int]:
-    """The axis along which a tile has rows, if any, and that of its lanes: the innermost axes that are longer than
-    1."""
+    """The axis along which a tile has rows, if any, and that of its lanes: the innermost ones longer than 1."""
     shape, axis = shape_of(op.result), op.axis
     lanes = axis_of_lanes(shape)
     return max((k for k in range(len(shape)) if k not in (axis, lanes) and shape[k] > 1), default=None), lanes

@@ -1,7 +1,5 @@
 """Recurrent layers: weights in panels, products on register tiles; without vectors, several columns at once."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from xdsl.dialects.builtin import f32, i32
@@ -69,8 +67,7 @@ class RecurrenceStrategy(KernelStrategy[RecurrenceOp]):
 
 
 def _layer(op: RecurrenceOp, machine: Machine) -> Layer | None:
-    """A layer of a single row that may multiply its inputs itself, or does; None if its inputs are multiplied in
-    other ways."""
+    """A layer of a single row that may multiply its inputs itself, or does; None if they are multiplied otherwise."""
     found = given(op) if single(op) else None
     tile = product_schedule(machine, f32, 1, op.columns, op.sizes[2])
     if found is None or tile is None:

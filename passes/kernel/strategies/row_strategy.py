@@ -1,7 +1,5 @@
 """Reductions, softmax and normalisation on register tiles, and elimination, whose columns lie along the lanes."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -28,8 +26,7 @@ from aotc.dialects.graph.structure import ConstantOp
 from aotc.machines.machine import Machine
 from aotc.passes.kernel.builders.tile_builder import TileBuilder
 from aotc.passes.kernel.builders.tiles import NotVectorizable, Tile
-from aotc.passes.kernel.costs.lanes import lanes_of
-from aotc.passes.kernel.costs.row_cost import axis_of_lanes, reduction_schedule, row_schedule
+from aotc.passes.kernel.costs.lanes import axis_of_lanes, lanes_of, reduction_schedule, row_schedule
 from aotc.passes.kernel.layouts import Blocked, ChannelsOf, Layouts
 from aotc.passes.kernel.nest import Nest
 from aotc.passes.kernel.nests.row_nest import Part, Row, Rows, lane_numbers
@@ -130,8 +127,7 @@ class ArgReduceStrategy(KernelStrategy[ArgReduceOp]):
 
     @staticmethod
     def _best_lane(op: ArgReduceOp, b: TileBuilder, best: Scalar, position: Scalar) -> Scalar:
-        """The first (or last) position among the lanes that hold the best value; where x starts with NaN, all hold
-        position 0."""
+        """The first (or last) position of lanes with the best value; where x starts with NaN, all hold position 0."""
         greatest = op.kind.data == "max"
         top = b.total("max" if greatest else "min", best)
         worse = b.compare("lt" if greatest else "gt", best, top)

@@ -1,7 +1,5 @@
 """Scatter and top-k with a scratch buffer: in time that grows with the number of elements, not with a product."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import reduce
 from math import prod

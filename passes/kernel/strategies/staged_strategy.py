@@ -5,9 +5,8 @@ kept: the buffer is a rolling line buffer along that axis, and a stage computes 
 the result may be computed at the same time, each with buffers of its own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, cast
 
 from xdsl.ir import SSAValue
@@ -46,7 +45,8 @@ class StagedStrategy(KernelStrategy[StagedOp]):
         given = dict(zip(op.block.args, nest.reads, strict=False))
         values = Expressions(op.name, b, cast(Mapping[SSAValue, Reader], given), lambda each: each.inline_array())
         plan = _plan(op)
-        kernel = _StagedKernel(b, stages_of(op.block), plan.walk, values, nest.reads[len(op.inputs) :], nest.writes)
+        memory, stages = nest.reads[len(op.inputs) :], stages_of(op.block)
+        kernel = _StagedKernel(b, stages, plan.walk, values, memory, nest.writes, b.index(0))
 
         def part(number: Scalar) -> None:
             first = 0
@@ -62,8 +62,7 @@ class StagedStrategy(KernelStrategy[StagedOp]):
 
 
 def _plan(op: StagedOp) -> Plan:
-    """The order of the tiles; raises PassFailedException where a stage has no tiled implementation or a buffer is too
-    small."""
+    """The order of the tiles; raises PassFailedException for a stage that cannot be tiled, or too small a buffer."""
     try:
         plan = Plan(stages_of(op.block), op.ints("tile"), op.ints("parts") if op.parts else ())
     except ShapeError as error:
@@ -74,28 +73,24 @@ def _plan(op: StagedOp) -> Plan:
     return plan
 
 
+@dataclass
 class _StagedKernel:
     """Writes the slabs of a spatial tile."""
 
-    def __init__(
-        self,
-        b: LoopBuilder,
-        stages: Sequence[Stage],
-        walk: Walk,
-        values: Expressions,
-        memory: Sequence[Reader],
-        writes: Sequence[Writer],
-    ) -> None:
-        """`memory` are readers of the scratch buffers, which hold the boxes that `walk` records; `writes` are for the
-        result, then for the scratch buffers."""
-        self._b, self._stages, self._walk, self._values, self._memory = b, stages, walk, values, memory
-        self._write_result, *self._write_memory = writes
-        self._number = b.index(0)
-        """The number of the part that is being written."""
+    b: LoopBuilder
+    stages: Sequence[Stage]
+    walk: Walk
+    values: Expressions
+    memory: Sequence[Reader]
+    """Of the scratch buffers, which hold the boxes that `walk` records."""
+    writes: Sequence[Writer]
+    """Of the result, then of the scratch buffers."""
+    number: Scalar
+    """The number of the part that is being written."""
 
     def part(self, strip: Strip[Part], first: int, number: Scalar) -> None:
         """Write a part of a strip that begins with part `first`."""
-        self._number, part = number, number - first
+        self.number, part = number, number - first
         for outer, inner in strip.first:
 
             def tiles(
@@ -103,20 +98,20 @@ class _StagedKernel:
             ) -> None:
                 for each in inner:
                     write = self._tile(each.first.tile, [strip, *outer, each])
-                    self._b.sequential_range(0, each.count, 1, lambda at, write=write: write([part, *place, at]))
+                    self.b.sequential_range(0, each.count, 1, lambda at, write=write: write([part, *place, at]))
 
-            self._b.sequential_for([each.count for each in outer], tiles)
+            self.b.sequential_for([each.count for each in outer], tiles)
 
     def _tile(self, tile: SpatialTile, strips: Sequence[Strip[Any]]) -> Callable[[list[Scalar]], None]:
         """A function that writes the tile at a place in the strips, of which `tile` is the first."""
-        firsts = starts(self._stages, tile)
+        firsts = starts(self.stages, tile)
         distances = zip(*(strip.distance or [0] * len(firsts) for strip in strips), strict=True)
         ways = list(zip(firsts, distances, strict=True))
 
         def at(place: list[Scalar]) -> None:
             def start(way: tuple[int, Sequence[int]]) -> Scalar:
                 first, by = way
-                return sum((i * distance for i, distance in zip(place, by, strict=True)), self._b.index(first))
+                return sum((i * distance for i, distance in zip(place, by, strict=True)), self.b.index(first))
 
             self._write(tile, map(start, ways))
 
@@ -124,37 +119,37 @@ class _StagedKernel:
 
     def _write(self, tile: SpatialTile, firsts: Iterator[Scalar]) -> None:
         """All stages, on boxes that begin at `firsts`, in the order of `starts`."""
-        for number, (stage, slab) in enumerate(zip(self._stages, tile, strict=True)):
+        for number, (stage, slab) in enumerate(zip(self.stages, tile, strict=True)):
             boxes = [[next(firsts) for _ in shape_of(value)] for value in (stage.value, *stage.anchor.operands)]
             if slab is None:
                 continue
             place, *parts = boxes
-            reads = list(map(_from, parts, map(self._values.reader, stage.anchor.operands)))
+            reads = list(map(_from, parts, map(self.values.reader, stage.anchor.operands)))
             if stage.chained is not None:
                 slot = self._slot(number - 1, parts[stage.chained], slab.implementation.boxes[stage.chained])
-                reads[stage.chained] = lambda index, number=number, slot=slot: self._memory[number - 1](slot(index))
+                reads[stage.chained] = lambda index, number=number, slot=slot: self.memory[number - 1](slot(index))
             self._write_part(stage, slab.implementation.op(), reads, self._writer(number, stage, place, slab.box))
 
     def _write_part(self, stage: Stage, part: AnchorOp, reads: Sequence[Reader], write: Writer) -> None:
         strategy = strategy_of(stage.anchor)
-        if not isinstance(self._b, TileBuilder):
-            strategy.scalar_nest(LoopNest(part, self._b, reads, [write]))
+        if not isinstance(self.b, TileBuilder):
+            strategy.scalar_nest(LoopNest(part, self.b, reads, [write]))
         elif (schedule := schedule_of(stage.anchor)) is None:
             raise NotVectorizable(f"{stage.anchor.name} has no schedule")
         else:
-            strategy.nest(Nest(part, self._b, reads, [write], schedule))
+            strategy.nest(Nest(part, self.b, reads, [write], schedule))
 
     def _writer(self, number: int, stage: Stage, start: Sequence[Scalar], box: Box) -> Writer:
         """A writer for a stage's anchor; its indices are relative to the box."""
 
-        if number == len(self._write_memory):
-            return lambda index, value: self._write_result(_at(index, start), value)
+        if number == len(self.memory):
+            return lambda index, value: self.writes[0](_at(index, start), value)
         slot = self._slot(number, start, box)
 
         def write(index: Sequence[Scalar], value: Scalar) -> None:
             place = _at(index, start)
-            with self._values.bound(stage.anchor.results[0], place, value):
-                self._write_memory[number](slot(index), self._values.reader(stage.value)(place))
+            with self.values.bound(stage.anchor.results[0], place, value):
+                self.writes[1 + number](slot(index), self.values.reader(stage.value)(place))
 
         return write
 
@@ -163,8 +158,8 @@ class _StagedKernel:
 
         Each part has its own box in the buffer; where rows are kept, that is a rolling line buffer along one axis.
         """
-        b, axis, extents = self._b, self._walk.rolling[number], self._walk.extents[number]
-        part = self._number * extents[0]
+        b, axis, extents = self.b, self.walk.rolling[number], self.walk.extents[number]
+        part = self.number * extents[0]
         first = b.index(0) if axis is None else b.rem(start[axis], b.index(extents[axis]))
 
         def slot(index: Sequence[Scalar]) -> Sequence[Scalar]:

@@ -1,7 +1,5 @@
 """Decision trees: walks down several of them at a time, or all nodes of small ones, a tree in each lane."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Where a dot product of four 8-bit integers takes several instructions, one of tw
 of them, so that 2.25 times fewer multiplications are worth the transforms.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from math import prod
 
@@ -37,8 +35,7 @@ from aotc.passes.kernel.strategy import KernelStrategy, Prologue, Strategies
 
 
 class WinogradStrategy(conv_strategy.ConvolutionStrategy[ConvOp]):
-    """`graph.conv` with stride and dilation 1 along some of the last two axes, with a constant weight, where its
-    `algorithm` says so."""
+    """`graph.conv` with stride and dilation 1 along some of the last two axes, where its `algorithm` says so."""
 
     SCHEDULES = (MatmulSchedule,)
     ALGORITHMS = (WinogradAttr,)

@@ -149,7 +149,7 @@ def _swiglu(d: Draft) -> None:
     d.later(28)
     x = d.take(("float32", "float32", "float16"))
     y = d.fresh(x.dtype, x.shape)
-    d.add("SwiGLU", [x, y], own=True, **({"alpha": 1.3} if d.chance(0.5) else {}))
+    d.add("SwiGLU", [x, y], elsewhere=True, **({"alpha": 1.3} if d.chance(0.5) else {}))
 
 
 def _identity(op_type: str, d: Draft) -> None:

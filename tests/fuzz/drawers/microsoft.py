@@ -33,7 +33,7 @@ def _function(op_type: str, d: Draft) -> None:
 def _simplified_norm(domain: str, d: Draft) -> None:
     x = d.take(("float32",), ranks=(2, 4))
     gamma = _floats(d, x.shape[-1], low=0.5, high=2)
-    d.add("SimplifiedLayerNormalization", [x, gamma], domain=domain, own=bool(domain), epsilon=1e-3)
+    d.add("SimplifiedLayerNormalization", [x, gamma], domain=domain, elsewhere=bool(domain), epsilon=1e-3)
 
 
 def _skip_norm(op_type: str, d: Draft) -> None:
@@ -145,7 +145,7 @@ def _fused_conv(op_type: str, d: Draft) -> None:
             some["activation_params"] = _PARAMETERS[activation]
         if d.chance(0.3):
             given.append(_floats(d, 1, *((*space, outputs) if last else (outputs, *space))))
-    _add(d, op_type, given, how=FAST, own=last, **some)
+    _add(d, op_type, given, how=FAST, elsewhere=last, **some)
 
 
 def _scale(d: Draft, *shape: int) -> Value:
@@ -297,7 +297,7 @@ def _quantized_lstm(d: Draft) -> None:
         *scales,
     ]
     direction = "bidirectional" if directions == 2 else "forward"
-    _add(d, "DynamicQuantizeLSTM", given, 3, own=True, hidden_size=units, direction=direction)
+    _add(d, "DynamicQuantizeLSTM", given, 3, elsewhere=True, hidden_size=units, direction=direction)
 
 
 # --- attention ---
@@ -393,7 +393,7 @@ def _causal_conv(d: Draft) -> None:
     if taps > 1 and d.chance(0.6):
         given.append(d.fresh("float32", (batch, channels, taps - 1), constant=False))
     some = {"activation": d.pick(("none", "silu", "swish"))} if d.chance(0.6) else {}
-    d.add("CausalConvWithState", given, 2, how=FAST, own=True, **some)
+    d.add("CausalConvWithState", given, 2, how=FAST, elsewhere=True, **some)
 
 
 def _linear_attention(d: Draft) -> None:
@@ -411,7 +411,7 @@ def _linear_attention(d: Draft) -> None:
     given.append(_floats(d, batch, steps, heads, low=-1, high=-0.1) if "gated" in rule else None)
     given.append(_floats(d, batch, steps, heads, low=0.1, high=0.9) if "delta" in rule else None)
     some = {"q_num_heads": heads, "kv_num_heads": heads, "update_rule": rule}
-    d.add("LinearAttention", given, 2, how=SMOOTH, own=True, **some)
+    d.add("LinearAttention", given, 2, how=SMOOTH, elsewhere=True, **some)
 
 
 QUANTIZED = {

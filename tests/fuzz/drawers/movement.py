@@ -240,7 +240,9 @@ def _tensor_scatter(d: Draft) -> None:
     mode = d.pick(("linear", "circular"))
     most = x.shape[axis] - (lines if mode == "linear" else 1)
     begins = [d.fresh("int64", (x.shape[0],), 0, most)] if d.chance(0.8) else []
-    d.add("TensorScatter", [x, update, *begins], how=MOVES, own=True, mode=mode, axis=axis - rank * d.number(0, 1))
+    d.add(
+        "TensorScatter", [x, update, *begins], how=MOVES, elsewhere=True, mode=mode, axis=axis - rank * d.number(0, 1)
+    )
 
 
 _OF_BITS = {8: ("int8", "uint8"), 16: ("int16", "uint16", "float16"), 32: ("int32", "uint32", "float32")}
@@ -255,7 +257,7 @@ def _bit_cast(d: Draft) -> None:
     wanted = x.array.view(target) if x.rank else x.array.reshape(1).view(target).reshape(())
     if target.startswith("float") and not np.isfinite(wanted.astype(np.float64)).all():
         raise Refused("not finite")
-    (y,) = d.add("BitCast", [x], how=STEPS, own=True, to=ONNX_TYPES[ELEMENT_TYPES[target]])
+    (y,) = d.add("BitCast", [x], how=STEPS, elsewhere=True, to=ONNX_TYPES[ELEMENT_TYPES[target]])
     if y.array.tobytes() != wanted.tobytes():
         raise AssertionError(f"BitCast from {x.dtype} to {target}: other bits")
 

@@ -243,6 +243,10 @@ def _resize(d: Draft) -> None:
     some["coordinate_transformation_mode"] = d.pick(("half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel"))
     if mode == "nearest":
         some["nearest_mode"] = d.pick(("round_prefer_floor", "floor", "ceil", "round_prefer_ceil"))
+    elif d.opset >= 18 and d.chance(0.3):
+        some["antialias"] = 1
+    if mode == "cubic" and d.chance(0.5):
+        some |= {"cubic_coeff_a": d.pick((-0.75, -0.5)), "exclude_outside": d.number(0, 1)}
     if d.chance(0.5):
         sizes = [*x.shape[:2], d.number(1, 14), d.number(1, 14)]
         d.add("Resize", [x, None, None, d.indices(*sizes)], **some)

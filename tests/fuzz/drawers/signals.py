@@ -73,10 +73,10 @@ def _random(op_type: str, d: Draft) -> None:
     given = [d.fresh("float32", shape)] if like else []
     some |= {} if like else {"shape": shape}
     if "Normal" in op_type:
-        (y,) = d.add(op_type, given, how=SMOOTH, own=True, mean=1.0, scale=0.5, **some)
+        (y,) = d.add(op_type, given, how=SMOOTH, elsewhere=True, mean=1.0, scale=0.5, **some)
         _near(y.array, 1, 0.5)
     else:
-        (y,) = d.add(op_type, given, how=SMOOTH, own=True, low=-1.0, high=3.0, **some)
+        (y,) = d.add(op_type, given, how=SMOOTH, elsewhere=True, low=-1.0, high=3.0, **some)
         _expect(y.array.min() >= -1 and y.array.max() <= 3, f"{op_type}: out of its range")
         _near(y.array, 1, 4 / 12**0.5)
     _expect(y.dtype == dtype and y.shape == shape, f"{op_type}: {y.dtype} {y.shape}")
@@ -86,7 +86,7 @@ def _bernoulli(d: Draft) -> None:
     if d.opset < 15:
         raise Refused("a later operator")
     x = d.fresh("float32", d.shape(low=1, high=3), 0, 1)
-    (y,) = d.add("Bernoulli", [x], how=STEPS, own=True, seed=float(d.number(0, 99)))
+    (y,) = d.add("Bernoulli", [x], how=STEPS, elsewhere=True, seed=float(d.number(0, 99)))
     _expect(set(np.unique(y.array)) <= {0, 1}, "Bernoulli: neither 0 nor 1")
     _near(y.array - x.array, 0, 0.5)
 
@@ -97,7 +97,9 @@ def _multinomial(d: Draft) -> None:
     wanted = d.pick(("int32", "int64"))
     size = d.number(1, 40)
     dtype = ONNX_TYPES[ELEMENT_TYPES[wanted]]
-    (y,) = d.add("Multinomial", [x], how=STEPS, own=True, sample_size=size, dtype=dtype, seed=float(d.number(0, 99)))
+    (y,) = d.add(
+        "Multinomial", [x], how=STEPS, elsewhere=True, sample_size=size, dtype=dtype, seed=float(d.number(0, 99))
+    )
     _expect(y.shape == (x.shape[0], size) and y.dtype == wanted, f"Multinomial: {y.dtype} {y.shape}")
     _expect(bool(((y.array >= 0) & (y.array < classes)).all()), "Multinomial: no such class")
 
@@ -108,7 +110,7 @@ def _dropped(d: Draft) -> None:
         raise Refused("another form")
     x = d.take(("float32",), 0.5, 4, ranks=(1, 3))
     ratio, training = d.known(np.array(d.pick((0.25, 0.5)), np.float32), fixed=True), d.known(np.array(True))
-    y, mask = d.add("Dropout", [x, ratio, training], 2, how=MOVES, own=True, seed=d.number(0, 99))
+    y, mask = d.add("Dropout", [x, ratio, training], 2, how=MOVES, elsewhere=True, seed=d.number(0, 99))
     kept = np.where(mask.array, x.array / (1 - ratio.array), 0)
     _expect(np.allclose(y.array, kept, atol=1e-5), "Dropout: not what its mask says")
 
@@ -131,7 +133,7 @@ def _update(op_type: str, d: Draft) -> None:
         some |= {"decay_factor": 0.1, "epsilon": 1e-3}
     else:
         some |= {"alpha": 0.8, "beta": 0.9, "mode": d.pick(("standard", "nesterov"))}
-    d.add(op_type, given, (3 if op_type == "Adam" else 2) * count, own=True, domain=TRAINING, **some)
+    d.add(op_type, given, (3 if op_type == "Adam" else 2) * count, elsewhere=True, domain=TRAINING, **some)
 
 
 RANDOM = ("RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike")

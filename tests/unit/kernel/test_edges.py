@@ -54,16 +54,16 @@ def test_every_place_holds_the_element_its_tap_sees_and_nothing_else_is_read() -
             places = tap_places(window, tiles.taps)
             assert [place.tap for place in places] == sorted({place.tap for place in places})
             read = [
-                place.run.element + number * window.stride
-                for place in {place.run: place for place in places}.values()
-                for number in range(place.run.count)
+                place.strip.element + number * window.stride
+                for place in {place.strip: place for place in places}.values()
+                for number in range(place.strip.count)
             ]
             assert len(read) == len(set(read)), "each element is read once"
             needed: set[int] = set()
             for place in places:
                 for number, position in enumerate(range(place.first, place.last)):
-                    element = place.run.element + (place.offset + number) * window.stride
-                    assert place.offset + number < place.run.count
+                    element = place.strip.element + (place.offset + number) * window.stride
+                    assert place.offset + number < place.strip.count
                     assert element == position * window.stride + place.tap * window.dilation, (window, place)
                     needed.add(element)
             assert set(read) == needed

@@ -100,7 +100,10 @@ def test_where_channels_are(given: Sequence[int], parts: Sequence[int]) -> None:
     assert channels.count == len(places) == sum(given)
     assert channels.slots == (channels.places[-1] + 1 if places else 0)
     found = {
-        (run.first[0] + time * run.step[0] + neighbour, lane): run.first[1] + time * run.step[1] + neighbour * 4 + lane
+        (run.first[0] + time * run.stride[0] + neighbour, lane): run.first[1]
+        + time * run.stride[1]
+        + neighbour * 4
+        + lane
         for run in channels.strips
         for time in range(run.number)
         for neighbour in range(run.count)

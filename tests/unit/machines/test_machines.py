@@ -25,9 +25,8 @@ from aotc.passes.fuse import tile_and_fuse
 from aotc.passes.kernel.costs import strassen_cost, winograd_cost
 from aotc.passes.kernel.costs.conv_cost import conv_schedule, narrow_schedule
 from aotc.passes.kernel.costs.dot_cost import dot_machine
-from aotc.passes.kernel.costs.lanes import elementwise_schedule
+from aotc.passes.kernel.costs.lanes import elementwise_schedule, reduction_schedule, row_schedule
 from aotc.passes.kernel.costs.product_cost import batched_matmul_schedule, panel_order, product_schedule, register_tile
-from aotc.passes.kernel.costs.row_cost import reduction_schedule, row_schedule
 from aotc.passes.kernel.costs.window_cost import window_schedule
 from aotc.passes.kernel.model_weights import read_bytes
 from aotc.passes.kernel.nests.products.matmul_nest import CACHE_LINE, SUMS

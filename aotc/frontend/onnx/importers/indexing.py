@@ -11,6 +11,7 @@ import numpy as np
 from xdsl.dialects.builtin import f32, i64
 from xdsl.ir import SSAValue
 
+from aotc.dialects.dtypes import is_unsigned
 from aotc.dialects.graph.conversion import CastOp
 from aotc.dialects.graph.elementwise import MinOp
 from aotc.dialects.graph.movement import ConcatOp, ReshapeOp
@@ -105,9 +106,11 @@ def one_hot(node: Node) -> Tensor:
     depth = int(node.constant_input(1, "the depth").reshape(()))
     if math.prod(node.shape(2)) != 2:
         node.fail("invalid-shape", f"values must be two, off and on, found {list(node.shape(2))}")
-    indices = node.tensor(0).emit("cast", to=i64)
-    from_front = indices + depth
-    indices = (indices < 0).choose(from_front, indices).reshape([*shape[:axis], 1, *shape[axis:]])
+    given = node.tensor(0)
+    indices = given.emit("cast", to=i64)
+    if not is_unsigned(given.kind):  # of 64 bits without a sign some are negative now, and none of the classes
+        indices = (indices < 0).choose(indices + depth, indices)
+    indices = indices.reshape([*shape[:axis], 1, *shape[axis:]])
     classes = node.constant(node.numbers(depth).reshape([depth if a == axis else 1 for a in range(len(shape) + 1)]))
     off, on = (cut(node.tensor(2).reshape([2]), {0: (position, 1, 1)}) for position in (0, 1))
     return indices.compare("eq", classes).choose(on, off)

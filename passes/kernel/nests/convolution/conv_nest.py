@@ -50,8 +50,7 @@ class ConvNest(Nest[BlockedConvolutionOp, MatmulSchedule]):
     over_some: OverBlocks | None = None
     """Loops over some of the blocks that a panel reads; None: over all."""
     band: tuple[Scalar, int] | None = None
-    """The first of the rows, along the first spatial axis, for which the panels are read, and how many there are;
-    None: all."""
+    """The first row, along the first spatial axis, for which panels are read, and how many there are; None: all."""
 
     @cached_property
     def panels(self) -> GroupedPanels:
@@ -150,8 +149,7 @@ class ConvNest(Nest[BlockedConvolutionOp, MatmulSchedule]):
         return over
 
     def _row(self, batch: Scalar, panel: Scalar, count: int, outer: list[Scalar], some: Block | None = None) -> None:
-        """All positions along the last axis, for `count` blocks of output channels; `some` is a block of the
-        reduction."""
+        """All positions along the last axis, for `count` blocks of outputs; `some` is a block of the reduction."""
 
         def residue(j: Scalar, residues: Residues) -> None:
             for part in row_tiles(residues.window, self.schedule.mr):
@@ -167,8 +165,7 @@ class ConvNest(Nest[BlockedConvolutionOp, MatmulSchedule]):
 
 @dataclass(frozen=True)
 class _Tile:
-    """A register tile of results: in residue j of `residues`, the positions from `row` on, times `count` blocks of a
-    panel."""
+    """A tile of results: in residue j of `residues`, the positions from `row` on, times `count` blocks of a panel."""
 
     nest: ConvNest
     batch: Scalar

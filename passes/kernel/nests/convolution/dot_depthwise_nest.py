@@ -8,8 +8,6 @@ at one position those of its first column, at the position before those of its s
 interleaved once for all columns.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeVar
@@ -116,8 +114,7 @@ class DotDepthwiseNest(_Nest[BlockedDotDepthwiseConvOp]):
         self.write([batch, block, *outer, position, tile.index(b, 0, {1: 1})], total)
 
     def _elements(self, place: list[Scalar], part: RowTiles, at: Scalar, group: int, wide: Tile) -> Scalar | None:
-        """The elements that a group of taps sees at the positions of a tile, each channel's in its lane; None: only
-        padding."""
+        """The elements that a group of taps sees at a tile, each channel's in its lane; None: only padding."""
         b, window, lanes = self.b, self.op.windows()[-1], self.lanes
         ahead = group * GROUP - window.before
         if self._is_inside(part):

@@ -5,8 +5,6 @@ the kernel is written, and so are these ranges: at an edge fewer registers are u
 are needed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -103,8 +101,7 @@ class Strip:
 
 @dataclass(frozen=True)
 class TapPlace:
-    """The elements that `tap` reads at positions first..last of a tile: that many elements of `strip`, from `offset`
-    on."""
+    """The elements that `tap` reads at positions first..last of a tile: as many of `strip`, from `offset` on."""
 
     tap: int
     first: int

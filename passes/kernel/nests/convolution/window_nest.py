@@ -52,8 +52,7 @@ class WindowReduction(ABC):
     """The function of a window: the reduction over its taps."""
 
     def passes(self) -> Sequence[WindowReduction]:
-        """The reductions that traverse the taps along a row one after the other, each on its own `view` of what they
-        read."""
+        """The reductions that traverse the taps along a row one after the other, each on its own `view`."""
         return [self]
 
     def view(self, value: Scalar) -> Scalar:

@@ -5,8 +5,6 @@ own, a residue, so that what a tap reads is these, some lanes further on; where 
 nothing. Where parts of a window may be reduced first, the rows of a window are, and then the taps along the last axis.
 """
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -134,8 +132,7 @@ class WindowRowsNest(_RowsNest[WindowOp]):
         return read
 
     def _by_tap(self, row: Scalar, each: Stretch) -> list[Scalar]:
-        """The elements that each tap along the last axis reads at the positions of a tile, of those it reads of a
-        row."""
+        """The elements that each tap along the last axis reads at a tile's positions, of those it reads of a row."""
         count, b, lanes, along = ceil_div(each.size, self.lanes), self.b, self.lanes, self.windows[-1]
         places = [divmod(tap * along.dilation, along.stride) for tap in range(along.size)]
         most = {residue: far for far, residue in places}  # of which the last is the greatest

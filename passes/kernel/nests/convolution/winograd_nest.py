@@ -12,8 +12,6 @@ The buffers of a block stay in L2, the weight is read once for each block, in th
 rows, and of the panels of these, have buffers of their own and may be computed at the same time.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial, reduce
@@ -61,8 +59,7 @@ def alike(axis: Axis, segment: int) -> list[tuple[range, range]]:
 
 @dataclass(frozen=True)
 class WinogradNest(Nest[WinogradConvOp, MatmulSchedule]):
-    """The loops of one `winograd_conv`; its scratch buffers are the transformed operand, products, and of integers
-    filters."""
+    """The loops of a `winograd_conv`; scratch buffers: the transformed operand, products, and of integers filters."""
 
     first: Scalar
     """In the scratch buffers the first of the products of the part that is being written."""

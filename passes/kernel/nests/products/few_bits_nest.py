@@ -9,8 +9,6 @@ so that a register takes a shift, a mask, a conversion and a multiply-add for ea
     for each panel:  for each KC steps:  the panel as f32 in a scratch buffer;  for each MR rows:  a register tile
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property

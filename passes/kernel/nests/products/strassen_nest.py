@@ -10,8 +10,6 @@ The weight is read once for each block, in the order of memory. Parts of the blo
 their own and may be computed at the same time.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property

@@ -1,7 +1,5 @@
 """Convolutions with the channels last in the registers of a core without vectors, depthwise ones, too."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -37,8 +37,7 @@ Interleaved = TypeVar("Interleaved", bound=InterleavedOp)
 Place: TypeAlias = "Callable[[Scalar], list[Scalar]]"
 """The index of an element of an operand, by its number along the reduction."""
 StripStep: TypeAlias = "Callable[[Scalar, Sequence[Scalar], int, list[Scalar]], list[Scalar]]"
-"""The step at an element with registers of weights of some outputs that begin there, so many bytes each: from sums
-to sums."""
+"""The step at an element with registers of weights of outputs from there on, so many bytes each: sums to sums."""
 
 
 @dataclass(frozen=True)
@@ -352,8 +351,7 @@ class InterleavedNest(SumsNest[Interleaved]):
     def finish(
         self, sums: Sequence[Scalar], place: Callable[[Scalar, Scalar], list[Scalar]], output: Scalar, width: int
     ) -> None:
-        """Write the sums of a tile of `width` outputs; place(number, output) is the index of an output at a
-        position."""
+        """Write the sums of a tile of `width` outputs; place(number, output) is the index of one at a position."""
         b, bias = self.b, self.bias
         if self.op.paired:
             sums = [b.shift_right(each, b.const(NIBBLE, self.summed)) for each in sums]

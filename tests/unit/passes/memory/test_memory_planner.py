@@ -79,7 +79,7 @@ def test_random_problems(alignment: int) -> None:
         problem = buffers(*rows)
         placement = place(problem, alignment)
         validate(problem, placement)
-        bound = max(sum(b.size for b in problem if b.first <= step <= b.last) for step in range(30))
+        bound = max(sum(b.size for b in problem if b.first <= task <= b.last) for task in range(30))
         assert bound <= placement.lower_bound <= placement.peak <= sum(b.size + alignment for b in problem)
         assert placement == place(problem, alignment)
 
@@ -126,8 +126,8 @@ def calls(do: Callable[[], object]) -> int:
 def test_five_hundred_buffers_are_planned_quickly() -> None:
     rng = random.Random(3)
     rows: list[tuple[int, int, int]] = []
-    for step in range(500):
-        rows.append((rng.randrange(1, 100_000), step, step + (1 if rng.random() < 0.8 else rng.randrange(30))))
+    for task in range(500):
+        rows.append((rng.randrange(1, 100_000), task, task + (1 if rng.random() < 0.8 else rng.randrange(30))))
     given = buffers(*rows)
     assert calls(lambda: place(given)) < 1_000_000  # it was 90,000, which took 0.01 s
 
@@ -182,25 +182,25 @@ def test_nonsense_is_refused() -> None:
 
 
 class Builder:
-    """Programs in a few words: `step(reads, writes)` by storage name, whole storages."""
+    """Programs in a few words: `task(reads, writes)` by storage name, whole storages."""
 
     def __init__(self, **sizes: int) -> None:
         self.names = list(sizes)
         roles = {"x": Role.FIXED, "w": Role.FIXED, "y": Role.OUTPUT, "z": Role.OUTPUT}
         self.storages = tuple(Storage(n, s, roles.get(n[0], Role.ARENA), "f32") for n, s in sizes.items())
-        self.steps: list[Task] = []
+        self.tasks: list[Task] = []
 
     def access(self, name: str) -> Access:
         index = self.names.index(name)
         return Access(index, 0, self.storages[index].size)
 
-    def step(self, reads: str, writes: str, in_place: str = "") -> None:
+    def task(self, reads: str, writes: str, in_place: str = "") -> None:
         pairs = tuple((self.names.index(writes), self.names.index(name)) for name in in_place.split())
         read, written = ([self.access(name) for name in names.split()] for names in (reads, writes))
-        self.steps.append(Task(tuple(read), tuple(written), pairs))
+        self.tasks.append(Task(tuple(read), tuple(written), pairs))
 
     def program(self) -> Program:
-        return Program(self.storages, tuple(self.steps))
+        return Program(self.storages, tuple(self.tasks))
 
     def plan(self, schedule: str = "given", in_place: bool = True) -> MemoryPlan:
         return plan_memory(self.program(), 1, schedule, in_place)
@@ -211,49 +211,49 @@ class Builder:
 
 def test_a_result_takes_over_a_dying_operand() -> None:
     p = Builder(x=8, a=100, b=100, y=8)
-    p.step("x", "a")
-    p.step("a", "b", in_place="a")
-    p.step("b", "y")
+    p.task("x", "a")
+    p.task("a", "b", in_place="a")
+    p.task("b", "y")
     assert p.plan().placement.peak == 100
     assert p.plan(in_place=False).placement.peak == 200
 
 
 def test_an_operand_that_lives_on_is_not_taken() -> None:
     p = Builder(x=8, a=100, b=100, y=8)
-    p.step("x", "a")
-    p.step("a", "b", in_place="a")
-    p.step("a b", "y")
+    p.task("x", "a")
+    p.task("a", "b", in_place="a")
+    p.task("a b", "y")
     assert p.plan().placement.peak == 200
 
 
 def test_inputs_are_never_taken() -> None:
     p = Builder(x=100, a=100, y=8)
-    p.step("x", "a", in_place="x")
-    p.step("a", "y")
+    p.task("x", "a", in_place="x")
+    p.task("a", "y")
     assert p.plan().placement.peak == 100
 
 
 def test_inputs_that_are_written_take_nothing() -> None:
     p = Builder(w=8, a=100, x=100, y=8)
-    p.step("w", "a")
-    p.step("a", "x", in_place="a")
-    p.step("x", "y")
+    p.task("w", "a")
+    p.task("a", "x", in_place="a")
+    p.task("x", "y")
     assert p.members(p.plan()) == [{"a"}] and p.plan().placement.peak == 100
 
 
 def test_one_operand_serves_one_result() -> None:
     p = Builder(x=8, a=50, b=50, c=50, y=8)
-    p.step("x", "a")
-    p.steps.append(Task((p.access("a"),), (p.access("b"), p.access("c")), ((2, 1), (3, 1))))
-    p.step("b c", "y")
+    p.task("x", "a")
+    p.tasks.append(Task((p.access("a"),), (p.access("b"), p.access("c")), ((2, 1), (3, 1))))
+    p.task("b c", "y")
     assert p.members(p.plan()) == [{"a", "b"}, {"c"}]
 
 
 def test_a_chain_into_an_output_lives_in_the_output() -> None:
     p = Builder(x=8, a=100, b=100, y=100)
-    p.step("x", "a")
-    p.step("a", "b", in_place="a")
-    p.step("b", "y", in_place="b")
+    p.task("x", "a")
+    p.task("a", "b", in_place="a")
+    p.task("b", "y", in_place="b")
     plan = p.plan()
     assert plan.placement.peak == 0
     assert [(block.storages, block.host) for block in plan.hosted] == [((1, 2), 3)]
@@ -261,20 +261,20 @@ def test_a_chain_into_an_output_lives_in_the_output() -> None:
 
 def test_an_output_that_was_begun_before_is_not_a_chain_end() -> None:
     p = Builder(x=8, a=100, y=100)
-    p.steps.append(Task((p.access("x"),), (Access(2, 0, 50),)))
-    p.step("x", "a")
-    p.step("a", "y", in_place="a")
+    p.tasks.append(Task((p.access("x"),), (Access(2, 0, 50),)))
+    p.task("x", "a")
+    p.task("a", "y", in_place="a")
     assert p.plan().placement.peak == 100
 
 
 def test_an_output_is_scratch_before_it_is_written() -> None:
     """B16: nobody reads the caller's buffer before the model is done."""
     p = Builder(x=8, a=100, b=60, c=100, d=60, y=100)
-    p.step("x", "a")
-    p.step("a", "b")
-    p.step("b", "c")
-    p.step("c", "d")
-    p.step("d", "y")
+    p.task("x", "a")
+    p.task("a", "b")
+    p.task("b", "c")
+    p.task("c", "d")
+    p.task("d", "y")
     plan = p.plan()
     assert plan.placement.peak == 60
     assert {p.names[block.storages[0]] for block in plan.hosted} == {"a", "c"}
@@ -282,42 +282,42 @@ def test_an_output_is_scratch_before_it_is_written() -> None:
 
 def test_an_output_of_another_type_or_in_use_is_no_scratch() -> None:
     p = Builder(x=8, a=100, b=60, y=100)
-    p.step("x", "a")
-    p.step("a", "b")
-    p.step("b", "y")
+    p.task("x", "a")
+    p.task("a", "b")
+    p.task("b", "y")
     other = Storage("y", 100, Role.OUTPUT, "i8")
-    assert plan_memory(Program((*p.storages[:-1], other), tuple(p.steps)), 1, "given").placement.peak == 160
+    assert plan_memory(Program((*p.storages[:-1], other), tuple(p.tasks)), 1, "given").placement.peak == 160
     busy = Builder(x=8, y=100, a=100, b=60, z=8)
-    busy.step("x", "y")
-    busy.step("x", "a")
-    busy.step("a", "b")
-    busy.step("b", "z")
+    busy.task("x", "y")
+    busy.task("x", "a")
+    busy.task("a", "b")
+    busy.task("b", "z")
     assert busy.plan().placement.peak == 160
 
 
 def test_the_order_is_changed_only_where_that_saves_memory() -> None:
     p = Builder(x=8, a=100, b=10, c=100, d=10, e=10, y=1)
-    p.step("x", "a")
-    p.step("x", "c")
-    p.step("a", "b")
-    p.step("c", "d")
-    p.step("b d", "e")
-    p.step("e", "y")
+    p.task("x", "a")
+    p.task("x", "c")
+    p.task("a", "b")
+    p.task("c", "d")
+    p.task("b d", "e")
+    p.task("e", "y")
     assert p.plan("given").placement.peak == 210
     best = p.plan("auto")
     assert best.placement.peak == p.plan("least-memory").placement.peak == 120
     assert best.order == (0, 2, 1, 3, 4, 5)
     chain = Builder(x=8, a=10, b=10, y=1)
-    chain.step("x", "a")
-    chain.step("x", "b")
-    chain.step("a b", "y")
+    chain.task("x", "a")
+    chain.task("x", "b")
+    chain.task("a b", "y")
     assert chain.plan("auto").order == (0, 1, 2)
 
 
 def test_orders_respect_reads_and_writes_of_common_bytes() -> None:
     p = Builder(x=8, a=100, b=10, y=1)
     half, rest = Access(1, 0, 50), Access(1, 50, 100)
-    p.steps += [
+    p.tasks += [
         Task((p.access("x"),), (half,)),
         Task((p.access("x"),), (rest,)),
         Task((half,), (p.access("b"),)),
@@ -335,7 +335,7 @@ def test_unknown_schedule() -> None:
 def random_program(rng: random.Random) -> Program:
     """A random graph of steps, each reading one or two earlier results, many of them in place."""
     storages = [Storage("x", 64, Role.FIXED, "f32")]
-    steps: list[Task] = []
+    tasks: list[Task] = []
     for number in range(rng.randrange(2, 16)):
         operands = rng.sample(range(len(storages)), min(len(storages), rng.randrange(1, 3)))
         size = rng.choice((storages[operands[0]].size, 16 * rng.randrange(1, 9)))
@@ -343,9 +343,9 @@ def random_program(rng: random.Random) -> Program:
         result = len(storages) - 1
         pairs = tuple((result, o) for o in operands if storages[o].size == size and rng.random() < 0.7)
         reads = tuple(Access(o, 0, storages[o].size) for o in operands)
-        steps.append(Task(reads, (Access(result, 0, size),), pairs))
+        tasks.append(Task(reads, (Access(result, 0, size),), pairs))
     storages[-1] = Storage("y", storages[-1].size, Role.OUTPUT, "f32")
-    return Program(tuple(storages), tuple(steps))
+    return Program(tuple(storages), tuple(tasks))
 
 
 def taken_in(rng: random.Random, program: Program) -> Program:
@@ -359,7 +359,7 @@ def taken_in(rng: random.Random, program: Program) -> Program:
         )
         for storage in program.storages
     ]
-    return Program((*storages, Storage("unused", 32, Role.ARENA, from_start=True)), program.steps)
+    return Program((*storages, Storage("unused", 32, Role.ARENA, from_start=True)), program.tasks)
 
 
 def simulate(program: Program, plan: MemoryPlan) -> None:
@@ -375,12 +375,12 @@ def simulate(program: Program, plan: MemoryPlan) -> None:
 
     for storage in (s for s, given in enumerate(program.storages) if given.role is Role.FIXED or given.from_start):
         memory |= dict.fromkeys(cells(Access(storage, 0, program.storages[storage].size)), storage)
-    assert sorted(plan.order) == list(range(len(program.steps)))
+    assert sorted(plan.order) == list(range(len(program.tasks)))
     for number in plan.order:
-        step = program.steps[number]
-        for access in step.reads:
+        task = program.tasks[number]
+        for access in task.reads:
             assert all(memory.get(cell) == access.storage for cell in cells(access)), (number, access)
-        for access in step.writes:
+        for access in task.writes:
             memory |= dict.fromkeys(cells(access), access.storage)
     for storage, given in enumerate(program.storages):
         if given.role is Role.OUTPUT or given.to_end:
@@ -423,10 +423,10 @@ def test_random_programs_compute_what_they_did() -> None:
 def test_wide_graphs_are_ordered_in_bounded_time() -> None:
     p = Builder(x=8, **{f"a{i}": 100 + i for i in range(150)}, **{f"b{i}": 1 for i in range(150)}, y=1)
     for i in range(150):
-        p.step("x", f"a{i}")
+        p.task("x", f"a{i}")
     for i in range(150):
-        p.step(f"a{i}", f"b{i}")
-    p.step(" ".join(f"b{i}" for i in range(150)), "y")
+        p.task(f"a{i}", f"b{i}")
+    p.task(" ".join(f"b{i}" for i in range(150)), "y")
     program, order = p.program(), list[int]()
     assert calls(lambda: order.extend(least_memory_order(program))) < 5_000_000  # it was 700,000: 0.3 s
     assert sorted(order) == list(range(301))

@@ -62,13 +62,13 @@ F12, F6 = "memref<12xf32>", "memref<6xf32>"
 
 
 def test_offsets_are_of_elements() -> None:
-    (step,) = _program(f"func.call @half(%a, %b1) : ({F12}, {F6}) -> ()").steps
-    assert (step.reads, step.writes) == ((Access(0, 0, 48),), (Access(1, 24, 48),))
+    (task,) = _program(f"func.call @half(%a, %b1) : ({F12}, {F6}) -> ()").tasks
+    assert (task.reads, task.writes) == ((Access(0, 0, 48),), (Access(1, 24, 48),))
 
 
 def test_what_is_no_kernel_may_write_all_that_it_is_given() -> None:
-    (step,) = _program(f'"memref.copy"(%a, %b) : ({F12}, {F12}) -> ()').steps
-    assert step.reads == step.writes and len(step.writes) == 2
+    (task,) = _program(f'"memref.copy"(%a, %b) : ({F12}, {F12}) -> ()').tasks
+    assert task.reads == task.writes and len(task.writes) == 2
 
 
 def test_an_empty_tensor_has_an_address_of_its_own() -> None:
@@ -89,14 +89,14 @@ def test_an_empty_tensor_has_an_address_of_its_own() -> None:
     ],
 )
 def test_a_result_takes_over_whole_buffers_that_nothing_else_needs(call: str, pairs: tuple[object, ...]) -> None:
-    (step,) = _program(f"func.call {call} -> ()").steps
-    assert step.in_place == pairs
+    (task,) = _program(f"func.call {call} -> ()").tasks
+    assert task.in_place == pairs
 
 
 def test_a_result_of_another_type_takes_over_nothing() -> None:
     body = "%i = memref.alloc() : memref<12xi32>\nfunc.call @word(%a, %i) : (memref<12xf32>, memref<12xi32>) -> ()"
-    (step,) = _program(body).steps
-    assert step.in_place == ()
+    (task,) = _program(body).tasks
+    assert task.in_place == ()
 
 
 @pytest.mark.parametrize(
