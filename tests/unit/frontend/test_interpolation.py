@@ -9,7 +9,7 @@ import pytest
 from onnx_text import Imported, parse
 
 from aotc.dialects.graph.vision.sampling import ResampleOp
-from aotc.frontend.onnx.interpolation import COORDINATE_MODES, NEAREST_MODES, ResizedAxis
+from aotc.frontend.onnx.importers.resize import COORDINATE_MODES, NEAREST_MODES, ResizedAxis
 
 
 @pytest.mark.parametrize(

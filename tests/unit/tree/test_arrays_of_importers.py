@@ -22,7 +22,7 @@ AS_LARGE_AS_GIVEN = {
     "importers/ml/linear.py": {"_linear_svm"},
     "importers/ml/trees.py": {"_one_target_each", "_tracks", "_version_5", "tree_ensemble_classifier"},
     "importers/signal.py": {"_matrix"},
-    "interpolation.py": {"_filtered", "outside", "places"},
+    "importers/resize.py": {"_filtered", "outside", "places"},
     "symbolic/operator_rules.py": {"constant_of_shape"},
 }
 """Functions whose arrays are as large as attributes and constants that are there, or are asked for by their callers."""

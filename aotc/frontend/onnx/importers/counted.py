@@ -21,7 +21,7 @@ from aotc.dialects.graph.shapes import broadcast, normalize_axis
 from aotc.frontend.onnx.elements import extents, sums
 from aotc.frontend.onnx.importers.indexing import counted_top_k
 from aotc.frontend.onnx.importers.movement import counted_cut, cut, cuts
-from aotc.frontend.onnx.importers.reduction import whole_axes
+from aotc.frontend.onnx.importers.normalization import whole_axes
 from aotc.frontend.onnx.node import Bound, Node, Tensor, joined
 from aotc.frontend.onnx.registry import IMPORTERS, bounded_op, listed
 

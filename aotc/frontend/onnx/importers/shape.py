@@ -55,7 +55,9 @@ def size(node: Node) -> SSAValue:
 def range_(node: Node) -> SSAValue:
     dtype = numpy_dtype(node.element_type(0))
     wide = np.dtype(np.float32) if dtype.itemsize < 4 and dtype.kind not in "iu" else dtype
-    if dtype == np.int64 and _is_zero_by_one(node):  # to a number of parts
+    first, step = node.known(0), node.known(2)
+    if dtype == np.int64 and first is not None and step is not None and not first.any() and (step == 1).all():
+        # to a number of parts
         (limit,) = elements(node, node.input(1))
         if limit.unknown is not None and limit.number == 0 and (most := node.most(limit.unknown)) is not None:
             return node.bounded(node.constant(node.numbers(most)), node.as_many(0, limit.unknown))
@@ -69,11 +71,6 @@ def range_(node: Node) -> SSAValue:
     else:
         count = max(math.ceil((limit - start).item() / delta.item()), 0)
     return node.constant((start + delta * node.numbers(count).astype(wide)).astype(dtype))
-
-
-def _is_zero_by_one(node: Node) -> bool:
-    start, delta = node.known(0), node.known(2)
-    return start is not None and delta is not None and not start.any() and bool((delta == 1).all())
 
 
 @onnx_op("EyeLike")

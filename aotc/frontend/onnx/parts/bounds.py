@@ -20,7 +20,7 @@ from aotc.dialects.graph.structure import CopyOp
 from aotc.errors import Problem
 from aotc.frontend.onnx.elements import divided, multiple
 from aotc.frontend.onnx.importers.movement import cuts, padding
-from aotc.frontend.onnx.importers.reduction import whole_axes
+from aotc.frontend.onnx.importers.normalization import whole_axes
 from aotc.frontend.onnx.node import Bound, Node
 
 _FIX = "end the model before it, or fix what it depends on with --constant NAME=VALUE"
