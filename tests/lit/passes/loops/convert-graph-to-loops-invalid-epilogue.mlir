@@ -1,4 +1,4 @@
-// RUN: not aotc-opt %s -p bufferize,convert-graph-to-loops 2>&1 | filecheck %s
+// RUN: not aotc-opt %s --split-input-file -p bufferize,convert-graph-to-loops 2>&1 | filecheck %s
 
 // CHECK: kernel @k: an epilogue operation reads the anchor's result at another index
 func.func private @k(%x: tensor<4x4xf32>) -> tensor<4x4xf32> attributes {aot.kernel} {
@@ -6,4 +6,13 @@ func.func private @k(%x: tensor<4x4xf32>) -> tensor<4x4xf32> attributes {aot.ker
   %1 = graph.transpose %0 {permutation = array<i64: 1, 0>} : (tensor<4x4xf32>) -> tensor<4x4xf32>
   %2 = graph.relu %1 : (tensor<4x4xf32>) -> tensor<4x4xf32>
   func.return %2 : tensor<4x4xf32>
+}
+
+// -----
+
+// CHECK: kernel @two: a result depends on two results of the anchor
+func.func private @two(%x: tensor<2x1x4xf32>, %w: tensor<4x4xf32>, %h: tensor<1x4xf32>) -> tensor<2x1x4xf32> attributes {aot.kernel} {
+  %y, %n, %s0, %s1 = graph.rnn %x, %w, %h {activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0>} : (tensor<2x1x4xf32>, tensor<4x4xf32>, tensor<1x4xf32>) -> (tensor<2x1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>)
+  %0 = graph.add %y, %n : (tensor<2x1x4xf32>, tensor<1x4xf32>) -> tensor<2x1x4xf32>
+  func.return %0 : tensor<2x1x4xf32>
 }
