@@ -4,6 +4,7 @@ our own unscheduled loops where neither has one."""
 from __future__ import annotations
 
 import ctypes
+import math
 import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -63,10 +64,14 @@ OWN = {
 """Operators of which neither onnxruntime nor the reference evaluator says what comes out. Besides these, and those that
 the latter knows nothing of (`com.microsoft`, GlobalLpPool), all that onnxruntime has no kernel for is judged by it."""
 
-_WRONG = {"Unique": "what is not sorted it takes along the first axis, whatever the axis"}
-"""Operators that the reference evaluator computes otherwise than they say."""
+_WRONG_BEFORE = {
+    **dict.fromkeys(("Hardmax", "LogSoftmax", "Softmax"), 13.0),  # which takes one axis, where it was all that follow
+    **dict.fromkeys(("Erf", "Gelu"), math.inf),  # erf of doubles has single precision
+    "Unique": math.inf,  # what is not sorted it takes along the first axis, whatever the axis
+}
+"""Operators, and the version from which the reference evaluator computes them as they say."""
 
-_CAST_FEATURES = {"SVMClassifier", "SVMRegressor"}
+_CAST_FEATURES = {"SVMClassifier", "SVMRegressor", "TreeEnsemble", "TreeEnsembleClassifier", "TreeEnsembleRegressor"}
 """Operators that compute with floats whatever their features are, which the reference evaluator does not."""
 
 
@@ -119,7 +124,8 @@ class Part:
     def _by_reference(self, inputs: dict[str, Array]) -> list[Array] | None:
         """None where it does not compute these nodes. Narrow floats are computed in float32, and rounded once: numpy
         would round every sum."""
-        if any(node.op_type in OWN | _WRONG for node in self._nodes):
+        version = self._versions[""]
+        if any(node.op_type in OWN or version < _WRONG_BEFORE.get(node.op_type, 0) for node in self._nodes):
             return None
         infos = [helper.make_tensor_value_info(n, onnx_type(a), a.shape) for n, a in inputs.items()]
         outputs = [ValueInfoProto(name=name) for name in self._outputs]

@@ -57,7 +57,8 @@ def _grown(
         if depth == 0 or d.chance(0.2):
             found.rows.append((tree, node, 0, 0.0, "LEAF", 0, 0, 0))
             for target in range(targets) if whole or d.chance(0.3) else [d.number(0, targets - 1)]:
-                found.weights.append((tree, node, target, float(np.float32(d.rng.uniform(low, 1)))))
+                for _ in range(2 if targets > 1 and d.chance(0.1) else 1):  # of one target onnxruntime takes the first
+                    found.weights.append((tree, node, target, float(np.float32(d.rng.uniform(low, 1)))))
             return node + 1
         found.rows.append((tree, node, 0, 0.0, "", 0, 0, 0))
         no = grow(tree, node + 1, depth - 1)
