@@ -256,8 +256,9 @@ class Integers:
                 return binary("!=", a, b, BOOL)
             return binary({"&": "&&", "|": "||"}[symbol], a, b, BOOL)
         bits = self.scope.index.bits if isinstance(op.result.type, IndexType) else width(op.result)
-        given = [self.scope.operand(value) if bits >= 32 else self.signed(value) for value in (op.lhs, op.rhs)]
-        e = binary(symbol, *(_modular(e, max(bits, 32)) for e in given), UNSIGNED[max(bits, 32)])
+        reading = self.scope.operand if bits >= 32 else self.signed
+        a, b = (_modular(reading(value), max(bits, 32)) for value in (op.lhs, op.rhs))
+        e = binary(symbol, a, b, a.ctype)
         is_wide = bits >= 32 and not isinstance(op.result.type, IndexType)
         return replace(e, unsigned=True) if is_wide else cast_expr(e, SIGNED[max(bits, 32)])
 
