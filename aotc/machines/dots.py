@@ -92,6 +92,8 @@ USDOT: Final = DotProduct("usdot", "any", cycles=0.5, widening_cycles=0, registe
 WASM_DOT: Final = DotProduct(
     "i32x4.dot_i16x8_s", "one", cycles=2, widening_cycles=1, registers=3, busy_sums=4, pair_cycles=1
 )
+SADDLP: Final = DotProduct("saddlp", "any", cycles=2, widening_cycles=1.5, registers=3, busy_sums=4)
+"""Four instructions, and three for each register of a factor, of two a cycle; nobody measured it."""
 PORTABLE: Final = DotProduct("", "any", cycles=4, widening_cycles=4, registers=4, busy_sums=4)
 """Cycles of instructions that several others stand for are of three vector instructions a cycle; nobody measured those
 of WebAssembly, and of cores without any."""
@@ -107,6 +109,7 @@ def dot_product(names: frozenset[str], vector_bytes: int) -> DotProduct:
         (f"pmaddwd.{bits}", VPMADDWD),
         ("usdot", USDOT),
         ("sdot", SDOT),
+        ("saddlp", SADDLP),
         (WASM_DOT.name, WASM_DOT),
     )
     return next((way for name, way in ways if name in names), PORTABLE)

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Final
 
 from aotc.machines import machine
-from aotc.machines.dots import COMPUTED, PORTABLE, PSHUFB, SWIZZLE, TBL, VPERMW, VPMADDUBSW, VPMADDWD, WASM_DOT
+from aotc.machines.dots import COMPUTED, PORTABLE, PSHUFB, SADDLP, SWIZZLE, TBL, VPERMW, VPMADDUBSW, VPMADDWD, WASM_DOT
 from aotc.machines.machine import Core, Machine
 
 # --- records that rows share -----------------------------------------------------------------------------------------
@@ -189,7 +189,7 @@ def of_vendor(row: Machine, *, zen: int) -> Machine:
 _OTHERS: Final = replace(X86_AVX512, name="", l2=512 << 10, vector_bytes=16, dot=PORTABLE, lookup=COMPUTED, picks=False)
 """Costs of families that nobody measured are those of a Zen 5; sizes of caches are common ones."""
 
-ARM64_NEON: Final = replace(_OTHERS, name="AArch64 with NEON", lookup=TBL)
+ARM64_NEON: Final = replace(_OTHERS, name="AArch64 with NEON", dot=SADDLP, lookup=TBL)
 ARM32_NEON: Final = replace(_OTHERS, name="32-bit Arm with NEON", fma=False, registers=16, use=_OF_16)
 RISCV_V: Final = replace(_OTHERS, name="RISC-V with vectors of 128 bits or more")  # 128 is what each register has
 POWER_VSX: Final = replace(_OTHERS, name="POWER with VSX", registers=64, use=_OF_64)

@@ -23,10 +23,10 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
 from aotc.dialects.graph.compound.control_flow import graph_blocks
-from aotc.dialects.graph.interfaces import ElementOp, Fusion, is_join, is_kernel
+from aotc.dialects.graph.interfaces import is_join
 from aotc.passes.fuse.fusion_policy import FusingPass
 from aotc.passes.fuse.groups import sort_operations
-from aotc.passes.fuse.growing import Growth
+from aotc.passes.fuse.growing import Growth, is_fusible
 
 
 class FuseElementwisePass(FusingPass):
@@ -36,8 +36,6 @@ class FuseElementwisePass(FusingPass):
         for block in graph_blocks(op):
             position = {each: number for number, each in enumerate(block.ops)}
             for root in reversed(list(position)):
-                if root.parent is not block or not isinstance(root, ElementOp) or not is_kernel(root):
-                    continue
-                if root.FUSION in (Fusion.POINTWISE, Fusion.INJECTIVE) and not is_join(root):
+                if root.parent is block and is_fusible(root) and not is_join(root):
                     Growth(root, position, self, several_outputs=True).grow()
             sort_operations(block)

@@ -125,7 +125,6 @@ def _can_compute(use: Use) -> bool:
 def _fits(op: Operation, result: SSAValue, forms: VectorForms | None) -> bool:
     return (
         isinstance(op, ElementOp)
-        and is_kernel(op)
         and op.FUSION is Fusion.POINTWISE
         and shape_of(op.results[0]) == shape_of(result)
         and (forms is None or forms.is_vectorizable(op))

@@ -6,10 +6,11 @@ import heapq
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeGuard
 
 from xdsl.ir import Operation, OpResult, SSAValue
 
-from aotc.dialects.graph.interfaces import AnchorOp, ElementOp, Fusion, GraphOp, is_join, is_kernel, shape_of
+from aotc.dialects.graph.interfaces import AnchorOp, ElementOp, Fusion, GraphOp, is_join, is_view, shape_of
 from aotc.dialects.graph.structure import ConstantOp, FusedOp, YieldOp
 from aotc.passes.fuse.fusion_policy import FusingPass, may_duplicate, may_recompute, recomputing_cost
 from aotc.passes.fuse.groups import is_single_constant, make_group
@@ -37,11 +38,12 @@ class _Need:
 def has_producers(root: GraphOp | FusedOp, position: Mapping[Operation, int]) -> bool:
     """Whether any producer of `root` in the block is of those that groups take in: without one, none can grow."""
     owners = [value.op for value in root.operands if isinstance(value, OpResult)]
-    return any(isinstance(op, ElementOp) and op in position and _may_be_taken_in(op) for op in owners)
+    return any(op in position and is_fusible(op) for op in owners)
 
 
-def _may_be_taken_in(op: ElementOp) -> bool:
-    return is_kernel(op) and op.FUSION in (Fusion.POINTWISE, Fusion.INJECTIVE)
+def is_fusible(op: Operation) -> TypeGuard[ElementOp]:
+    """Whether groups take in `op`."""
+    return isinstance(op, ElementOp) and op.FUSION in (Fusion.POINTWISE, Fusion.INJECTIVE) and not is_view(op)
 
 
 class Growth:
@@ -96,7 +98,7 @@ class Growth:
             wait_for(value)
         while waiting:
             _, op = heapq.heappop(waiting)
-            if isinstance(op, ElementOp) and self._accepts(op):
+            if is_fusible(op) and self._accepts(op):
                 self._take(op)
                 for operand in op.operands:
                     wait_for(operand)
@@ -104,8 +106,6 @@ class Growth:
             make_group(self._in_order(), self.outputs)
 
     def _accepts(self, op: ElementOp) -> bool:
-        if not _may_be_taken_in(op):
-            return False
         result = op.results[0]
         need = self._needs[result]
         if self._size >= self._limits.most_operations:

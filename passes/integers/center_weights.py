@@ -73,7 +73,7 @@ def _center(op: ConvOp | MatMulOp, kinds: Sequence[Attribute], store: WeightStor
     constants = [centered]
     made: list[GraphOp] = [_multiplying(op, centered.result, *op.operands[2:])]
     if middle.any():
-        channels = middle.reshape([-1] if isinstance(op, MatMulOp) else [-1, *(1 for _ in values.shape[2:])])
+        channels = middle.reshape([-1, *(1 for _ in values.shape[2:])])
         constants += [
             constant_op(np.ones(_ones_shape(op, middle.shape, values.shape), np.int8), "ones", store),
             constant_op(channels.astype(np.int32), "middles", store),

@@ -92,14 +92,15 @@ class _Division:
         if len(only) == 1 and isinstance(only[0], RequantizeOp):
             requantization = only[0]
             multiplier = known_array(requantization.multiplier, self._store)
-            if multiplier is not None and multiplier.size in (1, self._op.groups * self._outputs):
+            channels = self._op.groups * self._outputs if 1 in requantization.operand_axes(1) else 1
+            if multiplier is not None and multiplier.size == channels:
                 self._last = requantization
                 sums = self._requantized(requantization, sums, multiplier)
         moved = self._side_by_side(sums)
         moved.name_hint = self._last.results[0].name_hint
-        Rewriter.replace_op(self._last, [], [moved])
-        if self._last is not self._op:
-            Rewriter.erase_op(self._op)
+        self._last.results[0].replace_all_uses_with(moved)
+        for each in dict.fromkeys((self._last, self._op)):
+            Rewriter.erase_op(each)
 
     def _convolution(self) -> SSAValue:
         """All residues: [N, groups * residues * outputs of a group, counts..]."""

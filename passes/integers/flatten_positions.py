@@ -24,14 +24,14 @@ from collections.abc import Sequence
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from aotc.dialects.aot.contract import target_of
 from aotc.dialects.graph.compound.control_flow import graph_operations
 from aotc.dialects.graph.convolution import ConvOp
-from aotc.dialects.graph.interfaces import ElementOp, Fusion, GraphOp, shape_of
+from aotc.dialects.graph.interfaces import ElementOp, GraphOp, shape_of
 from aotc.dialects.graph.movement import ReshapeOp
 from aotc.dialects.graph.schedules import ScheduleAttr
 from aotc.machines.machine import Machine
@@ -52,9 +52,9 @@ class FlattenPositionsPass(ModulePass):
 
 
 def _is_flat(op: ConvOp, machine: Machine) -> bool:
-    """Whether a position of an integer convolution along several axes, with rows shorter than there are registers, sees
-    just what is at the same place in x."""
-    if not op.sums_integers or len(op.spatial()) < 2 or op.spatial()[-1] >= machine.registers:
+    """Whether a position of an integer convolution, with rows shorter than there are registers, sees just what is at
+    the same place in x."""
+    if not op.sums_integers or op.spatial()[-1] >= machine.registers:
         return False
     return all((w.size, w.stride, w.before, w.after) == (1, 1, 0, 0) for w in op.windows())
 
@@ -70,6 +70,7 @@ def _flatten(op: ConvOp, machine: Machine) -> None:
             each.erase()
         return
     last: GraphOp = op
+    replaced: list[GraphOp] = [op]
     for new in made:
         new.location = op.location
     Rewriter.insert_op(made, InsertPoint.after(last))
@@ -87,26 +88,14 @@ def _flatten(op: ConvOp, machine: Machine) -> None:
         for each in (*added, new):
             each.location = reader.location
         Rewriter.insert_op([*added, new], InsertPoint.after(reader))
+        replaced.append(reader)
         last, flat = reader, new
     back = ReshapeOp.get(flat.results[0], shape=shape_of(last.results[0]))
     back.location, back.result.name_hint = last.location, last.results[0].name_hint
     Rewriter.insert_op(back, InsertPoint.after(flat))
     last.results[0].replace_all_uses_with(back.result)
-    _erase_unused(last)
-
-
-def _erase_unused(last: GraphOp) -> None:
-    """Erase what nothing reads: `last`, and what made its operands for it alone."""
-    waiting: list[Operation] = [last]
-    while waiting:
-        op = waiting.pop()
-        makers = [value.owner for value in op.operands]
-        Rewriter.erase_op(op)
-        waiting += [
-            maker
-            for maker in dict.fromkeys(makers)
-            if isinstance(maker, GraphOp) and all(result.first_use is None for result in maker.results)
-        ]
+    for each in reversed(replaced):
+        Rewriter.erase_op(each)
 
 
 def _reshaped(value: SSAValue, shape: Sequence[int]) -> ReshapeOp:
@@ -118,20 +107,18 @@ def _followed(op: ElementOp, x: SSAValue) -> Sequence[SSAValue | ReshapeOp] | No
     """The operands of `op`, which reads x, for results along one spatial axis; None where positions do not stay what
     they are."""
     shape = shape_of(x)
-    if op.FUSION != Fusion.POINTWISE or len(op.results) != 1 or shape_of(op.results[0]) != shape:
-        return None
-    along: list[dict[int, int]] = []
+    along: set[int] = set()
     for axis in range(2, len(shape)):
         axes = op.operand_axes(axis)
         if axes is None:
             return None
-        along.append({place: own for place, own in axes.items() if shape[axis] > 1})
+        along.update(axes)
     found: list[SSAValue | ReshapeOp] = []
     for place, value in enumerate(op.operands):
         own = shape_of(value)
         if own == shape:
             found.append(value if value is x else _reshaped(value, shape))
-        elif any(place in axes for axes in along):
+        elif place in along:
             return None
         elif len(own) == len(shape):
             found.append(_reshaped(value, own))

@@ -23,7 +23,7 @@ from typing import Any, TypeAlias, cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerAttr, ModuleOp, TensorType, i8, i32, i64
-from xdsl.ir import Attribute, Block, OpResult, SSAValue
+from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -128,7 +128,7 @@ class _Flips:
         """Make `value` flipped in the first place, where it can be; its other readers get it flipped back."""
         assert isinstance(value, OpResult)
         maker, flip = value.op, self.known[value]
-        if not isinstance(maker, GraphOp) or (make := _MAKERS.get(type(maker))) is None:
+        if (make := _MAKERS.get(type(maker))) is None:
             return
         new = make(self, maker)
         new.location, new.results[0].name_hint = maker.location, value.name_hint
@@ -226,7 +226,7 @@ def _moved(flips: _Flips, op: GraphOp) -> GraphOp:
     return new
 
 
-_MAKERS: dict[type[GraphOp], Maker] = {
+_MAKERS: dict[type[Operation], Maker] = {
     QuantizeOp: _quantize,
     RequantizeOp: _requantize,
     FixedAddOp: _requantize,

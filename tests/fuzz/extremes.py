@@ -28,6 +28,7 @@ OPEN = {
     "GridSample": "to which integer an interpolation rounds",
     "If": "branches have types of their own",
     "Loop": "so have bodies",
+    "QuantizeLinear": "the judges have integers overflow before they are clamped",
     "Scan": "the same",
 }
 """Operators of which the standard leaves open what comes out of such operands."""
@@ -109,6 +110,8 @@ _ONNX_NAMES = {"float32": "float", "float64": "double"}
 
 
 def _at_the_ends(draft: Draft, dtype: str, seed: int) -> Specimen:
+    if not draft.nodes:
+        raise Refused("no node")
     node, values = draft.nodes[0], {value.name: value for value in draft.values}
     types = allowed(node, draft.versions) if _is_of_tensors(node.op_type, node.domain) else {}
     floats = {each for each in types if number_kind(numpy_dtype(each)) == "f" and numpy_dtype(each).isbuiltin == 1}

@@ -43,6 +43,18 @@ def _dots() -> Iterator[Instruction]:
         yield _row(name, signature, dot, f"aarch64.neon.{name}.v4i32.v16i8", function, dot=feature)
 
 
+def _neighbours(pair: Group[Value]) -> Value:
+    """Their sum, in twice the bits."""
+    first, second = (each.convert(f"{each.dtype[0]}{2 * bits_of(each.dtype)}") for each in pair)
+    return first + second
+
+
+def _pairwise() -> Iterator[Instruction]:
+    for letter in "su":
+        llvm, function = f"aarch64.neon.{letter}addlp.v4i32.v8i16", f"vpaddlq_{letter}16"
+        yield _row(f"{letter}addlp", f"{letter}16x2 -> {letter}32", _neighbours, llvm, function)
+
+
 def _found(*operands: Group[Value]) -> Sequence[Value]:
     """Bytes of four registers by their numbers, 0 by those that are beyond."""
     *tables, numbers = operands
@@ -111,4 +123,4 @@ def _floats() -> Iterator[Instruction]:
         yield _row(name, signature, meaning, f"aarch64.neon.{llvm}", function, bits)
 
 
-ROWS = (*_dots(), *_permutations(), *_narrowings(), *_floats())
+ROWS = (*_dots(), *_pairwise(), *_permutations(), *_narrowings(), *_floats())

@@ -67,7 +67,7 @@ class RequantizingOp(ElementOp, ClampedOp, ABC):
     def single_elements(self) -> Iterable[int]:
         return range(1, len(self.operands))
 
-    def operand_axes(self, axis: int) -> Mapping[int, int] | None:
+    def operand_axes(self, axis: int) -> Mapping[int, int]:
         shape, given = map(shape_of, self.operands[:2])
         axes = {0: axis} if shape[axis] > 1 else {}
         if len(given) == len(shape) > 1:

@@ -1,7 +1,9 @@
 """Dot products of narrow integers: the processor's instructions, or widened factors.
 
-Without an instruction for 8-bit integers, the elements with even and with odd numbers are widened to 16 bits in place,
-and pairs of these multiplied; without that, four products are computed lane by lane in 32 bits. All wrap alike.
+Without an instruction for 8-bit integers, the elements with even and with odd numbers are widened to 16 bits in place.
+Pairs of these are multiplied; or each, as a product of two bytes fits 16 bits, with a sign unless neither has one, and
+neighbours among products added in 32 bits (`saddlp`). Without either, four products are computed lane by lane in 32
+bits. All wrap alike.
 
 `pmaddubsw` multiplies unsigned by signed bytes and adds neighbours in 16 bits, where sums saturate. Signed bytes x are
 multiplied by w as |x|, at most 128, by w with the sign of x (`psignb`): the sum of two such products is within 16 bits
@@ -79,7 +81,7 @@ class _Dot(Generic[V]):
 
     def result(self) -> V:
         """The sums plus the products."""
-        words, bytes_ = (self._of_words,), (self._at_once, self._narrow_pairs, self._even_and_odd)
+        words, bytes_ = (self._of_words,), (self._at_once, self._narrow_pairs, self._pairwise, self._even_and_odd)
         ways: tuple[Callable[[], V | None], ...] = words if bits_of(self.a.dtype) == 16 else bytes_
         return next((found for way in ways if (found := way()) is not None), None) or self._by_lanes()
 
@@ -117,6 +119,17 @@ class _Dot(Generic[V]):
         if (pairs := self.pairs_of_bytes()) is None:
             return None
         return self.sums + self.p.apply(f"pmaddwd.{self._bits}", pairs, pairs.number(1, pairs.dtype))
+
+    def _pairwise(self) -> V | None:
+        """Products in 16 bits, and their neighbours added in 32."""
+        letter = "u" if self._signs == "uu" else "s"
+        if self._bits != 128 or not self.p.has(name := f"{letter}addlp"):
+            return None
+        total = self.sums
+        for shift in (0, 8):
+            products = _extended(self.a, 16, shift) * _extended(self.b, 16, shift)
+            total = total + self.p.apply(name, products.reinterpret(f"{letter}16")).reinterpret("s32")
+        return total
 
     def _even_and_odd(self) -> V | None:
         """Two products of pairs of 16 bits."""

@@ -110,3 +110,19 @@ func.func @main(%x: tensor<4x4xf32>) -> tensor<4x4xf32> attributes {aot.entry} {
   %2 = graph.add %0, %1 : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
   func.return %2 : tensor<4x4xf32>
 }
+
+// -----
+
+// A view takes no time, and is no part of a kernel.
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT:    graph.exp
+// CHECK-NEXT:    graph.reshape
+// CHECK-NEXT:    graph.neg
+// CHECK-NEXT:    graph.reshape
+func.func @main(%x: tensor<2x4xf32>) -> tensor<2x4xf32> attributes {aot.entry} {
+  %0 = graph.exp %x : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  %1 = graph.reshape %0 {shape = array<i64: 8>} : (tensor<2x4xf32>) -> tensor<8xf32>
+  %2 = graph.neg %1 : (tensor<8xf32>) -> tensor<8xf32>
+  %3 = graph.reshape %2 {shape = array<i64: 2, 4>} : (tensor<8xf32>) -> tensor<2x4xf32>
+  func.return %3 : tensor<2x4xf32>
+}

@@ -140,3 +140,15 @@ func.func @main(%x: tensor<4x4xf32>, %y: tensor<4x4xf32>) -> tensor<4x4xf32> att
   %2 = graph.matmul %1, %0 : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
   func.return %2 : tensor<4x4xf32>
 }
+
+// -----
+
+// Data movement that branches is not for nothing.
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT:    graph.concat %x, %y
+// CHECK-NEXT:    graph.matmul
+func.func @main(%x: tensor<2x4xf32>, %y: tensor<2x4xf32>, %w: tensor<8x4xf32>) -> tensor<2x4xf32> attributes {aot.entry} {
+  %0 = graph.concat %x, %y {axis = 1} : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x8xf32>
+  %1 = graph.matmul %0, %w : (tensor<2x8xf32>, tensor<8x4xf32>) -> tensor<2x4xf32>
+  func.return %1 : tensor<2x4xf32>
+}

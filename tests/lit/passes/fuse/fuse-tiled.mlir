@@ -135,3 +135,17 @@ func.func @read(%x: tensor<4x64x32xf32>, %w: tensor<4x32x64xf32>) -> tensor<64x4
   %2 = graph.softmax %1 {axes = array<i64: -1>, log = false} : (tensor<64x4x64xf32>) -> tensor<64x4x64xf32>
   func.return %2 : tensor<64x4x64xf32>
 }
+
+// Where an epilogue reads the operand, too, it is that of the product still.
+
+// CHECK-LABEL: func.func @both
+// CHECK-NEXT:    graph.neg
+// CHECK-NEXT:    graph.fused
+// CHECK-NEXT:      graph.matmul
+// CHECK-NEXT:      graph.add
+func.func @both(%x: tensor<64x64xf32>, %w: tensor<64x64xf32>) -> tensor<64x64xf32> attributes {aot.entry} {
+  %0 = graph.neg %x : (tensor<64x64xf32>) -> tensor<64x64xf32>
+  %1 = graph.matmul %0, %w : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  %2 = graph.add %1, %0 : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  func.return %2 : tensor<64x64xf32>
+}

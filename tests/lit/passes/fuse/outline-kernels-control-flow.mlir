@@ -191,3 +191,25 @@ func.func @anew(%c: tensor<i1>, %x: tensor<4xf32>, %z: tensor<4xf32>) -> tensor<
   }
   func.return %y : tensor<4xf32>
 }
+
+// A condition is no operand of the branches, which could change it in its place.
+// CHECK-LABEL: func.func @condition
+// CHECK:         [[F:%.*]] = graph.if
+// CHECK:           [[C:%.*]] = func.call @copy_{{[0-9]}}([[F]])
+// CHECK-NEXT:      graph.yield [[C]]
+func.func @condition(%c: tensor<i1>, %z: tensor<i1>) -> tensor<i1> attributes {aot.entry} {
+  %y = graph.loop %c, %z {trips = 3 : i64, operandSegmentSizes = array<i32: 0, 0, 1, 0, 1>} : (tensor<i1>, tensor<i1>) -> tensor<i1> {
+  ^bb0(%i: tensor<i64>, %k: tensor<i1>, %w: tensor<i1>):
+    %f = graph.if %k, %w : (tensor<i1>, tensor<i1>) -> tensor<i1> {
+    ^bb0(%a: tensor<i1>):
+      %n = graph.not %a : (tensor<i1>) -> tensor<i1>
+      graph.yield %n : tensor<i1>
+    } {
+    ^bb0(%a: tensor<i1>):
+      %n = graph.not %a : (tensor<i1>) -> tensor<i1>
+      graph.yield %n : tensor<i1>
+    }
+    graph.yield %f : tensor<i1>
+  }
+  func.return %y : tensor<i1>
+}

@@ -91,3 +91,34 @@ func.func @main(%x: tensor<1x4x4xf32> {aot.name = "x"}, %h: tensor<4x4xf32> {aot
   %y, %hn, %s0, %s1 = graph.rnn %x, %h, %h {activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0>} : (tensor<1x4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>) -> (tensor<1x4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>)
   func.return %y, %hn : tensor<1x4x4xf32>, tensor<4x4xf32>
 }
+
+// -----
+
+// What reads the last state through a view comes before the next one is written, too.
+
+// CHECK-LABEL: func.func private @reduce_0
+// CHECK-LABEL: func.func @main
+func.func @main(%x: tensor<4xf32> {aot.name = "x"}, %h: tensor<4xf32> {aot.name = "h"}) -> (tensor<4xf32> {aot.name = "hn", aot.state_of = 1 : i64}, tensor<2xf32> {aot.name = "y"}) attributes {aot.entry} {
+  // CHECK-NEXT: [[V:%.*]] = graph.reshape %h
+  // CHECK-NEXT: [[Y:%.*]] = func.call @reduce_0([[V]])
+  // CHECK-NEXT: [[N:%.*]] = func.call @neg_0(%x)
+  // CHECK-NEXT: func.return [[N]], [[Y]]
+  %hn = graph.neg %x : (tensor<4xf32>) -> tensor<4xf32>
+  %v = graph.reshape %h {shape = array<i64: 2, 2>} : (tensor<4xf32>) -> tensor<2x2xf32>
+  %y = graph.reduce %v {axes = array<i64: 0>, kind = "sum", keepdims = false} : (tensor<2x2xf32>) -> tensor<2xf32>
+  func.return %hn, %y : tensor<4xf32>, tensor<2xf32>
+}
+
+// -----
+
+// Another operand that was computed from the state has a buffer of its own.
+
+// CHECK-LABEL: func.func @main
+func.func @main(%h: tensor<4xf32> {aot.name = "h"}) -> (tensor<4xf32> {aot.name = "hn", aot.state_of = 0 : i64}) attributes {aot.entry} {
+  // CHECK-NEXT: [[S:%.*]] = func.call @softmax_0(%h)
+  // CHECK-NEXT: [[N:%.*]] = func.call @add_0(%h, [[S]])
+  // CHECK-NEXT: func.return [[N]]
+  %s = graph.softmax %h {axes = array<i64: 0>} : (tensor<4xf32>) -> tensor<4xf32>
+  %hn = graph.add %h, %s : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  func.return %hn : tensor<4xf32>
+}

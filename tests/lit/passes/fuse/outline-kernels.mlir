@@ -49,3 +49,13 @@ func.func @main(%x: tensor<1x8xf32>, %z: tensor<2x8xf32>, %w: tensor<8x8xf32>) -
   } loc(fused["MatMul", "Add", "Relu"])
   func.return %4, %6 : tensor<8xf32>, tensor<2x8xf32>
 }
+
+// A copy is where the value that it copies is computed; of an input, where that is read.
+// CHECK-LABEL: func.func @copied
+// CHECK:         [[N:%.*]] = func.call @neg_0(%x) {{.*}} loc("Neg")
+// CHECK-NEXT:    func.call @copy_0([[N]]) {{.*}} loc("Neg")
+// CHECK-NEXT:    func.call @copy_0(%x) {{.*}} loc("Outputs")
+func.func @copied(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) attributes {aot.entry} {
+  %0 = graph.neg %x : (tensor<4xf32>) -> tensor<4xf32> loc("Neg")
+  func.return %0, %0, %x : tensor<4xf32>, tensor<4xf32>, tensor<4xf32> loc("Outputs")
+}

@@ -154,3 +154,16 @@ func.func @encoded(%q: tensor<8x256x64xf32>, %k: tensor<8x64x256xf32>, %v: tenso
   %3 = graph.matmul %2, %v : (tensor<8x256x256xf32>, tensor<8x256x64xf32>) -> tensor<8x256x64xf32>
   func.return %3 : tensor<8x256x64xf32>
 }
+
+// A product of f8E4M3FN computes nothing in tiles: it is stored, and the others are.
+
+// CHECK-LABEL: func.func @narrow
+// CHECK-NEXT:    graph.matmul %q, %k
+// CHECK-NOT:       graph.matmul {{.*}}xf8E4M3FN
+// CHECK:         func.return
+func.func @narrow(%q: tensor<8x256x64xf8E4M3FN>, %k: tensor<8x64x256xf8E4M3FN>, %v: tensor<8x256x64xf32>) -> tensor<8x256x64xf32> attributes {aot.entry} {
+  %0 = graph.matmul %q, %k : (tensor<8x256x64xf8E4M3FN>, tensor<8x64x256xf8E4M3FN>) -> tensor<8x256x256xf8E4M3FN>
+  %1 = graph.cast %0 {to = f32} : (tensor<8x256x256xf8E4M3FN>) -> tensor<8x256x256xf32>
+  %2 = graph.matmul %1, %v : (tensor<8x256x256xf32>, tensor<8x256x64xf32>) -> tensor<8x256x64xf32>
+  func.return %2 : tensor<8x256x64xf32>
+}

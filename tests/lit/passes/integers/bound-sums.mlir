@@ -1,5 +1,6 @@
 // RUN: aotc-opt %s -p 'attach-target{target=test-avx2},bound-sums' | filecheck %s
 // RUN: aotc-opt %s -p 'attach-target{target=test-neon},bound-sums' | filecheck %s --check-prefix NONE
+// RUN: aotc-opt %s -p 'attach-target{target=test-m4},bound-sums' | filecheck %s --check-prefix NONE
 
 // Without an instruction for pairs of 16 bits nobody asks.
 // NONE-NOT: sum_bits
@@ -13,12 +14,13 @@
 // Weights of both signs: 50 * 127 + 50 * 128 at most with a zero point of 0, 255 * 50 with one at the end of the range.
 // CHECK-NEXT:  graph.conv %x, %both {{.*}}sum_bits = 15 : i64
 // CHECK-NEXT:  graph.conv %x, %both {{.*}}x_zero_point = -128 : i64, {{.*}}sum_bits = 15 : i64
-// Weights less a zero point of -64; a weight that is not constant.
+// Weights less a zero point of -64; a weight that is not constant; no product of matrices.
 // CHECK-NEXT:  graph.conv %x, %both {{.*}}w_zero_point = -64 : i64, {{.*}}sum_bits = 16 : i64
 // CHECK-NEXT:  graph.conv %x, %w {
-// CHECK-NOT:   sum_bits
-func.func @signs(%x: tensor<1x2x8x8xi8>, %u: tensor<1x2x8x8xui8>, %w: tensor<1x2x1x1xi8>) attributes {aot.entry} {
+// CHECK-NEXT:  graph.matmul %m, %{{.*}} {accumulator = i32}
+func.func @signs(%x: tensor<1x2x8x8xi8>, %u: tensor<1x2x8x8xui8>, %w: tensor<1x2x1x1xi8>, %m: tensor<2x2xi8>) attributes {aot.entry} {
   %0 = graph.constant dense<50> : tensor<1x2x1x1xi8>
+  %square = graph.constant dense<1> : tensor<2x2xi8>
   %both = graph.constant dense<[[[[50]], [[-50]]]]> : tensor<1x2x1x1xi8>
   %1 = graph.conv %x, %0 {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64, accumulator = i32} : (tensor<1x2x8x8xi8>, tensor<1x2x1x1xi8>) -> tensor<1x1x8x8xi32>
   %2 = graph.conv %x, %0 {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64, x_zero_point = -128 : i64, accumulator = i32} : (tensor<1x2x8x8xi8>, tensor<1x2x1x1xi8>) -> tensor<1x1x8x8xi32>
@@ -27,5 +29,6 @@ func.func @signs(%x: tensor<1x2x8x8xi8>, %u: tensor<1x2x8x8xui8>, %w: tensor<1x2
   %5 = graph.conv %x, %both {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64, x_zero_point = -128 : i64, accumulator = i32} : (tensor<1x2x8x8xi8>, tensor<1x2x1x1xi8>) -> tensor<1x1x8x8xi32>
   %6 = graph.conv %x, %both {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64, w_zero_point = -64 : i64, accumulator = i32} : (tensor<1x2x8x8xi8>, tensor<1x2x1x1xi8>) -> tensor<1x1x8x8xi32>
   %7 = graph.conv %x, %w {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64, accumulator = i32} : (tensor<1x2x8x8xi8>, tensor<1x2x1x1xi8>) -> tensor<1x1x8x8xi32>
+  %8 = graph.matmul %m, %square {accumulator = i32} : (tensor<2x2xi8>, tensor<2x2xi8>) -> tensor<2x2xi32>
   func.return
 }

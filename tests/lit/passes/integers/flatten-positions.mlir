@@ -110,3 +110,47 @@ func.func @two_readers(%x: tensor<1x64x25x5xi8>, %m: tensor<64xf32>) -> (tensor<
   %1 = graph.requantize %0, %m {axis = 1 : i64, zero_point = 0 : i64, low = -128 : i64, high = 127 : i64, to = i8} : (tensor<1x64x25x5xi32>, tensor<64xf32>) -> tensor<1x64x25x5xi8>
   func.return %1, %0 : tensor<1x64x25x5xi8>, tensor<1x64x25x5xi32>
 }
+
+// A sum that is larger than the image has more axes than it.
+// CHECK-LABEL: func.func @larger
+// CHECK:       %[[SUM:.*]] = graph.reshape %{{.*}} {shape = array<i64: 1, 64, 25, 5>} : (tensor<1x64x125xi32>)
+// CHECK:       graph.add %[[SUM]], %y
+func.func @larger(%x: tensor<1x64x25x5xi8>, %y: tensor<2x64x25x5xi32>) -> tensor<2x64x25x5xi32> attributes {aot.entry} {
+  %w = graph.constant dense<3> : tensor<64x64x1x1xi8>
+  %0 = graph.conv %x, %w {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64, accumulator = i32} : (tensor<1x64x25x5xi8>, tensor<64x64x1x1xi8>) -> tensor<1x64x25x5xi32>
+  %1 = graph.add %0, %y : (tensor<1x64x25x5xi32>, tensor<2x64x25x5xi32>) -> tensor<2x64x25x5xi32>
+  func.return %1 : tensor<2x64x25x5xi32>
+}
+
+// One that has more images because a number of each channel does stays one of positions.
+// CHECK-LABEL: func.func @images
+// CHECK:       graph.add %{{.*}} : (tensor<1x64x125xi32>, tensor<2x64x1xi32>) -> tensor<2x64x125xi32>
+// CHECK-NEXT:  graph.reshape %{{.*}} {shape = array<i64: 2, 64, 25, 5>}
+// CHECK-NEXT:  return
+func.func @images(%x: tensor<1x64x25x5xi8>, %y: tensor<2x64x1x1xi32>) -> tensor<2x64x25x5xi32> attributes {aot.entry} {
+  %w = graph.constant dense<3> : tensor<64x64x1x1xi8>
+  %0 = graph.conv %x, %w {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64, accumulator = i32} : (tensor<1x64x25x5xi8>, tensor<64x64x1x1xi8>) -> tensor<1x64x25x5xi32>
+  %1 = graph.add %0, %y : (tensor<1x64x25x5xi32>, tensor<2x64x1x1xi32>) -> tensor<2x64x25x5xi32>
+  func.return %1 : tensor<2x64x25x5xi32>
+}
+
+// What moves elements, or counts them, needs all axes.
+// CHECK-LABEL: func.func @moved
+// CHECK:       %[[SUM:.*]] = graph.reshape %{{.*}} {shape = array<i64: 1, 64, 25, 5>} : (tensor<1x64x125xi32>)
+// CHECK:       graph.transpose %[[SUM]]
+func.func @moved(%x: tensor<1x64x25x5xi8>) -> tensor<1x64x5x25xi32> attributes {aot.entry} {
+  %w = graph.constant dense<3> : tensor<64x64x1x1xi8>
+  %0 = graph.conv %x, %w {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64, accumulator = i32} : (tensor<1x64x25x5xi8>, tensor<64x64x1x1xi8>) -> tensor<1x64x25x5xi32>
+  %1 = graph.transpose %0 {permutation = array<i64: 0, 1, 3, 2>} : (tensor<1x64x25x5xi32>) -> tensor<1x64x5x25xi32>
+  func.return %1 : tensor<1x64x5x25xi32>
+}
+
+// Rows of as many positions as there are registers are long; and a schedule is obeyed.
+// CHECK-LABEL: func.func @long
+// CHECK-NOT:   graph.reshape
+func.func @long(%x: tensor<1x64x25x16xi8>, %y: tensor<1x64x25x5xi8>) -> (tensor<1x64x25x16xi32>, tensor<1x64x25x5xi32>) attributes {aot.entry} {
+  %w = graph.constant dense<3> : tensor<64x64x1x1xi8>
+  %0 = graph.conv %x, %w {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64, accumulator = i32} : (tensor<1x64x25x16xi8>, tensor<64x64x1x1xi8>) -> tensor<1x64x25x16xi32>
+  %1 = graph.conv %y, %w {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64, accumulator = i32, schedule = #graph.matmul_schedule<lanes = 8, mr = 4, nr = 2, unroll = 2, order = rows>} : (tensor<1x64x25x5xi8>, tensor<64x64x1x1xi8>) -> tensor<1x64x25x5xi32>
+  func.return %0, %1 : tensor<1x64x25x16xi32>, tensor<1x64x25x5xi32>
+}

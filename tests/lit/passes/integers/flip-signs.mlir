@@ -120,3 +120,34 @@ func.func @paired(%x: tensor<1x4x6x6xi8>) -> (tensor<1x8x4x4xi32>, tensor<1x8x4x
   %1 = graph.conv %x, %small {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64, accumulator = i32, schedule = #graph.paired_schedule<lanes = 8, mr = 4>} : (tensor<1x4x6x6xi8>, tensor<8x4x3x3xi8>) -> tensor<1x8x4x4xi32>
   func.return %0, %1 : tensor<1x8x4x4xi32>, tensor<1x8x4x4xi32>
 }
+
+// What is taken off floats is no zero point, nor are several numbers, or one of run time; and what is added is none.
+// UNSIGNED-LABEL: func.func @points
+// UNSIGNED:      [[Q:%.*]] = graph.requantize %acc, %m {{.*}}to = ui8
+// UNSIGNED-NEXT: [[BACK:%.*]] = graph.flip_sign [[Q]]
+// UNSIGNED-NEXT: graph.conv [[Q]], %w
+// UNSIGNED-NEXT: [[F:%.*]] = graph.cast [[BACK]] {to = f32}
+// UNSIGNED-NEXT: graph.sub [[F]], %float
+// UNSIGNED-NEXT: [[I:%.*]] = graph.cast [[BACK]] {to = i32}
+// UNSIGNED-NEXT: graph.sub [[I]], %several
+// UNSIGNED-NEXT: [[J:%.*]] = graph.cast [[BACK]] {to = i32}
+// UNSIGNED-NEXT: graph.sub [[J]], %p
+// UNSIGNED-NEXT: [[K:%.*]] = graph.cast [[BACK]] {to = i32}
+// UNSIGNED-NEXT: graph.add [[K]], %one
+func.func @points(%acc: tensor<1x4x6x6xi32>, %m: tensor<f32>, %p: tensor<i32>) -> (tensor<1x8x4x4xi32>, tensor<1x4x6x6xf32>, tensor<1x4x6x6xi32>, tensor<1x4x6x6xi32>, tensor<1x4x6x6xi32>) attributes {aot.entry} {
+  %w = graph.constant dense<1> : tensor<8x4x3x3xi8>
+  %float = graph.constant dense<-3.0> : tensor<f32>
+  %several = graph.constant dense<[[[1]], [[2]], [[3]], [[4]]]> : tensor<4x1x1xi32>
+  %one = graph.constant dense<-3> : tensor<i32>
+  %0 = graph.requantize %acc, %m {axis = 1 : i64, zero_point = -3 : i64, low = -128 : i64, high = 127 : i64, to = i8} : (tensor<1x4x6x6xi32>, tensor<f32>) -> tensor<1x4x6x6xi8>
+  %1 = graph.conv %0, %w {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64, accumulator = i32, x_zero_point = -3 : i64} : (tensor<1x4x6x6xi8>, tensor<8x4x3x3xi8>) -> tensor<1x8x4x4xi32>
+  %2 = graph.cast %0 {to = f32} : (tensor<1x4x6x6xi8>) -> tensor<1x4x6x6xf32>
+  %3 = graph.sub %2, %float : (tensor<1x4x6x6xf32>, tensor<f32>) -> tensor<1x4x6x6xf32>
+  %4 = graph.cast %0 {to = i32} : (tensor<1x4x6x6xi8>) -> tensor<1x4x6x6xi32>
+  %5 = graph.sub %4, %several : (tensor<1x4x6x6xi32>, tensor<4x1x1xi32>) -> tensor<1x4x6x6xi32>
+  %6 = graph.cast %0 {to = i32} : (tensor<1x4x6x6xi8>) -> tensor<1x4x6x6xi32>
+  %7 = graph.sub %6, %p : (tensor<1x4x6x6xi32>, tensor<i32>) -> tensor<1x4x6x6xi32>
+  %8 = graph.cast %0 {to = i32} : (tensor<1x4x6x6xi8>) -> tensor<1x4x6x6xi32>
+  %9 = graph.add %8, %one : (tensor<1x4x6x6xi32>, tensor<i32>) -> tensor<1x4x6x6xi32>
+  func.return %1, %3, %5, %7, %9 : tensor<1x8x4x4xi32>, tensor<1x4x6x6xf32>, tensor<1x4x6x6xi32>, tensor<1x4x6x6xi32>, tensor<1x4x6x6xi32>
+}

@@ -39,3 +39,12 @@ func.func @weight(%x: tensor<2x2xi8>) -> (tensor<2x2xi32>) attributes {aot.entry
   %0 = graph.matmul %x, %w {accumulator = i32} : (tensor<2x2xi8>, tensor<2x2xi8>) -> tensor<2x2xi32>
   func.return %0 : tensor<2x2xi32>
 }
+
+// Nor are convolutions products of matrices.
+// CHECK-LABEL: func.func @conv
+// CHECK-NOT:   graph.cast
+// CHECK:       func.return
+func.func @conv(%x: tensor<1x2x4x4xi8>, %y: tensor<2x2x1x1xi8>) -> (tensor<1x2x4x4xi32>) attributes {aot.entry} {
+  %0 = graph.conv %x, %y {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64, accumulator = i32} : (tensor<1x2x4x4xi8>, tensor<2x2x1x1xi8>) -> tensor<1x2x4x4xi32>
+  func.return %0 : tensor<1x2x4x4xi32>
+}

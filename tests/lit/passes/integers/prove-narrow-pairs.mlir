@@ -23,11 +23,14 @@ func.func @unsigned(%x: tensor<2x4xui8>, %v: tensor<1x1x4xi8>, %b: tensor<1xi32>
 // CHECK-LABEL: func.func @signed
 // CHECK:       graph.packed_dot_matmul %x, %fits, %b {narrow
 // CHECK-NEXT:  graph.packed_dot_matmul %x, %least, %b :
+// magnitudes that are multiplied with unsigned complements
+// CHECK-NEXT:  graph.packed_dot_matmul %x, %fits, %b {complement} :
 func.func @signed(%x: tensor<2x4xi8>, %b: tensor<1xi32>) -> tensor<2x1xi32> attributes {aot.entry} {
   %fits = graph.constant dense<[[[127, 127, -127, -127]]]> : tensor<1x1x4xi8>
   %least = graph.constant dense<[[[0, 0, -128, 0]]]> : tensor<1x1x4xi8>
   %0 = graph.packed_dot_matmul %x, %fits, %b : (tensor<2x4xi8>, tensor<1x1x4xi8>, tensor<1xi32>) -> tensor<2x1xi32>
   %1 = graph.packed_dot_matmul %x, %least, %b : (tensor<2x4xi8>, tensor<1x1x4xi8>, tensor<1xi32>) -> tensor<2x1xi32>
+  %2 = graph.packed_dot_matmul %x, %fits, %b {complement} : (tensor<2x4xi8>, tensor<1x1x4xi8>, tensor<1xi32>) -> tensor<2x1xi32>
   func.return %0 : tensor<2x1xi32>
 }
 

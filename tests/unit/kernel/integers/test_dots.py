@@ -9,7 +9,7 @@ from kernel_program import lowered, through_llvm
 from xdsl.dialects.builtin import ModuleOp
 
 from aotc.emit.llvm.ir import llvm_ir
-from aotc.machines.dots import PORTABLE, SDOT, USDOT, VPDPBSSD, VPDPBUSD, VPMADDUBSW, VPMADDWD, WASM_DOT
+from aotc.machines.dots import PORTABLE, SADDLP, SDOT, USDOT, VPDPBSSD, VPDPBUSD, VPMADDUBSW, VPMADDWD, WASM_DOT
 from aotc.machines.targets import TARGETS, binding, lookup
 from aotc.passes.lower.convert_to_llvm import ConvertToLLVMPass
 
@@ -68,6 +68,9 @@ def test_exact_and_wrapping(target: str | None, lanes: int) -> None:
         ("x86_64-linux-gnu:arrowlake", 8, (False, False), False, "vpdpbssd"),
         ("x86_64-linux-gnu:arrowlake", 4, (True, True), False, "vpdpbuud"),
         ("x86_64-linux-gnu:arrowlake", 8, (True, False), False, "vpdpbusd"),
+        ("aarch64", 4, (False, True), False, "sadalp"),  # of an addition and `saddlp`
+        ("aarch64", 4, (True, True), False, "uadalp"),
+        ("aarch64-linux-gnu:neoverse-n1", 4, (True, False), False, "sadalp"),
         ("aarch64-linux-gnu:neoverse-n1", 4, (False, False), False, "sdot"),
         ("aarch64-linux-gnu:neoverse-n1", 4, (True, True), False, "udot"),
         ("aarch64-linux-gnu:neoverse-v1", 4, (False, True), False, "usdot"),
@@ -92,6 +95,8 @@ def test_instruction_of_a_target(
         "sdot",
         "udot",
         "usdot",
+        "sadalp",
+        "uadalp",
     }
     every |= {instruction}
     assert every & set(words) - {"vpsignb": {"vpmaddubsw"}, "psignb": {"pmaddubsw"}}.get(instruction, set()) == {
@@ -160,7 +165,7 @@ def test_no_target_ends_the_process(target: str) -> None:
         ("x86_64-linux-gnu:cascadelake", VPDPBUSD),
         ("x86_64-linux-gnu:alderlake", VPDPBUSD),
         ("x86_64-linux-gnu:arrowlake", VPDPBSSD),
-        ("aarch64", PORTABLE),
+        ("aarch64", SADDLP),
         ("aarch64-linux-gnu:neoverse-n1", SDOT),
         ("aarch64-linux-gnu:neoverse-v1", USDOT),
         ("wasm32-simd128", WASM_DOT),

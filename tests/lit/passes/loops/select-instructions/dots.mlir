@@ -1,6 +1,7 @@
 // RUN: aotc-opt %s -p 'attach-target{target="x86-64-v3"},select-instructions' | filecheck %s --check-prefixes=CHECK,AVX2
 // RUN: aotc-opt %s -p 'attach-target{target="x86_64-linux-gnu:alderlake"},select-instructions' | filecheck %s --check-prefixes=CHECK,VNNI
 // RUN: aotc-opt %s -p 'attach-target{target="aarch64-linux-gnu:neoverse-n1"},select-instructions' | filecheck %s --check-prefix=NEON
+// RUN: aotc-opt %s -p 'attach-target{target="aarch64"},select-instructions' | filecheck %s --check-prefix=PAIRWISE
 // RUN: aotc-opt %s -p select-instructions | filecheck %s --check-prefix=NONE
 // RUN: aotc-opt %s -p 'attach-target{target="rv64gcv"},select-instructions' | filecheck %s --check-prefix=NONE
 
@@ -82,8 +83,15 @@ func.func @pair(%x: vector<32xi8>, %w: vector<32xi8>, %y: vector<32xi8>, %v: vec
 // CHECK-LABEL: func.func @signed
 // NEON-LABEL:  func.func @signed
 // NEON:          %r = aot.instruction "sdot" %s, %x, %w
+// PAIRWISE-LABEL: func.func @signed
+// PAIRWISE:       %[[EVEN:.*]] = arith.muli {{.*}} : vector<8xi16>
+// PAIRWISE-NEXT:  %[[SUM:.*]] = aot.instruction "saddlp" %[[EVEN]] : vector<8xi16> -> vector<4xi32>
+// PAIRWISE-NEXT:  %[[SUMS:.*]] = arith.addi %s, %[[SUM]] : vector<4xi32>
+// PAIRWISE:       aot.instruction "saddlp"
 // NEON-LABEL:  func.func @wide
 // NEON-NOT:      aot.instruction
+// PAIRWISE-LABEL: func.func @wide
+// PAIRWISE-NOT:   aot.instruction
 func.func @signed(%x: vector<16xi8>, %w: vector<16xi8>, %s: vector<4xi32>) -> vector<4xi32> {
   %r = aot.tile_dot %x, %w, %s : vector<16xi8>, vector<4xi32>
   func.return %r : vector<4xi32>
