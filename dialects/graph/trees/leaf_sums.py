@@ -169,7 +169,7 @@ _MOST = 40
 class ProbabilityCouplingOp(LoopNestOp):
     """The probabilities [N, K] of K classes that agree best with those of any two, [N, K * (K - 1) / 2].
 
-    Duels are in the order 01, 02, .., 12, ..; theirs is the probability of the first class if it is one of both.
+    Comparisons are in the order 01, 02, .., 12, ..; theirs is the probability of the first class if it is one of both.
     Gauss-Seidel rounds until the deviation is small, at most 100. (T. Wu, C. Lin, R. Weng: Probability Estimates for
     Multi-class Classification by Pairwise Coupling, JMLR 5, 2004, algorithm 2.)
     """

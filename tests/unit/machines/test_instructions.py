@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import re
+import shutil
 import subprocess
 from collections.abc import Callable, Sequence
 from math import prod
@@ -80,6 +81,49 @@ def test_meanings_are_what_c_computes(flags: Sequence[str], tmp_path: Path) -> N
     subprocess.run([*command, *made], check=True, cwd=tmp_path)
     library = ctypes.CDLL(str(tmp_path / "rows.so"))
     _check([getattr(library, f"f{number}") for number in range(len(names))], names)
+
+
+@pytest.mark.skipif(
+    shutil.which("qemu-aarch64") is None or shutil.which("aarch64-linux-gnu-gcc") is None,
+    reason="needs qemu-aarch64 and a compiler for it",
+)
+@pytest.mark.parametrize("source", ["rows.c", "rows.o"])
+def test_meanings_are_what_neon_computes_under_emulation(source: str, tmp_path: Path) -> None:
+    """The program reads the operands of all instructions, one after the other, and writes the results."""
+    rows = [row for row in INSTRUCTIONS.values() if row.architecture.name == "aarch64"]
+    target = lookup(TARGETS["aarch64"])
+    module = binding().parse_assembly(llvm_text(rows))
+    module.triple = target.triple
+    (tmp_path / "rows.o").write_bytes(target.machine(2).emit_object(module))
+    (tmp_path / "rows.c").write_text(c_text(rows))
+    operands = [cases(row.name) for row in rows]
+    expected = [evaluate(row, each) for row, each in zip(rows, operands, strict=True)]
+    (tmp_path / "operands").write_bytes(b"".join(array.tobytes() for each in operands for array in each))
+    (tmp_path / "main.c").write_text(_program(operands, expected))
+    command = ["aarch64-linux-gnu-gcc", "-O1", "-march=armv8.2-a+dotprod+i8mm", "-static", "main.c", source]
+    subprocess.run([*command, "-o", "program", "-lm"], cwd=tmp_path, check=True)
+    subprocess.run(["qemu-aarch64", "program"], cwd=tmp_path, check=True)
+    results = (tmp_path / "results").read_bytes()
+    for row, array in zip(rows, expected, strict=True):
+        found, results = results[: array.nbytes], results[array.nbytes :]
+        np.testing.assert_array_equal(np.frombuffer(found, array.dtype).reshape(array.shape), array, err_msg=row.name)
+    assert not results
+
+
+def _program(operands: Sequence[Sequence[Array]], results: Sequence[Array]) -> str:
+    """C that calls the function of each instruction on what the file `operands` has."""
+    most = max(array.nbytes for arrays in (*operands, results) for array in arrays)
+    width = max(map(len, operands))
+    declared, called = list[str](), list[str]()
+    for number, (arrays, result) in enumerate(zip(operands, results, strict=True)):
+        declared.append(f"void f{number}({'void *, ' * (len(arrays) + 1)}long);")
+        called += [f"ok &= fread(x[{place}], {array.nbytes}, 1, in) == 1;" for place, array in enumerate(arrays)]
+        named = "".join(f"x[{place}], " for place in range(len(arrays)))
+        called += [f"f{number}({named}y, {len(result)});", f"ok &= fwrite(y, {result.nbytes}, 1, out) == 1;"]
+    memory = f"static _Alignas(64) unsigned char x[{width}][{-(-most // 64) * 64}], y[{most}];"
+    opened = 'FILE *in = fopen("operands", "rb"), *out = fopen("results", "wb"); int ok = in && out;'
+    body = [opened, *called, "return !(ok && fclose(out) == 0);"]
+    return "\n".join(["#include <stdio.h>", *declared, memory, "int main(void) {", *body, "}", ""])
 
 
 @pytest.mark.parametrize("architecture", TARGETS)

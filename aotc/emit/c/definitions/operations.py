@@ -126,21 +126,41 @@ def _load_part(v: VectorCType, count: int) -> _Macro:
     plain = f"(({v.text}){{{', '.join(f'((const {v.element.text} *)(p))[{i}]' for i in range(count))}}})"
     masked = _masked_access(v, "maskz_loadu", f"{_mask_literal(v, count)}, (const void *)(p)")
     return "p", [
+        *_load_narrower(v, count),
         *masked,
-        *_load_half(v, count),
         *_load_selected(v, count),
         *_vldr(v, v.letter, v.bits, count),
         ("", plain),
     ]
 
 
-def _load_half(v: VectorCType, count: int) -> Variants:
-    """The lower half of a register, which clears the upper one."""
-    if 2 * count != v.lanes or v.size not in (16, 32):
+def _narrower(v: VectorCType, count: int) -> tuple[str, int] | None:
+    """Where the first `count` lanes are a narrower register of x86, of 8, 16 or 32 bytes: what makes `v` of that."""
+    size, wide = count * v.bits // 8, {16: "__SSE2__", 32: "__AVX__", 64: "__AVX512F__"}
+    return (wide[v.size], size) if v.size in wide and size in (8, 16, 32) and size < v.size else None
+
+
+def _load_narrower(v: VectorCType, count: int) -> Variants:
+    """By a load of a narrower register, which clears the rest of the whole one: no mask is needed."""
+    if (found := _narrower(v, count)) is None:
         return []
-    if v.size == 16:
-        return [("defined(__SSE2__)", f"(({v.text})_mm_loadl_epi64((const void *)(p)))")]
-    return [("defined(__AVX__)", f"(({v.text})_mm256_zextps128_ps256(_mm_loadu_ps((const void *)(p))))")]
+    feature, size = found
+    loads = {8: "_mm_loadl_epi64", 16: "_mm_loadu_si128", 32: "_mm256_loadu_si256"}
+    text, low = f"{loads[size]}((const void *)(p))", max(size, 16) * 8
+    if v.size > 16:
+        text = f"_mm{v.size * 8}_zextsi{low}_si{v.size * 8}({text})"
+    return [(f"defined({feature})", f"(({v.text}){text})")]
+
+
+def _store_narrower(v: VectorCType, count: int) -> Variants:
+    if (found := _narrower(v, count)) is None:
+        return []
+    feature, size = found
+    stores = {8: "_mm_storel_epi64", 16: "_mm_storeu_si128", 32: "_mm256_storeu_si256"}
+    text, low = f"(__m{v.size * 8}i)(v)", max(size, 16) * 8
+    if v.size > 16:
+        text = f"_mm{v.size * 8}_castsi{v.size * 8}_si{low}({text})"
+    return [(f"defined({feature})", f"{stores[size]}((void *)(p), {text})")]
 
 
 def _load_selected(v: VectorCType, count: int) -> Variants:
@@ -161,7 +181,7 @@ def _store_part(v: VectorCType, count: int) -> _Macro:
     size = count * v.bits // 8
     plain = f"do {{ const {v.text} aotc_part = (v); memcpy((p), &aotc_part, {size}); }} while (0)"
     arguments = f"(void *)(p), {_mask_literal(v, count)}, <v>"
-    return "pv", [*_masked_access(v, "mask_storeu", arguments), ("", plain)]
+    return "pv", [*_store_narrower(v, count), *_masked_access(v, "mask_storeu", arguments), ("", plain)]
 
 
 def _masked_access(v: VectorCType, name: str, arguments: str) -> Variants:
