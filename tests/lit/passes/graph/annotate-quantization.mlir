@@ -72,3 +72,16 @@ builtin.module {
     func.return %2 : tensor<f32>
   }
 }
+
+// -----
+
+// Nor of one that is a result, or one of several parts.
+// CHECK: func.func @main(%x: tensor<2xi8> {aot.name = "x"}, %y: tensor<2xi8> {aot.name = "y"}) -> (tensor<2xi8> {aot.name = "a"}, tensor<4xf32> {aot.name = "b"})
+builtin.module {
+  func.func @main(%x: tensor<2xi8> {aot.name = "x"}, %y: tensor<2xi8> {aot.name = "y"}) -> (tensor<2xi8> {aot.name = "a"}, tensor<4xf32> {aot.name = "b"}) attributes {aot.entry} {
+    %scale = graph.constant dense<2.000000e+00> : tensor<f32>
+    %0 = graph.concat %y, %y {axis = 0 : i64} : (tensor<2xi8>, tensor<2xi8>) -> tensor<4xi8>
+    %1 = graph.dequantize %0, %scale {to = f32} : (tensor<4xi8>, tensor<f32>) -> tensor<4xf32>
+    func.return %x, %1 : tensor<2xi8>, tensor<4xf32>
+  }
+}

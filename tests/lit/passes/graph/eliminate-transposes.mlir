@@ -180,3 +180,18 @@ func.func @main(%x: tensor<3x3xf32>) -> tensor<3x3xf32> attributes {aot.entry} {
   %2 = graph.transpose %1 {permutation = array<i64: 1, 0>} : (tensor<3x3xf32>) -> tensor<3x3xf32>
   func.return %2 : tensor<3x3xf32>
 }
+
+// -----
+
+// A larger constant repeats what is transposed: the sum has other axes.
+// CHECK-LABEL: func.func @main
+// CHECK:         [[T:%.*]] = graph.transpose %x
+// CHECK-NEXT:    [[A:%.*]] = graph.add [[T]], %c
+// CHECK-NEXT:    graph.cast [[A]]
+func.func @main(%x: tensor<2x3xf32>) -> tensor<2x3x2xi8> attributes {aot.entry} {
+  %c = graph.constant dense<[[[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], [[7.0, 8.0], [9.0, 10.0], [11.0, 12.0]]]> : tensor<2x3x2xf32>
+  %0 = graph.transpose %x {permutation = array<i64: 1, 0>} : (tensor<2x3xf32>) -> tensor<3x2xf32>
+  %1 = graph.add %0, %c : (tensor<3x2xf32>, tensor<2x3x2xf32>) -> tensor<2x3x2xf32>
+  %2 = graph.cast %1 {to = i8} : (tensor<2x3x2xf32>) -> tensor<2x3x2xi8>
+  func.return %2 : tensor<2x3x2xi8>
+}

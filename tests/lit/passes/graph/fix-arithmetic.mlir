@@ -121,3 +121,22 @@ func.func @numbers(%x: tensor<1x2xi8>) -> tensor<1x2xi8> attributes {aot.entry} 
   %q = graph.quantize %b, %s, %z {axis = 1, block_size = 0, to = i8} : (tensor<1x2xf32>, tensor<f32>, tensor<i8>) -> tensor<1x2xi8>
   func.return %q : tensor<1x2xi8>
 }
+
+// -----
+
+// Sums of f16 are rounded to less than those of f32.
+// CHECK-LABEL: func.func @narrow
+// CHECK-NOT:     graph.fixed_add
+// CHECK:         graph.sub
+func.func @narrow(%x: tensor<1x4xi8>, %y: tensor<1x4xi8>) -> tensor<1x4xi8> attributes {aot.entry} {
+  %half = graph.constant dense<5.000000e-01> : tensor<f16>
+  %quarter = graph.constant dense<2.500000e-01> : tensor<f16>
+  %one = graph.constant dense<1.000000e+00> : tensor<f32>
+  %z = graph.constant dense<5> : tensor<i8>
+  %a = graph.dequantize %x, %half {axis = 1, block_size = 0, to = f16} : (tensor<1x4xi8>, tensor<f16>) -> tensor<1x4xf16>
+  %b = graph.dequantize %y, %quarter {axis = 1, block_size = 0, to = f16} : (tensor<1x4xi8>, tensor<f16>) -> tensor<1x4xf16>
+  %c = graph.sub %a, %b : (tensor<1x4xf16>, tensor<1x4xf16>) -> tensor<1x4xf16>
+  %d = graph.cast %c {to = f32} : (tensor<1x4xf16>) -> tensor<1x4xf32>
+  %q = graph.quantize %d, %one, %z {axis = 1, block_size = 0, to = i8} : (tensor<1x4xf32>, tensor<f32>, tensor<i8>) -> tensor<1x4xi8>
+  func.return %q : tensor<1x4xi8>
+}

@@ -90,3 +90,22 @@ func.func @doubling(%x: tensor<1x3xi32>) -> (tensor<1x3xi8>, tensor<1x3xi8>) att
   %2 = graph.requantize %x, %one {axis = 1, zero_point = 3, low = -128, high = 127, to = i8} : (tensor<1x3xi32>, tensor<f32>) -> tensor<1x3xi8>
   func.return %1, %2 : tensor<1x3xi8>, tensor<1x3xi8>
 }
+
+// -----
+
+// Two factors of run time: 2 * 131 * 128 at most. Nothing is known of what a convolution multiplies then.
+// CHECK-LABEL: func.func @factors
+// CHECK:      graph.fixed_requantize
+// CHECK:      graph.requantize
+// NARROW-LABEL: func.func @factors
+// DOUBLING-LABEL: func.func @factors
+// NARROW:     graph.fixed_requantize {{.*}}most = 65535 : i64
+// NARROW:     graph.requantize
+func.func @factors(%x: tensor<3x2xi8>, %y: tensor<2x4xi8>, %z: tensor<1x2x3xi8>, %w: tensor<2x2x1xi8>) -> (tensor<3x4xi8>, tensor<1x2x3xi8>) attributes {aot.entry} {
+  %m = graph.constant dense<1.000000e-03> : tensor<f32>
+  %0 = graph.matmul %x, %y {accumulator = i32, lhs_zero_point = 3 : i64} : (tensor<3x2xi8>, tensor<2x4xi8>) -> tensor<3x4xi32>
+  %1 = graph.requantize %0, %m {axis = 1, zero_point = 0, low = -128, high = 127, to = i8} : (tensor<3x4xi32>, tensor<f32>) -> tensor<3x4xi8>
+  %2 = graph.conv %z, %w {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, group = 1 : i64, accumulator = i32} : (tensor<1x2x3xi8>, tensor<2x2x1xi8>) -> tensor<1x2x3xi32>
+  %3 = graph.requantize %2, %m {axis = 1, zero_point = 0, low = -128, high = 127, to = i8} : (tensor<1x2x3xi32>, tensor<f32>) -> tensor<1x2x3xi8>
+  func.return %1, %3 : tensor<3x4xi8>, tensor<1x2x3xi8>
+}

@@ -118,3 +118,20 @@ func.func @quantized(%n: tensor<i64>, %x: tensor<4xf32>, %i: tensor<4xi32>, %s: 
   }
   func.return %y : tensor<4xf32>
 }
+
+// A condition that holds: the other branch.
+// CHECK-LABEL: func.func @holds(%x: tensor<4xf32>)
+// CHECK:         [[E:%.*]] = graph.exp %x
+// CHECK-NEXT:    func.return [[E]]
+func.func @holds(%x: tensor<4xf32>) -> tensor<4xf32> attributes {aot.entry} {
+  %c = graph.constant dense<true> : tensor<i1>
+  %y = graph.if %c, %x : (tensor<i1>, tensor<4xf32>) -> tensor<4xf32> {
+  ^bb0(%a: tensor<4xf32>):
+    %e = graph.exp %a : (tensor<4xf32>) -> tensor<4xf32>
+    graph.yield %e : tensor<4xf32>
+  } {
+  ^bb0(%a: tensor<4xf32>):
+    graph.yield %a : tensor<4xf32>
+  }
+  func.return %y : tensor<4xf32>
+}

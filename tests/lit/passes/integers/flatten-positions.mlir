@@ -154,3 +154,36 @@ func.func @long(%x: tensor<1x64x25x16xi8>, %y: tensor<1x64x25x5xi8>) -> (tensor<
   %1 = graph.conv %y, %w {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64, accumulator = i32, schedule = #graph.matmul_schedule<lanes = 8, mr = 4, nr = 2, unroll = 2, order = rows>} : (tensor<1x64x25x5xi8>, tensor<64x64x1x1xi8>) -> tensor<1x64x25x5xi32>
   func.return %0, %1 : tensor<1x64x25x16xi32>, tensor<1x64x25x5xi32>
 }
+
+// Axes of an operand that has fewer are counted from the end.
+// CHECK-LABEL: func.func @fewer
+// CHECK:       %[[SUM:.*]] = graph.reshape %{{.*}} {shape = array<i64: 1, 64, 25, 5>} : (tensor<1x64x125xi32>)
+// CHECK:       graph.add %[[SUM]], %y
+func.func @fewer(%x: tensor<1x64x25x5xi8>, %y: tensor<64x1x1xi32>) -> tensor<1x64x25x5xi32> attributes {aot.entry} {
+  %w = graph.constant dense<3> : tensor<64x64x1x1xi8>
+  %0 = graph.conv %x, %w {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64, accumulator = i32} : (tensor<1x64x25x5xi8>, tensor<64x64x1x1xi8>) -> tensor<1x64x25x5xi32>
+  %1 = graph.add %0, %y : (tensor<1x64x25x5xi32>, tensor<64x1x1xi32>) -> tensor<1x64x25x5xi32>
+  func.return %1 : tensor<1x64x25x5xi32>
+}
+
+// So are those of a single element,
+// CHECK-LABEL: func.func @single
+// CHECK:       %[[SUM:.*]] = graph.reshape %{{.*}} {shape = array<i64: 1, 64, 25, 5>} : (tensor<1x64x125xi32>)
+// CHECK:       graph.add %[[SUM]], %y
+func.func @single(%x: tensor<1x64x25x5xi8>, %y: tensor<1x1xi32>) -> tensor<1x64x25x5xi32> attributes {aot.entry} {
+  %w = graph.constant dense<3> : tensor<64x64x1x1xi8>
+  %0 = graph.conv %x, %w {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64, accumulator = i32} : (tensor<1x64x25x5xi8>, tensor<64x64x1x1xi8>) -> tensor<1x64x25x5xi32>
+  %1 = graph.add %0, %y : (tensor<1x64x25x5xi32>, tensor<1x1xi32>) -> tensor<1x64x25x5xi32>
+  func.return %1 : tensor<1x64x25x5xi32>
+}
+
+// which an operation without an axis counts as such, too.
+// CHECK-LABEL: func.func @scalar
+// CHECK:       %[[SUM:.*]] = graph.reshape %{{.*}} {shape = array<i64: 1, 64, 25, 5>} : (tensor<1x64x125xi32>)
+// CHECK:       graph.add %[[SUM]], %y
+func.func @scalar(%x: tensor<1x64x25x5xi8>, %y: tensor<i32>) -> tensor<1x64x25x5xi32> attributes {aot.entry} {
+  %w = graph.constant dense<3> : tensor<64x64x1x1xi8>
+  %0 = graph.conv %x, %w {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64, accumulator = i32} : (tensor<1x64x25x5xi8>, tensor<64x64x1x1xi8>) -> tensor<1x64x25x5xi32>
+  %1 = graph.add %0, %y : (tensor<1x64x25x5xi32>, tensor<i32>) -> tensor<1x64x25x5xi32>
+  func.return %1 : tensor<1x64x25x5xi32>
+}

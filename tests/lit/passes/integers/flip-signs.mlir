@@ -151,3 +151,45 @@ func.func @points(%acc: tensor<1x4x6x6xi32>, %m: tensor<f32>, %p: tensor<i32>) -
   %9 = graph.add %8, %one : (tensor<1x4x6x6xi32>, tensor<i32>) -> tensor<1x4x6x6xi32>
   func.return %1, %3, %5, %7, %9 : tensor<1x8x4x4xi32>, tensor<1x4x6x6xf32>, tensor<1x4x6x6xi32>, tensor<1x4x6x6xi32>, tensor<1x4x6x6xi32>
 }
+
+// A product that wraps takes no zero point.
+// UNSIGNED-LABEL: func.func @wrapped
+// UNSIGNED-NOT:   graph.flip_sign
+// UNSIGNED:       func.return
+func.func @wrapped(%x: tensor<2x4xi8>) -> tensor<2x4xi8> attributes {aot.entry} {
+  %w = graph.constant dense<1> : tensor<4x4xi8>
+  %0 = graph.matmul %x, %w : (tensor<2x4xi8>, tensor<4x4xi8>) -> tensor<2x4xi8>
+  func.return %0 : tensor<2x4xi8>
+}
+
+// Two readers share what is flipped. What only makes it as it is stays.
+// UNSIGNED-LABEL: func.func @shared
+// UNSIGNED-NEXT:  [[F:%.*]] = graph.flip_sign %x
+// UNSIGNED-NEXT:  graph.constant
+// UNSIGNED-NEXT:  graph.matmul [[F]], %w
+// UNSIGNED-NEXT:  graph.matmul [[F]], %w
+// UNSIGNED-NEXT:  [[C:%.*]] = graph.cast %f {to = i8}
+// UNSIGNED-NEXT:  [[G:%.*]] = graph.flip_sign [[C]]
+// UNSIGNED-NEXT:  graph.matmul [[G]], %w
+func.func @shared(%x: tensor<2x4xi8>, %f: tensor<2x4xf32>) -> (tensor<2x4xi32>, tensor<2x4xi32>, tensor<2x4xi32>) attributes {aot.entry} {
+  %w = graph.constant dense<1> : tensor<4x4xi8>
+  %0 = graph.matmul %x, %w {accumulator = i32} : (tensor<2x4xi8>, tensor<4x4xi8>) -> tensor<2x4xi32>
+  %1 = graph.matmul %x, %w {accumulator = i32, lhs_zero_point = 2 : i64} : (tensor<2x4xi8>, tensor<4x4xi8>) -> tensor<2x4xi32>
+  %2 = graph.cast %f {to = i8} : (tensor<2x4xf32>) -> tensor<2x4xi8>
+  %3 = graph.matmul %2, %w {accumulator = i32} : (tensor<2x4xi8>, tensor<4x4xi8>) -> tensor<2x4xi32>
+  func.return %0, %1, %3 : tensor<2x4xi32>, tensor<2x4xi32>, tensor<2x4xi32>
+}
+
+// A zero point of others is flipped back for them.
+// UNSIGNED-LABEL: func.func @zero_point
+// UNSIGNED:       [[Q:%.*]] = graph.quantize %x, {{.*}}to = ui8
+// UNSIGNED:       [[B:%.*]] = graph.flip_sign [[Q]]
+// UNSIGNED:       graph.dequantize %z, %t, [[B]]
+func.func @zero_point(%x: tensor<4xf32>, %s: tensor<f32>, %z: tensor<2x4xi8>, %t: tensor<4xf32>) -> (tensor<1x4xi32>, tensor<2x4xf32>) attributes {aot.entry} {
+  %w = graph.constant dense<1> : tensor<4x4xi8>
+  %0 = graph.quantize %x, %s {axis = 0 : i64, block_size = 0 : i64, to = i8} : (tensor<4xf32>, tensor<f32>) -> tensor<4xi8>
+  %1 = graph.reshape %0 {shape = array<i64: 1, 4>} : (tensor<4xi8>) -> tensor<1x4xi8>
+  %2 = graph.matmul %1, %w {accumulator = i32} : (tensor<1x4xi8>, tensor<4x4xi8>) -> tensor<1x4xi32>
+  %3 = graph.dequantize %z, %t, %0 {axis = 1 : i64, block_size = 0 : i64, to = f32} : (tensor<2x4xi8>, tensor<4xf32>, tensor<4xi8>) -> tensor<2x4xf32>
+  func.return %2, %3 : tensor<1x4xi32>, tensor<2x4xf32>
+}

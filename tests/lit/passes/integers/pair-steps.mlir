@@ -1,6 +1,7 @@
 // RUN: aotc-opt %s -p 'attach-target{target=test-avx2},pair-steps' | filecheck %s
 // RUN: aotc-opt %s -p 'attach-target{target=test-vnni},pair-steps' | filecheck %s --check-prefix VNNI
 // RUN: aotc-opt %s -p 'attach-target{target=test-neon},pair-steps' | filecheck %s --check-prefix VNNI
+// RUN: aotc-opt %s -p 'attach-target{target=test-m4},pair-steps' | filecheck %s --check-prefix VNNI
 // RUN: aotc-opt %s -p 'attach-target{target=test-avx2},pair-steps,flip-signs,choose-algorithms,choose-schedule,assign-layouts,fold-constants' | filecheck %s --check-prefix LAID
 
 // Where an instruction does more at once there are no pairs.

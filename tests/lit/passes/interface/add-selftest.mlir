@@ -35,6 +35,44 @@ builtin.module attributes {aot.name = "kws", aot.selftest = {inputs = ["selftest
 
 // -----
 
+// Nothing is compared of an output without elements, and the numbers of the next one begin at 1.
+
+builtin.module attributes {aot.name = "kws", aot.selftest = {inputs = [], outputs = ["a", "b"], tolerances = [0.0 : f64, 0.0 : f64]}, aot.plan = {peak_bytes = 0 : i64, lower_bound_bytes = 0 : i64, optimal = true, alignment = 16 : i64, order = [], buffers = []}} {
+  func.func @aotc_kws_run(%a: !aot.ptr<i64> {aot.io = "output", aot.name = "a", aot.dtype = "int64", aot.shape = array<i64: 0, 2>}, %b: !aot.ptr<i64> {aot.io = "output", aot.name = "b", aot.dtype = "int64", aot.shape = array<i64: 2>}) -> i32 attributes {aot.entry} {
+    %0 = arith.constant 0 : i32
+    func.return %0 : i32
+  }
+}
+
+// CHECK:      func.func @aotc_kws_selftest
+// CHECK:        aot.null : !aot.ptr<i64>
+// CHECK:        func.call @aotc_kws_run
+// CHECK-NEXT:   aot.check
+// CHECK-NEXT:   aot.weight "b"
+// CHECK:        scf.for
+// CHECK:          arith.constant 1 : i32
+// CHECK-NOT:    scf.for
+// CHECK:        func.return
+
+// -----
+
+// Nor is an input without elements copied into the workspace.
+
+builtin.module attributes {aot.name = "kws", aot.io = "workspace", aot.selftest = {inputs = ["x"], outputs = ["y"], tolerances = [0.0 : f64]}, aot.plan = {peak_bytes = 32 : i64, lower_bound_bytes = 32 : i64, optimal = true, alignment = 16 : i64, order = [], buffers = []}} {
+  func.func @aotc_kws_run() -> i32 attributes {aot.entry, aot.tensors = [{aot.io = "input", aot.name = "x", aot.dtype = "bool", aot.shape = array<i64: 0>, aot.offset = 16 : i64}, {aot.io = "output", aot.name = "y", aot.dtype = "bool", aot.shape = array<i64: 3>, aot.offset = 0 : i64}]} {
+    %ws = aot.workspace : memref<32xi8>
+    %0 = arith.constant 0 : i32
+    func.return %0 : i32
+  }
+}
+
+// CHECK:      func.func @aotc_kws_selftest
+// CHECK-NOT:    scf.for
+// CHECK:        func.call @aotc_kws_run
+// CHECK:        scf.for
+
+// -----
+
 // The caller's workspace and the resource handle are arguments; quantised elements may be a unit apart, of the second
 // output (numbers from 3 on) none.
 

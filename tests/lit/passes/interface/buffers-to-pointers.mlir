@@ -1,6 +1,6 @@
 // RUN: aotc-opt %s -p 'select-calling-convention,buffers-to-pointers' | filecheck %s
 // RUN: aotc-opt %s -p 'select-calling-convention{workspace=caller weights=caller},place-weights,buffers-to-pointers' | filecheck %s --check-prefix CALLER
-// RUN: aotc-opt %s -p 'select-calling-convention{workspace=caller weights=caller},place-weights{apart=true},buffers-to-pointers' | filecheck %s --check-prefix APART
+// RUN: aotc-opt %s -p 'select-calling-convention{workspace=caller weights=caller},place-weights{alignment=16 apart=true},buffers-to-pointers' | filecheck %s --check-prefix APART
 // RUN: aotc-opt %s -p 'select-calling-convention{interface-api=packed operator-api=cpacked},buffers-to-pointers' | filecheck %s --check-prefix PACKED
 
 // D10: a pass of its own after lowering. D1 (A1), D2 (C1): the data pointer. D17: no tensor structure. B20: statuses.

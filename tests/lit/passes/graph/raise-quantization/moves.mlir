@@ -93,3 +93,42 @@ func.func @main(%x: tensor<2x3xi8>) -> tensor<3x2xf32> attributes {aot.entry} {
   %t = graph.transpose %xf {permutation = array<i64: 1, 0>} : (tensor<2x3xf32>) -> tensor<3x2xf32>
   func.return %t : tensor<3x2xf32>
 }
+
+// -----
+
+// Padding with the last numbers that an integer stands for, -128 and 127, is of integers; with the next ones it is not.
+// CHECK-LABEL: func.func @ends
+// CHECK:       graph.pad %x, %{{.*}} : (tensor<1x4xi8>, tensor<i8>)
+// CHECK:       graph.pad %x, %{{.*}} : (tensor<1x4xi8>, tensor<i8>)
+// CHECK:       graph.pad {{.*}}f32>
+// CHECK:       graph.pad {{.*}}f32>
+func.func @ends(%x: tensor<1x4xi8>) -> (tensor<1x5xi8>, tensor<1x5xi8>, tensor<1x5xi8>, tensor<1x5xi8>) attributes {aot.entry} {
+  %s = graph.constant dense<5.000000e-01> : tensor<f32>
+  %xf = graph.dequantize %x, %s {axis = 1, block_size = 0, to = f32} : (tensor<1x4xi8>, tensor<f32>) -> tensor<1x4xf32>
+  %low = graph.constant dense<-64.0> : tensor<f32>
+  %high = graph.constant dense<63.5> : tensor<f32>
+  %lower = graph.constant dense<-64.5> : tensor<f32>
+  %higher = graph.constant dense<64.0> : tensor<f32>
+  %p0 = graph.pad %xf, %low {pads = array<i64: 0, 0, 0, 1>, mode = "constant"} : (tensor<1x4xf32>, tensor<f32>) -> tensor<1x5xf32>
+  %0 = graph.quantize %p0, %s {axis = 1, block_size = 0, to = i8} : (tensor<1x5xf32>, tensor<f32>) -> tensor<1x5xi8>
+  %p1 = graph.pad %xf, %high {pads = array<i64: 0, 0, 0, 1>, mode = "constant"} : (tensor<1x4xf32>, tensor<f32>) -> tensor<1x5xf32>
+  %1 = graph.quantize %p1, %s {axis = 1, block_size = 0, to = i8} : (tensor<1x5xf32>, tensor<f32>) -> tensor<1x5xi8>
+  %p2 = graph.pad %xf, %lower {pads = array<i64: 0, 0, 0, 1>, mode = "constant"} : (tensor<1x4xf32>, tensor<f32>) -> tensor<1x5xf32>
+  %2 = graph.quantize %p2, %s {axis = 1, block_size = 0, to = i8} : (tensor<1x5xf32>, tensor<f32>) -> tensor<1x5xi8>
+  %p3 = graph.pad %xf, %higher {pads = array<i64: 0, 0, 0, 1>, mode = "constant"} : (tensor<1x4xf32>, tensor<f32>) -> tensor<1x5xf32>
+  %3 = graph.quantize %p3, %s {axis = 1, block_size = 0, to = i8} : (tensor<1x5xf32>, tensor<f32>) -> tensor<1x5xi8>
+  func.return %0, %1, %2, %3 : tensor<1x5xi8>, tensor<1x5xi8>, tensor<1x5xi8>, tensor<1x5xi8>
+}
+
+// -----
+
+// By a scale of 0 all integers stand for 0.
+// CHECK-LABEL: func.func @zero
+// CHECK:       graph.transpose {{.*}} -> tensor<4x2xf32>
+func.func @zero(%x: tensor<2x4xi8>) -> tensor<4x2xi8> attributes {aot.entry} {
+  %s = graph.constant dense<0.0> : tensor<f32>
+  %xf = graph.dequantize %x, %s {axis = 1, block_size = 0, to = f32} : (tensor<2x4xi8>, tensor<f32>) -> tensor<2x4xf32>
+  %t = graph.transpose %xf {permutation = array<i64: 1, 0>} : (tensor<2x4xf32>) -> tensor<4x2xf32>
+  %q = graph.quantize %t, %s {axis = 1, block_size = 0, to = i8} : (tensor<4x2xf32>, tensor<f32>) -> tensor<4x2xi8>
+  func.return %q : tensor<4x2xi8>
+}

@@ -63,3 +63,40 @@ func.func @main(%d: tensor<1x4x5xui8>, %dz: tensor<ui8>, %dc: tensor<4x1xui8>) -
   %c = graph.conv_transpose %dd, %t {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, output_padding = array<i64: 0>, group = 1} : (tensor<1x4x5xi32>, tensor<4x3x1xi32>) -> tensor<1x3x5xi32>
   func.return %a, %b, %c : tensor<1x2x4xi32>, tensor<1x3x5xi32>, tensor<1x3x5xi32>
 }
+
+// -----
+
+// A zero point with more elements than the operand makes it larger, and one that is an i32 of run time need not be one
+// of its integers.
+// CHECK-LABEL: func.func @larger
+// CHECK:       graph.matmul %{{.*}} : (tensor<4x2xi32>, tensor<2x2xi32>)
+// CHECK:       graph.matmul %{{.*}} : (tensor<1x2xi32>, tensor<2x2xi32>)
+func.func @larger(%x: tensor<1x2xi8>, %p: tensor<i32>) -> (tensor<4x2xi32>, tensor<1x2xi32>) attributes {aot.entry} {
+  %w = graph.constant dense<[[1, -2], [3, 4]]> : tensor<2x2xi32>
+  %z = graph.constant dense<3> : tensor<4x2xi32>
+  %i = graph.cast %x {to = i32} : (tensor<1x2xi8>) -> tensor<1x2xi32>
+  %0 = graph.sub %i, %z : (tensor<1x2xi32>, tensor<4x2xi32>) -> tensor<4x2xi32>
+  %1 = graph.matmul %0, %w : (tensor<4x2xi32>, tensor<2x2xi32>) -> tensor<4x2xi32>
+  %2 = graph.sub %i, %p : (tensor<1x2xi32>, tensor<i32>) -> tensor<1x2xi32>
+  %3 = graph.matmul %2, %w : (tensor<1x2xi32>, tensor<2x2xi32>) -> tensor<1x2xi32>
+  func.return %1, %3 : tensor<4x2xi32>, tensor<1x2xi32>
+}
+
+// -----
+
+// Scales of a transposed convolution's output channels are those of the results; terms of several scales are no sum of
+// integers.
+// CHECK-LABEL: func.func @scales
+// CHECK:       graph.conv_transpose %x, %{{.*}}accumulator = i32
+// CHECK:       graph.conv_transpose {{.*}} -> tensor<1x2x8xf32>
+func.func @scales(%x: tensor<1x2x4xi8>) -> (tensor<1x2x8xf32>, tensor<1x2x8xf32>) attributes {aot.entry} {
+  %s = graph.constant dense<5.000000e-01> : tensor<f32>
+  %ss = graph.constant dense<[0.5, 0.25]> : tensor<2xf32>
+  %xf = graph.dequantize %x, %s {axis = 1, block_size = 0, to = f32} : (tensor<1x2x4xi8>, tensor<f32>) -> tensor<1x2x4xf32>
+  %w = graph.constant dense<[[[1, 2], [3, 4]], [[5, 6], [7, 8]]]> : tensor<2x2x2xi8>
+  %outputs = graph.dequantize %w, %ss {axis = 1, block_size = 0, to = f32} : (tensor<2x2x2xi8>, tensor<2xf32>) -> tensor<2x2x2xf32>
+  %inputs = graph.dequantize %w, %ss {axis = 0, block_size = 0, to = f32} : (tensor<2x2x2xi8>, tensor<2xf32>) -> tensor<2x2x2xf32>
+  %0 = graph.conv_transpose %xf, %outputs {strides = array<i64: 2>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, output_padding = array<i64: 0>, group = 1} : (tensor<1x2x4xf32>, tensor<2x2x2xf32>) -> tensor<1x2x8xf32>
+  %1 = graph.conv_transpose %xf, %inputs {strides = array<i64: 2>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, output_padding = array<i64: 0>, group = 1} : (tensor<1x2x4xf32>, tensor<2x2x2xf32>) -> tensor<1x2x8xf32>
+  func.return %0, %1 : tensor<1x2x8xf32>, tensor<1x2x8xf32>
+}
