@@ -52,14 +52,14 @@ def read_once(source: Source, options: CompileOptions) -> Source:
 
 def in_process_options(**options: Unpack[InProcessOptions]) -> CompileOptions:
     """Options for a model that is called where it is compiled. Raises UsageError for those without a meaning there."""
-    chosen = CompileOptions.of(**options)
     default = CompileOptions()
-    if elsewhere := [name for name in NOT_IN_PROCESS if getattr(chosen, name) != getattr(default, name)]:
+    refused = {name: (getattr(default, name), *default.emit) for name in NOT_IN_PROCESS}
+    if elsewhere := [name for name, value in options.items() if name in refused and value not in refused[name]]:
         what = "nothing is written, and the code is for this machine"
         raise UsageError(
             [Problem("wrong-function", f"{name} in `compile`", what, "use `compile_to`") for name in elsewhere]
         )
-    return chosen
+    return CompileOptions.of(**options)
 
 
 def in_process(options: CompileOptions) -> CompileOptions:

@@ -397,6 +397,8 @@ class Machine(Core):
 
 
 _NAMES: Final = ("l1", "l2", "l3")
+_LEAST: Final = 1024
+"""Bytes of the smallest cache: of much smaller ones a share has no room for an element."""
 
 
 def with_caches(core: Core, spec: str, caches: str) -> Core:
@@ -404,10 +406,11 @@ def with_caches(core: Core, spec: str, caches: str) -> Core:
     sizes: dict[str, int] = {}
     for item in caches.split(","):
         found = re.fullmatch(r"(\w+)=(\d+)([KM]?)", item)
-        if found is None or found[1] not in _NAMES or not int(found[2]):
-            fix = "write @l1=32K,l2=512K,l3=8M, or one of them"
+        size = 0 if found is None else int(found[2]) << {"": 0, "K": 10, "M": 20}[found[3]]
+        if found is None or found[1] not in _NAMES or size < _LEAST:
+            fix = "write @l1=32K,l2=512K,l3=8M, or one of them, each at least 1K"
             raise UsageError("invalid-option", f"--target {spec}", f"{item!r} is not the size of a cache", fix)
-        sizes[found[1]] = int(found[2]) << {"": 0, "K": 10, "M": 20}[found[3]]
+        sizes[found[1]] = size
     if not isinstance(core, Machine):
         why = "without vectors nothing is decided by the size of a cache"
         raise UsageError("option-conflict", f"--target {spec}", why, f"use --target {spec.partition('@')[0]}")

@@ -9,8 +9,9 @@ from pathlib import Path
 from zipfile import BadZipFile
 
 from xdsl.context import Context
+from xdsl.dialects import scf
 from xdsl.dialects.builtin import AnyFloat, DenseIntOrFPElementsAttr, ModuleOp, TensorType, VectorType, f64
-from xdsl.ir import Attribute, TypeAttribute
+from xdsl.ir import Attribute, Operation, TypeAttribute
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import ParseError, VerifyException
@@ -39,8 +40,15 @@ class IRPrinter(Printer):
     """Prints vectors of floats so that they are read back as they were.
 
     xDSL prints what is not finite, or has many digits and no fraction, as a number in hexadecimal, which within dense<>
-    it reads as an integer; and zeros of both signs as zeros of one.
+    it reads as an integer; and zeros of both signs as zeros of one. A `scf.while` has its type before its regions,
+    where no location can be read.
     """
+
+    def print_operation_type(self, op: Operation) -> None:
+        if isinstance(op, scf.WhileOp) and not self.print_generic_format:
+            self.print_function_type(op.operand_types, op.result_types)
+        else:
+            super().print_operation_type(op)
 
     def print_attribute(self, attribute: Attribute) -> None:
         if isinstance(attribute, DenseIntOrFPElementsAttr) and isinstance(attribute.type, VectorType):

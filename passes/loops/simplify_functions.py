@@ -25,6 +25,7 @@ from functools import cache
 
 from xdsl import traits
 from xdsl.context import Context
+from xdsl.dialects import scf
 from xdsl.dialects.func import FuncOp
 from xdsl.folder import Folder
 from xdsl.ir import Block, Operation
@@ -174,9 +175,56 @@ def _drop_unused(block: Block) -> _Effect:
     total = _Effect.NONE
     for op in reversed(list(block.ops)):
         effect = _effect(op, [_drop_unused(inner) for region in op.regions for inner in region.blocks])
+        if isinstance(op, scf.ForOp | scf.WhileOp) and (places := _unread(op)):
+            op = _without(op, places)
+            effect = _effect(op, [_drop_unused(inner) for region in op.regions for inner in region.blocks])
         unused = all(result.first_use is None for result in op.results)
         if unused and effect is not _Effect.ANY and not is_terminator(type(op)):
             Rewriter.erase_op(op)
         else:
             total = max(total, effect)
     return total
+
+
+def _carriers(op: scf.ForOp | scf.WhileOp) -> list[tuple[Block, int, int]]:
+    """The blocks of a loop that are given what it carries: from which argument on, and from which operand of the
+    terminator on they hand it on."""
+    if isinstance(op, scf.ForOp):
+        return [(op.body.block, 1, 0)]
+    return [(op.before_region.block, 0, 1), (op.after_region.block, 0, 0)]
+
+
+def _unread(op: scf.ForOp | scf.WhileOp) -> list[int]:
+    """Which of the values that a loop carries from one iteration to the next nobody reads."""
+    count, carriers = len(op.results), _carriers(op)
+    if any(len(block.args) - first != count for block, first, _ in carriers):
+        return []
+
+    def is_read(place: int) -> bool:
+        ends = {(block.last_op, place + skipped) for block, _, skipped in carriers}
+        values = [op.results[place], *(block.args[place + first] for block, first, _ in carriers)]
+        return any((use.operation, use.index) not in ends for value in values for use in value.uses)
+
+    return [place for place in range(count) if not is_read(place)]
+
+
+def _without(op: scf.ForOp | scf.WhileOp, places: Sequence[int]) -> Operation:
+    """The loop without the values that it carries at `places`, instead of it."""
+    for block, first, skipped in _carriers(op):
+        end = block.last_op
+        assert end is not None
+        end.operands = [value for k, value in enumerate(end.operands) if k - skipped not in places]
+        for place in reversed(places):
+            block.erase_arg(block.args[place + first])
+    first, regions = len(op.operands) - len(op.results), [op.detach_region(region) for region in list(op.regions)]
+    new = type(op).create(
+        operands=[value for k, value in enumerate(op.operands) if k - first not in places],
+        result_types=[result.type for k, result in enumerate(op.results) if k not in places],
+        properties=op.properties,
+        attributes=op.attributes,
+        regions=regions,
+    )
+    new.location = op.location
+    results = iter(new.results)
+    Rewriter.replace_op(op, new, [None if k in places else next(results) for k in range(len(op.results))])
+    return new

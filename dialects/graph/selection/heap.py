@@ -30,18 +30,18 @@ class Heap:
         b = self.b
 
         def child(hole: Scalar) -> list[Scalar]:
-            """The place of the child that goes before the other, whether it has to move up, and the node."""
+            """The place of the child that goes before the other, and whether it has to move up."""
             left = b.min(hole * 2 + 1, size - 1)
             right = b.min(left + 1, size - 1)
             nodes = self.node(left), self.node(right)
             is_right = self.before(nodes[1], nodes[0])
             first = [b.select(is_right, one, other) for one, other in zip(nodes[1], nodes[0], strict=True)]
             moves = b.compare("lt", hole * 2 + 1, size) & self.before(first, what)
-            return [b.select(is_right, right, left), moves, *first]
+            return [b.select(is_right, right, left), moves]
 
         def move(state: list[Scalar]) -> list[Scalar]:
-            hole, place, _, *node = state
-            self.put(hole, node)
+            hole, place, _ = state
+            self.put(hole, self.node(place))
             return [place, *child(place)]
 
         place, *_ = b.loop_while([hole, *child(hole)], lambda state: state[2], move)

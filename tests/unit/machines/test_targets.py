@@ -282,6 +282,7 @@ def test_a_target_may_say_how_large_its_caches_are(base: str) -> None:
     [
         ("x86-64-v3@l4=1M", r"'l4=1M'.*\[invalid-option\]"),
         ("x86-64-v3@l2=0K", r"'l2=0K'.*\[invalid-option\]"),
+        ("x86-64-v3@l2=1023", r"'l2=1023'.*\[invalid-option\]"),
         ("x86-64-v3@l2=512K,", "invalid-option"),
         ("x86-64-v3@", "invalid-option"),
         ("cortex-m4@l1=16K", "option-conflict"),

@@ -54,3 +54,20 @@ def test_what_is_no_type_is_said_where_it_is(kind: str) -> None:
             _read(parser, text)
         said.append(str(error.value))
     assert said[0] == said[1]
+
+
+def test_a_loop_with_a_condition_is_read_back_with_its_node() -> None:
+    text = """builtin.module {
+      func.func @f(%n: index) -> index {
+        %r = scf.while (%i = %n) : (index) -> index {
+          %c = arith.constant true
+          scf.condition(%c) %i : index
+        } do {
+        ^bb0(%i: index):
+          scf.yield %i : index
+        } loc("Loop_2")
+        func.return %r : index
+      }
+    }"""
+    once = _read(IRParser, text)
+    assert once.count('loc("Loop_2")') == 1 and _read(IRParser, once) == once

@@ -7,6 +7,7 @@ import re
 import subprocess
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import prefork
 import pytest
@@ -120,7 +121,17 @@ def test_ir_without_its_weights(dumps: Path, tmp_path: Path) -> None:
         lower(str(copy), CompileOptions(start_at="plan"))
 
 
-@pytest.mark.parametrize("option", [{"cc": "gcc"}, {"emit": "object"}, {"ram": "1K"}, {"stop_after": "plan"}])
-def test_options_that_mean_nothing_in_process_are_refused(option: dict[str, str]) -> None:
+@pytest.mark.parametrize(
+    "option",
+    [
+        *({"cc": "gcc"}, {"emit": "object"}, {"ram": "1K"}, {"stop_after": "plan"}),
+        *(
+            {"debug_info": True},
+            {"weights_section": ".slow"},
+            {"selftest_outputs": "y.npz"},
+        ),  # files
+    ],
+)
+def test_options_that_mean_nothing_in_process_are_refused(option: dict[str, Any]) -> None:
     with pytest.raises(UsageError, match=rf"{next(iter(option))}.*\[wrong-function\]"):
         aotc.compile(MODELS / "kws_float" / "model.onnx", **option)

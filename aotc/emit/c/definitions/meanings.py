@@ -203,7 +203,7 @@ class CValue(Value):
             name, start, lane = place
             text = f"{name}[{_sum(start, f'{number} - {first}' if first else number, lane)}]"
             first += len(part)
-            texts.append(f"{number} < {first} ? {text}" if first < len(group) else text)
+            texts.append(f"({number} < {first}) ? {text}" if first < len(group) else text)
         level = Level.PRIMARY if len(texts) == 1 else Level.CONDITIONAL
         return self._made(_element(" : ".join(texts), group[0].dtype, level), group[0].dtype)
 

@@ -77,11 +77,7 @@ class Integers:
 
     def modular(self, value: SSAValue) -> Expr:
         """The value modulo 2^width in the unsigned type of 32 or 64 bits that arithmetic on it wraps in."""
-        bits = max(width(value), 32)
-        e = self.scope.operand(value)
-        if e.literal is not None:
-            return Expr(unsigned_literal(int(e.literal), bits), Level.PRIMARY, UNSIGNED[bits], True, e.literal)
-        return replace(cast_expr(e, UNSIGNED[bits]), unsigned=True)
+        return _modular(self.scope.operand(value), max(width(value), 32))
 
     def convert(self, e: Expr, value: SSAValue, target: CType) -> Expr:
         """`e`, the expression of `value`, as it can be assigned to `target` without a warning."""
@@ -259,36 +255,41 @@ class Integers:
                         return self.opposite(other) if e.literal else other
                 return binary("!=", a, b, BOOL)
             return binary({"&": "&&", "|": "||"}[symbol], a, b, BOOL)
-        bits = 0 if isinstance(op.result.type, IndexType) else width(op.result)
-        if bits >= 32 and UNSIGNED[bits] in (a.ctype, b.ctype):
-            return replace(binary(symbol, self.modular(op.lhs), self.modular(op.rhs), UNSIGNED[bits]), unsigned=True)
-        a, b = self._alike(self.signed(op.lhs), self.signed(op.rhs))
-        return binary(symbol, a, b, self._common(a, b) if a.ctype.bits == 64 or b.ctype.bits == 64 else INT)
+        bits = self.scope.index.bits if isinstance(op.result.type, IndexType) else width(op.result)
+        reading = self.scope.operand if bits >= 32 else self.signed
+        a, b = (_modular(reading(value), max(bits, 32)) for value in (op.lhs, op.rhs))
+        e = binary(symbol, a, b, a.ctype)
+        is_wide = bits >= 32 and not isinstance(op.result.type, IndexType)
+        return replace(e, unsigned=True) if is_wide else cast_expr(e, SIGNED[max(bits, 32)])
 
     def shift_left(self, op: arith.ShLIOp) -> Expr:
         """a << b modulo 2^width."""
         bits = width(op.result)
         low, high = self.scope.ranges.of(op.lhs)
         by = self.scope.ranges.of(op.rhs)
-        amount = self.signed(op.rhs)
-        if bits <= 32 and low >= 0 and 0 <= by[0] <= by[1] < 32 and high << by[1] < 2 ** (bits - 1):
-            return binary("<<", self.signed(op.lhs), amount, INT)
-        wide = UNSIGNED[max(bits, 32)]
-        e = replace(binary("<<", self.modular(op.lhs), amount, wide), unsigned=True)
-        return e if bits >= 32 else replace(cast_expr(e, SIGNED[bits]), unsigned=False)
+        e = replace(binary("<<", self.modular(op.lhs), self._amount(op), UNSIGNED[max(bits, 32)]), unsigned=True)
+        if bits >= 32:
+            return e
+        fits = low >= 0 and 0 <= by[0] <= by[1] < 32 and high << by[1] < 2 ** (bits - 1)
+        return replace(cast_expr(e, SIGNED[32 if fits else bits]), unsigned=False)
+
+    def _amount(self, op: arith.ShLIOp | arith.ShRSIOp | arith.ShRUIOp) -> Expr:
+        """How far to shift."""
+        e = self.scope.operand(op.rhs)
+        return _modular(e, 32) if e.literal is not None else self.unsigned(op.rhs)
 
     def shift_right(self, op: arith.ShRSIOp) -> Expr:
         """Arithmetic shift; C compilers agree on what it does to negative numbers."""
         a = self.signed(op.lhs)
         if width(op.result) == 64:
             a = cast_expr(a, SIGNED[64])
-        return binary(">>", a, self.signed(op.rhs), a.ctype if a.ctype.bits >= 32 else INT)
+        return binary(">>", a, self._amount(op), a.ctype if a.ctype.bits >= 32 else INT)
 
     def shift_right_unsigned(self, op: arith.ShRUIOp) -> Expr:
         """Logical shift."""
         if self.scope.ranges.of(op.lhs)[0] >= 0:
             return self.shift_right(cast(Any, op))
-        return self._unsigned_result(">>", self.unsigned(op.lhs), self.signed(op.rhs), op.result)
+        return self._unsigned_result(">>", self.unsigned(op.lhs), self._amount(op), op.result)
 
     def multiply_extended(self, op: arith.MulSIExtendedOp | arith.MulUIExtendedOp, result: int) -> Expr:
         """The low or the high half of a product of up to 32 bits."""
@@ -342,7 +343,11 @@ class Integers:
             symbol = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}[symbol]
         if predicate < 2 and (equal := self._equality(op, symbol)) is not None:
             return equal
-        if predicate < 6 or op.lhs.type == i1 or self._both_natural(op):
+        is_natural = op.lhs.type == i1 or self._both_natural(op)
+        given = [self.scope.operand(value) for value in (op.lhs, op.rhs)]
+        if is_natural and any(e.unsigned for e in given) and all(e.unsigned or e.literal is not None for e in given):
+            return binary(symbol, self.unsigned(op.lhs), self.unsigned(op.rhs), BOOL)
+        if predicate < 6 or is_natural:
             a, b = self._alike(self.signed(op.lhs), self.signed(op.rhs))
             return binary(symbol, a, b, BOOL)
         if isinstance(op.lhs.type, IndexType):
@@ -400,7 +405,8 @@ class Integers:
         """The low bits."""
         e = self.scope.operand(op.input)
         if op.result.type == i1:
-            return binary("!=", binary("&", e, integer_expr(1), INT), integer_expr(0), BOOL)
+            low = binary("&", self.modular(op.input), _modular(integer_expr(1), 32), UNSIGNED[32])
+            return binary("!=", low, _modular(integer_expr(0), 32), BOOL)
         bits = width(op.result)
         if e.literal is not None:
             low, _high = type_interval(op.result.type)
@@ -460,6 +466,13 @@ class Integers:
         if keeps or (e.ctype.bits < 32 and isinstance(op.result.type, IndexType)):
             return e
         return cast_expr(e, target)
+
+
+def _modular(e: Expr, bits: int) -> Expr:
+    """`e` modulo 2^bits in the unsigned type of so many."""
+    if e.literal is not None:
+        return Expr(unsigned_literal(int(e.literal), bits), Level.PRIMARY, UNSIGNED[bits], True, e.literal)
+    return replace(cast_expr(e, UNSIGNED[bits]), unsigned=True)
 
 
 def width(value: SSAValue) -> int:

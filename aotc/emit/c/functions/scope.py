@@ -29,7 +29,7 @@ from aotc.emit.c.syntax.expr import Expr, name_expr
 from aotc.emit.c.syntax.text import WIDTH
 from aotc.model.naming import c_variable
 
-INLINE = 80
+INLINE = 90
 """The longest expression that is still inlined into another."""
 _WORTH_A_NAME = 24
 """Characters; naming shorter parts makes an expression hardly shorter."""

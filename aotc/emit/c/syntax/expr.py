@@ -111,13 +111,17 @@ def integer_expr(value: int, ctype: CType = INT) -> Expr:
     return Expr(text, Level.UNARY if text.startswith("-") else Level.PRIMARY, wide, literal=value)
 
 
+def _grouped(e: Expr) -> str:
+    """The text of an operand of another operator: in parentheses where it has an operator of two operands itself."""
+    return e.text if e.level >= Level.UNARY else f"({e.text})"
+
+
 def cast_expr(e: Expr, ctype: CType) -> Expr:
     """`(ctype)e`; nothing where it is of that type."""
     if e.ctype == ctype:
         return e
-    text = e.text if e.level >= Level.UNARY else f"({e.text})"
     return replace(
-        e, text=f"({ctype.text}){text}", level=Level.UNARY, ctype=ctype, literal=None, parts=None, negation=None
+        e, text=f"({ctype.text}){_grouped(e)}", level=Level.UNARY, ctype=ctype, literal=None, parts=None, negation=None
     )
 
 
@@ -131,7 +135,7 @@ _BITWISE = ("&", "|", "^", "<<", ">>")
 
 
 def binary(symbol: str, a: Expr, b: Expr, ctype: CType, associative: bool = False) -> Expr:
-    """`a symbol b` with the parentheses that C, a reader and -Wparentheses need.
+    """`a symbol b` with the parentheses that C, -Wparentheses and rule 12.1 of MISRA need: none relies on precedence.
 
     An `associative` sum is one where neither order of adding up overflows: `a + (b - c)` loses its parentheses.
     """
@@ -141,14 +145,14 @@ def binary(symbol: str, a: Expr, b: Expr, ctype: CType, associative: bool = Fals
         b = replace(b, text=b.text[1:], level=Level.PRIMARY)
 
     def side(e: Expr, right: bool) -> str:
+        if e.level != level:
+            return _grouped(e)
         inner = e.parts[0] if e.parts is not None else ""
         flat = inner == symbol if symbol in ("&&", "||") else associative and symbol == "+" and inner in ("+", "-")
-        enclose = e.level < level or (right and e.level == level and not flat)
-        if e.level < Level.UNARY and (symbol in _BITWISE or inner in _BITWISE):
-            enclose = enclose or right or inner != symbol
-        if symbol == "||" and inner == "&&":
-            enclose = True
-        if level in (Level.RELATION, Level.EQUALITY) and e.level in (Level.RELATION, Level.EQUALITY):
+        enclose = right and not flat
+        if symbol in _BITWISE:
+            enclose = enclose or inner != symbol
+        if level in (Level.RELATION, Level.EQUALITY):
             enclose = True
         return f"({e.text})" if enclose else e.text
 
@@ -161,11 +165,7 @@ def binary(symbol: str, a: Expr, b: Expr, ctype: CType, associative: bool = Fals
 
 def conditional(condition: Expr, a: Expr, b: Expr, ctype: CType) -> Expr:
     """`condition ? a : b`."""
-
-    def side(e: Expr) -> str:
-        return f"({e.text})" if e.level <= Level.CONDITIONAL else e.text
-
-    return Expr(f"{side(condition)} ? {side(a)} : {side(b)}", Level.CONDITIONAL, ctype)
+    return Expr(f"{_grouped(condition)} ? {_grouped(a)} : {_grouped(b)}", Level.CONDITIONAL, ctype)
 
 
 def call(function: str, *arguments: Expr, ctype: CType) -> Expr:

@@ -127,7 +127,7 @@ func.func private @halves(%a: i32, %b: i32, %s: i32) -> i32 {
 
 // A clamp to all that 8 or 16 bits hold is one instruction of some cores; any other is two comparisons.
 // CC-LABEL: clamps(
-// CC:      return aotc_ssat8(a) ^ aotc_usat16(b) ^ (g < 65535 ? g : 65535);
+// CC:      return (int32_t)((uint32_t)aotc_ssat8(a) ^ (uint32_t)aotc_usat16(b) ^ (uint32_t)((g < 65535) ? g : 65535));
 func.func private @clamps(%a: i32, %b: i32) -> i32 {
   %l8 = arith.constant -128 : i32
   %h8 = arith.constant 127 : i32

@@ -33,7 +33,7 @@ func.func private @dot(%x_p: !aot.ptr<i8> {aot.name = "x", aot.readonly, aot.noa
 // CHECK-LABEL: static int32_t wraps(int32_t a, int32_t b, int8_t c, int8_t d)
 // CHECK-NEXT:  {
 // CHECK-NEXT:      const int32_t g = (int8_t)(c + d);
-// CHECK-NEXT:      return (int32_t)((((uint32_t)a * (uint32_t)b + 7u) >> g) ^ (uint32_t)g);
+// CHECK-NEXT:      return (int32_t)(((((uint32_t)a * (uint32_t)b) + 7u) >> (uint32_t)g) ^ (uint32_t)g);
 func.func private @wraps(%a: i32, %b: i32, %c: i8, %d: i8) -> i32 {
   %seven = arith.constant 7 : i32
   %p = arith.muli %a, %b : i32
@@ -48,7 +48,7 @@ func.func private @wraps(%a: i32, %b: i32, %c: i8, %d: i8) -> i32 {
 // 64-bit integers appear only where the program has them.
 // CHECK-LABEL: static int64_t wide(int32_t a, int64_t b)
 // CHECK-NEXT:  {
-// CHECK-NEXT:      return (int64_t)a * a + b % 10;
+// CHECK-NEXT:      return ((int64_t)a * a) + (b % 10);
 func.func private @wide(%a: i32, %b: i64) -> i64 {
   %ten = arith.constant 10 : i64
   %x = arith.extsi %a : i32 to i64

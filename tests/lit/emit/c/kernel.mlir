@@ -10,10 +10,11 @@
 // CHECK-NEXT:             for (int32_t ic = 0; ic < 3; ++ic) {
 // CHECK-NEXT:                 for (int32_t kh = 0; kh < 5; ++kh) {
 // CHECK-NEXT:                     const int32_t ih = oh + kh - 1;
-// CHECK-NEXT:                     acc += (ih >= 0 && ih < 8 ? x[ic * 8 + ih] : 0.0f) * w[(oc * 3 + ic) * 5 + kh];
+// CHECK-NEXT:                     const float m = (((ih >= 0) && (ih < 8)) ? x[(ic * 8) + ih] : 0.0f) * w[(((oc * 3) + ic) * 5) + kh];
+// CHECK-NEXT:                     acc += m;
 // CHECK-NEXT:                 }
 // CHECK-NEXT:             }
-// CHECK-NEXT:             out[oc * 8 + oh] = acc <= 0.0f ? 0.0f : acc;
+// CHECK-NEXT:             out[(oc * 8) + oh] = (acc <= 0.0f) ? 0.0f : acc;
 // CHECK-NEXT:         }
 // CHECK-NEXT:     }
 // CHECK-NEXT:     return 0;

@@ -7,9 +7,9 @@
 // CHECK-NEXT:     const uint32_t bits = aotc_float_bits(x);
 // CHECK-NEXT:     const uint32_t magnitude = bits & 0x7fffffffu;
 // CHECK-NEXT:     const uint32_t shifted = magnitude >> 13u;
-// CHECK-NEXT:     const uint32_t finite = magnitude < 0x38800000u
-// CHECK-NEXT:         ? aotc_float_bits(aotc_float_of_bits(magnitude) + 0.5f) - 0x3f000000u
-// CHECK-NEXT:         : (magnitude + 0xc8000fffu + (shifted & 1u)) >> 13u;
+// CHECK-NEXT:     const uint32_t finite = (magnitude < 0x38800000u)
+// CHECK-NEXT:         ? (aotc_float_bits(aotc_float_of_bits(magnitude) + 0.5f) - 0x3f000000u)
+// CHECK-NEXT:         : ((magnitude + 0xc8000fffu + (shifted & 1u)) >> 13u);
 // CHECK:      static AOTC_HELPER inline float aotc_bf16_to_f32(uint16_t x)
 // CHECK-NEXT: {
 // CHECK-NEXT:     return aotc_float_of_bits((uint32_t)x << 16u);
@@ -18,9 +18,9 @@
 // CHECK-NEXT: {
 // CHECK-NEXT:     const uint32_t bits = aotc_float_bits(x);
 // CHECK-NEXT:     const uint32_t upper = bits >> 16u;
-// CHECK-NEXT:     const uint32_t narrowed = (aotc_float_bits(x) & 0x7fffffffu) > 0x7f800000u
-// CHECK-NEXT:         ? upper | 0x40u
-// CHECK-NEXT:         : (bits + ((upper & 1u) + 0x7fffu)) >> 16u;
+// CHECK-NEXT:     const uint32_t narrowed = ((aotc_float_bits(x) & 0x7fffffffu) > 0x7f800000u)
+// CHECK-NEXT:         ? (upper | 0x40u)
+// CHECK-NEXT:         : ((bits + ((upper & 1u) + 0x7fffu)) >> 16u);
 // CHECK-NEXT:     return (uint16_t)narrowed;
 // CHECK-NEXT: }
 // CHECK:      typedef uint16_t aotc_unaligned_u16x8 __attribute__((vector_size(16), aligned(2), may_alias));

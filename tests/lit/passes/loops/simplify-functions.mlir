@@ -126,3 +126,60 @@ func.func @buffers() {
   func.return
 }
 func.func private @fill(memref<8xf32>, memref<8xf32>) -> ()
+
+// A loop carries what is read, not what it only hands on.
+// CHECK-LABEL: func.func @unread
+// CHECK:         [[A:%.*]] = scf.for %i = %{{.*}} to %n step %{{.*}} iter_args([[B:%.*]] = %x) -> (f32) {
+// CHECK-NEXT:      [[C:%.*]] = arith.addf [[B]], [[B]] : f32
+// CHECK-NEXT:      scf.yield [[C]] : f32
+// CHECK-NEXT:    }
+// CHECK-NEXT:    [[D:%.*]] = scf.while ([[E:%.*]] = [[A]]) : (f32) -> f32 {
+// CHECK-NEXT:      [[F:%.*]] = arith.cmpf olt, [[E]], %y : f32
+// CHECK-NEXT:      scf.condition([[F]]) [[E]] : f32
+// CHECK-NEXT:    } do {
+// CHECK-NEXT:    ^{{.*}}([[G:%.*]]: f32):
+// CHECK-NEXT:      [[H:%.*]] = arith.addf [[G]], %x : f32
+// CHECK-NEXT:      scf.yield [[H]] : f32
+// CHECK-NEXT:    }
+// CHECK-NEXT:    func.return [[D]] : f32
+func.func @unread(%n: index, %x: f32, %y: f32) -> f32 {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %a:2 = scf.for %i = %c0 to %n step %c1 iter_args(%p = %y, %q = %x) -> (f32, f32) {
+    %r = arith.mulf %q, %y : f32
+    %s = arith.addf %q, %q : f32
+    scf.yield %r, %s : f32, f32
+  }
+  %b:3 = scf.while (%p = %a#1, %q = %x, %t = %y) : (f32, f32, f32) -> (f32, f32, f32) {
+    %c = arith.cmpf olt, %p, %y : f32
+    scf.condition(%c) %p, %q, %t : f32, f32, f32
+  } do {
+  ^bb0(%p : f32, %q : f32, %t : f32):
+    %r = arith.addf %p, %x : f32
+    %s = arith.mulf %p, %y : f32
+    scf.yield %r, %s, %t : f32, f32, f32
+  }
+  func.return %b#0 : f32
+}
+
+// What the condition, the body or another value of a loop reads is carried on.
+// CHECK-LABEL: func.func @read
+// CHECK:         scf.while ({{%.*}} = %x, {{%.*}} = %y) : (f32, f32) -> (f32, f32) {
+// CHECK:         scf.for {{.*}} iter_args({{%.*}} = %x, {{%.*}} = %y) -> (f32, f32) {
+func.func @read(%n: index, %x: f32, %y: f32) -> f32 {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %b:2 = scf.while (%p = %x, %q = %y) : (f32, f32) -> (f32, f32) {
+    %c = arith.cmpf olt, %q, %y : f32
+    scf.condition(%c) %p, %q : f32, f32
+  } do {
+  ^bb0(%p : f32, %q : f32):
+    %r = arith.addf %p, %x : f32
+    scf.yield %r, %r : f32, f32
+  }
+  %a:2 = scf.for %i = %c0 to %n step %c1 iter_args(%p = %x, %q = %y) -> (f32, f32) {
+    scf.yield %q, %p : f32, f32
+  }
+  %s = arith.addf %b#0, %a#0 : f32
+  func.return %s : f32
+}

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import ml_dtypes
 import numpy as np
-import onnx
+import onnx.parser
 import pytest
 from c_program import WARNINGS, elementwise, parse, run, source
 
@@ -127,6 +127,21 @@ def test_the_header_is_cxx(model: Path) -> None:
     command = ["g++", "-std=c++17", "-Wall", "-Wextra", "-pedantic", "-Werror"]
     subprocess.run(["gcc", *WARNINGS, "-c", "tiny.c"], cwd=model, check=True)
     subprocess.run([*command, "use.cpp", "tiny.o", "-o", "use"], cwd=model, check=True)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "m (float[1, 9, 4] b, float[1, 2, 9] s) => (int64[n, 3] y) <int64[1] k = {5}> { y = NonMaxSuppression(b,s,k) }",
+        "m (float[40] x) => (float[7] y, int64[7] i) <int64[1] k = {7}> { y, i = TopK(x, k) }",
+    ],
+    ids=["boxes", "top"],
+)
+@pytest.mark.parametrize("target", ["x86-64-v3", "cortex-m4"])
+def test_heaps_carry_nothing_unread(tmp_path: Path, text: str, target: str) -> None:
+    model = onnx.parser.parse_model(f'<ir_version: 10, opset_import: ["" : 18]> {text}')
+    compile_to(model, tmp_path, name="m", target=target)
+    subprocess.run(["gcc", *WARNINGS, "-Wextra", "-fsyntax-only", "m.c"], cwd=tmp_path, check=True)
 
 
 def test_d32_sections_and_placement(model: Path) -> None:

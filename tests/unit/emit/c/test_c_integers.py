@@ -116,22 +116,26 @@ def test_ranges_do_not_mislead(tmp_path: Path) -> None:
     functions = elementwise("wide", wide, ["i32", "i32"], "i64", len(x))
     functions += elementwise("most", most + "%r = arith.maxui %a, %k : i8", ["i8"], "i8", len(z))
     functions += elementwise("shift", shift, ["i8"], "i32", len(z))
+    least = "%m = arith.constant 10 : i8\n%k = arith.constant 3 : i8\n%a = arith.minsi %x0, %m : i8\n"
+    least += "%s = arith.shli %a, %k : i8\n%r = arith.extsi %s : i8 to i32"
+    functions += elementwise("least", least, ["i8"], "i32", len(z))
     total = (
         "%k = arith.constant -2 : i8\n%s, %o = arith.addui_extended %x0, %k : i8, i1\n%r = arith.extsi %s : i8 to i32"
     )
     functions += elementwise("total", total, ["i8"], "i32", len(z))
     arrays = {"x": x, "y": y, "z": z, "w": np.zeros(len(x), np.int64), "t": np.zeros(len(z), np.int32)}
-    arrays |= {"m": np.zeros(len(z), np.int8), "s": np.zeros(len(z), np.int32)}
+    arrays |= {"m": np.zeros(len(z), np.int8), "s": np.zeros(len(z), np.int32), "l": np.zeros(len(z), np.int32)}
     results = run(
         tmp_path,
         source(functions),
         arrays,
-        [("wide", "x", "y", "w"), ("most", "z", "m"), ("shift", "z", "s"), ("total", "z", "t")],
+        [("wide", "x", "y", "w"), ("most", "z", "m"), ("shift", "z", "s"), ("total", "z", "t"), ("least", "z", "l")],
     )
     np.testing.assert_array_equal(results["t"], (z - np.int8(2)).astype(np.int32))
     np.testing.assert_array_equal(results["w"], x.astype(np.int64) * y)
     np.testing.assert_array_equal(results["m"], np.full(len(z), -2, np.int8))
     np.testing.assert_array_equal(results["s"], z.astype(np.int32) * 8)
+    np.testing.assert_array_equal(results["l"], (np.minimum(z, 10) << np.int8(3)).astype(np.int32))
 
 
 @pytest.mark.parametrize("bits", [8, 16, 32, 64])
