@@ -122,7 +122,7 @@ def _followed(op: ElementOp, x: SSAValue) -> Sequence[SSAValue | ReshapeOp] | No
             return None
         elif len(own) == len(shape):
             found.append(_reshaped(value, own))
-        elif len(own) < 2 and not _counts_axes_from_the_end(op):
+        elif not _counts_axes_from_the_end(op):
             found.append(value)
         else:
             return None
