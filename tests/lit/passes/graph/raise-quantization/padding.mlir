@@ -47,3 +47,23 @@ func.func @main(%x: tensor<1x2x8xi8>, %y: tensor<1x1x8xi8>) -> (tensor<1x1x8xf32
   %10 = graph.conv %9, %wf {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, group = 1} : (tensor<1x2x10xf32>, tensor<1x2x3xf32>) -> tensor<1x1x8xf32>
   func.return %2, %5, %7, %10 : tensor<1x1x8xf32>, tensor<1x1x6xf32>, tensor<1x1x8xf32>, tensor<1x1x8xf32>
 }
+
+// -----
+
+// Without a number integers are padded with 0: that stands for 0 where the zero point is 0, too.
+// CHECK-LABEL: func.func @main
+// CHECK:      %[[P:.*]] = graph.pad %x
+// CHECK:      graph.conv %x, %{{.*}} {strides = array<i64: 1>, pads = array<i64: 0, 2>
+// CHECK:      graph.conv %[[P]], %{{.*}} {strides = array<i64: 1>, pads = array<i64: 0, 0>
+func.func @main(%x: tensor<1x1x8xi8>) -> (tensor<1x1x8xf32>, tensor<1x1x8xf32>) attributes {aot.entry} {
+  %s = graph.constant dense<5.000000e-01> : tensor<f32>
+  %z = graph.constant dense<3> : tensor<i8>
+  %w = graph.constant dense<[[[1, 2, 3]]]> : tensor<1x1x3xi8>
+  %wf = graph.dequantize %w, %s {axis = 0, block_size = 0, to = f32} : (tensor<1x1x3xi8>, tensor<f32>) -> tensor<1x1x3xf32>
+  %0 = graph.pad %x {pads = array<i64: 0, 0, 0, 0, 0, 2>, mode = "constant"} : (tensor<1x1x8xi8>) -> tensor<1x1x10xi8>
+  %1 = graph.dequantize %0, %s {to = f32} : (tensor<1x1x10xi8>, tensor<f32>) -> tensor<1x1x10xf32>
+  %2 = graph.conv %1, %wf {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, group = 1} : (tensor<1x1x10xf32>, tensor<1x1x3xf32>) -> tensor<1x1x8xf32>
+  %3 = graph.dequantize %0, %s, %z {to = f32} : (tensor<1x1x10xi8>, tensor<f32>, tensor<i8>) -> tensor<1x1x10xf32>
+  %4 = graph.conv %3, %wf {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, group = 1} : (tensor<1x1x10xf32>, tensor<1x1x3xf32>) -> tensor<1x1x8xf32>
+  func.return %2, %4 : tensor<1x1x8xf32>, tensor<1x1x8xf32>
+}
