@@ -283,8 +283,8 @@ def _instance(kind: type[_T], members: Mapping[str, Any]) -> _T:
 
 
 def _value(hint: Any, given: Any, what: str) -> Any:
-    """The value of a type that JSON is: a plain one, a dataclass, a tuple of any length, a union. Raises ValueError,
-    which says `what` it is for; KeyError, TypeError."""
+    """The value of a type that JSON is: a plain one, a dataclass, a tuple of any length, a union. Raises TypeError,
+    which says `what` it is for; KeyError."""
     if isinstance(hint, type) and is_dataclass(hint):
         return _instance(hint, given)
     kinds = get_args(hint)
@@ -296,9 +296,9 @@ def _value(hint: Any, given: Any, what: str) -> Any:
             return None
         *others, last = (kind for kind in kinds if kind is not type(None))
         for kind in others:
-            with suppress(ValueError):
+            with suppress(TypeError, ValueError):
                 return _value(kind, given, what)
         return _value(last, given, what)
     elif isinstance(given, int | float if hint is float else hint) and (hint is bool or not isinstance(given, bool)):
         return given
-    raise ValueError(f"{what} is {given!r}")
+    raise TypeError(f"{what} is {given!r}")
