@@ -44,6 +44,7 @@ def transforms() -> Iterator[Draft]:
         given = [normal(2, 60, 1), np.array(7), window, np.array(16)]
         yield draft("STFT", 17, *given, constants=[1, 3], onesided=one_sided)
         yield draft("STFT", 17, *given[:2], None, given[3], constants=[1, 3], onesided=one_sided)
+    yield draft("STFT", 17, normal(2, 200, 1), np.array(20), np.hanning(64).astype(np.float32), constants=[1])
     yield draft("STFT", 17, normal(1, 50, 2), np.array(5), window, constants=[1], onesided=0)
 
 

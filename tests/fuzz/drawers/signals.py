@@ -16,13 +16,16 @@ from fuzz.oracle import Array, Refused
 def _fourier(d: Draft) -> None:
     if d.opset < 17:
         raise Refused("a later operator")
-    shape = (d.number(1, 3), *(d.number(2, 9) for _ in range(d.number(1, 2))), d.number(1, 2))
+    extents = [d.number(2, 9) for _ in range(d.number(1, 2))]
+    axis = d.number(1, len(extents))
     some: dict[str, Any] = {"inverse": d.number(0, 1)}  # of doubles onnxruntime divides by a float
-    x = d.fresh(d.pick(("float32", "float32", "float32" if some["inverse"] else "float64")), shape, constant=False)
-    axis = d.number(1, x.rank - 2)
+    dtype = "float32" if some["inverse"] else d.pick(("float32", "float64"))
+    if long := d.chance(0.4):  # of floats onnxruntime is exact enough where that is a power of two
+        extents[axis - 1] = d.pick((64, 128)) if dtype == "float32" else d.number(60, 150)
+    x = d.fresh(dtype, (d.number(1, 3), *extents, d.number(1, 2)), constant=False)
     if x.shape[-1] == 1 and not some["inverse"] and d.chance(0.5):
         some["onesided"] = 1
-    length = d.known(np.array(d.number(2, 12))) if d.chance(0.4) else None
+    length = d.known(np.array(d.number(2, 12))) if not long and d.chance(0.4) else None
     if d.opset < 20:
         d.add("DFT", [x, *([length] if length else [])], how=FAST, axis=axis, **some)
     else:
@@ -32,7 +35,7 @@ def _fourier(d: Draft) -> None:
 def _short_fourier(d: Draft) -> None:
     if d.opset < 17:
         raise Refused("a later operator")
-    size = d.number(3, 16)
+    size = 64 if d.chance(0.3) else d.number(3, 16)
     x = d.fresh("float32", (d.number(1, 2), size + d.number(0, 20), d.number(1, 2)), constant=False)
     window = d.fresh("float32", (size,), 0.1, 1, constant=d.chance(0.7)) if d.chance(0.6) else None
     one_sided = int(x.shape[-1] == 1 and d.chance(0.6))
