@@ -126,7 +126,7 @@ def _load_part(v: VectorCType, count: int) -> _Macro:
     plain = f"(({v.text}){{{', '.join(f'((const {v.element.text} *)(p))[{i}]' for i in range(count))}}})"
     masked = _masked_access(v, "maskz_loadu", f"{_mask_literal(v, count)}, (const void *)(p)")
     return "p", [
-        *_load_narrower(v, count),
+        *_narrower(v, count)[0],
         *masked,
         *_load_selected(v, count),
         *_vldr(v, v.letter, v.bits, count),
@@ -134,33 +134,24 @@ def _load_part(v: VectorCType, count: int) -> _Macro:
     ]
 
 
-def _narrower(v: VectorCType, count: int) -> tuple[str, int] | None:
-    """Where the first `count` lanes are a narrower register of x86, of 8, 16 or 32 bytes: what makes `v` of that."""
-    size, wide = count * v.bits // 8, {16: "__SSE2__", 32: "__AVX__", 64: "__AVX512F__"}
-    return (wide[v.size], size) if v.size in wide and size in (8, 16, 32) and size < v.size else None
-
-
-def _load_narrower(v: VectorCType, count: int) -> Variants:
-    """By a load of a narrower register, which clears the rest of the whole one: no mask is needed."""
-    if (found := _narrower(v, count)) is None:
-        return []
-    feature, size = found
-    loads = {8: "_mm_loadl_epi64", 16: "_mm_loadu_si128", 32: "_mm256_loadu_si256"}
-    text, low = f"{loads[size]}((const void *)(p))", max(size, 16) * 8
-    if v.size > 16:
-        text = f"_mm{v.size * 8}_zextsi{low}_si{v.size * 8}({text})"
-    return [(f"defined({feature})", f"(({v.text}){text})")]
-
-
-def _store_narrower(v: VectorCType, count: int) -> Variants:
-    if (found := _narrower(v, count)) is None:
-        return []
-    feature, size = found
-    stores = {8: "_mm_storel_epi64", 16: "_mm_storeu_si128", 32: "_mm256_storeu_si256"}
-    text, low = f"(__m{v.size * 8}i)(v)", max(size, 16) * 8
-    if v.size > 16:
-        text = f"_mm{v.size * 8}_castsi{v.size * 8}_si{low}({text})"
-    return [(f"defined({feature})", f"{stores[size]}((void *)(p), {text})")]
+def _narrower(v: VectorCType, count: int) -> tuple[Variants, Variants]:
+    """A load and a store of the first `count` lanes where they are a narrower register of x86: no mask is needed, and
+    the load clears the rest of the whole register."""
+    size, features = count * v.bits // 8, {16: "__SSE2__", 32: "__AVX__", 64: "__AVX512F__"}
+    names = {
+        8: ("_mm_loadl_epi64", "_mm_storel_epi64"),
+        16: ("_mm_loadu_si128", "_mm_storeu_si128"),
+        32: ("_mm256_loadu_si256", "_mm256_storeu_si256"),
+    }
+    if v.size not in features or size not in names or size >= v.size:
+        return [], []
+    load, store = names[size]
+    loaded, stored = f"{load}((const void *)(p))", f"(__m{v.size * 8}i)(v)"
+    if (whole := v.size * 8) > 128:
+        low = max(size * 8, 128)
+        loaded, stored = f"_mm{whole}_zextsi{low}_si{whole}({loaded})", f"_mm{whole}_castsi{whole}_si{low}({stored})"
+    condition = f"defined({features[v.size]})"
+    return [(condition, f"(({v.text}){loaded})")], [(condition, f"{store}((void *)(p), {stored})")]
 
 
 def _load_selected(v: VectorCType, count: int) -> Variants:
@@ -181,7 +172,7 @@ def _store_part(v: VectorCType, count: int) -> _Macro:
     size = count * v.bits // 8
     plain = f"do {{ const {v.text} aotc_part = (v); memcpy((p), &aotc_part, {size}); }} while (0)"
     arguments = f"(void *)(p), {_mask_literal(v, count)}, <v>"
-    return "pv", [*_store_narrower(v, count), *_masked_access(v, "mask_storeu", arguments), ("", plain)]
+    return "pv", [*_narrower(v, count)[1], *_masked_access(v, "mask_storeu", arguments), ("", plain)]
 
 
 def _masked_access(v: VectorCType, name: str, arguments: str) -> Variants:
