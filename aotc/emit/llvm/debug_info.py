@@ -8,7 +8,7 @@ from __future__ import annotations
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import LocationAttr, ModuleOp
 
-from aotc.emit.llvm.syntax import bytes_text
+from aotc.emit.llvm.syntax import one_line, string_text
 from aotc.model.locations import node_names
 
 
@@ -19,7 +19,7 @@ def nodes_of(module: ModuleOp) -> list[str]:
 
 def listing(module: ModuleOp) -> str:
     """The text of `NAME.nodes`: each node's name in a line of its own, line breaks and the like escaped."""
-    return "".join(name.encode("unicode_escape").decode("ascii") + "\n" for name in nodes_of(module))
+    return "".join(one_line(name) + "\n" for name in nodes_of(module))
 
 
 class DebugInfo:
@@ -28,7 +28,7 @@ class DebugInfo:
     def __init__(self, name: str, nodes: list[str]) -> None:
         self._lines = {node: line for line, node in enumerate(nodes, 1)}
         self._metadata: dict[str, str] = {}
-        self._file = self._add(f'!DIFile(filename: {_text(name + ".nodes")}, directory: ".")')
+        self._file = self._add(f'!DIFile(filename: {string_text(name + ".nodes")}, directory: ".")')
         self._unit = self._add(
             f'distinct !DICompileUnit(language: DW_LANG_C99, file: {self._file}, producer: "aotc", '
             "isOptimized: true, emissionKind: FullDebug)"
@@ -47,7 +47,7 @@ class DebugInfo:
         line, linkage = self._line(op.location), op.linkage.linkage.data
         local = "DISPFlagLocalToUnit | " if linkage == "internal" else ""
         return self._add(
-            f"distinct !DISubprogram(name: {_text(op.sym_name.data)}, scope: {self._file}, file: {self._file}, "
+            f"distinct !DISubprogram(name: {string_text(op.sym_name.data)}, scope: {self._file}, file: {self._file}, "
             f"line: {line}, scopeLine: {line}, type: {self._type}, unit: {self._unit}, "
             f"spFlags: {local}DISPFlagDefinition | DISPFlagOptimized)"
         )
@@ -66,7 +66,3 @@ class DebugInfo:
         ]
         named = f"!llvm.dbg.cu = !{{{self._unit}}}\n!llvm.module.flags = !{{{', '.join(flags)}}}\n"
         return named + "\n".join(f"{number} = {text}" for text, number in self._metadata.items())
-
-
-def _text(name: str) -> str:
-    return bytes_text(name.encode())[1:]

@@ -60,7 +60,7 @@ class _ModuleText:
     def text(self, module: ModuleOp) -> str:
         head: list[str] = []
         if name := model_name_or(module, ""):
-            head.append(f"source_filename = {_string(name)}")
+            head.append(f"source_filename = {syntax.string_text(name)}")
         if self._data_layout:
             head.append(f'target datalayout = "{self._data_layout}"')
         if isinstance(triple := module.attributes.get("llvm.target_triple"), StringAttr):
@@ -96,7 +96,7 @@ class _ModuleText:
             "constant" if op.constant is not None else "global",
             syntax.type_text(op.global_type) if contents is None else contents,
         ]
-        section = f", section {_string(op.section.data)}" if op.section is not None else ""
+        section = f", section {syntax.string_text(op.section.data)}" if op.section is not None else ""
         text = f"{syntax.symbol(op.sym_name.data)} = {' '.join(one for one in keywords if one)}"
         return text + section + syntax.alignment(op.alignment)
 
@@ -134,7 +134,7 @@ class _ModuleText:
         if not op.body.blocks:
             return head
         nodes = node_names(op.location)
-        comment = "".join(f"; {_one_line(node)}\n" for node in nodes)
+        comment = "".join(f"; {syntax.one_line(node)}\n" for node in nodes)
         if self._debug is None:
             lines = (line for line, _ in _lines(op, operands))
         else:
@@ -145,14 +145,6 @@ class _ModuleText:
                 for line, each in _lines(op, operands)
             )
         return comment + head + " {\n" + "\n".join(lines) + "\n}"
-
-
-def _string(text: str) -> str:
-    return syntax.bytes_text(text.encode())[1:]
-
-
-def _one_line(text: str) -> str:
-    return text.encode("unicode_escape").decode("ascii")
 
 
 def _initializer_region(op: llvm.GlobalOp) -> str:

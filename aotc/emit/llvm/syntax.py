@@ -93,12 +93,22 @@ def bytes_text(content: bytes) -> str:
     return 'c"' + "".join(chr(b) if 32 <= b < 127 and b not in (34, 92) else f"\\{b:02X}" for b in content) + '"'
 
 
+def string_text(text: str) -> str:
+    """A text in quotes, as metadata, sections and symbols have it."""
+    return bytes_text(text.encode())[1:]
+
+
+def one_line(text: str) -> str:
+    """A name of a node in a comment or a listing: ASCII, line breaks and the like escaped."""
+    return text.encode("unicode_escape").decode("ascii")
+
+
 _PLAIN_NAME = re.compile(r"[A-Za-z$._-][A-Za-z$._0-9-]*")
 
 
 def quoted(name: str) -> str:
     """A name of a symbol, in quotes where LLVM needs them."""
-    return name if _PLAIN_NAME.fullmatch(name) else bytes_text(name.encode())[1:]
+    return name if _PLAIN_NAME.fullmatch(name) else string_text(name)
 
 
 def symbol(name: str) -> str:
