@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from aotc.emit.llvm.linked import SYMBOLS, pool_module
 from aotc.emit.llvm.object import NativeCode
+from aotc.emit.llvm.runtime_modules import SYMBOLS, pool_module
 from aotc.errors import CompileError
 from aotc.machines.requirements import runnable
 from aotc.machines.targets import binding, lookup

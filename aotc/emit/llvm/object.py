@@ -20,8 +20,8 @@ from aotc.dialects.aot.contract import EMBEDDED, arguments_of, is_kernel, kernel
 from aotc.emit.llvm.debug_info import DebugInfo, nodes_of
 from aotc.emit.llvm.embedded_weights import EmbeddedWeights
 from aotc.emit.llvm.ir import llvm_ir
-from aotc.emit.llvm.linked import pool_module, supported_module
 from aotc.emit.llvm.modules import optimize, parsed, tidy
+from aotc.emit.llvm.runtime_modules import pool_module, supported_module
 from aotc.machines.requirements import needed
 from aotc.machines.targets import Target, lookup
 from aotc.model.conventions import supported_symbol

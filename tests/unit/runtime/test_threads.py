@@ -16,7 +16,7 @@ import pytest
 from memory import kept_for_a_file
 
 import aotc
-from aotc.emit.llvm.linked import pool_module
+from aotc.emit.llvm.runtime_modules import pool_module
 from aotc.errors import UsageError
 from aotc.executor import CompiledModel, load
 from aotc.machines.targets import lookup
