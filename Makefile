@@ -31,10 +31,11 @@ fuzz: $(VENV)/.dev
 	PYTHONPATH=tests $(BIN)/python -m fuzz --seconds $(SECONDS) $(FUZZ)
 
 # Breaks the sources in one place after the other and sees whether the nearest tests notice: COUNT=200 mutants that
-# SEED chooses, of those with K in their names, or ALL=1 of them. The first run measures which tests are near.
+# SEED chooses, of those with K in their names, or ALL=1 of them. BOTH_WAYS=1: a guard is not negated, but always holds,
+# and never does. The first run measures which tests are near.
 mutants: $(VENV)/.dev
-	PYTHONPATH=tests $(BIN)/python -m mutants --jobs $(JOBS) $(if $(ALL),--all) $(if $(COUNT),--count $(COUNT)) \
-	    $(if $(SEED),--seed $(SEED)) $(if $(K),-k '$(K)')
+	PYTHONPATH=tests $(BIN)/python -m mutants --jobs $(JOBS) $(if $(ALL),--all) $(if $(BOTH_WAYS),--both-ways) \
+	    $(if $(COUNT),--count $(COUNT)) $(if $(SEED),--seed $(SEED)) $(if $(K),-k '$(K)')
 
 # All cases of the onnx package, by LLVM and by C, and those with control flow by both executors.
 KINDS := simple pytorch-converted pytorch-operator light

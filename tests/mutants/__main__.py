@@ -1,6 +1,6 @@
 """Break the sources in one place after the other, and see whether the nearest tests notice.
 
-    PYTHONPATH=tests python -m mutants [--count N] [--seed N] [--all] [-k TEXT] [--jobs N]
+    PYTHONPATH=tests python -m mutants [--count N] [--seed N] [--all] [--both-ways] [-k TEXT] [--jobs N]
 
 Mutants are generated (`generate.py`, `generate_c.py`), or rows of `mutants.toml`. Prints a line for each of a sample,
 the change of each that survives, and the totals of folders. The exit status is 1 where one survives, or where a test
@@ -30,10 +30,10 @@ from .tree import Test, Tree
 CAUGHT, SURVIVED, UNREACHED = "caught", "survived", "unreached"
 
 
-def mutants() -> list[Mutant]:
-    """All, but those that nothing can notice."""
+def mutants(both_ways: bool = False) -> list[Mutant]:
+    """All, but those that nothing can notice. Guards are negated, or `both_ways` are taken."""
     known = equivalents()
-    made = [*generate.generated(), *generate_c.generated()]
+    made = [*generate.generated(both_ways=both_ways), *generate_c.generated(both_ways=both_ways)]
     return [*(row.mutant() for row in rows()), *(mutant for mutant in made if mutant.name not in known)]
 
 
@@ -91,7 +91,7 @@ def main() -> int:
         print(f"invalid   {row.file}: {row.why}: {problem}")
     if broken:
         return 1
-    everything = mutants()
+    everything = mutants(options.both_ways)
     matching = [mutant for mutant in everything if options.k in mutant.name]
     sample = chosen(matching, len(matching) if options.all else options.count, options.seed)
     print(f"{len(sample)} of {len(matching)} mutants, SEED={options.seed}", flush=True)
@@ -133,6 +133,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--count", type=int, default=200, metavar="N", help="how many")
     parser.add_argument("--seed", type=int, default=random.randrange(10_000), metavar="N", help="which")
     parser.add_argument("--all", action="store_true", help="all of them")
+    parser.add_argument("--both-ways", action="store_true", help="guards always hold, and never: two for one negated")
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="how many at a time")
     parser.add_argument("--list", action="store_true", help="their names, nothing else")
     return parser.parse_args()

@@ -3,7 +3,8 @@
 In each function, each of these is one mutant:
 
 * a conjunct is dropped: an operand of `and` or `or`, of a chain of comparisons, the condition of a comprehension;
-* a guard always holds, or never: the test of `if`, of `a if b else c`, of a `case`; what a function of bool returns;
+* a guard is negated: the test of `if`, of `a if b else c`, of a `case`; what a function of bool returns. With
+  `both_ways` it always holds, and it never does, in its place: two mutants, which notice less each;
 * a comparison is off by one: `<` becomes `<=`, `>=` becomes `>`, and so on;
 * a quantifier is the other one: `any` becomes `all`, and `all` becomes `any`.
 """
@@ -30,17 +31,18 @@ def sources(*places: str) -> list[str]:
     return sorted(str(path.relative_to(ROOT)) for path in found if path.suffix == ".py")
 
 
-def generated(*files: str) -> list[Mutant]:
+def generated(*files: str, both_ways: bool = False) -> list[Mutant]:
     """The mutants of these files, of all of `PLACES` without any."""
-    return [mutant for file in files or sources(*PLACES) for mutant in of_text(file, (ROOT / file).read_text())]
+    texts = {file: (ROOT / file).read_text() for file in files or sources(*PLACES)}
+    return [mutant for file, text in texts.items() for mutant in of_text(file, text, both_ways)]
 
 
-def of_text(file: str, text: str) -> Iterator[Mutant]:
+def of_text(file: str, text: str, both_ways: bool = False) -> Iterator[Mutant]:
     """The mutants of a file, in the order of its functions."""
     lines = _Lines(text)
     names: Counter[str] = Counter()
     for function, node in _functions(ast.parse(text).body):
-        for old, place, new, words in _changes(node, lines):
+        for old, place, new, words in _changes(node, lines, both_ways):
             name = f"{file} {function}: {words}"
             names[name] += 1
             number = f" ({names[name]})" if names[name] > 1 else ""
@@ -75,7 +77,7 @@ def _functions(body: list[ast.stmt], of: str = "") -> Iterator[tuple[str, ast.Fu
             yield of + statement.name, statement
 
 
-def _changes(function: ast.FunctionDef, lines: _Lines) -> Iterator[tuple[str, int, str, str]]:
+def _changes(function: ast.FunctionDef, lines: _Lines, both_ways: bool) -> Iterator[tuple[str, int, str, str]]:
     """Old text, its place, new text, and words for the change."""
     for node in (each for statement in function.body for each in _walk(statement)):
         match node:
@@ -89,11 +91,11 @@ def _changes(function: ast.FunctionDef, lines: _Lines) -> Iterator[tuple[str, in
                     if not _binds(value):
                         yield *_whole(value, "True", lines), f"without if `{ast.unparse(value)}`"
             case ast.If(test=test) | ast.IfExp(test=test):
-                yield from _guard(test, lines)
+                yield from _guard(test, lines, both_ways)
             case ast.match_case(guard=ast.expr() as test):
-                yield from _guard(test, lines)
+                yield from _guard(test, lines, both_ways)
             case ast.Return(value=ast.Compare() | ast.Call() | ast.UnaryOp() as value) if _is_condition(function):
-                yield from _guard(value, lines, "return")
+                yield from _guard(value, lines, both_ways, "return")
             case ast.Compare():
                 yield from _comparisons(node, lines)
             case ast.Call(func=ast.Name(id=("any" | "all") as name) as called):
@@ -134,8 +136,11 @@ def _joined(op: ast.boolop, values: list[ast.expr]) -> str:
     return f"({text})" if isinstance(values[0], _LOOSE) else text
 
 
-def _guard(test: ast.expr, lines: _Lines, word: str = "if") -> Iterator[tuple[str, int, str, str]]:
+def _guard(test: ast.expr, lines: _Lines, both_ways: bool, word: str = "if") -> Iterator[tuple[str, int, str, str]]:
     text = ast.unparse(test)
+    if not both_ways:
+        yield *_whole(test, f"not ({text})", lines), f"not {word} `{text}`"
+        return
     never, always = (f"({text}) and False", f"({text}) or True") if _binds(test) else ("False", "True")
     yield *_whole(test, never, lines), f"never {word} `{text}`"
     yield *_whole(test, always, lines), f"always {word} `{text}`"

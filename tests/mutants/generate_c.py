@@ -1,7 +1,7 @@
 """The mutants of the C runtime, made from tokens.
 
-An operand of `&&` or `||` is dropped, the condition of `if` or `while` always holds or never, a comparison is off by
-one. Preprocessor lines stay as they are.
+An operand of `&&` or `||` is dropped, the condition of `if` or `while` is negated (with `both_ways`: always holds, and
+never), a comparison is off by one. Preprocessor lines stay as they are.
 """
 
 from __future__ import annotations
@@ -36,18 +36,18 @@ class _Token:
         return self.start + len(self.text)
 
 
-def generated(*files: str) -> list[Mutant]:
+def generated(*files: str, both_ways: bool = False) -> list[Mutant]:
     """The mutants of these files, of all of the runtime without any."""
     names = files or sorted(str(path.relative_to(ROOT)) for path in (ROOT / PLACES[0]).glob("*.c"))
-    return [mutant for file in names for mutant in of_text(file, (ROOT / file).read_text())]
+    return [mutant for file in names for mutant in of_text(file, (ROOT / file).read_text(), both_ways)]
 
 
-def of_text(file: str, text: str) -> Iterator[Mutant]:
+def of_text(file: str, text: str, both_ways: bool = False) -> Iterator[Mutant]:
     """The mutants of a file, in the order of its functions."""
     tokens = [_Token(found[0], found.start()) for found in _TOKEN.finditer(text) if found["skipped"] is None]
     names: Counter[str] = Counter()
     for function, first, last in _functions(tokens):
-        for start, end, new, words in _changes(text, tokens[first:last]):
+        for start, end, new, words in _changes(text, tokens[first:last], both_ways):
             name = f"{file} {function}: {words}"
             names[name] += 1
             number = f" ({names[name]})" if names[name] > 1 else ""
@@ -88,7 +88,7 @@ def _opening(tokens: list[_Token], place: int) -> int:
     raise ValueError("parentheses are not opened")
 
 
-def _changes(text: str, tokens: list[_Token]) -> Iterator[tuple[int, int, str, str]]:
+def _changes(text: str, tokens: list[_Token], both_ways: bool) -> Iterator[tuple[int, int, str, str]]:
     """From where to where a text changes, to what, and words for it."""
 
     def said(start: int, end: int) -> str:
@@ -105,6 +105,9 @@ def _changes(text: str, tokens: list[_Token]) -> Iterator[tuple[int, int, str, s
             yield first.start, following.start, "", f"without `{said(first.start, token.start)}`"
         elif token.text in ("if", "while") and following.text == "(":
             start, end = following.end, tokens[_closing(tokens, at + 1)].start
+            if not both_ways:
+                yield start, end, f"!({text[start:end]})", f"not {token.text} `{said(start, end)}`"
+                continue
             yield start, end, "0", f"never {token.text} `{said(start, end)}`"
             if token.text == "if":
                 yield start, end, "1", f"always {token.text} `{said(start, end)}`"

@@ -27,15 +27,13 @@ def is_even(number: int) -> bool:
     return not number % 2
 """
 CHANGES = {
-    "Folder.fold: never if `op.x is None or (op.y and op.z)`": "if False:",
-    "Folder.fold: always if `op.x is None or (op.y and op.z)`": "if True:",
+    "Folder.fold: not if `op.x is None or (op.y and op.z)`": "if not (op.x is None or (op.y and op.z)):",
     "Folder.fold: without `op.x is None`": "if (op.y and op.z):",
     "Folder.fold: without `op.y and op.z`": "if op.x is None:",
     "Folder.fold: without `op.y`": "if op.x is None or (op.z):",
     "Folder.fold: without `op.z`": "if op.x is None or (op.y):",
     "Folder.fold: without if `each.is_small`": "found = [each for each in op.uses if True]",
-    "Folder.fold: never if `0 <= op.x < len(found) and any(found)`": "return op if False else None",
-    "Folder.fold: always if `0 <= op.x < len(found) and any(found)`": "return op if True else None",
+    "Folder.fold: not if `0 <= op.x < len(found) and any(found)`": "return op if not (0 <= op.x < len(found) and any(",
     "Folder.fold: without `0 <= op.x < len(found)`": "return op if any(found) else None",
     "Folder.fold: without `any(found)`": "return op if 0 <= op.x < len(found) else None",
     "Folder.fold: < in `0 <= op.x`": "return op if 0 < op.x < len(found) and any(found) else None",
@@ -43,6 +41,11 @@ CHANGES = {
     "Folder.fold: without `0` in `0 <= op.x < len(found)`": "return op if op.x < len(found) and any(found) else None",
     "Folder.fold: without `len(found)` in `0 <= op.x < len(found)`": "return op if 0 <= op.x and any(found) else None",
     "Folder.fold: all of `found`": "return op if 0 <= op.x < len(found) and all(found) else None",
+    "is_even: not return `not number % 2`": "return not (not number % 2)",
+}
+BOTH_WAYS = {
+    "Folder.fold: never if `op.x is None or (op.y and op.z)`": "if False:",
+    "Folder.fold: always if `op.x is None or (op.y and op.z)`": "if True:",
     "is_even: never return `not number % 2`": "return False",
     "is_even: always return `not number % 2`": "return True",
 }
@@ -56,19 +59,26 @@ static int Check(const int *a, int b) {
 #endif
 """
 C_CHANGES = {
-    "Check: never if `a == NULL || b < 2 /* && */`": "if (0) {",
-    "Check: always if `a == NULL || b < 2 /* && */`": "if (1) {",
+    "Check: not if `a == NULL || b < 2 /* && */`": "if (!(a == NULL || b < 2 /* && */)) {",
     "Check: without `b < 2`": "if (a == NULL  /* && */)",
     "Check: without `a == NULL`": "if (b < 2 /* && */)",
     "Check: <= in `b < 2`": "if (a == NULL || b <= 2 /* && */)",
     'Check: without `g("a && b")`': "return f(a, b >> 1) ;",
     "Check: without `f(a, b >> 1)`": 'return g("a && b");',
 }
+C_BOTH_WAYS = {
+    "Check: never if `a == NULL || b < 2 /* && */`": "if (0) {",
+    "Check: always if `a == NULL || b < 2 /* && */`": "if (1) {",
+}
 
 
 @cache
 def _generated() -> list[Mutant]:
-    return [*generate.generated(), *generate_c.generated()]
+    names = set[str]()
+    made = [
+        each for ways in (False, True) for room in (generate, generate_c) for each in room.generated(both_ways=ways)
+    ]
+    return [each for each in made if each.name not in names and not names.add(each.name)]
 
 
 def test_changes_are_what_their_names_say() -> None:
@@ -76,6 +86,16 @@ def test_changes_are_what_their_names_say() -> None:
         found = {mutant.name.removeprefix("x "): mutant.applied(source) for mutant in of_text("x", source)}
         assert found.keys() == changes.keys()
         assert not [name for name, line in changes.items() if line not in found[name]]
+
+
+def test_guards_hold_always_and_never_both_ways() -> None:
+    for of_text, source, changes in (
+        (generate.of_text, SOURCE, BOTH_WAYS),
+        (generate_c.of_text, C_SOURCE, C_BOTH_WAYS),
+    ):
+        found = {mutant.name.removeprefix("x "): mutant.applied(source) for mutant in of_text("x", source, True)}
+        assert not [name for name, line in changes.items() if line not in found[name]]
+        assert not [name for name in found if name.partition(": ")[2].startswith("not ")]
 
 
 def test_what_is_generated_compiles_and_has_a_name_of_its_own() -> None:
