@@ -7,7 +7,7 @@ operation for all (`aot.instruction`), which `select-instructions` writes where 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from functools import cache
+from functools import lru_cache
 from typing import Final
 
 from aotc.machines.instructions import arm32, arm64, cortex_m, others, wasm, x86
@@ -22,7 +22,7 @@ INSTRUCTIONS: Final[dict[str, Instruction]] = {
 _ARCHITECTURES: Final = tuple({id(row.architecture): row.architecture for row in INSTRUCTIONS.values()}.values())
 
 
-@cache
+@lru_cache(maxsize=256)
 def computing(function: Function, lanes: Lanes) -> Sequence[Instruction]:
     """The instructions that compute a function of floats, of registers whose result has these lanes."""
     return [row for row in INSTRUCTIONS.values() if row.meaning is function.meaning and row.result == lanes]

@@ -251,8 +251,9 @@ def definition(function: Function, dtype: str, variants: Sequence[tuple[str, str
     lines = [line for each in [*statements, f"return {e.text};"] for line in _lines(each)]
     body, preferred = "\n".join(f"    {line}" for line in lines), ""
     for number, (condition, text) in enumerate(variants):
-        body_of = f"return {text};".replace("; ", f";\n{' ' * 8}")
-        preferred += f"#{'el' if number else ''}if {condition}\n    {body_of}\n"
+        for statements, apart in (("({ ", "({\n        "), ("; })", ";\n    })"), ("; ", ";\n        ")):
+            text = text.replace(statements, apart)
+        preferred += f"#{'el' if number else ''}if {condition}\n    return {text};\n"
     body = f"{preferred}#else\n{body}\n#endif" if preferred else body
     return f"/* {function.says} */\n{head}\n{{\n{body}\n}}\n"
 

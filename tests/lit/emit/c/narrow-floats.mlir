@@ -6,12 +6,13 @@
 // CHECK:      static AOTC_HELPER inline uint16_t aotc_f32_to_f16(float x)
 // CHECK-NEXT: {
 // CHECK-NEXT: #if defined(__ARM_FP) && defined(__ARM_ARCH_PROFILE) && __ARM_ARCH_PROFILE == 'M'
-// CHECK-NEXT:     return (__extension__ ({ uint32_t aotc_r;
+// CHECK-NEXT:     return (__extension__ ({
+// CHECK-NEXT:         uint32_t aotc_r;
 // CHECK-NEXT:         float aotc_t;
 // CHECK-NEXT:         __asm__("vcvtb.f16.f32 %1, %2\n\tvmov %0, %1" : "=r"(aotc_r), "=t"(aotc_t) : "t"(x));
 // CHECK-NEXT:         aotc_r &= 0xffffu;
 // CHECK-NEXT:         aotc_r;
-// CHECK-NEXT:         }));
+// CHECK-NEXT:     }));
 // CHECK-NEXT: #else
 // CHECK-NEXT:     const uint32_t bits = aotc_float_bits(x);
 // CHECK-NEXT:     const uint32_t magnitude = bits & 0x7fffffffu;
