@@ -12,16 +12,18 @@ After:
 %r = arith.addi %sums, %1 : vector<8xi32>
 ```
 Both emitters take what is left: neither knows what an instruction computes. Without a target none is used. What is
-equal within a block is written once. Extremes beside a number become a comparison and a selection.
+equal within a block is written once. Extremes beside a number become a comparison and a selection; products and sums of
+twice the bits are those of wider integers.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import chain
 from math import copysign
 from typing import Any, TypeAlias, cast
 
 from xdsl.context import Context
 from xdsl.dialects import arith, vector
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, VectorType, f32
+from xdsl.dialects.builtin import IntegerAttr, IntegerType, ModuleOp, VectorType, f32
 from xdsl.dialects.func import FuncOp
 from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Block, Operation, SSAValue
@@ -39,8 +41,8 @@ from aotc.passes.loops.selection.narrowing import Narrowing
 from aotc.passes.loops.selection.permutations import lookup, pick
 from aotc.passes.loops.selection.registers import Register, Writer
 
-Expansion: TypeAlias = "Callable[[Writer, Any], Register | None]"
-"""The result of an operation, written with a writer; None where it stays as it is."""
+Expansion: TypeAlias = "Callable[[Writer, Any], Sequence[Register] | Register | None]"
+"""The result of an operation, or several, written with a writer; None where it stays as it is."""
 
 
 class SelectInstructionsPass(FunctionPass):
@@ -55,8 +57,8 @@ class SelectInstructionsPass(FunctionPass):
             return
         module = function.parent_op()
         target = TARGET.get(module) if isinstance(module, ModuleOp) else None
-        if all(isinstance(op, _EXTREMES) and not _takes_either_zero(op) for ops in found.values() for op in ops):
-            target = None  # which need no instructions
+        if not any(map(_may_need_one, chain.from_iterable(found.values()))):
+            target = None
         writer = Writer(frozenset() if target is None else instructions_of(target))
         for block, ops in found.items():
             writer.start()
@@ -67,9 +69,9 @@ class SelectInstructionsPass(FunctionPass):
 def _replace(op: Operation, writer: Writer, block: Block) -> None:
     if (written := _EXPANSIONS[type(op)](writer, op)) is None:
         return
-    value = written.ssa
-    take_name(value, op.results[0])
-    op.results[0].replace_all_uses_with(value)
+    for result, value in zip(op.results, written if isinstance(written, Sequence) else [written], strict=True):
+        take_name(value.ssa, result)
+        result.replace_all_uses_with(value.ssa)
     for each in writer.new:
         each.location = op.location
     block.insert_ops_before(writer.new, op)
@@ -142,6 +144,26 @@ def _takes_either_zero(op: arith.MaximumfOp | arith.MinimumfOp) -> bool:
     return FastMathFlag.NO_SIGNED_ZEROS in op.fastmath.data
 
 
+def _may_need_one(op: Operation) -> bool:
+    """Whether an operation may become an instruction of the target."""
+    return not isinstance(op, _WIDE) and not (isinstance(op, _EXTREMES) and not _takes_either_zero(op))
+
+
+def _wide_product(w: Writer, op: arith.MulSIExtendedOp | arith.MulUIExtendedOp) -> Sequence[Register]:
+    """Both halves of a product of twice the bits."""
+    letter, bits = "s" if isinstance(op, arith.MulSIExtendedOp) else "u", cast(IntegerType, _scalar(op.lhs)).width.data
+    a, b = (w.value(each, f"{letter}{bits}").convert(f"{letter}{2 * bits}") for each in (op.lhs, op.rhs))
+    product = a * b
+    return [each.convert(f"{letter}{bits}") for each in (product, product >> bits)]
+
+
+def _wide_sum(w: Writer, op: arith.AddUIExtendedOp) -> Sequence[Register]:
+    """A sum, and whether it wrapped."""
+    a, b = (w.value(each, f"u{cast(IntegerType, _scalar(each)).width.data}") for each in (op.lhs, op.rhs))
+    total = a + b
+    return total, total < a
+
+
 def _is_zero(value: SSAValue) -> bool:
     op = value.owner
     return isinstance(op, arith.ConstantOp) and isinstance(op.value, IntegerAttr) and op.value.value.data == 0
@@ -162,9 +184,12 @@ def _instruction(w: Writer, op: aot.InstructionOp) -> Register | None:
 
 
 _EXTREMES = (arith.MaximumfOp, arith.MinimumfOp)
+_WIDE = (arith.MulSIExtendedOp, arith.MulUIExtendedOp, arith.AddUIExtendedOp)
 _EXPANSIONS: dict[type[Operation], Expansion] = {
     aot.InstructionOp: _instruction,
     **dict.fromkeys(_EXTREMES, _extreme),
+    **dict.fromkeys(_WIDE[:2], _wide_product),
+    arith.AddUIExtendedOp: _wide_sum,
     aot.TileDotOp: _dot,
     aot.TileDotPairOp: _dot_pair,
     aot.TileLookupOp: _lookup,

@@ -28,7 +28,7 @@ from aotc.errors import CompileError
 from aotc.machines.instructions.floats import DIVISIONS
 from aotc.passes.lower.function import FunctionLowering, Lowerings
 from aotc.passes.lower.helpers import meaning
-from aotc.passes.lower.llvm_builder import NO_FAST_MATH, NSW, element, integer, like, width
+from aotc.passes.lower.llvm_builder import NO_FAST_MATH, NSW, element, width
 
 # --- constants -------------------------------------------------------------------------------------------------------
 
@@ -101,24 +101,6 @@ def _rounding_division(f: FunctionLowering, op: Operation) -> None:
     function = DIVISIONS[op.name.removeprefix("arith.").removesuffix("si").removesuffix("i")]
     types, _ = function.types(f"{function.dtypes[0][0]}{width(a.type)}")
     f.set(op.results[0], meaning(function, types, f.b, a, b))
-
-
-def _add_extended(f: FunctionLowering, op: arith.AddUIExtendedOp) -> None:
-    a = f.get(op.lhs)
-    total = f.b.integer_op(llvm.AddOp, a, f.get(op.rhs))
-    f.set(op.results[0], total)
-    f.set(op.results[1], f.b.icmp("ult", total, a))
-
-
-def _mul_extended(f: FunctionLowering, op: Operation) -> None:
-    a, b = (f.get(value) for value in op.operands)
-    kind, bits = a.type, width(a.type)
-    wide = like(kind, integer(2 * bits))
-    extend = llvm.ZExtOp if isinstance(op, arith.MulUIExtendedOp) else llvm.SExtOp
-    product = f.b.integer_op(llvm.MulOp, f.b.convert(extend, a, wide), f.b.convert(extend, b, wide))
-    high = f.b.integer_op(llvm.LShrOp, product, f.b.constant(bits, wide))
-    f.set(op.results[0], f.b.convert(llvm.TruncOp, product, kind))
-    f.set(op.results[1], f.b.convert(llvm.TruncOp, high, kind))
 
 
 def _compare_integers(f: FunctionLowering, op: arith.CmpiOp) -> None:
@@ -260,9 +242,6 @@ LOWERINGS: Lowerings = {
     **dict.fromkeys(_INTEGER, _integer),
     **dict.fromkeys(_MIN_MAX, _integer_min_max),
     **dict.fromkeys(_ROUNDING_DIVISIONS, _rounding_division),
-    arith.AddUIExtendedOp: _add_extended,
-    arith.MulUIExtendedOp: _mul_extended,
-    arith.MulSIExtendedOp: _mul_extended,
     arith.CmpiOp: _compare_integers,
     arith.IndexCastOp: _index_cast,
     arith.SelectOp: lambda f, op: f.set(op.result, f.b.select(f.get(op.cond), f.get(op.lhs), f.get(op.rhs))),

@@ -32,7 +32,6 @@ from aotc.emit.c.syntax.expr import (
     negated,
     unary,
 )
-from aotc.errors import CompileError
 
 _SATURATIONS = {
     ((low, low), (high, high)): f"aotc_{sign}sat{bits}"
@@ -291,27 +290,6 @@ class Integers:
             return self.shift_right(cast(Any, op))
         return self._unsigned_result(">>", self.unsigned(op.lhs), self._amount(op), op.result)
 
-    def multiply_extended(self, op: arith.MulSIExtendedOp | arith.MulUIExtendedOp, result: int) -> Expr:
-        """The low or the high half of a product of up to 32 bits."""
-        bits = width(op.lhs)
-        if bits > 32:
-            raise CompileError("no-form-in-c", f"{op.name} of 64-bit integers", "C99 has no 128-bit product")
-        is_signed = isinstance(op, arith.MulSIExtendedOp)
-        wide = (SIGNED if is_signed else UNSIGNED)[2 * bits if bits > 16 else 32]
-        reading = self.signed if is_signed else self.unsigned
-        product = binary(
-            "*", cast_expr(reading(op.lhs, atom=True), wide), cast_expr(reading(op.rhs, atom=True), wide), wide
-        )
-        half = product if result == 0 else binary(">>", product, integer_expr(bits), wide)
-        return cast_expr(half, SIGNED[bits])
-
-    def add_extended(self, op: arith.AddUIExtendedOp, result: int) -> Expr:
-        """The sum of two unsigned integers, or whether it overflowed."""
-        bits = width(op.lhs)
-        a, b = self.unsigned(op.lhs, atom=True), self.unsigned(op.rhs, atom=True)
-        total = cast_expr(binary("+", a, b, UNSIGNED[max(bits, 32)] if bits >= 32 else INT), UNSIGNED[bits])
-        return replace(total, unsigned=True) if result == 0 else binary("<", total, a, BOOL)
-
     def absolute(self, op: math.AbsIOp) -> Expr:
         """|x|; the least integer stays as it is."""
         x = self.signed(op.operand, atom=True)
@@ -418,11 +396,13 @@ class Integers:
 
     def extend(self, op: arith.ExtSIOp) -> Expr:
         """Sign extension: the signed reading does not change."""
+        ctype_of(op.result.type, self.scope.index)  # which C has not of 128 bits
         e = self.signed(op.input)
         return unary("-", e, INT) if op.input.type == i1 else e
 
     def extend_unsigned(self, op: arith.ExtUIOp) -> Expr:
         """Zero extension: the unsigned reading becomes the signed one."""
+        ctype_of(op.result.type, self.scope.index)
         e = self.scope.operand(op.input)
         if not e.unsigned and self.scope.ranges.of(op.input)[0] >= 0:
             return replace(e, ctype=INT) if e.ctype == BOOL and not e.is_atom else e

@@ -30,10 +30,8 @@ Printer: TypeAlias = "Callable[[Scalars, Any], Expr]"
 class Scalars(Integers):
     """Writes pure operations as expressions within a scope."""
 
-    def build(self, op: Operation, result: int) -> Expr:
-        """The expression of one result of a supported operation."""
-        if (halves := _HALVES.get(type(op))) is not None:
-            return halves(self, op, result)
+    def build(self, op: Operation) -> Expr:
+        """The expression of the result of a supported operation."""
         return _PRINTERS[type(op)](self, op)
 
     def _machine(self, kind: Attribute) -> CType:
@@ -157,7 +155,7 @@ class Scalars(Integers):
 
 def supports(op: Operation) -> bool:
     """Whether there is an expression for operations of this class."""
-    return type(op) in _PRINTERS or type(op) in _HALVES
+    return type(op) in _PRINTERS
 
 
 def _library(name: str) -> Printer:
@@ -198,9 +196,3 @@ _PRINTERS: dict[type[Operation], Printer] = {
     math.AbsIOp: Scalars.absolute,
     **{kind: _library(name) for kind, name in LIBM.items()},
 }
-_HALVES: dict[type[Operation], Callable[[Scalars, Any, int], Expr]] = {
-    arith.MulSIExtendedOp: Scalars.multiply_extended,
-    arith.MulUIExtendedOp: Scalars.multiply_extended,
-    arith.AddUIExtendedOp: Scalars.add_extended,
-}
-"""Operations of two results."""

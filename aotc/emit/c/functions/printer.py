@@ -114,11 +114,8 @@ class FunctionPrinter(ControlFlow):
             case _ if concerns(op):
                 self._vector(op)
             case _:
-                for position, result in enumerate(op.results):
-                    is_memory = not supports(op)
-                    build = (
-                        partial(self.memory.expression, op) if is_memory else partial(self.scalars.build, op, position)
-                    )
+                build = partial(self.scalars.build if supports(op) else self.memory.expression, op)
+                for result in op.results:
                     self._define(result, self._compose(build, INLINE))
 
     def _vector(self, op: Operation) -> None:

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import cast
 
-from xdsl.dialects import arith, func, memref
+from xdsl.dialects import func, memref
 from xdsl.dialects.builtin import IndexType, IntegerType, i1
 from xdsl.ir import Operation, SSAValue
 from xdsl.traits import is_side_effect_free
@@ -33,8 +33,6 @@ INLINE = 90
 """The longest expression that is still inlined into another."""
 _WORTH_A_NAME = 24
 """Characters; naming shorter parts makes an expression hardly shorter."""
-_MULTIPLE = (arith.MulSIExtendedOp, arith.MulUIExtendedOp, arith.AddUIExtendedOp)
-"""Operations of several results, which mention their operands more than once."""
 _STRUCT_NAMES = {"DLTensor": "tensor", "AOTCValue": "values"}
 """The name of a pointer to a structure."""
 
@@ -118,7 +116,7 @@ class FunctionScope(Scope):
             return
         self._order[value] = len(self._order)
         self._pending.add(value)
-        alone = len(uses) == 1 and uses[0].parent is value.owner.parent and not isinstance(uses[0], _MULTIPLE)
+        alone = len(uses) == 1 and uses[0].parent is value.owner.parent
         if is_vector(value) and all(use.parent is value.owner.parent for use in uses):
             return  # named where it is first used: fewer live vectors leave more registers for accumulators
         if isinstance(value.owner, aot.OpaqueOp) or not alone or (len(e.text) > INLINE and not e.text.startswith("(")):

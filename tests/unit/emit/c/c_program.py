@@ -20,6 +20,7 @@ from xdsl.universe import Universe
 
 from aotc.emit.c.source import CSource
 from aotc.model.weight_store import Array, WeightStore
+from aotc.passes.loops.select_instructions import SelectInstructionsPass
 
 WARNINGS = (
     *("-std=c99", "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-pedantic", "-Wvla"),
@@ -68,8 +69,10 @@ def printed(module: ModuleOp, store: WeightStore | None = None, freestanding: bo
 
 
 def source(text: str, store: WeightStore | None = None, freestanding: bool = False) -> str:
-    """The C source of a module from text."""
-    return printed(parse(text), store, freestanding)
+    """The C source of a module from text, whose instructions are selected for any target."""
+    module = parse(text)
+    SelectInstructionsPass().apply(Context(), module)
+    return printed(module, store, freestanding)
 
 
 @lru_cache(maxsize=4)
