@@ -91,7 +91,7 @@ def page(found: dict[str, Counter[str]], version: str) -> str:
     columns = [f"{title}: {model}, {_text(options)}" for title, (model, options) in BUILDS.items()]
     text = HEAD.format(version=version) + "".join(f"* {column}\n" for column in columns)
     text += f"\n| Rule | {' | '.join(found)} | Why |\n|---|{'---|' * len(found)}---|\n"
-    for rule in sorted(rules, key=lambda rule: [int(part) for part in rule.split(".")]):
+    for rule in sorted(rules, key=lambda rule: [int(number) for number in rule.split(".")]):
         text += f"| {rule} | {' | '.join(str(counts[rule]) for counts in found.values())} | {REASONS[rule]} |\n"
     return text
 
