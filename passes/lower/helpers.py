@@ -89,7 +89,7 @@ class Helpers:
 
 
 def instruction(b: LLVMBuilder, call: Call, operands: Sequence[SSAValue], result: Attribute) -> SSAValue:
-    """What LLVM calls an instruction."""
+    """The result of an instruction, as LLVM calls it."""
     given = [
         operands[each]
         if isinstance(each, int)
