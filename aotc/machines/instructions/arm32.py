@@ -30,7 +30,7 @@ _CONVERT = (
     'uint32_t aotc_r; float aotc_t; __asm__("vcvtb.f16.f32 %1, %2\\n\\tvmov %0, %1"'
     ' : "=r"(aotc_r), "=t"(aotc_t) : "t"({0})); aotc_r &= 0xffffu',
 )
-"""What lies in a general register, which GCC has no name of in C99 but by its own type of halves."""
+"""Between a general register, in which halves are, and one of floats; else compilers convert only a type of their own."""
 
 
 def _spelling(architecture: Architecture, features: Sequence[str], statements: str) -> Spelling:
