@@ -30,7 +30,7 @@ _CONVERT = (
     'uint32_t aotc_r; float aotc_t; __asm__("vcvtb.f16.f32 %1, %2\\n\\tvmov %0, %1"'
     ' : "=r"(aotc_r), "=t"(aotc_t) : "t"({0})); aotc_r &= 0xffffu',
 )
-"""Between a general register, in which halves are, and one of floats; else compilers convert only a type of their own."""
+"""Between a general register, in which halves are, and one of floats; compilers convert a type of their own only."""
 
 
 def _spelling(architecture: Architecture, features: Sequence[str], statements: str) -> Spelling:
