@@ -27,17 +27,15 @@ from aotc.dialects.aot.pointers import BufferOp, DataOp, NullOp, PtrCastOp, Stri
 from aotc.dialects.aot.structures import AddressOp, AllocaOp, ElementOp, FieldOp, SetElementOp, SetFieldOp
 from aotc.dialects.aot.tables import GlobalOp, SymbolOp, integers
 from aotc.dialects.aot.tile_integers import TileDotOp, TileDotPairOp, TileLookupOp, TileNarrowOp, TilePickOp
+from aotc.dialects.aot.tile_memory import PrefetchOp, TileLoadOp, TileStoreOp
 from aotc.dialects.aot.tiles import (
-    PrefetchOp,
     TileCompareOp,
     TileConvertOp,
     TileInsertOp,
-    TileLoadOp,
     TileReduceOp,
     TileSelectOp,
     TileShuffleOp,
     TileSliceOp,
-    TileStoreOp,
     TileTransposeOp,
     is_splat,
     tile_shape,

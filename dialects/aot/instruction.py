@@ -49,8 +49,8 @@ class InstructionOp(PureOp, HasFolderInterface):
 
     def verify_(self) -> None:
         name = self.instruction.data
-        if name not in INSTRUCTIONS:
-            raise VerifyException(f'there is no instruction "{name}"')
+        if name not in INSTRUCTIONS or INSTRUCTIONS[name].memory:
+            raise VerifyException(f'there is no instruction "{name}" on registers')
         operands, result = types_of(name)
         found = tuple(value.type for value in self.arguments), self.result.type
         if found != (operands, result):

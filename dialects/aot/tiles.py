@@ -2,9 +2,9 @@
 
 A tile is a value of type `vector<A x .. x L x T>`. Its last dimension lies along the lanes of a vector register (L is a
 power of two), the others count registers. arith and math operations work on tiles element by element;
-`vector.broadcast` makes a tile of a scalar; the operations here are what those dialects lack: tiles in memory at any
-static strides, parts of tiles, reductions, and the comparisons and conversions that xDSL's arith has for scalars only.
-Tiles stay rolled until `unroll-tiles` writes them register by register.
+`vector.broadcast` makes a tile of a scalar; the operations here are what those dialects lack: parts of tiles,
+reductions, and the comparisons and conversions that xDSL's arith has for scalars only. Tiles stay rolled until
+`unroll-tiles` writes them register by register.
 """
 
 from __future__ import annotations
@@ -18,9 +18,6 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
     DenseArrayBase,
     DenseIntOrFPElementsAttr,
-    IndexType,
-    IntegerType,
-    MemRefType,
     StringAttr,
     VectorType,
     f32,
@@ -30,22 +27,18 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import (
     AnyAttr,
-    IRDLOperation,
     ParsePropInAttrDict,
     VarConstraint,
     irdl_op_definition,
     operand_def,
     prop_def,
     result_def,
-    traits_def,
-    var_operand_def,
 )
-from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.exceptions import VerifyException
 
 from aotc.dialects.dtypes import is_narrow_float
 from aotc.dialects.operations import PureOp
-from aotc.dialects.properties import int_array, integer, ints, opt_int_prop, string
+from aotc.dialects.properties import int_array, ints, string
 
 Reduction: TypeAlias = Literal["add", "mul", "max", "min", "umax", "umin", "ogt"]
 """Kinds of `aot.tile_reduce`; `max` and `min` take integers for signed, `umax` and `umin` for unsigned; `ogt` keeps
@@ -107,7 +100,7 @@ def is_splat(value: DenseIntOrFPElementsAttr) -> bool:
     return data == data[: len(data) // len(value)] * len(value)
 
 
-def _fill(
+def fill(
     op: Operation,
     operands: Sequence[SSAValue],
     result_types: Sequence[Attribute] = (),
@@ -116,139 +109,6 @@ def _fill(
     """Make `op` as it is, without looking what each argument is for; the verifier does."""
     given = {name: value for name, value in (properties or {}).items() if value is not None}
     Operation.__init__(op, operands=operands, result_types=result_types, properties=given)
-
-
-def _place(strides: Sequence[int], valid: int | None, offset: int) -> dict[str, Attribute | None]:
-    return {
-        "strides": int_array(tuple(strides)),
-        "valid": None if valid is None else integer(valid),
-        "offset": integer(offset) if offset else None,
-    }
-
-
-class _TileInMemory(IRDLOperation):
-    """Element (i, .., l) of the tile is at `indices` plus `offset` + i * strides[0] + .. + l * strides[-1] elements.
-
-    What is at `indices` is in the buffer itself, or right behind its end: no pointer goes further."""
-
-    strides = prop_def(DenseArrayBase.constr(i64))
-    offset = opt_int_prop()
-    """A constant part of the address, so that registers at one base differ in a displacement only; 0 where absent."""
-    valid = opt_int_prop()
-    """Only the first `valid` lanes are in memory (all, where absent): the rest of a load is zero, of a store dropped.
-
-    With more than one dimension, counts along the last two together: register j of the last has the lanes from j * L
-    on, so only the last registers are partial or missing."""
-
-    def element_strides(self) -> tuple[int, ...]:
-        """`strides` as ints."""
-        return ints(self.strides)
-
-    def displacement(self) -> int:
-        """`offset` as an int."""
-        return self.offset or 0
-
-    def count(self) -> int | None:
-        """`valid` as an int."""
-        return self.valid
-
-    def _verify(self, buffer: SSAValue, indices: Sequence[SSAValue], tile: Attribute) -> None:
-        assert isinstance(buffer.type, MemRefType) and isinstance(tile, VectorType)
-        kind = cast(MemRefType[Attribute], buffer.type)
-        if kind.get_num_dims() != len(indices):
-            raise VerifyException(f"{len(indices)} indices for a buffer of rank {kind.get_num_dims()}")
-        if kind.get_element_type() != tile.get_element_type():
-            raise VerifyException(f"a buffer of {kind.get_element_type()} for a tile of {tile.get_element_type()}")
-        shape = tile.get_shape()
-        if len(self.element_strides()) != len(shape):
-            raise VerifyException(f"{len(self.element_strides())} strides for a tile of rank {len(shape)}")
-        if (count := self.count()) is not None and not 0 < count <= shape[-1] * (shape[-2] if len(shape) > 1 else 1):
-            raise VerifyException(f"{count} valid elements in a tile of shape {list(shape)}")
-
-
-@irdl_op_definition
-class TileLoadOp(_TileInMemory):
-    """A tile out of memory. A stride of 0 repeats: along the lanes it is the broadcast of one element.
-
-    `aot.tile_load %x[%i, %k] {strides = array<i64: 64, 0, 0>} : memref<8x64xf32> -> vector<4x2x16xf32>`
-
-    With `group`, the number of lanes that take 32 bits, it is the broadcast of that many neighbouring elements, to each
-    group of lanes; `valid` then counts those in memory, the rest of each group being zero:
-
-    `aot.tile_load %x[%i, %k] {strides = array<i64: 64, 0, 0>, group = 4} : memref<8x64xi8> -> vector<4x2x64xi8>`
-    """
-
-    name = "aot.tile_load"
-    buffer = operand_def(MemRefType)
-    indices = var_operand_def(IndexType)
-    group = opt_int_prop()
-    result = result_def(VectorType)
-    traits = traits_def(MemoryReadEffect())
-    irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = "$buffer `[` $indices `]` attr-dict `:` type($buffer) `->` type($result)"
-
-    def __init__(
-        self,
-        buffer: SSAValue,
-        indices: Sequence[SSAValue],
-        shape: Sequence[int],
-        strides: Sequence[int],
-        valid: int | None = None,
-        offset: int = 0,
-        group: int = 1,
-    ) -> None:
-        assert isinstance(buffer.type, MemRefType)
-        element = cast(MemRefType[Attribute], buffer.type).get_element_type()
-        place = _place(strides, valid, offset) | {"group": integer(group) if group > 1 else None}
-        _fill(self, [buffer, *indices], [tile_type(shape, element)], place)
-
-    def repeated(self) -> int:
-        """`group` as an int: how many elements a stride of 0 along the lanes repeats."""
-        return 1 if self.group is None else self.group
-
-    def verify_(self) -> None:
-        self._verify(self.buffer, self.indices, self.result.type)
-        if self.group is None:
-            return
-        lanes, count, kind = tile_shape(self.result)[-1], self.count(), self.result.type.element_type
-        bits = kind.width.data if isinstance(kind, IntegerType) else 0
-        if self.repeated() < 2 or self.repeated() * bits != 32 or lanes % self.repeated() or self.element_strides()[-1]:
-            raise VerifyException("groups of integers that take 32 bits, of stride 0 along the lanes, are repeated")
-        if count is not None and count > self.repeated():
-            raise VerifyException(f"{count} valid elements in a group of {self.repeated()}")
-
-
-@irdl_op_definition
-class TileStoreOp(_TileInMemory):
-    """A tile into memory; no stride is 0.
-
-    `aot.tile_store %t, %y[%i, %j] {strides = array<i64: 64, 16, 1>} : vector<4x2x16xf32>, memref<8x64xf32>`
-    """
-
-    name = "aot.tile_store"
-    tile = operand_def(VectorType)
-    buffer = operand_def(MemRefType)
-    indices = var_operand_def(IndexType)
-    traits = traits_def(MemoryWriteEffect())
-    irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = "$tile `,` $buffer `[` $indices `]` attr-dict `:` type($tile) `,` type($buffer)"
-
-    def __init__(
-        self,
-        tile: SSAValue,
-        buffer: SSAValue,
-        indices: Sequence[SSAValue],
-        strides: Sequence[int],
-        valid: int | None = None,
-        offset: int = 0,
-    ) -> None:
-        _fill(self, [tile, buffer, *indices], [], _place(strides, valid, offset))
-
-    def verify_(self) -> None:
-        self._verify(self.buffer, self.indices, self.tile.type)
-        for extent, stride in zip(tile_shape(self.tile), self.element_strides(), strict=True):
-            if stride == 0 and extent > 1:
-                raise VerifyException("a stride of 0 would store several elements in one place")
 
 
 @irdl_op_definition
@@ -269,7 +129,7 @@ class TileSliceOp(PureOp):
     def __init__(self, tile: SSAValue, offsets: Sequence[int], sizes: Sequence[int]) -> None:
         assert isinstance(tile.type, VectorType)
         kind = tile_type([*sizes, tile.type.get_shape()[-1]], cast(Attribute, tile.type.get_element_type()))
-        _fill(self, [tile], [kind], {"offsets": int_array(tuple(offsets)), "sizes": int_array(tuple(sizes))})
+        fill(self, [tile], [kind], {"offsets": int_array(tuple(offsets)), "sizes": int_array(tuple(sizes))})
 
     def verify_(self) -> None:
         _verify_part(tile_shape(self.tile), tile_shape(self.result), ints(self.offsets))
@@ -291,7 +151,7 @@ class TileInsertOp(PureOp):
     assembly_format = "$part `,` $tile attr-dict `:` type($part) `,` type($tile)"
 
     def __init__(self, part: SSAValue, tile: SSAValue, offsets: Sequence[int]) -> None:
-        _fill(self, [part, tile], [tile.type], {"offsets": int_array(tuple(offsets))})
+        fill(self, [part, tile], [tile.type], {"offsets": int_array(tuple(offsets))})
 
     def verify_(self) -> None:
         _verify_part(tile_shape(self.tile), tile_shape(self.part), ints(self.offsets))
@@ -323,7 +183,7 @@ class TileReduceOp(PureOp):
     def __init__(self, kind: Reduction, tile: SSAValue) -> None:
         assert isinstance(tile.type, VectorType)
         element = cast(Attribute, tile.type.get_element_type())
-        _fill(self, [tile], [element], {"kind": string(kind)})
+        fill(self, [tile], [element], {"kind": string(kind)})
 
     def verify_(self) -> None:
         if self.kind.data not in get_args(Reduction):
@@ -350,7 +210,7 @@ class TileShuffleOp(PureOp):
     def __init__(self, a: SSAValue, b: SSAValue, lanes: Sequence[int]) -> None:
         kind = cast(VectorType[Attribute], a.type)
         result = tile_type((*tile_shape(a)[:-1], len(lanes)), kind.element_type)
-        _fill(self, [a, b], [result], {"lanes": int_array(tuple(lanes))})
+        fill(self, [a, b], [result], {"lanes": int_array(tuple(lanes))})
 
     def verify_(self) -> None:
         (*outer, count), lanes, kind = tile_shape(self.a), ints(self.lanes), self.a.type
@@ -374,7 +234,7 @@ class TileTransposeOp(PureOp):
     assembly_format = "$tile attr-dict `:` type($tile)"
 
     def __init__(self, tile: SSAValue) -> None:
-        _fill(self, [tile], [tile.type])
+        fill(self, [tile], [tile.type])
 
     def verify_(self) -> None:
         shape = tile_shape(self.tile)
@@ -394,7 +254,7 @@ class TileCompareOp(PureOp):
     assembly_format = "$predicate $lhs `,` $rhs attr-dict `:` type($lhs) `->` type($result)"
 
     def __init__(self, predicate: str, lhs: SSAValue, rhs: SSAValue) -> None:
-        _fill(self, [lhs, rhs], [tile_type(tile_shape(lhs), i1)], {"predicate": string(predicate)})
+        fill(self, [lhs, rhs], [tile_type(tile_shape(lhs), i1)], {"predicate": string(predicate)})
 
     def verify_(self) -> None:
         if self.predicate.data not in COMPARISONS:
@@ -415,7 +275,7 @@ class TileSelectOp(PureOp):
     assembly_format = "$condition `,` $lhs `,` $rhs attr-dict `:` type($condition) `,` type($result)"
 
     def __init__(self, condition: SSAValue, lhs: SSAValue, rhs: SSAValue) -> None:
-        _fill(self, [condition, lhs, rhs], [lhs.type])
+        fill(self, [condition, lhs, rhs], [lhs.type])
 
     def verify_(self) -> None:
         if self.condition.type != tile_type(tile_shape(self.lhs), i1):
@@ -433,29 +293,13 @@ class TileConvertOp(PureOp):
     assembly_format = "$kind $tile attr-dict `:` type($tile) `->` type($result)"
 
     def __init__(self, kind: str, tile: SSAValue, element: Attribute) -> None:
-        _fill(self, [tile], [tile_type(tile_shape(tile), element)], {"kind": string(kind)})
+        fill(self, [tile], [tile_type(tile_shape(tile), element)], {"kind": string(kind)})
 
     def verify_(self) -> None:
         if self.kind.data not in CONVERSIONS:
             raise VerifyException(f"no conversion {self.kind.data}")
         if tile_shape(self.tile) != tile_shape(self.result):
             raise VerifyException("operand and result have one shape")
-
-
-@irdl_op_definition
-class PrefetchOp(IRDLOperation):
-    """Ask for the cache line of an element, which is soon read: `aot.prefetch %w[%i] : memref<4096xf32>`.
-
-    Emitters keep it where the target has such an instruction. The address may lie outside the buffer."""
-
-    name = "aot.prefetch"
-    buffer = operand_def(MemRefType)
-    indices = var_operand_def(IndexType)
-    traits = traits_def(MemoryWriteEffect())
-    assembly_format = "$buffer `[` $indices `]` attr-dict `:` type($buffer)"
-
-    def __init__(self, buffer: SSAValue, indices: Sequence[SSAValue]) -> None:
-        _fill(self, [buffer, *indices])
 
 
 # f16 and bf16 where kernels are loops: memory holds them, and arithmetic is in f32

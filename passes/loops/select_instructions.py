@@ -37,6 +37,7 @@ from aotc.machines.targets import instructions_of
 from aotc.passes.loops.float_parts import constant_number
 from aotc.passes.loops.function_pass import FunctionPass
 from aotc.passes.loops.selection.dots import dot, dot_pair
+from aotc.passes.loops.selection.memory import narrowed, widened
 from aotc.passes.loops.selection.narrowing import Narrowing
 from aotc.passes.loops.selection.permutations import lookup, pick
 from aotc.passes.loops.selection.registers import Register, Writer
@@ -76,8 +77,13 @@ def _replace(op: Operation, writer: Writer, block: Block) -> None:
         each.location = op.location
     block.insert_ops_before(writer.new, op)
     writer.new = []
+    sources = [value.owner for value in op.operands]
     op.detach()
     op.erase()
+    for each in sources:
+        if isinstance(each, aot.TileLoadOp | aot.TileConvertOp) and not each.result.uses:
+            each.detach()
+            each.erase()
 
 
 def _scalar(value: SSAValue) -> Attribute:
@@ -190,6 +196,8 @@ _EXPANSIONS: dict[type[Operation], Expansion] = {
     **dict.fromkeys(_EXTREMES, _extreme),
     **dict.fromkeys(_WIDE[:2], _wide_product),
     arith.AddUIExtendedOp: _wide_sum,
+    aot.TileConvertOp: widened,
+    aot.TileStoreOp: narrowed,
     aot.TileDotOp: _dot,
     aot.TileDotPairOp: _dot_pair,
     aot.TileLookupOp: _lookup,

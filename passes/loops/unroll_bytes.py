@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import i8
 from xdsl.ir import SSAValue
 
-from aotc.dialects.aot import tiles
+from aotc.dialects.aot import TileLoadOp, TileStoreOp
 from aotc.dialects.aot.tile_integers import PARTS, TileLookupOp, TileNarrowOp
 from aotc.dialects.aot.tiles import tile_shape, tile_type
 from aotc.dialects.properties import integer
@@ -44,13 +44,13 @@ def lookup(u: Unrolling, op: TileLookupOp) -> Sequence[Registers]:
     return [[found[place] for place in range(len(registers))]]
 
 
-def spaced(u: Unrolling, op: tiles.TileLoadOp, offset: int) -> SSAValue:
+def spaced(u: Unrolling, op: TileLoadOp, offset: int) -> SSAValue:
     """One register of bytes a few elements apart: of two that overlap, of which neither goes beyond the last one."""
     lanes, (stride,) = tile_shape(op.result)[-1], op.element_strides()[-1:]
     span = (lanes - 1) * stride + 1
     size = 1 << span.bit_length() - 1
     first, last = (
-        u.emit(tiles.TileLoadOp, op.operands, tile_type([size], i8), place_properties(1, offset + at, size, size))
+        u.emit(TileLoadOp, op.operands, tile_type([size], i8), place_properties(1, offset + at, size, size))
         for at in (0, span - size)
     )
     return u.shuffle(first, last, [at if at < size else at - span + 2 * size for at in range(0, span, stride)])
@@ -68,7 +68,7 @@ def _beside(u: Unrolling, some: Sequence[SSAValue], width: int) -> SSAValue:
     return rows[0]
 
 
-def store(u: Unrolling, op: tiles.TileStoreOp) -> Sequence[Registers]:
+def store(u: Unrolling, op: TileStoreOp) -> Sequence[Registers]:
     """Registers that are neighbours in memory and in a larger one are stored at once, a power of two of them."""
     lanes, stride = tile_shape(op.tile)[-1], op.element_strides()[-1]
     registers, places = u.registers(op.tile), register_places(op, tile_shape(op.tile))
@@ -85,7 +85,7 @@ def store(u: Unrolling, op: tiles.TileStoreOp) -> Sequence[Registers]:
             if valid:
                 size = lanes * count
                 properties = place_properties(stride, offset, valid if count == 1 else size, size)
-                u.effect(tiles.TileStoreOp, (joined, op.buffer, *op.indices), properties)
+                u.effect(TileStoreOp, (joined, op.buffer, *op.indices), properties)
             rest = rest[count:]
     return []
 
@@ -99,11 +99,11 @@ def _together(tile: SSAValue, registers: int, most: int) -> Sequence[Sequence[in
     return [strip[start : start + most] for strip in strips for start in range(0, len(strip), most)]
 
 
-def _stored(tile: SSAValue) -> tiles.TileStoreOp | None:
+def _stored(tile: SSAValue) -> TileStoreOp | None:
     """The store of a tile, or of each of its elements."""
     for use in tile.uses:
         user = use.operation
-        if isinstance(user, tiles.TileStoreOp):
+        if isinstance(user, TileStoreOp):
             return user
         if [result.type for result in user.results] == [tile.type] and (found := _stored(user.results[0])) is not None:
             return found

@@ -30,7 +30,7 @@ from xdsl.dialects import arith, builtin, func, math, vector
 from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from aotc.dialects.aot import TILE_OPERATIONS, InstructionOp, QuadOp, tiles
+from aotc.dialects.aot import TILE_OPERATIONS, InstructionOp, QuadOp, TileLoadOp, TileStoreOp, tiles
 from aotc.dialects.aot.tile_integers import TileDotOp, TileLookupOp, TileNarrowOp
 from aotc.dialects.aot.tiles import tile_shape, tile_type
 from aotc.dialects.aot.words import WORD
@@ -140,7 +140,7 @@ def _broadcast(u: Unrolling, op: vector.BroadcastOp) -> Sequence[Registers]:
 # --- memory ----------------------------------------------------------------------------------------------------------
 
 
-def _load(u: Unrolling, op: tiles.TileLoadOp) -> Sequence[Registers]:
+def _load(u: Unrolling, op: TileLoadOp) -> Sequence[Registers]:
     kind = op.result.type
     shape, single = kind.get_shape(), register_type(kind)
     lanes, stride = shape[-1], op.element_strides()[-1]
@@ -292,8 +292,8 @@ _RULES: dict[type[Operation], Unroll] = {
     **dict.fromkeys((QuadOp, InstructionOp), _single),
     vector.BroadcastOp: _broadcast,
     vector.BitcastOp: _bitcast,
-    tiles.TileLoadOp: _load,
-    tiles.TileStoreOp: store,
+    TileLoadOp: _load,
+    TileStoreOp: store,
     tiles.TileSliceOp: _slice,
     tiles.TileInsertOp: _insert,
     tiles.TileShuffleOp: _shuffle,

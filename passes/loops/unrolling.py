@@ -10,9 +10,10 @@ from xdsl.dialects.builtin import BytesAttr, DenseArrayBase, DenseIntOrFPElement
 from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
 from xdsl.rewriter import Rewriter
 
-from aotc.dialects.aot import tiles
+from aotc.dialects.aot import TileLoadOp, TileStoreOp
 from aotc.dialects.aot.tiles import tile_shape, tile_type
 from aotc.dialects.operations import make, take_name
+from aotc.dialects.properties import int_array, integer
 from aotc.errors import CompileError
 
 Registers: TypeAlias = Sequence[SSAValue]
@@ -133,7 +134,7 @@ class Unrolling:
     def shuffle(self, a: SSAValue, b: SSAValue, lanes: Sequence[int]) -> SSAValue:
         """The `lanes` of a and b; lanes of b are numbered after those of a."""
         kind = tile_type([len(lanes)], element_type(a))
-        return self.emit(vector.ShuffleOp, (a, b), kind, {"mask": tiles.int_array(tuple(lanes))})
+        return self.emit(vector.ShuffleOp, (a, b), kind, {"mask": int_array(tuple(lanes))})
 
     def part(self, whole: SSAValue, first: int, lanes: int) -> SSAValue:
         """The `lanes` of a register from `first` on."""
@@ -158,7 +159,7 @@ class Unrolling:
 
     def lane(self, a: SSAValue, lane: int) -> SSAValue:
         """One lane as a scalar."""
-        return self.emit(vector.ExtractOp, (a,), element_type(a), {"static_position": tiles.int_array((lane,))})
+        return self.emit(vector.ExtractOp, (a,), element_type(a), {"static_position": int_array((lane,))})
 
     def constant(self, data: bytes, kind: Tile) -> SSAValue:
         """A register of the given bytes."""
@@ -208,11 +209,11 @@ def positions(shape: Sequence[int], strides: Sequence[int], start: int = 0) -> l
     return result
 
 
-def register_places(op: tiles.TileLoadOp | tiles.TileStoreOp, shape: Sequence[int]) -> list[tuple[int, int]]:
+def register_places(op: TileLoadOp | TileStoreOp, shape: Sequence[int]) -> list[tuple[int, int]]:
     """The offset of each register, and how many of its lanes are in memory; of repeated groups, all count."""
     lanes = shape[-1]
     offsets = positions(shape[:-1], op.element_strides()[:-1], op.displacement())
-    if (valid := op.count()) is None or (isinstance(op, tiles.TileLoadOp) and op.group is not None):
+    if (valid := op.count()) is None or (isinstance(op, TileLoadOp) and op.group is not None):
         return [(offset, lanes) for offset in offsets]
     last = shape[-2] if len(shape) > 1 else 1
     counts = [min(max(valid - index * lanes, 0), lanes) for index in range(last)]
@@ -221,11 +222,11 @@ def register_places(op: tiles.TileLoadOp | tiles.TileStoreOp, shape: Sequence[in
 
 def place_properties(stride: int, offset: int, count: int, lanes: int) -> dict[str, Attribute]:
     """The properties of an access to one register, of which `count` lanes are in memory."""
-    properties: dict[str, Attribute] = {"strides": tiles.int_array((stride if lanes > 1 else 1,))}
+    properties: dict[str, Attribute] = {"strides": int_array((stride if lanes > 1 else 1,))}
     if offset:
-        properties["offset"] = tiles.integer(offset)
+        properties["offset"] = integer(offset)
     if count < lanes:
-        properties["valid"] = tiles.integer(count)
+        properties["valid"] = integer(count)
     return properties
 
 

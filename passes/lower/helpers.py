@@ -101,6 +101,12 @@ def instruction(b: LLVMBuilder, call: Call, operands: Sequence[SSAValue], result
     match call.name:
         case rows.ADD:
             return b.integer_op(llvm.AddOp, given[0], given[1])
+        case rows.EXTEND:
+            return b.convert(llvm.SExtOp, given[0], result)
+        case rows.EXTEND_UNSIGNED:
+            return b.convert(llvm.ZExtOp, given[0], result)
+        case rows.TRUNCATE:
+            return b.convert(llvm.TruncOp, given[0], result)
         case rows.WIDEN:
             return b.convert(llvm.FPExtOp, b.convert(llvm.BitcastOp, given[0], like(result, f16)), result)
         case rows.NARROW:

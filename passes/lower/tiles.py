@@ -76,8 +76,11 @@ class _Place:
 
 
 def _load(f: FunctionLowering, op: TileLoadOp) -> None:
-    place = _Place(f, op, op.result.type)
-    f.set(op.result, _loaded(f, place) if op.group is None else _repeated(f, place, op.repeated()))
+    place = _Place(f, op, op.in_memory(op.result.type))
+    value = _loaded(f, place) if op.group is None else _repeated(f, place, op.repeated())
+    if op.row is not None:
+        value = instruction(f.b, op.row.intrinsic, [value], f.types.value(op.result.type))
+    f.set(op.result, value)
 
 
 def _repeated(f: FunctionLowering, place: _Place, group: int) -> SSAValue:
@@ -131,7 +134,9 @@ def _loaded_words(f: FunctionLowering, place: _Place, per_word: int) -> SSAValue
 
 
 def _store(f: FunctionLowering, op: TileStoreOp) -> None:
-    b, kind, value = f.b, cast("VectorType[Attribute]", op.tile.type), f.get(op.tile)
+    b, kind, value = f.b, op.in_memory(op.tile.type), f.get(op.tile)
+    if op.row is not None:
+        value = instruction(b, op.row.intrinsic, [value], f.types.value(kind))
     place, scalar = _Place(f, op, kind), kind.element_type
     if place.stride != 1 or place.count == 1:  # of one lane of narrowed integers LLVM 22 stores it as it was before
         for lane in range(place.count):

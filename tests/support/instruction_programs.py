@@ -17,7 +17,18 @@ from aotc.emit.c.definitions.macros import prologue
 from aotc.emit.c.definitions.meanings import operand_type
 from aotc.machines.instructions import INSTRUCTIONS
 from aotc.machines.instructions.evaluation import Array, numpy_type
-from aotc.machines.instructions.rows import ADD, NARROW, WIDEN, Call, Instruction, Lanes, Number
+from aotc.machines.instructions.rows import (
+    ADD,
+    EXTEND,
+    EXTEND_UNSIGNED,
+    NARROW,
+    TRUNCATE,
+    WIDEN,
+    Call,
+    Instruction,
+    Lanes,
+    Number,
+)
 from aotc.machines.instructions.values import bits_of, bounds
 
 
@@ -88,6 +99,11 @@ def _called(row: Instruction, call: Call, result: str, lines: list[str], declare
     if call.name == ADD:
         lines.append(f"  %y{len(lines)} = add {result} {', '.join(value for _, value in given)}\n")
         return f"%y{len(lines) - 1}"
+    if call.name in (EXTEND, EXTEND_UNSIGNED, TRUNCATE):
+        (kind, value), at = given[0], len(lines)
+        same = f"  %y{at} = freeze {kind} {value}\n"
+        lines.append(same if kind == result else f"  %y{at} = {call.name} {kind} {value} to {result}\n")
+        return f"%y{at}"
     if call.name in (WIDEN, NARROW):
         return _converted(call.name, *given[0], result, lines)
     declared[call.name] = f"declare {result} @{call.name}({', '.join(kind for kind, _ in given)})\n"
@@ -136,11 +152,13 @@ def c_text(rows: Sequence[Instruction]) -> str:
         names = "abcdef"[: len(row.operands)]
         kinds = (operand_type(row, each) for each in row.operands)
         parameters = ", ".join(f"const {kind} *{name}" for name, kind in zip(names, kinds, strict=True))
-        call = f"{macro_name(row)}({', '.join(f'{n}[i]' for n in names)})"
+        given = ", ".join(f"{'&' if row.memory == 'loaded' else ''}{n}[i]" for n in names)
+        stored, assigned = ("&r[i], ", "") if row.memory == "stored" else ("", "r[i] = ")
+        call = f"{assigned}{macro_name(row)}({stored}{given})"
         result = operand_type(row, row.result)
         functions.append(
             f"void f{number}({parameters}, {result} *r, int64_t count)\n{{\n"
-            f"    for (int64_t i = 0; i < count; ++i) {{\n        r[i] = {call};\n    }}\n}}\n"
+            f"    for (int64_t i = 0; i < count; ++i) {{\n        {call};\n    }}\n}}\n"
         )
     words = helper_text(macro_name(row) for row in rows if row.on_words or row.on_numbers)
     return "\n".join(["#include <stdint.h>", "#define AOTC_HELPER", *words, prologue(functions).text, *functions])

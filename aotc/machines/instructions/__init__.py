@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from functools import lru_cache
-from typing import Final
+from typing import Final, Literal
 
 from aotc.machines.instructions import arm32, arm64, cortex_m, others, wasm, x86
 from aotc.machines.instructions.floats import Function
@@ -26,6 +26,12 @@ _ARCHITECTURES: Final = tuple({id(row.architecture): row.architecture for row in
 def computing(function: Function, lanes: Lanes) -> Sequence[Instruction]:
     """The instructions that compute a function of floats, of registers whose result has these lanes."""
     return [row for row in INSTRUCTIONS.values() if row.meaning is function.meaning and row.result == lanes]
+
+
+@lru_cache(maxsize=256)
+def moving(memory: Lanes, register: Lanes, how: Literal["loaded", "stored"]) -> Sequence[Instruction]:
+    """The instructions that load or store lanes as others."""
+    return [row for row in INSTRUCTIONS.values() if row.memory == how and row.moved == (memory, register)]
 
 
 def architecture_of(triple: str) -> Architecture | None:

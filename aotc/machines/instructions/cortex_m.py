@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import reduce
 from itertools import product
 from operator import add
 
 from aotc.machines.instructions import arm32
 from aotc.machines.instructions.arm64 import nearest, register_type
-from aotc.machines.instructions.rows import ADD, Architecture, Call, Instruction, Number, Spelling, dot_alone
+from aotc.machines.instructions.rows import (
+    ADD,
+    EXTEND,
+    EXTEND_UNSIGNED,
+    TRUNCATE,
+    Architecture,
+    Call,
+    Instruction,
+    Number,
+    Spelling,
+    dot_alone,
+)
 from aotc.machines.instructions.values import Group, Meaning, Value, products
 
 _MACROS = {
@@ -179,4 +191,29 @@ def _quads() -> Iterator[Instruction]:
     yield _vector("vcvtn.s32.f32", "f32 -> s32", 128, nearest, "vcvtnq_s32_f32", llvm, "mve.fp")
 
 
-ROWS = (*_widenings(), *_dots(), *_saturations(), *_sums(), *_quads(), *arm32.of_numbers(THUMB))
+_SIZES = {8: "b", 16: "h", 32: "w"}
+"""Letters of loads and stores, by the bits in memory."""
+
+
+def _converted(dtype: str) -> Meaning:
+    return lambda x: x.convert(dtype)
+
+
+def _moves() -> Iterator[Instruction]:
+    """Loads that widen, and of the first lanes alone; stores that narrow."""
+    for bits, wide in ((8, 8), (16, 16), (32, 32), (8, 16), (8, 32), (16, 32)):
+        size = _SIZES[bits]
+        for letter, extend in (("s", EXTEND), ("u", EXTEND_UNSIGNED)):
+            dtype, c = f"{letter}{wide}", f"vldr{size}q"
+            spelling = Spelling(("mve",), f"{c}_{dtype}({{0}})", f"{c}_z_{dtype}({{0}}, vctp{wide}q({{1}}u))")
+            signature, llvm = f"{letter}{bits} -> {dtype}", Call(extend, (0,))
+            row = Instruction(f"vldr{size}.{dtype}", THUMB, signature, 128, _converted(dtype), llvm, (spelling,))
+            yield replace(row, memory="loaded")
+        if bits < wide:
+            spelling = Spelling(("mve",), f"vstr{size}q_u{wide}({{0}}, (uint{wide}x{128 // wide}_t)({{1}}))")
+            signature, meaning, llvm = f"u{wide} -> u{bits}", _converted(f"u{bits}"), Call(TRUNCATE, (0,))
+            row = Instruction(f"vstr{size}.{wide}", THUMB, signature, bits * 128 // wide, meaning, llvm, (spelling,))
+            yield replace(row, memory="stored")
+
+
+ROWS = (*_widenings(), *_dots(), *_saturations(), *_sums(), *_quads(), *_moves(), *arm32.of_numbers(THUMB))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from operator import or_
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from aotc.machines.instructions.floats import Function
 from aotc.machines.instructions.values import Group, Meaning, V, Value, bits_of, products
@@ -55,6 +55,8 @@ class Spelling:
     function: str = ""
     """The name of an intrinsic that takes the operands in order, or an expression with `{0}`, `{1}`, .. for them; empty
     where C has none, and is the meaning."""
+    first: str = ""
+    """Of one that loads: an expression of the first lanes alone, `{1}` of them, with zeros behind them."""
     assembly: str = ""
     """For GCC, where it has no intrinsic: the result is `%0`, the operands are `%1`, `%2`, .."""
 
@@ -87,6 +89,8 @@ ADD = "add"
 """The sum of two words, for which there is no intrinsic."""
 WIDEN, NARROW = "fpext", "fptrunc"
 """Halves as f32 and back, for which there are none either: as integers of 16 bits they are LLVM's type of them."""
+EXTEND, EXTEND_UNSIGNED, TRUNCATE = "sext", "zext", "trunc"
+"""Integers as others, with or without a sign, by LLVM's own instructions."""
 
 
 @dataclass(frozen=True)
@@ -112,6 +116,8 @@ class Instruction:
     """The operand in whose register the result is."""
     alone: str = ""
     """The name of the instruction that does the same where the last operand is 0."""
+    memory: Literal["", "loaded", "stored"] = ""
+    """Whether the operand is loaded from memory, or the result stored, lanes side by side."""
     says: str = ""
     """A sentence for the reader of generated C, where it is a function there."""
 
@@ -141,6 +147,12 @@ class Instruction:
         """LLVM's name of it."""
         llvm = self.llvm
         return Call(llvm, tuple(range(len(self.operands)))) if isinstance(llvm, str) else llvm
+
+    @property
+    def moved(self) -> tuple[Lanes, Lanes]:
+        """The lanes in memory and in the register of one that loads or stores."""
+        register, memory = self.operands[0], self.result
+        return (memory, register) if self.memory == "stored" else (register, memory)
 
     @property
     def is_product(self) -> bool:

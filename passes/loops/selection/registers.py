@@ -140,6 +140,8 @@ class Writer(Processor[Register]):
 
     def __init__(self, names: Collection[str]) -> None:
         super().__init__(names)
+        self.moves = any(INSTRUCTIONS[name].memory for name in names)
+        """Whether there are instructions that load or store lanes as others."""
         self.new: list[Operation] = []
         self._known: dict[object, SSAValue] = {}
 

@@ -21,7 +21,7 @@ Variants: TypeAlias = list[tuple[str, str]]
 _NAMES: Final = {f"aotc_{name.replace('.', '_')}": row for name, row in INSTRUCTIONS.items()}
 FUNCTIONS: Final = {name: row for name, row in _NAMES.items() if row.on_words}
 """Instructions by the names of their functions."""
-MACROS: Final = {name: row for name, row in _NAMES.items() if not (row.on_words or row.on_numbers)}
+MACROS: Final = {name: row for name, row in _NAMES.items() if not (row.on_words or row.on_numbers or row.memory)}
 """Instructions by the names of their macros."""
 _OF_FLOATS: Final = {each.meaning: each for each in floats.FUNCTIONS.values()}
 _ADD: Final = "aotc_add_"
@@ -30,11 +30,26 @@ _VECTORS: Final = {("x86_64", 512): "__AVX512F__", ("x86_64", 256): "__AVX__", (
 
 
 def macro_name(row: Instruction, *, accumulates: bool = False) -> str:
-    """The name of an instruction; on floats that of the function which it computes."""
+    """The name of an instruction; on floats that of the function which it computes; of one that loads or stores that
+    of the operation."""
+    if row.memory:
+        return vector_of("u", bits_of(row.moved[1].dtype), row.moved[1].count).operation(moving_name(row))
     if row.on_numbers:
         return c_name(_OF_FLOATS[row.meaning], row.result.dtype)
     name = row.name.replace(".", "_")
     return f"{_ADD if accumulates else 'aotc_'}{name}"
+
+
+def moving_name(row: Instruction, first: str = "") -> str:
+    """The name of the operation that loads lanes as wider ones, or the `first` of them, or stores them as narrower
+    ones."""
+    memory, register = row.moved
+    if row.memory == "stored":
+        return f"narrowed{bits_of(memory.dtype)}"
+    if memory == register:
+        return f"load{first}"
+    sign = "signed" if memory.dtype[0] == "s" else "unsigned"
+    return f"widened_{sign}{bits_of(memory.dtype)}{f'_first{first}' if first else ''}"
 
 
 STATEMENTS: Final = {

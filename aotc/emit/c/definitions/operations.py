@@ -6,12 +6,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from aotc.emit.c.definitions.instructions import Variants, intrinsics
 from aotc.emit.c.definitions.meanings import expression
 from aotc.emit.c.syntax.c_types import VectorCType, type_name, vector_of
-from aotc.machines.instructions import computing
+from aotc.machines.instructions import computing, moving
 from aotc.machines.instructions.floats import FUNCTIONS, Function
 from aotc.machines.instructions.rows import Lanes
 
@@ -129,7 +129,7 @@ def _load_part(v: VectorCType, count: int) -> _Macro:
         *_narrower(v, count)[0],
         *masked,
         *_load_selected(v, count),
-        *_vldr(v, v.letter, v.bits, count),
+        *_moved(v, v.letter, v.bits, count, "loaded"),
         ("", plain),
     ]
 
@@ -292,34 +292,30 @@ def _extended(v: VectorCType, letter: str, bits: int) -> _Macro:
     return "x", [*found, ("", plain)]
 
 
-def _vldr(v: VectorCType, letter: str, bits: int, count: int) -> Variants:
-    """Of Helium: the first `count` integers of so many bits, each in a lane, zeros behind them."""
-    if v.size != 16 or v.letter == "f" or v.bits == 64:
-        return []
-    pointer, part = f"(const {vector_of(letter, bits, v.lanes).element.text} *)(p)", ""
-    if count < v.lanes:
-        pointer, part = f"{pointer}, vctp{v.bits}q({count}u)", "z_"
-    sign = "u" if letter == "u" else "s"
-    return [(_MVE, f"(({v.text})vldr{_SIZES[bits]}q_{part}{sign}{v.bits}({pointer}))")]
-
-
-_SIZES = {8: "b", 16: "h", 32: "w"}
-"""Letters of Helium's loads and stores, by the bits in memory."""
+def _moved(v: VectorCType, sign: str, bits: int, count: int, how: Literal["loaded", "stored"]) -> Variants:
+    """By instructions for integers of so many bits, each in a lane; a load of some has zeros behind them."""
+    pointer = f"({'const ' if how == 'loaded' else ''}{vector_of(sign, bits, v.lanes).element.text} *)(p)"
+    letter, found = "u" if sign == "u" else "s", Variants()
+    for row in moving(Lanes(f"{letter}{bits}", v.lanes), Lanes(f"{letter}{v.bits}", v.lanes), how):
+        for each in row.spellings:
+            text = each.function if count == v.lanes else each.first
+            called = text.format(pointer, "v" if how == "stored" else count)
+            found.append((row.condition(each), called if how == "stored" else f"(({v.text}){called})"))
+    return found
 
 
 def _widened(v: VectorCType, letter: str, bits: int, count: int) -> _Macro:
     """The first few integers of so many bits from memory, each in a lane, zeros behind them."""
     extended = v.operation(f"extended_{'' if letter == 'i' else 'un'}signed{bits}")
     load = vector_of(letter, bits, v.lanes).operation(f"load{'' if count == v.lanes else count}")
-    return "p", [*_vldr(v, letter, bits, count), ("", f"{extended}({load}(p))")]
+    return "p", [*_moved(v, letter, bits, count, "loaded"), ("", f"{extended}({load}(p))")]
 
 
 def _narrowed(v: VectorCType, bits: int) -> _Macro:
-    """The low bits of each lane to memory; the count is how many."""
-    name, memory = f"vstr{_SIZES[bits]}q_u{v.bits}", vector_of("u", bits, v.lanes)
+    """The low bits of each lane to memory."""
+    memory = vector_of("u", bits, v.lanes)
     plain = f"{memory.operation('store')}(p, __builtin_convertvector(v, {memory.text}))"
-    found = [(_MVE, f"{name}(({memory.element.text} *)(p), (uint{v.bits}x{v.lanes}_t)(v))")] if v.size == 16 else []
-    return "pv", [*found, ("", plain)]
+    return "pv", [*_moved(v, "u", bits, v.lanes, "stored"), ("", plain)]
 
 
 def _gather(v: VectorCType, count: int) -> _Macro:
@@ -376,6 +372,8 @@ PARTIAL: dict[str, Callable[[VectorCType, int], _Macro]] = {
     "widened_unsigned": lambda v, bits: _widened(v, "u", bits, v.lanes),
     "widened_signed8_first": lambda v, count: _widened(v, "i", 8, count),
     "widened_unsigned8_first": lambda v, count: _widened(v, "u", 8, count),
+    "widened_signed16_first": lambda v, count: _widened(v, "i", 16, count),
+    "widened_unsigned16_first": lambda v, count: _widened(v, "u", 16, count),
     "store": _store_part,
     "gather": _gather,
     "repeat": _repeat_part,

@@ -6,7 +6,6 @@ Booleans are masks: integers of the width of what was compared, all ones or all 
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import cast
 
 from xdsl.dialects import arith, math
@@ -15,7 +14,7 @@ from xdsl.ir import Operation, SSAValue
 from aotc.dialects import aot
 from aotc.emit.c.analyses.values import root
 from aotc.emit.c.contents.unit import Scope
-from aotc.emit.c.definitions.instructions import macro_name
+from aotc.emit.c.definitions.instructions import macro_name, moving_name
 from aotc.emit.c.expressions.memory import Memory
 from aotc.emit.c.syntax.c_types import (
     SIGNED,
@@ -77,14 +76,15 @@ class VectorMemory:
         ctype = self.ctype(op.result)
         memory = vector_ctype(UNSIGNED[8], ctype.lanes) if ctype.kind == "mask" else ctype
         (stride,) = op.element_strides()
+        if op.row is not None:
+            return self.macro(moving_name(op.row, _part(op.count(), ctype)), ctype, self.address(op))
         if op.group is not None:
             e = self.macro(f"repeat{op.count() or op.repeated()}", memory, self.address(op))
         elif stride == 0:
             item = self._memory.element(op.buffer, op.indices, op.displacement())
             e = self.macro("splat", memory, item)
         elif stride == 1:
-            address = self.address(op)
-            e = replace(self.macro("load" + _part(op.count(), ctype), memory, address), origin=address)
+            e = self.macro("load" + _part(op.count(), ctype), memory, self.address(op))
         else:
             e = self.macro("gather" + _part(op.count(), ctype), memory, self.address(op), number_expr(stride))
         if ctype.kind == "mask":
@@ -134,9 +134,8 @@ class VectorMemory:
             ctype = vector_ctype(UNSIGNED[8], ctype.lanes)
             e = self.mask_bits(e, 8)
         address, part = self.address(op), _part(op.count(), ctype)
-        made = op.tile.owner
-        if stride == 1 and not part and isinstance(made, aot.TileConvertOp) and e.origin is not None:
-            return self.macro(f"narrowed{ctype.bits}", e.origin.vector, address, e.origin)
+        if op.row is not None:
+            return self.macro(moving_name(op.row), ctype, address, e)
         if stride == 1:
             return self.macro("store" + part, ctype, address, e)
         return self.macro("scatter" + part, ctype, address, number_expr(stride), e)

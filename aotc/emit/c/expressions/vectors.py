@@ -230,11 +230,6 @@ class Vectors(VectorMemory):
                 return self._to_float(e, target, kind == "sitofp")
             case "extsi" | "extui" if e.ctype.kind == "mask":
                 return self.unsigned(self.mask(e, target.bits)) if kind == "extsi" else self.mask_bits(e, target.bits)
-            case "extsi" | "extui" if e.origin and (part := self._narrow_load(op.tile, target)) is not None:
-                sign = "signed" if kind == "extsi" else "unsigned"
-                return self.macro(f"widened_{sign}{e.ctype.bits}{part}", target, e.origin)
-            case "trunci" if self._fills_register(op.result, self.ctype(op.tile)):
-                return replace(converted(e, target), origin=e)
             case "extsi" | "extui":
                 return self._extended(e, target, kind == "extsi")
             case "trunci" if target.kind == "mask":
@@ -246,23 +241,6 @@ class Vectors(VectorMemory):
     def _extended(self, e: Expr, target: VectorCType, is_signed: bool) -> Expr:
         """Integers as wider ones."""
         return self.macro(f"extended_{'signed' if is_signed else 'unsigned'}{e.ctype.bits}", target, e)
-
-    def _fills_register(self, narrow: SSAValue, wide: VectorCType) -> bool:
-        """Whether bytes or halves in memory are as many as a register of 128 bits has wider lanes."""
-        ctype = self.ctype(narrow)
-        is_quad = (wide.bits, wide.lanes) in ((32, 4), (16, 8))
-        return is_quad and ctype.kind != "mask" and ctype.bits in (8, 16) and ctype.bits < wide.bits
-
-    def _narrow_load(self, narrow: SSAValue, wide: VectorCType) -> str | None:
-        """The end of the macro's name that loads these as wider ones; None where there is none."""
-        op = narrow.owner
-        if not isinstance(op, aot.TileLoadOp) or op.element_strides() != (1,) or op.group is not None:
-            return None
-        count = op.count()
-        whole, is_known = count in (None, wide.lanes), self._fills_register(narrow, wide)
-        if not is_known or not (whole or self.ctype(narrow).bits == 8):
-            return None
-        return "" if whole else f"_first{count}"
 
     def _is_nonzero(self, e: Expr) -> Expr:
         """`e != 0`."""

@@ -93,3 +93,35 @@ func.func @conversion(%t: vector<2x4xf32>) {
   %s = aot.tile_convert "round" %t : vector<2x4xf32> -> vector<2x4xi8>
   func.return
 }
+
+// -----
+
+// CHECK: no instruction "vldrb.s32" by which contiguous lanes are loaded
+func.func @strided_instruction(%x: memref<16xi8>, %i: index) {
+  %t = aot.tile_load %x[%i] {strides = array<i64: 2>, instruction = "vldrb.s32"} : memref<16xi8> -> vector<4xi32>
+  func.return
+}
+
+// -----
+
+// CHECK: no instruction "vldrb.s32" by which contiguous lanes are stored
+func.func @loading_store(%x: memref<16xi8>, %i: index, %t: vector<4xi32>) {
+  aot.tile_store %t, %x[%i] {strides = array<i64: 1>, instruction = "vldrb.s32"} : vector<4xi32>, memref<16xi8>
+  func.return
+}
+
+// -----
+
+// CHECK: vldrb.s32 is on s32x4, found vector<8xi32>
+func.func @wide_instruction(%x: memref<16xi8>, %i: index) {
+  %t = aot.tile_load %x[%i] {strides = array<i64: 1>, instruction = "vldrb.s32"} : memref<16xi8> -> vector<8xi32>
+  func.return
+}
+
+// -----
+
+// CHECK: a buffer of i16 for a tile of i8
+func.func @other_memory(%x: memref<16xi16>, %i: index) {
+  %t = aot.tile_load %x[%i] {strides = array<i64: 1>, instruction = "vldrb.s32"} : memref<16xi16> -> vector<4xi32>
+  func.return
+}

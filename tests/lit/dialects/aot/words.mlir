@@ -1,6 +1,6 @@
 // RUN: aotc-opt %s | aotc-opt | filecheck %s
 // RUN: aotc-opt %s -p 'attach-target{target=cortex-m4},select-instructions,convert-to-llvm' | filecheck %s --check-prefix DSP
-// RUN: aotc-opt %s -t c | filecheck %s --check-prefix CC
+// RUN: aotc-opt %s -p 'attach-target{target=cortex-m55},select-instructions' -t c | filecheck %s --check-prefix CC
 // RUN: aotc-opt %s -p 'attach-target{target=cortex-m55},select-instructions,convert-to-llvm' | filecheck %s --check-prefix MVE
 // RUN: aotc-opt %s -p 'attach-target{target=cortex-m3},select-instructions,convert-to-llvm' | filecheck %s --check-prefix PLAIN
 
@@ -62,7 +62,7 @@ func.func private @words(%p: !aot.ptr<i8>) -> i32 {
 // PLAIN:     llvm_ext.fcmp
 // PLAIN-LABEL: llvm.func internal @fractions
 // CC-LABEL: lanes(
-// CC:      aotc_of_lanes_u32x4(d, aotc_vaddva_s8(b, 0), aotc_vaddva_s8(b, d), 0)
+// CC:      aotc_of_lanes_u32x4(d, aotc_vaddv_s8(b), aotc_vaddva_s8(b, d), 0)
 // CC:      aotc_vcvtn_s32_f32(
 // CC:      aotc_narrowed8_u32x4(o, aotc_vqadd_s32(n, aotc_splat_u32x4(5u)));
 func.func private @lanes(%p: !aot.ptr<i8>, %q: !aot.ptr<i8>, %s: i32, %o: !aot.ptr<i8>) {
