@@ -35,6 +35,7 @@ NEAREST_MODES = ("round_prefer_floor", "round_prefer_ceil", "floor", "ceil", "si
 
 _HALF = Fraction(1, 2)
 
+
 @dataclass(frozen=True)
 class ResizedAxis:
     """An axis of `extent` elements that becomes one of `count`, `scale` being about their ratio."""
@@ -245,11 +246,7 @@ def _sized(node: Node, sizes: list[int], mode: str, axes: list[int]) -> dict[int
 def _resize(node: Node, resized: dict[int, ResizedAxis], rounding: str) -> Tensor:
     x, mode, antialias = node.tensor(0), node.attr("mode", "nearest"), bool(node.attr("antialias", 0))
     exclude_outside, kind = bool(node.attr("exclude_outside", 0)), x.kind
-    moving = {
-        axis: one
-        for axis, one in resized.items()
-        if one.scale != 1 or one.mode == "tf_crop_and_resize"
-    }
+    moving = {axis: one for axis, one in resized.items() if one.scale != 1 or one.mode == "tf_crop_and_resize"}
     node.require_countable([one.count for one in resized.values()])
     for one in moving.values():
         node.require_room(max(one.count, 1) * one.taps(mode, antialias), np.float64)
