@@ -162,7 +162,7 @@ class Instruction:
 
     def is_word(self, lanes: Lanes) -> bool:
         """Whether an operand, or the result, is an integer in a general register."""
-        return lanes.bits == self.architecture.word and lanes.dtype[0] != "f"
+        return lanes.bits == self.architecture.word and lanes.dtype[0] != "f" and not self.memory
 
     @property
     def on_words(self) -> bool:

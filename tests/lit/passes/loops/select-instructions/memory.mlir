@@ -13,14 +13,13 @@
 // NONE-NOT:      instruction
 // CC-LABEL:  apart(int8_t *p);
 // CC:          aotc_widened_signed8_u32x4(&x[4])
-// CC:          aotc_widened_unsigned8_first3_u32x4(&x[4])
-// CC:          aotc_narrowed16_u32x4(&y[4],
+// CC:          aotc_narrowed16_u32x4(&y[4], w + aotc_widened_unsigned8_first3_u32x4(&x[4]));
 // LLVM-LABEL: llvm.func @moved(
 // LLVM:         [[X:%.+]] = llvm.load %{{.+}} -> vector<4xi8>
 // LLVM-NEXT:    %w = llvm.sext [[X]] : vector<4xi8> to vector<4xi32>
 // LLVM:         %u = llvm.zext %{{.+}} : vector<4xi8> to vector<4xi32>
 // LLVM:         [[T:%.+]] = llvm.trunc %s : vector<4xi32> to vector<4xi16>
-// LLVM-NEXT:    llvm.store [[T]]
+// LLVM:         llvm.store [[T]]
 func.func @moved(%p: !aot.ptr<i8> {aot.name = "x"}, %q: !aot.ptr<i16> {aot.name = "y"}) {
   %x = aot.buffer %p : !aot.ptr<i8> to memref<16xi8>
   %y = aot.buffer %q : !aot.ptr<i16> to memref<16xi16>
