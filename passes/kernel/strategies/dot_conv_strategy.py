@@ -104,10 +104,10 @@ def starting_sums(
 
 def is_unfolded(op: ConvOp) -> bool:
     """Whether the taps of a window along the last axis are better unfolded to channels, of which groups of four are
-    multiplied at once: there are fewer channels, and a quarter of the work or more is saved."""
+    multiplied at once: of fewer channels than that, where a quarter of the work or more is saved."""
     channels, size = shape_of(op.x)[1], op.kernel()[-1]
-    few = op.groups == 1 and channels < GROUP and op.ints("dilations")[-1] == 1
-    return few and GROUP * ceil_div(channels * size, GROUP) <= (GROUP - 1) * size
+    saves = GROUP * ceil_div(channels * size, GROUP) <= (GROUP - 1) * size
+    return saves and op.groups == 1 and op.ints("dilations")[-1] == 1
 
 
 def unfolded(op: ConvOp, layouts: Layouts) -> tuple[Blocked, Window]:
@@ -134,10 +134,10 @@ def operand_of(op: ConvOp, layouts: Layouts, lanes: int) -> tuple[Blocked, Windo
         return unfolded(op, layouts)
     window: Window = op.weight, op.spatial(), window_properties(op)
     computed, channels = layouts.computed(op.x), shape_of(op.x)[1]
-    if computed is not None and (op.groups == 1 or not computed.channels.has_padding):
+    if computed is not None and op.groups == 1:
         return computed, window
-    few = ceil_div(channels, GROUP) * GROUP  # as many groups of four as there are
-    dense = Channels.of([channels], few if op.groups == 1 and few < lanes else lanes)
+    few = min(ceil_div(channels, GROUP) * GROUP, lanes)  # as many groups of four as there are
+    dense = Channels.of([channels], few if op.groups == 1 else lanes)
     return Blocked(layouts.pack(op.x, dense), dense), window
 
 
