@@ -15,6 +15,8 @@ builtin.module attributes {aot.name = "m"} {
   // M0: llvm.func internal @aotc.f16_to_f32(%x{{.*}}: i16) -> f32
   // M0: llvm.func internal @aotc.f32_to_f16(%x{{.*}}: f32) -> i16
   // M0: llvm.func internal @aotc.f32_to_bf16(%x{{.*}}: f32) -> i16
+  // M0: llvm.lshr {{.*}} : i32
+  // M0: llvm.func internal @aotc.maximum.f64(%x{{.*}}: f64, %y{{.*}}: f64) -> f64
   // M0-LABEL: llvm.func @rounding(
   // M0-SAME: passthrough = ["optsize", "minsize", "no-builtins"], target_cpu = "cortex-m0"
   // M0: llvm.icmp "slt" %{{.*}}, %{{.*}} : i32
@@ -79,6 +81,8 @@ builtin.module attributes {aot.name = "m"} {
     %x = arith.extf %k : bf16 to f32
     %y = arith.truncf %x : f32 to bf16
     memref.store %y, %c[%c1] : memref<8xbf16>
+    %wide = arith.extf %x : f32 to f64
+    %most = arith.maximumf %wide, %wide : f64
     %ok = arith.constant 0 : i32
     func.return %ok : i32
   }

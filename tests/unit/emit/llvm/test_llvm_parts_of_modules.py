@@ -46,7 +46,8 @@ _INTERNAL, _DECLARED, _HIDDEN = "internal", "declared", "hidden"
 def _functions(only: Sequence[str] | None) -> dict[str, set[str]]:
     """The functions that an object of these has, and how."""
     module = Parser(new_context(), _MODULE).parse_module()
-    chosen = None if only is None else [op for op in module.ops if op.properties["sym_name"] in set(map(StringAttr, only))]
+    names = set(map(StringAttr, only or ()))
+    chosen = None if only is None else [op for op in module.ops if op.properties["sym_name"] in names]
     found: dict[str, set[str]] = {}
     for op in ConvertToLLVMPass().convert(module, None, chosen).ops:
         if isinstance(op, llvm.FuncOp):
