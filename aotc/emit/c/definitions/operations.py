@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 from aotc.emit.c.definitions.instructions import Variants, intrinsics
 from aotc.emit.c.definitions.meanings import expression
 from aotc.emit.c.syntax.c_types import VectorCType, type_name, vector_of
-from aotc.machines.instructions import computing, moving
+from aotc.machines.instructions import INSTRUCTIONS, computing, moving
 from aotc.machines.instructions.floats import FUNCTIONS, Function
 from aotc.machines.instructions.rows import Lanes
 
@@ -241,15 +241,16 @@ def _extreme(symbol: str, name: str) -> _Operation:
     """`a symbol b ? a : b`, which is what x86 does with NaN and zeros, too."""
 
     def build(v: VectorCType) -> _Macro:
-        required = _FLOATS if v.letter == "f" else _integer_extremes(v)
         plain = f"{v.operation('select')}(({v.named('i')})((a) {symbol} (b)), a, b)"
         suffix, arm = f"ep{'u' if v.letter == 'u' else 'i'}{v.bits}", Variants()
+        row = INSTRUCTIONS.get(f"v{name}p{'s' if v.bits == 32 else 'd'}.{8 * v.size}") if v.letter == "f" else None
+        x86 = [] if v.letter == "f" else _x86(v, name, "<a>, <b>", _integer_extremes(v), suffix)
         if v.letter != "f" and v.bits < 64:
             arm = _arm(v, f"v{name}q", "<a>, <b>", _MVE)
         elif v.bits == 32:
             compare = f"vcmp{'gt' if symbol == '>' else 'lt'}q_f32((float32x4_t)(a), (float32x4_t)(b))"
             arm = _arm(v, "vpselq", f"<a>, <b>, {compare}", _MVE_FLOATS)
-        return "ab", [*_x86(v, name, "<a>, <b>", required, suffix), *arm, ("", plain)]
+        return "ab", [*(x86 if row is None else intrinsics(row, "ab")), *arm, ("", plain)]
 
     return build
 
