@@ -63,7 +63,7 @@ from aotc.dialects.graph.interfaces import (
 from aotc.dialects.graph.structure import ConstantOp, FusedOp, YieldOp
 from aotc.errors import CompileError
 from aotc.model.locations import fuse_locations, node_names
-from aotc.passes.fuse.carried import carried_at, copy_operand, is_only_read_by, settle_control_flow
+from aotc.passes.fuse.carried import carried_at, copy_operand, is_read_once, settle_control_flow
 from aotc.passes.fuse.groups import make_group
 from aotc.passes.fuse.reads import in_place
 from aotc.passes.kernel.signature import block_signature
@@ -143,7 +143,7 @@ def _separate_carried(block: Block, taken: set[SSAValue]) -> set[SSAValue]:
         for place in range(first, first + count):
             value = loop.operands[place]
             source = viewed_whole(value)
-            if not _is_computed(source) or not is_only_read_by(value, loop):
+            if not _is_computed(source) or not is_read_once(value):
                 source = copy_operand(loop, place).result
             taken.add(source)
     return taken
