@@ -53,10 +53,12 @@ class OffloadOperationsPass(ModulePass):
 
 def _offload(block: Block, generators: dict[str, CodeGenerator], target: str, ctx: Context) -> None:
     for op in reversed(list(block.ops)):
-        if not isinstance(op, GraphOp) or len(op.results) != 1 or isinstance(op, ConstantOp):
+        if not isinstance(op, GraphOp):
             continue
-        if op.results[0].first_use is None:  # another claim took it along
+        if all(result.first_use is None for result in op.results):  # another claim took it along
             Rewriter.erase_op(op)
+            continue
+        if len(op.results) != 1 or isinstance(op, ConstantOp):
             continue
         for name, generator in generators.items():
             if (claim := generator.claim(op, target, ctx)) is not None:
