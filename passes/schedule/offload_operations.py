@@ -84,7 +84,7 @@ def _replace(op: GraphOp, codegen: str, claim: Claim, by_name: bool, store: Weig
     values = {each.value for each in claim.operands if isinstance(each.value, SSAValue)}
     taken = [each.location for each in _between(op, values)]
     inputs = [operand(each) for each in claim.operands]
-    kind, order = tensor_type(op.results[0]), claim.permutation
+    kind, order = tensor_type(op.results[0]), None if _is_plain(claim.permutation) else claim.permutation
     if order is not None:
         shape = shape_of(op.results[0])
         kind = TensorType(kind.get_element_type(), [shape[axis] for axis in order])
@@ -92,7 +92,7 @@ def _replace(op: GraphOp, codegen: str, claim: Claim, by_name: bool, store: Weig
     new = ExternalOp.make(codegen, claim.kernel, inputs, kind, claim.settings, scratch_bytes=scratch, by_name=by_name)
     result = add(new)
     result.name_hint = op.results[0].name_hint
-    if order is not None and not _is_plain(order):
+    if order is not None:
         result = add(TransposeOp.get(result, permutation=tuple(order.index(axis) for axis in range(len(order)))))
     Rewriter.insert_op(added, InsertPoint.before(op))
     Rewriter.replace_op(op, [], [result])

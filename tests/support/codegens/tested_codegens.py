@@ -130,7 +130,8 @@ class First(Nothing):
     """Claims whatever it is asked about, as a function of the first operand."""
 
     def claim(self, op: Operation, target: str, ctx: Context) -> Claim | None:
-        return Claim("first", [Operand(op.operands[0])])
+        in_order = tuple(range(len(shape_of(op.results[0]))))
+        return Claim("first", [Operand(op.operands[0], in_order)], in_order)
 
 
 class _Tensor(ctypes.Structure):
