@@ -23,13 +23,16 @@ _VRINTN = TEXTS["VRINTN"].rstrip("\n")
 def _helpers() -> dict[str, str]:
     """The definitions by name, in an order in which each stands behind what it calls."""
     sections = files("aotc.emit.c.definitions").joinpath("helpers.c").read_text(encoding="utf-8").split("\n\n\n")
-    floats, words, others = ([f"{text.strip()}\n" for text in section.split("\n\n")] for section in sections[1:])
+    macros, floats, words, others = (
+        [f"{text.strip()}\n" for text in section.split("\n\n")] for section in sections[1:]
+    )
     functions = {
         c_name(each, dtype): (each, dtype)
         for each in (*FUNCTIONS.values(), *ROUNDINGS.values(), *DIVISIONS.values())
         for dtype in each.dtypes
     }
     return {
+        **dict(map(_named, macros)),  # they include headers: before any code, as MISRA's rule 20.1 has it
         **dict(map(_named, floats)),
         **{name: definition(*each, _VRINTN if name == "aotc_roundevenf" else "") for name, each in functions.items()},
         **dict(map(_named, words)),
