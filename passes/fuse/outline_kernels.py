@@ -46,7 +46,7 @@ from xdsl.ir import Block, BlockArgument, Operation, OpResult, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
-from aotc.dialects.aot.contract import BRANCHES, EXTERNAL, External, entries, mark_kernel
+from aotc.dialects.aot.contract import BRANCHES, EXTERNAL, External, entries, functions, mark_kernel
 from aotc.dialects.graph.compound.control_flow import ControlOp, IfOp, LoopOp, graph_blocks
 from aotc.dialects.graph.compound.external_kernel import ExternalOp
 from aotc.dialects.graph.interfaces import (
@@ -78,7 +78,7 @@ class OutlineKernelsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         kernels: dict[object, FuncOp] = {}
         locations: dict[FuncOp, list[LocationAttr]] = {}
-        numbers: Counter[str] = Counter(re.sub(r"_\d+$", "", f.sym_name.data) for f in op.ops if isinstance(f, FuncOp))
+        numbers: Counter[str] = Counter(re.sub(r"_\d+$", "", f.sym_name.data) for f in functions(op))
         blocks = graph_blocks(op)
         for block in reversed(blocks):
             _group_lone_operations(block, _joins(block, _separate_carried(block, _separate_outputs(block))))
