@@ -156,10 +156,10 @@ class _Loop:
         self._hoist()
         self.stacked = [each for each in self.stacked if each.result.first_use is not None]
         self.carried = [each for each in self.carried if each.result.first_use or each.argument.first_use]
-        condition = [] if self.condition is None else [self.op.next_condition]
-        yielded = [*condition, *(each.value for each in (*self.carried, *self.stacked))]
         end = yield_of(self.op.block)
-        self.op.block.add_op(following := YieldOp([value for value in yielded if value is not None]))
+        condition = [] if self.condition is None else [end.values[0]]
+        yielded = [*condition, *(each.value for each in (*self.carried, *self.stacked))]
+        self.op.block.add_op(following := YieldOp(yielded))
         Rewriter.erase_op(end)
         for place, each in enumerate((*self.carried, *self.stacked), len(condition)):
             each.use = Use(following, place)
@@ -173,7 +173,8 @@ class _Loop:
 
     def _know(self) -> None:
         """Take constants for what they are."""
-        if isinstance(self.count, SSAValue) and (count := known_array(self.count, self.store)) is not None:
+        count = None if self.op.count is None else known_array(self.op.count, self.store)
+        if count is not None:
             trips = max(0, int(count.item()))
             # The number of iterations of a loop with a condition is bounded by it in practice.
             self.count = trips if trips <= MOST_TRIPS else None if self.condition is not None else self.count

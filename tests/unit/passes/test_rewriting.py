@@ -1,4 +1,4 @@
-"""What passes of the graph share."""
+"""Helpers that passes of the graph share."""
 
 from __future__ import annotations
 
