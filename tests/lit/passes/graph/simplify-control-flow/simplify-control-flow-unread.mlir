@@ -1,14 +1,20 @@
 // RUN: aotc-opt %s -p simplify-control-flow | filecheck %s
 
-// What one branch reads stays captured.
+// What one branch reads stays captured, and a constant is in that branch only.
 // CHECK-LABEL: func.func @one_side
 // CHECK:         graph.if %c, %x, %z : (tensor<1xi1>, tensor<4xf32>, tensor<4xf32>)
+// CHECK:           graph.constant
+// CHECK-NEXT:      graph.mul
+// CHECK:         ^bb0
+// CHECK-NEXT:      graph.yield
 func.func @one_side(%c: tensor<1xi1>, %x: tensor<4xf32>, %z: tensor<4xf32>) -> tensor<4xf32> attributes {aot.entry} {
-  %y = graph.if %c, %x, %z : (tensor<1xi1>, tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> {
-  ^bb0(%a: tensor<4xf32>, %b: tensor<4xf32>):
-    graph.yield %a : tensor<4xf32>
+  %k = graph.constant dense<2.0> : tensor<f32>
+  %y = graph.if %c, %x, %z, %k : (tensor<1xi1>, tensor<4xf32>, tensor<4xf32>, tensor<f32>) -> tensor<4xf32> {
+  ^bb0(%a: tensor<4xf32>, %b: tensor<4xf32>, %f: tensor<f32>):
+    %m = graph.mul %a, %f : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+    graph.yield %m : tensor<4xf32>
   } {
-  ^bb0(%a: tensor<4xf32>, %b: tensor<4xf32>):
+  ^bb0(%a: tensor<4xf32>, %b: tensor<4xf32>, %f: tensor<f32>):
     graph.yield %b : tensor<4xf32>
   }
   func.return %y : tensor<4xf32>
@@ -59,4 +65,21 @@ func.func @most(%x: tensor<4xf32>, %c: tensor<i1>) -> (tensor<4xf32>, tensor<4xf
     graph.yield %k, %e : tensor<i1>, tensor<4xf32>
   }
   func.return %0, %1, %2 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+}
+
+// Of an operation with two results one may be read.
+// CHECK-LABEL: func.func @two_results
+// CHECK:           %{{.*}}, [[P:%.*]] = graph.top_k
+// CHECK-NEXT:      graph.yield [[P]]
+func.func @two_results(%c: tensor<1xi1>, %x: tensor<4xf32>) -> tensor<2xi64> attributes {aot.entry} {
+  %u, %y = graph.if %c, %x : (tensor<1xi1>, tensor<4xf32>) -> (tensor<2xf32>, tensor<2xi64>) {
+  ^bb0(%a: tensor<4xf32>):
+    %v, %p = graph.top_k %a {k = 2, axis = 0} : (tensor<4xf32>) -> (tensor<2xf32>, tensor<2xi64>)
+    graph.yield %v, %p : tensor<2xf32>, tensor<2xi64>
+  } {
+  ^bb0(%a: tensor<4xf32>):
+    %v, %p = graph.top_k %a {k = 2, axis = 0, smallest = true} : (tensor<4xf32>) -> (tensor<2xf32>, tensor<2xi64>)
+    graph.yield %v, %p : tensor<2xf32>, tensor<2xi64>
+  }
+  func.return %y : tensor<2xi64>
 }
