@@ -131,7 +131,7 @@ def test_legal_and_refused_are_each_others_complement() -> None:
 
 
 def _followed(choice: Conventions, advice: str) -> Conventions:
-    """What a choice becomes by an advice, `--option value` once or more."""
+    """A choice changed as an advice says: `--option value`, once or more."""
     fields = {f"--{name.replace('_', '-')}": name for name in CHOICES}
     return replace(choice, **{fields[word]: value for word, value in pairwise(advice.split()) if word in fields})
 
@@ -140,7 +140,7 @@ def _followed(choice: Conventions, advice: str) -> Conventions:
     ("given", "io"), [(given, "caller") for given in CHOICES["operator_arguments"]] + [("tensors", "workspace")]
 )
 def test_d28_a_way_out_is_legal(given: str, io: str) -> None:
-    """What one rule alone forbids is legal after one of the things that it advises."""
+    """A choice that one rule alone forbids is legal after one of the things that it advises."""
     tried = 0
     for interface, operators, runtime in product(INTERFACE_APIS, OPERATOR_APIS, RUNTIMES):
         choice = Conventions(interface, operators, runtime, operator_arguments=given, io=io)
