@@ -20,6 +20,7 @@ from xdsl.utils.exceptions import VerifyException
 from aotc.dialects.aot.tiles import TILE, tile_shape, tile_type
 from aotc.dialects.operations import PureOp
 from aotc.dialects.properties import flag, int_prop, integer, unit_prop
+from aotc.machines.expansions.narrowing import PARTS
 
 SUMS = VarConstraint("S", VectorType.constr(AnyAttr()))
 """The type of tiles of sums."""
@@ -208,8 +209,6 @@ class TileLookupOp(PureOp):
             raise VerifyException(f"{width} bytes at once are not whole registers of {lanes}")
 
 
-PARTS = 4
-"""Registers of 32-bit lanes whose bytes fill a register."""
 _MOST_POINT = 255
 """The greatest magnitude of a zero point: between integers of 8 bits, whatever their signs."""
 

@@ -10,9 +10,10 @@ from xdsl.dialects.builtin import i8
 from xdsl.ir import SSAValue
 
 from aotc.dialects.aot import tiles
-from aotc.dialects.aot.tile_integers import PARTS, TileLookupOp, TileNarrowOp
+from aotc.dialects.aot.tile_integers import TileLookupOp, TileNarrowOp
 from aotc.dialects.aot.tiles import tile_shape, tile_type
 from aotc.dialects.properties import integer
+from aotc.machines.expansions.narrowing import PARTS
 from aotc.passes.loops.unrolling import Registers, Unrolling, place_properties, register_places
 
 

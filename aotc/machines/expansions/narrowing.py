@@ -11,10 +11,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Generic
 
-from aotc.dialects.aot.tile_integers import PARTS
+from aotc.machines.expansions.vocabulary import Processor, V
 from aotc.machines.instructions import INSTRUCTIONS
 from aotc.machines.instructions.values import bits_of, bounds
-from aotc.passes.loops.selection.processor import Processor, V
+
+PARTS = 4
+"""Registers of 32-bit lanes whose bytes fill a register."""
 
 _TO_INTEGERS = ("cvtps2dq", "fcvtns")
 _TO_WORDS = ("packssdw", "sqxtn.words", "i16x8.narrow_i32x4_s")
