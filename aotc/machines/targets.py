@@ -106,11 +106,11 @@ class Target:
     @cached_property
     def present(self) -> frozenset[str]:
         """The features it has, by LLVM's names: of those with rows in `FEATURES`, and those of instructions."""
-        if is_host(self.name) and (found := here()) is not None:
-            return frozenset(found)
         architecture = architecture_of(self.triple)
-        names = [row.name for row in FEATURES.get(self.triple.split("-")[0], ())]
-        names += () if architecture is None else architecture.others
+        others = () if architecture is None else architecture.others
+        if is_host(self.name) and not others and (found := here()) is not None:
+            return frozenset(found)
+        names = [*(row.name for row in FEATURES.get(self.triple.split("-")[0], ())), *others]
         return frozenset(present(binding(), self.triple, self.cpu, self.features, self.machine(), names))
 
     @cached_property
@@ -119,53 +119,6 @@ class Target:
         architecture = architecture_of(self.triple)
         return frozenset() if architecture is None else available(architecture, self.present)
 
-    @cached_property
-    def native(self) -> frozenset[str]:
-        """Which operations the target computes with instructions of its own, without calling a library.
-
-        Those of `PROBES` are found by compiling each, so the answer holds for every processor and feature string.
-        """
-        machine = self.machine()
-        names: set[str] = set()
-        for name, (body, calls) in PROBES.items():
-            module = binding().parse_assembly(body)
-            module.triple = self.triple
-            assembly = machine.emit_assembly(module)
-            if not re.search(rf"(?<![.\w])\w*({'|'.join(calls)})\b", assembly):
-                names.add(name)
-        if self.triple.split("-")[0] in _WITH_MAXIMUM:
-            names |= {"maximum-f32", "maximum-f64"}
-        return frozenset(names)
-
-
-def _rounding(kind: str, suffix: str) -> tuple[str, tuple[str, ...]]:
-    lines = [f"define {kind} @probe({kind} %x) optsize {{"]
-    source = "%x"
-    for name in ("floor", "ceil", "trunc", "roundeven"):
-        lines.append(f"  %{name} = call {kind} @llvm.{name}.{'f32' if kind == 'float' else 'f64'}({kind} {source})")
-        source = f"%{name}"
-    lines.append(f"  ret {kind} {source}\n}}")
-    return "\n".join(lines), tuple(f"{name}{suffix}" for name in ("floor", "ceil", "trunc", "roundeven"))
-
-
-_HALF_CALLS: Final = ("hfsf2", "sfhf2", "h2f_ieee", "f2h_ieee", "_h2f", "_f2h")
-
-PROBES: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
-    "round-f32": _rounding("float", "f"),
-    "round-f64": _rounding("double", ""),
-    "convert-f16": (
-        "define i16 @probe(i16 %x) optsize {\n"
-        "  %h = bitcast i16 %x to half\n  %f = fpext half %h to float\n  %g = fadd float %f, 1.0\n"
-        "  %t = fptrunc float %g to half\n  %r = bitcast half %t to i16\n  ret i16 %r\n}",
-        _HALF_CALLS,
-    ),
-}
-"""Operations that some targets leave to a library: LLVM text that uses them, and what the library call contains.
-
-Some do so only where code is to be small, so that is what is asked for."""
-
-_WITH_MAXIMUM: Final = ("x86_64", "aarch64", "wasm32")
-"""Where `llvm.maximum` and `llvm.minimum` are instructions. Not probed: LLVM 22 aborts on them for some processors."""
 
 _VECTOR_ADDITIONS: Final[tuple[tuple[str, tuple[Machine, ...]], ...]] = (
     (r"\tv?addps\t.*zmm", (families.X86_AVX512,)),
@@ -311,7 +264,7 @@ def instructions_of(spec: str) -> frozenset[str]:
     """The instructions of a target, of the host without LLVM where the operating system says what it has. As
     `lookup`."""
     architecture, found = architecture_of(processor.architecture()), here()
-    if not is_host(spec) or architecture is None or found is None:
+    if not is_host(spec) or architecture is None or architecture.others or found is None:
         return lookup(spec).instructions
     return available(architecture, found)
 

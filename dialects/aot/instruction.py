@@ -81,13 +81,13 @@ def types_of(name: str) -> tuple[tuple[Attribute, ...], Attribute]:
     row = INSTRUCTIONS[name]
 
     def kind(lanes: Lanes) -> Attribute:
-        return i32 if row.is_word(lanes) else _vector(lanes)
+        return i32 if row.is_word(lanes) else constant_type(lanes)
 
     return tuple(map(kind, row.operands)), kind(row.result)
 
 
 def constant_type(lanes: Lanes) -> Attribute:
-    """The type of one of an instruction's constants: of one lane a scalar."""
+    """The type of an operand, or of one of an instruction's constants: of one lane a scalar."""
     return element_type(lanes.dtype) if lanes.count == 1 else _vector(lanes)
 
 

@@ -7,22 +7,22 @@ first used, for LLVM to inline. Names are those of the helpers in C:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import Final, Self
 
 from xdsl.dialects import llvm
-from xdsl.dialects.builtin import ArrayAttr, StringAttr, VectorType, f32, f64, i1, i16, i32
+from xdsl.dialects.builtin import ArrayAttr, StringAttr, VectorType, f16, f32, f64, i1, i16, i32
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
+from aotc.dialects.aot.instruction import constant_type
 from aotc.dialects.llvm_ext import suffix
-from aotc.machines.instructions import values
+from aotc.machines.instructions import computing, rows, values
 from aotc.machines.instructions.floats import FUNCTIONS, ROUNDINGS, Function
+from aotc.machines.instructions.rows import Call, Lanes
 from aotc.machines.instructions.values import BOOLEAN, Value, bits_of
-from aotc.passes.lower.llvm_builder import NO_FAST_MATH, LLVMBuilder, element, integer, like
+from aotc.passes.lower.llvm_builder import LLVMBuilder, element, integer, like
 
-_NATIVE = {"maximum": "maximum", "minimum": "maximum"}
-"""How `Target.native` calls what LLVM has intrinsics for, but for rounding."""
 _IN_PLACE = ("bf16_to_f32",)
 """Functions of so few operations that they are written where they are used."""
 
@@ -30,11 +30,11 @@ _IN_PLACE = ("bf16_to_f32",)
 class Helpers:
     """Emits uses of the helper functions, which get the properties `base`; `functions` are those used so far.
 
-    `native` is `Target.native`.
+    `instructions` are the names of those that the target has.
     """
 
-    def __init__(self, native: Iterable[str], base: Mapping[str, Attribute | None]) -> None:
-        self.native = frozenset(native)
+    def __init__(self, instructions: Collection[str], base: Mapping[str, Attribute | None]) -> None:
+        self._instructions = instructions
         self.functions: dict[str, llvm.FuncOp] = {}
         self._base = base
 
@@ -67,17 +67,16 @@ class Helpers:
         return b.call(name, a, to)[0]
 
     def apply(self, b: LLVMBuilder, name: str, *operands: SSAValue) -> SSAValue:
-        """A function of `FUNCTIONS`; f16 and bf16 are their bits."""
+        """A function of `FUNCTIONS`, by the target's instruction where it has one; f16 and bf16 are their bits."""
         kind, function = operands[0].type, FUNCTIONS[name]
-        dtype = suffix(element(kind))
-        if function.is_of_any and f"{_NATIVE.get(name, 'round')}-{dtype}" in self.native:
-            return b.intrinsic(f"llvm.{name}.{suffix(kind)}", operands, kind, NO_FAST_MATH)
-        types, result = function.types(dtype)
-
+        types, result = function.types(suffix(element(kind)))
+        to = like(kind, {"f32": f32, "u16": i16}.get(result) or element(kind))
+        found = computing(function, Lanes(result, kind.get_shape()[0] if isinstance(kind, VectorType) else 1))
+        if (row := next((each for each in found if each.name in self._instructions), None)) is not None:
+            return instruction(b, row.intrinsic, operands, to)
         body = partial(meaning, function, types)
         if name in _IN_PLACE:
             return body(b, *operands)
-        to = like(kind, {"f32": f32, "u16": i16}.get(result) or element(kind))
         where = f".{suffix(kind)}" if function.is_of_any else _lanes(operands[0])
         return self._call(b, f"aotc.{name}{where}", operands, to, body)
 
@@ -87,6 +86,27 @@ class Helpers:
         types, _ = function.types("s32")
         body = partial(meaning, function, types)
         return self._call(b, f"aotc.{name}", operands, i32, body, ("noinline", "cold"), function.names)
+
+
+def instruction(b: LLVMBuilder, call: Call, operands: Sequence[SSAValue], result: Attribute) -> SSAValue:
+    """The result of an instruction, as LLVM calls it."""
+    given = [
+        operands[each]
+        if isinstance(each, int)
+        else instruction(b, each, operands, i32)
+        if isinstance(each, Call)
+        else b.constant(each.value, constant_type(each.lanes))
+        for each in call.operands
+    ]
+    match call.name:
+        case rows.ADD:
+            return b.integer_op(llvm.AddOp, given[0], given[1])
+        case rows.WIDEN:
+            return b.convert(llvm.FPExtOp, b.convert(llvm.BitcastOp, given[0], like(result, f16)), result)
+        case rows.NARROW:
+            return b.convert(llvm.BitcastOp, b.convert(llvm.FPTruncOp, given[0], like(result, f16)), result)
+        case name:
+            return b.intrinsic(name, given, result)
 
 
 def meaning(function: Function, types: Sequence[str], b: LLVMBuilder, *operands: SSAValue) -> SSAValue:

@@ -347,12 +347,10 @@ class LLVMBuilder:
 class TypeConverter:
     """Value types, memory types and structure layouts.
 
-    bf16 is held as i16 everywhere, and f16 too unless `half` says that the target converts it by itself: what cannot
-    be computed natively is only loaded, stored, moved and converted.
+    f16 and bf16 are held as i16: they are only loaded, stored, moved and converted.
     """
 
     index_bitwidth: int = 64
-    half: bool = False
     _values: dict[int, tuple[Attribute, Attribute]] = field(default_factory=dict[int, tuple[Attribute, Attribute]])
     """By the identity of a type, which is kept: its value type, and itself."""
     _structs: dict[str, tuple[Attribute, dict[str, tuple[int, ...]]]] = field(
@@ -377,10 +375,8 @@ class TypeConverter:
                 return self.index
             case PtrType() | MemRefType() | llvm.LLVMPointerType():
                 return PTR
-            case BFloat16Type():
+            case BFloat16Type() | Float16Type():
                 return i16
-            case Float16Type():
-                return kind if self.half else i16
             case IntegerType() | Float32Type() | Float64Type():
                 return integer(kind.width.data) if isinstance(kind, IntegerType) else kind
             case StructType():

@@ -54,12 +54,11 @@ class ModuleLowering:
 
     def __init__(self, module: ModuleOp, options: ModuleOptions) -> None:
         target = options.target or _ANY
-        native = frozenset[str]() if options.target is None else target.native
-        self.types = TypeConverter(options.index_bitwidth or target.pointer_width, half="convert-f16" in native)
+        self.types = TypeConverter(options.index_bitwidth or target.pointer_width)
         self.declarations: dict[str, llvm.FuncOp] = {}
         self._options = options
         self._target = target
-        self.helpers = Helpers(native, self.function_properties())
+        self.helpers = Helpers(target.instructions, self.function_properties())
         self._name = model_name_or(module, "model")
         external = WEIGHTS.get(module) == "external"
         self._blob = operator_symbol(self._name, "constants") if external else weights_symbol(self._name)

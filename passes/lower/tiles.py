@@ -8,7 +8,6 @@ pointer, so that addresses fold into instructions.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import cast
 
 from xdsl.dialects import llvm, vector
@@ -25,11 +24,10 @@ from aotc.dialects.aot import (
     TileSelectOp,
     TileStoreOp,
 )
-from aotc.dialects.aot.instruction import constant_type
 from aotc.errors import CompileError
-from aotc.machines.instructions.rows import ADD, Call
 from aotc.passes.lower.arith import CONVERSION, compare, convert
 from aotc.passes.lower.function import FunctionLowering, Lowerings
+from aotc.passes.lower.helpers import instruction
 from aotc.passes.lower.llvm_builder import alignment, integer, like, width
 from aotc.passes.lower.memory import element_address, read, write
 
@@ -167,21 +165,7 @@ def _extract(f: FunctionLowering, op: vector.ExtractOp) -> None:
 
 def _instruction(f: FunctionLowering, op: InstructionOp) -> None:
     operands = [f.get(each) for each in op.arguments]
-    f.set(op.result, _called(f, op.row.intrinsic, operands, f.types.value(op.result.type)))
-
-
-def _called(f: FunctionLowering, call: Call, operands: Sequence[SSAValue], result: Attribute) -> SSAValue:
-    given = [
-        operands[each]
-        if isinstance(each, int)
-        else _called(f, each, operands, i32)
-        if isinstance(each, Call)
-        else f.b.constant(each.value, constant_type(each.lanes))
-        for each in call.operands
-    ]
-    if call.name == ADD:
-        return f.b.integer_op(llvm.AddOp, given[0], given[1])
-    return f.b.intrinsic(call.name, given, result)
+    f.set(op.result, instruction(f.b, op.row.intrinsic, operands, f.types.value(op.result.type)))
 
 
 _KINDS = {kind.name.removeprefix("arith."): kind for kind in CONVERSION}

@@ -3,10 +3,10 @@
 set -eu
 packages="gcc libc6-dev gcc-arm-none-eabi libnewlib-arm-none-eabi libstdc++-arm-none-eabi-newlib gcc-riscv64-unknown-elf
   picolibc-riscv64-unknown-elf qemu-system-arm qemu-system-misc cmake gcc-powerpc-linux-gnu libc6-dev-powerpc-cross
-  qemu-user clang gcc-avr avr-libc gcc-xtensa-lx106 picolibc-xtensa-lx106-elf"
+  qemu-user clang gcc-avr avr-libc gcc-xtensa-lx106 picolibc-xtensa-lx106-elf cppcheck"
 missing=
 for tool in gcc arm-none-eabi-g++ riscv64-unknown-elf-gcc qemu-system-arm qemu-system-riscv32 cmake \
-  powerpc-linux-gnu-gcc qemu-ppc clang avr-gcc xtensa-lx106-elf-gcc; do
+  powerpc-linux-gnu-gcc qemu-ppc clang avr-gcc xtensa-lx106-elf-gcc cppcheck; do
   command -v "$tool" >/dev/null || missing="$missing $tool"
 done
 [ -n "$missing" ] || exit 0

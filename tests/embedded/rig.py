@@ -96,7 +96,7 @@ BIG_ENDIAN = ("powerpc-linux-gnu-gcc", "qemu-ppc")
 def missing_tools() -> list[str]:
     """The programs that the rig needs and this machine has not."""
     needed = {f"{board.tools}gcc" for board in BOARDS.values()} | {board.emulator[0] for board in BOARDS.values()}
-    return sorted(tool for tool in needed | {"gcc", *BIG_ENDIAN} if shutil.which(tool) is None)
+    return sorted(tool for tool in needed | {"gcc", "cppcheck", *BIG_ENDIAN} if shutil.which(tool) is None)
 
 
 @dataclass

@@ -17,7 +17,7 @@ from aotc.emit.c.definitions.macros import prologue
 from aotc.emit.c.definitions.meanings import operand_type
 from aotc.machines.instructions import INSTRUCTIONS
 from aotc.machines.instructions.evaluation import Array, numpy_type
-from aotc.machines.instructions.rows import ADD, Call, Instruction, Lanes, Number
+from aotc.machines.instructions.rows import ADD, NARROW, WIDEN, Call, Instruction, Lanes, Number
 from aotc.machines.instructions.values import bits_of, bounds
 
 
@@ -88,9 +88,24 @@ def _called(row: Instruction, call: Call, result: str, lines: list[str], declare
     if call.name == ADD:
         lines.append(f"  %y{len(lines)} = add {result} {', '.join(value for _, value in given)}\n")
         return f"%y{len(lines) - 1}"
+    if call.name in (WIDEN, NARROW):
+        return _converted(call.name, *given[0], result, lines)
     declared[call.name] = f"declare {result} @{call.name}({', '.join(kind for kind, _ in given)})\n"
     lines.append(f"  %y{len(lines)} = call {result} @{call.name}({', '.join(map(' '.join, given))})\n")
     return f"%y{len(lines) - 1}"
+
+
+def _converted(name: str, kind: str, value: str, result: str, lines: list[str]) -> str:
+    """A conversion of halves, which are integers otherwise."""
+    wide, narrow = (result, kind) if name == WIDEN else (kind, result)
+    half, at = wide.replace("float", "half"), len(lines)
+    if name == WIDEN:
+        lines += [f"  %y{at} = bitcast {narrow} {value} to {half}\n"]
+        lines += [f"  %y{at + 1} = fpext {half} %y{at} to {wide}\n"]
+    else:
+        lines += [f"  %y{at} = fptrunc {wide} {value} to {half}\n"]
+        lines += [f"  %y{at + 1} = bitcast {half} %y{at} to {narrow}\n"]
+    return f"%y{at + 1}"
 
 
 def llvm_text(rows: Iterable[Instruction]) -> str:
@@ -127,5 +142,5 @@ def c_text(rows: Sequence[Instruction]) -> str:
             f"void f{number}({parameters}, {result} *r, int64_t count)\n{{\n"
             f"    for (int64_t i = 0; i < count; ++i) {{\n        r[i] = {call};\n    }}\n}}\n"
         )
-    words = helper_text(macro_name(row) for row in rows if row.on_words)
+    words = helper_text(macro_name(row) for row in rows if row.on_words or row.on_numbers)
     return "\n".join(["#include <stdint.h>", "#define AOTC_HELPER", *words, prologue(functions).text, *functions])

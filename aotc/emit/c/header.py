@@ -77,7 +77,7 @@ def header_text(
         *(f"/* The descriptor. */\n{descriptor.declaration()}" for descriptor in descriptors),
         _supported_declaration(info),
         _workspace_declaration(prefix, info),
-        _weights_declaration(info),
+        _weights_declaration(prefix, info),
         "#ifdef __cplusplus\n}\n#endif\n",
         _aliases(info, descriptors),
         f"#endif /* {prefix}_H_ */\n",
@@ -180,11 +180,12 @@ def _workspace_declaration(prefix: str, info: ModelInfo) -> str:
     return f"/* Inputs and outputs are here, each at its OFFSET. */\nextern unsigned char {array};\n"
 
 
-def _weights_declaration(info: ModelInfo) -> str:
+def _weights_declaration(prefix: str, info: ModelInfo) -> str:
     if info.weights != "external":
         return ""
-    symbol = conventions.weights_symbol(info.name)
-    return f"/* {info.name}.weights.bin, which the application links. */\nextern const unsigned char {symbol}[];\n"
+    size = f"{prefix}_WEIGHTS_SIZE" if info.weights_bytes else "1"
+    array = f"{conventions.weights_symbol(info.name)}[{size}]"
+    return f"/* {info.name}.weights.bin, which the application links. */\nextern const unsigned char {array};\n"
 
 
 def _aliases(info: ModelInfo, descriptors: Sequence[Descriptor]) -> str:

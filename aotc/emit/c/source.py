@@ -133,6 +133,8 @@ class CSource(Unit):
             yield TEXTS["VECTOR_CONTRACTION"]
         elif self._helpers or any(isinstance(op, arith.MulfOp) for op in self._operations()):
             yield TEXTS["CONTRACTION"]
+        if self._helpers or any(isinstance(op, arith.ShRSIOp) for op in self._operations()):
+            yield TEXTS["SHIFTS"]
         if self._helpers:
             yield TEXTS["HELPER"]
         for text in helper_text(self._helpers):
@@ -140,7 +142,7 @@ class CSource(Unit):
         yield vectors
         yield from self._byte_order(bool(vectors))
         yield from self._prototypes(header is None)
-        yield from self._constants()
+        yield from self._constants(header is None)
         yield from self._static_memory()
         constants = [] if self.part is Part.OPERATORS else self._tables.values()
         for table in constants:
@@ -193,8 +195,8 @@ class CSource(Unit):
         if lines:
             yield "\n" + "\n".join(lines) + "\n"
 
-    def _constants(self) -> Iterator[str]:
-        """The definitions of the weights."""
+    def _constants(self, alone: bool) -> Iterator[str]:
+        """The definitions of the weights; where there is no header (`alone`), the declaration of external ones."""
         defined = {key: value for key, value in self._weights.items() if key in self.store}
         aligned = f" AOTC_ALIGNED({self.widest})" if self.widest else ""
         if aligned and (defined or self._workspace is not None):
@@ -212,7 +214,7 @@ class CSource(Unit):
             comment = comment_text(f"{key}: {array.dtype.name}[{', '.join(map(str, array.shape))}]")
             yield f"\n/* {comment} */\n"
             yield from definition(f"static const AOTC_WEIGHTS{aligned}", name, array, self._as_bytes(key))
-        for symbol, size in self._external.items():
+        for symbol, size in self._external.items() if alone else ():
             yield f"\n/* The application links the weights. */\nextern const unsigned char {symbol}[{max(1, size)}];\n"
 
     def _static_memory(self) -> Iterator[str]:

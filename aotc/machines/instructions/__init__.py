@@ -6,18 +6,26 @@ operation for all (`aot.instruction`), which `select-instructions` writes where 
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
+from functools import lru_cache
 from typing import Final
 
-from aotc.machines.instructions import arm64, cortex_m, wasm, x86
-from aotc.machines.instructions.rows import Architecture, Instruction
+from aotc.machines.instructions import arm32, arm64, cortex_m, others, wasm, x86
+from aotc.machines.instructions.floats import Function
+from aotc.machines.instructions.rows import Architecture, Instruction, Lanes
 
 INSTRUCTIONS: Final[dict[str, Instruction]] = {
-    row.name: row for row in (*x86.ROWS, *arm64.ROWS, *cortex_m.ROWS, *wasm.ROWS)
+    row.name: row for module in (x86, arm64, arm32, cortex_m, wasm, others) for row in module.ROWS
 }
 """By name; those of x86 have the bits of their registers behind it, as "vpdpbusd.512"."""
 
-_ARCHITECTURES: Final = (x86.X86_64, arm64.AARCH64, cortex_m.THUMB, wasm.WASM32)
+_ARCHITECTURES: Final = tuple({id(row.architecture): row.architecture for row in INSTRUCTIONS.values()}.values())
+
+
+@lru_cache(maxsize=256)
+def computing(function: Function, lanes: Lanes) -> Sequence[Instruction]:
+    """The instructions that compute a function of floats, of registers whose result has these lanes."""
+    return [row for row in INSTRUCTIONS.values() if row.meaning is function.meaning and row.result == lanes]
 
 
 def architecture_of(triple: str) -> Architecture | None:

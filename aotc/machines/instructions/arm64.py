@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from aotc.machines.instructions import floats
-from aotc.machines.instructions.rows import Architecture, Instruction, Lanes, Spelling, dot
+from aotc.machines.instructions.rows import Architecture, Instruction, Lanes, Spelling, dot, of_floats
 from aotc.machines.instructions.values import Group, Meaning, Value, bits_of, bounds, saturated_sum
 
 _BITS = 128
@@ -115,24 +115,21 @@ def _saturated(dtype: str) -> Meaning:
     return lambda x: x.saturate(dtype)
 
 
+_NAMES = ("frintn", "frintm", "frintp", "frintz", "fmax", "fmin")
+_ACLE = ("vrndnq", "vrndmq", "vrndpq", "vrndq", "vmaxq", "vminq")
+
+
 def _floats() -> Iterator[Instruction]:
-    for dtype in ("f32", "f64"):
-        kind = f"v{_BITS // bits_of(dtype)}{dtype}"
-        for name, meaning, signature, function in (
-            ("frintn", floats.roundeven, "{0} -> {0}", "vrndn"),
-            ("frintm", floats.floor, "{0} -> {0}", "vrndm"),
-            ("frintp", floats.ceil, "{0} -> {0}", "vrndp"),
-            ("frintz", floats.trunc, "{0} -> {0}", "vrnd"),
-            ("fmax", floats.maximum, "{0}, {0} -> {0}", "vmax"),
-            ("fmin", floats.minimum, "{0}, {0} -> {0}", "vmin"),
-        ):
-            llvm = f"{meaning.__name__}.{kind}"
-            yield _row(f"{name}.{dtype}", signature.format(dtype), meaning, llvm, f"{function}q_{dtype}")
-    for name, meaning, signature, bits, llvm, function in (
-        ("fcvtl", floats.f16_to_f32, "u16 -> f32", _BITS, "vcvthf2fp", "vcvt_f32_f16((float16x4_t){0})"),
-        ("fcvtn", floats.f32_to_f16, "f32 -> u16", _BITS // 2, "vcvtfp2hf", "vcvt_f16_f32({0})"),
+    for dtype, letter in (("f32", "s"), ("f64", "d")):
+        for function, name, c in zip((*floats.ROUNDS, *floats.EXTREMES), _NAMES, _ACLE, strict=True):
+            spelling = Spelling(("neon",), f"{c}_{dtype}")
+            yield of_floats(f"{name}.{dtype}", AARCH64, function, dtype, _BITS // bits_of(dtype), spelling)
+            yield of_floats(f"{name}.{letter}", AARCH64, function, dtype, 1, Spelling(("neon",)))
+    for function, name, c in zip(
+        *(floats.HALVES, ("fcvtl", "fcvtn"), ("vcvt_f32_f16((float16x4_t){0})", "vcvt_f16_f32({0})")), strict=True
     ):
-        yield _row(name, signature, meaning, f"aarch64.neon.{llvm}", function, bits)
+        yield of_floats(name, AARCH64, function, "f32", _BITS // 32, Spelling(("neon",), c))
+        yield of_floats(f"fcvt.{function.name}", AARCH64, function, "f32", 1, Spelling(("neon",)))
 
 
 ROWS = (*_dots(), *_pairwise(), *_permutations(), *_narrowings(), *_floats())

@@ -7,6 +7,7 @@ from functools import reduce
 from itertools import product
 from operator import add
 
+from aotc.machines.instructions import arm32
 from aotc.machines.instructions.arm64 import nearest, register_type
 from aotc.machines.instructions.rows import ADD, Architecture, Call, Instruction, Number, Spelling, dot_alone
 from aotc.machines.instructions.values import Group, Meaning, Value, products
@@ -16,6 +17,7 @@ _MACROS = {
     "dsp": "AOTC_DSP",
     "mve": "defined(__ARM_FEATURE_MVE)",
     "mve.fp": "defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 2)",
+    **arm32.MACROS,
 }
 THUMB = Architecture("thumb", (), _MACROS.__getitem__, register_type, others=tuple(_MACROS), word=32)
 
@@ -177,4 +179,4 @@ def _quads() -> Iterator[Instruction]:
     yield _vector("vcvtn.s32.f32", "f32 -> s32", 128, nearest, "vcvtnq_s32_f32", llvm, "mve.fp")
 
 
-ROWS = (*_widenings(), *_dots(), *_saturations(), *_sums(), *_quads())
+ROWS = (*_widenings(), *_dots(), *_saturations(), *_sums(), *_quads(), *arm32.of_numbers(THUMB))

@@ -168,6 +168,9 @@ FUNCTIONS: Final = {
     for meaning, signature, says in _ROWS
 }
 """By name."""
+ROUNDS: Final = tuple(FUNCTIONS[each.__name__] for each in (roundeven, floor, ceil, trunc))
+EXTREMES: Final = tuple(FUNCTIONS[each.__name__] for each in (maximum, minimum))
+HALVES: Final = tuple(FUNCTIONS[each.__name__] for each in (f16_to_f32, f32_to_f16))
 
 
 # --- roundings of products, in integers ------------------------------------------------------------------------------

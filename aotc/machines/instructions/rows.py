@@ -9,6 +9,7 @@ from functools import cached_property, reduce
 from operator import or_
 from typing import Any, cast
 
+from aotc.machines.instructions.floats import Function
 from aotc.machines.instructions.values import Group, Meaning, V, Value, bits_of, products
 
 
@@ -52,7 +53,8 @@ class Spelling:
 
     features: tuple[str, ...]
     function: str = ""
-    """The name of an intrinsic that takes the operands in order, or an expression with `{0}`, `{1}`, .. for them."""
+    """The name of an intrinsic that takes the operands in order, or an expression with `{0}`, `{1}`, .. for them; empty
+    where C has none, and is the meaning."""
     assembly: str = ""
     """For GCC, where it has no intrinsic: the result is `%0`, the operands are `%1`, `%2`, .."""
 
@@ -77,12 +79,14 @@ class Call:
     other calls make."""
 
     name: str
-    """Of the intrinsic, or `ADD`."""
+    """Of the intrinsic, or `ADD`, `WIDEN`, `NARROW`."""
     operands: tuple[int | Number | Call, ...]
 
 
 ADD = "add"
 """The sum of two words, for which there is no intrinsic."""
+WIDEN, NARROW = "fpext", "fptrunc"
+"""Halves as f32 and back, for which there are none either: as integers of 16 bits they are LLVM's type of them."""
 
 
 @dataclass(frozen=True)
@@ -151,12 +155,17 @@ class Instruction:
 
     def is_word(self, lanes: Lanes) -> bool:
         """Whether an operand, or the result, is an integer in a general register."""
-        return lanes.bits == self.architecture.word
+        return lanes.bits == self.architecture.word and lanes.dtype[0] != "f"
 
     @property
     def on_words(self) -> bool:
         """Whether all operands and the result are."""
         return all(map(self.is_word, (*self.operands, self.result)))
+
+    @property
+    def on_numbers(self) -> bool:
+        """Whether they are numbers of other types."""
+        return not self.on_words and all(each.count == 1 for each in (*self.operands, self.result))
 
     @property
     def is_lanewise(self) -> bool:
@@ -181,6 +190,18 @@ class Instruction:
         found: Any = self.meaning(*arguments)
         lanes = [found] if isinstance(found, Value) else [each.convert(f"u{bits_of(each.dtype)}") for each in found]
         return cast("Sequence[V]", lanes)
+
+
+def of_floats(
+    name: str, architecture: Architecture, function: Function, dtype: str, lanes: int, *spellings: Spelling
+) -> Instruction:
+    """A function of floats of type `dtype`, which LLVM knows for itself; of one lane it is on numbers."""
+    operands, result = function.types(dtype)
+    register = f"{f'v{lanes}' if lanes > 1 else ''}{dtype}"
+    convert = Call(WIDEN if result == "f32" else NARROW, (0,))
+    llvm = f"llvm.{function.name}.{register}" if function.is_of_any else convert
+    signature, bits = f"{', '.join(operands)} -> {result}", lanes * bits_of(result)
+    return Instruction(name, architecture, signature, bits, function.meaning, llvm, spellings)
 
 
 def dot(sums: Value, a: Group[Value], b: Group[Value]) -> Value:

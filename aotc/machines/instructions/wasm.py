@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from aotc.machines.instructions.rows import Architecture, Instruction, Spelling, dot_alone
+from aotc.machines.instructions import floats
+from aotc.machines.instructions.rows import Architecture, Instruction, Spelling, dot_alone, of_floats
 from aotc.machines.instructions.values import Group, Meaning, Value, packed, saturated_sum
 
 _BITS = 128
-WASM32 = Architecture("wasm32", (), lambda feature: f"defined(__wasm_{feature}__)", None, others=("simd128",))
+WASM32 = Architecture("wasm32", ("mvp",), lambda feature: f"defined(__wasm_{feature}__)", None, others=("simd128",))
 
 
 def _found(table: Group[Value], numbers: Group[Value]) -> Sequence[Value]:
@@ -30,9 +31,20 @@ def _narrowings() -> Iterator[Instruction]:
         yield _row(name, signature, packed(signature), f"wasm.narrow.{llvm}", f"__builtin_wasm_narrow_{function}")
 
 
+def _floats() -> Iterator[Instruction]:
+    functions = zip(
+        (*floats.ROUNDS, *floats.EXTREMES), ("nearest", "floor", "ceil", "trunc", "max", "min"), strict=True
+    )
+    for function, name in functions:
+        for dtype, lanes in (("f32", 4), ("f64", 2)):
+            yield of_floats(f"{dtype}.{name}", WASM32, function, dtype, 1, Spelling(("mvp",)))
+            yield of_floats(f"{dtype}x{lanes}.{name}", WASM32, function, dtype, lanes, Spelling(("simd128",)))
+
+
 _DOT, _SWIZZLE = "__builtin_wasm_dot_s_i32x4_i16x8", "__builtin_wasm_swizzle_i8x16"
 ROWS = (
     *_narrowings(),
+    *_floats(),
     _row("i16x8.add_sat_s", "s16, s16 -> s16", saturated_sum, "sadd.sat.v8i16", "wasm_i16x8_add_sat"),
     _row("i32x4.dot_i16x8_s", "s16x2, s16x2 -> s32", dot_alone, "wasm.dot", _DOT),
     _row("i8x16.swizzle", "u8x16, u8x16 -> u8x16", _found, "wasm.swizzle", _SWIZZLE),

@@ -6,7 +6,17 @@ from collections.abc import Iterator, Sequence
 from itertools import product
 
 from aotc.machines.instructions import floats
-from aotc.machines.instructions.rows import Architecture, Call, Instruction, Lanes, Number, Spelling, dot, dot_alone
+from aotc.machines.instructions.rows import (
+    Architecture,
+    Call,
+    Instruction,
+    Lanes,
+    Number,
+    Spelling,
+    dot,
+    dot_alone,
+    of_floats,
+)
 from aotc.machines.instructions.values import Group, Meaning, Value, bits_of, packed, products, saturated_sum
 
 _PREFIX = {128: "_mm", 256: "_mm256", 512: "_mm512"}
@@ -177,10 +187,12 @@ def _permutations() -> Iterator[Instruction]:
 
 # --- floats ----------------------------------------------------------------------------------------------------------
 
-_ROUNDS = {128: ("sse4.1",), 256: ("avx",), 512: ("avx512f",)}
-_MODES = ((floats.roundeven, 8), (floats.floor, 9), (floats.ceil, 10), (floats.trunc, 11))
+_ROUNDS = {256: ("avx",), 512: ("avx512f",)}
+_MODES = ("8", "9", "10", "11")
+"""The numbers by which instructions round as `floats.ROUNDS` do."""
 _RANGES = {128: ("avx512dq", "avx512vl"), 256: ("avx512dq", "avx512vl"), 512: ("avx512dq",)}
-_EXTREMES = ((floats.maximum, 5), (floats.minimum, 4))
+_CODES = (5, 4)
+"""Those of `floats.EXTREMES`."""
 _ADVANCED = {128: ("sse2",), 256: ("avx",), 512: ("avx512f",)}
 
 
@@ -194,22 +206,22 @@ def _lesser(x: Value, y: Value) -> Value:
     return (x < y).select(x, y)
 
 
-_RANGED = "mask_add_{1}({0}_range_{1}({{0}}, {{1}}, {2}), {0}_cmp_{1}_mask({{0}}, {{1}}, 3), {{0}}, {{1}})"
+_RANGED = "{0}_mask_add_{1}({0}_range_{1}({{0}}, {{1}}, {2}), {0}_cmp_{1}_mask({{0}}, {{1}}, 3), {{0}}, {{1}})"
 """`vrange` takes the number where one operand is NaN: the sum is put there."""
 
 
 def _floats() -> Iterator[Instruction]:
     for bits, (dtype, kind) in product(_PREFIX, (("f32", "ps"), ("f64", "pd"))):
-        register, scale = f"v{bits // bits_of(dtype)}{dtype}", "rndscale" if bits == 512 else "round"
-        for meaning, mode in _MODES:
-            name = meaning.__name__
-            spelling = _ROUNDS[bits], f"{scale.replace('rnd', 'round')}_{kind}({{0}}, {mode})"
-            llvm = f"llvm.{name}.{register}"
-            yield _row(f"v{scale}{kind}.{name}", bits, f"{dtype} -> {dtype}", meaning, llvm, spelling)
-        for meaning, code in _EXTREMES:
-            name, signature = meaning.__name__, f"{dtype}, {dtype} -> {dtype}"
-            spelling = _RANGES[bits], _RANGED.format(_PREFIX[bits], kind, code)
-            yield _row(f"vrange{kind}.{name}", bits, signature, meaning, f"llvm.{name}.{register}", spelling)
+        lanes, scale = bits // bits_of(dtype), "rndscale" if bits == 512 else "round"
+        for function, mode in zip(floats.ROUNDS, _MODES, strict=True):
+            c = f"{_PREFIX[bits]}_{scale.replace('rnd', 'round')}_{kind}({{0}}, {mode})"
+            spelling = Spelling(_ROUNDS.get(bits, ("sse4.1",)), c)
+            yield of_floats(f"v{scale}{kind}.{function.name}.{bits}", X86_64, function, dtype, lanes, spelling)
+        for function, code in zip(floats.EXTREMES, _CODES, strict=True):
+            spelling = Spelling(_RANGES[bits], _RANGED.format(_PREFIX[bits], kind, code))
+            yield of_floats(f"vrange{kind}.{function.name}.{bits}", X86_64, function, dtype, lanes, spelling)
+            name = f"v{function.name[:3]}{kind}.{function.name}.{bits}"
+            yield of_floats(name, X86_64, function, dtype, lanes, Spelling(_ADVANCED[bits]))
         for meaning, name in ((_greater, "max"), (_lesser, "min")):
             first = "sse" if dtype == "f32" else "sse2"
             prefix = {128: f"{first}.{name}.{kind}", 256: f"avx.{name}.{kind}.256", 512: f"avx512.{name}.{kind}.512"}
@@ -218,21 +230,21 @@ def _floats() -> Iterator[Instruction]:
             yield _row(f"v{name}{kind}", bits, f"{dtype}, {dtype} -> {dtype}", meaning, llvm, spelling)
 
 
-_ALL = Number(-1, Lanes("s16", 1))
-_WIDENED = (Number(0.0, Lanes("f32", 16)), _ALL, Number(4))
-_NARROWED = (Number(0, Lanes("u16", 16)), _ALL)
+def _of_numbers() -> Iterator[Instruction]:
+    for dtype, kind in (("f32", "ss"), ("f64", "sd")):
+        for function in floats.ROUNDS:
+            yield of_floats(f"round{kind}.{function.name}", X86_64, function, dtype, 1, Spelling(("sse4.1",)))
+        for function in floats.EXTREMES:
+            name = f"{function.name[:3]}{kind}.{function.name}"
+            yield of_floats(name, X86_64, function, dtype, 1, Spelling(("sse2",)))
 
 
 def _halves() -> Iterator[Instruction]:
-    for bits, feature, prefix, widened, narrowed in (
-        (256, "f16c", "", (), ()),
-        (512, "avx512f", "avx512.mask.", _WIDENED, _NARROWED),
-    ):
-        llvm = Call(f"llvm.x86.{prefix}vcvtph2ps.{bits}", (0, *widened))
-        yield _row("vcvtph2ps", bits, "u16 -> f32", floats.f16_to_f32, llvm, ((feature,), "cvtph_ps"))
-        llvm = Call(f"llvm.x86.{prefix}vcvtps2ph.{bits}", (0, Number(8), *narrowed))
-        spellings, meaning = (Spelling((feature,), f"{_PREFIX[bits]}_cvtps_ph({{0}}, 8)"),), floats.f32_to_f16
-        yield Instruction(f"vcvtps2ph.{bits}", X86_64, "f32 -> u16", bits // 2, meaning, llvm, spellings)
+    for lanes, bits, feature in ((1, 32, "f16c"), (4, 128, "f16c"), (8, 256, "f16c"), (16, 512, "avx512f")):
+        c = ("cvtph_ps", "cvtps_ph({0}, 8)") if bits > 128 else ()
+        for function, name, place in zip(floats.HALVES, ("vcvtph2ps", "vcvtps2ph"), (0, 1), strict=True):
+            spelling = Spelling((feature,), f"{_PREFIX[bits]}_{c[place]}" if c else "")
+            yield of_floats(f"{name}.{bits}", X86_64, function, "f32", lanes, spelling)
 
 
-ROWS = (*_dots(), *_narrowings(), *_permutations(), *_floats(), *_halves())
+ROWS = (*_dots(), *_narrowings(), *_permutations(), *_floats(), *_of_numbers(), *_halves())

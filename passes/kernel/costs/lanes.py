@@ -73,10 +73,10 @@ def row_schedule(machine: Machine, dtype: Attribute, shape: Sequence[int], axes:
     if prod(shape[axis] for axis in axes if axis not in (lane_axis, step_axis)) == 1:
         if lane_axis not in axes and steps <= most:
             return RowSchedule(lanes, _even(needed, max(machine.use.sums // steps, 1)), steps)
-        if lane_axis in axes and steps == 1 and needed <= most:
+        if steps == 1 and needed <= most:
             stages, rows = _rows_at_once(machine.use, needed)
             return RowSchedule(lanes, needed, rows=rows, stages=stages)
-        if lane_axis in axes and steps * needed <= most:
+        if steps * needed <= most:
             return RowSchedule(lanes, needed, steps)
     return reduction_schedule(machine, dtype, shape, axes)
 

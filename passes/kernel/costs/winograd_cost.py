@@ -119,7 +119,7 @@ def choose(machine: Machine, dtype: Attribute, sizes: ConvolutionSizes) -> Winog
     Fewer channels than lanes are not worth it: half of a blocked operand would be padding.
     """
     found = choices(machine, dtype, sizes) if machine.enlarges_weights else []
-    taken = {each: cycles(machine, sizes, each.output_tile.data) for each in found}
+    taken = {each: cycles_with_memory(machine, sizes, each.output_tile.data) for each in found}
     best = min(found, key=lambda each: taken[each], default=None)
     if best is None or taken[best] >= machine.winograd.most_time * direct_cycles(machine, sizes):
         return None
@@ -176,6 +176,17 @@ def cycles(machine: Machine, sizes: ConvolutionSizes, output_tile: int) -> float
     weight, growth = _weight(machine, sizes, count * sizes.segments), count * sizes.segments / sizes.taps
     fetching = machine.weight_cycles(weight, growth, blocks)
     return with_fetching(machine, schedule, tiles, blocks * count * products, fetching) + transforms
+
+
+def cycles_with_memory(machine: Machine, sizes: ConvolutionSizes, output_tile: int) -> float:
+    """The same, and those in which as many bytes come from L2 as there are in the buffers of a block, since they
+    displace what other kernels read: what this takes beside an algorithm without buffers."""
+    tiles = _tile_rows(machine, sizes, output_tile) * sizes.tiles(output_tile)[1]
+    registers = min(ceil_div(sizes.outputs, lanes_of(machine, f32)), machine.winograd.product_registers)
+    steps, panel = sizes.segments * sizes.steps, registers * machine.vector_bytes
+    buffers = tiles * sizes.products(output_tile) * (steps * byte_width(f32) + panel)
+    filters = sizes.filters(output_tile) * steps * panel if sizes.group > 1 else 0  # of a panel of the weight
+    return cycles(machine, sizes, output_tile) + (buffers + filters) / machine.bandwidths.l2
 
 
 def _transform_cycles(machine: Machine, sizes: ConvolutionSizes, output_tile: int) -> tuple[float, float]:

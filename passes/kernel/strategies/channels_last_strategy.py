@@ -85,8 +85,9 @@ def _packs(op: AccumulatingOp, outputs: int, depth: int, groups: int = 1) -> boo
     """Whether weights of two outputs are stored in a byte: of 4 bits, for an even number of outputs of a group, so that
     16 times a sum of `depth` products is an i32."""
     x, kind = element_type_of(op.operands[0]), element_type_of(op.operands[1])
-    if kind not in FEW_BITS or not isinstance(x, IntegerType) or op.zero_points[1]:
+    if kind not in FEW_BITS:
         return False
+    assert isinstance(x, IntegerType)  # as whatever is multiplied with integers
     few = outputs < 2 or (groups > 1 and outputs // groups % 2 > 0)
     return not few and depth << (x.width.data + 2 * NIBBLE - 1) < 2**31
 
@@ -182,8 +183,9 @@ class ChannelsLastStrategy(SumsStrategy[ConvOp]):
         schedule = sums_cost.sums_schedule(
             core.scalars, last.positions, outputs, rows * strip, words=words, floats=floats, size=size, step=step
         )
-        if schedule is None or op.groups == 1:
+        if op.groups == 1:
             return schedule
+        assert schedule is not None  # there is something to sum up
         fitting = max(count for count in range(step, schedule.columns + 1, step) if outputs % count == 0)
         return replace(schedule, columns=fitting)
 
@@ -310,12 +312,11 @@ def _flattened(lhs: SSAValue, weight: SSAValue, layouts: Layouts) -> tuple[SSAVa
     """The operands of a product with a weight [N, K]; where lhs is a tensor with its channels last, seen as a matrix,
     its elements stay where they are, and the weights are moved."""
     flat = producer(lhs, ReshapeOp)
-    x = None if flat is None else layouts.computed(flat.x)
-    if flat is None or x is None:
+    if flat is None or (x := layouts.computed(flat.x)) is None:
         return lhs, weight
-    images, channels, *spatial = shape_of(flat.x)
+    _, channels, *spatial = shape_of(flat.x)
     shape, size = shape_of(lhs), channels * math.prod(spatial)
-    if x.channels != Channels.of([channels], channels) or shape[-1] != size or math.prod(shape[:-1]) != images:
+    if x.channels != Channels.of([channels], channels) or shape[-1] != size:
         return lhs, weight
     outputs = shape_of(weight)[0]
     split = layouts.add(ReshapeOp.get(weight, shape=[outputs, channels, math.prod(spatial)]))

@@ -70,12 +70,12 @@ def taps_of(op: ConvolutionOp) -> Sequence[int]:
 
 
 def is_within_blocks(op: ConvolutionOp, lanes: int) -> bool:
-    """Whether no output channel reads an input channel of another block: groups are single channels, or have as many
-    output as input channels, a number that divides `lanes`."""
+    """Whether no output channel reads an input channel of another block: groups have as many output as input channels,
+    a number that divides `lanes`."""
     if not isinstance(op, ConvOp):
         return False
     outputs, inputs = shape_of(op.weight)[:2]
-    return op.is_depthwise or (outputs == op.groups * inputs > inputs and 1 < inputs < lanes and lanes % inputs == 0)
+    return outputs == op.groups * inputs > inputs and inputs < lanes and lanes % inputs == 0
 
 
 def weight_by_outputs(op: ConvolutionOp, layouts: Layouts) -> SSAValue:
@@ -133,7 +133,7 @@ class DirectConvStrategy(ConvolutionStrategy[ConvolutionOp]):
         weight = weight_by_outputs(op, layouts)
         lanes, channels = schedule.lanes, shape_of(op.x)[1]
         computed, dense = layouts.computed(op.x), Channels.of([channels], lanes)
-        if computed is not None and (op.groups == 1 or not computed.channels.has_padding):
+        if computed is not None and op.groups == 1:
             x = computed
         elif channels < lanes and op.groups == 1:
             x = Blocked(op.x, Channels.of([channels], channels))

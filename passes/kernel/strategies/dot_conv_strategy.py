@@ -10,6 +10,7 @@ import numpy as np
 from xdsl.dialects.builtin import DenseArrayBase, DenseIntOrFPElementsAttr, IntegerType, TensorType, i8, i32
 from xdsl.ir import SSAValue
 
+from aotc.dialects.builder import Scalar
 from aotc.dialects.graph.convolution import ConvOp
 from aotc.dialects.graph.interfaces import Array, element_type_of, shape_of
 from aotc.dialects.graph.movement import PadOp, ReshapeOp, TransposeOp
@@ -18,12 +19,13 @@ from aotc.dialects.graph.packed.convolution.blocked_conv import weight_panels
 from aotc.dialects.graph.packed.integers.dot_products import GROUP, BlockedDotConvOp, UnfoldTapsOp, ZeroPointBiasOp
 from aotc.dialects.graph.packed.integers.paired_steps import PairedDotConvOp, PairStepsOp
 from aotc.dialects.graph.quantized.bytes import UI8
-from aotc.dialects.graph.schedules import MatmulSchedule, PairedSchedule, Schedule
+from aotc.dialects.graph.schedules import ElementwiseSchedule, MatmulSchedule, PairedSchedule, Schedule
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.structure import ConstantOp
+from aotc.dialects.graph.windows.sliding import Edges
 from aotc.machines.machine import Machine
 from aotc.mathematics.step_pairing import pair_steps
-from aotc.passes.kernel.builders.tiles import NotVectorizable
+from aotc.passes.kernel.builders.tiles import NotVectorizable, Tile
 from aotc.passes.kernel.costs.conv_cost import conv_cycles, conv_schedule, copy_cycles
 from aotc.passes.kernel.costs.dot_cost import (
     PanelSteps,
@@ -102,10 +104,10 @@ def starting_sums(
 
 def is_unfolded(op: ConvOp) -> bool:
     """Whether the taps of a window along the last axis are better unfolded to channels, of which groups of four are
-    multiplied at once: there are fewer channels, and a quarter of the work or more is saved."""
+    multiplied at once: of fewer channels than that, where a quarter of the work or more is saved."""
     channels, size = shape_of(op.x)[1], op.kernel()[-1]
-    few = op.groups == 1 and channels < GROUP and op.ints("dilations")[-1] == 1
-    return few and GROUP * ceil_div(channels * size, GROUP) <= (GROUP - 1) * size
+    saves = GROUP * ceil_div(channels * size, GROUP) <= (GROUP - 1) * size
+    return saves and op.groups == 1 and op.ints("dilations")[-1] == 1
 
 
 def unfolded(op: ConvOp, layouts: Layouts) -> tuple[Blocked, Window]:
@@ -132,10 +134,10 @@ def operand_of(op: ConvOp, layouts: Layouts, lanes: int) -> tuple[Blocked, Windo
         return unfolded(op, layouts)
     window: Window = op.weight, op.spatial(), window_properties(op)
     computed, channels = layouts.computed(op.x), shape_of(op.x)[1]
-    if computed is not None and (op.groups == 1 or not computed.channels.has_padding):
+    if computed is not None and op.groups == 1:
         return computed, window
-    few = ceil_div(channels, GROUP) * GROUP  # as many groups of four as there are
-    dense = Channels.of([channels], few if op.groups == 1 and few < lanes else lanes)
+    few = min(ceil_div(channels, GROUP) * GROUP, lanes)  # as many groups of four as there are
+    dense = Channels.of([channels], few if op.groups == 1 else lanes)
     return Blocked(layouts.pack(op.x, dense), dense), window
 
 
@@ -321,7 +323,49 @@ class PairedDotConvStrategy(KernelStrategy[PairedDotConvOp]):
     NEST = PairedDotNest
 
 
+class UnfoldTapsStrategy(KernelStrategy[UnfoldTapsOp]):
+    """Where no tap is outside, those that see neighbouring elements are moved as registers of fewer and fewer lanes."""
+
+    SCHEDULES = (ElementwiseSchedule,)
+    PROLOGUES = (Prologue.MOVED,)
+
+    def schedule(self, op: UnfoldTapsOp, machine: Machine) -> ElementwiseSchedule:
+        return ElementwiseSchedule(min(_power_of_two(op.size), machine.vector_bytes), 1)
+
+    def nest(self, nest: Nest[UnfoldTapsOp, ElementwiseSchedule]) -> None:
+        op, b, window, edges = nest.op, nest.b, nest.op.window(), Edges.of(nest.op.window())
+        tiles, first = dict[int, Tile](), 0
+        while first < op.size:
+            tiles[first] = Tile((min(nest.lanes, _power_of_two(op.size - first)),))
+            first += tiles[first].shape[0]
+
+        def whole(index: Sequence[Scalar]) -> None:
+            batch, _, *rows, position = index
+            for channel in range(shape_of(op.x)[1]):
+                for tap, tile in tiles.items():
+                    at = tile.index(b, window.source(position, b.index(tap)), {0: 1})
+                    lane = tile.index(b, channel * op.size + tap, {0: 1})
+                    nest.write([*index, lane], nest.reads[0]([batch, b.index(channel), *rows, at]))
+            op.write_padding(b, nest.write, index)
+
+        def cut(index: Sequence[Scalar]) -> None:
+            op.unfold(b, nest.reads[0], nest.write, index)
+
+        def row(index: Sequence[Scalar]) -> None:
+            b.parallel_range(0, edges.begin, 1, lambda at: cut([*index, at]))
+            b.parallel_range(edges.begin, edges.end, 1, lambda at: whole([*index, at]))
+            b.parallel_range(edges.end, edges.positions, 1, lambda at: cut([*index, at]))
+
+        b.parallel_for(nest.shape[:-2], row)
+
+
+def _power_of_two(number: int) -> int:
+    """The greatest one that is not above a number."""
+    return 1 << (number.bit_length() - 1)
+
+
 STRATEGIES: Strategies = {
+    UnfoldTapsOp: (UnfoldTapsStrategy(),),
     ConvOp: (DotConvStrategy(), PairedConvStrategy()),
     BlockedDotConvOp: (BlockedDotConvStrategy(),),
     PairedDotConvOp: (PairedDotConvStrategy(),),

@@ -99,8 +99,7 @@ class TransposeLayout(KernelStrategy[TransposeOp]):
     def lay_out_reshaped(self, op: TransposeOp, layouts: Layouts, shape: Sequence[int]) -> Blocked | None:
         """The axes that channels were split into are permuted, which moves channels to other lanes."""
         split = producer(op.x, ReshapeOp)
-        x = None if split is None else layouts.computed(split.x)
-        if split is None or x is None or shape_of(split.x) != tuple(shape) or 0 in shape:
+        if split is None or (x := layouts.computed(split.x)) is None or shape_of(split.x) != tuple(shape):
             return None
         extents, permutation = split.ints("shape"), op.ints("permutation")
         sizes = accumulate(extents[1:], lambda count, extent: count * extent)

@@ -142,7 +142,7 @@ class CumulativeStrategy(KernelStrategy[CumulativeOp]):
 
     def schedule(self, op: CumulativeOp, machine: Machine) -> RowSchedule | None:
         shape, axis = shape_of(op.x), op.along()
-        if not shape or axis_of_lanes(shape) == axis:
+        if axis_of_lanes(shape) == axis:
             return None
         schedule = reduction_schedule(machine, element_type_of(op.x), shape, (axis,))
         return None if schedule is None else replace(schedule, steps=1)
@@ -233,8 +233,7 @@ class NormalizeStrategy(RowStrategy[NormalizeOp]):
         """Normalisation over groups of channels that need not fill blocks: the means of the groups are computed from
         those of their channels, and what they are off by likewise."""
         split, own, kind = producer(op.x, ReshapeOp), shape_of(op.x), element_type_of(op.x)
-        x = None if split is None else layouts.computed(split.x)
-        if split is None or x is None or shape_of(split.x) != tuple(shape) or 0 in shape:
+        if split is None or (x := layouts.computed(split.x)) is None or shape_of(split.x) != tuple(shape) or 0 in own:
             return None
         if not isinstance(kind, Float32Type | Float64Type):
             return None  # means would be rounded to few digits

@@ -165,7 +165,7 @@ class WinogradDotStrategy(WinogradStrategy):
         (pairs, _, sizes), chosen = sums, None
         least = machine.winograd.most_time * _DIRECT.cost(op, direct, machine)
         for each in found:
-            if (cycles := winograd_cost.cycles(pairs, sizes, each.output_tile.data)) < least:
+            if (cycles := winograd_cost.cycles_with_memory(pairs, sizes, each.output_tile.data)) < least:
                 least, chosen = cycles, each
         return chosen
 

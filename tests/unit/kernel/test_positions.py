@@ -14,9 +14,11 @@ from xdsl.ir import Attribute, Block
 
 from aotc.dialects.graph.convolution import ConvOp
 from aotc.dialects.graph.schedules import MatmulSchedule, PositionsSchedule, Schedule, ScheduleAttr
+from aotc.dialects.graph.shapes import ceil_div
 from aotc.machines.families import X86_AVX2, X86_AVX512
 from aotc.machines.machine import Machine
 from aotc.machines.requirements import runnable
+from aotc.passes.kernel.costs.conv_cost import copy_cycles, positions_cycles
 from aotc.passes.kernel.strategy import choose_schedule, strategies_of
 
 CASES = (
@@ -98,6 +100,7 @@ def test_what_may_have_positions_in_the_lanes() -> None:
     assert not proposed(conv(case, group=8), X86_AVX512)
     assert not proposed(conv(ConvolutionCase(8, 8, (64, 64), (3, 3), (1, 2), (), (1, 2))), X86_AVX512)
     assert proposed(conv(ConvolutionCase(8, 8, (64, 64), (3, 3), (2, 2), (), (2, 1))), X86_AVX512)
+    assert proposed(conv(ConvolutionCase(8, 8, (64, 64), (3, 3), (2, 1), (), (1, 2))), X86_AVX512)
 
 
 def test_where_it_is_fastest() -> None:
@@ -110,3 +113,22 @@ def test_where_it_is_fastest() -> None:
     assert chosen(mostly_empty_lanes) is MatmulSchedule
     assert chosen(ConvolutionCase(1, 1, (20_000,), (256,), (2,))) is PositionsSchedule
     assert chosen(ConvolutionCase(3, 8, (224, 224), (3, 3), (2, 2))) is MatmulSchedule  # a tap more, and x is moved
+
+
+def test_what_is_copied_before_takes_time() -> None:
+    def beside_sums(case: ConvolutionCase) -> float:
+        """Of the estimate."""
+        op, machine = conv(case), X86_AVX512
+        strategy = next(each for each in strategies_of(ConvOp) if PositionsSchedule in each.SCHEDULES)
+        schedule = strategy.schedule(op, machine)
+        assert isinstance(schedule, PositionsSchedule)
+        depth = case.channels * op.kernel()[0] * ceil_div(op.kernel()[1], op.ints("strides")[1]) * op.ints("strides")[1]
+        return strategy.cost(op, schedule, machine) - 2 * positions_cycles(machine, schedule, op.extents(), 8, depth)
+
+    elements = 2 * 64 * 64
+    assert beside_sums(ConvolutionCase(15, 8, (64, 64), (3, 3))) == 0
+    blocks = beside_sums(ConvolutionCase(16, 8, (64, 64), (3, 3)))
+    assert blocks == pytest.approx(copy_cycles(X86_AVX512, 16 * elements * 4))
+    padded = beside_sums(ConvolutionCase(15, 8, (64, 64), (3, 3), pads=(1, 0, 0, 0)))
+    assert padded == pytest.approx(copy_cycles(X86_AVX512, 15 * elements * 4))
+    assert beside_sums(ConvolutionCase(15, 8, (64, 64), (3, 3), (1, 2))) == pytest.approx(15 * elements)

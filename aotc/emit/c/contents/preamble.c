@@ -5,6 +5,11 @@
 #if defined(__clang__)
 #pragma STDC FP_CONTRACT OFF
 #endif
+// SHIFTS
+
+#if (-1 >> 1) != -1
+#error "right shifts of negative numbers are not arithmetic"
+#endif
 // VECTOR_CONTRACTION
 
 /* Multiply-adds are fused only where the code says so: results do not depend on the compiler. GCC shall not carry loads

@@ -5,6 +5,14 @@
 #define AOTC_HELPER
 
 
+#if defined(__ARM_FEATURE_DSP) && defined(__ARM_FEATURE_SIMD32)
+#include <arm_acle.h>
+#define AOTC_DSP 1
+#else
+#define AOTC_DSP 0
+#endif
+
+
 /* The bits of a float as an integer. */
 static AOTC_HELPER inline uint32_t aotc_float_bits(float x)
 {
@@ -91,13 +99,6 @@ static AOTC_HELPER inline int32_t aotc_word(const void *p)
     return (int32_t)(low | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24);
 #endif
 }
-
-#if defined(__ARM_FEATURE_DSP) && defined(__ARM_FEATURE_SIMD32)
-#include <arm_acle.h>
-#define AOTC_DSP 1
-#else
-#define AOTC_DSP 0
-#endif
 
 
 /* n, hidden from the optimizer: it would unroll a loop of few iterations completely and keep what later ones load in

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from textwrap import wrap
 from typing import Final, TypeAlias
 
-from aotc.emit.c.definitions.meanings import operand_type, plain, plain_words
+from aotc.emit.c.definitions.meanings import c_name, operand_type, plain, plain_words
 from aotc.emit.c.syntax.c_types import type_name, vector_of
 from aotc.machines.instructions import INSTRUCTIONS, floats
 from aotc.machines.instructions.rows import Instruction, Lanes, Spelling
@@ -21,7 +21,7 @@ Variants: TypeAlias = list[tuple[str, str]]
 _NAMES: Final = {f"aotc_{name.replace('.', '_')}": row for name, row in INSTRUCTIONS.items()}
 FUNCTIONS: Final = {name: row for name, row in _NAMES.items() if row.on_words}
 """Instructions by the names of their functions."""
-MACROS: Final = {name: row for name, row in _NAMES.items() if name not in FUNCTIONS}
+MACROS: Final = {name: row for name, row in _NAMES.items() if not (row.on_words or row.on_numbers)}
 """Instructions by the names of their macros."""
 _OF_FLOATS: Final = {each.meaning: each for each in floats.FUNCTIONS.values()}
 _ADD: Final = "aotc_add_"
@@ -30,7 +30,9 @@ _VECTORS: Final = {("x86_64", 512): "__AVX512F__", ("x86_64", 256): "__AVX__", (
 
 
 def macro_name(row: Instruction, *, accumulates: bool = False) -> str:
-    """The name of an instruction."""
+    """The name of an instruction; on floats that of the function which it computes."""
+    if row.on_numbers:
+        return c_name(_OF_FLOATS[row.meaning], row.result.dtype)
     name = row.name.replace(".", "_")
     return f"{_ADD if accumulates else 'aotc_'}{name}"
 
@@ -56,11 +58,13 @@ def _expression(row: Instruction, parameters: str) -> Variants:
 
 
 def intrinsics(row: Instruction, parameters: Sequence[str]) -> Variants:
-    """Calls of intrinsics on parameters of a macro."""
-    return [(row.condition(each), _call(row, each, parameters)) for each in row.spellings]
+    """Calls of intrinsics on parameters of a macro, or of a function of floats."""
+    return [(row.condition(each), _call(row, each, parameters)) for each in row.spellings if each.function]
 
 
 def _call(row: Instruction, spelling: Spelling, parameters: Sequence[str]) -> str:
+    if row.on_numbers:
+        return spelling.call(parameters)
     operands = [f"({_type(row, lanes)})({name})" for name, lanes in zip(parameters, row.operands, strict=True)]
     return f"(({operand_type(row, row.result)}){spelling.call(operands)})"
 

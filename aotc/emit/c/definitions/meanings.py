@@ -239,8 +239,9 @@ def c_name(function: Function, dtype: str) -> str:
     return f"aotc_{function.name}{suffix if function.is_of_any else ''}"
 
 
-def definition(function: Function, dtype: str, variant: str = "") -> str:
-    """A function of scalars; `variant`, a condition of the preprocessor and a body, is preferred where that holds."""
+def definition(function: Function, dtype: str, variants: Sequence[tuple[str, str]] = ()) -> str:
+    """A function of scalars; of `variants`, conditions of the preprocessor and expressions, the first is preferred that
+    holds."""
     operands, result = function.types(dtype)
     names = function.names[: len(operands)]
     statements, e = _evaluated(function, dtype, names, 0)
@@ -248,8 +249,12 @@ def definition(function: Function, dtype: str, variant: str = "") -> str:
     kind = f"{TEXTS['SELDOM']}static AOTC_HELPER" if function.is_seldom else "static AOTC_HELPER inline"
     head = f"{kind} {_ctype(result).text} {c_name(function, dtype)}({given})"
     lines = [line for each in [*statements, f"return {e.text};"] for line in _lines(each)]
-    body = "\n".join(f"    {line}" for line in lines)
-    body = f"{variant}\n#else\n{body}\n#endif" if variant else body
+    body, preferred = "\n".join(f"    {line}" for line in lines), ""
+    for number, (condition, text) in enumerate(variants):
+        for statements, apart in (("({ ", "({\n        "), ("; })", ";\n    })"), ("; ", ";\n        ")):
+            text = text.replace(statements, apart)
+        preferred += f"#{'el' if number else ''}if {condition}\n    return {text};\n"
+    body = f"{preferred}#else\n{body}\n#endif" if preferred else body
     return f"/* {function.says} */\n{head}\n{{\n{body}\n}}\n"
 
 
@@ -373,4 +378,6 @@ def operand_type(row: Instruction, lanes: Lanes) -> str:
     """The type of an operand or the result in generated C, where integers of registers have no sign."""
     if row.is_word(lanes):
         return "int32_t"
+    if lanes.count == 1:
+        return _ctype(lanes.dtype).text
     return type_name("f" if lanes.dtype[0] == "f" else "u", bits_of(lanes.dtype), lanes.count)

@@ -11,7 +11,7 @@ from typing import TypeAlias
 from aotc.emit.c.definitions.instructions import Variants, intrinsics
 from aotc.emit.c.definitions.meanings import expression
 from aotc.emit.c.syntax.c_types import VectorCType, type_name, vector_of
-from aotc.machines.instructions import INSTRUCTIONS
+from aotc.machines.instructions import computing
 from aotc.machines.instructions.floats import FUNCTIONS, Function
 from aotc.machines.instructions.rows import Lanes
 
@@ -231,8 +231,7 @@ def _function(function: Function) -> _Operation:
     def build(v: VectorCType) -> _Macro:
         dtype = f"f{v.bits}" if function.is_of_any else "f32"
         parameters, plain = expression(function, dtype, v.lanes)
-        result = Lanes(f"{v.letter}{v.bits}", v.lanes)
-        rows = [row for row in INSTRUCTIONS.values() if row.meaning is function.meaning and row.result == result]
+        rows = computing(function, Lanes(f"{v.letter}{v.bits}", v.lanes))
         return parameters, [*(each for row in rows for each in intrinsics(row, parameters)), ("", plain)]
 
     return build

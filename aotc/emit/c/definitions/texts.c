@@ -21,10 +21,6 @@
 #elif defined(__wasm_simd128__)
 #include <wasm_simd128.h>
 #endif
-// VRINTN
-#if (defined(__ARM_ARCH_8M_MAIN__) || defined(__ARM_ARCH_8_1M_MAIN__)) && defined(__ARM_FP) && (__ARM_FP & 4)
-    __asm__("vrintn.f32 %0, %1" : "=t"(x) : "t"(x));
-    return x;
 // FAST_MATH
 #ifdef __FAST_MATH__
 #error "rounding here relies on IEEE arithmetic: compile without -ffast-math"

@@ -379,7 +379,8 @@ class Integers:
         """An unsigned reading compared with a literal that is the same in both readings."""
         a, b = self.scope.operand(op.lhs), self.scope.operand(op.rhs)
         if a.unsigned and b.literal is not None and b.literal >= 0:
-            return binary(symbol, a, b, BOOL)
+            number = int(b.literal)
+            return binary(symbol, a, replace(b, text=unsigned_literal(number, 32 if number < 1 << 32 else 64)), BOOL)
         return None
 
     def select(self, op: arith.SelectOp) -> Expr:

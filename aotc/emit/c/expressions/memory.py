@@ -105,7 +105,7 @@ class Memory:
             case aot.AddressOp():
                 e = self._scope.operand(op.pointer)
                 position = op.position
-                return e if position == 0 else binary("+", e, integer_expr(position), e.ctype)
+                return _moved_on(e, integer_expr(position))
             case aot.NullOp():
                 self._scope.include("stddef.h")
                 return name_expr("NULL", ctype_of(op.result.type, self._scope.index))
@@ -137,13 +137,13 @@ class Memory:
         return convert_pointer(e, pointer_to(wanted, e.ctype.const), explicit=True)
 
     def _view(self, op: memref.ViewOp) -> Expr:
-        """`(float *)(workspace + 64)`."""
+        """`(float *)&workspace[64]`."""
         base = self._scope.operand(op.source)
         offset = op.byte_shift.owner
         assert isinstance(offset, arith.ConstantOp) and isinstance(offset.value, IntegerAttr)
         shift = offset.value.value.data
         bytes_ = convert_pointer(base, pointer_to(_BYTE, base.ctype.const), explicit=True)
-        place = bytes_ if shift == 0 else binary("+", bytes_, integer_expr(shift), bytes_.ctype)
+        place = _moved_on(bytes_, integer_expr(shift))
         wanted = pointer_to(self._element_ctype(op.result), base.ctype.const)
         return replace(convert_pointer(place, wanted), origin=place)
 
@@ -151,10 +151,8 @@ class Memory:
         """The same pointer, moved on by a number of elements."""
         e = self._scope.operand(op.source)
         if op.offsets:
-            return binary("+", e, self._integers.signed(op.offsets[0]), e.ctype)
-        offsets = [int(offset) for offset in op.static_offsets.get_values()]
-        shift = sum(offsets)
-        return e if shift == 0 else binary("+", e, integer_expr(shift), e.ctype)
+            return _moved_on(e, self._integers.signed(op.offsets[0]))
+        return _moved_on(e, integer_expr(sum(int(offset) for offset in op.static_offsets.get_values())))
 
     def _element_ctype(self, buffer: SSAValue) -> CType:
         """The C type of a buffer's elements: unsigned where its uses, or the function that it is passed to, say so."""
@@ -168,6 +166,14 @@ class Memory:
                         if parameter.pointee != VOID:
                             return parameter.pointee
         return ctype_of(kind, self._scope.index, is_unsigned_buffer(buffer))
+
+
+def _moved_on(e: Expr, count: Expr) -> Expr:
+    """The pointer `&e[count]`: MISRA's rule 18.4 has no sums of pointers."""
+    if count.literal == 0:
+        return e
+    base = e.text if e.level == Level.PRIMARY else f"({e.text})"
+    return Expr(f"&{base}[{count.text}]", Level.UNARY, e.ctype)
 
 
 def _times(e: Expr, size: int) -> Expr:

@@ -16,6 +16,7 @@ from xdsl.ir import Attribute, Operation
 from aotc.dialects import aot
 from aotc.dialects.libm import LIBM
 from aotc.emit.c.definitions.helpers import HELPERS
+from aotc.emit.c.definitions.instructions import macro_name
 from aotc.emit.c.definitions.meanings import c_name
 from aotc.emit.c.expressions.integers import Integers, width
 from aotc.emit.c.syntax.c_types import BF16, BOOL, F16, F32, F64, INT, SIGNED, UNSIGNED, CType
@@ -53,6 +54,15 @@ class Scalars(Integers):
         machine = self._machine(op.results[0].type)
         helper = self.scope.helper(c_name(FUNCTIONS[name], f"f{machine.bits}"))
         return call(helper, *map(self.scope.operand, op.operands), ctype=machine)
+
+    def instruction(self, op: aot.InstructionOp) -> Expr:
+        """One on integers, or a function of floats."""
+        if op.row.on_words:
+            return super().instruction(op)
+        given = (self.unsigned(x) if isinstance(x.type, IntegerType) else self.scope.operand(x) for x in op.arguments)
+        is_half = isinstance(op.result.type, IntegerType)
+        ctype = UNSIGNED[16] if is_half else self._machine(op.result.type)
+        return replace(call(self.scope.helper(macro_name(op.row)), *given, ctype=ctype), unsigned=is_half)
 
     def float_compare(self, op: arith.CmpfOp) -> Expr:
         """An IEEE comparison, ordered or not."""

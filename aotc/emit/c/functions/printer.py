@@ -8,8 +8,9 @@ from itertools import zip_longest
 from typing import cast
 
 from xdsl.dialects import arith, func, memref, scf
-from xdsl.dialects.builtin import IntegerType, i1
-from xdsl.ir import Operation, SSAValue
+from xdsl.dialects.builtin import IntegerAttr, IntegerType, i1, i32
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.traits import is_side_effect_free
 
 from aotc.dialects import aot
 from aotc.dialects.aot.contract import BRANCHES, arguments_of, is_kernel
@@ -45,6 +46,8 @@ class FunctionPrinter(ControlFlow):
         self._function = function
         self._parameters = unit.parameters(function.sym_name.data)
         self._status = ""
+        self._skips = False
+        """Whether calls behind one that fails are skipped, so that there is one return, as MISRA's rule 15.5 asks."""
 
     def lines(self) -> list[str]:
         """The definition, line by line."""
@@ -62,7 +65,9 @@ class FunctionPrinter(ControlFlow):
         head = f"{static}{result_type(function, self.index)} {function.sym_name.data}("
         if any(isinstance(op, aot.CheckOp) and _follows_its_call(op) for op in function.walk()):
             self._status = self._name("status")
-            self._emit(f"int32_t {self._status};")
+            self._skips = _is_sequence_of_calls(function.body.block)
+            if not self._skips:
+                self._emit(f"int32_t {self._status};")
         self._block(function.body.block)
         body = without_unused(self._lines, self._declarations)
         mentioned = names_of(body)
@@ -84,6 +89,8 @@ class FunctionPrinter(ControlFlow):
                 self._if(op)
             case func.CallOp():
                 self._call(op)
+            case func.ReturnOp() if self._skips:
+                self._emit(f"return {self._status};")
             case func.ReturnOp():
                 for value in op.arguments:
                     e = self._compose(lambda v=value: self._assigned(v, ctype_of(v.type, self.index)))
@@ -214,9 +221,14 @@ class FunctionPrinter(ControlFlow):
             prefix = f"const {ctype.declare(name)} = "
         elif op.results:
             prefix = "(void)"
-        indent = "    " * self._depth
-        self._lines.extend(wrapped(f"{indent}{prefix}{callee}(", [e.text for e in arguments], suffix))
-        if self._status and prefix == f"{self._status} = ":
+        indent, texts = "    " * self._depth, [e.text for e in arguments]
+        if self._skips and op is not _first_call(op):
+            guarded = wrapped(f"{indent}    {prefix}{callee}(", texts, suffix)
+            self._lines.extend([f"{indent}if ({self._status} == 0) {{", *guarded, f"{indent}}}"])
+            return
+        declared = "int32_t " if self._skips else ""
+        self._lines.extend(wrapped(f"{indent}{declared}{prefix}{callee}(", texts, suffix))
+        if self._status and prefix == f"{self._status} = " and not self._skips:
             self._leave_if(f"{self._status} != 0", f"return {self._status};")
 
     def _argument(self, value: SSAValue) -> Expr:
@@ -248,6 +260,38 @@ def result_type(function: func.FuncOp, index: CType) -> str:
     """The C result type of a function."""
     outputs = function.function_type.outputs.data
     return ctype_of(outputs[0], index).text if outputs else "void"
+
+
+def _is_sequence_of_calls(block: Block) -> bool:
+    """Whether what stands behind the first checked call of a function may run after a failure, but for the calls."""
+    first = next((op for op in block.ops if isinstance(op, func.CallOp)), None)
+    if first is None or not isinstance(returned := block.last_op, func.ReturnOp) or len(returned.arguments) != 1:
+        return False
+    value = returned.arguments[0].owner
+    if not isinstance(value, arith.ConstantOp) or value.value != IntegerAttr(0, i32):
+        return False
+    for op in block.ops:
+        match op:
+            case func.CallOp():
+                if not (isinstance(op.next_op, aot.CheckOp) and _follows_its_call(op.next_op)):
+                    return False
+            case aot.CheckOp():
+                if not _follows_its_call(op):
+                    return False
+            case func.ReturnOp() | aot.AllocaOp() | memref.AllocaOp():
+                pass
+            case _ if op.regions or not (is_side_effect_free(op) or op.is_before_in_block(first)):
+                return False
+            case _:
+                pass
+    return True
+
+
+def _first_call(op: func.CallOp) -> func.CallOp:
+    """The first call in the block of a call."""
+    block = op.parent
+    assert block is not None
+    return next(each for each in block.ops if isinstance(each, func.CallOp))
 
 
 def _follows_its_call(op: aot.CheckOp) -> bool:

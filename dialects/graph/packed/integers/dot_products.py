@@ -165,37 +165,27 @@ class UnfoldTapsOp(LoopNestOp):
         return [TensorType(kind, [shape[0], 1, *shape[2:-1], window.positions, lanes])]
 
     def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
-        channels, window, (*outer, lanes) = shape_of(self.x)[1], self.window(), shape_of(self.result)
+        b.parallel_for(shape_of(self.result)[:-1], lambda index: self.unfold(b, reads[0], writes[0], index))
+
+    def unfold(self, b: Builder, read: Reader, write: Writer, index: Sequence[Scalar]) -> None:
+        """Write the lanes at a position that may see less than all taps."""
+        window, (batch, _, *rows, position) = self.window(), index
+        low, high = window.taps(b, position)
         fill = b.const(self.fill, element_type_of(self.x))
 
-        def body(index: list[Scalar]) -> None:
-            batch, _, *rows, position = index
-            low, high = window.taps(b, position)
+        def lane(channel: int, tap: Scalar) -> None:
+            at = [batch, b.index(channel), *rows, window.source(position, tap)]
+            inside = b.compare("ge", tap, low) & b.compare("lt", tap, high)
+            write([*index, tap + channel * window.size], b.when(inside, lambda: [read(at)], lambda: [fill])[0])
 
-            def write(number: int, value: Scalar) -> None:
-                writes[0]([*index, b.index(number)], value)
+        for channel in range(shape_of(self.x)[1]):
+            b.sequential_range(0, window.size, 1, lambda tap, c=channel: lane(c, tap))
+        self.write_padding(b, write, index)
 
-            def element(number: int) -> Scalar:
-                channel, tap = divmod(number, window.size)
-                return reads[0]([batch, b.index(channel), *rows, window.source(position, b.index(tap))])
-
-            def whole() -> None:
-                for number in range(channels * window.size):
-                    write(number, element(number))
-
-            def cut() -> None:
-                for number in range(channels * window.size):
-                    tap = b.index(number % window.size)
-                    inside = b.compare("ge", tap, low) & b.compare("lt", tap, high)
-                    write(number, b.when(inside, lambda n=number: [element(n)], lambda: [fill])[0])
-
-            is_whole = b.compare("eq", high - low, window.size)
-            b.only_when(is_whole, whole)
-            b.only_when(~is_whole, cut)
-            for number in range(channels * window.size, lanes):
-                write(number, fill)
-
-        b.parallel_for(outer, body)
+    def write_padding(self, b: Builder, write: Writer, index: Sequence[Scalar]) -> None:
+        """Write the lanes at a position that no tap has."""
+        for lane in range(shape_of(self.x)[1] * self.size, shape_of(self.result)[-1]):
+            write([*index, b.index(lane)], b.const(self.fill, element_type_of(self.x)))
 
 
 NARROW_SUM = 128

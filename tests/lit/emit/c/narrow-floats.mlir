@@ -1,9 +1,19 @@
 // RUN: aotc-opt %s -t c | filecheck %s
 
 // f16 and bf16 are stored as their bits and converted from float and to it. Scalars are converted by functions that say
-// what they do, vectors by macros of the same names with the type of the result behind them.
+// what they do, vectors by macros of the same names with the type of the result behind them. Where a processor has an
+// instruction for it, they are that.
 // CHECK:      static AOTC_HELPER inline uint16_t aotc_f32_to_f16(float x)
 // CHECK-NEXT: {
+// CHECK-NEXT: #if defined(__ARM_FP) && defined(__ARM_ARCH_PROFILE) && __ARM_ARCH_PROFILE == 'M'
+// CHECK-NEXT:     return (__extension__ ({
+// CHECK-NEXT:         uint32_t aotc_r;
+// CHECK-NEXT:         float aotc_t;
+// CHECK-NEXT:         __asm__("vcvtb.f16.f32 %1, %2\n\tvmov %0, %1" : "=r"(aotc_r), "=t"(aotc_t) : "t"(x));
+// CHECK-NEXT:         aotc_r &= 0xffffu;
+// CHECK-NEXT:         aotc_r;
+// CHECK-NEXT:     }));
+// CHECK-NEXT: #else
 // CHECK-NEXT:     const uint32_t bits = aotc_float_bits(x);
 // CHECK-NEXT:     const uint32_t magnitude = bits & 0x7fffffffu;
 // CHECK-NEXT:     const uint32_t shifted = magnitude >> 13u;

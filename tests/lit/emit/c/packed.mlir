@@ -56,17 +56,16 @@ builtin.module attributes {aot.name = "m"} {
 // CHECK-NEXT: {
 // CHECK-NEXT:     (void)ids;
 // CHECK-NEXT:     (void)handle;
-// CHECK-NEXT:     int32_t status;
 // CHECK-NEXT:     AOTCValue *values = (AOTCValue *)args;
 // CHECK-NEXT:     void *h = values->v_handle;
 // CHECK-NEXT:     if (h == NULL) {
 // CHECK-NEXT:         return -1;
 // CHECK-NEXT:     }
 // CHECK-NEXT:     DLTensor *t = (DLTensor *)h;
-// CHECK-NEXT:     if (t->dtype.bits != 32) {
+// CHECK-NEXT:     if (t->dtype.bits != 32u) {
 // CHECK-NEXT:         return -1;
 // CHECK-NEXT:     }
-// CHECK-NEXT:     status = note("it's \"\?\?\" \\ \012", (void *)(uintptr_t)sizes);
+// CHECK-NEXT:     int32_t status = note("it's \"\?\?\" \\ \012", (void *)(uintptr_t)sizes);
 // CHECK:      int32_t caller(float *x, void *handle)
 // CHECK-NEXT: {
 // CHECK-NEXT:     AOTCValue values[1];
@@ -76,7 +75,7 @@ builtin.module attributes {aot.name = "m"} {
 // CHECK-NEXT:     shapes[1] = 4;
 // CHECK-NEXT:     tensors[0].data = x;
 // CHECK-NEXT:     tensors[0].dtype.bits = 32;
-// CHECK-NEXT:     tensors[0].shape = shapes + 1;
+// CHECK-NEXT:     tensors[0].shape = &shapes[1];
 // CHECK-NEXT:     values[0].v_handle = tensors;
 // CHECK-NEXT:     codes[0] = 7;
 // CHECK-NEXT:     const int32_t s = callee(values, codes, handle);

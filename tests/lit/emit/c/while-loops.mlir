@@ -5,7 +5,7 @@
 // CHECK-LABEL: static int32_t search(int32_t n, bool *go, float *restrict x)
 // CHECK:           int32_t i = 0;
 // CHECK-NEXT:      while (go[0] && (i < n)) {
-// CHECK-NEXT:          status = step(x + (i * 4), go);
+// CHECK-NEXT:          status = step(&x[i * 4], go);
 // CHECK-NEXT:          if (status != 0) {
 // CHECK-NEXT:              return status;
 // CHECK-NEXT:          }

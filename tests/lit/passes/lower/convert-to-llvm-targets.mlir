@@ -43,16 +43,18 @@ builtin.module attributes {aot.name = "m"} {
     func.return %ok : i32
   }
 
-  // bf16 is its bits on every target, f16 where it cannot be converted.
+  // bf16 and f16 are their bits on every target.
   // M0-LABEL: llvm.func @narrow(
   // M0: [[H:%.+]] = llvm.load %{{.+}} {alignment = 2 : i64} : !llvm.ptr -> i16
   // M0: [[W:%.+]] = llvm.call @aotc.f16_to_f32([[H]]) : (i16) -> f32
   // M0: [[N:%.+]] = llvm.call @aotc.f32_to_f16([[W]]) : (f32) -> i16
   // M0: llvm.store [[N]]
   // X86-LABEL: llvm.func @narrow(
-  // X86: [[H:%.+]] = llvm.load %{{.+}} {alignment = 2 : i64} : !llvm.ptr -> f16
-  // X86: [[W:%.+]] = llvm.fpext [[H]] : f16 to f32
-  // X86: [[N:%.+]] = llvm.fptrunc [[W]] : f32 to f16
+  // X86: [[H:%.+]] = llvm.load %{{.+}} {alignment = 2 : i64} : !llvm.ptr -> i16
+  // X86: [[F:%.+]] = llvm.bitcast [[H]] : i16 to f16
+  // X86: [[W:%.+]] = llvm.fpext [[F]] : f16 to f32
+  // X86: [[R:%.+]] = llvm.fptrunc [[W]] : f32 to f16
+  // X86: [[N:%.+]] = llvm.bitcast [[R]] : f16 to i16
   // X86: llvm.store [[N]]
   // X86: [[B:%.+]] = llvm.load %{{.+}} {alignment = 2 : i64} : !llvm.ptr -> i16
   // X86: [[Z:%.+]] = llvm.zext [[B]] : i16 to i32

@@ -59,6 +59,20 @@ func.func @large(%x: tensor<1x64x56x56xui8>) attributes {aot.entry} {
   func.return
 }
 
+// Few positions are not worth the memory of the buffers where direct sums take about as long; more positions are, and
+// few are where direct sums take longer.
+// CHECK-LABEL: func.func @memory
+// CHECK:       graph.conv %x, %{{.*}}algorithm = #graph.winograd<output_tile = 4,
+// FOUR-LABEL:  func.func @memory
+// FOUR:        graph.conv %x, %{{.*}}accumulator = i32} :
+// FOUR-NEXT:   graph.conv %y, %{{.*}}algorithm = #graph.winograd<output_tile = 4,
+func.func @memory(%x: tensor<1x32x16x16xui8>, %y: tensor<1x32x64x64xui8>) attributes {aot.entry} {
+  %0 = graph.constant dense<1> : tensor<32x32x3x3xi8>
+  %1 = graph.conv %x, %0 {strides = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, group = 1 : i64, accumulator = i32} : (tensor<1x32x16x16xui8>, tensor<32x32x3x3xi8>) -> tensor<1x32x16x16xi32>
+  %2 = graph.conv %y, %0 {strides = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, group = 1 : i64, accumulator = i32} : (tensor<1x32x64x64xui8>, tensor<32x32x3x3xi8>) -> tensor<1x32x64x64xi32>
+  func.return
+}
+
 // Results two elements apart, along one axis or both, where multiples of a sum, 36 or 6 * 24 times as great, fit.
 // CHECK-LABEL: func.func @strided
 // FOUR-LABEL:  func.func @strided

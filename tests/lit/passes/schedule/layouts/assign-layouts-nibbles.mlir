@@ -8,17 +8,20 @@
 // CHECK:       graph.channels_last_conv %{{.*}}, %[[I]] {{.*}}outputs = 6 : i64, columns = {{2|4}} : i64, word = 4 : i64, paired = true
 // CHECK:       graph.channels_last_conv {{.*}}outputs = 4 : i64, columns = 2 : i64, {{.*}}paired = true{{.*}}} : (tensor<1x160xi8>, tensor<24xi8>)
 // CHECK:       graph.interleaved_matmul {{.*}}outputs = 5 : i64, {{.*}}paired = true{{.*}}} : (tensor<3x16xi8>, tensor<48xi8>)
+// CHECK:       graph.interleaved_matmul {{.*}}outputs = 2 : i64, {{.*}}paired = true{{.*}}} : (tensor<3x16xi8>, tensor<16xi8>)
 // QUADS-LABEL: func.func @main
 // QUADS:       graph.channels_last_conv {{.*}}outputs = 6 : i64, columns = 4 : i64, word = 16 : i64, paired = true
 // QUADS:       graph.interleaved_matmul {{.*}}word = 16 : i64, paired = true
-func.func @main(%x: tensor<1x8x20xi8>, %l: tensor<3x16xi8>) -> (tensor<1x6x18xi32>, tensor<1x4x18xi32>, tensor<3x5xi32>) attributes {aot.entry} {
+func.func @main(%x: tensor<1x8x20xi8>, %l: tensor<3x16xi8>) -> (tensor<1x6x18xi32>, tensor<1x4x18xi32>, tensor<3x5xi32>, tensor<3x2xi32>) attributes {aot.entry} {
   %w = graph.constant dense<-8> : tensor<6x8x3xi4>
   %g = graph.constant dense<7> : tensor<4x4x3xi4>
   %m = graph.constant dense<1> : tensor<16x5xi4>
+  %n = graph.constant dense<1> : tensor<16x2xi4>
   %0 = graph.conv %x, %w {group = 1 : i64, strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, accumulator = i32} : (tensor<1x8x20xi8>, tensor<6x8x3xi4>) -> tensor<1x6x18xi32>
   %1 = graph.conv %x, %g {group = 2 : i64, strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, accumulator = i32} : (tensor<1x8x20xi8>, tensor<4x4x3xi4>) -> tensor<1x4x18xi32>
   %2 = graph.matmul %l, %m {accumulator = i32} : (tensor<3x16xi8>, tensor<16x5xi4>) -> tensor<3x5xi32>
-  func.return %0, %1, %2 : tensor<1x6x18xi32>, tensor<1x4x18xi32>, tensor<3x5xi32>
+  %3 = graph.matmul %l, %n {accumulator = i32} : (tensor<3x16xi8>, tensor<16x2xi4>) -> tensor<3x2xi32>
+  func.return %0, %1, %2, %3 : tensor<1x6x18xi32>, tensor<1x4x18xi32>, tensor<3x5xi32>, tensor<3x2xi32>
 }
 
 // -----

@@ -36,6 +36,18 @@ func.func @main(%x: tensor<1x2x5x300xf32>) -> tensor<1x3x3x297xf32> attributes {
 
 // -----
 
+// Padding before one axis alone; taps of the last one may be apart.
+// CHECK-LABEL: func.func @main
+// CHECK:         [[P:%.*]] = graph.pad %x {pads = array<i64: 0, 0, 2, 0, 0, 0, 0, 0>, mode = "constant"}
+// CHECK-NEXT:    graph.conv [[P]], %w {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 2>
+func.func @main(%x: tensor<1x2x5x300xf32>) -> tensor<1x3x5x296xf32> attributes {aot.entry} {
+  %w = graph.constant dense<1.0> : tensor<3x2x3x3xf32>
+  %0 = graph.conv %x, %w {strides = array<i64: 1, 1>, pads = array<i64: 2, 0, 0, 0>, dilations = array<i64: 1, 2>, group = 1, schedule = #graph.positions_schedule<lanes = 16, mr = 3, nr = 2>} : (tensor<1x2x5x300xf32>, tensor<3x2x3x3xf32>) -> tensor<1x3x5x296xf32>
+  func.return %0 : tensor<1x3x5x296xf32>
+}
+
+// -----
+
 // What is read as it lies stays as it is. A tile has two registers of positions for each of three channels, the last one
 // ten positions. Weights are one for all lanes, elements of x one for all channels.
 // CHECK-LABEL: func.func private @sums

@@ -53,8 +53,10 @@ def matmul(*shapes: tuple[int, ...]) -> MatMulOp:
         (conv((1, 64, 9, 9), (64, 1, 3, 3), 64), WindowSchedule),
         (conv((1, 64, 9, 9), (64, 4, 3, 3), 16), WindowSchedule),
         (conv((1, 48, 9, 9), (48, 3, 3, 3), 16), MatmulSchedule),
+        (conv((1, 64, 9, 9), (64, 16, 3, 3), 4), MatmulSchedule),
+        (conv((1, 32, 9, 9), (64, 4, 3, 3), 8), MatmulSchedule),
     ],
-    ids=["direct", "groups", "depthwise", "groups within a block", "groups in two blocks"],
+    ids=["direct", "groups", "depthwise", "groups in a block", "groups in two blocks", "groups are blocks", "wider"],
 )
 def test_one_strategy_suits_a_convolution(op: ConvOp, kind: type[Schedule], machine: Machine) -> None:
     proposed = [found for each in strategies_of(ConvOp) if (found := each.schedule(op, machine)) is not None]
