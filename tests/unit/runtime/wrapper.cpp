@@ -1,4 +1,4 @@
-// B8: the C++ wrapper. E3: inputs and outputs by name. E27: metadata of another version.
+// B8: the C++ wrapper. E3: inputs and outputs by name. E27: metadata of another version. E28: metadata as objects.
 #include "aotc_runtime.hpp"
 
 #include "check.h"
@@ -69,12 +69,46 @@ static void ByName() {
   CHECK(code == kAOTCErrorWrongVersion);
 }
 
+static void AsObjects() {
+  const std::int64_t sizes[] = {2, 3};
+  const AOTCParameterInfo given[] = {{"a:0", "a_0", sizes, 2, {kDLInt, 8, 1}},
+                                     {"b", "b", nullptr, 0, {kDLFloat, 32, 1}},
+                                     {"c", "c", sizes + 1, 1, {kDLFloat, 32, 1}}};
+  const AOTCFunctionInfo two[] = {{"run", given, 2, 1, 64, 22, 12}, {"op", given + 1, 1, 1, 0, 16, 0}};
+  const AOTCMetadata both = {AOTC_METADATA_VERSION, two, "net", 2};
+  const aotc_model_t full = {Run, 2, 1, 0, &both, nullptr}, without = {Run, 2, 1, 0, nullptr, nullptr};
+
+  const aotc::Metadata found = aotc::Model(full).metadata();
+  CHECK(found && found.name() == "net" && found.functions().size() == 2);
+  const aotc::FunctionInfo entry = found.functions()[0], op = found.functions()[1];
+  CHECK(entry.name() == "run" && op.name() == "op");
+  CHECK(entry.workspace_bytes() == 64 && entry.io_bytes() == 22 && entry.constant_bytes() == 12);
+  CHECK(entry.inputs().size() == 2 && entry.outputs().size() == 1 && op.outputs()[0].name() == "c");
+  CHECK(found.inputs()[1].name() == "b" && found.outputs()[0].name() == "c");
+  const aotc::ParameterInfo a = found.inputs()[0];
+  CHECK(a.name() == "a:0" && a.identifier() == "a_0" && a.dtype().code == kDLInt && a.bytes() == 6);
+  std::int64_t elements = 1;
+  for (std::int64_t extent : a.shape()) elements *= extent;
+  CHECK(elements == 6 && a.shape().size() == 2 && a.shape()[1] == 3);
+  CHECK(found.inputs()[1].shape().empty() && found.inputs()[1].bytes() == 4);
+  int code = 0;
+  try {
+    (void)a.shape()[2];
+  } catch (const aotc::Error &error) {
+    code = error.code();
+  }
+  CHECK(code == kAOTCErrorInvalidArgument);
+  const aotc::Metadata none = aotc::Model(without).metadata();
+  CHECK(!none && none.name().empty() && none.functions().empty() && none.inputs().empty());
+}
+
 int main() {
   ByName();
+  AsObjects();
   float x[3] = {1, 2, 3}, y[3];
   DLDataType f32 = {kDLFloat, 32, 1};
   aotc::Model wrapped(model);
-  CHECK(wrapped.num_inputs() == 1 && wrapped.num_outputs() == 1 && wrapped.metadata().version == 1);
+  CHECK(wrapped.num_inputs() == 1 && wrapped.num_outputs() == 1);
   wrapped.Run({aotc::Tensor(x, f32, {3})}, {aotc::Tensor(y, f32, {3})});
   CHECK(y[2] == 4);
   int code = 0;
