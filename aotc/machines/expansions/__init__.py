@@ -1,2 +1,4 @@
-"""Operations on registers as instructions of a processor: a module for each family, what they are written with
-(`vocabulary`), and what they cost (`counting`)."""
+"""Operations on registers as instructions of a processor, family by family, and what they cost.
+
+Expansions are written with a `vocabulary`, over values of any kind; of some that say what they cost, `counting`.
+"""
