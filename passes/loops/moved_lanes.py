@@ -10,7 +10,7 @@ from aotc.dialects.operations import make
 from aotc.dialects.properties import string
 from aotc.machines.instructions import moving
 from aotc.machines.instructions.rows import Lanes
-from aotc.passes.loops.selection.registers import Register, Writer
+from aotc.passes.loops.registers import Register, Writer
 
 
 def widened(w: Writer, op: aot.TileConvertOp) -> Register | None:
