@@ -52,6 +52,11 @@ def proposed(op: GraphOp, machine: Machine) -> set[str]:
 
 ONE = "strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>"
 SUMS = "accumulator = i32"
+FIXED = (
+    "fixed_average_pool %0, %1, %2 {kernel = array<i64: 2>, strides = array<i64: 2>, pads = array<i64: 0, 0>,"
+    " dilations = array<i64: 1>, counts = array<i64: 2>, x_zero_point = 3, mantissa = 8388609, fraction = 20,"
+    " guard = 300, zero_point = 3, low = -128, high = 127, to = i8}"
+)
 SAMPLES = 'grid_sample %0, %1 {mode = "nearest", padding = "zeros"}'
 
 
@@ -114,6 +119,7 @@ SAMPLES = 'grid_sample %0, %1 {mode = "nearest", padding = "zeros"}'
         (f"max_pool %0 {{kernel = array<i64: 3>, {ONE}, ceil_mode = false}}", "1x2x9x16xi8", "1x2x7x16xi8", "Window"),
         (f"max_pool %0 {{kernel = array<i64: 3>, {ONE}, ceil_mode = false}}", "1x2x9x8xf64", "1x2x7x8xf64", "Window"),
         (f"max_pool %0 {{kernel = array<i64: 3>, {ONE}, ceil_mode = false}}", "1x2x9x16xi16", "1x2x7x16xi16", ""),
+        (FIXED, "1x16x8xi8, 1xi32, 1x255xi32", "1x16x4xi8", ""),
         # pictures: channels in the lanes of blocks, or of tensors of more than a quarter of a block; positions
         (SAMPLES, "1x4x5x6xf32, 1x3x3x2xf32", "1x4x3x3xf32", ""),
         (SAMPLES, "1x5x5x6xf32, 1x3x3x2xf32", "1x5x3x3xf32", "Elementwise"),
