@@ -47,6 +47,8 @@ MICROSOFT_NODES = """
 17 | float[2] a, float[3, 2] b | y = ms.CDist(a, b) | invalid-shape
 17 | float[3, 2] a, float[2] b | y = ms.CDist(a, b) | invalid-shape
 17 | float[2, 3] a, float[2, 2] b | y = ms.CDist(a, b) | invalid-shape
+17 | float[1, 1, 3] a, float[3, 3] b | y = ms.CDist(a, b) | invalid-shape
+17 | float[2, 1] a, float[1, 1, 1] b | y = ms.CDist(a, b) | invalid-shape
 17 | float[2, 3] a, float[2, 3] b | y = ms.CDist<metric = "euclidean">(a, b) |
 17 | float[2, 3] a, float[2, 3] b | y = ms.CDist<metric = "sqeuclidean">(a, b) |
 17 | uint8[4] x; float s = {0.1}, uint8 z = {3}, float t = {0.01} | y = ms.QLinearSigmoid(x, s, z, t)

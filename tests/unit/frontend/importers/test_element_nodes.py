@@ -70,6 +70,8 @@ MOVED = """
     | y = Slice(x, s, e, a, b) |
 10 | float[4] x; int64[1] s = {3}, int64[1] e = {2}, int64[1] a = {0}, int64[1] b = {1} | y = Slice(x, s, e, a, b) |
 10 | float[4, 4] x; int64[2] s = {1, 1}, int64[1] e = {3}, int64[1] a = {0} | y = Slice(x, s, e, a) | invalid-value
+10 | float[4, 4] x; int64[2] s = {1, 1}, int64[1] e = {3}, int64[1] a = {0}, int64[1] b = {1}
+    | y = Slice(x, s, e, a, b) | invalid-value
 10 | float[4, 4] x; int64[1] s = {1}, int64[1] e = {3}, int64[1] a = {0}, int64[2] b = {1, 1} | y = Slice(x, s, e, a, b)
     | invalid-value
 10 | float[4] x, int64[1] s; int64[1] e = {4} | y = Slice(x, s, e) |
@@ -182,3 +184,9 @@ def test_a_problem_names_what_is_unknown(inputs: str, constants: str, which: str
         " | y = Slice(x, s, e, a, b)"
     )
     assert which in refused_with(graph)
+
+
+def test_tiles_of_one_axis() -> None:
+    x = np.arange(6, dtype=np.float32).reshape(2, 3)
+    graph = "5 | float[2, 3] x; float n = {2}, float a = {1} | y = Tile(x, n, a)"
+    assert_outputs(graph, {"x": x}, [np.tile(x, (1, 2))])
