@@ -44,7 +44,10 @@ TARGETS = {
 
 
 def _has_header(row: Instruction) -> bool:
+    """Whether C writes it by an intrinsic; it loads whole registers without one."""
     is_written = any(each.function for each in row.spellings)
+    if row.memory and row.operands[0].bits == row.result.bits:
+        return False
     return is_written and not (row.on_words or row.on_numbers) and row.architecture.register is not None
 
 
