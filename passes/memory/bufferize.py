@@ -135,8 +135,8 @@ def bufferize_kernel(kernel: FuncOp) -> None:
             axis, start, _ = within[out.index - len(old.args)]
             starts = [start if axis == each else 0 for each in range(len(shape_of(value)))]
             block.add_op(before := ToTensorOp(out))
-            block.add_op(part := InsertSliceOp.get(value, before.tensor, shape_of(value), starts))
-            value = part.result
+            block.add_op(inserted := InsertSliceOp.get(value, before.tensor, shape_of(value), starts))
+            value = inserted.result
         block.add_op(
             MaterializeInDestinationOp(
                 operands=[value, out], result_types=[[]], properties={"writable": builtin.UnitAttr()}

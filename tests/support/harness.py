@@ -87,9 +87,11 @@ def assert_same_bits(found: Mapping[str, Feed]) -> None:
             assert value.tobytes() == found[how][name].tobytes(), f"{name} {how} differs"
 
 
-def reference(model: ModelProto, feed: Feed) -> list[Array] | None:
+def reference(model: ModelProto, feed: Feed, *, optimized: bool = True) -> list[Array] | None:
     """The outputs of onnxruntime; None where it has no kernel for the operator, its types or its version."""
     options = onnxruntime.SessionOptions()
+    if not optimized:
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.intra_op_num_threads = 1  # to start and end a pool takes longer than most models
     options.log_severity_level = 4
     options.add_session_config_entry("session.x64quantprecision", "1")  # without VNNI its sums of bytes saturate

@@ -63,7 +63,7 @@ class ControlFlow(FunctionScope):
             self._values[variable] = name_expr(name, ctype)
             self._loops += 1
             self._block(body)
-            self._assign(body, [(self._values[arg], arg) for arg in body.args[1:]])
+            self._assign(body, [self._values[argument] for argument in body.args[1:]])
             self._loops -= 1
         inside, self._lines = self._lines, lines
         increment = f"++{name}" if step.text == "1" else f"{name} += {step.text}"
@@ -93,7 +93,7 @@ class ControlFlow(FunctionScope):
                 self._leave_if(negated(test), "break;")
             self._loops += 1
             self._block(body)
-            self._assign(body, [(target, None) for target in targets])
+            self._assign(body, targets)
             self._loops -= 1
         inside, self._lines = [*tested, *self._lines], lines
         self._emit("for (;;) {" if tested else f"while ({test.text}) {{")
@@ -130,13 +130,16 @@ class ControlFlow(FunctionScope):
         self._emit(f"{ctype.declare(name)}{'' if start is None else f' = {start.text}'};")
         return Expr(name, Level.PRIMARY, ctype, variables=frozenset({name}))
 
-    def _assign(self, block: Block, targets: Sequence[tuple[Expr, object]]) -> None:
-        """The yield of `block`: all assignments at once, through temporaries where one would overwrite another."""
+    def _assign(self, block: Block, targets: Sequence[Expr | None]) -> None:
+        """The yield of `block`: all assignments at once, through temporaries where one would overwrite another; none of
+        a result that nothing reads."""
         terminator = block.last_op
         if not isinstance(terminator, scf.YieldOp):
             return
         todo: list[tuple[Expr, Expr, SSAValue]] = []
-        for (target, _), value in zip(targets, terminator.arguments, strict=True):
+        for target, value in zip(targets, terminator.arguments, strict=True):
+            if target is None:
+                continue
             limit = WIDTH - 4 * self._depth - len(target.text)
             e = self._compose(lambda v=value, t=target: self._assigned(v, t.ctype), limit)
             if e.text != target.text:
@@ -156,13 +159,16 @@ class ControlFlow(FunctionScope):
 
     # Conditionals
 
-    def _if(self, op: scf.IfOp, targets: Sequence[Expr] | None = None) -> None:
+    def _if(self, op: scf.IfOp, targets: Sequence[Expr | None] | None = None) -> None:
         if targets is None and len(op.results) == 1 and self._try_conditional(op):
             return
         self._flush_region(op)
         condition = self._compose(lambda: self.operand(op.cond))
         if targets is None:
-            targets = [self._result_variable(op, position) for position in range(len(op.results))]
+            targets = [
+                self._result_variable(op, position) if self._uses(result) else None
+                for position, result in enumerate(op.results)
+            ]
         then = self._branch(op.true_region.blocks, targets)
         other = self._branch(op.false_region.blocks, targets)
         if not then and not other:
@@ -183,7 +189,7 @@ class ControlFlow(FunctionScope):
             self._lines.extend(other)
         self._emit("}")
 
-    def _branch(self, blocks: Sequence[Block], targets: Sequence[Expr]) -> list[str]:
+    def _branch(self, blocks: Sequence[Block], targets: Sequence[Expr | None]) -> list[str]:
         """The lines of one side, which end by assigning the results."""
         if not blocks:
             return []
@@ -198,10 +204,11 @@ class ControlFlow(FunctionScope):
                 if op is inner and isinstance(op, scf.IfOp) and self._hands_on(op, cast(scf.YieldOp, last)):
                     self._if(op, targets)
                     for result, target in zip(op.results, targets, strict=True):
-                        self._values[result] = target
+                        if target is not None:
+                            self._values[result] = target
                     continue
                 self._operation(op)
-            self._assign(block, [(target, None) for target in targets])
+            self._assign(block, targets)
         lines, self._lines = self._lines, saved
         return lines
 
@@ -217,7 +224,7 @@ class ControlFlow(FunctionScope):
         """The variable of a result: that of a value which one side yields and nothing reads later, or a new one."""
         result = op.results[position]
         sides = [cast(scf.YieldOp, region.block.last_op).arguments[position] for region in op.regions]
-        claimed = {self._values[r].text for r in op.results[:position]}
+        claimed = {self._values[r].text for r in op.results[:position] if r in self._values}
         for value in sides:
             e = self._values.get(value)
             if (

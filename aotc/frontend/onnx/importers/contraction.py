@@ -67,7 +67,7 @@ def _pool(node: Node, operation: str, x: SSAValue, **attributes: object) -> SSAV
 @onnx_op("MaxPool")
 def max_pool(node: Node) -> list[SSAValue | None]:
     result = _pool(node, "max_pool", node.input(0))
-    if len(node.outputs) < 2 or not node.outputs[1]:
+    if not any(node.outputs[1:]):
         return [result]
     return [result, _pool(node, "max_pool_indices", node.input(0), column_major=bool(node.attr("storage_order", 0)))]
 
@@ -101,14 +101,14 @@ def global_lp_pool(node: Node) -> SSAValue:
 def gemm(node: Node) -> Tensor:
     transposed = {"transpose_lhs": bool(node.attr("transA", 0)), "transpose_rhs": bool(node.attr("transB", 0))}
     product = node.tensor(0).emit("matmul", node.input(1), **transposed)
-    addend, kind = node.optional_tensor(2), product.kind
-    alpha, beta = node.attr("alpha", 1.0), node.attr("beta", 1.0)
-    has_addend = addend is not None and beta != 0.0
-    if not is_float(kind) and not all(factor.is_integer() for factor in (alpha, beta if has_addend else 1.0)):
+    alpha, beta, kind = node.attr("alpha", 1.0), node.attr("beta", 1.0), product.kind
+    addend = node.optional_tensor(2) if beta != 0.0 else None
+    factors = [alpha] if addend is None else [alpha, beta]
+    if not is_float(kind) and not all(factor.is_integer() for factor in factors):
         product = product.cast(f64)  # of integers the whole sum is real, and cut off at last
     if alpha != 1.0:
         product *= alpha
-    if addend is None or not has_addend:
+    if addend is None:
         return product.cast(kind)
     node.require_broadcast(2, product.shape, "the product")
     addend = addend.cast(product.kind)
@@ -125,9 +125,6 @@ def matmul(node: Node) -> Tensor:
 def multiply(lhs: Tensor, rhs: Tensor) -> Tensor:
     """numpy.matmul: a vector on the left is a row, on the right a column, and its axis leaves the result."""
     left, right = lhs.shape, rhs.shape
-    if not left or not right:
-        what, why = "an operand is a scalar", "MatMul takes vectors, matrices and batches of matrices"
-        lhs.node.fail("invalid-shape", what, why)
     if len(left) == 1:
         lhs = lhs.reshape([1, *left])
     if len(right) == 1:
@@ -292,14 +289,13 @@ def _names(node: Node) -> tuple[list[str], str]:
             what = f'term "{term}" does not fit input {position} of shape {list(node.shape(position))}'
             node.fail("invalid-shape", what)
     # Private code points, the last axes first: shorter ones are aligned at their ends.
-    most = max((count for term, count in zip(terms, counts, strict=True) if "..." in term), default=0)
+    most = max(counts)
     more = "".join(chr(0xE000 + axis) for axis in range(most))
     inputs = [term.replace("...", more[most - count :]) for term, count in zip(terms, counts, strict=True)]
     if not arrow:
         occurrences = Counter("".join(terms).replace(".", ""))
-        right = ("..." if any("..." in term for term in terms) else "") + "".join(
-            sorted(axis for axis, times in occurrences.items() if times == 1)
-        )
+        once = sorted(axis for axis, times in occurrences.items() if times == 1)
+        right = "".join(["..." if "..." in left else "", *once])
     output = right.replace("...", more)
     unknown = [axis for axis in right.replace("...", "") if not any(axis in axes for axes in inputs)]
     if unknown or len(set(output)) < len(output):

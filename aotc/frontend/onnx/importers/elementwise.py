@@ -161,7 +161,7 @@ def celu(node: Node) -> Tensor:
 @onnx_op("PRelu")
 def prelu(node: Node) -> Tensor:
     shape, slope = node.shape(0), node.tensor(1)
-    if node.opset < 7 and len(shape) > 1:  # one for each channel, or one for all
+    if node.opset < 7:  # one for each channel, or one for all
         slope = slope.reshape([*slope.shape, *[1] * (len(shape) - 2)])
         node.require_fit(slope, shape)
     else:

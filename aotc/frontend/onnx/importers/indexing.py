@@ -183,7 +183,7 @@ def tf_idf_vectorizer(node: Node) -> Tensor:
     node.require_choice("mode", mode, ("TF", "IDF", "TFIDF"))
     grams: list[list[int]] = []
     for length, (start, end) in enumerate(zip(starts, [*starts[1:], len(pool)], strict=True), 1):
-        if not 0 <= start <= end <= len(pool) or (end - start) % length:
+        if not 0 <= start <= end or (end - start) % length:
             node.fail("invalid-attribute", f"ngram_counts {starts} do not cut {len(pool)} items into n-grams")
         grams += [pool[place : place + length] for place in range(start, end, length)]
     weights = node.attr("weights", [1.0] * len(grams))

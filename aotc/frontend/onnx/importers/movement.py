@@ -76,7 +76,7 @@ def split(node: Node) -> list[Tensor | None]:
     axis = node.axis(0)
     extent, count = shape[axis], len(node.outputs)
     sizes: list[int] | None = node.attr("split")
-    if (node.opset >= 13 or node.opset < 2) and node.optional(1) is not None:
+    if node.optional(1) is not None:
         sizes = [int(size) for size in node.constant_input(1, "the sizes")]
     if sizes is None:
         if node.attr("num_outputs", count) != count:
@@ -226,15 +226,9 @@ def _moving_cut(x: Tensor, each: Cut, count: int) -> Tensor:
 
 def _clamped_range(start: int, end: int, step: int, extent: int) -> tuple[int, int, int]:
     """(start, step, count) of a slice as ONNX clamps it; not as Python does: a start before the axis counts as 0."""
-    low, high = (0, extent) if step > 0 else (-1, extent - 1)
-    start = min(max(start + extent if start < 0 else start, 0), high)
-    if end in _TO_THE_END:
-        end = extent if step > 0 else -1
-    elif end < 0:
-        end = max(end + extent, low)
-    end = min(end, extent)
-    count = max(-((start - end) // step), 0)
-    return (start, step, count) if count else (0, 1, 0)
+    first = max(start + extent, 0) if start < 0 else start
+    found = range(extent)[first : None if end in _TO_THE_END else end : step]
+    return (found.start, step, len(found)) if found else (0, 1, 0)
 
 
 @onnx_op("Pad")

@@ -212,10 +212,10 @@ def group_normalization(node: Node) -> Tensor:
 def mean_variance_normalization(node: Node) -> Tensor:
     # The definition adds 1e-9 to the deviation, here its square is added to the variance: all that matters is 0 / 0.
     x, axes = node.tensor(0), node.attr("axes", [0, 2, 3])
-    if node.opset < 9:  # ONNX had no definition, this is onnxruntime's
-        axes = [0, 1, 2, 3] if node.attr("across_channels", 0) else axes
-        if not node.attr("normalize_variance", 1):
-            return x - x.reduce("mean", axes)
+    # before version 9 ONNX had no definition: two attributes are onnxruntime's
+    axes = [0, 1, 2, 3] if node.attr("across_channels", 0) else axes
+    if not node.attr("normalize_variance", 1):
+        return x - x.reduce("mean", axes)
     axes = [normalize_axis(axis, len(node.shape(0))) for axis in axes]
     return x.emit("normalize", axes=axes, epsilon=1e-18)
 

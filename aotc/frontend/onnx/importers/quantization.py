@@ -8,7 +8,7 @@ import numpy as np
 from onnx import TensorProto
 from xdsl.ir import Attribute, SSAValue
 
-from aotc.dialects.dtypes import ELEMENT_TYPES, byte_width, dtype_name, is_float, is_minifloat, numpy_dtype
+from aotc.dialects.dtypes import ELEMENT_TYPES, byte_width, dtype_name, is_minifloat, numpy_dtype
 from aotc.frontend.onnx.importers.signal import random
 from aotc.frontend.onnx.node import Tensor
 from aotc.frontend.onnx.registry import Node, onnx_op
@@ -27,7 +27,7 @@ def _division_type(node: Node) -> Attribute | None:
     type."""
     given = _type_attribute(node, "precision")
     scale = node.element_type(1)
-    return scale if given is None and node.opset >= 23 and is_float(scale) and byte_width(scale) < 4 else given
+    return scale if given is None and node.opset >= 23 and byte_width(scale) < 4 else given
 
 
 @onnx_op("QuantizeLinear")

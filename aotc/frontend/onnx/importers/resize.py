@@ -34,8 +34,6 @@ COORDINATE_MODES = (
 NEAREST_MODES = ("round_prefer_floor", "round_prefer_ceil", "floor", "ceil", "simple")
 
 _HALF = Fraction(1, 2)
-_EXACT = 1 << 53
-"""Integers below it are exact as numbers of double precision, and so are quotients of them rounded once."""
 
 
 @dataclass(frozen=True)
@@ -84,13 +82,11 @@ class ResizedAxis:
                 return 1 / scale, half_pixel
 
     def places(self) -> tuple[Integers, int]:
-        """For each result element its place in the operand, in elements, times a number, and that number. They are
-        Python's integers where the exact numbers are so large that others would round them."""
+        """For each result element its place in the operand, in elements, times a number, and that number: Python's
+        integers, since others would round large ones."""
         slope, start = self.affine()
         by = slope.denominator * start.denominator
-        increment, first = int(slope * by), int(start * by)
-        is_small = 2 * (abs(increment) * self.count + abs(first) + by) < _EXACT
-        return np.arange(self.count).astype(np.int64 if is_small else object) * increment + first, by
+        return np.arange(self.count).astype(object) * int(slope * by) + int(start * by), by
 
     def coordinates(self) -> NDArray[np.float64]:
         """For each result element its place in the operand, in elements."""
@@ -115,7 +111,7 @@ class ResizedAxis:
             case "round_prefer_ceil":
                 found = (2 * x + by) // (2 * by)
             case "simple":
-                found = -(-x // by) if self.ratio < 1 else np.where(x < 0, -(-x // by), x // by)
+                found = -(-x // by) if self.ratio < 1 else x // by
             case _:
                 found = -((by - 2 * x) // (2 * by))
         return np.clip(found, 0, self.extent - 1).astype(np.int64)
@@ -235,7 +231,7 @@ def _times(node: Node, extent: int, scale: float) -> int:
 def _sized(node: Node, sizes: list[int], mode: str, axes: list[int]) -> dict[int, ResizedAxis]:
     """The extents of the axes by sizes."""
     shape = node.shape(0)
-    if len(sizes) != len(axes) or any(size < 0 for size in sizes) or any(shape[axis] == 0 for axis in axes):
+    if len(sizes) != len(axes) or any(size < 1 for size in sizes) or any(shape[axis] == 0 for axis in axes):
         node.fail("invalid-value", f"sizes {sizes} must be one for each of the axes {axes} of {list(shape)}")
     scales = [size / shape[axis] for axis, size in zip(axes, sizes, strict=True)]
     policy = node.attr("keep_aspect_ratio_policy", "stretch")
@@ -250,11 +246,7 @@ def _sized(node: Node, sizes: list[int], mode: str, axes: list[int]) -> dict[int
 def _resize(node: Node, resized: dict[int, ResizedAxis], rounding: str) -> Tensor:
     x, mode, antialias = node.tensor(0), node.attr("mode", "nearest"), bool(node.attr("antialias", 0))
     exclude_outside, kind = bool(node.attr("exclude_outside", 0)), x.kind
-    moving = {
-        axis: one
-        for axis, one in resized.items()
-        if one.count != one.extent or one.scale != 1 or one.mode == "tf_crop_and_resize"
-    }
+    moving = {axis: one for axis, one in resized.items() if one.scale != 1 or one.mode == "tf_crop_and_resize"}
     node.require_countable([one.count for one in resized.values()])
     for one in moving.values():
         node.require_room(max(one.count, 1) * one.taps(mode, antialias), np.float64)
@@ -278,7 +270,7 @@ def _resize(node: Node, resized: dict[int, ResizedAxis], rounding: str) -> Tenso
             mask = outside.reshape([-1 if a == axis else 1 for a in range(len(node.shape(0)))])
             filling = x.scalar(node.attr("extrapolation_value", 0.0))
             x = Tensor(node, node.constant(mask)).choose(filling, x)
-    if isinstance(kind, AnyFloat) or kind == i1 or (mode == "linear" and not antialias and kind in _CUT_OFF):
+    if x.kind == kind or kind == i1 or (mode == "linear" and not antialias and kind in _CUT_OFF):
         return x.cast(kind)
     return x.saturated(kind)
 

@@ -9,7 +9,7 @@ from xdsl.ir import SSAValue
 
 from aotc.dialects.dtypes import numpy_dtype
 from aotc.dialects.graph.shapes import normalize_axis
-from aotc.frontend.onnx.elements import elements, extents
+from aotc.frontend.onnx.elements import Element, elements, extents
 from aotc.frontend.onnx.node import Tensor
 from aotc.frontend.onnx.registry import Node, onnx_op
 from aotc.frontend.onnx.tensors import dtype_of
@@ -27,8 +27,7 @@ def constant(node: Node) -> SSAValue:
     ):
         if (value := node.attr(name)) is not None:
             return node.given(np.asarray(value, dtype))
-    given = ", ".join(node.attributes) or "none"
-    what = f"no value the compiler knows (attributes: {given})"
+    what = f"no value the compiler knows (attributes: {list(node.attributes)})"
     node.fail("unsupported-type", what, "strings and sparse tensors have no element type")
 
 
@@ -54,13 +53,15 @@ def size(node: Node) -> SSAValue:
 @onnx_op("Range")
 def range_(node: Node) -> SSAValue:
     dtype = numpy_dtype(node.element_type(0))
-    wide = np.dtype(np.float32) if dtype.itemsize < 4 and dtype.kind not in "iu" else dtype
+    wide = np.dtype(np.float32) if dtype.itemsize < 4 else dtype  # which is exact for integers as short
     first, step = node.known(0), node.known(2)
     if dtype == np.int64 and first is not None and step is not None and not first.any() and (step == 1).all():
         # to a number of parts
-        (limit,) = elements(node, node.input(1))
-        if limit.unknown is not None and limit.number == 0 and (most := node.most(limit.unknown)) is not None:
-            return node.bounded(node.constant(node.numbers(most)), node.as_many(0, limit.unknown))
+        match elements(node, node.input(1)):
+            case [Element(SSAValue() as count, _, 0)] if (most := node.most(count)) is not None:
+                return node.bounded(node.constant(node.numbers(most)), node.as_many(0, count))
+            case _:
+                pass
     names = ("the start", "the limit", "the delta")
     start, limit, delta = (node.constant_input(i, what).reshape(()).astype(wide) for i, what in enumerate(names))
     if delta == 0:

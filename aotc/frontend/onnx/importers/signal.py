@@ -171,13 +171,9 @@ def mel_weight_matrix(node: Node) -> SSAValue:
     result = np.zeros((rows, int(bins)))
     index = np.arange(rows)
     for column, (left, center, right) in enumerate(zip(places, places[1:], places[2:], strict=False)):
-        if left == center:
-            result[center, column] = 1
-        else:
-            rising = (index >= left) & (index <= center)
-            result[rising, column] = (index[rising] - left) / (center - left)
-        falling = (index >= center) & (index < right)
-        result[falling, column] = (right - index[falling]) / max(right - center, 1)
+        rising, falling = (index - left) / max(center - left, 1), (right - index) / max(right - center, 1)
+        result[:, column] = np.maximum(np.minimum(rising, falling), 0)
+        result[index == center, column] = 1
     return node.constant(result.astype(dtype_of(node.attr("output_datatype", 1))))
 
 

@@ -18,7 +18,7 @@ _DOMAIN = "ai.onnx.preview.training"
 def _updates(node: Node, group: int, update: Callable[..., Sequence[Tensor]]) -> list[Tensor]:
     """`update` for each tensor, with its value, gradient and states, of which there are `group` in all."""
     count, rest = divmod(len(node.inputs) - 2, group)
-    if rest or not count:
+    if rest:
         node.fail("missing-input", f"{len(node.inputs)} inputs are not the rate, the step and {group} of each tensor")
     found = [update(*(node.tensor(2 + part * count + number) for part in range(group))) for number in range(count)]
     return [results[part] for part in range(group - 1) for results in found]

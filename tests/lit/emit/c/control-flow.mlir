@@ -54,6 +54,31 @@ func.func private @update(%x_p: !aot.ptr<f32> {aot.name = "x", aot.readonly, aot
   func.return %r : f32
 }
 
+// A result that nothing reads has no variable.
+// CHECK-LABEL: static float half_read(
+// CHECK-NEXT:  {
+// CHECK-NEXT:      float b;
+// CHECK-NEXT:      if (c) {
+// CHECK-NEXT:          x[0] = 1.0f;
+// CHECK-NEXT:          b = 2.0f;
+// CHECK-NEXT:      } else {
+// CHECK-NEXT:          b = 1.0f;
+// CHECK-NEXT:      }
+// CHECK-NEXT:      return b;
+func.func private @half_read(%x_p: !aot.ptr<f32> {aot.name = "x"}, %c: i1 {aot.name = "c"}) -> f32 {
+  %c0 = arith.constant 0 : index
+  %one = arith.constant 1.0 : f32
+  %two = arith.constant 2.0 : f32
+  %x = aot.buffer %x_p : !aot.ptr<f32> to memref<4xf32>
+  %a, %b = scf.if %c -> (f32, f32) {
+    memref.store %one, %x[%c0] : memref<4xf32>
+    scf.yield %one, %two : f32, f32
+  } else {
+    scf.yield %two, %one : f32, f32
+  }
+  func.return %b : f32
+}
+
 // A chain of conditionals with effects.
 // CHECK-LABEL: static int32_t chain(
 // CHECK:           if (n < 1) {

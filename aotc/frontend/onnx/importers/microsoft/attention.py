@@ -82,7 +82,7 @@ def _mask(node: Node, position: int, steps: int, keys: int, like: Tensor) -> Ten
     places = Tensor(node, node.constant(node.numbers(keys).reshape(1, keys), mask.dtype))
     if mask.shape in ((batch,), (2 * batch,)):
         unmasked = places < cut(mask, {0: (0, 1, batch)}).reshape([batch, 1])
-        if mask.shape == (2 * batch,) and batch:
+        if mask.shape == (2 * batch,):
             unmasked = unmasked.emit("and", places >= cut(mask, {0: (batch, 1, batch)}).reshape([batch, 1]))
     elif mask.shape in ((batch, keys), (batch, steps, keys)):
         unmasked = mask.compare("ne", 0)

@@ -88,8 +88,7 @@ def fused_matmul(node: Node) -> Tensor:
         if node.attr(f"transBatch{letter}", 0) and rank > 2:
             # stored [rows, batch.., columns]
             x = x.transpose([*range(1, rank - 1), 0, rank - 1])
-        if node.attr(f"trans{letter}", 0) and rank > 1:
-            flags[f"transpose_{side}"] = True
+        flags[f"transpose_{side}"] = bool(node.attr(f"trans{letter}", 0))
         operands.append(x)
     lhs, rhs = operands
     vector = any(len(x.shape) < 2 for x in operands)
