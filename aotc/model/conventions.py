@@ -127,12 +127,12 @@ RULES: Final = (
         {"operator_arguments": ("values", "pointers"), "operator_api": ("unpacked", "packed")},
         "packed arguments without tensors cannot be told from those with them, so that only operators which nobody but "
         "their own model calls may take them",
-        "use --operator-api cpacked",
+        "use --interface-api packed --operator-api cpacked",
     ),
     Rule(
         {"io": ("workspace",), "interface_api": ("micro", "packed")},
         "such an entry is given its tensors, and there are none to give",
-        "use --interface-api c",
+        "use --interface-api c --operator-api unpacked",
     ),
     Rule(
         {"threaded": (True,), "operator_api": ("cpacked", "packed")},

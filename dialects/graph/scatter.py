@@ -12,6 +12,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import reduce
+from math import prod
 from operator import and_
 from typing import ClassVar
 
@@ -243,9 +244,25 @@ class ScatterElementsInMemoryOp(_ScatteringInMemory, ScatteringElements):
 
 @irdl_op_definition
 class ScatterNdInMemoryOp(_ScatteringInMemory, ScatteringSlices):
-    """As `scatter_nd`: x is copied to `memory`, updated there in order and written."""
+    """As `scatter_nd`: x is copied to `memory`, updated there in order and written.
+
+    Where updates replace slices of four bytes and more, `memory` is i32 instead, for each slice the number of the last
+    update, or -1; all slices are then written once.
+    """
 
     name = "graph.scatter_nd_in_memory"
+
+    @property
+    def numbers_updates(self) -> bool:
+        """Whether `memory` has numbers of updates."""
+        kept = prod(shape_of(self.x)[shape_of(self.indices)[-1] :]) * byte_width(element_type_of(self.x))
+        return self.reduction.data == "none" and kept >= byte_width(i32)
+
+    def infer_types(self) -> Sequence[TensorType]:
+        result, memory = super().infer_types()
+        if self.numbers_updates:
+            memory = TensorType(i32, shape_of(self.x)[: shape_of(self.indices)[-1]])
+        return [result, memory]
 
 
 @irdl_op_definition

@@ -7,7 +7,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from aotc.dialects.aot.contract import carried_by_entry, results_of
+from aotc.dialects.aot.contract import carried_by_entry
 from aotc.dialects.graph.compound.control_flow import IfOp, LoopOp, yield_of
 from aotc.dialects.graph.interfaces import is_view, viewed_whole
 from aotc.dialects.graph.structure import CopyOp, FusedOp
@@ -26,8 +26,8 @@ def carried_at(block: Block, position: int) -> BlockArgument | None:
             return None
 
 
-def is_only_read_by(value: SSAValue, op: Operation) -> bool:
-    """Whether nothing but one operand of `op` reads `value`, or what it is a view of."""
+def is_read_once(value: SSAValue) -> bool:
+    """Whether `value`, and what it is a view of, has a single reader."""
     source = viewed_whole(value)
     while value.has_one_use():
         if value is source:
@@ -45,13 +45,10 @@ def settle_control_flow(blocks: Sequence[Block]) -> None:
     """
     taken_over: dict[SSAValue, SSAValue] = {}
     for block in blocks:
-        main = block.parent_op()
-        if isinstance(main, FuncOp) and any(each.state_of is not None for each in results_of(main)):
+        if not isinstance(block.parent_op(), IfOp):
             taken_over.update(_settle_carried(block))
         for op in block.ops:
-            if isinstance(op, LoopOp):
-                taken_over.update(_settle_carried(op.block))
-            elif isinstance(op, IfOp):
+            if isinstance(op, IfOp):
                 taken_over.update(_settle_conditional(op, taken_over))
 
 
@@ -104,7 +101,7 @@ def _settle_conditional(op: IfOp, taken_over: Mapping[SSAValue, SSAValue]) -> di
             if isinstance(source, BlockArgument):
                 if source is not same:
                     make_group([copy := copy_operand(end, position)], [copy.result])
-            elif same is not None and isinstance(source.owner, IfOp) and source.owner in _readers(same):
+            elif same is not None and source.owner in _readers(same):
                 inner[source] = same
     return inner
 
@@ -141,8 +138,6 @@ def _may_overwrite(op: Operation, result: SSAValue, argument: BlockArgument) -> 
     """Whether `op`, which reads `argument`, may write `result` into its buffer."""
     assert isinstance(result, OpResult)
     places = [place for place, value in enumerate(op.operands) if _is_of(value, argument)]
-    if any(viewed_whole(op.operands[place]) is not argument for place in places):
-        return False
     if isinstance(op, FusedOp):
         allowed = in_place(op.block, op.yield_op.values)[result.index]
         return all(place in allowed for place in places)

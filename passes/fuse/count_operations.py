@@ -26,6 +26,6 @@ class CountOperationsPass(ModulePass):
         for kernel in [each for each in kernels(op) if not each.is_declaration]:
             counts = {each: each.operations() for each in kernel.body.block.ops if isinstance(each, GraphOp)}
             OPERATION_COUNT.set(kernel, sum(counts.values()))
-            most = max(counts, key=lambda each: counts[each], default=None)
-            if most is not None and counts[most]:
+            most = max(counts, key=lambda each: counts[each])
+            if counts[most]:
                 OPERATION_TYPE.set(kernel, dtype_name(element_type_of(most.operands[0])))

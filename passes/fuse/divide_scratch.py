@@ -20,7 +20,6 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from aotc.dialects.attributes import to_attribute
-from aotc.dialects.graph.interfaces import AnchorOp
 from aotc.passes.kernel.model_weights import machine_for
 from aotc.passes.kernel.strategy import is_vectorized, strategy_of
 
@@ -33,13 +32,12 @@ class DivideScratchPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         machine = machine_for(op)
-        if machine is None or machine.threads is None or self.threads == 1:
+        if machine is None or machine.threads is None:
             return
         for each in op.walk():
-            if not isinstance(each, AnchorOp) or not each.scratch() or not is_vectorized(each):
+            if not is_vectorized(each):
                 continue
             parts = strategy_of(each).parts(each, machine, self.threads)
-            for name, count in parts.items():
-                if count > 1:
-                    each.properties[name] = to_attribute(count)
-            each.refine()
+            if several := {name: to_attribute(count) for name, count in parts.items() if count > 1}:
+                each.properties |= several
+                each.refine()

@@ -47,7 +47,7 @@ class FuseEpiloguesPass(FusingPass):
         for block in graph_blocks(op):
             position = {each: number for number, each in enumerate(block.ops)}
             for anchor in position:
-                if isinstance(anchor, AnchorOp) and anchor.parent is block:
+                if isinstance(anchor, AnchorOp):
                     _fuse(anchor, position, forms, self)
 
 
@@ -115,7 +115,7 @@ def _readers_widen(op: Operation) -> bool:
 def _can_compute(use: Use) -> bool:
     """Whether a reader may compute what it reads: a vectorised anchor often takes in data movement at most."""
     reader = use.operation
-    if isinstance(reader, AnchorOp) and is_vectorized(reader):
+    if is_vectorized(reader):
         return strategy_of(reader).prologue(reader, use.index) is Prologue.COMPUTED
     if isinstance(reader, ElementOp) and reader.MOVES:
         return is_kernel(reader) and all(map(_can_compute, reader.results[0].uses))

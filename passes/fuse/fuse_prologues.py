@@ -40,5 +40,5 @@ class FuseProloguesPass(FusingPass):
         for block in graph_blocks(op):
             position = {each: number for number, each in enumerate(block.ops)}
             for root in reversed(list(position)):
-                if isinstance(root, AnchorOp | FusedOp) and has_producers(root, position):
+                if isinstance(root, AnchorOp | FusedOp) and has_producers(root):
                     Growth(root, position, self, several_outputs=False, forms=forms).grow()

@@ -104,7 +104,7 @@ def in_order(
             if op in placed:
                 pending.pop()
                 continue
-            needed = [value.op for value in op.operands if isinstance(value, OpResult) and value.op in place]
+            needed = [value.op for value in op.operands if isinstance(value, OpResult)]
             needed += sorted((after or {}).get(op, ()), key=place.__getitem__)
             missing = [other for other in needed if other not in placed]
             if not missing:

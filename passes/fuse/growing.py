@@ -35,10 +35,9 @@ class _Need:
         return _Need(self.reads.merge(other.reads), prologue, max(self.repeated, other.repeated))
 
 
-def has_producers(root: GraphOp | FusedOp, position: Mapping[Operation, int]) -> bool:
-    """Whether any producer of `root` in the block is of those that groups take in: without one, none can grow."""
-    owners = [value.op for value in root.operands if isinstance(value, OpResult)]
-    return any(op in position and is_fusible(op) for op in owners)
+def has_producers(root: GraphOp | FusedOp) -> bool:
+    """Whether any producer of `root` is of those that groups take in: without one, none can grow."""
+    return any(is_fusible(value.op) for value in root.operands if isinstance(value, OpResult))
 
 
 def is_fusible(op: Operation) -> TypeGuard[ElementOp]:

@@ -46,7 +46,7 @@ from xdsl.ir import Block, BlockArgument, Operation, OpResult, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
-from aotc.dialects.aot.contract import BRANCHES, EXTERNAL, WITHIN, External, entries, mark_kernel
+from aotc.dialects.aot.contract import BRANCHES, EXTERNAL, WITHIN, External, entries, functions, mark_kernel
 from aotc.dialects.graph.compound.control_flow import ControlOp, IfOp, LoopOp, graph_blocks
 from aotc.dialects.graph.compound.external_kernel import ExternalOp
 from aotc.dialects.graph.interfaces import (
@@ -63,7 +63,7 @@ from aotc.dialects.graph.interfaces import (
 from aotc.dialects.graph.structure import ConstantOp, FusedOp, YieldOp
 from aotc.errors import CompileError
 from aotc.model.locations import fuse_locations, node_names
-from aotc.passes.fuse.carried import carried_at, copy_operand, is_only_read_by, settle_control_flow
+from aotc.passes.fuse.carried import carried_at, copy_operand, is_read_once, settle_control_flow
 from aotc.passes.fuse.groups import make_group
 from aotc.passes.fuse.reads import in_place
 from aotc.passes.kernel.signature import block_signature
@@ -78,7 +78,7 @@ class OutlineKernelsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         kernels: dict[object, FuncOp] = {}
         locations: dict[FuncOp, list[LocationAttr]] = {}
-        numbers: Counter[str] = Counter(re.sub(r"_\d+$", "", f.sym_name.data) for f in op.ops if isinstance(f, FuncOp))
+        numbers: Counter[str] = Counter(re.sub(r"_\d+$", "", f.sym_name.data) for f in functions(op))
         blocks = graph_blocks(op)
         for block in reversed(blocks):
             _group_lone_operations(block, _joins(block, _separate_carried(block, _separate_outputs(block))))
@@ -143,7 +143,7 @@ def _separate_carried(block: Block, taken: set[SSAValue]) -> set[SSAValue]:
         for place in range(first, first + count):
             value = loop.operands[place]
             source = viewed_whole(value)
-            if not _is_computed(source) or not is_only_read_by(value, loop):
+            if not _is_computed(source) or not is_read_once(value):
                 source = copy_operand(loop, place).result
             taken.add(source)
     return taken

@@ -131,9 +131,9 @@ def _order(transpose: TransposeOp, shape: Sequence[int], axis: int) -> _Order | 
     if 0 in extents:
         return None
     pieces = [_Piece(place, 0, extents[i]) for i, place in enumerate(transpose.ints("permutation")) if extents[i] > 1]
-    outside = _cut(pieces, math.prod(shape[:axis]))
-    inside = None if outside is None else _cut(outside[1], shape[axis])
-    if outside is None or inside is None:
+    if (outside := _cut(pieces, math.prod(shape[:axis]))) is None:
+        return None
+    if (inside := _cut(outside[1], shape[axis])) is None:
         return None
     (outer, _), (along, inner) = outside, inside
     if sorted([*outer, *along, *inner]) != [*outer, *sorted(along), *inner]:
@@ -181,7 +181,9 @@ def _permute(reader: Operation, place: int, axis: int, order: _Order) -> None:
     value = reader.operands[place]
     assert isinstance(value, OpResult)
     if isinstance(value.op, ElementOp):
-        for inner, own in (value.op.operand_axes(axis) or {}).items():
+        axes = value.op.operand_axes(axis)
+        assert axes is not None
+        for inner, own in axes.items():
             _permute(value.op, inner, own, order)
         return
     assert isinstance(value.op, ConstantOp)

@@ -31,7 +31,7 @@ from xdsl.passes import ModulePass
 from aotc.dialects.aot.contract import Argument, arguments_of, entries, results_of, set_arguments, set_results
 from aotc.dialects.constants import known_array
 from aotc.dialects.dtypes import number_kind
-from aotc.dialects.graph.interfaces import ElementOp, GraphOp, Quantization
+from aotc.dialects.graph.interfaces import ElementOp, GraphOp, Quantization, producer
 from aotc.model.weight_store import WeightStore
 
 
@@ -72,9 +72,8 @@ def _of_result(value: SSAValue, store: WeightStore) -> _Parameters | None:
     """The quantization that a value comes from."""
     while isinstance(value, OpResult) and _moves(value.op):
         value = value.op.operands[0]
-    if not isinstance(value, OpResult) or not isinstance(value.op, GraphOp):
-        return None
-    return _parameters(value.op.result_quantization(), store)
+    maker = producer(value, GraphOp)
+    return None if maker is None else _parameters(maker.result_quantization(), store)
 
 
 def _moves(op: Operation) -> bool:

@@ -75,17 +75,18 @@ class _Folder:
         for value, other in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
             array = known_array(other, self.store)
             producer = only_for(value, GraphOp)
-            if array is None or producer is None or value.type != op.result.type:
+            if array is None or value.type != op.result.type:
                 continue
             fold = self._product if isinstance(op, MulOp) else self._sum
             new = fold(producer, array.astype(np.float64))
             if new is not None:
+                assert producer is not None
                 new.location = fuse_locations([producer.location, op.location])
                 Rewriter.replace_op(op, new)
                 Rewriter.erase_op(producer)
                 return
 
-    def _product(self, producer: GraphOp, array: Array) -> GraphOp | None:
+    def _product(self, producer: GraphOp | None, array: Array) -> GraphOp | None:
         """The operation for the result of `producer` times `array`, or None where the factor does not go in."""
         match producer:
             case ChannelWeightsOp():
@@ -93,33 +94,29 @@ class _Folder:
                 channels = _along(array, producer)
                 # scaling a weight that something else reads would store it twice
                 weight = known_array(value, self.store) if value.has_one_use() else None
-                known = [known_array(bias, self.store) for bias in biases]
-                if weight is None or channels is None or any(bias is None for bias in known):
+                known = [(bias, like) for like in biases if (bias := known_array(like, self.store)) is not None]
+                if weight is None or channels is None or len(known) < len(biases):
                     return None
                 scaled = self._insert(producer.scaled_weight(weight, channels), producer, value)
-                offsets = [
-                    self._insert(bias.astype(np.float64) * channels, producer, like)
-                    for bias, like in zip(known, biases, strict=True)
-                    if bias is not None
-                ]
+                offsets = [self._insert(bias.astype(np.float64) * channels, producer, like) for bias, like in known]
                 return type(producer).get(x, scaled, *offsets, **producer.properties)
             case MulOp():
                 return self._merged(producer, array, np.multiply)
             case AddOp():
-                value, constant = self._constant_side(producer)
-                inner = None if value is None else only_for(value, GraphOp)
-                if value is None or inner is None or constant is None or not _same_size(constant, array):
+                side = self._constant_side(producer)
+                if side is None or not _same_size(side[1], array):
                     return None
-                scaled = self._product(inner, array)
-                if scaled is None:
+                inner = only_for(side[0], GraphOp)
+                if (scaled := self._product(inner, array)) is None:
                     return None
+                assert inner is not None
                 scaled.location = inner.location
                 Rewriter.replace_op(inner, scaled)
-                return AddOp.get(scaled.results[0], self._insert(constant * array, producer, producer.rhs))
+                return AddOp.get(scaled.results[0], self._insert(side[1] * array, producer, producer.rhs))
             case _:
                 return None
 
-    def _sum(self, producer: GraphOp, array: Array) -> GraphOp | None:
+    def _sum(self, producer: GraphOp | None, array: Array) -> GraphOp | None:
         """The operation for the result of `producer` plus `array`, or None where the offset does not go in."""
         match producer:
             case ChannelWeightsOp() if producer.BIAS is not None:
@@ -137,18 +134,20 @@ class _Folder:
 
     def _merged(self, op: BinaryOp, array: Array, merge: np.ufunc) -> GraphOp | None:
         """(x * c) * d -> x * (c * d), (x + c) + d -> x + (c + d); only vectors: (x + 1e8) - 1e8 is to round."""
-        value, constant = self._constant_side(op)
-        if value is None or constant is None or min(constant.size, array.size) == 1 or not _same_size(constant, array):
+        if (side := self._constant_side(op)) is None:
+            return None
+        value, constant = side
+        if min(constant.size, array.size) == 1 or not _same_size(constant, array):
             return None
         return type(op).get(value, self._insert(merge(constant, array), op, op.rhs))
 
-    def _constant_side(self, op: BinaryOp) -> tuple[SSAValue | None, Array | None]:
-        """x and c of x * c or x + c, c as f64."""
+    def _constant_side(self, op: BinaryOp) -> tuple[SSAValue, Array] | None:
+        """x and c of x * c or x + c, c as f64; None where neither operand is constant, or x is repeated."""
         for value, other in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
             constant = known_array(other, self.store)
             if constant is not None and value.type == op.result.type:
                 return value, constant.astype(np.float64)
-        return None, None
+        return None
 
     def _insert(self, array: Array, before: GraphOp, like: SSAValue) -> SSAValue:
         """A constant in the element type of `before`'s result, named after the constant `like`."""

@@ -47,7 +47,7 @@ class FoldConstantsPass(ModulePass):
         names.update(named)
         for block in graph_blocks(op):
             for each in list(block.ops):
-                if not isinstance(each, GraphOp) or isinstance(each, ConstantOp):
+                if not isinstance(each, GraphOp):
                     continue
                 if not self.quantized and each.operand_quantization() is not None:
                     continue

@@ -18,10 +18,10 @@ func.func @main(%x: tensor<2x8xf32>) -> tensor<2x8xf32> attributes {aot.entry} {
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, SSAValue
 from xdsl.passes import ModulePass
 
+from aotc.dialects.aot.contract import functions
 from aotc.dialects.graph.compound.control_flow import ControlOp
 from aotc.dialects.graph.interfaces import GraphOp, ShapeError
 from aotc.dialects.graph.structure import FusedOp
@@ -34,7 +34,7 @@ class InferShapesPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         problems: list[Problem] = []
-        for function in [each for each in op.ops if isinstance(each, FuncOp) and not each.is_declaration]:
+        for function in [each for each in functions(op) if not each.is_declaration]:
             _infer(function.body.block, problems)
             function.update_function_type()
         if problems:

@@ -59,9 +59,9 @@ def _raise_softplus(log: FunctionOp, store: WeightStore) -> None:
 def _raise_mish(mul: BinaryOp) -> None:
     """x tanh(softplus(x))"""
     for side, other in _sides(mul):
-        tanh = only_for(side, TanhOp)
-        softplus = None if tanh is None else only_for(tanh.x, SoftplusOp)
-        if tanh is not None and softplus is not None and softplus.x is other:
+        if (tanh := only_for(side, TanhOp)) is None or (softplus := only_for(tanh.x, SoftplusOp)) is None:
+            continue
+        if softplus.x is other:
             _replace((softplus, tanh, mul), MishOp.get(other))
             return
 

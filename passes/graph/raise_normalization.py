@@ -55,12 +55,10 @@ def _raise(last: BinaryOp, store: WeightStore) -> None:
     if distances is None or root is None or element_type_of(last.result) != compute_type(element_type_of(last.result)):
         return
     for variance, epsilon, between in _variances(root.x, store):
-        squares = producer(variance.x, GraphOp)
         mean = producer(distances.rhs, ReduceOp)
         if (
-            squares is not None
+            (squares := _square(variance.x, distances.result, store)) is not None
             and mean is not None
-            and _is_square(squares, distances.result, store)
             and mean.x is distances.lhs
             and (axes := _mean_axes(mean)) == _mean_axes(variance)
             and axes is not None
@@ -82,16 +80,15 @@ def _variances(value: SSAValue, store: WeightStore) -> Iterator[tuple[ReduceOp, 
                 yield mean, float(array.reshape(-1)[0]), (add,)
 
 
-def _is_square(op: GraphOp, x: SSAValue, store: WeightStore) -> bool:
-    """Whether `op` computes x * x."""
-    match op:
-        case MulOp():
-            return op.lhs is x and op.rhs is x
-        case PowOp():
-            exponent = known_array(op.rhs, store)
-            return op.lhs is x and exponent is not None and exponent.size == 1 and float(exponent.reshape(-1)[0]) == 2
+def _square(value: SSAValue, x: SSAValue, store: WeightStore) -> GraphOp | None:
+    """The operation that computes `value`, if that is x * x."""
+    match producer(value, GraphOp):
+        case MulOp() as op if op.lhs is x and op.rhs is x:
+            return op
+        case PowOp() as op if op.lhs is x and (exponent := known_array(op.rhs, store)) is not None:
+            return op if exponent.size == 1 and float(exponent.reshape(-1)[0]) == 2 else None
         case _:
-            return False
+            return None
 
 
 def _mean_axes(op: ReduceOp) -> tuple[int, ...] | None:

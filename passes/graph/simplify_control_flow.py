@@ -156,10 +156,10 @@ class _Loop:
         self._hoist()
         self.stacked = [each for each in self.stacked if each.result.first_use is not None]
         self.carried = [each for each in self.carried if each.result.first_use or each.argument.first_use]
-        condition = [] if self.condition is None else [self.op.next_condition]
-        yielded = [*condition, *(each.value for each in (*self.carried, *self.stacked))]
         end = yield_of(self.op.block)
-        self.op.block.add_op(following := YieldOp([value for value in yielded if value is not None]))
+        condition = [] if self.condition is None else [end.values[0]]
+        yielded = [*condition, *(each.value for each in (*self.carried, *self.stacked))]
+        self.op.block.add_op(following := YieldOp(yielded))
         Rewriter.erase_op(end)
         for place, each in enumerate((*self.carried, *self.stacked), len(condition)):
             each.use = Use(following, place)
@@ -173,24 +173,26 @@ class _Loop:
 
     def _know(self) -> None:
         """Take constants for what they are."""
-        if isinstance(self.count, SSAValue) and (count := known_array(self.count, self.store)) is not None:
+        count = None if self.op.count is None else known_array(self.op.count, self.store)
+        if count is not None:
             trips = max(0, int(count.item()))
             # The number of iterations of a loop with a condition is bounded by it in practice.
             self.count = trips if trips <= MOST_TRIPS else None if self.condition is not None else self.count
-        following = self.op.next_condition
-        if self.condition is None or following is None:
+        begins = None if self.condition is None else known_array(self.condition, self.store)
+        if begins is None:
             return
-        begins, goes_on = known_array(self.condition, self.store), known_array(following, self.store)
-        if begins is not None and not begins.item():
+        if not begins.item():
             self.count, self.condition = 0, None
-        elif begins is not None and goes_on is not None and goes_on.item() and self.count is not None:
+            return
+        goes_on = known_array(yield_of(self.op.block).values[0], self.store)
+        if goes_on is not None and goes_on.item() and self.count is not None:
             self.condition = None
 
     def _hoist(self) -> None:
         """Move what depends on captured values and constants only in front of the loop."""
         inside: dict[SSAValue, SSAValue] = {argument: value for value, argument in self.captured}
         for op in list(self.op.block.ops):
-            if not isinstance(op, GraphOp) or isinstance(op, ConstantOp | ControlOp) or not op.results:
+            if not isinstance(op, GraphOp) or isinstance(op, ControlOp):
                 continue
             is_free = all(value in inside or producer(value, ConstantOp) for value in op.operands)
             if not is_free or not any(value in inside for value in op.operands) or not _may_hoist(op):
@@ -329,5 +331,5 @@ def _detached(region: Region) -> Block:
 
 def _erase_unread(block: Block) -> None:
     for op in reversed(list(block.ops)):
-        if op.results and isinstance(op, GraphOp) and not any(result.first_use for result in op.results):
+        if isinstance(op, GraphOp) and not any(result.first_use for result in op.results):
             Rewriter.erase_op(op)

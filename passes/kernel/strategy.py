@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from functools import cache
 from importlib.metadata import EntryPoint
-from typing import Any, ClassVar, Generic, TypeVar, cast
+from typing import Any, ClassVar, Generic, TypeGuard, TypeVar, cast
 
 from xdsl.context import Context
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -346,9 +346,9 @@ def measured_algorithm(table: TuningTable, ctx: Context, op: AnchorOp) -> Attrib
     return text if text is None or text == DIRECT else _attribute(ctx, text)
 
 
-def measured_schedule(table: TuningTable, ctx: Context, op: AnchorOp) -> ScheduleAttr[Any] | None:
-    """The schedule for `op` in the table; None where the table has no entry."""
-    text = table.schedules.get(schedules.signature(op))
+def measured_schedule(table: TuningTable, ctx: Context, op: AnchorOp, core: Core) -> ScheduleAttr[Any] | None:
+    """The schedule for `op` in the table; None where the table has no entry, or `op` keeps weights packed."""
+    text = None if keeps_packed(op, core) else table.schedules.get(schedules.signature(op))
     if text is None:
         return None
     attribute = _attribute(ctx, text)
@@ -365,12 +365,7 @@ def _attribute(ctx: Context, text: str) -> Attribute:
         raise FileError("invalid-file", f"{text} is not an attribute", "the table is of another version") from error
 
 
-def takes_schedule(op: GraphOp) -> bool:
-    """Whether a schedule is chosen for `op`: it is an anchor, or a strategy has some for what is none."""
-    return isinstance(op, AnchorOp) or any(each.SCHEDULES for each in strategies_of(type(op)))
-
-
-def is_vectorized(op: Operation) -> bool:
+def is_vectorized(op: Operation) -> TypeGuard[AnchorOp]:
     """Whether `op` is an anchor with a schedule and a vectorised nest."""
     if not isinstance(op, AnchorOp) or schedule_of(op) is None:
         return False
@@ -380,7 +375,7 @@ def is_vectorized(op: Operation) -> bool:
 
 def works_on_tiles(op: Operation) -> bool:
     """Whether `op` is an anchor with a schedule and a nest on tiles."""
-    return is_vectorized(op) and strategy_of(cast(GraphOp, op)).TILES
+    return is_vectorized(op) and strategy_of(op).TILES
 
 
 _accesses = Memo[tuple[object, ...], Accesses | None]()

@@ -45,7 +45,7 @@ from xdsl.ir import Attribute, Block, OpResult, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
-from aotc.dialects.aot.contract import SCALAR_FALLBACK, SCHEDULE, is_kernel
+from aotc.dialects.aot.contract import SCALAR_FALLBACK, SCHEDULE, kernels
 from aotc.dialects.builder import Reader, Scalar, Writer
 from aotc.dialects.constants import constant_array
 from aotc.dialects.dtypes import storage_type
@@ -73,7 +73,7 @@ class ConvertGraphToLoopsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         store = WeightStore.of(ctx)
-        functions = [f for f in op.ops if isinstance(f, FuncOp) and is_kernel(f) and not f.is_declaration]
+        functions = [kernel for kernel in kernels(op) if not kernel.is_declaration]
         for function in Progress.of(ctx).kernels(functions):
             _lower(function, store, self.check_indices)
         for function in [f for f in op.ops if isinstance(f, FuncOp)]:
@@ -99,7 +99,7 @@ def _builders(function: FuncOp) -> Sequence[type[LoopBuilder]]:
     """The builders that may write the nest of a kernel's anchor, the fastest first: where quads do not do, scalars
     may."""
     schedules = map(schedule_of, function.body.block.ops)
-    quads = any(isinstance(each, SumsSchedule) and each.lanes > 1 for each in schedules)
+    quads = any(isinstance(each, SumsSchedule) for each in schedules)
     return (QuadBuilder, WordBuilder) if quads else (WordBuilder,)
 
 
@@ -179,7 +179,7 @@ class KernelLowering:
         pending = [value]
         while pending:
             current = pending.pop()
-            if current in visited or current in self._buffers or not isinstance(current, OpResult):
+            if current in visited or not isinstance(current, OpResult):
                 continue
             visited.add(current)
             if current.op is self._anchor:
@@ -195,9 +195,10 @@ class KernelLowering:
         by_shape: dict[tuple[int, ...], list[Destination]] = {}
         for value, buffer in destinations:
             by_shape.setdefault(shape_of(value), []).append((value, buffer))
-        schedule = schedule_of(self._function, SCHEDULE)
         for shape, group in by_shape.items():
-            if isinstance(self._b, SpaceBuilder) and isinstance(schedule, ElementwiseSchedule):
+            if isinstance(self._b, SpaceBuilder):
+                schedule = schedule_of(self._function, SCHEDULE)
+                assert isinstance(schedule, ElementwiseSchedule)
                 write_on_tiles(self._b, schedule, shape, lambda b, i, group=group: self._values(b).store(group, i))
             else:
                 self._b.parallel_for(shape, lambda i, group=group: self._expressions.store(group, i))

@@ -63,7 +63,7 @@ class ExpandMathPass(FunctionPass):
 
 
 def _function(op: Operation) -> Function | None:
-    if isinstance(op, math.ExpOp) and NONPOSITIVE.on(op):
+    if NONPOSITIVE.on(op):
         return exponentials.exponential_of_nonpositive
     return _FUNCTIONS.get(type(op))
 

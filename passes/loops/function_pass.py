@@ -9,11 +9,11 @@ from xdsl.passes import ModulePass
 
 
 class FunctionPass(ModulePass):
-    """A pass that is done to one function with a body after the other."""
+    """A pass that is done to one function after the other; one that is only declared has no operations."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in op.ops:
-            if isinstance(function, FuncOp) and not function.is_declaration:
+            if isinstance(function, FuncOp):
                 self.function(ctx, function)
 
     @abstractmethod

@@ -29,6 +29,7 @@ scf.for %j = %c0 to %c20 step %c1 {
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeGuard
 
 from xdsl.context import Context
 from xdsl.dialects import arith, scf
@@ -55,12 +56,12 @@ class RecomputeIndicesPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         least = core_of(target_of(op)).scalars.sums.recomputed
         for function in kernels(op):
-            for loop in [each for each in function.walk() if isinstance(each, scf.ForOp)]:
+            for loop in list(filter(_is_walk, function.walk())):
                 if _is_innermost(loop):
                     _treat(loop, least, max(self.own_work, least))
 
 
-def _is_walk(op: Operation | None) -> bool:
+def _is_walk(op: Operation | None) -> TypeGuard[scf.ForOp]:
     """Whether this is a loop over tiles: one that carries nothing."""
     return isinstance(op, scf.ForOp) and not op.iter_args
 
@@ -70,9 +71,7 @@ def _sums_up(loop: scf.ForOp) -> bool:
 
 
 def _is_innermost(loop: scf.ForOp) -> bool:
-    """Whether an iteration of the loop computes a tile, and writes it, be it in a loop."""
-    if not _is_walk(loop):
-        return False
+    """Whether an iteration of a loop over tiles computes one, and writes it, be it in a loop."""
     around = loop.parent_op()
     while isinstance(around, scf.ForOp):
         if _sums_up(around):
@@ -84,7 +83,7 @@ def _is_innermost(loop: scf.ForOp) -> bool:
 def _treat(loop: scf.ForOp, least: int, own: int) -> None:
     """Recompute indices in the body of the innermost loop where that is little work, of `loop` and those around it."""
     at: Operation | None = loop
-    while isinstance(at, scf.ForOp) and _is_walk(at):
+    while isinstance(at, scf.ForOp):  # what carries something is the outermost one, and reads no index that is hidden
         if any(isinstance(each, OpaqueOp) for each in at.body.block.ops):
             return
         for hides_own, work in ((True, own), (False, least)):

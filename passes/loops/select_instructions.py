@@ -49,7 +49,8 @@ class SelectInstructionsPass(FunctionPass):
     def function(self, ctx: Context, function: FuncOp) -> None:
         found: dict[Block, list[Operation]] = {}
         for op in walk(function):
-            if type(op) in _EXPANSIONS and op.parent is not None:
+            if type(op) in _EXPANSIONS:
+                assert op.parent is not None
                 found.setdefault(op.parent, []).append(op)
         if not found:
             return
@@ -124,7 +125,7 @@ def _extreme(w: Writer, op: arith.MaximumfOp | arith.MinimumfOp) -> Register | N
         number = constant_number(bound.owner.source if isinstance(bound.owner, vector.BroadcastOp) else bound)
         if number is None or number != number:
             continue
-        if number == 0 and (copysign(1, number) > 0) != is_maximum:
+        if number == 0 and (copysign(1, number) == 1) != is_maximum:
             continue  # some compilers take -0 for 0 in comparisons with the other one
         limit, x = w.value(bound, dtype), w.value(other, dtype)
         if number == 0:

@@ -76,8 +76,9 @@ def _coloured(function: FuncOp) -> dict[SSAValue, int]:
             colour(argument, (*alive_in[block], *block.args))
         after = _alive_after(block, alive_out[block])
         for operation in block.ops:
-            for result in _defined(operation):
-                colour(result, after[operation] - {result})
+            for result in operation.results:
+                if isinstance(result.type, RegisterType):
+                    colour(result, after[operation] - {result})
     return registers
 
 
@@ -106,17 +107,9 @@ def _successors(block: Block) -> Iterable[Block]:
     return block.last_op.successors if block.last_op is not None else ()
 
 
-def _defined(operation: Operation) -> list[SSAValue]:
-    return [result for result in operation.results if isinstance(result.type, RegisterType)]
-
-
-def _read(operation: Operation) -> list[SSAValue]:
-    return [operand for operand in operation.operands if isinstance(operand.type, RegisterType)]
-
-
 def _alive(blocks: list[Block]) -> tuple[Mapping[Block, _Values], Mapping[Block, _Values]]:
-    """The values alive at the start of each block, its arguments left out, and at its end: backward data flow until
-    nothing changes."""
+    """The values alive at the start of each block, its arguments left out, and at its end, those among them that are
+    in no register, too: backward data flow until nothing changes."""
     alive_in: dict[Block, _Values] = dict.fromkeys(blocks, frozenset())
     alive_out: dict[Block, _Values] = dict.fromkeys(blocks, frozenset())
     changed = True
@@ -126,7 +119,7 @@ def _alive(blocks: list[Block]) -> tuple[Mapping[Block, _Values], Mapping[Block,
             alive = frozenset[SSAValue]().union(*(alive_in[successor] for successor in _successors(block)))
             alive_out[block] = alive
             for operation in reversed(list(block.ops)):
-                alive = alive.difference(_defined(operation)).union(_read(operation))
+                alive = alive.difference(operation.results).union(operation.operands)
             alive = alive.difference(block.args)
             changed |= alive != alive_in[block]
             alive_in[block] = alive
@@ -138,7 +131,7 @@ def _alive_after(block: Block, alive: _Values) -> dict[Operation, _Values]:
     after: dict[Operation, _Values] = {}
     for operation in reversed(list(block.ops)):
         after[operation] = alive
-        alive = alive.difference(_defined(operation)).union(_read(operation))
+        alive = alive.difference(operation.results).union(operation.operands)
     return after
 
 

@@ -80,8 +80,9 @@ def _call(f: FunctionLowering, op: func.CallOp) -> None:
         raise CompileError("no-form-in-llvm", f"a call of {op.callee.string_value()} has {len(results)} results")
     arguments = [f.get(value) for value in op.arguments]
     returned = f.b.call(op.callee.string_value(), arguments, f.types.value(results[0].type) if results else None)
-    if (made := f.b.block.last_op) is not None:
-        made.location = op.location
+    made = f.b.block.last_op
+    assert made is not None
+    made.location = op.location
     f.set_all(results, returned)
 
 

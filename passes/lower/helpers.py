@@ -175,8 +175,6 @@ class LLVMValue(Value):
                 return b.select(first, given[1], given[2])
             case "reinterpret":
                 return b.convert(llvm.BitcastOp, first, self._type(dtype))
-            case "convert" if first.type == self._type(dtype):
-                return first
             case "convert":
                 kind = (
                     llvm.TruncOp if bits_of(dtype) < bits_of(self.dtype) else {"s": llvm.SExtOp}.get(sign, llvm.ZExtOp)

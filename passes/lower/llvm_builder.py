@@ -172,7 +172,7 @@ class LLVMBuilder:
         if isinstance(scalar, IntegerType):
             bits = scalar.width.data
             value = int(value) & ((1 << bits) - 1)
-            if bits > 1 and value >> (bits - 1):
+            if value >> (bits - 1):
                 value -= 1 << bits
         else:
             value = float(value)

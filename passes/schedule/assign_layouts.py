@@ -25,7 +25,7 @@ After:
 """
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import UNKNOWN_LOC, ModuleOp
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
@@ -58,8 +58,7 @@ def _lay_out(block: Block, machine: Machine | None) -> None:
         if (laid_out := strategy_of(op).lay_out(op, layouts)) is None:
             continue
         for new in layouts.added:
-            if new.location == UNKNOWN_LOC:
-                new.location = op.location
+            new.location = op.location
         Rewriter.insert_op(layouts.added, InsertPoint.before(op))
         result = op.results[0]
         if isinstance(laid_out, Blocked):

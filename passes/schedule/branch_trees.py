@@ -34,12 +34,14 @@ class BranchTreesPass(ModulePass):
         store = WeightStore.of(ctx)
         for entry in entries(op):
             for each in list(entry.body.block.ops):
-                schedule = schedule_of(each)
-                if isinstance(each, TreeLeavesOp) and isinstance(schedule, TreeSchedule) and schedule.branches:
+                if isinstance(each, TreeLeavesOp):
                     _branch(each, store)
 
 
 def _branch(op: TreeLeavesOp, store: WeightStore) -> None:
+    schedule = schedule_of(op)
+    if not isinstance(schedule, TreeSchedule) or not schedule.branches:
+        return
     tables = [known_array(value, store) for value in op.operands[1:]]
     known = [table for table in tables if table is not None]
     if len(known) < len(tables):

@@ -47,9 +47,10 @@ class ChooseAlgorithmsPass(ModulePass):
             return
         table = TuningTable.read(self.table) if self.table else TuningTable()
         for each in op.walk():
-            if not isinstance(each, AnchorOp) or {AnchorOp.ALGORITHM, ScheduleAttr.KEY} & each.attributes.keys():
-                continue  # a schedule belongs to an algorithm
-            if keeps_packed(each, machine):
+            if not isinstance(each, AnchorOp):
+                continue
+            decided = {AnchorOp.ALGORITHM, ScheduleAttr.KEY} & each.attributes.keys()  # a schedule is for an algorithm
+            if decided or keeps_packed(each, machine):
                 continue
             algorithm = measured_algorithm(table, ctx, each) or choose_algorithm(each, machine)
             if isinstance(algorithm, Attribute):

@@ -31,7 +31,7 @@ from aotc.machines.machine import Machine
 from aotc.machines.targets import core_of
 from aotc.machines.tuning_table import TuningTable
 from aotc.passes.kernel.costs.lanes import elementwise_schedule
-from aotc.passes.kernel.strategy import choose_schedule, keeps_packed, measured_schedule, takes_schedule
+from aotc.passes.kernel.strategy import choose_schedule, measured_schedule
 
 
 @dataclass(frozen=True)
@@ -47,10 +47,10 @@ class ChooseSchedulePass(ModulePass):
         core = replace(core_of(target_of(op)), small=self.size)
         table = TuningTable.read(self.table) if self.table else TuningTable()
         for each in op.walk():
-            if isinstance(each, GraphOp) and takes_schedule(each) and ScheduleAttr.KEY not in each.attributes:
+            if isinstance(each, GraphOp) and ScheduleAttr.KEY not in each.attributes:
                 measured = None
-                if isinstance(each, AnchorOp) and not keeps_packed(each, core):
-                    measured = measured_schedule(table, ctx, each)
+                if isinstance(each, AnchorOp):
+                    measured = measured_schedule(table, ctx, each, core)
                 if measured is not None:
                     each.attributes[ScheduleAttr.KEY] = measured
                 else:

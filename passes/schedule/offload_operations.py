@@ -53,10 +53,12 @@ class OffloadOperationsPass(ModulePass):
 
 def _offload(block: Block, generators: dict[str, CodeGenerator], target: str, ctx: Context) -> None:
     for op in reversed(list(block.ops)):
-        if not isinstance(op, GraphOp) or len(op.results) != 1 or isinstance(op, ConstantOp):
+        if not isinstance(op, GraphOp):
             continue
-        if op.results[0].first_use is None:  # another claim took it along
+        if all(result.first_use is None for result in op.results):  # another claim took it along
             Rewriter.erase_op(op)
+            continue
+        if len(op.results) != 1 or isinstance(op, ConstantOp):
             continue
         for name, generator in generators.items():
             if (claim := generator.claim(op, target, ctx)) is not None:
@@ -82,7 +84,7 @@ def _replace(op: GraphOp, codegen: str, claim: Claim, by_name: bool, store: Weig
     values = {each.value for each in claim.operands if isinstance(each.value, SSAValue)}
     taken = [each.location for each in _between(op, values)]
     inputs = [operand(each) for each in claim.operands]
-    kind, order = tensor_type(op.results[0]), claim.permutation
+    kind, order = tensor_type(op.results[0]), None if _is_plain(claim.permutation) else claim.permutation
     if order is not None:
         shape = shape_of(op.results[0])
         kind = TensorType(kind.get_element_type(), [shape[axis] for axis in order])
@@ -90,7 +92,7 @@ def _replace(op: GraphOp, codegen: str, claim: Claim, by_name: bool, store: Weig
     new = ExternalOp.make(codegen, claim.kernel, inputs, kind, claim.settings, scratch_bytes=scratch, by_name=by_name)
     result = add(new)
     result.name_hint = op.results[0].name_hint
-    if order is not None and not _is_plain(order):
+    if order is not None:
         result = add(TransposeOp.get(result, permutation=tuple(order.index(axis) for axis in range(len(order)))))
     Rewriter.insert_op(added, InsertPoint.before(op))
     Rewriter.replace_op(op, [], [result])

@@ -74,9 +74,10 @@ def _project(op: RecurrenceOp, width: int | None = None) -> None:
 
 def _begin(op: RecurrenceOp) -> None:
     """Let the layer before, if its schedule says so, begin the products of the layer's inputs."""
-    before = preceding(op)
-    schedule = None if before is None else schedule_of(before)
-    if before is None or not isinstance(schedule, RecurrenceSchedule) or schedule.leading is None:
+    if (before := preceding(op)) is None:
+        return
+    schedule = schedule_of(before)
+    if not isinstance(schedule, RecurrenceSchedule) or schedule.leading is None:
         return
     assert op.input_weight is not None
     for value in (op.input_weight, op.input_bias):  # constants
@@ -95,7 +96,7 @@ def _move_before(op: Operation | Block, place: Operation) -> None:
     assert isinstance(op, Operation)
     for operand in op.operands:
         _move_before(operand.owner, place)
-    if op.parent is place.parent and place.is_before_in_block(op):
+    if place.is_before_in_block(op):
         op.detach()
         Rewriter.insert_op(op, InsertPoint.before(place))
 

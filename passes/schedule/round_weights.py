@@ -49,7 +49,7 @@ def _round(op: RecurrenceOp, machine: Machine, store: WeightStore) -> None:
     schedule, matrix = schedule_of(op), known_array(op.weight, store)
     if not isinstance(schedule, RecurrenceSchedule) or schedule.nr != REGISTERS or matrix is None or not single(op):
         return
-    if op.exponent is not None or matrix.ndim != 2 or not shares_registers(machine, matrix.nbytes):
+    if matrix.ndim != 2 or not shares_registers(machine, matrix.nbytes):
         return
     exponent = exponent_of(matrix, schedule.lanes)
     if exponent is None:

@@ -19,6 +19,8 @@ After:
 ```
 """
 
+from typing import TypeGuard
+
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue, Use
@@ -63,7 +65,7 @@ class _Widening:
         for op in readers:
             op.operands[0] = self._widened(op.operands[0])
         for op in reversed(list(self._block.ops)):
-            if _only_moves(op) and op.results[0] in self._wide and op.results[0].first_use is None:
+            if _only_moves(op) and op.results[0].first_use is None:
                 Rewriter.erase_op(op)
 
     def _is_only_wide(self, value: SSAValue, readers: list[ChannelWeightsOp]) -> bool:
@@ -71,7 +73,7 @@ class _Widening:
             op = use.operation
             return (op in readers and use.index == 0) or (_only_moves(op) and op.results[0] in self._only_wide)
 
-        return value.first_use is not None and all(map(reads_wide, value.uses))
+        return all(map(reads_wide, value.uses))
 
     def _widened(self, value: SSAValue) -> SSAValue:
         """`value` in the type that it is computed in."""
@@ -83,7 +85,7 @@ class _Widening:
 
     def _moved(self, value: SSAValue) -> SSAValue:
         maker = value.owner
-        if isinstance(maker, ElementOp) and _only_moves(maker) and value in self._only_wide:
+        if _only_moves(maker) and value in self._only_wide:
             new = maker.clone()
             new.operands = [self._widened(operand) for operand in maker.operands]
             new.refine()
@@ -97,7 +99,7 @@ class _Widening:
         return cast.result
 
 
-def _only_moves(op: Operation) -> bool:
+def _only_moves(op: Operation | Block) -> TypeGuard[ElementOp]:
     """Whether `op` moves elements of narrow floats and reads nothing else, such as indices."""
     if not isinstance(op, ElementOp) or not op.MOVES:
         return False

@@ -27,6 +27,7 @@ FOLDERS = {
     "aotc/runtime": ("tests/unit/runtime",),
     "passes/kernel": ("tests/unit/kernel",),
     "passes/loops": ("tests/unit/kernel",),
+    "passes/lower": ("tests/unit/emit/llvm",),
     "passes/integers": ("tests/unit/kernel/integers",),
 }
 """Where tests are of whatever is in a folder."""

@@ -44,12 +44,18 @@ def entry(module: ModuleOp) -> FuncOp:
 RESOURCE_HANDLE: Final = Mark("aot.resource_handle")
 """On the entry while `interface` runs: it takes a last argument that reaches every unpacked kernel."""
 
+
+def functions(module: ModuleOp) -> Iterator[FuncOp]:
+    """All functions, in order."""
+    return (op for op in module.ops if isinstance(op, FuncOp))
+
+
 # --- kernels ---------------------------------------------------------------------------------------------------------
 
 
 def kernels(module: ModuleOp) -> Iterator[FuncOp]:
     """The kernels, from `outline` on, in order."""
-    return (op for op in module.ops if isinstance(op, FuncOp) and is_kernel(op))
+    return filter(is_kernel, functions(module))
 
 
 def is_kernel(op: Operation) -> bool:

@@ -211,11 +211,6 @@ class LoopOp(ControlOp):
         return self.block.args[1 + len(self.carried) + len(self.scanned) :]
 
     @property
-    def next_condition(self) -> SSAValue | None:
-        """The condition that the region yields, if it does."""
-        return None if self.condition is None else yield_of(self.block).values[0]
-
-    @property
     def next_slices(self) -> Sequence[SSAValue]:
         """The values of the region that are stacked."""
         return yield_of(self.block).values[int(self.condition is not None) + len(self.carried) :]

@@ -6,7 +6,7 @@ from math import prod
 from operator import and_
 from typing import Any
 
-from xdsl.dialects.builtin import i64
+from xdsl.dialects.builtin import i32, i64
 from xdsl.ir import SSAValue
 
 from aotc.dialects.builder import INDEX, Reader, Scalar, Writer
@@ -15,7 +15,7 @@ from aotc.dialects.graph.indexing import from_front
 from aotc.dialects.graph.interfaces import AnchorOp, shape_of
 from aotc.dialects.graph.schedules import ScatterSchedule, schedule_of
 from aotc.dialects.graph.selection.heap import Heap
-from aotc.dialects.graph.shapes import inside
+from aotc.dialects.graph.shapes import delinearize, inside, linearize
 from aotc.machines.machine import Machine
 from aotc.passes.kernel.layouts import Blocked, Layouts
 from aotc.passes.kernel.nest import Nest
@@ -80,7 +80,7 @@ class ScatterElementsInMemoryStrategy(KernelStrategy[scatter.ScatterElementsInMe
 
 
 class ScatterNdInMemoryStrategy(KernelStrategy[scatter.ScatterNdInMemoryOp]):
-    """One update after the other, in order."""
+    """One update after the other, in order; or the number of each, then all slices."""
 
     SCHEDULES = (ScatterSchedule,)
 
@@ -89,20 +89,45 @@ class ScatterNdInMemoryStrategy(KernelStrategy[scatter.ScatterNdInMemoryOp]):
         x, indices = shape_of(op.x), shape_of(op.indices)
         depth, memory, remember = indices[-1], reads[-1], nest.writes[1]
 
-        def update(at: list[Scalar]) -> None:
-            where = [from_front(b, reads[1]([*at, b.index(k)]), x[k]) for k in range(depth)]
-            target = [b.cast(place, INDEX) for place in where]
+        def over(update: Callable[[list[Scalar], list[Scalar]], None]) -> None:
+            """All updates whose slice there is, in order."""
 
+            def one(at: list[Scalar]) -> None:
+                where = [from_front(b, reads[1]([*at, b.index(k)]), x[k]) for k in range(depth)]
+                tests = (inside(b, i, extent) for i, extent in zip(where, x, strict=False))
+                b.only_when(reduce(and_, tests), lambda: update(at, [b.cast(place, INDEX) for place in where]))
+
+            b.sequential_for(indices[:-1], one)
+
+        def combine(at: list[Scalar], target: list[Scalar]) -> None:
             def element(inner: list[Scalar]) -> None:
                 place = [*target, *inner]
                 remember(place, op.combine(b, memory(place), reads[2]([*at, *inner])))
 
-            tests = (inside(b, i, extent) for i, extent in zip(where, x, strict=False))
-            b.only_when(reduce(and_, tests), lambda: b.sequential_for(x[depth:], element))
+            b.sequential_for(x[depth:], element)
 
-        b.parallel_for(x, lambda index: remember(index, reads[0](index)))
-        b.sequential_for(indices[:-1], update)
-        b.parallel_for(x, lambda index: nest.write(index, memory(index)))
+        def write(target: list[Scalar]) -> None:
+            number = memory(target)
+            is_updated = b.compare("ge", number, 0)
+
+            def from_update() -> None:
+                at = delinearize(b, b.cast(number, INDEX), indices[:-1])
+                b.sequential_for(x[depth:], lambda inner: nest.write([*target, *inner], reads[2]([*at, *inner])))
+
+            def as_it_was() -> None:
+                b.sequential_for(x[depth:], lambda inner: nest.write([*target, *inner], reads[0]([*target, *inner])))
+
+            b.only_when(is_updated, from_update)
+            b.only_when(~is_updated, as_it_was)
+
+        if op.numbers_updates:
+            b.parallel_for(x[:depth], lambda index: remember(index, b.const(-1, i32)))
+            over(lambda at, target: remember(target, b.cast(linearize(b, at, indices[:-1]), i32)))
+            b.parallel_for(x[:depth], write)
+        else:
+            b.parallel_for(x, lambda index: remember(index, reads[0](index)))
+            over(combine)
+            b.parallel_for(x, lambda index: nest.write(index, memory(index)))
 
 
 class TopKInMemoryStrategy(KernelStrategy[scatter.TopKInMemoryOp]):

@@ -126,6 +126,14 @@ class Nothing:
         return [Artifact("c", "native", f"{name}.c", b"")]
 
 
+class First(Nothing):
+    """Claims whatever it is asked about, as a function of the first operand."""
+
+    def claim(self, op: Operation, target: str, ctx: Context) -> Claim | None:
+        in_order = tuple(range(len(shape_of(op.results[0]))))
+        return Claim("first", [Operand(op.operands[0], in_order)], in_order)
+
+
 class _Tensor(ctypes.Structure):
     _fields_ = (("data", ctypes.POINTER(ctypes.c_float)),)
 
@@ -151,4 +159,4 @@ def _negate(count: int) -> Any:
     return _PACKED(call)
 
 
-LINKED, BY_NAME, OBJECTS, NOTHING = Linked(), ByName(), Objects(), Nothing()
+LINKED, BY_NAME, OBJECTS, NOTHING, FIRST = Linked(), ByName(), Objects(), Nothing(), First()

@@ -157,6 +157,7 @@ _NEON = replace(
 _WASM = replace(
     _NEON,
     fma=False,
+    threads=None,
     registers=16,
     use=_OF_16,
     dot=_BY_HALVES,

@@ -26,7 +26,6 @@ GREEDY = {
         { r = Range(zero, end, one)  f = Cast<to = 1>(r)  s = ReduceSum<keepdims = 0>(f)  y = Add(s, x) }""",
     "OneHot": """g (int64[1] x) => (float[1, 2000000000] y)
         <int64 depth = {2000000000}, float[2] values = {0, 1}> { y = OneHot(x, depth, values) }""",
-    "EyeLike": "g (float[40000, 40000] x) => (float[40000, 40000] y) { e = EyeLike(x)  y = Add(e, x) }",
     "Hardmax": "g (float[1000000000] x) => (float[1000000000] y) { y = Hardmax<axis = 0>(x) }",
     "STFT": """g (float[1, 60000, 1] x) => (float[1, 30001, 15001, 2] y) <int64 step = {1}, int64 length = {30000}>
         { y = STFT(x, step, , length) }""",
@@ -72,6 +71,13 @@ def test_what_is_made_takes_little_more_memory_than_is_allowed(op: str, size: tu
         graph = graph.replace(old, new)
     model = load_model(parse(graph, header='<ir_version: 10, opset_import: ["" : 20, "ai.onnx.ml" : 3]>'))
     assert most_more(lambda: import_model(model, Context())) < 100 << 20
+
+
+def test_a_large_unit_matrix_is_no_constant() -> None:
+    graph = "g (float[40000, 40000] x) => (float[40000, 40000] y) { e = EyeLike(x)  y = Add(e, x) }"
+    ctx = Context()
+    import_model(load_model(parse(graph, header='<ir_version: 10, opset_import: ["" : 20]>')), ctx)
+    assert all(WeightStore.of(ctx)[key].size == 1 for key in WeightStore.of(ctx))
 
 
 def ranges(count: int) -> str:

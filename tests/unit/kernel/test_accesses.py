@@ -169,7 +169,7 @@ def test_stages_access_scratch_buffers_as_well() -> None:
 
 def test_scattering_has_no_tiles() -> None:
     line = f'scatter_nd_in_memory %0, %1, %2 {{reduction = "none", schedule = {SCATTERS}}}'
-    accesses = found(line, "4x6xf32, 2x1xi64, 2x6xf32", "4x6xf32, 4x6xf32")
+    accesses = found(line, "4x6xf32, 2x1xi64, 2x6xf32", "4x6xf32, 4xi32")
     assert accesses == Accesses(reads=((), (), (), ()), writes=((), ()))
 
 
@@ -290,7 +290,7 @@ def test_pattern_gives_the_index_that_it_was_taken_from() -> None:
 
 def test_a_nest_finds_the_readers_of_its_operands_and_scratch_buffers() -> None:
     line = 'scatter_nd_in_memory %0, %1, %2 {reduction = "none"}'
-    op = anchor(line, "4x6xf32, 2x1xi64, 2x6xf32", "4x6xf32, 4x6xf32")
+    op = anchor(line, "4x6xf32, 2x1xi64, 2x6xf32", "4x6xf32, 4xi32")
     found: list[bool] = []
 
     def write(nest: Unscheduled) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import subprocess
+from dataclasses import replace
+from itertools import pairwise, product
 from pathlib import Path
 
 import numpy as np
@@ -19,8 +21,10 @@ from aotc.dialects.aot.contract import weight_offsets
 from aotc.emit.c.source import CSource
 from aotc.errors import CompileError, UsageError
 from aotc.model.conventions import (
+    CHOICES,
     INTERFACE_APIS,
     OPERATOR_APIS,
+    RULES,
     RUNTIMES,
     WEIGHTS,
     WORKSPACES,
@@ -124,6 +128,28 @@ def test_legal_and_refused_are_each_others_complement() -> None:
                         else:
                             with pytest.raises(UsageError):
                                 choice.check()
+
+
+def _followed(choice: Conventions, advice: str) -> Conventions:
+    """A choice changed as an advice says: `--option value`, once or more."""
+    fields = {f"--{name.replace('_', '-')}": name for name in CHOICES}
+    return replace(choice, **{fields[word]: value for word, value in pairwise(advice.split()) if word in fields})
+
+
+@pytest.mark.parametrize(
+    ("given", "io"), [(given, "caller") for given in CHOICES["operator_arguments"]] + [("tensors", "workspace")]
+)
+def test_d28_a_way_out_is_legal(given: str, io: str) -> None:
+    """A choice that one rule alone forbids is legal after one of the things that it advises."""
+    tried = 0
+    for interface, operators, runtime in product(INTERFACE_APIS, OPERATOR_APIS, RUNTIMES):
+        choice = Conventions(interface, operators, runtime, operator_arguments=given, io=io)
+        forbidding = [rule for rule in RULES if rule.forbids(choice)]
+        if len(forbidding) == 1:
+            changed = [_followed(choice, advice) for advice in forbidding[0].fix.split(", or ")]
+            assert not all(any(rule.forbids(each) for rule in RULES) for each in changed), choice
+            tried += 1
+    assert tried
 
 
 def test_all_problems_at_once() -> None:

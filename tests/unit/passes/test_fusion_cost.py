@@ -17,8 +17,9 @@ from aotc.dialects.graph.matrices.matmul import MatMulOp
 from aotc.dialects.graph.movement import ConcatOp, TransposeOp
 from aotc.dialects.graph.normalization import SoftmaxOp
 from aotc.dialects.graph.reduction import ReduceOp
+from aotc.dialects.graph.scatter import TopKInMemoryOp
 from aotc.dialects.graph.structure import ConstantOp
-from aotc.passes.fuse.cost import anchor_reads, element_cost
+from aotc.passes.fuse.cost import BRANCH, anchor_reads, element_cost
 from aotc.passes.fuse.fusion_policy import CHEAP, FREE, may_duplicate, may_recompute, recomputing_cost, widens
 from aotc.passes.fuse.reads import reads_of
 
@@ -32,6 +33,7 @@ def test_element_cost_orders_operations() -> None:
     transpose = TransposeOp.get(x, permutation=[1, 0])
     dequantize = DequantizeOp.get(value(4, 8, element_type=i8), value(), value(element_type=i8), to=f32)
     assert element_cost(transpose) == 0
+    assert element_cost(ConcatOp.get([value(4), value(12)], axis=0)) == BRANCH  # comparing indices costs nothing
     assert element_cost(ReluOp.get(x)) <= FREE < element_cost(dequantize) <= CHEAP < element_cost(ExpOp.get(x))
 
 
@@ -40,6 +42,7 @@ def test_anchor_reads_count_every_element() -> None:
     assert anchor_reads(product) == (2 * 4 * 8, 2 * 4 * 8)
     assert anchor_reads(ReduceOp.get(value(2, 8), kind="sum", axes=[1], keepdims=False)) == (16,)
     assert anchor_reads(SoftmaxOp.get(value(2, 8), axes=[1]))[0] > 16
+    assert anchor_reads(TopKInMemoryOp.get(value(16), k=2, axis=0)) == (2 * 16,)  # those of its scratch buffers aside
 
 
 def test_padded_convolution_reads_unknown_often() -> None:

@@ -6,7 +6,7 @@ from xdsl.context import Context
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Block, Operation, Region
+from xdsl.ir import Block, Region
 from xdsl.irdl import IRDLOperation, irdl_op_definition, traits_def
 from xdsl.traits import AlwaysSpeculatable, MemoryWriteEffect, NoMemoryEffect
 
@@ -26,11 +26,13 @@ class Writes(IRDLOperation):
 
 
 def test_what_has_an_effect_stays_in_its_loop() -> None:
+    """Be it in a condition, of which others have none."""
     first, last, step = bounds = [arith.ConstantOp.from_int_and_width(value, 64) for value in (0, 8, 1)]
-    inside: list[Operation] = [Free(), Writes(), scf.YieldOp()]
-    body = Block(inside, arg_types=[bounds[0].result.type])
+    holds = arith.ConstantOp.from_int_and_width(1, 1)
+    free, writes = (scf.IfOp(holds, [], [each(), scf.YieldOp()]) for each in (Free, Writes))
+    body = Block([Free(), Writes(), free, writes, scf.YieldOp()], arg_types=[bounds[0].result.type])
     loop = scf.ForOp(first, last, step, [], Region(body))
-    function = FuncOp("f", ([], []), Region(Block([*bounds, loop, ReturnOp()])))
+    function = FuncOp("f", ([], []), Region(Block([*bounds, holds, loop, ReturnOp()])))
     MoveInvariantsPass().apply(Context(), ModuleOp([function]))
-    assert [type(op) for op in body.ops] == [Writes, scf.YieldOp]
-    assert [type(op) for op in function.body.block.ops][3:] == [Free, scf.ForOp, ReturnOp]
+    assert list(map(type, body.ops)) == [Writes, scf.IfOp, scf.YieldOp] and writes in body.ops
+    assert list(map(type, function.body.block.ops))[4:] == [Free, scf.IfOp, scf.ForOp, ReturnOp]

@@ -22,6 +22,7 @@ from aotc.dialects.graph.interfaces import (
     Array,
     ChannelWeightsOp,
     ElementOp,
+    Fusion,
     Quantization,
     ScaleShiftOp,
     producer,
@@ -32,6 +33,7 @@ from aotc.dialects.graph.movement import ReshapeOp, TransposeOp
 from aotc.dialects.graph.patterns import Simplified, simplifies
 from aotc.dialects.graph.structure import ConstantOp
 from aotc.model.weight_store import WeightStore
+from aotc.passes.fuse.growing import is_fusible
 from aotc.passes.graph.absorb_transposes import AbsorbTransposesPass
 from aotc.passes.graph.annotate_quantization import AnnotateQuantizationPass
 from aotc.passes.graph.fold_batch_norm import FoldBatchNormPass
@@ -62,6 +64,14 @@ class DequantizingSumOp(_BinaryOp):
     def operand_quantization(self) -> Quantization | None:
         scale = constant_op(np.array(0.5, np.float32), "scale", STORE)
         return Quantization(scale.result, None)
+
+
+@irdl_op_definition
+class AloneOp(_BinaryOp):
+    """x + y in a kernel of its own."""
+
+    name = "test.alone"
+    FUSION: ClassVar[Fusion] = Fusion.NEVER
 
 
 @irdl_op_definition
@@ -149,6 +159,12 @@ def test_weights_of_a_product_are_permuted() -> None:
     module = _entry([moved, flat, weight, ColumnProductOp.get(flat.result, weight)], block.args, block)
     AbsorbTransposesPass().apply(CONTEXT, module)
     assert not any(isinstance(op, TransposeOp) and op.x is block.args[0] for op in block.ops)
+
+
+def test_what_is_never_fused_is_taken_in_by_no_group() -> None:
+    block = Block(arg_types=[TensorType(f32, [2])])
+    assert not is_fusible(AloneOp.get(*block.args, *block.args))
+    assert is_fusible(NegOp.get(*block.args))
 
 
 def test_a_constant_stays_where_single_elements_are_not_said_to_do() -> None:

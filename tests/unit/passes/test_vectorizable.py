@@ -202,7 +202,7 @@ def _form_with_scratch(accesses: Accesses, dtype: str, monkeypatch: pytest.Monke
     kinds = f"(tensor<8x8x{dtype}>, tensor<2x1xi64>, tensor<2x8x{dtype}>) -> (tensor<8x8x{dtype}>, tensor<8x8x{dtype}>)"
     text = f"""func.func @main(%x: tensor<8x8x{dtype}>, %i: tensor<2x1xi64>, %u: tensor<2x8x{dtype}>) {{
       %y, %m = graph.scatter_nd_in_memory %x, %i, %u
-        {{reduction = "none", schedule = #graph.scatter_schedule<lanes = 1>}} : {kinds}
+        {{reduction = "add", schedule = #graph.scatter_schedule<lanes = 1>}} : {kinds}
       func.return
     }}"""
     ops = Parser(new_context(), text).parse_module().walk()

@@ -80,8 +80,9 @@ def eye_like(node: Node) -> SSAValue:
         node.fail("invalid-shape", f"the operand must be a matrix, found {list(node.shape(0))}")
     dtype = node.attr("dtype")
     kind = numpy_dtype(node.element_type(0)) if dtype is None else dtype_of(dtype)
-    node.require_room(math.prod(node.shape(0)), np.float64)
-    return node.constant(np.eye(*node.shape(0), k=node.attr("k", 0)).astype(kind))
+    one, diagonal = node.constant(np.ones((), kind)), node.constant(np.array(node.attr("k", 0), np.int64))
+    upper = node.emit("trilu", one, diagonal, upper=True, shape=node.shape(0))
+    return node.emit("trilu", upper, diagonal, upper=False)
 
 
 @onnx_op("Reshape")

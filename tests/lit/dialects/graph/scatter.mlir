@@ -51,3 +51,42 @@ func.func private @in_memory(%x: memref<5x3xf32>, %n: memref<4x1xi64>, %s: memre
   bufferization.materialize_in_destination %4 in %memory : (tensor<5x3xf32>, memref<5x3xf32>) -> ()
   func.return
 }
+
+// Slices of four bytes and more that are replaced: the number of the last update of each, then all of them once.
+// LOOPS-LABEL: func.func private @numbered
+// LOOPS-DAG:  %[[NONE:.*]] = arith.constant -1 : i32
+// LOOPS:        memref.store %[[NONE]], %memory
+// LOOPS:      scf.for
+// LOOPS:        scf.if %{{.*}} {
+// LOOPS-NOT:      memref.load %s
+// LOOPS:          memref.store %{{.*}}, %memory
+// LOOPS:        %[[NUMBER:.*]] = memref.load %memory
+// LOOPS-NEXT:   %[[UPDATED:.*]] = arith.cmpi sge, %[[NUMBER]]
+// LOOPS:        scf.if %[[UPDATED]] {
+// LOOPS:          memref.load %s
+// LOOPS-NEXT:     memref.store %{{.*}}, %out
+// LOOPS:          memref.load %x
+// LOOPS-NEXT:     memref.store %{{.*}}, %out
+func.func private @numbered(%x: memref<5x2xi16>, %n: memref<4x1xi64>, %s: memref<4x2xi16>, %out: memref<5x2xi16>, %memory: memref<5xi32>) attributes {aot.kernel} {
+  %0 = bufferization.to_tensor %x : memref<5x2xi16> to tensor<5x2xi16>
+  %1 = bufferization.to_tensor %n : memref<4x1xi64> to tensor<4x1xi64>
+  %2 = bufferization.to_tensor %s : memref<4x2xi16> to tensor<4x2xi16>
+  %3, %4 = graph.scatter_nd_in_memory %0, %1, %2 {reduction = "none", schedule = #graph.scatter_schedule<lanes = 1>} : (tensor<5x2xi16>, tensor<4x1xi64>, tensor<4x2xi16>) -> (tensor<5x2xi16>, tensor<5xi32>)
+  bufferization.materialize_in_destination %3 in %out : (tensor<5x2xi16>, memref<5x2xi16>) -> ()
+  bufferization.materialize_in_destination %4 in %memory : (tensor<5xi32>, memref<5xi32>) -> ()
+  func.return
+}
+
+// Smaller ones are replaced in a copy.
+// LOOPS-LABEL: func.func private @small
+// LOOPS:          memref.load %s
+// LOOPS-NEXT:     memref.store %{{.*}}, %memory
+func.func private @small(%x: memref<5x3xi8>, %n: memref<4x1xi64>, %s: memref<4x3xi8>, %out: memref<5x3xi8>, %memory: memref<5x3xi8>) attributes {aot.kernel} {
+  %0 = bufferization.to_tensor %x : memref<5x3xi8> to tensor<5x3xi8>
+  %1 = bufferization.to_tensor %n : memref<4x1xi64> to tensor<4x1xi64>
+  %2 = bufferization.to_tensor %s : memref<4x3xi8> to tensor<4x3xi8>
+  %3, %4 = graph.scatter_nd_in_memory %0, %1, %2 {reduction = "none", schedule = #graph.scatter_schedule<lanes = 1>} : (tensor<5x3xi8>, tensor<4x1xi64>, tensor<4x3xi8>) -> (tensor<5x3xi8>, tensor<5x3xi8>)
+  bufferization.materialize_in_destination %3 in %out : (tensor<5x3xi8>, memref<5x3xi8>) -> ()
+  bufferization.materialize_in_destination %4 in %memory : (tensor<5x3xi8>, memref<5x3xi8>) -> ()
+  func.return
+}

@@ -42,6 +42,10 @@ func.func private @matmul_cast_0(%lhs: tensor<2x3xui8>, %rhs: tensor<3x4xi8>) ->
   func.return %1 : tensor<2x4xf32>
 }
 
+// What is computed outside is not known.
+// CHECK:       func.func private @outside(tensor<4xf32>) -> tensor<4xf32> attributes {aot.kernel}
+func.func private @outside(tensor<4xf32>) -> tensor<4xf32> attributes {aot.kernel}
+
 // The entry computes nothing itself.
 // CHECK-LABEL: func.func @main
 // CHECK-SAME:    attributes {aot.entry} {

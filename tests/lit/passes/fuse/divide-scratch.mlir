@@ -1,8 +1,10 @@
 // RUN: aotc-opt %s -p 'attach-target{target=test-avx2},choose-schedule,divide-scratch{threads=2}' | filecheck %s
 // RUN: aotc-opt %s -p 'attach-target{target=test-avx2},choose-schedule,divide-scratch{threads=1}' | filecheck %s --check-prefix NONE
 // RUN: aotc-opt %s -p 'attach-target{target=test-avx2},choose-schedule,attach-target{target=test-m4},divide-scratch{threads=2}' | filecheck %s --check-prefix NONE
+// RUN: aotc-opt %s -p 'attach-target{target=test-avx2},choose-schedule,attach-target{target=test-wasm},divide-scratch{threads=2}' | filecheck %s --check-prefix NONE
 // RUN: aotc-opt %s -p 'attach-target{target=test-avx2},divide-scratch{threads=2}' | filecheck %s --check-prefix NONE
 
+// Not without threads, nor vectors, nor a schedule.
 // NONE-NOT: _parts
 
 // Fourteen rows of tiles: each thread computes half of them, with all of a weight that is no larger than the cache.

@@ -2,7 +2,7 @@
 // RUN: aotc-opt %s -p 'fuse-elementwise{most-buffers=3}' | filecheck %s --check-prefix FEW
 
 // A chain of five operations is two kernels where one may have three. One sum of two tensors after another has as many
-// buffers as the option says, its result among them.
+// buffers as the option says, its result among them; a number that stands in the kernel is none.
 // CHECK-LABEL: func.func @main
 // CHECK:         graph.fused
 // CHECK-COUNT-2:   graph.neg
@@ -17,6 +17,9 @@
 // FEW-NEXT:      graph.add
 // FEW-NEXT:      graph.add
 // FEW-NEXT:      func.return
+// FEW:         func.func @number
+// FEW-NEXT:      graph.constant
+// FEW-NEXT:      graph.fused
 func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> attributes {aot.entry} {
   %0 = graph.neg %x : (tensor<4xf32>) -> tensor<4xf32>
   %1 = graph.neg %0 : (tensor<4xf32>) -> tensor<4xf32>
@@ -28,5 +31,11 @@ func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> attributes {aot.entry} {
 func.func @sum(%x: tensor<4xf32>, %y: tensor<4xf32>, %z: tensor<4xf32>) -> tensor<4xf32> attributes {aot.entry} {
   %0 = graph.add %x, %y : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
   %1 = graph.add %0, %z : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  func.return %1 : tensor<4xf32>
+}
+func.func @number(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> attributes {aot.entry} {
+  %c = graph.constant dense<2.0> : tensor<f32>
+  %0 = graph.mul %x, %c : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %1 = graph.add %0, %y : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
   func.return %1 : tensor<4xf32>
 }

@@ -126,3 +126,16 @@ func.func @main(%x: tensor<2x4xf32>) -> tensor<2x4xf32> attributes {aot.entry} {
   %3 = graph.reshape %2 {shape = array<i64: 2, 4>} : (tensor<8xf32>) -> tensor<2x4xf32>
   func.return %3 : tensor<2x4xf32>
 }
+
+// -----
+
+// Nor is a concatenation, whose parts others write in place, a second result of who reads it.
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT:    [[C:%.*]] = graph.concat %x, %y
+// CHECK-NEXT:    [[R:%.*]] = graph.exp [[C]]
+// CHECK-NEXT:    func.return [[C]], [[R]]
+func.func @main(%x: tensor<2x4xf32>, %y: tensor<2x4xf32>) -> (tensor<4x4xf32>, tensor<4x4xf32>) attributes {aot.entry} {
+  %0 = graph.concat %x, %y {axis = 0 : i64} : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<4x4xf32>
+  %1 = graph.exp %0 : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  func.return %0, %1 : tensor<4x4xf32>, tensor<4x4xf32>
+}

@@ -106,6 +106,19 @@ func.func @main(%x: tensor<4x8xf32>, %w: tensor<8x4xf32>) -> (tensor<4x2xf32>, t
 
 // -----
 
+// One with two results, of which one is read, has one.
+// CHECK-LABEL: func.func @main
+// CHECK:         graph.fused
+// CHECK-NEXT:      graph.top_k
+// CHECK-NEXT:      graph.relu
+func.func @main(%x: tensor<4x8xf32>) -> tensor<4x2xf32> attributes {aot.entry} {
+  %0, %1 = graph.top_k %x {k = 2, axis = 1} : (tensor<4x8xf32>) -> (tensor<4x2xf32>, tensor<4x2xi64>)
+  %2 = graph.relu %0 : (tensor<4x2xf32>) -> tensor<4x2xf32>
+  func.return %2 : tensor<4x2xf32>
+}
+
+// -----
+
 // Nobody reads an output in a narrow form: it is dequantised where it is computed.
 // CHECK-LABEL: func.func @main
 // CHECK:           graph.matmul

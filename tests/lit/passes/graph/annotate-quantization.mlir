@@ -38,11 +38,11 @@ builtin.module {
 // -----
 
 // Nothing is said of an argument that is dequantized in two ways (%x), is a zero point itself (%z), has its own zero
-// point at run time (%r), or is chosen from by indices (%g); nor of a result whose zero point is no integer (%f).
+// point at run time (%r), or is chosen from by indices (%g); nor of a result whose zero point is no integer (%f), but for 0.
 // CHECK: func.func @main(%x: tensor<2xi8> {aot.name = "x"}, %z: tensor<i8> {aot.name = "z"}, %r: tensor<2xi8> {aot.name = "r"}, %g: tensor<2xi8> {aot.name = "g"})
-// CHECK-SAME: tensor<2xf8E4M3FN> {aot.name = "f"}
+// CHECK-SAME: tensor<2xf8E4M3FN> {aot.name = "f"}, tensor<2xf8E4M3FN> {aot.name = "e", aot.scale = 2.000000e+00 : f64, aot.zero_point = 0 : i64}
 builtin.module {
-  func.func @main(%x: tensor<2xi8> {aot.name = "x"}, %z: tensor<i8> {aot.name = "z"}, %r: tensor<2xi8> {aot.name = "r"}, %g: tensor<2xi8> {aot.name = "g"}) -> (tensor<2xf32> {aot.name = "a"}, tensor<2xf32> {aot.name = "b"}, tensor<2xf32> {aot.name = "c"}, tensor<1xf32> {aot.name = "d"}, tensor<2xf8E4M3FN> {aot.name = "f"}) attributes {aot.entry} {
+  func.func @main(%x: tensor<2xi8> {aot.name = "x"}, %z: tensor<i8> {aot.name = "z"}, %r: tensor<2xi8> {aot.name = "r"}, %g: tensor<2xi8> {aot.name = "g"}) -> (tensor<2xf32> {aot.name = "a"}, tensor<2xf32> {aot.name = "b"}, tensor<2xf32> {aot.name = "c"}, tensor<1xf32> {aot.name = "d"}, tensor<2xf8E4M3FN> {aot.name = "f"}, tensor<2xf8E4M3FN> {aot.name = "e"}) attributes {aot.entry} {
     %one = graph.constant dense<1.000000e+00> : tensor<f32>
     %two = graph.constant dense<2.000000e+00> : tensor<f32>
     %point = graph.constant dense<1.000000e+00> : tensor<f8E4M3FN>
@@ -53,7 +53,9 @@ builtin.module {
     %3 = graph.gather %g, %index {axis = 0 : i64} : (tensor<2xi8>, tensor<1xi64>) -> tensor<1xi8>
     %4 = graph.dequantize %3, %two {to = f32} : (tensor<1xi8>, tensor<f32>) -> tensor<1xf32>
     %5 = graph.quantize %0, %two, %point {to = f8E4M3FN} : (tensor<2xf32>, tensor<f32>, tensor<f8E4M3FN>) -> tensor<2xf8E4M3FN>
-    func.return %0, %1, %2, %4, %5 : tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<1xf32>, tensor<2xf8E4M3FN>
+    %origin = graph.constant dense<0.000000e+00> : tensor<f8E4M3FN>
+    %6 = graph.quantize %0, %two, %origin {to = f8E4M3FN} : (tensor<2xf32>, tensor<f32>, tensor<f8E4M3FN>) -> tensor<2xf8E4M3FN>
+    func.return %0, %1, %2, %4, %5, %6 : tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<1xf32>, tensor<2xf8E4M3FN>, tensor<2xf8E4M3FN>
   }
 }
 
@@ -75,13 +77,15 @@ builtin.module {
 
 // -----
 
-// Nor of one that is a result, or one of several parts.
-// CHECK: func.func @main(%x: tensor<2xi8> {aot.name = "x"}, %y: tensor<2xi8> {aot.name = "y"}) -> (tensor<2xi8> {aot.name = "a"}, tensor<4xf32> {aot.name = "b"})
+// Nor of one that is a result, one of several parts, one that is changed before, or one that nobody reads.
+// CHECK: func.func @main(%x: tensor<2xi8> {aot.name = "x"}, %y: tensor<2xi8> {aot.name = "y"}, %n: tensor<2xi8> {aot.name = "n"}, %u: tensor<2xi8> {aot.name = "u"}) -> (tensor<2xi8> {aot.name = "a"}, tensor<4xf32> {aot.name = "b"}, tensor<2xf32> {aot.name = "c"})
 builtin.module {
-  func.func @main(%x: tensor<2xi8> {aot.name = "x"}, %y: tensor<2xi8> {aot.name = "y"}) -> (tensor<2xi8> {aot.name = "a"}, tensor<4xf32> {aot.name = "b"}) attributes {aot.entry} {
+  func.func @main(%x: tensor<2xi8> {aot.name = "x"}, %y: tensor<2xi8> {aot.name = "y"}, %n: tensor<2xi8> {aot.name = "n"}, %u: tensor<2xi8> {aot.name = "u"}) -> (tensor<2xi8> {aot.name = "a"}, tensor<4xf32> {aot.name = "b"}, tensor<2xf32> {aot.name = "c"}) attributes {aot.entry} {
     %scale = graph.constant dense<2.000000e+00> : tensor<f32>
     %0 = graph.concat %y, %y {axis = 0 : i64} : (tensor<2xi8>, tensor<2xi8>) -> tensor<4xi8>
     %1 = graph.dequantize %0, %scale {to = f32} : (tensor<4xi8>, tensor<f32>) -> tensor<4xf32>
-    func.return %x, %1 : tensor<2xi8>, tensor<4xf32>
+    %2 = graph.neg %n : (tensor<2xi8>) -> tensor<2xi8>
+    %3 = graph.dequantize %2, %scale {to = f32} : (tensor<2xi8>, tensor<f32>) -> tensor<2xf32>
+    func.return %x, %1, %3 : tensor<2xi8>, tensor<4xf32>, tensor<2xf32>
   }
 }

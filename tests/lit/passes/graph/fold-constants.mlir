@@ -7,6 +7,8 @@
 // CHECK-NEXT:    [[D:%.*]] = graph.cast [[W]] {to = f32} : (tensor<128xi8>) -> tensor<128xf32>
 // CHECK-NEXT:    [[N:%.*]] = graph.constant dense_resource<constant> : tensor<128xi8>
 // CHECK-NEXT:    func.return [[SUM]], [[D]], [[N]]
+// STORED-LABEL: func.func @main(%s: tensor<f32>)
+// STORED-NEXT:    graph.constant dense<[2.000000e+00, 4.000000e+00]> : tensor<2xf32>
 func.func @main(%s: tensor<f32>) -> (tensor<2xf32>, tensor<128xf32>, tensor<128xi8>) attributes {aot.entry} {
   %0 = graph.constant dense<[1.0, 2.0]> : tensor<2xf32>
   %1 = graph.add %0, %0 : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
@@ -38,4 +40,18 @@ func.func @quantized() -> tensor<2xf32> attributes {aot.entry} {
   %s = graph.constant dense<5.000000e-01> : tensor<f32>
   %0 = graph.dequantize %w, %s {axis = 0, block_size = 0, to = f32} : (tensor<2xi8>, tensor<f32>) -> tensor<2xf32>
   func.return %0 : tensor<2xf32>
+}
+
+// Two constants are one array, of which one is gone when the other is read.
+// CHECK-LABEL: func.func @one_array
+// CHECK-NEXT:    [[A:%.*]] = graph.constant dense_resource<constant
+// CHECK-NEXT:    [[B:%.*]] = graph.constant dense_resource<constant
+// CHECK-NEXT:    func.return [[A]], [[B]]
+func.func @one_array() -> (tensor<128xf32>, tensor<128xf32>) attributes {aot.entry} {
+  %w = graph.constant dense<3.0> : tensor<128xf32>
+  %0 = graph.neg %w : (tensor<128xf32>) -> tensor<128xf32>
+  %1 = graph.neg %w : (tensor<128xf32>) -> tensor<128xf32>
+  %2 = graph.exp %0 : (tensor<128xf32>) -> tensor<128xf32>
+  %3 = graph.abs %1 : (tensor<128xf32>) -> tensor<128xf32>
+  func.return %2, %3 : tensor<128xf32>, tensor<128xf32>
 }

@@ -1,5 +1,8 @@
 // RUN: aotc-opt %s -p infer-shapes --disable-verify | filecheck %s
 
+// CHECK: func.func private @outside(tensor<2xf32>) -> tensor<2xf32>
+func.func private @outside(tensor<2xf32>) -> tensor<2xf32>
+
 // CHECK-LABEL: func.func @main(%x: tensor<2x8xf32>) -> tensor<2x8xf32>
 // CHECK-NEXT:    [[R:%.*]] = graph.relu %x : (tensor<2x8xf32>) -> tensor<2x8xf32>
 // CHECK-NEXT:    [[F:%.*]] = graph.fused ([[A:%.*]] = [[R]] : tensor<2x8xf32>) -> (tensor<2x8xf32>) {

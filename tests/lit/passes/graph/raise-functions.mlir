@@ -36,10 +36,10 @@ func.func @main(%x: tensor<4xf64>) -> tensor<4xf64> attributes {aot.entry} {
 
 // -----
 
-// Not of another number than 1, nor of a sum that is wider, nor where something else reads the exponential, too.
+// Not of another number than 1, one at run time, nor of a sum that is wider, nor where something else reads the exponential, too.
 // CHECK-LABEL: func.func @main
 // CHECK-NOT:     graph.softplus
-func.func @main(%x: tensor<4xf32>, %y: tensor<4xf32>, %z: tensor<4xf32>) -> (tensor<4xf32>, tensor<3x4xf32>, tensor<4xf32>, tensor<4xf32>) attributes {aot.entry} {
+func.func @main(%x: tensor<4xf32>, %y: tensor<4xf32>, %z: tensor<4xf32>, %v: tensor<4xf32>, %n: tensor<f32>) -> (tensor<4xf32>, tensor<3x4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) attributes {aot.entry} {
   %one = graph.constant dense<1.0> : tensor<f32>
   %two = graph.constant dense<2.0> : tensor<f32>
   %ones = graph.constant dense<1.0> : tensor<3x1xf32>
@@ -52,7 +52,10 @@ func.func @main(%x: tensor<4xf32>, %y: tensor<4xf32>, %z: tensor<4xf32>) -> (ten
   %read = graph.exp %z : (tensor<4xf32>) -> tensor<4xf32>
   %more = graph.add %read, %one : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
   %c = graph.log %more : (tensor<4xf32>) -> tensor<4xf32>
-  func.return %a, %b, %c, %read : tensor<4xf32>, tensor<3x4xf32>, tensor<4xf32>, tensor<4xf32>
+  %plain = graph.exp %v : (tensor<4xf32>) -> tensor<4xf32>
+  %unknown = graph.add %plain, %n : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %d = graph.log %unknown : (tensor<4xf32>) -> tensor<4xf32>
+  func.return %a, %b, %c, %read, %d : tensor<4xf32>, tensor<3x4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
 }
 
 // -----

@@ -131,3 +131,45 @@ func.func @main(%x: tensor<4x4xf32>) -> (tensor<4x4xf32>, tensor<4x4xf32>, tenso
   %4 = graph.div %zeros, %zero_root : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
   func.return %0, %1, %2, %3, %4 : tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>
 }
+
+// -----
+
+// No distances from a mean, or no root; the root of what is no mean, or with an epsilon that is known at run time only;
+// a product of something else and the distances, and powers that differ, or are known at run time only.
+// CHECK-LABEL: func.func @main
+// CHECK-NOT:     graph.normalize
+func.func @main(%x: tensor<4x4xf32>, %y: tensor<4x1xf32>) -> (tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>) attributes {aot.entry} {
+  %epsilon = graph.constant dense<0.25> : tensor<f32>
+  %powers = graph.constant dense<[2.0, 3.0, 2.0, 2.0]> : tensor<4xf32>
+  %mean = graph.reduce %x {kind = "mean", axes = array<i64: 1>, keepdims = true} : (tensor<4x4xf32>) -> tensor<4x1xf32>
+  %distance = graph.sub %x, %mean : (tensor<4x4xf32>, tensor<4x1xf32>) -> tensor<4x4xf32>
+  %square = graph.mul %distance, %distance : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %variance = graph.reduce %square {kind = "mean", axes = array<i64: 1>, keepdims = true} : (tensor<4x4xf32>) -> tensor<4x1xf32>
+  %root = graph.sqrt %variance : (tensor<4x1xf32>) -> tensor<4x1xf32>
+  %0 = graph.div %x, %root : (tensor<4x4xf32>, tensor<4x1xf32>) -> tensor<4x4xf32>
+  %1 = graph.div %distance, %variance : (tensor<4x4xf32>, tensor<4x1xf32>) -> tensor<4x4xf32>
+  %given = graph.add %y, %epsilon : (tensor<4x1xf32>, tensor<f32>) -> tensor<4x1xf32>
+  %given_root = graph.sqrt %given : (tensor<4x1xf32>) -> tensor<4x1xf32>
+  %2 = graph.div %distance, %given_root : (tensor<4x4xf32>, tensor<4x1xf32>) -> tensor<4x4xf32>
+  %open = graph.add %variance, %y : (tensor<4x1xf32>, tensor<4x1xf32>) -> tensor<4x1xf32>
+  %open_root = graph.sqrt %open : (tensor<4x1xf32>) -> tensor<4x1xf32>
+  %3 = graph.div %distance, %open_root : (tensor<4x4xf32>, tensor<4x1xf32>) -> tensor<4x4xf32>
+  %product = graph.mul %x, %distance : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %covariance = graph.reduce %product {kind = "mean", axes = array<i64: 1>, keepdims = true} : (tensor<4x4xf32>) -> tensor<4x1xf32>
+  %covariance_root = graph.sqrt %covariance : (tensor<4x1xf32>) -> tensor<4x1xf32>
+  %4 = graph.div %distance, %covariance_root : (tensor<4x4xf32>, tensor<4x1xf32>) -> tensor<4x4xf32>
+  %mixed = graph.pow %distance, %powers : (tensor<4x4xf32>, tensor<4xf32>) -> tensor<4x4xf32>
+  %mixed_mean = graph.reduce %mixed {kind = "mean", axes = array<i64: 1>, keepdims = true} : (tensor<4x4xf32>) -> tensor<4x1xf32>
+  %mixed_root = graph.sqrt %mixed_mean : (tensor<4x1xf32>) -> tensor<4x1xf32>
+  %5 = graph.div %distance, %mixed_root : (tensor<4x4xf32>, tensor<4x1xf32>) -> tensor<4x4xf32>
+  %power = graph.pow %distance, %y : (tensor<4x4xf32>, tensor<4x1xf32>) -> tensor<4x4xf32>
+  %power_mean = graph.reduce %power {kind = "mean", axes = array<i64: 1>, keepdims = true} : (tensor<4x4xf32>) -> tensor<4x1xf32>
+  %power_root = graph.sqrt %power_mean : (tensor<4x1xf32>) -> tensor<4x1xf32>
+  %6 = graph.div %distance, %power_root : (tensor<4x4xf32>, tensor<4x1xf32>) -> tensor<4x4xf32>
+  %far = graph.sub %x, %y : (tensor<4x4xf32>, tensor<4x1xf32>) -> tensor<4x4xf32>
+  %far_square = graph.mul %far, %far : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %far_mean = graph.reduce %far_square {kind = "mean", axes = array<i64: 1>, keepdims = true} : (tensor<4x4xf32>) -> tensor<4x1xf32>
+  %far_root = graph.sqrt %far_mean : (tensor<4x1xf32>) -> tensor<4x1xf32>
+  %7 = graph.div %far, %far_root : (tensor<4x4xf32>, tensor<4x1xf32>) -> tensor<4x4xf32>
+  func.return %0, %1, %2, %3, %4, %5, %6, %7 : tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>
+}

@@ -48,3 +48,15 @@ func.func @channels(%x: tensor<1x2x4xf32>) -> tensor<1x2x4xf32> attributes {aot.
   %0 = graph.batch_norm %x, %p, %p, %p, %p {epsilon = 0.0 : f64} : (tensor<1x2x4xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) -> tensor<1x2x4xf32>
   func.return %0 : tensor<1x2x4xf32>
 }
+
+// What has one element stays, and what has none.
+// CHECK-LABEL: func.func @few
+// CHECK:         graph.mul %x, {{.*}} : (tensor<4x3xf32>, tensor<1xf32>)
+// CHECK:         graph.mul %y, {{.*}} : (tensor<4x0xf32>, tensor<0xf32>)
+func.func @few(%x: tensor<4x3xf32>, %y: tensor<4x0xf32>) -> (tensor<4x3xf32>, tensor<4x0xf32>) attributes {aot.entry} {
+  %one = graph.constant dense<2.0> : tensor<1xf32>
+  %none = graph.constant dense<> : tensor<0xf32>
+  %0 = graph.mul %x, %one : (tensor<4x3xf32>, tensor<1xf32>) -> tensor<4x3xf32>
+  %1 = graph.mul %y, %none : (tensor<4x0xf32>, tensor<0xf32>) -> tensor<4x0xf32>
+  func.return %0, %1 : tensor<4x3xf32>, tensor<4x0xf32>
+}

@@ -65,3 +65,32 @@ func.func @main(%x: memref<4xui8> {aot.dtype = "uint8"}, %y: memref<4xui8>) attr
   func.call @add_1(%x, %y) : (memref<4xui8>, memref<4xui8>) -> ()
   func.return
 }
+
+// An anchor with a schedule is computed on tiles, its scratch buffer among them; one whose kernel only has a schedule for
+// its elements is not, and says so.
+// CHECK-LABEL: func.func private @anchored
+// CHECK:         aot.tile_load %w
+// CHECK:         aot.tile_store %{{.*}}, %s
+// CHECK:         aot.tile_store %{{.*}}, %out
+func.func private @anchored(%x: memref<6x11xf32>, %w: memref<1x11x8xf32>, %out: memref<6x8xf32>, %s: memref<6x8xf32>) attributes {aot.kernel} {
+  %0 = bufferization.to_tensor %x : memref<6x11xf32> to tensor<6x11xf32>
+  %1 = bufferization.to_tensor %w : memref<1x11x8xf32> to tensor<1x11x8xf32>
+  %2, %3 = graph.packed_matmul %0, %1 {columns = 8, schedule = #graph.matmul_schedule<lanes = 4, mr = 3, nr = 2, unroll = 2, order = columns, kc = 4>} : (tensor<6x11xf32>, tensor<1x11x8xf32>) -> (tensor<6x8xf32>, tensor<6x8xf32>)
+  bufferization.materialize_in_destination %2 in %out : (tensor<6x8xf32>, memref<6x8xf32>) -> ()
+  bufferization.materialize_in_destination %3 in %s : (tensor<6x8xf32>, memref<6x8xf32>) -> ()
+  func.return
+}
+// CHECK-LABEL: func.func private @elements
+// CHECK-SAME:    aot.scalar_fallback = "the anchor has no schedule"
+func.func private @elements(%x: memref<4x8xf32>, %out: memref<4x8xf32>) attributes {aot.kernel, aot.schedule = #graph.elementwise_schedule<lanes = 4, registers = 4>} {
+  %0 = bufferization.to_tensor %x : memref<4x8xf32> to tensor<4x8xf32>
+  %1 = graph.softmax %0 {axes = array<i64: 1>} : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  bufferization.materialize_in_destination %1 in %out : (tensor<4x8xf32>, memref<4x8xf32>) -> ()
+  func.return
+}
+
+// What is no function stays, and a kernel that somebody else makes has no loops.
+// CHECK:       aot.global @sizes
+// CHECK:       func.func private @declared(memref<4xi8>)
+aot.global @sizes : i64 = [1 : i64] {sym_visibility = "private"}
+func.func private @declared(memref<4xui8>) -> () attributes {aot.kernel}

@@ -40,6 +40,17 @@ func.func @pieces(%x: memref<5x2x8xf32>, %i: index) {
   func.return
 }
 
+// Of a single row, its registers.
+// CHECK-LABEL: func.func @row
+func.func @row(%x: memref<5x8xf32>, %i: index) {
+  %a = aot.tile_load %x[%i, %i] {strides = array<i64: 40, 8, 1>} : memref<5x8xf32> -> vector<1x5x8xf32>
+  // CHECK: aot.tile_slice %{{.*}} {offsets = array<i64: 0, 0>, sizes = array<i64: 1, 4>}
+  // CHECK: aot.tile_slice %{{.*}} {offsets = array<i64: 0, 4>, sizes = array<i64: 1, 1>}
+  %0 = math.tanh %a : vector<1x5x8xf32>
+  aot.tile_store %0, %x[%i, %i] {strides = array<i64: 40, 8, 1>} : vector<1x5x8xf32>, memref<5x8xf32>
+  func.return
+}
+
 // A constant divisor or factor of the argument goes into the coefficients of erf, where its error is no larger in the
 // result; not of exp, and not one so small that these were no normal numbers.
 // CHECK-LABEL: func.func @quotients
@@ -65,6 +76,25 @@ func.func @quotients(%x: memref<8xf32>, %i: index) {
   %r = arith.divf %2, %three : vector<8xf32>
   %3 = math.exp %r : vector<8xf32>
   aot.tile_store %3, %x[%i] {strides = array<i64: 1>} : vector<8xf32>, memref<8xf32>
+  func.return
+}
+
+// The greatest factor is 16, the least its reciprocal.
+// CHECK-LABEL: func.func @factors
+func.func @factors(%x: memref<8xf32>, %i: index) {
+  // CHECK-NOT: arith.mulf %{{.*}}, %{{most|least}} :
+  // CHECK:     arith.mulf %{{.*}}, %more :
+  %a = aot.tile_load %x[%i] {strides = array<i64: 1>} : memref<8xf32> -> vector<8xf32>
+  %most = arith.constant dense<16.0> : vector<8xf32>
+  %least = arith.constant dense<0.0625> : vector<8xf32>
+  %more = arith.constant dense<16.5> : vector<8xf32>
+  %p = arith.mulf %a, %most : vector<8xf32>
+  %0 = math.erf %p : vector<8xf32>
+  %q = arith.mulf %0, %least : vector<8xf32>
+  %1 = math.erf %q : vector<8xf32>
+  %r = arith.mulf %1, %more : vector<8xf32>
+  %2 = math.erf %r : vector<8xf32>
+  aot.tile_store %2, %x[%i] {strides = array<i64: 1>} : vector<8xf32>, memref<8xf32>
   func.return
 }
 

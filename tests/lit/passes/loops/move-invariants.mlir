@@ -78,3 +78,7 @@ func.func @regions(%c: i1, %x: f32, %y: f32, %m: memref<64xf32>) -> f32 {
   }
   func.return %r : f32
 }
+
+// What is no function stays.
+// CHECK: aot.global @sizes
+aot.global @sizes : i64 = [1 : i64] {sym_visibility = "private"}

@@ -31,3 +31,9 @@ func.func @bytes(%a: memref<8x64xi8>, %y: memref<64xi32>, %i: index) {
   aot.tile_store %b, %a[%i, %i] {strides = array<i64: 16, 1>, valid = 24 : i64} : vector<2x16xi8>, memref<8x64xi8>
   func.return
 }
+
+// What is no function has no tiles, nor has a function that is only declared.
+// CHECK: aot.global @sizes
+// CHECK: func.func private @declared
+aot.global @sizes : i64 = [1 : i64] {sym_visibility = "private"}
+func.func private @declared(memref<8xf32>) -> ()

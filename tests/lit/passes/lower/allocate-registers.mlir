@@ -59,3 +59,29 @@ vm.func @kept(%a: !vm.reg<0>) {
   %b = vm.call "f"(%a) : (!vm.reg<0>) -> !vm.reg<7>
   vm.return %b : !vm.reg<7>
 }
+
+// A function without arguments has no registers yet.
+// CHECK-LABEL: vm.func @no_arguments() {
+vm.func @no_arguments() {
+  // CHECK-NEXT: %a = vm.call "f"() : () -> !vm.reg<0>
+  %a = vm.call "f"() : () -> !vm.reg
+  vm.return %a : !vm.reg
+}
+
+// Blocks are in no order: what one reads that another behind it defines keeps its register, too.
+// CHECK-LABEL: vm.func @backward(%x: !vm.reg<0>) {
+vm.func @backward(%x: !vm.reg) {
+  vm.goto ^first
+// CHECK: ^{{.*}}:
+// CHECK-NEXT: %b = vm.call "f"(%x) : (!vm.reg<0>) -> !vm.reg<2>
+// CHECK-NEXT: %c = vm.call "g"(%a, %b, %x) : (!vm.reg<1>, !vm.reg<2>, !vm.reg<0>) -> !vm.reg<0>
+^second:
+  %b = vm.call "f"(%x) : (!vm.reg) -> !vm.reg
+  %c = vm.call "g"(%a, %b, %x) : (!vm.reg, !vm.reg, !vm.reg) -> !vm.reg
+  vm.return %c : !vm.reg
+// CHECK: ^{{.*}}:
+// CHECK-NEXT: %a = vm.call "f"(%x) : (!vm.reg<0>) -> !vm.reg<1>
+^first:
+  %a = vm.call "f"(%x) : (!vm.reg) -> !vm.reg
+  vm.goto ^second
+}

@@ -2,7 +2,7 @@
 
 // CHECK: memref.reinterpret_cast{{.*}}[no-form-in-bytecode]
 func.func @shifted(%x: memref<8xf32>) attributes {aot.entry} {
-  %v = memref.reinterpret_cast %x to offset: [0], sizes: [4, 2], strides: [1, 4] : memref<8xf32> to memref<4x2xf32>
+  %v = memref.reinterpret_cast %x to offset: [0], sizes: [4, 2], strides: [1, 1] : memref<8xf32> to memref<4x2xf32>
   func.return
 }
 
@@ -55,5 +55,31 @@ func.func private @f() -> i32
 // CHECK: memref.load{{.*}}[no-form-in-bytecode]
 func.func @real(%x: memref<f32>) attributes {aot.entry} {
   %v = memref.load %x[] : memref<f32>
+  func.return
+}
+
+// -----
+
+// CHECK: memref.reinterpret_cast{{.*}}[no-form-in-bytecode]
+func.func @open(%x: memref<8xf32>, %n: index) attributes {aot.entry} {
+  %v = memref.reinterpret_cast %x to offset: [0], sizes: [%n], strides: [1] : memref<8xf32> to memref<?xf32>
+  func.return
+}
+
+// -----
+
+// CHECK: memref.view{{.*}}[no-form-in-bytecode]
+func.func @argument(%x: memref<8xi8>) attributes {aot.entry} {
+  %c0 = arith.constant 0 : index
+  %v = memref.view %x[%c0][] : memref<8xi8> to memref<2xf32>
+  func.return
+}
+
+// -----
+
+// CHECK: memref.view{{.*}}[no-form-in-bytecode]
+func.func @anywhere(%n: index) attributes {aot.entry} {
+  %ws = aot.workspace : memref<8xi8>
+  %v = memref.view %ws[%n][] : memref<8xi8> to memref<1xf32>
   func.return
 }

@@ -3,6 +3,7 @@
 // What is not one to one; values are checked by tests/unit/emit/llvm/test_llvm_arithmetic.py.
 
 // CHECK-LABEL: llvm.func @numbers(
+// CHECK: [[NO:%.+]] = llvm.mlir.constant(false) : i1
 func.func @numbers(%x: f32, %i: i32, %n: i64) -> i32 {
   // Flags go along: overflow and fast math.
   // CHECK: llvm.add %i, %i overflow<nsw,nuw> : i32
@@ -29,6 +30,13 @@ func.func @numbers(%x: f32, %i: i32, %n: i64) -> i32 {
   %11 = math.exp %x : f32
   // CHECK: llvm.call @fmodf(%x, %x) : (f32, f32) -> f32
   %12 = aot.fmod %x, %x : f32
+  // What has no result for 0, or for the least integer, elsewhere has one.
+  // CHECK: llvm.call_intrinsic "llvm.abs.i32"(%i, [[NO]])
+  %13 = math.absi %i : i32
+  // CHECK: llvm.call_intrinsic "llvm.ctlz.i32"(%i, [[NO]])
+  %14 = math.ctlz %i : i32
+  // CHECK: llvm.call_intrinsic "llvm.ctpop.i32"(%i) :
+  %15 = math.ctpop %i : i32
   func.return %i : i32
 }
 // CHECK: llvm.func @expf(f32) -> f32 attributes {no_unwind, passthrough = ["nofree", "nosync", "willreturn", ["memory", "none"]]}

@@ -15,6 +15,8 @@ builtin.module attributes {aot.name = "m"} {
   // M0: llvm.func internal @aotc.f16_to_f32(%x{{.*}}: i16) -> f32
   // M0: llvm.func internal @aotc.f32_to_f16(%x{{.*}}: f32) -> i16
   // M0: llvm.func internal @aotc.f32_to_bf16(%x{{.*}}: f32) -> i16
+  // M0: llvm.lshr {{.*}} : i32
+  // M0: llvm.func internal @aotc.maximum.f64(%x{{.*}}: f64, %y{{.*}}: f64) -> f64
   // M0-LABEL: llvm.func @rounding(
   // M0-SAME: passthrough = ["optsize", "minsize", "no-builtins"], target_cpu = "cortex-m0"
   // M0: llvm.icmp "slt" %{{.*}}, %{{.*}} : i32
@@ -45,10 +47,14 @@ builtin.module attributes {aot.name = "m"} {
 
   // bf16 and f16 are their bits on every target.
   // M0-LABEL: llvm.func @narrow(
+  // M0: [[HALF:%.+]] = llvm.mlir.constant(15872 : i16) : i16
+  // M0: [[BRAIN:%.+]] = llvm.mlir.constant(16320 : i16) : i16
   // M0: [[H:%.+]] = llvm.load %{{.+}} {alignment = 2 : i64} : !llvm.ptr -> i16
   // M0: [[W:%.+]] = llvm.call @aotc.f16_to_f32([[H]]) : (i16) -> f32
   // M0: [[N:%.+]] = llvm.call @aotc.f32_to_f16([[W]]) : (f32) -> i16
   // M0: llvm.store [[N]]
+  // M0: llvm.store [[HALF]]
+  // M0: llvm.store [[BRAIN]]
   // X86-LABEL: llvm.func @narrow(
   // X86: [[H:%.+]] = llvm.load %{{.+}} {alignment = 2 : i64} : !llvm.ptr -> i16
   // X86: [[F:%.+]] = llvm.bitcast [[H]] : i16 to f16
@@ -69,10 +75,16 @@ builtin.module attributes {aot.name = "m"} {
     %w = arith.extf %h : f16 to f32
     %n = arith.truncf %w : f32 to f16
     memref.store %n, %b[%c1] : memref<8xf16>
+    %half = arith.constant 1.5 : f16
+    %brain = arith.constant 1.5 : bf16
+    memref.store %half, %b[%c1] : memref<8xf16>
+    memref.store %brain, %c[%c1] : memref<8xbf16>
     %k = memref.load %c[%c1] : memref<8xbf16>
     %x = arith.extf %k : bf16 to f32
     %y = arith.truncf %x : f32 to bf16
     memref.store %y, %c[%c1] : memref<8xbf16>
+    %wide = arith.extf %x : f32 to f64
+    %most = arith.maximumf %wide, %wide : f64
     %ok = arith.constant 0 : i32
     func.return %ok : i32
   }

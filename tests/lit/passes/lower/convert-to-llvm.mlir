@@ -118,4 +118,23 @@ builtin.module attributes {aot.name = "m"} {
     %ok = arith.constant 0 : i32
     func.return %ok : i32
   }
+  // An index that does not fit 32 bits, or marks what is not known, is a value.
+  // CHECK-LABEL: llvm.func @far(
+  // CHECK: llvm.getelementptr inbounds %{{.+}}[2147483647] :
+  // CHECK: llvm.getelementptr inbounds %{{.+}}[%next{{.*}}] :
+  // CHECK: llvm.getelementptr inbounds %{{.+}}[-2147483647] :
+  // CHECK: llvm.getelementptr inbounds %{{.+}}[%less{{.*}}] :
+  func.func @far(%p: !aot.ptr<i8>, %v: i8) -> i32 {
+    %b = aot.buffer %p : !aot.ptr<i8> to memref<5000000000xi8>
+    %last = arith.constant 2147483647 : index
+    %next = arith.constant 2147483648 : index
+    %least = arith.constant -2147483647 : index
+    %less = arith.constant -2147483648 : index
+    memref.store %v, %b[%last] : memref<5000000000xi8>
+    memref.store %v, %b[%next] : memref<5000000000xi8>
+    memref.store %v, %b[%least] : memref<5000000000xi8>
+    memref.store %v, %b[%less] : memref<5000000000xi8>
+    %ok = arith.constant 0 : i32
+    func.return %ok : i32
+  }
 }

@@ -14,7 +14,7 @@ func.func @main(%x: tensor<5x3xf32>) -> tensor<5x1xui8> attributes {aot.entry} {
 }
 
 // Not: without the schedule, where a table is known at run time, where a threshold is no finite number, where a node is
-// shared, or comes before its parent.
+// shared, comes before its parent, or is its own child.
 // CHECK-LABEL: func.func @kept
 // CHECK-NOT: graph.branching_trees
 // CHECK: func.return
@@ -27,11 +27,14 @@ func.func @kept(%x: tensor<5x3xf32>, %g: tensor<2xui8>) attributes {aot.entry} {
   %u = graph.constant dense<[[3, 4], [0, 2]]> : tensor<2x2xui8>
   %r = graph.constant dense<0> : tensor<1xui8>
   %q = graph.constant dense<1> : tensor<1xui8>
+  %v = graph.constant dense<[[0, 2], [3, 4]]> : tensor<2x2xui8>
   %0 = graph.tree_leaves %x, %f, %t, %c, %r {depth = 2 : i64, leaves = 3 : i64, schedule = #graph.tree_schedule<lanes = 1, rows = 1, trees = 1, steps = 1>} : (tensor<5x3xf32>, tensor<2xui8>, tensor<2xf32>, tensor<2x2xui8>, tensor<1xui8>) -> tensor<5x1xui8>
   %1 = graph.tree_leaves %x, %g, %t, %c, %r {depth = 2 : i64, leaves = 3 : i64, schedule = #graph.tree_schedule<lanes = 1, rows = 1, trees = 1, steps = 1, branches>} : (tensor<5x3xf32>, tensor<2xui8>, tensor<2xf32>, tensor<2x2xui8>, tensor<1xui8>) -> tensor<5x1xui8>
   %2 = graph.tree_leaves %x, %f, %i, %c, %r {depth = 2 : i64, leaves = 3 : i64, schedule = #graph.tree_schedule<lanes = 1, rows = 1, trees = 1, steps = 1, branches>} : (tensor<5x3xf32>, tensor<2xui8>, tensor<2xf32>, tensor<2x2xui8>, tensor<1xui8>) -> tensor<5x1xui8>
   %3 = graph.tree_leaves %x, %f, %t, %s, %r {depth = 2 : i64, leaves = 3 : i64, schedule = #graph.tree_schedule<lanes = 1, rows = 1, trees = 1, steps = 1, branches>} : (tensor<5x3xf32>, tensor<2xui8>, tensor<2xf32>, tensor<2x2xui8>, tensor<1xui8>) -> tensor<5x1xui8>
   %4 = graph.tree_leaves %x, %f, %t, %u, %q {depth = 2 : i64, leaves = 3 : i64, schedule = #graph.tree_schedule<lanes = 1, rows = 1, trees = 1, steps = 1, branches>} : (tensor<5x3xf32>, tensor<2xui8>, tensor<2xf32>, tensor<2x2xui8>, tensor<1xui8>) -> tensor<5x1xui8>
+  %5 = graph.tree_leaves %x, %f, %t, %v, %q {depth = 2 : i64, leaves = 3 : i64, schedule = #graph.tree_schedule<lanes = 1, rows = 1, trees = 1, steps = 1, branches>} : (tensor<5x3xf32>, tensor<2xui8>, tensor<2xf32>, tensor<2x2xui8>, tensor<1xui8>) -> tensor<5x1xui8>
+  %6 = graph.tree_leaves %x, %f, %t, %c, %r {depth = 2 : i64, leaves = 3 : i64} : (tensor<5x3xf32>, tensor<2xui8>, tensor<2xf32>, tensor<2x2xui8>, tensor<1xui8>) -> tensor<5x1xui8>
   func.return
 }
 

@@ -16,7 +16,7 @@ func.func @main(%x: tensor<2x2xf32>, %d: tensor<2x2xf64>) -> (tensor<2x2xf32>, t
   %w = graph.constant dense<[[1.0e-40, 1.0], [1.17549435e-38, -1.0e-39]]> : tensor<2x2xf32>
   %b = graph.constant dense<[2.0, 1.0e-41]> : tensor<2xf32>
   %small = graph.constant dense<[[1.0e-40, 1.0e-33], [0.0, 0.0]]> : tensor<2x2xf32>
-  %wide = graph.constant dense<[[1.0e-40, 1.0], [0.0, 0.0]]> : tensor<2x2xf64>
+  %wide = graph.constant dense<[[1.0e-40, 1.0000000000000002], [0.0, 0.0]]> : tensor<2x2xf64>
   %0 = graph.matmul %x, %w : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
   %1 = graph.add %0, %b : (tensor<2x2xf32>, tensor<2xf32>) -> tensor<2x2xf32>
   %2 = graph.mul %1, %w : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>

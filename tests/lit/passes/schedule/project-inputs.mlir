@@ -1,4 +1,5 @@
 // RUN: aotc-opt %s -p project-inputs,dce | filecheck %s
+// RUN: aotc-opt %s -p project-inputs,dce,project-inputs,dce | filecheck %s
 
 // The product is gone, and its weight and bias are operands of the layer, whose steps have the inputs of one.
 // CHECK-LABEL: func.func @main

@@ -42,6 +42,50 @@ func.func @read_by_others(%x: tensor<4x32xbf16>, %i: tensor<8xi64>, %w: tensor<1
 
 // -----
 
+// Movement behind movement; what something else moves, or has as a weight, or reads along the lanes stays narrow.
+// CHECK-LABEL: func.func @behind
+// CHECK-NEXT:  [[C:%.*]] = graph.cast %x {to = f32} : (tensor<4x32xf16>) -> tensor<4x32xf32>
+// CHECK-NEXT:  [[T:%.*]] = graph.transpose [[C]]
+// CHECK-NEXT:  [[R:%.*]] = graph.reshape [[T]]
+// CHECK-NEXT:  graph.matmul [[R]], %w
+func.func @behind(%x: tensor<4x32xf16>, %w: tensor<16x64xf16>) -> tensor<8x64xf16> attributes {aot.entry} {
+  %t = graph.transpose %x {permutation = array<i64: 1, 0>} : (tensor<4x32xf16>) -> tensor<32x4xf16>
+  %r = graph.reshape %t {shape = array<i64: 8, 16>} : (tensor<32x4xf16>) -> tensor<8x16xf16>
+  %0 = graph.matmul %r, %w : (tensor<8x16xf16>, tensor<16x64xf16>) -> tensor<8x64xf16>
+  func.return %0 : tensor<8x64xf16>
+}
+// CHECK-LABEL: func.func @beside_others
+// CHECK-NEXT:  [[T:%.*]] = graph.transpose %x {{.*}} -> tensor<16x16xf16>
+// CHECK-NEXT:  [[C:%.*]] = graph.cast [[T]]
+// CHECK-NEXT:  [[R:%.*]] = graph.reshape [[C]] {{.*}} -> tensor<8x32xf32>
+// CHECK-NEXT:  [[S:%.*]] = graph.reshape [[T]] {{.*}} -> tensor<4x64xf16>
+// CHECK-NEXT:  graph.matmul [[R]], %w
+// CHECK-NEXT:  graph.relu [[S]]
+func.func @beside_others(%x: tensor<16x16xf16>, %w: tensor<32x64xf16>) -> (tensor<8x64xf16>, tensor<4x64xf16>) attributes {aot.entry} {
+  %t = graph.transpose %x {permutation = array<i64: 1, 0>} : (tensor<16x16xf16>) -> tensor<16x16xf16>
+  %r = graph.reshape %t {shape = array<i64: 8, 32>} : (tensor<16x16xf16>) -> tensor<8x32xf16>
+  %s = graph.reshape %t {shape = array<i64: 4, 64>} : (tensor<16x16xf16>) -> tensor<4x64xf16>
+  %0 = graph.matmul %r, %w : (tensor<8x32xf16>, tensor<32x64xf16>) -> tensor<8x64xf16>
+  %1 = graph.relu %s : (tensor<4x64xf16>) -> tensor<4x64xf16>
+  func.return %0, %1 : tensor<8x64xf16>, tensor<4x64xf16>
+}
+// CHECK-LABEL: func.func @weight
+// CHECK-NEXT:  [[C:%.*]] = graph.cast %x
+// CHECK-NEXT:  [[T:%.*]] = graph.transpose %x {{.*}} -> tensor<64x64xf16>
+// CHECK-NEXT:  [[D:%.*]] = graph.cast [[T]]
+// CHECK-NEXT:  graph.matmul [[D]], [[T]]
+// CHECK-NEXT:  graph.softmax %x {{.*}} : (tensor<64x64xf16>)
+// CHECK-NEXT:  graph.matmul [[C]], [[T]]
+func.func @weight(%x: tensor<64x64xf16>) -> (tensor<64x64xf16>, tensor<64x64xf16>, tensor<64x64xf16>) attributes {aot.entry} {
+  %t = graph.transpose %x {permutation = array<i64: 1, 0>} : (tensor<64x64xf16>) -> tensor<64x64xf16>
+  %0 = graph.matmul %t, %t : (tensor<64x64xf16>, tensor<64x64xf16>) -> tensor<64x64xf16>
+  %1 = graph.softmax %x {axes = array<i64: 1>} : (tensor<64x64xf16>) -> tensor<64x64xf16>
+  %2 = graph.matmul %x, %t : (tensor<64x64xf16>, tensor<64x64xf16>) -> tensor<64x64xf16>
+  func.return %0, %1, %2 : tensor<64x64xf16>, tensor<64x64xf16>, tensor<64x64xf16>
+}
+
+// -----
+
 // A depthwise convolution, whose lanes hold channels, and f32 stay as they are.
 // CHECK-LABEL: func.func @along_lanes
 // CHECK-NOT:   graph.cast

@@ -129,43 +129,6 @@ def test_paired_convolution_by_definition(unsigned: bool) -> None:
         np.testing.assert_array_equal(found[:, :, row, column], sums)
 
 
-@pytest.fixture
-def always_paired(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
-    """Any other way is slower; and the check that sums of this kind are there."""
-    monkeypatch.setattr(pair_steps_pass, "least_cycles", lambda op, machine: float("inf"))
-
-    def check(text: str) -> None:
-        grouped = sum(each.groups > 1 for each in CONVOLUTIONS)
-        assert text.count("= graph.paired_dot_conv") == len(CONVOLUTIONS) - grouped
-
-    return check
-
-
-@pytest.mark.parametrize(
-    ("kind", "most", "target"),
-    [
-        (np.int8, 20, "x86-64-v3"),
-        (np.uint8, 128, "x86-64-v3"),
-        (np.int8, 70, "x86-64-v3"),
-        (np.uint8, 20, "x86-64-v2"),
-    ],
-)
-def test_exact(
-    kind: type[np.generic], most: int, target: str, tmp_path: Path, always_paired: Callable[[str], None]
-) -> None:
-    if not _AVX2:
-        pytest.skip("no AVX2 here")
-    cases = Cases(kind, most=most)
-    aotc.compile_to(cases.model(), tmp_path, name="m", target=target, stop_after="schedule")
-    (text,) = (path.read_text() for path in tmp_path.glob("*.mlir"))
-    always_paired(text)
-    save(cases.model(), tmp_path / "model.onnx")
-    for route in ("jit", "c"):
-        found = open_quickly(str(tmp_path / "model.onnx"), route, CompileOptions.of(target=target))(cases.feed)
-        for name, expected in cases.expected.items():
-            np.testing.assert_array_equal(found[name], expected, err_msg=f"{name} by {route}")
-
-
 _CONV = """func.func @main(%x: tensor<1x64x14x14xi8>) -> tensor<1x64x7x7xi32> attributes {aot.entry} {
   %w = graph.constant dense<3> : tensor<64x64x3x3xi8>
   %0 = graph.conv %x, %w {strides = array<i64: 2, 2>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>,
@@ -203,3 +166,40 @@ def test_cost_follows_the_share_of_pairs() -> None:
     assert large is not None and large.order == "columns"
     machine = replace(X86_AVX2, dot=replace(VPMADDUBSW, pairs=None))
     assert paired_schedule(machine, [14, 14], 8, some, unsigned=True) is None
+
+
+@pytest.fixture
+def always_paired(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Any other way is slower; and the check that sums of this kind are there."""
+    monkeypatch.setattr(pair_steps_pass, "least_cycles", lambda op, machine: float("inf"))
+
+    def check(text: str) -> None:
+        grouped = sum(each.groups > 1 for each in CONVOLUTIONS)
+        assert text.count("= graph.paired_dot_conv") == len(CONVOLUTIONS) - grouped
+
+    return check
+
+
+@pytest.mark.parametrize(
+    ("kind", "most", "target"),
+    [
+        (np.int8, 20, "x86-64-v3"),
+        (np.uint8, 128, "x86-64-v3"),
+        (np.int8, 70, "x86-64-v3"),
+        (np.uint8, 20, "x86-64-v2"),
+    ],
+)
+def test_exact(
+    kind: type[np.generic], most: int, target: str, tmp_path: Path, always_paired: Callable[[str], None]
+) -> None:
+    if not _AVX2:
+        pytest.skip("no AVX2 here")
+    cases = Cases(kind, most=most)
+    aotc.compile_to(cases.model(), tmp_path, name="m", target=target, stop_after="schedule")
+    (text,) = (path.read_text() for path in tmp_path.glob("*.mlir"))
+    always_paired(text)
+    save(cases.model(), tmp_path / "model.onnx")
+    for route in ("jit", "c"):
+        found = open_quickly(str(tmp_path / "model.onnx"), route, CompileOptions.of(target=target))(cases.feed)
+        for name, expected in cases.expected.items():
+            np.testing.assert_array_equal(found[name], expected, err_msg=f"{name} by {route}")

@@ -2,6 +2,7 @@
 // RUN: aotc-opt %s -p 'attach-target{target="x86_64-linux-gnu:alderlake"},select-instructions' | filecheck %s --check-prefixes=CHECK,VNNI
 // RUN: aotc-opt %s -p 'attach-target{target="aarch64-linux-gnu:neoverse-n1"},select-instructions' | filecheck %s --check-prefix=NEON
 // RUN: aotc-opt %s -p 'attach-target{target="aarch64"},select-instructions' | filecheck %s --check-prefix=PAIRWISE
+// RUN: aotc-opt %s -p 'attach-target{target="wasm32-simd128"},select-instructions' | filecheck %s --check-prefix=WASM
 // RUN: aotc-opt %s -p select-instructions | filecheck %s --check-prefix=NONE
 // RUN: aotc-opt %s -p 'attach-target{target="rv64gcv"},select-instructions' | filecheck %s --check-prefix=NONE
 
@@ -46,8 +47,16 @@ func.func @narrow(%x: vector<32xi8>, %w: vector<32xi8>, %s: vector<8xi32>) -> ve
   func.return %r : vector<8xi32>
 }
 
-// Magnitudes and signs of weights are written once for all that they are multiplied by.
+// Two factors without sign are none of this instruction's, whatever is promised.
+// AVX2-LABEL:  func.func @no_signs
+// AVX2-NOT:      aot.instruction "pmaddubsw.256"
 // AVX2-LABEL:  func.func @complement
+func.func @no_signs(%x: vector<32xi8>, %w: vector<32xi8>, %s: vector<8xi32>) -> vector<8xi32> {
+  %r = aot.tile_dot %x, %w, %s {lhs_unsigned, rhs_unsigned, narrow_pairs} : vector<32xi8>, vector<8xi32>
+  func.return %r : vector<8xi32>
+}
+
+// Magnitudes and signs of weights are written once for all that they are multiplied by.
 // AVX2:          %[[BITS:.*]] = arith.constant dense<7> : vector<32xi8>
 // AVX2-NEXT:     %[[SIGN:.*]] = arith.shrsi %w, %[[BITS]] : vector<32xi8>
 // AVX2-NEXT:     %[[SIZE:.*]] = math.absi %w : vector<32xi8>
@@ -87,7 +96,12 @@ func.func @pair(%x: vector<32xi8>, %w: vector<32xi8>, %y: vector<32xi8>, %v: vec
 // PAIRWISE:       %[[EVEN:.*]] = arith.muli {{.*}} : vector<8xi16>
 // PAIRWISE-NEXT:  %[[SUM:.*]] = aot.instruction "saddlp" %[[EVEN]] : vector<8xi16> -> vector<4xi32>
 // PAIRWISE-NEXT:  %[[SUMS:.*]] = arith.addi %s, %[[SUM]] : vector<4xi32>
+// PAIRWISE-NOT:   arith.shli
 // PAIRWISE:       aot.instruction "saddlp"
+// WASM-LABEL:  func.func @signed
+// WASM:          aot.instruction "i32x4.dot_i16x8_s"
+// WASM-LABEL:  func.func @wide
+// WASM-NOT:      aot.instruction
 // NEON-LABEL:  func.func @wide
 // NEON-NOT:      aot.instruction
 // PAIRWISE-LABEL: func.func @wide

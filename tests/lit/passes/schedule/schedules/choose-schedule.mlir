@@ -21,7 +21,10 @@ func.func @main(%x: tensor<8x64xf32>, %w: tensor<64x32xf32>, %i: tensor<64x8xi32
   func.return %0 : tensor<8x32xf32>
 }
 
-// A kernel without an anchor has a schedule of its own; one with an anchor has that of the anchor.
+// A kernel without an anchor has a schedule of its own; one with an anchor has that of the anchor, one that is computed
+// outside has none.
+// CHECK: func.func private @outside(tensor<8x64xf32>) -> tensor<8x64xf32> attributes {aot.kernel}
+func.func private @outside(tensor<8x64xf32>) -> tensor<8x64xf32> attributes {aot.kernel}
 // CHECK: func.func private @relu_0({{.*}} attributes {aot.kernel, aot.schedule = #graph.elementwise_schedule<lanes = 16, registers = 4>
 func.func private @relu_0(%x: tensor<8x64xf32>) -> tensor<8x64xf32> attributes {aot.kernel} {
   %0 = graph.relu %x : (tensor<8x64xf32>) -> tensor<8x64xf32>

@@ -195,3 +195,31 @@ func.func @main(%x: tensor<2x3xf32>) -> tensor<2x3x2xi8> attributes {aot.entry} 
   %2 = graph.cast %1 {to = i8} : (tensor<2x3x2xf32>) -> tensor<2x3x2xi8>
   func.return %2 : tensor<2x3x2xi8>
 }
+
+// -----
+
+// A triangle is not that of the transposed matrix, though one operand has its shape and the other is one number.
+// CHECK-LABEL: func.func @main
+// CHECK:         [[A:%.*]] = graph.transpose %x
+// CHECK-NEXT:    [[T:%.*]] = graph.trilu [[A]]
+// CHECK-NEXT:    graph.transpose [[T]]
+func.func @main(%x: tensor<2x3xf32>) -> tensor<2x3xf32> attributes {aot.entry} {
+  %k = graph.constant dense<0> : tensor<i64>
+  %0 = graph.transpose %x {permutation = array<i64: 1, 0>} : (tensor<2x3xf32>) -> tensor<3x2xf32>
+  %1 = graph.trilu %0, %k {upper = true} : (tensor<3x2xf32>, tensor<i64>) -> tensor<3x2xf32>
+  %2 = graph.transpose %1 {permutation = array<i64: 1, 0>} : (tensor<3x2xf32>) -> tensor<2x3xf32>
+  func.return %2 : tensor<2x3xf32>
+}
+
+// -----
+
+// Nor are scales of blocks in the order of the transposed ones, whatever the zero point.
+// CHECK-LABEL: func.func @main
+// CHECK:         [[A:%.*]] = graph.transpose %x
+// CHECK-NEXT:    graph.dequantize [[A]]
+func.func @main(%x: tensor<2x3xi8>, %s: tensor<3x1xf32>, %z: tensor<i8>) -> tensor<2x3xf32> attributes {aot.entry} {
+  %0 = graph.transpose %x {permutation = array<i64: 1, 0>} : (tensor<2x3xi8>) -> tensor<3x2xi8>
+  %1 = graph.dequantize %0, %s, %z {axis = 1 : i64, block_size = 2 : i64, to = f32} : (tensor<3x2xi8>, tensor<3x1xf32>, tensor<i8>) -> tensor<3x2xf32>
+  %2 = graph.transpose %1 {permutation = array<i64: 1, 0>} : (tensor<3x2xf32>) -> tensor<2x3xf32>
+  func.return %2 : tensor<2x3xf32>
+}

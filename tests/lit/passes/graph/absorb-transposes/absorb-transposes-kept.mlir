@@ -122,12 +122,15 @@ func.func @main(%x: tensor<1x2x4xf32>, %b: tensor<2x3xf32>, %e: tensor<2x0x3xf32
 
 // -----
 
-// Weights that come from outside cannot be permuted at compile time; small constants may have other readers.
+// Weights that come from outside cannot be permuted at compile time, nor what is computed of some; small constants may
+// have other readers.
 // CHECK-LABEL: func.func @main
 // CHECK:         graph.transpose %x
+// CHECK:         graph.matmul
 // CHECK-NOT:     graph.transpose %y
 // CHECK:         graph.matmul
-func.func @main(%x: tensor<1x2x3xf32>, %y: tensor<1x2x3xf32>, %w: tensor<6x5xf32>) -> (tensor<1x5xf32>, tensor<1x5xf32>, tensor<6xf32>) attributes {aot.entry} {
+// CHECK:         graph.transpose %z
+func.func @main(%x: tensor<1x2x3xf32>, %y: tensor<1x2x3xf32>, %z: tensor<1x2x3xf32>, %w: tensor<6x5xf32>) -> (tensor<1x5xf32>, tensor<1x5xf32>, tensor<6xf32>, tensor<1x5xf32>) attributes {aot.entry} {
   %v = graph.constant dense_resource<v> : tensor<6x5xf32>
   %c = graph.constant dense<[[1.0], [2.0], [3.0], [4.0], [5.0], [6.0]]> : tensor<6x1xf32>
   %0 = graph.transpose %x {permutation = array<i64: 0, 2, 1>} : (tensor<1x2x3xf32>) -> tensor<1x3x2xf32>
@@ -138,7 +141,12 @@ func.func @main(%x: tensor<1x2x3xf32>, %y: tensor<1x2x3xf32>, %w: tensor<6x5xf32
   %5 = graph.mul %v, %c : (tensor<6x5xf32>, tensor<6x1xf32>) -> tensor<6x5xf32>
   %6 = graph.matmul %4, %5 : (tensor<1x6xf32>, tensor<6x5xf32>) -> tensor<1x5xf32>
   %7 = graph.reshape %c {shape = array<i64: 6>} : (tensor<6x1xf32>) -> tensor<6xf32>
-  func.return %2, %6, %7 : tensor<1x5xf32>, tensor<1x5xf32>, tensor<6xf32>
+  %8 = graph.transpose %z {permutation = array<i64: 0, 2, 1>} : (tensor<1x2x3xf32>) -> tensor<1x3x2xf32>
+  %9 = graph.reshape %8 {shape = array<i64: 1, 6>} : (tensor<1x3x2xf32>) -> tensor<1x6xf32>
+  %u = graph.constant dense_resource<u> : tensor<6x5xf32>
+  %10 = graph.mul %u, %w : (tensor<6x5xf32>, tensor<6x5xf32>) -> tensor<6x5xf32>
+  %11 = graph.matmul %9, %10 : (tensor<1x6xf32>, tensor<6x5xf32>) -> tensor<1x5xf32>
+  func.return %2, %6, %7, %11 : tensor<1x5xf32>, tensor<1x5xf32>, tensor<6xf32>, tensor<1x5xf32>
 }
 
 // -----

@@ -163,12 +163,14 @@ func.func @shifted(%c: tensor<i1>, %x: tensor<4xf32>, %z: tensor<4xf32>) -> (ten
 
 // An inner conditional that does not read the state computes the next one elsewhere: what it hands on is copied.
 // CHECK-LABEL: func.func @anew
+// CHECK:         [[F:%.*]] = graph.if
 // CHECK:         graph.if %{{[a-z]+}}, %{{[a-z]+}} : (tensor<i1>, tensor<4xf32>)
 // CHECK-NEXT:      ^bb0([[D:%.*]]: tensor<4xf32>):
 // CHECK-NEXT:        func.call @neg_0([[D]])
 // CHECK:           ^bb0([[E:%.*]]: tensor<4xf32>):
 // CHECK-NEXT:        [[C:%.*]] = func.call @copy_0([[E]])
 // CHECK-NEXT:        graph.yield [[C]]
+// CHECK:         graph.yield [[F]]
 func.func @anew(%c: tensor<i1>, %x: tensor<4xf32>, %z: tensor<4xf32>) -> tensor<4xf32> attributes {aot.entry} {
   %y = graph.loop %x, %c, %z {trips = 3 : i64, operandSegmentSizes = array<i32: 0, 0, 1, 0, 2>} : (tensor<4xf32>, tensor<i1>, tensor<4xf32>) -> tensor<4xf32> {
   ^bb0(%i: tensor<i64>, %v: tensor<4xf32>, %k: tensor<i1>, %w: tensor<4xf32>):

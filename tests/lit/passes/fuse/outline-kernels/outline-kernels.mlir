@@ -7,10 +7,11 @@
 // CHECK-NEXT:    func.return [[R]]
 // CHECK-NEXT:  } loc(fused["Relu_0", "Relu_1"])
 
-// A constant of one element stands in the kernel, so that another one makes another kernel.
+// A constant of one element stands in the kernel, which is not where that is, so that another one makes another kernel.
 // CHECK-LABEL: func.func private @add_0(%lhs: tensor<1x8xf32> loc(unknown)) -> tensor<1x8xf32>
 // CHECK-NEXT:    [[C:%.*]] = graph.constant dense<2.000000e+00> : tensor<f32>
 // CHECK-NEXT:    graph.add %lhs, [[C]]
+// CHECK:       } loc("Add_0")
 // CHECK-LABEL: func.func private @add_1(%lhs: tensor<1x8xf32> loc(unknown)) -> tensor<1x8xf32>
 // CHECK-NEXT:    [[C:%.*]] = graph.constant dense<3.000000e+00> : tensor<f32>
 
@@ -32,12 +33,12 @@
 // CHECK-NEXT:    [[M:%.*]] = func.call @matmul_add_relu_0([[A2]], %w, %z) {{.*}} loc(fused["MatMul", "Add", "Relu"])
 // CHECK-NEXT:    func.return [[V]], [[M]]
 func.func @main(%x: tensor<1x8xf32>, %z: tensor<2x8xf32>, %w: tensor<8x8xf32>) -> (tensor<8xf32>, tensor<2x8xf32>) attributes {aot.entry} {
-  %two = graph.constant dense<2.0> : tensor<f32>
+  %two = graph.constant dense<2.0> : tensor<f32> loc("Two")
   %three = graph.constant dense<3.0> : tensor<f32>
   %bias = graph.constant dense<[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]> : tensor<8xf32>
   %0 = graph.relu %x : (tensor<1x8xf32>) -> tensor<1x8xf32> loc("Relu_0")
   %1 = graph.relu %0 : (tensor<1x8xf32>) -> tensor<1x8xf32> loc("Relu_1")
-  %2 = graph.add %1, %two : (tensor<1x8xf32>, tensor<f32>) -> tensor<1x8xf32>
+  %2 = graph.add %1, %two : (tensor<1x8xf32>, tensor<f32>) -> tensor<1x8xf32> loc("Add_0")
   %3 = graph.add %2, %three : (tensor<1x8xf32>, tensor<f32>) -> tensor<1x8xf32>
   %4 = graph.reshape %3 {shape = array<i64: 8>} : (tensor<1x8xf32>) -> tensor<8xf32>
   %5 = graph.add %z, %bias : (tensor<2x8xf32>, tensor<8xf32>) -> tensor<2x8xf32>
