@@ -11,7 +11,10 @@ from dataclasses import replace
 from typing import Final
 
 from aotc.machines import machine
-from aotc.machines.dots import COMPUTED, PORTABLE, PSHUFB, SADDLP, SWIZZLE, TBL, VPERMW, VPMADDUBSW, VPMADDWD, WASM_DOT
+from aotc.machines.instructions import available
+from aotc.machines.instructions.arm64 import AARCH64
+from aotc.machines.instructions.wasm import WASM32
+from aotc.machines.instructions.x86 import X86_64
 from aotc.machines.machine import Core, Machine
 
 # --- records that rows share -----------------------------------------------------------------------------------------
@@ -127,6 +130,11 @@ _RV32: Final = replace(_HOST, multiply="mul", registers=14, unaligned=False, fpu
 
 # --- cores with vectors ----------------------------------------------------------------------------------------------
 
+_V2 = ("ssse3", "sse4.1")
+_V3 = (*_V2, "avx", "avx2", "f16c")
+_V4 = (*_V3, "avx512f", "avx512bw", "avx512dq", "avx512vl")
+"""Features of x86-64 by its levels: those of instructions with rows."""
+
 X86_AVX512: Final = Machine(
     "x86-64 with AVX-512",
     fma=True,
@@ -138,6 +146,7 @@ X86_AVX512: Final = Machine(
     scalars=_HOST,
     vector_bytes=64,
     registers=32,
+    issue=3,
     tiles=_ZEN5_TILES,
     use=_OF_32,
     shares=_ZEN5_SHARES,
@@ -146,10 +155,7 @@ X86_AVX512: Final = Machine(
     strassen=_ZEN5_STRASSEN,
     windows=machine.WindowCosts(most_taps=16, most_stretches=6, least_bytes=16, least_filled=1 / 4, packing_cycles=3),
     recurrent=_RECURRENT,
-    dot=VPMADDWD,
-    lookup=VPERMW,
-    picks=True,  # vpermi2d
-)
+).with_instructions(available(X86_64, _V4))
 X86_AVX2: Final = replace(
     X86_AVX512,
     name="x86-64 with AVX2",
@@ -158,21 +164,15 @@ X86_AVX2: Final = replace(
     registers=16,
     tiles=replace(_ZEN5_TILES, block_unroll=8),
     use=_OF_16,
-    dot=VPMADDUBSW,
-    lookup=PSHUFB,
-    picks=True,  # vpermd
-)
+).with_instructions(available(X86_64, _V3))
 X86_SSE: Final = replace(
     X86_AVX2,
     name="x86-64 with SSE2",
     fma=False,
     vector_bytes=16,
     tiles=_ZEN5_TILES,
-    dot=VPMADDWD,
-    lookup=COMPUTED,
-    picks=False,
-)
-X86_SSE4: Final = replace(X86_SSE, dot=VPMADDUBSW, lookup=PSHUFB)
+).with_instructions(available(X86_64, ()))
+X86_SSE4: Final = X86_SSE.with_instructions(available(X86_64, _V2))
 """Of the same family, with the dot product of SSSE3."""
 
 
@@ -186,18 +186,18 @@ def of_vendor(row: Machine, *, zen: int) -> Machine:
     return replace(row, winograd=_ZEN_WINOGRAD, recurrent=_ZEN_RECURRENT)
 
 
-_OTHERS: Final = replace(X86_AVX512, name="", l2=512 << 10, vector_bytes=16, dot=PORTABLE, lookup=COMPUTED, picks=False)
+_OTHERS: Final = replace(X86_AVX512, name="", l2=512 << 10, vector_bytes=16, issue=2).with_instructions(frozenset())
 """Costs of families that nobody measured are those of a Zen 5; sizes of caches are common ones."""
 
-ARM64_NEON: Final = replace(_OTHERS, name="AArch64 with NEON", dot=SADDLP, lookup=TBL)
+ARM64_NEON: Final = replace(_OTHERS, name="AArch64 with NEON").with_instructions(available(AARCH64, ()))
 ARM32_NEON: Final = replace(_OTHERS, name="32-bit Arm with NEON", fma=False, registers=16, use=_OF_16)
 RISCV_V: Final = replace(_OTHERS, name="RISC-V with vectors of 128 bits or more")  # 128 is what each register has
 POWER_VSX: Final = replace(_OTHERS, name="POWER with VSX", registers=64, use=_OF_64)
 LOONGARCH_LSX: Final = replace(_OTHERS, name="LoongArch with LSX")
 LOONGARCH_LASX: Final = replace(_OTHERS, name="LoongArch with LASX", vector_bytes=32)
 WASM_SIMD: Final = replace(
-    _OTHERS, name="WebAssembly with SIMD", fma=False, registers=16, use=_OF_16, dot=WASM_DOT, lookup=SWIZZLE
-)
+    _OTHERS, name="WebAssembly with SIMD", fma=False, registers=16, use=_OF_16
+).with_instructions(available(WASM32, ("simd128",)))
 """The registers are those of a processor it runs on, at least."""
 
 # --- cores without vectors ------------------------------------------------------------------------------------------

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field, replace
 from typing import Final, Literal, Self, TypeAlias
 
 from aotc.errors import UsageError
-from aotc.machines.dots import COMPUTED, PORTABLE, ByteLookup, DotProduct
+from aotc.machines.expansions.dot_costs import DotProduct, dot_product
+from aotc.machines.expansions.permutations import COMPUTED, ByteLookup, byte_lookup, picks
 
 Multiply: TypeAlias = Literal["mul", "mla", "smlad", "mve"]
 """How a core adds up products of integers in registers of 32 bits: by a multiplication and an addition, by one
@@ -20,6 +21,8 @@ instruction that does both, by one for two products of 16 bits (Arm's DSP extens
 (Helium)."""
 
 
+_PORTABLE: Final = dot_product(frozenset(), 16, 2)
+"""Without an instruction for it."""
 MOST_ENLARGED = 1 << 30
 """Bytes of the weights of a model up to which an algorithm may make them larger."""
 
@@ -354,6 +357,8 @@ class Machine(Core):
     """Bytes of one vector register."""
     registers: int
     """The number of vector registers."""
+    issue: int
+    """Instructions on vector registers that begin in a cycle, whatever they compute."""
     tiles: TileCosts
     use: RegisterUse
     shares: CacheShares
@@ -362,7 +367,7 @@ class Machine(Core):
     strassen: StrassenCosts
     windows: WindowCosts
     recurrent: RecurrentCosts
-    dot: DotProduct = PORTABLE
+    dot: DotProduct = _PORTABLE
     """How sums of products of 8-bit integers are computed."""
     lookup: ByteLookup = COMPUTED
     """How functions of bytes are looked up."""
@@ -371,6 +376,11 @@ class Machine(Core):
     weights: float = math.inf
     """Bytes of the weights that the whole model reads in an inference: of the model rather than of the core, and said
     by `with_weights`. Together they decide where each of them is at its next use."""
+
+    def with_instructions(self, names: frozenset[str]) -> Self:
+        """The same with these instructions, and what is computed with them at its cost."""
+        dot, lookup = (price(names, self.vector_bytes, self.issue) for price in (dot_product, byte_lookup))
+        return replace(self, dot=dot, lookup=lookup, picks=picks(names, self.vector_bytes))
 
     def with_weights(self, size: int) -> Self:
         """The same for a model that reads `size` bytes of weights in an inference."""

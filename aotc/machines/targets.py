@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from aotc.errors import Problem, UsageError
 from aotc.machines import families, processor
 from aotc.machines.boards import BOARDS, is_xtensa, target_of_board
-from aotc.machines.dots import byte_lookup, dot_product
 from aotc.machines.features import FEATURES, here, present
 from aotc.machines.instructions import architecture_of, available
 from aotc.machines.machine import Core, Machine, with_caches
@@ -157,8 +156,7 @@ def probed_vectors(target: Target) -> Machine | None:
             row = rows[0] if len(rows) == 1 else next(each for each in rows if each.vector_bytes == 64 // count)
             zen = int(target.cpu.removeprefix("znver")) if target.cpu.startswith("znver") else 0
             row = replace(families.of_vendor(row, zen=zen), fma="fmaf" not in assembly)
-            dot, permutes = (choose(target.instructions, row.vector_bytes) for choose in (dot_product, byte_lookup))
-            return replace(row, dot=dot, lookup=permutes)
+            return row.with_instructions(target.instructions)
     return None
 
 
@@ -255,9 +253,8 @@ def core_of(spec: str) -> Core:
         return lookup(spec).core
     if (found := processor.vector_registers()) is not None:
         width, registers, fma = found
-        row = families.of_host(width, registers, zen=processor.zen())
-        dot, permutes = (choose(instructions_of("host"), width) for choose in (dot_product, byte_lookup))
-        return replace(row, fma=fma, dot=dot, lookup=permutes, **processor.caches())
+        row = families.of_host(width, registers, zen=processor.zen()).with_instructions(instructions_of("host"))
+        return replace(row, fma=fma, **processor.caches())
     llvm = binding()
     host = Target(spec, "", llvm.get_process_triple(), llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten())
     return replace(probed_vectors(host) or host.core, **processor.caches())

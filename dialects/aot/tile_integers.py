@@ -20,6 +20,7 @@ from xdsl.utils.exceptions import VerifyException
 from aotc.dialects.aot.tiles import TILE, tile_shape, tile_type
 from aotc.dialects.operations import PureOp
 from aotc.dialects.properties import flag, int_prop, integer, unit_prop
+from aotc.machines.expansions.narrowing import NARROWED
 
 SUMS = VarConstraint("S", VectorType.constr(AnyAttr()))
 """The type of tiles of sums."""
@@ -208,8 +209,6 @@ class TileLookupOp(PureOp):
             raise VerifyException(f"{width} bytes at once are not whole registers of {lanes}")
 
 
-PARTS = 4
-"""Registers of 32-bit lanes whose bytes fill a register."""
 _MOST_POINT = 255
 """The greatest magnitude of a zero point: between integers of 8 bits, whatever their signs."""
 
@@ -219,8 +218,8 @@ class TileNarrowOp(PureOp):
     """Each element, of f32 the nearest integer, to even between two, plus `zero_point`, clamped to `low`..`high`.
 
     These are in the range of the result's bytes, which have no sign where `unsigned`. Elements are i32, or f32 below
-    2^31 in magnitude; nothing wraps. Once tiles are unrolled there are several operands, `PARTS` at most, whose lanes
-    follow each other in the result: some processors narrow several registers at once.
+    2^31 in magnitude; nothing wraps. Once tiles are unrolled there are several operands, `NARROWED` at most, whose
+    lanes follow each other in the result: some processors narrow several registers at once.
 
     `aot.tile_narrow %x {zero_point = 3 : i64, low = 0 : i64, high = 255 : i64, unsigned} : vector<7x2x16xf32> ->
     vector<7x2x16xi8>`
@@ -257,8 +256,8 @@ class TileNarrowOp(PureOp):
 
     def verify_(self) -> None:
         kinds = {value.type for value in self.parts}
-        if len(kinds) != 1 or len(self.parts) > PARTS:
-            raise VerifyException(f"one to {PARTS} operands have one type, found {', '.join(map(str, kinds))}")
+        if len(kinds) != 1 or len(self.parts) > NARROWED:
+            raise VerifyException(f"one to {NARROWED} operands have one type, found {', '.join(map(str, kinds))}")
         (kind,) = kinds
         assert isinstance(kind, VectorType)
         *outer, lanes = kind.get_shape()

@@ -46,7 +46,7 @@ from aotc.dialects.graph.recurrent.cells import RoundedLstmOp
 from aotc.dialects.graph.schedules import PairedSchedule, schedule_of
 from aotc.dialects.graph.structure import ConstantOp
 from aotc.dialects.graph.windows.pooling import MaxPoolOp
-from aotc.machines.dots import Unsigned
+from aotc.machines.expansions.dots import Unsigned
 from aotc.machines.machine import Machine
 from aotc.machines.targets import core_of
 from aotc.model.weight_store import WeightStore

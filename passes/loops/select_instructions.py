@@ -29,15 +29,15 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from aotc.dialects import aot
 from aotc.dialects.aot.contract import TARGET
 from aotc.dialects.operations import take_name, walk
+from aotc.machines.expansions.dots import dot, dot_pair
+from aotc.machines.expansions.narrowing import Narrowing
+from aotc.machines.expansions.permutations import lookup, pick
 from aotc.machines.instructions.rows import joined
 from aotc.machines.instructions.values import bits_of
 from aotc.machines.targets import instructions_of
 from aotc.passes.loops.float_parts import constant_number
 from aotc.passes.loops.function_pass import FunctionPass
-from aotc.passes.loops.selection.dots import dot, dot_pair
-from aotc.passes.loops.selection.narrowing import Narrowing
-from aotc.passes.loops.selection.permutations import lookup, pick
-from aotc.passes.loops.selection.registers import Register, Writer
+from aotc.passes.loops.registers import Register, Writer
 
 Expansion: TypeAlias = "Callable[[Writer, Any], Register | None]"
 """The result of an operation, written with a writer; None where it stays as it is."""

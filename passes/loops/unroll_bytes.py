@@ -10,9 +10,10 @@ from xdsl.dialects.builtin import i8
 from xdsl.ir import SSAValue
 
 from aotc.dialects.aot import tiles
-from aotc.dialects.aot.tile_integers import PARTS, TileLookupOp, TileNarrowOp
+from aotc.dialects.aot.tile_integers import TileLookupOp, TileNarrowOp
 from aotc.dialects.aot.tiles import tile_shape, tile_type
 from aotc.dialects.properties import integer
+from aotc.machines.expansions.narrowing import NARROWED
 from aotc.passes.loops.unrolling import Registers, Unrolling, place_properties, register_places
 
 
@@ -21,8 +22,8 @@ def narrow(u: Unrolling, op: TileNarrowOp) -> Sequence[Registers]:
     (tile,) = op.parts
     registers, lanes = u.registers(tile), tile_shape(tile)[-1]
     found = dict[int, SSAValue]()
-    for some in _together(op.result, len(registers), PARTS):
-        missing = 0 if len(some) == 1 else PARTS - len(some)
+    for some in _together(op.result, len(registers), NARROWED):
+        missing = 0 if len(some) == 1 else NARROWED - len(some)
         places = [*some, *[some[-1]] * missing]
         operands, kind = [registers[place] for place in places], tile_type([lanes * len(places)], i8)
         bytes_ = u.emit(TileNarrowOp, operands, kind, op.properties)

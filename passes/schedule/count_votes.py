@@ -131,7 +131,7 @@ def votes_of(shares: Array, trees: int) -> Array | None:
     rows, targets = shares.shape
     votes = np.zeros([rows, targets + 1], np.int64)
     left = np.flatnonzero(np.isfinite(shares).all(axis=1) & (shares >= 0).all(axis=1))
-    if len(left) < rows or trees * MOST_VOTES >= MOST_EXACT:
+    if len(left) < rows or trees > MOST_EXACT // MOST_VOTES:
         return None
     for total in range(1, MOST_VOTES + 1):
         wanted = shares[left]

@@ -17,7 +17,12 @@ from collections.abc import Iterator
 
 from .mutant import ROOT, Mutant
 
-PLACES = ("passes", "dialects/graph/canonicalization.py", "aotc/frontend/onnx/importers")
+PLACES = (
+    "passes",
+    "dialects/graph/canonicalization.py",
+    "aotc/frontend/onnx/importers",
+    "aotc/machines/expansions",
+)
 """Files, and folders of files, whose functions rewrite."""
 _COMPARISONS = {ast.Lt: ("<", "<="), ast.LtE: ("<=", "<"), ast.Gt: (">", ">="), ast.GtE: (">=", ">")}
 _QUANTIFIERS = {"any": "all", "all": "any"}

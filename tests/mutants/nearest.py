@@ -24,6 +24,7 @@ MEASURING = 120.0
 """How long a file of pytest is measured: of a longer one its first tests are known."""
 FOLDERS = {
     "aotc/frontend/onnx/importers": ("tests/unit/frontend", "tests/conformance"),
+    "aotc/machines/expansions": ("tests/unit/kernel/integers",),
     "aotc/runtime": ("tests/unit/runtime",),
     "passes/kernel": ("tests/unit/kernel",),
     "passes/loops": ("tests/unit/kernel",),

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from aotc.machines.expansions.vocabulary import Processor
 from aotc.machines.instructions import INSTRUCTIONS
 from aotc.machines.instructions.evaluation import ArrayValue, evaluate
-from aotc.passes.loops.selection.processor import Processor
 
 TARGETS = (
     *("x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4", "x86_64-linux-gnu:cascadelake", "x86_64-linux-gnu:alderlake"),

@@ -26,12 +26,21 @@ AARCH64 = Architecture("aarch64", ("neon",), _MACROS.__getitem__, register_type)
 
 
 def _row(
-    name: str, signature: str, meaning: Meaning, llvm: str, function: str, bits: int = _BITS, dot: str = ""
+    name: str,
+    signature: str,
+    meaning: Meaning,
+    llvm: str,
+    function: str,
+    bits: int = _BITS,
+    dot: str = "",
+    cycles: float = 0,
+    issued: int = 1,
 ) -> Instruction:
     """One on vectors; `dot` is the feature of one that adds to its first operand."""
     spellings = (Spelling(("neon", dot) if dot else ("neon",), function),)
     accumulator = 0 if dot else None
-    return Instruction(name, AARCH64, signature, bits, meaning, f"llvm.{llvm}", spellings, accumulator)
+    llvm = f"llvm.{llvm}"
+    return Instruction(name, AARCH64, signature, bits, meaning, llvm, spellings, accumulator, cycles, issued)
 
 
 def _dots() -> Iterator[Instruction]:
@@ -40,7 +49,7 @@ def _dots() -> Iterator[Instruction]:
         ("udot", "u32, u8x4, u8x4 -> u32", "dotprod", "vdotq_u32"),
         ("usdot", "s32, u8x4, s8x4 -> s32", "i8mm", "vusdotq_s32"),
     ):
-        yield _row(name, signature, dot, f"aarch64.neon.{name}.v4i32.v16i8", function, dot=feature)
+        yield _row(name, signature, dot, f"aarch64.neon.{name}.v4i32.v16i8", function, dot=feature, cycles=1 / 2)
 
 
 def _neighbours(pair: Group[Value]) -> Value:
@@ -52,7 +61,8 @@ def _neighbours(pair: Group[Value]) -> Value:
 def _pairwise() -> Iterator[Instruction]:
     for letter in "su":
         llvm, function = f"aarch64.neon.{letter}addlp.v4i32.v8i16", f"vpaddlq_{letter}16"
-        yield _row(f"{letter}addlp", f"{letter}16x2 -> {letter}32", _neighbours, llvm, function)
+        signature = f"{letter}16x2 -> {letter}32"  # and with the addition that follows one instruction, `sadalp`
+        yield _row(f"{letter}addlp", signature, _neighbours, llvm, function, issued=0)
 
 
 def _found(*operands: Group[Value]) -> Sequence[Value]:
@@ -71,6 +81,8 @@ def _replaced(before: Group[Value], *operands: Group[Value]) -> Sequence[Value]:
 
 _FOUR = "(uint8x16x4_t){{{{{{{{{{{}}}, {{{}}}, {{{}}}, {{{}}}}}}}}}}}"
 """Operands of these numbers as one structure."""
+_OF_FOUR = 4.5
+"""Cycles of a permutation of four registers, as LLVM schedules a Cortex-A57."""
 
 
 def _permutations() -> Iterator[Instruction]:
@@ -79,7 +91,7 @@ def _permutations() -> Iterator[Instruction]:
         ("tbx4", 6, _replaced, f"vqtbx4q_u8({{0}}, {_FOUR.format(1, 2, 3, 4)}, {{5}})"),
     ):
         signature = f"{', '.join(['u8x16'] * operands)} -> u8x16"
-        yield _row(name, signature, meaning, f"aarch64.neon.{name}.v16i8", function)
+        yield _row(name, signature, meaning, f"aarch64.neon.{name}.v16i8", function, cycles=_OF_FOUR)
 
 
 def nearest(x: Value) -> Value:

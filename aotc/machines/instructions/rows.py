@@ -110,6 +110,11 @@ class Instruction:
     """In order of preference; an instruction is there where one of them is."""
     accumulator: int | None = None
     """The operand in whose register the result is."""
+    cycles: float = 0
+    """From one to the next on the units that do it, by the tables of a processor's maker or as measured; 0: as many
+    begin in a cycle as of any other (`Machine.issue`)."""
+    issued: int = 1
+    """Instructions that it counts as: 0 where compilers make one of it and of what takes its result."""
     alone: str = ""
     """The name of the instruction that does the same where the last operand is 0."""
     says: str = ""

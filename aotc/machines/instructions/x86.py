@@ -44,10 +44,11 @@ def _row(
     llvm: str | Call,
     *spellings: tuple[tuple[str, ...], str],
     accumulator: int | None = None,
+    cycles: float = 0,
 ) -> Instruction:
     """One on registers of `bits`; `spellings` are features and the intrinsic's name behind its prefix."""
     named = tuple(Spelling(features, f"{_PREFIX[bits]}_{function}") for features, function in spellings)
-    return Instruction(f"{name}.{bits}", X86_64, signature, bits, meaning, llvm, named, accumulator)
+    return Instruction(f"{name}.{bits}", X86_64, signature, bits, meaning, llvm, named, accumulator, cycles)
 
 
 # --- dot products ----------------------------------------------------------------------------------------------------
@@ -62,6 +63,10 @@ def _signed(x: Value, sign: Value) -> Value:
     return (sign < 0).select(-x, sign.equals(0).select(0, x))
 
 
+_MULTIPLICATION = 1.9 / 3
+"""Cycles of one of pairs, of which two begin in a cycle: sums of two steps that take three took 1.9 (Zen 5)."""
+_DOT = 1 / 2
+"""The same of a dot product, in tables of AMD and Intel."""
 _MULTIPLY_PAIRS = {128: "sse2.pmadd.wd", 256: "avx2.pmadd.wd", 512: "avx512.pmaddw.d.512"}
 _MULTIPLY_BYTES = {128: "ssse3.pmadd.ub.sw.128", 256: "avx2.pmadd.ub.sw", 512: "avx512.pmaddubs.w.512"}
 _SIGNS = {128: "ssse3.psign.b.128", 256: "avx2.psign.b"}
@@ -75,18 +80,19 @@ def _dots() -> Iterator[Instruction]:
         for name, factors, function in (("vpdpbusd", "u8x4, s8x4", "dpbusd"), ("vpdpwssd", "s16x2, s16x2", "dpwssd")):
             spellings = [(features, text.format(function)) for features, text in vnni]
             llvm = f"llvm.x86.avx512.{name}.{bits}"
-            yield _row(name, bits, f"s32, {factors} -> s32", dot, llvm, *spellings, accumulator=0)
+            yield _row(name, bits, f"s32, {factors} -> s32", dot, llvm, *spellings, accumulator=0, cycles=_DOT)
         for name, factors, function in (
             ("vpdpbssd", "s8x4, s8x4", "dpbssd_epi32"),
             ("vpdpbuud", "u8x4, u8x4", "dpbuud_epi32"),
         ):
             if bits < 512:
                 llvm, spelling = f"llvm.x86.avx2.{name}.{bits}", (("avxvnniint8",), function)
-                yield _row(name, bits, f"s32, {factors} -> s32", dot, llvm, spelling, accumulator=0)
+                yield _row(name, bits, f"s32, {factors} -> s32", dot, llvm, spelling, accumulator=0, cycles=_DOT)
         llvm = f"llvm.x86.{_MULTIPLY_PAIRS[bits]}"
-        yield _row("pmaddwd", bits, "s16x2, s16x2 -> s32", dot_alone, llvm, (_FIRST[bits], "madd_epi16"))
-        llvm = f"llvm.x86.{_MULTIPLY_BYTES[bits]}"
-        yield _row("pmaddubsw", bits, "u8x2, s8x2 -> s16", _saturated_pairs, llvm, (_SECOND[bits], "maddubs_epi16"))
+        spelling, cycles = (_FIRST[bits], "madd_epi16"), _MULTIPLICATION
+        yield _row("pmaddwd", bits, "s16x2, s16x2 -> s32", dot_alone, llvm, spelling, cycles=cycles)
+        llvm, spelling = f"llvm.x86.{_MULTIPLY_BYTES[bits]}", (_SECOND[bits], "maddubs_epi16")
+        yield _row("pmaddubsw", bits, "u8x2, s8x2 -> s16", _saturated_pairs, llvm, spelling, cycles=cycles)
         if bits in _SIGNS:
             llvm = f"llvm.x86.{_SIGNS[bits]}"
             yield _row("psignb", bits, "s8, s8 -> s8", _signed, llvm, (_SECOND[bits], "sign_epi8"))
@@ -162,7 +168,7 @@ def _or_zero(table: Group[Value], numbers: Group[Value]) -> Sequence[Value]:
 def _permutations() -> Iterator[Instruction]:
     for bits, llvm in ((128, "ssse3.pshuf.b.128"), (256, "avx2.pshuf.b")):
         spelling = _SECOND[bits], "shuffle_epi8"
-        yield _row("pshufb", bits, "u8x16, u8x16 -> u8x16", _or_zero, f"llvm.x86.{llvm}", spelling)
+        yield _row("pshufb", bits, "u8x16, u8x16 -> u8x16", _or_zero, f"llvm.x86.{llvm}", spelling, cycles=1 / 2)
     eight, spelling = "u32x8, u32x8 -> u32x8", (("avx2",), "permutevar8x32_epi32")
     yield _row("vpermd", 256, eight, _of_one, "llvm.x86.avx2.permd", spelling)
     for letter, width, bits, llvm, feature in (
@@ -175,7 +181,8 @@ def _permutations() -> Iterator[Instruction]:
         numbers = f"u{width}x{bits // width}"
         spelling = (feature,), f"permutex2var_epi{width}"
         llvm = f"llvm.x86.avx512.vpermi2var.{llvm}.{bits}"
-        yield _row(f"vpermi2{letter}", bits, f"{numbers}, {numbers}, {numbers} -> {numbers}", _of_two, llvm, spelling)
+        signature = f"{numbers}, {numbers}, {numbers} -> {numbers}"
+        yield _row(f"vpermi2{letter}", bits, signature, _of_two, llvm, spelling, cycles=1)
 
 
 # --- floats ----------------------------------------------------------------------------------------------------------

@@ -40,7 +40,7 @@ def pair_machine(machine: Machine) -> Machine | None:
 def depthwise_cycles(machine: Machine, taps: Sequence[int], group: int) -> float:
     """Of one register of sums of a depthwise convolution by products of `group` neighbouring taps."""
     dot, steps = machine.dot, math.prod(taps[:-1]) * ceil_div(taps[-1], group)
-    return steps * (dot.cycles + dot.widening_cycles + dot.move_cycles + dot.sign_cycles)
+    return steps * (dot.cycles + dot.widening_cycles + _move_cycles(machine) + dot.sign_cycles)
 
 
 def depthwise_pair_cycles(machine: Machine, taps: Sequence[int]) -> float | None:
@@ -48,7 +48,12 @@ def depthwise_pair_cycles(machine: Machine, taps: Sequence[int]) -> float | None
     if (cycles := machine.dot.pair_cycles) is None:
         return None
     *before, rows, across = (1, *taps)
-    return math.prod(before) * ceil_div(rows, 2) * (across * cycles + machine.dot.move_cycles)
+    return math.prod(before) * ceil_div(rows, 2) * (across * cycles + _move_cycles(machine))
+
+
+def _move_cycles(machine: Machine) -> float:
+    """To bring the elements of a step side by side, where neighbours in memory are of other lanes: two shuffles."""
+    return 2 / machine.issue
 
 
 @dataclass(frozen=True)

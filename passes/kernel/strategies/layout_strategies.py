@@ -45,8 +45,6 @@ class PointwiseLayout(KernelStrategy[BroadcastOp]):
     def lay_out_reshaped(self, op: BroadcastOp, layouts: Layouts, shape: Sequence[int]) -> Blocked | None:
         """In the layout of the operand that does not broadcast; parameters of groups are repeated for each channel."""
         own = shape_of(op.results[0])
-        if min(len(own), len(shape)) < 2 or 0 in own or own[0] != shape[0] or shape[1] % own[1]:
-            return None
         whole = [value for value in op.operands if shape_of(value) == own]
         maker = producer(whole[0], GraphOp) if len(whole) == 1 else None
         ones = [1] * len(own[2:])
@@ -188,7 +186,7 @@ class RequantizeLayout(KernelStrategy[RequantizeOp | FixedRequantizeOp | Doublin
             return layouts.copied_on_blocks(op, x, factor, *shift)
         if axis != 1 or len(shape_of(factor)) > 1:
             return None
-        if x.channels.blocks == 1 and x.channels.lanes == shape[1]:
+        if x.channels == Channels.of([shape[1]], shape[1]):
             return layouts.copied_on_blocks(op, x, factor, *shift, axis=len(shape_of(x.value)) - 1)
         if shift:
             return None

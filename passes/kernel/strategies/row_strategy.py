@@ -237,7 +237,7 @@ class NormalizeStrategy(RowStrategy[NormalizeOp]):
             return None
         if not isinstance(kind, Float32Type | Float64Type):
             return None  # means would be rounded to few digits
-        if own[0] != shape[0] or shape[1] % own[1] or op.along() != tuple(range(2, len(own))):
+        if len(own) < 3 or op.along() != tuple(range(2, len(own))) or own[0] != shape[0] or shape[1] % own[1]:
             return None
 
         def means(value: SSAValue) -> SSAValue:

@@ -111,4 +111,4 @@ SOME = {
 """Those of which onnxruntime has no result where there are no parts."""
 
 SPARSE = np.array([[0, 5, 0, -1], [0, 0, 2.5, 0], [0, 7, 0, 1]], np.float32)
-"""Values of `x`, six of which are not 0."""
+"""Values of `x`, five of which are not 0."""

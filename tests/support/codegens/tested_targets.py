@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from aotc.machines.dots import COMPUTED, ByteLookup, DotProduct, StepPairs
+from aotc.machines.expansions.dot_costs import DotProduct, StepPairs
+from aotc.machines.expansions.permutations import COMPUTED, ByteLookup
 from aotc.machines.machine import (
     Bandwidths,
     CacheShares,
@@ -78,9 +79,8 @@ _SCALARS = ScalarUnit(
     sums=_SUMS,
 )
 _RECURRENT = RecurrentCosts(begun_bytes=64, spare_bytes=0, load_share=1 / 4, l1_ways=8, sharpness=6, most_time=0.95)
-_WIDENED = DotProduct("vpmaddwd", "one", cycles=4 / 3, widening_cycles=0.8, registers=3, busy_sums=4, pair_cycles=2 / 3)
+_WIDENED = DotProduct("one", cycles=4 / 3, widening_cycles=0.8, registers=3, busy_sums=4, pair_cycles=2 / 3)
 _NARROW = DotProduct(
-    "vpmaddubsw",
     "narrow",
     cycles=4 / 3,
     widening_cycles=0,
@@ -93,12 +93,10 @@ _NARROW = DotProduct(
     sign_cycles=2 / 3,
     pairs=StepPairs(plain=1.9, complemented=7 / 3, flip_cycles=1 / 3, loop_cycles=4, registers=8),
 )
-_WHOLE = DotProduct("vpdpbusd", "one", cycles=0.5, widening_cycles=0, registers=0, busy_sums=14, pair_cycles=0.5)
-_SIGNED = DotProduct("sdot", "none", cycles=0.5, widening_cycles=0, registers=0, busy_sums=14)
-_BY_HALVES = DotProduct(
-    "i32x4.dot_i16x8_s", "one", cycles=2, widening_cycles=1, registers=3, busy_sums=4, pair_cycles=1
-)
-_PORTABLE = DotProduct("", "any", cycles=4, widening_cycles=4, registers=4, busy_sums=4)
+_WHOLE = DotProduct("one", cycles=0.5, widening_cycles=0, registers=0, busy_sums=14, pair_cycles=0.5)
+_SIGNED = DotProduct("none", cycles=0.5, widening_cycles=0, registers=0, busy_sums=14)
+_BY_HALVES = DotProduct("one", cycles=2, widening_cycles=1, registers=3, busy_sums=4, pair_cycles=1)
+_PORTABLE = DotProduct("any", cycles=4, widening_cycles=4, registers=4, busy_sums=4)
 _SHUFFLED = ByteLookup("pshufb", row=16, fewest_operations=3)
 
 _AVX512 = Machine(
@@ -112,6 +110,7 @@ _AVX512 = Machine(
     scalars=_SCALARS,
     vector_bytes=64,
     registers=32,
+    issue=3,
     tiles=_TILES,
     use=_OF_32,
     shares=CacheShares(

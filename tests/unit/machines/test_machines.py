@@ -46,7 +46,7 @@ def test_every_target_has_a_row_of_its_own_kind(name: str) -> None:
     core = lookup(name).core
     row = FAMILIES[core.name]
     if isinstance(core, Machine) and isinstance(row, Machine):
-        row = replace(row, dot=core.dot, lookup=core.lookup)  # which a later member of a family may have
+        row = replace(row, dot=core.dot, lookup=core.lookup)  # which later members of a family have others of
     assert row == core
     assert core.name != HOSTED.name and not core.name.startswith("any other")
 
@@ -57,7 +57,7 @@ def test_the_host_has_the_row_of_its_family_with_its_own_caches() -> None:
     row = replace(FAMILIES[core.name], fma=core.fma, l1=core.l1, l2=core.l2, l3=core.l3)
     if isinstance(core, Machine):
         assert isinstance(row, Machine)
-        row = replace(of_vendor(row, zen=processor.zen()), dot=core.dot, lookup=core.lookup)
+        row = replace(of_vendor(row, zen=processor.zen()), dot=core.dot, lookup=core.lookup, picks=core.picks)
     assert row == core
 
 

@@ -13,8 +13,8 @@ import pytest
 from aotc.errors import UsageError
 from aotc.machines import families, processor
 from aotc.machines.boards import BOARDS
-from aotc.machines.dots import COMPUTED, PORTABLE, USDOT
-from aotc.machines.instructions import computing
+from aotc.machines.instructions import available, computing
+from aotc.machines.instructions.arm64 import AARCH64
 from aotc.machines.instructions.floats import FUNCTIONS
 from aotc.machines.instructions.rows import Lanes
 from aotc.machines.machine import Core, Machine
@@ -74,8 +74,11 @@ def test_vectors_of_the_table_are_those_that_llvm_computes_with(name: str) -> No
         ("x86_64-linux-gnu:haswell", families.X86_AVX2),
         ("x86_64-linux-gnu:nehalem", families.X86_SSE4),
         ("x86_64-linux-gnu:x86-64", families.X86_SSE),
-        ("x86_64-linux-gnu:sandybridge", replace(families.X86_AVX2, fma=False, dot=PORTABLE, lookup=COMPUTED)),
-        ("aarch64-linux-gnu:neoverse-v1:+sve", replace(families.ARM64_NEON, dot=USDOT)),
+        ("x86_64-linux-gnu:sandybridge", replace(families.X86_AVX2, fma=False).with_instructions(frozenset())),
+        (
+            "aarch64-linux-gnu:neoverse-v1:+sve",
+            families.ARM64_NEON.with_instructions(available(AARCH64, ("dotprod", "i8mm"))),
+        ),
         ("armv7-linux-gnueabihf:cortex-a9", families.ARM32_NEON),
         ("powerpc64le-linux-gnu:pwr8", families.POWER_VSX),
         ("loongarch64-linux-gnu:la464:+lasx", families.LOONGARCH_LASX),

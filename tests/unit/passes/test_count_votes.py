@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from aotc.dialects.graph.trees.leaf_sums import MOST_EXACT, MOST_VOTES
 from aotc.passes.schedule.count_votes import votes_of
 
 
@@ -35,4 +36,5 @@ def test_other_numbers_are_no_shares(share: float) -> None:
 
 
 def test_of_so_many_trees_that_the_divisor_is_no_float() -> None:
-    assert votes_of(np.full([1, 1], 2.0**-17, np.float32), 2**17) is None
+    for trees, fits in ((MOST_EXACT // MOST_VOTES, True), (MOST_EXACT // MOST_VOTES + 1, False)):
+        assert (votes_of(np.full([1, 1], 1 / trees, np.float32), trees) is not None) is fits

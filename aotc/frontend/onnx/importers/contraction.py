@@ -67,7 +67,7 @@ def _pool(node: Node, operation: str, x: SSAValue, **attributes: object) -> SSAV
 @onnx_op("MaxPool")
 def max_pool(node: Node) -> list[SSAValue | None]:
     result = _pool(node, "max_pool", node.input(0))
-    if not any(node.outputs[1:]):
+    if node.outputs[1:] in ([], [""]):
         return [result]
     return [result, _pool(node, "max_pool_indices", node.input(0), column_major=bool(node.attr("storage_order", 0)))]
 

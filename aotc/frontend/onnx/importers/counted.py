@@ -97,7 +97,7 @@ def shape(node: Node, bounds: Sequence[Bound | None]) -> _Results:
         parts.append(Tensor(node, node.constant(after, np.int64)))
     known = joined(parts, 0)
     start, stop, _ = slice(node.attr("start", 0), node.attr("end")).indices(len(whole))
-    return [cut(known, {0: (start if start < stop else 0, 1, max(stop - start, 0))}).value]
+    return [cut(known, {0: (start, 1, max(stop - start, 0))}).value]
 
 
 @bounded_op("Size")
@@ -112,10 +112,12 @@ def size(node: Node, bounds: Sequence[Bound | None]) -> _Results:
 def slice_(node: Node, bounds: Sequence[Bound | None]) -> _Results:
     """Along the axis of the parts: the first of them, the last, or those between."""
     bound = _only_first(bounds)
-    found = cuts(node) if bound is not None else []
-    own = next((each for each in found if bound is not None and each.axis == bound.axis), None)
+    if bound is None:
+        return None
+    found = cuts(node)
+    own = next((each for each in found if each.axis == bound.axis), None)
     others = [each for each in found if each is not own]
-    if bound is None or own is None or own.step < 1 or not all(each.known for each in others):
+    if own is None or own.step < 1 or not all(each.known for each in others):
         return None
     shape = node.shape(0)
     x = cut(node.tensor(0), {each.axis: each.range(shape[each.axis]) for each in others})
@@ -208,7 +210,7 @@ def expand(node: Node, bounds: Sequence[Bound | None]) -> _Results:
 def reshape_(node: Node, bounds: Sequence[Bound | None]) -> _Results:
     """Where the shape has the number of parts from the operand; else as any other."""
     bound = _only_first(bounds)
-    if bound is None or node.opset < 5:
+    if bound is None:
         return None
     given, said = extents(node, 1, "the shape")
     if said is not None and said.count is bound.count:
@@ -220,7 +222,7 @@ def reshape_(node: Node, bounds: Sequence[Bound | None]) -> _Results:
 def resize(node: Node, bounds: Sequence[Bound | None]) -> _Results:
     """Where the sizes have the number of parts from the operand; else as any other."""
     bound = _only_first(bounds)
-    if bound is None or node.opset < 11 or node.optional(3) is None:
+    if bound is None or node.optional(3) is None:
         return None
     given, said = extents(node, 3, "the sizes")
     axes = [normalize_axis(axis, len(node.shape(0))) for axis in node.attr("axes", list(range(len(node.shape(0)))))]
@@ -255,7 +257,9 @@ def scatter_elements(node: Node, bounds: Sequence[Bound | None]) -> _Results:
     values = _plain(node) if others[0] is None else _scattered(node, others[0], axis)
     if own is None or values is None:
         return values
-    return [node.bounded(value, own) for value in values if value is not None]
+    (value,) = values
+    assert value is not None
+    return [node.bounded(value, own)]
 
 
 def _scattered(node: Node, bound: Bound, axis: int) -> _Results:
@@ -280,7 +284,9 @@ def _plain(node: Node, inputs: Sequence[Tensor | SSAValue] = ()) -> list[SSAValu
 
 def _along(node: Node, bound: Bound, x: Tensor) -> _Results:
     """As `_plain`, of an operator whose result has the parts of its input."""
-    return [node.bounded(value, bound) for value in _plain(node, [x]) if value is not None]
+    (value,) = _plain(node, [x])
+    assert value is not None
+    return [node.bounded(value, bound)]
 
 
 def _from_behind(indices: Tensor, count: SSAValue) -> Tensor:

@@ -54,3 +54,19 @@ func.func @main(%x: tensor<2x8xf32>, %w: tensor<8x4xf32>) -> (tensor<4x2xf32>, t
   %4 = graph.softmax %3 {axes = array<i64: 1>} : (tensor<4x2xf32>) -> tensor<4x2xf32>
   func.return %3, %4 : tensor<4x2xf32>, tensor<4x2xf32>
 }
+
+// -----
+
+// Nor where one reader is a kernel and the other the caller.
+// CHECK-LABEL: func.func @main
+// CHECK:           graph.quantize
+// CHECK-NEXT:      graph.dequantize
+// CHECK-NEXT:      graph.yield
+func.func @main(%x: tensor<2x8xf32>, %w: tensor<8x4xf32>) -> (tensor<2x4xf32>, tensor<2x4xf32>) attributes {aot.entry} {
+  %s = graph.constant dense<0.5> : tensor<f32>
+  %0 = graph.matmul %x, %w : (tensor<2x8xf32>, tensor<8x4xf32>) -> tensor<2x4xf32>
+  %1 = graph.quantize %0, %s {to = i8} : (tensor<2x4xf32>, tensor<f32>) -> tensor<2x4xi8>
+  %2 = graph.dequantize %1, %s {to = f32} : (tensor<2x4xi8>, tensor<f32>) -> tensor<2x4xf32>
+  %3 = graph.softmax %2 {axes = array<i64: 1>} : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  func.return %2, %3 : tensor<2x4xf32>, tensor<2x4xf32>
+}

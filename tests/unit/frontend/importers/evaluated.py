@@ -103,12 +103,14 @@ def drawn(model: ModelProto) -> dict[str, Array]:
 
 def parsed(graph: str) -> ModelProto:
     """A model of a graph in ONNX's syntax, as `17 | float[2] x; float[2] w = {1, 2} | y = Add(x, w)`: the version of
-    the operator set, inputs and constants, and nodes, whose results are the outputs `y`, `y2` and so on; `ms.` stands
-    for the domain com.microsoft."""
-    version, given, nodes = (part.strip() for part in graph.replace(" ms.", " com.microsoft.").split("|", 2))
+    the operator set, inputs and constants, and nodes, whose results are the outputs `y`, `y2` and so on. `ms.`
+    and `ml.` stand for the domains com.microsoft and ai.onnx.ml, of whose set the version follows after a comma."""
+    graph = graph.replace(" ms.", " com.microsoft.").replace(" ml.", " ai.onnx.ml.")
+    versions, given, nodes = (part.strip() for part in graph.split("|", 2))
+    version, _, learning = versions.partition(", ")
     inputs, _, constants = given.partition(";")
     outputs = ", ".join(dict.fromkeys(re.findall(r"\by[0-9]?\b(?=[^=()<>{}]*=)", nodes)))
-    sets = f'"" : {version}, "com.microsoft" : 1, "ai.onnx.ml" : 3, "ai.onnx.preview.training" : 1'
+    sets = f'"" : {version}, "com.microsoft" : 1, "ai.onnx.ml" : {learning or 3}, "ai.onnx.preview.training" : 1'
     text = f"g ({inputs}) => ({outputs}) <{constants}> {{ {nodes} }}"
     return parse(text, header=f"<ir_version: 10, opset_import: [{sets}]>")
 

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from domains import microsoft_cases, ml_nodes
 from domains.ml_cases import ml_model
-from evaluated import check, evaluate, rows
+from evaluated import assert_outputs, check, evaluate, parsed, rows
 from harness import assert_close, reference
 
 MICROSOFT_NODES = """
@@ -133,6 +133,56 @@ ATTENTION = """
     | -> reshape transpose reshape transpose reshape transpose reshape cast sub *
 """
 
+LEARNED = """
+17 | float[2, 3] x; float[3] z = {1, 2, 3} | y = ml.Binarizer<threshold = 2.0>(z) y2 = Neg(x) |
+17 | float[2, 3] x, float[2, 1] z | y = ml.FeatureVectorizer<inputdimensions = [3]>(x, z) | invalid-attribute
+17 | float[2, 3] x | y = ml.FeatureVectorizer<inputdimensions = [0]>(x) | invalid-attribute
+17 | float[2, 3] x | y = ml.FeatureVectorizer<inputdimensions = [3]>(x) | ->
+17 | float[2, 3] x | y = ml.FeatureVectorizer<inputdimensions = [1]>(x) | -> slice
+17 | float[2, 3] x | y = ml.FeatureVectorizer<inputdimensions = [4]>(x) | -> pad
+17 | float x; int64[1] i = {0} | y = ml.ArrayFeatureExtractor(x, i) | invalid-shape
+17 | float[2, 3] x, int64[0] i | y = ml.ArrayFeatureExtractor(x, i) | invalid-shape
+17 | float[2, 3] x; int64[2] i = {-1, 1} | y = ml.ArrayFeatureExtractor(x, i) | invalid-value
+17 | float[2, 3] x; int64[2] i = {0, 3} | y = ml.ArrayFeatureExtractor(x, i) | invalid-value
+17 | float[2, 3] x; int64[2] i = {0, 2} | y = ml.ArrayFeatureExtractor(x, i) |
+17 | float[2, 3] x, int64[2] i | y = ml.ArrayFeatureExtractor(x, i) | -> gather
+17 | int64[4] x | y = ml.LabelEncoder<keys_int64s = [3, 5], values_int64s = [1]>(x) | invalid-attribute
+17 | int64[4] x | y = ml.LabelEncoder(x) | invalid-attribute
+17 | int64[4] x | y = ml.LabelEncoder<keys_int64s = [3, 5]>(x) | invalid-attribute
+17 | int64[4] x | y = ml.LabelEncoder<keys_strings = ["3"], values_int64s = [1]>(x) | unsupported-type
+17, 1 | int64[4] x | y = ml.LabelEncoder<classes_strings = ["3"]>(x) | unsupported-type
+17 | float[2, 2] x | y = ml.Imputer<imputed_value_int64s = [1]>(x) | missing-attribute
+17 | float[2, 2, 2] x | y = ml.LinearRegressor<coefficients = [1.0, 2.0]>(x) | invalid-shape
+17 | float[2, 0] x | y = ml.LinearRegressor<coefficients = [1.0, 2.0]>(x) | invalid-shape
+17 | float[2, 2] x; float[1, 2] z = {0.0000001, 1}
+    | y = ml.LinearRegressor<coefficients = [1.0, 0.0, 0.0, 1.0], targets = 2, post_transform = "SOFTMAX_ZERO">(z) |
+17 | float[2, 2] x; float[1, 1] z = {0.5}
+    | y = ml.LinearRegressor<coefficients = [1.0], post_transform = "PROBIT">(z) |
+17 | float[2, 2] x | y, y2 = ml.LinearClassifier<coefficients = [1.0, 0.0, 0.0, 1.0], intercepts = [0.0, 0.0],
+    classlabels_ints = [1, 2], classlabels_strings = ["a", "b"]>(x) | invalid-attribute
+17 | float[2, 2] x | y, y2 = ml.LinearClassifier<coefficients = [0.0, 0.0], intercepts = [0.0],
+    classlabels_ints = [7, 9]>(x) |
+17 | float[2, 2] x | y = ml.SVMRegressor<coefficients = [0.0, 0.0], rho = [0.0], one_class = 1>(x) |
+17 | float[2, 2] x
+    | y = ml.SVMRegressor<coefficients = [1.0], rho = [0.5], n_supports = 1, support_vectors = [1.0, 2.0]>(x) |
+17 | float[2, 2] x | y, y2 = ml.SVMClassifier<coefficients = [1.0, 1.0], rho = [0.0],
+    support_vectors = [1.0, 2.0, 2.0, 1.0],
+    vectors_per_class = [1, 1, 0], classlabels_ints = [0, 1]>(x) | invalid-attribute
+17 | float[2, 2] x | y, y2 = ml.SVMClassifier<coefficients = [1.0, 1.0], rho = [0.0],
+    support_vectors = [1.0, 2.0, 2.0, 1.0],
+    vectors_per_class = [3, -1], classlabels_ints = [0, 1]>(x) | invalid-attribute
+17 | float[2, 2] x | y, y2 = ml.SVMClassifier<coefficients = [1.0, 1.0], rho = [0.0],
+    support_vectors = [1.0, 2.0, 2.0, 1.0],
+    vectors_per_class = [2, 0], classlabels_ints = [0, 1]>(x) | -> *
+17 | float[2, 2] x | y, y2 = ml.SVMClassifier<coefficients = [0.0, 0.0], rho = [0.0],
+    support_vectors = [1.0, 2.0, 2.0, 1.0],
+    vectors_per_class = [1, 1], classlabels_ints = [4, 5]>(x) |
+17 | float[1, 2] x; float[1, 2] z = {0.2, 0.1} | y, y2 = ml.SVMClassifier<coefficients = [1.0, 0.0, 0.0, 1.0],
+    rho = [0.0], classlabels_ints = [4, 5]>(z) |
+17 | float[1, 2] x; float[1, 2] z = {0, 0} | y, y2 = ml.SVMClassifier<coefficients = [-1.0, 1.0, 1.0, -1.0],
+    rho = [0.0], classlabels_ints = [4, 5]>(z) |
+"""
+
 MICROSOFT = [pytest.param(case, id=str(case)) for make in microsoft_cases.FAMILIES.values() for case in make()]
 
 
@@ -161,6 +211,30 @@ def test_ml(node: ml_nodes.Case) -> None:
             assert_close(name, actual, value)
 
 
-@pytest.mark.parametrize(("graph", "expected"), rows(MICROSOFT_NODES + ATTENTION.lstrip()))
+@pytest.mark.parametrize(("graph", "expected"), rows(MICROSOFT_NODES + ATTENTION.lstrip() + LEARNED.lstrip()))
 def test_nodes(graph: str, expected: str) -> None:
     check(graph, expected)
+
+
+@pytest.mark.parametrize("number", [-1, 5])
+def test_post_transforms_have_numbers(number: int) -> None:
+    tree = "tree_roots = [0], nodes_featureids = [0], nodes_modes = uint8[1] {0}, nodes_splits = float[1] {1},"
+    tree += " nodes_truenodeids = [0], nodes_falsenodeids = [0], nodes_trueleafs = [1], nodes_falseleafs = [1],"
+    tree += " leaf_targetids = [0], leaf_weights = float[1] {1}"
+    check(f"17, 5 | float[2, 2] x | y = ml.TreeEnsemble<{tree}, post_transform = {number}>(x)", "unsupported-attribute")
+
+
+def test_the_sign_of_a_zero_is_kept() -> None:
+    graph = '17 | float[1, 2] x; float one = {1} | v = ml.Normalizer<norm = "L2">(x) y = Div(one, v)'
+    assert_outputs(graph, {"x": np.array([[0, 2]], np.float32)}, [np.array([[np.inf, 1]], np.float32)])
+
+
+def test_names_are_numbers() -> None:
+    coefficients = "coefficients = [1.0, 0.0, 0.0, 1.0], intercepts = [0.0, 0.0]"
+    x = np.array([[1, 2], [2, 1]], np.float32)
+    node = f'ml.LinearClassifier<{coefficients}, classlabels_strings = ["a", "b"]>(x)'
+    found = evaluate(parsed(f"17 | float[2, 2] x | z, y = {node} y2 = Identity(z)"), {"x": x})
+    assert found["y2"].tolist() == [1, 0]
+    node = 'ml.LabelEncoder<keys_int64s = [3, 5], values_strings = ["a", "b"]>(x)'
+    found = evaluate(parsed(f"17 | int64[2] x | z = {node} y = Identity(z)"), {"x": np.array([5, 3])})
+    assert found["y"].tolist() == [1, 0]

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from selected import TARGETS, Evaluating
 
+from aotc.machines.expansions.dots import dot, dot_pair
 from aotc.machines.instructions.evaluation import Array, ArrayValue
 from aotc.machines.instructions.values import bounds
 from aotc.machines.targets import instructions_of
-from aotc.passes.loops.selection.dots import dot, dot_pair
 
 CASES = 4000
 RANDOM = np.random.default_rng(5)

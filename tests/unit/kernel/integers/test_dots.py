@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from dot_program import DotCase, dot_cases
@@ -9,8 +11,10 @@ from kernel_program import lowered, through_llvm
 from xdsl.dialects.builtin import ModuleOp
 
 from aotc.emit.llvm.ir import llvm_ir
-from aotc.machines.dots import PORTABLE, SADDLP, SDOT, USDOT, VPDPBSSD, VPDPBUSD, VPMADDUBSW, VPMADDWD, WASM_DOT
-from aotc.machines.targets import TARGETS, binding, lookup
+from aotc.machines.expansions.dot_costs import dot_product
+from aotc.machines.families import X86_AVX2, X86_AVX512
+from aotc.machines.instructions import INSTRUCTIONS
+from aotc.machines.targets import TARGETS, binding, instructions_of, lookup
 from aotc.passes.lower.convert_to_llvm import ConvertToLLVMPass
 
 _FEATURES = lookup("host").features.split(",")
@@ -155,31 +159,52 @@ def test_no_target_ends_the_process(target: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("target", "expected"),
+    ("target", "unsigned", "cycles"),
     [
-        ("x86-64", VPMADDWD),
-        ("x86-64-v2", VPMADDUBSW),
-        ("x86-64-v3", VPMADDUBSW),
-        ("x86-64-v4", VPMADDWD),
-        ("x86_64-linux-gnu:haswell", VPMADDUBSW),
-        ("x86_64-linux-gnu:cascadelake", VPDPBUSD),
-        ("x86_64-linux-gnu:alderlake", VPDPBUSD),
-        ("x86_64-linux-gnu:arrowlake", VPDPBSSD),
-        ("aarch64", SADDLP),
-        ("aarch64-linux-gnu:neoverse-n1", SDOT),
-        ("aarch64-linux-gnu:neoverse-v1", USDOT),
-        ("wasm32-simd128", WASM_DOT),
-        ("armv7", PORTABLE),
+        ("x86-64", "one", (4 / 3, 4 / 5, 2 / 3)),
+        ("x86-64-v2", "narrow", (4 / 3, 0, 2 / 3)),
+        ("x86-64-v3", "narrow", (4 / 3, 0, 2 / 3)),
+        ("x86-64-v4", "one", (4 / 3, 4 / 5, 2 / 3)),
+        ("x86_64-linux-gnu:haswell", "narrow", (4 / 3, 0, 2 / 3)),
+        ("x86_64-linux-gnu:cascadelake", "one", (1 / 2, 0, 1 / 2)),
+        ("x86_64-linux-gnu:alderlake", "one", (1 / 2, 0, 1 / 2)),
+        ("x86_64-linux-gnu:arrowlake", "any", (1 / 2, 0, 1 / 2)),
+        ("aarch64", "any", (2, 3 / 2, None)),  # an addition and `saddlp` are one instruction
+        ("aarch64-linux-gnu:neoverse-n1", "none", (1 / 2, 0, None)),
+        ("aarch64-linux-gnu:neoverse-v1", "any", (1 / 2, 0, None)),
+        ("wasm32-simd128", "one", (2, 6 / 5, 1)),
+        ("armv7", "any", (4, 7 / 2, None)),
     ],
 )
-def test_dot_product_of_a_machine(target: str, expected: object) -> None:
+def test_cost_of_a_dot_product(target: str, unsigned: str, cycles: tuple[float | None, ...]) -> None:
+    """Products, each register of a factor that is widened, and products of pairs."""
     found = lookup(target).vectors
-    assert found is not None and found.dot == expected
+    assert found is not None and (found.dot.unsigned, found.dot.complements) == (unsigned, unsigned == "narrow")
+    dot = found.dot
+    assert [dot.cycles, dot.widening_cycles, dot.pair_cycles] == [each and pytest.approx(each) for each in cycles]
+
+
+def test_cost_of_complements_and_of_two_steps() -> None:
+    """Of xors, three multiplications of 1.9 cycles, and as many instructions in a cycle as begin in it."""
+    dot = X86_AVX2.dot
+    assert (dot.weight_cycles, dot.sign_cycles) == pytest.approx((2 / 3, 1 / 3))  # |w| and its sign; |x|
+    assert dot.pairs is not None
+    pairs = dot.pairs.plain, dot.pairs.complemented, dot.pairs.flip_cycles
+    assert pairs == pytest.approx((1.9, 7 / 3, 1 / 3))
+    assert (dot.least_cycles, X86_AVX512.dot.least_cycles) == pytest.approx((1.9 / 2, 4 / 3))
+
+
+@pytest.mark.parametrize(("names", "cycles"), [((), 1 / 2), (("vpdpbusd.256",), 3)])
+def test_cost_follows_the_row_of_an_instruction(
+    names: tuple[str, ...], cycles: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in names:
+        monkeypatch.setitem(INSTRUCTIONS, name, replace(INSTRUCTIONS[name], cycles=3))
+    found = dot_product.__wrapped__(instructions_of("x86_64-linux-gnu:alderlake"), 32, 3)
+    assert (found.unsigned, found.cycles) == ("one", cycles)
 
 
 def test_host_knows_its_dot_product_without_llvm() -> None:
     host = lookup("host")
-    if host.vectors is not None and host.triple.startswith("x86_64"):
-        assert (host.vectors.dot in (VPDPBUSD, VPDPBSSD)) == (
-            f"vpdpbusd.{8 * host.vectors.vector_bytes}" in host.instructions
-        )
+    if host.vectors is not None:
+        assert host.vectors == host.vectors.with_instructions(host.instructions)

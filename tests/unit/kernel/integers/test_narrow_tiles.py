@@ -11,9 +11,9 @@ import pytest
 from kernel_program import Array, Kernel, all_through_c, all_through_llvm, lowered
 from selected import TARGETS, Evaluating
 
+from aotc.machines.expansions.narrowing import Narrowing
 from aotc.machines.instructions.evaluation import ArrayValue
 from aotc.machines.targets import instructions_of, lookup
-from aotc.passes.loops.selection.narrowing import Narrowing
 
 ROWS = 7
 """Of a tile with two registers in each: groups of four and three are neighbours in memory, and three are no power of

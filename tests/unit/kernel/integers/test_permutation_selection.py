@@ -11,11 +11,10 @@ import pytest
 from kernel_program import Array, all_through_c, all_through_llvm, lowered
 from selected import TARGETS, Evaluating
 
-from aotc.machines.dots import byte_lookup
+from aotc.machines.expansions.permutations import byte_lookup, lookup, pick, picks
 from aotc.machines.instructions.evaluation import ArrayValue
 from aotc.machines.targets import instructions_of
 from aotc.machines.targets import lookup as target_of
-from aotc.passes.loops.selection.permutations import lookup, pick
 
 RANDOM = np.random.default_rng(7)
 FLAGS = {None: "-O1", "x86-64-v2": "-march=x86-64-v2", "x86-64-v3": "-march=x86-64-v3", "host": "-march=native"}
@@ -31,23 +30,25 @@ def test_every_byte_is_looked_up(target: str, lanes: int, row: int) -> None:
     p = Evaluating(instructions_of(target))
     rows = [ArrayValue(np.tile(part, (len(numbers), 1)), "u8") for part in table.reshape(-1, row)]
     np.testing.assert_array_equal(lookup(p, ArrayValue(numbers, "u8"), rows).array, table[numbers])
-    assert bool(p.used) == (byte_lookup(p.names, lanes).row == row)
+    assert bool(p.used) == (byte_lookup(p.names, lanes, 2).row == row)
 
 
 @pytest.mark.parametrize("lanes", [4, 8, 16])
 @pytest.mark.parametrize("target", TARGETS)
 def test_numbers_of_lanes_are_modulo_all_of_them(target: str, lanes: int) -> None:
     a, b, numbers = (RANDOM.integers(0, 1 << 32, (200, lanes), dtype=np.uint32) for _ in range(3))
-    found = pick(Evaluating(instructions_of(target)), *(ArrayValue(each, "u32") for each in (a, b, numbers)))
+    p = Evaluating(instructions_of(target))
+    found = pick(p, *(ArrayValue(each, "u32") for each in (a, b, numbers)))
     expected = np.take_along_axis(np.concatenate([a, b], axis=-1), (numbers % (2 * lanes)).astype(np.intp), axis=-1)
     np.testing.assert_array_equal(found.array, expected)
+    assert bool(p.used) == picks(p.names, 4 * lanes)
 
 
 def _lookups(target: str | None) -> list[tuple[int, int]]:
     """The sizes for which a target has an instruction; without a target one, whose numbers are compared."""
     if target is None:
         return [(16, 16)]
-    return [(lanes, row) for lanes, row in SIZES if byte_lookup(instructions_of(target), lanes).row == row]
+    return [(lanes, row) for lanes, row in SIZES if byte_lookup(instructions_of(target), lanes, 2).row == row]
 
 
 def _text(sizes: Sequence[tuple[int, int]]) -> str:

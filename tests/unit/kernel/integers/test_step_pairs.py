@@ -24,7 +24,6 @@ from aotc.dialects.aot.contract import TARGET
 from aotc.dialects.graph.convolution import ConvOp
 from aotc.dialects.graph.packed.integers.paired_steps import PairStepsOp
 from aotc.dialects.graph.schedules import schedule_of, signature
-from aotc.machines.dots import VPMADDUBSW
 from aotc.machines.families import X86_AVX2
 from aotc.machines.targets import lookup
 from aotc.machines.tuning_table import DIRECT, TuningTable
@@ -164,7 +163,7 @@ def test_cost_follows_the_share_of_pairs() -> None:
     assert cycles[0] > 1.05 * cycles[1] > 1.1 * cycles[2]
     large = paired_schedule(X86_AVX2, [7, 7], 4096, PanelSteps(512, 0, 0), unsigned=True)
     assert large is not None and large.order == "columns"
-    machine = replace(X86_AVX2, dot=replace(VPMADDUBSW, pairs=None))
+    machine = replace(X86_AVX2, dot=replace(X86_AVX2.dot, pairs=None))
     assert paired_schedule(machine, [14, 14], 8, some, unsigned=True) is None
 
 

@@ -72,10 +72,10 @@ def imputer(node: Node) -> Tensor:
         ("imputed_value_floats", "replaced_value_float") if real else ("imputed_value_int64s", "replaced_value_int64")
     )
     if not node.attr(values):
-        node.fail("missing-attribute", f"it has no {values}", "its input is " + ("real" if real else "integer"))
+        node.fail("missing-attribute", f"it has no {values}", f"its input is {x.dtype}")
     new = _per_feature(node, node.attr(values), values).astype(x.dtype)
     old = np.array(node.attr(replaced, 0)).astype(x.dtype)
-    hit = x.compare("ne", x) if real and np.isnan(old) else x.compare("eq", node.constant(old))
+    hit = x.compare("ne", x) if np.isnan(old) else x.compare("eq", node.constant(old))
     return hit.choose(node.constant(new), x)
 
 
@@ -108,9 +108,8 @@ def feature_vectorizer(node: Node) -> Tensor:
         rows = 1 if len(shape) == 1 else shape[0]
         width = math.prod(shape) // max(rows, 1)
         part = node.tensor(position).cast(f32).reshape([rows, width])
-        if width > size:
-            part = cut(part, {1: (0, 1, size)})
-        elif width < size:
+        part = cut(part, {1: (0, 1, min(width, size))})
+        if width < size:
             part = part.emit("pad", part.scalar(0), pads=[0, 0, 0, size - width], mode="constant")
         parts.append(part)
     return joined(parts, 1)
@@ -157,7 +156,7 @@ def _column(node: Node, name: str) -> Array:
     if name == "values" and (text := node.attr("values_strings")):
         known = choices(text)
         return np.array([known.index(each) for each in text], np.int64)
-    if node.attr(f"{name}_strings") or (name == "keys" and node.attr("classes_strings")):
+    if node.attr(f"{name}_strings") or node.attr("classes_strings"):
         fix = "encode them outside of the model"
         node.fail("unsupported-type", f"its {name} are names", "text has no fixed size", fix)
     if (tensor := node.attr(f"{name}_tensor")) is not None:

@@ -18,14 +18,42 @@ one multiplication by ones and one addition in 32 bits.
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Generic
+from typing import Final, Generic, Literal, TypeAlias
 
+from aotc.machines.expansions.vocabulary import Processor, V
 from aotc.machines.instructions.values import bits_of, is_signed
-from aotc.passes.loops.selection.processor import Processor, V
+
+Unsigned: TypeAlias = Literal["one", "none", "any", "narrow"]
+"""Which factors of a dot product are unsigned where it takes least work: exactly one of the two; neither; any; or one
+where constant weights keep the products of all neighbours in 16 bits, and neither elsewhere."""
+
+
+@dataclass(frozen=True)
+class Way:
+    """One of the ways below, and how kernels that take it use registers, whatever the instructions."""
+
+    unsigned: Unsigned
+    """Which factors are, where it is the best way for all signs."""
+    registers: int
+    """More registers that are in use for it, beside those of the sums and of a factor's row."""
+    busy_sums: int
+    """Sums that keep the core busy: more, where the sum before is waited for until all has been multiplied."""
+
+
+AT_ONCE: Final = Way("any", registers=0, busy_sums=14)
+PAIRS_OF_BYTES: Final = Way("narrow", registers=2, busy_sums=6)
+ADDED_PAIRS: Final = Way("any", registers=3, busy_sums=4)
+PAIRS_OF_16_BITS: Final = Way("one", registers=3, busy_sums=4)
+BY_LANES: Final = Way("any", registers=4, busy_sums=4)
 
 
 def dot(p: Processor[V], lhs: V, rhs: V, sums: V, *, narrow: bool, complement: bool) -> V:
     """The meaning of `aot.tile_dot` for factors of types that say whether they have a sign."""
+    return way_of_dot(p, lhs, rhs, sums, narrow=narrow, complement=complement)[1]
+
+
+def way_of_dot(p: Processor[V], lhs: V, rhs: V, sums: V, *, narrow: bool, complement: bool) -> tuple[Way, V]:
+    """The same, and the way that the instructions allow."""
     if complement:
         lhs, rhs, narrow = *_complemented(lhs, rhs), True
     return _Dot(p, lhs, rhs, sums, narrow).result()
@@ -37,13 +65,13 @@ def dot_pair(p: Processor[V], factors: tuple[tuple[V, V], tuple[V, V]], sums: V,
     for lhs, rhs in factors:
         first = _Dot(p, *(_complemented(lhs, rhs) if complement else (lhs, rhs)), total, True)
         if (half := first.pairs_of_bytes()) is None:
-            total = first.result()
+            _, total = first.result()
         else:
             halves.append(half)
     if not halves:
         return total
     both = halves[0] + halves[1]
-    return _Dot(p, both, both.number(1, both.dtype), sums, False).result()
+    return _Dot(p, both, both.number(1, both.dtype), sums, False).result()[1]
 
 
 def _complemented(x: V, w: V) -> tuple[V, V]:
@@ -79,11 +107,18 @@ class _Dot(Generic[V]):
         """The factors, one without sign before one with."""
         return (self.b, self.a) if self._signs == "su" else (self.a, self.b)
 
-    def result(self) -> V:
-        """The sums plus the products."""
-        words, bytes_ = (self._of_words,), (self._at_once, self._narrow_pairs, self._pairwise, self._even_and_odd)
-        ways: tuple[Callable[[], V | None], ...] = words if bits_of(self.a.dtype) == 16 else bytes_
-        return next((found for way in ways if (found := way()) is not None), None) or self._by_lanes()
+    def result(self) -> tuple[Way, V]:
+        """The first way that there is, and the sums plus the products."""
+        ways: dict[Way, Callable[[], V | None]] = {
+            AT_ONCE: self._at_once,
+            PAIRS_OF_BYTES: self._narrow_pairs,
+            ADDED_PAIRS: self._pairwise,
+            PAIRS_OF_16_BITS: self._even_and_odd,
+        }
+        if bits_of(self.a.dtype) == 16:
+            ways = {PAIRS_OF_16_BITS: self._of_words}
+        found = ((way, value) for way, compute in ways.items() if (value := compute()) is not None)
+        return next(found, None) or (BY_LANES, self._by_lanes())
 
     def _of_words(self) -> V | None:
         """Two products of pairs of 16 bits."""

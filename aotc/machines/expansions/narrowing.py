@@ -11,10 +11,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Generic
 
-from aotc.dialects.aot.tile_integers import PARTS
+from aotc.machines.expansions.vocabulary import Processor, V
 from aotc.machines.instructions import INSTRUCTIONS
 from aotc.machines.instructions.values import bits_of, bounds
-from aotc.passes.loops.selection.processor import Processor, V
+
+NARROWED = 4
+"""Registers of 32-bit lanes whose bytes fill a register."""
 
 _TO_INTEGERS = ("cvtps2dq", "fcvtns")
 _TO_WORDS = ("packssdw", "sqxtn.words", "i16x8.narrow_i32x4_s")
@@ -41,15 +43,17 @@ class Narrowing(Generic[V]):
     dtype: str
     """Of the bytes."""
 
-    def result(self, parts: Sequence[V]) -> V:
+    def result(self, registers: Sequence[V]) -> V:
         """The bytes of registers of f32 or s32, one behind the other."""
-        if self._instruction(_TO_WORDS, parts[0]):
-            if len(parts) == PARTS:
-                return self._packed(parts)
-            if len(parts) == 1 and 32 * parts[0].lanes <= _MOST_HALVED:
-                return self._packed_alone(*parts)
+        if self._instruction(_TO_WORDS, registers[0]):
+            if len(registers) == NARROWED:
+                return self._packed(registers)
+            if len(registers) == 1 and 32 * registers[0].lanes <= _MOST_HALVED:
+                return self._packed_alone(*registers)
         point = self.zero_point
-        whole = [(part + point if point else part).convert(self.dtype) for part in map(self._clamped, parts)]
+        whole = [
+            (register + point if point else register).convert(self.dtype) for register in map(self._clamped, registers)
+        ]
         while len(whole) > 1:
             whole = [_joined(a, b) for a, b in zip(whole[::2], whole[1::2], strict=True)]
         return whole[0]
@@ -59,29 +63,34 @@ class Narrowing(Generic[V]):
         bits = bits_of(x.dtype) * x.lanes
         return next(filter(self.p.has, [f"{ways[0]}.{bits}", *(ways[1:] if bits == 128 else ())]), "")
 
-    def _packed(self, parts: Sequence[V]) -> V:
+    def _packed(self, registers: Sequence[V]) -> V:
         """Of four registers at once."""
-        a, b, c, d = map(self._rounded, parts)
+        a, b, c, d = map(self._rounded, registers)
         found = self._bytes(self._words(a, b), self._words(c, d))
-        groups = range(parts[0].lanes // PARTS)
+        groups = range(registers[0].lanes // NARROWED)
         return found.shuffle(
-            [16 * group + PARTS * part + byte for part in range(PARTS) for group in groups for byte in range(PARTS)]
+            [
+                16 * group + NARROWED * register + byte
+                for register in range(NARROWED)
+                for group in groups
+                for byte in range(NARROWED)
+            ]
         )
 
-    def _packed_alone(self, part: V) -> V:
+    def _packed_alone(self, register: V) -> V:
         """Of one register, of which those of 128 bits are packed with themselves, and halves of others with each
         other."""
-        whole = self._rounded(part)
-        first, second = (whole.shuffle(range(start, start + PARTS)) for start in (0, part.lanes - PARTS))
+        whole = self._rounded(register)
+        first, second = (whole.shuffle(range(start, start + NARROWED)) for start in (0, register.lanes - NARROWED))
         words = self._words(first, second)
-        return self._bytes(words, words).shuffle(range(part.lanes))
+        return self._bytes(words, words).shuffle(range(register.lanes))
 
-    def _rounded(self, part: V) -> V:
+    def _rounded(self, register: V) -> V:
         """The nearest integers, or clamped ones."""
-        if part.dtype == "s32":
-            return part
-        name = self._instruction(_TO_INTEGERS, part)
-        return self.p.apply(name, part) if name else self._clamped(part)
+        if register.dtype == "s32":
+            return register
+        name = self._instruction(_TO_INTEGERS, register)
+        return self.p.apply(name, register) if name else self._clamped(register)
 
     def _words(self, first: V, second: V) -> V:
         """Two registers of 32 bits a lane as one of 16, with the zero point."""
@@ -105,14 +114,14 @@ class Narrowing(Generic[V]):
             return self.p.apply(name, first, second)
         return _joined(self.p.apply(name, first), self.p.apply(name, second))
 
-    def _clamped(self, part: V) -> V:
+    def _clamped(self, register: V) -> V:
         """The integers of one register, clamped before they are rounded, without the zero point."""
-        low, high = (part.number(bound - self.zero_point, part.dtype) for bound in (self.low, self.high))
-        if part.dtype == "s32":
-            return part.most(low).least(high)
-        part = (part > low).select(part, low)
-        part = (part < high).select(part, high)
-        return (part + _ROUNDING).reinterpret("s32") - _ROUNDING_BITS
+        low, high = (register.number(bound - self.zero_point, register.dtype) for bound in (self.low, self.high))
+        if register.dtype == "s32":
+            return register.most(low).least(high)
+        register = (register > low).select(register, low)
+        register = (register < high).select(register, high)
+        return (register + _ROUNDING).reinterpret("s32") - _ROUNDING_BITS
 
 
 def _joined(first: V, second: V) -> V:

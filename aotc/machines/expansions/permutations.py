@@ -6,24 +6,61 @@ what its row differs by from the row before, as long as its number is not below 
 (W. Mula's tables of many registers).
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from functools import reduce
+import math
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache, reduce
 from itertools import pairwise
 from operator import or_, xor
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
-from aotc.machines.dots import PSHUFB, SWIZZLE, TBL, VPERMB, VPERMW, ByteLookup, byte_lookup
-from aotc.passes.loops.selection.processor import Processor, V
+from aotc.machines.expansions.counting import Counted, Counting
+from aotc.machines.expansions.vocabulary import Processor, V
 
 _ROW = 16
 """Bytes that are permuted among themselves."""
-_Way: TypeAlias = "Callable[[Processor[Any], Any, Sequence[Any]], Any]"
+_ENTRIES = 256
+_OPERATION = 16
+"""Instructions of an operation of the graph on a register of bytes: to dequantise it, |x| and to quantise that take as
+long as a table in rows of 16 bytes on AVX2, 46 instructions."""
+
+
+@dataclass(frozen=True)
+class ByteLookup:
+    """How a core looks up bytes in a table."""
+
+    name: str
+    """Of the instruction; "" where there is none, and functions of bytes are computed."""
+    row: int
+    """Bytes of the table in one register."""
+    fewest_operations: int
+    """The least cost of a function, in operations of the graph, at which it is looked up instead of computed."""
+
+
+COMPUTED: Final = ByteLookup("", 0, 0)
+
+
+@lru_cache
+def byte_lookup(names: frozenset[str], vector_bytes: int, issue: float) -> ByteLookup:
+    """The best way for registers of `vector_bytes` with these instructions, of which `issue` begin in a cycle."""
+    p = Counting(names, issue)
+    if (way := _best(p, vector_bytes)) is None:
+        return COMPUTED
+    table = [Counted("u8", way.row, {"table"}) for _ in range(_ENTRIES // way.row)]
+    found = way.write(p, Counted("u8", vector_bytes, {"x"}), table)
+    cycles = p.cycles(each for each in found.all() if "x" in each.of)
+    return ByteLookup(way.name, way.row, max(2, math.ceil(cycles * issue / _OPERATION)))
 
 
 def lookup(p: Processor[V], x: V, table: Sequence[V]) -> V:
     """The meaning of `aot.tile_lookup` for the registers of a table."""
-    best = byte_lookup(p.names, x.lanes)
-    return _WAYS[best](p, x, table) if best.row == table[0].lanes else _by_comparisons(x, table)
+    way = _best(p, x.lanes)
+    return way.write(p, x, table) if way and way.row == table[0].lanes else _by_comparisons(x, table)
+
+
+def picks(names: Collection[str], vector_bytes: int) -> bool:
+    """Whether instructions pick lanes of registers of `vector_bytes` by numbers that are in another one."""
+    return not {f"vpermi2d.{8 * vector_bytes}", f"vpermd.{8 * vector_bytes}"}.isdisjoint(names)
 
 
 def pick(p: Processor[V], a: V, b: V, numbers: V) -> V:
@@ -84,7 +121,7 @@ def _of_four(p: Processor[V], x: V, table: Sequence[V]) -> V:
 
 def _by_rows(p: Processor[V], x: V, table: Sequence[V]) -> V:
     """0 where a number is beyond its row."""
-    return reduce(or_, (p.apply(SWIZZLE.name, row, x - n * _ROW if n else x) for n, row in enumerate(table)))
+    return reduce(or_, (p.apply("i8x16.swizzle", row, x - n * _ROW if n else x) for n, row in enumerate(table)))
 
 
 def _by_comparisons(numbers: V, table: Sequence[V]) -> V:
@@ -96,10 +133,25 @@ def _by_comparisons(numbers: V, table: Sequence[V]) -> V:
     return found
 
 
-_WAYS: Final[dict[ByteLookup, _Way]] = {
-    VPERMB: _of_registers,
-    VPERMW: _of_words,
-    PSHUFB: _by_differences,
-    TBL: _of_four,
-    SWIZZLE: _by_rows,
-}
+@dataclass(frozen=True)
+class _Way:
+    """A way to look up as many bytes at once as a register has, by an instruction, in a table of rows."""
+
+    name: str
+    vector_bytes: int
+    row: int
+    write: Callable[[Processor[Any], Any, Sequence[Any]], Any]
+
+
+_WAYS: Final = (
+    _Way("vpermi2b.512", 64, 64, _of_registers),
+    _Way("vpermi2w.512", 64, 64, _of_words),
+    _Way("pshufb.256", 32, _ROW, _by_differences),
+    _Way("pshufb.128", 16, _ROW, _by_differences),
+    _Way("tbl4", 16, _ROW, _of_four),
+    _Way("i8x16.swizzle", 16, _ROW, _by_rows),
+)
+
+
+def _best(p: Processor[Any], vector_bytes: int) -> _Way | None:
+    return next((way for way in _WAYS if way.vector_bytes == vector_bytes and p.has(way.name)), None)

@@ -15,9 +15,9 @@ from aotc.dialects.aot.instruction import element_type, types_of
 from aotc.dialects.aot.tiles import int_array
 from aotc.dialects.operations import make
 from aotc.dialects.properties import string
+from aotc.machines.expansions.vocabulary import Processor
 from aotc.machines.instructions import INSTRUCTIONS, values
 from aotc.machines.instructions.values import BOOLEAN, Value, bits_of, is_signed
-from aotc.passes.loops.selection.processor import Processor
 
 _INTEGERS: dict[values.Operation, type[Operation]] = {
     "add": arith.AddiOp,
